@@ -1,0 +1,160 @@
+// Package configs loads the configuration of every binary: commented defaults in yaml, a file of the operator's, the
+// environment. It is the one place that knows viper.
+package configs
+
+import (
+	"bytes"
+	_ "embed" // the defaults are part of the binary
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/viper"
+)
+
+// Producer configures the door; producer.yaml documents every key.
+type Producer struct {
+	HTTP struct {
+		Addr        string
+		MaxInFlight int   `mapstructure:"max_in_flight"`
+		MaxBody     int64 `mapstructure:"max_body"`
+	}
+	Kafka struct {
+		Brokers           []string
+		Topics            Topics
+		CreateTopics      bool `mapstructure:"create_topics"`
+		Partitions        int
+		ReplicationFactor int `mapstructure:"replication_factor"`
+		Timeout           time.Duration
+	}
+	Log Log
+}
+
+// Consumer configures a consumer; consumer.yaml documents every key.
+type Consumer struct {
+	HTTP  struct{ Addr string }
+	Kafka struct {
+		Brokers        []string
+		Topics         Topics
+		Group          string
+		SessionTimeout time.Duration `mapstructure:"session_timeout"`
+	}
+	Chunk struct {
+		MaxEvents int           `mapstructure:"max_events"`
+		MaxBytes  int           `mapstructure:"max_bytes"`
+		MaxAge    time.Duration `mapstructure:"max_age"`
+	}
+	Duplicates struct{ Window int }
+	Visitors   struct{ LRU int }
+	Ledger     struct{ Cache int }
+	Cassandra  Cassandra
+	Log        Log
+}
+
+// Cassandra says where the store is and how to write to it.
+type Cassandra struct {
+	Hosts          []string
+	Port           int
+	Replication    string
+	KeyspaceSuffix string `mapstructure:"keyspace_suffix"`
+	Timeout        time.Duration
+	InFlight       int `mapstructure:"in_flight"`
+}
+
+// Embedded configures the one-process default; embedded.yaml documents every key.
+type Embedded struct {
+	HTTP struct{ Addr string }
+	Data struct{ Dir string }
+	Log  Log
+}
+
+// Topics names the Kafka topics. Producer and consumers must agree on them.
+type Topics struct{ Clicks, Visits, Dead string }
+
+// Log configures logging.
+type Log struct{ Level slog.Level }
+
+//go:embed producer.yaml
+var producerYAML []byte
+
+//go:embed consumer.yaml
+var consumerYAML []byte
+
+//go:embed embedded.yaml
+var embeddedYAML []byte
+
+// LoadProducer reads the defaults, then file (none if empty), then the environment.
+func LoadProducer(file string) (c Producer, err error) { return c, load(producerYAML, file, &c) }
+
+// LoadConsumer reads the defaults, then file (none if empty), then the environment.
+func LoadConsumer(file string) (c Consumer, err error) { return c, load(consumerYAML, file, &c) }
+
+// LoadEmbedded reads the defaults, then file (none if empty), then the environment.
+func LoadEmbedded(file string) (c Embedded, err error) { return c, load(embeddedYAML, file, &c) }
+
+const prefix = "FOOTFALL"
+
+func load(defaults []byte, file string, into any) error {
+	v, err := parse(defaults)
+	if err != nil {
+		return err
+	}
+	if file != "" {
+		v.SetConfigFile(file)
+		if err := v.MergeInConfig(); err != nil {
+			return fmt.Errorf("reading configuration: %w", err)
+		}
+	}
+	if unknown := unknownVariables(os.Environ()); len(unknown) > 0 {
+		return fmt.Errorf("unknown configuration in the environment: %s (configs/*.yaml list every key)", strings.Join(unknown, ", "))
+	}
+	if err := v.UnmarshalExact(into, viper.DecodeHook(hook())); err != nil {
+		return fmt.Errorf("reading configuration: %w", err)
+	}
+	return nil
+}
+
+func parse(yaml []byte) (*viper.Viper, error) {
+	v := viper.New()
+	v.SetConfigType("yaml")
+	v.SetEnvPrefix(prefix)
+	v.SetEnvKeyReplacer(strings.NewReplacer(".", "_"))
+	v.AutomaticEnv()
+	if err := v.ReadConfig(bytes.NewReader(yaml)); err != nil {
+		return nil, fmt.Errorf("parsing the built-in configuration: %w", err)
+	}
+	return v, nil
+}
+
+// Known tells whether the environment variable env is a key of some binary's configuration.
+func Known(env string) bool {
+	for _, yaml := range [][]byte{producerYAML, consumerYAML, embeddedYAML} {
+		v, err := parse(yaml)
+		if err != nil {
+			return false
+		}
+		for _, key := range v.AllKeys() {
+			if env == prefix+"_"+strings.ToUpper(strings.ReplaceAll(key, ".", "_")) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// unknownVariables finds misspelt keys. A key of the other binary is fine: a shell often serves both. FOOTFALL_TEST_ is
+// for tests.
+func unknownVariables(environ []string) []string {
+	var unknown []string
+	for _, pair := range environ {
+		name, _, _ := strings.Cut(pair, "=")
+		if strings.HasPrefix(name, prefix+"_") && !strings.HasPrefix(name, prefix+"_TEST_") && !Known(name) {
+			unknown = append(unknown, name)
+		}
+	}
+	slices.Sort(unknown)
+	return unknown
+}

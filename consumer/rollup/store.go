@@ -1,0 +1,84 @@
+package rollup
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"footfall/models"
+)
+
+// ErrUnknownOutcome marks a write that may have been applied, may be applied later, or never will be. Any other error of
+// a write means: not applied. A store wraps it around its own error.
+var ErrUnknownOutcome = errors.New("outcome unknown")
+
+// Store is what the rollup needs of a database. All methods are safe for concurrent use. storetest has the suite that
+// every store must pass.
+type Store interface {
+	// Take makes owner the owner of p: under the epoch after the last one, or under the same one if the last owner left
+	// clean. A partition never owned gets epoch 1.
+	Take(ctx context.Context, p models.Partition, owner string) (Tenure, error)
+
+	// Release says that the tenure's owner has every write acknowledged, every event below committed counted, and will
+	// write no more under its epoch. False without error: somebody else has taken the partition meanwhile.
+	Release(ctx context.Context, t Tenure, committed int64) (bool, error)
+
+	// FirstSeen finds which of the sightings are known, and the position of the event that was first. Absent from the
+	// map: never seen. The sightings are distinct.
+	FirstSeen(ctx context.Context, sightings []models.Sighting) (map[models.Sighting]models.Position, error)
+
+	// Remember stores new sightings. It is idempotent: after an error the caller may do it again, with the same values.
+	Remember(ctx context.Context, first map[models.Sighting]models.Position) error
+
+	// Ledger reads the ledger rows of the keys; a key without rows is absent from the map.
+	Ledger(ctx context.Context, keys []models.Key) (map[models.Key][]LedgerRow, error)
+
+	// Apply carries out the writes, each atomic by itself, in any order. The result has an error per write, in their
+	// order: nil when acknowledged, wrapping ErrUnknownOutcome when in doubt, anything else when certainly not applied.
+	// A caller has at most one write under way per key.
+	Apply(ctx context.Context, writes []KeyWrite) []error
+
+	// WriteTimeout is the time after which a write that the store has accepted is either applied or dropped, as far as
+	// the store's own settings tell. Zero: outcomes are never unknown.
+	WriteTimeout() time.Duration
+}
+
+// Tenure is one owner's time with one Kafka partition.
+type Tenure struct {
+	Partition models.Partition
+	Owner     string
+	Epoch     int64
+	// Fresh: the partition had no owner before, or the last one left clean, so no write of a predecessor is under way.
+	Fresh bool
+	// Committed is what the last clean owner had counted, 0 if unknown. It mirrors the group's offset, which Kafka
+	// forgets when a group is empty for a week.
+	Committed int64
+}
+
+// The kinds of ledger rows. Owners and plus rows add, minus rows take away.
+const (
+	KindOwner = "owner"
+	KindPlus  = "plus"
+	KindMinus = "minus"
+)
+
+// LedgerID names one ledger row within its key.
+type LedgerID struct {
+	Partition models.Partition
+	Kind      string
+	Epoch     int64 // of a repair row: its own number
+}
+
+// LedgerRow says that the key's counters hold the key's events in [From, To) of a Kafka partition.
+type LedgerRow struct {
+	LedgerID
+	From, To int64
+}
+
+// KeyWrite is one atomic write: what to add to the cells of a key, and to its ledger rows. From and To of the rows are
+// increments as well: the ledger is made of counters, or it could not be part of the same mutation.
+type KeyWrite struct {
+	Key    models.Key
+	Cells  map[models.Cell]int64
+	Ledger []LedgerRow
+}

@@ -1,0 +1,89 @@
+package models
+
+// UnknownCountry is the country of a click that came without one.
+const UnknownCountry = "ZZ"
+
+// The counters of a link: one table each.
+const (
+	ClickCounter     = "clickcounter"
+	HourCounters     = "hourcounters"
+	DayCounters      = "daycounters"
+	CountryCounters  = "countrycounters"
+	ReferrerCounters = "referrercounters"
+	UniqueCounter    = "uniquecounter"
+	BotCounter       = "botcounter"
+)
+
+// Click is one click on a short URL.
+type Click struct {
+	V        int    `json:"v"`
+	ID       string `json:"id"`
+	ShortURL string `json:"short_url"`
+	IP       string `json:"ip"`
+	Country  string `json:"country,omitempty"` // ISO 3166 alpha-2; UnknownCountry when empty
+	TS       Millis `json:"ts"`
+	Referrer string `json:"referrer,omitempty"` // empty: a direct click, counted under ''
+	UA       string `json:"ua,omitempty"`
+	Bot      bool   `json:"bot,omitempty"`
+}
+
+// EventID implements Event.
+func (c *Click) EventID() string { return c.ID }
+
+// KafkaKey implements Event.
+func (c *Click) KafkaKey() string { return c.ShortURL + "|" + c.IP }
+
+// Validate implements Event.
+func (c *Click) Validate() error {
+	return firstError(
+		version(c.V),
+		text("id", c.ID, MaxID, true),
+		text("short_url", c.ShortURL, MaxShortURL, true),
+		text("ip", c.IP, MaxIP, true),
+		country(c.Country),
+		timestamp(c.TS),
+		text("referrer", c.Referrer, MaxReferrer, false),
+		text("ua", c.UA, MaxUA, false),
+	)
+}
+
+// Sightings implements Event: the IP on this link. A bot is no visitor.
+func (c *Click) Sightings() []Sighting {
+	if c.Bot {
+		return nil
+	}
+	return []Sighting{{Keyspace: URLShortener, Name: c.ShortURL, Visitor: c.IP}}
+}
+
+// Count implements Event. Bots are counted apart and nowhere else.
+func (c *Click) Count(first []bool, add func(Key, Cell, int64)) {
+	key := Key{Keyspace: URLShortener, Name: c.ShortURL}
+	if c.Bot {
+		add(key, Cell{Counter: BotCounter}, 1)
+		return
+	}
+	from := c.Country
+	if from == "" {
+		from = UnknownCountry
+	}
+	add(key, Cell{Counter: ClickCounter}, 1)
+	add(key, Cell{Counter: HourCounters, At: c.TS.Hour()}, 1)
+	add(key, Cell{Counter: DayCounters, At: c.TS.Day()}, 1)
+	add(key, Cell{Counter: CountryCounters, Label: from}, 1)
+	add(key, Cell{Counter: ReferrerCounters, Label: c.Referrer}, 1)
+	if first[0] {
+		add(key, Cell{Counter: UniqueCounter}, 1)
+	}
+}
+
+func country(code string) error {
+	if code == "" {
+		return nil
+	}
+	if len(code) == 2 && isUpper(code[0]) && isUpper(code[1]) {
+		return nil
+	}
+	return &Invalid{Reason: "bad_country", Detail: "want two capital letters of ISO 3166, such as IT"}
+}
+
+func isUpper(b byte) bool { return 'A' <= b && b <= 'Z' }

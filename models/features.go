@@ -1,0 +1,54 @@
+package models
+
+import "strings"
+
+// FeatureCount is how many features a visit has: feature1 and feature2, as in the schema that analysts know.
+const FeatureCount = 2
+
+// featureSeparator cannot occur inside a feature: validation refuses NUL.
+const featureSeparator = "\x00"
+
+// Features is one combination of feature values, FeatureCount of them, where empty stands for "any". It is a string so
+// that keys and sightings stay comparable.
+type Features string
+
+// NewFeatures joins values, which must hold no NUL.
+func NewFeatures(values ...string) Features {
+	return Features(strings.Join(values, featureSeparator))
+}
+
+// Values splits f into its feature values again.
+func (f Features) Values() []string { return strings.Split(string(f), featureSeparator) }
+
+// fixed counts the features that are not "any".
+func (f Features) fixed() int {
+	n := 0
+	for _, v := range f.Values() {
+		if v != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// Combinations are all the ways to keep or drop each feature: 2^n for n values. A visit that lacks a feature has fewer,
+// since keeping what is empty is the same as dropping it. The order is fixed: no feature first, all features last.
+func Combinations(values []string) []Features {
+	out := make([]Features, 0, 1<<len(values))
+	kept := make([]string, len(values))
+next:
+	for mask := range 1 << len(values) {
+		for i, v := range values {
+			kept[i] = ""
+			if mask&(1<<i) == 0 {
+				continue
+			}
+			if v == "" {
+				continue next
+			}
+			kept[i] = v
+		}
+		out = append(out, NewFeatures(kept...))
+	}
+	return out
+}

@@ -1,0 +1,69 @@
+package models
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Reasons that are not bound to one field. Those of a field are put together from its name: missing_guid,
+// guid_too_long, guid_bad_utf8, guid_has_nul, bad_guid.
+const (
+	ReasonBadJSON          = "bad_json"
+	ReasonBadUTF8          = "bad_utf8"
+	ReasonUnknownField     = "unknown_field"
+	ReasonMissingVersion   = "missing_version"
+	ReasonUnknownVersion   = "unknown_version"
+	ReasonMissingTimestamp = "missing_timestamp"
+	ReasonBadTimestamp     = "bad_timestamp"
+	ReasonWrongPartition   = "wrong_partition"
+)
+
+// Limits in bytes of UTF-8. They keep a Cassandra partition key far below its 64 KiB and a batch below its limits.
+const (
+	MaxID       = 128
+	MaxShortURL = 128
+	MaxIP       = 64
+	MaxReferrer = 1024
+	MaxUA       = 1024
+	MaxSiteID   = 128
+	MaxGUID     = 128
+	MaxFeature  = 1024
+)
+
+// Invalid says why an event is refused: at the door it is the answer, behind the door it goes to the dead letters.
+type Invalid struct {
+	Reason string // stable, snake_case, for machines
+	Detail string // for people; may be empty
+}
+
+func (e *Invalid) Error() string {
+	if e.Detail == "" {
+		return e.Reason
+	}
+	return e.Reason + ": " + e.Detail
+}
+
+// text checks one field: present if need be, within its limit, valid UTF-8 without NUL. Cassandra would take a NUL, but
+// Features uses it as its separator.
+func text(field, value string, limit int, required bool) error {
+	switch {
+	case value == "" && required:
+		return &Invalid{Reason: "missing_" + field}
+	case len(value) > limit:
+		return &Invalid{Reason: field + "_too_long"}
+	case !utf8.ValidString(value):
+		return &Invalid{Reason: field + "_bad_utf8"}
+	case strings.IndexByte(value, 0) >= 0:
+		return &Invalid{Reason: field + "_has_nul"}
+	}
+	return nil
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package models
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Version is the version of the wire format that this code writes. It reads all up to it.
+//
+//	1: the first. schema/click.v1.json and schema/visit.v1.json describe it, testdata/*.v1.json keep it readable.
+const Version = 1
+
+// UnmarshalClick reads a click from JSON. It checks syntax and types only: what is absent is the zero value, and Absent
+// for the timestamp, so that a door can fill it in before Validate. With strict an unknown field is an error (a sender's
+// typing mistake); topics are read without, so that later optional fields do no harm. Errors are *Invalid.
+func UnmarshalClick(data []byte, strict bool) (*Click, error) {
+	c := &Click{TS: Absent}
+	if err := unmarshal(data, c, strict); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// UnmarshalVisit is to visits what UnmarshalClick is to clicks.
+func UnmarshalVisit(data []byte, strict bool) (*Visit, error) {
+	w := visitJSON{TS: Absent}
+	if err := unmarshal(data, &w, strict); err != nil {
+		return nil, err
+	}
+	return &Visit{
+		V: w.V, ID: w.ID, SiteID: w.SiteID, GUID: w.GUID, TS: w.TS,
+		Features: []string{w.Feature1, w.Feature2},
+	}, nil
+}
+
+// MarshalJSON writes the wire format of a visit.
+func (v *Visit) MarshalJSON() ([]byte, error) {
+	w := visitJSON{V: v.V, ID: v.ID, SiteID: v.SiteID, GUID: v.GUID, TS: v.TS}
+	if len(v.Features) == FeatureCount {
+		w.Feature1, w.Feature2 = v.Features[0], v.Features[1]
+	}
+	return json.Marshal(w)
+}
+
+// visitJSON is the wire format of a visit: features have names there.
+type visitJSON struct {
+	V        int    `json:"v"`
+	ID       string `json:"id"`
+	SiteID   string `json:"siteId"`
+	GUID     string `json:"guid"`
+	TS       Millis `json:"ts"`
+	Feature1 string `json:"feature1,omitempty"`
+	Feature2 string `json:"feature2,omitempty"`
+}
+
+func unmarshal(data []byte, into any, strict bool) error {
+	if !utf8.Valid(data) {
+		return &Invalid{Reason: ReasonBadUTF8} // encoding/json would put U+FFFD in its place and count a made-up name
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	if strict {
+		d.DisallowUnknownFields()
+	}
+	err := d.Decode(into)
+	if err == nil {
+		if _, err := d.Token(); !errors.Is(err, io.EOF) {
+			return &Invalid{Reason: ReasonBadJSON, Detail: "more than one value"}
+		}
+		return nil
+	}
+	var mistyped *json.UnmarshalTypeError
+	if errors.As(err, &mistyped) && mistyped.Field != "" {
+		return badField(mistyped)
+	}
+	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		return &Invalid{Reason: ReasonUnknownField, Detail: strings.Trim(name, `"`)}
+	}
+	if errors.As(err, &mistyped) {
+		return &Invalid{Reason: ReasonBadJSON, Detail: "want one JSON object"}
+	}
+	return &Invalid{Reason: ReasonBadJSON, Detail: err.Error()}
+}
+
+func badField(e *json.UnmarshalTypeError) error {
+	switch e.Field {
+	case "ts":
+		return &Invalid{Reason: ReasonBadTimestamp, Detail: "ts is a whole number of Unix milliseconds"}
+	case "v":
+		return &Invalid{Reason: ReasonUnknownVersion, Detail: "v is a small number"}
+	case "siteId":
+		return &Invalid{Reason: "bad_site_id", Detail: "got a " + e.Value}
+	}
+	return &Invalid{Reason: "bad_" + e.Field, Detail: "got a " + e.Value}
+}
+
+func version(v int) error {
+	switch {
+	case v == 0:
+		return &Invalid{Reason: ReasonMissingVersion}
+	case v < 0 || v > Version:
+		return &Invalid{Reason: ReasonUnknownVersion, Detail: "upgrade the consumers before the producers"}
+	}
+	return nil
+}
