@@ -61,7 +61,8 @@ type Cassandra struct {
 	Replication    string
 	KeyspaceSuffix string `mapstructure:"keyspace_suffix"`
 	Timeout        time.Duration
-	InFlight       int `mapstructure:"in_flight"`
+	InFlight       int  `mapstructure:"in_flight"`
+	RequireDurable bool `mapstructure:"require_durable"`
 }
 
 // Embedded configures the one-process default; embedded.yaml documents every key.

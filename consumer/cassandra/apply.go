@@ -1,0 +1,67 @@
+package cassandra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/gocql/gocql"
+
+	"footfall/consumer/rollup"
+)
+
+var errNotSent = errors.New("not sent")
+
+// Apply implements rollup.Store: a counter batch per key. Its statements share keyspace and partition key, which makes it
+// ONE counter mutation over several tables: applied whole or not at all.
+func (s *Store) Apply(ctx context.Context, writes []rollup.KeyWrite) []error {
+	errs := make([]error, len(writes))
+	for i := range errs {
+		errs[i] = errNotSent
+	}
+	_ = s.each(ctx, len(writes), func(_ context.Context, i int) error {
+		errs[i] = outcome(s.session.ExecuteBatch(s.batch(ctx, writes[i])))
+		return nil // one key's failure must not cancel the others' writes: that would put them in doubt as well
+	})
+	return errs
+}
+
+func (s *Store) batch(ctx context.Context, w rollup.KeyWrite) *gocql.Batch {
+	batch := s.session.NewBatch(gocql.CounterBatch).WithContext(ctx)
+	key := keyArgs(w.Key)
+	add := func(cql string, head []any, tail ...any) {
+		batch.Query(cql, append(append(head, key...), tail...)...)
+	}
+	for cell, delta := range w.Cells {
+		add(s.cql.counter[cell.Counter], []any{delta}, cellArgs(cell)...)
+	}
+	for _, row := range w.Ledger {
+		add(s.cql.ledger[w.Key.Keyspace], []any{row.From, row.To},
+			row.Partition.Topic, row.Partition.Number, row.Kind, row.Epoch)
+	}
+	return batch
+}
+
+// outcome tells what is known about a counter write of one key that ended with err. Only what Cassandra or the driver
+// refuses before anything is done is certain; anything else may have been applied or may be later.
+func outcome(err error) error {
+	if err == nil || certain(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", rollup.ErrUnknownOutcome, err)
+}
+
+func certain(err error) bool {
+	if errors.Is(err, gocql.ErrNoConnections) || errors.Is(err, gocql.ErrNoStreams) || errors.Is(err, gocql.ErrSessionClosed) {
+		return true
+	}
+	var refused gocql.RequestError
+	if !errors.As(err, &refused) {
+		return false
+	}
+	switch refused.Code() {
+	case gocql.ErrCodeUnavailable, gocql.ErrCodeSyntax, gocql.ErrCodeUnauthorized, gocql.ErrCodeInvalid:
+		return true
+	}
+	return false
+}

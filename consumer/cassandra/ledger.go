@@ -1,0 +1,43 @@
+package cassandra
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"footfall/consumer/rollup"
+	"footfall/models"
+)
+
+// Ledger implements rollup.Store: one read per key, of one partition.
+func (s *Store) Ledger(ctx context.Context, keys []models.Key) (map[models.Key][]rollup.LedgerRow, error) {
+	var mu sync.Mutex
+	out := make(map[models.Key][]rollup.LedgerRow, len(keys))
+	err := s.each(ctx, len(keys), func(ctx context.Context, i int) error {
+		rows, err := s.ledgerOf(ctx, keys[i])
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		out[keys[i]] = rows
+		return nil
+	})
+	return out, err
+}
+
+func (s *Store) ledgerOf(ctx context.Context, key models.Key) ([]rollup.LedgerRow, error) {
+	var rows []rollup.LedgerRow
+	scanner := s.session.Query(s.cql.readLedger[key.Keyspace], keyArgs(key)...).WithContext(ctx).Iter().Scanner()
+	for scanner.Next() {
+		var r rollup.LedgerRow
+		if err := scanner.Scan(&r.Partition.Topic, &r.Partition.Number, &r.Kind, &r.Epoch, &r.From, &r.To); err != nil {
+			return nil, fmt.Errorf("reading ledger: %w", err)
+		}
+		rows = append(rows, r)
+	}
+	if err := scanner.Err(); err != nil {
+		return nil, fmt.Errorf("reading ledger: %w", err)
+	}
+	return rows, nil
+}

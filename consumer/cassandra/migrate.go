@@ -1,0 +1,144 @@
+package cassandra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gocql/gocql"
+	"github.com/google/uuid"
+
+	"footfall/configs"
+	"footfall/migrations"
+)
+
+// Migrate brings the schema up to date and reports each step. Safe to run twice and by several processes at once: a
+// lock, held by lightweight transaction and let go after lockTTL if its holder dies, lets one of them work while the
+// others wait. (golang-migrate's Cassandra driver locks within its own process only.)
+func Migrate(ctx context.Context, cfg configs.Cassandra, report func(format string, args ...any)) error {
+	session, err := connect(cfg)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	all, err := migrations.All()
+	if err != nil {
+		return err
+	}
+	m := migrator{session: session, names: newNames(cfg.KeyspaceSuffix), replication: cfg.Replication, report: report}
+	if err := m.prepare(ctx); err != nil {
+		return fmt.Errorf("preparing migration: %w", err)
+	}
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return fmt.Errorf("locking the schema: %w", err)
+	}
+	defer unlock()
+	return m.run(ctx, all)
+}
+
+const lockTTL = 60 * time.Second
+
+type migrator struct {
+	session     *gocql.Session
+	names       names
+	replication string
+	report      func(format string, args ...any)
+}
+
+// prepare creates what the lock needs. Several processes may do it at once on several nodes; the table's fixed id keeps
+// them from creating it twice under two ids, which Cassandra would never reconcile.
+func (m *migrator) prepare(ctx context.Context) error {
+	id := uuid.NewSHA1(uuid.NameSpaceURL, []byte("footfall:"+m.names.footfall+".schema_lock"))
+	for _, cql := range []string{
+		`CREATE KEYSPACE IF NOT EXISTS ${footfall} WITH replication = ${replication}`,
+		`CREATE TABLE IF NOT EXISTS ${footfall}.schema_lock (name text PRIMARY KEY, holder text) WITH ID = ` + id.String(),
+	} {
+		if err := m.exec(ctx, cql); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lock waits for the lock and returns what gives it back.
+func (m *migrator) lock(ctx context.Context) (func(), error) {
+	holder := uuid.NewString()
+	waiting := false
+	for {
+		taken, err := m.session.Query(fmt.Sprintf(`INSERT INTO %s.schema_lock (name, holder) VALUES ('migrate', ?)`+
+			` IF NOT EXISTS USING TTL %d`, m.names.footfall, int(lockTTL.Seconds())), holder).
+			WithContext(ctx).MapScanCAS(map[string]any{})
+		if err != nil {
+			return nil, err
+		}
+		if taken {
+			break
+		}
+		if !waiting {
+			waiting = true
+			m.report("another process is migrating; waiting for it")
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+	return func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		_, err := m.session.Query(`DELETE FROM `+m.names.footfall+`.schema_lock WHERE name = 'migrate' IF holder = ?`, holder).
+			WithContext(ctx).MapScanCAS(map[string]any{})
+		if err != nil {
+			m.report("giving back the schema lock: %v (it goes by itself after %v)", err, lockTTL)
+		}
+	}, nil
+}
+
+func (m *migrator) run(ctx context.Context, all []migrations.Migration) error {
+	ctx, cancel := context.WithTimeout(ctx, lockTTL-10*time.Second) // stop before the lock goes
+	defer cancel()
+	err := m.exec(ctx, `CREATE TABLE IF NOT EXISTS ${footfall}.schema_migrations (version int PRIMARY KEY, name text,`+
+		` checksum text, applied_at timestamp)`)
+	if err != nil {
+		return fmt.Errorf("creating schema_migrations: %w", err)
+	}
+	recorded, err := recordedMigrations(ctx, m.session, m.names)
+	if err != nil {
+		return err
+	}
+	if err := compare(all, recorded); err != nil && !errors.Is(err, errBehind) {
+		return err
+	}
+	for _, step := range all {
+		if _, done := recorded[step.Version]; done {
+			continue
+		}
+		for _, cql := range step.Statements {
+			if err := m.exec(ctx, cql); err != nil {
+				return fmt.Errorf("migrating to %d (%s): %w\nin: %s", step.Version, step.Name, err, cql)
+			}
+		}
+		err := m.session.Query(`INSERT INTO `+m.names.footfall+`.schema_migrations (version, name, checksum, applied_at)`+
+			` VALUES (?, ?, ?, ?)`, step.Version, step.Name, step.Checksum, time.Now()).WithContext(ctx).Exec()
+		if err != nil {
+			return fmt.Errorf("recording migration %d: %w", step.Version, err)
+		}
+		m.report("migrated to %d (%s)", step.Version, step.Name)
+	}
+	m.report("schema is at version %d", len(all))
+	return nil
+}
+
+// exec fills in the placeholders, executes, and waits until all nodes agree on the schema.
+func (m *migrator) exec(ctx context.Context, cql string) error {
+	cql = strings.NewReplacer("${footfall}", m.names.footfall, "${urlshortener}", m.names.urlshortener,
+		"${cardinality}", m.names.cardinality, "${replication}", m.replication).Replace(cql)
+	if err := m.session.Query(cql).WithContext(ctx).Exec(); err != nil {
+		return err
+	}
+	return m.session.AwaitSchemaAgreement(ctx)
+}

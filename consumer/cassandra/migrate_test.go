@@ -1,0 +1,114 @@
+package cassandra
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"footfall/migrations"
+)
+
+func TestMigrateTwice(t *testing.T) {
+	cfg := testConfig(t)
+	if steps := testMigrate(t, cfg); len(steps) < 4 {
+		t.Errorf("first run: %q, want a line per migration", steps)
+	}
+	if steps := testMigrate(t, cfg); len(steps) != 1 {
+		t.Errorf("second run: %q, want nothing done", steps)
+	}
+}
+
+func TestMigrateByManyAtOnce(t *testing.T) {
+	cfg := testConfig(t)
+	errs := make([]error, 4)
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() { errs[i] = Migrate(t.Context(), cfg, func(string, ...any) {}) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	testOpen(t, cfg)
+}
+
+func TestOpenRefusesWhatIsNotMigrated(t *testing.T) {
+	cfg := testConfig(t)
+	refused := func(want string) {
+		t.Helper()
+		store, err := Open(t.Context(), cfg)
+		if err == nil {
+			store.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("opening: %v, want %q", err, want)
+		}
+	}
+	refused("run `consumer migrate`")
+	testMigrate(t, cfg)
+	store := testOpen(t, cfg)
+	exec := func(cql string) {
+		t.Helper()
+		if err := store.session.Query(strings.ReplaceAll(cql, "KS", store.names.footfall)).Exec(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec(`INSERT INTO KS.schema_migrations (version, name) VALUES (99, 'future')`)
+	refused("use a newer footfall")
+	if err := Migrate(t.Context(), cfg, t.Logf); err == nil || !strings.Contains(err.Error(), "use a newer footfall") {
+		t.Errorf("migrating a newer database: %v", err)
+	}
+	exec(`DELETE FROM KS.schema_migrations WHERE version = 99`)
+	exec(`DELETE FROM KS.schema_migrations WHERE version = 3`)
+	refused("run `consumer migrate`")
+}
+
+func TestCompare(t *testing.T) {
+	all := []migrations.Migration{{Version: 1, Name: "a", Checksum: "x"}, {Version: 2, Name: "b", Checksum: "y"}}
+	f := func(recorded map[int]string, want string) {
+		t.Helper()
+		err := compare(all, recorded)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("compare(%v) = %v, want %q", recorded, err, want)
+		}
+	}
+	f(map[int]string{1: "x", 2: "y"}, "")
+	f(map[int]string{1: "x"}, "consumer migrate")
+	f(map[int]string{}, "consumer migrate")
+	f(map[int]string{1: "x", 2: "y", 3: "z"}, "newer footfall")
+	f(map[int]string{1: "edited", 2: "y"}, "never be edited")
+}
+
+// The analysts' tables must not lose a column without somebody noticing.
+func TestTablesAreThere(t *testing.T) {
+	cfg := testConfig(t)
+	testMigrate(t, cfg)
+	store := testOpen(t, cfg)
+	tables := map[string]bool{}
+	scanner := store.session.Query(`SELECT keyspace_name, table_name FROM system_schema.tables`).Iter().Scanner()
+	for scanner.Next() {
+		var keyspace, table string
+		if err := scanner.Scan(&keyspace, &table); err != nil {
+			t.Fatal(err)
+		}
+		if base, ok := strings.CutSuffix(keyspace, cfg.KeyspaceSuffix); ok {
+			tables[base+"."+table] = true
+		}
+	}
+	if err := scanner.Err(); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"cardinality.applied", "cardinality.counts", "cardinality.guiddata",
+		"footfall.owners", "footfall.schema_lock", "footfall.schema_migrations",
+		"urlshortener.applied", "urlshortener.botcounter", "urlshortener.clickcounter", "urlshortener.countrycounters",
+		"urlshortener.daycounters", "urlshortener.hourcounters", "urlshortener.referrercounters",
+		"urlshortener.uniquecounter", "urlshortener.uniquecounterips", "urlshortener.urls",
+	}
+	if got := slices.Sorted(maps.Keys(tables)); !slices.Equal(got, want) {
+		t.Errorf("tables\n%q, want\n%q", got, want)
+	}
+}

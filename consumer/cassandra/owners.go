@@ -1,0 +1,73 @@
+package cassandra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gocql/gocql"
+
+	"footfall/consumer/rollup"
+	"footfall/models"
+)
+
+// Take implements rollup.Store by lightweight transaction. A failed attempt may have taken effect: taking again then
+// yields one more epoch, which does no harm.
+func (s *Store) Take(ctx context.Context, p models.Partition, owner string) (rollup.Tenure, error) {
+	for {
+		t, ok, err := s.tryTake(ctx, p, owner)
+		if err != nil {
+			return rollup.Tenure{}, fmt.Errorf("taking partition %d of %s: %w", p.Number, p.Topic, err)
+		}
+		if ok {
+			return t, nil
+		}
+	}
+}
+
+func (s *Store) tryTake(ctx context.Context, p models.Partition, owner string) (rollup.Tenure, bool, error) {
+	t := rollup.Tenure{Partition: p, Owner: owner}
+	var (
+		lastEpoch int64
+		lastOwner string
+		clean     bool
+	)
+	// A read at SERIAL sees what a predecessor's transaction left half done.
+	err := s.session.Query(`SELECT epoch, owner, clean, committed FROM `+s.names.footfall+
+		`.owners WHERE topic = ? AND kafka_partition = ?`, p.Topic, p.Number).
+		Consistency(gocql.Consistency(gocql.Serial)).WithContext(ctx).Scan(&lastEpoch, &lastOwner, &clean, &t.Committed)
+	if errors.Is(err, gocql.ErrNotFound) {
+		t.Epoch, t.Fresh = 1, true
+		ok, err := s.cas(ctx, `INSERT INTO `+s.names.footfall+`.owners (topic, kafka_partition, epoch, owner, clean,`+
+			` committed, taken_at) VALUES (?, ?, ?, ?, false, 0, ?) IF NOT EXISTS`,
+			p.Topic, p.Number, t.Epoch, owner, time.Now())
+		return t, ok, err
+	}
+	if err != nil {
+		return t, false, err
+	}
+	t.Epoch, t.Fresh = lastEpoch+1, false
+	if clean {
+		t.Epoch, t.Fresh = lastEpoch, true
+	}
+	ok, err := s.cas(ctx, `UPDATE `+s.names.footfall+`.owners SET epoch = ?, owner = ?, clean = false, taken_at = ?`+
+		` WHERE topic = ? AND kafka_partition = ? IF epoch = ? AND owner = ? AND clean = ?`,
+		t.Epoch, owner, time.Now(), p.Topic, p.Number, lastEpoch, lastOwner, clean)
+	return t, ok, err
+}
+
+// Release implements rollup.Store.
+func (s *Store) Release(ctx context.Context, t rollup.Tenure, committed int64) (bool, error) {
+	ok, err := s.cas(ctx, `UPDATE `+s.names.footfall+`.owners SET clean = true, committed = ?`+
+		` WHERE topic = ? AND kafka_partition = ? IF epoch = ? AND owner = ?`,
+		committed, t.Partition.Topic, t.Partition.Number, t.Epoch, t.Owner)
+	if err != nil {
+		return false, fmt.Errorf("releasing partition %d of %s: %w", t.Partition.Number, t.Partition.Topic, err)
+	}
+	return ok, nil
+}
+
+func (s *Store) cas(ctx context.Context, cql string, args ...any) (bool, error) {
+	return s.session.Query(cql, args...).WithContext(ctx).MapScanCAS(map[string]any{})
+}

@@ -1,0 +1,93 @@
+package cassandra
+
+import (
+	"fmt"
+
+	"footfall/models"
+)
+
+// statements is all the CQL of the data path, with the keyspaces' names filled in. gocql prepares each once.
+type statements struct {
+	counter    map[string]string // by models.Cell.Counter
+	ledger     map[models.Keyspace]string
+	readLedger map[models.Keyspace]string
+	seen       map[models.Keyspace]string
+	remember   map[models.Keyspace]string
+}
+
+func newStatements(n names) statements {
+	const (
+		shortURL = `short_url = ?`
+		counts   = `siteId = ? AND month_interval_start = ? AND feature1 = ? AND feature2 = ?`
+		ledger   = ` AND topic = ? AND kafka_partition = ? AND kind = ? AND epoch = ?`
+		add      = `UPDATE %s.applied SET from_offset = from_offset + ?, to_offset = to_offset + ? WHERE `
+		read     = `SELECT topic, kafka_partition, kind, epoch, from_offset, to_offset FROM %s.applied WHERE `
+	)
+	s := statements{
+		counter: map[string]string{},
+		ledger: map[models.Keyspace]string{
+			models.URLShortener: fmt.Sprintf(add, n.urlshortener) + shortURL + ledger,
+			models.Cardinality:  fmt.Sprintf(add, n.cardinality) + counts + ledger,
+		},
+		readLedger: map[models.Keyspace]string{
+			models.URLShortener: fmt.Sprintf(read, n.urlshortener) + shortURL,
+			models.Cardinality:  fmt.Sprintf(read, n.cardinality) + counts,
+		},
+		seen: map[models.Keyspace]string{
+			models.URLShortener: `SELECT ip, kafka_partition, kafka_offset FROM ` + n.urlshortener +
+				`.uniquecounterips WHERE short_url = ? AND ip IN ?`,
+			models.Cardinality: `SELECT guid, feature1, feature2, kafka_partition, kafka_offset FROM ` + n.cardinality +
+				`.GuidData WHERE siteId = ? AND interval_size = ? AND interval_start = ? AND bucket = ?` +
+				` AND (guid, feature1, feature2) IN ?`,
+		},
+		remember: map[models.Keyspace]string{
+			models.URLShortener: `INSERT INTO ` + n.urlshortener +
+				`.uniquecounterips (short_url, ip, kafka_partition, kafka_offset) VALUES (?, ?, ?, ?)`,
+			models.Cardinality: `INSERT INTO ` + n.cardinality + `.GuidData (siteId, interval_size, interval_start, bucket,` +
+				` guid, feature1, feature2, kafka_partition, kafka_offset) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		},
+	}
+	for counter, clustering := range map[string]string{
+		models.ClickCounter:     "",
+		models.UniqueCounter:    "",
+		models.BotCounter:       "",
+		models.HourCounters:     ` AND hour = ?`,
+		models.DayCounters:      ` AND day = ?`,
+		models.CountryCounters:  ` AND country = ?`,
+		models.ReferrerCounters: ` AND referrer = ?`,
+	} {
+		s.counter[counter] = `UPDATE ` + n.urlshortener + `.` + counter + ` SET value = value + ? WHERE ` + shortURL + clustering
+	}
+	for _, metric := range []string{
+		models.MonthUnique, models.WeekUnique, models.DayUnique, models.MonthViews, models.DayViews, models.HourViews,
+	} {
+		s.counter[metric] = `UPDATE ` + n.cardinality + `.Counts SET visits = visits + ? WHERE ` + counts +
+			` AND metric_type = ? AND interval_start = ?`
+	}
+	return s
+}
+
+// keyArgs are the values of a key's partition key columns.
+func keyArgs(k models.Key) []any {
+	if k.Keyspace == models.URLShortener {
+		return []any{k.Name}
+	}
+	args := []any{k.Name, k.Month.Time()}
+	for _, f := range k.Features.Values() {
+		args = append(args, f)
+	}
+	return args
+}
+
+// cellArgs are the values of a cell's clustering columns.
+func cellArgs(c models.Cell) []any {
+	switch c.Counter {
+	case models.ClickCounter, models.UniqueCounter, models.BotCounter:
+		return nil
+	case models.HourCounters, models.DayCounters:
+		return []any{c.At.Time()}
+	case models.CountryCounters, models.ReferrerCounters:
+		return []any{c.Label}
+	}
+	return []any{c.Counter, c.At.Time()}
+}

@@ -1,0 +1,136 @@
+// Package cassandra is the store that analysts query: counters, visitors and ledger in Cassandra, by gocql.
+//
+// The session has no retry policy at all: a counter write must never be sent twice, and what failed is decided one level
+// up, by the ledger.
+package cassandra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gocql/gocql"
+	"golang.org/x/sync/errgroup"
+
+	"footfall/configs"
+	"footfall/consumer/rollup"
+)
+
+// Store implements rollup.Store. Safe for concurrent use.
+type Store struct {
+	session      *gocql.Session
+	names        names
+	cql          statements
+	inFlight     int
+	writeTimeout time.Duration
+}
+
+var _ rollup.Store = (*Store)(nil)
+
+// names are the keyspaces, with the configured suffix.
+type names struct{ footfall, urlshortener, cardinality string }
+
+func newNames(suffix string) names {
+	return names{"footfall" + suffix, "urlshortener" + suffix, "cardinality" + suffix}
+}
+
+// Open connects and checks that the schema is the one this binary was made for. It returns an error that says what to do
+// when it is not.
+func Open(ctx context.Context, cfg configs.Cassandra) (*Store, error) {
+	session, err := connect(cfg)
+	if err != nil {
+		return nil, err
+	}
+	n := newNames(cfg.KeyspaceSuffix)
+	s := &Store{session: session, names: n, cql: newStatements(n), inFlight: cfg.InFlight}
+	if err := s.checkSchema(ctx); err != nil {
+		session.Close()
+		return nil, err
+	}
+	if s.writeTimeout, err = s.readWriteTimeout(ctx); err != nil {
+		session.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Close ends the session. Requests under way fail.
+func (s *Store) Close() { s.session.Close() }
+
+func connect(cfg configs.Cassandra) (*gocql.Session, error) {
+	cluster := gocql.NewCluster(cfg.Hosts...)
+	cluster.Port = cfg.Port
+	cluster.ProtoVersion = 4
+	cluster.Consistency = gocql.LocalQuorum
+	cluster.Timeout = cfg.Timeout
+	cluster.ConnectTimeout = 5 * time.Second
+	cluster.ReconnectInterval = time.Second // the default is a minute: a restarted node would stay unused for as long
+	cluster.RetryPolicy = nil
+	cluster.Logger = discard{} // every failure reaches us as an error and is told once, there
+	cluster.PoolConfig.HostSelectionPolicy = gocql.TokenAwareHostPolicy(gocql.RoundRobinHostPolicy())
+	session, err := cluster.CreateSession()
+	if err != nil {
+		return nil, fmt.Errorf("connecting to Cassandra at %s, port %d (cassandra.hosts, cassandra.port): %w",
+			strings.Join(cfg.Hosts, ", "), cfg.Port, err)
+	}
+	return session, nil
+}
+
+type discard struct{}
+
+func (discard) Print(...any)          {}
+func (discard) Printf(string, ...any) {}
+func (discard) Println(...any)        {}
+
+// WriteTimeout implements rollup.Store: the longer of the server's two write timeouts.
+func (s *Store) WriteTimeout() time.Duration { return s.writeTimeout }
+
+func (s *Store) readWriteTimeout(ctx context.Context) (time.Duration, error) {
+	longest := 5 * time.Second // the server's default, in case it does not tell
+	for _, name := range []string{"counter_write_request_timeout", "write_request_timeout"} {
+		value, err := s.setting(ctx, name)
+		if err != nil {
+			return 0, err
+		}
+		if d, err := time.ParseDuration(value); err == nil {
+			longest = max(longest, d)
+		}
+	}
+	return longest, nil
+}
+
+// CommitlogSync reads the server's commitlog_sync. Only with group or batch are acknowledged writes safe when a node
+// crashes.
+func (s *Store) CommitlogSync(ctx context.Context) (string, error) {
+	return s.setting(ctx, "commitlog_sync")
+}
+
+// setting reads one of the server's settings; empty if it has none of that name.
+func (s *Store) setting(ctx context.Context, name string) (string, error) {
+	var value string
+	err := s.session.Query(`SELECT value FROM system_views.settings WHERE name = ?`, name).
+		Consistency(gocql.One).WithContext(ctx).Scan(&value)
+	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
+		return "", fmt.Errorf("reading Cassandra's setting %s: %w", name, err)
+	}
+	return value, nil
+}
+
+// each calls do for 0 … n-1, as many at once as the configuration allows. It starts no more after the first error or when
+// ctx ends, and nil means that all were done.
+func (s *Store) each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	group, working := errgroup.WithContext(ctx)
+	group.SetLimit(s.inFlight)
+	for i := range n {
+		if working.Err() != nil {
+			break
+		}
+		group.Go(func() error { return do(working, i) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return ctx.Err()
+}

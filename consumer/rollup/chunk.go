@@ -1,0 +1,104 @@
+package rollup
+
+import (
+	"context"
+	"time"
+
+	"footfall/models"
+)
+
+// item is one message as a fetcher hands it on: an event, or the reason why it is none.
+type item struct {
+	partition models.Partition
+	offset    int64
+	event     models.Event // nil if it cannot be counted
+	dead      *deadLetter  // set if it cannot be counted
+	bytes     int
+	highWater int64
+	warm      bool // read for the duplicate window only; an earlier chunk has counted it
+}
+
+// chunk is what was fetched since the last flush: a span of offsets per partition, and the events in them.
+type chunk struct {
+	spans      map[models.Partition]span
+	events     []*counted
+	dead       []*deadLetter
+	buried     bool // the dead letters are written; a flush that is tried again need not do it twice
+	bytes      int
+	read       map[string]int // by topic
+	duplicates map[string]int // by topic
+}
+
+// span is the offsets [from, to) of one partition.
+type span struct{ from, to int64 }
+
+// counted is an event that is no duplicate, where it stands, and which of its sightings it is the first of.
+type counted struct {
+	partition models.Partition
+	offset    int64
+	event     models.Event
+	first     []bool
+}
+
+func newChunk() *chunk {
+	return &chunk{spans: map[models.Partition]span{}, read: map[string]int{}, duplicates: map[string]int{}}
+}
+
+// limits say when a chunk is flushed, whichever comes first.
+type limits struct {
+	events int
+	bytes  int
+	age    time.Duration
+}
+
+// collect fills a chunk from items until a limit is reached or stop ends, which it reports with false. It waits without
+// limit for the first item.
+func (o *ownership) collect(stop context.Context, items <-chan item, l limits) (*chunk, bool) {
+	c := newChunk()
+	var expired <-chan time.Time
+	for len(c.events) < l.events && c.bytes < l.bytes {
+		select {
+		case <-stop.Done():
+			return c, false
+		case <-expired:
+			return c, true
+		case it := <-items:
+			o.add(c, it)
+			if expired == nil && len(c.spans) > 0 {
+				expired = time.After(l.age)
+			}
+		}
+	}
+	return c, true
+}
+
+// add puts an item into the chunk and into its partition's duplicate window.
+func (o *ownership) add(c *chunk, it item) {
+	p := o.partitions[it.partition]
+	duplicate := false
+	if it.event != nil {
+		duplicate = p.window.see(fingerprintOf(o.hasher, it.event.EventID()), it.offset)
+	} else {
+		p.window.pass(it.offset)
+	}
+	if it.warm {
+		return
+	}
+	s, ok := c.spans[it.partition]
+	if !ok {
+		s.from = p.next
+	}
+	s.to = it.offset + 1
+	c.spans[it.partition] = s
+	c.bytes += it.bytes
+	c.read[it.partition.Topic]++
+	p.highWater = it.highWater
+	switch {
+	case it.dead != nil:
+		c.dead = append(c.dead, it.dead)
+	case duplicate:
+		c.duplicates[it.partition.Topic]++
+	default:
+		c.events = append(c.events, &counted{partition: it.partition, offset: it.offset, event: it.event})
+	}
+}

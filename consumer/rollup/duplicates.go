@@ -1,0 +1,61 @@
+package rollup
+
+import "hash/maphash"
+
+// fingerprint stands for a longer value in memory: 128 bits from two keyed hashes. Two values share one with a
+// probability of 2^-128, and nobody who does not know this process's seeds can make it happen on purpose.
+type fingerprint [2]uint64
+
+// hasher makes fingerprints. They mean nothing to another process.
+type hasher [2]maphash.Seed
+
+func newHasher() hasher { return hasher{maphash.MakeSeed(), maphash.MakeSeed()} }
+
+func fingerprintOf[T comparable](h hasher, value T) fingerprint {
+	return fingerprint{maphash.Comparable(h[0], value), maphash.Comparable(h[1], value)}
+}
+
+// window knows the event ids of the last offsets of one partition. It is a function of the log alone: read from the same
+// offsets, any process decides alike which events are duplicates. Not safe for concurrent use.
+type window struct {
+	size  int64
+	last  map[fingerprint]int64 // where an id occurred last
+	queue []occurrence          // the same, in the order of the log
+	next  int64                 // the offset it is ready for
+}
+
+type occurrence struct {
+	id     fingerprint
+	offset int64
+}
+
+// newWindow makes a window that is ready for the events from offset start on.
+func newWindow(size int, start int64) *window {
+	return &window{size: int64(size), last: map[fingerprint]int64{}, next: start}
+}
+
+// pass moves on beyond an offset that holds no countable event.
+func (w *window) pass(offset int64) { w.next = offset + 1 }
+
+// see notes that id stands at offset and tells whether it is a duplicate: whether it occurred within the last size offsets
+// before. Offsets must grow from call to call.
+func (w *window) see(id fingerprint, offset int64) bool {
+	w.forget(offset - w.size)
+	_, duplicate := w.last[id]
+	w.last[id] = offset
+	w.queue = append(w.queue, occurrence{id, offset})
+	w.next = offset + 1
+	return duplicate
+}
+
+// forget drops what lies below an offset. An id that occurred again later stays.
+func (w *window) forget(below int64) {
+	n := 0
+	for n < len(w.queue) && w.queue[n].offset < below {
+		if old := w.queue[n]; w.last[old.id] == old.offset {
+			delete(w.last, old.id)
+		}
+		n++
+	}
+	w.queue = w.queue[n:]
+}

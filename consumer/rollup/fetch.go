@@ -1,0 +1,127 @@
+package rollup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+
+	"footfall/models"
+)
+
+// fetcher reads one partition of the log, offset by offset. kafka-go's group reader hands out stale messages after a
+// rebalance; a reader per partition and generation does not.
+type fetcher struct {
+	brokers   []string
+	partition models.Partition
+	inspect   inspector
+	from      int64 // where reading begins: before start, to fill the duplicate window
+	start     int64 // the first event that is to be counted
+	log       *slog.Logger
+}
+
+// run hands on the messages from f.from on until ctx ends. It returns an error only if events are gone from the log.
+func (f *fetcher) run(ctx context.Context, out chan<- item) error {
+	reader := kafka.NewReader(kafka.ReaderConfig{
+		Brokers:               f.brokers,
+		Topic:                 f.partition.Topic,
+		Partition:             f.partition.Number,
+		MinBytes:              1,
+		MaxBytes:              4 << 20,
+		MaxWait:               500 * time.Millisecond,
+		QueueCapacity:         2000,
+		ReadBackoffMax:        500 * time.Millisecond,
+		OffsetOutOfRangeError: true,
+	})
+	defer func() { _ = reader.Close() }()
+	if err := reader.SetOffset(f.from); err != nil {
+		return fmt.Errorf("reading partition %d of %s: %w", f.partition.Number, f.partition.Topic, err)
+	}
+	next := f.from
+	for attempt := 0; ; attempt++ {
+		m, err := reader.FetchMessage(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if errors.Is(err, kafka.OffsetOutOfRange) {
+			return recreated(f.partition, next)
+		}
+		if err != nil {
+			f.log.Warn("reading the log failed; trying again", "topic", f.partition.Topic,
+				"partition", f.partition.Number, "error", err)
+			if sleep(ctx, backoff(attempt)) != nil {
+				return nil
+			}
+			continue
+		}
+		attempt = -1
+		if m.Offset != next && m.Offset > f.start {
+			if err := f.gap(ctx, max(next, f.start), m.Offset); err != nil {
+				return err
+			}
+		}
+		next = m.Offset + 1
+		it := f.inspect.item(f.partition, m)
+		it.warm = m.Offset < f.start
+		select {
+		case out <- it:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// gap decides about offsets that the reader jumped over. A transaction's markers take offsets too and are no loss; what
+// lies below the log's first offset was deleted before it was counted.
+func (f *fetcher) gap(ctx context.Context, from, to int64) error {
+	bounds, err := logBounds(ctx, f.brokers, []models.Partition{f.partition})
+	if err != nil {
+		return nil // cannot tell now; the jump itself is harmless if nothing was deleted
+	}
+	if first := bounds[f.partition].from; first > from {
+		return truncated(f.partition, span{from, min(first, to)})
+	}
+	return nil
+}
+
+// refusal is an error that trying again cannot mend: an operator has to decide.
+type refusal struct{ text string }
+
+func (r *refusal) Error() string { return r.text }
+
+func recreated(p models.Partition, offset int64) error {
+	return &refusal{fmt.Sprintf("partition %d of topic %s does not reach offset %d, up to which it is counted: was the topic"+
+		" created anew? Use another topic name, or another cassandra.keyspace_suffix", p.Number, p.Topic, offset)}
+}
+
+func truncated(p models.Partition, lost span) error {
+	return &refusal{fmt.Sprintf("%d events of topic %s, partition %d (offsets %d to %d) were deleted from Kafka before they"+
+		" were counted: raise the topic's retention; to go on without them, reset the group's offset",
+		lost.to-lost.from, p.Topic, p.Number, lost.from, lost.to-1)}
+}
+
+// logBounds asks for the first offset and the one after the last of each partition.
+func logBounds(ctx context.Context, brokers []string, partitions []models.Partition) (map[models.Partition]span, error) {
+	request := kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{}}
+	for _, p := range partitions {
+		request.Topics[p.Topic] = append(request.Topics[p.Topic], kafka.FirstOffsetOf(p.Number), kafka.LastOffsetOf(p.Number))
+	}
+	client := kafka.Client{Addr: kafka.TCP(brokers...), Timeout: 10 * time.Second}
+	response, err := client.ListOffsets(ctx, &request)
+	if err != nil {
+		return nil, fmt.Errorf("asking for the log's offsets: %w", err)
+	}
+	bounds := map[models.Partition]span{}
+	for topic, list := range response.Topics {
+		for _, p := range list {
+			if p.Error != nil {
+				return nil, fmt.Errorf("asking for the offsets of partition %d of %s: %w", p.Partition, topic, p.Error)
+			}
+			bounds[models.Partition{Topic: topic, Number: p.Partition}] = span{p.FirstOffset, p.LastOffset}
+		}
+	}
+	return bounds, nil
+}

@@ -1,0 +1,112 @@
+package rollup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// flush counts a chunk: who is new, what is it worth, what does each key hold already, write. It goes on trying until it
+// has succeeded or ctx ends; nothing is given up, since what is not counted must not be committed.
+func (o *ownership) flush(ctx context.Context, c *chunk) error {
+	started := time.Now()
+	for attempt := 0; ; attempt++ {
+		err := o.tryFlush(ctx, c)
+		if err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			return err
+		}
+		o.metrics.flushRetries.Inc()
+		o.log.Warn("flush failed; trying again", "attempt", attempt+1, "error", err)
+		if err := o.recover(ctx, err, attempt); err != nil {
+			return err
+		}
+	}
+	for partition, s := range c.spans {
+		o.partitions[partition].next = s.to
+	}
+	o.metrics.flushed(c, time.Since(started))
+	return nil
+}
+
+func (o *ownership) tryFlush(ctx context.Context, c *chunk) error {
+	if !c.buried {
+		if err := o.dead.send(ctx, c.dead); err != nil {
+			return err
+		}
+		c.buried = true
+	}
+	if err := o.visitors.decide(ctx, c.events); err != nil {
+		return err
+	}
+	work := contributions(c.events)
+	if err := sleep(ctx, time.Until(o.settled)); err != nil { // a predecessor's writes may still land
+		return err
+	}
+	epochs := o.epochs()
+	at, reads, err := o.ledger.load(ctx, keysOf(work), epochs)
+	if err != nil {
+		return err
+	}
+	o.metrics.ledgerReads.Add(float64(reads))
+	return o.apply(ctx, plan(work, c.spans, at, epochs), c)
+}
+
+// errNotApplied wraps failures of counter writes, after which caches are dropped and epochs renewed.
+var errNotApplied = errors.New("writing counters")
+
+func (o *ownership) apply(ctx context.Context, writes []KeyWrite, c *chunk) error {
+	var failed error
+	failures := 0
+	for i, err := range o.store.Apply(ctx, writes) {
+		o.metrics.batch(err)
+		if err == nil {
+			o.ledger.acknowledge(writes[i], c.spans)
+			continue
+		}
+		failures++
+		if failed == nil || errors.Is(err, ErrUnknownOutcome) {
+			failed = err // the worst one is told
+		}
+	}
+	if failed == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %d of %d keys failed, such as: %w", errNotApplied, failures, len(writes), failed)
+}
+
+// recover gets ready for the next attempt. After a counter write that failed, or where another owner went further, the
+// only truth is the ledger: forget what is remembered, take new epochs, let writes that are under way land or be dropped,
+// and read it again. Any other failure has changed nothing and is just tried again.
+func (o *ownership) recover(ctx context.Context, cause error, attempt int) error {
+	if err := sleep(ctx, backoff(attempt)); err != nil {
+		return err
+	}
+	if !errors.Is(cause, errNotApplied) && !errors.Is(cause, errSuperseded) {
+		return nil
+	}
+	o.visitors.drop()
+	return o.take(ctx)
+}
+
+// backoff grows from 100 ms to 5 s.
+func backoff(attempt int) time.Duration {
+	return min(100*time.Millisecond<<min(attempt, 10), 5*time.Second)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}

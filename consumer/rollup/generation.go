@@ -1,0 +1,149 @@
+package rollup
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"golang.org/x/sync/errgroup"
+
+	"footfall/models"
+)
+
+const (
+	// rebalanceTimeout is how long the group waits for a member to let go of its partitions.
+	rebalanceTimeout = 30 * time.Second
+	// drainTimeout is how long a member takes for its last flush at the most; it must stay below rebalanceTimeout.
+	drainTimeout = 20 * time.Second
+)
+
+// generation counts the events of the partitions that this member was given, until the group rebalances or ctx ends.
+func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation, inspectors map[string]inspector) error {
+	stop, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(genCtx, cancel)()
+	// The last flush may go on for a while after stop: giving it up at once would only leave doubt to the successor.
+	work, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveUp()
+	defer context.AfterFunc(stop, func() { time.AfterFunc(drainTimeout, giveUp) })()
+
+	c.metrics.generations.Inc()
+	defer c.metrics.lost()
+
+	o, fetchers, err := c.begin(stop, gen, inspectors)
+	if err != nil {
+		if stop.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	c.member.Store(true)
+	defer c.member.Store(false)
+	if len(fetchers) == 0 {
+		<-stop.Done() // more members than partitions: wait for the next generation
+		return nil
+	}
+	items := make(chan item, 4096)
+	group, fetching := errgroup.WithContext(stop)
+	for _, f := range fetchers {
+		group.Go(func() error { return f.run(fetching, items) })
+	}
+	err = c.count(fetching, work, o, items, gen)
+	cancel()
+	if fetchErr := group.Wait(); err == nil {
+		err = fetchErr
+	}
+	return err
+}
+
+// begin takes the partitions and finds out where to go on in each.
+func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors map[string]inspector) (*ownership, []*fetcher, error) {
+	o := &ownership{
+		store: c.store, owner: c.owner, hasher: c.hasher, partitions: map[models.Partition]*owned{},
+		visitors: c.visitors, ledger: c.ledger, dead: c.dead, metrics: c.metrics, log: c.log,
+	}
+	var partitions []models.Partition
+	for topic, list := range gen.Assignments {
+		for _, a := range list {
+			p := models.Partition{Topic: topic, Number: a.ID}
+			partitions = append(partitions, p)
+			o.partitions[p] = &owned{next: a.Offset}
+		}
+	}
+	if len(partitions) == 0 {
+		return o, nil, nil
+	}
+	bounds, err := logBounds(ctx, c.cfg.Kafka.Brokers, partitions)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := o.take(ctx); err != nil {
+		return nil, nil, err
+	}
+	windows := map[models.Partition]*window{}
+	var fetchers []*fetcher
+	for _, p := range partitions {
+		f := &fetcher{brokers: c.cfg.Kafka.Brokers, partition: p, inspect: inspectors[p.Topic], log: c.log}
+		own := o.partitions[p]
+		if own.next, err = startOffset(own, bounds[p]); err != nil {
+			return nil, nil, err
+		}
+		own.highWater = bounds[p].to
+		f.start, f.from = own.next, own.next
+		own.window = c.windows[p]
+		if own.window == nil || own.window.next != own.next {
+			f.from = max(bounds[p].from, own.next-int64(c.cfg.Duplicates.Window))
+			own.window = newWindow(c.cfg.Duplicates.Window, f.from)
+		}
+		windows[p] = own.window
+		fetchers = append(fetchers, f)
+		c.metrics.lagging(p, bounds[p].to-own.next)
+	}
+	c.windows = windows
+	return o, fetchers, nil
+}
+
+// startOffset is where to go on: what the group has committed; else, if Kafka has forgotten it, what the last owner left
+// in the store; else the beginning of the log. It refuses a log that does not reach that far, or no longer does.
+func startOffset(own *owned, log span) (int64, error) {
+	start := own.next
+	if start < 0 { // the group has no offset
+		start = own.tenure.Committed
+		if start == 0 {
+			start = log.from
+		}
+	}
+	switch p := own.tenure.Partition; {
+	case start > log.to:
+		return 0, recreated(p, start)
+	case start < log.from:
+		return 0, truncated(p, span{start, log.from})
+	}
+	return start, nil
+}
+
+// count is the data path: collect a chunk, flush it, commit its offsets. It ends when stop does, with all that was
+// collected counted and the partitions released; work bounds that.
+func (c *Consumer) count(stop, work context.Context, o *ownership, items <-chan item, gen *kafka.Generation) error {
+	l := limits{c.cfg.Chunk.MaxEvents, c.cfg.Chunk.MaxBytes, c.cfg.Chunk.MaxAge}
+	for more := true; more; {
+		var ch *chunk
+		ch, more = o.collect(stop, items, l)
+		if len(ch.spans) == 0 {
+			continue
+		}
+		if err := o.flush(work, ch); err != nil {
+			return fmt.Errorf("flushing: %w", err)
+		}
+		// A commit that fails costs a replay, which the ledger makes harmless.
+		if err := gen.CommitOffsets(o.offsets()); err != nil {
+			c.log.Warn("committing offsets failed", "error", err)
+		}
+		for p := range ch.spans {
+			c.metrics.lagging(p, o.partitions[p].highWater-o.partitions[p].next)
+		}
+	}
+	o.release(work)
+	return nil
+}

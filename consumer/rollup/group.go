@@ -1,0 +1,133 @@
+package rollup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/segmentio/kafka-go"
+
+	"footfall/configs"
+	"footfall/models"
+	"footfall/producer/topics"
+)
+
+// Consumer is one member of the consumer group.
+type Consumer struct {
+	cfg      configs.Consumer
+	store    Store
+	log      *slog.Logger
+	metrics  *metrics
+	owner    string
+	hasher   hasher
+	visitors *visitors
+	ledger   *ledger
+	windows  map[models.Partition]*window // of the last generation
+	dead     *deadTopic
+	member   atomic.Bool
+}
+
+// New makes a consumer that counts into store and registers its metrics with reg.
+func New(cfg configs.Consumer, store Store, reg *prometheus.Registry, log *slog.Logger) *Consumer {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	m, h := newMetrics(reg), newHasher()
+	return &Consumer{
+		cfg: cfg, store: store, log: log, metrics: m, hasher: h,
+		owner:    fmt.Sprintf("%s/%d/%s", host, os.Getpid(), uuid.NewString()),
+		visitors: newVisitors(store, h, cfg.Visitors.LRU, m),
+		ledger:   newLedger(store, cfg.Ledger.Cache),
+		dead:     newDeadTopic(cfg.Kafka.Brokers, cfg.Kafka.Topics.Dead),
+	}
+}
+
+// Ready is nil while this process is a member of the group and knows its partitions.
+func (c *Consumer) Ready() error {
+	if !c.member.Load() {
+		return errors.New("not a member of the consumer group yet")
+	}
+	return nil
+}
+
+// maxChunkEvents bounds a chunk: a click touches four cells of its own and Cassandra takes 65,535 statements in a batch.
+const maxChunkEvents = 16_000
+
+// Run joins the group and counts until ctx ends; then it flushes, commits, leaves the group and returns nil. An error
+// means that an operator has to decide: the log and the ledger do not fit each other, or the configuration is wrong.
+// Run must be called once.
+func (c *Consumer) Run(ctx context.Context) (err error) {
+	if n := c.cfg.Chunk.MaxEvents; n < 1 || n > maxChunkEvents {
+		return fmt.Errorf("chunk.max_events is %d: want 1 to %d", n, maxChunkEvents)
+	}
+	defer func() { err = errors.Join(err, c.dead.close()) }()
+	inspectors, err := c.inspectors(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, refuse := context.WithCancelCause(ctx)
+	defer refuse(nil)
+	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
+		ID:                    c.cfg.Kafka.Group,
+		Brokers:               c.cfg.Kafka.Brokers,
+		Topics:                []string{c.cfg.Kafka.Topics.Clicks, c.cfg.Kafka.Topics.Visits},
+		SessionTimeout:        c.cfg.Kafka.SessionTimeout,
+		HeartbeatInterval:     c.cfg.Kafka.SessionTimeout / 10,
+		RebalanceTimeout:      rebalanceTimeout,
+		JoinGroupBackoff:      time.Second,
+		WatchPartitionChanges: true,
+		StartOffset:           kafka.FirstOffset,
+	})
+	if err != nil {
+		return fmt.Errorf("joining group %s: %w", c.cfg.Kafka.Group, err)
+	}
+	for ctx.Err() == nil {
+		gen, err := group.Next(ctx)
+		if err != nil {
+			if ctx.Err() == nil {
+				c.log.Warn("joining the group failed; trying again", "group", c.cfg.Kafka.Group, "error", err)
+			}
+			continue
+		}
+		gen.Start(func(genCtx context.Context) {
+			var refused *refusal
+			if err := c.generation(ctx, genCtx, gen, inspectors); errors.As(err, &refused) {
+				refuse(err)
+			} else if err != nil {
+				c.log.Warn("generation ended early; joining again", "error", err)
+			}
+		})
+	}
+	if err := group.Close(); err != nil { // waits for the generation to drain, then leaves
+		return fmt.Errorf("leaving group %s: %w", c.cfg.Kafka.Group, err)
+	}
+	var refused *refusal
+	if errors.As(context.Cause(ctx), &refused) {
+		return refused
+	}
+	return nil
+}
+
+// inspectors makes the inspector of each topic, which must exist.
+func (c *Consumer) inspectors(ctx context.Context) (map[string]inspector, error) {
+	t := c.cfg.Kafka.Topics
+	out := map[string]inspector{}
+	for topic, decode := range map[string]func([]byte) (models.Event, error){t.Clicks: decodeClick, t.Visits: decodeVisit} {
+		n, err := topics.Partitions(ctx, c.cfg.Kafka.Brokers, topic)
+		if err != nil {
+			return nil, err
+		}
+		out[topic] = newInspector(decode, n)
+	}
+	if _, err := topics.Partitions(ctx, c.cfg.Kafka.Brokers, t.Dead); err != nil {
+		return nil, err
+	}
+	return out, nil
+}

@@ -1,0 +1,148 @@
+package rollup
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"footfall/models"
+)
+
+// errSuperseded: a later epoch went further than this one in some key. Only a new epoch may go on.
+var errSuperseded = errors.New("another owner went further: taking a new epoch")
+
+// position is how far a key's counters are in one Kafka partition.
+type position struct {
+	to  int64 // every event of the key below is counted
+	own bool  // the current epoch has a ledger row for the key and the partition
+}
+
+// positions of one key, by partition. A partition that is absent has the zero position.
+type positions map[models.Partition]position
+
+// ledger remembers positions of keys, so that they are not read again for each flush. What it holds is true for one set of
+// epochs only. Not safe for concurrent use.
+type ledger struct {
+	store Store
+	cache *simplelru.LRU[models.Key, positions]
+}
+
+func newLedger(store Store, size int) *ledger {
+	cache, _ := simplelru.NewLRU[models.Key, positions](max(size, 1), nil)
+	return &ledger{store: store, cache: cache}
+}
+
+// drop forgets all positions; it must be called whenever epochs change hands.
+func (l *ledger) drop() { l.cache.Purge() }
+
+// load returns the positions of keys under the given epochs, reading those that are not remembered. It also says how many
+// it read. It returns errSuperseded if an epoch may not go on.
+func (l *ledger) load(ctx context.Context, keys []models.Key, epochs map[models.Partition]int64) (map[models.Key]positions, int, error) {
+	out := make(map[models.Key]positions, len(keys))
+	var missing []models.Key
+	for _, key := range keys {
+		if known, ok := l.cache.Get(key); ok {
+			out[key] = known
+		} else {
+			missing = append(missing, key)
+		}
+	}
+	if len(missing) == 0 {
+		return out, 0, nil
+	}
+	rows, err := l.store.Ledger(ctx, missing)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, key := range missing {
+		known, err := positionsOf(rows[key], epochs)
+		if err != nil {
+			return nil, 0, err
+		}
+		out[key] = known
+		l.cache.Add(key, known)
+	}
+	return out, len(missing), nil
+}
+
+// positionsOf reads positions from a key's ledger rows. Owner rows alone define them: a repair changes what a range is
+// worth, not how far the owners are.
+func positionsOf(rows []LedgerRow, epochs map[models.Partition]int64) (positions, error) {
+	out := positions{}
+	own := map[models.Partition]int64{}
+	for _, row := range rows {
+		epoch, mine := epochs[row.Partition]
+		if row.Kind != KindOwner || !mine {
+			continue
+		}
+		p := out[row.Partition]
+		p.to = max(p.to, row.To)
+		if row.Epoch == epoch {
+			p.own = true
+			own[row.Partition] = row.To
+		}
+		out[row.Partition] = p
+	}
+	for partition, to := range own {
+		if to < out[partition].to {
+			return nil, errSuperseded
+		}
+	}
+	return out, nil
+}
+
+// plan turns a chunk's contributions into one write per key: the sums of what its counters do not hold yet, and the ledger
+// rows that say so. It is a pure function.
+func plan(work map[models.Key][]contribution, spans map[models.Partition]span, at map[models.Key]positions, epochs map[models.Partition]int64) []KeyWrite {
+	writes := make([]KeyWrite, 0, len(work))
+	for key, list := range work {
+		w := KeyWrite{Key: key, Cells: map[models.Cell]int64{}}
+		touched := map[models.Partition]bool{}
+		for _, c := range list {
+			touched[c.partition] = true
+			if c.offset >= at[key][c.partition].to {
+				w.Cells[c.cell] += c.n
+			}
+		}
+		for partition := range touched {
+			if row, ok := extend(spans[partition], at[key][partition]); ok {
+				row.LedgerID = LedgerID{Partition: partition, Kind: KindOwner, Epoch: epochs[partition]}
+				w.Ledger = append(w.Ledger, row)
+			}
+		}
+		if len(w.Ledger) > 0 {
+			writes = append(writes, w)
+		}
+	}
+	return writes
+}
+
+// extend is the increment of the ledger row that moves a key from its position to the end of the span; false if it is
+// there already.
+func extend(s span, p position) (LedgerRow, bool) {
+	switch {
+	case s.to <= p.to:
+		return LedgerRow{}, false
+	case p.own:
+		return LedgerRow{To: s.to - p.to}, true
+	}
+	return LedgerRow{From: max(p.to, s.from), To: s.to}, true
+}
+
+// acknowledge notes that a write is in the store: only now do the key's positions move.
+func (l *ledger) acknowledge(w KeyWrite, spans map[models.Partition]span) {
+	known, ok := l.cache.Peek(w.Key)
+	if !ok {
+		return // more keys in one chunk than the cache holds: the ledger is read again
+	}
+	moved := maps.Clone(known)
+	for _, row := range w.Ledger {
+		moved[row.Partition] = position{to: spans[row.Partition].to, own: true}
+	}
+	l.cache.Add(w.Key, moved)
+}
+
+func keysOf(work map[models.Key][]contribution) []models.Key { return slices.Collect(maps.Keys(work)) }

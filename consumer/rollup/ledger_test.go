@@ -1,0 +1,89 @@
+package rollup
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+
+	"footfall/models"
+)
+
+var (
+	p0  = models.Partition{Topic: "clicks", Number: 0}
+	p1  = models.Partition{Topic: "clicks", Number: 1}
+	abc = models.Key{Keyspace: models.URLShortener, Name: "abc"}
+	hit = models.Cell{Counter: models.ClickCounter}
+)
+
+func owner(p models.Partition, epoch, from, to int64) LedgerRow {
+	return LedgerRow{LedgerID{p, KindOwner, epoch}, from, to}
+}
+
+func TestPositionsOf(t *testing.T) {
+	epochs := map[models.Partition]int64{p0: 5, p1: 2}
+	f := func(rows []LedgerRow, want positions, wantErr error) {
+		t.Helper()
+		got, err := positionsOf(rows, epochs)
+		if !errors.Is(err, wantErr) || err == nil && !maps.Equal(got, want) {
+			t.Errorf("positionsOf(%v) = %v, %v; want %v, %v", rows, got, err, want, wantErr)
+		}
+	}
+	f(nil, positions{}, nil)
+	// A predecessor's row is where we go on, but not ours.
+	f([]LedgerRow{owner(p0, 4, 0, 30)}, positions{p0: {to: 30}}, nil)
+	f([]LedgerRow{owner(p0, 4, 0, 30), owner(p0, 3, 0, 40)}, positions{p0: {to: 40}}, nil)
+	f([]LedgerRow{owner(p0, 4, 0, 30), owner(p0, 5, 30, 50)}, positions{p0: {to: 50, own: true}}, nil)
+	f([]LedgerRow{owner(p0, 5, 0, 10), owner(p1, 1, 0, 7)}, positions{p0: {to: 10, own: true}, p1: {to: 7}}, nil)
+	// Repairs do not move anybody.
+	f([]LedgerRow{{LedgerID{p0, KindMinus, 9}, 0, 99}, {LedgerID{p0, KindPlus, 8}, 0, 99}}, positions{}, nil)
+	// Partitions of others do not matter.
+	f([]LedgerRow{owner(models.Partition{Topic: "clicks", Number: 7}, 1, 0, 99)}, positions{}, nil)
+	// A later epoch that went further, or an earlier one that woke up: this epoch must not go on.
+	f([]LedgerRow{owner(p0, 5, 0, 10), owner(p0, 6, 10, 20)}, nil, errSuperseded)
+	f([]LedgerRow{owner(p0, 5, 0, 10), owner(p0, 4, 5, 20)}, nil, errSuperseded)
+}
+
+func TestPlan(t *testing.T) {
+	epochs := map[models.Partition]int64{p0: 5, p1: 2}
+	spans := map[models.Partition]span{p0: {100, 110}, p1: {40, 50}}
+	clicks := func(p models.Partition, offsets ...int64) (out []contribution) {
+		for _, o := range offsets {
+			out = append(out, contribution{p, o, hit, 1})
+		}
+		return out
+	}
+	f := func(list []contribution, at positions, wantClicks int64, wantRows ...LedgerRow) {
+		t.Helper()
+		writes := plan(map[models.Key][]contribution{abc: list}, spans, map[models.Key]positions{abc: at}, epochs)
+		if len(wantRows) == 0 {
+			if len(writes) != 0 {
+				t.Errorf("plan = %v, want nothing to write", writes)
+			}
+			return
+		}
+		if len(writes) != 1 {
+			t.Fatalf("plan = %v, want one write", writes)
+		}
+		rows := writes[0].Ledger
+		slices.SortFunc(rows, func(a, b LedgerRow) int { return a.Partition.Number - b.Partition.Number })
+		if writes[0].Cells[hit] != wantClicks || !slices.Equal(rows, wantRows) {
+			t.Errorf("plan = %v %v, want %d %v", writes[0].Cells, rows, wantClicks, wantRows)
+		}
+	}
+	// A key never seen: the row begins where the chunk does.
+	f(clicks(p0, 103, 107), nil, 2, owner(p0, 5, 100, 110))
+	// Seen by a predecessor: our first row begins where it ended, or at the chunk.
+	f(clicks(p0, 103, 107), positions{p0: {to: 60}}, 2, owner(p0, 5, 100, 110))
+	f(clicks(p0, 103, 107), positions{p0: {to: 105}}, 1, owner(p0, 5, 105, 110))
+	// Seen by us: the row is extended, over the offsets without the key's events too.
+	f(clicks(p0, 103, 107), positions{p0: {to: 60, own: true}}, 2, owner(p0, 5, 0, 50))
+	f(clicks(p0, 103, 107), positions{p0: {to: 108, own: true}}, 0, owner(p0, 5, 0, 2))
+	// Counted already: nothing to write.
+	f(clicks(p0, 103, 107), positions{p0: {to: 110, own: true}}, 0)
+	f(clicks(p0, 103, 107), positions{p0: {to: 120}}, 0)
+	// Several partitions: one write.
+	f(append(clicks(p0, 103), clicks(p1, 40, 41, 49)...), positions{p1: {to: 41, own: true}}, 3,
+		owner(p0, 5, 100, 110), owner(p1, 2, 0, 9))
+	f(append(clicks(p0, 103), clicks(p1, 40)...), positions{p1: {to: 50, own: true}}, 1, owner(p0, 5, 100, 110))
+}

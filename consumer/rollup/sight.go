@@ -1,0 +1,110 @@
+package rollup
+
+import (
+	"context"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"footfall/models"
+)
+
+// visitors decides which events are a visitor's first. First sight is a fact of the log: the visitor's row, and the memory
+// of it here, hold the position of the event that was first, and an event is the first if and only if that is itself. Not
+// safe for concurrent use.
+type visitors struct {
+	store   Store
+	hasher  hasher
+	lru     *simplelru.LRU[fingerprint, models.Position] // nil: nothing is remembered
+	metrics *metrics
+}
+
+func newVisitors(store Store, h hasher, size int, m *metrics) *visitors {
+	v := &visitors{store: store, hasher: h, metrics: m}
+	if size > 0 {
+		v.lru, _ = simplelru.NewLRU[fingerprint, models.Position](size, nil) // fails for sizes below 1 only
+	}
+	return v
+}
+
+// decide fills in first of every event. When it returns nil, every visitor it saw has a row that the store has
+// acknowledged; only then does the LRU know it too, or a failed insert would never be made good.
+func (v *visitors) decide(ctx context.Context, events []*counted) error {
+	known := map[models.Sighting]models.Position{}
+	candidates := map[models.Sighting]models.Position{} // the earliest event of the chunk: all of a visitor are in one partition
+	var unknown []models.Sighting
+	for _, e := range events {
+		for _, s := range e.event.Sightings() {
+			if _, ok := known[s]; ok {
+				continue
+			}
+			if _, ok := candidates[s]; ok {
+				continue
+			}
+			if at, ok := v.recall(s); ok {
+				known[s] = at
+				continue
+			}
+			candidates[s] = models.Position{Partition: e.partition.Number, Offset: e.offset}
+			unknown = append(unknown, s)
+		}
+	}
+	v.metrics.lruHits.Add(float64(len(known)))
+	v.metrics.lookups.Add(float64(len(unknown)))
+	if err := v.settle(ctx, unknown, candidates, known); err != nil {
+		return err
+	}
+	for _, e := range events {
+		e.first = e.first[:0]
+		for _, s := range e.event.Sightings() {
+			e.first = append(e.first, known[s] == models.Position{Partition: e.partition.Number, Offset: e.offset})
+		}
+	}
+	return nil
+}
+
+// settle asks the store about the unknown, remembers those it does not know either, and adds all to known.
+func (v *visitors) settle(ctx context.Context, unknown []models.Sighting, candidates, known map[models.Sighting]models.Position) error {
+	if len(unknown) == 0 {
+		return nil
+	}
+	found, err := v.store.FirstSeen(ctx, unknown)
+	if err != nil {
+		return err
+	}
+	fresh := make(map[models.Sighting]models.Position, len(unknown)-len(found))
+	for _, s := range unknown {
+		if _, ok := found[s]; !ok {
+			fresh[s] = candidates[s]
+		}
+	}
+	if len(fresh) > 0 {
+		if err := v.store.Remember(ctx, fresh); err != nil {
+			return err
+		}
+	}
+	for _, s := range unknown {
+		at, ok := found[s]
+		if !ok {
+			at = fresh[s]
+		}
+		known[s] = at
+		if v.lru != nil {
+			v.lru.Add(fingerprintOf(v.hasher, s), at)
+		}
+	}
+	return nil
+}
+
+func (v *visitors) recall(s models.Sighting) (models.Position, bool) {
+	if v.lru == nil {
+		return models.Position{}, false
+	}
+	return v.lru.Get(fingerprintOf(v.hasher, s))
+}
+
+// drop forgets everything, after a fault that may have cost the store some rows.
+func (v *visitors) drop() {
+	if v.lru != nil {
+		v.lru.Purge()
+	}
+}

@@ -1,0 +1,139 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"footfall/consumer/rollup"
+	"footfall/models"
+)
+
+func cancelled(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
+
+// testCancelledReads: a read that was called off says so. "Nothing found" would make every visitor new and every event
+// uncounted.
+func testCancelledReads(t *testing.T, s *suite) {
+	w := clickWrite(t, link(), 7)
+	s.apply(t, w)
+	sighting := ipOn(w.Key.Name, "203.0.113.7")
+	s.remember(t, map[models.Sighting]models.Position{sighting: {Partition: 1, Offset: 2}})
+
+	if seen, err := s.store.FirstSeen(cancelled(t), []models.Sighting{sighting}); err == nil && len(seen) != 1 {
+		t.Errorf("FirstSeen called off: %v without an error", seen)
+	}
+	if rows, err := s.store.Ledger(cancelled(t), []models.Key{w.Key}); err == nil && len(rows) != 1 {
+		t.Errorf("Ledger called off: %v without an error", rows)
+	}
+}
+
+// testCancelledApply calls writes off before and while they run. Every answer must be true: acknowledged is there,
+// refused is not, unknown is there as a whole or not at all.
+func testCancelledApply(t *testing.T, s *suite) {
+	for _, after := range []time.Duration{-1, 0, time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond} {
+		var writes []rollup.KeyWrite
+		for range 100 {
+			writes = append(writes, clickWrite(t, link(), 7))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		if after < 0 {
+			cancel()
+		} else {
+			time.AfterFunc(after, cancel)
+		}
+		errs := s.store.Apply(ctx, writes)
+		cancel()
+		if len(errs) != len(writes) {
+			t.Fatalf("Apply of %d writes returned %d results", len(writes), len(errs))
+		}
+		s.settle(t, errs)
+		for i, w := range writes {
+			switch {
+			case errs[i] == nil:
+				s.wantWhole(t, w, 7)
+			case errors.Is(errs[i], rollup.ErrUnknownOutcome):
+				if s.store.WriteTimeout() == 0 {
+					t.Errorf("the store says that outcomes are never unknown, but: %v", errs[i])
+				}
+				_, found, err := s.read(t.Context(), w.Key, models.Cell{Counter: models.ClickCounter})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if found {
+					s.wantWhole(t, w, 7)
+				} else {
+					s.wantWhole(t, w, 0)
+				}
+			default:
+				s.wantWhole(t, w, 0)
+			}
+			if t.Failed() {
+				t.Fatalf("called off after %v: write %d was answered with: %v", after, i, errs[i])
+			}
+		}
+	}
+}
+
+// settle waits until writes of unknown outcome have landed or never will.
+func (s *suite) settle(t *testing.T, errs []error) {
+	for _, err := range errs {
+		if errors.Is(err, rollup.ErrUnknownOutcome) {
+			t.Logf("waiting %v for unknown outcomes, such as: %v", s.store.WriteTimeout(), err)
+			time.Sleep(s.store.WriteTimeout())
+			return
+		}
+	}
+}
+
+// testCancelledRemember: without an error all is remembered; after an error it can be done again.
+func testCancelledRemember(t *testing.T, s *suite) {
+	for _, after := range []time.Duration{-1, 0, time.Millisecond, 5 * time.Millisecond} {
+		first := map[models.Sighting]models.Position{}
+		link := name("link")
+		for i := range 3000 {
+			first[ipOn(link, fmt.Sprintf("10.1.%d.%d", i/256, i%256))] = models.Position{Partition: i % 6, Offset: int64(i)}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		if after < 0 {
+			cancel()
+		} else {
+			time.AfterFunc(after, cancel)
+		}
+		err := s.store.Remember(ctx, first)
+		cancel()
+		if err == nil {
+			s.wantSeen(t, first)
+		}
+		s.remember(t, first)
+		s.wantSeen(t, first)
+	}
+}
+
+// testCancelledTake: whether a take that was called off took place may be unknown, but nobody gets its epoch afterwards
+// and believes it clean.
+func testCancelledTake(t *testing.T, s *suite) {
+	p := partition()
+	a, err := s.store.Take(cancelled(t), p, "a")
+	b := s.take(t, p, "b")
+	switch {
+	case err == nil && (b.Epoch == a.Epoch || b.Fresh):
+		t.Errorf("a got %+v, then b got %+v", a, b)
+	case b.Epoch == 1 && !b.Fresh, b.Epoch > 1 && b.Fresh, b.Epoch > 2:
+		t.Errorf("after a take that was called off (%v), b got %+v", err, b)
+	}
+
+	released, err := s.store.Release(cancelled(t), b, 10)
+	c := s.take(t, p, "c")
+	if released && err == nil && !c.Fresh {
+		t.Errorf("a release was acknowledged and is not there: %+v", c)
+	}
+	if c.Fresh != (c.Epoch == b.Epoch) {
+		t.Errorf("b had %+v, then c got %+v", b, c)
+	}
+}

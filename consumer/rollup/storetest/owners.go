@@ -1,0 +1,186 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"footfall/consumer/rollup"
+	"footfall/models"
+)
+
+func partition() models.Partition { return models.Partition{Topic: name("topic"), Number: 3} }
+
+func (s *suite) take(t *testing.T, p models.Partition, owner string) rollup.Tenure {
+	t.Helper()
+	tenure, err := s.store.Take(t.Context(), p, owner)
+	if err != nil {
+		t.Fatalf("Take by %s: %v", owner, err)
+	}
+	return tenure
+}
+
+func (s *suite) wantTake(t *testing.T, want rollup.Tenure) rollup.Tenure {
+	t.Helper()
+	got := s.take(t, want.Partition, want.Owner)
+	if got != want {
+		t.Errorf("Take by %s gives %+v, want %+v", want.Owner, got, want)
+	}
+	return got
+}
+
+func (s *suite) wantRelease(t *testing.T, tenure rollup.Tenure, committed int64, want bool) {
+	t.Helper()
+	got, err := s.store.Release(t.Context(), tenure, committed)
+	if err != nil {
+		t.Fatalf("Release by %s: %v", tenure.Owner, err)
+	}
+	if got != want {
+		t.Errorf("Release by %s of epoch %d is %t, want %t", tenure.Owner, tenure.Epoch, got, want)
+	}
+}
+
+// testOwners follows one partition through owners that crash and owners that leave clean.
+func testOwners(t *testing.T, s *suite) {
+	p := partition()
+	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "a", Epoch: 1, Fresh: true})
+	b := s.wantTake(t, rollup.Tenure{Partition: p, Owner: "b", Epoch: 2}) // a has not left
+	s.wantRelease(t, b, 5_000_000_000_000, true)
+	c := s.wantTake(t, rollup.Tenure{Partition: p, Owner: "c", Epoch: 2, Fresh: true, Committed: 5_000_000_000_000})
+	s.wantRelease(t, c, 5_000_000_000_001, true)
+	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "c", Epoch: 2, Fresh: true, Committed: 5_000_000_000_001})
+	// c crashes and comes back under its own name: still a new epoch. What the last clean owner had counted stays true.
+	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "c", Epoch: 3, Committed: 5_000_000_000_001})
+	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "d", Epoch: 4, Committed: 5_000_000_000_001})
+}
+
+// testOwnersOfOtherPartitions: partitions and topics have epochs of their own.
+func testOwnersOfOtherPartitions(t *testing.T, s *suite) {
+	p := partition()
+	s.take(t, p, "a")
+	s.take(t, p, "a")
+	sibling, namesake := p, p
+	sibling.Number++
+	namesake.Topic += "x"
+	s.wantTake(t, rollup.Tenure{Partition: sibling, Owner: "a", Epoch: 1, Fresh: true})
+	s.wantTake(t, rollup.Tenure{Partition: namesake, Owner: "a", Epoch: 1, Fresh: true})
+	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "a", Epoch: 3})
+}
+
+// testReleaseAfterLoss: who has lost a partition cannot make it look clean.
+func testReleaseAfterLoss(t *testing.T, s *suite) {
+	p := partition()
+	a := s.take(t, p, "a")
+	b := s.take(t, p, "b")
+	s.wantRelease(t, a, 100, false)
+	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "c", Epoch: b.Epoch + 1}) // a's words changed nothing
+
+	// The same epoch in other hands: a left clean, b has it now, a says it again.
+	p = partition()
+	a = s.take(t, p, "a")
+	s.wantRelease(t, a, 10, true)
+	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "b", Epoch: 1, Fresh: true, Committed: 10})
+	s.wantRelease(t, a, 20, false)
+	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "c", Epoch: 2, Committed: 10})
+
+	// The same owner, an earlier tenure.
+	p = partition()
+	a = s.take(t, p, "a")
+	s.take(t, p, "a")
+	s.wantRelease(t, a, 20, false)
+	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "c", Epoch: 3})
+}
+
+// eventually takes p; a store under contention may give up a few times.
+func (s *suite) eventually(ctx context.Context, p models.Partition, owner string) (rollup.Tenure, error) {
+	for {
+		tenure, err := s.store.Take(ctx, p, owner)
+		if err == nil || ctx.Err() != nil {
+			return tenure, err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// testConcurrentTakes: of many that take at once no two have the same epoch, and one at most believes it was the first.
+func testConcurrentTakes(t *testing.T, s *suite) {
+	const takers = 20
+	p := partition()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var mu sync.Mutex
+	owner, fresh := map[int64]string{}, 0
+	var wg sync.WaitGroup
+	for i := range takers {
+		wg.Go(func() {
+			me := fmt.Sprintf("owner-%d", i)
+			tenure, err := s.eventually(ctx, p, me)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err != nil:
+				t.Errorf("Take by %s: %v", me, err)
+			case tenure.Owner != me || tenure.Partition != p:
+				t.Errorf("%s was given %+v", me, tenure)
+			case owner[tenure.Epoch] != "":
+				t.Errorf("epoch %d went to %s and to %s", tenure.Epoch, owner[tenure.Epoch], me)
+			}
+			owner[tenure.Epoch] = me
+			if tenure.Fresh {
+				fresh++
+			}
+		})
+	}
+	wg.Wait()
+	if fresh > 1 {
+		t.Errorf("%d owners believe to be the first", fresh)
+	}
+}
+
+// testConcurrentTakesAndReleases: an epoch changes hands only if it was released, once per release.
+func testConcurrentTakesAndReleases(t *testing.T, s *suite) {
+	const takers, rounds = 20, 5
+	p := partition()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var mu sync.Mutex
+	taken, released := map[int64]int{}, map[int64]int{}
+	freshTakes, releases := 0, 0
+	var wg sync.WaitGroup
+	for i := range takers {
+		wg.Go(func() {
+			for round := range rounds {
+				tenure, err := s.eventually(ctx, p, fmt.Sprintf("owner-%d-%d", i, round))
+				if err != nil {
+					t.Errorf("Take: %v", err)
+					return
+				}
+				ok := false
+				if (i+round)%2 == 0 {
+					ok, err = s.store.Release(ctx, tenure, int64(round))
+				}
+				mu.Lock()
+				taken[tenure.Epoch]++
+				if tenure.Fresh {
+					freshTakes++
+				}
+				if ok || err != nil { // after an error it may be released all the same
+					released[tenure.Epoch]++
+					releases++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	for epoch, n := range taken {
+		if n > 1+released[epoch] {
+			t.Errorf("epoch %d was taken %d times and released %d times", epoch, n, released[epoch])
+		}
+	}
+	if freshTakes > 1+releases {
+		t.Errorf("%d takes were fresh after %d releases", freshTakes, releases)
+	}
+}

@@ -1,0 +1,162 @@
+package storetest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"footfall/models"
+)
+
+func (s *suite) remember(t *testing.T, first map[models.Sighting]models.Position) {
+	t.Helper()
+	if err := s.store.Remember(t.Context(), first); err != nil {
+		t.Fatalf("Remember: %v", err)
+	}
+}
+
+// wantSeen asks for all the sightings of want and of absent, and checks that exactly those of want are known.
+func (s *suite) wantSeen(t *testing.T, want map[models.Sighting]models.Position, absent ...models.Sighting) {
+	t.Helper()
+	got, err := s.store.FirstSeen(t.Context(), append(slices.Collect(maps.Keys(want)), absent...))
+	if err != nil {
+		t.Fatalf("FirstSeen: %v", err)
+	}
+	wrong := 0
+	for sighting, position := range want {
+		if have, found := got[sighting]; !found || have != position {
+			if wrong++; wrong <= 10 {
+				t.Errorf("first sight of %+v is %v (found %t), want %v", sighting, have, found, position)
+			}
+		}
+		delete(got, sighting)
+	}
+	for sighting, position := range got {
+		t.Errorf("%+v was never seen, but FirstSeen has %v", sighting, position)
+	}
+	if wrong > 10 {
+		t.Errorf("and %d more", wrong-10)
+	}
+}
+
+func ipOn(link, ip string) models.Sighting {
+	return models.Sighting{Keyspace: models.URLShortener, Name: link, Visitor: ip}
+}
+
+func guidOn(site, guid, interval string, start models.Millis, features ...string) models.Sighting {
+	return models.Sighting{
+		Keyspace: models.Cardinality, Name: site, Visitor: guid,
+		Interval: interval, Start: start, Features: models.NewFeatures(features...),
+	}
+}
+
+// testSightings: what was remembered is found, what was not is absent, and doing it again changes nothing.
+func testSightings(t *testing.T, s *suite) {
+	day := at(t, "2018-10-01 00:00")
+	ip, guid := ipOn(name("link"), "203.0.113.7"), guidOn(name("site"), "g1", models.IntervalDay, day, "f1", "f2")
+	s.wantSeen(t, nil, ip, guid)
+
+	first := map[models.Sighting]models.Position{
+		ip:   {Partition: 3, Offset: 0},
+		guid: {Partition: 0, Offset: 5_000_000_000_000},
+	}
+	s.remember(t, first)
+	s.wantSeen(t, first)
+	s.remember(t, first)
+	s.remember(t, map[models.Sighting]models.Position{ip: first[ip]})
+	s.wantSeen(t, first)
+	s.wantSeen(t, map[models.Sighting]models.Position{ip: first[ip]}, ipOn(ip.Name, "203.0.113.8"))
+}
+
+// testSightingsKeptApart has one visitor in many places, each with a first sight of its own, and asks for its
+// neighbours.
+func testSightingsKeptApart(t *testing.T, s *suite) {
+	want := map[models.Sighting]models.Position{}
+	var absent []models.Sighting
+	next := int64(0)
+	add := func(sightings ...models.Sighting) {
+		for _, sighting := range sightings {
+			if next++; next%3 == 0 {
+				absent = append(absent, sighting)
+			} else {
+				want[sighting] = models.Position{Partition: int(next % 6), Offset: next}
+			}
+		}
+	}
+	// A link and a site may have the same name, an IP and a guid too.
+	one, two := name("same"), name("same")
+	for _, n := range []string{one, two} {
+		for _, visitor := range []string{"v", "w", "V", "v|w"} {
+			add(ipOn(n, visitor))
+			for _, start := range []string{"2018-10-01 00:00", "2018-10-02 00:00", "2018-11-01 00:00"} {
+				// 1 October 2018 is the first of a month, a Monday and a day.
+				for _, interval := range []string{models.IntervalMonth, models.IntervalWeek, models.IntervalDay} {
+					for _, f := range models.Combinations([]string{"a", "b"}) {
+						values := f.Values()
+						add(guidOn(n, visitor, interval, at(t, start), values...))
+					}
+					add(guidOn(n, visitor, interval, at(t, start), "b", "a"))
+				}
+			}
+		}
+	}
+	s.remember(t, want)
+	s.wantSeen(t, want, absent...)
+}
+
+// testSightingText: names, visitors and features of all sorts come back as they were.
+func testSightingText(t *testing.T, s *suite) {
+	day := at(t, "2018-10-01 00:00")
+	link, site := name("link"), name("site")
+	want := map[models.Sighting]models.Position{}
+	var absent []models.Sighting
+	for i, text := range texts {
+		p := models.Position{Partition: i % 6, Offset: int64(i)}
+		visitor := text
+		if len(visitor) > models.MaxIP {
+			visitor = "long"
+		}
+		want[ipOn(link, visitor)] = p
+		want[ipOn(short(name("l")+text), "v")] = p
+		want[guidOn(site, text, models.IntervalDay, day, "", "")] = p
+		want[guidOn(site, text, models.IntervalDay, day, text, "")] = p
+		want[guidOn(site, "g", models.IntervalDay, day, text, text)] = p
+		absent = append(absent,
+			guidOn(site, text, models.IntervalDay, day, "", text),
+			guidOn(site, text, models.IntervalWeek, day, "", ""),
+			ipOn(site, text),
+		)
+	}
+	s.remember(t, want)
+	s.wantSeen(t, want, absent...)
+}
+
+// testManySightings: as many as a full chunk brings, at once.
+func testManySightings(t *testing.T, s *suite) {
+	ts := at(t, "2018-10-01 14:00")
+	want := map[models.Sighting]models.Position{}
+	var absent []models.Sighting
+	links, sites := []string{name("link"), name("link")}, []string{name("site"), name("site")}
+	for i := range 3000 {
+		into := func(sighting models.Sighting) { want[sighting] = models.Position{Partition: i % 6, Offset: int64(i)} }
+		if i%10 == 9 {
+			into = func(sighting models.Sighting) { absent = append(absent, sighting) }
+		}
+		into(ipOn(links[i%2], fmt.Sprintf("10.0.%d.%d", i/256, i%256)))
+		v := &models.Visit{SiteID: sites[i%2], GUID: fmt.Sprintf("guid-%d", i), TS: ts}
+		if i%5 == 0 {
+			v.Features = []string{"facebook.com", "mobile"} // 4 combinations in 3 intervals
+		} else {
+			v.Features = []string{"", ""}
+		}
+		for _, sighting := range v.Sightings() {
+			into(sighting)
+		}
+	}
+	if len(want)+len(absent) < 15_000 {
+		t.Fatalf("only %d sightings", len(want)+len(absent))
+	}
+	s.remember(t, want)
+	s.wantSeen(t, want, absent...)
+}

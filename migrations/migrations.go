@@ -1,0 +1,62 @@
+// Package migrations holds the schema as numbered .cql files, part of the binary. They are applied in order by
+// `consumer migrate` and never edited after they land: a change is a new file.
+package migrations
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+//go:embed *.cql
+var files embed.FS
+
+// Migration is one file. Its statements create IF NOT EXISTS, so that one interrupted half-way can be run again.
+type Migration struct {
+	Version    int
+	Name       string
+	Checksum   string   // of the file as it is, before placeholders are filled in
+	Statements []string // with placeholders: ${footfall}, ${urlshortener}, ${cardinality}, ${replication}
+}
+
+// All returns every migration in order, numbered 1, 2, 3, … without a gap.
+func All() ([]Migration, error) {
+	entries, err := files.ReadDir(".") // sorted by name, and so by number
+	if err != nil {
+		return nil, fmt.Errorf("reading migrations: %w", err)
+	}
+	all := make([]Migration, 0, len(entries))
+	for i, entry := range entries {
+		text, err := files.ReadFile(entry.Name())
+		if err != nil {
+			return nil, fmt.Errorf("reading migrations: %w", err)
+		}
+		number, name, _ := strings.Cut(strings.TrimSuffix(entry.Name(), ".cql"), "_")
+		version, err := strconv.Atoi(number)
+		if err != nil || version != i+1 {
+			return nil, fmt.Errorf("reading migrations: %s: want number %d", entry.Name(), i+1)
+		}
+		sum := sha256.Sum256(text)
+		all = append(all, Migration{version, name, hex.EncodeToString(sum[:]), split(string(text))})
+	}
+	return all, nil
+}
+
+// split cuts a file into statements: comments go, a semicolon ends one. No literal of ours holds either.
+func split(text string) []string {
+	var bare strings.Builder
+	for line := range strings.Lines(text) {
+		code, _, _ := strings.Cut(line, "--")
+		bare.WriteString(strings.TrimRight(code, " \n") + "\n")
+	}
+	var out []string
+	for _, statement := range strings.Split(bare.String(), ";") {
+		if s := strings.TrimSpace(statement); s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
