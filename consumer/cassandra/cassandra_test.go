@@ -64,6 +64,7 @@ func testOpen(t *testing.T, cfg configs.Cassandra) *Store {
 	return store
 }
 
+// One schema serves all: Cassandra takes seconds to create it.
 func TestStore(t *testing.T) {
 	cfg := testConfig(t)
 	testMigrate(t, cfg)
@@ -71,6 +72,8 @@ func TestStore(t *testing.T) {
 		store := testOpen(t, cfg)
 		return store, store.readCell
 	})
+	t.Run("Settings", func(t *testing.T) { testSettings(t, testOpen(t, cfg)) })
+	t.Run("Tables", func(t *testing.T) { testTables(t, testOpen(t, cfg), cfg.KeyspaceSuffix) })
 }
 
 // readCell asks as an analyst would.
@@ -88,10 +91,7 @@ func (s *Store) readCell(ctx context.Context, key models.Key, cell models.Cell) 
 	return value, err == nil, err
 }
 
-func TestWriteTimeoutIsTheServers(t *testing.T) {
-	cfg := testConfig(t)
-	testMigrate(t, cfg)
-	store := testOpen(t, cfg)
+func testSettings(t *testing.T, store *Store) {
 	if got := store.WriteTimeout(); got < 2*time.Second || got > time.Minute {
 		t.Errorf("write timeout %v: not a setting of the server", got)
 	}

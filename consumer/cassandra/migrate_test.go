@@ -11,31 +11,7 @@ import (
 	"footfall/migrations"
 )
 
-func TestMigrateTwice(t *testing.T) {
-	cfg := testConfig(t)
-	if steps := testMigrate(t, cfg); len(steps) < 4 {
-		t.Errorf("first run: %q, want a line per migration", steps)
-	}
-	if steps := testMigrate(t, cfg); len(steps) != 1 {
-		t.Errorf("second run: %q, want nothing done", steps)
-	}
-}
-
-func TestMigrateByManyAtOnce(t *testing.T) {
-	cfg := testConfig(t)
-	errs := make([]error, 4)
-	var wg sync.WaitGroup
-	for i := range errs {
-		wg.Go(func() { errs[i] = Migrate(t.Context(), cfg, func(string, ...any) {}) })
-	}
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
-	testOpen(t, cfg)
-}
-
-func TestOpenRefusesWhatIsNotMigrated(t *testing.T) {
+func TestMigrate(t *testing.T) {
 	cfg := testConfig(t)
 	refused := func(want string) {
 		t.Helper()
@@ -48,7 +24,19 @@ func TestOpenRefusesWhatIsNotMigrated(t *testing.T) {
 		}
 	}
 	refused("run `consumer migrate`")
-	testMigrate(t, cfg)
+
+	errs := make([]error, 4) // at once
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() { errs[i] = Migrate(t.Context(), cfg, func(string, ...any) {}) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	if steps := testMigrate(t, cfg); len(steps) != 1 { // and again
+		t.Errorf("migrating again: %q, want nothing done", steps)
+	}
 	store := testOpen(t, cfg)
 	exec := func(cql string) {
 		t.Helper()
@@ -83,10 +71,7 @@ func TestCompare(t *testing.T) {
 }
 
 // The analysts' tables must not lose a column without somebody noticing.
-func TestTablesAreThere(t *testing.T) {
-	cfg := testConfig(t)
-	testMigrate(t, cfg)
-	store := testOpen(t, cfg)
+func testTables(t *testing.T, store *Store, suffix string) {
 	tables := map[string]bool{}
 	scanner := store.session.Query(`SELECT keyspace_name, table_name FROM system_schema.tables`).Iter().Scanner()
 	for scanner.Next() {
@@ -94,7 +79,7 @@ func TestTablesAreThere(t *testing.T) {
 		if err := scanner.Scan(&keyspace, &table); err != nil {
 			t.Fatal(err)
 		}
-		if base, ok := strings.CutSuffix(keyspace, cfg.KeyspaceSuffix); ok {
+		if base, ok := strings.CutSuffix(keyspace, suffix); ok {
 			tables[base+"."+table] = true
 		}
 	}
