@@ -1,0 +1,35 @@
+# footfall. `make run` needs Go alone; `make up` brings real Kafka and real Cassandra.
+.DEFAULT_GOAL := help
+.PHONY: help run up down test lint build
+
+GOLANGCI := .tools/golangci-lint-2.15.0
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+run: ## everything in one process on http://127.0.0.1:8080, data under ./data
+	@go run ./embedded
+
+up: ## real Kafka (127.0.0.1:9092) and Cassandra (127.0.0.1:9042), topics and schema included
+	go run ./deployments/stackctl up
+
+down: ## stop what `make up` started; data stays
+	go run ./deployments/stackctl down
+
+# Packages run one after the other: the suites on the real stack want the machine for themselves.
+test: ## all tests; those on the real stack where Java and Maven, or a container engine, are there (CI=true: they must be)
+	go run ./deployments/stackctl up --optional --bare
+	go test -race -run '^$$' ./... > /dev/null
+	go test -race -p 1 -timeout 20m ./...
+
+lint: $(GOLANGCI) ## formatting and static checks
+	@test -z "$$(gofmt -l .)" || { gofmt -l . ; echo "run gofmt -w on these"; exit 1; }
+	$(GOLANGCI) run ./...
+
+$(GOLANGCI):
+	@echo "building golangci-lint (once, a few minutes)"
+	@GOBIN=$(CURDIR)/.tools go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+	@mv .tools/golangci-lint $@
+
+build: ## the binaries, into ./bin
+	CGO_ENABLED=0 go build -trimpath -o bin/ ./producer ./consumer ./embedded

@@ -1,0 +1,235 @@
+package rollup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"footfall/models"
+)
+
+// grave keeps dead letters.
+type grave struct{ letters []*deadLetter }
+
+func (g *grave) send(_ context.Context, letters []*deadLetter) error {
+	g.letters = append(g.letters, letters...)
+	return nil
+}
+
+// newOwner takes p0 and p1 from m and is ready for offset 0 of both.
+func newOwner(t *testing.T, m *memory, lru int) *ownership {
+	t.Helper()
+	h, mx := newHasher(), newMetrics(prometheus.NewRegistry())
+	o := &ownership{
+		store: m, owner: t.Name(), hasher: h, visitors: newVisitors(m, h, lru, mx), ledger: newLedger(m, 1000),
+		dead: &grave{}, metrics: mx, log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		partitions: map[models.Partition]*owned{},
+	}
+	for _, p := range []models.Partition{p0, p1} {
+		o.partitions[p] = &owned{window: newWindow(100, 0)}
+	}
+	if err := o.take(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// chunkOf puts clicks on link abc by these IPs, one after the other, from where the owner is.
+func chunkOf(o *ownership, p models.Partition, ips ...string) *chunk {
+	c := newChunk()
+	for i, ip := range ips {
+		offset := o.partitions[p].next + int64(i)
+		o.add(c, item{partition: p, offset: offset, event: &models.Click{
+			V: 1, ID: fmt.Sprint(p, offset), ShortURL: "abc", IP: ip, TS: models.Earliest,
+		}})
+	}
+	return c
+}
+
+func (m *memory) clicks() int64  { return m.cells[abc][hit] }
+func (m *memory) uniques() int64 { return m.cells[abc][models.Cell{Counter: models.UniqueCounter}] }
+
+func wantCounts(t *testing.T, m *memory, clicks, uniques int64) {
+	t.Helper()
+	if m.clicks() != clicks || m.uniques() != uniques {
+		t.Errorf("counted %d clicks, %d uniques; want %d, %d", m.clicks(), m.uniques(), clicks, uniques)
+	}
+}
+
+func flush(t *testing.T, o *ownership, c *chunk) {
+	t.Helper()
+	if err := o.flush(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFlushCounts(t *testing.T) {
+	m := newMemory()
+	o := newOwner(t, m, 100)
+	flush(t, o, chunkOf(o, p0, "a", "b", "a"))
+	wantCounts(t, m, 3, 2)
+	flush(t, o, chunkOf(o, p0, "a", "c"))
+	wantCounts(t, m, 5, 3)
+	if m.lookups != 3 {
+		t.Errorf("%d lookups for 3 visitors: the LRU does not help", m.lookups)
+	}
+	if m.writes != 2 || m.ledgerReads != 1 {
+		t.Errorf("%d writes, %d ledger reads for one link in two flushes", m.writes, m.ledgerReads)
+	}
+	if got := o.offsets()["clicks"][0]; got != 5 {
+		t.Errorf("ready to commit %d, want 5", got)
+	}
+}
+
+func TestFlushSumsOverPartitions(t *testing.T) {
+	m := newMemory()
+	o := newOwner(t, m, 100)
+	c := chunkOf(o, p0, "a", "b")
+	for i, ip := range []string{"c", "d", "e"} {
+		o.add(c, item{partition: p1, offset: int64(i), event: &models.Click{
+			V: 1, ID: ip, ShortURL: "abc", IP: ip, TS: models.Earliest,
+		}})
+	}
+	flush(t, o, c)
+	wantCounts(t, m, 5, 5)
+	if m.writes != 1 {
+		t.Errorf("%d writes for one link over two partitions, want 1", m.writes)
+	}
+}
+
+// The same offsets again, by a process that remembers nothing: the ledger knows them.
+func TestReplayCountsOnce(t *testing.T) {
+	m := newMemory()
+	o := newOwner(t, m, 100)
+	flush(t, o, chunkOf(o, p0, "a", "b", "a"))
+	synctest.Test(t, func(t *testing.T) {
+		again := newOwner(t, m, 0)
+		flush(t, again, chunkOf(again, p0, "a", "b", "a", "b", "c"))
+		wantCounts(t, m, 5, 3)
+	})
+}
+
+// A write that was applied but answered with a timeout is neither lost nor counted twice.
+func TestUnknownOutcome(t *testing.T) {
+	f := func(name string, lost bool) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newMemory()
+				m.timeout = 5 * time.Second
+				o := newOwner(t, m, 100)
+				flush(t, o, chunkOf(o, p0, "a", "b"))
+				epoch, failures := o.partitions[p0].tenure.Epoch, 0
+				m.onApply = func(KeyWrite) fault {
+					if failures++; failures > 3 {
+						return fault{}
+					}
+					return fault{err: unknown("timeout"), lost: lost}
+				}
+				begun := time.Now()
+				flush(t, o, chunkOf(o, p0, "a", "c"))
+				wantCounts(t, m, 4, 3)
+				if waited := time.Since(begun); waited < m.timeout {
+					t.Errorf("read the ledger %v after a write of unknown outcome, which takes %v to land", waited, m.timeout)
+				}
+				if now := o.partitions[p0].tenure.Epoch; now <= epoch {
+					t.Errorf("still epoch %d after an unknown outcome", now)
+				}
+			})
+		})
+	}
+	f("applied", false)
+	f("lost", true)
+}
+
+// The trap: a cache filled before the insert it stands for has succeeded.
+func TestFailedInsertIsMadeGood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		o := newOwner(t, m, 100)
+		failures := 0
+		m.onRemember = func() error {
+			if failures++; failures > 2 {
+				return nil
+			}
+			return errors.New("no connection")
+		}
+		flush(t, o, chunkOf(o, p0, "a"))
+		wantCounts(t, m, 1, 1)
+		if len(m.first) != 1 {
+			t.Errorf("%d visitors in the store, want 1", len(m.first))
+		}
+	})
+}
+
+// What is not counted must not be committed.
+func TestFailedFlushMovesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		o := newOwner(t, m, 100)
+		flush(t, o, chunkOf(o, p0, "a"))
+		m.onApply = func(KeyWrite) fault { return fault{err: errors.New("no connection"), lost: true} }
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := o.flush(ctx, chunkOf(o, p0, "a", "b")); err == nil {
+			t.Error("flush succeeded without a store")
+		}
+		if got := o.offsets()["clicks"][0]; got != 1 {
+			t.Errorf("ready to commit %d, want 1", got)
+		}
+		wantCounts(t, m, 1, 1)
+	})
+}
+
+func TestDeadLettersAreSentOncePerChunk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		o := newOwner(t, m, 100)
+		c := chunkOf(o, p0, "a")
+		o.add(c, item{partition: p0, offset: 1, dead: &deadLetter{invalid: &models.Invalid{Reason: "bad_json"}}})
+		failures := 0
+		m.onApply = func(KeyWrite) fault {
+			if failures++; failures > 1 {
+				return fault{}
+			}
+			return fault{err: unknown("timeout")}
+		}
+		flush(t, o, c)
+		if n := len(o.dead.(*grave).letters); n != 1 {
+			t.Errorf("%d dead letters, want 1", n)
+		}
+		if got := o.offsets()["clicks"][0]; got != 2 {
+			t.Errorf("ready to commit %d, want 2: a dead letter must not stop the partition", got)
+		}
+	})
+}
+
+// Epochs: a clean leaver hands its epoch on; a crashed one does not, and its successor lets its writes land first.
+func TestSuccession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		m.timeout = 5 * time.Second
+		first := newOwner(t, m, 100)
+		flush(t, first, chunkOf(first, p0, "a"))
+		first.release(t.Context())
+		second := newOwner(t, m, 100)
+		if second.partitions[p0].tenure.Epoch != 1 || !second.settled.IsZero() {
+			t.Errorf("after a clean leaver: epoch %d, settled %v", second.partitions[p0].tenure.Epoch, second.settled)
+		}
+		third := newOwner(t, m, 100) // second has crashed
+		if third.partitions[p0].tenure.Epoch != 2 || time.Until(third.settled) < m.timeout {
+			t.Errorf("after a crashed owner: epoch %d, settled in %v", third.partitions[p0].tenure.Epoch, time.Until(third.settled))
+		}
+		flush(t, third, chunkOf(third, p0, "a", "b"))
+		wantCounts(t, m, 2, 2)
+		if ok, err := m.Release(t.Context(), second.partitions[p0].tenure, 9); ok || err != nil {
+			t.Errorf("one who lost the partition released it: %v, %v", ok, err)
+		}
+	})
+}

@@ -1,0 +1,156 @@
+package rollup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"footfall/models"
+)
+
+// memory is a store whose faults a test chooses. It keeps what Cassandra keeps: counters, a ledger of counters, visitors,
+// owners. The real stores have their own suite; this one is for what they cannot be made to do at will.
+type memory struct {
+	mu      sync.Mutex
+	cells   map[models.Key]map[models.Cell]int64
+	ledger  map[models.Key]map[LedgerID]LedgerRow
+	first   map[models.Sighting]models.Position
+	owners  map[models.Partition]ownerRow
+	timeout time.Duration
+
+	// Each is asked before the call takes effect; nil is no fault.
+	onApply    func(w KeyWrite) fault
+	onRemember func() error
+	onTake     func() error
+
+	lookups, ledgerReads, writes int
+}
+
+type ownerRow struct {
+	Tenure
+	clean bool
+}
+
+// fault is what happens to one write.
+type fault struct {
+	err  error
+	lost bool // the write has no effect, whatever err says
+}
+
+func newMemory() *memory {
+	return &memory{
+		cells:  map[models.Key]map[models.Cell]int64{},
+		ledger: map[models.Key]map[LedgerID]LedgerRow{},
+		first:  map[models.Sighting]models.Position{},
+		owners: map[models.Partition]ownerRow{},
+	}
+}
+
+func (m *memory) Take(ctx context.Context, p models.Partition, owner string) (Tenure, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.onTake != nil {
+		if err := m.onTake(); err != nil {
+			return Tenure{}, err
+		}
+	}
+	last, known := m.owners[p]
+	t := Tenure{Partition: p, Owner: owner, Epoch: last.Epoch + 1, Fresh: !known, Committed: last.Committed}
+	if known && last.clean {
+		t.Epoch, t.Fresh = last.Epoch, true
+	}
+	m.owners[p] = ownerRow{Tenure: t}
+	return t, ctx.Err()
+}
+
+func (m *memory) Release(ctx context.Context, t Tenure, committed int64) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	last := m.owners[t.Partition]
+	if last.Owner != t.Owner || last.Epoch != t.Epoch {
+		return false, ctx.Err()
+	}
+	last.clean, last.Committed = true, committed
+	m.owners[t.Partition] = last
+	return true, ctx.Err()
+}
+
+func (m *memory) FirstSeen(ctx context.Context, sightings []models.Sighting) (map[models.Sighting]models.Position, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lookups += len(sightings)
+	found := map[models.Sighting]models.Position{}
+	for _, s := range sightings {
+		if at, ok := m.first[s]; ok {
+			found[s] = at
+		}
+	}
+	return found, ctx.Err()
+}
+
+func (m *memory) Remember(ctx context.Context, first map[models.Sighting]models.Position) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.onRemember != nil {
+		if err := m.onRemember(); err != nil {
+			return err
+		}
+	}
+	maps.Copy(m.first, first)
+	return ctx.Err()
+}
+
+func (m *memory) Ledger(ctx context.Context, keys []models.Key) (map[models.Key][]LedgerRow, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ledgerReads += len(keys)
+	out := map[models.Key][]LedgerRow{}
+	for _, key := range keys {
+		if rows := m.ledger[key]; len(rows) > 0 {
+			out[key] = slices.Collect(maps.Values(rows))
+		}
+	}
+	return out, ctx.Err()
+}
+
+func (m *memory) Apply(_ context.Context, writes []KeyWrite) []error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	errs := make([]error, len(writes))
+	for i, w := range writes {
+		var f fault
+		if m.onApply != nil {
+			f = m.onApply(w)
+		}
+		errs[i] = f.err
+		if !f.lost {
+			m.apply(w)
+		}
+	}
+	return errs
+}
+
+func (m *memory) apply(w KeyWrite) {
+	m.writes++
+	if m.cells[w.Key] == nil {
+		m.cells[w.Key], m.ledger[w.Key] = map[models.Cell]int64{}, map[LedgerID]LedgerRow{}
+	}
+	for cell, n := range w.Cells {
+		m.cells[w.Key][cell] += n
+	}
+	for _, add := range w.Ledger {
+		row := m.ledger[w.Key][add.LedgerID]
+		row.LedgerID = add.LedgerID
+		row.From += add.From
+		row.To += add.To
+		m.ledger[w.Key][add.LedgerID] = row
+	}
+}
+
+func (m *memory) WriteTimeout() time.Duration { return m.timeout }
+
+func unknown(reason string) error { return fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.New(reason)) }

@@ -1,0 +1,108 @@
+package footfall_test
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// allowed says which of our own packages a folder may import. Imports point one way: models ← intake, rollup, stores ←
+// mains. Sub-folders belong to the longest prefix listed.
+var allowed = map[string][]string{
+	"models":     {},
+	"configs":    {},
+	"migrations": {},
+
+	"producer/topics": {},
+	"producer/intake": {"models", "configs", "producer/topics"},
+	"producer":        {"configs", "producer/intake", "producer/topics"},
+
+	"consumer/rollup":           {"models", "configs", "producer/topics"},
+	"consumer/rollup/storetest": {"models", "consumer/rollup"},
+	"consumer/cassandra":        {"models", "configs", "migrations", "consumer/rollup"},
+	"consumer":                  {"configs", "consumer/rollup", "consumer/cassandra"},
+
+	// Nothing may import embedded: it can be deleted without touching the core.
+	"embedded/sqlite": {"models", "consumer/rollup"},
+	"embedded/broker": {"models"},
+	"embedded":        {"configs", "models", "consumer/rollup", "producer/intake", "producer/topics", "embedded/sqlite", "embedded/broker"},
+
+	"deployments/stack":           {},
+	"deployments/stack/stacktest": {"deployments/stack"},
+	"deployments/stackctl":        {"deployments/stack"},
+	"deployments/e2e":             {"models", "deployments/e2e", "deployments/stack"},
+}
+
+// forbidden are libraries that must stay where they belong, with the reason.
+var forbidden = []struct{ library, only, reason string }{
+	{"github.com/spf13/viper", "configs", "configs is the one place that knows viper"},
+	{"github.com/gocql/gocql", "consumer/cassandra deployments", "the rollup knows no driver of a store"},
+	{"modernc.org/sqlite", "embedded deployments/e2e", "the rollup knows no driver of a store"},
+	{"github.com/twmb/franz-go", "embedded", "kfake is the embedded broker, nothing else"},
+	{"footfall/embedded", "embedded", "embedded can be deleted without touching the core"},
+}
+
+func TestImportsPointOneWay(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := 0
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		from, ok := strings.CutPrefix(fields[0], "footfall/")
+		if !ok {
+			continue
+		}
+		packages++
+		room, known := roomOf(from)
+		if !known {
+			t.Errorf("%s is in no room of the house: a new folder has to earn its place", from)
+		}
+		for _, imported := range fields[1:] {
+			checkImport(t, from, room, imported)
+		}
+	}
+	if packages < 10 {
+		t.Errorf("go list found %d packages only", packages)
+	}
+}
+
+func checkImport(t *testing.T, from, room, imported string) {
+	t.Helper()
+	for _, f := range forbidden {
+		inside := slices.ContainsFunc(strings.Fields(f.only), func(only string) bool { return under(from, only) })
+		if under(imported, f.library) && !inside {
+			t.Errorf("%s imports %s: %s", from, imported, f.reason)
+		}
+	}
+	ours, ok := strings.CutPrefix(imported, "footfall/")
+	if !ok {
+		if strings.Contains(strings.Split(imported, "/")[0], ".") && room == "models" {
+			t.Errorf("%s imports %s: models use the standard library only", from, imported)
+		}
+		return
+	}
+	to, _ := roomOf(ours)
+	if to != room && !slices.Contains(allowed[room], to) {
+		t.Errorf("%s imports %s: %s may import %q only", from, ours, room, allowed[room])
+	}
+}
+
+// roomOf finds the longest listed prefix of a package's path.
+func roomOf(path string) (string, bool) {
+	for p := path; p != "."; {
+		if _, ok := allowed[p]; ok {
+			return p, true
+		}
+		i := strings.LastIndex(p, "/")
+		if i < 0 {
+			break
+		}
+		p = p[:i]
+	}
+	return path, false
+}
+
+func under(path, folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }
