@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help run up down test lint build
 
-GOLANGCI := .tools/golangci-lint-2.15.0
+GOLANGCI := .tools/golangci-lint-2.13.2
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -28,7 +28,7 @@ lint: $(GOLANGCI) ## formatting and static checks
 
 $(GOLANGCI):
 	@echo "building golangci-lint (once, a few minutes)"
-	@GOBIN=$(CURDIR)/.tools go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+	@GOBIN=$(CURDIR)/.tools go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.13.2
 	@mv .tools/golangci-lint $@
 
 build: ## the binaries, into ./bin
