@@ -8,11 +8,11 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
 	"footfall/models"
-	"time"
 )
 
 // The media types of the ways in. A request that names none is taken at its word.
