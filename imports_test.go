@@ -28,6 +28,7 @@ var allowed = map[string][]string{
 	"embedded/broker": {"models"},
 	"embedded":        {"configs", "models", "consumer/rollup", "producer/intake", "producer/topics", "embedded/sqlite", "embedded/broker"},
 
+	"deployments":                 {"configs", "deployments/stack"},
 	"deployments/stack":           {},
 	"deployments/stack/stacktest": {"deployments/stack"},
 	"deployments/stackctl":        {"deployments/stack"},

@@ -12,10 +12,10 @@ const (
 	hour Millis = 3_600_000
 	day         = 24 * hour
 
-	// Earliest and Latest bound what a timestamp may be. Earliest (March 1973) is there so that seconds sent as
-	// milliseconds are noticed; Latest is the end of the year 9999, so that milliseconds sent as seconds are.
+	// Earliest is the first moment a timestamp may be: in March 1973, so that seconds sent as milliseconds are noticed.
 	Earliest Millis = 100_000_000_000
-	Latest   Millis = 253_402_300_799_999
+	// Latest is the last one: the end of the year 9999, so that milliseconds sent as seconds are noticed.
+	Latest Millis = 253_402_300_799_999
 )
 
 // Time is t as a time.Time in UTC.

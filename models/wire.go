@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -58,8 +60,12 @@ type visitJSON struct {
 }
 
 func unmarshal(data []byte, into any, strict bool) error {
+	// encoding/json would put U+FFFD in the place of both and count a made-up name.
 	if !utf8.Valid(data) {
-		return &Invalid{Reason: ReasonBadUTF8} // encoding/json would put U+FFFD in its place and count a made-up name
+		return &Invalid{Reason: ReasonBadUTF8}
+	}
+	if loneSurrogate(data) {
+		return &Invalid{Reason: ReasonBadUTF8, Detail: `half a surrogate pair: \uD800 to \uDFFF come in twos`}
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	if strict {
@@ -83,6 +89,39 @@ func unmarshal(data []byte, into any, strict bool) error {
 		return &Invalid{Reason: ReasonBadJSON, Detail: "want one JSON object"}
 	}
 	return &Invalid{Reason: ReasonBadJSON, Detail: err.Error()}
+}
+
+// loneSurrogate tells whether JSON text has an escape that is half of a character only. Backslashes occur in strings
+// alone; text that is no JSON at all is for the decoder to find.
+func loneSurrogate(data []byte) bool {
+	for {
+		i := bytes.IndexByte(data, '\\')
+		if i < 0 {
+			return false
+		}
+		data = data[i:]
+		r := escaped(data)
+		switch {
+		case !utf16.IsSurrogate(r):
+			data = data[min(2, len(data)):]
+		case utf16.DecodeRune(r, escaped(data[6:])) == utf8.RuneError:
+			return true
+		default:
+			data = data[12:]
+		}
+	}
+}
+
+// escaped is the number of the \uXXXX that data begins with, or 0.
+func escaped(data []byte) rune {
+	if len(data) < 6 || data[0] != '\\' || data[1] != 'u' {
+		return 0
+	}
+	n, err := strconv.ParseUint(string(data[2:6]), 16, 16)
+	if err != nil {
+		return 0
+	}
+	return rune(n)
 }
 
 func badField(e *json.UnmarshalTypeError) error {

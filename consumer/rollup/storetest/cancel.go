@@ -36,10 +36,12 @@ func testCancelledReads(t *testing.T, s *suite) {
 // testCancelledApply calls writes off before and while they run. Every answer must be true: acknowledged is there,
 // refused is not, unknown is there as a whole or not at all.
 func testCancelledApply(t *testing.T, s *suite) {
+	var writes []rollup.KeyWrite
+	var errs []error
 	for _, after := range []time.Duration{-1, 0, time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond} {
-		var writes []rollup.KeyWrite
+		var some []rollup.KeyWrite
 		for range 100 {
-			writes = append(writes, clickWrite(t, link(), 7))
+			some = append(some, clickWrite(t, link(), 7))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		if after < 0 {
@@ -47,35 +49,18 @@ func testCancelledApply(t *testing.T, s *suite) {
 		} else {
 			time.AfterFunc(after, cancel)
 		}
-		errs := s.store.Apply(ctx, writes)
+		answers := s.store.Apply(ctx, some)
 		cancel()
-		if len(errs) != len(writes) {
-			t.Fatalf("Apply of %d writes returned %d results", len(writes), len(errs))
+		if len(answers) != len(some) {
+			t.Fatalf("Apply of %d writes returned %d results", len(some), len(answers))
 		}
-		s.settle(t, errs)
-		for i, w := range writes {
-			switch {
-			case errs[i] == nil:
-				s.wantWhole(t, w, 7)
-			case errors.Is(errs[i], rollup.ErrUnknownOutcome):
-				if s.store.WriteTimeout() == 0 {
-					t.Errorf("the store says that outcomes are never unknown, but: %v", errs[i])
-				}
-				_, found, err := s.read(t.Context(), w.Key, models.Cell{Counter: models.ClickCounter})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if found {
-					s.wantWhole(t, w, 7)
-				} else {
-					s.wantWhole(t, w, 0)
-				}
-			default:
-				s.wantWhole(t, w, 0)
-			}
-			if t.Failed() {
-				t.Fatalf("called off after %v: write %d was answered with: %v", after, i, errs[i])
-			}
+		writes, errs = append(writes, some...), append(errs, answers...)
+	}
+	s.settle(t, errs)
+	for i, w := range writes {
+		s.wantTruth(t, w, errs[i])
+		if t.Failed() {
+			t.Fatalf("write %d was answered with: %v", i, errs[i])
 		}
 	}
 }
@@ -88,6 +73,27 @@ func (s *suite) settle(t *testing.T, errs []error) {
 			time.Sleep(s.store.WriteTimeout())
 			return
 		}
+	}
+}
+
+// wantTruth checks that the answer to a clickWrite of 7 says what happened.
+func (s *suite) wantTruth(t *testing.T, w rollup.KeyWrite, answer error) {
+	t.Helper()
+	there := answer == nil
+	if errors.Is(answer, rollup.ErrUnknownOutcome) {
+		if s.store.WriteTimeout() == 0 {
+			t.Errorf("the store says that outcomes are never unknown, but: %v", answer)
+		}
+		_, found, err := s.read(t.Context(), w.Key, models.Cell{Counter: models.ClickCounter})
+		if err != nil {
+			t.Fatal(err)
+		}
+		there = found
+	}
+	if there {
+		s.wantWhole(t, w, 7)
+	} else {
+		s.wantWhole(t, w, 0)
 	}
 }
 

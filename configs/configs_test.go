@@ -1,0 +1,217 @@
+package configs
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// clean removes what the machine's own environment would bring in.
+func clean(t *testing.T) {
+	t.Helper()
+	for _, pair := range os.Environ() {
+		if name, value, _ := strings.Cut(pair, "="); strings.HasPrefix(name, prefix+"_") {
+			t.Setenv(name, value) // so that it is restored afterwards
+			if err := os.Unsetenv(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestDefaults(t *testing.T) {
+	clean(t)
+	p, err := LoadProducer("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.HTTP.Addr != "127.0.0.1:8080" || !slices.Equal(p.Kafka.Brokers, []string{"127.0.0.1:9092"}) ||
+		p.Kafka.Topics != (Topics{"clicks", "visits", "dead-letters"}) || p.Kafka.CreateTopics || p.Kafka.Timeout != 5*time.Second ||
+		p.HTTP.MaxBody != 64<<10 || p.Log.Level != slog.LevelInfo {
+		t.Errorf("producer: %+v", p)
+	}
+	c, err := LoadConsumer("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.HTTP.Addr != "127.0.0.1:8081" || c.Kafka.Topics != p.Kafka.Topics || !slices.Equal(c.Kafka.Brokers, p.Kafka.Brokers) ||
+		!slices.Equal(c.Cassandra.Hosts, []string{"127.0.0.1"}) || c.Cassandra.Port != 9042 || c.Duplicates.Window != 100_000 {
+		t.Errorf("consumer: %+v; it must fit the producer", c)
+	}
+	e, err := LoadEmbedded("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.HTTP.Addr != "127.0.0.1:8080" || e.Data.Dir != "data" || e.Log.Level != slog.LevelWarn {
+		t.Errorf("embedded: %+v", e)
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	clean(t)
+	for name, value := range map[string]string{
+		"FOOTFALL_HTTP_ADDR":           "0.0.0.0:80",
+		"FOOTFALL_HTTP_MAX_IN_FLIGHT":  "7",
+		"FOOTFALL_KAFKA_BROKERS":       "a:1, b:2,c:3",
+		"FOOTFALL_KAFKA_TOPICS_CLICKS": "other",
+		"FOOTFALL_KAFKA_CREATE_TOPICS": "true",
+		"FOOTFALL_KAFKA_TIMEOUT":       "1m30s",
+		"FOOTFALL_CASSANDRA_HOSTS":     "127.0.0.1",
+		"FOOTFALL_CHUNK_MAX_AGE":       "250ms",
+		"FOOTFALL_LOG_LEVEL":           "warn",
+		"FOOTFALL_TEST_ANYTHING":       "is for tests",
+	} {
+		t.Setenv(name, value)
+	}
+	// a file comes before the environment and after the defaults
+	p, err := LoadProducer(write(t, "kafka:\n  timeout: 1s\n  partitions: 12\nhttp:\n  max_body: 10\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.HTTP.Addr != "0.0.0.0:80" || p.HTTP.MaxInFlight != 7 || p.HTTP.MaxBody != 10 || p.Kafka.Partitions != 12 ||
+		!slices.Equal(p.Kafka.Brokers, []string{"a:1", "b:2", "c:3"}) || p.Kafka.Topics != (Topics{"other", "visits", "dead-letters"}) ||
+		!p.Kafka.CreateTopics || p.Kafka.Timeout != 90*time.Second || p.Log.Level != slog.LevelWarn {
+		t.Errorf("producer: %+v", p)
+	}
+	c, err := LoadConsumer("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(c.Cassandra.Hosts, []string{"127.0.0.1"}) || c.Chunk.MaxAge != 250*time.Millisecond || c.Kafka.Topics.Clicks != "other" {
+		t.Errorf("consumer: %+v", c)
+	}
+}
+
+func TestListsInAFile(t *testing.T) {
+	clean(t)
+	for text, want := range map[string][]string{
+		"kafka:\n  brokers: [a:1, b:2]\n":          {"a:1", "b:2"},
+		"kafka:\n  brokers:\n  - a:1\n  - b:2\n":   {"a:1", "b:2"},
+		"kafka:\n  brokers: a:1,b:2\n":             {"a:1", "b:2"},
+		"KAFKA:\n  Brokers: [\"only-one:9092\"]\n": {"only-one:9092"},
+	} {
+		if p, err := LoadProducer(write(t, text)); err != nil || !slices.Equal(p.Kafka.Brokers, want) {
+			t.Errorf("%q: %v, %v", text, p.Kafka.Brokers, err)
+		}
+	}
+}
+
+func TestMistakesAreNamed(t *testing.T) {
+	clean(t)
+	f := func(env, value, file, want string) {
+		t.Helper()
+		t.Run(env+file, func(t *testing.T) {
+			if env != "" {
+				t.Setenv(env, value)
+			}
+			if file != "" {
+				file = write(t, file)
+			}
+			_, err := LoadProducer(file)
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("error %v, want one with %q", err, want)
+			}
+		})
+	}
+	f("FOOTFALL_HTTP_ADRR", "x", "", "FOOTFALL_HTTP_ADRR")
+	f("FOOTFALL_KAFKA", "x", "", "FOOTFALL_KAFKA")
+	f("FOOTFALL_KAFKA_TIMEOUT", "5", "", "duration")
+	f("FOOTFALL_KAFKA_PARTITIONS", "six", "", "Kafka.Partitions")
+	f("FOOTFALL_LOG_LEVEL", "loud", "", "loud")
+	f("", "", "http:\n  adrr: x\n", "adrr")
+	f("", "", "cassandra:\n  hosts: [a]\n", "cassandra") // a key of the other binary has no place in this one's file
+	f("", "", "kafka:\n  timeout: 5\n", "add a unit, such as 5s")
+	f("", "", "kafka:\n  timeout: soon\n", "Kafka.Timeout")
+	f("", "", "http: [\n", "reading configuration")
+	if _, err := LoadProducer(filepath.Join(t.TempDir(), "none.yaml")); err == nil || !strings.Contains(err.Error(), "none.yaml") {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+func TestKnown(t *testing.T) {
+	for _, yes := range []string{"FOOTFALL_HTTP_ADDR", "FOOTFALL_KAFKA_BROKERS", "FOOTFALL_CASSANDRA_HOSTS", "FOOTFALL_CASSANDRA_PORT", "FOOTFALL_DATA_DIR", "FOOTFALL_KAFKA_TOPICS_DEAD"} {
+		if !Known(yes) {
+			t.Errorf("%s is not known", yes)
+		}
+	}
+	for _, no := range []string{"", "HTTP_ADDR", "FOOTFALL_", "FOOTFALL_HTTP", "FOOTFALL_HTTP_PORT", "footfall_http_addr", "FOOTFALL_HTTP.ADDR"} {
+		if Known(no) {
+			t.Errorf("%s is known", no)
+		}
+	}
+}
+
+// keys lists the keys of a configuration struct as viper writes them.
+func keys(t reflect.Type, prefix string) []string {
+	var all []string
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name := f.Tag.Get("mapstructure")
+		if name == "" {
+			name = strings.ToLower(f.Name)
+		}
+		if f.Type.Kind() == reflect.Struct {
+			all = append(all, keys(f.Type, prefix+name+".")...)
+		} else {
+			all = append(all, prefix+name)
+		}
+	}
+	return all
+}
+
+var binaries = map[string]struct {
+	yaml []byte
+	into reflect.Type
+}{
+	"producer": {producerYAML, reflect.TypeFor[Producer]()},
+	"consumer": {consumerYAML, reflect.TypeFor[Consumer]()},
+	"embedded": {embeddedYAML, reflect.TypeFor[Embedded]()},
+}
+
+// TestEveryKeyHasAFieldAndEveryFieldAKey: a key that nobody reads is a lie, a field without one cannot be set.
+func TestEveryKeyHasAFieldAndEveryFieldAKey(t *testing.T) {
+	for name, b := range binaries {
+		v, err := parse(b.yaml)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inFile, inCode := slices.Sorted(slices.Values(v.AllKeys())), slices.Sorted(slices.Values(keys(b.into, "")))
+		if !slices.Equal(inFile, inCode) {
+			t.Errorf("%s\n in the file: %v\n in the code: %v", name, inFile, inCode)
+		}
+		for _, key := range inCode {
+			if env := prefix + "_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_")); !Known(env) {
+				t.Errorf("%s: %s is not known", name, env)
+			}
+		}
+	}
+}
+
+// TestEveryKeyIsCommented: the line above a key is a comment.
+func TestEveryKeyIsCommented(t *testing.T) {
+	for name, b := range binaries {
+		above := ""
+		for n, line := range strings.Split(string(b.yaml), "\n") {
+			line = strings.TrimSpace(line)
+			_, value, isKey := strings.Cut(line, ": ")
+			if isKey && value != "" && !strings.HasPrefix(line, "#") && !strings.HasPrefix(above, "# ") {
+				t.Errorf("%s.yaml:%d: no comment above %s", name, n+1, line)
+			}
+			above = line
+		}
+	}
+}

@@ -1,0 +1,190 @@
+// Package deployments_test checks what the deployment files refer to, since no compiler does.
+package deployments_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/compose-spec/compose-go/v2/cli"
+	"github.com/compose-spec/compose-go/v2/types"
+
+	"footfall/configs"
+	"footfall/deployments/stack"
+)
+
+// load parses docker-compose.yml as docker compose would, without the environment of whoever runs the test.
+func load(t *testing.T) *types.Project {
+	t.Helper()
+	options, err := cli.NewProjectOptions([]string{"../docker-compose.yml"}, cli.WithResolvedPaths(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	project, err := options.LoadProject(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return project
+}
+
+// oneShot are the services that end by themselves.
+var oneShot = []string{"migrate"}
+
+func TestTheServicesAreThere(t *testing.T) {
+	got := slices.Sorted(maps.Keys(load(t).Services))
+	if want := []string{"cassandra", "consumer", "kafka", "migrate", "producer"}; !slices.Equal(got, want) {
+		t.Fatalf("%v, want %v", got, want)
+	}
+}
+
+func TestImagesArePinned(t *testing.T) {
+	f := func(where, image string) {
+		t.Helper()
+		if image == "scratch" {
+			return
+		}
+		_, tag, ok := strings.Cut(filepath.Base(image), ":")
+		if !ok || tag == "" || tag == "latest" {
+			t.Errorf("%s: image %q has no fixed tag", where, image)
+		}
+	}
+	for name, s := range load(t).Services {
+		f(name, s.Image)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^FROM (\S+)`).FindAllStringSubmatch(read(t, "images/Dockerfile"), -1) {
+		f("Dockerfile", m[1])
+	}
+}
+
+// The stack without containers and the one with them must be the same.
+func TestVersionsAreTheLaunchers(t *testing.T) {
+	services := load(t).Services
+	for name, want := range map[string]string{
+		"kafka": "apache/kafka:" + stack.KafkaVersion, "cassandra": "cassandra:" + stack.CassandraVersion} {
+		if got := services[name].Image; got != want {
+			t.Errorf("%s: image %s, the launcher has %s", name, got, want)
+		}
+	}
+}
+
+func TestWhatIsReferredToExists(t *testing.T) {
+	project := load(t)
+	for name, s := range project.Services {
+		for _, v := range s.Volumes {
+			switch v.Type {
+			case types.VolumeTypeVolume:
+				if _, ok := project.Volumes[v.Source]; !ok {
+					t.Errorf("%s: volume %s is not declared", name, v.Source)
+				}
+			case types.VolumeTypeBind:
+				mustExist(t, name, v.Source)
+			}
+		}
+		if s.Build == nil {
+			continue
+		}
+		file := s.Build.Dockerfile
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(s.Build.Context, file)
+		}
+		mustExist(t, name, file)
+		if b, err := os.ReadFile(file); err != nil || !strings.Contains(string(b), " AS "+s.Build.Target+"\n") {
+			t.Errorf("%s: no stage %q in %s (%v)", name, s.Build.Target, file, err)
+		}
+	}
+}
+
+func mustExist(t *testing.T, service, path string) {
+	t.Helper()
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("%s: %v", service, err)
+	}
+}
+
+// A misspelt variable would be a default in silence, or a container that does not start.
+func TestConfigurationIsKnown(t *testing.T) {
+	count := 0
+	for name, s := range load(t).Services {
+		for key := range s.Environment {
+			if !strings.HasPrefix(key, "FOOTFALL_") {
+				continue
+			}
+			count++
+			if !configs.Known(key) {
+				t.Errorf("%s: no configuration key is called %s", name, key)
+			}
+		}
+	}
+	if count == 0 {
+		t.Error("no FOOTFALL_ variable found: the test looks in the wrong place")
+	}
+}
+
+func TestConsumersScale(t *testing.T) {
+	s := load(t).Services["consumer"]
+	if s.ContainerName != "" || len(s.Ports) > 0 {
+		t.Errorf("container_name %q and ports %v allow one replica only", s.ContainerName, s.Ports)
+	}
+}
+
+func TestNothingIsPublishedBeyondTheHost(t *testing.T) {
+	for name, s := range load(t).Services {
+		for _, p := range s.Ports {
+			if p.HostIP != "127.0.0.1" {
+				t.Errorf("%s: port %s is published on %q, want 127.0.0.1", name, p.Published, p.HostIP)
+			}
+		}
+	}
+}
+
+func TestServicesSayHowTheyAre(t *testing.T) {
+	project := load(t)
+	for name, s := range project.Services {
+		if s.StopGracePeriod == nil {
+			t.Errorf("%s: no stop_grace_period; ten seconds may cut a flush short", name)
+		}
+		if slices.Contains(oneShot, name) {
+			continue
+		}
+		if s.HealthCheck == nil || s.HealthCheck.Disable || len(s.HealthCheck.Test) == 0 {
+			t.Errorf("%s: no health check", name)
+		}
+		if s.Restart == "" || s.Restart == types.RestartPolicyNo {
+			t.Errorf("%s: not restarted after a crash", name)
+		}
+	}
+	for name, s := range project.Services {
+		for on, d := range s.DependsOn {
+			want := types.ServiceConditionHealthy
+			if slices.Contains(oneShot, on) {
+				want = types.ServiceConditionCompletedSuccessfully
+			}
+			if d.Condition != want {
+				t.Errorf("%s waits for %s with %s, want %s", name, on, d.Condition, want)
+			}
+		}
+	}
+}
+
+// The images have no shell: a health check must be the binary that the image has.
+func TestHealthChecksCanRun(t *testing.T) {
+	for _, name := range []string{"producer", "consumer"} {
+		s := load(t).Services[name]
+		if want := []string{"CMD", "/" + s.Build.Target, "healthz"}; s.HealthCheck == nil || !slices.Equal(s.HealthCheck.Test, want) {
+			t.Errorf("%s: health check %v, want %v", name, s.HealthCheck, want)
+		}
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

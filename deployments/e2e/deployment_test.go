@@ -1,0 +1,59 @@
+package e2e
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"footfall/deployments/e2e/dump"
+	"footfall/deployments/e2e/load"
+	"footfall/deployments/e2e/oracle"
+)
+
+// deployment is footfall as somebody runs it: one process, or a door, consumers, Kafka and Cassandra.
+type deployment interface {
+	// door is the URL to send events to.
+	door() string
+	// settle waits until every event that was accepted is counted.
+	settle(t *testing.T, o *oracle.Oracle)
+	// dump reads all tables.
+	dump(t *testing.T) *dump.Dump
+	// clicks reads the clickcounter of a link, 0 if it has none.
+	clicks(t *testing.T, link string) int64
+	// ask runs queries in the analysts' shell and returns the rows of each, with moments in the oracle's form.
+	ask(t *testing.T, queries []string) [][][]string
+}
+
+// onEach runs a test on every deployment.
+func onEach(t *testing.T, test func(t *testing.T, d deployment)) {
+	t.Run("embedded", func(t *testing.T) { test(t, newEmbedded(t)) })
+	t.Run("real", func(t *testing.T) { test(t, newReal(t, 1)) })
+}
+
+// send sends events in the order given and returns the oracle's opinion of them. Every one must be accepted.
+func send(t *testing.T, d deployment, events []load.Event, order []int, pace func(place int)) (*oracle.Oracle, *load.Result) {
+	t.Helper()
+	result, err := (&load.Client{URL: d.door(), Pace: pace}).Send(t.Context(), events, order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if refused := slices.Index(result.Accepted, false); refused >= 0 {
+		t.Fatalf("event %s was not accepted", events[refused].ID())
+	}
+	t.Logf("%d events in %d requests, %d more answered 503, took %s: %.0f requests/s", len(events), result.Requests, result.Busy,
+		result.Took.Round(time.Millisecond), float64(result.Requests)/result.Took.Seconds())
+	return result.Oracle(events), result
+}
+
+// equal compares what is in the tables with what must be, and shows the first differences.
+func equal(t *testing.T, want oracle.Cells, got *dump.Dump) {
+	t.Helper()
+	differences := oracle.Diff(want, got.Cells)
+	for _, line := range differences[:min(20, len(differences))] {
+		t.Error(line)
+	}
+	if len(differences) > 0 {
+		t.Fatalf("%d of %d cells differ", len(differences), len(want))
+	}
+	t.Logf("%d cells equal", len(want))
+}

@@ -1,0 +1,149 @@
+package load
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"strings"
+	"time"
+
+	"footfall/models"
+)
+
+// The values events are made of. Some are there to be confused: quotes and separators of every language they pass
+// through, letters that differ by case, by accent (composed or not) or by a space at the end.
+var (
+	links = []string{
+		"abc", "ABC", "a", "promo-2018", "été", "x|y", "o'hara", `quo"te`, "50%", "a b", "链接", "q?x=1&y=2", "zz;--", "–", "n=1",
+	}
+	sites = []string{"site1", "Site1", "shop.example", "münchen.example", "s|1", "блог"}
+
+	referrers = []string{
+		"facebook.com", "google.com", "news.example", "t.co", "пример.рф", "例え.jp", "o'reilly.example", "a|b", "Facebook.com",
+		"bücher.example", "caf\u00e9.example", "cafe\u0301.example", "x=y", "🦶.example",
+	}
+	pages = []string{
+		"/index.html", "/index2.html", "/index3.html", "/", "/größe", "/a b", "/a b ", "/?q=1&r=%20", "/x|y", `/"quoted"`,
+		"/it's", "/路径", "/Index.html", "/;drop", "/\t", "/👣", "/ZZ", "facebook.com",
+	}
+	countries = []string{"IT", "DE", "US", "FR", "JP", "BR", "IN", "NG", "ZZ"}
+	browsers  = []string{"", "Mozilla/5.0 (X11; Linux x86_64)", "curl/8.5.0", "Ünïcode/1.0"}
+)
+
+// The traffic covers two whole months. October 2018 ends on a Wednesday, so one week lies in both.
+var (
+	begin = time.Date(2018, 10, 1, 0, 0, 0, 0, time.UTC)
+	end   = time.Date(2018, 12, 1, 0, 0, 0, 0, time.UTC)
+	// The first ISO week of 2019 begins on the last day of 2018.
+	newYear = time.Date(2018, 12, 30, 12, 0, 0, 0, time.UTC)
+)
+
+// Make makes n events. The same seed makes the same events.
+func Make(seed uint64, n int) []Event {
+	m := newMixture(seed, n)
+	events := make([]Event, n)
+	for i := range events {
+		now := begin.Add(time.Duration(float64(end.Sub(begin)) * float64(i) / float64(n)))
+		if m.r.IntN(100) < 45 {
+			events[i] = m.click(i, now)
+		} else {
+			events[i] = m.visit(i, now)
+		}
+	}
+	return events
+}
+
+// mixture draws events. Popular things are popular: links, sites, values and visitors follow Zipf.
+type mixture struct {
+	seed                              uint64
+	r                                 *rand.Rand
+	link, site, referrer, page, guids *rand.Zipf
+	addresses                         *rand.Zipf
+}
+
+func newMixture(seed uint64, n int) *mixture {
+	r := rand.New(rand.NewPCG(seed, 0xf007fa11))
+	zipf := func(s float64, values int) *rand.Zipf { return rand.NewZipf(r, s, 4, uint64(values-1)) }
+	return &mixture{
+		seed: seed, r: r,
+		link: zipf(1.3, len(links)), site: zipf(1.5, len(sites)),
+		referrer: zipf(1.2, len(referrers)), page: zipf(1.2, len(pages)),
+		guids: zipf(1.05, 20+n/5), addresses: zipf(1.05, 20+n/8),
+	}
+}
+
+func (m *mixture) click(i int, now time.Time) Event {
+	c := &models.Click{
+		ID: fmt.Sprintf("c-%x-%d", m.seed, i), ShortURL: links[m.link.Uint64()], IP: address(m.addresses.Uint64()),
+		TS: m.moment(now), UA: browsers[m.r.IntN(len(browsers))], Bot: m.r.IntN(100) < 7,
+	}
+	if m.r.IntN(100) >= 10 {
+		c.Country = countries[m.r.IntN(len(countries))]
+	}
+	if m.r.IntN(100) >= 30 {
+		c.Referrer = referrers[m.referrer.Uint64()]
+	}
+	e := Event{Click: c}
+	if m.r.IntN(20) == 0 { // one visitor, whatever the notation
+		e.IP, e.Country = otherNotation(c.IP), strings.ToLower(c.Country)
+	}
+	return e
+}
+
+func (m *mixture) visit(i int, now time.Time) Event {
+	v := &models.Visit{
+		ID: fmt.Sprintf("v-%x-%d", m.seed, i), SiteID: sites[m.site.Uint64()],
+		GUID: fmt.Sprintf("%08x-6c08-4160-9196-f0050faffe62", uint32(m.guids.Uint64()*2654435761)),
+		TS:   m.moment(now), Features: []string{"", ""},
+	}
+	if m.r.IntN(100) >= 12 {
+		v.Features[0] = referrers[m.referrer.Uint64()]
+	}
+	if m.r.IntN(100) >= 8 {
+		v.Features[1] = pages[m.page.Uint64()]
+	}
+	form := m.r.IntN(4) == 0
+	if form {
+		v.TS -= v.TS % 1000
+	}
+	return Event{Visit: v, Form: form, InURL: form && m.r.IntN(3) == 0}
+}
+
+// moment is when an event happened, if it is sent now: mostly now, at times long before, now and then on the edge of an
+// hour (and so, sometimes, of a day, a week, a month).
+func (m *mixture) moment(now time.Time) models.Millis {
+	switch p := m.r.IntN(1000); {
+	case p < 60: // late
+		now = begin.Add(time.Duration(m.r.Int64N(int64(now.Sub(begin)) + 1)))
+	case p < 65:
+		now = newYear.Add(time.Duration(m.r.Int64N(int64(48 * time.Hour))))
+	case p < 70: // the week in two months
+		now = time.Date(2018, 10, 29, 0, 0, 0, 0, time.UTC).Add(time.Duration(m.r.Int64N(int64(7 * 24 * time.Hour))))
+	}
+	switch m.r.IntN(40) {
+	case 0:
+		now = now.Truncate(time.Hour)
+	case 1:
+		now = now.Truncate(time.Hour).Add(-time.Millisecond)
+	case 2:
+		now = now.Truncate(24 * time.Hour)
+	}
+	return models.Millis(now.UnixMilli())
+}
+
+// address is the n-th visitor's IP, every third of version 6.
+func address(n uint64) string {
+	if n%3 == 2 {
+		return netip.AddrFrom16([16]byte{0x20, 0x01, 0x0d, 0xb8, 8: byte(n >> 24), 9: byte(n >> 16), 14: byte(n >> 8), 15: byte(n)}).String()
+	}
+	return netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}).String()
+}
+
+// otherNotation spells an address as others do: an IPv4 address mapped into IPv6, an IPv6 address in full and in capitals.
+func otherNotation(ip string) string {
+	a := netip.MustParseAddr(ip)
+	if a.Is4() {
+		return "::ffff:" + ip
+	}
+	return strings.ToUpper(a.StringExpanded())
+}

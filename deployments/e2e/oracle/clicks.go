@@ -1,0 +1,38 @@
+package oracle
+
+import (
+	"time"
+
+	"footfall/models"
+)
+
+const shortener = "urlshortener."
+
+// click counts one click. A bot is counted apart, and nowhere else.
+func (c Cells) click(e *models.Click) {
+	link := e.ShortURL
+	if e.Bot {
+		c[Name(shortener+"botcounter", "short_url", link)]++
+		return
+	}
+
+	moment := time.UnixMilli(int64(e.TS)).UTC()
+	midnight := startOfDay(moment)
+	fullHour := midnight.Add(time.Duration(moment.Hour()) * time.Hour)
+
+	c[Name(shortener+"clickcounter", "short_url", link)]++
+	c[Name(shortener+"hourcounters", "short_url", link, "hour", fullHour)]++
+	c[Name(shortener+"daycounters", "short_url", link, "day", midnight)]++
+	c[Name(shortener+"referrercounters", "short_url", link, "referrer", e.Referrer)]++
+	if e.Country != "" {
+		c[Name(shortener+"countrycounters", "short_url", link, "country", e.Country)]++
+	} else {
+		c[Name(shortener+"countrycounters", "short_url", link, "country", "ZZ")]++
+	}
+
+	visitor := Name(shortener+"uniquecounterips", "short_url", link, "ip", e.IP)
+	if _, known := c[visitor]; !known {
+		c[visitor] = 1
+		c[Name(shortener+"uniquecounter", "short_url", link)]++
+	}
+}

@@ -1,0 +1,146 @@
+package e2e
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"footfall/deployments/e2e/oracle"
+)
+
+// query is as much of a SELECT as analysts need to read one partition.
+type query struct {
+	columns []string
+	table   string
+	where   map[string]string
+	limit   int // 0: none
+}
+
+var (
+	selectPattern = regexp.MustCompile(`(?i)^SELECT (.+) FROM (\S+) WHERE (.+?)(?: LIMIT (\d+))?$`)
+	wherePattern  = regexp.MustCompile(`(?i)^(\w+) = '(.*)'$`)
+	andPattern    = regexp.MustCompile(`(?i)\s+AND\s+`)
+	commaPattern  = regexp.MustCompile(`\s*,\s*`)
+)
+
+func parseQuery(text string) (query, error) {
+	parts := selectPattern.FindStringSubmatch(text)
+	if parts == nil {
+		return query{}, fmt.Errorf("not of the form SELECT … FROM … WHERE …")
+	}
+	q := query{
+		columns: commaPattern.Split(strings.ToLower(parts[1]), -1), table: strings.ToLower(parts[2]), where: map[string]string{},
+	}
+	for _, condition := range andPattern.Split(parts[3], -1) {
+		c := wherePattern.FindStringSubmatch(condition)
+		if c == nil {
+			return query{}, fmt.Errorf("no equality: %s", condition)
+		}
+		q.where[strings.ToLower(c[1])] = canonical(strings.ReplaceAll(c[2], "''", "'"))
+	}
+	if parts[4] != "" {
+		q.limit, _ = strconv.Atoi(parts[4]) // the pattern lets digits through only
+	}
+	return q, nil
+}
+
+// answer is what the query must return, rows in the order of the table.
+func (q query) answer(cells oracle.Cells) [][]string {
+	var rows []map[string]string
+	for name, value := range cells {
+		table, row := split(name)
+		row["value"], row["visits"] = strconv.FormatInt(value, 10), strconv.FormatInt(value, 10)
+		if table == q.table && q.matches(row) {
+			rows = append(rows, row)
+		}
+	}
+	slices.SortFunc(rows, compareRows)
+	var out [][]string
+	for _, row := range rows {
+		var values []string
+		for _, c := range q.columns {
+			values = append(values, row[c])
+		}
+		out = append(out, values)
+	}
+	if q.limit > 0 && len(out) > q.limit {
+		out = out[:q.limit]
+	}
+	return out
+}
+
+func (q query) matches(row map[string]string) bool {
+	for column, value := range q.where {
+		if row[column] != value {
+			return false
+		}
+	}
+	return true
+}
+
+// compareRows orders rows of one partition as the tables do: newest hour or day first, all else growing. Text in the form
+// that cells have sorts like its bytes, and times in it like times.
+func compareRows(a, b map[string]string) int {
+	return cmp.Or(
+		cmp.Compare(b["hour"], a["hour"]), cmp.Compare(b["day"], a["day"]),
+		cmp.Compare(a["metric_type"], b["metric_type"]), cmp.Compare(a["interval_start"], b["interval_start"]),
+		cmp.Compare(a["country"], b["country"]), cmp.Compare(a["referrer"], b["referrer"]), cmp.Compare(a["ip"], b["ip"]),
+		cmp.Compare(a["guid"], b["guid"]), cmp.Compare(a["feature1"], b["feature1"]), cmp.Compare(a["feature2"], b["feature2"]),
+	)
+}
+
+// split takes the name of a cell apart.
+func split(name string) (table string, row map[string]string) {
+	table, rest, _ := strings.Cut(name, "|")
+	row = map[string]string{}
+	for rest != "" {
+		column, value, _ := strings.Cut(rest, "=")
+		text, err := strconv.QuotedPrefix(value)
+		if err == nil {
+			row[column], _ = strconv.Unquote(text) // it is quoted
+			rest = strings.TrimPrefix(value[len(text):], "|")
+			continue
+		}
+		row[column], rest, _ = strings.Cut(value, "|")
+	}
+	return table, row
+}
+
+// canonical writes what looks like a moment as cells do; all else it leaves alone.
+func canonical(text string) string {
+	for _, layout := range []string{"2006-01-02", "2006-01-02 15:04", "2006-01-02 15:04:05.000000-0700"} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at.UTC().Format(time.RFC3339Nano)
+		}
+	}
+	return text
+}
+
+func TestQueriesOnTheOracle(t *testing.T) {
+	hour := func(h int) time.Time { return time.Date(2018, 10, 1, h, 0, 0, 0, time.UTC) }
+	cells := oracle.Cells{
+		oracle.Name("urlshortener.hourcounters", "short_url", "abc", "hour", hour(1)): 1,
+		oracle.Name("urlshortener.hourcounters", "short_url", "abc", "hour", hour(3)): 3,
+		oracle.Name("urlshortener.hourcounters", "short_url", "abc", "hour", hour(2)): 2,
+		oracle.Name("urlshortener.hourcounters", "short_url", "ab|", "hour", hour(4)): 4,
+		oracle.Name("urlshortener.clickcounter", "short_url", "abc"):                  9,
+	}
+	q, err := parseQuery("SELECT hour, value FROM urlshortener.hourcounters WHERE short_url = 'abc' LIMIT 2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{{"2018-10-01T03:00:00Z", "3"}, {"2018-10-01T02:00:00Z", "2"}}
+	if got := q.answer(cells); !slices.EqualFunc(got, want, slices.Equal[[]string]) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for _, text := range statements(promised) {
+		if _, err := parseQuery(text); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

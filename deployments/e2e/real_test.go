@@ -1,0 +1,154 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/gocql/gocql"
+
+	"footfall/deployments/e2e/dump"
+	"footfall/deployments/e2e/oracle"
+	"footfall/deployments/e2e/process"
+	"footfall/deployments/stack/stacktest"
+)
+
+// real is the product on the Kafka and the Cassandra of `make up`, with topics, a group and keyspaces of its own.
+type real struct {
+	*broker
+	session   *gocql.Session
+	host      string
+	port      int
+	suffix    string
+	env       []string
+	dir       string
+	url       string
+	consumers int // ever started
+}
+
+var (
+	doorOpen      = regexp.MustCompile(`"the door is open","addr":"([^"]+)"`)
+	consumerReady = regexp.MustCompile(`"consumer started","addr":"([^"]+)"`)
+)
+
+// newReal starts the door and so many consumers.
+func newReal(t *testing.T, consumers int) *real {
+	t.Helper()
+	kafkaAddress, host, port := stacktest.Require(t)
+	name := unique()
+	d := &real{
+		broker: newBroker(kafkaAddress, name, name+"-dead", name+"-clicks", name+"-visits"),
+		host:   host, port: port, suffix: "_" + name, dir: t.TempDir(),
+		env: []string{
+			"FOOTFALL_HTTP_ADDR=127.0.0.1:0",
+			"FOOTFALL_KAFKA_BROKERS=" + kafkaAddress,
+			"FOOTFALL_KAFKA_TOPICS_CLICKS=" + name + "-clicks",
+			"FOOTFALL_KAFKA_TOPICS_VISITS=" + name + "-visits",
+			"FOOTFALL_KAFKA_TOPICS_DEAD=" + name + "-dead",
+			"FOOTFALL_KAFKA_CREATE_TOPICS=true",
+			"FOOTFALL_KAFKA_GROUP=" + name,
+			"FOOTFALL_CASSANDRA_HOSTS=" + host,
+			"FOOTFALL_CASSANDRA_PORT=" + strconv.Itoa(port),
+			"FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=_" + name,
+		},
+	}
+	d.connect(t)
+	t.Cleanup(func() { d.clean(t) })
+
+	migrate := process.Command{Name: "migrate", Path: binary(t, "consumer"), Args: []string{"migrate"}, Env: d.env, Dir: d.dir}
+	if _, err := process.Run(patiently(t), migrate); err != nil {
+		t.Fatal(err)
+	}
+	producer := start(t, process.Command{Name: "producer", Path: binary(t, "producer"), Env: d.env, Dir: d.dir})
+	address, err := producer.Expect(patiently(t), doorOpen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.url = "http://" + address
+	for range consumers {
+		d.addConsumer(t)
+	}
+	return d
+}
+
+// consumer is one replica.
+type consumer struct {
+	*process.Process
+	url string // of its health and metrics
+}
+
+func (d *real) addConsumer(t *testing.T) *consumer {
+	t.Helper()
+	d.consumers++
+	name := fmt.Sprintf("consumer%d", d.consumers)
+	p := start(t, process.Command{Name: name, Path: binary(t, "consumer"), Env: d.env, Dir: d.dir})
+	address, err := p.Expect(patiently(t), consumerReady)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &consumer{Process: p, url: "http://" + address}
+}
+
+func (d *real) connect(t *testing.T) {
+	t.Helper()
+	cluster := gocql.NewCluster(d.host)
+	cluster.Port, cluster.ProtoVersion = d.port, 4
+	cluster.Timeout, cluster.ConnectTimeout = time.Minute, 10*time.Second // dropping a keyspace may take a while
+	session, err := cluster.CreateSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.session = session
+}
+
+// clean leaves the servers as they were.
+func (d *real) clean(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	errs := d.remove(ctx)
+	for _, keyspace := range []string{"footfall", "urlshortener", "cardinality"} {
+		errs = errors.Join(errs, d.session.Query("DROP KEYSPACE IF EXISTS "+keyspace+d.suffix).WithContext(ctx).Exec())
+	}
+	d.session.Close()
+	if errs != nil {
+		t.Errorf("cleaning up: %v", errs)
+	}
+}
+
+func (d *real) door() string { return d.url }
+
+func (d *real) settle(t *testing.T, _ *oracle.Oracle) {
+	t.Helper()
+	d.broker.settle(t, 3*time.Minute)
+}
+
+func (d *real) dump(t *testing.T) *dump.Dump {
+	t.Helper()
+	got, err := dump.Cassandra(t.Context(), d.session, d.suffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func (d *real) clicks(t *testing.T, link string) (n int64) {
+	t.Helper()
+	query := d.session.Query("SELECT value FROM urlshortener"+d.suffix+".clickcounter WHERE short_url = ?", link)
+	if err := query.WithContext(t.Context()).Scan(&n); err != nil && !errors.Is(err, gocql.ErrNotFound) {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// patiently is a context for things that take seconds at the most.
+func patiently(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}

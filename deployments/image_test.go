@@ -1,0 +1,49 @@
+package deployments_test
+
+import (
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The image is built with the Go that go.mod asks for: another would download it, or refuse.
+func TestTheImageHasTheModulesGo(t *testing.T) {
+	module := regexp.MustCompile(`(?m)^go (\S+)$`).FindStringSubmatch(read(t, "../go.mod"))
+	image := regexp.MustCompile(`(?m)^FROM golang:([0-9.]+)-`).FindStringSubmatch(read(t, "images/Dockerfile"))
+	if module == nil || image == nil || module[1] != image[1] {
+		t.Errorf("go.mod has %v, the Dockerfile %v", module, image)
+	}
+}
+
+// What producer and consumer are made of must reach the build.
+func TestTheBuildContextHasTheSources(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "footfall/producer", "footfall/consumer").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ignored := strings.Split(read(t, "../.dockerignore"), "\n")
+	count := 0
+	for _, path := range strings.Fields(string(out)) {
+		inside, ok := strings.CutPrefix(path, "footfall/")
+		if !ok {
+			continue
+		}
+		count++
+		if top, _, _ := strings.Cut(inside, "/"); slices.Contains(ignored, top) {
+			t.Errorf("%s is needed and .dockerignore leaves %s out", path, top)
+		}
+	}
+	if count < 4 {
+		t.Errorf("found %d packages: the test looks in the wrong place", count)
+	}
+}
+
+// Not root, and a number: Kubernetes cannot tell from a name.
+func TestTheImagesRunAsNobody(t *testing.T) {
+	file := read(t, "images/Dockerfile")
+	if stages, users := strings.Count(file, "\nFROM scratch AS "), strings.Count(file, "\nUSER 65532:65532\n"); stages != 2 || users != 2 {
+		t.Errorf("%d final stages, %d with a numeric user", stages, users)
+	}
+}

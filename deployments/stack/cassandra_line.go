@@ -1,0 +1,71 @@
+package stack
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+)
+
+// commandLine writes the configuration and returns how to run the node.
+func (c *Cassandra) commandLine(ctx context.Context) ([]string, error) {
+	switch c.CommitlogSync {
+	case "group", "batch", "periodic":
+	default:
+		return nil, fmt.Errorf("commitlog_sync %q: choose group, batch or periodic", c.CommitlogSync)
+	}
+	jars, err := c.product().fetch(ctx, c.Jars, c.Logf)
+	if err != nil {
+		return nil, err
+	}
+	agents, err := filepath.Glob(filepath.Join(jars, "jamm-*.jar"))
+	if err != nil || len(agents) != 1 {
+		return nil, fmt.Errorf("looking for the jamm agent: %d found; remove %s and start again", len(agents), jars)
+	}
+	java, major, err := findJava(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// JMX has a port of its own on 127.0.0.1, whatever the node's address, so
+	// that nodes can live side by side. Nodetool reads which from the file.
+	jmx, err := FreePorts(1)
+	if err != nil {
+		return nil, err
+	}
+	port := strconv.Itoa(jmx[0])
+	home := c.home()
+	yaml := filepath.Join(home, "cassandra.yaml")
+	logging := filepath.Join(home, "logback.xml")
+	options := filepath.Join(home, "jvm.options")
+	text, err := c.yaml()
+	if err != nil {
+		return nil, err
+	}
+	err = writeFiles(map[string][]byte{yaml: text, logging: cassandraLogging, options: cassandraOptions,
+		c.jmxFile(): []byte(port + "\n")})
+	if err != nil {
+		return nil, err
+	}
+	line := append([]string{java}, heap(c.HeapMB)...)
+	line = append(line, "@"+options, "-javaagent:"+agents[0], "-cp", filepath.Join(jars, "*"),
+		"-Duser.timezone=UTC",
+		"-Dlogback.configurationFile="+logging,
+		"-Dcassandra.config=file://"+yaml,
+		"-Dcassandra.storagedir="+home,
+		"-Dcassandra-foreground=yes",
+		"-Dcassandra.jmx.local.port="+port,
+		// a ring on one machine needs no half minute to hear of itself
+		"-Dcassandra.ring_delay_ms=100",
+		"-Dcassandra.skip_wait_for_gossip_to_settle=0")
+	if major > 17 { // Cassandra 5.0 still uses what Java 18 disallows by default
+		line = append(line, "-Djava.security.manager=allow")
+	}
+	return append(line, "org.apache.cassandra.service.CassandraDaemon"), nil
+}
+
+// yaml renders cassandra.yaml.
+func (c *Cassandra) yaml() ([]byte, error) {
+	return render(cassandraYAML, map[string]any{
+		"Address": c.Address, "Port": c.Port, "StoragePort": c.StoragePort, "Seeds": c.seeds(),
+		"CommitlogSync": c.CommitlogSync, "Data": c.home()})
+}

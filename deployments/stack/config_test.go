@@ -1,0 +1,92 @@
+package stack
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func settings(t *testing.T, c *Cassandra) []string {
+	t.Helper()
+	b, err := c.withDefaults().yaml()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(string(b), "\n")
+}
+
+func TestCassandraYAML(t *testing.T) {
+	has := func(c *Cassandra, want ...string) {
+		t.Helper()
+		got := settings(t, c)
+		for _, w := range want {
+			if !slices.Contains(got, w) {
+				t.Errorf("no line %q in\n%s", w, strings.Join(got, "\n"))
+			}
+		}
+	}
+	has(&Cassandra{Dir: "/x"},
+		"listen_address: 127.0.0.1", "rpc_address: 127.0.0.1", "native_transport_port: 9042", "storage_port: 17000",
+		`      - seeds: "127.0.0.1:17000"`, `commitlog_directory: "/x/cassandra/commitlog"`,
+		"commitlog_sync: group", "commitlog_sync_group_window: 10ms",
+		"concurrent_writes: 512", "concurrent_counter_writes: 512")
+	has(&Cassandra{Dir: "/x", Address: "127.0.0.3", Port: 1, StoragePort: 2, Seeds: []string{"127.0.0.1", "127.0.0.2"}},
+		"listen_address: 127.0.0.3", "native_transport_port: 1", `      - seeds: "127.0.0.1:2,127.0.0.2:2"`)
+	has(&Cassandra{Dir: "/x", CommitlogSync: "batch"}, "commitlog_sync: batch")
+	has(&Cassandra{Dir: "/x", CommitlogSync: "periodic"}, "commitlog_sync: periodic", "commitlog_sync_period: 10000ms")
+}
+
+// Cassandra refuses to start when another mode's window or period is set.
+func TestOneSyncModeAtATime(t *testing.T) {
+	for mode, alien := range map[string]string{
+		"group": "commitlog_sync_period", "batch": "commitlog_sync_", "periodic": "commitlog_sync_group_window"} {
+		for _, l := range settings(t, &Cassandra{Dir: "/x", CommitlogSync: mode}) {
+			if strings.HasPrefix(l, alien) {
+				t.Errorf("%s: %q", mode, l)
+			}
+		}
+	}
+	c := (&Cassandra{Dir: t.TempDir(), CommitlogSync: "perodic"}).withDefaults()
+	if _, err := c.commandLine(t.Context()); err == nil || !strings.Contains(err.Error(), "group, batch or periodic") {
+		t.Errorf("a misspelt mode: %v", err)
+	}
+}
+
+func TestKafkaProperties(t *testing.T) {
+	b, err := render(kafkaProperties, map[string]any{"Port": 9092, "ControllerPort": 9, "Data": "/x/data"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(b), "\n")
+	for _, want := range []string{"advertised.listeners=PLAINTEXT://127.0.0.1:9092", "log.dirs=/x/data",
+		"controller.quorum.voters=1@127.0.0.1:9", "auto.create.topics.enable=false", "offsets.topic.replication.factor=1"} {
+		if !slices.Contains(lines, want) {
+			t.Errorf("no line %q in\n%s", want, b)
+		}
+	}
+	if _, err := render(kafkaProperties, map[string]any{"Port": 9092}); err == nil {
+		t.Error("rendered with values missing")
+	}
+}
+
+func TestClusterIDs(t *testing.T) {
+	for range 1000 {
+		if id := newClusterID(); len(id) != 22 || strings.HasPrefix(id, "-") {
+			t.Fatalf("%q", id)
+		}
+	}
+}
+
+func TestFreePorts(t *testing.T) {
+	ports, err := FreePorts(5, "127.0.0.1", "127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(ports)
+	if len(slices.Compact(ports)) != 5 || ports[0] < firstPort || ports[4] >= lastPort {
+		t.Fatalf("%v", ports)
+	}
+	if _, err := FreePorts(1, "192.0.2.1"); err == nil {
+		t.Fatal("found a free port on somebody else's address")
+	}
+}

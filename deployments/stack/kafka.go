@@ -1,0 +1,192 @@
+package stack
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+//go:embed kafka-pom.xml
+var kafkaPom string
+
+//go:embed server.properties.tmpl
+var kafkaProperties string
+
+//go:embed kafka-log4j2.xml
+var kafkaLogging []byte
+
+// Kafka is one broker, which is its own controller, on 127.0.0.1.
+//
+// Start may be called from several goroutines and processes; one starts, the
+// others wait. Kill, Pause, Resume, Stop and PID may be called at any time.
+type Kafka struct {
+	// Dir holds the broker's files. Required; one broker per Dir.
+	Dir string
+	// Jars holds the class paths of all versions. Default Dir/jars. Point
+	// several brokers at one folder to fetch once.
+	Jars string
+	// Port clients connect to. Default 9092.
+	Port int
+	// HeapMB is the Java heap. Default 1024.
+	HeapMB int
+	// Tether makes the broker end when the process that started it does.
+	// Default: it lives on.
+	Tether bool
+	// Logf gets progress lines. Default: none.
+	Logf func(format string, args ...any)
+}
+
+// Addr is the broker's host:port.
+func (k *Kafka) Addr() string {
+	return net.JoinHostPort(loopback, strconv.Itoa(k.withDefaults().Port))
+}
+
+// Fetch makes sure the jars are there, which Start does too. It takes minutes
+// on a first run. The error wraps ErrUnavailable if they cannot be had.
+func (k *Kafka) Fetch(ctx context.Context) error {
+	d := k.withDefaults()
+	_, err := d.product().fetch(ctx, d.Jars, d.Logf)
+	return err
+}
+
+// Start brings the broker up, with the data it had, and returns when it
+// answers; at once if it already does. The error holds the end of the broker's
+// log, and wraps ErrUnavailable where Java or the jars cannot be had. If ctx
+// ends first the broker is killed.
+func (k *Kafka) Start(ctx context.Context) error {
+	d := k.withDefaults()
+	l := launch{process: d.process(), tether: d.Tether, logf: d.Logf,
+		ports: map[int]string{d.Port: loopback},
+		ask:   func(ctx context.Context) error { return AskKafka(ctx, d.Addr()) },
+		line:  d.commandLine}
+	if err := l.start(ctx); err != nil {
+		return fmt.Errorf("starting kafka: %w", err)
+	}
+	return nil
+}
+
+// Stop asks the broker to end (SIGTERM) and kills it if it has not within 30
+// seconds or when ctx ends. It is no error if it does not run.
+func (k *Kafka) Stop(ctx context.Context) error { return k.process().stop(ctx, 30*time.Second) }
+
+// Kill ends the broker as a crash would (SIGKILL) and returns when it is gone.
+func (k *Kafka) Kill() error { return k.process().kill() }
+
+// Pause stops the broker's threads (SIGSTOP); its sockets stay open and silent.
+// ErrNotRunning if it does not run.
+func (k *Kafka) Pause() error { return k.process().signal(syscall.SIGSTOP) }
+
+// Resume undoes Pause (SIGCONT). ErrNotRunning if it does not run.
+func (k *Kafka) Resume() error { return k.process().signal(syscall.SIGCONT) }
+
+// PID is the broker's process id, or ErrNotRunning.
+func (k *Kafka) PID() (int, error) { return k.process().pid() }
+
+// Log is the file the broker's output goes to.
+func (k *Kafka) Log() string { return k.process().logFile() }
+
+// Wipe removes the broker's data, configuration and log, not the jars. It
+// refuses while the broker runs.
+func (k *Kafka) Wipe() error { return k.process().wipe() }
+
+func (k *Kafka) process() process { return process{name: "kafka", dir: absolute(k.Dir)} }
+
+func (k *Kafka) product() product {
+	return product{name: "kafka", version: KafkaVersion, pom: kafkaPom}
+}
+
+func (k *Kafka) withDefaults() *Kafka {
+	d := *k
+	d.Dir = absolute(d.Dir)
+	if d.Jars == "" {
+		d.Jars = filepath.Join(d.Dir, "jars")
+	}
+	d.Jars = absolute(d.Jars)
+	if d.Port == 0 {
+		d.Port = 9092
+	}
+	if d.HeapMB == 0 {
+		d.HeapMB = 1024
+	}
+	if d.Logf == nil {
+		d.Logf = nop
+	}
+	return &d
+}
+
+// commandLine writes the configuration, formats the data folder if it is new,
+// and returns how to run the broker.
+func (k *Kafka) commandLine(ctx context.Context) ([]string, error) {
+	jars, err := k.product().fetch(ctx, k.Jars, k.Logf)
+	if err != nil {
+		return nil, err
+	}
+	java, _, err := findJava(ctx)
+	if err != nil {
+		return nil, err
+	}
+	home := filepath.Join(k.Dir, "kafka")
+	config := filepath.Join(home, "server.properties")
+	logging := filepath.Join(home, "log4j2.xml")
+	controller, err := FreePorts(1)
+	if err != nil {
+		return nil, err
+	}
+	text, err := render(kafkaProperties, map[string]any{
+		"Port": k.Port, "ControllerPort": controller[0], "Data": filepath.Join(home, "data")})
+	if err != nil {
+		return nil, err
+	}
+	if err := writeFiles(map[string][]byte{config: text, logging: kafkaLogging}); err != nil {
+		return nil, err
+	}
+	common := []string{java, "-cp", filepath.Join(jars, "*"), "-Duser.timezone=UTC",
+		"-Dlog4j2.configurationFile=file://" + logging}
+	if err := k.format(ctx, common, home, config); err != nil {
+		return nil, err
+	}
+	line := append(common, heap(k.HeapMB)...)
+	return append(line, "-XX:+UseG1GC", "-XX:+ExitOnOutOfMemoryError", "kafka.Kafka", config), nil
+}
+
+// format gives a new data folder its cluster id. The note that it was done is
+// written last, so that an interrupted format is done again.
+func (k *Kafka) format(ctx context.Context, common []string, home, config string) error {
+	note := filepath.Join(home, "formatted")
+	if exists(note) {
+		return nil
+	}
+	args := append(slices.Clone(common[1:]), "-Xmx256m", "kafka.tools.StorageTool", "format",
+		"--cluster-id", newClusterID(), "--config", config, "--ignore-formatted")
+	out, err := exec.CommandContext(ctx, common[0], args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("formatting kafka's data folder: %w:\n%s", err, out)
+	}
+	if err := os.WriteFile(note, out, 0o644); err != nil {
+		return fmt.Errorf("noting that kafka's data folder is formatted: %w", err)
+	}
+	return nil
+}
+
+// newClusterID makes a random id in Kafka's form. One that begins with a dash
+// would be taken for an option.
+func newClusterID() string {
+	for {
+		b := make([]byte, 16)
+		_, _ = rand.Read(b) // never fails
+		if id := base64.RawURLEncoding.EncodeToString(b); !strings.HasPrefix(id, "-") {
+			return id
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package stack
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// A pid file can outlive its server, and its number can go to a stranger.
+func TestAStalePidFileHarmsNobody(t *testing.T) {
+	stranger := exec.Command("sleep", "600")
+	if err := stranger.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- stranger.Wait() }()
+	defer func() { _ = stranger.Process.Kill() }()
+
+	k := &Kafka{Dir: t.TempDir()}
+	if err := os.WriteFile(k.process().pidFile(), []byte(strconv.Itoa(stranger.Process.Pid)+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if pid, err := k.PID(); !errors.Is(err, ErrNotRunning) {
+		t.Fatalf("took the stranger %d for kafka (%v)", pid, err)
+	}
+	for name, f := range map[string]func() error{"pause": k.Pause, "resume": k.Resume} {
+		if err := f(); !errors.Is(err, ErrNotRunning) {
+			t.Errorf("%s: %v, want ErrNotRunning", name, err)
+		}
+	}
+	for name, f := range map[string]func() error{
+		"kill": k.Kill, "stop": func() error { return k.Stop(t.Context()) }} {
+		if err := f(); err != nil {
+			t.Errorf("%s of what does not run: %v", name, err)
+		}
+	}
+	select {
+	case err := <-ended:
+		t.Fatalf("the stranger was ended: %v", err)
+	case <-time.After(200 * time.Millisecond): // a signal would have ended it at once
+	}
+}
+
+func TestPidFilesThatNameNobody(t *testing.T) {
+	for _, content := range []string{"", "x", "0", "1", "-1", "99999999", strconv.Itoa(os.Getpid())} {
+		k := &Kafka{Dir: t.TempDir()}
+		if err := os.WriteFile(k.process().pidFile(), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if pid, err := k.PID(); !errors.Is(err, ErrNotRunning) {
+			t.Errorf("pid file %q: %d, %v; want ErrNotRunning", content, pid, err)
+		}
+	}
+}
+
+// Two folders whose names begin alike must not be taken for one another.
+func TestTheMarkerIsAWholeArgument(t *testing.T) {
+	l := fake(t, "plain")
+	if err := l.start(within(t, time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	pid, err := l.pid()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := l.marker(); !carries(pid, m) || carries(pid, m[:len(m)-1]) || carries(pid, m+"2") {
+		t.Fatalf("the marker %s is not matched as a whole", m)
+	}
+}
+
+func TestStopKillsWhoDoesNotListen(t *testing.T) {
+	l := fake(t, "stubborn")
+	if err := l.start(within(t, time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.stop(t.Context(), 200*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.pid(); !errors.Is(err, ErrNotRunning) {
+		t.Fatalf("still there: %v", err)
+	}
+}
+
+func TestWipeRefusesWhileRunning(t *testing.T) {
+	l := fake(t, "plain")
+	if err := l.start(within(t, time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.wipe(); err == nil {
+		t.Fatal("wiped under a running server")
+	}
+	if err := l.kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.wipe(); err != nil {
+		t.Fatal(err)
+	}
+	if exists(l.logFile()) || exists(l.pidFile()) {
+		t.Fatal("log or pid file left")
+	}
+}

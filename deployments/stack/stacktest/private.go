@@ -1,0 +1,117 @@
+package stacktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"footfall/deployments/stack"
+)
+
+// startTimeout is for a machine that runs other tests as well.
+const startTimeout = 4 * time.Minute
+
+// heapMB is enough for a test's data; several servers may run side by side.
+const heapMB = 512
+
+// Kafka starts a broker of the test's own on a free port. The test may Kill,
+// Pause and Start it at will; it is ended, and its data removed, with the test.
+// configure, if given, may change the value before the start. Where the stack
+// cannot be had the test is skipped, or fails with CI=true.
+func Kafka(t testing.TB, configure ...func(*stack.Kafka)) *stack.Kafka {
+	t.Helper()
+	available(t)
+	ports, err := stack.FreePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &stack.Kafka{Dir: t.TempDir(), Jars: jars(t), Port: ports[0], HeapMB: heapMB, Tether: true, Logf: t.Logf}
+	for _, f := range configure {
+		f(k)
+	}
+	t.Cleanup(func() { end(t, k.Kill, k.Log()) })
+	start(t, k.Start)
+	return k
+}
+
+// Cassandra starts a cluster of the test's own on free ports: n nodes at
+// 127.0.0.1, 127.0.0.2, …, which see each other when it returns. The test may
+// Kill, Pause and Start them at will; they are ended, and their data removed,
+// with the test. configure, if given, may change each value before its start.
+// Where the stack cannot be had the test is skipped, or fails with CI=true.
+func Cassandra(t testing.TB, n int, configure ...func(*stack.Cassandra)) []*stack.Cassandra {
+	t.Helper()
+	available(t)
+	var addresses []string
+	for i := range n {
+		addresses = append(addresses, fmt.Sprintf("127.0.0.%d", i+1))
+	}
+	ports, err := stack.FreePorts(2, addresses...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var nodes []*stack.Cassandra
+	for _, a := range addresses {
+		c := &stack.Cassandra{Dir: t.TempDir(), Jars: jars(t), Address: a, Port: ports[0], StoragePort: ports[1],
+			Seeds: addresses[:1], HeapMB: heapMB, Tether: true, Logf: t.Logf}
+		for _, f := range configure {
+			f(c)
+		}
+		t.Cleanup(func() { end(t, c.Kill, c.Log()) })
+		start(t, c.Start)
+		nodes = append(nodes, c)
+	}
+	if n > 1 {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		for _, c := range nodes {
+			if err := c.AwaitUp(ctx, n); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return nodes
+}
+
+func available(t testing.TB) {
+	t.Helper()
+	if err := stack.Available(t.Context()); err != nil {
+		skip(t, err)
+	}
+}
+
+// jars is the folder that `make up` fills, so that tests fetch nothing twice.
+func jars(t testing.TB) string { return filepath.Join(root(t), ".stack", "jars") }
+
+func start(t testing.TB, start func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	err := start(ctx)
+	if errors.Is(err, stack.ErrUnavailable) {
+		skip(t, err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// end kills a server and shows the end of its log if the test failed: the log
+// is removed with the test's folder.
+func end(t testing.TB, kill func() error, log string) {
+	if err := kill(); err != nil {
+		t.Error(err)
+	}
+	if !t.Failed() {
+		return
+	}
+	if b, err := os.ReadFile(log); err == nil {
+		lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+		t.Logf("end of %s:\n%s", log, strings.Join(lines[max(0, len(lines)-20):], "\n"))
+	}
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"footfall/deployments/stack"
+)
+
+// startTimeout is for a slow machine; a start takes some twenty seconds.
+const startTimeout = 4 * time.Minute
+
+// up brings both servers up by whichever way is open, then prepares them.
+func (c *control) up(ctx context.Context) error {
+	err := c.bringUp(ctx)
+	if errors.Is(err, stack.ErrUnavailable) && c.optional && !c.ci {
+		first, _, _ := strings.Cut(err.Error(), "\n")
+		c.say("no real stack (%s): the tests that need it will be skipped", first)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !c.bare {
+		if err := c.prepare(ctx); err != nil {
+			return err
+		}
+	}
+	c.say("up: kafka on 127.0.0.1:9092, cassandra on 127.0.0.1:9042")
+	return nil
+}
+
+func (c *control) bringUp(ctx context.Context) error {
+	var missing []server
+	ours := false
+	for _, s := range c.servers {
+		if _, err := s.PID(); err == nil {
+			ours = true // runs from the jars already: the other one must too
+		}
+		if s.ask(ctx) != nil {
+			missing = append(missing, s)
+			continue
+		}
+		c.say("%s already answers on %s%s", s.name, s.Addr(), c.whose(s))
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	if !c.jars && !ours && engineAnswers(ctx) {
+		return c.composeUp(ctx)
+	}
+	if err := stack.Available(ctx); err != nil {
+		return fmt.Errorf("%w; or start a container engine that `docker info` can reach", err)
+	}
+	// one after the other: two Mavens would fight over their cache
+	for _, s := range missing {
+		if err := s.Fetch(ctx); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	// not errgroup.WithContext: one server's failure is no reason to kill the other
+	var group errgroup.Group
+	for _, s := range missing {
+		group.Go(func() error { return s.Start(ctx) })
+	}
+	if err := group.Wait(); err != nil {
+		return fmt.Errorf("%w\nWhat to do: the lines above say why; if the data itself is damaged, `down --wipe` removes it", err)
+	}
+	return nil
+}
+
+// whose tells a server of ours from one that somebody else runs there.
+func (c *control) whose(s server) string {
+	if pid, err := s.PID(); err == nil {
+		return fmt.Sprintf(": pid %d, log %s", pid, s.Log())
+	}
+	if _, err := os.Stat(c.engineFile()); err == nil {
+		return " (docker compose)"
+	}
+	return " (not started from " + c.dir + ")"
+}
+
+// prepare makes topics and tables. Both commands do nothing where there is
+// nothing to do.
+func (c *control) prepare(ctx context.Context) error {
+	for _, line := range [][]string{
+		{"go", "run", "./consumer", "migrate"},
+		{"go", "run", "./producer", "topics"},
+	} {
+		c.say("running %s", strings.Join(line, " "))
+		if err := c.command(ctx, line...).Run(); err != nil {
+			return fmt.Errorf("running %s: %w; the servers stay up, run it again by hand or `up --bare` without it",
+				strings.Join(line, " "), err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+// Package broker is the Kafka of the one-process default: kfake on a loopback port, with its log in a directory.
+//
+// What kfake keeps, and when, as read in its source and tried by the tests here:
+//   - A produced batch is written to its partition's segment file, and synced to the disk because of SyncWrites, before
+//     the batch is acknowledged and before any consumer can fetch it. So kill -9 and a power cut lose nothing that was
+//     acknowledged, and a store that has counted an offset can never be ahead of the log. (kfake does not look at the
+//     answer of fsync: a disk that fails to sync and says so is not noticed.)
+//   - A batch cut short by kill -9 was not acknowledged; kfake cuts it off when it starts.
+//   - Group offsets are appended to groups.log, synced likewise. A torn last entry is ignored when it is read, but kfake
+//     appends after it, and then no later entry can be read: Start cuts the torn entry off first.
+//   - Clean shutdown writes snapshots, which make the next start faster. After kill -9 all segments are read through once.
+//   - A partition whose last segment is deleted starts again at offset 0 after a restart, which would make the store skip
+//     events. Retention is therefore off: the log is kept whole and grows, by some 200 bytes an event.
+package broker
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+
+	"footfall/models"
+)
+
+// Broker is a running broker. All methods are safe for concurrent use.
+type Broker struct {
+	cluster *kfake.Cluster
+	id      string
+}
+
+// Start starts a broker on a free port of 127.0.0.1, with its topics, records and group offsets in dir, which is made if
+// need be. One process at a time may use dir; the caller sees to that. What kfake has to complain about goes to log.
+func Start(dir string, log *slog.Logger) (*Broker, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("starting broker: %w (data.dir says where it is)", err)
+	}
+	if err := mend(filepath.Join(dir, "groups.log"), log); err != nil {
+		return nil, fmt.Errorf("starting broker: %w", err)
+	}
+	cluster, err := kfake.NewCluster(
+		kfake.NumBrokers(1),
+		kfake.ClusterID(rand.Text()), // of a new directory; an old one keeps its own
+		kfake.DataDir(dir),
+		kfake.SyncWrites(),
+		kfake.BrokerConfigs(map[string]string{"log.retention.ms": "-1", "log.retention.bytes": "-1"}),
+		kfake.WithLogger(logger{log}),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("starting broker in %s: %w", dir, err)
+	}
+	b := &Broker{cluster: cluster}
+	if b.id, err = identity(dir); err != nil {
+		cluster.Close()
+		return nil, fmt.Errorf("starting broker: %w", err)
+	}
+	return b, nil
+}
+
+// identity reads the id that the directory's log got when it was made.
+func identity(dir string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(dir, "meta.json"))
+	if err != nil {
+		return "", fmt.Errorf("reading the log's id: %w", err)
+	}
+	var meta struct {
+		ID string `json:"cluster_id"`
+	}
+	if err := json.Unmarshal(data, &meta); err != nil || meta.ID == "" {
+		return "", fmt.Errorf("reading the log's id: meta.json of %s has none (%v)", dir, err)
+	}
+	return meta.ID, nil
+}
+
+// Addr is where Kafka clients connect.
+func (b *Broker) Addr() string { return b.cluster.ListenAddrs()[0] }
+
+// ID names the log. It stays the same for the life of the directory, and no other log has it.
+func (b *Broker) ID() string { return b.id }
+
+// Ends is the offset after the last record of every partition of the topics; a topic that does not exist has none.
+func (b *Broker) Ends(topics ...string) map[models.Partition]int64 {
+	ends := map[models.Partition]int64{}
+	for _, topic := range topics {
+		for _, p := range b.cluster.PartitionInfos(topic) {
+			ends[models.Partition{Topic: topic, Number: int(p.Partition)}] = p.HighWatermark
+		}
+	}
+	return ends
+}
+
+// Close stops the broker and writes what makes the next start fast. Clients should have left before.
+func (b *Broker) Close() { b.cluster.Close() }
+
+// logger hands kfake's messages on. Requests and the like, which it calls info, are details here.
+type logger struct{ log *slog.Logger }
+
+// Logf implements kfake.Logger.
+func (l logger) Logf(level kfake.LogLevel, format string, args ...any) {
+	switch level {
+	case kfake.LogLevelError:
+		l.log.Error("broker: " + fmt.Sprintf(format, args...))
+	case kfake.LogLevelWarn:
+		l.log.Warn("broker: " + fmt.Sprintf(format, args...))
+	}
+}

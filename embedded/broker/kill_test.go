@@ -1,0 +1,116 @@
+package broker_test
+
+import (
+	"bufio"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"footfall/embedded/broker"
+	"footfall/models"
+)
+
+// childDir, in the environment, makes this test binary a broker on that directory, to be killed.
+const childDir = "FOOTFALL_TEST_BROKER_DIR"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(childDir); dir != "" {
+		b, err := broker.Start(dir, slog.New(slog.NewTextHandler(os.Stderr, nil)))
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		fmt.Println(b.Addr())
+		select {}
+	}
+	os.Exit(m.Run())
+}
+
+// child starts a broker in a process of its own.
+func child(t *testing.T, dir string) (cmd *exec.Cmd, addr string) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd = exec.Command(exe)
+	cmd.Env, cmd.Stderr = append(os.Environ(), childDir+"="+dir), os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("the broker did not start: %v", err)
+	}
+	return cmd, strings.TrimSpace(line)
+}
+
+// TestKill: kill -9 under load, again and again, and every acknowledged record is there, once and in its place.
+func TestKill(t *testing.T) {
+	dir := t.TempDir()
+	var mu sync.Mutex
+	acknowledged := map[string]bool{}
+	for round := range 4 {
+		cmd, addr := child(t, dir)
+		if round == 0 {
+			create(t, addr)
+		}
+		var wg sync.WaitGroup
+		enough := make(chan struct{}, 1000)
+		for p := range 3 {
+			for writer := range 3 {
+				wg.Go(func() {
+					for i := 0; ; i++ {
+						value := fmt.Sprintf("%d-%d-%d-%d-%s", round, p, writer, i, strings.Repeat("x", 3000))
+						if produce(t.Context(), addr, p, value) != nil {
+							return // killed
+						}
+						mu.Lock()
+						acknowledged[value] = true
+						mu.Unlock()
+						select {
+						case enough <- struct{}{}:
+						default:
+						}
+					}
+				})
+			}
+		}
+		for range 40 + 30*round {
+			select {
+			case <-enough:
+			case <-time.After(20 * time.Second):
+				t.Fatal("nothing is acknowledged any more")
+			}
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		wg.Wait()
+	}
+
+	b := start(t, dir)
+	found := map[string]int{}
+	for p := range 3 {
+		for _, value := range records(t, b.Addr(), p, b.Ends(topic)[models.Partition{Topic: topic, Number: p}]) {
+			found[value]++
+		}
+	}
+	for value := range acknowledged {
+		if found[value] != 1 {
+			t.Errorf("%.20s was acknowledged and is in the log %d times", value, found[value])
+		}
+	}
+	t.Logf("%d acknowledged, %d in the log", len(acknowledged), len(found))
+}

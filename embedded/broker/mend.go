@@ -1,0 +1,50 @@
+package broker
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"log/slog"
+	"os"
+)
+
+// mend cuts a torn last entry off one of kfake's append-only files. An entry is its length and the CRC-32C of what
+// follows, both 4 bytes little-endian, and then so many bytes.
+func mend(path string, log *slog.Logger) error {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("checking the group offsets: %w", err)
+	}
+	whole := wholeEntries(data)
+	if whole == len(data) {
+		return nil
+	}
+	log.Warn("cutting off group offsets that were half written when the process was killed; events are read again, not counted again",
+		"file", path, "bytes", len(data)-whole)
+	if err := os.Truncate(path, int64(whole)); err != nil {
+		return fmt.Errorf("cutting off torn group offsets: %w", err)
+	}
+	return nil
+}
+
+// wholeEntries is the length of the part of data that kfake can read back.
+func wholeEntries(data []byte) int {
+	const header = 8
+	castagnoli := crc32.MakeTable(crc32.Castagnoli)
+	at := 0
+	for at+header <= len(data) {
+		length := int64(binary.LittleEndian.Uint32(data[at:]))
+		sum := binary.LittleEndian.Uint32(data[at+4:])
+		end := int64(at) + header + length
+		if length < 2 || end > int64(len(data)) || crc32.Checksum(data[at+header:end], castagnoli) != sum {
+			break
+		}
+		at = int(end)
+	}
+	return at
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"footfall/embedded/sqlite"
+)
+
+var discard = slog.New(slog.DiscardHandler)
+
+func cancelled(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
+
+func wantError(t *testing.T, err error, words ...string) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("no error, want one with %q", words)
+		return
+	}
+	for _, word := range words {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("the error does not say %q: %v", word, err)
+		}
+	}
+}
+
+func TestCommandLine(t *testing.T) {
+	f := func(args []string, wrong bool) {
+		t.Helper()
+		var out bytes.Buffer
+		err := command(cancelled(t), args, &out, &out)
+		if errors.Is(err, errUsage) != wrong || err == nil == wrong {
+			t.Errorf("%q: %v", args, err)
+		}
+		if !wrong && !strings.HasPrefix(out.String(), "Usage: embedded") {
+			t.Errorf("%q prints %q", args, out.String())
+		}
+	}
+	f([]string{"--help"}, false)
+	f([]string{"-h"}, false)
+	f([]string{"--nosuchflag"}, true)
+	f([]string{"nosuchcommand"}, true)
+	f([]string{"query"}, true)
+	f([]string{"query", "SELECT", "1"}, true)
+	f([]string{"", "x"}, true)
+}
+
+func TestUnknownKey(t *testing.T) {
+	t.Setenv("FOOTFALL_DATA_DIRECTORY", "x")
+	wantError(t, command(t.Context(), nil, nil, nil), "FOOTFALL_DATA_DIRECTORY")
+}
+
+func TestGreeting(t *testing.T) {
+	var out bytes.Buffer
+	greet(&out, "127.0.0.1:8080", "data")
+	t.Setenv("FOOTFALL_DATA_DIR", "a b")
+	greet(&out, "127.0.0.1:8080", "a b")
+	for _, want := range []string{
+		"http://127.0.0.1:8080", `"short_url":"abc"`, "http://127.0.0.1:8080/v1/clicks",
+		"\n  go run ./embedded query \"" + clicks + "\"\n",
+		"\n  FOOTFALL_DATA_DIR='a b' go run ./embedded query \"" + clicks + "\"\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the greeting does not say %s:\n%s", want, out.String())
+		}
+	}
+}
+
+// TestQuery: asked while footfall runs, and after.
+func TestQuery(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("FOOTFALL_DATA_DIR", dir)
+	ask := func(sql string) (string, error) {
+		var out bytes.Buffer
+		err := command(t.Context(), []string{"query", sql}, &out, &out)
+		return out.String(), err
+	}
+	_, err := ask("SELECT 1")
+	wantError(t, err, "FOOTFALL_DATA_DIR")
+
+	f := start(t, dir)
+	mustPost(t, f.url, click("1", "203.0.113.7", "2018-10-01 14:05"))
+	mustPost(t, f.url, click("2", "2001:db8::1", "2018-10-01 15:05"))
+	eventually(t, reader(t, dir), 2, clicks)
+	const ips = "SELECT ip, kafka_offset AS at FROM urlshortener.uniquecounterips WHERE short_url = 'abc'"
+	want := " ip          | at\n-------------+----\n 2001:db8::1 |  0\n 203.0.113.7 |  0\n\n(2 rows)\n"
+	if got, err := ask(ips); err != nil || got != want {
+		t.Errorf("while it runs: %v\n%s\nwant\n%s", err, got, want)
+	}
+	if err := f.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ask(ips); err != nil || got != want {
+		t.Errorf("after it: %v\n%s\nwant\n%s", err, got, want)
+	}
+	_, err = ask("DELETE FROM urlshortener.clickcounter")
+	wantError(t, err, "readonly")
+	_, err = ask("SELECT value FROM nosuchtable")
+	wantError(t, err, "no such table")
+}
+
+func TestFormat(t *testing.T) {
+	table := sqlite.Table{Columns: []string{"città", "n"}, Rows: [][]string{{"Forlì", "1"}, {"", "12345"}, {"null", "-1"}}}
+	want := " città | n\n-------+-------\n Forlì |     1\n       | 12345\n  null |    -1\n\n(3 rows)\n"
+	if got := format(table); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got, want := format(sqlite.Table{Columns: []string{"value"}}), " value\n-------\n\n(0 rows)\n"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

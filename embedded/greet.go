@@ -1,0 +1,26 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+)
+
+// dataDir is data.dir in the environment.
+const dataDir = "FOOTFALL_DATA_DIR"
+
+// greet says where the door is and what to try, ready to paste. Who does not hear it is not harmed.
+func greet(w io.Writer, addr, dir string) {
+	env := ""
+	if set := os.Getenv(dataDir); set != "" { // the query has to find the same data
+		env = dataDir + "='" + set + "' "
+	}
+	_, _ = fmt.Fprintf(w, `footfall counts at http://%[1]s, its data is in %[2]s. Ctrl-C stops it.
+
+Send a click:
+  curl -i -H 'Content-Type: application/json' -d '{"short_url":"abc","ip":"203.0.113.7","country":"IT"}' http://%[1]s/v1/clicks
+
+Ask for the count, a second later:
+  %[3]sgo run ./embedded query "SELECT value FROM urlshortener.clickcounter WHERE short_url = 'abc'"
+`, addr, dir, env)
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"footfall/configs"
+	"footfall/embedded/sqlite"
+)
+
+// asBinary, in the environment, makes this test binary the embedded binary: tests kill what users run.
+const asBinary = "FOOTFALL_TEST_AS_BINARY"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asBinary) != "" {
+		os.Exit(run())
+	}
+	os.Exit(m.Run())
+}
+
+// patience is how long a test waits for what takes a second on a machine with nothing else to do.
+const patience = 30 * time.Second
+
+// running is footfall in this process.
+type running struct {
+	url  string
+	log  *safeBuffer
+	stop func() error
+}
+
+// start starts what the binary starts, on a free port, and stops it when the test ends.
+func start(t *testing.T, dir string) *running {
+	t.Helper()
+	cfg, err := configs.LoadEmbedded("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.HTTP.Addr, cfg.Data.Dir = "127.0.0.1:0", dir
+	r := &running{log: &safeBuffer{}}
+	log := slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: cfg.Log.Level}))
+	ctx, cancel := context.WithCancel(context.Background())
+	ready, ended := make(chan string, 1), make(chan error, 1)
+	go func() { ended <- serve(ctx, cfg, log, func(addr string) { ready <- addr }) }()
+	r.stop = sync.OnceValue(func() error { cancel(); return <-ended })
+	t.Cleanup(func() {
+		if err := r.stop(); err != nil {
+			t.Errorf("stopping: %v", err)
+		}
+	})
+	select {
+	case addr := <-ready:
+		r.url = "http://" + addr
+	case err := <-ended:
+		ended <- nil
+		t.Fatalf("footfall did not start: %v", err)
+	case <-time.After(patience):
+		t.Fatalf("footfall did not start in time; its log: %s", r.log)
+	}
+	return r
+}
+
+// post sends one event and returns the status, or an error if there was no answer.
+func post(url string, event map[string]any) (int, error) {
+	body, err := json.Marshal(event)
+	if err != nil {
+		return 0, err
+	}
+	path := "/v1/clicks"
+	if event["siteId"] != nil {
+		path = "/v1/visits"
+	}
+	response, err := http.Post(url+path, "application/json", bytes.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	_, err = io.Copy(io.Discard, response.Body)
+	return response.StatusCode, err
+}
+
+func mustPost(t *testing.T, url string, event map[string]any) {
+	t.Helper()
+	if status, err := post(url, event); err != nil || status != http.StatusAccepted {
+		t.Fatalf("posting %v: %d, %v", event, status, err)
+	}
+}
+
+// reader opens the counts beside the running process.
+func reader(t *testing.T, dir string) *sqlite.Reader {
+	t.Helper()
+	r, err := sqlite.OpenReader(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return r
+}
+
+// number asks for a single number; no row is 0.
+func number(t *testing.T, r *sqlite.Reader, query string, args ...any) int64 {
+	t.Helper()
+	table, err := r.Query(t.Context(), query, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	if len(table.Rows) == 0 || table.Rows[0][0] == "null" {
+		return 0
+	}
+	n, err := strconv.ParseInt(table.Rows[0][0], 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
+// eventually polls a number until it is want, and returns how long that took.
+func eventually(t *testing.T, r *sqlite.Reader, want int64, query string, args ...any) time.Duration {
+	t.Helper()
+	begin := time.Now()
+	for {
+		got := number(t, r, query, args...)
+		if got == want {
+			return time.Since(begin)
+		}
+		if got > want {
+			t.Fatalf("%s: %d, want %d: counted twice", query, got, want)
+		}
+		if time.Since(begin) > patience {
+			t.Fatalf("%s: still %d after %v, want %d", query, got, patience, want)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// safeBuffer is a log that can be read while it is written.
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}

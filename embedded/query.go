@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"footfall/embedded/sqlite"
+)
+
+// query runs one SELECT and prints its answer the way cqlsh does.
+func query(ctx context.Context, dir, sql string, w io.Writer) error {
+	reader, err := sqlite.OpenReader(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = reader.Close() }() // it has read all there was
+	table, err := reader.Query(ctx, sql)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, format(table))
+	return err
+}
+
+// format aligns the columns: names to the left, values to the right.
+func format(t sqlite.Table) string {
+	widths := make([]int, len(t.Columns))
+	for _, row := range append([][]string{t.Columns}, t.Rows...) {
+		for i, value := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(value))
+		}
+	}
+	var b strings.Builder
+	line := func(cells []string, separator string) {
+		b.WriteString(strings.TrimRight(strings.Join(cells, separator), " ") + "\n")
+	}
+	names, rule := make([]string, len(widths)), make([]string, len(widths))
+	for i, width := range widths {
+		names[i] = " " + t.Columns[i] + pad(t.Columns[i], width) + " "
+		rule[i] = strings.Repeat("-", width+2)
+	}
+	line(names, "|")
+	line(rule, "+")
+	for _, row := range t.Rows {
+		cells := make([]string, len(row))
+		for i, value := range row {
+			cells[i] = " " + pad(value, widths[i]) + value + " "
+		}
+		line(cells, "|")
+	}
+	fmt.Fprintf(&b, "\n(%d rows)\n", len(t.Rows))
+	return b.String()
+}
+
+func pad(value string, width int) string {
+	return strings.Repeat(" ", width-utf8.RuneCountInString(value))
+}

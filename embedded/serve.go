@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"footfall/configs"
+	"footfall/consumer/rollup"
+	"footfall/embedded/broker"
+	"footfall/embedded/sqlite"
+	"footfall/producer/intake"
+	"footfall/producer/topics"
+)
+
+// serve runs all of footfall until ctx ends or a part fails, and calls ready with the door's address once it is open. It
+// stops in the order of the data: the door, so that nothing new comes in; the consumer, which flushes; the broker; the
+// store. After that, and only after a clean stop, it returns nil.
+func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready func(addr string)) (err error) {
+	var cleanups []func() error // last in, first out
+	defer func() {
+		for _, cleanup := range slices.Backward(cleanups) {
+			err = errors.Join(err, cleanup())
+		}
+	}()
+
+	unlock, err := lock(cfg.Data.Dir)
+	if err != nil {
+		return err
+	}
+	cleanups = append(cleanups, unlock)
+
+	opening := context.WithoutCancel(ctx) // short; half done it would have to be explained
+	store, err := sqlite.Open(opening, cfg.Data.Dir)
+	if err != nil {
+		return err
+	}
+	cleanups = append(cleanups, store.Close)
+
+	kafka, err := broker.Start(filepath.Join(cfg.Data.Dir, "broker"), log)
+	if err != nil {
+		return err
+	}
+	cleanups = append(cleanups, func() error { kafka.Close(); return nil })
+
+	door, counting, err := parts(cfg, kafka.Addr())
+	if err != nil {
+		return err
+	}
+	names := []string{door.Kafka.Topics.Clicks, door.Kafka.Topics.Visits, door.Kafka.Topics.Dead}
+	if err := sameLog(opening, store, kafka, names); err != nil {
+		return err
+	}
+	if err := topics.Ensure(ctx, door.Kafka.Brokers, names, door.Kafka.Partitions, door.Kafka.ReplicationFactor, true); err != nil {
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // asked to stop before it had begun
+		}
+		return err
+	}
+
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	ended := make(chan struct{}, 2)
+	start := func(run func(context.Context) error) (stop func() error) {
+		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // each part ends when its cleanup says so
+		result := make(chan error, 1)
+		go func() {
+			result <- run(ctx)
+			ended <- struct{}{}
+		}()
+		return func() error { cancel(); return <-result }
+	}
+	cleanups = append(cleanups, start(rollup.New(counting, store, reg, log).Run))
+	cleanups = append(cleanups, start(func(ctx context.Context) error {
+		err := intake.Run(ctx, door, reg, log, ready)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return fmt.Errorf("%w: is footfall running already? Else set http.addr (FOOTFALL_HTTP_ADDR=127.0.0.1:0 takes any free port)", err)
+		}
+		return err
+	}))
+
+	select {
+	case <-ctx.Done():
+	case <-ended: // the cleanup of the part that failed has the error
+	}
+	return nil
+}
+
+// parts are the configurations of the door and the consumer: their own, but for what one process decides itself.
+func parts(cfg configs.Embedded, broker string) (door configs.Producer, counting configs.Consumer, err error) {
+	if door, err = configs.LoadProducer(""); err != nil {
+		return door, counting, err
+	}
+	if counting, err = configs.LoadConsumer(""); err != nil {
+		return door, counting, err
+	}
+	door.HTTP.Addr = cfg.HTTP.Addr
+	door.Kafka.Brokers = []string{broker}
+	door.Kafka.CreateTopics = true
+	door.Kafka.ReplicationFactor = 1
+	counting.Kafka.Brokers = door.Kafka.Brokers
+	return door, counting, nil
+}

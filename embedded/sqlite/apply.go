@@ -1,0 +1,80 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"footfall/consumer/rollup"
+	"footfall/models"
+)
+
+// Apply implements rollup.Store. The writes of one keyspace are one transaction: it costs one sync of the disk however
+// many there are, and if it fails none of them is there. A write with a counter that no table has is refused alone.
+func (s *Store) Apply(ctx context.Context, writes []rollup.KeyWrite) []error {
+	errs := make([]error, len(writes))
+	fits := map[models.Keyspace][]int{}
+	for i, w := range writes {
+		if errs[i] = s.check(w); errs[i] == nil {
+			fits[w.Key.Keyspace] = append(fits[w.Key.Keyspace], i)
+		}
+	}
+	for keyspace, indexes := range fits {
+		err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			add := s.add[keyspace].in(ctx, tx)
+			for _, i := range indexes {
+				if err := add.write(ctx, writes[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			err = fmt.Errorf("applying %d writes to %s: %w", len(indexes), keyspace, err)
+		}
+		for _, i := range indexes {
+			errs[i] = err
+		}
+	}
+	return errs
+}
+
+func (s *Store) check(w rollup.KeyWrite) error {
+	add := s.add[w.Key.Keyspace]
+	if add == nil {
+		return fmt.Errorf("applying a write: no keyspace %q", w.Key.Keyspace)
+	}
+	for cell := range w.Cells {
+		if add.cells[cell.Counter] == nil {
+			return fmt.Errorf("applying a write: keyspace %s has no counter %q", w.Key.Keyspace, cell.Counter)
+		}
+	}
+	return nil
+}
+
+// in binds the statements to a transaction.
+func (a *adders) in(ctx context.Context, tx *sql.Tx) *adders {
+	bound := &adders{cells: make(map[string]*sql.Stmt, len(a.cells)), ledger: tx.StmtContext(ctx, a.ledger)}
+	for counter, stmt := range a.cells {
+		bound.cells[counter] = tx.StmtContext(ctx, stmt)
+	}
+	return bound
+}
+
+func (a *adders) write(ctx context.Context, w rollup.KeyWrite) error {
+	partition := partitionKey(w.Key)
+	args := make([]any, 0, len(partition)+6)
+	for cell, delta := range w.Cells {
+		args = append(append(append(args[:0], partition...), clusteringKey(w.Key.Keyspace, cell)...), delta)
+		if _, err := a.cells[cell.Counter].ExecContext(ctx, args...); err != nil {
+			return fmt.Errorf("adding to %s: %w", cell.Counter, err)
+		}
+	}
+	for _, row := range w.Ledger {
+		args = append(append(args[:0], partition...), row.Partition.Topic, row.Partition.Number, row.Kind, row.Epoch, row.From, row.To)
+		if _, err := a.ledger.ExecContext(ctx, args...); err != nil {
+			return fmt.Errorf("adding to the ledger: %w", err)
+		}
+	}
+	return nil
+}

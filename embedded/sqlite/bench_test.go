@@ -1,0 +1,95 @@
+package sqlite_test
+
+import (
+	"fmt"
+	"testing"
+
+	"footfall/consumer/rollup"
+	"footfall/embedded/sqlite"
+	"footfall/models"
+)
+
+// A full chunk of 10,000 events: 5,000 links with 6 cells and a ledger row each.
+func BenchmarkApply(b *testing.B) {
+	store, _ := open(b, b.TempDir())
+	for n := 0; b.Loop(); n++ {
+		b.StopTimer()
+		writes := chunk(5000, n*2500)
+		b.StartTimer()
+		for _, err := range store.Apply(b.Context(), writes) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// 12,000 sightings: 1,000 visits with both features. Half of them are new each time.
+func BenchmarkSightings(b *testing.B) {
+	store, _ := open(b, b.TempDir())
+	for n := 0; b.Loop(); n++ {
+		first := map[models.Sighting]models.Position{}
+		var sightings []models.Sighting
+		for i := range 1000 {
+			v := &models.Visit{SiteID: "site1", GUID: fmt.Sprintf("guid-%d", i+n*500), TS: models.Earliest, Features: []string{"a", "b"}}
+			for _, s := range v.Sightings() {
+				sightings = append(sightings, s)
+				first[s] = models.Position{Partition: 1, Offset: int64(i)}
+			}
+		}
+		seen, err := store.FirstSeen(b.Context(), sightings)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for s := range seen {
+			delete(first, s)
+		}
+		if err := store.Remember(b.Context(), first); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// The look at the whole ledger when the process starts, at a million rows.
+func BenchmarkEnds(b *testing.B) {
+	store, _ := open(b, b.TempDir())
+	fill(b, store, 1_000_000)
+	for b.Loop() {
+		if ends, err := store.Ends(b.Context()); err != nil || len(ends) != 6 {
+			b.Fatal(ends, err)
+		}
+	}
+}
+
+func fill(b *testing.B, store *sqlite.Store, keys int) {
+	for from := 0; from < keys; from += 10_000 {
+		writes := chunk(10_000, from)
+		for i := range writes {
+			writes[i].Cells = nil
+		}
+		for _, err := range store.Apply(b.Context(), writes) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+func chunk(keys, from int) []rollup.KeyWrite {
+	writes := make([]rollup.KeyWrite, keys)
+	for i := range writes {
+		writes[i] = rollup.KeyWrite{
+			Key: models.Key{Keyspace: models.URLShortener, Name: fmt.Sprintf("link-%08d", from+i)},
+			Cells: map[models.Cell]int64{
+				{Counter: models.ClickCounter}: 2, {Counter: models.UniqueCounter}: 1,
+				{Counter: models.HourCounters, At: models.Earliest.Hour()}: 2, {Counter: models.DayCounters, At: models.Earliest.Day()}: 2,
+				{Counter: models.CountryCounters, Label: "IT"}: 2, {Counter: models.ReferrerCounters, Label: "example.com"}: 2,
+			},
+			Ledger: []rollup.LedgerRow{{
+				LedgerID: rollup.LedgerID{Partition: models.Partition{Topic: "clicks", Number: i % 6}, Kind: rollup.KindOwner, Epoch: 1},
+				From:     int64(from), To: int64(from + 2),
+			}},
+		}
+	}
+	return writes
+}

@@ -1,0 +1,79 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"footfall/models"
+)
+
+// metrics are the metric types of Counts.
+var metrics = []string{
+	models.MonthUnique, models.WeekUnique, models.DayUnique,
+	models.MonthViews, models.DayViews, models.HourViews,
+}
+
+// adders are the prepared statements that add to the tables of one keyspace.
+type adders struct {
+	cells  map[string]*sql.Stmt // by models.Cell.Counter
+	ledger *sql.Stmt
+}
+
+func prepareAdders(ctx context.Context, db *sql.DB) (map[models.Keyspace]*adders, error) {
+	var failed error
+	prepare := func(query string) *sql.Stmt {
+		stmt, err := db.PrepareContext(ctx, query)
+		if err != nil && failed == nil {
+			failed = fmt.Errorf("preparing %q: %w", query, err)
+		}
+		return stmt
+	}
+	const (
+		addValue  = " ON CONFLICT DO UPDATE SET value = value + excluded.value"
+		addLedger = " ON CONFLICT DO UPDATE SET from_offset = from_offset + excluded.from_offset, to_offset = to_offset + excluded.to_offset"
+	)
+	clicks := &adders{
+		cells:  map[string]*sql.Stmt{},
+		ledger: prepare("INSERT INTO urlshortener.applied VALUES (?, ?, ?, ?, ?, ?, ?)" + addLedger),
+	}
+	for _, table := range []string{models.ClickCounter, models.UniqueCounter, models.BotCounter} {
+		clicks.cells[table] = prepare("INSERT INTO urlshortener." + table + " VALUES (?, ?)" + addValue)
+	}
+	for _, table := range []string{models.HourCounters, models.DayCounters, models.CountryCounters, models.ReferrerCounters} {
+		clicks.cells[table] = prepare("INSERT INTO urlshortener." + table + " VALUES (?, ?, ?)" + addValue)
+	}
+
+	visits := &adders{
+		cells:  map[string]*sql.Stmt{},
+		ledger: prepare("INSERT INTO cardinality.applied VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" + addLedger),
+	}
+	counts := prepare("INSERT INTO cardinality.Counts VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET visits = visits + excluded.visits")
+	for _, metric := range metrics {
+		visits.cells[metric] = counts
+	}
+	return map[models.Keyspace]*adders{models.URLShortener: clicks, models.Cardinality: visits}, failed
+}
+
+// partitionKey are the columns that all rows of a key begin with.
+func partitionKey(key models.Key) []any {
+	if key.Keyspace == models.URLShortener {
+		return []any{key.Name}
+	}
+	f := split(key.Features)
+	return []any{key.Name, day(key.Month), f[0], f[1]}
+}
+
+// clusteringKey are the columns of a cell between the partition key and the value.
+func clusteringKey(keyspace models.Keyspace, cell models.Cell) []any {
+	if keyspace == models.Cardinality {
+		return []any{cell.Counter, bucket(cell)}
+	}
+	switch cell.Counter {
+	case models.HourCounters, models.DayCounters:
+		return []any{bucket(cell)}
+	case models.CountryCounters, models.ReferrerCounters:
+		return []any{cell.Label}
+	}
+	return nil
+}

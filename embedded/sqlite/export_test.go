@@ -1,0 +1,32 @@
+package sqlite
+
+import "fmt"
+
+// SetVersion writes a schema version, as a later footfall would.
+func SetVersion(s *Store, database string, version int) error {
+	_, err := s.writer.Exec(fmt.Sprintf("PRAGMA %s.user_version = %d", database, version))
+	return err
+}
+
+// Pragma reads a pragma of the writer connection.
+func Pragma(s *Store, name string) (value string, err error) {
+	return value, s.writer.QueryRow("PRAGMA " + name).Scan(&value)
+}
+
+// Plan is what SQLite is going to do for a query.
+func Plan(s *Store, query string) (steps []string, err error) {
+	rows, err := s.readers.Query("EXPLAIN QUERY PLAN " + query)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+			return nil, err
+		}
+		steps = append(steps, detail)
+	}
+	return steps, rows.Err()
+}

@@ -1,0 +1,83 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"footfall/consumer/rollup"
+	"footfall/models"
+)
+
+// perStatement is how many keys or sightings one statement asks for: they travel as one JSON array.
+const perStatement = 10_000
+
+// CROSS JOIN makes SQLite go through the JSON array and look up each element, never the other way round.
+var ledgerOf = map[models.Keyspace]string{
+	models.URLShortener: `
+		SELECT k.key, topic, kafka_partition, kind, epoch, from_offset, to_offset
+		FROM json_each(?) k CROSS JOIN urlshortener.applied
+		WHERE short_url = k.value ->> 0`,
+	models.Cardinality: `
+		SELECT k.key, topic, kafka_partition, kind, epoch, from_offset, to_offset
+		FROM json_each(?) k CROSS JOIN cardinality.applied
+		WHERE siteId = k.value ->> 0 AND month_interval_start = k.value ->> 1
+		  AND feature1 = k.value ->> 2 AND feature2 = k.value ->> 3`,
+}
+
+// Ledger implements rollup.Store.
+func (s *Store) Ledger(ctx context.Context, keys []models.Key) (map[models.Key][]rollup.LedgerRow, error) {
+	of := map[models.Keyspace][]models.Key{}
+	for _, key := range keys {
+		of[key.Keyspace] = append(of[key.Keyspace], key)
+	}
+	ledger := make(map[models.Key][]rollup.LedgerRow, len(keys))
+	for keyspace, keys := range of {
+		for chunk := range slices.Chunk(keys, perStatement) {
+			if err := s.ledger(ctx, keyspace, chunk, ledger); err != nil {
+				return nil, fmt.Errorf("reading the ledger of %d keys of %s: %w", len(chunk), keyspace, err)
+			}
+		}
+	}
+	return ledger, nil
+}
+
+func (s *Store) ledger(ctx context.Context, keyspace models.Keyspace, keys []models.Key, into map[models.Key][]rollup.LedgerRow) error {
+	query, ok := ledgerOf[keyspace]
+	if !ok {
+		return fmt.Errorf("no keyspace %q", keyspace)
+	}
+	partitions := make([][]any, len(keys))
+	for i, key := range keys {
+		partitions[i] = partitionKey(key)
+	}
+	return s.each(ctx, query, partitions, func(scan func(...any) error) error {
+		var i int
+		var row rollup.LedgerRow
+		err := scan(&i, &row.Partition.Topic, &row.Partition.Number, &row.Kind, &row.Epoch, &row.From, &row.To)
+		if err == nil {
+			into[keys[i]] = append(into[keys[i]], row)
+		}
+		return err
+	})
+}
+
+// each runs a query whose one parameter is a JSON array and hands every row of the answer to do.
+func (s *Store) each(ctx context.Context, query string, array [][]any, do func(scan func(...any) error) error) (err error) {
+	parameter, err := json.Marshal(array)
+	if err != nil {
+		return err
+	}
+	rows, err := s.readers.QueryContext(ctx, query, string(parameter))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // Err below has what there is to say
+	for rows.Next() {
+		if err := do(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}

@@ -1,0 +1,61 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"footfall/consumer/rollup"
+	"footfall/models"
+)
+
+// Take implements rollup.Store. Transactions on the one writer connection come one after the other, so reading the row and
+// writing it back is safe.
+func (s *Store) Take(ctx context.Context, p models.Partition, owner string) (rollup.Tenure, error) {
+	t := rollup.Tenure{Partition: p, Owner: owner}
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		var clean bool
+		err := tx.QueryRowContext(ctx,
+			"SELECT epoch, clean, committed FROM footfall.owners WHERE topic = ? AND kafka_partition = ?",
+			p.Topic, p.Number).Scan(&t.Epoch, &clean, &t.Committed)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			t.Epoch, t.Fresh = 1, true
+		case err != nil:
+			return err
+		case clean:
+			t.Fresh = true
+		default:
+			t.Epoch++
+		}
+		_, err = tx.ExecContext(ctx,
+			"INSERT OR REPLACE INTO footfall.owners (topic, kafka_partition, epoch, owner, clean, committed, taken_at) VALUES (?, ?, ?, ?, 0, ?, ?)",
+			p.Topic, p.Number, t.Epoch, owner, t.Committed, time.Now().UTC().Format(time.DateTime))
+		return err
+	})
+	if err != nil {
+		return rollup.Tenure{}, fmt.Errorf("taking partition %d of %s: %w", p.Number, p.Topic, err)
+	}
+	return t, nil
+}
+
+// Release implements rollup.Store.
+func (s *Store) Release(ctx context.Context, t rollup.Tenure, committed int64) (bool, error) {
+	var changed int64
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx,
+			"UPDATE footfall.owners SET clean = 1, committed = ? WHERE topic = ? AND kafka_partition = ? AND owner = ? AND epoch = ?",
+			committed, t.Partition.Topic, t.Partition.Number, t.Owner, t.Epoch)
+		if err != nil {
+			return err
+		}
+		changed, err = result.RowsAffected()
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("releasing partition %d of %s: %w", t.Partition.Number, t.Partition.Topic, err)
+	}
+	return changed == 1, nil
+}

@@ -1,0 +1,72 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// Reader answers analysts' queries beside a running store, or without one. It cannot change anything. It is safe for
+// concurrent use.
+type Reader struct{ db *sql.DB }
+
+// Table is the answer to a query. NULL is the text null.
+type Table struct {
+	Columns []string
+	Rows    [][]string
+}
+
+// OpenReader opens the databases in dir for reading. The error is an fs.ErrNotExist where there are none yet.
+func OpenReader(dir string) (*Reader, error) {
+	for _, database := range databases {
+		if _, err := os.Stat(file(dir, database)); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("opening the counts: %w: start footfall once, or set data.dir (FOOTFALL_DATA_DIR)", err)
+		} else if err != nil {
+			return nil, fmt.Errorf("opening the counts: %w", err)
+		}
+	}
+	db, err := pool(dir, "ro")
+	if err != nil {
+		return nil, fmt.Errorf("opening the counts: %w", err)
+	}
+	return &Reader{db: db}, nil
+}
+
+// Close releases the files.
+func (r *Reader) Close() error { return r.db.Close() }
+
+// Query runs one SELECT, with ? for each of args.
+func (r *Reader) Query(ctx context.Context, query string, args ...any) (_ Table, err error) {
+	rows, err := r.db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return Table{}, fmt.Errorf("querying: %w", err)
+	}
+	defer func() { _ = rows.Close() }() // Err below has what there is to say
+	var t Table
+	if t.Columns, err = rows.Columns(); err != nil {
+		return Table{}, fmt.Errorf("querying: %w", err)
+	}
+	values, into := make([]sql.NullString, len(t.Columns)), make([]any, len(t.Columns))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return Table{}, fmt.Errorf("querying: %w", err)
+		}
+		row := make([]string, len(values))
+		for i, v := range values {
+			if row[i] = "null"; v.Valid {
+				row[i] = v.String
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	if err := rows.Err(); err != nil {
+		return Table{}, fmt.Errorf("querying: %w", err)
+	}
+	return t, nil
+}

@@ -1,0 +1,145 @@
+-- footfall on SQLite. The tables, columns and primary keys are those of migrations/*.cql; keyspaces are attached databases.
+-- Counters are integers that are added to. All moments are UTC: 'YYYY-MM-DD', or 'YYYY-MM-DD HH:MM' where a row is about an
+-- hour, so that text order is time order.
+--
+-- Versions (PRAGMA user_version of each file):
+--   1: the first.
+
+-- footfall.db: bookkeeping, not for analysts.
+
+-- Who owns which Kafka partition.
+CREATE TABLE IF NOT EXISTS footfall.owners (
+    topic TEXT NOT NULL,
+    kafka_partition INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    owner TEXT NOT NULL,
+    clean INTEGER NOT NULL,           -- 1: the owner has every write acknowledged and writes no more under this epoch
+    committed INTEGER NOT NULL,       -- every event below is counted
+    taken_at TEXT NOT NULL,
+    PRIMARY KEY (topic, kafka_partition)
+) WITHOUT ROWID, STRICT;
+
+-- The one log that these files count: offsets of another mean nothing here.
+CREATE TABLE IF NOT EXISTS footfall.log (
+    id TEXT PRIMARY KEY
+) WITHOUT ROWID, STRICT;
+
+-- urlshortener.db: everything about a link has short_url first.
+
+CREATE TABLE IF NOT EXISTS urlshortener.urls (
+    short_url TEXT PRIMARY KEY,
+    long_url TEXT,
+    created_at TEXT
+) WITHOUT ROWID, STRICT;
+
+-- All clicks, ever. Bots are not in here nor in any other table but botcounter.
+CREATE TABLE IF NOT EXISTS urlshortener.clickcounter (
+    short_url TEXT PRIMARY KEY,
+    value INTEGER NOT NULL
+) WITHOUT ROWID, STRICT;
+
+-- DESC: the newest come first without ORDER BY, as in Cassandra.
+CREATE TABLE IF NOT EXISTS urlshortener.hourcounters (
+    short_url TEXT NOT NULL,
+    hour TEXT NOT NULL,               -- start of the hour
+    value INTEGER NOT NULL,
+    PRIMARY KEY (short_url, hour DESC)
+) WITHOUT ROWID, STRICT;
+
+CREATE TABLE IF NOT EXISTS urlshortener.daycounters (
+    short_url TEXT NOT NULL,
+    day TEXT NOT NULL,
+    value INTEGER NOT NULL,
+    PRIMARY KEY (short_url, day DESC)
+) WITHOUT ROWID, STRICT;
+
+CREATE TABLE IF NOT EXISTS urlshortener.countrycounters (
+    short_url TEXT NOT NULL,
+    country TEXT NOT NULL,            -- ISO 3166 alpha-2, ZZ when unknown
+    value INTEGER NOT NULL,
+    PRIMARY KEY (short_url, country)
+) WITHOUT ROWID, STRICT;
+
+CREATE TABLE IF NOT EXISTS urlshortener.referrercounters (
+    short_url TEXT NOT NULL,
+    referrer TEXT NOT NULL,           -- '' for direct clicks
+    value INTEGER NOT NULL,
+    PRIMARY KEY (short_url, referrer)
+) WITHOUT ROWID, STRICT;
+
+-- Distinct IPs.
+CREATE TABLE IF NOT EXISTS urlshortener.uniquecounter (
+    short_url TEXT PRIMARY KEY,
+    value INTEGER NOT NULL
+) WITHOUT ROWID, STRICT;
+
+-- The IPs themselves, each with the event that was its first: a replay of the log decides the same again.
+CREATE TABLE IF NOT EXISTS urlshortener.uniquecounterips (
+    short_url TEXT NOT NULL,
+    ip TEXT NOT NULL,
+    kafka_partition INTEGER NOT NULL,
+    kafka_offset INTEGER NOT NULL,
+    PRIMARY KEY (short_url, ip)
+) WITHOUT ROWID, STRICT;
+
+CREATE TABLE IF NOT EXISTS urlshortener.botcounter (
+    short_url TEXT PRIMARY KEY,
+    value INTEGER NOT NULL
+) WITHOUT ROWID, STRICT;
+
+-- The ledger: the link's counters hold its events in [from_offset, to_offset) of that Kafka partition.
+CREATE TABLE IF NOT EXISTS urlshortener.applied (
+    short_url TEXT NOT NULL,
+    topic TEXT NOT NULL,
+    kafka_partition INTEGER NOT NULL,
+    kind TEXT NOT NULL,               -- owner; plus and minus are repairs
+    epoch INTEGER NOT NULL,
+    from_offset INTEGER NOT NULL,
+    to_offset INTEGER NOT NULL,
+    PRIMARY KEY (short_url, topic, kafka_partition, kind, epoch)
+) WITHOUT ROWID, STRICT;
+
+-- cardinality.db: how many people visited a site.
+
+-- Which visitor was seen when, under which combination ('' stands for any), and the event that was first. bucket is the
+-- first two hex digits of the guid's MD5; here it only keeps the key the same as Cassandra's.
+CREATE TABLE IF NOT EXISTS cardinality.GuidData (
+    siteId TEXT NOT NULL,
+    interval_size TEXT NOT NULL,      -- month, week or day
+    interval_start TEXT NOT NULL,
+    bucket TEXT NOT NULL,
+    guid TEXT NOT NULL,
+    feature1 TEXT NOT NULL,
+    feature2 TEXT NOT NULL,
+    kafka_partition INTEGER NOT NULL,
+    kafka_offset INTEGER NOT NULL,
+    PRIMARY KEY (siteId, interval_size, interval_start, bucket, guid, feature1, feature2)
+) WITHOUT ROWID, STRICT;
+
+-- month_unique, week_unique, day_unique for every combination; month_views, day_views, hour_views for the whole site and
+-- each single feature. A week belongs to the month its Monday is in.
+CREATE TABLE IF NOT EXISTS cardinality.Counts (
+    siteId TEXT NOT NULL,
+    month_interval_start TEXT NOT NULL,
+    feature1 TEXT NOT NULL,
+    feature2 TEXT NOT NULL,
+    metric_type TEXT NOT NULL,
+    interval_start TEXT NOT NULL,     -- with the time of day for hour_views only
+    visits INTEGER NOT NULL,
+    PRIMARY KEY (siteId, month_interval_start, feature1, feature2, metric_type, interval_start)
+) WITHOUT ROWID, STRICT;
+
+-- The ledger, as in the other file.
+CREATE TABLE IF NOT EXISTS cardinality.applied (
+    siteId TEXT NOT NULL,
+    month_interval_start TEXT NOT NULL,
+    feature1 TEXT NOT NULL,
+    feature2 TEXT NOT NULL,
+    topic TEXT NOT NULL,
+    kafka_partition INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    epoch INTEGER NOT NULL,
+    from_offset INTEGER NOT NULL,
+    to_offset INTEGER NOT NULL,
+    PRIMARY KEY (siteId, month_interval_start, feature1, feature2, topic, kafka_partition, kind, epoch)
+) WITHOUT ROWID, STRICT;

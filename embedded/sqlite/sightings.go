@@ -1,0 +1,125 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"footfall/models"
+)
+
+// sightingTable is how one keyspace remembers visitors. Both statements take one JSON array of rows.
+type sightingTable struct {
+	seen, remember string
+	row            func(models.Sighting) []any // the primary key
+}
+
+var sightingTables = map[models.Keyspace]sightingTable{
+	models.URLShortener: {
+		seen: `
+			SELECT s.key, kafka_partition, kafka_offset
+			FROM json_each(?) s CROSS JOIN urlshortener.uniquecounterips
+			WHERE short_url = s.value ->> 0 AND ip = s.value ->> 1`,
+		remember: `
+			INSERT INTO urlshortener.uniquecounterips
+			SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3
+			FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`,
+		row: func(s models.Sighting) []any { return []any{s.Name, s.Visitor} },
+	},
+	models.Cardinality: {
+		seen: `
+			SELECT s.key, kafka_partition, kafka_offset
+			FROM json_each(?) s CROSS JOIN cardinality.GuidData
+			WHERE siteId = s.value ->> 0 AND interval_size = s.value ->> 1 AND interval_start = s.value ->> 2
+			  AND bucket = s.value ->> 3 AND guid = s.value ->> 4
+			  AND feature1 = s.value ->> 5 AND feature2 = s.value ->> 6`,
+		remember: `
+			INSERT INTO cardinality.GuidData
+			SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6,
+			       value ->> 7, value ->> 8
+			FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`,
+		row: func(s models.Sighting) []any {
+			f := split(s.Features)
+			return []any{s.Name, s.Interval, day(s.Start), models.Bucket(s.Visitor), s.Visitor, f[0], f[1]}
+		},
+	},
+}
+
+// byKeyspace refuses sightings of a keyspace that has no table for them.
+func byKeyspace(sightings []models.Sighting) (map[models.Keyspace][]models.Sighting, error) {
+	of := map[models.Keyspace][]models.Sighting{}
+	for _, s := range sightings {
+		of[s.Keyspace] = append(of[s.Keyspace], s)
+	}
+	for keyspace := range of {
+		if _, ok := sightingTables[keyspace]; !ok {
+			return nil, fmt.Errorf("no keyspace %q", keyspace)
+		}
+	}
+	return of, nil
+}
+
+// FirstSeen implements rollup.Store.
+func (s *Store) FirstSeen(ctx context.Context, sightings []models.Sighting) (map[models.Sighting]models.Position, error) {
+	of, err := byKeyspace(sightings)
+	if err != nil {
+		return nil, fmt.Errorf("looking for first sights: %w", err)
+	}
+	seen := map[models.Sighting]models.Position{}
+	for keyspace, sightings := range of {
+		table := sightingTables[keyspace]
+		for chunk := range slices.Chunk(sightings, perStatement) {
+			array := make([][]any, len(chunk))
+			for i, sighting := range chunk {
+				array[i] = table.row(sighting)
+			}
+			err := s.each(ctx, table.seen, array, func(scan func(...any) error) error {
+				var i int
+				var p models.Position
+				err := scan(&i, &p.Partition, &p.Offset)
+				if err == nil {
+					seen[chunk[i]] = p
+				}
+				return err
+			})
+			if err != nil {
+				return nil, fmt.Errorf("looking for first sights in %s: %w", keyspace, err)
+			}
+		}
+	}
+	return seen, nil
+}
+
+// Remember implements rollup.Store. What is already there stays as it is: the first sight is the first.
+func (s *Store) Remember(ctx context.Context, first map[models.Sighting]models.Position) error {
+	of, err := byKeyspace(slices.Collect(maps.Keys(first)))
+	if err != nil {
+		return fmt.Errorf("remembering first sights: %w", err)
+	}
+	for keyspace, sightings := range of {
+		table := sightingTables[keyspace]
+		err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			for chunk := range slices.Chunk(sightings, perStatement) {
+				array := make([][]any, len(chunk))
+				for i, sighting := range chunk {
+					array[i] = append(table.row(sighting), first[sighting].Partition, first[sighting].Offset)
+				}
+				parameter, err := json.Marshal(array)
+				if err != nil {
+					return err
+				}
+				if _, err := tx.ExecContext(ctx, table.remember, string(parameter)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("remembering %d first sights in %s: %w", len(sightings), keyspace, err)
+		}
+	}
+	return nil
+}

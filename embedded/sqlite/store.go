@@ -1,0 +1,92 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"footfall/consumer/rollup"
+	"footfall/models"
+)
+
+// Store implements rollup.Store. It is safe for concurrent use: writes queue for the one writer connection, reads go
+// beside them and see what is committed.
+type Store struct {
+	writer  *sql.DB
+	readers *sql.DB
+	add     map[models.Keyspace]*adders
+}
+
+var _ rollup.Store = (*Store)(nil)
+
+// Open opens the store in dir, which it creates with the tables if need be. One process at a time may have it open; the
+// caller sees to that.
+func Open(ctx context.Context, dir string) (_ *Store, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("opening store: %w (data.dir says where it is)", err)
+	}
+	s := &Store{}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("opening store in %s: %w", dir, errors.Join(err, s.Close()))
+		}
+	}()
+	// cache_size is in KiB when negative: the inner nodes of all tables stay in memory.
+	s.writer, err = pool(dir, "rwc", "journal_mode = WAL", "synchronous = FULL", "cache_size = -32768")
+	if err != nil {
+		return nil, err
+	}
+	s.writer.SetMaxOpenConns(1)
+	if err := migrate(ctx, s.writer); err != nil {
+		return nil, err
+	}
+	s.readers, err = pool(dir, "ro")
+	if err != nil {
+		return nil, err
+	}
+	s.readers.SetMaxOpenConns(4)
+	s.readers.SetMaxIdleConns(4)
+	if s.add, err = prepareAdders(ctx, s.writer); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Close closes the store; no method may be under way.
+func (s *Store) Close() error {
+	var errs []error
+	for _, db := range []*sql.DB{s.readers, s.writer} { // the writer last: it is the one that tidies up the WAL files
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// WriteTimeout implements rollup.Store: outcomes are never unknown.
+func (s *Store) WriteTimeout() time.Duration { return 0 }
+
+// write runs do in a transaction. After an error nothing of it is there. Once it has begun ctx does not end it: a commit
+// that is called off would be one of unknown outcome.
+func (s *Store) write(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
+	conn, err := s.writer.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("waiting for the writer: %w", err)
+	}
+	defer func() { _ = conn.Close() }() // back to the pool: an error would be about a connection nobody uses any more
+	ctx = context.WithoutCancel(ctx)
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("beginning: %w", err)
+	}
+	if err := do(ctx, tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("committing: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package sqlite_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"footfall/consumer/rollup"
+	"footfall/consumer/rollup/storetest"
+	"footfall/embedded/sqlite"
+	"footfall/models"
+)
+
+// open opens a store and a reader beside it, as the query command has them.
+func open(t testing.TB, dir string) (*sqlite.Store, *sqlite.Reader) {
+	t.Helper()
+	store, err := sqlite.Open(context.Background(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader, err := sqlite.OpenReader(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := reader.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store, reader
+}
+
+func TestStore(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) (rollup.Store, storetest.Reader) {
+		store, reader := open(t, t.TempDir())
+		return store, cells(reader)
+	})
+}
+
+// cells reads cells with the queries an analyst would type.
+func cells(reader *sqlite.Reader) storetest.Reader {
+	return func(ctx context.Context, key models.Key, cell models.Cell) (int64, bool, error) {
+		query, args := "SELECT value FROM urlshortener."+cell.Counter+" WHERE short_url = ?", []any{key.Name}
+		day, hour := cell.At.Time().Format("2006-01-02"), cell.At.Time().Format("2006-01-02 15:04")
+		if key.Keyspace == models.Cardinality {
+			f := key.Features.Values()
+			query = "SELECT visits FROM cardinality.Counts WHERE siteId = ? AND month_interval_start = ? AND feature1 = ? AND feature2 = ? AND metric_type = ? AND interval_start = ?"
+			args = []any{key.Name, key.Month.Time().Format("2006-01-02"), f[0], f[1], cell.Counter, day}
+		}
+		switch cell.Counter {
+		case models.HourCounters:
+			query, args = query+" AND hour = ?", append(args, hour)
+		case models.DayCounters:
+			query, args = query+" AND day = ?", append(args, day)
+		case models.CountryCounters:
+			query, args = query+" AND country = ?", append(args, cell.Label)
+		case models.ReferrerCounters:
+			query, args = query+" AND referrer = ?", append(args, cell.Label)
+		case models.HourViews:
+			args[5] = hour
+		}
+		table, err := reader.Query(ctx, query, args...)
+		if err != nil || len(table.Rows) == 0 {
+			return 0, false, err
+		}
+		value, err := strconv.ParseInt(table.Rows[0][0], 10, 64)
+		return value, true, err
+	}
+}
+
+// TestReopen: what was acknowledged is there for the next process, whether this one closed the store or not.
+func TestReopen(t *testing.T) {
+	for _, closed := range []bool{true, false} {
+		dir := filepath.Join(t.TempDir(), "a dir with 'quotes', 100% of them? #1")
+		store, err := sqlite.Open(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := models.Partition{Topic: "clicks", Number: 2}
+		if _, err := store.Take(t.Context(), p, "a"); err != nil {
+			t.Fatal(err)
+		}
+		key, cell := models.Key{Keyspace: models.URLShortener, Name: "abc"}, models.Cell{Counter: models.ClickCounter}
+		row := rollup.LedgerRow{LedgerID: rollup.LedgerID{Partition: p, Kind: rollup.KindOwner, Epoch: 1}, From: 3, To: 9}
+		for _, err := range store.Apply(t.Context(), []rollup.KeyWrite{{Key: key, Cells: map[models.Cell]int64{cell: 5}, Ledger: []rollup.LedgerRow{row}}}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if closed {
+			if err := store.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if files, _ := filepath.Glob(filepath.Join(filepath.Dir(dir), "*", "*-wal")); len(files) > 0 {
+				t.Errorf("closed, but left %v", files)
+			}
+		} else {
+			t.Cleanup(func() { _ = store.Close() })
+		}
+
+		again, reader := open(t, dir)
+		if got, found, err := cells(reader)(t.Context(), key, cell); err != nil || !found || got != 5 {
+			t.Errorf("after reopening the count is %d, %t, %v", got, found, err)
+		}
+		if rows, err := again.Ledger(t.Context(), []models.Key{key}); err != nil || len(rows[key]) != 1 || rows[key][0] != row {
+			t.Errorf("after reopening the ledger is %v, %v", rows, err)
+		}
+		if tenure, err := again.Take(t.Context(), p, "b"); err != nil || tenure.Epoch != 2 || tenure.Fresh {
+			t.Errorf("after reopening Take gives %+v, %v", tenure, err)
+		}
+	}
+}
+
+func TestNewerSchema(t *testing.T) {
+	dir := t.TempDir()
+	store, err := sqlite.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sqlite.SetVersion(store, "cardinality", 99); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = sqlite.Open(t.Context(), dir)
+	if err == nil || !strings.Contains(err.Error(), "cardinality.db has schema version 99") {
+		t.Errorf("opening a newer schema: %v", err)
+	}
+}
+
+func TestOpenErrors(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := sqlite.OpenReader(dir); err == nil || !strings.Contains(err.Error(), "data.dir") {
+		t.Errorf("OpenReader without files: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "urlshortener.db"), []byte("this is not a database at all"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlite.Open(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "not a database") {
+		t.Errorf("Open of something else: %v", err)
+	}
+	if _, err := sqlite.Open(t.Context(), filepath.Join(dir, "urlshortener.db", "sub")); err == nil || !strings.Contains(err.Error(), "data.dir") {
+		t.Errorf("Open below a file: %v", err)
+	}
+}
+
+// TestPragmas: the durability that the package promises is what the connection has.
+func TestPragmas(t *testing.T) {
+	store, _ := open(t, t.TempDir())
+	for _, database := range []string{"footfall", "urlshortener", "cardinality"} {
+		for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2"} {
+			if got, err := sqlite.Pragma(store, database+"."+pragma); err != nil || got != want {
+				t.Errorf("%s of %s is %s, %v; want %s", pragma, database, got, err, want)
+			}
+		}
+	}
+}
+
+// TestFullDisk: a write that does not fit is refused as a whole and does no harm to the next.
+func TestFullDisk(t *testing.T) {
+	store, reader := open(t, t.TempDir())
+	if _, err := sqlite.Pragma(store, "urlshortener.max_page_count = 60"); err != nil {
+		t.Fatal(err)
+	}
+	writes := chunk(5000, 0)
+	for _, err := range store.Apply(t.Context(), writes) {
+		if err == nil || errors.Is(err, rollup.ErrUnknownOutcome) || !strings.Contains(err.Error(), "full") {
+			t.Fatalf("on a full disk: %v", err)
+		}
+	}
+	if rows, err := store.Ledger(t.Context(), []models.Key{writes[0].Key}); err != nil || len(rows) != 0 {
+		t.Errorf("refused, but the ledger has %v, %v", rows, err)
+	}
+	if _, err := sqlite.Pragma(store, "urlshortener.max_page_count = 1000000"); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range store.Apply(t.Context(), writes) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	table, err := reader.Query(t.Context(), "SELECT sum(value), count(*), (SELECT count(*) FROM urlshortener.applied) FROM urlshortener.clickcounter")
+	if want := []string{"10000", "5000", "5000"}; err != nil || !slices.Equal(table.Rows[0], want) {
+		t.Errorf("got %v, %v; want %v", table.Rows, err, want)
+	}
+}

@@ -1,0 +1,26 @@
+package sqlite
+
+import "footfall/models"
+
+const (
+	dayLayout  = "2006-01-02"
+	hourLayout = "2006-01-02 15:04"
+)
+
+// day is the text of the start of a day, week or month.
+func day(t models.Millis) string { return t.Time().Format(dayLayout) }
+
+// bucket is the text of the moment that a cell is about: hours have a time of day, whatever the hour.
+func bucket(cell models.Cell) string {
+	switch cell.Counter {
+	case models.HourCounters, models.HourViews:
+		return cell.At.Time().Format(hourLayout)
+	}
+	return day(cell.At)
+}
+
+// split gives the columns feature1 and feature2.
+func split(f models.Features) (values [models.FeatureCount]string) {
+	copy(values[:], f.Values())
+	return values
+}

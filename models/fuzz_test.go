@@ -1,0 +1,84 @@
+package models
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"unicode/utf8"
+)
+
+func seed(f *testing.F) {
+	f.Helper()
+	files, err := filepath.Glob("testdata/*.json")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	for _, text := range []string{`{}`, `null`, `{"id":"\ud800"}`, `{"id":"\ud83d\ude00"}`, `{"ts":-9223372036854775808}`, `{"V":1,"GUID":"x"}`, `{"id":"\`} {
+		f.Add([]byte(text))
+	}
+}
+
+// check: errors are always *Invalid; an event that is valid survives being written and read, and can be counted.
+func check(t *testing.T, e Event, err error, read func([]byte) (Event, error)) {
+	t.Helper()
+	if err == nil {
+		err = e.Validate()
+	}
+	if err != nil {
+		if r := reason(err); r == "" || len(r) > 40 || !utf8.ValidString(err.Error()) {
+			t.Fatalf("error %#v", err)
+		}
+		return
+	}
+	data, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := read(data)
+	if err != nil || !reflect.DeepEqual(again, e) {
+		t.Fatalf("%+v became %s became %+v, %v", e, data, again, err)
+	}
+	if e.KafkaKey() == "" || e.EventID() == "" {
+		t.Fatalf("no key or no id: %+v", e)
+	}
+	cells := map[Key]map[Cell]bool{}
+	e.Count(make([]bool, len(e.Sightings())), func(k Key, c Cell, n int64) {
+		if n != 1 || cells[k][c] {
+			t.Fatalf("cell %+v of %+v counted %+d, or twice", c, k, n)
+		}
+		if cells[k] == nil {
+			cells[k] = map[Cell]bool{}
+		}
+		cells[k][c] = true
+	})
+	if len(cells) == 0 {
+		t.Fatalf("%+v counts nowhere", e)
+	}
+}
+
+func FuzzUnmarshalClick(f *testing.F) {
+	seed(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		read := func(b []byte) (Event, error) { return UnmarshalClick(b, true) }
+		c, err := UnmarshalClick(data, false)
+		check(t, c, err, read)
+	})
+}
+
+func FuzzUnmarshalVisit(f *testing.F) {
+	seed(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		read := func(b []byte) (Event, error) { return UnmarshalVisit(b, true) }
+		v, err := UnmarshalVisit(data, false)
+		check(t, v, err, read)
+	})
+}

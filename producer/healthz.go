@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+)
+
+// healthz asks a running producer whether it is ready. It exists for container health checks: the image has no shell and
+// no curl.
+func healthz(ctx context.Context, addr string) error {
+	target, err := reachable(addr)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 4*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+target+"/readyz", nil)
+	if err != nil {
+		return fmt.Errorf("asking for health: %w", err)
+	}
+	response, err := (&http.Client{Transport: &http.Transport{}}).Do(request) // never through a proxy
+	if err != nil {
+		return fmt.Errorf("asking for health: %w", err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode == http.StatusOK {
+		return nil
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<10))
+	if err != nil {
+		return fmt.Errorf("reading the answer: %w", err)
+	}
+	return fmt.Errorf("not ready: %s: %s", response.Status, strings.TrimSpace(string(body)))
+}
+
+// reachable turns the address that a producer listens on into one that can be dialled: one that listens on all addresses
+// is asked on loopback.
+func reachable(addr string) (string, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", fmt.Errorf("reading http.addr: %w", err)
+	}
+	if port == "0" {
+		return "", fmt.Errorf("http.addr is %s: with port 0 nobody knows where the producer listens; name a port", addr)
+	}
+	if ip, err := netip.ParseAddr(host); host == "" || (err == nil && ip.IsUnspecified()) {
+		host = "localhost"
+	}
+	return net.JoinHostPort(host, port), nil
+}

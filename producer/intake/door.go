@@ -1,0 +1,131 @@
+// Package intake is the door: HTTP requests come in, events go out to Kafka. An event is answered with 202 only when
+// Kafka has acknowledged it on all in-sync replicas; everything else is answered with a reason.
+//
+// track.go, visits.go and clicks.go are the three ways in, body.go reads what they share, publish.go writes to Kafka,
+// refusal.go is the one place that turns errors into answers.
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"footfall/configs"
+	"footfall/producer/topics"
+)
+
+// Time that a client may take. A sender is a service nearby or a script on a page; neither is slow for good reasons.
+const (
+	headerTimeout = 5 * time.Second
+	readTimeout   = 15 * time.Second
+	idleTimeout   = 2 * time.Minute
+	maxHeader     = 16 << 10
+)
+
+// Run opens the door: it makes sure that the topics exist (cfg.Kafka.CreateTopics: creates them), listens on
+// cfg.HTTP.Addr, calls ready with the address it got, and serves until ctx ends. Then it stops accepting, answers what is
+// in flight, flushes to Kafka and returns nil. Its metrics are registered with reg, and /metrics shows all of reg.
+//
+// It returns an error if the configuration makes no sense, if Kafka cannot be reached within half a minute or a topic is
+// missing, or if the address cannot be listened on. Kafka going away later is no reason to return: the door answers 503
+// until it is back.
+func Run(ctx context.Context, cfg configs.Producer, reg *prometheus.Registry, log *slog.Logger, ready func(addr string)) error {
+	err := open(ctx, cfg, reg, log, ready)
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // asked to stop, perhaps while still waiting for Kafka
+	}
+	return err
+}
+
+func open(ctx context.Context, cfg configs.Producer, reg *prometheus.Registry, log *slog.Logger, ready func(addr string)) error {
+	if err := sensible(cfg); err != nil {
+		return fmt.Errorf("checking the configuration: %w", err)
+	}
+	names := []string{cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits, cfg.Kafka.Topics.Dead}
+	err := topics.Ensure(ctx, cfg.Kafka.Brokers, names, cfg.Kafka.Partitions, cfg.Kafka.ReplicationFactor, cfg.Kafka.CreateTopics)
+	if err != nil {
+		return err
+	}
+	m := newMetrics(reg)
+	pub, err := openPublisher(ctx, cfg, m, log)
+	if err != nil {
+		return err
+	}
+	defer pub.close()
+
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.HTTP.Addr)
+	if err != nil {
+		return fmt.Errorf("listening (http.addr): %w", err)
+	}
+	d := &door{cfg: cfg, pub: pub, metrics: m, log: log, kafka: readiness{brokers: cfg.Kafka.Brokers, names: names, log: log}}
+	return d.serve(ctx, listener, d.routes(reg), ready)
+}
+
+// door holds what the handlers share. It is safe for concurrent use.
+type door struct {
+	cfg     configs.Producer
+	pub     *publisher
+	metrics *metrics
+	log     *slog.Logger
+	kafka   readiness
+}
+
+func (d *door) serve(ctx context.Context, l net.Listener, routes http.Handler, ready func(addr string)) error {
+	server := &http.Server{
+		Handler:           routes,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      readTimeout + d.cfg.Kafka.Timeout + 10*time.Second, // counts from the header, so it covers all
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(d.log.Handler(), slog.LevelWarn),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(l) }()
+	addr := l.Addr().String()
+	d.log.Info("the door is open", "addr", addr)
+	ready(addr)
+
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serving: %w", err)
+	case <-ctx.Done():
+	}
+	// A request in flight ends when Kafka answers or times out. Who is still sending a body after that is cut off: it has
+	// had no answer and will send again.
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.cfg.Kafka.Timeout+2*time.Second)
+	defer cancel()
+	if err := server.Shutdown(grace); err != nil {
+		d.log.Warn("cutting off requests that did not end in time", "error", err)
+		if err := server.Close(); err != nil {
+			d.log.Warn("closing connections", "error", err)
+		}
+	}
+	d.log.Info("the door is closed")
+	return nil
+}
+
+// sensible refuses what would make a door that never opens or never closes.
+func sensible(cfg configs.Producer) error {
+	switch {
+	case len(cfg.Kafka.Brokers) == 0:
+		return errors.New("kafka.brokers is empty")
+	case cfg.Kafka.Topics.Clicks == "" || cfg.Kafka.Topics.Visits == "" || cfg.Kafka.Topics.Dead == "":
+		return errors.New("kafka.topics: clicks, visits and dead need a name each")
+	case cfg.Kafka.Topics.Clicks == cfg.Kafka.Topics.Visits:
+		return errors.New("kafka.topics: clicks and visits cannot share a topic")
+	case cfg.Kafka.Timeout <= 0:
+		return errors.New("kafka.timeout must be more than 0")
+	case cfg.HTTP.MaxInFlight < 1:
+		return errors.New("http.max_in_flight must be at least 1")
+	case cfg.HTTP.MaxBody < 1:
+		return errors.New("http.max_body must be at least 1")
+	}
+	return nil
+}

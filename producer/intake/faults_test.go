@@ -1,0 +1,250 @@
+package intake_test
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"footfall/configs"
+)
+
+// quick is a door that gives Kafka a second only.
+func quick(cfg *configs.Producer) { cfg.Kafka.Timeout = time.Second }
+
+// unavailable checks the answer of a door that has no Kafka, and returns the event's id.
+func unavailable(t *testing.T, r reply) string {
+	t.Helper()
+	if r.status != http.StatusServiceUnavailable || r.Error != "kafka_unavailable" || r.ID == "" || r.header.Get("Retry-After") == "" {
+		t.Fatalf("without Kafka: %d %s, Retry-After %q", r.status, r.raw, r.header.Get("Retry-After"))
+	}
+	return r.ID
+}
+
+// sendUntilTaken sends an event again and again under one id, as a sender should, until it is accepted.
+func sendUntilTaken(t *testing.T, d *runningDoor, id string) {
+	t.Helper()
+	body := fmt.Sprintf(`{"short_url":"abc","ip":"203.0.113.7","id":%q}`, id)
+	eventually(t, "event "+id+" is accepted", 20*time.Second, func() bool {
+		r := d.post(t, "/v1/clicks", jsonType, body)
+		if r.status != http.StatusAccepted {
+			unavailable(t, r)
+		}
+		return r.status == http.StatusAccepted
+	})
+}
+
+// killed takes Kafka away for longer than the writer's view of the cluster lasts, and brings it back.
+func killed(t *testing.T, b broker) {
+	d := openDoor(t, b, quick)
+	sendUntilTaken(t, d, "before")
+	b.Kill(t)
+
+	began := time.Now()
+	lost := unavailable(t, d.post(t, "/v1/clicks", jsonType, `{"short_url":"abc","ip":"203.0.113.7"}`))
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("a 503 took %v with kafka.timeout 1s", took)
+	}
+	if r := d.do(t, http.MethodGet, "/healthz", nil, nil); r.status != http.StatusOK {
+		t.Errorf("/healthz = %d while Kafka is down; it says whether the process lives", r.status)
+	}
+	eventually(t, "/readyz says 503", 5*time.Second, func() bool {
+		return d.do(t, http.MethodGet, "/readyz", nil, nil).status == http.StatusServiceUnavailable
+	})
+	for began := time.Now(); time.Since(began) < 3*time.Second; {
+		unavailable(t, d.post(t, "/track?siteId=s", formType, "guid=g"))
+	}
+
+	b.Start(t)
+	sendUntilTaken(t, d, lost)
+	eventually(t, "/readyz says 200", 10*time.Second, func() bool {
+		return d.do(t, http.MethodGet, "/readyz", nil, nil).status == http.StatusOK
+	})
+	for i := range 50 {
+		body := fmt.Sprintf(`{"short_url":"abc","ip":"203.0.113.%d","id":"after-%d"}`, i, i)
+		if r := d.post(t, "/v1/clicks", jsonType, body); r.status != http.StatusAccepted {
+			t.Fatalf("event %d after Kafka was back = %d %s", i, r.status, r.raw)
+		}
+	}
+	in := ids(t, d.broker, d.topics.Clicks)
+	for i := range 50 {
+		if in[fmt.Sprint("after-", i)] != 1 {
+			t.Errorf("event after-%d is %d times in Kafka", i, in[fmt.Sprint("after-", i)])
+		}
+	}
+	if in["before"] != 1 || in[lost] < 1 {
+		t.Errorf("in Kafka: before %d times, %s %d times", in["before"], lost, in[lost])
+	}
+	if log := d.log.String(); strings.Count(log, "Kafka does not take events") == 0 || !strings.Contains(log, "Kafka takes events again") {
+		t.Errorf("the log does not tell of Kafka's absence:\n%s", log)
+	}
+}
+
+// paused makes Kafka silent. Who was answered with 503 may still find the event in Kafka afterwards; who was answered
+// with 202 must.
+func paused(t *testing.T, b broker) {
+	d := openDoor(t, b, quick)
+	sendUntilTaken(t, d, "before")
+	b.Pause(t)
+	began := time.Now()
+	lost := unavailable(t, d.post(t, "/v1/clicks", jsonType, `{"short_url":"abc","ip":"203.0.113.7"}`))
+	if took := time.Since(began); took < 900*time.Millisecond || took > 5*time.Second {
+		t.Errorf("a 503 took %v with kafka.timeout 1s", took)
+	}
+	b.Resume(t)
+	sendUntilTaken(t, d, lost)
+	if in := ids(t, d.broker, d.topics.Clicks); in["before"] != 1 || in[lost] < 1 {
+		t.Errorf("in Kafka: before %d times, %s %d times", in["before"], lost, in[lost])
+	}
+}
+
+// overload fills a small door while Kafka is silent. The one too many is refused at once and never written.
+func overload(t *testing.T, b broker) {
+	const room = 3
+	d := openDoor(t, b, func(cfg *configs.Producer) {
+		cfg.HTTP.MaxInFlight = room
+		cfg.Kafka.Timeout = 30 * time.Second // nobody times out here
+	})
+	sendUntilTaken(t, d, "before")
+	b.Pause(t)
+	waiting := make(chan reply, room)
+	for i := range room {
+		go func() {
+			body := fmt.Sprintf(`{"siteId":"s","guid":"g","id":"waiting-%d"}`, i)
+			r, err := d.try(http.MethodPost, "/v1/visits", http.Header{}, strings.NewReader(body))
+			if err != nil {
+				t.Error(err)
+			}
+			waiting <- r
+		}()
+	}
+	eventually(t, "all places are taken", 5*time.Second, func() bool {
+		return d.metric(t, "footfall_door_in_flight") == fmt.Sprint(room)
+	})
+	began := time.Now()
+	r := d.post(t, "/v1/visits", jsonType, `{"siteId":"s","guid":"g","id":"too-many"}`)
+	if r.status != http.StatusServiceUnavailable || r.Error != "overloaded" || r.ID != "too-many" || r.header.Get("Retry-After") == "" {
+		t.Errorf("one too many = %d %s, Retry-After %q", r.status, r.raw, r.header.Get("Retry-After"))
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("refusing took %v", took)
+	}
+	b.Resume(t)
+	for range room {
+		if r := <-waiting; r.status != http.StatusAccepted {
+			t.Errorf("one that waited = %d %s", r.status, r.raw)
+		}
+	}
+	if r := d.post(t, "/v1/visits", jsonType, `{"siteId":"s","guid":"g","id":"after"}`); r.status != http.StatusAccepted {
+		t.Errorf("when there is room again = %d %s", r.status, r.raw)
+	}
+	in := ids(t, d.broker, d.topics.Visits)
+	if len(in) != room+1 || in["too-many"] != 0 {
+		t.Errorf("in Kafka: %v", in)
+	}
+}
+
+// heldPlaces: the writer's queue has no bound of its own, so an event must keep its place until the writer is done with
+// it, even if its sender was answered long ago.
+func heldPlaces(t *testing.T, b broker) {
+	const room = 2
+	d := openDoor(t, b, func(cfg *configs.Producer) {
+		cfg.HTTP.MaxInFlight = room
+		cfg.Kafka.Timeout = 2 * time.Second // the writer goes on for 4 attempts of 2 s each
+	})
+	sendUntilTaken(t, d, "before")
+	b.Pause(t)
+	waiting := make(chan reply, room)
+	for range room {
+		go func() {
+			r, err := d.try(http.MethodPost, "/track?siteId=s", http.Header{}, strings.NewReader("guid=g"))
+			if err != nil {
+				t.Error(err)
+			}
+			waiting <- r
+		}()
+	}
+	for range room {
+		unavailable(t, <-waiting)
+	}
+	if r := d.post(t, "/track?siteId=s", formType, "guid=g"); r.Error != "overloaded" {
+		t.Errorf("with %d events still in the writer: %d %s", room, r.status, r.raw)
+	}
+	b.Resume(t)
+	eventually(t, "the places are free again", 20*time.Second, func() bool {
+		return d.metric(t, "footfall_door_in_flight") == "0"
+	})
+	sendUntilTaken(t, d, "after")
+}
+
+// hangUp closes the client's connection while its event is being written. The event is written all the same, and nothing
+// is held against Kafka.
+func hangUp(t *testing.T, b broker) {
+	d := openDoor(t, b, func(cfg *configs.Producer) { cfg.Kafka.Timeout = 30 * time.Second })
+	sendUntilTaken(t, d, "before")
+	b.Pause(t)
+	conn, err := net.Dial("tcp", d.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := "siteId=s&guid=g&id=gone"
+	if _, err := fmt.Fprintf(conn, "POST /track HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the event is in flight", 5*time.Second, func() bool {
+		return d.metric(t, "footfall_door_in_flight") == "1"
+	})
+	if err := conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b.Resume(t)
+	eventually(t, "the event is written", 20*time.Second, func() bool {
+		return d.metric(t, fmt.Sprintf("footfall_door_events_total{topic=%q}", d.topics.Visits)) == "1"
+	})
+	if in := ids(t, d.broker, d.topics.Visits); in["gone"] != 1 {
+		t.Errorf("in Kafka: %v", in)
+	}
+	metrics := d.do(t, http.MethodGet, "/metrics", nil, nil).raw
+	if strings.Contains(metrics, "kafka_unavailable") {
+		t.Errorf("Kafka is blamed for a client that hung up:\n%s", metrics)
+	}
+}
+
+// health checks what an operator looks at.
+func health(t *testing.T, b broker) {
+	d := openDoor(t, b, nil)
+	for path, want := range map[string]string{"/healthz": `{"status":"ok"}`, "/readyz": `{"status":"ready"}`} {
+		if r := d.do(t, http.MethodGet, path, nil, nil); r.status != http.StatusOK || strings.TrimSpace(r.raw) != want {
+			t.Errorf("GET %s = %d %s", path, r.status, r.raw)
+		}
+		if r := d.do(t, http.MethodHead, path, nil, nil); r.status != http.StatusOK {
+			t.Errorf("HEAD %s = %d", path, r.status)
+		}
+	}
+	d.post(t, "/track?siteId=s", formType, "guid=g")
+	d.post(t, "/track?siteId=s", formType, "guid=")
+	d.post(t, "/nowhere", "", "")
+	for sample, want := range map[string]string{
+		`footfall_door_requests_total{code="202",route="/track"}`:            "1",
+		`footfall_door_requests_total{code="400",route="/track"}`:            "1",
+		`footfall_door_requests_total{code="404",route="other"}`:             "1",
+		`footfall_door_requests_total{code="200",route="/readyz"}`:           "2",
+		fmt.Sprintf("footfall_door_events_total{topic=%q}", d.topics.Visits): "1",
+		`footfall_door_refused_total{reason="missing_guid"}`:                 "1",
+		`footfall_door_in_flight`:                                            "0",
+		`footfall_door_kafka_write_seconds_count`:                            "1",
+		`footfall_door_kafka_write_seconds_bucket{le="0.2"}`:                 "1", // a lone event is not kept waiting
+		`footfall_door_refused_total{reason="not_found"}`:                    "",
+	} {
+		if got := d.metric(t, sample); got != want {
+			t.Errorf("%s = %q, want %q", sample, got, want)
+		}
+	}
+	for _, line := range strings.Split(strings.TrimSpace(d.log.String()), "\n") {
+		if !strings.Contains(line, "the door is open") {
+			t.Errorf("normal operation logs: %s", line)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package intake_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"footfall/configs"
+	"footfall/producer/intake"
+)
+
+// runningDoor is a door as the binary runs it, on a port of its own, with topics of its own.
+type runningDoor struct {
+	url    string
+	addr   string
+	topics configs.Topics
+	broker string
+	log    *safeBuffer
+	stop   context.CancelFunc
+	ended  chan error
+}
+
+// openDoor runs a door and closes it when the test ends.
+func openDoor(t *testing.T, b broker, tweak func(*configs.Producer)) *runningDoor {
+	t.Helper()
+	cfg := defaults(t, b.Addr())
+	if tweak != nil {
+		tweak(&cfg)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	d := &runningDoor{topics: cfg.Kafka.Topics, broker: b.Addr(), log: &safeBuffer{}, stop: cancel, ended: make(chan error, 1)}
+	ready := make(chan string, 1)
+	log := slog.New(slog.NewJSONHandler(d.log, nil))
+	go func() {
+		d.ended <- intake.Run(ctx, cfg, prometheus.NewRegistry(), log, func(addr string) { ready <- addr })
+	}()
+	t.Cleanup(func() {
+		d.close(t)
+		if s, ok := b.(shared); ok {
+			s.forget(t, d.topics)
+		}
+	})
+	select {
+	case d.addr = <-ready:
+		d.url = "http://" + d.addr
+	case err := <-d.ended:
+		d.ended <- err
+		t.Fatalf("the door did not open: %v", err)
+	}
+	return d
+}
+
+// close ends the door and checks that it ends well. It may be called again.
+func (d *runningDoor) close(t *testing.T) {
+	t.Helper()
+	d.stop()
+	select {
+	case err := <-d.ended:
+		if err != nil {
+			t.Errorf("Run = %v, want nil", err)
+		}
+		d.ended <- nil
+	case <-time.After(30 * time.Second):
+		t.Fatal("Run did not return within 30 s of its context's end")
+	}
+}
+
+// defaults are those of producer.yaml but for the addresses and names that a test must not share.
+func defaults(t *testing.T, broker string) configs.Producer {
+	t.Helper()
+	cfg, err := configs.LoadProducer("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := "-" + uuid.NewString()[:8]
+	cfg.HTTP.Addr = "127.0.0.1:0"
+	cfg.Kafka.Brokers = []string{broker}
+	cfg.Kafka.CreateTopics = true
+	cfg.Kafka.Partitions = 6
+	cfg.Kafka.Topics = configs.Topics{Clicks: "clicks" + run, Visits: "visits" + run, Dead: "dead" + run}
+	return cfg
+}
+
+// reply is what a client sees.
+type reply struct {
+	status int
+	header http.Header
+	raw    string
+	ID     string `json:"id"`
+	Error  string `json:"error"`
+	Detail string `json:"detail"`
+}
+
+func (d *runningDoor) post(t *testing.T, path, contentType, body string) reply {
+	t.Helper()
+	header := http.Header{}
+	if contentType != "" {
+		header.Set("Content-Type", contentType)
+	}
+	return d.do(t, http.MethodPost, path, header, strings.NewReader(body))
+}
+
+func (d *runningDoor) do(t *testing.T, method, path string, header http.Header, body io.Reader) reply {
+	t.Helper()
+	r, err := d.try(method, path, header, body)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return r
+}
+
+// try is do for goroutines other than the test's.
+func (d *runningDoor) try(method, path string, header http.Header, body io.Reader) (reply, error) {
+	request, err := http.NewRequestWithContext(context.Background(), method, d.url+path, body)
+	if err != nil {
+		return reply{}, err
+	}
+	request.Header = header
+	response, err := (&http.Client{Timeout: time.Minute}).Do(request)
+	if err != nil {
+		return reply{}, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return reply{}, err
+	}
+	r := reply{status: response.StatusCode, header: response.Header, raw: string(text)}
+	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") && len(text) > 0 {
+		if err := json.Unmarshal(text, &r); err != nil {
+			return reply{}, err
+		}
+	}
+	return r, nil
+}
+
+// metric reads one sample of /metrics, named as it is written there; absent is "".
+func (d *runningDoor) metric(t *testing.T, sample string) string {
+	t.Helper()
+	for line := range strings.Lines(d.do(t, http.MethodGet, "/metrics", nil, nil).raw) {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), sample+" "); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// eventually polls until ok, and fails when it takes too long.
+func eventually(t *testing.T, what string, within time.Duration, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(within)
+	for !ok() {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %v: %s", within, what)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// safeBuffer is a log that can be read while it is written.
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}

@@ -1,0 +1,33 @@
+package intake_test
+
+import "testing"
+
+// TestOnKfake runs every suite on the broker that `make run` uses. Each gets its own, so that they can run side by side.
+func TestOnKfake(t *testing.T) {
+	for _, s := range suites {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			s.test(t, startFake(t))
+		})
+	}
+}
+
+// suites is what the door promises, on any Kafka. Those that harm a broker need one of their own.
+var suites = []struct {
+	name  string
+	harms bool
+	test  func(*testing.T, broker)
+}{
+	{"accepted events are in Kafka byte by byte", false, acceptedEvents},
+	{"left out fields are filled in", false, filledIn},
+	{"bad requests are refused by name and leave no trace", false, badRequests},
+	{"a door that closes answers what is in flight", false, closing},
+	{"health and metrics", false, health},
+	{"Kafka killed and started again", true, killed},
+	{"Kafka paused and resumed", true, paused},
+	{"too much in flight", true, overload},
+	{"an event that was given up still takes its place", true, heldPlaces},
+	{"a client that hangs up", true, hangUp},
+	{"a door that closes waits for Kafka", true, closingSlowly},
+	{"a door that closes does not wait for ever", true, closingWithoutKafka},
+}

@@ -1,0 +1,41 @@
+package intake
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// metrics are what the door tells about itself.
+type metrics struct {
+	requests *prometheus.CounterVec
+	events   *prometheus.CounterVec
+	refused  *prometheus.CounterVec
+	inFlight prometheus.Gauge
+	write    prometheus.Histogram
+}
+
+// newMetrics registers with reg, which must not have another door's.
+func newMetrics(reg *prometheus.Registry) *metrics {
+	m := &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "footfall_door_requests_total",
+			Help: "Answered requests by route and HTTP status.",
+		}, []string{"route", "code"}),
+		events: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "footfall_door_events_total",
+			Help: "Events that Kafka has acknowledged, by topic; also those whose sender had already been answered 503.",
+		}, []string{"topic"}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "footfall_door_refused_total",
+			Help: "Events that were not answered with 202, by reason.",
+		}, []string{"reason"}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "footfall_door_in_flight",
+			Help: "Events being written to Kafka; http.max_in_flight is the most there can be.",
+		}),
+		write: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "footfall_door_kafka_write_seconds",
+			Help:    "Time from handing an event to the Kafka writer until its acknowledgement.",
+			Buckets: []float64{.005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10},
+		}),
+	}
+	reg.MustRegister(m.requests, m.events, m.refused, m.inFlight, m.write)
+	return m
+}

@@ -1,0 +1,87 @@
+package intake_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+
+	"footfall/configs"
+	"footfall/deployments/stack"
+	"footfall/deployments/stack/stacktest"
+)
+
+// TestOnKafka runs every suite on real Kafka: those that harm nobody on the stack that `make up` brought, the others on a
+// broker of their own.
+func TestOnKafka(t *testing.T) {
+	t.Run("shared", func(t *testing.T) {
+		t.Parallel()
+		brokers, _, _ := stacktest.Require(t)
+		for _, s := range suites {
+			if !s.harms {
+				t.Run(s.name, func(t *testing.T) { s.test(t, shared(brokers)) })
+			}
+		}
+	})
+	t.Run("private", func(t *testing.T) {
+		t.Parallel()
+		if testing.Short() {
+			t.Skip("starts a server: not with -short")
+		}
+		b := private{stacktest.Kafka(t)}
+		for _, s := range suites {
+			if s.harms {
+				t.Run(s.name, func(t *testing.T) { s.test(t, b) })
+			}
+		}
+	})
+}
+
+// private is a real broker that a test may mistreat.
+type private struct{ kafka *stack.Kafka }
+
+func (p private) Addr() string { return p.kafka.Addr() }
+
+func (p private) Start(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	must(t, p.kafka.Start(ctx))
+}
+
+func (p private) Kill(t *testing.T)   { t.Helper(); must(t, p.kafka.Kill()) }
+func (p private) Pause(t *testing.T)  { t.Helper(); must(t, p.kafka.Pause()) }
+func (p private) Resume(t *testing.T) { t.Helper(); must(t, p.kafka.Resume()) }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// shared is a broker that others use as well.
+type shared string
+
+func (s shared) Addr() string { return string(s) }
+
+// forget deletes a test's topics, which would pile up.
+func (s shared) forget(t *testing.T, names configs.Topics) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	client := &kafka.Client{Addr: kafka.TCP(s.Addr())}
+	response, err := client.DeleteTopics(ctx, &kafka.DeleteTopicsRequest{Topics: []string{names.Clicks, names.Visits, names.Dead}})
+	must(t, err)
+	for name, err := range response.Errors {
+		if err != nil {
+			t.Errorf("deleting topic %s: %v", name, err)
+		}
+	}
+}
+
+func (shared) Start(t *testing.T)  { t.Helper(); t.Fatal("this suite harms the broker: mark it so") }
+func (shared) Kill(t *testing.T)   { t.Helper(); t.Fatal("this suite harms the broker: mark it so") }
+func (shared) Pause(t *testing.T)  { t.Helper(); t.Fatal("this suite harms the broker: mark it so") }
+func (shared) Resume(t *testing.T) { t.Helper(); t.Fatal("this suite harms the broker: mark it so") }

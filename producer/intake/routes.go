@@ -1,0 +1,126 @@
+package intake
+
+import (
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"footfall/models"
+)
+
+// routes is everything that can be asked of the door.
+func (d *door) routes(reg *prometheus.Registry) http.Handler {
+	mux := http.NewServeMux()
+	post, get := []string{http.MethodPost}, []string{http.MethodGet, http.MethodHead}
+	route := func(path string, methods []string, h http.Handler) {
+		mux.Handle(path, d.observed(path, only(methods, h)))
+	}
+	topics := d.cfg.Kafka.Topics
+	route("/track", post, d.take(topics.Visits, formText, track))
+	route("/v1/visits", post, d.take(topics.Visits, jsonText, visit))
+	route("/v1/clicks", post, d.take(topics.Clicks, jsonText, click))
+	route("/healthz", get, http.HandlerFunc(alive))
+	route("/readyz", get, http.HandlerFunc(d.ready))
+	route("/metrics", get, promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
+	mux.Handle("/", d.observed("other", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		refuse(w, &refusal{reason: notFound, detail: "POST to /track, /v1/visits or /v1/clicks"}, "")
+	})))
+	return mux
+}
+
+// wayIn makes a valid event of a request's body, or says why not.
+type wayIn func(r *http.Request, body []byte) (models.Event, error)
+
+// take is the whole way of an event: read it, write it to the topic, answer. It does not stop when the client hangs up:
+// a client that merely closed its sending side still waits for the answer, and net/http cannot tell the two apart.
+func (d *door) take(topic, mediaType string, read wayIn) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		event, err := receive(w, r, d.cfg.HTTP.MaxBody, mediaType, read)
+		if err != nil {
+			d.refuse(w, err, "")
+			return
+		}
+		if err := d.pub.publish(topic, event); err != nil {
+			d.refuse(w, err, event.EventID())
+			return
+		}
+		answer(w, http.StatusAccepted, accepted{ID: event.EventID()})
+	})
+}
+
+// refuse answers, counts the reason, and logs what should not have happened.
+func (d *door) refuse(w http.ResponseWriter, err error, id string) {
+	why := refusalOf(err)
+	d.metrics.refused.WithLabelValues(why.reason).Inc()
+	if why.reason == internalError {
+		d.log.Error("an event could not be taken", "error", err)
+	}
+	refuse(w, why, id)
+}
+
+// only lets the methods through and answers the others with 405.
+func only(methods []string, next http.Handler) http.Handler {
+	allow := strings.Join(methods, ", ")
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, m := range methods {
+			if r.Method == m {
+				next.ServeHTTP(w, r)
+				return
+			}
+		}
+		w.Header().Set("Allow", allow)
+		refuse(w, &refusal{reason: methodNotAllowed, detail: "use " + allow}, "")
+	})
+}
+
+// observed counts the answers of a route, and answers for a handler that panics.
+func (d *door) observed(route string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rec := &recorder{ResponseWriter: w}
+		defer func() {
+			if p := recover(); p != nil {
+				d.log.Error("a handler panicked", "route", route, "panic", p, "stack", string(debug.Stack()))
+				if rec.status == 0 {
+					refuse(rec, &refusal{reason: internalError}, "")
+				}
+			}
+			d.metrics.requests.WithLabelValues(route, strconv.Itoa(rec.code())).Inc()
+		}()
+		next.ServeHTTP(rec, r)
+	})
+}
+
+// recorder remembers the status of an answer.
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	return r.ResponseWriter.Write(b)
+}
+
+// code is the status that the client gets; net/http sends 200 for a handler that names none.
+func (r *recorder) code() int {
+	if r.status == 0 {
+		return http.StatusOK
+	}
+	return r.status
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

@@ -1,0 +1,102 @@
+// Command producer is the door of footfall: it takes events over HTTP and writes them to Kafka.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"footfall/configs"
+	"footfall/producer/intake"
+	"footfall/producer/topics"
+)
+
+const usage = `Usage: producer [--config FILE] [COMMAND]
+
+Takes events over HTTP and writes them to Kafka.
+
+Commands:
+  (none)    serve until SIGTERM or SIGINT
+  topics    create the missing Kafka topics and exit
+  healthz   ask the producer at http.addr whether it is ready; exit 0 or 1
+
+Every key of configs/producer.yaml can be set in FILE or in the environment (FOOTFALL_HTTP_ADDR, ...).
+`
+
+// errUsage marks a mistake in the command line.
+var errUsage = errors.New("see producer --help")
+
+func main() { os.Exit(run()) }
+
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	err := command(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(os.Stderr, "producer:", err)
+	if errors.Is(err, errUsage) {
+		return 2
+	}
+	return 1
+}
+
+// command runs one command line.
+func command(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	name, file, err := parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		_, err := io.WriteString(stdout, usage)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	cfg, err := configs.LoadProducer(file)
+	if err != nil {
+		return err
+	}
+	switch name {
+	case "topics":
+		k := cfg.Kafka
+		names := []string{k.Topics.Clicks, k.Topics.Visits, k.Topics.Dead}
+		return topics.Ensure(ctx, k.Brokers, names, k.Partitions, k.ReplicationFactor, true)
+	case "healthz":
+		return healthz(ctx, cfg.HTTP.Addr)
+	}
+	log := slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: cfg.Log.Level}))
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return intake.Run(ctx, cfg, reg, log, func(string) {})
+}
+
+// parse takes flags before and after the name of the command.
+func parse(args []string) (name, file string, err error) {
+	flags := flag.NewFlagSet("producer", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // errors are printed once, by run
+	flags.StringVar(&file, "config", "", "")
+	for {
+		if err := flags.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				return "", "", err
+			}
+			return "", "", fmt.Errorf("%w; %w", err, errUsage)
+		}
+		if flags.NArg() == 0 {
+			return name, file, nil
+		}
+		if name != "" || (flags.Arg(0) != "topics" && flags.Arg(0) != "healthz") {
+			return "", "", fmt.Errorf("unknown argument %q; %w", flags.Arg(0), errUsage)
+		}
+		name, args = flags.Arg(0), flags.Args()[1:]
+	}
+}

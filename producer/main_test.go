@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+
+	"footfall/producer/topics"
+)
+
+// asProducer makes the test binary behave as the producer, so that exit codes and signals are tested on a process.
+const asProducer = "FOOTFALL_TEST_AS_PRODUCER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProducer) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// producer prepares a process. Its environment is env and nothing else of footfall's.
+func producer(t *testing.T, env []string, args ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	cmd = exec.CommandContext(ctx, self, args...)
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(pair string) bool { return strings.HasPrefix(pair, "FOOTFALL_") }), asProducer+"=1")
+	cmd.Env = append(cmd.Env, env...)
+	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	return cmd, stdout, stderr
+}
+
+// finish runs a producer to its end.
+func finish(t *testing.T, env []string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	cmd, out, errs := producer(t, env, args...)
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+// serve starts a producer and returns when its log says where it listens; lines is the rest of the log.
+func serve(t *testing.T, env []string) (cmd *exec.Cmd, addr string, lines *bufio.Scanner) {
+	t.Helper()
+	cmd, _, _ = producer(t, env)
+	cmd.Stderr = nil
+	logs, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines = bufio.NewScanner(logs)
+	var open struct{ Msg, Addr string }
+	if !lines.Scan() {
+		t.Fatal("no log line")
+	}
+	if err := json.Unmarshal(lines.Bytes(), &open); err != nil || open.Msg != "the door is open" {
+		t.Fatalf("the first log line is %s", lines.Text())
+	}
+	return cmd, open.Addr, lines
+}
+
+func TestCommandLine(t *testing.T) {
+	f := func(wantCode int, wantOut, wantErr string, args ...string) {
+		t.Helper()
+		code, out, errs := finish(t, nil, args...)
+		if code != wantCode || !strings.Contains(out, wantOut) || !strings.Contains(errs, wantErr) {
+			t.Errorf("producer %v: exit %d\nstdout: %s\nstderr: %s", args, code, out, errs)
+		}
+		if code != 0 && strings.Count(errs, "\n") != 1 {
+			t.Errorf("producer %v: more than a line on stderr: %s", args, errs)
+		}
+	}
+	f(0, "Usage: producer", "", "--help")
+	f(0, "Usage: producer", "", "topics", "-h")
+	f(2, "", `unknown argument "serve"`, "serve")
+	f(2, "", `unknown argument "now"`, "topics", "now")
+	f(2, "", `unknown argument "topics"`, "topics", "topics")
+	f(2, "", "-colour", "--colour=red")
+	f(2, "", "-config", "--config")
+	f(1, "", "none.yaml", "--config", filepath.Join(t.TempDir(), "none.yaml"))
+	f(1, "", "none.yaml", "healthz", "--config", filepath.Join(t.TempDir(), "none.yaml"))
+	if code, _, errs := finish(t, []string{"FOOTFALL_HTTP_PORT=1"}); code != 1 || !strings.Contains(errs, "FOOTFALL_HTTP_PORT") {
+		t.Errorf("an unknown key in the environment: exit %d, %s", code, errs)
+	}
+}
+
+// TestLife is the whole life of a producer: no topics, topics, serving, ready, SIGTERM.
+func TestLife(t *testing.T) {
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Close()
+	env := []string{"FOOTFALL_KAFKA_BROKERS=" + strings.Join(cluster.ListenAddrs(), ","), "FOOTFALL_HTTP_ADDR=127.0.0.1:0"}
+
+	code, _, errs := finish(t, env)
+	if code != 1 || !strings.Contains(errs, "producer topics") {
+		t.Errorf("without topics: exit %d, %s", code, errs)
+	}
+	if code, _, errs := finish(t, env, "topics"); code != 0 {
+		t.Fatalf("producer topics: exit %d, %s", code, errs)
+	}
+	if n, err := topics.Partitions(t.Context(), cluster.ListenAddrs(), "dead-letters"); err != nil || n != 6 {
+		t.Errorf("dead-letters has %d partitions, %v", n, err)
+	}
+
+	cmd, addr, lines := serve(t, env)
+	at := []string{"FOOTFALL_HTTP_ADDR=" + addr}
+	if code, _, errs := finish(t, at, "healthz"); code != 0 {
+		t.Errorf("healthz of a ready producer: exit %d, %s", code, errs)
+	}
+	response, err := http.Post("http://"+addr+"/track?siteId=s", "application/x-www-form-urlencoded", strings.NewReader("guid=g"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusAccepted {
+		t.Errorf("an event: %s, %v", response.Status, err)
+	}
+
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() {
+		if !strings.Contains(lines.Text(), "the door is closed") {
+			t.Errorf("log line %s", lines.Text())
+		}
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("after SIGTERM: %v", err)
+	}
+	if code, _, errs := finish(t, at, "healthz"); code != 1 || !strings.Contains(errs, "connection refused") {
+		t.Errorf("healthz of a producer that ended: exit %d, %s", code, errs)
+	}
+}
+
+// TestHealthzSeesKafka: a producer that lives but has no Kafka is not healthy.
+func TestHealthzSeesKafka(t *testing.T) {
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "clicks", "visits", "dead-letters"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Close()
+	cmd, addr, _ := serve(t, []string{"FOOTFALL_KAFKA_BROKERS=" + cluster.ListenAddrs()[0], "FOOTFALL_HTTP_ADDR=127.0.0.1:0"})
+	cluster.Close()
+	code, _, errs := finish(t, []string{"FOOTFALL_HTTP_ADDR=" + addr}, "healthz")
+	if code != 1 || !strings.Contains(errs, "kafka_unavailable") {
+		t.Errorf("healthz without Kafka: exit %d, %s", code, errs)
+	}
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("after SIGINT without Kafka: %v", err)
+	}
+}
+
+func TestReachable(t *testing.T) {
+	for addr, want := range map[string]string{
+		"127.0.0.1:8080": "127.0.0.1:8080", ":8080": "localhost:8080", "0.0.0.0:8080": "localhost:8080", "[::]:8080": "localhost:8080",
+		"[::1]:8080": "[::1]:8080", "example.org:80": "example.org:80", "8080": "", "127.0.0.1:0": "",
+	} {
+		if got, err := reachable(addr); got != want || (err == nil) != (want != "") {
+			t.Errorf("reachable(%q) = %q, %v; want %q", addr, got, err, want)
+		}
+	}
+}
