@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -29,6 +30,10 @@ Counts visits and clicks from Kafka into Cassandra. Replicas share the work.
 commands:
   (none)    count until stopped; SIGTERM flushes, commits and leaves the group
   migrate   bring the schema of the keyspaces up to date
+  audit [--repair]
+            hold every key's ledger against the rule that each event is counted once, and
+            links' totals against their parts; with --repair mend what is off from the log.
+            Safe while consumers run. Exits 1 if something is wrong and was not repaired
   healthz   ask the consumer at http.addr whether it is ready; exits 0 or 1
 
 Every key of configs/consumer.yaml can be set in the environment: kafka.brokers as
@@ -48,13 +53,13 @@ func run(args []string) int {
 		fmt.Print(usage)
 		return 0
 	}
-	command := flags.Arg(0)
+	command := strings.Join(flags.Args(), " ")
 	commands := map[string]func(context.Context, configs.Consumer, *slog.Logger) error{
-		"": count, "migrate": migrate, "healthz": healthz,
+		"": count, "migrate": migrate, "audit": audit(false), "audit --repair": audit(true), "healthz": healthz,
 	}
 	do, known := commands[command]
-	if err == nil && (!known || flags.NArg() > 1) {
-		err = fmt.Errorf("unknown command %q", flags.Args())
+	if err == nil && !known {
+		err = fmt.Errorf("unknown command %q", command)
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "consumer: %v (consumer --help tells)\n", err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -78,13 +77,8 @@ func TestStore(t *testing.T) {
 
 // readCell asks as an analyst would.
 func (s *Store) readCell(ctx context.Context, key models.Key, cell models.Cell) (int64, bool, error) {
-	update := s.cql.counter[cell.Counter] // UPDATE table SET column = column + ? WHERE …
-	table, rest, _ := strings.Cut(strings.TrimPrefix(update, "UPDATE "), " SET ")
-	column, _, _ := strings.Cut(rest, " = ")
-	_, where, _ := strings.Cut(rest, " WHERE ")
 	var value int64
-	err := s.session.Query(`SELECT `+column+` FROM `+table+` WHERE `+where, append(keyArgs(key), cellArgs(cell)...)...).
-		WithContext(ctx).Scan(&value)
+	err := s.session.Query(s.cql.read[cell.Counter], append(keyArgs(key), cellArgs(cell)...)...).WithContext(ctx).Scan(&value)
 	if errors.Is(err, gocql.ErrNotFound) {
 		return 0, false, nil
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/gocql/gocql"
+
 	"footfall/consumer/rollup"
 	"footfall/models"
 )
@@ -14,7 +16,7 @@ func (s *Store) Ledger(ctx context.Context, keys []models.Key) (map[models.Key][
 	var mu sync.Mutex
 	out := make(map[models.Key][]rollup.LedgerRow, len(keys))
 	err := s.each(ctx, len(keys), func(ctx context.Context, i int) error {
-		rows, err := s.ledgerOf(ctx, keys[i])
+		rows, err := s.ledgerOf(ctx, keys[i], gocql.LocalQuorum)
 		if err != nil || len(rows) == 0 {
 			return err
 		}
@@ -26,9 +28,10 @@ func (s *Store) Ledger(ctx context.Context, keys []models.Key) (map[models.Key][
 	return out, err
 }
 
-func (s *Store) ledgerOf(ctx context.Context, key models.Key) ([]rollup.LedgerRow, error) {
+func (s *Store) ledgerOf(ctx context.Context, key models.Key, level gocql.Consistency) ([]rollup.LedgerRow, error) {
 	var rows []rollup.LedgerRow
-	scanner := s.session.Query(s.cql.readLedger[key.Keyspace], keyArgs(key)...).WithContext(ctx).Iter().Scanner()
+	scanner := s.session.Query(s.cql.readLedger[key.Keyspace], keyArgs(key)...).
+		Consistency(level).WithContext(ctx).Iter().Scanner()
 	for scanner.Next() {
 		var r rollup.LedgerRow
 		if err := scanner.Scan(&r.Partition.Topic, &r.Partition.Number, &r.Kind, &r.Epoch, &r.From, &r.To); err != nil {

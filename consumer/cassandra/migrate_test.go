@@ -50,7 +50,7 @@ func TestMigrate(t *testing.T) {
 		t.Errorf("migrating a newer database: %v", err)
 	}
 	exec(`DELETE FROM KS.schema_migrations WHERE version = 99`)
-	exec(`DELETE FROM KS.schema_migrations WHERE version = 3`)
+	exec(`DELETE FROM KS.schema_migrations WHERE version = 4`)
 	refused("run `consumer migrate`")
 }
 
@@ -88,7 +88,7 @@ func testTables(t *testing.T, store *Store, suffix string) {
 	}
 	want := []string{
 		"cardinality.applied", "cardinality.counts", "cardinality.guiddata",
-		"footfall.owners", "footfall.schema_lock", "footfall.schema_migrations",
+		"footfall.doubts", "footfall.owners", "footfall.schema_lock", "footfall.schema_migrations", "footfall.topics",
 		"urlshortener.applied", "urlshortener.botcounter", "urlshortener.clickcounter", "urlshortener.countrycounters",
 		"urlshortener.daycounters", "urlshortener.hourcounters", "urlshortener.referrercounters",
 		"urlshortener.uniquecounter", "urlshortener.uniquecounterips", "urlshortener.urls",

@@ -59,13 +59,36 @@ func (s *Store) tryTake(ctx context.Context, p models.Partition, owner string) (
 
 // Release implements rollup.Store.
 func (s *Store) Release(ctx context.Context, t rollup.Tenure, committed int64) (bool, error) {
-	ok, err := s.cas(ctx, `UPDATE `+s.names.footfall+`.owners SET clean = true, committed = ?`+
+	return s.note(ctx, t, committed, true)
+}
+
+// Progress implements rollup.Store.
+func (s *Store) Progress(ctx context.Context, t rollup.Tenure, committed int64) (bool, error) {
+	return s.note(ctx, t, committed, false)
+}
+
+func (s *Store) note(ctx context.Context, t rollup.Tenure, committed int64, clean bool) (bool, error) {
+	ok, err := s.cas(ctx, `UPDATE `+s.names.footfall+`.owners SET clean = ?, committed = ?`+
 		` WHERE topic = ? AND kafka_partition = ? IF epoch = ? AND owner = ?`,
-		committed, t.Partition.Topic, t.Partition.Number, t.Epoch, t.Owner)
+		clean, committed, t.Partition.Topic, t.Partition.Number, t.Epoch, t.Owner)
 	if err != nil {
-		return false, fmt.Errorf("releasing partition %d of %s: %w", t.Partition.Number, t.Partition.Topic, err)
+		return false, fmt.Errorf("noting the owner's progress in partition %d of %s: %w", t.Partition.Number, t.Partition.Topic, err)
 	}
 	return ok, nil
+}
+
+// Topic implements rollup.Store.
+func (s *Store) Topic(ctx context.Context, topic string, partitions int) (int, error) {
+	last := map[string]any{}
+	fresh, err := s.session.Query(`INSERT INTO `+s.names.footfall+`.topics (topic, partitions) VALUES (?, ?) IF NOT EXISTS`,
+		topic, partitions).WithContext(ctx).MapScanCAS(last)
+	if err != nil {
+		return 0, fmt.Errorf("recording topic %s: %w", topic, err)
+	}
+	if recorded, ok := last["partitions"].(int); !fresh && ok {
+		return recorded, nil
+	}
+	return partitions, nil
 }
 
 func (s *Store) cas(ctx context.Context, cql string, args ...any) (bool, error) {

@@ -9,6 +9,7 @@ import (
 // statements is all the CQL of the data path, with the keyspaces' names filled in. gocql prepares each once.
 type statements struct {
 	counter    map[string]string // by models.Cell.Counter
+	read       map[string]string // by models.Cell.Counter
 	ledger     map[models.Keyspace]string
 	readLedger map[models.Keyspace]string
 	seen       map[models.Keyspace]string
@@ -25,6 +26,7 @@ func newStatements(n names) statements {
 	)
 	s := statements{
 		counter: map[string]string{},
+		read:    map[string]string{},
 		ledger: map[models.Keyspace]string{
 			models.URLShortener: fmt.Sprintf(add, n.urlshortener) + shortURL + ledger,
 			models.Cardinality:  fmt.Sprintf(add, n.cardinality) + counts + ledger,
@@ -56,13 +58,16 @@ func newStatements(n names) statements {
 		models.CountryCounters:  ` AND country = ?`,
 		models.ReferrerCounters: ` AND referrer = ?`,
 	} {
-		s.counter[counter] = `UPDATE ` + n.urlshortener + `.` + counter + ` SET value = value + ? WHERE ` + shortURL + clustering
+		table, where := n.urlshortener+"."+counter, ` WHERE `+shortURL+clustering
+		s.counter[counter] = `UPDATE ` + table + ` SET value = value + ?` + where
+		s.read[counter] = `SELECT value FROM ` + table + where
 	}
 	for _, metric := range []string{
 		models.MonthUnique, models.WeekUnique, models.DayUnique, models.MonthViews, models.DayViews, models.HourViews,
 	} {
-		s.counter[metric] = `UPDATE ` + n.cardinality + `.Counts SET visits = visits + ? WHERE ` + counts +
-			` AND metric_type = ? AND interval_start = ?`
+		table, where := n.cardinality+".Counts", ` WHERE `+counts+` AND metric_type = ? AND interval_start = ?`
+		s.counter[metric] = `UPDATE ` + table + ` SET visits = visits + ?` + where
+		s.read[metric] = `SELECT visits FROM ` + table + where
 	}
 	return s
 }

@@ -25,6 +25,7 @@ type Store struct {
 	cql          statements
 	inFlight     int
 	writeTimeout time.Duration
+	replicated   bool // some keyspace has more than one replica
 }
 
 var _ rollup.Store = (*Store)(nil)
@@ -50,6 +51,10 @@ func Open(ctx context.Context, cfg configs.Cassandra) (*Store, error) {
 		return nil, err
 	}
 	if s.writeTimeout, err = s.readWriteTimeout(ctx); err != nil {
+		session.Close()
+		return nil, err
+	}
+	if s.replicated, err = s.readReplicated(ctx); err != nil {
 		session.Close()
 		return nil, err
 	}

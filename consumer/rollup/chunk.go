@@ -25,6 +25,7 @@ type chunk struct {
 	dead       []*deadLetter
 	buried     bool // the dead letters are written; a flush that is tried again need not do it twice
 	bytes      int
+	widest     int64          // of the spans
 	read       map[string]int // by topic
 	duplicates map[string]int // by topic
 }
@@ -56,7 +57,7 @@ type limits struct {
 func (o *ownership) collect(stop context.Context, items <-chan item, l limits) (*chunk, bool) {
 	c := newChunk()
 	var expired <-chan time.Time
-	for len(c.events) < l.events && c.bytes < l.bytes {
+	for len(c.events) < l.events && c.bytes < l.bytes && c.widest < maxChunkEvents {
 		select {
 		case <-stop.Done():
 			return c, false
@@ -90,6 +91,7 @@ func (o *ownership) add(c *chunk, it item) {
 	}
 	s.to = it.offset + 1
 	c.spans[it.partition] = s
+	c.widest = max(c.widest, s.to-s.from)
 	c.bytes += it.bytes
 	c.read[it.partition.Topic]++
 	p.highWater = it.highWater

@@ -1,6 +1,10 @@
 package rollup
 
-import "footfall/models"
+import (
+	"cmp"
+
+	"footfall/models"
+)
 
 // contribution is what one event adds to one cell of a key.
 type contribution struct {
@@ -20,4 +24,14 @@ func contributions(events []*counted) map[models.Key][]contribution {
 		})
 	}
 	return byKey
+}
+
+// compareKeys orders keys, so that what is done for each is done in the same order each time.
+func compareKeys(a, b models.Key) int {
+	return cmp.Or(cmp.Compare(a.Keyspace, b.Keyspace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Month, b.Month),
+		cmp.Compare(a.Features, b.Features))
+}
+
+func comparePartitions(a, b models.Partition) int {
+	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Number, b.Number))
 }

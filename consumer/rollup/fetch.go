@@ -59,7 +59,7 @@ func (f *fetcher) run(ctx context.Context, out chan<- item) error {
 		}
 		attempt = -1
 		if m.Offset != next && m.Offset > f.start {
-			if err := f.gap(ctx, max(next, f.start), m.Offset); err != nil {
+			if err := f.gap(ctx, max(next, f.start), m.Offset); err != nil && ctx.Err() == nil {
 				return err
 			}
 		}
@@ -77,9 +77,11 @@ func (f *fetcher) run(ctx context.Context, out chan<- item) error {
 // gap decides about offsets that the reader jumped over. A transaction's markers take offsets too and are no loss; what
 // lies below the log's first offset was deleted before it was counted.
 func (f *fetcher) gap(ctx context.Context, from, to int64) error {
-	bounds, err := logBounds(ctx, f.brokers, []models.Partition{f.partition})
-	if err != nil {
-		return nil // cannot tell now; the jump itself is harmless if nothing was deleted
+	var bounds map[models.Partition]span
+	for attempt, err := 0, errors.New("not asked"); err != nil; attempt++ {
+		if bounds, err = logBounds(ctx, f.brokers, []models.Partition{f.partition}); err != nil && sleep(ctx, backoff(attempt)) != nil {
+			return ctx.Err()
+		}
 	}
 	if first := bounds[f.partition].from; first > from {
 		return truncated(f.partition, span{from, min(first, to)})

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"footfall/models"
 )
 
 // flush counts a chunk: who is new, what is it worth, what does each key hold already, write. It goes on trying until it
@@ -16,12 +18,13 @@ func (o *ownership) flush(ctx context.Context, c *chunk) error {
 		if err == nil {
 			break
 		}
-		if ctx.Err() != nil {
+		var refused *refusal
+		if ctx.Err() != nil || errors.As(err, &refused) {
 			return err
 		}
 		o.metrics.flushRetries.Inc()
 		o.log.Warn("flush failed; trying again", "attempt", attempt+1, "error", err)
-		if err := o.recover(ctx, err, attempt); err != nil {
+		if err := o.recover(ctx, c, err, attempt); err != nil {
 			return err
 		}
 	}
@@ -47,12 +50,41 @@ func (o *ownership) tryFlush(ctx context.Context, c *chunk) error {
 		return err
 	}
 	epochs := o.epochs()
-	at, reads, err := o.ledger.load(ctx, keysOf(work), epochs)
+	known, err := o.ledger.load(ctx, work, epochs, o.uncertain(c.spans))
 	if err != nil {
 		return err
 	}
-	o.metrics.ledgerReads.Add(float64(reads))
-	return o.apply(ctx, plan(work, c.spans, at, epochs), c)
+	o.metrics.ledgerReads.Add(float64(known.reads))
+	if !known.complete {
+		if err := o.doubt(ctx, c.spans, doubtReplicas); err != nil {
+			return err
+		}
+	}
+	if err := o.checkAhead(ctx, known.at); err != nil {
+		return err
+	}
+	return o.apply(ctx, plan(work, c.spans, known.at, epochs), c)
+}
+
+// checkAhead refuses to go on if a key's ledger is ahead of the log: the topic was created anew, and its offsets do not
+// mean what the ledger says.
+func (o *ownership) checkAhead(ctx context.Context, at map[models.Key]positions) error {
+	for _, known := range at {
+		for p, pos := range known {
+			own := o.partitions[p]
+			if own == nil || pos.to <= own.highWater {
+				continue
+			}
+			bounds, err := o.bounds(ctx, []models.Partition{p}) // the log may have grown since
+			if err != nil {
+				return err
+			}
+			if own.highWater = bounds[p].to; pos.to > own.highWater {
+				return recreated(p, pos.to)
+			}
+		}
+	}
+	return nil
 }
 
 // errNotApplied wraps failures of counter writes, after which caches are dropped and epochs renewed.
@@ -79,17 +111,26 @@ func (o *ownership) apply(ctx context.Context, writes []KeyWrite, c *chunk) erro
 }
 
 // recover gets ready for the next attempt. After a counter write that failed, or where another owner went further, the
-// only truth is the ledger: forget what is remembered, take new epochs, let writes that are under way land or be dropped,
-// and read it again. Any other failure has changed nothing and is just tried again.
-func (o *ownership) recover(ctx context.Context, cause error, attempt int) error {
+// only truth is the ledger: forget what is remembered, take new epochs, put what was under way in doubt, let it land or be
+// dropped, and read the ledger again. Any other failure has changed nothing and is just tried again.
+func (o *ownership) recover(ctx context.Context, c *chunk, cause error, attempt int) error {
 	if err := sleep(ctx, backoff(attempt)); err != nil {
 		return err
 	}
 	if !errors.Is(cause, errNotApplied) && !errors.Is(cause, errSuperseded) {
 		return nil
 	}
+	if o.ended() {
+		return fmt.Errorf("the partitions are no longer ours: %w", cause) // the successor finds that nobody left clean
+	}
 	o.visitors.drop()
-	return o.take(ctx)
+	if err := o.take(ctx); err != nil {
+		return err
+	}
+	for p, s := range c.spans {
+		o.partitions[p].uncertain = s.to
+	}
+	return o.doubt(ctx, c.spans, doubtOutcome)
 }
 
 // backoff grows from 100 ms to 5 s.

@@ -31,6 +31,10 @@ func newOwner(t *testing.T, m *memory, lru int) *ownership {
 		store: m, owner: t.Name(), hasher: h, visitors: newVisitors(m, h, lru, mx), ledger: newLedger(m, 1000),
 		dead: &grave{}, metrics: mx, log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		partitions: map[models.Partition]*owned{},
+		ended:      func() bool { return false },
+		bounds: func(context.Context, []models.Partition) (map[models.Partition]span, error) {
+			return map[models.Partition]span{p0: {0, 1000}, p1: {0, 1000}}, nil
+		},
 	}
 	for _, p := range []models.Partition{p0, p1} {
 		o.partitions[p] = &owned{window: newWindow(100, 0)}
@@ -217,7 +221,9 @@ func TestSuccession(t *testing.T) {
 		m.timeout = 5 * time.Second
 		first := newOwner(t, m, 100)
 		flush(t, first, chunkOf(first, p0, "a"))
-		first.release(t.Context())
+		if err := first.release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		second := newOwner(t, m, 100)
 		if second.partitions[p0].tenure.Epoch != 1 || !second.settled.IsZero() {
 			t.Errorf("after a clean leaver: epoch %d, settled %v", second.partitions[p0].tenure.Epoch, second.settled)

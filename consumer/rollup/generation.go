@@ -2,6 +2,7 @@ package rollup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -49,7 +50,12 @@ func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation
 	for _, f := range fetchers {
 		group.Go(func() error { return f.run(fetching, items) })
 	}
-	err = c.count(fetching, work, o, items, gen)
+	group.Go(func() error {
+		c.checker(inspectors).watchDoubts(fetching, o.sorted())
+		return nil
+	})
+	l := limits{c.cfg.Chunk.MaxEvents, c.cfg.Chunk.MaxBytes, c.cfg.Chunk.MaxAge}
+	err = o.count(fetching, work, items, l, gen.CommitOffsets)
 	cancel()
 	if fetchErr := group.Wait(); err == nil {
 		err = fetchErr
@@ -61,7 +67,11 @@ func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation
 func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors map[string]inspector) (*ownership, []*fetcher, error) {
 	o := &ownership{
 		store: c.store, owner: c.owner, hasher: c.hasher, partitions: map[models.Partition]*owned{},
-		visitors: c.visitors, ledger: c.ledger, dead: c.dead, metrics: c.metrics, log: c.log,
+		visitors: c.visitors, ledger: c.ledger, dead: c.dead, metrics: c.metrics, log: c.log, noted: time.Now(),
+		ended: func() bool { return ctx.Err() != nil },
+		bounds: func(ctx context.Context, ps []models.Partition) (map[models.Partition]span, error) {
+			return logBounds(ctx, c.cfg.Kafka.Brokers, ps)
+		},
 	}
 	var partitions []models.Partition
 	for topic, list := range gen.Assignments {
@@ -101,7 +111,20 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors 
 		c.metrics.lagging(p, bounds[p].to-own.next)
 	}
 	c.windows = windows
-	return o, fetchers, nil
+	return o, fetchers, o.doubtPredecessors(ctx)
+}
+
+// doubtPredecessors puts in doubt what owners that did not leave clean may have had under way: at most one chunk, since a
+// chunk is begun only when the last one is committed.
+func (o *ownership) doubtPredecessors(ctx context.Context) error {
+	spans := map[models.Partition]span{}
+	for p, own := range o.partitions {
+		if !own.tenure.Fresh && o.store.WriteTimeout() > 0 {
+			own.uncertain = own.next + maxChunkEvents
+			spans[p] = span{own.next, own.uncertain}
+		}
+	}
+	return o.doubt(ctx, spans, doubtPredecessor)
 }
 
 // startOffset is where to go on: what the group has committed; else, if Kafka has forgotten it, what the last owner left
@@ -125,25 +148,39 @@ func startOffset(own *owned, log span) (int64, error) {
 
 // count is the data path: collect a chunk, flush it, commit its offsets. It ends when stop does, with all that was
 // collected counted and the partitions released; work bounds that.
-func (c *Consumer) count(stop, work context.Context, o *ownership, items <-chan item, gen *kafka.Generation) error {
-	l := limits{c.cfg.Chunk.MaxEvents, c.cfg.Chunk.MaxBytes, c.cfg.Chunk.MaxAge}
+func (o *ownership) count(stop, work context.Context, items <-chan item, l limits, commit commit) error {
 	for more := true; more; {
 		var ch *chunk
 		ch, more = o.collect(stop, items, l)
 		if len(ch.spans) == 0 {
 			continue
 		}
-		if err := o.flush(work, ch); err != nil {
-			return fmt.Errorf("flushing: %w", err)
-		}
-		// A commit that fails costs a replay, which the ledger makes harmless.
-		if err := gen.CommitOffsets(o.offsets()); err != nil {
-			c.log.Warn("committing offsets failed", "error", err)
-		}
-		for p := range ch.spans {
-			c.metrics.lagging(p, o.partitions[p].highWater-o.partitions[p].next)
+		if err := o.countChunk(work, ch, commit); err != nil {
+			return err
 		}
 	}
-	o.release(work)
+	return o.release(work)
+}
+
+// commit tells the group how far each partition is. It fails if the partitions were given to others.
+type commit func(offsets map[string]map[int]int64) error
+
+// countChunk flushes and commits one chunk. After an error nothing more may be counted under this ownership.
+func (o *ownership) countChunk(ctx context.Context, ch *chunk, commit commit) error {
+	if err := o.flush(ctx, ch); err != nil {
+		return fmt.Errorf("flushing: %w", err)
+	}
+	o.last = ch.spans
+	err := commit(o.offsets())
+	if err == nil {
+		err = o.progress(ctx)
+	}
+	if err != nil {
+		// Perhaps the partitions were given to others meanwhile. Nothing more is counted until that is clear.
+		return errors.Join(fmt.Errorf("committing offsets: %w", err), o.release(ctx))
+	}
+	for p := range ch.spans {
+		o.metrics.lagging(p, o.partitions[p].highWater-o.partitions[p].next)
+	}
 	return nil
 }

@@ -124,10 +124,26 @@ func (c *Consumer) inspectors(ctx context.Context) (map[string]inspector, error)
 		if err != nil {
 			return nil, err
 		}
+		recorded, err := c.store.Topic(ctx, topic, n)
+		if err != nil {
+			return nil, err
+		}
+		if recorded != n {
+			return nil, fmt.Errorf("topic %s has %d partitions, but was counted with %d: visitors would be decided in another"+
+				" partition than before; use a new topic (kafka.topics) with the number you want", topic, n, recorded)
+		}
 		out[topic] = newInspector(decode, n)
 	}
 	if _, err := topics.Partitions(ctx, c.cfg.Kafka.Brokers, t.Dead); err != nil {
 		return nil, err
 	}
 	return out, nil
+}
+
+func (c *Consumer) checker(inspectors map[string]inspector) *checker {
+	return &checker{
+		store: c.store, hasher: c.hasher, window: c.cfg.Duplicates.Window, metrics: c.metrics, logger: c.log,
+		log:    &kafkaLog{brokers: c.cfg.Kafka.Brokers, inspectors: inspectors},
+		number: freshNumber,
+	}
 }

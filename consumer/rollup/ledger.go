@@ -38,34 +38,52 @@ func newLedger(store Store, size int) *ledger {
 // drop forgets all positions; it must be called whenever epochs change hands.
 func (l *ledger) drop() { l.cache.Purge() }
 
-// load returns the positions of keys under the given epochs, reading those that are not remembered. It also says how many
-// it read. It returns errSuperseded if an epoch may not go on.
-func (l *ledger) load(ctx context.Context, keys []models.Key, epochs map[models.Partition]int64) (map[models.Key]positions, int, error) {
-	out := make(map[models.Key]positions, len(keys))
+// load returns the positions of the keys in work under the given epochs, reading those that are not remembered; with
+// thorough from every replica. It returns errSuperseded if an epoch may not go on.
+func (l *ledger) load(ctx context.Context, work map[models.Key][]contribution, epochs map[models.Partition]int64, thorough bool) (loaded, error) {
+	out := loaded{at: make(map[models.Key]positions, len(work)), complete: true}
 	var missing []models.Key
-	for _, key := range keys {
+	for key := range work {
 		if known, ok := l.cache.Get(key); ok {
-			out[key] = known
+			out.at[key] = known
 		} else {
 			missing = append(missing, key)
 		}
 	}
 	if len(missing) == 0 {
-		return out, 0, nil
+		return out, nil
 	}
-	rows, err := l.store.Ledger(ctx, missing)
+	out.reads = len(missing)
+	var rows map[models.Key][]LedgerRow
+	var err error
+	if thorough {
+		cells := make(map[models.Key][]models.Cell, len(missing))
+		for _, key := range missing {
+			cells[key] = distinctCells(work[key])
+		}
+		rows, out.complete, err = l.store.Confirm(ctx, cells)
+	} else {
+		rows, err = l.store.Ledger(ctx, missing)
+	}
 	if err != nil {
-		return nil, 0, err
+		return out, err
 	}
 	for _, key := range missing {
 		known, err := positionsOf(rows[key], epochs)
 		if err != nil {
-			return nil, 0, err
+			return out, err
 		}
-		out[key] = known
+		out.at[key] = known
 		l.cache.Add(key, known)
 	}
-	return out, len(missing), nil
+	return out, nil
+}
+
+// loaded is what a load found.
+type loaded struct {
+	at       map[models.Key]positions
+	reads    int
+	complete bool // every replica answered, where that was asked for
 }
 
 // positionsOf reads positions from a key's ledger rows. Owner rows alone define them: a repair changes what a range is
@@ -98,7 +116,8 @@ func positionsOf(rows []LedgerRow, epochs map[models.Partition]int64) (positions
 // rows that say so. It is a pure function.
 func plan(work map[models.Key][]contribution, spans map[models.Partition]span, at map[models.Key]positions, epochs map[models.Partition]int64) []KeyWrite {
 	writes := make([]KeyWrite, 0, len(work))
-	for key, list := range work {
+	for _, key := range slices.SortedFunc(maps.Keys(work), compareKeys) {
+		list := work[key]
 		w := KeyWrite{Key: key, Cells: map[models.Cell]int64{}}
 		touched := map[models.Partition]bool{}
 		for _, c := range list {
@@ -144,5 +163,3 @@ func (l *ledger) acknowledge(w KeyWrite, spans map[models.Partition]span) {
 	}
 	l.cache.Add(w.Key, moved)
 }
-
-func keysOf(work map[models.Key][]contribution) []models.Key { return slices.Collect(maps.Keys(work)) }

@@ -1,6 +1,7 @@
 package rollup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ type memory struct {
 	ledger  map[models.Key]map[LedgerID]LedgerRow
 	first   map[models.Sighting]models.Position
 	owners  map[models.Partition]ownerRow
+	doubts  map[models.Partition][]Doubt
 	timeout time.Duration
 
 	// Each is asked before the call takes effect; nil is no fault.
@@ -47,6 +49,7 @@ func newMemory() *memory {
 		ledger: map[models.Key]map[LedgerID]LedgerRow{},
 		first:  map[models.Sighting]models.Position{},
 		owners: map[models.Partition]ownerRow{},
+		doubts: map[models.Partition][]Doubt{},
 	}
 }
 
@@ -68,15 +71,50 @@ func (m *memory) Take(ctx context.Context, p models.Partition, owner string) (Te
 }
 
 func (m *memory) Release(ctx context.Context, t Tenure, committed int64) (bool, error) {
+	return m.update(ctx, t, committed, true)
+}
+
+func (m *memory) Progress(ctx context.Context, t Tenure, committed int64) (bool, error) {
+	return m.update(ctx, t, committed, false)
+}
+
+func (m *memory) update(ctx context.Context, t Tenure, committed int64, clean bool) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	last := m.owners[t.Partition]
 	if last.Owner != t.Owner || last.Epoch != t.Epoch {
 		return false, ctx.Err()
 	}
-	last.clean, last.Committed = true, committed
+	last.clean, last.Committed = clean, committed
 	m.owners[t.Partition] = last
 	return true, ctx.Err()
+}
+
+func (m *memory) NoteDoubt(ctx context.Context, d Doubt) error {
+	if err := m.SettleDoubt(ctx, d); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.doubts[d.Partition] = append(m.doubts[d.Partition], d)
+	return ctx.Err()
+}
+
+func (m *memory) Doubts(ctx context.Context, p models.Partition) ([]Doubt, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.doubts[p]), ctx.Err()
+}
+
+func (m *memory) SettleDoubt(ctx context.Context, d Doubt) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.doubts[d.Partition] = slices.DeleteFunc(m.doubts[d.Partition], func(o Doubt) bool { return o.From == d.From && o.To == d.To })
+	return ctx.Err()
+}
+
+func (m *memory) Topic(ctx context.Context, _ string, partitions int) (int, error) {
+	return partitions, ctx.Err()
 }
 
 func (m *memory) FirstSeen(ctx context.Context, sightings []models.Sighting) (map[models.Sighting]models.Position, error) {
@@ -111,10 +149,15 @@ func (m *memory) Ledger(ctx context.Context, keys []models.Key) (map[models.Key]
 	out := map[models.Key][]LedgerRow{}
 	for _, key := range keys {
 		if rows := m.ledger[key]; len(rows) > 0 {
-			out[key] = slices.Collect(maps.Values(rows))
+			out[key] = sortedRows(rows)
 		}
 	}
 	return out, ctx.Err()
+}
+
+func (m *memory) Confirm(ctx context.Context, cells map[models.Key][]models.Cell) (map[models.Key][]LedgerRow, bool, error) {
+	rows, err := m.Ledger(ctx, slices.Collect(maps.Keys(cells)))
+	return rows, true, err
 }
 
 func (m *memory) Apply(_ context.Context, writes []KeyWrite) []error {
@@ -154,3 +197,33 @@ func (m *memory) apply(w KeyWrite) {
 func (m *memory) WriteTimeout() time.Duration { return m.timeout }
 
 func unknown(reason string) error { return fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.New(reason)) }
+
+func (m *memory) Keys(_ context.Context, each func(models.Key, []LedgerRow) error) error {
+	for _, key := range slices.SortedFunc(maps.Keys(m.ledger), compareKeys) {
+		if err := each(key, sortedRows(m.ledger[key])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *memory) Sums(_ context.Context, key models.Key) (map[string]int64, error) {
+	sums := map[string]int64{}
+	for cell, n := range m.cells[key] {
+		sums[cell.Counter] += n
+	}
+	return sums, nil
+}
+
+func sortedRows(rows map[LedgerID]LedgerRow) []LedgerRow {
+	return slices.SortedFunc(maps.Values(rows), func(a, b LedgerRow) int {
+		return cmp.Or(comparePartitions(a.Partition, b.Partition), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Epoch, b.Epoch))
+	})
+}
+
+func sortedSightings(first map[models.Sighting]models.Position) []models.Sighting {
+	return slices.SortedFunc(maps.Keys(first), func(a, b models.Sighting) int {
+		return cmp.Or(cmp.Compare(a.Keyspace, b.Keyspace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Visitor, b.Visitor),
+			cmp.Compare(a.Interval, b.Interval), cmp.Compare(a.Start, b.Start), cmp.Compare(a.Features, b.Features))
+	})
+}

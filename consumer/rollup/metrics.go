@@ -22,6 +22,9 @@ type metrics struct {
 	lag          *prometheus.GaugeVec
 	epoch        *prometheus.GaugeVec
 	generations  prometheus.Counter
+	doubts       prometheus.Counter
+	openDoubts   *prometheus.GaugeVec
+	repairs      *prometheus.CounterVec
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -67,9 +70,21 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "footfall_generations_total",
 			Help: "Group generations this process has been part of.",
 		}),
+		doubts: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "footfall_doubts_total",
+			Help: "Spans of offsets put in doubt: a write's outcome unknown, an owner that crashed, a partition lost.",
+		}),
+		openDoubts: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "footfall_doubts_open",
+			Help: "Doubts not yet settled, per partition that this process owns.",
+		}, []string{"topic", "partition"}),
+		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "footfall_repairs_total",
+			Help: "Keys whose counts were repaired from the log, by outcome of the write: applied, refused, unknown.",
+		}, []string{"outcome"}),
 	}
 	reg.MustRegister(m.events, m.lruHits, m.lookups, m.ledgerReads, m.batches, m.flushSeconds, m.flushRetries, m.lag,
-		m.epoch, m.generations)
+		m.epoch, m.generations, m.doubts, m.openDoubts, m.repairs)
 	return m
 }
 
@@ -83,16 +98,24 @@ func (m *metrics) took(t Tenure) {
 func (m *metrics) lost() {
 	m.lag.Reset()
 	m.epoch.Reset()
+	m.openDoubts.Reset()
 }
 
-func (m *metrics) batch(err error) {
-	outcome := "applied"
-	if errors.Is(err, ErrUnknownOutcome) {
-		outcome = "unknown"
-	} else if err != nil {
-		outcome = "refused"
+func (m *metrics) doubted(p models.Partition, n int) {
+	m.openDoubts.WithLabelValues(labels(p)...).Set(float64(n))
+}
+
+func (m *metrics) batch(err error)  { m.batches.WithLabelValues(outcome(err)).Inc() }
+func (m *metrics) repair(err error) { m.repairs.WithLabelValues(outcome(err)).Inc() }
+
+func outcome(err error) string {
+	switch {
+	case err == nil:
+		return "applied"
+	case errors.Is(err, ErrUnknownOutcome):
+		return "unknown"
 	}
-	m.batches.WithLabelValues(outcome).Inc()
+	return "refused"
 }
 
 func (m *metrics) flushed(c *chunk, took time.Duration) {

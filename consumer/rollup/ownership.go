@@ -2,7 +2,10 @@ package rollup
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"footfall/models"
@@ -20,6 +23,11 @@ type ownership struct {
 	dead       deadLetters
 	metrics    *metrics
 	log        *slog.Logger
+	ended      func() bool // the group has given the partitions to others, or is about to
+	bounds     func(context.Context, []models.Partition) (map[models.Partition]span, error)
+
+	last  map[models.Partition]span // the chunk flushed last: counted, but perhaps not committed
+	noted time.Time                 // when progress was noted last
 
 	// settled is when writes of a predecessor, or our own of unknown outcome, have landed or been dropped. The ledger is
 	// not read before.
@@ -32,6 +40,7 @@ type owned struct {
 	next      int64 // every event below is counted
 	highWater int64
 	window    *window
+	uncertain int64 // writes that touch events below may still land: keys are read thoroughly
 }
 
 // settleMargin is added to the store's write timeout, which runs by another clock and from another moment.
@@ -41,7 +50,8 @@ const settleMargin = time.Second
 // the store answers or ctx ends.
 func (o *ownership) take(ctx context.Context) error {
 	o.ledger.drop()
-	for partition, p := range o.partitions {
+	for _, partition := range o.sorted() {
+		p := o.partitions[partition]
 		for attempt := 0; ; attempt++ {
 			t, err := o.store.Take(ctx, partition, o.owner)
 			if err == nil {
@@ -65,17 +75,58 @@ func (o *ownership) take(ctx context.Context) error {
 }
 
 // release says for every partition that all is written. A successor then goes on under the same epoch, without waiting.
-func (o *ownership) release(ctx context.Context) {
-	for partition, p := range o.partitions {
+// Where somebody else has taken the partition already, the last spans were perhaps counted by both: they are in doubt.
+func (o *ownership) release(ctx context.Context) error {
+	lost := map[models.Partition]span{}
+	for _, partition := range o.sorted() {
+		p := o.partitions[partition]
 		ok, err := o.store.Release(ctx, p.tenure, p.next)
-		if err != nil {
-			o.log.Warn("releasing partition failed; its next owner takes a new epoch", "topic", partition.Topic,
-				"partition", partition.Number, "error", err)
-		} else if !ok {
-			o.log.Warn("partition was taken by another owner before it was released", "topic", partition.Topic,
-				"partition", partition.Number, "epoch", p.tenure.Epoch)
+		if ok && err == nil {
+			continue
+		}
+		o.log.Warn("partition was not released; its next owner takes a new epoch", "topic", partition.Topic,
+			"partition", partition.Number, "epoch", p.tenure.Epoch, "taken", err == nil, "error", err)
+		if s, counted := o.last[partition]; counted {
+			lost[partition] = s
 		}
 	}
+	return o.doubt(ctx, lost, doubtLost)
+}
+
+// progressInterval is how often an owner notes in the store how far it is.
+const progressInterval = 30 * time.Second
+
+// progress notes how far every partition is. It returns an error if somebody else has taken one.
+func (o *ownership) progress(ctx context.Context) error {
+	if time.Since(o.noted) < progressInterval {
+		return nil
+	}
+	o.noted = time.Now()
+	for _, partition := range o.sorted() {
+		p := o.partitions[partition]
+		ok, err := o.store.Progress(ctx, p.tenure, p.next)
+		if err != nil {
+			o.log.Warn("noting progress failed", "topic", partition.Topic, "partition", partition.Number, "error", err)
+		} else if !ok {
+			return fmt.Errorf("partition %d of %s was taken by another owner", partition.Number, partition.Topic)
+		}
+	}
+	return nil
+}
+
+// uncertain tells whether writes of a predecessor, or our own of unknown outcome, may touch the events in spans.
+func (o *ownership) uncertain(spans map[models.Partition]span) bool {
+	for p, s := range spans {
+		if s.from < o.partitions[p].uncertain {
+			return true
+		}
+	}
+	return false
+}
+
+// sorted lists the partitions in a fixed order.
+func (o *ownership) sorted() []models.Partition {
+	return slices.SortedFunc(maps.Keys(o.partitions), comparePartitions)
 }
 
 func (o *ownership) epochs() map[models.Partition]int64 {

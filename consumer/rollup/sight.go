@@ -54,12 +54,18 @@ func (v *visitors) decide(ctx context.Context, events []*counted) error {
 		return err
 	}
 	for _, e := range events {
-		e.first = e.first[:0]
-		for _, s := range e.event.Sightings() {
-			e.first = append(e.first, known[s] == models.Position{Partition: e.partition.Number, Offset: e.offset})
-		}
+		e.decide(known)
 	}
 	return nil
+}
+
+// decide answers the event's sightings from where each visitor was first.
+func (e *counted) decide(first map[models.Sighting]models.Position) {
+	e.first = e.first[:0]
+	for _, s := range e.event.Sightings() {
+		at, known := first[s]
+		e.first = append(e.first, known && at == models.Position{Partition: e.partition.Number, Offset: e.offset})
+	}
 }
 
 // settle asks the store about the unknown, remembers those it does not know either, and adds all to known.

@@ -23,6 +23,9 @@ type Store interface {
 	// write no more under its epoch. False without error: somebody else has taken the partition meanwhile.
 	Release(ctx context.Context, t Tenure, committed int64) (bool, error)
 
+	// Progress notes how far the tenure's owner has counted. False without error: somebody else has taken the partition.
+	Progress(ctx context.Context, t Tenure, committed int64) (bool, error)
+
 	// FirstSeen finds which of the sightings are known, and the position of the event that was first. Absent from the
 	// map: never seen. The sightings are distinct.
 	FirstSeen(ctx context.Context, sightings []models.Sighting) (map[models.Sighting]models.Position, error)
@@ -33,10 +36,27 @@ type Store interface {
 	// Ledger reads the ledger rows of the keys; a key without rows is absent from the map.
 	Ledger(ctx context.Context, keys []models.Key) (map[models.Key][]LedgerRow, error)
 
+	// Confirm is Ledger for keys in doubt: where data is replicated it asks every replica, for the keys' ledger and for the
+	// cells given, so that a replica that missed a write is repaired by the read. complete is false where a replica did not
+	// answer and a quorum had to do.
+	Confirm(ctx context.Context, cells map[models.Key][]models.Cell) (rows map[models.Key][]LedgerRow, complete bool, err error)
+
 	// Apply carries out the writes, each atomic by itself, in any order. The result has an error per write, in their
 	// order: nil when acknowledged, wrapping ErrUnknownOutcome when in doubt, anything else when certainly not applied.
 	// A caller has at most one write under way per key.
 	Apply(ctx context.Context, writes []KeyWrite) []error
+
+	// NoteDoubt stores a doubt. Noted again, it begins anew.
+	NoteDoubt(ctx context.Context, d Doubt) error
+
+	// Doubts reads the doubts about a partition.
+	Doubts(ctx context.Context, p models.Partition) ([]Doubt, error)
+
+	// SettleDoubt removes a doubt.
+	SettleDoubt(ctx context.Context, d Doubt) error
+
+	// Topic records how many partitions a topic has when it is first asked about, and returns what was recorded then.
+	Topic(ctx context.Context, topic string, partitions int) (int, error)
 
 	// WriteTimeout is the time after which a write that the store has accepted is either applied or dropped, as far as
 	// the store's own settings tell. Zero: outcomes are never unknown.
@@ -53,6 +73,16 @@ type Tenure struct {
 	// Committed is what the last clean owner had counted, 0 if unknown. It mirrors the group's offset, which Kafka
 	// forgets when a group is empty for a week.
 	Committed int64
+}
+
+// Doubt is a span of offsets [From, To) whose counter writes may have been applied twice, late, or not at all. The log
+// tells which keys they touch.
+type Doubt struct {
+	Partition models.Partition
+	From, To  int64
+	Reason    string
+	NotedAt   time.Time // in whole milliseconds
+	Checks    int       // passed since NotedAt
 }
 
 // The kinds of ledger rows. Owners and plus rows add, minus rows take away.

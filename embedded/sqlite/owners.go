@@ -43,11 +43,20 @@ func (s *Store) Take(ctx context.Context, p models.Partition, owner string) (rol
 
 // Release implements rollup.Store.
 func (s *Store) Release(ctx context.Context, t rollup.Tenure, committed int64) (bool, error) {
+	return s.note(ctx, t, committed, true)
+}
+
+// Progress implements rollup.Store.
+func (s *Store) Progress(ctx context.Context, t rollup.Tenure, committed int64) (bool, error) {
+	return s.note(ctx, t, committed, false)
+}
+
+func (s *Store) note(ctx context.Context, t rollup.Tenure, committed int64, clean bool) (bool, error) {
 	var changed int64
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx,
-			"UPDATE footfall.owners SET clean = 1, committed = ? WHERE topic = ? AND kafka_partition = ? AND owner = ? AND epoch = ?",
-			committed, t.Partition.Topic, t.Partition.Number, t.Owner, t.Epoch)
+			"UPDATE footfall.owners SET clean = ?, committed = ? WHERE topic = ? AND kafka_partition = ? AND owner = ? AND epoch = ?",
+			clean, committed, t.Partition.Topic, t.Partition.Number, t.Owner, t.Epoch)
 		if err != nil {
 			return err
 		}
@@ -55,7 +64,22 @@ func (s *Store) Release(ctx context.Context, t rollup.Tenure, committed int64) (
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("releasing partition %d of %s: %w", t.Partition.Number, t.Partition.Topic, err)
+		return false, fmt.Errorf("noting the owner's progress in partition %d of %s: %w", t.Partition.Number, t.Partition.Topic, err)
 	}
 	return changed == 1, nil
+}
+
+// Topic implements rollup.Store.
+func (s *Store) Topic(ctx context.Context, topic string, partitions int) (recorded int, err error) {
+	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO footfall.topics (topic, partitions) VALUES (?, ?)", topic, partitions)
+		if err != nil {
+			return err
+		}
+		return tx.QueryRowContext(ctx, "SELECT partitions FROM footfall.topics WHERE topic = ?", topic).Scan(&recorded)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("recording topic %s: %w", topic, err)
+	}
+	return recorded, nil
 }

@@ -4,6 +4,7 @@
 --
 -- Versions (PRAGMA user_version of each file):
 --   1: the first.
+--   2: doubts and topics.
 
 -- footfall.db: bookkeeping, not for analysts.
 
@@ -17,6 +18,24 @@ CREATE TABLE IF NOT EXISTS footfall.owners (
     committed INTEGER NOT NULL,       -- every event below is counted
     taken_at TEXT NOT NULL,
     PRIMARY KEY (topic, kafka_partition)
+) WITHOUT ROWID, STRICT;
+
+-- Offsets whose counter writes are to be looked at again.
+CREATE TABLE IF NOT EXISTS footfall.doubts (
+    topic TEXT NOT NULL,
+    kafka_partition INTEGER NOT NULL,
+    from_offset INTEGER NOT NULL,
+    to_offset INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    noted_at INTEGER NOT NULL,        -- Unix milliseconds
+    checks INTEGER NOT NULL,
+    PRIMARY KEY (topic, kafka_partition, from_offset, to_offset)
+) WITHOUT ROWID, STRICT;
+
+-- The number of partitions a topic had when it was first counted: it must never change.
+CREATE TABLE IF NOT EXISTS footfall.topics (
+    topic TEXT PRIMARY KEY,
+    partitions INTEGER NOT NULL
 ) WITHOUT ROWID, STRICT;
 
 -- The one log that these files count: offsets of another mean nothing here.

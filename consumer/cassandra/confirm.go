@@ -1,0 +1,107 @@
+package cassandra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gocql/gocql"
+
+	"footfall/consumer/rollup"
+	"footfall/models"
+)
+
+// Confirm implements rollup.Store. After a crash a counter write may be on its leader replica alone, where a quorum misses
+// it; reads at ALL see it and repair the others. With one replica an ordinary read is as good.
+func (s *Store) Confirm(ctx context.Context, cells map[models.Key][]models.Cell) (map[models.Key][]rollup.LedgerRow, bool, error) {
+	keys := make([]models.Key, 0, len(cells))
+	for key := range cells {
+		keys = append(keys, key)
+	}
+	if !s.replicated {
+		rows, err := s.Ledger(ctx, keys)
+		return rows, true, err
+	}
+	var mu sync.Mutex
+	out := make(map[models.Key][]rollup.LedgerRow, len(keys))
+	var partial atomic.Bool
+	err := s.each(ctx, len(keys), func(ctx context.Context, i int) error {
+		rows, complete, err := s.confirmKey(ctx, keys[i], cells[keys[i]])
+		if err != nil {
+			return err
+		}
+		if !complete {
+			partial.Store(true)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if len(rows) > 0 {
+			out[keys[i]] = rows
+		}
+		return nil
+	})
+	return out, !partial.Load(), err
+}
+
+// confirmKey reads the cells first: once the ledger says that a write was applied, its cells are on every replica too.
+func (s *Store) confirmKey(ctx context.Context, key models.Key, cells []models.Cell) ([]rollup.LedgerRow, bool, error) {
+	complete := true
+	for _, cell := range cells {
+		err := s.session.Query(s.cql.read[cell.Counter], append(keyArgs(key), cellArgs(cell)...)...).
+			Consistency(gocql.All).WithContext(ctx).Exec()
+		if replicaMissing(err) {
+			complete = false
+			break // one dead node stops nobody
+		}
+		if err != nil {
+			return nil, false, fmt.Errorf("confirming counters: %w", err)
+		}
+	}
+	if complete {
+		rows, err := s.ledgerOf(ctx, key, gocql.All)
+		if !replicaMissing(err) {
+			return rows, true, err
+		}
+	}
+	rows, err := s.ledgerOf(ctx, key, gocql.LocalQuorum)
+	return rows, false, err
+}
+
+// replicaMissing tells that a read at ALL failed for want of a replica.
+func replicaMissing(err error) bool {
+	var refused gocql.RequestError
+	if !errors.As(err, &refused) {
+		return errors.Is(err, gocql.ErrTimeoutNoResponse)
+	}
+	switch refused.Code() {
+	case gocql.ErrCodeUnavailable, gocql.ErrCodeReadTimeout, gocql.ErrCodeReadFailure:
+		return true
+	}
+	return false
+}
+
+// readReplicated finds out whether data is on more than one node: replication is a map such as {'class': …, 'dc1': '3'}.
+func (s *Store) readReplicated(ctx context.Context) (bool, error) {
+	for _, keyspace := range []string{s.names.urlshortener, s.names.cardinality} {
+		replication := map[string]string{}
+		err := s.session.Query(`SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?`, keyspace).
+			Consistency(gocql.One).WithContext(ctx).Scan(&replication)
+		if err != nil {
+			return false, fmt.Errorf("reading the replication of %s: %w", keyspace, err)
+		}
+		replicas := 0
+		for _, value := range replication {
+			if n, err := strconv.Atoi(strings.Split(value, "/")[0]); err == nil {
+				replicas += n
+			}
+		}
+		if replicas > 1 {
+			return true, nil
+		}
+	}
+	return false, nil
+}

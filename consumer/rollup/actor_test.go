@@ -1,0 +1,222 @@
+package rollup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"footfall/models"
+)
+
+// actor is one consumer: its ownership, and the store as it sees it. Every call waits until the world lets it through.
+type actor struct {
+	*memory
+	w          *world
+	id         int
+	generation int
+	partitions []models.Partition
+	cancel     context.CancelFunc
+	turns      map[string]chan bool // of its goroutines that wait; false: the process is dead
+	asleep     time.Time
+	leaving    bool
+	crashed    bool
+	zombie     bool
+	done       bool
+}
+
+func (a *actor) String() string { return fmt.Sprintf("consumer %d %v", a.id, a.partitions) }
+
+// start begins a consumer of the current generation.
+func (w *world) start(ctx context.Context, partitions []models.Partition) {
+	ctx, cancel := context.WithCancel(ctx)
+	a := &actor{
+		memory: w.store, w: w, id: len(w.actors), generation: w.generation, partitions: partitions, cancel: cancel,
+		turns: map[string]chan bool{},
+	}
+	w.actors = append(w.actors, a)
+	w.tell("%s starts", a)
+	rnd := rand.New(rand.NewPCG(w.rnd.Uint64(), 2))
+	go func() {
+		err := a.consume(ctx, rnd)
+		w.tell("%s ends: %v", a, err)
+		a.done = true
+		cancel()
+	}()
+	if !w.controls.noRechecks {
+		go w.checker(&watcher{a}).watchDoubts(ctx, partitions)
+	}
+}
+
+// consume is what a generation does: take, go on where the group is, count chunk by chunk, release.
+func (a *actor) consume(ctx context.Context, rnd *rand.Rand) error {
+	h, mx := newHasher(), newMetrics(prometheus.NewRegistry())
+	o := &ownership{
+		store: a, owner: a.String(), hasher: h, visitors: newVisitors(a, h, 100, mx), ledger: newLedger(a, 100),
+		dead: &grave{}, metrics: mx, log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		partitions: map[models.Partition]*owned{}, ended: func() bool { return a.leaving || a.crashed },
+		bounds: func(context.Context, []models.Partition) (map[models.Partition]span, error) {
+			return nil, errors.New("the ledger is ahead of the log")
+		},
+	}
+	for _, p := range a.partitions {
+		o.partitions[p] = &owned{next: a.w.committed[p], highWater: int64(len(a.w.log[p]))}
+	}
+	if err := o.take(ctx); err != nil {
+		return err
+	}
+	size := simWindow
+	if a.w.controls.noDuplicate {
+		size = 0
+	}
+	for p, own := range o.partitions {
+		own.window = newWindow(size, max(0, own.next-simWindow))
+		for offset := own.window.next; offset < own.next; offset++ {
+			o.add(nil, item{partition: p, offset: offset, event: a.w.log[p][offset], warm: true})
+		}
+	}
+	if err := o.doubtPredecessors(ctx); err != nil {
+		return err
+	}
+	for !a.leaving {
+		c := newChunk()
+		for _, p := range a.partitions {
+			next := o.partitions[p].next
+			for offset := next; offset < min(int64(len(a.w.log[p])), next+int64(rnd.IntN(8))); offset++ {
+				it := item{partition: p, offset: offset, event: a.w.log[p][offset], highWater: int64(len(a.w.log[p]))}
+				o.add(c, it)
+			}
+		}
+		if len(c.spans) == 0 {
+			if err := sleep(ctx, 200*time.Millisecond); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := o.countChunk(ctx, c, a.commit); err != nil {
+			return err
+		}
+	}
+	a.w.out.CleanExits++
+	return o.release(ctx)
+}
+
+// commit is fenced by the group's generation; those who leave at a rebalance may still commit.
+func (a *actor) commit(offsets map[string]map[int]int64) error {
+	if a.generation != a.w.generation {
+		return errors.New("this generation is over")
+	}
+	for topic, list := range offsets {
+		for number, offset := range list {
+			p := models.Partition{Topic: topic, Number: number}
+			a.w.committed[p] = max(a.w.committed[p], offset)
+		}
+	}
+	return nil
+}
+
+// wait blocks until it is this goroutine's turn; false if its process is dead.
+func (a *actor) wait(who string) bool {
+	turn := make(chan bool)
+	a.turns[who] = turn
+	return <-turn
+}
+
+// advance lets one waiting goroutine go on, or else the clock.
+func (w *world) advance() {
+	synctest.Wait()
+	type waiting struct {
+		a   *actor
+		who string
+	}
+	var ready []waiting
+	for _, a := range w.actors {
+		if a.crashed || time.Now().Before(a.asleep) {
+			continue
+		}
+		for _, who := range slices.Sorted(maps.Keys(a.turns)) {
+			ready = append(ready, waiting{a, who})
+		}
+	}
+	if len(ready) == 0 {
+		time.Sleep(333*time.Millisecond + 7*time.Nanosecond) // never at the same moment as a consumer's own timers
+		return
+	}
+	next := ready[w.rnd.IntN(len(ready))]
+	turn := next.a.turns[next.who]
+	delete(next.a.turns, next.who)
+	turn <- true
+	synctest.Wait()
+}
+
+// end ends all goroutines.
+func (w *world) end() {
+	for _, a := range w.actors {
+		a.crashed = true
+		a.cancel()
+	}
+	for waiting := true; waiting; {
+		synctest.Wait()
+		waiting = false
+		for _, a := range w.actors {
+			for who, turn := range a.turns {
+				delete(a.turns, who)
+				turn <- false
+				waiting = true
+			}
+		}
+	}
+}
+
+// land applies the late writes that are due.
+func (w *world) land() {
+	w.late = slices.DeleteFunc(w.late, func(l lateWrite) bool {
+		if time.Now().Before(l.due) {
+			return false
+		}
+		w.tell("a write lands late: %v", l.write)
+		w.apply(l.write)
+		return true
+	})
+}
+
+func (w *world) apply(write KeyWrite) {
+	if w.controls.noLedger {
+		write.Ledger = nil
+	}
+	w.history = append(w.history, write)
+	w.store.apply(write)
+	w.out.Writes++
+}
+
+// write decides the fate of one write.
+func (w *world) write(write KeyWrite) error {
+	if !w.faults || w.rnd.IntN(100) < 93 {
+		w.apply(write)
+		return nil
+	}
+	w.out.Unknown++
+	switch n := w.rnd.IntN(100); {
+	case n < 35:
+		w.tell("applied, but the answer is lost: %v", write)
+		w.apply(write)
+	case n < 75:
+		w.out.Late++
+		w.tell("will land late: %v", write)
+		w.late = append(w.late, lateWrite{time.Now().Add(time.Duration(w.rnd.IntN(60)) * time.Second), write})
+	default:
+		w.tell("lost: %v", write)
+	}
+	if w.controls.blindRetry {
+		return w.write(write)
+	}
+	return unknown("timeout")
+}

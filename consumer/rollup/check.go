@@ -1,0 +1,205 @@
+package rollup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"footfall/models"
+)
+
+// logReader reads a part of the log again.
+type logReader interface {
+	// read hands on the items of s in order, those before it that a duplicate window needs (warm) included. It returns a
+	// *refusal if they are no longer all in the log.
+	read(ctx context.Context, p models.Partition, s span, window int64, each func(item)) error
+}
+
+// checker holds the ledger of keys against the rule and repairs what breaks it, from the log. It needs no ownership: a
+// repair is a write with a ledger row of its own, which touches nobody else's, and one of unknown outcome, or made twice, is
+// found by the next check like anything else. Safe for concurrent use.
+type checker struct {
+	store   Store
+	log     logReader
+	hasher  hasher
+	window  int
+	number  func() int64 // a number no other repair has
+	metrics *metrics
+	logger  *slog.Logger
+}
+
+// finding is what a check found.
+type finding struct {
+	keys     int  // looked at
+	off      int  // keys that broke the rule
+	repaired int  // of those, with the repair acknowledged
+	complete bool // every replica answered
+}
+
+// check looks at the keys that have events in s of p, and at extra; with repair it mends them.
+func (c *checker) check(ctx context.Context, p models.Partition, s span, extra []models.Key, repair bool) (finding, error) {
+	events, err := c.events(ctx, p, s)
+	if err != nil {
+		return finding{}, err
+	}
+	candidates := contributions(all(events, true)) // what the events may touch at the most
+	cells := make(map[models.Key][]models.Cell, len(candidates))
+	for key, list := range candidates {
+		cells[key] = distinctCells(list)
+	}
+	for _, key := range extra {
+		if cells[key] == nil {
+			cells[key] = []models.Cell{}
+		}
+	}
+	rows, complete, err := c.store.Confirm(ctx, cells)
+	if err != nil {
+		return finding{}, fmt.Errorf("checking ledger: %w", err)
+	}
+	f := finding{keys: len(cells), complete: complete}
+	broken := map[models.Key][]excess{}
+	for key := range cells {
+		for _, e := range excesses(rows[key], p) {
+			if e.span = e.intersect(s); !e.empty() {
+				broken[key] = append(broken[key], e)
+			}
+		}
+	}
+	f.off = len(broken)
+	if f.off == 0 || !repair {
+		return f, nil
+	}
+	f.repaired, err = c.repair(ctx, p, events, candidates, broken)
+	return f, err
+}
+
+// events reads s again, without duplicates.
+func (c *checker) events(ctx context.Context, p models.Partition, s span) ([]*counted, error) {
+	w := newWindow(c.window, 0)
+	var events []*counted
+	err := c.log.read(ctx, p, s, int64(c.window), func(it item) {
+		if it.event == nil {
+			return
+		}
+		if duplicate := w.see(fingerprintOf(c.hasher, it.event.EventID()), it.offset); !duplicate && !it.warm {
+			events = append(events, &counted{partition: p, offset: it.offset, event: it.event})
+		}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the log again: %w", err)
+	}
+	return events, nil
+}
+
+// repair writes, for every stretch that is off, what its events are worth as often as it is off, and a ledger row that
+// says so.
+func (c *checker) repair(ctx context.Context, p models.Partition, events []*counted, candidates map[models.Key][]contribution, broken map[models.Key][]excess) (int, error) {
+	if err := c.decide(ctx, touching(events, candidates, broken)); err != nil {
+		return 0, err
+	}
+	work := contributions(events)
+	var writes []KeyWrite
+	for _, key := range slices.SortedFunc(maps.Keys(broken), compareKeys) {
+		w := KeyWrite{Key: key, Cells: map[models.Cell]int64{}}
+		for _, e := range broken[key] {
+			for _, con := range work[key] {
+				if e.from <= con.offset && con.offset < e.to {
+					w.Cells[con.cell] -= int64(e.n) * con.n
+				}
+			}
+			kind := KindMinus
+			if e.n < 0 {
+				kind = KindPlus
+			}
+			for range max(e.n, -e.n) {
+				w.Ledger = append(w.Ledger, LedgerRow{LedgerID{p, kind, c.number()}, e.from, e.to})
+			}
+			c.logger.Warn("repairing counts", "key", key.Name, "features", key.Features.Values(), "topic", p.Topic,
+				"partition", p.Number, "from", e.from, "to", e.to, "counted_too_often", e.n)
+		}
+		writes = append(writes, w)
+	}
+	repaired := 0
+	var failed []error
+	for _, err := range c.store.Apply(ctx, writes) {
+		c.metrics.repair(err)
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		repaired++
+	}
+	if len(failed) > 0 {
+		return repaired, fmt.Errorf("repairing %d of %d keys, such as: %w", len(failed), len(writes), failed[0])
+	}
+	return repaired, nil
+}
+
+// decide finds out which of the events were a visitor's first, from the visitors' rows. It adds none: what was counted had
+// its row before.
+func (c *checker) decide(ctx context.Context, events []*counted) error {
+	distinct := map[models.Sighting]bool{}
+	for _, e := range events {
+		for _, s := range e.event.Sightings() {
+			distinct[s] = true
+		}
+	}
+	found, err := c.store.FirstSeen(ctx, slices.Collect(maps.Keys(distinct)))
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		e.decide(found)
+	}
+	return nil
+}
+
+// touching lists the events that may have added to a broken stretch, and takes the others out of account.
+func touching(events []*counted, candidates map[models.Key][]contribution, broken map[models.Key][]excess) []*counted {
+	offsets := map[int64]bool{}
+	for key, list := range broken {
+		for _, con := range candidates[key] {
+			if slices.ContainsFunc(list, func(e excess) bool { return e.from <= con.offset && con.offset < e.to }) {
+				offsets[con.offset] = true
+			}
+		}
+	}
+	all(events, false)
+	var out []*counted
+	for _, e := range events {
+		if offsets[e.offset] {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// all sets first of every event to the same answer.
+func all(events []*counted, first bool) []*counted {
+	for _, e := range events {
+		e.first = slices.Repeat([]bool{first}, len(e.event.Sightings()))
+	}
+	return events
+}
+
+func distinctCells(list []contribution) []models.Cell {
+	seen := map[models.Cell]bool{}
+	for _, con := range list {
+		seen[con.cell] = true
+	}
+	return slices.Collect(maps.Keys(seen))
+}
+
+// freshNumber numbers a repair; no other has it, but for a chance of 2^-63.
+func freshNumber() int64 { return rand.Int64N(math.MaxInt64) }
+
+// unreadable tells that the log no longer holds what a check needs.
+func unreadable(err error) bool {
+	var gone *refusal
+	return errors.As(err, &gone)
+}

@@ -1,0 +1,96 @@
+package rollup
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"footfall/models"
+)
+
+// Reasons of doubts.
+const (
+	doubtOutcome     = "a write's outcome was unknown"
+	doubtPredecessor = "the last owner left without a word"
+	doubtLost        = "counted while the partition may have been lost"
+	doubtReplicas    = "not every replica could be asked"
+)
+
+// rechecks are the times after which a doubt is looked at, from when it was noted. The first is after the store's write
+// timeout, when nearly all is over; the others find what a node held back for longer. A doubt that has passed the last one
+// is settled.
+var rechecks = []time.Duration{0, time.Minute, 10 * time.Minute}
+
+// doubtInterval is how often an owner looks for doubts, its own and those that others left about its partitions.
+const doubtInterval = 2 * time.Second
+
+// watchDoubts checks the doubts about partitions, those that are due, until ctx ends.
+func (c *checker) watchDoubts(ctx context.Context, partitions []models.Partition) {
+	for sleep(ctx, doubtInterval) == nil {
+		for _, p := range partitions {
+			if err := c.checkDoubts(ctx, p, time.Now()); err != nil && ctx.Err() == nil {
+				c.logger.Warn("checking doubts failed; trying again", "topic", p.Topic, "partition", p.Number, "error", err)
+			}
+		}
+	}
+}
+
+// checkDoubts checks the doubts about one partition that are due.
+func (c *checker) checkDoubts(ctx context.Context, p models.Partition, now time.Time) error {
+	doubts, err := c.store.Doubts(ctx, p)
+	if err != nil {
+		return err
+	}
+	c.metrics.doubted(p, len(doubts))
+	for _, d := range doubts {
+		if now.Before(d.NotedAt.Add(c.store.WriteTimeout() + settleMargin + rechecks[min(d.Checks, len(rechecks)-1)])) {
+			continue
+		}
+		if err := c.checkDoubt(ctx, d, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *checker) checkDoubt(ctx context.Context, d Doubt, now time.Time) error {
+	f, err := c.check(ctx, d.Partition, span{d.From, d.To}, nil, true)
+	switch {
+	case unreadable(err):
+		c.logger.Error("a doubt cannot be settled: the log no longer holds its events", "topic", d.Partition.Topic,
+			"partition", d.Partition.Number, "from", d.From, "to", d.To, "reason", d.Reason, "error", err)
+		return c.store.SettleDoubt(ctx, d)
+	case err != nil:
+		return err
+	case f.off > 0 || !f.complete:
+		// Repaired, but the repair wants to be seen; or a replica has still to be asked. It begins anew.
+		d.Checks, d.NotedAt = 0, now.Truncate(time.Millisecond)
+		return c.store.NoteDoubt(ctx, d)
+	case d.Checks+1 < len(rechecks):
+		d.Checks++
+		return c.store.NoteDoubt(ctx, d)
+	}
+	return c.store.SettleDoubt(ctx, d)
+}
+
+// doubt notes that spans are in doubt. It goes on trying until the store answers or ctx ends; should this process die
+// first, its successor doubts the same offsets, since it finds that nobody left clean.
+func (o *ownership) doubt(ctx context.Context, spans map[models.Partition]span, reason string) error {
+	for _, p := range slices.SortedFunc(maps.Keys(spans), comparePartitions) {
+		s := spans[p]
+		d := Doubt{Partition: p, From: s.from, To: s.to, Reason: reason, NotedAt: time.Now().Truncate(time.Millisecond)}
+		for attempt := 0; !s.empty(); attempt++ {
+			err := o.store.NoteDoubt(ctx, d)
+			if err == nil {
+				o.metrics.doubts.Inc()
+				break
+			}
+			o.log.Warn("noting a doubt failed; trying again", "attempt", attempt+1, "error", err)
+			if err := sleep(ctx, backoff(attempt)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package storetest
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"footfall/consumer/rollup"
+	"footfall/models"
+)
+
+func testDoubts(t *testing.T, s *suite) {
+	topic := name("topic")
+	p, other := models.Partition{Topic: topic}, models.Partition{Topic: topic, Number: 1}
+	now := time.Now().Truncate(time.Millisecond)
+	doubt := func(from, to int64, checks int) rollup.Doubt {
+		return rollup.Doubt{Partition: p, From: from, To: to, Reason: "it's \"odd\"", NotedAt: now, Checks: checks}
+	}
+	want := func(doubts ...rollup.Doubt) {
+		t.Helper()
+		got, err := s.store.Doubts(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.SortFunc(got, func(a, b rollup.Doubt) int { return int(a.From - b.From) })
+		same := slices.EqualFunc(got, doubts, func(a, b rollup.Doubt) bool {
+			equal := a.NotedAt.Equal(b.NotedAt)
+			a.NotedAt, b.NotedAt = time.Time{}, time.Time{}
+			return equal && a == b
+		})
+		if !same {
+			t.Errorf("doubts %v, want %v", got, doubts)
+		}
+	}
+	want()
+	for _, d := range []rollup.Doubt{doubt(10, 20, 0), doubt(0, 5, 0), doubt(10, 20, 2)} { // the last one begins the first anew
+		if err := s.store.NoteDoubt(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want(doubt(0, 5, 0), doubt(10, 20, 2))
+	if got, err := s.store.Doubts(t.Context(), other); err != nil || len(got) > 0 {
+		t.Errorf("doubts about another partition: %v, %v", got, err)
+	}
+	if err := s.store.SettleDoubt(t.Context(), doubt(10, 20, 2)); err != nil {
+		t.Fatal(err)
+	}
+	want(doubt(0, 5, 0))
+}
+
+func testTopic(t *testing.T, s *suite) {
+	topic := name("topic")
+	for _, partitions := range []int{6, 6, 12} {
+		if recorded, err := s.store.Topic(t.Context(), topic, partitions); err != nil || recorded != 6 {
+			t.Errorf("asked about %d partitions: %d recorded, %v; want 6", partitions, recorded, err)
+		}
+	}
+}
+
+// Confirm tells what Ledger tells; here every replica is there.
+func testConfirm(t *testing.T, s *suite) {
+	key, absent := link(), link()
+	cell := models.Cell{Counter: models.ClickCounter}
+	row := rollup.LedgerRow{LedgerID: rollup.LedgerID{Partition: models.Partition{Topic: name("topic")}, Kind: rollup.KindOwner, Epoch: 1}, From: 3, To: 9}
+	write := rollup.KeyWrite{Key: key, Cells: map[models.Cell]int64{cell: 2}, Ledger: []rollup.LedgerRow{row}}
+	if err := s.store.Apply(t.Context(), []rollup.KeyWrite{write})[0]; err != nil {
+		t.Fatal(err)
+	}
+	rows, complete, err := s.store.Confirm(t.Context(), map[models.Key][]models.Cell{key: {cell}, absent: {cell}})
+	if err != nil || !complete {
+		t.Fatalf("confirming: complete %v, %v", complete, err)
+	}
+	if !slices.Equal(rows[key], []rollup.LedgerRow{row}) || len(rows[absent]) > 0 {
+		t.Errorf("confirmed %v, want %v", rows, row)
+	}
+}
+
+func testProgress(t *testing.T, s *suite) {
+	p := models.Partition{Topic: name("topic")}
+	first, err := s.store.Take(t.Context(), p, "first")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := s.store.Progress(t.Context(), first, 7); !ok || err != nil {
+		t.Fatalf("progress of the owner: %v, %v", ok, err)
+	}
+	second, err := s.store.Take(t.Context(), p, "second")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second.Fresh || second.Epoch != first.Epoch+1 || second.Committed != 7 {
+		t.Errorf("after progress without leaving the next owner gets %+v, want the next epoch and 7", second)
+	}
+	if ok, err := s.store.Progress(t.Context(), first, 9); ok || err != nil {
+		t.Errorf("progress of one who lost the partition: %v, %v", ok, err)
+	}
+}

@@ -1,0 +1,69 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"footfall/consumer/rollup"
+	"footfall/models"
+)
+
+// Confirm implements rollup.Store: there is one replica, and it has answered.
+func (s *Store) Confirm(ctx context.Context, cells map[models.Key][]models.Cell) (map[models.Key][]rollup.LedgerRow, bool, error) {
+	rows, err := s.Ledger(ctx, slices.Collect(maps.Keys(cells)))
+	return rows, true, err
+}
+
+// NoteDoubt implements rollup.Store.
+func (s *Store) NoteDoubt(ctx context.Context, d rollup.Doubt) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO footfall.doubts (topic, kafka_partition, from_offset, to_offset,"+
+			" reason, noted_at, checks) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			d.Partition.Topic, d.Partition.Number, d.From, d.To, d.Reason, d.NotedAt.UnixMilli(), d.Checks)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("noting a doubt: %w", err)
+	}
+	return nil
+}
+
+// Doubts implements rollup.Store.
+func (s *Store) Doubts(ctx context.Context, p models.Partition) (doubts []rollup.Doubt, err error) {
+	rows, err := s.readers.QueryContext(ctx, "SELECT from_offset, to_offset, reason, noted_at, checks FROM footfall.doubts"+
+		" WHERE topic = ? AND kafka_partition = ?", p.Topic, p.Number)
+	if err != nil {
+		return nil, fmt.Errorf("reading doubts: %w", err)
+	}
+	defer func() { _ = rows.Close() }() // Err has told
+	for rows.Next() {
+		d := rollup.Doubt{Partition: p}
+		var at int64
+		if err := rows.Scan(&d.From, &d.To, &d.Reason, &at, &d.Checks); err != nil {
+			return nil, fmt.Errorf("reading doubts: %w", err)
+		}
+		d.NotedAt = time.UnixMilli(at)
+		doubts = append(doubts, d)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("reading doubts: %w", err)
+	}
+	return doubts, nil
+}
+
+// SettleDoubt implements rollup.Store.
+func (s *Store) SettleDoubt(ctx context.Context, d rollup.Doubt) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM footfall.doubts WHERE topic = ? AND kafka_partition = ?"+
+			" AND from_offset = ? AND to_offset = ?", d.Partition.Topic, d.Partition.Number, d.From, d.To)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("settling a doubt: %w", err)
+	}
+	return nil
+}
