@@ -69,8 +69,11 @@ func identity(dir string) (string, error) {
 	var meta struct {
 		ID string `json:"cluster_id"`
 	}
-	if err := json.Unmarshal(data, &meta); err != nil || meta.ID == "" {
-		return "", fmt.Errorf("reading the log's id: meta.json of %s has none (%v)", dir, err)
+	if err := json.Unmarshal(data, &meta); err != nil {
+		return "", fmt.Errorf("reading the log's id: meta.json of %s: %w", dir, err)
+	}
+	if meta.ID == "" {
+		return "", fmt.Errorf("reading the log's id: meta.json of %s has none", dir)
 	}
 	return meta.ID, nil
 }

@@ -109,12 +109,20 @@ func (p *Process) Expect(ctx context.Context, pattern *regexp.Regexp) (string, e
 		}
 		select {
 		case <-p.done:
-			return "", fmt.Errorf("%s ended: %v\n%s", p.Name, p.err, p.Tail(40))
+			return "", fmt.Errorf("%s ended: %w\n%s", p.Name, p.ending(), p.Tail(40))
 		case <-ctx.Done():
 			return "", fmt.Errorf("%s did not print %s: %w\n%s", p.Name, pattern, context.Cause(ctx), p.Tail(40))
 		case <-tick.C:
 		}
 	}
+}
+
+// ending says how the process, which is done, came to an end.
+func (p *Process) ending() error {
+	if p.err == nil {
+		return errors.New("exit status 0")
+	}
+	return p.err
 }
 
 // Running tells whether the process has not ended.
@@ -134,7 +142,7 @@ func (p *Process) Stop(patience time.Duration) error {
 		return nil
 	}
 	if !p.Running() {
-		return fmt.Errorf("%s had ended before it was told to: %v", p.Name, p.err)
+		return fmt.Errorf("%s had ended before it was told to: %w", p.Name, p.ending())
 	}
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return fmt.Errorf("stopping %s: %w", p.Name, err)
