@@ -58,9 +58,11 @@ func (b *broker) stable(t *testing.T, members int) {
 			return err
 		}
 		group := answer.Groups[0]
-		if group.Error != nil || group.GroupState != "Stable" || len(group.Members) != members {
-			return fmt.Errorf("the group is %q with %d members, want it stable with %d (%v)",
-				group.GroupState, len(group.Members), members, group.Error)
+		if group.Error != nil {
+			return group.Error
+		}
+		if group.GroupState != "Stable" || len(group.Members) != members {
+			return fmt.Errorf("the group is %q with %d members, want it stable with %d", group.GroupState, len(group.Members), members)
 		}
 		for _, m := range group.Members {
 			if len(m.MemberAssignments.Topics) == 0 {
