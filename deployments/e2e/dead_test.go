@@ -1,34 +1,28 @@
 package e2e
 
 import (
-	"bytes"
-	"fmt"
-	"strings"
 	"testing"
 
+	"footfall/deployments/e2e/broker"
 	"footfall/deployments/e2e/load"
 )
 
 // What cannot be counted is put aside with its reason and origin. It is not counted, and it holds nobody up.
 func TestDeadLetters(t *testing.T) {
 	d := newReal(t, 1)
-	visits := d.topics[1]
+	visits := d.Topics[1]
 	const n = 400
 	before, after := load.Make(7, n), load.Make(8, n)
 	want, _ := send(t, d, before, load.Order(7, n), nil)
 
-	ends, err := d.ends(t.Context(), visits)
+	ends, err := d.Ends(t.Context(), visits)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := letters(len(ends))
-	origin := make([]string, len(all))
-	for i, g := range all {
-		partition := g.partition
-		if partition < 0 {
-			partition = murmur2(g.key, len(ends))
-		}
-		origin[i] = d.produce(t, visits, partition, g.key, g.value)
+	all := broker.Letters(len(ends))
+	origin, err := d.Litter(t.Context(), visits, all, len(ends))
+	if err != nil {
+		t.Fatal(err)
 	}
 	send(t, d, after, load.Order(8, n), nil)
 	for _, e := range after {
@@ -37,22 +31,18 @@ func TestDeadLetters(t *testing.T) {
 	d.settle(t, want)
 	equal(t, want.Cells(), d.dump(t))
 
-	dead := d.deadLetters(t)
+	dead, err := d.DeadLetters(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i, g := range all {
 		m, ok := dead[origin[i]]
 		if !ok {
-			t.Errorf("%s: no dead letter from %s", g.name, origin[i])
+			t.Errorf("%s: no dead letter from %s", g.Name, origin[i])
 			continue
 		}
-		if got := header(m, "reason"); got != g.reason {
-			t.Errorf("%s: reason %q (%s), want %q", g.name, got, header(m, "detail"), g.reason)
-		}
-		if truncated := header(m, "truncated"); truncated != "" {
-			if !strings.HasPrefix(g.value, string(m.Value)) || truncated != fmt.Sprint(len(g.key)+len(g.value)) {
-				t.Errorf("%s: cut to %d bytes, and it says that it had %s", g.name, len(m.Value), truncated)
-			}
-		} else if !bytes.Equal(m.Value, []byte(g.value)) || string(m.Key) != g.key {
-			t.Errorf("%s: the dead letter has other bytes than the message", g.name)
+		if wrong := g.Check(m); wrong != "" {
+			t.Errorf("%s: %s", g.Name, wrong)
 		}
 	}
 	if len(dead) != len(all) {

@@ -1,36 +1,23 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
 
-	"github.com/segmentio/kafka-go"
+	"footfall/deployments/e2e/oracle"
 )
 
 // settle waits until the group has committed everything. A consumer commits what it has counted, and nothing else.
-func (b *broker) settle(t *testing.T, patience time.Duration) {
+func (d *real) settle(t *testing.T, _ *oracle.Oracle) {
 	t.Helper()
-	var lag int64
-	within(t, patience, func() (err error) {
-		if lag, err = b.lag(t.Context()); err == nil && lag != 0 {
+	within(t, 3*time.Minute, func() error {
+		lag, err := d.Lag(t.Context())
+		if err == nil && lag != 0 {
 			err = fmt.Errorf("%d events are not committed", lag)
 		}
 		return err
 	})
-}
-
-// remove deletes the topics and the group.
-func (b *broker) remove(ctx context.Context) error {
-	_, err := b.client.DeleteTopics(ctx, &kafka.DeleteTopicsRequest{Topics: append(b.topics, b.dead)})
-	if err != nil {
-		return fmt.Errorf("deleting topics: %w", err)
-	}
-	if _, err := b.client.DeleteGroups(ctx, &kafka.DeleteGroupsRequest{GroupIDs: []string{b.group}}); err != nil {
-		return fmt.Errorf("deleting the group: %w", err)
-	}
-	return nil
 }
 
 // within calls try until it succeeds, and gives up with its last error when patience is at an end.
@@ -50,38 +37,26 @@ func within(t *testing.T, patience time.Duration, try func() error) {
 }
 
 // stable waits until the group has so many members and each has its partitions.
-func (b *broker) stable(t *testing.T, members int) {
+func (d *real) stable(t *testing.T, members int) {
 	t.Helper()
 	within(t, time.Minute, func() error {
-		answer, err := b.client.DescribeGroups(t.Context(), &kafka.DescribeGroupsRequest{GroupIDs: []string{b.group}})
-		if err != nil {
-			return err
+		n, err := d.Members(t.Context())
+		if err == nil && n != members {
+			err = fmt.Errorf("the group has %d members, want %d", n, members)
 		}
-		group := answer.Groups[0]
-		if group.Error != nil {
-			return group.Error
-		}
-		if group.GroupState != "Stable" || len(group.Members) != members {
-			return fmt.Errorf("the group is %q with %d members, want it stable with %d", group.GroupState, len(group.Members), members)
-		}
-		for _, m := range group.Members {
-			if len(m.MemberAssignments.Topics) == 0 {
-				return fmt.Errorf("member %s has no partitions", m.MemberID)
-			}
-		}
-		return nil
+		return err
 	})
 }
 
 // progress waits until something was committed in every partition by whoever has it now.
-func (b *broker) progress(t *testing.T) {
+func (d *real) progress(t *testing.T) {
 	t.Helper()
-	before, err := b.committed(t.Context())
+	before, err := d.Committed(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	within(t, time.Minute, func() error {
-		now, err := b.committed(t.Context())
+		now, err := d.Committed(t.Context())
 		if err != nil {
 			return err
 		}

@@ -1,15 +1,11 @@
 package e2e
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"regexp"
-	"strconv"
 	"testing"
 
 	"footfall/deployments/e2e/load"
+	"footfall/deployments/e2e/process"
 )
 
 // What a consumer tells about itself must be true: with one replica, its numbers are those of the log and the oracle.
@@ -20,19 +16,22 @@ func TestMetricsAgreeWithTheOracle(t *testing.T) {
 	want, result := send(t, d, load.Make(6, n), load.Order(6, n), nil)
 	d.settle(t, want)
 
-	ends, err := d.ends(t.Context(), d.topics...)
+	ends, err := d.Ends(t.Context(), d.Topics...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	inLog := map[string]int64{}
 	for p, end := range ends {
-		inLog[p.topic] += end
+		inLog[p.Topic] += end
 	}
-	if got := inLog[d.topics[0]] + inLog[d.topics[1]]; got != result.Requests && result.Busy == 0 {
+	if got := inLog[d.Topics[0]] + inLog[d.Topics[1]]; got != result.Requests && result.Busy == 0 {
 		t.Errorf("%d events in the log, %d were accepted", got, result.Requests)
 	}
-	got := scrape(t, c.url+"/metrics")
-	for topic, counted := range map[string]int64{d.topics[0]: want.Clicks, d.topics[1]: want.Visits} {
+	got, err := process.Metrics(t.Context(), c.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for topic, counted := range map[string]int64{d.Topics[0]: want.Clicks, d.Topics[1]: want.Visits} {
 		for outcome, want := range map[string]int64{
 			"read": inLog[topic], "applied": counted, "duplicate": inLog[topic] - counted, "invalid": 0,
 		} {
@@ -45,29 +44,4 @@ func TestMetricsAgreeWithTheOracle(t *testing.T) {
 			t.Errorf("no duplicate reached %s: nothing was tested", topic)
 		}
 	}
-}
-
-var sample = regexp.MustCompile(`(?m)^([a-z_]+(?:\{.*\})?) ([-+.0-9eE]+)$`)
-
-// scrape reads metrics in Prometheus' text format.
-func scrape(t *testing.T, url string) map[string]float64 {
-	t.Helper()
-	resp, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := io.ReadAll(resp.Body)
-	if err := errors.Join(err, resp.Body.Close()); err != nil {
-		t.Fatal(err)
-	}
-	if resp.StatusCode != http.StatusOK {
-		t.Fatalf("%s answered %s", url, resp.Status)
-	}
-	out := map[string]float64{}
-	for _, m := range sample.FindAllStringSubmatch(string(body), -1) {
-		if out[m[1]], err = strconv.ParseFloat(m[2], 64); err != nil {
-			t.Fatalf("%s: %v", m[0], err)
-		}
-	}
-	return out
 }

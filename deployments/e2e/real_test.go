@@ -11,15 +11,15 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"footfall/deployments/e2e/broker"
 	"footfall/deployments/e2e/dump"
-	"footfall/deployments/e2e/oracle"
 	"footfall/deployments/e2e/process"
 	"footfall/deployments/stack/stacktest"
 )
 
 // real is the product on the Kafka and the Cassandra of `make up`, with topics, a group and keyspaces of its own.
 type real struct {
-	*broker
+	*broker.Broker
 	session   *gocql.Session
 	host      string
 	port      int
@@ -41,7 +41,7 @@ func newReal(t *testing.T, consumers int) *real {
 	kafkaAddress, host, port := stacktest.Require(t)
 	name := unique()
 	d := &real{
-		broker: newBroker(kafkaAddress, name, name+"-dead", name+"-clicks", name+"-visits"),
+		Broker: broker.New(kafkaAddress, name, name+"-dead", name+"-clicks", name+"-visits"),
 		host:   host, port: port, suffix: "_" + name, dir: t.TempDir(),
 		env: []string{
 			"FOOTFALL_HTTP_ADDR=127.0.0.1:0",
@@ -110,7 +110,7 @@ func (d *real) clean(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	errs := d.remove(ctx)
+	errs := d.Remove(ctx)
 	for _, keyspace := range []string{"footfall", "urlshortener", "cardinality"} {
 		errs = errors.Join(errs, d.session.Query("DROP KEYSPACE IF EXISTS "+keyspace+d.suffix).WithContext(ctx).Exec())
 	}
@@ -121,11 +121,6 @@ func (d *real) clean(t *testing.T) {
 }
 
 func (d *real) door() string { return d.url }
-
-func (d *real) settle(t *testing.T, _ *oracle.Oracle) {
-	t.Helper()
-	d.broker.settle(t, 3*time.Minute)
-}
 
 func (d *real) dump(t *testing.T) *dump.Dump {
 	t.Helper()

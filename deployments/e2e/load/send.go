@@ -22,6 +22,10 @@ type Client struct {
 	Connections int
 	// Pace, if not nil, is called before each event with its place in the order: it may wait.
 	Pace func(place int)
+	// Stop, if not nil, ends the sending when it is closed: what is under way is finished, nothing more is begun.
+	Stop <-chan struct{}
+	// Stubborn: a door that does not answer is asked again, under the same id, as if it had answered 503.
+	Stubborn bool
 }
 
 // Result is what became of the events.
@@ -32,8 +36,8 @@ type Result struct {
 	Took     time.Duration
 }
 
-// Send sends the events in the order given and returns when each place in it is answered 202. A 503 is tried again
-// under the same id until ctx ends. Any other answer is a mistake of the product (or of this client) and an error.
+// Send sends the events in the order given and returns when each place in it is answered 202, or at Stop. A 503 is tried
+// again under the same id until ctx ends. Any other answer is a mistake of the product (or of this client) and an error.
 func (c *Client) Send(ctx context.Context, events []Event, order []int) (*Result, error) {
 	connections := c.Connections
 	if connections == 0 {
@@ -55,6 +59,9 @@ func (c *Client) Send(ctx context.Context, events []Event, order []int) (*Result
 	for range connections {
 		workers.Go(func() {
 			for ctx.Err() == nil {
+				if c.stopped() {
+					return
+				}
 				place := int(next.Add(1)) - 1
 				if place >= len(order) {
 					return
@@ -62,7 +69,7 @@ func (c *Client) Send(ctx context.Context, events []Event, order []int) (*Result
 				if c.Pace != nil {
 					c.Pace(place)
 				}
-				refused, err := insist(ctx, client, c.URL, events[order[place]])
+				refused, err := c.insist(ctx, client, events[order[place]])
 				busy.Add(refused)
 				if err != nil {
 					stop(fmt.Errorf("sending event %s: %w", events[order[place]].ID(), err))
@@ -83,35 +90,52 @@ func (c *Client) Send(ctx context.Context, events []Event, order []int) (*Result
 }
 
 // insist sends one event until it is accepted, and counts how often it was refused for the time being.
-func insist(ctx context.Context, client *http.Client, base string, e Event) (refused int64, err error) {
+func (c *Client) insist(ctx context.Context, client *http.Client, e Event) (refused int64, err error) {
 	path, contentType, body := e.Request()
 	for {
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+path, bytes.NewReader(body))
-		if err != nil {
+		status, answer, err := ask(ctx, client, c.URL+path, contentType, body)
+		switch {
+		case err != nil && (!c.Stubborn || ctx.Err() != nil):
 			return refused, err
-		}
-		req.Header.Set("Content-Type", contentType)
-		resp, err := client.Do(req)
-		if err != nil {
-			return refused, err
-		}
-		answer, err := io.ReadAll(resp.Body)
-		if err := errors.Join(err, resp.Body.Close()); err != nil {
-			return refused, err
-		}
-		switch resp.StatusCode {
-		case http.StatusAccepted:
+		case status == http.StatusAccepted:
 			return refused, nil
-		case http.StatusServiceUnavailable:
+		case err != nil || status == http.StatusServiceUnavailable:
 			refused++
 		default:
-			return refused, fmt.Errorf("%s answered %s: %s\n%s", path, resp.Status, answer, body)
+			return refused, fmt.Errorf("%s answered %d: %s\n%s", path, status, answer, body)
 		}
 		select {
 		case <-ctx.Done():
 			return refused, context.Cause(ctx)
 		case <-time.After(50 * time.Millisecond):
 		}
+	}
+}
+
+// ask makes one request. Without an error there was a whole answer.
+func ask(ctx context.Context, client *http.Client, url, contentType string, body []byte) (int, []byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	req.Header.Set("Content-Type", contentType)
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	answer, err := io.ReadAll(resp.Body)
+	if err := errors.Join(err, resp.Body.Close()); err != nil {
+		return 0, nil, err
+	}
+	return resp.StatusCode, answer, nil
+}
+
+func (c *Client) stopped() bool {
+	select {
+	case <-c.Stop: // never, if there is none
+		return true
+	default:
+		return false
 	}
 }
 

@@ -159,6 +159,28 @@ func (p *Process) Stop(patience time.Duration) error {
 	return nil
 }
 
+// Pause stops all threads of the process (SIGSTOP); its connections stay open and silent.
+func (p *Process) Pause() error { return p.signal(syscall.SIGSTOP) }
+
+// Resume undoes Pause (SIGCONT).
+func (p *Process) Resume() error { return p.signal(syscall.SIGCONT) }
+
+func (p *Process) signal(s syscall.Signal) error {
+	if err := p.cmd.Process.Signal(s); err != nil {
+		return fmt.Errorf("sending %v to %s: %w", s, p.Name, err)
+	}
+	return nil
+}
+
+// Printed is what the process has printed so far.
+func (p *Process) Printed() (string, error) {
+	printed, err := os.ReadFile(p.log)
+	if err != nil {
+		return "", fmt.Errorf("reading the log of %s: %w", p.Name, err)
+	}
+	return string(printed), nil
+}
+
 // Kill ends the process at once and waits until it is gone.
 func (p *Process) Kill() {
 	p.told.Store(true)

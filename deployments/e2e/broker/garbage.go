@@ -1,0 +1,77 @@
+package broker
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/segmentio/kafka-go"
+)
+
+// Garbage is a message that some other producer may put on a topic, and the reason it must be refused for.
+type Garbage struct {
+	Name, Key, Value string
+	Partition        int // -1: where Murmur2 of the key says
+	Reason           string
+}
+
+// Letters are for the topic of visits, whose partition count is given.
+func Letters(partitions int) []Garbage {
+	visit := func(id, rest string) string {
+		return `{"v":1,"id":"` + id + `","siteId":"dead","guid":"g","ts":1538352000000` + rest + `}`
+	}
+	const key = "dead|g"
+	right := Murmur2(key, partitions)
+	long := strings.Repeat("x", 70_000)
+	return []Garbage{
+		{"not JSON", key, `{"v":1,`, -1, "bad_json"},
+		{"nothing", key, ``, -1, "bad_json"},
+		{"two values", key, visit("d1", "") + "{}", -1, "bad_json"},
+		{"a list", key, `[]`, -1, "bad_json"},
+		{"bad UTF-8", key, visit("d2", `,"feature1":"`+"\xff\xfe"+`"`), -1, "bad_utf8"},
+		{"70 KB value", key, visit("d3", `,"feature1":"`+long+`"`), -1, "feature1_too_long"},
+		{"70 KB key", long, visit("d4", ""), -1, "wrong_partition"},
+		{"600 KB value", key, visit("d5", `,"feature1":"`+strings.Repeat("y", 600_000)+`"`), -1, "feature1_too_long"},
+		{"no key", "", visit("d6", ""), right, "wrong_partition"},
+		{"another key", "dead|other", visit("d7", ""), -1, "wrong_partition"},
+		{"another partition", key, visit("d8", ""), (right + 1) % partitions, "wrong_partition"},
+		{"no version", key, `{"id":"d9","siteId":"dead","guid":"g","ts":1538352000000}`, -1, "missing_version"},
+		{"a later version", key, strings.Replace(visit("d10", ""), `"v":1`, `"v":2`, 1), -1, "unknown_version"},
+		{"no timestamp", key, `{"v":1,"id":"d11","siteId":"dead","guid":"g"}`, -1, "missing_timestamp"},
+		{"seconds", key, strings.Replace(visit("d12", ""), "1538352000000", "1538352000", 1), -1, "bad_timestamp"},
+		{"no guid", "dead|", `{"v":1,"id":"d13","siteId":"dead","ts":1538352000000}`, -1, "missing_guid"},
+		{"NUL", key, visit("d14", `,"feature1":"a\u0000b"`), -1, "feature1_has_nul"},
+	}
+}
+
+// Litter puts messages on the topic of visits and returns where each is.
+func (b *Broker) Litter(ctx context.Context, visits string, letters []Garbage, partitions int) ([]string, error) {
+	origins := make([]string, len(letters))
+	for i, g := range letters {
+		partition := g.Partition
+		if partition < 0 {
+			partition = Murmur2(g.Key, partitions)
+		}
+		var err error
+		if origins[i], err = b.Produce(ctx, visits, partition, g.Key, g.Value); err != nil {
+			return nil, fmt.Errorf("%s: %w", g.Name, err)
+		}
+	}
+	return origins, nil
+}
+
+// Check tells what is wrong with the dead letter that was made of the message, "" if nothing is.
+func (g Garbage) Check(m kafka.Message) string {
+	if got := Header(m, "reason"); got != g.Reason {
+		return fmt.Sprintf("reason %q (%s), want %q", got, Header(m, "detail"), g.Reason)
+	}
+	if truncated := Header(m, "truncated"); truncated != "" {
+		if !strings.HasPrefix(g.Value, string(m.Value)) || truncated != fmt.Sprint(len(g.Key)+len(g.Value)) {
+			return fmt.Sprintf("cut to %d bytes, and it says that it had %s", len(m.Value), truncated)
+		}
+	} else if !bytes.Equal(m.Value, []byte(g.Value)) || string(m.Key) != g.Key {
+		return "the dead letter has other bytes than the message"
+	}
+	return ""
+}
