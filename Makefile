@@ -1,6 +1,6 @@
 # footfall. `make run` needs Go alone; `make up` brings real Kafka and real Cassandra.
 .DEFAULT_GOAL := help
-.PHONY: help run up down test lint build
+.PHONY: help run up down test faults lint build
 
 GOLANGCI := .tools/golangci-lint-2.13.2
 
@@ -21,6 +21,10 @@ test: ## all tests; those on the real stack where Java and Maven, or a container
 	go run ./deployments/stackctl up --optional --bare
 	go test -race -run '^$$' ./... > /dev/null
 	go test -race -p 1 -timeout 20m ./...
+	go test ./consumer/rollup -run 'TestSimulation$$' -sim.seeds 1000 -v
+
+faults: ## break real Kafka, Cassandra and consumers in every way we know, and compare all counts (30 minutes)
+	go test -count=1 -v -timeout 40m ./deployments/faults -faults.all
 
 lint: $(GOLANGCI) ## formatting and static checks
 	@test -z "$$(gofmt -l .)" || { gofmt -l . ; echo "run gofmt -w on these"; exit 1; }
