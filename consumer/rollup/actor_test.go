@@ -9,6 +9,8 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing/synctest"
 	"time"
 
@@ -25,12 +27,14 @@ type actor struct {
 	generation int
 	partitions []models.Partition
 	cancel     context.CancelFunc
+	mu         sync.Mutex           // two of its goroutines may be woken by the clock at once
 	turns      map[string]chan bool // of its goroutines that wait; false: the process is dead
 	asleep     time.Time
-	leaving    bool
-	crashed    bool
+	leaving    atomic.Bool
+	crashed    atomic.Bool
 	zombie     bool
-	done       bool
+	done       atomic.Bool
+	left       bool // when asked to, with all counted
 }
 
 func (a *actor) String() string { return fmt.Sprintf("consumer %d %v", a.id, a.partitions) }
@@ -48,7 +52,7 @@ func (w *world) start(ctx context.Context, partitions []models.Partition) {
 	go func() {
 		err := a.consume(ctx, rnd)
 		w.tell("%s ends: %v", a, err)
-		a.done = true
+		a.done.Store(true)
 		cancel()
 	}()
 	if !w.controls.noRechecks {
@@ -62,7 +66,7 @@ func (a *actor) consume(ctx context.Context, rnd *rand.Rand) error {
 	o := &ownership{
 		store: a, owner: a.String(), hasher: h, visitors: newVisitors(a, h, 100, mx), ledger: newLedger(a, 100),
 		dead: &grave{}, metrics: mx, log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		partitions: map[models.Partition]*owned{}, ended: func() bool { return a.leaving || a.crashed },
+		partitions: map[models.Partition]*owned{}, ended: func() bool { return a.leaving.Load() || a.crashed.Load() },
 		bounds: func(context.Context, []models.Partition) (map[models.Partition]span, error) {
 			return nil, errors.New("the ledger is ahead of the log")
 		},
@@ -86,7 +90,7 @@ func (a *actor) consume(ctx context.Context, rnd *rand.Rand) error {
 	if err := o.doubtPredecessors(ctx); err != nil {
 		return err
 	}
-	for !a.leaving {
+	for !a.leaving.Load() {
 		c := newChunk()
 		for _, p := range a.partitions {
 			next := o.partitions[p].next
@@ -105,12 +109,15 @@ func (a *actor) consume(ctx context.Context, rnd *rand.Rand) error {
 			return err
 		}
 	}
-	a.w.out.CleanExits++
+	a.left = true
 	return o.release(ctx)
 }
 
 // commit is fenced by the group's generation; those who leave at a rebalance may still commit.
 func (a *actor) commit(offsets map[string]map[int]int64) error {
+	if !a.wait("consumer") {
+		return errDead
+	}
 	if a.generation != a.w.generation {
 		return errors.New("this generation is over")
 	}
@@ -126,7 +133,9 @@ func (a *actor) commit(offsets map[string]map[int]int64) error {
 // wait blocks until it is this goroutine's turn; false if its process is dead.
 func (a *actor) wait(who string) bool {
 	turn := make(chan bool)
+	a.mu.Lock()
 	a.turns[who] = turn
+	a.mu.Unlock()
 	return <-turn
 }
 
@@ -139,10 +148,10 @@ func (w *world) advance() {
 	}
 	var ready []waiting
 	for _, a := range w.actors {
-		if a.crashed || time.Now().Before(a.asleep) {
+		if a.crashed.Load() || time.Now().Before(a.asleep) {
 			continue
 		}
-		for _, who := range slices.Sorted(maps.Keys(a.turns)) {
+		for _, who := range a.waiting() {
 			ready = append(ready, waiting{a, who})
 		}
 	}
@@ -151,25 +160,38 @@ func (w *world) advance() {
 		return
 	}
 	next := ready[w.rnd.IntN(len(ready))]
-	turn := next.a.turns[next.who]
-	delete(next.a.turns, next.who)
-	turn <- true
+	next.a.turn(next.who) <- true
 	synctest.Wait()
+}
+
+// waiting lists the goroutines that wait for their turn.
+func (a *actor) waiting() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Sorted(maps.Keys(a.turns))
+}
+
+// turn is where a goroutine waits; it does so no longer.
+func (a *actor) turn(who string) chan<- bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	turn := a.turns[who]
+	delete(a.turns, who)
+	return turn
 }
 
 // end ends all goroutines.
 func (w *world) end() {
 	for _, a := range w.actors {
-		a.crashed = true
+		a.crashed.Store(true)
 		a.cancel()
 	}
 	for waiting := true; waiting; {
 		synctest.Wait()
 		waiting = false
 		for _, a := range w.actors {
-			for who, turn := range a.turns {
-				delete(a.turns, who)
-				turn <- false
+			for _, who := range a.waiting() {
+				a.turn(who) <- false
 				waiting = true
 			}
 		}

@@ -63,7 +63,7 @@ type controls struct {
 func TestSimulationSees(t *testing.T) {
 	f := func(name string, c controls) {
 		t.Run(name, func(t *testing.T) {
-			const seeds = 60
+			const seeds = 20
 			wrong := 0
 			for seed := range seeds {
 				if _, err := play(t, seed, c); err != nil {

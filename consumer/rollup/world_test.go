@@ -19,7 +19,7 @@ const (
 	simWindow = 20  // offsets in which an id counts once
 	simEvents = 120 // in the log
 	simFaulty = 400 // steps with faults; then the world heals
-	simLimit  = 200_000
+	simLimit  = 20_000
 )
 
 // world is a log, a group and a store, and the consumers in it. Consumers are goroutines that wait at every call to the
@@ -96,6 +96,11 @@ func (w *world) run(ctx context.Context) (outcomes, error) {
 	if err := w.settle(); err != nil {
 		return w.out, err
 	}
+	for _, a := range w.actors {
+		if a.left {
+			w.out.CleanExits++
+		}
+	}
 	byItself := w.equal()
 	if !w.controls.noRechecks {
 		audit, err := w.checker(w.store).audit(ctx, w.store, true, func(line string) { w.tell("audit: %s", line) })
@@ -151,10 +156,10 @@ func (w *world) rebalance(ctx context.Context) {
 	for _, a := range w.live() {
 		switch w.rnd.IntN(3) {
 		case 0:
-			a.leaving = true
+			a.leaving.Store(true)
 			w.tell("%s is asked to leave", a)
 		case 1:
-			a.crashed = true
+			a.crashed.Store(true)
 			w.out.Crashes++
 			w.tell("%s crashes", a)
 		default:
@@ -175,7 +180,7 @@ func (w *world) rebalance(ctx context.Context) {
 // live lists the consumers of the current generation.
 func (w *world) live() (out []*actor) {
 	for _, a := range w.actors {
-		if !a.done && !a.crashed && !a.zombie && !a.leaving {
+		if !a.done.Load() && !a.crashed.Load() && !a.zombie && !a.leaving.Load() {
 			out = append(out, a)
 		}
 	}
@@ -189,7 +194,7 @@ func (w *world) allOver(ctx context.Context) bool {
 		if !owned {
 			w.generation++
 			for _, a := range w.live() {
-				a.leaving = true
+				a.leaving.Store(true)
 			}
 			for _, p := range w.partitions {
 				w.start(ctx, []models.Partition{p})
