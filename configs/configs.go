@@ -58,6 +58,7 @@ type Consumer struct {
 type Cassandra struct {
 	Hosts          []string
 	Port           int
+	LocalDC        string `mapstructure:"local_dc"`
 	Replication    string
 	KeyspaceSuffix string `mapstructure:"keyspace_suffix"`
 	Timeout        time.Duration

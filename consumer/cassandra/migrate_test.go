@@ -37,6 +37,9 @@ func TestMigrate(t *testing.T) {
 	if steps := testMigrate(t, cfg); len(steps) != 1 { // and again
 		t.Errorf("migrating again: %q, want nothing done", steps)
 	}
+	cfg.LocalDC = "atlantis"
+	refused("the cluster has no data centre \"atlantis\"")
+	cfg.LocalDC = ""
 	store := testOpen(t, cfg)
 	exec := func(cql string) {
 		t.Helper()

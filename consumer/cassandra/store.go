@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,19 +48,53 @@ func Open(ctx context.Context, cfg configs.Cassandra) (*Store, error) {
 	}
 	n := newNames(cfg.KeyspaceSuffix)
 	s := &Store{session: session, names: n, cql: newStatements(n), inFlight: cfg.InFlight}
-	if err := s.checkSchema(ctx); err != nil {
-		session.Close()
-		return nil, err
-	}
-	if s.writeTimeout, err = s.readWriteTimeout(ctx); err != nil {
-		session.Close()
-		return nil, err
-	}
-	if s.replicated, err = s.readReplicated(ctx); err != nil {
+	if err := s.learn(ctx, cfg.LocalDC); err != nil {
 		session.Close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// learn finds out what the cluster is like, and refuses one that does not suit.
+func (s *Store) learn(ctx context.Context, localDC string) (err error) {
+	if err := s.checkSchema(ctx); err != nil {
+		return err
+	}
+	if err := s.checkDataCentres(ctx, localDC); err != nil {
+		return err
+	}
+	if s.writeTimeout, err = s.readWriteTimeout(ctx); err != nil {
+		return err
+	}
+	s.replicated, err = s.readReplicated(ctx)
+	return err
+}
+
+// checkDataCentres makes sure that LOCAL_QUORUM always means the same nodes: what one request wrote the next must see.
+func (s *Store) checkDataCentres(ctx context.Context, localDC string) error {
+	found := map[string]bool{}
+	for _, table := range []string{"local", "peers"} {
+		scanner := s.session.Query(`SELECT data_center FROM system.` + table).Consistency(gocql.One).
+			WithContext(ctx).Iter().Scanner()
+		for scanner.Next() {
+			var name string
+			if err := scanner.Scan(&name); err != nil {
+				return fmt.Errorf("reading the cluster's data centres: %w", err)
+			}
+			found[name] = true
+		}
+		if err := scanner.Err(); err != nil {
+			return fmt.Errorf("reading the cluster's data centres: %w", err)
+		}
+	}
+	names := slices.Sorted(maps.Keys(found))
+	if localDC == "" && len(names) > 1 {
+		return fmt.Errorf("the cluster has several data centres (%s): say which one with cassandra.local_dc", strings.Join(names, ", "))
+	}
+	if localDC != "" && !found[localDC] {
+		return fmt.Errorf("the cluster has no data centre %q (cassandra.local_dc), but: %s", localDC, strings.Join(names, ", "))
+	}
+	return nil
 }
 
 // Close ends the session. Requests under way fail.
@@ -74,7 +110,11 @@ func connect(cfg configs.Cassandra) (*gocql.Session, error) {
 	cluster.ReconnectInterval = time.Second // the default is a minute: a restarted node would stay unused for as long
 	cluster.RetryPolicy = nil
 	cluster.Logger = discard{} // every failure reaches us as an error and is told once, there
-	cluster.PoolConfig.HostSelectionPolicy = gocql.TokenAwareHostPolicy(gocql.RoundRobinHostPolicy())
+	hosts := gocql.RoundRobinHostPolicy()
+	if cfg.LocalDC != "" {
+		hosts = gocql.DCAwareRoundRobinPolicy(cfg.LocalDC)
+	}
+	cluster.PoolConfig.HostSelectionPolicy = gocql.TokenAwareHostPolicy(hosts)
 	session, err := cluster.CreateSession()
 	if err != nil {
 		return nil, fmt.Errorf("connecting to Cassandra at %s, port %d (cassandra.hosts, cassandra.port): %w",

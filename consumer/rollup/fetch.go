@@ -32,7 +32,7 @@ func (f *fetcher) run(ctx context.Context, out chan<- item) error {
 		MinBytes:              1,
 		MaxBytes:              4 << 20,
 		MaxWait:               500 * time.Millisecond,
-		QueueCapacity:         2000,
+		QueueCapacity:         200, // messages: a topic may have large ones
 		ReadBackoffMax:        500 * time.Millisecond,
 		OffsetOutOfRangeError: true,
 	})

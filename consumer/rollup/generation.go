@@ -45,7 +45,7 @@ func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation
 		<-stop.Done() // more members than partitions: wait for the next generation
 		return nil
 	}
-	items := make(chan item, 4096)
+	items := make(chan item, 1024)
 	group, fetching := errgroup.WithContext(stop)
 	for _, f := range fetchers {
 		group.Go(func() error { return f.run(fetching, items) })

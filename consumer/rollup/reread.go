@@ -38,7 +38,7 @@ func (l *kafkaLog) read(ctx context.Context, p models.Partition, s span, window 
 	}
 	reader := kafka.NewReader(kafka.ReaderConfig{
 		Brokers: l.brokers, Topic: p.Topic, Partition: p.Number, MinBytes: 1, MaxBytes: 4 << 20,
-		MaxWait: 500 * time.Millisecond, QueueCapacity: 2000, OffsetOutOfRangeError: true,
+		MaxWait: 500 * time.Millisecond, QueueCapacity: 200, OffsetOutOfRangeError: true,
 	})
 	defer func() { _ = reader.Close() }()
 	if err := reader.SetOffset(max(log.from, s.from-window)); err != nil {
