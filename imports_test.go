@@ -15,13 +15,14 @@ var allowed = map[string][]string{
 	"migrations": {},
 
 	"producer/topics": {},
+	"producer/health": {},
 	"producer/intake": {"models", "configs", "producer/topics"},
-	"producer":        {"configs", "producer/intake", "producer/topics"},
+	"producer":        {"configs", "producer/health", "producer/intake", "producer/topics"},
 
 	"consumer/rollup":           {"models", "configs", "producer/topics"},
 	"consumer/rollup/storetest": {"models", "consumer/rollup"},
 	"consumer/cassandra":        {"models", "configs", "migrations", "consumer/rollup"},
-	"consumer":                  {"configs", "consumer/rollup", "consumer/cassandra"},
+	"consumer":                  {"configs", "consumer/rollup", "consumer/cassandra", "producer/health"},
 
 	// Nothing may import embedded: it can be deleted without touching the core.
 	"embedded/sqlite": {"models", "consumer/rollup"},
@@ -33,6 +34,8 @@ var allowed = map[string][]string{
 	"deployments/stack/stacktest": {"deployments/stack"},
 	"deployments/stackctl":        {"deployments/stack"},
 	"deployments/e2e":             {"models", "deployments/e2e", "deployments/stack"},
+	"deployments/faults":          {"models", "deployments/e2e", "deployments/stack"},
+	"deployments/faults/control":  {"models", "configs", "consumer/rollup", "consumer/cassandra"},
 }
 
 // forbidden are libraries that must stay where they belong, with the reason.

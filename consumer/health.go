@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
-	"footfall/configs"
 )
 
 func listen(addr string) (net.Listener, error) {
@@ -39,25 +36,6 @@ func serveHealth(ctx context.Context, listener net.Listener, reg *prometheus.Reg
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serving health and metrics: %w", err)
-	}
-	return nil
-}
-
-// healthz is the health check of a container that has no shell.
-func healthz(ctx context.Context, cfg configs.Consumer, _ *slog.Logger) error {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+cfg.HTTP.Addr+"/readyz", nil)
-	if err != nil {
-		return fmt.Errorf("asking for health: %w", err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return fmt.Errorf("asking for health: %w", err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("asking for health: not ready (%s)", response.Status)
 	}
 	return nil
 }

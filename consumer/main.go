@@ -11,7 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"strings"
+	"slices"
 	"syscall"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -21,69 +21,101 @@ import (
 	"footfall/configs"
 	"footfall/consumer/cassandra"
 	"footfall/consumer/rollup"
+	"footfall/producer/health"
 )
 
-const usage = `usage: consumer [--config FILE] [COMMAND]
+const usage = `Usage: consumer [--config FILE] [COMMAND]
 
 Counts visits and clicks from Kafka into Cassandra. Replicas share the work.
 
-commands:
-  (none)    count until stopped; SIGTERM flushes, commits and leaves the group
+Commands:
+  (none)    count until SIGTERM or SIGINT; then flush, commit and leave the group
   migrate   bring the schema of the keyspaces up to date
   audit [--repair]
             hold every key's ledger against the rule that each event is counted once, and
             links' totals against their parts; with --repair mend what is off from the log.
             Safe while consumers run. Exits 1 if something is wrong and was not repaired
-  healthz   ask the consumer at http.addr whether it is ready; exits 0 or 1
+  healthz   ask the consumer at http.addr whether it is ready; exit 0 or 1
 
-Every key of configs/consumer.yaml can be set in the environment: kafka.brokers as
-FOOTFALL_KAFKA_BROKERS, cassandra.hosts as FOOTFALL_CASSANDRA_HOSTS.
-
+Every key of configs/consumer.yaml can be set in FILE or in the environment (FOOTFALL_KAFKA_BROKERS, ...).
 `
 
-func main() { os.Exit(run(os.Args[1:])) }
+// errUsage marks a mistake in the command line or the configuration.
+var errUsage = errors.New("see consumer --help")
+
+func main() { os.Exit(run()) }
 
 // run is main with an exit code: 0 done, 1 failed, 2 wrong usage.
-func run(args []string) int {
-	flags := flag.NewFlagSet("consumer", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	file := flags.String("config", "", "")
-	err := flags.Parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		fmt.Print(usage)
-		return 0
-	}
-	command := strings.Join(flags.Args(), " ")
-	commands := map[string]func(context.Context, configs.Consumer, *slog.Logger) error{
-		"": count, "migrate": migrate, "audit": audit(false), "audit --repair": audit(true), "healthz": healthz,
-	}
-	do, known := commands[command]
-	if err == nil && !known {
-		err = fmt.Errorf("unknown command %q", command)
-	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "consumer: %v (consumer --help tells)\n", err)
-		return 2
-	}
-	cfg, err := configs.LoadConsumer(*file)
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "consumer: %v\n", err)
-		return 2
-	}
+func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: cfg.Log.Level}))
-	if err := do(ctx, cfg, log); err != nil {
-		log.Error("consumer failed", "command", command, "error", err.Error())
-		return 1
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	err := command(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	if err == nil {
+		return 0
 	}
-	return 0
+	fmt.Fprintln(os.Stderr, "consumer:", err)
+	if errors.Is(err, errUsage) {
+		return 2
+	}
+	return 1
 }
 
-func migrate(ctx context.Context, cfg configs.Consumer, _ *slog.Logger) error {
-	return cassandra.Migrate(ctx, cfg.Cassandra, func(format string, args ...any) {
-		fmt.Printf(format+"\n", args...)
-	})
+// command runs one command line.
+func command(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	line, err := parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		_, err := io.WriteString(stdout, usage)
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("%w; %w", err, errUsage)
+	}
+	cfg, err := configs.LoadConsumer(line.file)
+	if err != nil {
+		return fmt.Errorf("%w; %w", err, errUsage)
+	}
+	log := slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: cfg.Log.Level}))
+	report := func(format string, args ...any) { fmt.Fprintf(stdout, format+"\n", args...) }
+	switch line.name {
+	case "migrate":
+		return cassandra.Migrate(ctx, cfg.Cassandra, report)
+	case "audit":
+		return audit(ctx, cfg, log, line.repair, report)
+	case "healthz":
+		return health.Ask(ctx, cfg.HTTP.Addr)
+	}
+	return count(ctx, cfg, log)
+}
+
+// commandLine is what an operator typed.
+type commandLine struct {
+	name, file string
+	repair     bool
+}
+
+// parse takes flags before and after the name of the command.
+func parse(args []string) (line commandLine, err error) {
+	flags := flag.NewFlagSet("consumer", flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // errors are printed once, by run
+	flags.StringVar(&line.file, "config", "", "")
+	flags.BoolVar(&line.repair, "repair", false, "")
+	for {
+		if err := flags.Parse(args); err != nil {
+			return line, err
+		}
+		if flags.NArg() == 0 {
+			break
+		}
+		if line.name != "" || !slices.Contains([]string{"migrate", "audit", "healthz"}, flags.Arg(0)) {
+			return line, fmt.Errorf("unknown argument %q", flags.Arg(0))
+		}
+		line.name, args = flags.Arg(0), flags.Args()[1:]
+	}
+	if line.repair && line.name != "audit" {
+		return line, errors.New("--repair belongs to audit")
+	}
+	return line, nil
 }
 
 func count(ctx context.Context, cfg configs.Consumer, log *slog.Logger) error {

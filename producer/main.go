@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"footfall/configs"
+	"footfall/producer/health"
 	"footfall/producer/intake"
 	"footfall/producer/topics"
 )
@@ -71,7 +72,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		names := []string{k.Topics.Clicks, k.Topics.Visits, k.Topics.Dead}
 		return topics.Ensure(ctx, k.Brokers, names, k.Partitions, k.ReplicationFactor, true)
 	case "healthz":
-		return healthz(ctx, cfg.HTTP.Addr)
+		return health.Ask(ctx, cfg.HTTP.Addr)
 	}
 	log := slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: cfg.Log.Level}))
 	reg := prometheus.NewRegistry()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 
 	"github.com/gocql/gocql"
 
@@ -46,9 +48,23 @@ func (s *Store) batch(ctx context.Context, w rollup.KeyWrite) *gocql.Batch {
 // refuses before anything is done is certain; anything else may have been applied or may be later.
 func outcome(err error) error {
 	if err == nil || certain(err) {
-		return err
+		return told(err)
 	}
 	return fmt.Errorf("%w: %w", rollup.ErrUnknownOutcome, err)
+}
+
+// told marks the failure of a connection as such.
+func told(err error) error {
+	var network *net.OpError
+	for _, lost := range []error{gocql.ErrNoConnections, gocql.ErrConnectionClosed, gocql.ErrTimeoutNoResponse, io.EOF} {
+		if errors.Is(err, lost) {
+			return fmt.Errorf("%w: %w", rollup.ErrDisconnected, err)
+		}
+	}
+	if errors.As(err, &network) {
+		return fmt.Errorf("%w: %w", rollup.ErrDisconnected, err)
+	}
+	return err
 }
 
 func certain(err error) bool {

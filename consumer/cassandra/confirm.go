@@ -58,7 +58,7 @@ func (s *Store) confirmKey(ctx context.Context, key models.Key, cells []models.C
 			break // one dead node stops nobody
 		}
 		if err != nil {
-			return nil, false, fmt.Errorf("confirming counters: %w", err)
+			return nil, false, fmt.Errorf("confirming counters: %w", told(err))
 		}
 	}
 	if complete {

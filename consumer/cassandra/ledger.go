@@ -40,7 +40,7 @@ func (s *Store) ledgerOf(ctx context.Context, key models.Key, level gocql.Consis
 		rows = append(rows, r)
 	}
 	if err := scanner.Err(); err != nil {
-		return nil, fmt.Errorf("reading ledger: %w", err)
+		return nil, fmt.Errorf("reading ledger: %w", told(err))
 	}
 	return rows, nil
 }

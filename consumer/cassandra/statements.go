@@ -36,17 +36,17 @@ func newStatements(n names) statements {
 			models.Cardinality:  fmt.Sprintf(read, n.cardinality) + counts,
 		},
 		seen: map[models.Keyspace]string{
-			models.URLShortener: `SELECT ip, kafka_partition, kafka_offset FROM ` + n.urlshortener +
+			models.URLShortener: `SELECT ip, topic, kafka_partition, kafka_offset FROM ` + n.urlshortener +
 				`.uniquecounterips WHERE short_url = ? AND ip IN ?`,
-			models.Cardinality: `SELECT guid, feature1, feature2, kafka_partition, kafka_offset FROM ` + n.cardinality +
+			models.Cardinality: `SELECT guid, feature1, feature2, topic, kafka_partition, kafka_offset FROM ` + n.cardinality +
 				`.GuidData WHERE siteId = ? AND interval_size = ? AND interval_start = ? AND bucket = ?` +
 				` AND (guid, feature1, feature2) IN ?`,
 		},
 		remember: map[models.Keyspace]string{
 			models.URLShortener: `INSERT INTO ` + n.urlshortener +
-				`.uniquecounterips (short_url, ip, kafka_partition, kafka_offset) VALUES (?, ?, ?, ?)`,
+				`.uniquecounterips (short_url, ip, topic, kafka_partition, kafka_offset) VALUES (?, ?, ?, ?, ?)`,
 			models.Cardinality: `INSERT INTO ` + n.cardinality + `.GuidData (siteId, interval_size, interval_start, bucket,` +
-				` guid, feature1, feature2, kafka_partition, kafka_offset) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+				` guid, feature1, feature2, topic, kafka_partition, kafka_offset) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		},
 	}
 	for counter, clustering := range map[string]string{

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -100,7 +101,20 @@ func (s *Store) checkDataCentres(ctx context.Context, localDC string) error {
 // Close ends the session. Requests under way fail.
 func (s *Store) Close() { s.session.Close() }
 
+// suffix is what a keyspace's name may end with.
+var suffix = regexp.MustCompile(`^[a-z0-9_]{0,30}$`)
+
 func connect(cfg configs.Cassandra) (*gocql.Session, error) {
+	switch {
+	case len(cfg.Hosts) == 0:
+		return nil, errors.New("cassandra.hosts is empty")
+	case cfg.InFlight < 1:
+		return nil, errors.New("cassandra.in_flight must be at least 1")
+	case cfg.Timeout <= 0:
+		return nil, errors.New("cassandra.timeout must be more than 0")
+	case !suffix.MatchString(cfg.KeyspaceSuffix):
+		return nil, fmt.Errorf("cassandra.keyspace_suffix is %q: want at most 30 of a-z, 0-9 and _", cfg.KeyspaceSuffix)
+	}
 	cluster := gocql.NewCluster(cfg.Hosts...)
 	cluster.Port = cfg.Port
 	cluster.ProtoVersion = 4
@@ -110,11 +124,11 @@ func connect(cfg configs.Cassandra) (*gocql.Session, error) {
 	cluster.ReconnectInterval = time.Second // the default is a minute: a restarted node would stay unused for as long
 	cluster.RetryPolicy = nil
 	cluster.Logger = discard{} // every failure reaches us as an error and is told once, there
-	hosts := gocql.RoundRobinHostPolicy()
+	cluster.PoolConfig.HostSelectionPolicy = gocql.TokenAwareHostPolicy(gocql.RoundRobinHostPolicy())
 	if cfg.LocalDC != "" {
-		hosts = gocql.DCAwareRoundRobinPolicy(cfg.LocalDC)
+		// A filter, not a preference: falling over to another data centre would be falling over to another quorum.
+		cluster.HostFilter = gocql.DataCentreHostFilter(cfg.LocalDC)
 	}
-	cluster.PoolConfig.HostSelectionPolicy = gocql.TokenAwareHostPolicy(hosts)
 	session, err := cluster.CreateSession()
 	if err != nil {
 		return nil, fmt.Errorf("connecting to Cassandra at %s, port %d (cassandra.hosts, cassandra.port): %w",

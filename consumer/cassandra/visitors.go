@@ -67,7 +67,7 @@ func (s *Store) FirstSeen(ctx context.Context, sightings []models.Sighting) (map
 		})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("looking up visitors: %w", err)
+		return nil, fmt.Errorf("looking up visitors: %w", told(err))
 	}
 	return found, nil
 }
@@ -83,9 +83,10 @@ func (s *Store) look(ctx context.Context, ask []models.Sighting, found func(mode
 			columns = append(columns, &features[i])
 		}
 	}
+	var topic string
 	var partition *int
 	var offset *int64
-	columns = append(columns, &partition, &offset)
+	columns = append(columns, &topic, &partition, &offset)
 	scanner := s.session.Query(s.cql.seen[seen.Keyspace], args...).WithContext(ctx).Iter().Scanner()
 	for scanner.Next() {
 		if err := scanner.Scan(columns...); err != nil {
@@ -96,7 +97,7 @@ func (s *Store) look(ctx context.Context, ask []models.Sighting, found func(mode
 		}
 		at := models.Position{Partition: -1, Offset: -1} // a row put there by hand: seen, but by no event of the log
 		if partition != nil && offset != nil {
-			at = models.Position{Partition: *partition, Offset: *offset}
+			at = models.Position{Topic: topic, Partition: *partition, Offset: *offset}
 		}
 		found(seen, at)
 	}
@@ -134,12 +135,12 @@ func (s *Store) Remember(ctx context.Context, first map[models.Sighting]models.P
 				}
 			}
 			at := first[sighting]
-			batch.Query(s.cql.remember[sighting.Keyspace], append(args, at.Partition, at.Offset)...)
+			batch.Query(s.cql.remember[sighting.Keyspace], append(args, at.Topic, at.Partition, at.Offset)...)
 		}
 		return s.session.ExecuteBatch(batch)
 	})
 	if err != nil {
-		return fmt.Errorf("remembering visitors: %w", err)
+		return fmt.Errorf("remembering visitors: %w", told(err))
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package rollup
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"footfall/models"
@@ -103,4 +104,26 @@ func (o *ownership) add(c *chunk, it item) {
 	default:
 		c.events = append(c.events, &counted{partition: it.partition, offset: it.offset, event: it.event})
 	}
+}
+
+// halves splits a chunk by its events. Each half has the offsets up to its last event, the second one also those behind.
+func (c *chunk) halves() [2]*chunk {
+	first, second := newChunk(), newChunk()
+	middle := len(c.events) / 2
+	first.events, second.events = c.events[:middle], c.events[middle:]
+	first.read, first.duplicates = c.read, c.duplicates
+	first.dead, first.buried, second.buried = c.dead, c.buried, true
+	for p, s := range c.spans {
+		at := s.to
+		if i := slices.IndexFunc(second.events, func(e *counted) bool { return e.partition == p }); i >= 0 {
+			at = second.events[i].offset
+		}
+		if left := (span{s.from, at}); !left.empty() {
+			first.spans[p] = left
+		}
+		if right := (span{at, s.to}); !right.empty() {
+			second.spans[p] = right
+		}
+	}
+	return [2]*chunk{first, second}
 }

@@ -58,6 +58,7 @@ func (c *checker) checkDoubt(ctx context.Context, d Doubt, now time.Time) error 
 	f, err := c.check(ctx, d.Partition, span{d.From, d.To}, nil, true)
 	switch {
 	case unreadable(err):
+		c.metrics.unsettled.Inc()
 		c.logger.Error("a doubt cannot be settled: the log no longer holds its events", "topic", d.Partition.Topic,
 			"partition", d.Partition.Number, "from", d.From, "to", d.To, "reason", d.Reason, "error", err)
 		return c.store.SettleDoubt(ctx, d)

@@ -27,11 +27,31 @@ func (o *ownership) flush(ctx context.Context, c *chunk) error {
 		if err := o.recover(ctx, c, err, attempt); err != nil {
 			return err
 		}
+		if attempt >= splitAfter && errors.Is(err, errNotApplied) && len(c.events) > splitAbove {
+			return o.flushHalves(ctx, c)
+		}
 	}
 	for partition, s := range c.spans {
-		o.partitions[partition].next = s.to
+		own := o.partitions[partition]
+		own.next = s.to
+		own.counted.Store(s.to)
 	}
 	o.metrics.flushed(c, time.Since(started))
+	return nil
+}
+
+// A chunk that the store answers but does not take, time after time, may be too large for it.
+const (
+	splitAfter = 2   // attempts
+	splitAbove = 500 // events: fewer are not too large for anything
+)
+
+func (o *ownership) flushHalves(ctx context.Context, c *chunk) error {
+	for _, half := range c.halves() {
+		if err := o.flush(ctx, half); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -110,22 +130,28 @@ func (o *ownership) apply(ctx context.Context, writes []KeyWrite, c *chunk) erro
 	return fmt.Errorf("%w: %d of %d keys failed, such as: %w", errNotApplied, failures, len(writes), failed)
 }
 
-// recover gets ready for the next attempt. After a counter write that failed, or where another owner went further, the
-// only truth is the ledger: forget what is remembered, take new epochs, put what was under way in doubt, let it land or be
-// dropped, and read the ledger again. Any other failure has changed nothing and is just tried again.
+// recover gets ready for the next attempt. After a write of unknown outcome, a lost connection, or where another owner went
+// further, the only truth is the ledger: forget what is remembered, take new epochs, put what was under way in doubt, let it
+// land or be dropped, and read the ledger again. Any other failure has changed nothing and is just tried again.
 func (o *ownership) recover(ctx context.Context, c *chunk, cause error, attempt int) error {
 	if err := sleep(ctx, backoff(attempt)); err != nil {
 		return err
 	}
-	if !errors.Is(cause, errNotApplied) && !errors.Is(cause, errSuperseded) {
+	inDoubt := errors.Is(cause, ErrUnknownOutcome)
+	if !inDoubt && !errors.Is(cause, errSuperseded) && !errors.Is(cause, ErrDisconnected) {
 		return nil
 	}
 	if o.ended() {
-		return fmt.Errorf("the partitions are no longer ours: %w", cause) // the successor finds that nobody left clean
+		// The successor doubts these offsets as well, since nobody left clean; but it may have settled that long ago, if this
+		// process was paused.
+		return errors.Join(fmt.Errorf("the partitions are no longer ours: %w", cause), o.doubt(ctx, c.spans, doubtLost))
 	}
 	o.visitors.drop()
 	if err := o.take(ctx); err != nil {
 		return err
+	}
+	if !inDoubt {
+		return nil
 	}
 	for p, s := range c.spans {
 		o.partitions[p].uncertain = s.to

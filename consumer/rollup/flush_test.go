@@ -33,7 +33,7 @@ func newOwner(t *testing.T, m *memory, lru int) *ownership {
 		partitions: map[models.Partition]*owned{},
 		ended:      func() bool { return false },
 		bounds: func(context.Context, []models.Partition) (map[models.Partition]span, error) {
-			return map[models.Partition]span{p0: {0, 1000}, p1: {0, 1000}}, nil
+			return map[models.Partition]span{p0: {0, 10_000}, p1: {0, 10_000}}, nil
 		},
 	}
 	for _, p := range []models.Partition{p0, p1} {
@@ -238,4 +238,63 @@ func TestSuccession(t *testing.T) {
 			t.Errorf("one who lost the partition released it: %v, %v", ok, err)
 		}
 	})
+}
+
+// One who lost the partitions in the middle of a flush says what it may have counted.
+func TestLostInTheMiddleIsDoubted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		m.timeout = 5 * time.Second
+		o := newOwner(t, m, 100)
+		o.ended = func() bool { return true }
+		m.onApply = func(KeyWrite) fault { return fault{err: unknown("timeout")} }
+		if err := o.countChunk(t.Context(), chunkOf(o, p0, "a", "b"), nil); err == nil {
+			t.Error("a flush without an answer succeeded")
+		}
+		if doubts := m.doubts[p0]; len(doubts) != 1 || doubts[0].From != 0 || doubts[0].To != 2 {
+			t.Errorf("doubts %v, want offsets 0 to 2", doubts)
+		}
+	})
+}
+
+// A chunk that the store never takes whole is split until it does.
+func TestTooLargeAChunkIsSplit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		o := newOwner(t, m, 100)
+		m.onApply = func(w KeyWrite) fault {
+			if w.Cells[hit] > 600 {
+				return fault{err: errors.New("request is too big"), lost: true}
+			}
+			return fault{}
+		}
+		ips := make([]string, 2000)
+		for i := range ips {
+			ips[i] = fmt.Sprint(i % 7)
+		}
+		epoch := o.partitions[p0].tenure.Epoch
+		flush(t, o, chunkOf(o, p0, ips...))
+		wantCounts(t, m, 2000, 7)
+		if got := o.offsets()["clicks"][0]; got != 2000 {
+			t.Errorf("ready to commit %d, want 2000", got)
+		}
+		if now := o.partitions[p0].tenure.Epoch; now != epoch {
+			t.Errorf("epoch %d after %d for a write that was certainly refused", now, epoch)
+		}
+	})
+}
+
+func TestHalves(t *testing.T) {
+	m := newMemory()
+	o := newOwner(t, m, 100)
+	c := chunkOf(o, p0, "a", "b", "c")
+	o.add(c, item{partition: p1, offset: 4, event: &models.Click{V: 1, ID: "x", ShortURL: "abc", IP: "d", TS: models.Earliest}})
+	o.add(c, item{partition: p1, offset: 5, dead: &deadLetter{invalid: &models.Invalid{Reason: "bad_json"}}})
+	h := c.halves()
+	if h[0].spans[p0] != (span{0, 2}) || h[1].spans[p0] != (span{2, 3}) || h[0].spans[p1] != (span{0, 4}) || h[1].spans[p1] != (span{4, 6}) {
+		t.Errorf("halves span %v and %v", h[0].spans, h[1].spans)
+	}
+	if len(h[0].events) != 2 || len(h[1].events) != 2 || len(h[0].dead) != 1 || len(h[1].dead) != 0 {
+		t.Errorf("halves have %d and %d events, %d and %d dead letters", len(h[0].events), len(h[1].events), len(h[0].dead), len(h[1].dead))
+	}
 }

@@ -12,12 +12,13 @@ import (
 	"footfall/models"
 )
 
-const (
-	// rebalanceTimeout is how long the group waits for a member to let go of its partitions.
-	rebalanceTimeout = 30 * time.Second
-	// drainTimeout is how long a member takes for its last flush at the most; it must stay below rebalanceTimeout.
-	drainTimeout = 20 * time.Second
-)
+// rebalanceTimeout is how long the group waits for members to join again. It does not wait that long for one that drains:
+// kafka-go sends no heartbeats between generations, so that one is expelled after the session timeout.
+const rebalanceTimeout = 30 * time.Second
+
+// drainTimeout is how long a member takes for its last flush at the most. One that takes longer than the session timeout
+// is expelled and becomes a zombie.
+func drainTimeout(session time.Duration) time.Duration { return session * 3 / 4 }
 
 // generation counts the events of the partitions that this member was given, until the group rebalances or ctx ends.
 func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation, inspectors map[string]inspector) error {
@@ -27,7 +28,7 @@ func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation
 	// The last flush may go on for a while after stop: giving it up at once would only leave doubt to the successor.
 	work, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
-	defer context.AfterFunc(stop, func() { time.AfterFunc(drainTimeout, giveUp) })()
+	defer context.AfterFunc(stop, func() { time.AfterFunc(drainTimeout(c.cfg.Kafka.SessionTimeout), giveUp) })()
 
 	c.metrics.generations.Inc()
 	defer c.metrics.lost()
@@ -50,6 +51,10 @@ func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation
 	for _, f := range fetchers {
 		group.Go(func() error { return f.run(fetching, items) })
 	}
+	group.Go(func() error {
+		o.watchLag(fetching)
+		return nil
+	})
 	group.Go(func() error {
 		c.checker(inspectors).watchDoubts(fetching, o.sorted())
 		return nil
@@ -99,6 +104,7 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors 
 		if own.next, err = startOffset(own, bounds[p]); err != nil {
 			return nil, nil, err
 		}
+		own.counted.Store(own.next)
 		own.highWater = bounds[p].to
 		f.start, f.from = own.next, own.next
 		own.window = c.windows[p]
@@ -108,19 +114,19 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors 
 		}
 		windows[p] = own.window
 		fetchers = append(fetchers, f)
-		c.metrics.lagging(p, bounds[p].to-own.next)
 	}
 	c.windows = windows
 	return o, fetchers, o.doubtPredecessors(ctx)
 }
 
 // doubtPredecessors puts in doubt what owners that did not leave clean may have had under way: at most one chunk, since a
-// chunk is begun only when the last one is committed.
+// chunk is begun only when the last one is committed. Twice its bound leaves room for offsets that hold no event, such as
+// the markers of transactions.
 func (o *ownership) doubtPredecessors(ctx context.Context) error {
 	spans := map[models.Partition]span{}
 	for p, own := range o.partitions {
 		if !own.tenure.Fresh && o.store.WriteTimeout() > 0 {
-			own.uncertain = own.next + maxChunkEvents
+			own.uncertain = own.next + 2*maxChunkEvents
 			spans[p] = span{own.next, own.uncertain}
 		}
 	}
@@ -179,8 +185,23 @@ func (o *ownership) countChunk(ctx context.Context, ch *chunk, commit commit) er
 		// Perhaps the partitions were given to others meanwhile. Nothing more is counted until that is clear.
 		return errors.Join(fmt.Errorf("committing offsets: %w", err), o.release(ctx))
 	}
-	for p := range ch.spans {
-		o.metrics.lagging(p, o.partitions[p].highWater-o.partitions[p].next)
-	}
 	return nil
+}
+
+// lagInterval is how often the log is asked how far it is.
+const lagInterval = 2 * time.Second
+
+// watchLag keeps the lag of every partition, also and above all while nothing can be counted, until ctx ends.
+func (o *ownership) watchLag(ctx context.Context) {
+	partitions := o.sorted()
+	for {
+		if bounds, err := o.bounds(ctx, partitions); err == nil {
+			for _, p := range partitions {
+				o.metrics.lagging(p, bounds[p].to-o.partitions[p].counted.Load())
+			}
+		}
+		if sleep(ctx, lagInterval) != nil {
+			return
+		}
+	}
 }

@@ -57,15 +57,12 @@ func (c *Consumer) Ready() error {
 	return nil
 }
 
-// maxChunkEvents bounds a chunk: a click touches four cells of its own and Cassandra takes 65,535 statements in a batch.
-const maxChunkEvents = 16_000
-
 // Run joins the group and counts until ctx ends; then it flushes, commits, leaves the group and returns nil. An error
 // means that an operator has to decide: the log and the ledger do not fit each other, or the configuration is wrong.
 // Run must be called once.
 func (c *Consumer) Run(ctx context.Context) (err error) {
-	if n := c.cfg.Chunk.MaxEvents; n < 1 || n > maxChunkEvents {
-		return fmt.Errorf("chunk.max_events is %d: want 1 to %d", n, maxChunkEvents)
+	if err := sensible(c.cfg); err != nil {
+		return err
 	}
 	defer func() { err = errors.Join(err, c.dead.close()) }()
 	inspectors, err := c.inspectors(ctx)

@@ -31,7 +31,7 @@ type ledger struct {
 }
 
 func newLedger(store Store, size int) *ledger {
-	cache, _ := simplelru.NewLRU[models.Key, positions](max(size, 1), nil)
+	cache, _ := simplelru.NewLRU[models.Key, positions](max(size, 1), nil) // fails for sizes below 1 only
 	return &ledger{store: store, cache: cache}
 }
 

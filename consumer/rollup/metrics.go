@@ -24,6 +24,7 @@ type metrics struct {
 	generations  prometheus.Counter
 	doubts       prometheus.Counter
 	openDoubts   *prometheus.GaugeVec
+	unsettled    prometheus.Counter
 	repairs      *prometheus.CounterVec
 }
 
@@ -60,7 +61,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 		lag: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "footfall_lag_events",
-			Help: "Events in the log that are not counted yet, as of the last flush.",
+			Help: "Events in the log that are not counted yet, looked at every few seconds.",
 		}, []string{"topic", "partition"}),
 		epoch: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "footfall_epoch",
@@ -78,13 +79,17 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "footfall_doubts_open",
 			Help: "Doubts not yet settled, per partition that this process owns.",
 		}, []string{"topic", "partition"}),
+		unsettled: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "footfall_doubts_unsettled_total",
+			Help: "Doubts given up because the log no longer holds their events: counts may be wrong for good.",
+		}),
 		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "footfall_repairs_total",
 			Help: "Keys whose counts were repaired from the log, by outcome of the write: applied, refused, unknown.",
 		}, []string{"outcome"}),
 	}
 	reg.MustRegister(m.events, m.lruHits, m.lookups, m.ledgerReads, m.batches, m.flushSeconds, m.flushRetries, m.lag,
-		m.epoch, m.generations, m.doubts, m.openDoubts, m.repairs)
+		m.epoch, m.generations, m.doubts, m.openDoubts, m.unsettled, m.repairs)
 	return m
 }
 

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"footfall/models"
@@ -37,7 +38,8 @@ type ownership struct {
 // owned is one partition.
 type owned struct {
 	tenure    Tenure
-	next      int64 // every event below is counted
+	next      int64        // every event below is counted
+	counted   atomic.Int64 // the same, for those who only look
 	highWater int64
 	window    *window
 	uncertain int64 // writes that touch events below may still land: keys are read thoroughly

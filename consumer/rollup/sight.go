@@ -44,7 +44,7 @@ func (v *visitors) decide(ctx context.Context, events []*counted) error {
 				known[s] = at
 				continue
 			}
-			candidates[s] = models.Position{Partition: e.partition.Number, Offset: e.offset}
+			candidates[s] = e.position()
 			unknown = append(unknown, s)
 		}
 	}
@@ -59,12 +59,16 @@ func (v *visitors) decide(ctx context.Context, events []*counted) error {
 	return nil
 }
 
+func (e *counted) position() models.Position {
+	return models.Position{Topic: e.partition.Topic, Partition: e.partition.Number, Offset: e.offset}
+}
+
 // decide answers the event's sightings from where each visitor was first.
 func (e *counted) decide(first map[models.Sighting]models.Position) {
 	e.first = e.first[:0]
 	for _, s := range e.event.Sightings() {
 		at, known := first[s]
-		e.first = append(e.first, known && at == models.Position{Partition: e.partition.Number, Offset: e.offset})
+		e.first = append(e.first, known && at == e.position())
 	}
 }
 

@@ -12,6 +12,10 @@ import (
 // a write means: not applied. A store wraps it around its own error.
 var ErrUnknownOutcome = errors.New("outcome unknown")
 
+// ErrDisconnected marks a failure of the connection to the store, of a read or a write. The store may have been restarted,
+// and what is remembered of it may no longer be true.
+var ErrDisconnected = errors.New("connection to the store lost")
+
 // Store is what the rollup needs of a database. All methods are safe for concurrent use. storetest has the suite that
 // every store must pass.
 type Store interface {

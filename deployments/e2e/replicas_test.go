@@ -12,7 +12,7 @@ import (
 // nothing counted twice.
 func TestReplicasComeAndGo(t *testing.T) {
 	d := newReal(t, 1)
-	const n = 30_000
+	const n = 50_000
 	events, order := load.Make(3, n), load.Order(3, n)
 
 	// The load goes gently until the changes are over, and hardly at all if they take so long that it would be over before

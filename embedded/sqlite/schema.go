@@ -8,7 +8,7 @@ import (
 )
 
 // schemaVersion is the version of schema.sql; the history is at its top.
-const schemaVersion = 2
+const schemaVersion = 1
 
 //go:embed schema.sql
 var schema string

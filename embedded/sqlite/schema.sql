@@ -4,7 +4,6 @@
 --
 -- Versions (PRAGMA user_version of each file):
 --   1: the first.
---   2: doubts and topics.
 
 -- footfall.db: bookkeeping, not for analysts.
 
@@ -96,6 +95,7 @@ CREATE TABLE IF NOT EXISTS urlshortener.uniquecounter (
 CREATE TABLE IF NOT EXISTS urlshortener.uniquecounterips (
     short_url TEXT NOT NULL,
     ip TEXT NOT NULL,
+    topic TEXT NOT NULL,
     kafka_partition INTEGER NOT NULL,
     kafka_offset INTEGER NOT NULL,
     PRIMARY KEY (short_url, ip)
@@ -130,6 +130,7 @@ CREATE TABLE IF NOT EXISTS cardinality.GuidData (
     guid TEXT NOT NULL,
     feature1 TEXT NOT NULL,
     feature2 TEXT NOT NULL,
+    topic TEXT NOT NULL,
     kafka_partition INTEGER NOT NULL,
     kafka_offset INTEGER NOT NULL,
     PRIMARY KEY (siteId, interval_size, interval_start, bucket, guid, feature1, feature2)

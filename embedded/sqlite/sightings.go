@@ -20,18 +20,18 @@ type sightingTable struct {
 var sightingTables = map[models.Keyspace]sightingTable{
 	models.URLShortener: {
 		seen: `
-			SELECT s.key, kafka_partition, kafka_offset
+			SELECT s.key, topic, kafka_partition, kafka_offset
 			FROM json_each(?) s CROSS JOIN urlshortener.uniquecounterips
 			WHERE short_url = s.value ->> 0 AND ip = s.value ->> 1`,
 		remember: `
 			INSERT INTO urlshortener.uniquecounterips
-			SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3
+			SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4
 			FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`,
 		row: func(s models.Sighting) []any { return []any{s.Name, s.Visitor} },
 	},
 	models.Cardinality: {
 		seen: `
-			SELECT s.key, kafka_partition, kafka_offset
+			SELECT s.key, topic, kafka_partition, kafka_offset
 			FROM json_each(?) s CROSS JOIN cardinality.GuidData
 			WHERE siteId = s.value ->> 0 AND interval_size = s.value ->> 1 AND interval_start = s.value ->> 2
 			  AND bucket = s.value ->> 3 AND guid = s.value ->> 4
@@ -39,7 +39,7 @@ var sightingTables = map[models.Keyspace]sightingTable{
 		remember: `
 			INSERT INTO cardinality.GuidData
 			SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6,
-			       value ->> 7, value ->> 8
+			       value ->> 7, value ->> 8, value ->> 9
 			FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`,
 		row: func(s models.Sighting) []any {
 			f := split(s.Features)
@@ -79,7 +79,7 @@ func (s *Store) FirstSeen(ctx context.Context, sightings []models.Sighting) (map
 			err := s.each(ctx, table.seen, array, func(scan func(...any) error) error {
 				var i int
 				var p models.Position
-				err := scan(&i, &p.Partition, &p.Offset)
+				err := scan(&i, &p.Topic, &p.Partition, &p.Offset)
 				if err == nil {
 					seen[chunk[i]] = p
 				}
@@ -105,7 +105,7 @@ func (s *Store) Remember(ctx context.Context, first map[models.Sighting]models.P
 			for chunk := range slices.Chunk(sightings, perStatement) {
 				array := make([][]any, len(chunk))
 				for i, sighting := range chunk {
-					array[i] = append(table.row(sighting), first[sighting].Partition, first[sighting].Offset)
+					array[i] = append(table.row(sighting), first[sighting].Topic, first[sighting].Partition, first[sighting].Offset)
 				}
 				parameter, err := json.Marshal(array)
 				if err != nil {

@@ -23,7 +23,7 @@ func testCancelledReads(t *testing.T, s *suite) {
 	w := clickWrite(t, link(), 7)
 	s.apply(t, w)
 	sighting := ipOn(w.Key.Name, "203.0.113.7")
-	s.remember(t, map[models.Sighting]models.Position{sighting: {Partition: 1, Offset: 2}})
+	s.remember(t, map[models.Sighting]models.Position{sighting: {Topic: "clicks", Partition: 1, Offset: 2}})
 
 	if seen, err := s.store.FirstSeen(cancelled(t), []models.Sighting{sighting}); err == nil && len(seen) != 1 {
 		t.Errorf("FirstSeen called off: %v without an error", seen)
@@ -103,7 +103,7 @@ func testCancelledRemember(t *testing.T, s *suite) {
 		first := map[models.Sighting]models.Position{}
 		link := name("link")
 		for i := range 3000 {
-			first[ipOn(link, fmt.Sprintf("10.1.%d.%d", i/256, i%256))] = models.Position{Partition: i % 6, Offset: int64(i)}
+			first[ipOn(link, fmt.Sprintf("10.1.%d.%d", i/256, i%256))] = models.Position{Topic: "clicks", Partition: i % 6, Offset: int64(i)}
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		if after < 0 {

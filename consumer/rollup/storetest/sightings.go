@@ -80,7 +80,7 @@ func testSightingsKeptApart(t *testing.T, s *suite) {
 			if next++; next%3 == 0 {
 				absent = append(absent, sighting)
 			} else {
-				want[sighting] = models.Position{Partition: int(next % 6), Offset: next}
+				want[sighting] = models.Position{Topic: "clicks", Partition: int(next % 6), Offset: next}
 			}
 		}
 	}
@@ -112,7 +112,7 @@ func testSightingText(t *testing.T, s *suite) {
 	want := map[models.Sighting]models.Position{}
 	var absent []models.Sighting
 	for i, text := range texts {
-		p := models.Position{Partition: i % 6, Offset: int64(i)}
+		p := models.Position{Topic: "clicks", Partition: i % 6, Offset: int64(i)}
 		visitor := text
 		if len(visitor) > models.MaxIP {
 			visitor = "long"
@@ -139,7 +139,9 @@ func testManySightings(t *testing.T, s *suite) {
 	var absent []models.Sighting
 	links, sites := []string{name("link"), name("link")}, []string{name("site"), name("site")}
 	for i := range 3000 {
-		into := func(sighting models.Sighting) { want[sighting] = models.Position{Partition: i % 6, Offset: int64(i)} }
+		into := func(sighting models.Sighting) {
+			want[sighting] = models.Position{Topic: "clicks", Partition: i % 6, Offset: int64(i)}
+		}
 		if i%10 == 9 {
 			into = func(sighting models.Sighting) { absent = append(absent, sighting) }
 		}

@@ -125,8 +125,11 @@ func (b *Broker) Members(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("asking for the group: %w", err)
 	}
 	group := answer.Groups[0]
-	if group.Error != nil || group.GroupState != "Stable" {
-		return 0, fmt.Errorf("the group is %q with %d members (%v)", group.GroupState, len(group.Members), group.Error)
+	if group.Error != nil {
+		return 0, fmt.Errorf("asking for the group: %w", group.Error)
+	}
+	if group.GroupState != "Stable" {
+		return 0, fmt.Errorf("the group is %q with %d members", group.GroupState, len(group.Members))
 	}
 	for _, m := range group.Members {
 		if len(m.MemberAssignments.Topics) == 0 {

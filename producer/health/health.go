@@ -1,4 +1,6 @@
-package main
+// Package health asks a running footfall process whether it is ready. It exists for container health checks: the images have no
+// shell and no curl.
+package health
 
 import (
 	"context"
@@ -11,9 +13,8 @@ import (
 	"time"
 )
 
-// healthz asks a running producer whether it is ready. It exists for container health checks: the image has no shell and
-// no curl.
-func healthz(ctx context.Context, addr string) error {
+// Ask returns nil if the process that listens on addr, its http.addr, is ready.
+func Ask(ctx context.Context, addr string) error {
 	target, err := reachable(addr)
 	if err != nil {
 		return err
@@ -39,7 +40,7 @@ func healthz(ctx context.Context, addr string) error {
 	return fmt.Errorf("not ready: %s: %s", response.Status, strings.TrimSpace(string(body)))
 }
 
-// reachable turns the address that a producer listens on into one that can be dialled: one that listens on all addresses
+// reachable turns the address that a process listens on into one that can be dialled: one that listens on all addresses
 // is asked on loopback.
 func reachable(addr string) (string, error) {
 	host, port, err := net.SplitHostPort(addr)
@@ -47,7 +48,7 @@ func reachable(addr string) (string, error) {
 		return "", fmt.Errorf("reading http.addr: %w", err)
 	}
 	if port == "0" {
-		return "", fmt.Errorf("http.addr is %s: with port 0 nobody knows where the producer listens; name a port", addr)
+		return "", fmt.Errorf("http.addr is %s: with port 0 nobody knows where it listens; name a port", addr)
 	}
 	if ip, err := netip.ParseAddr(host); host == "" || (err == nil && ip.IsUnspecified()) {
 		host = "localhost"

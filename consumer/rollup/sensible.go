@@ -1,0 +1,46 @@
+package rollup
+
+import (
+	"errors"
+	"fmt"
+
+	"footfall/configs"
+)
+
+const (
+	// maxChunkEvents bounds a chunk: a click touches four cells of its own, and Cassandra takes 65,535 statements in a batch.
+	maxChunkEvents = 16_000
+	// maxChunkBytes bounds a chunk: the batch of one link can be four times as large as its messages, since each statement
+	// repeats the link, and must fit a request of 16 MiB.
+	maxChunkBytes = 3 << 20
+)
+
+// sensible refuses a configuration that would count nothing, or never stop.
+func sensible(cfg configs.Consumer) error {
+	t := cfg.Kafka.Topics
+	switch {
+	case len(cfg.Kafka.Brokers) == 0:
+		return errors.New("kafka.brokers is empty")
+	case t.Clicks == "" || t.Visits == "" || t.Dead == "":
+		return errors.New("kafka.topics: clicks, visits and dead need a name each")
+	case t.Clicks == t.Visits || t.Clicks == t.Dead || t.Visits == t.Dead:
+		return errors.New("kafka.topics: clicks, visits and dead cannot share a topic")
+	case cfg.Kafka.Group == "":
+		return errors.New("kafka.group is empty")
+	case cfg.Kafka.SessionTimeout <= 0:
+		return errors.New("kafka.session_timeout must be more than 0")
+	case cfg.Chunk.MaxEvents < 1 || cfg.Chunk.MaxEvents > maxChunkEvents:
+		return fmt.Errorf("chunk.max_events is %d: want 1 to %d", cfg.Chunk.MaxEvents, maxChunkEvents)
+	case cfg.Chunk.MaxBytes < 1 || cfg.Chunk.MaxBytes > maxChunkBytes:
+		return fmt.Errorf("chunk.max_bytes is %d: want 1 to %d", cfg.Chunk.MaxBytes, maxChunkBytes)
+	case cfg.Chunk.MaxAge <= 0:
+		return errors.New("chunk.max_age must be more than 0")
+	case cfg.Duplicates.Window < 0:
+		return errors.New("duplicates.window must not be negative")
+	case cfg.Visitors.LRU < 0:
+		return errors.New("visitors.lru must not be negative; 0 remembers nobody")
+	case cfg.Ledger.Cache < 1:
+		return errors.New("ledger.cache must be at least 1")
+	}
+	return nil
+}
