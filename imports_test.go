@@ -15,7 +15,9 @@ var allowed = map[string][]string{
 	"migrations": {},
 
 	"producer/topics": {},
-	"producer/intake": {"models", "configs", "producer/topics"},
+	"producer/enrich": {"models"},
+	"producer/links":  {"models"},
+	"producer/intake": {"models", "configs", "producer/topics", "producer/enrich", "producer/links"},
 	"producer":        {"configs", "producer/intake", "producer/topics"},
 
 	"consumer/rollup":           {"models", "configs", "producer/topics"},
