@@ -11,7 +11,7 @@ import (
 
 // Country is the ISO 3166 code of where an address is, models.UnknownCountry if nobody knows. A trusted proxy's header
 // comes first; r may be nil where the address is not the sender's own, such as in an event that a service reports. Then
-// comes the configured MaxMind file, since whoever configures one prefers it, then the database in the binary.
+// comes the database in the binary, then, for what that does not know, the configured MaxMind file.
 //
 // It takes the request and not its header alone, because without the peer nobody can tell whether to believe the header.
 func (e *Enricher) Country(ip netip.Addr, r *http.Request) string {
@@ -21,14 +21,17 @@ func (e *Enricher) Country(ip netip.Addr, r *http.Request) string {
 		}
 	}
 	ip = plain(ip)
-	if e.file != nil && ip.IsValid() {
+	if !ip.IsValid() {
+		return models.UnknownCountry
+	}
+	if code := iploc.IPCountry(ip); isCountry(code) {
+		return code
+	}
+	if e.file != nil {
 		var code string
 		if err := e.file.Lookup(ip).DecodePath(&code, "country", "iso_code"); err == nil && isCountry(code) {
 			return code
 		}
-	}
-	if code := iploc.IPCountry(ip); isCountry(code) {
-		return code
 	}
 	return models.UnknownCountry
 }

@@ -50,14 +50,20 @@ func TestCountryHeaderOfATrustedPeerOnly(t *testing.T) {
 	}
 }
 
-func TestMaxMindFileComesBeforeTheBinarys(t *testing.T) {
-	e := open(t, Options{MaxMindFile: writeDatabase(t, "Test-Country", "8.8.0.0/16", "IT")})
-	for text, want := range map[string]string{"8.8.8.8": "IT", "::ffff:8.8.8.8": "IT", "8.9.0.1": "US", "2001:4860:4860::8888": "US"} {
-		if got := e.Country(netip.MustParseAddr(text), nil); got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
+func TestMaxMindFileKnowsTheRest(t *testing.T) {
+	for network, cases := range map[string]map[string]string{
+		"10.8.0.0/16":   {"10.8.8.8": "IT", "::ffff:10.8.8.8": "IT", "10.9.0.1": "ZZ", "8.8.8.8": "US", "2001:db8::1": "ZZ"},
+		"2001:db8::/32": {"2001:db8::1": "IT", "2001:db9::1": "ZZ", "10.8.8.8": "ZZ"},
+		"8.8.0.0/16":    {"8.8.8.8": "US"}, // the binary's own is asked first
+	} {
+		e := open(t, Options{MaxMindFile: writeDatabase(t, "Test-Country", network, "IT")})
+		for text, want := range cases {
+			if got := e.Country(netip.MustParseAddr(text), nil); got != want {
+				t.Errorf("%s with a file about %s: %s, want %s", text, network, got, want)
+			}
 		}
-	}
-	if got := e.Country(netip.Addr{}, nil); got != "ZZ" {
-		t.Errorf("no address: %s", got)
+		if got := e.Country(netip.Addr{}, nil); got != "ZZ" {
+			t.Errorf("no address: %s", got)
+		}
 	}
 }

@@ -26,7 +26,8 @@ type Options struct {
 	// CountryHeader is the header in which a trusted proxy tells the client's country, such as CF-IPCountry. Default: none.
 	CountryHeader string
 
-	// MaxMindFile is a country or city database in MaxMind's format. Default: none, the database in the binary is asked.
+	// MaxMindFile is a country or city database in MaxMind's format. It is asked about what
+	// the database in the binary does not know. Default: none.
 	MaxMindFile string
 
 	// HashIP keeps addresses as a keyed hash. HashKey is its key, at least 16 bytes. Default: addresses are kept as they are.
