@@ -102,6 +102,7 @@ func parts(cfg configs.Embedded, broker string) (door configs.Producer, counting
 		return door, counting, err
 	}
 	door.HTTP.Addr = cfg.HTTP.Addr
+	door.Access.Open = cfg.Access.Open
 	door.Kafka.Brokers = []string{broker}
 	door.Kafka.CreateTopics = true
 	door.Kafka.ReplicationFactor = 1

@@ -1,12 +1,14 @@
 // Package intake is the door: HTTP requests come in, events go out to Kafka. An event is answered with 202 only when
 // Kafka has acknowledged it on all in-sync replicas; everything else is answered with a reason.
 //
-// track.go, visits.go and clicks.go are the three ways in, body.go reads what they share, publish.go writes to Kafka,
-// refusal.go is the one place that turns errors into answers.
+// take.go is the way of a request: access.go says who may write, limits.go and newkeys.go how much, body.go and batch.go
+// read it, visits.go, clicks.go, track.go and pixel.go make events of it, event.go completes and checks them, publish.go
+// writes them to Kafka. refusal.go is the one place that turns errors into answers.
 package intake
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/configs"
+	"footfall/producer/enrich"
 	"footfall/producer/topics"
 )
 
@@ -27,6 +30,9 @@ const (
 	idleTimeout   = 2 * time.Minute
 	maxHeader     = 16 << 10
 )
+
+// What privacy.ip can be.
+const raw, hashed = "raw", "hashed"
 
 // Run opens the door: it makes sure that the topics exist (cfg.Kafka.CreateTopics: creates them), listens on
 // cfg.HTTP.Addr, calls ready with the address it got, and serves until ctx ends. Then it stops accepting, answers what is
@@ -47,8 +53,24 @@ func open(ctx context.Context, cfg configs.Producer, reg *prometheus.Registry, l
 	if err := sensible(cfg); err != nil {
 		return fmt.Errorf("checking the configuration: %w", err)
 	}
+	allowed, err := newAccess(cfg.Access)
+	if err != nil {
+		return fmt.Errorf("checking the configuration: %w", err)
+	}
+	about, err := enrich.New(enrich.Options{
+		TrustedProxies: cfg.HTTP.TrustedProxies, CountryHeader: cfg.Enrichment.CountryHeader, MaxMindFile: cfg.Enrichment.MaxmindFile,
+		HashIP: cfg.Privacy.IP == hashed, HashKey: cfg.Privacy.Secret,
+	})
+	if err != nil {
+		return fmt.Errorf("checking the configuration: %w", err)
+	}
+	defer func() { _ = about.Close() }() // a file that was only read
+	secure, err := tlsConfig(cfg.HTTP.TLS.Cert, cfg.HTTP.TLS.Key)
+	if err != nil {
+		return err
+	}
 	names := []string{cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits, cfg.Kafka.Topics.Dead}
-	err := topics.Ensure(ctx, cfg.Kafka.Brokers, names, cfg.Kafka.Partitions, cfg.Kafka.ReplicationFactor, cfg.Kafka.CreateTopics)
+	err = topics.Ensure(ctx, cfg.Kafka.Brokers, names, cfg.Kafka.Partitions, cfg.Kafka.ReplicationFactor, cfg.Kafka.CreateTopics)
 	if err != nil {
 		return err
 	}
@@ -63,7 +85,13 @@ func open(ctx context.Context, cfg configs.Producer, reg *prometheus.Registry, l
 	if err != nil {
 		return fmt.Errorf("listening (http.addr): %w", err)
 	}
-	d := &door{cfg: cfg, pub: pub, metrics: m, log: log, kafka: readiness{brokers: cfg.Kafka.Brokers, names: names, log: log}}
+	if secure != nil {
+		listener = tls.NewListener(listener, secure)
+	}
+	d := &door{
+		cfg: cfg, pub: pub, metrics: m, log: log, kafka: readiness{brokers: cfg.Kafka.Brokers, names: names, log: log},
+		access: allowed, limits: newLimits(cfg.Limits), enrich: about, large: make(chan struct{}, largeBodies),
+	}
 	return d.serve(ctx, listener, d.routes(reg), ready)
 }
 
@@ -74,6 +102,10 @@ type door struct {
 	metrics *metrics
 	log     *slog.Logger
 	kafka   readiness
+	access  *access
+	limits  *limits
+	enrich  *enrich.Enricher
+	large   chan struct{} // taken by each body that is larger than one event
 }
 
 func (d *door) serve(ctx context.Context, l net.Listener, routes http.Handler, ready func(addr string)) error {
@@ -84,12 +116,18 @@ func (d *door) serve(ctx context.Context, l net.Listener, routes http.Handler, r
 		WriteTimeout:      readTimeout + d.cfg.Kafka.Timeout + 10*time.Second, // counts from the header, so it covers all
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          slog.NewLogLogger(d.log.Handler(), slog.LevelWarn),
+		ErrorLog:          serverLog(d.log),
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(l) }()
 	addr := l.Addr().String()
 	d.log.Info("the door is open", "addr", addr)
+	switch {
+	case d.access.open:
+		d.log.Info("anyone may write (access.open)")
+	case len(d.access.grants) == 0:
+		d.log.Warn("nobody may write: set access.sites, or access.open to let anyone")
+	}
 	ready(addr)
 
 	select {
@@ -126,6 +164,14 @@ func sensible(cfg configs.Producer) error {
 		return errors.New("http.max_in_flight must be at least 1")
 	case cfg.HTTP.MaxBody < 1:
 		return errors.New("http.max_body must be at least 1")
+	case cfg.HTTP.BatchEvents < 1 || cfg.HTTP.BatchBytes < 1:
+		return errors.New("http.batch_events and http.batch_bytes must be at least 1")
+	case cfg.Time.MaxAhead < 0 || cfg.Time.MaxAge < 0:
+		return errors.New("time.max_ahead and time.max_age must not be negative")
+	case cfg.Limits.ClientPerSecond < 0 || cfg.Limits.SitePerSecond < 0 || cfg.Limits.NewKeysPerMinute < 0:
+		return errors.New("limits must not be negative: 0 is no limit")
+	case cfg.Privacy.IP != raw && cfg.Privacy.IP != hashed:
+		return errors.New("privacy.ip must be raw or hashed")
 	}
 	return nil
 }

@@ -84,6 +84,7 @@ func defaults(t *testing.T, broker string) configs.Producer {
 	}
 	run := "-" + uuid.NewString()[:8]
 	cfg.HTTP.Addr = "127.0.0.1:0"
+	cfg.Access.Open = true
 	cfg.Kafka.Brokers = []string{broker}
 	cfg.Kafka.CreateTopics = true
 	cfg.Kafka.Partitions = 6
