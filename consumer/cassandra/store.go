@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/gocql/gocql"
@@ -40,7 +39,7 @@ func newNames(suffix string) names {
 // Open connects and checks that the schema is the one this binary was made for. It returns an error that says what to do
 // when it is not.
 func Open(ctx context.Context, cfg configs.Cassandra) (*Store, error) {
-	session, err := connect(cfg)
+	session, err := connect(cfg.CassandraClient)
 	if err != nil {
 		return nil, err
 	}
@@ -63,31 +62,6 @@ func Open(ctx context.Context, cfg configs.Cassandra) (*Store, error) {
 
 // Close ends the session. Requests under way fail.
 func (s *Store) Close() { s.session.Close() }
-
-func connect(cfg configs.Cassandra) (*gocql.Session, error) {
-	cluster := gocql.NewCluster(cfg.Hosts...)
-	cluster.Port = cfg.Port
-	cluster.ProtoVersion = 4
-	cluster.Consistency = gocql.LocalQuorum
-	cluster.Timeout = cfg.Timeout
-	cluster.ConnectTimeout = 5 * time.Second
-	cluster.ReconnectInterval = time.Second // the default is a minute: a restarted node would stay unused for as long
-	cluster.RetryPolicy = nil
-	cluster.Logger = discard{} // every failure reaches us as an error and is told once, there
-	cluster.PoolConfig.HostSelectionPolicy = gocql.TokenAwareHostPolicy(gocql.RoundRobinHostPolicy())
-	session, err := cluster.CreateSession()
-	if err != nil {
-		return nil, fmt.Errorf("connecting to Cassandra at %s, port %d (cassandra.hosts, cassandra.port): %w",
-			strings.Join(cfg.Hosts, ", "), cfg.Port, err)
-	}
-	return session, nil
-}
-
-type discard struct{}
-
-func (discard) Print(...any)          {}
-func (discard) Printf(string, ...any) {}
-func (discard) Println(...any)        {}
 
 // WriteTimeout implements rollup.Store: the longer of the server's two write timeouts.
 func (s *Store) WriteTimeout() time.Duration { return s.writeTimeout }
