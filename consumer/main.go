@@ -97,7 +97,10 @@ func count(ctx context.Context, cfg configs.Consumer, log *slog.Logger) error {
 	if err := checkDurable(ctx, store, cfg.Cassandra.RequireDurable, reg, log); err != nil {
 		return err
 	}
-	consumer := rollup.New(cfg, store, reg, log)
+	consumer, err := rollup.New(cfg, store, reg, log)
+	if err != nil {
+		return err
+	}
 	listener, err := listen(cfg.HTTP.Addr)
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"footfall/configs"
+	"footfall/producer/dial"
 	"footfall/producer/intake"
 	"footfall/producer/topics"
 )
@@ -69,7 +70,11 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	case "topics":
 		k := cfg.Kafka
 		names := []string{k.Topics.Clicks, k.Topics.Visits, k.Topics.Dead}
-		return topics.Ensure(ctx, k.Brokers, names, k.Partitions, k.ReplicationFactor, true)
+		via, err := dial.New(k.Brokers, k.TLS, k.SASL)
+		if err != nil {
+			return err
+		}
+		return topics.Ensure(ctx, via, names, k.Partitions, k.ReplicationFactor, true)
 	case "healthz":
 		return healthz(ctx, cfg.HTTP.Addr)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kfake"
 
+	"footfall/producer/dial"
 	"footfall/producer/topics"
 )
 
@@ -124,7 +125,7 @@ func TestLife(t *testing.T) {
 	if code, _, errs := finish(t, env, "topics"); code != 0 {
 		t.Fatalf("producer topics: exit %d, %s", code, errs)
 	}
-	if n, err := topics.Partitions(t.Context(), cluster.ListenAddrs(), "dead-letters"); err != nil || n != 6 {
+	if n, err := topics.Partitions(t.Context(), dial.Plain(cluster.ListenAddrs()...), "dead-letters"); err != nil || n != 6 {
 		t.Errorf("dead-letters has %d partitions, %v", n, err)
 	}
 

@@ -18,40 +18,52 @@ import (
 	"footfall/configs"
 )
 
-// Kafka is how to reach a cluster. The zero TLS and SASL mean neither. It is safe for concurrent use.
+// Kafka is how to reach a cluster; make one with New or Plain. It is safe for concurrent use.
 type Kafka struct {
 	Brokers []string
-	TLS     *tls.Config
-	SASL    sasl.Mechanism
+
+	tls    *tls.Config    // nil: not encrypted
+	sasl   sasl.Mechanism // nil: no login
+	shared *kafka.Transport
 }
 
 // Plain reaches brokers that ask for nothing.
-func Plain(brokers ...string) Kafka { return Kafka{Brokers: brokers} }
+func Plain(brokers ...string) Kafka {
+	k := Kafka{Brokers: brokers}
+	k.shared = k.Transport()
+	return k
+}
 
 // New reads the files that the configuration names.
 func New(brokers []string, t configs.TLS, s configs.SASL) (Kafka, error) {
 	k := Kafka{Brokers: brokers}
 	var err error
-	if k.TLS, err = t.Client(); err != nil {
+	if k.tls, err = t.Client(); err != nil {
 		return k, fmt.Errorf("reading kafka.tls: %w", err)
 	}
-	if k.SASL, err = mechanism(s); err != nil {
+	if k.sasl, err = mechanism(s); err != nil {
 		return k, fmt.Errorf("reading kafka.sasl: %w", err)
 	}
+	k.shared = k.Transport()
 	return k, nil
 }
 
 // Addr is where to begin.
 func (k Kafka) Addr() net.Addr { return kafka.TCP(k.Brokers...) }
 
+// Client asks things now and then. All clients share their connections and what they know about the cluster.
+func (k Kafka) Client(timeout time.Duration) *kafka.Client {
+	return &kafka.Client{Addr: k.Addr(), Timeout: timeout, Transport: k.shared}
+}
+
 // Transport is for kafka-go's Writer and Client. The caller may set its other fields, and closes its idle connections.
 func (k Kafka) Transport() *kafka.Transport {
-	return &kafka.Transport{TLS: k.TLS, SASL: k.SASL, DialTimeout: dialTimeout}
+	return &kafka.Transport{TLS: k.tls, SASL: k.sasl, DialTimeout: dialTimeout}
 }
 
 // Dialer is for kafka-go's Reader and ConsumerGroup.
 func (k Kafka) Dialer() *kafka.Dialer {
-	return &kafka.Dialer{TLS: k.TLS, SASLMechanism: k.SASL, Timeout: dialTimeout, DualStack: true}
+	return &kafka.Dialer{TLS: k.tls, SASLMechanism: k.sasl, Timeout: dialTimeout, DualStack: true}
 }
 
 // dialTimeout is kafka-go's default for readers; its transport would wait half as long.

@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/configs"
+	"footfall/producer/dial"
 	"footfall/producer/enrich"
 	"footfall/producer/topics"
 )
@@ -69,13 +70,17 @@ func open(ctx context.Context, cfg configs.Producer, reg *prometheus.Registry, l
 	if err != nil {
 		return err
 	}
+	via, err := dial.New(cfg.Kafka.Brokers, cfg.Kafka.TLS, cfg.Kafka.SASL)
+	if err != nil {
+		return err
+	}
 	names := []string{cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits, cfg.Kafka.Topics.Dead}
-	err = topics.Ensure(ctx, cfg.Kafka.Brokers, names, cfg.Kafka.Partitions, cfg.Kafka.ReplicationFactor, cfg.Kafka.CreateTopics)
+	err = topics.Ensure(ctx, via, names, cfg.Kafka.Partitions, cfg.Kafka.ReplicationFactor, cfg.Kafka.CreateTopics)
 	if err != nil {
 		return err
 	}
 	m := newMetrics(reg)
-	pub, err := openPublisher(ctx, cfg, m, log)
+	pub, err := openPublisher(ctx, via, cfg, m, log)
 	if err != nil {
 		return err
 	}
@@ -89,7 +94,7 @@ func open(ctx context.Context, cfg configs.Producer, reg *prometheus.Registry, l
 		listener = tls.NewListener(listener, secure)
 	}
 	d := &door{
-		cfg: cfg, pub: pub, metrics: m, log: log, kafka: readiness{brokers: cfg.Kafka.Brokers, names: names, log: log},
+		cfg: cfg, pub: pub, metrics: m, log: log, kafka: readiness{via: via, names: names, log: log},
 		access: allowed, limits: newLimits(cfg.Limits), enrich: about, large: make(chan struct{}, largeBodies),
 	}
 	return d.serve(ctx, listener, d.routes(reg), ready)

@@ -12,6 +12,7 @@ import (
 
 	"footfall/configs"
 	"footfall/models"
+	"footfall/producer/dial"
 )
 
 const (
@@ -50,25 +51,22 @@ type delivery struct {
 }
 
 // openPublisher connects to Kafka and learns how many partitions the topics have.
-func openPublisher(ctx context.Context, cfg configs.Producer, m *metrics, log *slog.Logger) (*publisher, error) {
+func openPublisher(ctx context.Context, via dial.Kafka, cfg configs.Producer, m *metrics, log *slog.Logger) (*publisher, error) {
 	p := &publisher{
-		timeout: cfg.Kafka.Timeout,
-		slots:   make(chan struct{}, cfg.HTTP.MaxInFlight),
-		metrics: m,
-		log:     log,
-		transport: &kafka.Transport{
-			ClientID:       "footfall-producer",
-			DialTimeout:    cfg.Kafka.Timeout,
-			MetadataTTL:    metadataTTL,
-			MetadataTopics: []string{cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits},
-		},
+		timeout:   cfg.Kafka.Timeout,
+		slots:     make(chan struct{}, cfg.HTTP.MaxInFlight),
+		metrics:   m,
+		log:       log,
+		transport: via.Transport(),
 	}
-	spread, err := fixPartitions(ctx, cfg.Kafka.Brokers, p.transport.MetadataTopics)
+	p.transport.ClientID, p.transport.DialTimeout, p.transport.MetadataTTL = "footfall-producer", cfg.Kafka.Timeout, metadataTTL
+	p.transport.MetadataTopics = []string{cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits}
+	spread, err := fixPartitions(ctx, via, p.transport.MetadataTopics)
 	if err != nil {
 		return nil, err
 	}
 	p.writer = &kafka.Writer{
-		Addr:            kafka.TCP(cfg.Kafka.Brokers...),
+		Addr:            via.Addr(),
 		Transport:       p.transport,
 		Balancer:        spread,
 		RequiredAcks:    kafka.RequireAll,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
+	"footfall/producer/dial"
 	"footfall/producer/topics"
 )
 
@@ -16,7 +17,7 @@ func ends(t *testing.T, broker, topic string) []int64 {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	n, err := topics.Partitions(ctx, []string{broker}, topic)
+	n, err := topics.Partitions(ctx, dial.Plain(broker), topic)
 	if err != nil {
 		t.Fatal(err)
 	}
