@@ -31,6 +31,9 @@ var suites = []struct {
 	{"pages of other origins", false, crossOrigin},
 	{"limits", false, limited},
 	{"bad requests are refused by name and leave no trace", false, badRequests},
+	{"hostile requests get an answer and nothing else", false, hostile},
+	{"a door with a certificate", false, encrypted},
+	{"slow clients are sent away", true, slowClients}, // harms nobody, but once is enough
 	{"a door that closes answers what is in flight", false, closing},
 	{"health and metrics", false, health},
 	{"Kafka killed and started again", true, killed},

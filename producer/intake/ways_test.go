@@ -156,7 +156,9 @@ func filledClicks(t *testing.T, b broker) {
 
 // hashedVisitors: no address leaves the door.
 func hashedVisitors(t *testing.T, b broker) {
-	d := openDoor(t, b, func(cfg *configs.Producer) { cfg.Privacy = configs.Privacy{IP: "hashed", Secret: "a secret of 16 bytes or more"} })
+	d := openDoor(t, b, func(cfg *configs.Producer) {
+		cfg.Privacy = configs.Privacy{IP: "hashed", Secret: "a secret of 16 bytes or more"}
+	})
 	for _, body := range []string{`{"short_url":"a","ip":"203.0.113.7"}`, `{"short_url":"a","ip":"::ffff:203.0.113.7"}`, `{"short_url":"a"}`} {
 		if r := d.post(t, "/v1/clicks", "", body); r.status != http.StatusAccepted {
 			t.Errorf("%d %s", r.status, r.raw)
