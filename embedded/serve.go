@@ -84,7 +84,7 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 	}
 	cleanups = append(cleanups, start(consumer.Run))
 	cleanups = append(cleanups, start(func(ctx context.Context) error {
-		err := intake.Run(ctx, door, reg, log, ready)
+		err := intake.Run(ctx, door, store, reg, log, ready)
 		if errors.Is(err, syscall.EADDRINUSE) {
 			return fmt.Errorf("%w: is footfall running already? Else set http.addr (FOOTFALL_HTTP_ADDR=127.0.0.1:0 takes any free port)", err)
 		}
@@ -108,6 +108,7 @@ func parts(cfg configs.Embedded, broker string) (door configs.Producer, counting
 	}
 	door.HTTP.Addr = cfg.HTTP.Addr
 	door.Access.Open = cfg.Access.Open
+	door.Links.Enabled = cfg.Links.Enabled
 	door.Kafka.Brokers = []string{broker}
 	door.Kafka.CreateTopics = true
 	door.Kafka.ReplicationFactor = 1

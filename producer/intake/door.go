@@ -21,6 +21,7 @@ import (
 	"footfall/configs"
 	"footfall/producer/dial"
 	"footfall/producer/enrich"
+	"footfall/producer/links"
 	"footfall/producer/topics"
 )
 
@@ -37,20 +38,21 @@ const raw, hashed = "raw", "hashed"
 
 // Run opens the door: it makes sure that the topics exist (cfg.Kafka.CreateTopics: creates them), listens on
 // cfg.HTTP.Addr, calls ready with the address it got, and serves until ctx ends. Then it stops accepting, answers what is
-// in flight, flushes to Kafka and returns nil. Its metrics are registered with reg, and /metrics shows all of reg.
+// in flight, flushes to Kafka and returns nil. Its metrics are registered with reg, and /metrics shows all of reg. store
+// keeps short links; it is used with cfg.Links.Enabled only and may be nil without.
 //
 // It returns an error if the configuration makes no sense, if Kafka cannot be reached within half a minute or a topic is
 // missing, or if the address cannot be listened on. Kafka going away later is no reason to return: the door answers 503
 // until it is back.
-func Run(ctx context.Context, cfg configs.Producer, reg *prometheus.Registry, log *slog.Logger, ready func(addr string)) error {
-	err := open(ctx, cfg, reg, log, ready)
+func Run(ctx context.Context, cfg configs.Producer, store links.Store, reg *prometheus.Registry, log *slog.Logger, ready func(addr string)) error {
+	err := open(ctx, cfg, store, reg, log, ready)
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // asked to stop, perhaps while still waiting for Kafka
 	}
 	return err
 }
 
-func open(ctx context.Context, cfg configs.Producer, reg *prometheus.Registry, log *slog.Logger, ready func(addr string)) error {
+func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *prometheus.Registry, log *slog.Logger, ready func(addr string)) error {
 	if err := sensible(cfg); err != nil {
 		return fmt.Errorf("checking the configuration: %w", err)
 	}
@@ -97,6 +99,12 @@ func open(ctx context.Context, cfg configs.Producer, reg *prometheus.Registry, l
 		cfg: cfg, pub: pub, metrics: m, log: log, kafka: readiness{via: via, names: names, log: log},
 		access: allowed, limits: newLimits(cfg.Limits), enrich: about, large: make(chan struct{}, largeBodies),
 	}
+	if cfg.Links.Enabled {
+		if err := d.openLinks(store, reg); err != nil {
+			return err
+		}
+		defer d.closeLinks() // before the publisher, to which it gives the last clicks
+	}
 	return d.serve(ctx, listener, d.routes(reg), ready)
 }
 
@@ -110,7 +118,8 @@ type door struct {
 	access  *access
 	limits  *limits
 	enrich  *enrich.Enricher
-	large   chan struct{} // taken by each body that is larger than one event
+	links   *links.Handler // nil unless links.enabled
+	large   chan struct{}  // taken by each body that is larger than one event
 }
 
 func (d *door) serve(ctx context.Context, l net.Listener, routes http.Handler, ready func(addr string)) error {

@@ -30,6 +30,7 @@ var suites = []struct {
 	{"write keys", false, writeKeys},
 	{"pages of other origins", false, crossOrigin},
 	{"limits", false, limited},
+	{"short links", false, shortLinks},
 	{"bad requests are refused by name and leave no trace", false, badRequests},
 	{"hostile requests get an answer and nothing else", false, hostile},
 	{"a door with a certificate", false, encrypted},

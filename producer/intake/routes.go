@@ -25,6 +25,10 @@ func (d *door) routes(reg *prometheus.Registry) http.Handler {
 	wayIn("/v1/visits", post, d.takeJSON(topics.Visits, visit))
 	wayIn("/v1/clicks", post, d.takeJSON(topics.Clicks, click))
 	wayIn("/pixel.gif", []string{http.MethodGet}, http.HandlerFunc(d.takePixel)) // no HEAD: it would count nothing
+	if d.links != nil {
+		wayIn("/v1/links", post, http.HandlerFunc(d.makeLink))
+		route("/{short_url}", get, http.HandlerFunc(d.follow))
+	}
 	route("/healthz", get, http.HandlerFunc(alive))
 	route("/readyz", get, http.HandlerFunc(d.ready))
 	route("/metrics", get, promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))

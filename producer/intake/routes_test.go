@@ -76,7 +76,7 @@ func TestSenselessConfigurationIsRefused(t *testing.T) {
 			t.Fatalf("the defaults: %v", err)
 		}
 		spoil(&cfg)
-		err = Run(t.Context(), cfg, prometheus.NewRegistry(), slog.New(slog.DiscardHandler), func(string) { t.Error("ready") })
+		err = Run(t.Context(), cfg, nil, prometheus.NewRegistry(), slog.New(slog.DiscardHandler), func(string) { t.Error("ready") })
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want an error about %s", err, want)
 		}
