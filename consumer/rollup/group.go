@@ -76,6 +76,9 @@ func (c *Consumer) Run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, c.dead.close()) }()
 	inspectors, err := c.inspectors(ctx)
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // asked to stop before it had begun
+	}
 	if err != nil {
 		return err
 	}
