@@ -1,8 +1,11 @@
 package cassandra
 
 import (
+	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
@@ -10,6 +13,8 @@ import (
 
 	"footfall/configs"
 )
+
+const connectTimeout = 5 * time.Second
 
 // connect opens a session without a keyspace.
 func connect(cfg configs.CassandraClient) (*gocql.Session, error) {
@@ -32,7 +37,7 @@ func newCluster(cfg configs.CassandraClient) (*gocql.ClusterConfig, error) {
 	cluster.ProtoVersion = 4
 	cluster.Consistency = gocql.LocalQuorum
 	cluster.Timeout = cfg.Timeout
-	cluster.ConnectTimeout = 5 * time.Second
+	cluster.ConnectTimeout = connectTimeout
 	cluster.ReconnectInterval = time.Second // the default is a minute: a restarted node would stay unused for as long
 	cluster.RetryPolicy = nil
 	cluster.Logger = discard{} // every failure reaches us as an error and is told once, there
@@ -48,9 +53,24 @@ func newCluster(cfg configs.CassandraClient) (*gocql.ClusterConfig, error) {
 		return nil, fmt.Errorf("reading cassandra.tls: %w", err)
 	}
 	if secure != nil {
-		cluster.SslOpts = &gocql.SslOptions{Config: secure, EnableHostVerification: !secure.InsecureSkipVerify}
+		cluster.HostDialer = &tlsDialer{secure}
 	}
 	return cluster, nil
+}
+
+// tlsDialer is gocql's own, but that it bounds the handshake too: with a node that does not know TLS and stays silent,
+// the driver would wait for ever.
+type tlsDialer struct{ config *tls.Config }
+
+// DialHost implements gocql.HostDialer.
+func (d *tlsDialer) DialHost(ctx context.Context, host *gocql.HostInfo) (*gocql.DialedHost, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", host.ConnectAddressAndPort())
+	if err != nil {
+		return nil, err
+	}
+	return gocql.WrapTLS(ctx, conn, host.HostnameAndPort(), d.config)
 }
 
 type discard struct{}
