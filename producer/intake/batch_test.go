@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"footfall/configs"
 )
@@ -148,5 +149,6 @@ func batchWithoutKafka(t *testing.T, b broker) {
 			t.Errorf("event %d: %+v, want %s", i, one, want)
 		}
 	}
+	eventually(t, "the places are free again", 20*time.Second, func() bool { return d.metric(t, "footfall_door_in_flight") == "0" })
 	sendUntilTaken(t, d, "after")
 }
