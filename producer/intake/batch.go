@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"footfall/models"
 )
@@ -85,7 +86,7 @@ type results struct {
 
 // answerBatch says what became of each event: 202 if all are in Kafka, else 207.
 func (d *door) answerBatch(w http.ResponseWriter, outcomes []outcome) {
-	status, wait := http.StatusAccepted, ""
+	status, wait := http.StatusAccepted, time.Duration(0)
 	all := results{Results: make([]result, len(outcomes))}
 	for i, o := range outcomes {
 		all.Results[i] = result{Index: i, Status: http.StatusAccepted, ID: o.id}
@@ -95,12 +96,8 @@ func (d *door) answerBatch(w http.ResponseWriter, outcomes []outcome) {
 		status = http.StatusMultiStatus
 		why := d.count(o.err)
 		all.Results[i] = result{Index: i, Status: why.status(), ID: o.id, Error: why.reason, Detail: why.detail}
-		if after := why.retryAfter(); len(after) > len(wait) || len(after) == len(wait) && after > wait { // the longest, in digits
-			wait = after
-		}
+		wait = max(wait, why.wait())
 	}
-	if wait != "" {
-		w.Header().Set("Retry-After", wait)
-	}
+	retryAfter(w.Header(), wait)
 	answer(w, status, all)
 }

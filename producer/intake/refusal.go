@@ -81,20 +81,22 @@ func (r *refusal) status() int {
 	return http.StatusBadRequest
 }
 
-// retryAfter is in whole seconds, at least 1; empty where sending the same again is of no use.
-func (r *refusal) retryAfter() string {
+// wait is when to send again; 0 where sending the same again is of no use.
+func (r *refusal) wait() time.Duration {
 	switch r.status() {
 	case http.StatusServiceUnavailable:
-		return wholeSeconds(soon)
+		return soon
 	case http.StatusTooManyRequests:
-		return wholeSeconds(max(r.after, soon))
+		return max(r.after, soon)
 	}
-	return ""
+	return 0
 }
 
-// wholeSeconds writes a duration as whole seconds, rounded up.
-func wholeSeconds(d time.Duration) string {
-	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
+// retryAfter tells the sender to wait, in whole seconds, rounded up.
+func retryAfter(h http.Header, wait time.Duration) {
+	if wait > 0 {
+		h.Set("Retry-After", strconv.FormatInt(int64((wait+time.Second-1)/time.Second), 10))
+	}
 }
 
 // refusalOf finds the answer to any error. One that nobody foresaw is the door's own fault.
@@ -124,9 +126,7 @@ type refused struct {
 }
 
 func refuse(w http.ResponseWriter, why *refusal, id string) {
-	if wait := why.retryAfter(); wait != "" {
-		w.Header().Set("Retry-After", wait)
-	}
+	retryAfter(w.Header(), why.wait())
 	if why.reason == missingKey {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
