@@ -14,11 +14,12 @@ var allowed = map[string][]string{
 	"configs":    {},
 	"migrations": {},
 
+	"producer/assets": {},
 	"producer/dial":   {"configs"},
 	"producer/topics": {"producer/dial"},
 	"producer/enrich": {"models"},
 	"producer/links":  {"models", "producer/enrich"},
-	"producer/intake": {"models", "configs", "producer/dial", "producer/topics", "producer/enrich", "producer/links"},
+	"producer/intake": {"models", "configs", "producer/assets", "producer/dial", "producer/topics", "producer/enrich", "producer/links"},
 	"producer":        {"configs", "producer/dial", "producer/intake", "producer/links", "producer/topics", "consumer/cassandra"},
 
 	"consumer/rollup":           {"models", "configs", "producer/dial", "producer/topics"},

@@ -8,6 +8,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"footfall/producer/assets"
 )
 
 // routes is everything that can be asked of the door.
@@ -29,6 +31,10 @@ func (d *door) routes(reg *prometheus.Registry) http.Handler {
 		wayIn("/v1/links", post, http.HandlerFunc(d.makeLink))
 		route("/{short_url}", get, http.HandlerFunc(d.follow))
 	}
+	route("/track.js", get, assets.ServeScript())
+	route("/openapi.yaml", get, assets.ServeOpenAPI())
+	route("/track.js", get, assets.ServeScript())
+	route("/openapi.yaml", get, assets.ServeOpenAPI())
 	route("/healthz", get, http.HandlerFunc(alive))
 	route("/readyz", get, http.HandlerFunc(d.ready))
 	route("/metrics", get, promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
