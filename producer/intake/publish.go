@@ -102,6 +102,9 @@ func (p *publisher) publish(topic string, events []models.Event) []error {
 		// The record's own time stays the moment of writing: Kafka deletes by it, and an event may be years old.
 		messages = append(messages, kafka.Message{Topic: topic, Key: []byte(event.KafkaKey()), Value: value, WriterData: deliveries[i]})
 	}
+	if len(messages) == 0 {
+		return outcomes
+	}
 
 	ctx, cancel := context.WithTimeout(context.Background(), p.timeout)
 	defer cancel()
