@@ -33,8 +33,6 @@ func (d *door) routes(reg *prometheus.Registry) http.Handler {
 	}
 	route("/track.js", get, assets.ServeScript())
 	route("/openapi.yaml", get, assets.ServeOpenAPI())
-	route("/track.js", get, assets.ServeScript())
-	route("/openapi.yaml", get, assets.ServeOpenAPI())
 	route("/healthz", get, http.HandlerFunc(alive))
 	route("/readyz", get, http.HandlerFunc(d.ready))
 	route("/metrics", get, promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
