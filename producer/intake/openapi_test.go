@@ -60,6 +60,9 @@ func TestOpenAPIHasEveryRoute(t *testing.T) {
 	}
 	made := map[string][]string{}
 	for _, m := range regexp.MustCompile(`(?m)^\s+(route|wayIn)\("([^"]+)", ([^ ]+), `).FindAllStringSubmatch(string(source), -1) {
+		if made[m[2]] != nil {
+			t.Errorf("%s is there twice", m[2])
+		}
 		if made[m[2]] = methods[m[1]][m[3]]; made[m[2]] == nil {
 			t.Errorf("%s: this test does not understand %s(…, %s", m[2], m[1], m[3])
 		}
