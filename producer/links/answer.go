@@ -45,7 +45,7 @@ func (h *Handler) refuse(w http.ResponseWriter, status int, reason, detail strin
 func (h *Handler) refuseErr(w http.ResponseWriter, status int, err error) {
 	var invalid *models.Invalid
 	if !errors.As(err, &invalid) {
-		status, invalid = http.StatusInternalServerError, &models.Invalid{Reason: "internal_error"}
+		status, invalid = http.StatusInternalServerError, &models.Invalid{Reason: "internal"}
 	}
 	h.refuse(w, status, invalid.Reason, invalid.Detail)
 }
