@@ -28,7 +28,7 @@ func TestLoad(t *testing.T) {
 	const connections, loris = 200, 200
 	d := openDoor(t, startFake(t), func(cfg *configs.Producer) {
 		cfg.HTTP.TrustedProxies = []string{"127.0.0.1"}
-		cfg.Limits.ClientPerSecond, cfg.Limits.ClientBurst = 20, 20 // reached by the one client below that does not pace itself
+		cfg.Limits.ClientPerSecond, cfg.Limits.ClientBurst = 1, 5 // reached by the one client below that comes again and again
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), *loadFor)
 	defer cancel()
