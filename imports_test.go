@@ -14,12 +14,16 @@ var allowed = map[string][]string{
 	"configs":    {},
 	"migrations": {},
 
-	"producer/topics": {},
+	"producer/assets": {},
+	"producer/dial":   {"configs"},
 	"producer/health": {},
-	"producer/intake": {"models", "configs", "producer/topics"},
-	"producer":        {"configs", "producer/health", "producer/intake", "producer/topics"},
+	"producer/topics": {"producer/dial"},
+	"producer/enrich": {"models"},
+	"producer/links":  {"models", "producer/enrich"},
+	"producer/intake": {"models", "configs", "producer/assets", "producer/dial", "producer/topics", "producer/enrich", "producer/links"},
+	"producer":        {"configs", "producer/dial", "producer/health", "producer/intake", "producer/links", "producer/topics", "consumer/cassandra"},
 
-	"consumer/rollup":           {"models", "configs", "producer/topics"},
+	"consumer/rollup":           {"models", "configs", "producer/dial", "producer/topics"},
 	"consumer/rollup/storetest": {"models", "consumer/rollup"},
 	"consumer/cassandra":        {"models", "configs", "migrations", "consumer/rollup"},
 	"consumer":                  {"configs", "consumer/rollup", "consumer/cassandra", "producer/health"},
@@ -27,7 +31,7 @@ var allowed = map[string][]string{
 	// Nothing may import embedded: it can be deleted without touching the core.
 	"embedded/sqlite": {"models", "consumer/rollup"},
 	"embedded/broker": {"models"},
-	"embedded":        {"configs", "models", "consumer/rollup", "producer/intake", "producer/topics", "embedded/sqlite", "embedded/broker"},
+	"embedded":        {"configs", "models", "consumer/rollup", "producer/dial", "producer/intake", "producer/links", "producer/topics", "embedded/sqlite", "embedded/broker"},
 
 	"deployments":                 {"configs", "deployments/stack"},
 	"deployments/stack":           {},

@@ -18,9 +18,13 @@ import (
 // Producer configures the door; producer.yaml documents every key.
 type Producer struct {
 	HTTP struct {
-		Addr        string
-		MaxInFlight int   `mapstructure:"max_in_flight"`
-		MaxBody     int64 `mapstructure:"max_body"`
+		Addr           string
+		MaxInFlight    int      `mapstructure:"max_in_flight"`
+		MaxBody        int64    `mapstructure:"max_body"`
+		BatchEvents    int      `mapstructure:"batch_events"`
+		BatchBytes     int64    `mapstructure:"batch_bytes"`
+		TrustedProxies []string `mapstructure:"trusted_proxies"`
+		TLS            struct{ Cert, Key string }
 	}
 	Kafka struct {
 		Brokers           []string
@@ -29,8 +33,17 @@ type Producer struct {
 		Partitions        int
 		ReplicationFactor int `mapstructure:"replication_factor"`
 		Timeout           time.Duration
+		TLS               TLS
+		SASL              SASL
 	}
-	Log Log
+	Access     Access
+	Limits     Limits
+	Time       Time
+	Enrichment Enrichment
+	Privacy    Privacy
+	Links      Links
+	Cassandra  CassandraClient
+	Log        Log
 }
 
 // Consumer configures a consumer; consumer.yaml documents every key.
@@ -41,6 +54,8 @@ type Consumer struct {
 		Topics         Topics
 		Group          string
 		SessionTimeout time.Duration `mapstructure:"session_timeout"`
+		TLS            TLS
+		SASL           SASL
 	}
 	Chunk struct {
 		MaxEvents int           `mapstructure:"max_events"`
@@ -54,23 +69,13 @@ type Consumer struct {
 	Log        Log
 }
 
-// Cassandra says where the store is and how to write to it.
-type Cassandra struct {
-	Hosts          []string
-	Port           int
-	LocalDC        string `mapstructure:"local_dc"`
-	Replication    string
-	KeyspaceSuffix string `mapstructure:"keyspace_suffix"`
-	Timeout        time.Duration
-	InFlight       int  `mapstructure:"in_flight"`
-	RequireDurable bool `mapstructure:"require_durable"`
-}
-
 // Embedded configures the one-process default; embedded.yaml documents every key.
 type Embedded struct {
-	HTTP struct{ Addr string }
-	Data struct{ Dir string }
-	Log  Log
+	HTTP   struct{ Addr string }
+	Data   struct{ Dir string }
+	Access struct{ Open bool }
+	Links  struct{ Enabled bool }
+	Log    Log
 }
 
 // Topics names the Kafka topics. Producer and consumers must agree on them.

@@ -56,7 +56,12 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.HTTP.Addr != "127.0.0.1:8080" || e.Data.Dir != "data" || e.Log.Level != slog.LevelWarn {
+	if p.Access.Open || len(p.Access.Sites) > 0 || len(p.HTTP.TrustedProxies) > 0 || p.HTTP.BatchEvents != 1000 || p.HTTP.BatchBytes != 1<<20 ||
+		p.Time != (Time{MaxAhead: 5 * time.Minute}) || p.Privacy.IP != "raw" || p.Links.Enabled || p.Kafka.TLS.Enabled ||
+		p.Cassandra.Port != c.Cassandra.Port || !slices.Equal(p.Cassandra.Hosts, c.Cassandra.Hosts) {
+		t.Errorf("producer: %+v; closed unless opened", p)
+	}
+	if !e.Access.Open || !e.Links.Enabled || e.HTTP.Addr != "127.0.0.1:8080" || e.Data.Dir != "data" || e.Log.Level != slog.LevelWarn {
 		t.Errorf("embedded: %+v", e)
 	}
 }
@@ -133,7 +138,7 @@ func TestMistakesAreNamed(t *testing.T) {
 	f("FOOTFALL_KAFKA_PARTITIONS", "six", "", "Kafka.Partitions")
 	f("FOOTFALL_LOG_LEVEL", "loud", "", "loud")
 	f("", "", "http:\n  adrr: x\n", "adrr")
-	f("", "", "cassandra:\n  hosts: [a]\n", "cassandra") // a key of the other binary has no place in this one's file
+	f("", "", "chunk:\n  max_age: 1s\n", "chunk") // a key of the other binary has no place in this one's file
 	f("", "", "kafka:\n  timeout: 5\n", "add a unit, such as 5s")
 	f("", "", "kafka:\n  timeout: soon\n", "Kafka.Timeout")
 	f("", "", "http: [\n", "reading configuration")
@@ -164,7 +169,9 @@ func keys(t reflect.Type, prefix string) []string {
 		if name == "" {
 			name = strings.ToLower(f.Name)
 		}
-		if f.Type.Kind() == reflect.Struct {
+		if f.Anonymous { // ",squash": its keys stand beside the others
+			all = append(all, keys(f.Type, prefix)...)
+		} else if f.Type.Kind() == reflect.Struct {
 			all = append(all, keys(f.Type, prefix+name+".")...)
 		} else {
 			all = append(all, prefix+name)

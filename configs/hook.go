@@ -1,6 +1,8 @@
 package configs
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
@@ -9,12 +11,13 @@ import (
 	"github.com/go-viper/mapstructure/v2"
 )
 
-// hook turns text into what a field wants: durations ("5s"), lists ("a,b"), log levels ("warn").
+// hook turns text into what a field wants: durations ("5s"), lists ("a,b"), sites (JSON), log levels ("warn").
 func hook() mapstructure.DecodeHookFunc {
 	return mapstructure.ComposeDecodeHookFunc(
 		mapstructure.DecodeHookFuncType(refuseBareNumbers),
 		mapstructure.StringToTimeDurationHookFunc(),
 		mapstructure.DecodeHookFuncType(splitLists),
+		mapstructure.DecodeHookFuncType(readSites),
 		mapstructure.TextUnmarshallerHookFunc(),
 	)
 }
@@ -27,14 +30,31 @@ func refuseBareNumbers(from, to reflect.Type, data any) (any, error) {
 	return data, nil
 }
 
-// splitLists takes "a,b" and also "a, b".
+// splitLists takes "a,b" and also "a, b"; "" is an empty list.
 func splitLists(from, to reflect.Type, data any) (any, error) {
 	if from.Kind() != reflect.String || to != reflect.TypeFor[[]string]() {
 		return data, nil
+	}
+	if strings.TrimSpace(data.(string)) == "" {
+		return []string{}, nil
 	}
 	parts := strings.Split(data.(string), ",")
 	for i := range parts {
 		parts[i] = strings.TrimSpace(parts[i])
 	}
 	return parts, nil
+}
+
+// readSites takes access.sites from the environment, where a list of maps can only be JSON.
+func readSites(from, to reflect.Type, data any) (any, error) {
+	if from.Kind() != reflect.String || to != reflect.TypeFor[[]Site]() {
+		return data, nil
+	}
+	var sites []Site
+	d := json.NewDecoder(bytes.NewReader([]byte(data.(string))))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&sites); err != nil {
+		return nil, fmt.Errorf(`reading access.sites as JSON, such as [{"site":"shop","key_hashes":["..."]}]: %w`, err)
+	}
+	return sites, nil
 }

@@ -83,7 +83,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	case "audit":
 		return audit(ctx, cfg, log, line.repair, report)
 	case "healthz":
-		return health.Ask(ctx, cfg.HTTP.Addr)
+		return health.Ask(ctx, cfg.HTTP.Addr, "")
 	}
 	return count(ctx, cfg, log)
 }
@@ -129,7 +129,10 @@ func count(ctx context.Context, cfg configs.Consumer, log *slog.Logger) error {
 	if err := checkDurable(ctx, store, cfg.Cassandra.RequireDurable, reg, log); err != nil {
 		return err
 	}
-	consumer := rollup.New(cfg, store, reg, log)
+	consumer, err := rollup.New(cfg, store, reg, log)
+	if err != nil {
+		return err
+	}
 	listener, err := listen(cfg.HTTP.Addr)
 	if err != nil {
 		return err

@@ -60,11 +60,11 @@ func TestUnknownKey(t *testing.T) {
 
 func TestGreeting(t *testing.T) {
 	var out bytes.Buffer
-	greet(&out, "127.0.0.1:8080", "data")
+	greet(&out, "127.0.0.1:8080", "data", true)
 	t.Setenv("FOOTFALL_DATA_DIR", "a b")
-	greet(&out, "127.0.0.1:8080", "a b")
+	greet(&out, "127.0.0.1:8080", "a b", false)
 	for _, want := range []string{
-		"http://127.0.0.1:8080", `"short_url":"abc"`, "http://127.0.0.1:8080/v1/clicks",
+		"Anyone who reaches it may write", "Writing needs a key", "http://127.0.0.1:8080", `"short_url":"abc"`, "http://127.0.0.1:8080/v1/clicks",
 		"\n  go run ./embedded query \"" + clicks + "\"\n",
 		"\n  FOOTFALL_DATA_DIR='a b' go run ./embedded query \"" + clicks + "\"\n",
 	} {

@@ -16,6 +16,7 @@ import (
 	"footfall/consumer/rollup"
 	"footfall/embedded/broker"
 	"footfall/embedded/sqlite"
+	"footfall/producer/dial"
 	"footfall/producer/intake"
 	"footfall/producer/topics"
 )
@@ -58,7 +59,7 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 	if err := sameLog(opening, store, kafka, names); err != nil {
 		return err
 	}
-	if err := topics.Ensure(ctx, door.Kafka.Brokers, names, door.Kafka.Partitions, door.Kafka.ReplicationFactor, true); err != nil {
+	if err := topics.Ensure(ctx, dial.Plain(door.Kafka.Brokers...), names, door.Kafka.Partitions, door.Kafka.ReplicationFactor, true); err != nil {
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // asked to stop before it had begun
 		}
@@ -77,9 +78,13 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 		}()
 		return func() error { cancel(); return <-result }
 	}
-	cleanups = append(cleanups, start(rollup.New(counting, store, reg, log).Run))
+	consumer, err := rollup.New(counting, store, reg, log)
+	if err != nil {
+		return err
+	}
+	cleanups = append(cleanups, start(consumer.Run))
 	cleanups = append(cleanups, start(func(ctx context.Context) error {
-		err := intake.Run(ctx, door, reg, log, ready)
+		err := intake.Run(ctx, door, store, reg, log, ready)
 		if errors.Is(err, syscall.EADDRINUSE) {
 			return fmt.Errorf("%w: is footfall running already? Else set http.addr (FOOTFALL_HTTP_ADDR=127.0.0.1:0 takes any free port)", err)
 		}
@@ -102,6 +107,8 @@ func parts(cfg configs.Embedded, broker string) (door configs.Producer, counting
 		return door, counting, err
 	}
 	door.HTTP.Addr = cfg.HTTP.Addr
+	door.Access.Open = cfg.Access.Open
+	door.Links.Enabled = cfg.Links.Enabled
 	door.Kafka.Brokers = []string{broker}
 	door.Kafka.CreateTopics = true
 	door.Kafka.ReplicationFactor = 1

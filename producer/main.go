@@ -16,6 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"footfall/configs"
+	"footfall/consumer/cassandra"
+	"footfall/producer/dial"
 	"footfall/producer/health"
 	"footfall/producer/intake"
 	"footfall/producer/topics"
@@ -70,14 +72,26 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	case "topics":
 		k := cfg.Kafka
 		names := []string{k.Topics.Clicks, k.Topics.Visits, k.Topics.Dead}
-		return topics.Ensure(ctx, k.Brokers, names, k.Partitions, k.ReplicationFactor, true)
+		via, err := dial.New(k.Brokers, k.TLS, k.SASL)
+		if err != nil {
+			return err
+		}
+		return topics.Ensure(ctx, via, names, k.Partitions, k.ReplicationFactor, true)
 	case "healthz":
-		return health.Ask(ctx, cfg.HTTP.Addr)
+		return health.Ask(ctx, cfg.HTTP.Addr, cfg.HTTP.TLS.Cert)
 	}
 	log := slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: cfg.Log.Level}))
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return intake.Run(ctx, cfg, reg, log, func(string) {})
+	if !cfg.Links.Enabled {
+		return intake.Run(ctx, cfg, nil, reg, log, func(string) {})
+	}
+	store, err := cassandra.OpenLinks(ctx, cfg.Cassandra)
+	if err != nil {
+		return fmt.Errorf("opening the store of links: %w", err)
+	}
+	defer store.Close()
+	return intake.Run(ctx, cfg, store, reg, log, func(string) {})
 }
 
 // parse takes flags before and after the name of the command.

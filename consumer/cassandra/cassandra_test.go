@@ -28,7 +28,7 @@ func testConfig(t *testing.T) configs.Cassandra {
 	cfg.Cassandra.Hosts, cfg.Cassandra.Port = []string{host}, port
 	cfg.Cassandra.KeyspaceSuffix = "_t" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	t.Cleanup(func() {
-		session, err := connect(cfg.Cassandra)
+		session, err := connect(cfg.Cassandra.CassandraClient)
 		if err != nil {
 			t.Error(err)
 			return

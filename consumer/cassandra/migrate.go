@@ -18,7 +18,7 @@ import (
 // lock, held by lightweight transaction and let go after lockTTL if its holder dies, lets one of them work while the
 // others wait. (golang-migrate's Cassandra driver locks within its own process only.)
 func Migrate(ctx context.Context, cfg configs.Cassandra, report func(format string, args ...any)) error {
-	session, err := connect(cfg)
+	session, err := connect(cfg.CassandraClient)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -43,7 +42,10 @@ func newNames(suffix string) names {
 // Open connects and checks that the schema is the one this binary was made for. It returns an error that says what to do
 // when it is not.
 func Open(ctx context.Context, cfg configs.Cassandra) (*Store, error) {
-	session, err := connect(cfg)
+	if cfg.InFlight < 1 {
+		return nil, errors.New("cassandra.in_flight must be at least 1")
+	}
+	session, err := connect(cfg.CassandraClient)
 	if err != nil {
 		return nil, err
 	}
@@ -100,48 +102,6 @@ func (s *Store) checkDataCentres(ctx context.Context, localDC string) error {
 
 // Close ends the session. Requests under way fail.
 func (s *Store) Close() { s.session.Close() }
-
-// suffix is what a keyspace's name may end with.
-var suffix = regexp.MustCompile(`^[a-z0-9_]{0,30}$`)
-
-func connect(cfg configs.Cassandra) (*gocql.Session, error) {
-	switch {
-	case len(cfg.Hosts) == 0:
-		return nil, errors.New("cassandra.hosts is empty")
-	case cfg.InFlight < 1:
-		return nil, errors.New("cassandra.in_flight must be at least 1")
-	case cfg.Timeout <= 0:
-		return nil, errors.New("cassandra.timeout must be more than 0")
-	case !suffix.MatchString(cfg.KeyspaceSuffix):
-		return nil, fmt.Errorf("cassandra.keyspace_suffix is %q: want at most 30 of a-z, 0-9 and _", cfg.KeyspaceSuffix)
-	}
-	cluster := gocql.NewCluster(cfg.Hosts...)
-	cluster.Port = cfg.Port
-	cluster.ProtoVersion = 4
-	cluster.Consistency = gocql.LocalQuorum
-	cluster.Timeout = cfg.Timeout
-	cluster.ConnectTimeout = 5 * time.Second
-	cluster.ReconnectInterval = time.Second // the default is a minute: a restarted node would stay unused for as long
-	cluster.RetryPolicy = nil
-	cluster.Logger = discard{} // every failure reaches us as an error and is told once, there
-	cluster.PoolConfig.HostSelectionPolicy = gocql.TokenAwareHostPolicy(gocql.RoundRobinHostPolicy())
-	if cfg.LocalDC != "" {
-		// A filter, not a preference: falling over to another data centre would be falling over to another quorum.
-		cluster.HostFilter = gocql.DataCentreHostFilter(cfg.LocalDC)
-	}
-	session, err := cluster.CreateSession()
-	if err != nil {
-		return nil, fmt.Errorf("connecting to Cassandra at %s, port %d (cassandra.hosts, cassandra.port): %w",
-			strings.Join(cfg.Hosts, ", "), cfg.Port, err)
-	}
-	return session, nil
-}
-
-type discard struct{}
-
-func (discard) Print(...any)          {}
-func (discard) Printf(string, ...any) {}
-func (discard) Println(...any)        {}
 
 // WriteTimeout implements rollup.Store: the longer of the server's two write timeouts.
 func (s *Store) WriteTimeout() time.Duration { return s.writeTimeout }

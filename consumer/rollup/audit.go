@@ -44,7 +44,10 @@ const auditRounds = 5
 // RunAudit checks every key that has a ledger, whoever owns its partitions meanwhile, and with repair mends what is off from the
 // log. report gets a line per finding and, on long runs, on progress. It returns an error if it could not finish.
 func RunAudit(ctx context.Context, cfg configs.Consumer, store AuditStore, repair bool, log *slog.Logger, report func(string)) (Audit, error) {
-	c := New(cfg, store, prometheus.NewRegistry(), log)
+	c, err := New(cfg, store, prometheus.NewRegistry(), log)
+	if err != nil {
+		return Audit{}, err
+	}
 	defer func() { _ = c.dead.close() }()
 	inspectors, err := c.inspectors(ctx)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/segmentio/kafka-go"
 
 	"footfall/models"
+	"footfall/producer/dial"
 )
 
 // deadLetter is a message that cannot be counted.
@@ -28,9 +29,10 @@ const maxDeadBytes = 512 << 10
 // deadTopic writes dead letters to a topic: the bytes as they came, and headers that tell why and from where.
 type deadTopic struct{ writer *kafka.Writer }
 
-func newDeadTopic(brokers []string, topic string) *deadTopic {
+func newDeadTopic(via dial.Kafka, topic string) *deadTopic {
 	return &deadTopic{&kafka.Writer{
-		Addr:         kafka.TCP(brokers...),
+		Addr:         via.Addr(),
+		Transport:    via.Transport(),
 		Topic:        topic,
 		Balancer:     &kafka.RoundRobin{},
 		RequiredAcks: kafka.RequireAll,

@@ -10,12 +10,13 @@ import (
 	"github.com/segmentio/kafka-go"
 
 	"footfall/models"
+	"footfall/producer/dial"
 )
 
 // fetcher reads one partition of the log, offset by offset. kafka-go's group reader hands out stale messages after a
 // rebalance; a reader per partition and generation does not.
 type fetcher struct {
-	brokers   []string
+	kafka     dial.Kafka
 	partition models.Partition
 	inspect   inspector
 	from      int64 // where reading begins: before start, to fill the duplicate window
@@ -26,7 +27,8 @@ type fetcher struct {
 // run hands on the messages from f.from on until ctx ends. It returns an error only if events are gone from the log.
 func (f *fetcher) run(ctx context.Context, out chan<- item) error {
 	reader := kafka.NewReader(kafka.ReaderConfig{
-		Brokers:               f.brokers,
+		Brokers:               f.kafka.Brokers,
+		Dialer:                f.kafka.Dialer(),
 		Topic:                 f.partition.Topic,
 		Partition:             f.partition.Number,
 		MinBytes:              1,
@@ -79,7 +81,7 @@ func (f *fetcher) run(ctx context.Context, out chan<- item) error {
 func (f *fetcher) gap(ctx context.Context, from, to int64) error {
 	var bounds map[models.Partition]span
 	for attempt, err := 0, errors.New("not asked"); err != nil; attempt++ {
-		if bounds, err = logBounds(ctx, f.brokers, []models.Partition{f.partition}); err != nil && sleep(ctx, backoff(attempt)) != nil {
+		if bounds, err = logBounds(ctx, f.kafka, []models.Partition{f.partition}); err != nil && sleep(ctx, backoff(attempt)) != nil {
 			return ctx.Err()
 		}
 	}
@@ -106,13 +108,12 @@ func truncated(p models.Partition, lost span) error {
 }
 
 // logBounds asks for the first offset and the one after the last of each partition.
-func logBounds(ctx context.Context, brokers []string, partitions []models.Partition) (map[models.Partition]span, error) {
+func logBounds(ctx context.Context, via dial.Kafka, partitions []models.Partition) (map[models.Partition]span, error) {
 	request := kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{}}
 	for _, p := range partitions {
 		request.Topics[p.Topic] = append(request.Topics[p.Topic], kafka.FirstOffsetOf(p.Number), kafka.LastOffsetOf(p.Number))
 	}
-	client := kafka.Client{Addr: kafka.TCP(brokers...), Timeout: 10 * time.Second}
-	response, err := client.ListOffsets(ctx, &request)
+	response, err := via.Client(10*time.Second).ListOffsets(ctx, &request)
 	if err != nil {
 		return nil, fmt.Errorf("asking for the log's offsets: %w", err)
 	}

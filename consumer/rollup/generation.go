@@ -75,7 +75,7 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors 
 		visitors: c.visitors, ledger: c.ledger, dead: c.dead, metrics: c.metrics, log: c.log, noted: time.Now(),
 		ended: func() bool { return ctx.Err() != nil },
 		bounds: func(ctx context.Context, ps []models.Partition) (map[models.Partition]span, error) {
-			return logBounds(ctx, c.cfg.Kafka.Brokers, ps)
+			return logBounds(ctx, c.kafka, ps)
 		},
 	}
 	var partitions []models.Partition
@@ -89,7 +89,7 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors 
 	if len(partitions) == 0 {
 		return o, nil, nil
 	}
-	bounds, err := logBounds(ctx, c.cfg.Kafka.Brokers, partitions)
+	bounds, err := logBounds(ctx, c.kafka, partitions)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -99,7 +99,7 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors 
 	windows := map[models.Partition]*window{}
 	var fetchers []*fetcher
 	for _, p := range partitions {
-		f := &fetcher{brokers: c.cfg.Kafka.Brokers, partition: p, inspect: inspectors[p.Topic], log: c.log}
+		f := &fetcher{kafka: c.kafka, partition: p, inspect: inspectors[p.Topic], log: c.log}
 		own := o.partitions[p]
 		if own.next, err = startOffset(own, bounds[p]); err != nil {
 			return nil, nil, err

@@ -15,12 +15,14 @@ import (
 
 	"footfall/configs"
 	"footfall/models"
+	"footfall/producer/dial"
 	"footfall/producer/topics"
 )
 
 // Consumer is one member of the consumer group.
 type Consumer struct {
 	cfg      configs.Consumer
+	kafka    dial.Kafka
 	store    Store
 	log      *slog.Logger
 	metrics  *metrics
@@ -33,20 +35,25 @@ type Consumer struct {
 	member   atomic.Bool
 }
 
-// New makes a consumer that counts into store and registers its metrics with reg.
-func New(cfg configs.Consumer, store Store, reg *prometheus.Registry, log *slog.Logger) *Consumer {
+// New makes a consumer that counts into store and registers its metrics with reg. It returns an error if it cannot make
+// sense of kafka.tls or kafka.sasl.
+func New(cfg configs.Consumer, store Store, reg *prometheus.Registry, log *slog.Logger) (*Consumer, error) {
+	via, err := dial.New(cfg.Kafka.Brokers, cfg.Kafka.TLS, cfg.Kafka.SASL)
+	if err != nil {
+		return nil, err
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
 	}
 	m, h := newMetrics(reg), newHasher()
 	return &Consumer{
-		cfg: cfg, store: store, log: log, metrics: m, hasher: h,
+		cfg: cfg, kafka: via, store: store, log: log, metrics: m, hasher: h,
 		owner:    fmt.Sprintf("%s/%d/%s", host, os.Getpid(), uuid.NewString()),
 		visitors: newVisitors(store, h, cfg.Visitors.LRU, m),
 		ledger:   newLedger(store, cfg.Ledger.Cache),
-		dead:     newDeadTopic(cfg.Kafka.Brokers, cfg.Kafka.Topics.Dead),
-	}
+		dead:     newDeadTopic(via, cfg.Kafka.Topics.Dead),
+	}, nil
 }
 
 // Ready is nil while this process is a member of the group and knows its partitions.
@@ -66,6 +73,9 @@ func (c *Consumer) Run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, c.dead.close()) }()
 	inspectors, err := c.inspectors(ctx)
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // asked to stop before it had begun
+	}
 	if err != nil {
 		return err
 	}
@@ -73,7 +83,8 @@ func (c *Consumer) Run(ctx context.Context) (err error) {
 	defer refuse(nil)
 	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
 		ID:                    c.cfg.Kafka.Group,
-		Brokers:               c.cfg.Kafka.Brokers,
+		Brokers:               c.kafka.Brokers,
+		Dialer:                c.kafka.Dialer(),
 		Topics:                []string{c.cfg.Kafka.Topics.Clicks, c.cfg.Kafka.Topics.Visits},
 		SessionTimeout:        c.cfg.Kafka.SessionTimeout,
 		HeartbeatInterval:     c.cfg.Kafka.SessionTimeout / 10,
@@ -117,7 +128,7 @@ func (c *Consumer) inspectors(ctx context.Context) (map[string]inspector, error)
 	t := c.cfg.Kafka.Topics
 	out := map[string]inspector{}
 	for topic, decode := range map[string]func([]byte) (models.Event, error){t.Clicks: decodeClick, t.Visits: decodeVisit} {
-		n, err := topics.Partitions(ctx, c.cfg.Kafka.Brokers, topic)
+		n, err := topics.Partitions(ctx, c.kafka, topic)
 		if err != nil {
 			return nil, err
 		}
@@ -131,7 +142,7 @@ func (c *Consumer) inspectors(ctx context.Context) (map[string]inspector, error)
 		}
 		out[topic] = newInspector(decode, n)
 	}
-	if _, err := topics.Partitions(ctx, c.cfg.Kafka.Brokers, t.Dead); err != nil {
+	if _, err := topics.Partitions(ctx, c.kafka, t.Dead); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -140,7 +151,7 @@ func (c *Consumer) inspectors(ctx context.Context) (map[string]inspector, error)
 func (c *Consumer) checker(inspectors map[string]inspector) *checker {
 	return &checker{
 		store: c.store, hasher: c.hasher, window: c.cfg.Duplicates.Window, metrics: c.metrics, logger: c.log,
-		log:    &kafkaLog{brokers: c.cfg.Kafka.Brokers, inspectors: inspectors},
+		log:    &kafkaLog{kafka: c.kafka, inspectors: inspectors},
 		number: freshNumber,
 	}
 }

@@ -8,11 +8,12 @@ import (
 	"github.com/segmentio/kafka-go"
 
 	"footfall/models"
+	"footfall/producer/dial"
 )
 
 // kafkaLog reads parts of Kafka partitions again.
 type kafkaLog struct {
-	brokers    []string
+	kafka      dial.Kafka
 	inspectors map[string]inspector // by topic
 }
 
@@ -24,7 +25,7 @@ func (l *kafkaLog) read(ctx context.Context, p models.Partition, s span, window 
 	if !known {
 		return &refusal{fmt.Sprintf("topic %s is not one of this configuration's (kafka.topics)", p.Topic)}
 	}
-	bounds, err := logBounds(ctx, l.brokers, []models.Partition{p})
+	bounds, err := logBounds(ctx, l.kafka, []models.Partition{p})
 	if err != nil {
 		return err
 	}
@@ -37,7 +38,7 @@ func (l *kafkaLog) read(ctx context.Context, p models.Partition, s span, window 
 		return nil
 	}
 	reader := kafka.NewReader(kafka.ReaderConfig{
-		Brokers: l.brokers, Topic: p.Topic, Partition: p.Number, MinBytes: 1, MaxBytes: 4 << 20,
+		Brokers: l.kafka.Brokers, Dialer: l.kafka.Dialer(), Topic: p.Topic, Partition: p.Number, MinBytes: 1, MaxBytes: 4 << 20,
 		MaxWait: 500 * time.Millisecond, QueueCapacity: 200, OffsetOutOfRangeError: true,
 	})
 	defer func() { _ = reader.Close() }()

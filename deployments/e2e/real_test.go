@@ -45,6 +45,7 @@ func newReal(t *testing.T, consumers int) *real {
 		host:   host, port: port, suffix: "_" + name, dir: t.TempDir(),
 		env: []string{
 			"FOOTFALL_HTTP_ADDR=127.0.0.1:0",
+			"FOOTFALL_ACCESS_OPEN=true",
 			"FOOTFALL_KAFKA_BROKERS=" + kafkaAddress,
 			"FOOTFALL_KAFKA_TOPICS_CLICKS=" + name + "-clicks",
 			"FOOTFALL_KAFKA_TOPICS_VISITS=" + name + "-visits",

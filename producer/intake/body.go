@@ -1,96 +1,144 @@
 package intake
 
 import (
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
-	"time"
-
-	"github.com/google/uuid"
-
-	"footfall/models"
 )
 
-// The media types of the ways in. A request that names none is taken at its word.
+// The media types of the ways in. A request that names none is taken for the first that its way takes.
 const (
-	formText = "application/x-www-form-urlencoded"
-	jsonText = "application/json"
+	formText  = "application/x-www-form-urlencoded"
+	plainText = "text/plain" // what navigator.sendBeacon makes of a string
+	jsonText  = "application/json"
+	linesText = "application/x-ndjson"
 )
 
-// receive reads a request up to a valid event.
-func receive(w http.ResponseWriter, r *http.Request, limit int64, mediaType string, read wayIn) (models.Event, error) {
-	if err := checkMedia(r.Header, mediaType); err != nil {
-		return nil, err
-	}
-	body, err := readBody(w, r, limit)
-	if err != nil {
-		return nil, err
-	}
-	event, err := read(r, body)
-	if err != nil {
-		return nil, err
-	}
-	if err := event.Validate(); err != nil {
-		return nil, err
-	}
-	return event, nil
-}
+// largeBodies is how many bodies larger than one event may be in memory at once.
+const largeBodies = 128
 
-// checkMedia wants the media type or none, in UTF-8, not compressed.
-func checkMedia(h http.Header, want string) error {
-	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return &refusal{reason: unsupportedMedia, detail: "Content-Encoding must be absent"}
-	}
+// mediaOf is the media type of a request, one of those wanted, in UTF-8.
+func mediaOf(h http.Header, wanted []string) (string, error) {
 	given := h.Get("Content-Type")
 	if given == "" {
-		return nil
+		return wanted[0], nil
 	}
 	got, params, err := mime.ParseMediaType(given)
-	if err != nil || got != want {
-		return &refusal{reason: unsupportedMedia, detail: "Content-Type must be " + want}
+	if err != nil || !slices.Contains(wanted, got) {
+		return "", &refusal{reason: unsupportedMedia, detail: "Content-Type must be " + strings.Join(wanted, " or ")}
 	}
 	if charset := params["charset"]; charset != "" && !strings.EqualFold(charset, "utf-8") {
-		return &refusal{reason: unsupportedMedia, detail: "charset must be utf-8"}
+		return "", &refusal{reason: unsupportedMedia, detail: "charset must be utf-8"}
 	}
-	return nil
+	return got, nil
 }
 
-func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
-	tooLarge := &refusal{reason: bodyTooLarge, detail: fmt.Sprintf("at most %d bytes", limit)}
-	if r.ContentLength > limit {
-		return nil, tooLarge // without asking a client that waits for 100 Continue to send it
+// readBody reads and decompresses a body: an event, or with mayBatch a batch. done must be called when the body is not
+// needed any more.
+//
+// Nobody gets more memory than it has sent data for, and the data of batches only while there is room: slow clients, and
+// many of them, cannot use it up. A bomb of zeros is decompressed up to the limit and no further.
+func (d *door) readBody(w http.ResponseWriter, r *http.Request, mayBatch func(beginning []byte) bool) (body []byte, done func(), err error) {
+	done = func() {}
+	single, most := d.cfg.HTTP.MaxBody, d.cfg.HTTP.MaxBody
+	if mayBatch != nil {
+		most = max(most, d.cfg.HTTP.BatchBytes)
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	if r.ContentLength > most {
+		return nil, done, tooLarge(most) // without asking a client that waits for 100 Continue to send it
+	}
+	source, err := decompressed(r.Header, http.MaxBytesReader(w, r.Body, most))
+	if err != nil {
+		return nil, done, err
+	}
+	var buffer bytes.Buffer
+	if _, err := buffer.ReadFrom(io.LimitReader(source, single+1)); err != nil {
+		return nil, done, notRead(err, most)
+	}
+	if int64(buffer.Len()) <= single {
+		return buffer.Bytes(), done, nil
+	}
+	if mayBatch == nil || !mayBatch(buffer.Bytes()) {
+		return nil, done, tooLarge(single)
+	}
+	select {
+	case d.large <- struct{}{}:
+		done = func() { <-d.large }
+	default:
+		return nil, done, &refusal{reason: overloaded, detail: "too many large batches; try again, or send smaller ones"}
+	}
+	if _, err := buffer.ReadFrom(io.LimitReader(source, most+1-int64(buffer.Len()))); err != nil {
+		return nil, done, notRead(err, most)
+	}
+	if int64(buffer.Len()) > most {
+		return nil, done, tooLarge(most)
+	}
+	return buffer.Bytes(), done, nil
+}
+
+// decompressed undoes the Content-Encoding: gzip or none.
+func decompressed(h http.Header, body io.Reader) (io.Reader, error) {
+	switch encoding := strings.ToLower(strings.Join(h.Values("Content-Encoding"), ",")); encoding {
+	case "", "identity":
+		return body, nil
+	case "gzip", "x-gzip":
+		return &unzipping{from: body}, nil
+	}
+	return nil, &refusal{reason: unsupportedMedia, detail: "Content-Encoding must be gzip or absent"}
+}
+
+// unzipping is gzip.Reader that reads nothing before it is asked to.
+type unzipping struct {
+	from io.Reader
+	zip  *gzip.Reader
+}
+
+func (u *unzipping) Read(p []byte) (n int, err error) {
+	if u.zip == nil {
+		if u.zip, err = gzip.NewReader(u.from); err != nil {
+			u.zip = nil
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF // no data at all is no end of good data
+			}
+			return 0, malformedZip(err)
+		}
+	}
+	n, err = u.zip.Read(p)
+	return n, malformedZip(err)
+}
+
+// malformedZip names what is wrong with compressed data, and leaves alone what is wrong with the connection.
+func malformedZip(err error) error {
+	var corrupt flate.CorruptInputError
+	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &corrupt) {
+		return &refusal{reason: badGzip, detail: "the body is not gzip, or not all of it", cause: err}
+	}
+	return err
+}
+
+func tooLarge(limit int64) error {
+	return &refusal{reason: bodyTooLarge, detail: fmt.Sprintf("at most %d bytes", limit)}
+}
+
+// notRead turns an error of reading into an answer.
+func notRead(err error, limit int64) error {
+	var known *refusal
 	var over *http.MaxBytesError
 	switch {
-	case err == nil:
-		return body, nil
+	case errors.As(err, &known):
+		return err
 	case errors.As(err, &over):
-		return nil, tooLarge
+		return tooLarge(limit)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, &refusal{reason: bodyTimeout, detail: "the body took too long", cause: err}
+		return &refusal{reason: bodyTimeout, detail: "the body took too long", cause: err}
 	}
-	return nil, &refusal{reason: incompleteBody, detail: "the body ended early or is malformed", cause: err}
-}
-
-// complete fills in what a sender may leave to the door: the version, the time, the id.
-func complete(version *int, ts *models.Millis, id *string) error {
-	if *version == 0 {
-		*version = models.Version
-	}
-	if *ts == models.Absent {
-		*ts = models.Millis(time.Now().UnixMilli())
-	}
-	if *id == "" {
-		made, err := uuid.NewV7()
-		if err != nil {
-			return fmt.Errorf("making an id: %w", err)
-		}
-		*id = made.String()
-	}
-	return nil
+	return &refusal{reason: incompleteBody, detail: "the body ended early or is malformed", cause: err}
 }

@@ -1,43 +1,96 @@
 package intake
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/netip"
 	"strings"
 
 	"footfall/models"
+	"footfall/producer/enrich"
 )
 
-// click is POST /v1/clicks: one click as JSON, in the format of models/schema/click.v1.json, where v, id and ts may be
+// click reads a click as JSON, in the format of models/schema/click.v1.json, where v, id, ts, ip, country and bot may be
 // left out, the country may be in small letters and the IP in any notation.
-func click(_ *http.Request, body []byte) (models.Event, error) {
-	c, err := models.UnmarshalClick(body, true)
+func click(raw []byte) (draft, error) {
+	c, err := models.UnmarshalClick(raw, true)
 	if err != nil {
-		return nil, err
+		return draft{}, err
 	}
-	if err := complete(&c.V, &c.TS, &c.ID); err != nil {
-		return nil, err
+	var said struct{ Bot *bool } // models cannot tell no from not said
+	if err := json.Unmarshal(raw, &said); err != nil {
+		return draft{}, &models.Invalid{Reason: models.ReasonBadJSON, Detail: err.Error()}
 	}
+	return draft{event: c, saysBot: said.Bot != nil}, nil
+}
+
+// fillClick adds to a click what its sender left to the door. Without an ip the sender is the visitor, and its request
+// tells about it; with one the sender reports somebody else's click, and its own address, country and user agent must
+// not be taken for the visitor's.
+func (d *door) fillClick(c *models.Click, saysBot bool, r *http.Request) error {
+	visitor := r
+	var ip netip.Addr
+	if c.IP == "" {
+		ip = d.enrich.ClientIP(r)
+		if c.UA == "" {
+			c.UA = printable(r.UserAgent(), models.MaxUA)
+		}
+	} else {
+		visitor = nil
+		var err error
+		if ip, err = parseIP(c.IP); err != nil {
+			return err
+		}
+	}
+	c.IP = d.enrich.VisitorIP(ip)
 	if len(c.Country) == 2 { // in bytes: ToUpper makes ASCII of some other letters
 		c.Country = strings.ToUpper(c.Country)
 	}
-	if c.IP != "" {
-		if c.IP, err = canonicalIP(c.IP); err != nil {
-			return nil, err
+	if c.Country == "" {
+		if country := d.enrich.Country(ip, visitor); country != models.UnknownCountry { // which is what none is counted as
+			c.Country = country
 		}
 	}
-	return c, nil
+	if !saysBot {
+		c.Bot = d.isBot(c.UA, visitor)
+	}
+	if strings.Contains(c.Referrer, "://") && len(c.Referrer) <= models.MaxReferrer {
+		c.Referrer = enrich.RefererHost(c.Referrer)
+	}
+	return nil
 }
 
-// canonicalIP writes an address in the one form that counts as one visitor: RFC 5952, and IPv4 as IPv4 even if it came
-// mapped into IPv6. A zone is the name of an interface on the sender's machine and no part of an address.
-func canonicalIP(text string) (string, error) {
+// isBot judges a visitor by its user agent, and by its request if it is its own. Nothing known is no bot.
+func (d *door) isBot(ua string, visitor *http.Request) bool {
+	if visitor == nil {
+		return ua != "" && d.enrich.Bot(http.Header{"User-Agent": {ua}})
+	}
+	h := visitor.Header
+	if ua != h.Get("User-Agent") {
+		h = h.Clone()
+		h.Set("User-Agent", ua)
+	}
+	return d.enrich.Bot(h)
+}
+
+// parseIP reads an address in any notation. A zone is the name of an interface on the sender's machine and no part of an
+// address.
+func parseIP(text string) (netip.Addr, error) {
 	ip, err := netip.ParseAddr(text)
 	switch {
 	case err != nil:
-		return "", &models.Invalid{Reason: "bad_ip", Detail: "want an IPv4 or IPv6 address, without a port"}
+		return ip, &models.Invalid{Reason: "bad_ip", Detail: "want an IPv4 or IPv6 address, without a port"}
 	case ip.Zone() != "":
-		return "", &models.Invalid{Reason: "bad_ip", Detail: "want an address without a zone"}
+		return ip, &models.Invalid{Reason: "bad_ip", Detail: "want an address without a zone"}
 	}
-	return ip.Unmap().String(), nil
+	return ip.Unmap(), nil
+}
+
+// printable makes text of a header, which may hold any bytes, and cuts it to a length.
+func printable(text string, most int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "")
+	}
+	return text
 }

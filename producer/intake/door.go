@@ -1,12 +1,14 @@
 // Package intake is the door: HTTP requests come in, events go out to Kafka. An event is answered with 202 only when
 // Kafka has acknowledged it on all in-sync replicas; everything else is answered with a reason.
 //
-// track.go, visits.go and clicks.go are the three ways in, body.go reads what they share, publish.go writes to Kafka,
-// refusal.go is the one place that turns errors into answers.
+// take.go is the way of a request: access.go says who may write, limits.go and newkeys.go how much, body.go and batch.go
+// read it, visits.go, clicks.go, track.go and pixel.go make events of it, event.go completes and checks them, publish.go
+// writes them to Kafka. refusal.go is the one place that turns errors into answers.
 package intake
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,6 +19,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/configs"
+	"footfall/producer/dial"
+	"footfall/producer/enrich"
+	"footfall/producer/links"
 	"footfall/producer/topics"
 )
 
@@ -28,32 +33,56 @@ const (
 	maxHeader     = 16 << 10
 )
 
+// What privacy.ip can be.
+const raw, hashed = "raw", "hashed"
+
 // Run opens the door: it makes sure that the topics exist (cfg.Kafka.CreateTopics: creates them), listens on
 // cfg.HTTP.Addr, calls ready with the address it got, and serves until ctx ends. Then it stops accepting, answers what is
-// in flight, flushes to Kafka and returns nil. Its metrics are registered with reg, and /metrics shows all of reg.
+// in flight, flushes to Kafka and returns nil. Its metrics are registered with reg, and /metrics shows all of reg. store
+// keeps short links; it is used with cfg.Links.Enabled only and may be nil without.
 //
 // It returns an error if the configuration makes no sense, if Kafka cannot be reached within half a minute or a topic is
 // missing, or if the address cannot be listened on. Kafka going away later is no reason to return: the door answers 503
 // until it is back.
-func Run(ctx context.Context, cfg configs.Producer, reg *prometheus.Registry, log *slog.Logger, ready func(addr string)) error {
-	err := open(ctx, cfg, reg, log, ready)
+func Run(ctx context.Context, cfg configs.Producer, store links.Store, reg *prometheus.Registry, log *slog.Logger, ready func(addr string)) error {
+	err := open(ctx, cfg, store, reg, log, ready)
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // asked to stop, perhaps while still waiting for Kafka
 	}
 	return err
 }
 
-func open(ctx context.Context, cfg configs.Producer, reg *prometheus.Registry, log *slog.Logger, ready func(addr string)) error {
+func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *prometheus.Registry, log *slog.Logger, ready func(addr string)) error {
 	if err := sensible(cfg); err != nil {
 		return fmt.Errorf("checking the configuration: %w", err)
 	}
+	allowed, err := newAccess(cfg.Access)
+	if err != nil {
+		return fmt.Errorf("checking the configuration: %w", err)
+	}
+	about, err := enrich.New(enrich.Options{
+		TrustedProxies: cfg.HTTP.TrustedProxies, CountryHeader: cfg.Enrichment.CountryHeader, MaxMindFile: cfg.Enrichment.MaxmindFile,
+		HashIP: cfg.Privacy.IP == hashed, HashKey: cfg.Privacy.Secret,
+	})
+	if err != nil {
+		return fmt.Errorf("checking the configuration: %w", err)
+	}
+	defer func() { _ = about.Close() }() // a file that was only read
+	secure, err := tlsConfig(cfg.HTTP.TLS.Cert, cfg.HTTP.TLS.Key)
+	if err != nil {
+		return err
+	}
+	via, err := dial.New(cfg.Kafka.Brokers, cfg.Kafka.TLS, cfg.Kafka.SASL)
+	if err != nil {
+		return err
+	}
 	names := []string{cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits, cfg.Kafka.Topics.Dead}
-	err := topics.Ensure(ctx, cfg.Kafka.Brokers, names, cfg.Kafka.Partitions, cfg.Kafka.ReplicationFactor, cfg.Kafka.CreateTopics)
+	err = topics.Ensure(ctx, via, names, cfg.Kafka.Partitions, cfg.Kafka.ReplicationFactor, cfg.Kafka.CreateTopics)
 	if err != nil {
 		return err
 	}
 	m := newMetrics(reg)
-	pub, err := openPublisher(ctx, cfg, m, log)
+	pub, err := openPublisher(ctx, via, cfg, m, log)
 	if err != nil {
 		return err
 	}
@@ -63,7 +92,19 @@ func open(ctx context.Context, cfg configs.Producer, reg *prometheus.Registry, l
 	if err != nil {
 		return fmt.Errorf("listening (http.addr): %w", err)
 	}
-	d := &door{cfg: cfg, pub: pub, metrics: m, log: log, kafka: readiness{brokers: cfg.Kafka.Brokers, names: names, log: log}}
+	if secure != nil {
+		listener = tls.NewListener(listener, secure)
+	}
+	d := &door{
+		cfg: cfg, pub: pub, metrics: m, log: log, kafka: readiness{via: via, names: names, log: log},
+		access: allowed, limits: newLimits(cfg.Limits), enrich: about, large: make(chan struct{}, largeBodies),
+	}
+	if cfg.Links.Enabled {
+		if err := d.openLinks(store, reg); err != nil {
+			return err
+		}
+		defer d.closeLinks() // before the publisher, to which it gives the last clicks
+	}
 	return d.serve(ctx, listener, d.routes(reg), ready)
 }
 
@@ -74,6 +115,11 @@ type door struct {
 	metrics *metrics
 	log     *slog.Logger
 	kafka   readiness
+	access  *access
+	limits  *limits
+	enrich  *enrich.Enricher
+	links   *links.Handler // nil unless links.enabled
+	large   chan struct{}  // taken by each body that is larger than one event
 }
 
 func (d *door) serve(ctx context.Context, l net.Listener, routes http.Handler, ready func(addr string)) error {
@@ -84,12 +130,18 @@ func (d *door) serve(ctx context.Context, l net.Listener, routes http.Handler, r
 		WriteTimeout:      readTimeout + d.cfg.Kafka.Timeout + 10*time.Second, // counts from the header, so it covers all
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          slog.NewLogLogger(d.log.Handler(), slog.LevelWarn),
+		ErrorLog:          serverLog(d.log),
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(l) }()
 	addr := l.Addr().String()
 	d.log.Info("the door is open", "addr", addr)
+	switch {
+	case d.access.open:
+		d.log.Info("anyone may write (access.open)")
+	case len(d.access.grants) == 0:
+		d.log.Warn("nobody may write: set access.sites, or access.open to let anyone")
+	}
 	ready(addr)
 
 	select {
@@ -126,6 +178,14 @@ func sensible(cfg configs.Producer) error {
 		return errors.New("http.max_in_flight must be at least 1")
 	case cfg.HTTP.MaxBody < 1:
 		return errors.New("http.max_body must be at least 1")
+	case cfg.HTTP.BatchEvents < 1 || cfg.HTTP.BatchBytes < 1:
+		return errors.New("http.batch_events and http.batch_bytes must be at least 1")
+	case cfg.Time.MaxAhead < 0 || cfg.Time.MaxAge < 0:
+		return errors.New("time.max_ahead and time.max_age must not be negative")
+	case cfg.Limits.ClientPerSecond < 0 || cfg.Limits.SitePerSecond < 0 || cfg.Limits.NewKeysPerMinute < 0:
+		return errors.New("limits must not be negative: 0 is no limit")
+	case cfg.Privacy.IP != raw && cfg.Privacy.IP != hashed:
+		return errors.New("privacy.ip must be raw or hashed")
 	}
 	return nil
 }

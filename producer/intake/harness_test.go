@@ -17,6 +17,7 @@ import (
 
 	"footfall/configs"
 	"footfall/producer/intake"
+	"footfall/producer/links"
 )
 
 // runningDoor is a door as the binary runs it, on a port of its own, with topics of its own.
@@ -33,6 +34,12 @@ type runningDoor struct {
 // openDoor runs a door and closes it when the test ends.
 func openDoor(t *testing.T, b broker, tweak func(*configs.Producer)) *runningDoor {
 	t.Helper()
+	return openDoorWith(t, b, nil, tweak)
+}
+
+// openDoorWith runs a door with a store of links.
+func openDoorWith(t *testing.T, b broker, store links.Store, tweak func(*configs.Producer)) *runningDoor {
+	t.Helper()
 	cfg := defaults(t, b.Addr())
 	if tweak != nil {
 		tweak(&cfg)
@@ -42,7 +49,7 @@ func openDoor(t *testing.T, b broker, tweak func(*configs.Producer)) *runningDoo
 	ready := make(chan string, 1)
 	log := slog.New(slog.NewJSONHandler(d.log, nil))
 	go func() {
-		d.ended <- intake.Run(ctx, cfg, prometheus.NewRegistry(), log, func(addr string) { ready <- addr })
+		d.ended <- intake.Run(ctx, cfg, store, prometheus.NewRegistry(), log, func(addr string) { ready <- addr })
 	}()
 	t.Cleanup(func() {
 		d.close(t)
@@ -84,6 +91,7 @@ func defaults(t *testing.T, broker string) configs.Producer {
 	}
 	run := "-" + uuid.NewString()[:8]
 	cfg.HTTP.Addr = "127.0.0.1:0"
+	cfg.Access.Open = true
 	cfg.Kafka.Brokers = []string{broker}
 	cfg.Kafka.CreateTopics = true
 	cfg.Kafka.Partitions = 6

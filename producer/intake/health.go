@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"footfall/producer/dial"
 	"footfall/producer/topics"
 )
 
@@ -35,8 +36,9 @@ func (d *door) ready(w http.ResponseWriter, _ *http.Request) {
 // readiness asks Kafka whether the topics can be written to, at most once in readyFor. It is safe for concurrent use:
 // who comes while it is asking waits for the same answer.
 type readiness struct {
-	brokers, names []string
-	log            *slog.Logger
+	via   dial.Kafka
+	names []string
+	log   *slog.Logger
 
 	mu      sync.Mutex
 	checked time.Time
@@ -53,7 +55,7 @@ func (r *readiness) check() error {
 	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
 	defer cancel()
 	before := r.err
-	r.err = topics.Check(ctx, r.brokers, r.names)
+	r.err = topics.Check(ctx, r.via, r.names)
 	r.checked = time.Now()
 	if r.err != nil && before == nil {
 		r.log.Warn("not ready", "error", r.err)

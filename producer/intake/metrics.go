@@ -7,6 +7,7 @@ type metrics struct {
 	requests *prometheus.CounterVec
 	events   *prometheus.CounterVec
 	refused  *prometheus.CounterVec
+	panics   prometheus.Counter
 	inFlight prometheus.Gauge
 	write    prometheus.Histogram
 }
@@ -26,6 +27,10 @@ func newMetrics(reg *prometheus.Registry) *metrics {
 			Name: "footfall_door_refused_total",
 			Help: "Events that were not answered with 202, by reason.",
 		}, []string{"reason"}),
+		panics: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "footfall_door_panics_total",
+			Help: "Requests that were answered with 500 because their handler panicked. The log has the stack.",
+		}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "footfall_door_in_flight",
 			Help: "Events being written to Kafka; http.max_in_flight is the most there can be.",
@@ -36,6 +41,6 @@ func newMetrics(reg *prometheus.Registry) *metrics {
 			Buckets: []float64{.005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10},
 		}),
 	}
-	reg.MustRegister(m.requests, m.events, m.refused, m.inFlight, m.write)
+	reg.MustRegister(m.requests, m.events, m.refused, m.panics, m.inFlight, m.write)
 	return m
 }

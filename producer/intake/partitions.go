@@ -5,6 +5,7 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
+	"footfall/producer/dial"
 	"footfall/producer/topics"
 )
 
@@ -14,10 +15,10 @@ import (
 type spread map[string][]int
 
 // fixPartitions looks up the partitions of the topics.
-func fixPartitions(ctx context.Context, brokers, names []string) (spread, error) {
+func fixPartitions(ctx context.Context, via dial.Kafka, names []string) (spread, error) {
 	s := spread{}
 	for _, name := range names {
-		n, err := topics.Partitions(ctx, brokers, name)
+		n, err := topics.Partitions(ctx, via, name)
 		if err != nil {
 			return nil, err
 		}

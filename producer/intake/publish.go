@@ -12,6 +12,7 @@ import (
 
 	"footfall/configs"
 	"footfall/models"
+	"footfall/producer/dial"
 )
 
 const (
@@ -50,25 +51,22 @@ type delivery struct {
 }
 
 // openPublisher connects to Kafka and learns how many partitions the topics have.
-func openPublisher(ctx context.Context, cfg configs.Producer, m *metrics, log *slog.Logger) (*publisher, error) {
+func openPublisher(ctx context.Context, via dial.Kafka, cfg configs.Producer, m *metrics, log *slog.Logger) (*publisher, error) {
 	p := &publisher{
-		timeout: cfg.Kafka.Timeout,
-		slots:   make(chan struct{}, cfg.HTTP.MaxInFlight),
-		metrics: m,
-		log:     log,
-		transport: &kafka.Transport{
-			ClientID:       "footfall-producer",
-			DialTimeout:    cfg.Kafka.Timeout,
-			MetadataTTL:    metadataTTL,
-			MetadataTopics: []string{cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits},
-		},
+		timeout:   cfg.Kafka.Timeout,
+		slots:     make(chan struct{}, cfg.HTTP.MaxInFlight),
+		metrics:   m,
+		log:       log,
+		transport: via.Transport(),
 	}
-	spread, err := fixPartitions(ctx, cfg.Kafka.Brokers, p.transport.MetadataTopics)
+	p.transport.ClientID, p.transport.DialTimeout, p.transport.MetadataTTL = "footfall-producer", cfg.Kafka.Timeout, metadataTTL
+	p.transport.MetadataTopics = []string{cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits}
+	spread, err := fixPartitions(ctx, via, p.transport.MetadataTopics)
 	if err != nil {
 		return nil, err
 	}
 	p.writer = &kafka.Writer{
-		Addr:            kafka.TCP(cfg.Kafka.Brokers...),
+		Addr:            via.Addr(),
 		Transport:       p.transport,
 		Balancer:        spread,
 		RequiredAcks:    kafka.RequireAll,
@@ -83,34 +81,61 @@ func openPublisher(ctx context.Context, cfg configs.Producer, m *metrics, log *s
 	return p, nil
 }
 
-// publish returns nil when Kafka has acknowledged the event. After any other outcome than overloaded the event may still
-// get there: an acknowledgement can be late or lost.
-func (p *publisher) publish(topic string, event models.Event) error {
-	value, err := json.Marshal(event)
-	if err != nil {
-		return fmt.Errorf("encoding the event: %w", err)
+// publish writes events and returns what became of each: nil when Kafka has acknowledged it. After any other outcome than
+// overloaded the event may still get there: an acknowledgement can be late or lost.
+func (p *publisher) publish(topic string, events []models.Event) []error {
+	outcomes := make([]error, len(events))
+	deliveries := make([]*delivery, len(events)) // nil for those that are not under way
+	messages := make([]kafka.Message, 0, len(events))
+	now := time.Now()
+	for i, event := range events {
+		value, err := json.Marshal(event)
+		if err != nil {
+			outcomes[i] = fmt.Errorf("encoding the event: %w", err)
+			continue
+		}
+		if !p.reserve() {
+			outcomes[i] = &refusal{reason: overloaded, detail: "too many events are being written; try again"}
+			continue
+		}
+		deliveries[i] = &delivery{since: now, done: make(chan error, 1)}
+		// The record's own time stays the moment of writing: Kafka deletes by it, and an event may be years old.
+		messages = append(messages, kafka.Message{Topic: topic, Key: []byte(event.KafkaKey()), Value: value, WriterData: deliveries[i]})
 	}
-	select {
-	case p.slots <- struct{}{}:
-		p.metrics.inFlight.Inc()
-	default:
-		return &refusal{reason: overloaded, detail: "too many events are being written; try again"}
+	if len(messages) == 0 {
+		return outcomes
 	}
 
 	ctx, cancel := context.WithTimeout(context.Background(), p.timeout)
 	defer cancel()
-	d := &delivery{since: time.Now(), done: make(chan error, 1)}
-	// The record's own time stays the moment of writing: Kafka deletes by it, and an event may be years old.
-	err = p.writer.WriteMessages(ctx, kafka.Message{Topic: topic, Key: []byte(event.KafkaKey()), Value: value, WriterData: d})
-	if err != nil { // not queued, so settle will never see it
-		p.release()
-		p.note(err)
-		return unavailable(err)
+	notQueued := p.writer.WriteMessages(ctx, messages...) // all or none of them, so that settle will see all or none
+	if notQueued != nil {
+		p.note(notQueued)
 	}
+	for i, d := range deliveries {
+		switch {
+		case d == nil:
+		case notQueued != nil:
+			p.release()
+			outcomes[i] = unavailable(notQueued)
+		default:
+			outcomes[i] = d.wait(ctx)
+		}
+	}
+	return outcomes
+}
+
+// wait returns nil when the event is acknowledged.
+func (d *delivery) wait(ctx context.Context) error {
+	var err error
 	select {
 	case err = <-d.done:
 	case <-ctx.Done():
-		err = ctx.Err()
+		select { // what was acknowledged in time counts, even if others of the batch were not
+		case err = <-d.done:
+		default:
+			err = ctx.Err()
+		}
 	}
 	if err != nil {
 		return unavailable(err)
@@ -129,6 +154,17 @@ func (p *publisher) settle(batch []kafka.Message, err error) {
 		}
 		p.release()
 		d.done <- err
+	}
+}
+
+// reserve takes a slot for an event, if there is one.
+func (p *publisher) reserve() bool {
+	select {
+	case p.slots <- struct{}{}:
+		p.metrics.inFlight.Inc()
+		return true
+	default:
+		return false
 	}
 }
 

@@ -4,45 +4,64 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
+	"time"
 
 	"footfall/models"
 )
 
 // Reasons of the door itself. Those about what an event says come from models and are all answered with 400.
 const (
-	badForm          = "bad_form"
-	repeatedField    = "repeated_field"
-	incompleteBody   = "incomplete_body"
-	notFound         = "not_found"
-	methodNotAllowed = "method_not_allowed"
-	bodyTimeout      = "body_timeout"
-	bodyTooLarge     = "body_too_large"
-	unsupportedMedia = "unsupported_media_type"
-	internalError    = "internal_error"
-	kafkaUnavailable = "kafka_unavailable"
-	overloaded       = "overloaded"
+	badForm           = "bad_form"
+	badGzip           = "bad_gzip"
+	repeatedField     = "repeated_field"
+	conflictingID     = "conflicting_id"
+	emptyBatch        = "empty_batch"
+	timestampInFuture = "timestamp_in_future"
+	tooOld            = "too_old"
+	incompleteBody    = "incomplete_body"
+	missingKey        = "missing_key"
+	wrongKey          = "wrong_key"
+	originNotAllowed  = "origin_not_allowed"
+	notFound          = "not_found"
+	methodNotAllowed  = "method_not_allowed"
+	bodyTimeout       = "body_timeout"
+	bodyTooLarge      = "body_too_large"
+	tooManyEvents     = "too_many_events"
+	unsupportedMedia  = "unsupported_media_type"
+	rateLimited       = "rate_limited"
+	tooManyNewKeys    = "too_many_new_keys"
+	internalError     = "internal"
+	kafkaUnavailable  = "kafka_unavailable"
+	overloaded        = "overloaded"
 )
 
 // statuses maps reasons to HTTP. What is not here is the sender's mistake: 400.
 var statuses = map[string]int{
+	missingKey:       http.StatusUnauthorized,
+	wrongKey:         http.StatusForbidden,
+	originNotAllowed: http.StatusForbidden,
 	notFound:         http.StatusNotFound,
 	methodNotAllowed: http.StatusMethodNotAllowed,
 	bodyTimeout:      http.StatusRequestTimeout,
 	bodyTooLarge:     http.StatusRequestEntityTooLarge,
+	tooManyEvents:    http.StatusRequestEntityTooLarge,
 	unsupportedMedia: http.StatusUnsupportedMediaType,
+	rateLimited:      http.StatusTooManyRequests,
+	tooManyNewKeys:   http.StatusTooManyRequests,
 	internalError:    http.StatusInternalServerError,
 	kafkaUnavailable: http.StatusServiceUnavailable,
 	overloaded:       http.StatusServiceUnavailable,
 }
 
-// retryAfter is what a 503 tells the sender to wait, in seconds. Short: the door notices within a second that Kafka is
-// back.
-const retryAfter = "1"
+// soon is what a 503 tells the sender to wait. Short: the door notices within a second that Kafka is back.
+const soon = time.Second
 
 // refusal is an error that has an answer. The reason is for machines and stays as it is; the detail is for people.
 type refusal struct {
 	reason, detail string
-	cause          error // for the log; not shown to the client
+	after          time.Duration // when to try again, of a 429
+	cause          error         // for the log; not shown to the client
 }
 
 func (r *refusal) Error() string {
@@ -53,6 +72,32 @@ func (r *refusal) Error() string {
 }
 
 func (r *refusal) Unwrap() error { return r.cause }
+
+// status is the refusal in HTTP.
+func (r *refusal) status() int {
+	if status, ok := statuses[r.reason]; ok {
+		return status
+	}
+	return http.StatusBadRequest
+}
+
+// wait is when to send again; 0 where sending the same again is of no use.
+func (r *refusal) wait() time.Duration {
+	switch r.status() {
+	case http.StatusServiceUnavailable:
+		return soon
+	case http.StatusTooManyRequests:
+		return max(r.after, soon)
+	}
+	return 0
+}
+
+// retryAfter tells the sender to wait, in whole seconds, rounded up.
+func retryAfter(h http.Header, wait time.Duration) {
+	if wait > 0 {
+		h.Set("Retry-After", strconv.FormatInt(int64((wait+time.Second-1)/time.Second), 10))
+	}
+}
 
 // refusalOf finds the answer to any error. One that nobody foresaw is the door's own fault.
 func refusalOf(err error) *refusal {
@@ -81,20 +126,17 @@ type refused struct {
 }
 
 func refuse(w http.ResponseWriter, why *refusal, id string) {
-	status, ok := statuses[why.reason]
-	if !ok {
-		status = http.StatusBadRequest
+	retryAfter(w.Header(), why.wait())
+	if why.reason == missingKey {
+		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	if status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", retryAfter)
-	}
-	answer(w, status, refused{Error: why.reason, Detail: why.detail, ID: id})
+	answer(w, why.status(), refused{Error: why.reason, Detail: why.detail, ID: id})
 }
 
 func answer(w http.ResponseWriter, status int, body any) {
 	text, err := json.Marshal(body)
 	if err != nil {
-		panic(err) // accepted and refused hold strings only
+		panic(err) // answers hold text and numbers only
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

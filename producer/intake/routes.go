@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"footfall/models"
+	"footfall/producer/assets"
 )
 
 // routes is everything that can be asked of the door.
@@ -19,47 +19,27 @@ func (d *door) routes(reg *prometheus.Registry) http.Handler {
 	route := func(path string, methods []string, h http.Handler) {
 		mux.Handle(path, d.observed(path, only(methods, h)))
 	}
+	wayIn := func(path string, methods []string, h http.Handler) {
+		mux.Handle(path, d.observed(path, d.shared(methods, only(methods, h))))
+	}
 	topics := d.cfg.Kafka.Topics
-	route("/track", post, d.take(topics.Visits, formText, track))
-	route("/v1/visits", post, d.take(topics.Visits, jsonText, visit))
-	route("/v1/clicks", post, d.take(topics.Clicks, jsonText, click))
+	wayIn("/track", post, http.HandlerFunc(d.takeForm))
+	wayIn("/v1/visits", post, d.takeJSON(topics.Visits, visit))
+	wayIn("/v1/clicks", post, d.takeJSON(topics.Clicks, click))
+	wayIn("/pixel.gif", []string{http.MethodGet}, http.HandlerFunc(d.takePixel)) // no HEAD: it would count nothing
+	if d.links != nil {
+		wayIn("/v1/links", post, http.HandlerFunc(d.makeLink))
+		route("/{short_url}", get, http.HandlerFunc(d.follow))
+	}
+	route("/track.js", get, assets.ServeScript())
+	route("/openapi.yaml", get, assets.ServeOpenAPI())
 	route("/healthz", get, http.HandlerFunc(alive))
 	route("/readyz", get, http.HandlerFunc(d.ready))
 	route("/metrics", get, promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
 	mux.Handle("/", d.observed("other", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		refuse(w, &refusal{reason: notFound, detail: "POST to /track, /v1/visits or /v1/clicks"}, "")
+		refuse(w, &refusal{reason: notFound, detail: "POST to /track, /v1/visits or /v1/clicks, or GET /pixel.gif"}, "")
 	})))
 	return mux
-}
-
-// wayIn makes a valid event of a request's body, or says why not.
-type wayIn func(r *http.Request, body []byte) (models.Event, error)
-
-// take is the whole way of an event: read it, write it to the topic, answer. It does not stop when the client hangs up:
-// a client that merely closed its sending side still waits for the answer, and net/http cannot tell the two apart.
-func (d *door) take(topic, mediaType string, read wayIn) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		event, err := receive(w, r, d.cfg.HTTP.MaxBody, mediaType, read)
-		if err != nil {
-			d.refuse(w, err, "")
-			return
-		}
-		if err := d.pub.publish(topic, event); err != nil {
-			d.refuse(w, err, event.EventID())
-			return
-		}
-		answer(w, http.StatusAccepted, accepted{ID: event.EventID()})
-	})
-}
-
-// refuse answers, counts the reason, and logs what should not have happened.
-func (d *door) refuse(w http.ResponseWriter, err error, id string) {
-	why := refusalOf(err)
-	d.metrics.refused.WithLabelValues(why.reason).Inc()
-	if why.reason == internalError {
-		d.log.Error("an event could not be taken", "error", err)
-	}
-	refuse(w, why, id)
 }
 
 // only lets the methods through and answers the others with 405.
@@ -83,6 +63,7 @@ func (d *door) observed(route string, next http.Handler) http.Handler {
 		rec := &recorder{ResponseWriter: w}
 		defer func() {
 			if p := recover(); p != nil {
+				d.metrics.panics.Inc()
 				d.log.Error("a handler panicked", "route", route, "panic", p, "stack", string(debug.Stack()))
 				if rec.status == 0 {
 					refuse(rec, &refusal{reason: internalError}, "")

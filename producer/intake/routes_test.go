@@ -17,7 +17,8 @@ import (
 // TestAPanicIsA500 and the process lives: the same server answers again.
 func TestAPanicIsA500(t *testing.T) {
 	var log bytes.Buffer
-	d := &door{metrics: newMetrics(prometheus.NewRegistry()), log: slog.New(slog.NewJSONHandler(&log, nil))}
+	reg := prometheus.NewRegistry()
+	d := &door{metrics: newMetrics(reg), log: slog.New(slog.NewJSONHandler(&log, nil))}
 	server := httptest.NewServer(d.observed("/boom", http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("boom") })))
 	defer server.Close()
 	for range 2 {
@@ -34,6 +35,19 @@ func TestAPanicIsA500(t *testing.T) {
 	}
 	if text := log.String(); strings.Count(text, `"panic":"boom"`) != 2 || strings.Contains(text, "127.0.0.1") {
 		t.Errorf("log: %s", text)
+	}
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted := 0.0
+	for _, f := range families {
+		if f.GetName() == "footfall_door_panics_total" {
+			counted = f.GetMetric()[0].GetCounter().GetValue()
+		}
+	}
+	if counted != 2 {
+		t.Errorf("%v panics counted", counted)
 	}
 }
 
@@ -62,7 +76,7 @@ func TestSenselessConfigurationIsRefused(t *testing.T) {
 			t.Fatalf("the defaults: %v", err)
 		}
 		spoil(&cfg)
-		err = Run(t.Context(), cfg, prometheus.NewRegistry(), slog.New(slog.DiscardHandler), func(string) { t.Error("ready") })
+		err = Run(t.Context(), cfg, nil, prometheus.NewRegistry(), slog.New(slog.DiscardHandler), func(string) { t.Error("ready") })
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want an error about %s", err, want)
 		}
@@ -72,5 +86,22 @@ func TestSenselessConfigurationIsRefused(t *testing.T) {
 	f("cannot share", func(c *configs.Producer) { c.Kafka.Topics.Clicks = c.Kafka.Topics.Visits })
 	f("kafka.timeout", func(c *configs.Producer) { c.Kafka.Timeout = 0 })
 	f("http.max_in_flight", func(c *configs.Producer) { c.HTTP.MaxInFlight = 0 })
+	f("http.batch_events", func(c *configs.Producer) { c.HTTP.BatchEvents = 0 })
+	f("time.max_age", func(c *configs.Producer) { c.Time.MaxAge = -1 })
+	f("limits", func(c *configs.Producer) { c.Limits.SitePerSecond = -1 })
+	f("privacy.ip", func(c *configs.Producer) { c.Privacy.IP = "some" })
+	f("a key of at least", func(c *configs.Producer) { c.Privacy.IP = "hashed" })
+	f("trusted proxies", func(c *configs.Producer) { c.HTTP.TrustedProxies = []string{"everybody"} })
+	f("http.tls", func(c *configs.Producer) { c.HTTP.TLS.Cert = "cert.pem" })
+	hash := strings.Repeat("0", 64)
+	site := func(s configs.Site) func(*configs.Producer) {
+		return func(c *configs.Producer) { c.Access.Sites = []configs.Site{s} }
+	}
+	f("neither a site nor links", site(configs.Site{KeyHashes: []string{hash}}))
+	f("no key_hashes", site(configs.Site{Site: "s"}))
+	f("64 hex digits", site(configs.Site{Site: "s", KeyHashes: []string{"a-key-in-the-clear"}}))
+	f("64 hex digits", site(configs.Site{Site: "s", KeyHashes: []string{hash + "0"}}))
+	f("is no origin", site(configs.Site{Site: "s", KeyHashes: []string{hash}, Origins: []string{"shop.example"}}))
+	f("is no origin", site(configs.Site{Site: "s", KeyHashes: []string{hash}, Origins: []string{"https://shop.example/page"}}))
 	f("http.max_body", func(c *configs.Producer) { c.HTTP.MaxBody = 0 })
 }

@@ -3,11 +3,13 @@ package intake_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/segmentio/kafka-go"
 
+	"footfall/producer/dial"
 	"footfall/producer/topics"
 )
 
@@ -16,26 +18,31 @@ func ends(t *testing.T, broker, topic string) []int64 {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	n, err := topics.Partitions(ctx, []string{broker}, topic)
+	n, err := topics.Partitions(ctx, dial.Plain(broker), topic)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var offsets []int64
 	for p := range n {
-		conn, err := kafka.DialLeader(ctx, "tcp", broker, topic, p)
-		if err != nil {
-			t.Fatal(err)
+		last, err := end(ctx, broker, topic, p)
+		for errors.Is(err, kafka.NotLeaderForPartition) && ctx.Err() == nil { // a topic that was just created
+			last, err = end(ctx, broker, topic, p)
 		}
-		last, err := conn.ReadLastOffset()
 		if err != nil {
 			t.Fatal(err)
 		}
 		offsets = append(offsets, last)
-		if err := conn.Close(); err != nil {
-			t.Fatal(err)
-		}
 	}
 	return offsets
+}
+
+func end(ctx context.Context, broker, topic string, partition int) (int64, error) {
+	conn, err := kafka.DialLeader(ctx, "tcp", broker, topic, partition)
+	if err != nil {
+		return 0, err
+	}
+	last, err := conn.ReadLastOffset()
+	return last, errors.Join(err, conn.Close())
 }
 
 // messages reads a topic from its beginning to its present end, partition by partition.

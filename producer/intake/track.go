@@ -2,7 +2,6 @@ package intake
 
 import (
 	"bytes"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -13,44 +12,66 @@ import (
 // trackFields are what a form may hold. The sources' form has no id; a sender that wants to retry safely adds one.
 var trackFields = []string{"guid", "timestamp", "feature1", "feature2", "siteId", "id"}
 
-// track is POST /track: one visit as the form that script tags send, the timestamp in seconds. The site may stand in the
-// form or in the URL (/track?siteId=...), where it can be part of the snippet that a site embeds.
-func track(r *http.Request, body []byte) (models.Event, error) {
+// track reads one visit as the form that script tags send, the timestamp in seconds. The site may stand in the form or in
+// the query of the URL (/track?siteId=...), where it can be part of the snippet that a site embeds.
+func track(query string, body []byte) (draft, error) {
 	// A line end cannot be part of a form, where it would be %0A: it comes from a file or an editor.
 	values, err := url.ParseQuery(string(bytes.TrimRight(body, "\r\n")))
 	if err != nil {
-		return nil, &refusal{reason: badForm, detail: err.Error()}
+		return draft{}, &refusal{reason: badForm, detail: err.Error()}
 	}
-	query, err := url.ParseQuery(r.URL.RawQuery)
+	inURL, err := parseQuery(query)
 	if err != nil {
-		return nil, &refusal{reason: badForm, detail: "in the URL: " + err.Error()}
+		return draft{}, err
 	}
-	for name, v := range query {
+	for name, v := range inURL {
 		if name != "siteId" {
-			return nil, &models.Invalid{Reason: models.ReasonUnknownField, Detail: name + ": only siteId may be in the URL"}
+			return draft{}, &models.Invalid{Reason: models.ReasonUnknownField, Detail: name + ": only siteId and key may be in the URL"}
 		}
 		values[name] = append(values[name], v...)
 	}
+	return formVisit(values)
+}
+
+// parseQuery reads the query of a URL, without the write key, which is no field of an event.
+func parseQuery(query string) (url.Values, error) {
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return nil, &refusal{reason: badForm, detail: "in the URL: " + err.Error()}
+	}
+	if len(values["key"]) > 1 {
+		return nil, &refusal{reason: repeatedField, detail: "key"}
+	}
+	delete(values, "key")
+	return values, nil
+}
+
+// formVisit makes a visit of the fields of a form.
+func formVisit(values url.Values) (draft, error) {
+	if err := onlyOnce(values, trackFields); err != nil {
+		return draft{}, err
+	}
+	ts, err := seconds(values.Get("timestamp"))
+	if err != nil {
+		return draft{}, err
+	}
+	return draft{event: &models.Visit{
+		ID: values.Get("id"), SiteID: values.Get("siteId"), GUID: values.Get("guid"), TS: ts,
+		Features: []string{values.Get("feature1"), values.Get("feature2")},
+	}}, nil
+}
+
+// onlyOnce refuses fields that nobody reads, and those that say two things.
+func onlyOnce(values url.Values, known []string) error {
 	for name, v := range values {
 		switch {
-		case !slices.Contains(trackFields, name):
-			return nil, &models.Invalid{Reason: models.ReasonUnknownField, Detail: name}
+		case !slices.Contains(known, name):
+			return &models.Invalid{Reason: models.ReasonUnknownField, Detail: name}
 		case len(v) > 1:
-			return nil, &refusal{reason: repeatedField, detail: name}
+			return &refusal{reason: repeatedField, detail: name}
 		}
 	}
-
-	visit := &models.Visit{
-		ID: values.Get("id"), SiteID: values.Get("siteId"), GUID: values.Get("guid"),
-		Features: []string{values.Get("feature1"), values.Get("feature2")},
-	}
-	if visit.TS, err = seconds(values.Get("timestamp")); err != nil {
-		return nil, err
-	}
-	if err := complete(&visit.V, &visit.TS, &visit.ID); err != nil {
-		return nil, err
-	}
-	return visit, nil
+	return nil
 }
 
 // seconds reads the only timestamp in footfall that is not in milliseconds.

@@ -9,15 +9,17 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go"
+
+	"footfall/producer/dial"
 )
 
 // Partitions says how many partitions a topic has. Like Ensure it waits for a broker that is just starting; the error
 // about a topic that is not there wraps ErrMissing.
-func Partitions(ctx context.Context, brokers []string, topic string) (int, error) {
+func Partitions(ctx context.Context, via dial.Kafka, topic string) (int, error) {
 	var n int
-	what := fmt.Sprintf("counting the partitions of %s on %s", topic, strings.Join(brokers, ", "))
+	what := fmt.Sprintf("counting the partitions of %s on %s", topic, strings.Join(via.Brokers, ", "))
 	err := retry(ctx, what, func(ctx context.Context) error {
-		found, err := look(ctx, brokers, []string{topic})
+		found, err := look(ctx, via, []string{topic})
 		if err != nil {
 			return err
 		}
@@ -32,8 +34,8 @@ func Partitions(ctx context.Context, brokers []string, topic string) (int, error
 
 // Check looks once whether the topics are there and can be written to: brokers reachable, a leader for every partition.
 // It does not wait for anything but the answer; bound it with ctx.
-func Check(ctx context.Context, brokers, names []string) error {
-	missing, err := inspect(ctx, brokers, names)
+func Check(ctx context.Context, via dial.Kafka, names []string) error {
+	missing, err := inspect(ctx, via, names)
 	switch {
 	case err != nil:
 		return fmt.Errorf("checking topics: %w", err)
@@ -45,14 +47,15 @@ func Check(ctx context.Context, brokers, names []string) error {
 
 // connect makes a client that knows nothing yet. kafka-go answers metadata requests from a cache, so whoever wants to
 // know how things are now has to begin with an empty one.
-func connect(brokers, names []string) (client *kafka.Client, done func()) {
-	transport := &kafka.Transport{MetadataTopics: names, DialTimeout: attempt}
-	return &kafka.Client{Addr: kafka.TCP(brokers...), Transport: transport}, transport.CloseIdleConnections
+func connect(via dial.Kafka, names []string) (client *kafka.Client, done func()) {
+	transport := via.Transport()
+	transport.MetadataTopics, transport.DialTimeout = names, attempt
+	return &kafka.Client{Addr: via.Addr(), Transport: transport}, transport.CloseIdleConnections
 }
 
 // look asks a broker how the topics are, in the order of their names as given.
-func look(ctx context.Context, brokers, names []string) ([]kafka.Topic, error) {
-	client, done := connect(brokers, names)
+func look(ctx context.Context, via dial.Kafka, names []string) ([]kafka.Topic, error) {
+	client, done := connect(via, names)
 	defer done()
 	response, err := client.Metadata(ctx, &kafka.MetadataRequest{Topics: names})
 	if err != nil {
@@ -66,7 +69,7 @@ func look(ctx context.Context, brokers, names []string) ([]kafka.Topic, error) {
 var hopeless = []error{
 	ErrMissing,
 	kafka.InvalidTopic, kafka.InvalidPartitionNumber, kafka.PolicyViolation, kafka.UnsupportedVersion,
-	kafka.TopicAuthorizationFailed, kafka.ClusterAuthorizationFailed,
+	kafka.TopicAuthorizationFailed, kafka.ClusterAuthorizationFailed, kafka.SASLAuthenticationFailed, kafka.UnsupportedSASLMechanism,
 }
 
 // retry calls do until it succeeds or fails for good, or until patience or ctx is at an end.

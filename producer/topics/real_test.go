@@ -11,6 +11,7 @@ import (
 	"github.com/segmentio/kafka-go"
 
 	"footfall/deployments/stack/stacktest"
+	"footfall/producer/dial"
 	"footfall/producer/topics"
 )
 
@@ -28,16 +29,16 @@ func TestOnKafka(t *testing.T) {
 		}
 	})
 
-	if err := topics.Ensure(t.Context(), brokers, mine, 3, -1, false); !errors.Is(err, topics.ErrMissing) {
+	if err := topics.Ensure(t.Context(), dial.Plain(brokers...), mine, 3, -1, false); !errors.Is(err, topics.ErrMissing) {
 		t.Fatalf("Ensure without create = %v", err)
 	}
-	if err := topics.Ensure(t.Context(), brokers, mine, 0, -1, true); !errors.Is(err, kafka.InvalidPartitionNumber) {
+	if err := topics.Ensure(t.Context(), dial.Plain(brokers...), mine, 0, -1, true); !errors.Is(err, kafka.InvalidPartitionNumber) {
 		t.Errorf("Ensure with 0 partitions = %v", err)
 	}
 	var group sync.WaitGroup
 	for range 6 {
 		group.Go(func() {
-			if err := topics.Ensure(t.Context(), brokers, mine, 3, -1, true); err != nil {
+			if err := topics.Ensure(t.Context(), dial.Plain(brokers...), mine, 3, -1, true); err != nil {
 				t.Error(err)
 			}
 		})
@@ -46,16 +47,16 @@ func TestOnKafka(t *testing.T) {
 	for _, name := range mine {
 		wantPartitions(t, brokers, name, 3)
 	}
-	if err := topics.Check(t.Context(), brokers, mine); err != nil {
+	if err := topics.Check(t.Context(), dial.Plain(brokers...), mine); err != nil {
 		t.Errorf("Check = %v", err)
 	}
-	if err := topics.Ensure(t.Context(), brokers, mine, 7, -1, false); err != nil {
+	if err := topics.Ensure(t.Context(), dial.Plain(brokers...), mine, 7, -1, false); err != nil {
 		t.Errorf("Ensure on existing topics = %v", err)
 	}
 
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	if err := topics.Ensure(ctx, brokers, []string{"too-many" + run}, 1, 9, true); !errors.Is(err, kafka.InvalidReplicationFactor) {
+	if err := topics.Ensure(ctx, dial.Plain(brokers...), []string{"too-many" + run}, 1, 9, true); !errors.Is(err, kafka.InvalidReplicationFactor) {
 		t.Errorf("Ensure with more replicas than brokers = %v", err)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/segmentio/kafka-go"
+
+	"footfall/producer/dial"
 )
 
 const (
@@ -33,17 +35,17 @@ var ErrMissing = errors.New("topic does not exist")
 //
 // It waits for a broker that is just starting, 30 seconds at the most, less if ctx ends. Any number of processes may do
 // this at the same time.
-func Ensure(ctx context.Context, brokers, names []string, partitions, replication int, create bool) error {
-	what := fmt.Sprintf("checking the topics %s on %s", strings.Join(names, ", "), strings.Join(brokers, ", "))
+func Ensure(ctx context.Context, via dial.Kafka, names []string, partitions, replication int, create bool) error {
+	what := fmt.Sprintf("checking the topics %s on %s", strings.Join(names, ", "), strings.Join(via.Brokers, ", "))
 	return retry(ctx, what, func(ctx context.Context) error {
-		missing, err := inspect(ctx, brokers, names)
+		missing, err := inspect(ctx, via, names)
 		if err != nil || len(missing) == 0 {
 			return err
 		}
 		if !create {
-			return missingError(brokers, missing, partitions, replication)
+			return missingError(via.Brokers, missing, partitions, replication)
 		}
-		if err := createTopics(ctx, brokers, missing, partitions, replication); err != nil {
+		if err := createTopics(ctx, via, missing, partitions, replication); err != nil {
 			return err
 		}
 		return errNotYet // created just now: look again until the leaders are known
@@ -54,8 +56,8 @@ func Ensure(ctx context.Context, brokers, names []string, partitions, replicatio
 var errNotYet = errors.New("partitions have no leader yet")
 
 // inspect finds the topics that are missing. It returns errNotYet if none is but some partition has no leader.
-func inspect(ctx context.Context, brokers, names []string) (missing []string, err error) {
-	found, err := look(ctx, brokers, names)
+func inspect(ctx context.Context, via dial.Kafka, names []string) (missing []string, err error) {
+	found, err := look(ctx, via, names)
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +84,8 @@ func inspect(ctx context.Context, brokers, names []string) (missing []string, er
 
 // createTopics asks for all the topics at once. An error is not the end: somebody else may have created one meanwhile,
 // which the next look will show.
-func createTopics(ctx context.Context, brokers, names []string, partitions, replication int) error {
-	client, done := connect(brokers, names)
+func createTopics(ctx context.Context, via dial.Kafka, names []string, partitions, replication int) error {
+	client, done := connect(via, names)
 	defer done()
 	request := &kafka.CreateTopicsRequest{}
 	for _, name := range names {

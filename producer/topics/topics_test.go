@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"footfall/deployments/stack"
+	"footfall/producer/dial"
 	"footfall/producer/topics"
 )
 
@@ -33,21 +34,21 @@ func cluster(t *testing.T, opts ...kfake.Opt) (*kfake.Cluster, []string) {
 
 func ensure(t *testing.T, brokers []string) {
 	t.Helper()
-	if err := topics.Ensure(t.Context(), brokers, names, 6, -1, true); err != nil {
+	if err := topics.Ensure(t.Context(), dial.Plain(brokers...), names, 6, -1, true); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func wantPartitions(t *testing.T, brokers []string, topic string, want int) {
 	t.Helper()
-	if got, err := topics.Partitions(t.Context(), brokers, topic); err != nil || got != want {
+	if got, err := topics.Partitions(t.Context(), dial.Plain(brokers...), topic); err != nil || got != want {
 		t.Errorf("Partitions(%s) = %d, %v; want %d", topic, got, err, want)
 	}
 }
 
 func TestMissingTopicsAreNamed(t *testing.T) {
 	c, brokers := cluster(t, kfake.SeedTopics(2, "clicks"))
-	err := topics.Ensure(t.Context(), brokers, names, 6, 3, false)
+	err := topics.Ensure(t.Context(), dial.Plain(brokers...), names, 6, 3, false)
 	if !errors.Is(err, topics.ErrMissing) {
 		t.Fatalf("Ensure = %v", err)
 	}
@@ -62,10 +63,10 @@ func TestMissingTopicsAreNamed(t *testing.T) {
 	if c.TopicInfo("visits") != nil {
 		t.Error("a topic was created all the same")
 	}
-	if _, err := topics.Partitions(t.Context(), brokers, "visits"); !errors.Is(err, topics.ErrMissing) {
+	if _, err := topics.Partitions(t.Context(), dial.Plain(brokers...), "visits"); !errors.Is(err, topics.ErrMissing) {
 		t.Errorf("Partitions = %v", err)
 	}
-	if err := topics.Check(t.Context(), brokers, names); !errors.Is(err, topics.ErrMissing) {
+	if err := topics.Check(t.Context(), dial.Plain(brokers...), names); !errors.Is(err, topics.ErrMissing) {
 		t.Errorf("Check = %v", err)
 	}
 }
@@ -77,10 +78,10 @@ func TestMissingTopicsAreCreatedAndExistingOnesLeftAlone(t *testing.T) {
 	wantPartitions(t, brokers, "clicks", 2)
 	wantPartitions(t, brokers, "visits", 6)
 	wantPartitions(t, brokers, "dead-letters", 6)
-	if err := topics.Ensure(t.Context(), brokers, names, 6, -1, false); err != nil {
+	if err := topics.Ensure(t.Context(), dial.Plain(brokers...), names, 6, -1, false); err != nil {
 		t.Errorf("Ensure without create = %v", err)
 	}
-	if err := topics.Check(t.Context(), brokers, names); err != nil {
+	if err := topics.Check(t.Context(), dial.Plain(brokers...), names); err != nil {
 		t.Errorf("Check = %v", err)
 	}
 }
@@ -90,7 +91,7 @@ func TestManyAtOnce(t *testing.T) {
 	var group sync.WaitGroup
 	for range 12 {
 		group.Go(func() {
-			if err := topics.Ensure(t.Context(), brokers, names, 6, -1, true); err != nil {
+			if err := topics.Ensure(t.Context(), dial.Plain(brokers...), names, 6, -1, true); err != nil {
 				t.Error(err)
 			}
 		})
@@ -145,7 +146,7 @@ func TestLeadersAreAwaited(t *testing.T) {
 		return response, nil, true
 	}
 	c.ControlKey(int16(kmsg.Metadata), leaderless)
-	if err := topics.Check(t.Context(), brokers, names); err == nil || !strings.Contains(err.Error(), "no leader") {
+	if err := topics.Check(t.Context(), dial.Plain(brokers...), names); err == nil || !strings.Contains(err.Error(), "no leader") {
 		t.Errorf("Check = %v", err)
 	}
 	asked := 0
@@ -156,7 +157,7 @@ func TestLeadersAreAwaited(t *testing.T) {
 		c.KeepControl()
 		return leaderless(request)
 	})
-	if err := topics.Ensure(t.Context(), brokers, names, 1, -1, false); err != nil {
+	if err := topics.Ensure(t.Context(), dial.Plain(brokers...), names, 1, -1, false); err != nil {
 		t.Error(err)
 	}
 	if asked < 4 {
@@ -167,7 +168,7 @@ func TestLeadersAreAwaited(t *testing.T) {
 func TestHopelessIsNotRetried(t *testing.T) {
 	_, brokers := cluster(t)
 	began := time.Now()
-	err := topics.Ensure(t.Context(), brokers, names, 0, -1, true)
+	err := topics.Ensure(t.Context(), dial.Plain(brokers...), names, 0, -1, true)
 	if !errors.Is(err, kafka.InvalidPartitionNumber) || !strings.Contains(err.Error(), "creating topic") {
 		t.Errorf("Ensure with 0 partitions = %v", err)
 	}
@@ -184,7 +185,7 @@ func TestUnreachable(t *testing.T) {
 	broker := net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0]))
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
-	err = topics.Ensure(ctx, []string{broker}, names, 6, -1, true)
+	err = topics.Ensure(ctx, dial.Plain(broker), names, 6, -1, true)
 	for _, part := range []string{broker, "connection refused", "kafka.brokers"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("the error does not say %q: %v", part, err)
@@ -193,7 +194,7 @@ func TestUnreachable(t *testing.T) {
 
 	// the same, but it starts while we wait
 	done := make(chan error, 1)
-	go func() { done <- topics.Ensure(t.Context(), []string{broker}, names, 6, -1, true) }()
+	go func() { done <- topics.Ensure(t.Context(), dial.Plain(broker), names, 6, -1, true) }()
 	select {
 	case err := <-done:
 		t.Fatalf("Ensure did not wait: %v", err)

@@ -76,8 +76,8 @@ func (e Event) clickJSON() []byte {
 			fields[name] = value
 		}
 	}
-	if c.Bot {
-		fields["bot"] = true
+	if c.Bot || c.UA != "" { // else the door would judge by the user agent
+		fields["bot"] = c.Bot
 	}
 	return encode(fields)
 }

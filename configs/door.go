@@ -1,0 +1,54 @@
+package configs
+
+import "time"
+
+// Access says who may write.
+type Access struct {
+	Open  bool // anyone may
+	Sites []Site
+}
+
+// Site is what the holder of one of the keys may write, and from where. Patterns are names, or the beginning of names
+// and a *.
+type Site struct {
+	Site      string   `json:"site"`                                 // whose visits; none if empty
+	Links     string   `json:"links"`                                // whose clicks, by short_url; none if empty
+	KeyHashes []string `json:"key_hashes" mapstructure:"key_hashes"` // SHA-256 of the keys, in hex
+	Origins   []string `json:"origins"`                              // of browsers; * for any
+}
+
+// Limits says how much a client and a site may send. A rate of 0 is no limit.
+type Limits struct {
+	ClientPerSecond  float64 `mapstructure:"client_per_second"`
+	ClientBurst      int     `mapstructure:"client_burst"`
+	SitePerSecond    float64 `mapstructure:"site_per_second"`
+	SiteBurst        int     `mapstructure:"site_burst"`
+	NewKeysPerMinute int     `mapstructure:"new_keys_per_minute"`
+}
+
+// Time says which events are too new or too old.
+type Time struct {
+	MaxAhead time.Duration `mapstructure:"max_ahead"`
+	MaxAge   time.Duration `mapstructure:"max_age"` // 0: no limit
+}
+
+// Enrichment says where what an event lacks comes from.
+type Enrichment struct {
+	CountryHeader string `mapstructure:"country_header"`
+	MaxmindFile   string `mapstructure:"maxmind_file"`
+}
+
+// Privacy says how visitors are remembered.
+type Privacy struct {
+	IP     string // raw or hashed
+	Secret string // the key of the hash
+}
+
+// Links configures short links: making them, and redirecting.
+type Links struct {
+	Enabled     bool
+	Cache       int
+	NegativeTTL time.Duration `mapstructure:"negative_ttl"`
+	Queue       int
+	BaseURL     string `mapstructure:"base_url"`
+}

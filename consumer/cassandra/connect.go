@@ -1,0 +1,96 @@
+package cassandra
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/gocql/gocql"
+
+	"footfall/configs"
+)
+
+const connectTimeout = 5 * time.Second
+
+// connect opens a session without a keyspace.
+func connect(cfg configs.CassandraClient) (*gocql.Session, error) {
+	cluster, err := newCluster(cfg)
+	if err != nil {
+		return nil, err
+	}
+	session, err := cluster.CreateSession()
+	if err != nil {
+		return nil, fmt.Errorf("connecting to Cassandra at %s, port %d (cassandra.hosts, cassandra.port): %w",
+			strings.Join(cfg.Hosts, ", "), cfg.Port, err)
+	}
+	return session, nil
+}
+
+// suffix is what a keyspace's name may end with.
+var suffix = regexp.MustCompile(`^[a-z0-9_]{0,30}$`)
+
+// newCluster says how to speak to Cassandra: as whom, and whether encrypted.
+func newCluster(cfg configs.CassandraClient) (*gocql.ClusterConfig, error) {
+	switch {
+	case len(cfg.Hosts) == 0:
+		return nil, errors.New("cassandra.hosts is empty")
+	case cfg.Timeout <= 0:
+		return nil, errors.New("cassandra.timeout must be more than 0")
+	case !suffix.MatchString(cfg.KeyspaceSuffix):
+		return nil, fmt.Errorf("cassandra.keyspace_suffix is %q: want at most 30 of a-z, 0-9 and _", cfg.KeyspaceSuffix)
+	}
+	cluster := gocql.NewCluster(cfg.Hosts...)
+	cluster.Port = cfg.Port
+	cluster.ProtoVersion = 4
+	cluster.Consistency = gocql.LocalQuorum
+	cluster.Timeout = cfg.Timeout
+	cluster.ConnectTimeout = connectTimeout
+	cluster.ReconnectInterval = time.Second // the default is a minute: a restarted node would stay unused for as long
+	cluster.RetryPolicy = nil
+	cluster.Logger = discard{} // every failure reaches us as an error and is told once, there
+	cluster.PoolConfig.HostSelectionPolicy = gocql.TokenAwareHostPolicy(gocql.RoundRobinHostPolicy())
+	if cfg.LocalDC != "" {
+		// A filter, not a preference: falling over to another data centre would be falling over to another quorum.
+		cluster.HostFilter = gocql.DataCentreHostFilter(cfg.LocalDC)
+	}
+	switch {
+	case cfg.Username != "":
+		cluster.Authenticator = gocql.PasswordAuthenticator{Username: cfg.Username, Password: cfg.Password}
+	case cfg.Password != "":
+		return nil, errors.New("reading cassandra.username: it is empty but cassandra.password is set")
+	}
+	secure, err := cfg.TLS.Client()
+	if err != nil {
+		return nil, fmt.Errorf("reading cassandra.tls: %w", err)
+	}
+	if secure != nil {
+		cluster.HostDialer = &tlsDialer{secure}
+	}
+	return cluster, nil
+}
+
+// tlsDialer is gocql's own, but that it bounds the handshake too: with a node that does not know TLS and stays silent,
+// the driver would wait for ever.
+type tlsDialer struct{ config *tls.Config }
+
+// DialHost implements gocql.HostDialer.
+func (d *tlsDialer) DialHost(ctx context.Context, host *gocql.HostInfo) (*gocql.DialedHost, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", host.ConnectAddressAndPort())
+	if err != nil {
+		return nil, err
+	}
+	return gocql.WrapTLS(ctx, conn, host.HostnameAndPort(), d.config)
+}
+
+type discard struct{}
+
+func (discard) Print(...any)          {}
+func (discard) Printf(string, ...any) {}
+func (discard) Println(...any)        {}

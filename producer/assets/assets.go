@@ -1,0 +1,50 @@
+// Package assets holds what the door gives out as it is: the script for pages, and the description of itself.
+package assets
+
+import (
+	"crypto/sha256"
+	_ "embed" // the files are part of the binary
+	"encoding/hex"
+	"net/http"
+	"strings"
+)
+
+// Script is track.js, which counts page views; docs/script.md tells how to use it.
+//
+//go:embed track.js
+var Script []byte
+
+// OpenAPI describes every way in, and every answer.
+//
+//go:embed openapi.yaml
+var OpenAPI []byte
+
+// ServeScript is GET /track.js, for pages of all origins. Browsers ask again after an hour, and mostly hear that nothing
+// has changed.
+func ServeScript() http.Handler {
+	return serve(Script, "text/javascript; charset=utf-8")
+}
+
+// ServeOpenAPI is GET /openapi.yaml.
+func ServeOpenAPI() http.Handler {
+	return serve(OpenAPI, "application/yaml; charset=utf-8")
+}
+
+func serve(content []byte, mediaType string) http.Handler {
+	sum := sha256.Sum256(content)
+	tag := `"` + hex.EncodeToString(sum[:8]) + `"`
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Type", mediaType)
+		h.Set("Cache-Control", "public, max-age=3600")
+		h.Set("ETag", tag)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Access-Control-Allow-Origin", "*")             // for <script crossorigin integrity>
+		h.Set("Cross-Origin-Resource-Policy", "cross-origin") // for pages that isolate themselves
+		if strings.Contains(r.Header.Get("If-None-Match"), tag) {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		_, _ = w.Write(content) // a client that hung up is nobody's error
+	})
+}

@@ -1,0 +1,43 @@
+package assets
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// TestTheScriptIsSmallAndStrict: small enough for every page, and nothing in it that a strict content security policy
+// forbids or that keeps a visitor beyond the tab.
+func TestTheScriptIsSmallAndStrict(t *testing.T) {
+	if len(Script) >= 1500 {
+		t.Errorf("%d bytes: want less than 1,500", len(Script))
+	}
+	for _, forbidden := range []string{"eval", "Function(", "innerHTML", "document.write", "cookie =", "localStorage", "indexedDB", "setAttribute", "createElement"} {
+		if strings.Contains(string(Script), forbidden) {
+			t.Errorf("the script uses %s", forbidden)
+		}
+	}
+	for _, honoured := range []string{"doNotTrack", "globalPrivacyControl", "sendBeacon", "keepalive"} {
+		if !strings.Contains(string(Script), honoured) {
+			t.Errorf("the script does not know %s", honoured)
+		}
+	}
+}
+
+func TestAssetsAreRevalidated(t *testing.T) {
+	for mediaType, h := range map[string]http.Handler{"text/javascript; charset=utf-8": ServeScript(), "application/yaml; charset=utf-8": ServeOpenAPI()} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/x", nil))
+		if w.Code != http.StatusOK || w.Header().Get("Content-Type") != mediaType || w.Body.Len() == 0 || w.Header().Get("Access-Control-Allow-Origin") != "*" {
+			t.Errorf("%d %v", w.Code, w.Header())
+		}
+		again := httptest.NewRequest(http.MethodGet, "/x", nil)
+		again.Header.Set("If-None-Match", w.Header().Get("ETag"))
+		w = httptest.NewRecorder()
+		h.ServeHTTP(w, again)
+		if w.Code != http.StatusNotModified || w.Body.Len() != 0 {
+			t.Errorf("again: %d", w.Code)
+		}
+	}
+}

@@ -1,0 +1,35 @@
+// footfall: page views without cookies. docs/script.md
+(function (d, w, n) {
+  var s = d.currentScript, o = s.dataset, tab;
+  function random() {
+    return Array.from(crypto.getRandomValues(new Uint8Array(16)), function (b) {
+      return (b + 256).toString(16).slice(1);
+    }).join("");
+  }
+  // A visitor is a tab: forgotten when closed, unknown to others.
+  function guid() {
+    if (o.guid) return o.guid;
+    tab = tab || random();
+    if (o.storage != "none") try {
+      tab = w.sessionStorage.footfall = w.sessionStorage.footfall || tab;
+    } catch (e) {}
+    return tab;
+  }
+  function send(path) {
+    if ("off" in o || d.documentElement.dataset.footfall == "off" ||
+      n.doNotTrack == 1 || w.doNotTrack == 1 || n.globalPrivacyControl) return;
+    var r = "", u = new URL("track", s.src), h = location.hostname;
+    try { r = new URL(d.referrer).hostname; } catch (e) {}
+    if (o.key) u.search = "key=" + encodeURIComponent(o.key);
+    var b = new URLSearchParams({
+      siteId: o.site || h, guid: guid(), id: random(),
+      feature1: r == h ? "" : r, feature2: (path || location.pathname).slice(0, 999)
+    });
+    n.sendBeacon && n.sendBeacon(u, b) ||
+      fetch(u, { method: "POST", body: b, keepalive: true, credentials: "omit" });
+  }
+  w.footfall = send;
+  w.addEventListener("pageshow", function (e) { if (e.persisted) send(); });
+  if (d.prerendering) d.addEventListener("prerenderingchange", function () { send(); });
+  else send();
+})(document, window, navigator);

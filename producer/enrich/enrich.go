@@ -1,0 +1,108 @@
+// Package enrich finds out what a request says about its sender besides the event itself: the client's address behind
+// proxies, its country, whether it is a bot, the host it came from, and under which name its address is kept.
+//
+// Headers are claims. Those that only a proxy may make (X-Forwarded-For, a country) are believed from trusted proxies
+// alone; all others would let anybody be anybody.
+package enrich
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"github.com/oschwald/maxminddb-golang/v2"
+)
+
+// minKey is the shortest key of a hash that keeps addresses secret: there are few enough IPv4 addresses to try them all.
+const minKey = 16
+
+// Options say whom to trust and what to keep. The zero value trusts nobody and keeps addresses as they are.
+type Options struct {
+	// TrustedProxies are the networks of proxies in front of the door, as CIDRs or single addresses. Default: none.
+	TrustedProxies []string
+
+	// CountryHeader is the header in which a trusted proxy tells the client's country, such as CF-IPCountry. Default: none.
+	CountryHeader string
+
+	// MaxMindFile is a country or city database in MaxMind's format. It is asked about what
+	// the database in the binary does not know. Default: none.
+	MaxMindFile string
+
+	// HashIP keeps addresses as a keyed hash. HashKey is its key, at least 16 bytes. Default: addresses are kept as they are.
+	HashIP  bool
+	HashKey string
+}
+
+// Enricher answers questions about a request. It is safe for concurrent use until Close.
+type Enricher struct {
+	trusted       []netip.Prefix
+	countryHeader string
+	file          *maxminddb.Reader // nil if none is configured
+	hashKey       []byte            // nil: addresses are kept as they are
+}
+
+// New checks the options and opens the MaxMind file if there is one.
+func New(o Options) (*Enricher, error) {
+	e := &Enricher{countryHeader: http.CanonicalHeaderKey(strings.TrimSpace(o.CountryHeader))}
+	for _, text := range o.TrustedProxies {
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		network, err := parseNetwork(text)
+		if err != nil {
+			return nil, fmt.Errorf("reading trusted proxies: %q: want a network such as 10.0.0.0/8 or an address: %w", text, err)
+		}
+		e.trusted = append(e.trusted, network)
+	}
+	if o.HashIP {
+		if len(o.HashKey) < minKey {
+			return nil, fmt.Errorf("hashing addresses needs a key of at least %d bytes: make one with `openssl rand -hex 32`", minKey)
+		}
+		e.hashKey = []byte(o.HashKey)
+	}
+	if o.MaxMindFile != "" {
+		file, err := maxminddb.Open(o.MaxMindFile)
+		if err != nil {
+			return nil, fmt.Errorf("opening the MaxMind file: %w", err)
+		}
+		if kind := file.Metadata.DatabaseType; !strings.Contains(kind, "Country") && !strings.Contains(kind, "City") &&
+			!strings.Contains(kind, "Enterprise") {
+			return nil, errors.Join(fmt.Errorf("opening the MaxMind file: %s is a %q database: want a country or city one", o.MaxMindFile, kind),
+				file.Close())
+		}
+		e.file = file
+	}
+	return e, nil
+}
+
+// Close releases the MaxMind file. No other method may be called during or after it.
+func (e *Enricher) Close() error {
+	if e.file == nil {
+		return nil
+	}
+	return e.file.Close()
+}
+
+func parseNetwork(text string) (netip.Prefix, error) {
+	if !strings.Contains(text, "/") {
+		ip, err := netip.ParseAddr(text)
+		if err != nil {
+			return netip.Prefix{}, err
+		}
+		ip = plain(ip)
+		return netip.PrefixFrom(ip, ip.BitLen()), nil
+	}
+	network, err := netip.ParsePrefix(text)
+	if err != nil {
+		return netip.Prefix{}, err
+	}
+	if network.Addr().Is4In6() { // addresses are compared unmapped
+		if network.Bits() < 96 {
+			return netip.Prefix{}, errors.New("a network of mapped IPv4 addresses has at least 96 bits")
+		}
+		network = netip.PrefixFrom(network.Addr().Unmap(), network.Bits()-96)
+	}
+	return network.Masked(), nil
+}

@@ -1,0 +1,45 @@
+package enrich
+
+import (
+	"net/netip"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxHost is the longest name of a host in the DNS.
+const maxHost = 253
+
+// RefererHost cuts a referrer to its host, in small letters, without port: the rest of a URL may hold what is nobody's
+// business. It takes a URL or a bare host, and returns "" for what has no host.
+func RefererHost(raw string) string {
+	raw = strings.TrimSpace(raw)
+	if raw == "" || !utf8.ValidString(raw) {
+		return ""
+	}
+	bare := !strings.Contains(raw, "//")
+	if bare {
+		raw = "//" + raw // perhaps with a port or a path
+	}
+	u, err := url.Parse(raw)
+	if err != nil || (bare && u.User != nil) { // mailto:somebody@host
+		return ""
+	}
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	if strings.Contains(host, ":") {
+		if ip, err := netip.ParseAddr(host); err == nil {
+			return plain(ip).String()
+		}
+		return ""
+	}
+	if len(host) > maxHost || strings.IndexFunc(host, notInHost) >= 0 {
+		return ""
+	}
+	return host
+}
+
+// notInHost allows letters of all scripts: browsers send such names in ASCII, but services report them as they are read.
+func notInHost(r rune) bool {
+	return r != '.' && r != '-' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+}

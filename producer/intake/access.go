@@ -1,0 +1,156 @@
+package intake
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"footfall/configs"
+	"footfall/models"
+)
+
+// access knows who may write what. It is safe for concurrent use.
+type access struct {
+	open   bool
+	grants []grant
+}
+
+// grant is what the holder of one of its keys may do.
+type grant struct {
+	name    string // for the limits: what this grant's senders share
+	site    string // pattern of site ids
+	links   string // pattern of short URLs
+	hashes  [][sha256.Size]byte
+	origins []string
+}
+
+func newAccess(cfg configs.Access) (*access, error) {
+	a := &access{open: cfg.Open}
+	for i, s := range cfg.Sites {
+		g := grant{name: fmt.Sprintf("grant %d", i), site: s.Site, links: s.Links}
+		if s.Site == "" && s.Links == "" {
+			return nil, fmt.Errorf("access.sites: number %d names neither a site nor links: it lets nobody do anything", i+1)
+		}
+		if len(s.KeyHashes) == 0 {
+			return nil, fmt.Errorf("access.sites: %s%s has no key_hashes: make one with `printf %%s KEY | sha256sum`", s.Site, s.Links)
+		}
+		for _, text := range s.KeyHashes {
+			var hash [sha256.Size]byte
+			if n, err := hex.Decode(hash[:], []byte(text)[:min(len(text), 2*len(hash))]); err != nil || n != len(hash) || len(text) != 2*n {
+				return nil, fmt.Errorf("access.sites: %s%s has a key hash that is not 64 hex digits: `printf %%s KEY | sha256sum` makes one", s.Site, s.Links)
+			}
+			g.hashes = append(g.hashes, hash)
+		}
+		for _, text := range s.Origins {
+			origin, err := parseOrigin(text)
+			if err != nil {
+				return nil, err
+			}
+			g.origins = append(g.origins, origin)
+		}
+		a.grants = append(a.grants, g)
+	}
+	return a, nil
+}
+
+// parseOrigin takes what an operator writes and returns what a browser sends.
+func parseOrigin(text string) (string, error) {
+	if text == "*" {
+		return text, nil
+	}
+	u, err := url.Parse(strings.ToLower(text))
+	if err != nil || u.Scheme == "" || u.Host == "" || strings.TrimSuffix(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return "", errors.New("access.sites: " + text + " is no origin: write it as https://shop.example, with a port if it has one")
+	}
+	return u.Scheme + "://" + u.Host, nil
+}
+
+// keyOf finds the write key of a request: Authorization: Bearer, or ?key= for senders that cannot set headers.
+func keyOf(r *http.Request) string {
+	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	if ok && strings.EqualFold(scheme, "Bearer") && strings.TrimSpace(token) != "" {
+		return strings.TrimSpace(token)
+	}
+	return r.URL.Query().Get("key")
+}
+
+// holds finds the grants that a request's key opens. Every hash is compared, in constant time each: how long it takes
+// tells nothing about a key.
+func (a *access) holds(r *http.Request) ([]grant, error) {
+	if a.open {
+		return nil, nil
+	}
+	key := keyOf(r)
+	if key == "" {
+		return nil, &refusal{reason: missingKey, detail: "send your write key as Authorization: Bearer KEY, or as ?key=KEY"}
+	}
+	hash := sha256.Sum256([]byte(key))
+	var held []grant
+	for _, g := range a.grants {
+		match := 0
+		for i := range g.hashes {
+			match |= subtle.ConstantTimeCompare(hash[:], g.hashes[i][:])
+		}
+		if match == 1 {
+			held = append(held, g)
+		}
+	}
+	if len(held) == 0 {
+		return nil, &refusal{reason: wrongKey, detail: "no such write key"}
+	}
+	return held, nil
+}
+
+// owner is the name of the grant that lets an event in, or why none does. origin is empty where the request has none: a
+// browser cannot leave it out, and whoever is not a browser could send any.
+func (a *access) owner(held []grant, origin string, event models.Event) (string, error) {
+	if a.open {
+		return "anyone", nil
+	}
+	var why error = &refusal{reason: wrongKey, detail: "this key is not for this site or link"}
+	for _, g := range held {
+		if !g.covers(event) {
+			continue
+		}
+		if origin == "" || g.allows(origin) {
+			return g.name, nil
+		}
+		why = &refusal{reason: originNotAllowed, detail: "this key is not for pages of this origin"}
+	}
+	return "", why
+}
+
+// covers tells whether a grant is about an event's site or link.
+func (g *grant) covers(event models.Event) bool {
+	switch e := event.(type) {
+	case *models.Visit:
+		return matches(g.site, e.SiteID)
+	case *models.Click:
+		return matches(g.links, e.ShortURL)
+	}
+	return false
+}
+
+func (g *grant) allows(origin string) bool {
+	return slices.Contains(g.origins, "*") || slices.Contains(g.origins, strings.ToLower(origin))
+}
+
+// allowsOrigin tells whether any site takes events from pages of this origin: a preflight request does not say for which
+// site it asks.
+func (a *access) allowsOrigin(origin string) bool {
+	return a.open || slices.ContainsFunc(a.grants, func(g grant) bool { return g.allows(origin) })
+}
+
+// matches: a pattern is a name, or the beginning of names and a *. The empty pattern matches nothing.
+func matches(pattern, name string) bool {
+	if beginning, ok := strings.CutSuffix(pattern, "*"); ok {
+		return strings.HasPrefix(name, beginning)
+	}
+	return pattern != "" && pattern == name
+}

@@ -1,0 +1,103 @@
+package intake
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"footfall/models"
+)
+
+// isArray tells whether JSON text is an array, from its beginning.
+func isArray(beginning []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(beginning, " \t\r\n"), []byte("["))
+}
+
+// splitArray cuts a JSON array into its elements. One that is not JSON spoils the array, since nobody can tell where the
+// next begins; one that is no event does not.
+func splitArray(body []byte, most int) ([][]byte, error) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	if _, err := d.Token(); err != nil {
+		return nil, badArray(err)
+	}
+	var elements [][]byte
+	for d.More() {
+		if len(elements) == most {
+			return nil, tooMany(most)
+		}
+		var element json.RawMessage
+		if err := d.Decode(&element); err != nil {
+			return nil, badArray(err)
+		}
+		elements = append(elements, element)
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, badArray(err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, badArray(errors.New("more than one value"))
+	}
+	return elements, nil
+}
+
+func badArray(err error) error {
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return &models.Invalid{Reason: models.ReasonBadJSON, Detail: "nothing of the array was taken: " + err.Error()}
+}
+
+// splitLines cuts NDJSON into its lines, without empty ones.
+func splitLines(body []byte, most int) ([][]byte, error) {
+	var lines [][]byte
+	for line := range bytes.Lines(body) {
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		if len(lines) == most {
+			return nil, tooMany(most)
+		}
+		lines = append(lines, line)
+	}
+	return lines, nil
+}
+
+func tooMany(most int) error {
+	return &refusal{reason: tooManyEvents, detail: fmt.Sprintf("at most %d events in a batch", most)}
+}
+
+// result is what became of one event of a batch. Fields are those of a single event's answer.
+type result struct {
+	Index  int    `json:"index"`
+	Status int    `json:"status"`
+	ID     string `json:"id,omitempty"`
+	Error  string `json:"error,omitempty"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// results is the body of a batch's answer: one result for each event, in the order of the batch.
+type results struct {
+	Results []result `json:"results"`
+}
+
+// answerBatch says what became of each event: 202 if all are in Kafka, else 207.
+func (d *door) answerBatch(w http.ResponseWriter, outcomes []outcome) {
+	status, wait := http.StatusAccepted, time.Duration(0)
+	all := results{Results: make([]result, len(outcomes))}
+	for i, o := range outcomes {
+		all.Results[i] = result{Index: i, Status: http.StatusAccepted, ID: o.id}
+		if o.err == nil {
+			continue
+		}
+		status = http.StatusMultiStatus
+		why := d.count(o.err)
+		all.Results[i] = result{Index: i, Status: why.status(), ID: o.id, Error: why.reason, Detail: why.detail}
+		wait = max(wait, why.wait())
+	}
+	retryAfter(w.Header(), wait)
+	answer(w, status, all)
+}

@@ -1,0 +1,59 @@
+package intake
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"footfall/configs"
+)
+
+// TestLargeBodiesAreBounded: what is larger than an event takes one of a few places, until its request is done with it.
+func TestLargeBodiesAreBounded(t *testing.T) {
+	cfg, err := configs.LoadProducer("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &door{cfg: cfg, large: make(chan struct{}, 1)}
+	read := func(size int) (done func(), reason string) {
+		body := "[" + strings.Repeat(" ", size-2) + "]"
+		r := httptest.NewRequest(http.MethodPost, "/v1/visits", strings.NewReader(body))
+		got, done, err := d.readBody(httptest.NewRecorder(), r, isArray)
+		if err != nil {
+			return done, refusalOf(err).reason
+		}
+		if string(got) != body {
+			t.Errorf("%d of %d bytes were read", len(got), size)
+		}
+		return done, ""
+	}
+	first, reason := read(1 << 20)
+	if reason != "" {
+		t.Fatal(reason)
+	}
+	second, reason := read(65537)
+	if reason != overloaded {
+		t.Errorf("a second large body: %q", reason)
+	}
+	second()
+	small, reason := read(65536)
+	if reason != "" {
+		t.Errorf("a small one: %q", reason)
+	}
+	small()
+	first()
+	again, reason := read(65537)
+	if reason != "" {
+		t.Errorf("when there is room again: %q", reason)
+	}
+	again()
+	over, reason := read(1<<20 + 1)
+	if reason != bodyTooLarge {
+		t.Errorf("one byte too many: %q", reason)
+	}
+	over()
+	if len(d.large) != 0 {
+		t.Errorf("%d places are still taken", len(d.large))
+	}
+}

@@ -1,0 +1,140 @@
+package intake
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"footfall/models"
+)
+
+// draft is an event as its sender wrote it.
+type draft struct {
+	event   models.Event
+	saysBot bool // a click says whether it is a bot's
+}
+
+// sender is what is known of who sent a request.
+type sender struct {
+	request *http.Request
+	origin  string
+	held    []grant
+	id      string // Idempotency-Key, for a single event
+}
+
+// outcome is what became of an event: in Kafka if err is nil. id is empty for what is no event.
+type outcome struct {
+	id  string
+	err error
+}
+
+// read makes events of what a request holds, each by itself.
+func read(parts [][]byte, most int64, way func(raw []byte) (draft, error)) ([]draft, []outcome) {
+	drafts, outcomes := make([]draft, len(parts)), make([]outcome, len(parts))
+	for i, part := range parts {
+		if int64(len(part)) > most {
+			outcomes[i].err = tooLarge(most)
+			continue
+		}
+		drafts[i], outcomes[i].err = way(part)
+	}
+	return drafts, outcomes
+}
+
+// accept completes, checks and publishes events, and says in outcomes what became of each. Those that have an error
+// already are left alone.
+func (d *door) accept(topic string, from sender, drafts []draft, outcomes []outcome) {
+	now := time.Now()
+	var good []models.Event
+	var places []int
+	for i := range drafts {
+		if outcomes[i].err != nil {
+			continue
+		}
+		if outcomes[i].err = d.prepare(from, drafts[i], now); outcomes[i].err == nil {
+			outcomes[i].id = drafts[i].event.EventID()
+			good, places = append(good, drafts[i].event), append(places, i)
+		}
+	}
+	for i, err := range d.pub.publish(topic, good) {
+		outcomes[places[i]].err = err
+	}
+}
+
+// prepare makes an event ready for Kafka, or says why it is not taken. What a refused event was charged is not given
+// back.
+func (d *door) prepare(from sender, w draft, now time.Time) error {
+	if err := d.complete(from, w, now); err != nil {
+		return err
+	}
+	if err := w.event.Validate(); err != nil {
+		return err
+	}
+	if err := d.timely(w.event, now); err != nil {
+		return err
+	}
+	owner, err := d.access.owner(from.held, from.origin, w.event)
+	if err != nil {
+		return err
+	}
+	return d.limits.event(owner, w.event, now)
+}
+
+// complete fills in what a sender may leave to the door: the version, the time, the id, and what its request tells about
+// a click.
+func (d *door) complete(from sender, w draft, now time.Time) error {
+	switch e := w.event.(type) {
+	case *models.Visit:
+		return stamp(&e.V, &e.TS, &e.ID, from.id, now)
+	case *models.Click:
+		if err := stamp(&e.V, &e.TS, &e.ID, from.id, now); err != nil {
+			return err
+		}
+		return d.fillClick(e, w.saysBot, from.request)
+	}
+	return fmt.Errorf("completing a %T: the door does not know it", w.event)
+}
+
+func stamp(version *int, ts *models.Millis, id *string, header string, now time.Time) error {
+	if *version == 0 {
+		*version = models.Version
+	}
+	if *ts == models.Absent {
+		*ts = models.Millis(now.UnixMilli())
+	}
+	switch {
+	case header != "" && *id != "" && *id != header:
+		return &refusal{reason: conflictingID, detail: "Idempotency-Key and id differ"}
+	case header != "":
+		*id = header
+	case *id == "":
+		made, err := uuid.NewV7()
+		if err != nil {
+			return fmt.Errorf("making an id: %w", err)
+		}
+		*id = made.String()
+	}
+	return nil
+}
+
+// timely refuses events from the future, which a sender's wrong clock makes, and those that are older than anyone
+// still asks about.
+func (d *door) timely(event models.Event, now time.Time) error {
+	var at time.Time
+	switch e := event.(type) {
+	case *models.Visit:
+		at = e.TS.Time()
+	case *models.Click:
+		at = e.TS.Time()
+	}
+	limit := d.cfg.Time
+	switch {
+	case at.Sub(now) > limit.MaxAhead: // Sub saturates: year 9999 is far ahead, not long ago
+		return &refusal{reason: timestampInFuture, detail: fmt.Sprintf("more than %v ahead of the door's clock", limit.MaxAhead)}
+	case limit.MaxAge > 0 && now.Sub(at) > limit.MaxAge:
+		return &refusal{reason: tooOld, detail: fmt.Sprintf("older than %v", limit.MaxAge)}
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+package intake
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"footfall/configs"
+	"footfall/models"
+	"footfall/producer/enrich"
+)
+
+// fuzzDoor is a door without Kafka: what it lets through is looked at instead of written.
+func fuzzDoor(f *testing.F) *door {
+	f.Helper()
+	cfg, err := configs.LoadProducer("")
+	if err != nil {
+		f.Fatal(err)
+	}
+	about, err := enrich.New(enrich.Options{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	return &door{cfg: cfg, access: &access{open: true}, limits: newLimits(configs.Limits{}), enrich: about, large: make(chan struct{}, largeBodies)}
+}
+
+// check holds what every decoder promises: an error that has an answer, or an event that can be counted and that reads
+// back as it was.
+func (d *door) check(t *testing.T, written draft, err error) {
+	t.Helper()
+	if err == nil {
+		r := httptest.NewRequest(http.MethodPost, "/", nil)
+		err = d.prepare(sender{request: r}, written, time.Now())
+	}
+	if err != nil {
+		if why := refusalOf(err); why.reason == internalError || why.status() < 400 || why.status() > 499 {
+			t.Errorf("%v is answered with %d %s", err, why.status(), why.reason)
+		}
+		return
+	}
+	wire, err := json.Marshal(written.event)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back models.Event
+	if _, ok := written.event.(*models.Click); ok {
+		back, err = models.UnmarshalClick(wire, true)
+	} else {
+		back, err = models.UnmarshalVisit(wire, true)
+	}
+	if err != nil {
+		t.Fatalf("what goes to Kafka cannot be read: %s: %v", wire, err)
+	}
+	if err := back.Validate(); err != nil || back.KafkaKey() != written.event.KafkaKey() || back.EventID() != written.event.EventID() {
+		t.Errorf("%s is not what was meant, or not valid: %v", wire, err)
+	}
+}
+
+// FuzzJSON is the body of a single event.
+func FuzzJSON(f *testing.F) {
+	d := fuzzDoor(f)
+	f.Add([]byte(`{"siteId":"s","guid":"g","ts":1522802128000,"feature1":"a","feature2":"b"}`))
+	f.Add([]byte(`{"short_url":"abc","ip":"::ffff:203.0.113.7","country":"it","bot":null,"ua":"curl/8","referrer":"https://a.example/b"}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		for _, way := range []func([]byte) (draft, error){visit, click} {
+			written, err := way(body)
+			d.check(t, written, err)
+		}
+	})
+}
+
+// FuzzArray: nothing is lost between the brackets, and what is JSON to others is JSON to the door.
+func FuzzArray(f *testing.F) {
+	const most = 5
+	f.Add([]byte(`[{"siteId":"s","guid":"g"}, 7,null,"]",[[]] ]`))
+	f.Add([]byte(`[1,2,3,4,5,6]`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if !isArray(body) {
+			return
+		}
+		parts, err := splitArray(body, most)
+		var want []json.RawMessage
+		wrong := json.Unmarshal(body, &want)
+		switch {
+		case wrong != nil && err == nil:
+			t.Fatalf("%q is no JSON (%v), but was cut into %q", body, wrong, parts)
+		case wrong == nil && len(want) > most && reason(err) != tooManyEvents:
+			t.Fatalf("%d elements: %v", len(want), err)
+		case wrong == nil && len(want) <= most && (err != nil || len(parts) != len(want)):
+			t.Fatalf("%q was cut into %q, %v", body, parts, err)
+		}
+		for i := range parts {
+			if !bytes.Equal(parts[i], want[i]) {
+				t.Errorf("element %d is %q, want %q", i, parts[i], want[i])
+			}
+		}
+	})
+}
+
+// FuzzLines: what is not space comes out, in order.
+func FuzzLines(f *testing.F) {
+	const most = 5
+	f.Add([]byte("{}\r\n\n {\"siteId\":\"s\"} \n7"))
+	f.Add([]byte("1\n2\n3\n4\n5\n6"))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		parts, err := splitLines(body, most)
+		if err != nil {
+			if reason(err) != tooManyEvents {
+				t.Error(err)
+			}
+			return
+		}
+		var want [][]byte
+		for _, line := range bytes.Split(body, []byte("\n")) {
+			if line = bytes.TrimSpace(line); len(line) > 0 {
+				want = append(want, line)
+			}
+		}
+		if !bytes.Equal(bytes.Join(parts, []byte("\n")), bytes.Join(want, []byte("\n"))) || len(parts) > most {
+			t.Errorf("%q was cut into %q", body, parts)
+		}
+	})
+}
+
+// FuzzForm is the body of /track with the query of its URL.
+func FuzzForm(f *testing.F) {
+	d := fuzzDoor(f)
+	f.Add("siteId=s&key=k", []byte("guid=962e0c3a-6c08-4160-9196-f0050faffe62&timestamp=1522802128&feature1=facebook.com&feature2=/index.html\r\n"))
+	f.Add("", []byte("siteId=s&guid=%00&id=%FF"))
+	f.Fuzz(func(t *testing.T, query string, body []byte) {
+		written, err := track(query, body)
+		d.check(t, written, err)
+	})
+}
+
+// FuzzPixel is the query of /pixel.gif.
+func FuzzPixel(f *testing.F) {
+	d := fuzzDoor(f)
+	f.Add("siteId=s&guid=g&feature1=a+b&timestamp=1522802128")
+	f.Add("short_url=abc&referrer=https%3A%2F%2Fa.example%2Fb&key=k")
+	f.Fuzz(func(t *testing.T, query string) {
+		written, err := pixel(query)
+		d.check(t, written, err)
+	})
+}
+
+// FuzzGzip: a compressed body is read as what it was, up to the limits, or refused by name.
+func FuzzGzip(f *testing.F) {
+	d := fuzzDoor(f)
+	d.cfg.HTTP.MaxBody, d.cfg.HTTP.BatchBytes = 100, 1000
+	zipped := func(text string) []byte {
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		_, _ = io.WriteString(w, text)
+		_ = w.Close()
+		return b.Bytes()
+	}
+	f.Add(zipped(`{"siteId":"s","guid":"g"}`))
+	f.Add(zipped("[" + string(make([]byte, 5000)) + "]"))
+	f.Add(append(zipped("["), zipped("]")...))
+	f.Add([]byte("\x1f\x8b"))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		r := httptest.NewRequest(http.MethodPost, "/v1/visits", bytes.NewReader(body))
+		r.Header.Set("Content-Encoding", "gzip")
+		got, done, err := d.readBody(httptest.NewRecorder(), r, isArray)
+		done()
+		if err != nil {
+			if why := reason(err); why != badGzip && why != bodyTooLarge {
+				t.Errorf("%q: %v", body, err)
+			}
+			return
+		}
+		if len(got) > 1000 || len(got) > 100 && !isArray(got) {
+			t.Errorf("%d bytes came out", len(got))
+		}
+		in, err := gzip.NewReader(bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want, err := io.ReadAll(in); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%q came out as %q, want %q, %v", body, got, want, errors.Join(err))
+		}
+	})
+}

@@ -1,0 +1,84 @@
+package intake_test
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"footfall/configs"
+)
+
+// limited: who sends too much is told when to come back, and others are not made to wait for it.
+func limited(t *testing.T, b broker) {
+	refused := func(what string, r reply, reason string) {
+		t.Helper()
+		wait, err := strconv.Atoi(r.header.Get("Retry-After"))
+		if r.status != http.StatusTooManyRequests || r.Error != reason || err != nil || wait < 1 {
+			t.Errorf("%s = %d %s, Retry-After %q", what, r.status, r.raw, r.header.Get("Retry-After"))
+		}
+	}
+	taken := func(what string, r reply) {
+		t.Helper()
+		if r.status != http.StatusAccepted {
+			t.Errorf("%s = %d %s", what, r.status, r.raw)
+		}
+	}
+	const slow = 0.001 // so that no token comes back while the test runs
+
+	clients := openDoor(t, b, func(cfg *configs.Producer) {
+		cfg.Limits = configs.Limits{ClientPerSecond: slow, ClientBurst: 2}
+		cfg.HTTP.TrustedProxies = []string{"127.0.0.1"}
+	})
+	from := func(ip, body string) reply {
+		return clients.do(t, http.MethodPost, "/v1/visits", http.Header{"X-Forwarded-For": {ip}}, strings.NewReader(body))
+	}
+	const one = `{"siteId":"s","guid":"g"}`
+	taken("the first of a client", from("203.0.113.7", one))
+	taken("the second", from("spoofed, 203.0.113.7", one))
+	refused("the third", from("1.2.3.4, 203.0.113.7", one), "rate_limited")
+	taken("another client's", from("203.0.113.8", one))
+	if r := from("203.0.113.9", "["+one+","+one+","+one+"]"); r.status != http.StatusAccepted {
+		t.Errorf("a batch over the burst = %d %s", r.status, r.raw)
+	}
+	refused("after it", from("203.0.113.9", one), "rate_limited")
+	refused("a pixel", clients.do(t, http.MethodGet, "/pixel.gif?siteId=s&guid=g", http.Header{"X-Forwarded-For": {"203.0.113.9"}}, nil), "rate_limited")
+	if r := clients.do(t, http.MethodGet, "/healthz", http.Header{"X-Forwarded-For": {"203.0.113.9"}}, nil); r.status != http.StatusOK {
+		t.Errorf("health is limited: %d", r.status)
+	}
+
+	untrusting := openDoor(t, b, func(cfg *configs.Producer) { cfg.Limits = configs.Limits{ClientPerSecond: slow, ClientBurst: 2} })
+	for i := range 3 {
+		r := untrusting.do(t, http.MethodPost, "/v1/visits", http.Header{"X-Forwarded-For": {fmt.Sprint("203.0.113.", i)}}, strings.NewReader(one))
+		if i < 2 {
+			taken("within the burst", r)
+		} else {
+			refused("a client that calls itself another each time", r, "rate_limited")
+		}
+	}
+
+	sites := openDoor(t, b, func(cfg *configs.Producer) { cfg.Limits = configs.Limits{SitePerSecond: slow, SiteBurst: 2} })
+	r := sites.batch(t, "/v1/visits", nil, `[`+one+`,`+one+`,`+one+`,{"siteId":"t","guid":"g"}]`, http.StatusMultiStatus, 4)
+	for i, want := range []string{"", "", "rate_limited", ""} {
+		if r.Results[i].Error != want {
+			t.Errorf("event %d for a limited site: %+v", i, r.Results[i])
+		}
+	}
+	refused("one more for the site", sites.post(t, "/track?siteId=s", "", "guid=g"), "rate_limited")
+	taken("a click", sites.post(t, "/v1/clicks", "", `{"short_url":"s","ip":"203.0.113.7"}`))
+
+	keys := openDoor(t, b, func(cfg *configs.Producer) { cfg.Limits = configs.Limits{NewKeysPerMinute: 3} })
+	for i := range 6 {
+		r := keys.post(t, "/v1/clicks", "", fmt.Sprintf(`{"short_url":"l%d","ip":"203.0.113.7"}`, i))
+		if i < 3 {
+			taken("a new link", r)
+		} else {
+			refused("a new link too many", r, "too_many_new_keys")
+		}
+	}
+	taken("a known link", keys.post(t, "/v1/clicks", "", `{"short_url":"l1","ip":"203.0.113.7"}`))
+	if got := keys.metric(t, `footfall_door_refused_total{reason="too_many_new_keys"}`); got != "3" {
+		t.Errorf("counted %q", got)
+	}
+}

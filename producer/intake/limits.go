@@ -1,0 +1,113 @@
+package intake
+
+import (
+	"math"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"footfall/configs"
+	"footfall/models"
+)
+
+// remembered is how many clients, and how many sites, a rate is kept for. Who is forgotten begins anew, which is only
+// ever too kind; the memory stays bounded, whoever comes.
+const remembered = 1 << 16
+
+// limits are the rates of clients and sites, and how fast new keys may appear. It is safe for concurrent use.
+type limits struct {
+	clients *buckets[netip.Prefix]
+	sites   *buckets[string]
+	keys    *newKeys
+}
+
+func newLimits(cfg configs.Limits) *limits {
+	return &limits{
+		clients: newBuckets[netip.Prefix](cfg.ClientPerSecond, cfg.ClientBurst),
+		sites:   newBuckets[string](cfg.SitePerSecond, cfg.SiteBurst),
+		keys:    watchNewKeys(cfg.NewKeysPerMinute),
+	}
+}
+
+// client charges whoever sent the request for n events.
+func (l *limits) client(ip netip.Addr, n int, now time.Time) error {
+	bits := 32
+	if ip.Is6() {
+		bits = 64 // what one household or one server is given; the rest of the address is theirs to choose
+	}
+	network, err := ip.Prefix(bits)
+	if err != nil {
+		network = netip.Prefix{} // no address, such as on a unix socket: all of them are one client
+	}
+	return limited(l.clients.take(network, n, now), "too many events from your address")
+}
+
+// event charges the site of an event, or for a click the owner of the key, and looks whether its key is new.
+func (l *limits) event(owner string, event models.Event, now time.Time) error {
+	name := "links of " + owner
+	if v, ok := event.(*models.Visit); ok {
+		name = "site " + v.SiteID
+	}
+	if err := limited(l.sites.take(name, 1, now), "too many events for this site"); err != nil {
+		return err
+	}
+	return l.keys.note(owner, event, now)
+}
+
+func limited(wait time.Duration, detail string) error {
+	if wait <= 0 {
+		return nil
+	}
+	return &refusal{reason: rateLimited, detail: detail, after: wait}
+}
+
+// buckets are token buckets by name.
+type buckets[K comparable] struct {
+	perSecond, burst float64
+
+	mu  sync.Mutex
+	all *simplelru.LRU[K, *bucket]
+}
+
+type bucket struct {
+	tokens float64
+	at     time.Time
+}
+
+// newBuckets returns nil, which limits nobody, for a rate of 0.
+func newBuckets[K comparable](perSecond float64, burst int) *buckets[K] {
+	if perSecond <= 0 {
+		return nil
+	}
+	all, err := simplelru.NewLRU[K, *bucket](remembered, nil)
+	if err != nil {
+		panic(err) // the size is not positive
+	}
+	return &buckets[K]{perSecond: perSecond, burst: float64(max(burst, 1)), all: all}
+}
+
+// take charges n tokens and returns 0, or returns how long to wait until it would. Whoever has one token may take more
+// than it has and pays the debt off first: so a batch larger than the burst gets through, and the rate holds all the same.
+func (b *buckets[K]) take(name K, n int, now time.Time) time.Duration {
+	if b == nil || n <= 0 {
+		return 0
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	one, ok := b.all.Get(name)
+	if !ok {
+		one = &bucket{tokens: b.burst, at: now}
+		b.all.Add(name, one)
+	}
+	if passed := now.Sub(one.at); passed > 0 { // clocks of two requests may come in the other order
+		one.tokens = math.Min(b.burst, one.tokens+passed.Seconds()*b.perSecond)
+		one.at = now
+	}
+	if one.tokens < 1 {
+		return max(time.Duration((1-one.tokens)/b.perSecond*float64(time.Second)), 1)
+	}
+	one.tokens -= float64(n)
+	return 0
+}

@@ -1,0 +1,149 @@
+package intake
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"runtime"
+	"testing"
+	"time"
+
+	"footfall/configs"
+	"footfall/models"
+)
+
+// reason is that of a refusal, "" of none.
+func reason(err error) string {
+	var why *refusal
+	if errors.As(err, &why) {
+		return why.reason
+	}
+	return ""
+}
+
+func TestBucketsHoldTheRate(t *testing.T) {
+	b := newBuckets[string](10, 5)
+	now := time.Unix(1_000_000, 0)
+	taken := 0
+	for range 100 { // ten seconds, asked every 100 ms and much too often
+		for range 20 {
+			if b.take("a", 1, now) == 0 {
+				taken++
+			}
+		}
+		now = now.Add(100 * time.Millisecond)
+	}
+	if taken < 5+98 || taken > 5+100 {
+		t.Errorf("%d in ten seconds at 10 a second, burst 5", taken)
+	}
+	if b.take("b", 1, now) != 0 {
+		t.Error("another one is limited too")
+	}
+}
+
+// TestALargeBatchIsPaidOff: more than the burst gets through, once, and the rate holds.
+func TestALargeBatchIsPaidOff(t *testing.T) {
+	b := newBuckets[string](10, 5)
+	now := time.Unix(1_000_000, 0)
+	if wait := b.take("a", 105, now); wait != 0 {
+		t.Fatalf("a batch of 105 has to wait %v", wait)
+	}
+	wait := b.take("a", 1, now)
+	if want := 10100 * time.Millisecond; wait != want {
+		t.Errorf("after it: wait %v, want %v", wait, want)
+	}
+	if w := b.take("a", 1, now.Add(wait-time.Millisecond)); w <= 0 {
+		t.Error("before it is over it is over")
+	}
+	if w := b.take("a", 1, now.Add(wait+time.Millisecond)); w != 0 {
+		t.Errorf("who waited as told has to wait %v", w)
+	}
+}
+
+// TestClientsAreNetworks: an IPv6 client has 2^64 addresses, and they are one client.
+func TestClientsAreNetworks(t *testing.T) {
+	l := newLimits(configs.Limits{ClientPerSecond: 1, ClientBurst: 1})
+	now := time.Unix(1_000_000, 0)
+	f := func(ip, want string) {
+		t.Helper()
+		if got := reason(l.client(netip.MustParseAddr(ip), 1, now)); got != want {
+			t.Errorf("%s: %q, want %q", ip, got, want)
+		}
+	}
+	f("203.0.113.7", "")
+	f("203.0.113.7", rateLimited)
+	f("203.0.113.8", "")
+	f("2001:db8:0:1::1", "")
+	f("2001:db8:0:1:ffff::2", rateLimited)
+	f("2001:db8:0:2::1", "")
+	if reason(l.client(netip.Addr{}, 1, now)) != "" || reason(l.client(netip.Addr{}, 1, now)) != rateLimited {
+		t.Error("clients without an address are not one client")
+	}
+}
+
+func TestNewKeys(t *testing.T) {
+	k := watchNewKeys(3)
+	now := time.Unix(1_000_000, 0)
+	click := func(owner, link string) string {
+		return reason(k.note(owner, &models.Click{ShortURL: link}, now))
+	}
+	visit := func(site, f1, f2 string) string {
+		return reason(k.note("o", &models.Visit{SiteID: site, Features: []string{f1, f2}}, now))
+	}
+	for i := range 10 {
+		want := ""
+		if i >= 3 {
+			want = tooManyNewKeys
+		}
+		if got := click("o", fmt.Sprint("l", i)); got != want {
+			t.Errorf("link %d: %q, want %q", i, got, want)
+		}
+		if got := click("o", "l0"); got != "" {
+			t.Errorf("a known link: %q", got)
+		}
+	}
+	if got := click("other", "l9"); got != "" {
+		t.Errorf("another owner: %q", got)
+	}
+	if got := visit("s", "a", "b"); got != tooManyNewKeys {
+		t.Errorf("a new site of an owner who had enough: %q", got)
+	}
+	now = now.Add(time.Minute)
+	if got := click("o", "l9"); got != "" {
+		t.Errorf("a minute later: %q", got)
+	}
+	for i, want := range []string{"", "", "", tooManyNewKeys, tooManyNewKeys} {
+		if got := visit("s", "a", fmt.Sprint(i)); got != want {
+			t.Errorf("features %d: %q, want %q", i, got, want)
+		}
+	}
+	if visit("s", "a", "0") != "" || visit("s2", "a", "") != "" {
+		t.Error("known features, or another site, are limited")
+	}
+	if got := visit("s3", "", ""); got != tooManyNewKeys { // l9, s and s2 were new in this minute
+		t.Errorf("a third new site: %q", got)
+	}
+}
+
+// TestLimitsAreBounded: whoever comes under however many names, memory stays where it was.
+func TestLimitsAreBounded(t *testing.T) {
+	l := newLimits(configs.Limits{ClientPerSecond: 1, ClientBurst: 1, SitePerSecond: 1, SiteBurst: 1, NewKeysPerMinute: 1 << 30})
+	now := time.Unix(1_000_000, 0)
+	used := func(from, to int) uint64 {
+		for i := from; i < to; i++ {
+			_ = l.client(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 1, now)
+			_ = l.event("o", &models.Visit{SiteID: fmt.Sprint("s", i), Features: []string{"a", "b"}}, now)
+		}
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapInuse
+	}
+	full := used(0, 2*seenKeys)
+	if more := used(2*seenKeys, 4*seenKeys); more > full+full/4+4<<20 {
+		t.Errorf("memory grew from %d to %d", full, more)
+	}
+	if full > 100<<20 {
+		t.Errorf("full limits take %d MB", full>>20)
+	}
+}

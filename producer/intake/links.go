@@ -1,0 +1,76 @@
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"footfall/models"
+	"footfall/producer/links"
+)
+
+// openLinks lets the door make short links and redirect them.
+func (d *door) openLinks(store links.Store, reg prometheus.Registerer) error {
+	if store == nil {
+		return errors.New("checking the configuration: links.enabled needs a store of links")
+	}
+	handler, err := links.New(links.Options{
+		Store: store, Enrich: d.enrich, Log: d.log, Metrics: reg, Allow: d.mayLink,
+		Publish: func(_ context.Context, c *models.Click) error {
+			return d.pub.publish(d.cfg.Kafka.Topics.Clicks, []models.Event{c})[0]
+		},
+		Refused: func(reason string) { d.metrics.refused.WithLabelValues(reason).Inc() },
+		Cache:   d.cfg.Links.Cache, NegativeTTL: d.cfg.Links.NegativeTTL, Queue: d.cfg.Links.Queue, BaseURL: d.cfg.Links.BaseURL,
+	})
+	if err != nil {
+		return fmt.Errorf("checking the configuration: %w", err)
+	}
+	d.links = handler
+	return nil
+}
+
+// closeLinks gives the clicks that are still queued as long as a request that Kafka does not answer.
+func (d *door) closeLinks() {
+	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Kafka.Timeout)
+	defer cancel()
+	d.links.Close(ctx)
+}
+
+// makeLink is POST /v1/links, for senders that may send now and have a key.
+func (d *door) makeLink(w http.ResponseWriter, r *http.Request) {
+	if _, err := d.admit(r); err != nil {
+		d.refuse(w, err, "")
+		return
+	}
+	d.links.Create(w, r)
+}
+
+// mayLink decides whether a sender may make a link: by a key for its clicks, and not too many a minute.
+func (d *door) mayLink(w http.ResponseWriter, r *http.Request, short string) bool {
+	link := &models.Click{ShortURL: short}
+	held, err := d.access.holds(r)
+	if err == nil {
+		var owner string
+		if owner, err = d.access.owner(held, r.Header.Get("Origin"), link); err == nil {
+			err = d.limits.event(owner, link, time.Now())
+		}
+	}
+	if err != nil {
+		d.refuse(w, err, "")
+		return false
+	}
+	return true
+}
+
+// follow is GET /{short_url}, for anyone who does not come too often.
+func (d *door) follow(w http.ResponseWriter, r *http.Request) {
+	if err := d.limits.client(d.enrich.ClientIP(r), 1, time.Now()); err != nil {
+		d.refuse(w, err, "")
+		return
+	}
+	d.links.Redirect(w, r)
+}

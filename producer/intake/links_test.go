@@ -1,0 +1,94 @@
+package intake_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"footfall/configs"
+	"footfall/models"
+)
+
+// linkStore keeps links in memory.
+type linkStore struct{ all sync.Map }
+
+func (s *linkStore) Create(_ context.Context, short, long string, _ time.Time) (string, bool, error) {
+	existing, loaded := s.all.LoadOrStore(short, long)
+	if loaded {
+		return existing.(string), false, nil
+	}
+	return "", true, nil
+}
+
+func (s *linkStore) Target(_ context.Context, short string) (string, bool, error) {
+	long, found := s.all.Load(short)
+	if !found {
+		return "", false, nil
+	}
+	return long.(string), true, nil
+}
+
+// shortLinks: who may make them, and that a redirect is a click in Kafka.
+func shortLinks(t *testing.T, b broker) {
+	d := openDoorWith(t, b, &linkStore{}, func(cfg *configs.Producer) {
+		guarded(cfg)
+		cfg.Links.Enabled = true
+		cfg.Limits.NewKeysPerMinute = 2
+	})
+	create := func(key, body string, status int, reason string) {
+		t.Helper()
+		header := http.Header{}
+		if key != "" {
+			header.Set("Authorization", "Bearer "+key)
+		}
+		r := d.do(t, http.MethodPost, "/v1/links", header, strings.NewReader(body))
+		if r.status != status || r.Error != reason {
+			t.Errorf("%s by %q = %d %s, want %d %s", body, key, r.status, r.raw, status, reason)
+		}
+	}
+	create("", `{"short_url":"promo-1","long_url":"https://example.org/"}`, 401, "missing_key")
+	create("wrong", `{"short_url":"promo-1","long_url":"https://example.org/"}`, 403, "wrong_key")
+	create("shop-new", `{"short_url":"promo-1","long_url":"https://example.org/"}`, 403, "wrong_key")
+	create("promo", `{"short_url":"other","long_url":"https://example.org/"}`, 403, "wrong_key")
+	create("promo", `{"short_url":"promo-1","long_url":"javascript:alert(1)"}`, 400, "bad_long_url")
+	create("promo", `{"short_url":"promo-1","long_url":"https://example.org/a"}`, 201, "")
+	create("promo", `{"short_url":"promo-1","long_url":"https://example.org/b"}`, 409, "short_url_taken")
+	create("promo", `{"short_url":"promo-2","long_url":"https://example.org/"}`, 201, "")
+	create("promo", `{"short_url":"promo-3","long_url":"https://example.org/"}`, 429, "too_many_new_keys")
+
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	follow := func(method, path string) (status int, location string) {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), method, d.url+path, nil)
+		must(t, err)
+		request.Header.Set("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0")
+		response, err := client.Do(request)
+		must(t, err)
+		must(t, response.Body.Close())
+		return response.StatusCode, response.Header.Get("Location")
+	}
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		if status, location := follow(method, "/promo-1"); status != http.StatusFound || location != "https://example.org/a" {
+			t.Errorf("%s: %d %s", method, status, location)
+		}
+	}
+	for _, path := range []string{"/unknown", "/promo-1/", "/promo-1/x", "/%70romo-1", "/.env", "/favicon.ico"} {
+		if status, location := follow(http.MethodGet, path); status != http.StatusNotFound || location != "" {
+			t.Errorf("%s: %d %s", path, status, location)
+		}
+	}
+	if status, _ := follow(http.MethodPost, "/promo-1"); status != http.StatusMethodNotAllowed {
+		t.Errorf("POST: %d", status)
+	}
+	d.close(t) // which writes what is queued
+	clicks := messages(t, d.broker, d.topics.Clicks)
+	if len(clicks) != 1 {
+		t.Fatalf("%d clicks in Kafka, want 1", len(clicks))
+	}
+	if c, err := models.UnmarshalClick(clicks[0].Value, true); err != nil || c.ShortURL != "promo-1" || c.IP != "127.0.0.1" || c.Bot {
+		t.Errorf("%s, %v", clicks[0].Value, err)
+	}
+}

@@ -1,0 +1,172 @@
+package intake_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"footfall/configs"
+)
+
+var loadFor = flag.Duration("load.for", 8*time.Second, "how long the load test sends")
+
+// TestLoad: 200 connections as fast as they can, and beside them clients that open connections and hardly send. Nobody
+// gets another answer than 202, 429 or 503, memory stays where it was, and every 202 is in the topic.
+func TestLoad(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: not with -short")
+	}
+	const connections, loris = 200, 200
+	d := openDoor(t, startFake(t), func(cfg *configs.Producer) {
+		cfg.HTTP.TrustedProxies = []string{"127.0.0.1"}
+		cfg.Limits.ClientPerSecond, cfg.Limits.ClientBurst = 1, 5 // reached by the one client below that comes again and again
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), *loadFor)
+	defer cancel()
+
+	slow, held := slowLoris(ctx, d.addr, loris)
+	transport := &http.Transport{MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections, DisableCompression: true}
+	client := &http.Client{Transport: transport, Timeout: 30 * time.Second}
+	defer client.CloseIdleConnections()
+	var (
+		senders  sync.WaitGroup
+		mu       sync.Mutex
+		accepted = map[string]bool{}
+		answers  [600]atomic.Int64
+	)
+	for c := range connections {
+		senders.Go(func() {
+			var mine []string
+			for i := 0; ctx.Err() == nil; i++ {
+				address := fmt.Sprintf("10.%d.%d.%d", c, i>>8&255, i&255)
+				if c == 0 {
+					address = "10.0.0.0"
+				}
+				id := fmt.Sprintf("%d-%d", c, i)
+				status, err := sendOne(client, d.url, address, id)
+				if err != nil {
+					t.Errorf("no answer: %v", err)
+					return
+				}
+				answers[status].Add(1)
+				if status == http.StatusAccepted {
+					mine = append(mine, id)
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for _, id := range mine {
+				accepted[id] = true
+			}
+		})
+	}
+	peak, first := watchMemory(ctx)
+	senders.Wait()
+	slow.Wait()
+
+	for status := range answers {
+		if n := answers[status].Load(); n > 0 {
+			t.Logf("%d: %d", status, n)
+			if status != http.StatusAccepted && status != http.StatusTooManyRequests && status != http.StatusServiceUnavailable {
+				t.Errorf("%d answers of %d", n, status)
+			}
+		}
+	}
+	t.Logf("%.0f events/s beside %d slow clients; heap in use: %d MB after a second, %d MB at most",
+		float64(len(accepted))/loadFor.Seconds(), held.Load(), first>>20, peak>>20)
+	if peak > 2*first+64<<20 {
+		t.Errorf("memory grew from %d to %d MB", first>>20, peak>>20)
+	}
+	if held.Load() < loris {
+		t.Errorf("%d slow clients were connected, want %d", held.Load(), loris)
+	}
+	if len(accepted) == 0 || answers[http.StatusTooManyRequests].Load() == 0 {
+		t.Errorf("%d accepted, %d limited", len(accepted), answers[http.StatusTooManyRequests].Load())
+	}
+	in := ids(t, d.broker, d.topics.Visits)
+	for id := range accepted {
+		if in[id] == 0 {
+			t.Errorf("event %s was answered with 202 and is not in the topic", id)
+		}
+	}
+}
+
+// sendOne sends a visit for a client behind a proxy.
+func sendOne(client *http.Client, url, address, id string) (int, error) {
+	body := fmt.Sprintf(`{"siteId":"s","guid":"%s","id":"%s","feature1":"facebook.com"}`, address, id)
+	request, err := http.NewRequest(http.MethodPost, url+"/v1/visits", strings.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	request.Header.Set("X-Forwarded-For", address)
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	_, err = io.Copy(io.Discard, response.Body)
+	return response.StatusCode, err
+}
+
+// slowLoris opens connections, promises much and sends a byte a second, until ctx ends. A connection that the door
+// closes is opened again.
+func slowLoris(ctx context.Context, addr string, n int) (*sync.WaitGroup, *atomic.Int64) {
+	var all sync.WaitGroup
+	var held atomic.Int64
+	for i := range n {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+				if err != nil {
+					continue
+				}
+				held.Add(1)
+				begin := "POST /v1/visits HTTP/1.1\r\nHost: x\r\nX-Slow: "
+				if i%2 == 0 {
+					begin = "POST /v1/visits HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n["
+				}
+				_, err = io.WriteString(conn, begin)
+				for err == nil {
+					select {
+					case <-ctx.Done():
+						err = ctx.Err()
+					case <-time.After(time.Second):
+						_, err = io.WriteString(conn, " ")
+					}
+				}
+				_ = conn.Close()
+			}
+		})
+	}
+	return &all, &held
+}
+
+// watchMemory samples the heap until ctx ends: after a second of load, and at its highest. It counts this process: the
+// clients and the broker as well as the door.
+func watchMemory(ctx context.Context) (peak, first uint64) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return peak, first
+		case <-tick.C:
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			if first == 0 {
+				first = m.HeapInuse
+			}
+			peak = max(peak, m.HeapInuse)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package intake
+
+import (
+	"maps"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"footfall/producer/assets"
+	"footfall/producer/links"
+)
+
+// described is what openapi.yaml says: path → method → status.
+func described(t *testing.T) map[string]map[string][]int {
+	t.Helper()
+	var document struct {
+		Paths map[string]map[string]yaml.Node
+	}
+	if err := yaml.Unmarshal(assets.OpenAPI, &document); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]map[string][]int{}
+	for path, item := range document.Paths {
+		out[path] = map[string][]int{}
+		for method, node := range item {
+			if method == "parameters" {
+				continue
+			}
+			var operation struct{ Responses map[string]yaml.Node }
+			if err := node.Decode(&operation); err != nil {
+				t.Fatal(err)
+			}
+			for status := range operation.Responses {
+				n, err := strconv.Atoi(status)
+				if err != nil {
+					t.Fatalf("%s %s: status %q", method, path, status)
+				}
+				out[path][strings.ToUpper(method)] = append(out[path][strings.ToUpper(method)], n)
+			}
+		}
+	}
+	return out
+}
+
+// TestOpenAPIHasEveryRoute holds the description against routes.go, which is where routes are made.
+func TestOpenAPIHasEveryRoute(t *testing.T) {
+	source, err := os.ReadFile("routes.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	methods := map[string]map[string][]string{
+		"route": {"get": {"GET"}, "post": {"POST"}},
+		"wayIn": {"post": {"OPTIONS", "POST"}, "[]string{http.MethodGet}": {"GET", "OPTIONS"}},
+	}
+	made := map[string][]string{}
+	for _, m := range regexp.MustCompile(`(?m)^\s+(route|wayIn)\("([^"]+)", ([^ ]+), `).FindAllStringSubmatch(string(source), -1) {
+		if made[m[2]] != nil {
+			t.Errorf("%s is there twice", m[2])
+		}
+		if made[m[2]] = methods[m[1]][m[3]]; made[m[2]] == nil {
+			t.Errorf("%s: this test does not understand %s(…, %s", m[2], m[1], m[3])
+		}
+		if first := strings.Split(m[2], "/")[1]; links.Name(first) {
+			t.Errorf("%s could be a link of somebody's: links must reserve %q", m[2], first)
+		}
+	}
+	if len(made) < 10 {
+		t.Fatalf("found %d routes only", len(made))
+	}
+	written := map[string][]string{}
+	for path, operations := range described(t) {
+		for _, method := range slices.Sorted(maps.Keys(operations)) {
+			if method != http.MethodHead { // every GET but the pixel's has one, and the mux sees to it
+				written[path] = append(written[path], method)
+			}
+		}
+	}
+	if !maps.EqualFunc(made, written, slices.Equal[[]string]) {
+		t.Errorf("\nroutes.go    %v\nopenapi.yaml %v", made, written)
+	}
+}
+
+// TestOpenAPIHasEveryStatus: each status that the door gives is somewhere in the description, no other is, and a way in has
+// all that can happen to a request.
+func TestOpenAPIHasEveryStatus(t *testing.T) {
+	given := map[int]bool{
+		http.StatusOK: true, http.StatusCreated: true, http.StatusAccepted: true, http.StatusNoContent: true, http.StatusMultiStatus: true,
+		http.StatusFound: true, http.StatusNotModified: true, http.StatusBadRequest: true, http.StatusConflict: true,
+	}
+	for _, status := range statuses {
+		given[status] = status != http.StatusMethodNotAllowed // for methods that are not described
+	}
+	delete(given, http.StatusMethodNotAllowed)
+	written := map[int]bool{}
+	for path, operations := range described(t) {
+		for method, list := range operations {
+			for _, status := range list {
+				written[status] = true
+			}
+			if method != http.MethodPost {
+				continue
+			}
+			for _, status := range []int{400, 401, 403, 408, 413, 415, 429, 500, 503} {
+				if !slices.Contains(list, status) {
+					t.Errorf("POST %s does not say %d", path, status)
+				}
+			}
+		}
+	}
+	if !maps.Equal(given, written) {
+		t.Errorf("\nthe door gives     %v\nopenapi.yaml says %v", slices.Sorted(maps.Keys(given)), slices.Sorted(maps.Keys(written)))
+	}
+}

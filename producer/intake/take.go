@@ -1,0 +1,129 @@
+package intake
+
+import (
+	"net/http"
+	"time"
+)
+
+// admit looks at a request before its body is read: whether its sender may send now, and by which key.
+func (d *door) admit(r *http.Request) (sender, error) {
+	from := sender{request: r, origin: r.Header.Get("Origin")}
+	if err := d.limits.client(d.enrich.ClientIP(r), 1, time.Now()); err != nil {
+		return from, err
+	}
+	switch ids := r.Header.Values("Idempotency-Key"); {
+	case len(ids) > 1:
+		return from, &refusal{reason: repeatedField, detail: "Idempotency-Key"}
+	case len(ids) == 1:
+		from.id = ids[0]
+	}
+	var err error
+	from.held, err = d.access.holds(r)
+	return from, err
+}
+
+// takeJSON takes one event as JSON, or a batch as an array or as NDJSON.
+//
+// Like the other ways it does not stop when the client hangs up: a client that merely closed its sending side still waits
+// for the answer, and net/http cannot tell the two apart.
+func (d *door) takeJSON(topic string, way func(raw []byte) (draft, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		from, err := d.admit(r)
+		if err != nil {
+			d.refuse(w, err, "")
+			return
+		}
+		parts, batch, done, err := d.parts(w, r)
+		defer done()
+		if err == nil && batch {
+			err = d.chargeBatch(from, len(parts))
+		}
+		if err != nil {
+			d.refuse(w, err, "")
+			return
+		}
+		drafts, outcomes := read(parts, d.cfg.HTTP.MaxBody, way)
+		d.accept(topic, from, drafts, outcomes)
+		if batch {
+			d.answerBatch(w, outcomes)
+		} else {
+			d.answerOne(w, outcomes[0])
+		}
+	}
+}
+
+// parts reads a body and cuts it into events.
+func (d *door) parts(w http.ResponseWriter, r *http.Request) (parts [][]byte, batch bool, done func(), err error) {
+	media, err := mediaOf(r.Header, []string{jsonText, linesText})
+	if err != nil {
+		return nil, false, func() {}, err
+	}
+	lines := media == linesText
+	body, done, err := d.readBody(w, r, func(beginning []byte) bool { return lines || isArray(beginning) })
+	switch {
+	case err != nil:
+	case lines:
+		parts, err = splitLines(body, d.cfg.HTTP.BatchEvents)
+	case isArray(body):
+		parts, err = splitArray(body, d.cfg.HTTP.BatchEvents)
+	default:
+		return [][]byte{body}, false, done, nil
+	}
+	return parts, true, done, err
+}
+
+// chargeBatch looks at a batch as a whole.
+func (d *door) chargeBatch(from sender, events int) error {
+	switch {
+	case events == 0:
+		return &refusal{reason: emptyBatch, detail: "no event in the batch"}
+	case from.id != "":
+		return &refusal{reason: conflictingID, detail: "Idempotency-Key is for single events: give each event of a batch an id"}
+	}
+	return d.limits.client(d.enrich.ClientIP(from.request), events-1, time.Now()) // admit charged for one
+}
+
+// takeForm takes one visit as a form.
+func (d *door) takeForm(w http.ResponseWriter, r *http.Request) {
+	from, err := d.admit(r)
+	if err != nil {
+		d.refuse(w, err, "")
+		return
+	}
+	if _, err := mediaOf(r.Header, []string{formText, plainText}); err != nil {
+		d.refuse(w, err, "")
+		return
+	}
+	body, done, err := d.readBody(w, r, nil)
+	defer done()
+	if err != nil {
+		d.refuse(w, err, "")
+		return
+	}
+	written, err := track(r.URL.RawQuery, body)
+	one := []outcome{{err: err}}
+	d.accept(d.cfg.Kafka.Topics.Visits, from, []draft{written}, one)
+	d.answerOne(w, one[0])
+}
+
+// answerOne answers for a single event.
+func (d *door) answerOne(w http.ResponseWriter, o outcome) {
+	if o.err != nil {
+		d.refuse(w, o.err, o.id)
+		return
+	}
+	answer(w, http.StatusAccepted, accepted{ID: o.id})
+}
+
+// refuse answers, and counts the reason.
+func (d *door) refuse(w http.ResponseWriter, err error, id string) { refuse(w, d.count(err), id) }
+
+// count finds the answer to an error, counts it, and logs what should not have happened.
+func (d *door) count(err error) *refusal {
+	why := refusalOf(err)
+	d.metrics.refused.WithLabelValues(why.reason).Inc()
+	if why.reason == internalError {
+		d.log.Error("an event could not be taken", "error", err)
+	}
+	return why
+}

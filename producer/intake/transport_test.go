@@ -1,0 +1,41 @@
+package intake
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+)
+
+// TestNoAddressesInTheLog: net/http names clients, the log does not.
+func TestNoAddressesInTheLog(t *testing.T) {
+	var out bytes.Buffer
+	log := serverLog(slog.New(slog.NewJSONHandler(&out, nil)))
+	log.Printf("http: TLS handshake error from 203.0.113.7:4711: EOF")
+	if out.Len() > 0 {
+		t.Errorf("anyone can write: %s", &out)
+	}
+	log.Printf("http: superfluous thing from %s\n\"quoted\"", "203.0.113.7:4711")
+	log.Printf("http: another from [2001:db8::1%%eth0]:4711 and [::1]:80")
+	log.Printf("http: Accept error: accept tcp [::]:8080: too many open files; retrying in 5ms")
+	text := out.String()
+	for _, address := range []string{"203.0.113", "2001", "eth0", "4711", "::1"} {
+		if strings.Contains(text, address) {
+			t.Errorf("%q is in the log: %s", address, text)
+		}
+	}
+	if strings.Count(text, "\n") != 3 || !strings.Contains(text, "too many open files; retrying in 5ms") {
+		t.Errorf("log: %s", text)
+	}
+}
+
+func TestCertificatesComeInPairs(t *testing.T) {
+	if c, err := tlsConfig("", ""); c != nil || err != nil {
+		t.Errorf("none: %v, %v", c, err)
+	}
+	for _, pair := range [][2]string{{"a", ""}, {"", "a"}, {"none.pem", "none.pem"}} {
+		if _, err := tlsConfig(pair[0], pair[1]); err == nil || !strings.Contains(err.Error(), "http.tls") {
+			t.Errorf("%v: %v", pair, err)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package links
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/expirable"
+	"golang.org/x/sync/singleflight"
+)
+
+const (
+	// foundTTL is how long a target is believed. The door never changes one, but an operator may.
+	foundTTL = time.Minute
+
+	// lookupTimeout bounds how long a redirect waits for the store: its visitor waits too.
+	lookupTimeout = 3 * time.Second
+)
+
+// cache answers from memory where it can. Of many who ask for the same link at once one asks the store.
+type cache struct {
+	store   Store
+	found   *expirable.LRU[string, string]
+	missing *expirable.LRU[string, struct{}] // apart, so that guessing names does not push out links
+	asking  singleflight.Group
+}
+
+func newCache(store Store, size int, negativeTTL time.Duration) *cache {
+	return &cache{
+		store:   store,
+		found:   expirable.NewLRU[string, string](size, nil, foundTTL),
+		missing: expirable.NewLRU[string, struct{}](size, nil, negativeTTL),
+	}
+}
+
+// answer is what the store said about a link.
+type answer struct {
+	long  string
+	found bool
+}
+
+// target is what Store.Target says, or said a moment ago. Errors are not remembered.
+func (c *cache) target(ctx context.Context, short string) (string, bool, error) {
+	if a, ok := c.known(short); ok {
+		return a.long, a.found, nil
+	}
+	result := c.asking.DoChan(short, func() (any, error) { return c.ask(ctx, short) })
+	select {
+	case r := <-result:
+		if r.Err != nil {
+			return "", false, r.Err
+		}
+		a := r.Val.(answer)
+		return a.long, a.found, nil
+	case <-ctx.Done():
+		return "", false, ctx.Err()
+	}
+}
+
+func (c *cache) known(short string) (answer, bool) {
+	if long, ok := c.found.Get(short); ok {
+		return answer{long, true}, true
+	}
+	_, ok := c.missing.Get(short)
+	return answer{}, ok
+}
+
+func (c *cache) ask(ctx context.Context, short string) (answer, error) {
+	if a, ok := c.known(short); ok { // who asked before was answered a moment ago
+		return a, nil
+	}
+	// Not the request's own context: others wait for the same answer when its client hangs up.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
+	defer cancel()
+	long, found, err := c.store.Target(ctx, short)
+	if err != nil {
+		return answer{}, err
+	}
+	if found {
+		c.found.Add(short, long)
+	} else {
+		c.missing.Add(short, struct{}{})
+	}
+	return answer{long, found}, nil
+}
+
+// put remembers a link that was just created. found is asked before missing, so it does not matter if somebody who looked
+// a moment too early says afterwards that it is missing.
+func (c *cache) put(short, long string) {
+	c.found.Add(short, long)
+	c.missing.Remove(short)
+}

@@ -1,0 +1,131 @@
+package links
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"footfall/models"
+)
+
+// maxBody is ample for the longest target, every byte of it escaped.
+const maxBody = 16 << 10
+
+// attempts is how many made-up names may be taken before we stop: each is one letter longer than the last.
+const attempts = 5
+
+// wanted is the body of POST /v1/links.
+type wanted struct {
+	ShortURL string `json:"short_url"`
+	LongURL  string `json:"long_url"`
+}
+
+// made is the answer: the link, and what to give to people.
+type made struct {
+	ShortURL string `json:"short_url"`
+	LongURL  string `json:"long_url"`
+	Link     string `json:"link"`
+}
+
+// Create is POST /v1/links: 201 for a new link, 200 if it was there already with the same target, 409 if with another. So
+// a sender that had no answer can send again. Without a short_url a name is made up, and each request makes a new link.
+func (h *Handler) Create(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", "POST")
+		h.refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "use POST")
+		return
+	}
+	body, status, err := readBody(w, r)
+	if err != nil {
+		h.refuseErr(w, status, err)
+		return
+	}
+	want, err := decode(body)
+	if err != nil {
+		h.refuseErr(w, http.StatusBadRequest, err)
+		return
+	}
+	random := want.ShortURL == ""
+	if random {
+		want.ShortURL = randomName(codeLength)
+	}
+	if !h.o.Allow(w, r, want.ShortURL) {
+		return
+	}
+	for n := 1; ; n++ {
+		existing, created, err := h.o.Store.Create(r.Context(), want.ShortURL, want.LongURL, time.Now().UTC().Truncate(time.Millisecond))
+		switch {
+		case err != nil:
+			h.unavailable(w, r, err)
+		case created:
+			h.cache.put(want.ShortURL, want.LongURL)
+			h.answer(w, r, http.StatusCreated, want)
+		case !random && existing == want.LongURL:
+			h.answer(w, r, http.StatusOK, want)
+		case random && n < attempts:
+			want.ShortURL = randomName(codeLength + n)
+			continue
+		default:
+			h.o.Refused("short_url_taken")
+			write(w, http.StatusConflict, refusal{Error: "short_url_taken", Detail: "it leads elsewhere", LongURL: existing})
+		}
+		return
+	}
+}
+
+func decode(body []byte) (wanted, error) {
+	var want wanted
+	if !utf8.Valid(body) { // encoding/json would put U+FFFD in its place
+		return want, &models.Invalid{Reason: models.ReasonBadUTF8}
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	err := d.Decode(&want)
+	if name, ok := strings.CutPrefix(fmt.Sprint(err), "json: unknown field "); ok {
+		return want, &models.Invalid{Reason: models.ReasonUnknownField, Detail: strings.Trim(name, `"`)}
+	}
+	if err != nil {
+		return want, &models.Invalid{Reason: models.ReasonBadJSON, Detail: `want {"short_url":"abc","long_url":"https://example.org/"}`}
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return want, &models.Invalid{Reason: models.ReasonBadJSON, Detail: "more than one value"}
+	}
+	if want.ShortURL != "" && !Name(want.ShortURL) {
+		return want, &models.Invalid{Reason: "bad_short_url",
+			Detail: "1 to 64 letters, digits, - or _, and none of the door's own paths"}
+	}
+	return want, checkTarget(want.LongURL)
+}
+
+// readBody reads a small JSON body; the status is for the error.
+func readBody(w http.ResponseWriter, r *http.Request) (body []byte, status int, err error) {
+	unsupported := &models.Invalid{Reason: "unsupported_media_type", Detail: "want application/json, in UTF-8 and not compressed"}
+	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return nil, http.StatusUnsupportedMediaType, unsupported
+	}
+	if given := r.Header.Get("Content-Type"); given != "" {
+		kind, params, err := mime.ParseMediaType(given)
+		if err != nil || kind != "application/json" || (params["charset"] != "" && !strings.EqualFold(params["charset"], "utf-8")) {
+			return nil, http.StatusUnsupportedMediaType, unsupported
+		}
+	}
+	body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var over *http.MaxBytesError
+	switch {
+	case err == nil:
+		return body, 0, nil
+	case errors.As(err, &over):
+		return nil, http.StatusRequestEntityTooLarge, &models.Invalid{Reason: "body_too_large", Detail: fmt.Sprintf("at most %d bytes", maxBody)}
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, http.StatusRequestTimeout, &models.Invalid{Reason: "body_timeout", Detail: "the body took too long"}
+	}
+	return nil, http.StatusBadRequest, &models.Invalid{Reason: "incomplete_body", Detail: "the body ended early or is malformed"}
+}

@@ -1,0 +1,59 @@
+package links
+
+import (
+	"crypto/rand"
+	"slices"
+	"strings"
+)
+
+const (
+	// MaxShort is the longest name of a link.
+	MaxShort = 64
+
+	// codeLength is how long a made-up name is at first: 62^7 are 3.5 million million, so that guessing finds nothing.
+	codeLength = 7
+
+	base62 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+)
+
+// reserved are the door's own paths, as far as they have the form of a link. Others, such as /track.js, have a dot.
+var reserved = []string{"track", "v1", "healthz", "readyz", "metrics", "debug", "admin", "api", "static"}
+
+// Name tells whether text can be the name of a link: letters, digits, - and _, which no browser, proxy or router reads as
+// anything but themselves, and none of the door's own paths in any case.
+func Name(text string) bool {
+	if text == "" || len(text) > MaxShort {
+		return false
+	}
+	for i := range len(text) {
+		if !nameByte(text[i]) {
+			return false
+		}
+	}
+	return !slices.Contains(reserved, strings.ToLower(text))
+}
+
+func nameByte(b byte) bool {
+	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || b == '-' || b == '_'
+}
+
+// randomName makes up a name of n letters and digits.
+func randomName(n int) string {
+	const fair = 256 - 256%len(base62) // bytes above would make the first letters more likely
+	name := make([]byte, 0, n)
+	for {
+		var random [16]byte
+		_, _ = rand.Read(random[:]) // never fails
+		for _, b := range random {
+			if int(b) >= fair {
+				continue
+			}
+			if name = append(name, base62[int(b)%len(base62)]); len(name) == n {
+				if Name(string(name)) {
+					return string(name)
+				}
+				name = name[:0] // the name of one of our own paths
+			}
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package links
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"footfall/producer/enrich"
+)
+
+// TestKafkaAway: redirects go on at once, clicks wait, and those for which there is no room are counted as dropped. None is
+// lost or written twice.
+func TestKafkaAway(t *testing.T) {
+	const room, sent = 10, 200
+	f := newFixture(t, func(o *Options) { o.Queue = room })
+	f.store.links["abc"] = "https://a.example/"
+	f.kafka.away = true
+	for range sent {
+		if w := f.follow(http.MethodGet, "/abc"); w.Code != http.StatusFound {
+			t.Fatalf("%d", w.Code)
+		}
+	}
+	full := f.dropped("queue_full")
+	if full < sent-room-workers || full > sent-room {
+		t.Errorf("%v dropped of %d, with room for %d and %d workers", full, sent, room, workers)
+	}
+	f.kafka.set(func() { f.kafka.away = false })
+	f.close(t, time.Minute)
+	ids := map[string]bool{}
+	for _, c := range f.kafka.clicks {
+		ids[c.ID] = true
+	}
+	if got := float64(len(ids)); got != float64(len(f.kafka.clicks)) || got+full != sent || f.dropped("closing") != 0 {
+		t.Errorf("%d clicks in Kafka under %d ids, %v dropped, %v at the end, of %d", len(f.kafka.clicks), len(ids), full, f.dropped("closing"), sent)
+	}
+}
+
+// TestClosingEndsInTime: what Kafka does not take until then is counted as dropped.
+func TestClosingEndsInTime(t *testing.T) {
+	for name, spoil := range map[string]func(*topic){
+		"away":    func(k *topic) { k.away = true },
+		"hanging": func(k *topic) { k.blocked = make(chan struct{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, func(o *Options) { o.Queue = 1000 })
+			f.store.links["abc"] = "https://a.example/"
+			spoil(f.kafka)
+			for range 500 {
+				f.follow(http.MethodGet, "/abc")
+			}
+			began := time.Now()
+			f.close(t, 50*time.Millisecond)
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("took %v", took)
+			}
+			if f.dropped("closing") != 500 || len(f.kafka.clicks) != 0 {
+				t.Errorf("%v dropped, %d written", f.dropped("closing"), len(f.kafka.clicks))
+			}
+			f.follow(http.MethodGet, "/abc") // a straggler
+			if f.dropped("closing") != 501 {
+				t.Error("a click after the end went somewhere")
+			}
+		})
+	}
+}
+
+// TestAnInvalidClickIsCounted: a peer without an address, as on a unix socket, is redirected all the same.
+func TestAnInvalidClickIsCounted(t *testing.T) {
+	f := newFixture(t, nil)
+	f.queue.add(f.click(&http.Request{RemoteAddr: "@", Header: http.Header{}}, "abc"))
+	if f.dropped("invalid") != 1 {
+		t.Errorf("%v", f.dropped("invalid"))
+	}
+}
+
+func TestSenselessOptions(t *testing.T) {
+	about, err := enrich.New(enrich.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(want string, spoil func(*Options)) {
+		t.Helper()
+		o := Options{Enrich: about, Metrics: prometheus.NewRegistry(), Cache: 1, Queue: 1, NegativeTTL: 1}
+		spoil(&o)
+		if _, err := New(o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	f("links.cache", func(o *Options) { o.Cache = 0 })
+	f("links.queue", func(o *Options) { o.Queue = 0 })
+	f("links.negative_ttl", func(o *Options) { o.NegativeTTL = 0 })
+	f("links.base_url", func(o *Options) { o.BaseURL = "sho.rt" })
+}

@@ -1,0 +1,75 @@
+package links
+
+import (
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"footfall/models"
+	"footfall/producer/enrich"
+)
+
+// Redirect is GET /{short_url}: 302 to the link's target, and a click. HEAD gets the same answer and counts nothing. The
+// answer must not be kept by anybody, or the next click would not be seen.
+func (h *Handler) Redirect(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		h.refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "use GET")
+		return
+	}
+	short := strings.TrimPrefix(r.URL.EscapedPath(), "/") // an escaped name is another name
+	w.Header().Set("Cache-Control", "private, no-store")
+	if !Name(short) {
+		h.refuse(w, http.StatusNotFound, "not_found", "there is no such link")
+		return
+	}
+	long, found, err := h.cache.target(r.Context(), short)
+	switch {
+	case err != nil:
+		h.unavailable(w, r, err)
+		return
+	case !found:
+		h.refuse(w, http.StatusNotFound, "not_found", "there is no such link")
+		return
+	}
+	if err := checkTarget(long); err != nil { // it was not stored through Create
+		h.o.Log.Warn("a stored link has a target that is not followed", "short_url", short, "error", err.Error())
+		h.refuse(w, http.StatusNotFound, "not_found", "there is no such link")
+		return
+	}
+	if r.Method == http.MethodGet {
+		h.queue.add(h.click(r, short))
+	}
+	w.Header().Set("Location", location(long))
+	w.WriteHeader(http.StatusFound)
+}
+
+// click is what a redirect counts as.
+func (h *Handler) click(r *http.Request, short string) *models.Click {
+	ip := h.o.Enrich.ClientIP(r)
+	id, err := uuid.NewV7()
+	if err != nil {
+		id = uuid.New()
+	}
+	return &models.Click{
+		V: models.Version, ID: id.String(), ShortURL: short, IP: h.o.Enrich.VisitorIP(ip),
+		Country: h.o.Enrich.Country(ip, r), TS: models.Millis(time.Now().UnixMilli()),
+		Referrer: enrich.RefererHost(r.Referer()), UA: agent(r.UserAgent()), Bot: h.o.Enrich.Bot(r.Header),
+	}
+}
+
+// agent cuts a User-Agent to what an event may hold.
+func agent(text string) string {
+	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "")
+	if len(text) <= models.MaxUA {
+		return text
+	}
+	text = text[:models.MaxUA]
+	for !utf8.ValidString(text) {
+		text = text[:len(text)-1]
+	}
+	return text
+}

@@ -1,0 +1,144 @@
+package links
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"footfall/models"
+)
+
+func TestRedirectCountsAClick(t *testing.T) {
+	f := newFixture(t, nil)
+	f.store.links["abc"] = "https://a.example/ü?q=1#x"
+	before := models.Millis(time.Now().UnixMilli())
+	w := f.follow(http.MethodGet, "/abc?utm=1", "Referer", "https://News.example/secret")
+	if w.Code != http.StatusFound || w.Header().Get("Location") != "https://a.example/%C3%BC?q=1#x" || w.Header().Get("Cache-Control") != "private, no-store" {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
+	w = f.follow(http.MethodHead, "/abc")
+	if w.Code != http.StatusFound || w.Header().Get("Location") == "" {
+		t.Errorf("HEAD: %d %v", w.Code, w.Header())
+	}
+	f.follow(http.MethodGet, "/abc", "Purpose", "prefetch")
+	f.follow(http.MethodGet, "/abc", "User-Agent", strings.Repeat("ü", 2000)+"\xff")
+	f.follow(http.MethodGet, "/abc", "X-Forwarded-For", "198.51.100.9", "CF-IPCountry", "IT")
+	f.close(t, time.Minute)
+	if len(f.kafka.clicks) != 4 {
+		t.Fatalf("%d clicks: %+v", len(f.kafka.clicks), f.kafka.clicks)
+	}
+	bots := 0
+	for _, c := range f.kafka.clicks {
+		if err := c.Validate(); err != nil || c.ShortURL != "abc" || c.IP != "203.0.113.7" || c.Country != "ZZ" || c.TS < before {
+			t.Errorf("%+v: %v", c, err)
+		}
+		if c.Bot {
+			bots++
+		}
+	}
+	if bots != 2 { // the prefetch and the odd agent
+		t.Errorf("%d bots", bots)
+	}
+	if f.dropped("queue_full")+f.dropped("invalid")+f.dropped("closing") != 0 {
+		t.Error("clicks were dropped")
+	}
+}
+
+func TestRedirectLeadsNowhereElse(t *testing.T) {
+	f := newFixture(t, nil)
+	for short, long := range map[string]string{
+		"js": "javascript:alert(1)", "empty": "", "path": "/x", "bad name": "https://a.example/", "a.b": "https://a.example/", "track": "https://a.example/",
+	} {
+		f.store.links[short] = long // as somebody may with cqlsh
+	}
+	for _, path := range []string{
+		"/", "/none", "/js", "/empty", "/path", "/bad%20name", "/a.b", "/a%2eb", "/track", "/abc/", "/abc/def", "/%61bc", "/..%2fabc", "/" + strings.Repeat("a", 65),
+		"//evil.example", "/%2f%2fevil.example", "/%5cevil.example", "/abc%00", "/ABC", "/abc;x",
+	} {
+		f.store.links["abc"] = "https://a.example/"
+		if w := f.follow(http.MethodGet, path); w.Code != http.StatusNotFound || w.Header().Get("Location") != "" {
+			t.Errorf("%s: %d %v", path, w.Code, w.Header())
+		}
+	}
+	if w := f.follow(http.MethodPost, "/abc"); w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET, HEAD" {
+		t.Errorf("POST: %d", w.Code)
+	}
+	f.close(t, time.Minute)
+	if len(f.kafka.clicks) != 0 {
+		t.Errorf("counted %+v", f.kafka.clicks)
+	}
+}
+
+func TestTheCacheAsksOnce(t *testing.T) {
+	f := newFixture(t, nil)
+	f.store.links["abc"] = "https://a.example/"
+	f.store.gate = make(chan struct{})
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() {
+			if w := f.follow(http.MethodHead, "/abc"); w.Code != http.StatusFound {
+				t.Errorf("%d", w.Code)
+			}
+			if w := f.follow(http.MethodHead, "/none"); w.Code != http.StatusNotFound {
+				t.Errorf("%d", w.Code)
+			}
+		})
+	}
+	close(f.store.gate)
+	all.Wait()
+	if f.store.asks("abc") != 1 || f.store.asks("none") != 1 {
+		t.Errorf("asked %d and %d times", f.store.asks("abc"), f.store.asks("none"))
+	}
+	// What was missing is there as soon as it is made.
+	if w := f.post(`{"short_url":"none","long_url":"https://a.example/"}`); w.Code != http.StatusCreated {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	if w := f.follow(http.MethodHead, "/none"); w.Code != http.StatusFound {
+		t.Errorf("just made: %d", w.Code)
+	}
+}
+
+func TestMissingIsForgotten(t *testing.T) {
+	f := newFixture(t, func(o *Options) { o.NegativeTTL = 10 * time.Millisecond })
+	if w := f.follow(http.MethodHead, "/late"); w.Code != http.StatusNotFound {
+		t.Fatalf("%d", w.Code)
+	}
+	f.store.set(func() { f.store.links["late"] = "https://a.example/" }) // by another door
+	for deadline := time.Now().Add(10 * time.Second); f.follow(http.MethodHead, "/late").Code != http.StatusFound; {
+		if time.Now().After(deadline) {
+			t.Fatal("a missing link is remembered for ever")
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func TestABrokenStoreIsNot404(t *testing.T) {
+	f := newFixture(t, nil)
+	f.store.links["abc"], f.store.links["known"] = "https://a.example/", "https://a.example/"
+	f.follow(http.MethodHead, "/known")
+	f.store.set(func() { f.store.broken = true })
+	if w := f.follow(http.MethodGet, "/abc"); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+		t.Errorf("%d", w.Code)
+	}
+	if w := f.follow(http.MethodHead, "/known"); w.Code != http.StatusFound {
+		t.Errorf("a link in the cache: %d", w.Code)
+	}
+	f.store.set(func() { f.store.broken = false })
+	if w := f.follow(http.MethodHead, "/abc"); w.Code != http.StatusFound {
+		t.Errorf("the error was remembered: %d", w.Code)
+	}
+}
+
+// takenStore has every name already.
+type takenStore struct {
+	*memory
+	tried []string
+}
+
+func (s *takenStore) Create(_ context.Context, short, _ string, _ time.Time) (string, bool, error) {
+	s.tried = append(s.tried, short)
+	return "https://a.example/", false, nil
+}
