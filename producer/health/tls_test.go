@@ -48,7 +48,7 @@ func TestAskOverTLS(t *testing.T) {
 	if err := Ask(t.Context(), addr, file); err != nil {
 		t.Error(err)
 	}
-	for cert, want := range map[string]string{other: "another certificate", "none.pem": "none.pem", "healthz.go": "holds no PEM", "": "400"} {
+	for cert, want := range map[string]string{other: "another certificate", "none.pem": "none.pem", "health.go": "holds no PEM", "": "400"} {
 		if err := Ask(t.Context(), addr, cert); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("with %q: %v, want %q", cert, err, want)
 		}
