@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"footfall/deployments/e2e/oracle"
@@ -32,7 +33,8 @@ type Client struct {
 type Result struct {
 	Accepted []bool // by event: some request of it was answered 202
 	Requests int64  // answered 202
-	Busy     int64  // answered 503 and sent again
+	Busy     int64  // answered 503, or not at all, and sent again
+	Broken   int64  // of those, the requests that were sent and never answered
 	Took     time.Duration
 }
 
@@ -50,11 +52,11 @@ func (c *Client) Send(ctx context.Context, events []Event, order []int) (*Result
 	defer stop(nil)
 
 	var (
-		workers        sync.WaitGroup
-		next           atomic.Int64
-		requests, busy atomic.Int64
-		accepted       = make([]atomic.Bool, len(events))
-		begun          = time.Now()
+		workers                sync.WaitGroup
+		next                   atomic.Int64
+		requests, busy, broken atomic.Int64
+		accepted               = make([]atomic.Bool, len(events))
+		begun                  = time.Now()
 	)
 	for range connections {
 		workers.Go(func() {
@@ -69,8 +71,9 @@ func (c *Client) Send(ctx context.Context, events []Event, order []int) (*Result
 				if c.Pace != nil {
 					c.Pace(place)
 				}
-				refused, err := c.insist(ctx, client, events[order[place]])
+				refused, cut, err := c.insist(ctx, client, events[order[place]])
 				busy.Add(refused)
+				broken.Add(cut)
 				if err != nil {
 					stop(fmt.Errorf("sending event %s: %w", events[order[place]].ID(), err))
 					return
@@ -82,31 +85,37 @@ func (c *Client) Send(ctx context.Context, events []Event, order []int) (*Result
 	}
 	workers.Wait()
 
-	r := &Result{Accepted: make([]bool, len(events)), Requests: requests.Load(), Busy: busy.Load(), Took: time.Since(begun)}
+	r := &Result{Accepted: make([]bool, len(events)), Requests: requests.Load(), Busy: busy.Load(), Broken: broken.Load(), Took: time.Since(begun)}
 	for i := range accepted {
 		r.Accepted[i] = accepted[i].Load()
 	}
 	return r, context.Cause(ctx)
 }
 
-// insist sends one event until it is accepted, and counts how often it was refused for the time being.
-func (c *Client) insist(ctx context.Context, client *http.Client, e Event) (refused int64, err error) {
+// insist sends one event until it is accepted. It counts how often it was refused for the time being, and how often a
+// request was cut off.
+func (c *Client) insist(ctx context.Context, client *http.Client, e Event) (refused, cut int64, err error) {
 	path, contentType, body := e.Request()
 	for {
 		status, answer, err := ask(ctx, client, c.URL+path, contentType, body)
 		switch {
 		case err != nil && (!c.Stubborn || ctx.Err() != nil):
-			return refused, err
+			return refused, cut, err
+		case err != nil:
+			refused++
+			if !errors.Is(err, syscall.ECONNREFUSED) {
+				cut++
+			}
 		case status == http.StatusAccepted:
-			return refused, nil
-		case err != nil || status == http.StatusServiceUnavailable:
+			return refused, cut, nil
+		case status == http.StatusServiceUnavailable:
 			refused++
 		default:
-			return refused, fmt.Errorf("%s answered %d: %s\n%s", path, status, answer, body)
+			return refused, cut, fmt.Errorf("%s answered %d %s: %s\n%s", path, status, http.StatusText(status), answer, body)
 		}
 		select {
 		case <-ctx.Done():
-			return refused, context.Cause(ctx)
+			return refused, cut, context.Cause(ctx)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

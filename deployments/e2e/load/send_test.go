@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -70,6 +72,49 @@ func TestAnotherAnswerIsAnError(t *testing.T) {
 	}
 	if r.Requests != 0 {
 		t.Errorf("%d accepted", r.Requests)
+	}
+}
+
+func TestStubbornAsksADoorThatHangsUp(t *testing.T) {
+	d := &door{ids: map[string]int{}, answer: http.StatusAccepted}
+	var calls atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if calls.Add(1)%7 == 0 {
+			panic(http.ErrAbortHandler)
+		}
+		d.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	events, order := Make(5, 100), Order(5, 100)
+	r, err := (&Client{URL: server.URL, Connections: 4, Stubborn: true}).Send(t.Context(), events, order)
+	if err != nil || slices.Contains(r.Accepted, false) || r.Broken == 0 || r.Broken >= r.Busy {
+		t.Errorf("%d requests cut off, %d refused, or not all accepted: %v", r.Broken, r.Busy, err)
+	}
+	if _, err := (&Client{URL: server.URL, Connections: 4}).Send(t.Context(), events, order); err == nil {
+		t.Error("no error without Stubborn")
+	}
+}
+
+func TestStopFinishesWhatIsUnderWay(t *testing.T) {
+	d := &door{ids: map[string]int{}, answer: http.StatusAccepted}
+	server := httptest.NewServer(d)
+	defer server.Close()
+	stop := make(chan struct{})
+	var once sync.Once
+	client := &Client{URL: server.URL, Connections: 4, Stop: stop, Pace: func(place int) {
+		if place == 50 {
+			once.Do(func() { close(stop) })
+		}
+	}}
+	events := Make(5, 1000)
+	r, err := client.Send(t.Context(), events, Order(5, 1000))
+	if err != nil || r.Requests < 20 || r.Requests > 60 {
+		t.Fatalf("%d requests, %v", r.Requests, err)
+	}
+	for i, e := range events {
+		if r.Accepted[i] != (d.ids[e.ID()] > 0) {
+			t.Errorf("event %d: accepted %t, seen %d times", i, r.Accepted[i], d.ids[e.ID()])
+		}
 	}
 }
 

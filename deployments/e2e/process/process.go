@@ -125,6 +125,9 @@ func (p *Process) ending() error {
 	return p.err
 }
 
+// PID is the process's id.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
 // Running tells whether the process has not ended.
 func (p *Process) Running() bool {
 	select {

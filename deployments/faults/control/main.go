@@ -1,0 +1,53 @@
+// Command control is a consumer that lacks one safeguard. The fault tests run it to see that their oracle finds what the
+// safeguard is there for; nobody else should. FOOTFALL_TEST_CONTROL says which one it lacks, all else is configured as for
+// the consumer.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"footfall/configs"
+	"footfall/consumer/cassandra"
+	"footfall/consumer/rollup"
+)
+
+func main() {
+	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	if err := run(log); err != nil {
+		log.Error("control failed", "error", err.Error())
+		os.Exit(1)
+	}
+}
+
+func run(log *slog.Logger) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	cfg, err := configs.LoadConsumer("")
+	if err != nil {
+		return err
+	}
+	real, err := cassandra.Open(ctx, cfg.Cassandra)
+	if err != nil {
+		return err
+	}
+	defer real.Close()
+	store, err := without(os.Getenv("FOOTFALL_TEST_CONTROL"), real)
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", cfg.HTTP.Addr) // nobody answers; the address is what a consumer logs
+	if err != nil {
+		return fmt.Errorf("listening: %w", err)
+	}
+	defer func() { _ = listener.Close() }()
+	log.Info("consumer started", "addr", listener.Addr().String())
+	return rollup.New(cfg, store, prometheus.NewRegistry(), log).Run(ctx)
+}

@@ -1,0 +1,63 @@
+package faults
+
+import (
+	"testing"
+
+	"footfall/deployments/stack/stacktest"
+)
+
+// fault is one line of the table.
+type fault struct {
+	name  string // of the subtest
+	title string // in the table
+	short bool   // part of the short form
+	run   func(t *testing.T, s servers, r *row)
+}
+
+// faults share one Kafka and one Cassandra, but for those that need more nodes.
+var faults = []fault{
+	{"consumer-killed", "kill -9 of a consumer in the midst of a flush", true, consumerKilled},
+	{"zombie", "consumer paused in the midst of a flush until another took over", true, zombie},
+	{"poison", "garbage straight onto the topic", true, poison},
+	{"cassandra-paused", "Cassandra paused for 20 s in the midst of a flush", true, cassandraPaused},
+	{"cassandra-killed", "kill -9 of Cassandra, tables flushed at random before", true, cassandraKilled},
+	{"paused-and-killed", "Cassandra paused, the consumer killed, Cassandra resumed", false, pausedAndKilled},
+	{"replies-cut", "what Cassandra answers is lost, then the connection", false, repliesCut},
+	{"kafka-killed", "kill -9 of Kafka", false, kafkaKilled},
+	{"producer-killed", "kill -9 of the door with requests under way", false, producerKilled},
+	{"duplicates", "the same ids sent again by clients and by a writer", false, duplicates},
+	{"rebalances", "a consumer joins or leaves every 3 s for a minute", false, rebalances},
+	{"cassandra-periodic", "kill -9 of Cassandra with commitlog_sync periodic (not promised)", false, cassandraPeriodic},
+	{"three-nodes", "RF 3: one of three Cassandra nodes killed, one paused, in turn", false, threeNodes},
+	{"control-ledger", "control: no ledger; consumer killed", false, controlLedger},
+	{"control-retry", "control: blind retries; replies cut", false, controlRetry},
+	{"control-visitors", "control: visitors not acknowledged; Cassandra killed", false, controlVisitors},
+}
+
+func TestFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes minutes: not with -short")
+	}
+	s := servers{kafka: stacktest.Kafka(t), nodes: stacktest.Cassandra(t, 1)}
+	var results report
+	for _, f := range faults {
+		if !f.short && !*all {
+			continue
+		}
+		t.Run(f.name, func(t *testing.T) {
+			r := &row{fault: f.title}
+			results = append(results, r)
+			f.run(t, s, r)
+			t.Logf("%+v", *r)
+		})
+	}
+	results.publish(t)
+}
+
+// times is how often a fault is repeated: in the whole, and in the short form.
+func times(whole, short int) int {
+	if *all {
+		return whole
+	}
+	return short
+}

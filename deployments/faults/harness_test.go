@@ -1,0 +1,52 @@
+package faults
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+
+	"footfall/deployments/e2e/oracle"
+)
+
+// The oracle's own reading of the log: an id counts again once it is out of the window, and a copy in the window renews it.
+func TestTheLogDecidesWhatIsADuplicate(t *testing.T) {
+	r := &reading{ids: map[string]bool{}, oracle: oracle.New()}
+	last := map[string]int64{}
+	click := func(id string, offset int64) {
+		t.Helper()
+		value := fmt.Sprintf(`{"v":1,"id":%q,"short_url":"a","ip":"::1","ts":1538352000000}`, id)
+		if err := r.add(kafka.Message{Topic: "x-clicks", Offset: offset, Value: []byte(value)}, last); err != nil {
+			t.Fatal(err)
+		}
+	}
+	click("a", 0)
+	click("b", 1)
+	click("a", window) // within
+	click("b", window+2)
+	click("a", 2*window) // within, counted from the copy
+	if r.events != 5 || r.duplicates != 2 || r.oracle.Clicks != 3 || len(r.ids) != 2 {
+		t.Errorf("%d events, %d duplicates, %d counted, %d ids", r.events, r.duplicates, r.oracle.Clicks, len(r.ids))
+	}
+	if got := r.oracle.Cells()[oracle.Name("urlshortener.clickcounter", "short_url", "a")]; got != 3 {
+		t.Errorf("3 clicks are counted as %d", got)
+	}
+	for _, value := range []string{"", "{}", `{"v":2,"id":"x"}`} {
+		if err := r.add(kafka.Message{Topic: "x-clicks", Value: []byte(value)}, last); err == nil {
+			t.Errorf("%q passes for an event", value)
+		}
+	}
+}
+
+func TestTheReportTellsWhatWasOff(t *testing.T) {
+	text := report{
+		{fault: "f", hits: "1 of 2", events: 3, cells: 4, wrong: 5, first: 9, repaired: 6, recovered: 1500 * time.Millisecond, doubts: 7,
+			audit: "12 keys read in 3ms: 2 off, 0 repaired"},
+	}.String()
+	want := "| f | 1 of 2 | 3 | 4 | 5 | 6 | 1.5 s | 7 doubts; 9 cells off until repaired; audit: 2 off, 0 repaired |\n"
+	if !strings.HasSuffix(text, want) {
+		t.Errorf("got\n%s", text)
+	}
+}

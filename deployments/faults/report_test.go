@@ -1,0 +1,79 @@
+package faults
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// row is one line of the table: a fault and what it did.
+type row struct {
+	fault      string
+	hits       string // how often it came in the midst of a flush
+	events     int64
+	duplicates int64
+	cells      int // compared
+	first      int // wrong when the consumers had just caught up
+	wrong      int // at the end
+	doubts     int
+	repaired   int // ledger rows of repairs
+	recovered  time.Duration
+	audit      string
+	clean      bool // the audit's exit code was 0
+	note       string
+	control    bool // must be wrong
+}
+
+var summary = regexp.MustCompile(`\d+ keys read in .*`)
+
+// report is the table of a run.
+type report []*row
+
+func (rs report) String() string {
+	var b strings.Builder
+	fmt.Fprintln(&b, "| fault | hits | events | cells compared | wrong | repaired | time to recover | notes |")
+	fmt.Fprintln(&b, "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |")
+	for _, r := range rs {
+		fmt.Fprintf(&b, "| %s | %s | %d | %d | %d | %d | %.1f s | %s |\n",
+			r.fault, r.hits, r.events, r.cells, r.wrong, r.repaired, r.recovered.Seconds(), r.notes())
+	}
+	return b.String()
+}
+
+func (r *row) notes() string {
+	var notes []string
+	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	if r.note != "" {
+		add("%s", r.note)
+	}
+	if r.doubts > 0 {
+		add("%d doubts", r.doubts)
+	}
+	if r.first > r.wrong {
+		add("%d cells off until repaired", r.first)
+	}
+	if r.duplicates > 0 {
+		add("%d duplicates in the log", r.duplicates)
+	}
+	if !r.clean && r.audit != "" {
+		_, found, _ := strings.Cut(r.audit, ": ")
+		add("audit: %s", found)
+	}
+	return strings.Join(notes, "; ")
+}
+
+// publish prints the table, and writes it where it was asked for.
+func (rs report) publish(t *testing.T) {
+	t.Helper()
+	text := rs.String()
+	fmt.Print("\n" + text + "\n")
+	if *table == "" {
+		return
+	}
+	if err := os.WriteFile(*table, []byte(text), 0o644); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,78 @@
+package faults
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"footfall/deployments/stack"
+	"footfall/deployments/stack/stacktest"
+)
+
+// Three nodes, each with all data. One at a time is killed, or paused; the other two are a quorum, so counting goes on.
+// gocql finds the nodes by itself, at the port they give, so there is no proxy: what shows that a fault hit something is
+// that writes became doubtful.
+func threeNodes(t *testing.T, s servers, r *row) {
+	s.nodes = stacktest.Cassandra(t, 3)
+	w := newWorld(t, s, "FOOTFALL_CASSANDRA_REPLICATION={'class': 'SimpleStrategy', 'replication_factor': 3}",
+		"FOOTFALL_CASSANDRA_HOSTS=127.0.0.1,127.0.0.2,127.0.0.3")
+	w.startConsumer(t, "consumer")
+	w.startConsumer(t, "consumer")
+	w.members(t, 2)
+	load := w.sendAt(t, 16, plenty, rate/4) // three nodes share the machine, and each does all the work
+	w.progress(t, "starting")
+
+	begun := time.Now()
+	if err := s.nodes[1].Kill(); err != nil {
+		t.Fatal(err)
+	}
+	w.progress(t, "a node was killed")
+	killed := time.Since(begun)
+	restart(t, s.nodes[1])
+	awaitUp(t, s.nodes)
+	w.progress(t, "the node came back")
+
+	begun = time.Now()
+	t.Cleanup(func() { _ = s.nodes[2].Resume() }) // it fails only if it has ended
+	if err := s.nodes[2].Pause(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(20 * time.Second) // longer than every timeout
+	w.progress(t, "a node was paused")
+	paused := time.Since(begun)
+	if err := s.nodes[2].Resume(); err != nil {
+		t.Fatal(err)
+	}
+	end := time.Now()
+	awaitUp(t, s.nodes)
+	load.end(t)
+	r.note = fmt.Sprintf("all partitions counted on %.1f s after the kill, %.1f s after the pause, with one node away", killed.Seconds(), paused.Seconds())
+	w.equal(t, r, end)
+	r.hits = fmt.Sprintf("%d doubts", r.doubts)
+	if r.doubts == 0 {
+		t.Error("no write became doubtful: nothing was tested")
+	}
+}
+
+// restart starts a node that had been in the cluster. It waits for the others' gossip for a moment only, and on a busy
+// machine they may take longer: then it gives up and is started again.
+func restart(t *testing.T, n *stack.Cassandra) {
+	t.Helper()
+	var err error
+	for range 4 {
+		if err = n.Start(patiently(t)); err == nil {
+			return
+		}
+	}
+	t.Fatal(err)
+}
+
+// awaitUp waits until the nodes see each other.
+func awaitUp(t *testing.T, nodes []*stack.Cassandra) {
+	t.Helper()
+	for _, n := range nodes {
+		if err := n.AwaitUp(patiently(t), len(nodes)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package wire
+
+import (
+	"bufio"
+	"encoding/binary"
+	"io"
+	"net"
+	"sync"
+)
+
+// link is one connection, both its halves.
+type link struct {
+	proxy          *Proxy
+	client, server net.Conn
+	once           sync.Once
+	waiting        map[uint16]bool // streams of counter writes without an answer; guarded by the proxy's mutex
+}
+
+func (l *link) close() {
+	l.once.Do(func() { // nobody can do anything about an error
+		_ = l.client.Close()
+		_ = l.server.Close()
+	})
+}
+
+// run passes frames on both ways until either end closes.
+func (l *link) run() {
+	var both sync.WaitGroup
+	both.Go(func() {
+		defer l.close()
+		frames(l.client, l.server, l.send, func(f frame) { l.proxy.wrote(f.batch()) })
+	})
+	both.Go(func() {
+		defer l.close()
+		frames(l.server, l.client, l.deliver, func(frame) {})
+	})
+	both.Wait()
+}
+
+func (l *link) send(f frame) bool {
+	if f.batch() == Counters {
+		l.proxy.sending(l, f.stream())
+	}
+	return true
+}
+
+// deliver tells whether an answer may pass. A counter write whose answer is kept back stays unanswered.
+func (l *link) deliver(f frame) bool {
+	if l.proxy.muted.Load() {
+		l.proxy.swallow(l, f.stream())
+		return false
+	}
+	l.proxy.answered(l, f.stream())
+	return true
+}
+
+// frame is one message of the CQL binary protocol, version 4: version, flags, stream (2), opcode, length (4), body.
+type frame []byte
+
+const (
+	headerSize = 9
+	opBatch    = 0x0d
+	maxFrame   = 256 << 20
+)
+
+func (f frame) stream() uint16 { return binary.BigEndian.Uint16(f[2:]) }
+
+// batch is the kind of a request that is a batch, 0 of any other.
+func (f frame) batch() Kind {
+	if f[4] != opBatch || len(f) == headerSize {
+		return 0
+	}
+	return Kind(f[headerSize])
+}
+
+// frames passes on what comes from one side to the other, frame by frame: those that pass lets through, each reported
+// after it was written. It returns when a side has closed.
+func frames(from, to net.Conn, pass func(frame) bool, passed func(frame)) {
+	in := bufio.NewReaderSize(from, 64<<10)
+	for {
+		header, err := in.Peek(headerSize)
+		if err != nil {
+			return
+		}
+		length := int(binary.BigEndian.Uint32(header[5:]))
+		if length > maxFrame {
+			return // not CQL
+		}
+		f := make(frame, headerSize+length)
+		if _, err := io.ReadFull(in, f); err != nil {
+			return
+		}
+		if !pass(f) {
+			continue
+		}
+		if _, err := to.Write(f); err != nil {
+			return
+		}
+		passed(f)
+	}
+}
