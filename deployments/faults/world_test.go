@@ -69,6 +69,7 @@ func newWorld(t *testing.T, s servers, env ...string) *world {
 			"FOOTFALL_KAFKA_TOPICS_VISITS=" + name + "-visits",
 			"FOOTFALL_KAFKA_TOPICS_DEAD=" + name + "-dead",
 			"FOOTFALL_KAFKA_CREATE_TOPICS=true",
+			"FOOTFALL_ACCESS_OPEN=true",
 			"FOOTFALL_KAFKA_PARTITIONS=" + strconv.Itoa(partitions),
 			"FOOTFALL_KAFKA_GROUP=" + name,
 			"FOOTFALL_KAFKA_SESSION_TIMEOUT=6s", // the shortest that brokers allow

@@ -49,5 +49,9 @@ func run(log *slog.Logger) error {
 	}
 	defer func() { _ = listener.Close() }()
 	log.Info("consumer started", "addr", listener.Addr().String())
-	return rollup.New(cfg, store, prometheus.NewRegistry(), log).Run(ctx)
+	consumer, err := rollup.New(cfg, store, prometheus.NewRegistry(), log)
+	if err != nil {
+		return err
+	}
+	return consumer.Run(ctx)
 }
