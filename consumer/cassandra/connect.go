@@ -24,6 +24,10 @@ func connect(cfg configs.CassandraClient) (*gocql.Session, error) {
 		return nil, err
 	}
 	session, err := cluster.CreateSession()
+	if err != nil && cfg.LocalDC != "" {
+		return nil, fmt.Errorf("connecting to the nodes of data centre %s at %s, port %d (cassandra.local_dc, cassandra.hosts,"+
+			" cassandra.port): %w", cfg.LocalDC, strings.Join(cfg.Hosts, ", "), cfg.Port, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("connecting to Cassandra at %s, port %d (cassandra.hosts, cassandra.port): %w",
 			strings.Join(cfg.Hosts, ", "), cfg.Port, err)

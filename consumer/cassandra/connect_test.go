@@ -123,8 +123,11 @@ func TestLoginAndTLS(t *testing.T) {
 
 func TestMistakesOfTheLoginAreNamed(t *testing.T) {
 	for want, cfg := range map[string]configs.CassandraClient{
-		"cassandra.username": {Password: "secret"},
-		"cassandra.tls":      {TLS: configs.TLS{CA: "ca.pem"}},
+		"cassandra.hosts":           {Timeout: time.Second},
+		"cassandra.timeout":         {Hosts: []string{"127.0.0.1"}},
+		"cassandra.keyspace_suffix": {Hosts: []string{"127.0.0.1"}, Timeout: time.Second, KeyspaceSuffix: "-bad"},
+		"cassandra.username":        {Hosts: []string{"127.0.0.1"}, Timeout: time.Second, Password: "secret"},
+		"cassandra.tls":             {Hosts: []string{"127.0.0.1"}, Timeout: time.Second, TLS: configs.TLS{CA: "ca.pem"}},
 	} {
 		if _, err := connect(cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

@@ -38,7 +38,7 @@ func TestMigrate(t *testing.T) {
 		t.Errorf("migrating again: %q, want nothing done", steps)
 	}
 	cfg.LocalDC = "atlantis"
-	refused("the cluster has no data centre \"atlantis\"")
+	refused("data centre atlantis")
 	cfg.LocalDC = ""
 	store := testOpen(t, cfg)
 	exec := func(cql string) {

@@ -94,9 +94,6 @@ func (s *Store) checkDataCentres(ctx context.Context, localDC string) error {
 	if localDC == "" && len(names) > 1 {
 		return fmt.Errorf("the cluster has several data centres (%s): say which one with cassandra.local_dc", strings.Join(names, ", "))
 	}
-	if localDC != "" && !found[localDC] {
-		return fmt.Errorf("the cluster has no data centre %q (cassandra.local_dc), but: %s", localDC, strings.Join(names, ", "))
-	}
 	return nil
 }
 
