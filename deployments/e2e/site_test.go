@@ -100,3 +100,18 @@ func newSite(t *testing.T, door string) site {
 	s.here = strings.Replace(server.URL, "127.0.0.1", "localhost", 1)
 	return s
 }
+
+// serveText serves one page under every path but the icon that browsers ask for.
+func serveText(t *testing.T, text string) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/favicon.ico" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, text)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
