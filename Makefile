@@ -1,6 +1,6 @@
 # footfall. `make run` needs Go alone; `make up` brings real Kafka and real Cassandra.
 .DEFAULT_GOAL := help
-.PHONY: help run up down test faults lint build
+.PHONY: help run up down test faults lint build chromium
 
 # The race detector needs a C compiler; without one the tests run all the same, except with CI=true.
 RACE := $(if $(CI)$(shell command -v $${CC:-cc}),-race)
@@ -27,6 +27,9 @@ test: ## all tests; those on the real stack where Java and Maven, or a container
 	go test $(RACE) -run '^$$' ./... > /dev/null
 	go test $(RACE) -count=1 -p 1 -timeout 20m ./...
 	go test -count=1 ./consumer/rollup -run 'TestSimulation$$' -sim.seeds 1000 -v
+
+chromium: ## the browser that a test of the page script needs (Debian's, as root)
+	@command -v chromium > /dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; }
 
 faults: ## break real Kafka, Cassandra and consumers in every way we know, and compare all counts (30 minutes)
 	go test -count=1 -v -timeout 40m ./deployments/faults -faults.all

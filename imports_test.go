@@ -33,6 +33,8 @@ var allowed = map[string][]string{
 	"embedded/broker": {"models"},
 	"embedded":        {"configs", "models", "consumer/rollup", "producer/dial", "producer/intake", "producer/links", "producer/topics", "embedded/sqlite", "embedded/broker"},
 
+	"docs/examples": {}, // what others write against us has nothing of ours
+
 	"deployments":                 {"configs", "deployments/stack"},
 	"deployments/stack":           {},
 	"deployments/stack/stacktest": {"deployments/stack"},

@@ -30,13 +30,18 @@ func newEmbedded(t *testing.T) *embedded {
 	t.Helper()
 	d := &embedded{dir: t.TempDir(), data: t.TempDir()}
 	d.env = []string{"FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_DATA_DIR=" + d.data}
-	d.process = start(t, process.Command{Name: "embedded", Path: binary(t, "embedded"), Env: d.env, Dir: d.dir})
+	d.process = start(t, d.command(t, "embedded"))
 	var err error
 	if d.url, err = d.process.Expect(patiently(t), greeting); err != nil {
 		t.Fatal(err)
 	}
 	d.clicked, d.visited = d.open(t, "urlshortener"), d.open(t, "cardinality")
 	return d
+}
+
+func (d *embedded) command(t *testing.T, name string) process.Command {
+	t.Helper()
+	return process.Command{Name: name, Path: binary(t, "embedded"), Env: d.env, Dir: d.dir}
 }
 
 func (d *embedded) open(t *testing.T, keyspace string) *sql.DB {

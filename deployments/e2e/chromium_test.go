@@ -1,0 +1,120 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/storage"
+	"github.com/chromedp/chromedp"
+)
+
+// browser is a headless Chromium with a profile of its own.
+type browser struct {
+	context.Context
+	mu   sync.Mutex
+	said []string
+}
+
+func openBrowser(t *testing.T) *browser {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("this test needs Chromium and CI=true: run make chromium (%v)", err)
+		}
+		t.Skipf("this test needs Chromium: run make chromium (%v)", err)
+	}
+	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(path)}
+	for _, flag := range []string{
+		"headless", "no-sandbox", "disable-gpu", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync",
+		"disable-dev-shm-usage",
+	} {
+		options = append(options, chromedp.Flag(flag, true))
+	}
+	within, cancelAll := context.WithTimeout(context.Background(), 3*time.Minute)
+	allocated, cancelBrowser := chromedp.NewExecAllocator(within, options...)
+	ctx, cancel := chromedp.NewContext(allocated)
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		cancel()
+		cancelBrowser()
+		cancelAll()
+	})
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("starting Chromium: %v", err)
+	}
+	return &browser{Context: ctx}
+}
+
+func (b *browser) complaints() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.said
+}
+
+// tab is one page.
+type tab struct {
+	context.Context
+	close context.CancelFunc
+}
+
+// tab opens one and listens to what the browser says about it.
+func (b *browser) tab(t *testing.T) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(b)
+	t.Cleanup(cancel)
+	opened := &tab{ctx, cancel}
+	opened.run(t)
+	said := chromedp.Console(ctx)
+	go func() {
+		for message, err := range said {
+			if err != nil {
+				return // the tab is closed
+			}
+			b.mu.Lock()
+			b.said = append(b.said, fmt.Sprintf("%s: %s (%s)", message.Type, message.Text, message.URL))
+			b.mu.Unlock()
+		}
+	}()
+	return opened
+}
+
+func (p *tab) run(t *testing.T, actions ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	if err := chromedp.Do(p, actions...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// follow clicks a link and waits until its page is loaded.
+func (p *tab) follow(t *testing.T, id string) {
+	t.Helper()
+	if _, err := chromedp.RunResponse(p, chromedp.Click("#"+id)); err != nil {
+		t.Fatal(err)
+	}
+	title, err := chromedp.Run(p, chromedp.Title())
+	if err != nil || title != "/"+id {
+		t.Fatalf("on %s after following %s: %v", title, id, err)
+	}
+}
+
+// clean checks that nothing stays: no cookie of anybody, and in the tab's own storage one entry.
+func (p *tab) clean(t *testing.T) {
+	t.Helper()
+	stored, err := chromedp.Run(p, chromedp.Evaluate[string](`JSON.stringify([Object.keys(localStorage), Object.keys(sessionStorage)])`))
+	if err != nil || stored != `[[],["footfall"]]` {
+		t.Errorf("stored: %s, %v", stored, err)
+	}
+	cookies, err := chromedp.CallBrowser(p, storage.GetCookies, storage.GetCookiesParams{})
+	if err != nil || len(cookies.Cookies) > 0 {
+		t.Errorf("cookies: %+v, %v", cookies, err)
+	}
+}
