@@ -103,7 +103,7 @@ func zombie(t *testing.T, s servers, r *row) {
 	}
 	load.end(t)
 	r.hits = fmt.Sprintf("%d of %d", hits, rounds)
-	r.note = fmt.Sprintf("%d writes by the zombie after it woke up", late)
+	r.note = fmt.Sprintf("%d writes by the zombie in the first 0.2 s after it woke up", late)
 	if hits == 0 {
 		t.Error("no zombie wrote anything: nothing was tested")
 	}

@@ -28,7 +28,7 @@ func (w *world) judge(t *testing.T, r *row, since time.Time) {
 	w.caughtUp(t)
 	diff, read := w.compare(t)
 	r.first = len(diff)
-	deadline := time.Now().Add(repairPatience)
+	deadline := time.Now().Add(w.patience)
 	for len(diff) > 0 && time.Now().Before(deadline) {
 		time.Sleep(time.Second)
 		diff, read = w.compare(t)

@@ -42,7 +42,7 @@ func kafkaKilled(t *testing.T, s servers, r *row) {
 func producerKilled(t *testing.T, s servers, r *row) {
 	w := newWorld(t, s)
 	w.addConsumer(t)
-	load := w.sendAt(t, 10, plenty, 4*rate) // so that there are always some
+	load := w.sendAt(t, 10, plenty, 2*rate) // so that there are always some
 	w.progress(t, "starting")
 	const rounds = 5
 	var end time.Time

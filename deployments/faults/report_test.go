@@ -58,6 +58,9 @@ func (r *row) notes() string {
 	if r.duplicates > 0 {
 		add("%d duplicates in the log", r.duplicates)
 	}
+	if r.clean && r.wrong > 0 {
+		add("the audit saw nothing")
+	}
 	if !r.clean && r.audit != "" {
 		_, found, _ := strings.Cut(r.audit, ": ")
 		add("audit: %s", found)

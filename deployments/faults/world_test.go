@@ -38,7 +38,8 @@ type world struct {
 	sent      []*traffic
 	poison    map[string]bool // origins of messages that must not be counted
 	gone      map[string]float64
-	last      *reading // what was read of the log last
+	last      *reading      // what was read of the log last
+	patience  time.Duration // with consumers that have to repair something
 }
 
 var (
@@ -61,8 +62,9 @@ func newWorld(t *testing.T, s servers, env ...string) *world {
 	}
 	w := &world{
 		servers: s, name: name, door: fmt.Sprintf("127.0.0.1:%d", ports[0]), poison: map[string]bool{}, gone: map[string]float64{},
-		Broker: broker.New(s.kafka.Addr(), name, name+"-dead", name+"-clicks", name+"-visits"),
-		dir:    logDir(t, regexp.MustCompile(`\W+`).ReplaceAllString(t.Name(), "-")),
+		patience: repairPatience,
+		Broker:   broker.New(s.kafka.Addr(), name, name+"-dead", name+"-clicks", name+"-visits"),
+		dir:      logDir(t, regexp.MustCompile(`\W+`).ReplaceAllString(t.Name(), "-")),
 		env: append([]string{
 			"FOOTFALL_KAFKA_BROKERS=" + s.kafka.Addr(),
 			"FOOTFALL_KAFKA_TOPICS_CLICKS=" + name + "-clicks",
