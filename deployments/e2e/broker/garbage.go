@@ -25,6 +25,7 @@ func Letters(partitions int) []Garbage {
 	right := Murmur2(key, partitions)
 	long := strings.Repeat("x", 70_000)
 	return []Garbage{
+		{"noise", key, "\x00\xff\x80\x13\xfe", -1, "bad_utf8"},
 		{"not JSON", key, `{"v":1,`, -1, "bad_json"},
 		{"nothing", key, ``, -1, "bad_json"},
 		{"two values", key, visit("d1", "") + "{}", -1, "bad_json"},
