@@ -47,28 +47,28 @@ func (s *Store) Confirm(ctx context.Context, cells map[models.Key][]models.Cell)
 	return out, !partial.Load(), err
 }
 
-// confirmKey reads the cells first: once the ledger says that a write was applied, its cells are on every replica too.
+// confirmKey reads the ledger, then the cells. What the ledger says was applied before the cells were read, so that they are
+// on every replica too when this is complete.
 func (s *Store) confirmKey(ctx context.Context, key models.Key, cells []models.Cell) ([]rollup.LedgerRow, bool, error) {
-	complete := true
+	rows, err := s.ledgerOf(ctx, key, gocql.All)
+	if replicaMissing(err) {
+		rows, err := s.ledgerOf(ctx, key, gocql.LocalQuorum) // one dead node stops nobody
+		return rows, false, err
+	}
+	if err != nil {
+		return nil, false, err
+	}
 	for _, cell := range cells {
 		err := s.session.Query(s.cql.read[cell.Counter], append(keyArgs(key), cellArgs(cell)...)...).
 			Consistency(gocql.All).WithContext(ctx).Exec()
 		if replicaMissing(err) {
-			complete = false
-			break // one dead node stops nobody
+			return rows, false, nil
 		}
 		if err != nil {
 			return nil, false, fmt.Errorf("confirming counters: %w", told(err))
 		}
 	}
-	if complete {
-		rows, err := s.ledgerOf(ctx, key, gocql.All)
-		if !replicaMissing(err) {
-			return rows, true, err
-		}
-	}
-	rows, err := s.ledgerOf(ctx, key, gocql.LocalQuorum)
-	return rows, false, err
+	return rows, true, nil
 }
 
 // replicaMissing tells that a read at ALL failed for want of a replica.

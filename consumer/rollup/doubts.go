@@ -2,6 +2,7 @@ package rollup
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -43,15 +44,16 @@ func (c *checker) checkDoubts(ctx context.Context, p models.Partition, now time.
 		return err
 	}
 	c.metrics.doubted(p, len(doubts))
+	var failed []error
 	for _, d := range doubts {
 		if now.Before(d.NotedAt.Add(c.store.WriteTimeout() + settleMargin + rechecks[min(d.Checks, len(rechecks)-1)])) {
 			continue
 		}
 		if err := c.checkDoubt(ctx, d, now); err != nil {
-			return err
+			failed = append(failed, err) // one that fails must not keep the others from being checked
 		}
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 func (c *checker) checkDoubt(ctx context.Context, d Doubt, now time.Time) error {
@@ -62,12 +64,13 @@ func (c *checker) checkDoubt(ctx context.Context, d Doubt, now time.Time) error 
 		c.logger.Error("a doubt cannot be settled: the log no longer holds its events", "topic", d.Partition.Topic,
 			"partition", d.Partition.Number, "from", d.From, "to", d.To, "reason", d.Reason, "error", err)
 		return c.store.SettleDoubt(ctx, d)
-	case err != nil:
+	case err != nil && f.off == 0:
 		return err
 	case f.off > 0 || !f.complete:
-		// Repaired, but the repair wants to be seen; or a replica has still to be asked. It begins anew.
+		// Repaired, but the repair wants to be seen, and may be of unknown outcome; or a replica has still to be asked. It
+		// begins anew.
 		d.Checks, d.NotedAt = 0, now.Truncate(time.Millisecond)
-		return c.store.NoteDoubt(ctx, d)
+		return errors.Join(err, c.store.NoteDoubt(ctx, d))
 	case d.Checks+1 < len(rechecks):
 		d.Checks++
 		return c.store.NoteDoubt(ctx, d)

@@ -154,8 +154,10 @@ func (o *ownership) recover(ctx context.Context, c *chunk, cause error, attempt 
 		return nil
 	}
 	for p, s := range c.spans {
-		o.partitions[p].uncertain = s.to
+		own := o.partitions[p]
+		own.uncertain = max(own.uncertain, s.to)
 	}
+	o.settle() // also if somebody left the partitions clean meanwhile: these writes are our own
 	return o.doubt(ctx, c.spans, doubtOutcome)
 }
 

@@ -182,8 +182,9 @@ func (o *ownership) countChunk(ctx context.Context, ch *chunk, commit commit) er
 		err = o.progress(ctx)
 	}
 	if err != nil {
-		// Perhaps the partitions were given to others meanwhile. Nothing more is counted until that is clear.
-		return errors.Join(fmt.Errorf("committing offsets: %w", err), o.release(ctx))
+		// Perhaps the partitions were given to others meanwhile, and this chunk was counted by both. Nobody may take this for
+		// a clean end, even if no other owner is to be seen in the store.
+		return errors.Join(fmt.Errorf("committing offsets: %w", err), o.doubt(ctx, o.last, doubtLost))
 	}
 	return nil
 }

@@ -69,11 +69,18 @@ func (o *ownership) take(ctx context.Context) error {
 			}
 		}
 		o.metrics.took(p.tenure)
-		if wait := o.store.WriteTimeout(); !p.tenure.Fresh && wait > 0 {
-			o.settled = time.Now().Add(wait + settleMargin)
+		if !p.tenure.Fresh {
+			o.settle()
 		}
 	}
 	return nil
+}
+
+// settle puts off reading the ledger until what is under way has landed or been dropped.
+func (o *ownership) settle() {
+	if wait := o.store.WriteTimeout(); wait > 0 {
+		o.settled = time.Now().Add(wait + settleMargin)
+	}
 }
 
 // release says for every partition that all is written. A successor then goes on under the same epoch, without waiting.
