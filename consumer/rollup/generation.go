@@ -89,7 +89,7 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors 
 	if len(partitions) == 0 {
 		return o, nil, nil
 	}
-	bounds, err := logBounds(ctx, c.kafka, partitions)
+	bounds, err := o.bounds(ctx, partitions)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -27,7 +27,6 @@ type memory struct {
 	// Each is asked before the call takes effect; nil is no fault.
 	onApply    func(w KeyWrite) fault
 	onRemember func() error
-	onTake     func() error
 
 	lookups, ledgerReads, writes int
 }
@@ -56,11 +55,6 @@ func newMemory() *memory {
 func (m *memory) Take(ctx context.Context, p models.Partition, owner string) (Tenure, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.onTake != nil {
-		if err := m.onTake(); err != nil {
-			return Tenure{}, err
-		}
-	}
 	last, known := m.owners[p]
 	t := Tenure{Partition: p, Owner: owner, Epoch: last.Epoch + 1, Fresh: !known, Committed: last.Committed}
 	if known && last.clean {
