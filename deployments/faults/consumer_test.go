@@ -19,14 +19,20 @@ type consumer struct {
 	proxy *wire.Proxy // nil if it connects to Cassandra itself
 }
 
-// addConsumer starts one more replica, of the product or of a control.
-func (w *world) addConsumer(t *testing.T, env ...string) *consumer {
+// addConsumer starts one more replica.
+func (w *world) addConsumer(t *testing.T) *consumer {
 	t.Helper()
-	proxy, err := wire.New(w.nodes[0].Address+":0", w.nodes[0].Addr())
+	return w.addBehindProxy(t, "consumer")
+}
+
+// addBehindProxy starts a replica, of the product or of a control, with a proxy between it and Cassandra.
+func (w *world) addBehindProxy(t *testing.T, command string, env ...string) *consumer {
+	t.Helper()
+	proxy, err := wire.New(w.nodes[0].Address+":0", w.nodes[0].Addr(), requestTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := w.startConsumer(t, "consumer", append(env, "FOOTFALL_CASSANDRA_PORT="+strconv.Itoa(proxy.Port()))...)
+	c := w.startConsumer(t, command, append(env, "FOOTFALL_CASSANDRA_PORT="+strconv.Itoa(proxy.Port()))...)
 	c.proxy = proxy
 	return c
 }
@@ -95,6 +101,18 @@ func (w *world) metric(t *testing.T, name string) float64 {
 			t.Fatal(err)
 		}
 		add(values)
+	}
+	return sum
+}
+
+// late sums up, over all consumers, the counter writes that Cassandra applied after they had been given up.
+func (w *world) late() (sum wire.Late) {
+	for _, c := range w.consumers {
+		late := c.proxy.Late()
+		sum.Writes += late.Writes
+		if late.Last.After(sum.Last) {
+			sum.Last = late.Last
+		}
 	}
 	return sum
 }

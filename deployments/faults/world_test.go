@@ -47,6 +47,9 @@ var (
 	consumerStarted = regexp.MustCompile(`"consumer started","addr":"([^"]+)"`)
 )
 
+// requestTimeout is how long consumers wait for an answer of Cassandra's: their default.
+const requestTimeout = 12 * time.Second
+
 // partitions of each topic: enough that every consumer has some of both.
 const partitions = 4
 
@@ -78,6 +81,7 @@ func newWorld(t *testing.T, s servers, env ...string) *world {
 			"FOOTFALL_CASSANDRA_HOSTS=" + s.nodes[0].Address,
 			"FOOTFALL_CASSANDRA_PORT=" + strconv.Itoa(s.nodes[0].Port),
 			"FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=_" + name,
+			"FOOTFALL_CASSANDRA_TIMEOUT=" + requestTimeout.String(),
 			// A chunk has a second's events and a few hundred keys, and a flush does not write all of them at once: it is long
 			// enough to be hit, and has keys left to write when it is.
 			"FOOTFALL_CHUNK_MAX_AGE=1s",
