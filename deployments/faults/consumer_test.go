@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -117,18 +118,22 @@ func (w *world) late() (sum wire.Late) {
 	return sum
 }
 
-// stopAll ends the consumers that run as an operator does; each must say goodbye with exit code 0.
+// stopAll ends the consumers as an operator does. Each must say goodbye with exit code 0, and none may have ended before
+// that the test did not kill.
 func (w *world) stopAll(t *testing.T) {
 	t.Helper()
+	var all sync.WaitGroup
 	for _, c := range w.consumers {
-		if !c.Running() {
-			continue
+		if c.Running() {
+			w.collect(c)
 		}
-		w.collect(c)
-		if err := c.Stop(40 * time.Second); err != nil {
-			t.Errorf("%v\n%s", err, c.Tail(30))
-		}
+		all.Go(func() {
+			if err := c.Stop(40 * time.Second); err != nil {
+				t.Errorf("%v\n%s", err, c.Tail(30))
+			}
+		})
 	}
+	all.Wait()
 }
 
 // said counts the lines with a text in the logs of all consumers.
