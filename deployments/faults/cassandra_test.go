@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"footfall/deployments/faults/wire"
 )
 
@@ -100,7 +102,6 @@ func cassandraKilled(t *testing.T, s servers, r *row) {
 func cassandraPeriodic(t *testing.T, s servers, r *row) {
 	w := newWorld(t, s)
 	s.restartCassandra(t, "periodic")
-	defer s.restartCassandra(t, "group")
 	end := w.crashCassandra(t, r, 3, 7)
 	w.patience = 20 * time.Second // nobody promised to repair it; what a doubt's first check finds is worth waiting for
 	w.judge(t, r, end)
@@ -179,11 +180,15 @@ func (w *world) flushTables(t *testing.T) {
 	t.Helper()
 	links := []string{"clickcounter", "hourcounters", "daycounters", "countrycounters", "referrercounters", "uniquecounter", "applied"}
 	rand.Shuffle(len(links), func(i, j int) { links[i], links[j] = links[j], links[i] })
-	if _, err := w.nodes[0].Nodetool(patiently(t), append([]string{"flush", "urlshortener_" + w.name}, links[:3]...)...); err != nil {
-		t.Fatal(err)
-	}
 	site := []string{"counts", "applied"}[rand.IntN(2)]
-	if _, err := w.nodes[0].Nodetool(patiently(t), "flush", "cardinality_"+w.name, site); err != nil {
+	var both errgroup.Group // a nodetool takes seconds to start
+	for _, args := range [][]string{append([]string{"flush", "urlshortener_" + w.name}, links[:3]...), {"flush", "cardinality_" + w.name, site}} {
+		both.Go(func() error {
+			_, err := w.nodes[0].Nodetool(patiently(t), args...)
+			return err
+		})
+	}
+	if err := both.Wait(); err != nil {
 		t.Fatal(err)
 	}
 }

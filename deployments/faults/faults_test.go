@@ -23,19 +23,20 @@ var faults = []fault{
 	{"zombie", "consumer paused in the midst of a flush until another took over", true, zombie},
 	{"poison", "garbage straight onto the topic", true, poison},
 	{"cassandra-paused", "Cassandra paused for 20 s in the midst of a flush", true, cassandraPaused},
-	{"cassandra-killed", "kill -9 of Cassandra, tables flushed at random before", true, cassandraKilled},
+	{"cassandra-killed", "kill -9 of Cassandra (commitlog_sync group), tables flushed at random before", true, cassandraKilled},
 	{"paused-and-killed", "Cassandra paused, the consumer killed, Cassandra resumed", false, pausedAndKilled},
 	{"replies-cut", "what Cassandra answers is lost, then the connection", false, repliesCut},
 	{"kafka-killed", "kill -9 of Kafka", false, kafkaKilled},
 	{"producer-killed", "kill -9 of the door with requests under way", false, producerKilled},
 	{"duplicates", "the same ids sent again by clients and by a writer", false, duplicates},
 	{"rebalances", "a consumer joins or leaves every 3 s for a minute", false, rebalances},
-	{"cassandra-periodic", "kill -9 of Cassandra with commitlog_sync periodic (not promised)", false, cassandraPeriodic},
 	{"three-nodes", "RF 3: one of three Cassandra nodes killed, one paused, in turn", false, threeNodes},
 	{"control-ledger", "no ledger; consumer killed", false, controlLedger},
 	{"control-retry", "blind retries of writes of unknown outcome; replies cut", false, controlRetry},
 	{"control-driver", "a retry policy of the driver; answers lost", false, controlDriver},
 	{"control-visitors", "visitors counted before their rows are stored; Cassandra killed", false, controlVisitors},
+	// The last on its node, which is periodic afterwards.
+	{"cassandra-periodic", "kill -9 of Cassandra with commitlog_sync periodic (not promised)", false, cassandraPeriodic},
 }
 
 // counterTimeout is Cassandra's counter_write_request_timeout: as long as other writes may take. A successor waits it out

@@ -105,8 +105,28 @@ func newWorld(t *testing.T, s servers, env ...string) *world {
 				t.Log(c.Tail(15))
 			}
 		}
+		w.dropTables(t)
 	})
 	return w
+}
+
+// dropTables forgets the world's tables: with those of all worlds Cassandra would take longer and longer to start.
+func (w *world) dropTables(t *testing.T) {
+	t.Helper()
+	if len(w.nodes) > 1 {
+		return // nobody else uses them
+	}
+	session, err := w.session(context.Background())
+	if err != nil {
+		t.Log(err) // the next world starts what is dead
+		return
+	}
+	defer session.Close()
+	for _, keyspace := range []string{"footfall_", "urlshortener_", "cardinality_"} {
+		if err := session.Query("DROP KEYSPACE " + keyspace + w.name).Exec(); err != nil {
+			t.Log(err)
+		}
+	}
 }
 
 // repair brings back what a fault that failed half-way has left paused or dead, so that the next is judged for itself.
