@@ -48,7 +48,7 @@ func TestTheReportTellsWhatWasOff(t *testing.T) {
 		{fault: "g", failed: true, note: "n", clean: true},
 	}.String()
 	for _, want := range []string{
-		"| f | 1 of 2 | 3 | 4 | 5 | 6 | 1.5 s | 7 doubts; 9 cells off until repaired; audit: 2 off, 0 repaired |\n",
+		"| f | 1 of 2 | 3 | 4 | 5 | 6 | 1.5 s | 7 doubts; 9 cells off at first; audit: 2 off, 0 repaired |\n",
 		"| g |  | 0 | 0 | 0 | 0 | 0.0 s | FAILED; n |\n\n",
 		"| c | 1 of 1 | 3 | 4 | 5 | the audit saw nothing |\n",
 	} {

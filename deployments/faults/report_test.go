@@ -69,7 +69,7 @@ func (r *row) notes() string {
 		add("%d doubts", r.doubts)
 	}
 	if r.first > r.wrong {
-		add("%d cells off until repaired", r.first)
+		add("%d cells off at first", r.first)
 	}
 	if r.duplicates > 0 {
 		add("%d duplicates in the log", r.duplicates)
