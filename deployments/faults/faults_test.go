@@ -34,7 +34,7 @@ var faults = []fault{
 	{"control-ledger", "no ledger; consumer killed", false, controlLedger},
 	{"control-retry", "blind retries of writes of unknown outcome; replies cut", false, controlRetry},
 	{"control-driver", "a retry policy of the driver; answers lost", false, controlDriver},
-	{"control-visitors", "visitors counted before their rows are stored; Cassandra killed", false, controlVisitors},
+	{"control-visitors", "visitors counted before their rows are stored; inserts lost", false, controlVisitors},
 	// The last on its node, which is periodic afterwards.
 	{"cassandra-periodic", "kill -9 of Cassandra with commitlog_sync periodic (not promised)", false, cassandraPeriodic},
 }

@@ -41,7 +41,11 @@ func (l *link) run() {
 	both.Wait()
 }
 
+// send tells whether a request may pass.
 func (l *link) send(f frame) bool {
+	if l.proxy.loses(f.batch()) {
+		return false
+	}
 	if f.batch() == Counters {
 		l.proxy.sending(l, f.stream())
 	}

@@ -28,6 +28,7 @@ type Proxy struct {
 	sent      time.Time // the last of them
 	swallowed int64     // answers to counter writes kept back
 	late      Late
+	lose      map[Kind]int // so many are still to be kept from Cassandra
 	burst     int       // writes of the trigger's kind in a row, none of them long after the one before
 	last      time.Time // when the last of these came
 	trigger   *trigger
@@ -60,7 +61,7 @@ func New(listen, target string, patience time.Duration) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting the proxy: %w", err)
 	}
-	p := &Proxy{listener: listener, target: target, patience: patience, links: map[*link]bool{}}
+	p := &Proxy{listener: listener, target: target, patience: patience, links: map[*link]bool{}, lose: map[Kind]int{}}
 	go p.accept()
 	return p, nil
 }
@@ -85,6 +86,30 @@ func (p *Proxy) During(kind Kind, writes int, f func(unanswered int)) <-chan str
 	p.trigger, p.burst = t, 0
 	p.last = time.Now() // a flush that is under way is not counted from its middle
 	return t.done
+}
+
+// Lose keeps the next so many writes of a kind from Cassandra. Nobody answers them.
+func (p *Proxy) Lose(kind Kind, writes int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lose[kind] = writes
+}
+
+// Unlost is how many of them have still to come.
+func (p *Proxy) Unlost(kind Kind) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lose[kind]
+}
+
+func (p *Proxy) loses(kind Kind) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.lose[kind] == 0 {
+		return false
+	}
+	p.lose[kind]--
+	return true
 }
 
 // Mute keeps back everything that Cassandra answers from now on; Cassandra goes on getting requests.

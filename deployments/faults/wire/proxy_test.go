@@ -142,6 +142,23 @@ func TestAMutedProxySwallowsAnswersAndCutCloses(t *testing.T) {
 	}
 }
 
+func TestLostWritesDoNotArrive(t *testing.T) {
+	p, conn := connect(t)
+	p.Lose(Visitors, 1)
+	if err := exchange(t, conn, request(1, opBatch, byte(Counters))); err != nil {
+		t.Errorf("a write of another kind: %v", err)
+	}
+	if err := exchange(t, conn, request(2, opBatch, byte(Visitors))); err == nil {
+		t.Error("a lost write was answered")
+	}
+	if n := p.Unlost(Visitors); n != 0 {
+		t.Errorf("%d are still to be lost", n)
+	}
+	if err := exchange(t, conn, request(3, opBatch, byte(Visitors))); err != nil {
+		t.Errorf("the next one: %v", err)
+	}
+}
+
 // A store that takes its time: what it applies after the client has given up is late, what it refuses is not, and what the
 // client still waited for is not either.
 func TestLateWritesAreCounted(t *testing.T) {
