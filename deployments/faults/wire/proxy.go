@@ -29,8 +29,8 @@ type Proxy struct {
 	swallowed int64     // answers to counter writes kept back
 	late      Late
 	lose      map[Kind]int // so many are still to be kept from Cassandra
-	burst     int       // writes of the trigger's kind in a row, none of them long after the one before
-	last      time.Time // when the last of these came
+	burst     int          // writes of the trigger's kind in a row, none of them long after the one before
+	last      time.Time    // when the last of these came
 	trigger   *trigger
 }
 
