@@ -77,8 +77,10 @@ func FuzzUnmarshalClick(f *testing.F) {
 func FuzzUnmarshalVisit(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		read := func(b []byte) (Event, error) { return UnmarshalVisit(b, true) }
-		v, err := UnmarshalVisit(data, false)
-		check(t, v, err, read)
+		for _, p := range []*Plan{DefaultPlan(), fourFeatures} {
+			read := func(b []byte) (Event, error) { return p.UnmarshalVisit(b, true) }
+			v, err := p.UnmarshalVisit(data, false)
+			check(t, v, err, read)
+		}
 	})
 }

@@ -59,7 +59,7 @@ func TestSchemasAgreeWithTheCode(t *testing.T) {
 		"visit": {"id": MaxID, "siteId": MaxSiteID, "guid": MaxGUID, "feature1": MaxFeature, "feature2": MaxFeature},
 	}
 	types := map[reflect.Kind]string{reflect.String: "string", reflect.Bool: "boolean", reflect.Int64: "integer"}
-	for kind, wire := range map[string]reflect.Type{"click": reflect.TypeFor[Click](), "visit": reflect.TypeFor[visitJSON]()} {
+	for kind, wire := range map[string]reflect.Type{"click": reflect.TypeFor[Click](), "visit": DefaultPlan().wire} {
 		s := readSchema(t, kind, Version)
 		if s.ID != fmt.Sprintf("urn:footfall:%s:v%d", kind, Version) || s.Type != "object" {
 			t.Errorf("%s: $id %s, type %s", kind, s.ID, s.Type)

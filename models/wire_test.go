@@ -19,7 +19,7 @@ var golden = map[string]Event{
 	},
 	"visit.v1.json": &Visit{
 		V: 1, ID: "018f3a5e-7b1c-7000-8000-000000000002", SiteID: "site1", GUID: "962e0c3a-6c08-4160-9196-f0050faffe62",
-		TS: 1522802128000, Features: []string{"facebook.com", "/index.html"},
+		TS: 1522802128000, Features: []string{"facebook.com", "/index.html"}, Plan: DefaultPlan(),
 	},
 }
 
@@ -28,7 +28,7 @@ func decode(name string, data []byte, strict bool) (Event, error) {
 	if strings.HasPrefix(name, "click.") {
 		return UnmarshalClick(data, strict)
 	}
-	return UnmarshalVisit(data, strict)
+	return DefaultPlan().UnmarshalVisit(data, strict)
 }
 
 func TestGoldenFilesStayReadable(t *testing.T) {
@@ -73,8 +73,8 @@ func TestWhatIsAbsentStaysAbsent(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(c, &Click{TS: Absent}) {
 		t.Errorf("%+v, %v", c, err)
 	}
-	v, err := UnmarshalVisit([]byte(`{}`), true)
-	if err != nil || !reflect.DeepEqual(v, &Visit{TS: Absent, Features: []string{"", ""}}) {
+	v, err := DefaultPlan().UnmarshalVisit([]byte(`{}`), true)
+	if err != nil || !reflect.DeepEqual(v, &Visit{TS: Absent, Features: []string{"", ""}, Plan: DefaultPlan()}) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	for want, e := range map[string]Event{
@@ -124,13 +124,18 @@ func TestUnknownFields(t *testing.T) {
 		if reason(err) != ReasonUnknownField || !strings.Contains(err.Error(), "colour") {
 			t.Errorf("%s strict: %v", name, err)
 		}
-		e, err := decode(name, []byte(`{"colour":"red","id":"x"}`), false)
-		if err != nil || e.EventID() != "x" {
-			t.Errorf("%s: %+v, %v; a topic may have fields of later versions", name, e, err)
-		}
+	}
+	e, err := decode("click.", []byte(`{"colour":"red","id":"x"}`), false)
+	if err != nil || e.EventID() != "x" {
+		t.Errorf("%+v, %v; a topic may have fields of later versions", e, err)
+	}
+	// All that a visit has besides is a feature, and must not get lost in silence.
+	_, err = decode("visit.", []byte(`{"colour":"red","id":"x"}`), false)
+	if reason(err) != ReasonUnknownFeature || !strings.Contains(err.Error(), "colour is none of feature1, feature2") {
+		t.Errorf("a visit with a feature that is not in the plan: %v", err)
 	}
 	for text, want := range map[string]string{`{"siteId":1}`: "bad_site_id", `{"feature2":[]}`: "bad_feature2", `{"guid":false}`: "bad_guid"} {
-		if _, err := UnmarshalVisit([]byte(text), true); reason(err) != want {
+		if _, err := DefaultPlan().UnmarshalVisit([]byte(text), true); reason(err) != want {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"footfall/configs"
+	"footfall/models"
 )
 
 const (
@@ -13,7 +14,14 @@ const (
 	// maxChunkBytes bounds a chunk: the batch of one link can be four times as large as its messages, since each statement
 	// repeats the link, and must fit a request of 16 MiB.
 	maxChunkBytes = 3 << 20
+	// maxChunkSightings bounds the memory that a chunk takes: with six features a visit asks about 192 sightings.
+	maxChunkSightings = 200_000
 )
+
+// fewer lowers chunk.max_events where visits have many features.
+func fewer(maxEvents int, plan *models.Plan) int {
+	return min(maxEvents, maxChunkSightings/max(plan.MostSightings(), 1))
+}
 
 // sensible refuses a configuration that would count nothing, or never stop.
 func sensible(cfg configs.Consumer) error {

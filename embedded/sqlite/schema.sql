@@ -2,8 +2,11 @@
 -- Counters are integers that are added to. All moments are UTC: 'YYYY-MM-DD', or 'YYYY-MM-DD HH:MM' where a row is about an
 -- hour, so that text order is time order.
 --
+-- Features are columns: their names are filled in when the tables are made.
+--
 -- Versions (PRAGMA user_version of each file):
 --   1: the first.
+--   2: features and metrics are chosen; footfall.settings has them, since before the tables are made.
 
 -- footfall.db: bookkeeping, not for analysts.
 
@@ -128,12 +131,11 @@ CREATE TABLE IF NOT EXISTS cardinality.GuidData (
     interval_start TEXT NOT NULL,
     bucket TEXT NOT NULL,
     guid TEXT NOT NULL,
-    feature1 TEXT NOT NULL,
-    feature2 TEXT NOT NULL,
+    ${feature_columns}
     topic TEXT NOT NULL,
     kafka_partition INTEGER NOT NULL,
     kafka_offset INTEGER NOT NULL,
-    PRIMARY KEY (siteId, interval_size, interval_start, bucket, guid, feature1, feature2)
+    PRIMARY KEY (siteId, interval_size, interval_start, bucket, guid, ${features})
 ) WITHOUT ROWID, STRICT;
 
 -- month_unique, week_unique, day_unique for every combination; month_views, day_views, hour_views for the whole site and
@@ -141,25 +143,23 @@ CREATE TABLE IF NOT EXISTS cardinality.GuidData (
 CREATE TABLE IF NOT EXISTS cardinality.Counts (
     siteId TEXT NOT NULL,
     month_interval_start TEXT NOT NULL,
-    feature1 TEXT NOT NULL,
-    feature2 TEXT NOT NULL,
+    ${feature_columns}
     metric_type TEXT NOT NULL,
     interval_start TEXT NOT NULL,     -- with the time of day for hour_views only
     visits INTEGER NOT NULL,
-    PRIMARY KEY (siteId, month_interval_start, feature1, feature2, metric_type, interval_start)
+    PRIMARY KEY (siteId, month_interval_start, ${features}, metric_type, interval_start)
 ) WITHOUT ROWID, STRICT;
 
 -- The ledger, as in the other file.
 CREATE TABLE IF NOT EXISTS cardinality.applied (
     siteId TEXT NOT NULL,
     month_interval_start TEXT NOT NULL,
-    feature1 TEXT NOT NULL,
-    feature2 TEXT NOT NULL,
+    ${feature_columns}
     topic TEXT NOT NULL,
     kafka_partition INTEGER NOT NULL,
     kind TEXT NOT NULL,
     epoch INTEGER NOT NULL,
     from_offset INTEGER NOT NULL,
     to_offset INTEGER NOT NULL,
-    PRIMARY KEY (siteId, month_interval_start, feature1, feature2, topic, kafka_partition, kind, epoch)
+    PRIMARY KEY (siteId, month_interval_start, ${features}, topic, kafka_partition, kind, epoch)
 ) WITHOUT ROWID, STRICT;

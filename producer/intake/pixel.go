@@ -14,13 +14,13 @@ var clickPixelFields = []string{"short_url", "referrer", "timestamp", "id"}
 const gif = "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
 
 // pixel reads GET /pixel.gif: the fields of /track make a visit, short_url makes a click.
-func pixel(query string) (draft, error) {
+func (w visits) pixel(query string) (draft, error) {
 	values, err := parseQuery(query)
 	if err != nil {
 		return draft{}, err
 	}
 	if !values.Has("short_url") {
-		return formVisit(values)
+		return w.form(values)
 	}
 	if err := onlyOnce(values, clickPixelFields); err != nil {
 		return draft{}, err
@@ -41,7 +41,7 @@ func (d *door) takePixel(w http.ResponseWriter, r *http.Request) {
 		d.refuse(w, err, "")
 		return
 	}
-	written, err := pixel(r.URL.RawQuery)
+	written, err := d.visits.pixel(r.URL.RawQuery)
 	topic := d.cfg.Kafka.Topics.Visits
 	if _, ok := written.event.(*models.Click); ok {
 		topic = d.cfg.Kafka.Topics.Clicks

@@ -17,6 +17,7 @@ import (
 	"footfall/configs"
 	"footfall/consumer/cassandra"
 	"footfall/consumer/rollup"
+	"footfall/models"
 )
 
 func main() {
@@ -34,7 +35,11 @@ func run(log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	real, err := cassandra.Open(ctx, cfg.Cassandra)
+	plan, err := models.NewPlan(cfg.Features, cfg.Metrics)
+	if err != nil {
+		return err
+	}
+	real, err := cassandra.Open(ctx, cfg.Cassandra, plan)
 	if err != nil {
 		return err
 	}
