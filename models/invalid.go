@@ -15,6 +15,7 @@ const (
 	ReasonUnknownVersion   = "unknown_version"
 	ReasonMissingTimestamp = "missing_timestamp"
 	ReasonBadTimestamp     = "bad_timestamp"
+	ReasonBadAmount        = "bad_amount"
 	ReasonWrongPartition   = "wrong_partition"
 	ReasonUnknownFeature   = "unknown_feature"
 	ReasonWrongFeatures    = "wrong_features"

@@ -15,7 +15,8 @@ import (
 
 // Version is the version of the wire format that this code writes. It reads all up to it.
 //
-//	1: the first. schema/click.v1.json and schema/visit.v1.json describe it, testdata/*.v1.json keep it readable.
+//	1: the first. schema/click.v1.json and schema/visit.v1.json describe it, testdata/*.v1.json keep it readable. Since then
+//	   visits have the features of their plan, and clicks may have an amount, which older consumers do not count.
 const Version = 1
 
 // UnmarshalClick reads a click from JSON. It checks syntax and types only: what is absent is the zero value, and Absent
@@ -178,6 +179,8 @@ func badField(e *json.UnmarshalTypeError) error {
 		return &Invalid{Reason: ReasonBadTimestamp, Detail: "ts is a whole number of Unix milliseconds"}
 	case "v":
 		return &Invalid{Reason: ReasonUnknownVersion, Detail: "v is a small number"}
+	case "amount":
+		return &Invalid{Reason: ReasonBadAmount, Detail: amountDetail}
 	case "siteId":
 		return &Invalid{Reason: "bad_site_id", Detail: "got a " + e.Value}
 	}

@@ -17,11 +17,16 @@ var golden = map[string]Event{
 		V: 1, ID: "018f3a5e-7b1c-7000-8000-000000000001", ShortURL: "abc", IP: "203.0.113.7", Country: "IT",
 		TS: 1436968800000, Referrer: "news.example", UA: "Mozilla/5.0", Bot: true,
 	},
+	"click.v1.amount.json": &Click{
+		V: 1, ID: "018f3a5e-7b1c-7000-8000-000000000003", ShortURL: "abc", IP: "203.0.113.7", TS: 1436968800000, Amount: worth(-1999),
+	},
 	"visit.v1.json": &Visit{
 		V: 1, ID: "018f3a5e-7b1c-7000-8000-000000000002", SiteID: "site1", GUID: "962e0c3a-6c08-4160-9196-f0050faffe62",
 		TS: 1522802128000, Features: []string{"facebook.com", "/index.html"}, Plan: DefaultPlan(),
 	},
 }
+
+func worth(n int64) *int64 { return &n }
 
 // decode reads a message of the kind that a file's name begins with.
 func decode(name string, data []byte, strict bool) (Event, error) {
@@ -63,8 +68,13 @@ func TestGoldenFilesStayReadable(t *testing.T) {
 			}
 		}
 	}
-	if len(files) != len(golden) || len(files) != 2*Version {
-		t.Errorf("%d files, %d entries, version %d: every version has a golden click and a golden visit", len(files), len(golden), Version)
+	for v := 1; v <= Version; v++ {
+		if golden[fmt.Sprintf("click.v%d.json", v)] == nil || golden[fmt.Sprintf("visit.v%d.json", v)] == nil {
+			t.Errorf("version %d: every version has a golden click and a golden visit", v)
+		}
+	}
+	if len(files) != len(golden) {
+		t.Errorf("%d files, %d entries", len(files), len(golden))
 	}
 }
 
@@ -138,6 +148,14 @@ func TestUnknownFields(t *testing.T) {
 		if _, err := DefaultPlan().UnmarshalVisit([]byte(text), true); reason(err) != want {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
+	}
+	for _, bad := range []string{`1.5`, `1e3`, `"1"`, `true`, `9223372036854775808`} {
+		if _, err := UnmarshalClick([]byte(`{"amount":`+bad+`}`), false); reason(err) != ReasonBadAmount {
+			t.Errorf("amount %s: %v, want %s", bad, err, ReasonBadAmount)
+		}
+	}
+	if c, err := UnmarshalClick([]byte(`{"amount":null}`), true); err != nil || c.Amount != nil {
+		t.Errorf("amount null: %+v, %v", c, err)
 	}
 	for text, want := range map[string]string{`{"bot":1}`: "bad_bot", `{"short_url":1}`: "bad_short_url", `{"country":1}`: "bad_country"} {
 		if _, err := UnmarshalClick([]byte(text), true); reason(err) != want {

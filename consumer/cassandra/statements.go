@@ -67,6 +67,11 @@ func newStatements(n names, plan *models.Plan) statements {
 		s.counter[counter] = `UPDATE ` + table + ` SET value = value + ?` + where
 		s.read[counter] = `SELECT value FROM ` + table + where
 	}
+	for _, column := range []string{models.NumValues, models.SumValues} {
+		table, where := n.urlshortener+".amountcounters", ` WHERE `+shortURL+` AND day = ?`
+		s.counter[column] = `UPDATE ` + table + ` SET ` + column + ` = ` + column + ` + ?` + where
+		s.read[column] = `SELECT ` + column + ` FROM ` + table + where
+	}
 	for _, metric := range plan.Metrics() {
 		table, where := n.cardinality+".Counts", ` WHERE `+counts+` AND metric_type = ? AND interval_start = ?`
 		s.counter[metric] = `UPDATE ` + table + ` SET visits = visits + ?` + where
@@ -92,7 +97,7 @@ func cellArgs(c models.Cell) []any {
 	switch c.Counter {
 	case models.ClickCounter, models.UniqueCounter, models.BotCounter:
 		return nil
-	case models.HourCounters, models.DayCounters:
+	case models.HourCounters, models.DayCounters, models.NumValues, models.SumValues:
 		return []any{c.At.Time()}
 	case models.CountryCounters, models.ReferrerCounters:
 		return []any{c.Label}

@@ -58,7 +58,7 @@ type limits struct {
 func (o *ownership) collect(stop context.Context, items <-chan item, l limits) (*chunk, bool) {
 	c := newChunk()
 	var expired <-chan time.Time
-	for len(c.events) < l.events && c.bytes < l.bytes && c.widest < maxChunkEvents {
+	for len(c.events) < l.events && c.bytes < l.bytes && c.widest < maxChunkSpan {
 		select {
 		case <-stop.Done():
 			return c, false

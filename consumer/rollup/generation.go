@@ -126,7 +126,7 @@ func (o *ownership) doubtPredecessors(ctx context.Context) error {
 	spans := map[models.Partition]span{}
 	for p, own := range o.partitions {
 		if !own.tenure.Fresh && o.store.WriteTimeout() > 0 {
-			own.uncertain = own.next + 2*maxChunkEvents
+			own.uncertain = own.next + 2*maxChunkSpan
 			spans[p] = span{own.next, own.uncertain}
 		}
 	}

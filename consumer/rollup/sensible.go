@@ -9,8 +9,10 @@ import (
 )
 
 const (
-	// maxChunkEvents bounds a chunk: a click touches four cells of its own, and Cassandra takes 65,535 statements in a batch.
-	maxChunkEvents = 16_000
+	// maxChunkEvents bounds a chunk: a click touches six cells of its own, and Cassandra takes 65,535 statements in a batch.
+	maxChunkEvents = 10_900
+	// maxChunkSpan bounds the offsets of a chunk, events or not.
+	maxChunkSpan = 16_000
 	// maxChunkBytes bounds a chunk: the batch of one link can be four times as large as its messages, since each statement
 	// repeats the link, and must fit a request of 16 MiB.
 	maxChunkBytes = 3 << 20

@@ -29,7 +29,7 @@ func TestSensible(t *testing.T) {
 	f(func(c *configs.Consumer) { c.Kafka.Group = "" }, "kafka.group")
 	f(func(c *configs.Consumer) { c.Kafka.SessionTimeout = 0 }, "kafka.session_timeout")
 	f(func(c *configs.Consumer) { c.Chunk.MaxEvents = 0 }, "chunk.max_events")
-	f(func(c *configs.Consumer) { c.Chunk.MaxEvents = 16_001 }, "chunk.max_events")
+	f(func(c *configs.Consumer) { c.Chunk.MaxEvents = 10_901 }, "chunk.max_events")
 	f(func(c *configs.Consumer) { c.Chunk.MaxBytes = 0 }, "chunk.max_bytes")
 	f(func(c *configs.Consumer) { c.Chunk.MaxBytes = 16 << 20 }, "chunk.max_bytes")
 	f(func(c *configs.Consumer) { c.Chunk.MaxAge = 0 }, "chunk.max_age")

@@ -39,6 +39,11 @@ func prepareAdders(ctx context.Context, db *sql.DB, plan *models.Plan) (map[mode
 		clicks.cells[table] = prepare("INSERT INTO urlshortener." + table + " VALUES (?, ?, ?)" + addValue)
 	}
 
+	for column, values := range map[string]string{models.NumValues: "(?, ?, ?, 0)", models.SumValues: "(?, ?, 0, ?)"} {
+		clicks.cells[column] = prepare("INSERT INTO urlshortener.amountcounters VALUES " + values +
+			" ON CONFLICT DO UPDATE SET " + column + " = " + column + " + excluded." + column)
+	}
+
 	features := strings.Repeat(", ?", len(plan.Features()))
 	visits := &adders{
 		cells:  map[string]*sql.Stmt{},
@@ -65,7 +70,7 @@ func clusteringKey(keyspace models.Keyspace, cell models.Cell) []any {
 		return []any{cell.Counter, bucket(cell)}
 	}
 	switch cell.Counter {
-	case models.HourCounters, models.DayCounters:
+	case models.HourCounters, models.DayCounters, models.NumValues, models.SumValues:
 		return []any{bucket(cell)}
 	case models.CountryCounters, models.ReferrerCounters:
 		return []any{cell.Label}

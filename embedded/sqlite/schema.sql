@@ -6,7 +6,7 @@
 --
 -- Versions (PRAGMA user_version of each file):
 --   1: the first.
---   2: features and metrics are chosen; footfall.settings has them, since before the tables are made.
+--   2: features and metrics are chosen; footfall.settings has them, since before the tables are made. amountcounters.
 
 -- footfall.db: bookkeeping, not for analysts.
 
@@ -107,6 +107,15 @@ CREATE TABLE IF NOT EXISTS urlshortener.uniquecounterips (
 CREATE TABLE IF NOT EXISTS urlshortener.botcounter (
     short_url TEXT PRIMARY KEY,
     value INTEGER NOT NULL
+) WITHOUT ROWID, STRICT;
+
+-- What clicks are worth: how many of a day had an amount, and the sum, in the smallest unit.
+CREATE TABLE IF NOT EXISTS urlshortener.amountcounters (
+    short_url TEXT NOT NULL,
+    day TEXT NOT NULL,
+    num_values INTEGER NOT NULL,
+    sum_values INTEGER NOT NULL,
+    PRIMARY KEY (short_url, day DESC)
 ) WITHOUT ROWID, STRICT;
 
 -- The ledger: the link's counters hold its events in [from_offset, to_offset) of that Kafka partition.

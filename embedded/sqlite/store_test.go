@@ -175,6 +175,8 @@ func cells(reader *sqlite.Reader, plan *models.Plan) storetest.Reader {
 			query, args = query+" AND hour = ?", append(args, hour)
 		case models.DayCounters:
 			query, args = query+" AND day = ?", append(args, day)
+		case models.NumValues, models.SumValues:
+			query, args = "SELECT "+cell.Counter+" FROM urlshortener.amountcounters WHERE short_url = ? AND day = ?", append(args, day)
 		case models.CountryCounters:
 			query, args = query+" AND country = ?", append(args, cell.Label)
 		case models.ReferrerCounters:
