@@ -21,12 +21,12 @@ var allowed = map[string][]string{
 	"producer/enrich": {"models"},
 	"producer/links":  {"models", "producer/enrich"},
 	"producer/intake": {"models", "configs", "producer/assets", "producer/dial", "producer/topics", "producer/enrich", "producer/links"},
-	"producer":        {"configs", "producer/dial", "producer/health", "producer/intake", "producer/links", "producer/topics", "consumer/cassandra"},
+	"producer":        {"models", "configs", "producer/dial", "producer/health", "producer/intake", "producer/links", "producer/topics", "consumer/cassandra"},
 
 	"consumer/rollup":           {"models", "configs", "producer/dial", "producer/topics"},
 	"consumer/rollup/storetest": {"models", "consumer/rollup"},
 	"consumer/cassandra":        {"models", "configs", "migrations", "consumer/rollup"},
-	"consumer":                  {"configs", "consumer/rollup", "consumer/cassandra", "producer/health"},
+	"consumer":                  {"models", "configs", "consumer/rollup", "consumer/cassandra", "producer/health"},
 
 	// Nothing may import embedded: it can be deleted without touching the core.
 	"embedded/sqlite": {"models", "consumer/rollup"},

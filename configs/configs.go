@@ -36,6 +36,7 @@ type Producer struct {
 		TLS               TLS
 		SASL              SASL
 	}
+	Features   []string
 	Access     Access
 	Limits     Limits
 	Time       Time
@@ -57,7 +58,9 @@ type Consumer struct {
 		TLS            TLS
 		SASL           SASL
 	}
-	Chunk struct {
+	Features []string
+	Metrics  []string
+	Chunk    struct {
 		MaxEvents int           `mapstructure:"max_events"`
 		MaxBytes  int           `mapstructure:"max_bytes"`
 		MaxAge    time.Duration `mapstructure:"max_age"`

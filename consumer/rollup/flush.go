@@ -104,7 +104,7 @@ func (o *ownership) checkAhead(ctx context.Context, at map[models.Key]positions)
 	return nil
 }
 
-// errNotApplied wraps failures of counter writes, after which caches are dropped and epochs renewed.
+// errNotApplied wraps failures of counter writes.
 var errNotApplied = errors.New("writing counters")
 
 func (o *ownership) apply(ctx context.Context, writes []KeyWrite, c *chunk) error {

@@ -14,6 +14,8 @@ import (
 type deployment interface {
 	// door is the URL to send events to.
 	door() string
+	// features are the names of those that visits have.
+	features() []string
 	// settle waits until every event that was accepted is counted.
 	settle(t *testing.T, o *oracle.Oracle)
 	// dump reads all tables.
@@ -22,6 +24,14 @@ type deployment interface {
 	clicks(t *testing.T, link string) int64
 	// ask runs queries in the analysts' shell and returns the rows of each, with moments in the oracle's form.
 	ask(t *testing.T, queries []string) [][][]string
+}
+
+// named are the features, if none are named those that a deployment has by itself.
+func named(features []string) []string {
+	if len(features) == 0 {
+		return []string{"feature1", "feature2"}
+	}
+	return features
 }
 
 // onEach runs a test on every deployment.
@@ -42,7 +52,7 @@ func send(t *testing.T, d deployment, events []load.Event, order []int, pace fun
 	}
 	t.Logf("%d events in %d requests, %d more answered 503, took %s: %.0f requests/s", len(events), result.Requests, result.Busy,
 		result.Took.Round(time.Millisecond), float64(result.Requests)/result.Took.Seconds())
-	return result.Oracle(events), result
+	return result.Oracle(events, d.features()...), result
 }
 
 // equal compares what is in the tables with what must be, and shows the first differences.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +29,7 @@ type real struct {
 	dir       string
 	url       string
 	consumers int // ever started
+	named     []string
 }
 
 var (
@@ -35,14 +37,14 @@ var (
 	consumerReady = regexp.MustCompile(`"consumer started","addr":"([^"]+)"`)
 )
 
-// newReal starts the door and so many consumers.
-func newReal(t *testing.T, consumers int) *real {
+// newReal starts the door and so many consumers, with features of these names, or the default.
+func newReal(t *testing.T, consumers int, features ...string) *real {
 	t.Helper()
 	kafkaAddress, host, port := stacktest.Require(t)
 	name := unique()
 	d := &real{
 		Broker: broker.New(kafkaAddress, name, name+"-dead", name+"-clicks", name+"-visits"),
-		host:   host, port: port, suffix: "_" + name, dir: t.TempDir(),
+		host:   host, port: port, suffix: "_" + name, dir: t.TempDir(), named: named(features),
 		env: []string{
 			"FOOTFALL_HTTP_ADDR=127.0.0.1:0",
 			"FOOTFALL_ACCESS_OPEN=true",
@@ -55,6 +57,7 @@ func newReal(t *testing.T, consumers int) *real {
 			"FOOTFALL_CASSANDRA_HOSTS=" + host,
 			"FOOTFALL_CASSANDRA_PORT=" + strconv.Itoa(port),
 			"FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=_" + name,
+			"FOOTFALL_FEATURES=" + strings.Join(named(features), ","),
 		},
 	}
 	d.connect(t)
@@ -123,9 +126,11 @@ func (d *real) clean(t *testing.T) {
 
 func (d *real) door() string { return d.url }
 
+func (d *real) features() []string { return d.named }
+
 func (d *real) dump(t *testing.T) *dump.Dump {
 	t.Helper()
-	got, err := dump.Cassandra(t.Context(), d.session, d.suffix)
+	got, err := dump.Cassandra(t.Context(), d.session, d.suffix, d.named...)
 	if err != nil {
 		t.Fatal(err)
 	}

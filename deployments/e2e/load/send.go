@@ -148,9 +148,9 @@ func (c *Client) stopped() bool {
 	}
 }
 
-// Oracle counts the events that were accepted.
-func (r *Result) Oracle(events []Event) *oracle.Oracle {
-	o := oracle.New()
+// Oracle counts the events that were accepted, with features of these names.
+func (r *Result) Oracle(events []Event, features ...string) *oracle.Oracle {
+	o := oracle.New(features...)
 	for i, e := range events {
 		if r.Accepted[i] {
 			e.Tell(o)
