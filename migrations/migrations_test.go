@@ -48,6 +48,7 @@ var landed = []string{
 	"619c4d8aeb4329018bf5c7505af627d0545d53ebfd54746ba300f86b8dc70f4f", // 0003_cardinality
 	"1305e40c30dfa6581599caf8d5ae0a3afb566b69747179c9a731d0aee6b18d84", // 0004_doubts
 	"cc9044477fd42da393293918a6d9efc1feca71a276d8f864b851c6eee8f1d3b2", // 0005_amounts
+	"d259301cc56dfc9b2250ae45c0b6769d4c82349aff9be2918621d8b8e788a8dd", // 0006_latest
 }
 
 // TestLandedMigrationsStayAsTheyAre: byte for byte. The third was a file without placeholders for features when it landed,

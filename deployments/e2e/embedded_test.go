@@ -32,7 +32,8 @@ var greeting = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)`)
 func newEmbedded(t *testing.T, features ...string) *embedded {
 	t.Helper()
 	d := &embedded{dir: t.TempDir(), data: t.TempDir(), named: named(features)}
-	d.env = []string{"FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_DATA_DIR=" + d.data, "FOOTFALL_FEATURES=" + strings.Join(d.named, ",")}
+	d.env = []string{"FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_DATA_DIR=" + d.data, "FOOTFALL_FEATURES=" + strings.Join(d.named, ","),
+		"FOOTFALL_LATEST_ENABLED=true"}
 	d.process = start(t, d.command(t, "embedded"))
 	var err error
 	if d.url, err = d.process.Expect(patiently(t), greeting); err != nil {

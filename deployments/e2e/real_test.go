@@ -57,6 +57,7 @@ func newReal(t *testing.T, consumers int, features ...string) *real {
 			"FOOTFALL_CASSANDRA_HOSTS=" + host,
 			"FOOTFALL_CASSANDRA_PORT=" + strconv.Itoa(port),
 			"FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=_" + name,
+			"FOOTFALL_LATEST_ENABLED=true",
 			"FOOTFALL_FEATURES=" + strings.Join(named(features), ","),
 		},
 	}
