@@ -12,8 +12,8 @@ func TestEveryCellEqualsTheOracle(t *testing.T) {
 	four := []string{"referrer", "page", "device", "feature1"}
 	t.Run("embedded", func(t *testing.T) { everyCell(t, newEmbedded(t), 1, 20_000) })
 	t.Run("real", func(t *testing.T) { everyCell(t, newReal(t, 1), 2, 40_000) })
-	t.Run("embedded with four features", func(t *testing.T) { everyCell(t, newEmbedded(t, four...), 31, 4_000) })
-	t.Run("real with four features", func(t *testing.T) { everyCell(t, newReal(t, 1, four...), 32, 6_000) })
+	t.Run("embedded with four features", func(t *testing.T) { everyCell(t, newEmbedded(t, four...), 31, 2_500) })
+	t.Run("real with four features", func(t *testing.T) { everyCell(t, newReal(t, 1, four...), 32, 4_000) })
 }
 
 func everyCell(t *testing.T, d deployment, seed uint64, n int) {
