@@ -65,6 +65,7 @@ type Consumer struct {
 		MaxBytes  int           `mapstructure:"max_bytes"`
 		MaxAge    time.Duration `mapstructure:"max_age"`
 	}
+	Latest     Latest
 	Duplicates struct {
 		Window int
 		Age    time.Duration
@@ -82,6 +83,12 @@ type Embedded struct {
 	Access struct{ Open bool }
 	Links  struct{ Enabled bool }
 	Log    Log
+}
+
+// Latest says whether the latest clicks are kept, and how long after the click.
+type Latest struct {
+	Enabled bool
+	TTL     time.Duration
 }
 
 // Topics names the Kafka topics. Producer and consumers must agree on them.

@@ -73,6 +73,10 @@ func TestStore(t *testing.T) {
 		store := testOpen(t, cfg, plan)
 		return store, store.readCell
 	})
+	t.Run("Latest", func(t *testing.T) {
+		store := testOpen(t, cfg, plan)
+		storetest.RunLatest(t, store, store.readLatest)
+	})
 	t.Run("Settings", func(t *testing.T) { testSettings(t, testOpen(t, cfg, plan)) })
 	t.Run("Tables", func(t *testing.T) { testTables(t, testOpen(t, cfg, plan), cfg.KeyspaceSuffix) })
 }
@@ -146,6 +150,19 @@ const cqlWords = `access add aggregate all allow alter and any apply as asc asci
 	partition password per permission permissions primary rename replace returns revoke role roles schema select set sfunc smallint static storage
 	stype superuser table tables text time timestamp timeuuid tinyint to token trigger true false truncate ttl tuple type types unlogged unmask unset
 	update use user users using uuid values varchar varint vector view where with writetime maxwritetime identity ann`
+
+func (s *Store) readLatest(ctx context.Context, link string, day models.Millis) (ids []string, err error) {
+	scanner := s.session.Query(`SELECT id FROM `+s.names.urlshortener+`.latestclicks WHERE short_url = ? AND day = ?`, link, day.Time()).
+		WithContext(ctx).Iter().Scanner()
+	for scanner.Next() {
+		var id string
+		if err := scanner.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, scanner.Err()
+}
 
 // readCell asks as an analyst would.
 func (s *Store) readCell(ctx context.Context, key models.Key, cell models.Cell) (int64, bool, error) {

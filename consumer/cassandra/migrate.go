@@ -158,6 +158,9 @@ func (m *migrator) settlePlan(ctx context.Context, old bool) error {
 		if err != nil {
 			return fmt.Errorf("recording the plan: %w", err)
 		}
+		if !old {
+			m.report("the tables are made for %s", plan)
+		}
 	}
 	return samePlan(plan, m.plan, m.names)
 }

@@ -113,7 +113,7 @@ func testTables(t *testing.T, store *Store, suffix string) {
 		"cardinality.applied", "cardinality.counts", "cardinality.guiddata",
 		"footfall.doubts", "footfall.owners", "footfall.schema_lock", "footfall.schema_migrations", "footfall.settings",
 		"urlshortener.amountcounters", "urlshortener.applied", "urlshortener.botcounter", "urlshortener.clickcounter", "urlshortener.countrycounters",
-		"urlshortener.daycounters", "urlshortener.hourcounters", "urlshortener.referrercounters",
+		"urlshortener.daycounters", "urlshortener.hourcounters", "urlshortener.latestclicks", "urlshortener.referrercounters",
 		"urlshortener.uniquecounter", "urlshortener.uniquecounterips", "urlshortener.urls",
 	}
 	if got := slices.Sorted(maps.Keys(tables)); !slices.Equal(got, want) {

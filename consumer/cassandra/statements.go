@@ -15,6 +15,7 @@ type statements struct {
 	readLedger map[models.Keyspace]string
 	seen       map[models.Keyspace]string
 	remember   map[models.Keyspace]string
+	latest     string
 }
 
 func newStatements(n names, plan *models.Plan) statements {
@@ -54,6 +55,8 @@ func newStatements(n names, plan *models.Plan) statements {
 				` VALUES (?, ?, ?, ?, ?, ?, ?, ?` + strings.Repeat(`, ?`, len(plan.Features())) + `)`,
 		},
 	}
+	s.latest = `INSERT INTO ` + n.urlshortener + `.latestclicks (short_url, day, at, country, referrer, ip, bot, id)` +
+		` VALUES (?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?`
 	for counter, clustering := range map[string]string{
 		models.ClickCounter:     "",
 		models.UniqueCounter:    "",

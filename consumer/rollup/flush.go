@@ -62,6 +62,9 @@ func (o *ownership) tryFlush(ctx context.Context, c *chunk) error {
 	if err := o.visitors.decide(ctx, c.events); err != nil {
 		return err
 	}
+	if err := o.latest.keep(ctx, c.events); err != nil {
+		return err
+	}
 	work := contributions(c.events)
 	if err := sleep(ctx, time.Until(o.settled)); err != nil { // a predecessor's writes may still land
 		return err

@@ -72,7 +72,7 @@ func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation
 func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors map[string]inspector) (*ownership, []*fetcher, error) {
 	o := &ownership{
 		store: c.store, owner: c.owner, hasher: c.hasher, partitions: map[models.Partition]*owned{},
-		visitors: c.visitors, ledger: c.ledger, dead: c.dead, metrics: c.metrics, log: c.log, noted: time.Now(),
+		visitors: c.visitors, latest: c.latest, ledger: c.ledger, dead: c.dead, metrics: c.metrics, log: c.log, noted: time.Now(),
 		maxSpan: maxChunkSpan, splitAbove: splitAbove, number: freshNumber,
 		ended: func() bool { return ctx.Err() != nil },
 		bounds: func(ctx context.Context, ps []models.Partition) (map[models.Partition]span, error) {

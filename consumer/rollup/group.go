@@ -31,6 +31,7 @@ type Consumer struct {
 	owner    string
 	hasher   hasher
 	visitors *visitors
+	latest   *latest
 	ledger   *ledger
 	windows  map[models.Partition]*window // of the last generation
 	dead     *deadTopic
@@ -49,6 +50,10 @@ func New(cfg configs.Consumer, store Store, reg *prometheus.Registry, log *slog.
 	if err != nil {
 		return nil, err
 	}
+	keeps, err := newLatest(cfg.Latest, store)
+	if err != nil {
+		return nil, err
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
@@ -58,6 +63,7 @@ func New(cfg configs.Consumer, store Store, reg *prometheus.Registry, log *slog.
 		cfg: cfg, plan: plan, kafka: via, store: store, log: log, metrics: m, hasher: h,
 		owner:    fmt.Sprintf("%s/%d/%s", host, os.Getpid(), uuid.NewString()),
 		visitors: newVisitors(store, h, cfg.Visitors.LRU, m),
+		latest:   keeps,
 		ledger:   newLedger(store, cfg.Ledger.Cache),
 		dead:     newDeadTopic(via, cfg.Kafka.Topics.Dead),
 	}, nil

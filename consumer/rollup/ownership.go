@@ -21,6 +21,7 @@ type ownership struct {
 	hasher     hasher
 	partitions map[models.Partition]*owned
 	visitors   *visitors
+	latest     *latest // nil: not kept
 	ledger     *ledger
 	dead       deadLetters
 	metrics    *metrics

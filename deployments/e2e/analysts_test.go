@@ -46,7 +46,9 @@ func TestAnalystsQueries(t *testing.T) {
 				continue
 			}
 			want := q.answer(want.Cells())
-			if len(want) == 0 {
+			if q.table == "urlshortener.latestclicks" {
+				want = nil // the load's clicks are of 2018; TestLatestClicks has others
+			} else if len(want) == 0 {
 				t.Errorf("the load has nothing for %s", queries[i])
 			}
 			if got = q.rounded(got); !slices.EqualFunc(got, want, slices.Equal[[]string]) {

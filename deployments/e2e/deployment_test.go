@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,8 +15,8 @@ import (
 type deployment interface {
 	// door is the URL to send events to.
 	door() string
-	// features are the names of those that visits have.
-	features() []string
+	// kept is what it was told to keep of visits.
+	kept() kept
 	// settle waits until every event that was accepted is counted.
 	settle(t *testing.T, o *oracle.Oracle)
 	// dump reads all tables.
@@ -26,12 +27,19 @@ type deployment interface {
 	ask(t *testing.T, queries []string) [][][]string
 }
 
-// named are the features, if none are named those that a deployment has by itself.
-func named(features []string) []string {
-	if len(features) == 0 {
-		return []string{"feature1", "feature2"}
-	}
-	return features
+// kept is what is kept of visits: features by name, and metrics.
+type kept struct{ features, metrics []string }
+
+// byDefault is what a deployment keeps by itself.
+var byDefault = kept{
+	[]string{"feature1", "feature2"}, []string{"month_unique", "week_unique", "day_unique", "month_views", "day_views", "hour_views"},
+}
+
+func (k kept) oracle() *oracle.Oracle { return oracle.New(k.features...).Keep(k.metrics...) }
+
+// env tells a process.
+func (k kept) env() []string {
+	return []string{"FOOTFALL_FEATURES=" + strings.Join(k.features, ","), "FOOTFALL_METRICS=" + strings.Join(k.metrics, ",")}
 }
 
 // onEach runs a test on every deployment.
@@ -52,7 +60,9 @@ func send(t *testing.T, d deployment, events []load.Event, order []int, pace fun
 	}
 	t.Logf("%d events in %d requests, %d more answered 503, took %s: %.0f requests/s", len(events), result.Requests, result.Busy,
 		result.Took.Round(time.Millisecond), float64(result.Requests)/result.Took.Seconds())
-	return result.Oracle(events, d.features()...), result
+	o := d.kept().oracle()
+	result.Tell(o, events)
+	return o, result
 }
 
 // equal compares what is in the tables with what must be, and shows the first differences.

@@ -23,16 +23,20 @@ type embedded struct {
 	url     string
 	clicked *sql.DB // urlshortener, for reading
 	visited *sql.DB // cardinality
-	named   []string
+	keeps   kept
 }
 
 var greeting = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)`)
 
-// newEmbedded starts it, with features of these names, or the default.
-func newEmbedded(t *testing.T, features ...string) *embedded {
+func newEmbedded(t *testing.T) *embedded {
 	t.Helper()
-	d := &embedded{dir: t.TempDir(), data: t.TempDir(), named: named(features)}
-	d.env = []string{"FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_DATA_DIR=" + d.data, "FOOTFALL_FEATURES=" + strings.Join(d.named, ",")}
+	return newEmbeddedKeeping(t, byDefault)
+}
+
+func newEmbeddedKeeping(t *testing.T, what kept) *embedded {
+	t.Helper()
+	d := &embedded{dir: t.TempDir(), data: t.TempDir(), keeps: what}
+	d.env = append(what.env(), "FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_DATA_DIR="+d.data, "FOOTFALL_LATEST_ENABLED=true")
 	d.process = start(t, d.command(t, "embedded"))
 	var err error
 	if d.url, err = d.process.Expect(patiently(t), greeting); err != nil {
@@ -63,14 +67,14 @@ func (d *embedded) open(t *testing.T, keyspace string) *sql.DB {
 
 func (d *embedded) door() string { return d.url }
 
-func (d *embedded) features() []string { return d.named }
+func (d *embedded) kept() kept { return d.keeps }
 
 // settle waits until as many events are counted as were accepted. That more may follow is why dump looks only after the
 // process has ended.
 func (d *embedded) settle(t *testing.T, o *oracle.Oracle) {
 	t.Helper()
 	const clicks = `SELECT (SELECT coalesce(sum(value), 0) FROM clickcounter) + (SELECT coalesce(sum(value), 0) FROM botcounter)`
-	visits := `SELECT coalesce(sum(visits), 0) FROM counts WHERE metric_type = 'month_views' AND ` + strings.Join(d.named, ` = '' AND `) + ` = ''`
+	visits := `SELECT coalesce(sum(visits), 0) FROM counts WHERE metric_type = 'month_views' AND ` + strings.Join(d.keeps.features, ` = '' AND `) + ` = ''`
 	within(t, 3*time.Minute, func() error {
 		var c, v int64
 		if err := errors.Join(d.clicked.QueryRow(clicks).Scan(&c), d.visited.QueryRow(visits).Scan(&v)); err != nil {
@@ -87,7 +91,7 @@ func (d *embedded) settle(t *testing.T, o *oracle.Oracle) {
 func (d *embedded) dump(t *testing.T) *dump.Dump {
 	t.Helper()
 	stop(t, d.process)
-	got, err := dump.SQLite(t.Context(), d.data, d.named...)
+	got, err := dump.SQLite(t.Context(), d.data, d.keeps.features...)
 	if err != nil {
 		t.Fatal(err)
 	}

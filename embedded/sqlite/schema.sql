@@ -7,7 +7,7 @@
 -- Versions (PRAGMA user_version of each file):
 --   1: the first.
 --   2: doubts have an id; topics became settings, which also have the features and metrics chosen, since before the tables
---      are made for them. amountcounters.
+--      are made for them. amountcounters, latestclicks.
 
 -- footfall.db: bookkeeping, not for analysts.
 
@@ -119,6 +119,28 @@ CREATE TABLE IF NOT EXISTS urlshortener.amountcounters (
     sum_values INTEGER NOT NULL,
     PRIMARY KEY (short_url, day DESC)
 ) WITHOUT ROWID, STRICT;
+
+-- The latest clicks of a link by day, newest first, for a while. Empty unless latest.enabled.
+CREATE TABLE IF NOT EXISTS urlshortener.latestclicks_kept (
+    short_url TEXT NOT NULL,
+    day TEXT NOT NULL,
+    ts INTEGER NOT NULL,              -- Unix milliseconds; the text of a timeuuid does not sort by time
+    at TEXT NOT NULL,
+    country TEXT NOT NULL,
+    referrer TEXT NOT NULL,
+    ip TEXT NOT NULL,
+    bot INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    expires INTEGER NOT NULL,         -- Unix milliseconds
+    PRIMARY KEY (short_url, day, ts DESC, at DESC)
+) WITHOUT ROWID, STRICT;
+
+CREATE INDEX IF NOT EXISTS urlshortener.latestclicks_expire ON latestclicks_kept (expires);
+
+-- What analysts see: rows whose time is over are not there, as in Cassandra.
+CREATE VIEW IF NOT EXISTS urlshortener.latestclicks AS
+    SELECT short_url, day, at, country, referrer, ip, iif(bot, 'True', 'False') AS bot, id FROM latestclicks_kept
+    WHERE expires > CAST(unixepoch('subsec') * 1000 AS INTEGER);
 
 -- The ledger: the link's counters hold its events in [from_offset, to_offset) of that Kafka partition.
 CREATE TABLE IF NOT EXISTS urlshortener.applied (

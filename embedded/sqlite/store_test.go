@@ -50,6 +50,21 @@ func TestStore(t *testing.T) {
 	})
 }
 
+func TestLatest(t *testing.T) {
+	store, reader := open(t, t.TempDir())
+	storetest.RunLatest(t, store, func(ctx context.Context, link string, day models.Millis) (ids []string, err error) {
+		table, err := reader.Query(ctx, "SELECT id FROM urlshortener.latestclicks WHERE short_url = ? AND day = ?", link, day.Time().Format("2006-01-02"))
+		for _, row := range table.Rows {
+			ids = append(ids, row[0])
+		}
+		return ids, err
+	})
+	plan, err := sqlite.Plan(store, "SELECT at, id FROM urlshortener.latestclicks WHERE short_url = 'abc' AND day = '2018-10-01' LIMIT 10")
+	if err != nil || len(plan) != 1 || !strings.HasPrefix(plan[0], "SEARCH") {
+		t.Errorf("the newest are found by %q, %v", plan, err)
+	}
+}
+
 func newPlan(t testing.TB, features, metrics []string) *models.Plan {
 	t.Helper()
 	plan, err := models.NewPlan(features, metrics)
