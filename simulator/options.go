@@ -261,6 +261,8 @@ func features(said, referers, pages []string) ([]mock.Feature, error) {
 		switch {
 		case !column.MatchString(name):
 			return nil, fmt.Errorf("--features %q: want names of a-z, 0-9 and _", name)
+		case slices.Contains([]string{"v", "id", "guid", "ts", "timestamp"}, name):
+			return nil, fmt.Errorf("--features: %s is something else of a visit", name)
 		case slices.ContainsFunc(out, func(other mock.Feature) bool { return other.Name == name }):
 			return nil, fmt.Errorf("--features: %s is there twice", name)
 		case own && i < 2:

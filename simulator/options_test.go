@@ -105,6 +105,7 @@ func TestBadInput(t *testing.T) {
 	f(with("--features", "7"), "want 1 to 6")
 	f(with("--features", "a", "b", "a"), "a is there twice")
 	f(with("--features", "a", "b;DROP"), "want names of a-z")
+	f(with("--features", "a", "guid"), "guid is something else")
 	f(with("--features", "1"), "--landing_pages are the second feature")
 	f(with("--zipf", "1"), "--zipf")
 	f(with("--zipf", "NaN"), "--zipf")

@@ -17,8 +17,8 @@ import (
 // plan has n features. One landing page is empty: such a visit has no second feature.
 func plan(n int) mock.Plan {
 	p := mock.Plan{
-		Site: "site1", Guids: 40, Visits: 600, Seed: 7,
-		From: time.Date(2018, 9, 20, 0, 0, 0, 0, time.UTC), To: time.Date(2019, 1, 9, 0, 0, 0, 0, time.UTC),
+		Site: "site1", Guids: 20, Visits: 250, Seed: 7,
+		From: time.Date(2018, 12, 20, 0, 0, 0, 0, time.UTC), To: time.Date(2019, 1, 9, 0, 0, 0, 0, time.UTC), // a week in two years
 	}
 	for i, values := range [][]string{{"facebook.com", "google.com"}, {"/index.html", "", "it's"}, {"a", "b"}, {"x", "y", "z"}}[:n] {
 		p.Features = append(p.Features, mock.Feature{Name: fmt.Sprintf("feature%d", i+1), Values: values})
@@ -223,7 +223,7 @@ func parseText(t *testing.T, text string) map[string]int64 {
 
 func TestClicksEqualSQLOverTheCSV(t *testing.T) {
 	p := plan(1)
-	p.Clicks, p.Links, p.Countries, p.Referers = 2000, []string{"a", "b'c"}, []string{"IT", "DE"}, []string{"x", "y"}
+	p.Clicks, p.Links, p.Countries, p.Referers = 500, []string{"a", "b'c"}, []string{"IT", "DE"}, []string{"x", "y"}
 	clicks := mock.MakeClicks(p)
 	var file bytes.Buffer
 	if err := WriteClicks(&file, clicks); err != nil {
