@@ -15,7 +15,8 @@ type progress struct {
 	what     string
 	total    int
 	began    time.Time
-	shown    time.Time
+	shown    time.Time // the bar
+	told     time.Time // why it waits
 }
 
 // How often to show it.
@@ -47,6 +48,19 @@ func (p *progress) at(done int) {
 	}
 	p.shown = now
 	p.show(done, now)
+}
+
+// wait tells why nothing goes on, now and then.
+func (p *progress) wait(done int, why error) {
+	now := time.Now()
+	if now.Sub(p.told) < 2*lineEvery {
+		return
+	}
+	p.told, p.shown = now, now
+	if p.terminal {
+		fmt.Fprintln(p.out) // leave the bar as it is
+	}
+	fmt.Fprintf(p.out, "%d of %d %s: %v; trying again\n", done, p.total, p.what, why)
 }
 
 // end shows the last state.

@@ -83,6 +83,7 @@ func (s *sender) all(ctx context.Context, path string, n int, next func(int) eve
 		if limit := s.patience(); time.Since(last) > limit {
 			return fmt.Errorf("given up after %s: %w", limit, err)
 		}
+		bar.wait(s.sent, err)
 		if err := pause(ctx, wait); err != nil {
 			return err
 		}
