@@ -35,8 +35,8 @@ var (
 	consumerReady = regexp.MustCompile(`"consumer started","addr":"([^"]+)"`)
 )
 
-// newReal starts the door and so many consumers, all with env too.
-func newReal(t *testing.T, consumers int, env ...string) *real {
+// newReal starts the door and so many consumers.
+func newReal(t *testing.T, consumers int) *real {
 	t.Helper()
 	kafkaAddress, host, port := stacktest.Require(t)
 	name := unique()
@@ -57,7 +57,6 @@ func newReal(t *testing.T, consumers int, env ...string) *real {
 			"FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=_" + name,
 		},
 	}
-	d.env = append(d.env, env...)
 	d.connect(t)
 	t.Cleanup(func() { d.clean(t) })
 

@@ -11,13 +11,9 @@ import (
 	"footfall/deployments/e2e/process"
 )
 
-// simulated are command lines of the simulator, by their features, and what a deployment must be told to count them.
-var simulated = []struct {
-	name    string
-	options string
-	env     []string
-}{
-	{"2 features", "--zipf 1.2", nil},
+// simulated are command lines of the simulator, by their features.
+var simulated = []struct{ name, options string }{
+	{"2 features", "--zipf 1.2"},
 }
 
 // shownRows is how many rows that differ the simulator lists.
@@ -60,7 +56,7 @@ func judgeSimulated(t *testing.T, door string, env []string, options string) {
 func TestTheSimulatorAgreesWithTheOneProcessDefault(t *testing.T) {
 	for _, s := range simulated {
 		t.Run(s.name, func(t *testing.T) {
-			d := newEmbedded(t, s.env...)
+			d := newEmbedded(t)
 			judgeSimulated(t, d.url, d.env, s.options)
 		})
 	}
@@ -69,7 +65,7 @@ func TestTheSimulatorAgreesWithTheOneProcessDefault(t *testing.T) {
 func TestTheSimulatorAgreesWithCassandra(t *testing.T) {
 	for _, s := range simulated {
 		t.Run(s.name, func(t *testing.T) {
-			d := newReal(t, 2, s.env...)
+			d := newReal(t, 2)
 			judgeSimulated(t, d.url, append(d.env, "FOOTFALL_DATA_DIR="+t.TempDir()), s.options)
 		})
 	}
