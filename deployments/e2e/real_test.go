@@ -39,11 +39,21 @@ var (
 func newReal(t *testing.T, consumers int) *real {
 	t.Helper()
 	kafkaAddress, host, port := stacktest.Require(t)
-	name := unique()
+	cluster := gocql.NewCluster(host)
+	cluster.Port = port
+	d := prepare(t, kafkaAddress, cluster)
+	d.open(t, consumers)
+	return d
+}
+
+// prepare makes the schema of a deployment on these servers. What env says comes last.
+func prepare(t *testing.T, kafkaAddress string, cluster *gocql.ClusterConfig, env ...string) *real {
+	t.Helper()
+	name, host, port := unique(), cluster.Hosts[0], cluster.Port
 	d := &real{
 		Broker: broker.New(kafkaAddress, name, name+"-dead", name+"-clicks", name+"-visits"),
 		host:   host, port: port, suffix: "_" + name, dir: t.TempDir(),
-		env: []string{
+		env: append([]string{
 			"FOOTFALL_HTTP_ADDR=127.0.0.1:0",
 			"FOOTFALL_ACCESS_OPEN=true",
 			"FOOTFALL_KAFKA_BROKERS=" + kafkaAddress,
@@ -55,16 +65,23 @@ func newReal(t *testing.T, consumers int) *real {
 			"FOOTFALL_CASSANDRA_HOSTS=" + host,
 			"FOOTFALL_CASSANDRA_PORT=" + strconv.Itoa(port),
 			"FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=_" + name,
-		},
+		}, env...),
 	}
-	d.connect(t)
+	d.connect(t, cluster)
 	t.Cleanup(func() { d.clean(t) })
 
 	migrate := process.Command{Name: "migrate", Path: binary(t, "consumer"), Args: []string{"migrate"}, Env: d.env, Dir: d.dir}
 	if _, err := process.Run(patiently(t), migrate); err != nil {
 		t.Fatal(err)
 	}
-	producer := start(t, process.Command{Name: "producer", Path: binary(t, "producer"), Env: d.env, Dir: d.dir})
+	return d
+}
+
+// open starts the door, for which env comes last, and so many consumers.
+func (d *real) open(t *testing.T, consumers int, env ...string) {
+	t.Helper()
+	env = append(d.env[:len(d.env):len(d.env)], env...)
+	producer := start(t, process.Command{Name: "producer", Path: binary(t, "producer"), Env: env, Dir: d.dir})
 	address, err := producer.Expect(patiently(t), doorOpen)
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +90,6 @@ func newReal(t *testing.T, consumers int) *real {
 	for range consumers {
 		d.addConsumer(t)
 	}
-	return d
 }
 
 // consumer is one replica.
@@ -94,10 +110,9 @@ func (d *real) addConsumer(t *testing.T) *consumer {
 	return &consumer{Process: p, url: "http://" + address}
 }
 
-func (d *real) connect(t *testing.T) {
+func (d *real) connect(t *testing.T, cluster *gocql.ClusterConfig) {
 	t.Helper()
-	cluster := gocql.NewCluster(d.host)
-	cluster.Port, cluster.ProtoVersion = d.port, 4
+	cluster.ProtoVersion = 4
 	cluster.Timeout, cluster.ConnectTimeout = time.Minute, 10*time.Second // dropping a keyspace may take a while
 	session, err := cluster.CreateSession()
 	if err != nil {
