@@ -8,5 +8,8 @@ func visit(raw []byte) (draft, error) {
 	if err != nil {
 		return draft{}, err
 	}
+	if _, err := fieldsOf(raw); err != nil {
+		return draft{}, err
+	}
 	return draft{event: v}, nil
 }
