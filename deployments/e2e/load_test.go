@@ -17,8 +17,10 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
+	"footfall/deployments/e2e/broker"
 	"footfall/deployments/e2e/load"
 	"footfall/deployments/e2e/process"
+	"footfall/deployments/stack/stacktest"
 )
 
 var loadFor = flag.Duration("load.for", 8*time.Second, "how long wrk sends")
@@ -35,9 +37,19 @@ func TestLoad(t *testing.T) {
 		t.Skipf("this test needs wrk: run make wrk (%v)", err)
 	}
 	const connections, slow = 200, 200
-	d := newReal(t, 0)
-	door := start(t, process.Command{Name: "loaded", Path: binary(t, "producer"), Dir: d.dir, Env: append(d.env[:len(d.env):len(d.env)],
-		"FOOTFALL_HTTP_TRUSTED_PROXIES=127.0.0.1", "FOOTFALL_LIMITS_CLIENT_PER_SECOND=20", "FOOTFALL_LIMITS_CLIENT_BURST=50")})
+	kafkaAddress, _, _ := stacktest.Require(t)
+	name := unique()
+	d := broker.New(kafkaAddress, name, name+"-dead", name+"-clicks", name+"-visits")
+	t.Cleanup(func() {
+		if err := d.Remove(context.Background()); err != nil {
+			t.Errorf("cleaning up: %v", err)
+		}
+	})
+	door := start(t, process.Command{Name: "producer", Path: binary(t, "producer"), Dir: t.TempDir(), Env: []string{
+		"FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_ACCESS_OPEN=true", "FOOTFALL_HTTP_TRUSTED_PROXIES=127.0.0.1",
+		"FOOTFALL_LIMITS_CLIENT_PER_SECOND=20", "FOOTFALL_LIMITS_CLIENT_BURST=50", "FOOTFALL_KAFKA_BROKERS=" + kafkaAddress,
+		"FOOTFALL_KAFKA_CREATE_TOPICS=true", "FOOTFALL_KAFKA_TOPICS_CLICKS=" + name + "-clicks",
+		"FOOTFALL_KAFKA_TOPICS_VISITS=" + name + "-visits", "FOOTFALL_KAFKA_TOPICS_DEAD=" + name + "-dead"}})
 	addr, err := door.Expect(patiently(t), doorOpen)
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +139,7 @@ func readAnswers(t *testing.T, dir string) (statuses map[string]int, accepted []
 	return statuses, accepted
 }
 
-// residents is the memory of a process in KiB, every half second until ctx ends.
+// residents is the memory of a process in KiB, four times a second until ctx ends.
 func residents(ctx context.Context, pid int) []int {
 	var all []int
 	for ctx.Err() == nil {
@@ -138,7 +150,7 @@ func residents(ctx context.Context, pid int) []int {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(500 * time.Millisecond):
+		case <-time.After(250 * time.Millisecond):
 		}
 	}
 	return all
@@ -154,7 +166,7 @@ func checkFlat(t *testing.T, kib []int) {
 	early, late := slices.Max(kib[n/4:n/2]), slices.Max(kib[n/2:])
 	var line []string
 	for i := 0; i < n; i += max(1, n/12) {
-		line = append(line, fmt.Sprintf("%.1f s: %d", float64(i)/2, kib[i]>>10))
+		line = append(line, fmt.Sprintf("%.1f s: %d", float64(i)/4, kib[i]>>10))
 	}
 	t.Logf("MiB resident: %s; at most %d in the second quarter, %d in the second half", strings.Join(line, ", "), early>>10, late>>10)
 	if late > early+early/4+16<<10 {
