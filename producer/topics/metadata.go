@@ -98,7 +98,7 @@ func retry(ctx context.Context, what string, do func(context.Context) error) err
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s: %w (is Kafka running there? see kafka.brokers)", what, last)
+			return fmt.Errorf("%s: %w (is Kafka running there? see kafka.brokers, and kafka.tls and kafka.sasl if it asks for more)", what, last)
 		case <-time.After(pause):
 		}
 	}
