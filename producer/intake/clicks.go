@@ -16,7 +16,7 @@ func click(raw []byte) (draft, error) {
 	if err != nil {
 		return draft{}, err
 	}
-	fields, err := fieldsOf(raw)
+	fields, err := models.Fields(raw)
 	if err != nil {
 		return draft{}, err
 	}

@@ -8,7 +8,7 @@ func visit(raw []byte) (draft, error) {
 	if err != nil {
 		return draft{}, err
 	}
-	if _, err := fieldsOf(raw); err != nil {
+	if _, err := models.Fields(raw); err != nil {
 		return draft{}, err
 	}
 	return draft{event: v}, nil

@@ -1,16 +1,18 @@
-package intake
+package models
 
 import (
 	"bytes"
 	"encoding/json"
 	"strings"
-
-	"footfall/models"
 )
 
-// fieldsOf reads the fields of a JSON object that was decoded already, by name. The decoder takes GUID for guid, and the
-// last of two guids for the one; a sender who writes either has made a mistake, and the door says so, as for forms.
-func fieldsOf(object []byte) (map[string]json.RawMessage, error) {
+// ReasonRepeatedField: a field is there twice.
+const ReasonRepeatedField = "repeated_field"
+
+// Fields reads the fields of a JSON object that was decoded already, by name. The decoder takes GUID for guid, and the last
+// of two guids for the one; a sender who writes either has made a mistake, and the door says so, as for forms. Those
+// errors are *Invalid.
+func Fields(object []byte) (map[string]json.RawMessage, error) {
 	d := json.NewDecoder(bytes.NewReader(object))
 	fields := map[string]json.RawMessage{}
 	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
@@ -23,10 +25,10 @@ func fieldsOf(object []byte) (map[string]json.RawMessage, error) {
 		}
 		name := token.(string) // the decoder lets nothing else be a name
 		if !spelt(name) {
-			return nil, &models.Invalid{Reason: models.ReasonUnknownField, Detail: name + ": names are written as in the description, capitals and all"}
+			return nil, &Invalid{Reason: ReasonUnknownField, Detail: name + ": names are written as in the description, capitals and all"}
 		}
 		if _, again := fields[name]; again {
-			return nil, &refusal{reason: repeatedField, detail: name}
+			return nil, &Invalid{Reason: ReasonRepeatedField, Detail: name}
 		}
 		var value json.RawMessage
 		if err := d.Decode(&value); err != nil {
