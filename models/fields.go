@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ReasonRepeatedField: a field is there twice.
+// ReasonRepeatedField is given for a field that is there twice.
 const ReasonRepeatedField = "repeated_field"
 
 // Fields reads the fields of a JSON object that was decoded already, by name. The decoder takes GUID for guid, and the last
