@@ -58,8 +58,8 @@ func TestLoad(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), *loadFor+time.Minute)
 	defer cancel()
 	opened, ended := load.Slow(ctx, addr, slow)
-	memory := make(chan []int, 1)
-	go func() { memory <- residents(ctx, door.PID()) }()
+	measured := make(chan []memory, 1)
+	go func() { measured <- residents(ctx, door.PID()) }()
 	answers := t.TempDir()
 	printed, err := exec.CommandContext(ctx, program, "--threads", "2", "--connections", strconv.Itoa(connections), "--duration",
 		fmt.Sprintf("%ds", int(loadFor.Seconds())), "--timeout", "30s", "--latency", "--script", filepath.Join("wrk", "visits.lua"),
@@ -81,7 +81,7 @@ func TestLoad(t *testing.T) {
 	if len(accepted) < 1000 || statuses["429"] == 0 || opened.Load() < slow {
 		t.Errorf("%d accepted, %d limited, %d slow: that is no load", len(accepted), statuses["429"], opened.Load())
 	}
-	checkFlat(t, <-memory)
+	checkFlat(t, <-measured)
 
 	written := map[string]bool{}
 	ends, err := d.Ends(t.Context(), d.Topics[1])
@@ -139,13 +139,20 @@ func readAnswers(t *testing.T, dir string) (statuses map[string]int, accepted []
 	return statuses, accepted
 }
 
-// residents is the memory of a process in KiB, four times a second until ctx ends.
-func residents(ctx context.Context, pid int) []int {
-	var all []int
+// memory is how much of it a process had after a while.
+type memory struct {
+	after time.Duration
+	kib   int
+}
+
+// residents measures a process four times a second until ctx ends.
+func residents(ctx context.Context, pid int) []memory {
+	var all []memory
+	began := time.Now()
 	for ctx.Err() == nil {
 		if out, err := exec.CommandContext(ctx, "ps", "-o", "rss=", "-p", strconv.Itoa(pid)).Output(); err == nil {
 			if kib, err := strconv.Atoi(strings.TrimSpace(string(out))); err == nil {
-				all = append(all, kib)
+				all = append(all, memory{time.Since(began), kib})
 			}
 		}
 		select {
@@ -156,17 +163,20 @@ func residents(ctx context.Context, pid int) []int {
 	return all
 }
 
-// checkFlat compares the second half of a run with its second quarter: by then everything that is kept is there.
-func checkFlat(t *testing.T, kib []int) {
+// checkFlat compares the second half of a run with its second quarter: by then most of what is kept is there.
+func checkFlat(t *testing.T, all []memory) {
 	t.Helper()
-	n := len(kib)
+	n := len(all)
 	if n < 8 {
 		t.Fatalf("%d measurements of memory", n)
 	}
-	early, late := slices.Max(kib[n/4:n/2]), slices.Max(kib[n/2:])
+	most := func(part []memory) int {
+		return slices.MaxFunc(part, func(a, b memory) int { return a.kib - b.kib }).kib
+	}
+	early, late := most(all[n/4:n/2]), most(all[n/2:])
 	var line []string
 	for i := 0; i < n; i += max(1, n/12) {
-		line = append(line, fmt.Sprintf("%.1f s: %d", float64(i)/4, kib[i]>>10))
+		line = append(line, fmt.Sprintf("%.0f s: %d", all[i].after.Seconds(), all[i].kib>>10))
 	}
 	t.Logf("MiB resident: %s; at most %d in the second quarter, %d in the second half", strings.Join(line, ", "), early>>10, late>>10)
 	if late > early+early/4+16<<10 {

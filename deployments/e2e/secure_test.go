@@ -151,11 +151,11 @@ func (d *real) strangers(t *testing.T, otherCA string) {
 	for i, s := range []struct{ binary, wrong, want string }{
 		{"producer", "FOOTFALL_KAFKA_SASL_PASSWORD=guess", "SASL Authentication Failed"},
 		{"producer", "FOOTFALL_KAFKA_TLS_CA=" + otherCA, "certificate signed by unknown authority"},
-		{"producer", "FOOTFALL_CASSANDRA_PASSWORD=guess", "username and/or password"},
+		{"producer", "FOOTFALL_CASSANDRA_PASSWORD=guess", "Provided username footfall and/or password are incorrect"},
 		{"producer", "FOOTFALL_CASSANDRA_TLS_CA=" + otherCA, "certificate signed by unknown authority"},
 		{"consumer", "FOOTFALL_KAFKA_SASL_PASSWORD=guess", "SASL Authentication Failed"},
 		{"consumer", "FOOTFALL_KAFKA_TLS_CA=" + otherCA, "certificate signed by unknown authority"},
-		{"consumer", "FOOTFALL_CASSANDRA_PASSWORD=guess", "username and/or password"},
+		{"consumer", "FOOTFALL_CASSANDRA_PASSWORD=guess", "Provided username footfall and/or password are incorrect"},
 		{"consumer", "FOOTFALL_CASSANDRA_TLS_CA=" + otherCA, "certificate signed by unknown authority"},
 	} {
 		all.Go(func() {
