@@ -53,6 +53,9 @@ type Cassandra struct {
 	CommitlogSync string
 	// Secure makes the node ask for TLS and a login. Default: neither.
 	Secure *Secure
+	// CounterTimeout is how long the node lets a counter write take (whole
+	// milliseconds). Default: Cassandra's own, 5 seconds.
+	CounterTimeout time.Duration
 	// Tether makes the node end when the process that started it does.
 	// Default: it lives on.
 	Tether bool
