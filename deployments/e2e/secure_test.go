@@ -94,6 +94,9 @@ func secureServers(t *testing.T, files dialtest.Files) (*stack.Kafka, *stack.Cas
 		})
 	})
 	both.Wait()
+	if t.Skipped() { // in a goroutine that is not the test's
+		t.SkipNow()
+	}
 	if k == nil || c == nil {
 		t.FailNow()
 	}
