@@ -47,7 +47,7 @@ func TestLoad(t *testing.T) {
 	})
 	door := start(t, process.Command{Name: "producer", Path: binary(t, "producer"), Dir: t.TempDir(), Env: []string{
 		"FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_ACCESS_OPEN=true", "FOOTFALL_HTTP_TRUSTED_PROXIES=127.0.0.1",
-		"FOOTFALL_LIMITS_CLIENT_PER_SECOND=20", "FOOTFALL_LIMITS_CLIENT_BURST=50", "FOOTFALL_KAFKA_BROKERS=" + kafkaAddress,
+		"FOOTFALL_LIMITS_CLIENT_PER_SECOND=1", "FOOTFALL_LIMITS_CLIENT_BURST=5", "FOOTFALL_KAFKA_BROKERS=" + kafkaAddress,
 		"FOOTFALL_KAFKA_CREATE_TOPICS=true", "FOOTFALL_KAFKA_TOPICS_CLICKS=" + name + "-clicks",
 		"FOOTFALL_KAFKA_TOPICS_VISITS=" + name + "-visits", "FOOTFALL_KAFKA_TOPICS_DEAD=" + name + "-dead"}})
 	addr, err := door.Expect(patiently(t), doorOpen)
