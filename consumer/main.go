@@ -42,12 +42,12 @@ Commands:
 Every key of configs/consumer.yaml can be set in FILE or in the environment (FOOTFALL_KAFKA_BROKERS, ...).
 `
 
-// errUsage marks a mistake in the command line or the configuration.
+// errUsage marks a mistake in the command line.
 var errUsage = errors.New("see consumer --help")
 
 func main() { os.Exit(run()) }
 
-// run is main with an exit code: 0 done, 1 failed, 2 wrong usage.
+// run is main with an exit code: 0 done, 1 failed, 2 a mistake in the command line or the configuration.
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
@@ -57,7 +57,7 @@ func run() int {
 		return 0
 	}
 	fmt.Fprintln(os.Stderr, "consumer:", err)
-	if errors.Is(err, errUsage) {
+	if wrong := (*configs.Wrong)(nil); errors.Is(err, errUsage) || errors.As(err, &wrong) {
 		return 2
 	}
 	return 1
@@ -74,8 +74,11 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return fmt.Errorf("%w; %w", err, errUsage)
 	}
 	cfg, err := configs.LoadConsumer(line.file)
+	if err == nil {
+		err = rollup.Sensible(cfg)
+	}
 	if err != nil {
-		return fmt.Errorf("%w; %w", err, errUsage)
+		return err
 	}
 	plan, err := models.NewPlan(cfg.Features, cfg.Metrics)
 	if err != nil {

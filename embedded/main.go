@@ -33,7 +33,7 @@ var errUsage = errors.New("see embedded --help")
 
 func main() { os.Exit(run()) }
 
-// run is main with an exit code: 0 done, 1 failed, 2 wrong usage.
+// run is main with an exit code: 0 done, 1 failed, 2 a mistake in the command line or the configuration.
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
@@ -43,7 +43,7 @@ func run() int {
 		return 0
 	}
 	fmt.Fprintln(os.Stderr, "embedded:", err)
-	if errors.Is(err, errUsage) {
+	if wrong := (*configs.Wrong)(nil); errors.Is(err, errUsage) || errors.As(err, &wrong) {
 		return 2
 	}
 	return 1

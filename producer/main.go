@@ -41,6 +41,7 @@ var errUsage = errors.New("see producer --help")
 
 func main() { os.Exit(run()) }
 
+// run is main with an exit code: 0 done, 1 failed, 2 a mistake in the command line or the configuration.
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
@@ -49,7 +50,7 @@ func run() int {
 		return 0
 	}
 	fmt.Fprintln(os.Stderr, "producer:", err)
-	if errors.Is(err, errUsage) {
+	if wrong := (*configs.Wrong)(nil); errors.Is(err, errUsage) || errors.As(err, &wrong) {
 		return 2
 	}
 	return 1

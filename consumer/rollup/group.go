@@ -81,7 +81,7 @@ func (c *Consumer) Ready() error {
 // means that an operator has to decide: the log and the ledger do not fit each other, or the configuration is wrong.
 // Run must be called once.
 func (c *Consumer) Run(ctx context.Context) (err error) {
-	if err := sensible(c.cfg); err != nil {
+	if err := Sensible(c.cfg); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.dead.close()) }()
