@@ -68,6 +68,7 @@ func TestBadInput(t *testing.T) {
 	f("FOOTFALL_KAFKA_BROKER", "FOOTFALL_KAFKA_BROKER=typo")
 	f("Chunk.max_events", "FOOTFALL_CHUNK_MAX_EVENTS=many")
 	f("chunk.max_events", "FOOTFALL_CHUNK_MAX_EVENTS=0", "audit")
+	f("guid is the name", "FOOTFALL_FEATURES=referrer,guid", "migrate")
 	f("http.addr", "FOOTFALL_HTTP_ADDR=nowhere")
 	f("cassandra.keyspace_suffix", "FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=Ä", "migrate")
 	f("cassandra.tls", "FOOTFALL_CASSANDRA_TLS_CA=ca.pem")

@@ -17,6 +17,7 @@ import (
 
 	"footfall/configs"
 	"footfall/consumer/cassandra"
+	"footfall/models"
 	"footfall/producer/dial"
 	"footfall/producer/health"
 	"footfall/producer/intake"
@@ -68,6 +69,9 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	cfg, err := configs.LoadProducer(file)
 	if err != nil {
 		return err
+	}
+	if _, err := models.NewPlan(cfg.Features, models.AllMetrics()); err != nil {
+		return configs.MarkWrong(err)
 	}
 	switch name {
 	case "topics":

@@ -28,6 +28,7 @@ type real struct {
 	dir       string
 	url       string
 	consumers int // ever started
+	keeps     kept
 }
 
 var (
@@ -38,35 +39,42 @@ var (
 // newReal starts the door and so many consumers.
 func newReal(t *testing.T, consumers int) *real {
 	t.Helper()
+	return newRealKeeping(t, consumers, byDefault)
+}
+
+func newRealKeeping(t *testing.T, consumers int, what kept) *real {
+	t.Helper()
 	kafkaAddress, host, port := stacktest.Require(t)
 	cluster := gocql.NewCluster(host)
 	cluster.Port = port
-	d := prepare(t, kafkaAddress, cluster)
+	d := prepare(t, what, kafkaAddress, cluster)
 	d.open(t, consumers)
 	return d
 }
 
 // prepare makes the schema of a deployment on these servers. What env says comes last.
-func prepare(t *testing.T, kafkaAddress string, cluster *gocql.ClusterConfig, env ...string) *real {
+func prepare(t *testing.T, what kept, kafkaAddress string, cluster *gocql.ClusterConfig, env ...string) *real {
 	t.Helper()
 	name, host, port := unique(), cluster.Hosts[0], cluster.Port
 	d := &real{
 		Broker: broker.New(kafkaAddress, name, name+"-dead", name+"-clicks", name+"-visits"),
-		host:   host, port: port, suffix: "_" + name, dir: t.TempDir(),
-		env: append([]string{
+		host:   host, port: port, suffix: "_" + name, dir: t.TempDir(), keeps: what,
+		env: append(what.env(),
 			"FOOTFALL_HTTP_ADDR=127.0.0.1:0",
 			"FOOTFALL_ACCESS_OPEN=true",
-			"FOOTFALL_KAFKA_BROKERS=" + kafkaAddress,
-			"FOOTFALL_KAFKA_TOPICS_CLICKS=" + name + "-clicks",
-			"FOOTFALL_KAFKA_TOPICS_VISITS=" + name + "-visits",
-			"FOOTFALL_KAFKA_TOPICS_DEAD=" + name + "-dead",
+			"FOOTFALL_KAFKA_BROKERS="+kafkaAddress,
+			"FOOTFALL_KAFKA_TOPICS_CLICKS="+name+"-clicks",
+			"FOOTFALL_KAFKA_TOPICS_VISITS="+name+"-visits",
+			"FOOTFALL_KAFKA_TOPICS_DEAD="+name+"-dead",
 			"FOOTFALL_KAFKA_CREATE_TOPICS=true",
-			"FOOTFALL_KAFKA_GROUP=" + name,
-			"FOOTFALL_CASSANDRA_HOSTS=" + host,
-			"FOOTFALL_CASSANDRA_PORT=" + strconv.Itoa(port),
-			"FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=_" + name,
-		}, env...),
+			"FOOTFALL_KAFKA_GROUP="+name,
+			"FOOTFALL_CASSANDRA_HOSTS="+host,
+			"FOOTFALL_CASSANDRA_PORT="+strconv.Itoa(port),
+			"FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=_"+name,
+			"FOOTFALL_LATEST_ENABLED=true",
+		),
 	}
+	d.env = append(d.env, env...)
 	d.connect(t, cluster)
 	t.Cleanup(func() { d.clean(t) })
 
@@ -138,9 +146,11 @@ func (d *real) clean(t *testing.T) {
 
 func (d *real) door() string { return d.url }
 
+func (d *real) kept() kept { return d.keeps }
+
 func (d *real) dump(t *testing.T) *dump.Dump {
 	t.Helper()
-	got, err := dump.Cassandra(t.Context(), d.session, d.suffix)
+	got, err := dump.Cassandra(t.Context(), d.session, d.suffix, d.keeps.features...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/configs"
+	"footfall/models"
 	"footfall/producer/dial"
 	"footfall/producer/enrich"
 	"footfall/producer/links"
@@ -56,6 +57,10 @@ func Run(ctx context.Context, cfg configs.Producer, store links.Store, reg *prom
 func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *prometheus.Registry, log *slog.Logger, ready func(addr string)) error {
 	if err := sensible(cfg); err != nil {
 		return wrong(err)
+	}
+	plan, err := models.NewPlan(cfg.Features, models.AllMetrics()) // which metrics are kept is for the consumers to know
+	if err != nil {
+		return fmt.Errorf("checking the configuration: %w", err)
 	}
 	allowed, err := newAccess(cfg.Access)
 	if err != nil {
@@ -97,7 +102,7 @@ func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *pro
 		listener = tls.NewListener(listener, secure)
 	}
 	d := &door{
-		cfg: cfg, pub: pub, metrics: m, log: log, kafka: readiness{via: via, names: names, log: log},
+		cfg: cfg, visits: visits{plan}, pub: pub, metrics: m, log: log, kafka: readiness{via: via, names: names, log: log},
 		access: allowed, limits: newLimits(cfg.Limits), enrich: about, large: make(chan struct{}, largeBodies),
 	}
 	if cfg.Links.Enabled {
@@ -117,6 +122,7 @@ func wrong(err error) error {
 // door holds what the handlers share. It is safe for concurrent use.
 type door struct {
 	cfg     configs.Producer
+	visits  visits
 	pub     *publisher
 	metrics *metrics
 	log     *slog.Logger
