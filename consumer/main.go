@@ -82,7 +82,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	}
 	plan, err := models.NewPlan(cfg.Features, cfg.Metrics)
 	if err != nil {
-		return fmt.Errorf("%w; %w", err, errUsage)
+		return configs.MarkWrong(err)
 	}
 	log := slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: cfg.Log.Level}))
 	report := func(format string, args ...any) { fmt.Fprintf(stdout, format+"\n", args...) }

@@ -36,7 +36,7 @@ Commands:
 Every key of configs/producer.yaml can be set in FILE or in the environment (FOOTFALL_HTTP_ADDR, ...).
 `
 
-// errUsage marks a mistake in the command line or the configuration.
+// errUsage marks a mistake in the command line.
 var errUsage = errors.New("see producer --help")
 
 func main() { os.Exit(run()) }
@@ -68,10 +68,10 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	}
 	cfg, err := configs.LoadProducer(file)
 	if err != nil {
-		return fmt.Errorf("%w; %w", err, errUsage)
+		return err
 	}
 	if _, err := models.NewPlan(cfg.Features, models.AllMetrics()); err != nil {
-		return fmt.Errorf("%w; %w", err, errUsage)
+		return configs.MarkWrong(err)
 	}
 	switch name {
 	case "topics":

@@ -118,6 +118,7 @@ func TestBadConfiguration(t *testing.T) {
 	f("FOOTFALL_HTTP_PORT", "FOOTFALL_HTTP_PORT=1")
 	f("select is a reserved word", "FOOTFALL_FEATURES=referrer,select")
 	f("Kafka.Partitions", "FOOTFALL_KAFKA_PARTITIONS=six")
+	f("select is a reserved word", "FOOTFALL_FEATURES=referrer,select")
 	f("http.addr", "FOOTFALL_HTTP_ADDR=nowhere")
 	f("http.addr", "FOOTFALL_HTTP_ADDR=127.0.0.1:99999")
 	f("privacy.ip", "FOOTFALL_PRIVACY_IP=some")

@@ -47,13 +47,13 @@ func newRealKeeping(t *testing.T, consumers int, what kept) *real {
 	kafkaAddress, host, port := stacktest.Require(t)
 	cluster := gocql.NewCluster(host)
 	cluster.Port = port
-	d := prepare(t, kafkaAddress, cluster, what)
+	d := prepare(t, what, kafkaAddress, cluster)
 	d.open(t, consumers)
 	return d
 }
 
 // prepare makes the schema of a deployment on these servers. What env says comes last.
-func prepare(t *testing.T, kafkaAddress string, cluster *gocql.ClusterConfig, what kept, env ...string) *real {
+func prepare(t *testing.T, what kept, kafkaAddress string, cluster *gocql.ClusterConfig, env ...string) *real {
 	t.Helper()
 	name, host, port := unique(), cluster.Hosts[0], cluster.Port
 	d := &real{

@@ -40,7 +40,7 @@ func TestServersWithTLSAndLogins(t *testing.T) {
 	makeUser(t, kafkaServer)
 	makeRole(t, cluster)
 
-	d := prepare(t, kafkaServer.Addr(), cluster, byDefault,
+	d := prepare(t, byDefault, kafkaServer.Addr(), cluster,
 		fmt.Sprintf("FOOTFALL_KAFKA_BROKERS=127.0.0.1:%d", kafkaServer.Secure.Port),
 		"FOOTFALL_KAFKA_TLS_ENABLED=true", "FOOTFALL_KAFKA_TLS_CA="+files.CA, "FOOTFALL_KAFKA_TLS_CERT="+files.Cert, "FOOTFALL_KAFKA_TLS_KEY="+files.Key,
 		"FOOTFALL_KAFKA_SASL_MECHANISM=scram-sha-512", "FOOTFALL_KAFKA_SASL_USERNAME="+login, "FOOTFALL_KAFKA_SASL_PASSWORD="+password,
