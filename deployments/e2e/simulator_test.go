@@ -29,8 +29,8 @@ func simulate(t *testing.T, env []string, options ...string) (string, error) {
 	t.Helper()
 	return process.Run(patiently(t), process.Command{
 		Name: "simulator", Path: binary(t, "simulator"), Env: env, Dir: t.TempDir(),
-		Args: append(strings.Fields("-s site1 -g 300 -r facebook.com google.com -p /index.html /index2.html /index3.html "+
-			"-f 2018-10-20 -t 2018-11-10 -n 2000 --clicks 2000 --verify"), options...),
+		Args: append(strings.Fields("-s site1 -g 100 -r facebook.com google.com -p /index.html /index2.html /index3.html "+
+			"-f 2018-10-20 -t 2018-11-10 -n 800 --clicks 800 --verify"), options...),
 	})
 }
 
