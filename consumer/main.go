@@ -125,7 +125,7 @@ func count(ctx context.Context, cfg configs.Consumer, log *slog.Logger) error {
 	}
 	defer store.Close()
 	reg := prometheus.NewRegistry()
-	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), store)
 	if err := checkDurable(ctx, store, cfg.Cassandra.RequireDurable, reg, log); err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func (s *Store) Apply(ctx context.Context, writes []rollup.KeyWrite) []error {
 }
 
 func (s *Store) batch(ctx context.Context, w rollup.KeyWrite) *gocql.Batch {
-	batch := s.session.NewBatch(gocql.CounterBatch).WithContext(ctx)
+	batch := s.newBatch(ctx, kindCounters, gocql.CounterBatch)
 	key := keyArgs(w.Key)
 	add := func(cql string, head []any, tail ...any) {
 		batch.Query(cql, append(append(head, key...), tail...)...)

@@ -28,6 +28,7 @@ type Store struct {
 	inFlight     int
 	writeTimeout time.Duration
 	replicated   bool // some keyspace has more than one replica
+	traffic      *traffic
 }
 
 var _ rollup.Store = (*Store)(nil)
@@ -50,7 +51,7 @@ func Open(ctx context.Context, cfg configs.Cassandra) (*Store, error) {
 		return nil, err
 	}
 	n := newNames(cfg.KeyspaceSuffix)
-	s := &Store{session: session, names: n, cql: newStatements(n), inFlight: cfg.InFlight}
+	s := &Store{session: session, names: n, cql: newStatements(n), inFlight: cfg.InFlight, traffic: newTraffic()}
 	if err := s.learn(ctx, cfg.LocalDC); err != nil {
 		session.Close()
 		return nil, err

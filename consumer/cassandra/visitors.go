@@ -87,7 +87,7 @@ func (s *Store) look(ctx context.Context, ask []models.Sighting, found func(mode
 	var partition *int
 	var offset *int64
 	columns = append(columns, &topic, &partition, &offset)
-	scanner := s.session.Query(s.cql.seen[seen.Keyspace], args...).WithContext(ctx).Iter().Scanner()
+	scanner := s.query(ctx, kindLookup, s.cql.seen[seen.Keyspace], args...).Iter().Scanner()
 	for scanner.Next() {
 		if err := scanner.Scan(columns...); err != nil {
 			return err
@@ -126,7 +126,7 @@ func clusterings(ask []models.Sighting) any {
 func (s *Store) Remember(ctx context.Context, first map[models.Sighting]models.Position) error {
 	asks := requests(slices.Collect(maps.Keys(first)))
 	err := s.each(ctx, len(asks), func(ctx context.Context, i int) error {
-		batch := s.session.NewBatch(gocql.UnloggedBatch).WithContext(ctx)
+		batch := s.newBatch(ctx, kindVisitors, gocql.UnloggedBatch)
 		for _, sighting := range asks[i] {
 			args := append(partitionOf(sighting).args(), sighting.Visitor)
 			if sighting.Keyspace == models.Cardinality {
