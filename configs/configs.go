@@ -62,11 +62,14 @@ type Consumer struct {
 		MaxBytes  int           `mapstructure:"max_bytes"`
 		MaxAge    time.Duration `mapstructure:"max_age"`
 	}
-	Duplicates struct{ Window int }
-	Visitors   struct{ LRU int }
-	Ledger     struct{ Cache int }
-	Cassandra  Cassandra
-	Log        Log
+	Duplicates struct {
+		Window int
+		Age    time.Duration
+	}
+	Visitors  struct{ LRU int }
+	Ledger    struct{ Cache int }
+	Cassandra Cassandra
+	Log       Log
 }
 
 // Embedded configures the one-process default; embedded.yaml documents every key.

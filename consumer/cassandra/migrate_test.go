@@ -91,7 +91,7 @@ func testTables(t *testing.T, store *Store, suffix string) {
 	}
 	want := []string{
 		"cardinality.applied", "cardinality.counts", "cardinality.guiddata",
-		"footfall.doubts", "footfall.owners", "footfall.schema_lock", "footfall.schema_migrations", "footfall.topics",
+		"footfall.doubts", "footfall.owners", "footfall.schema_lock", "footfall.schema_migrations", "footfall.settings",
 		"urlshortener.applied", "urlshortener.botcounter", "urlshortener.clickcounter", "urlshortener.countrycounters",
 		"urlshortener.daycounters", "urlshortener.hourcounters", "urlshortener.referrercounters",
 		"urlshortener.uniquecounter", "urlshortener.uniquecounterips", "urlshortener.urls",

@@ -77,18 +77,18 @@ func (s *Store) note(ctx context.Context, t rollup.Tenure, committed int64, clea
 	return ok, nil
 }
 
-// Topic implements rollup.Store.
-func (s *Store) Topic(ctx context.Context, topic string, partitions int) (int, error) {
+// Setting implements rollup.Store.
+func (s *Store) Setting(ctx context.Context, name, value string) (string, error) {
 	last := map[string]any{}
-	fresh, err := s.session.Query(`INSERT INTO `+s.names.footfall+`.topics (topic, partitions) VALUES (?, ?) IF NOT EXISTS`,
-		topic, partitions).WithContext(ctx).MapScanCAS(last)
+	fresh, err := s.session.Query(`INSERT INTO `+s.names.footfall+`.settings (name, value) VALUES (?, ?) IF NOT EXISTS`,
+		name, value).WithContext(ctx).MapScanCAS(last)
 	if err != nil {
-		return 0, fmt.Errorf("recording topic %s: %w", topic, err)
+		return "", fmt.Errorf("recording %s: %w", name, err)
 	}
-	if recorded, ok := last["partitions"].(int); !fresh && ok {
+	if recorded, ok := last["value"].(string); !fresh && ok {
 		return recorded, nil
 	}
-	return partitions, nil
+	return value, nil
 }
 
 func (s *Store) cas(ctx context.Context, cql string, args ...any) (bool, error) {

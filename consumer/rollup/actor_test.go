@@ -19,7 +19,15 @@ import (
 	"footfall/models"
 )
 
-// actor is one consumer: its ownership, and the store as it sees it. Every call waits until the world lets it through.
+// The goroutines of a process.
+const (
+	consuming = "consumer"
+	checking  = "checker"
+	auditing  = "auditor"
+)
+
+// actor is one process: a consumer with its ownership, or an audit. Every call to the store waits until the world lets it
+// through.
 type actor struct {
 	*memory
 	w          *world
@@ -31,13 +39,21 @@ type actor struct {
 	turns      map[string]chan bool // of its goroutines that wait; false: the process is dead
 	asleep     time.Time
 	leaving    atomic.Bool
+	superseded atomic.Bool // by the next generation; heartbeats tell, when nothing else does
 	crashed    atomic.Bool
 	zombie     bool
+	audit      bool
 	done       atomic.Bool
 	left       bool // when asked to, with all counted
 }
 
 func (a *actor) String() string { return fmt.Sprintf("consumer %d %v", a.id, a.partitions) }
+
+func (a *actor) crash() {
+	a.crashed.Store(true)
+	a.w.out.Crashes++
+	a.w.tell("%s crashes", a)
+}
 
 // start begins a consumer of the current generation.
 func (w *world) start(ctx context.Context, partitions []models.Partition) {
@@ -50,26 +66,45 @@ func (w *world) start(ctx context.Context, partitions []models.Partition) {
 	w.tell("%s starts", a)
 	rnd := rand.New(rand.NewPCG(w.rnd.Uint64(), 2))
 	go func() {
-		err := a.consume(ctx, rnd)
+		err := a.consume(ctx, &view{a, consuming}, rnd)
 		w.tell("%s ends: %v", a, err)
 		a.done.Store(true)
 		cancel()
 	}()
 	if !w.controls.noRechecks {
-		go w.checker(&watcher{a}).watchDoubts(ctx, partitions)
+		go w.checker(&view{a, checking}).watchDoubts(ctx, partitions)
 	}
 }
 
+// startAudit begins an audit that repairs, while everything else goes on.
+func (w *world) startAudit(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	a := &actor{memory: w.store, w: w, id: len(w.actors), audit: true, cancel: cancel, turns: map[string]chan bool{}}
+	w.actors = append(w.actors, a)
+	w.out.Audits++
+	w.tell("audit %d starts", a.id)
+	go func() {
+		store := &view{a, auditing}
+		found, err := w.checker(store).audit(ctx, store, true, func(line string) { w.tell("audit %d: %s", a.id, line) })
+		w.tell("audit %d ends: %+v, %v", a.id, found, err)
+		a.done.Store(true)
+		cancel()
+	}()
+}
+
 // consume is what a generation does: take, go on where the group is, count chunk by chunk, release.
-func (a *actor) consume(ctx context.Context, rnd *rand.Rand) error {
+func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error {
 	h, mx := newHasher(), newMetrics(prometheus.NewRegistry())
 	o := &ownership{
-		store: a, owner: a.String(), hasher: h, visitors: newVisitors(a, h, 100, mx), ledger: newLedger(a, 100),
-		dead: &grave{}, metrics: mx, log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		store: store, owner: a.String(), hasher: h, visitors: newVisitors(store, h, 100, mx), ledger: newLedger(store, 100),
+		dead: &grave{}, metrics: mx, log: slog.New(slog.NewTextHandler(io.Discard, nil)), number: a.w.fresh, maxSpan: simSpan/2 + 1,
 		partitions: map[models.Partition]*owned{}, ended: func() bool { return a.leaving.Load() || a.crashed.Load() },
 		bounds: func(context.Context, []models.Partition) (map[models.Partition]span, error) {
 			return nil, errors.New("the ledger is ahead of the log")
 		},
+	}
+	if a.w.controls.shortDoubts {
+		o.maxSpan = 1
 	}
 	for _, p := range a.partitions {
 		o.partitions[p] = &owned{next: a.w.committed[p], highWater: int64(len(a.w.log[p]))}
@@ -77,14 +112,16 @@ func (a *actor) consume(ctx context.Context, rnd *rand.Rand) error {
 	if err := o.take(ctx); err != nil {
 		return err
 	}
-	size := simWindow
+	within := simReach
 	if a.w.controls.noDuplicate {
-		size = 0
+		within.offsets = 0
 	}
 	for p, own := range o.partitions {
-		own.window = newWindow(size, max(0, own.next-simWindow))
+		own.window = newWindow(within, max(0, own.next-simReach.offsets))
 		for offset := own.window.next; offset < own.next; offset++ {
-			o.add(nil, item{partition: p, offset: offset, event: a.w.log[p][offset], warm: true})
+			it := a.w.item(p, offset)
+			it.warm = true
+			o.add(nil, it)
 		}
 	}
 	if err := o.doubtPredecessors(ctx); err != nil {
@@ -94,14 +131,16 @@ func (a *actor) consume(ctx context.Context, rnd *rand.Rand) error {
 		c := newChunk()
 		for _, p := range a.partitions {
 			next := o.partitions[p].next
-			for offset := next; offset < min(int64(len(a.w.log[p])), next+int64(rnd.IntN(8))); offset++ {
-				it := item{partition: p, offset: offset, event: a.w.log[p][offset], highWater: int64(len(a.w.log[p]))}
-				o.add(c, it)
+			for offset := next; offset < min(int64(len(a.w.log[p])), next+int64(rnd.IntN(simSpan+1))); offset++ {
+				o.add(c, a.w.item(p, offset))
 			}
 		}
 		if len(c.spans) == 0 {
 			if err := sleep(ctx, 200*time.Millisecond); err != nil {
 				return err
+			}
+			if a.superseded.Load() {
+				break
 			}
 			continue
 		}
@@ -113,9 +152,9 @@ func (a *actor) consume(ctx context.Context, rnd *rand.Rand) error {
 	return o.release(ctx)
 }
 
-// commit is fenced by the group's generation; those who leave at a rebalance may still commit.
+// commit is fenced by the group's generation: those who leave may commit until the next one is formed.
 func (a *actor) commit(offsets map[string]map[int]int64) error {
-	if !a.wait("consumer") {
+	if !a.wait(consuming) {
 		return errDead
 	}
 	if a.generation != a.w.generation {
@@ -132,6 +171,9 @@ func (a *actor) commit(offsets map[string]map[int]int64) error {
 
 // wait blocks until it is this goroutine's turn; false if its process is dead.
 func (a *actor) wait(who string) bool {
+	if a.w.over.Load() {
+		return false
+	}
 	turn := make(chan bool)
 	a.mu.Lock()
 	a.turns[who] = turn
@@ -180,32 +222,29 @@ func (a *actor) turn(who string) chan<- bool {
 	return turn
 }
 
-// end ends all goroutines.
+// end ends all goroutines: those that wait, and those that still sleep.
 func (w *world) end() {
+	w.over.Store(true)
 	for _, a := range w.actors {
 		a.crashed.Store(true)
 		a.cancel()
 	}
-	for waiting := true; waiting; {
-		synctest.Wait()
-		waiting = false
-		for _, a := range w.actors {
-			for _, who := range a.waiting() {
-				a.turn(who) <- false
-				waiting = true
-			}
+	synctest.Wait()
+	for _, a := range w.actors {
+		for _, who := range a.waiting() {
+			a.turn(who) <- false
 		}
 	}
+	time.Sleep(time.Hour)
 }
 
-// land applies the late writes that are due.
+// land lets the late writes that are due take effect.
 func (w *world) land() {
 	w.late = slices.DeleteFunc(w.late, func(l lateWrite) bool {
 		if time.Now().Before(l.due) {
 			return false
 		}
-		w.tell("a write lands late: %v", l.write)
-		w.apply(l.write)
+		l.apply()
 		return true
 	})
 }
@@ -221,19 +260,28 @@ func (w *world) apply(write KeyWrite) {
 
 // write decides the fate of one write.
 func (w *world) write(write KeyWrite) error {
-	if !w.faults || w.rnd.IntN(100) < 93 {
+	n := w.rnd.IntN(1000)
+	if !w.faults || n >= 160 {
 		w.apply(write)
 		return nil
 	}
+	if n < 20 {
+		w.out.Refused++
+		return errors.New("overloaded")
+	}
 	w.out.Unknown++
-	switch n := w.rnd.IntN(100); {
-	case n < 35:
+	switch {
+	case n < 60:
 		w.tell("applied, but the answer is lost: %v", write)
 		w.apply(write)
-	case n < 75:
+	case n < 130:
 		w.out.Late++
 		w.tell("will land late: %v", write)
-		w.late = append(w.late, lateWrite{time.Now().Add(time.Duration(w.rnd.IntN(60)) * time.Second), write})
+		due := time.Now().Add(time.Duration(w.rnd.IntN(60)) * time.Second)
+		w.late = append(w.late, lateWrite{due, func() {
+			w.tell("a write lands late: %v", write)
+			w.apply(write)
+		}})
 	default:
 		w.tell("lost: %v", write)
 	}

@@ -1,11 +1,11 @@
 package rollup
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -94,52 +94,111 @@ func describe(key models.Key, rows []LedgerRow) (lines []string) {
 	return lines
 }
 
-// auditRepair mends the broken keys and looks at them again, until they are whole.
+// auditRepair mends the broken keys and looks at them again, until they are whole and every replica says so. Each stretch is
+// put in doubt before it is mended, so that the partitions' owners look at it after the audit has ended too.
 func (c *checker) auditRepair(ctx context.Context, broken map[models.Key][]LedgerRow, a *Audit, report func(string)) error {
 	for range auditRounds {
-		spans := stretches(broken)
+		a.Unreadable = 0
+		failed := false
+		keys := slices.SortedFunc(maps.Keys(broken), compareKeys)
+		spans := stretches(broken, c.reach.offsets)
 		for _, p := range slices.SortedFunc(maps.Keys(spans), comparePartitions) {
-			s, keys := spans[p], slices.SortedFunc(maps.Keys(broken), compareKeys)
-			_, err := c.check(ctx, p, s, keys, true)
-			if unreadable(err) {
-				a.Unreadable++
-				report(fmt.Sprintf("offsets %d to %d of %s/%d cannot be checked: %v", s.from, s.to-1, p.Topic, p.Number, err))
-			} else if err != nil {
-				report(fmt.Sprintf("repairing: %v", err)) // it is looked at again
+			for _, s := range spans[p] {
+				f, err := c.check(ctx, p, s, keys, c.noteAudited(ctx, p, s))
+				switch {
+				case unreadable(err) || f.gone > 0:
+					a.Unreadable++
+					report(fmt.Sprintf("offsets %d to %d of %s/%d cannot all be checked: %d of them are no longer in the log (%v)",
+						s.from, s.to-1, p.Topic, p.Number, f.gone, err))
+				case err != nil: // it is looked at again
+					failed = true
+					report(fmt.Sprintf("repairing: %v", err))
+				}
 			}
 		}
-		rows, err := c.store.Ledger(ctx, slices.Collect(maps.Keys(broken)))
+		if failed { // a write of unknown outcome may still land
+			if err := sleep(ctx, c.store.WriteTimeout()+settleMargin); err != nil {
+				return err
+			}
+		}
+		whole, err := c.look(ctx, broken, report)
 		if err != nil {
 			return err
 		}
-		for key := range broken {
-			if len(describe(key, rows[key])) == 0 {
-				delete(broken, key)
-				a.Repaired++
-			}
-		}
-		if len(broken) == 0 || a.Unreadable > 0 {
+		a.Repaired += whole
+		if len(broken) == 0 || a.Unreadable > 0 && !failed {
 			break
 		}
 	}
 	return nil
 }
 
-// stretches spans, per partition, what is off in any key.
-func stretches(broken map[models.Key][]LedgerRow) map[models.Partition]span {
-	out := map[models.Partition]span{}
+// look takes out of broken what is whole on every replica, and says how many that are.
+func (c *checker) look(ctx context.Context, broken map[models.Key][]LedgerRow, report func(string)) (int, error) {
+	cells := make(map[models.Key][]models.Cell, len(broken))
+	for key := range broken {
+		cells[key] = nil
+	}
+	rows, complete, err := c.store.Confirm(ctx, cells)
+	if err != nil {
+		return 0, err
+	}
+	if !complete {
+		report("a replica does not answer: whether the repairs hold is not certain before it does; run the audit again then")
+		return 0, nil
+	}
+	whole := 0
+	for key := range broken {
+		if broken[key] = rows[key]; len(describe(key, rows[key])) == 0 {
+			delete(broken, key)
+			whole++
+		}
+	}
+	return whole, nil
+}
+
+// noteAudited puts s in doubt, each time it is called anew.
+func (c *checker) noteAudited(ctx context.Context, p models.Partition, s span) func() error {
+	d := Doubt{Partition: p, ID: c.number(), From: s.from, To: s.to, Reason: doubtAudit}
+	return func() error {
+		d.NotedAt = time.Now().Truncate(time.Millisecond)
+		return c.store.NoteDoubt(ctx, d)
+	}
+}
+
+// maxStretch bounds how many offsets are held in memory at once.
+const maxStretch = 100_000
+
+// stretches lists, per partition, what is off in any key, in order. Stretches that are less than near apart are one: the
+// offsets between them have to be read in any case.
+func stretches(broken map[models.Key][]LedgerRow, near int64) map[models.Partition][]span {
+	all := map[models.Partition][]span{}
 	for _, rows := range broken {
 		for _, p := range partitionsOf(rows) {
 			for _, e := range excesses(rows, p) {
-				s, ok := out[p]
-				if !ok {
-					s = span{math.MaxInt64, 0}
-				}
-				out[p] = span{min(s.from, e.from), max(s.to, e.to)}
+				all[p] = append(all[p], e.span)
 			}
 		}
 	}
-	return out
+	for p, list := range all {
+		slices.SortFunc(list, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+		var out []span
+		for _, s := range list {
+			if n := len(out) - 1; n >= 0 && s.from <= out[n].to+near {
+				out[n].to = max(out[n].to, s.to)
+			} else {
+				out = append(out, s)
+			}
+		}
+		all[p] = nil
+		for _, s := range out {
+			for ; s.to-s.from > maxStretch; s.from += maxStretch {
+				all[p] = append(all[p], span{s.from, s.from + maxStretch})
+			}
+			all[p] = append(all[p], s)
+		}
+	}
+	return all
 }
 
 // auditSums compares a link's total with the sums over its parts. They are read one after the other, so they are compared

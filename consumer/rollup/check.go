@@ -15,9 +15,15 @@ import (
 
 // logReader reads a part of the log again.
 type logReader interface {
-	// read hands on the items of s in order, those before it that a duplicate window needs (warm) included. It returns a
-	// *refusal if they are no longer all in the log.
-	read(ctx context.Context, p models.Partition, s span, window int64, each func(item)) error
+	// read hands on the items of s in order, as far as the log holds them, after those before it that tell duplicates (warm).
+	// It returns a *refusal if it knows nothing of the topic.
+	read(ctx context.Context, p models.Partition, s span, r reach, each func(item)) (reading, error)
+}
+
+// reading is what could be read of a span.
+type reading struct {
+	span
+	whole bool // the ids before it are there as well, as far as they matter: duplicates can be told
 }
 
 // checker holds the ledger of keys against the rule and repairs what breaks it, from the log. It needs no ownership: a
@@ -27,8 +33,8 @@ type checker struct {
 	store   Store
 	log     logReader
 	hasher  hasher
-	window  int
-	number  func() int64 // a number no other repair has
+	reach   reach
+	number  func() int64 // one that no other repair or doubt has
 	metrics *metrics
 	logger  *slog.Logger
 }
@@ -39,11 +45,15 @@ type finding struct {
 	off      int  // keys that broke the rule
 	repaired int  // of those, with the repair acknowledged
 	complete bool // every replica answered
+	renewed  bool // note was called, and successfully
+	gone     int64
 }
 
-// check looks at the keys that have events in s of p, and at extra; with repair it mends them.
-func (c *checker) check(ctx context.Context, p models.Partition, s span, extra []models.Key, repair bool) (finding, error) {
-	events, err := c.events(ctx, p, s)
+// check looks at the keys that have events in s of p, and at extra. It mends them if note is given: that is called before the
+// repairs are sent, and after, and has to make sure that somebody looks at the same keys again. gone is how many offsets, from the
+// beginning of s on, the log no longer holds; the others are checked all the same.
+func (c *checker) check(ctx context.Context, p models.Partition, s span, extra []models.Key, note func() error) (finding, error) {
+	events, r, err := c.events(ctx, p, s)
 	if err != nil {
 		return finding{}, err
 	}
@@ -61,39 +71,47 @@ func (c *checker) check(ctx context.Context, p models.Partition, s span, extra [
 	if err != nil {
 		return finding{}, fmt.Errorf("checking ledger: %w", err)
 	}
-	f := finding{keys: len(cells), complete: complete}
+	f := finding{keys: len(cells), complete: complete, gone: r.from - s.from}
 	broken := map[models.Key][]excess{}
 	for key := range cells {
 		for _, e := range excesses(rows[key], p) {
-			if e.span = e.intersect(s); !e.empty() {
+			if e.span = e.intersect(r.span); !e.empty() {
 				broken[key] = append(broken[key], e)
 			}
 		}
 	}
 	f.off = len(broken)
-	if f.off == 0 || !repair {
+	if f.off == 0 || note == nil {
 		return f, nil
 	}
+	if !r.whole {
+		return f, &refusal{fmt.Sprintf("%d keys are off, but Kafka has deleted the ids before offset %d of topic %s, partition %d:"+
+			" events cannot be told from duplicates", f.off, r.from, p.Topic, p.Number)}
+	}
+	if err := note(); err != nil {
+		return f, err
+	}
+	f.renewed = true
 	f.repaired, err = c.repair(ctx, p, events, candidates, broken)
-	return f, err
+	return f, errors.Join(err, note()) // the time until it is looked at counts from the repair, however long that took
 }
 
 // events reads s again, without duplicates.
-func (c *checker) events(ctx context.Context, p models.Partition, s span) ([]*counted, error) {
-	w := newWindow(c.window, 0)
+func (c *checker) events(ctx context.Context, p models.Partition, s span) ([]*counted, reading, error) {
+	w := newWindow(c.reach, 0)
 	var events []*counted
-	err := c.log.read(ctx, p, s, int64(c.window), func(it item) {
+	r, err := c.log.read(ctx, p, s, c.reach, func(it item) {
 		if it.event == nil {
 			return
 		}
-		if duplicate := w.see(fingerprintOf(c.hasher, it.event.EventID()), it.offset); !duplicate && !it.warm {
+		if duplicate := w.see(fingerprintOf(c.hasher, it.event.EventID()), it.offset, it.at); !duplicate && !it.warm {
 			events = append(events, &counted{partition: p, offset: it.offset, event: it.event})
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reading the log again: %w", err)
+		return nil, r, fmt.Errorf("reading the log again: %w", err)
 	}
-	return events, nil
+	return events, r, nil
 }
 
 // repair writes, for every stretch that is off, what its events are worth as often as it is off, and a ledger row that
@@ -195,7 +213,7 @@ func distinctCells(list []contribution) []models.Cell {
 	return slices.Collect(maps.Keys(seen))
 }
 
-// freshNumber numbers a repair; no other has it, but for a chance of 2^-63.
+// freshNumber numbers a repair or a doubt; no other has it, but for a chance of 2^-63.
 func freshNumber() int64 { return rand.Int64N(math.MaxInt64) }
 
 // unreadable tells that the log no longer holds what a check needs.

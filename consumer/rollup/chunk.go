@@ -14,6 +14,7 @@ type item struct {
 	offset    int64
 	event     models.Event // nil if it cannot be counted
 	dead      *deadLetter  // set if it cannot be counted
+	at        time.Time    // the message's time in the log
 	bytes     int
 	highWater int64
 	warm      bool // read for the duplicate window only; an earlier chunk has counted it
@@ -58,7 +59,7 @@ type limits struct {
 func (o *ownership) collect(stop context.Context, items <-chan item, l limits) (*chunk, bool) {
 	c := newChunk()
 	var expired <-chan time.Time
-	for len(c.events) < l.events && c.bytes < l.bytes && c.widest < maxChunkEvents {
+	for len(c.events) < l.events && c.bytes < l.bytes && c.widest < o.maxSpan {
 		select {
 		case <-stop.Done():
 			return c, false
@@ -79,7 +80,7 @@ func (o *ownership) add(c *chunk, it item) {
 	p := o.partitions[it.partition]
 	duplicate := false
 	if it.event != nil {
-		duplicate = p.window.see(fingerprintOf(o.hasher, it.event.EventID()), it.offset)
+		duplicate = p.window.see(fingerprintOf(o.hasher, it.event.EventID()), it.offset, it.at)
 	} else {
 		p.window.pass(it.offset)
 	}

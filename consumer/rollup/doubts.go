@@ -16,6 +16,7 @@ const (
 	doubtPredecessor = "the last owner left without a word"
 	doubtLost        = "counted while the partition may have been lost"
 	doubtReplicas    = "not every replica could be asked"
+	doubtAudit       = "repaired by an audit"
 )
 
 // rechecks are the times after which a doubt is looked at, from when it was noted. The first is after the store's write
@@ -49,29 +50,42 @@ func (c *checker) checkDoubts(ctx context.Context, p models.Partition, now time.
 		if now.Before(d.NotedAt.Add(c.store.WriteTimeout() + settleMargin + rechecks[min(d.Checks, len(rechecks)-1)])) {
 			continue
 		}
-		if err := c.checkDoubt(ctx, d, now); err != nil {
+		if err := c.checkDoubt(ctx, d); err != nil {
 			failed = append(failed, err) // one that fails must not keep the others from being checked
 		}
 	}
 	return errors.Join(failed...)
 }
 
-func (c *checker) checkDoubt(ctx context.Context, d Doubt, now time.Time) error {
-	f, err := c.check(ctx, d.Partition, span{d.From, d.To}, nil, true)
+// checkDoubt checks one doubt. Where it repairs, a new doubt takes the place of the old one, before the repair is sent: the
+// repair may be of unknown outcome, and wants to be seen.
+func (c *checker) checkDoubt(ctx context.Context, d Doubt) error {
+	again := d
+	again.ID, again.Checks = c.number(), 0
+	renew := func() error {
+		again.NotedAt = time.Now().Truncate(time.Millisecond)
+		return c.store.NoteDoubt(ctx, again)
+	}
+	f, err := c.check(ctx, d.Partition, span{d.From, d.To}, nil, renew)
+	if unreadable(err) || f.gone > 0 {
+		c.metrics.unsettled.Inc()
+		c.logger.Error("a doubt cannot be settled: the log no longer holds what it takes", "topic", d.Partition.Topic,
+			"partition", d.Partition.Number, "from", d.From, "to", d.To, "offsets_gone", f.gone, "reason", d.Reason, "error", err)
+	}
 	switch {
 	case unreadable(err):
-		c.metrics.unsettled.Inc()
-		c.logger.Error("a doubt cannot be settled: the log no longer holds its events", "topic", d.Partition.Topic,
-			"partition", d.Partition.Number, "from", d.From, "to", d.To, "reason", d.Reason, "error", err)
 		return c.store.SettleDoubt(ctx, d)
-	case err != nil && f.off == 0:
+	case f.renewed:
+		return errors.Join(err, c.store.SettleDoubt(ctx, d))
+	case err != nil:
 		return err
-	case f.off > 0 || !f.complete:
-		// Repaired, but the repair wants to be seen, and may be of unknown outcome; or a replica has still to be asked. It
-		// begins anew.
-		d.Checks, d.NotedAt = 0, now.Truncate(time.Millisecond)
-		return errors.Join(err, c.store.NoteDoubt(ctx, d))
+	case !f.complete: // a replica has still to be asked
+		if err := renew(); err != nil {
+			return err
+		}
+		return c.store.SettleDoubt(ctx, d)
 	case d.Checks+1 < len(rechecks):
+		d.From += f.gone
 		d.Checks++
 		return c.store.NoteDoubt(ctx, d)
 	}
@@ -83,7 +97,7 @@ func (c *checker) checkDoubt(ctx context.Context, d Doubt, now time.Time) error 
 func (o *ownership) doubt(ctx context.Context, spans map[models.Partition]span, reason string) error {
 	for _, p := range slices.SortedFunc(maps.Keys(spans), comparePartitions) {
 		s := spans[p]
-		d := Doubt{Partition: p, From: s.from, To: s.to, Reason: reason, NotedAt: time.Now().Truncate(time.Millisecond)}
+		d := Doubt{Partition: p, ID: o.number(), From: s.from, To: s.to, Reason: reason, NotedAt: time.Now().Truncate(time.Millisecond)}
 		for attempt := 0; !s.empty(); attempt++ {
 			err := o.store.NoteDoubt(ctx, d)
 			if err == nil {
@@ -97,4 +111,24 @@ func (o *ownership) doubt(ctx context.Context, spans map[models.Partition]span, 
 		}
 	}
 	return nil
+}
+
+// An owner whose time is up gets this much to note its doubts. A pause may use up one attempt.
+const (
+	lastWordAttempts = 3
+	lastWordTimeout  = 2 * time.Second
+)
+
+// lastWord notes that spans were counted by an owner that may not have been one any more. It does so after ctx has ended
+// too: one that was paused may have a successor who settled these offsets long ago.
+func (o *ownership) lastWord(ctx context.Context, spans map[models.Partition]span) (err error) {
+	for range lastWordAttempts {
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWordTimeout)
+		err = o.doubt(within, spans, doubtLost)
+		cancel()
+		if err == nil {
+			return nil
+		}
+	}
+	return err
 }

@@ -1,6 +1,9 @@
 package rollup
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"time"
+)
 
 // fingerprint stands for a longer value in memory: 128 bits from two keyed hashes. Two values share one with a
 // probability of 2^-128, and nobody who does not know this process's seeds can make it happen on purpose.
@@ -18,10 +21,22 @@ func fingerprintOf[T comparable](h hasher, value T) fingerprint {
 // window knows the event ids of the last offsets of one partition. It is a function of the log alone: read from the same
 // offsets, any process decides alike which events are duplicates. Not safe for concurrent use.
 type window struct {
-	size  int64
-	last  map[fingerprint]int64 // where an id occurred last
-	queue []occurrence          // the same, in the order of the log
-	next  int64                 // the offset it is ready for
+	reach
+	last  map[fingerprint]moment // where and when an id occurred last
+	queue []occurrence           // the same, in the order of the log
+	next  int64                  // the offset it is ready for
+}
+
+// reach is how far back an id is looked for. Both bounds must hold: the second one makes sure that the log still has what
+// a decision needs, however slowly the log grows.
+type reach struct {
+	offsets int64
+	age     time.Duration // by the times that the messages have in the log
+}
+
+type moment struct {
+	offset int64
+	at     time.Time
 }
 
 type occurrence struct {
@@ -30,19 +45,20 @@ type occurrence struct {
 }
 
 // newWindow makes a window that is ready for the events from offset start on.
-func newWindow(size int, start int64) *window {
-	return &window{size: int64(size), last: map[fingerprint]int64{}, next: start}
+func newWindow(r reach, start int64) *window {
+	return &window{reach: r, last: map[fingerprint]moment{}, next: start}
 }
 
 // pass moves on beyond an offset that holds no countable event.
 func (w *window) pass(offset int64) { w.next = offset + 1 }
 
-// see notes that id stands at offset and tells whether it is a duplicate: whether it occurred within the last size offsets
-// before. Offsets must grow from call to call.
-func (w *window) see(id fingerprint, offset int64) bool {
-	w.forget(offset - w.size)
-	_, duplicate := w.last[id]
-	w.last[id] = offset
+// see notes that id stands at offset, with that message's time, and tells whether it is a duplicate: whether it occurred
+// before within reach. Offsets must grow from call to call; times need not.
+func (w *window) see(id fingerprint, offset int64, at time.Time) bool {
+	w.forget(offset - w.offsets)
+	before, duplicate := w.last[id]
+	duplicate = duplicate && at.Sub(before.at) <= w.age
+	w.last[id] = moment{offset, at}
 	w.queue = append(w.queue, occurrence{id, offset})
 	w.next = offset + 1
 	return duplicate
@@ -52,7 +68,7 @@ func (w *window) see(id fingerprint, offset int64) bool {
 func (w *window) forget(below int64) {
 	n := 0
 	for n < len(w.queue) && w.queue[n].offset < below {
-		if old := w.queue[n]; w.last[old.id] == old.offset {
+		if old := w.queue[n]; w.last[old.id].offset == old.offset {
 			delete(w.last, old.id)
 		}
 		n++

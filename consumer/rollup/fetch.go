@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -49,7 +50,7 @@ func (f *fetcher) run(ctx context.Context, out chan<- item) error {
 			return nil
 		}
 		if errors.Is(err, kafka.OffsetOutOfRange) {
-			return recreated(f.partition, next)
+			return f.outOfRange(ctx, next)
 		}
 		if err != nil {
 			f.log.Warn("reading the log failed; trying again", "topic", f.partition.Topic,
@@ -89,6 +90,15 @@ func (f *fetcher) gap(ctx context.Context, from, to int64) error {
 		return truncated(f.partition, span{from, min(first, to)})
 	}
 	return nil
+}
+
+// outOfRange tells why the log does not have an offset: deleted before it was read, or the topic is another one.
+func (f *fetcher) outOfRange(ctx context.Context, offset int64) error {
+	err := f.gap(ctx, max(offset, f.start), math.MaxInt64)
+	if err == nil {
+		err = recreated(f.partition, offset)
+	}
+	return err
 }
 
 // refusal is an error that trying again cannot mend: an operator has to decide.

@@ -27,7 +27,7 @@ func (o *ownership) flush(ctx context.Context, c *chunk) error {
 		if err := o.recover(ctx, c, err, attempt); err != nil {
 			return err
 		}
-		if attempt >= splitAfter && errors.Is(err, errNotApplied) && len(c.events) > splitAbove {
+		if attempt >= splitAfter && errors.Is(err, errNotApplied) && len(c.events) > o.splitAbove {
 			return o.flushHalves(ctx, c)
 		}
 	}
@@ -40,11 +40,8 @@ func (o *ownership) flush(ctx context.Context, c *chunk) error {
 	return nil
 }
 
-// A chunk that the store answers but does not take, time after time, may be too large for it.
-const (
-	splitAfter = 2   // attempts
-	splitAbove = 500 // events: fewer are not too large for anything
-)
+// splitAfter is how often a chunk is tried as a whole: one that the store answers but does not take may be too large for it.
+const splitAfter = 2
 
 func (o *ownership) flushHalves(ctx context.Context, c *chunk) error {
 	for _, half := range c.halves() {
@@ -142,13 +139,14 @@ func (o *ownership) recover(ctx context.Context, c *chunk, cause error, attempt 
 		return nil
 	}
 	if o.ended() {
-		// The successor doubts these offsets as well, since nobody left clean; but it may have settled that long ago, if this
-		// process was paused.
-		return errors.Join(fmt.Errorf("the partitions are no longer ours: %w", cause), o.doubt(ctx, c.spans, doubtLost))
+		return fmt.Errorf("the partitions are no longer ours: %w", cause)
 	}
 	o.visitors.drop()
 	if err := o.take(ctx); err != nil {
 		return err
+	}
+	if o.ended() { // meanwhile, and we have taken them from somebody, who will find that out
+		return fmt.Errorf("the partitions are no longer ours: %w", cause)
 	}
 	if !inDoubt {
 		return nil

@@ -32,12 +32,15 @@ func newOwner(t *testing.T, m *memory, lru int) *ownership {
 		dead: &grave{}, metrics: mx, log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		partitions: map[models.Partition]*owned{},
 		ended:      func() bool { return false },
+		number:     freshNumber,
+		maxSpan:    maxChunkEvents,
+		splitAbove: splitAbove,
 		bounds: func(context.Context, []models.Partition) (map[models.Partition]span, error) {
 			return map[models.Partition]span{p0: {0, 10_000}, p1: {0, 10_000}}, nil
 		},
 	}
 	for _, p := range []models.Partition{p0, p1} {
-		o.partitions[p] = &owned{window: newWindow(100, 0)}
+		o.partitions[p] = &owned{window: newWindow(reach{100, time.Hour}, 0)}
 	}
 	if err := o.take(t.Context()); err != nil {
 		t.Fatal(err)

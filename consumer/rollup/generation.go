@@ -73,6 +73,7 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors 
 	o := &ownership{
 		store: c.store, owner: c.owner, hasher: c.hasher, partitions: map[models.Partition]*owned{},
 		visitors: c.visitors, ledger: c.ledger, dead: c.dead, metrics: c.metrics, log: c.log, noted: time.Now(),
+		maxSpan: maxChunkEvents, splitAbove: splitAbove, number: freshNumber,
 		ended: func() bool { return ctx.Err() != nil },
 		bounds: func(ctx context.Context, ps []models.Partition) (map[models.Partition]span, error) {
 			return logBounds(ctx, c.kafka, ps)
@@ -89,11 +90,11 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors 
 	if len(partitions) == 0 {
 		return o, nil, nil
 	}
-	bounds, err := o.bounds(ctx, partitions)
-	if err != nil {
+	if err := o.take(ctx); err != nil {
 		return nil, nil, err
 	}
-	if err := o.take(ctx); err != nil {
+	bounds, err := o.bounds(ctx, partitions)
+	if err != nil {
 		return nil, nil, err
 	}
 	windows := map[models.Partition]*window{}
@@ -110,7 +111,7 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors 
 		own.window = c.windows[p]
 		if own.window == nil || own.window.next != own.next {
 			f.from = max(bounds[p].from, own.next-int64(c.cfg.Duplicates.Window))
-			own.window = newWindow(c.cfg.Duplicates.Window, f.from)
+			own.window = newWindow(c.reach(), f.from)
 		}
 		windows[p] = own.window
 		fetchers = append(fetchers, f)
@@ -126,7 +127,7 @@ func (o *ownership) doubtPredecessors(ctx context.Context) error {
 	spans := map[models.Partition]span{}
 	for p, own := range o.partitions {
 		if !own.tenure.Fresh && o.store.WriteTimeout() > 0 {
-			own.uncertain = own.next + 2*maxChunkEvents
+			own.uncertain = own.next + 2*o.maxSpan
 			spans[p] = span{own.next, own.uncertain}
 		}
 	}
@@ -171,10 +172,16 @@ func (o *ownership) count(stop, work context.Context, items <-chan item, l limit
 // commit tells the group how far each partition is. It fails if the partitions were given to others.
 type commit func(offsets map[string]map[int]int64) error
 
-// countChunk flushes and commits one chunk. After an error nothing more may be counted under this ownership.
+// countChunk flushes and commits one chunk. After an error nothing more may be counted under this ownership: perhaps the
+// partitions were given to others meanwhile, and the chunk was counted by both. Nobody may take this for a clean end, even
+// if no other owner is to be seen in the store. The successor doubts these offsets as well, but it may have settled that
+// long ago, if this process was paused.
 func (o *ownership) countChunk(ctx context.Context, ch *chunk, commit commit) error {
 	if err := o.flush(ctx, ch); err != nil {
-		return fmt.Errorf("flushing: %w", err)
+		if unreadable(err) { // the log is not the one that was counted: these offsets mean nothing
+			return err
+		}
+		return errors.Join(fmt.Errorf("flushing: %w", err), o.lastWord(ctx, ch.spans))
 	}
 	o.last = ch.spans
 	err := commit(o.offsets())
@@ -182,9 +189,7 @@ func (o *ownership) countChunk(ctx context.Context, ch *chunk, commit commit) er
 		err = o.progress(ctx)
 	}
 	if err != nil {
-		// Perhaps the partitions were given to others meanwhile, and this chunk was counted by both. Nobody may take this for
-		// a clean end, even if no other owner is to be seen in the store.
-		return errors.Join(fmt.Errorf("committing offsets: %w", err), o.doubt(ctx, o.last, doubtLost))
+		return errors.Join(fmt.Errorf("committing offsets: %w", err), o.lastWord(ctx, ch.spans))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -132,13 +133,8 @@ func (c *Consumer) inspectors(ctx context.Context) (map[string]inspector, error)
 		if err != nil {
 			return nil, err
 		}
-		recorded, err := c.store.Topic(ctx, topic, n)
-		if err != nil {
+		if err := c.settled(ctx, topic, n); err != nil {
 			return nil, err
-		}
-		if recorded != n {
-			return nil, fmt.Errorf("topic %s has %d partitions, but was counted with %d: visitors would be decided in another"+
-				" partition than before; use a new topic (kafka.topics) with the number you want", topic, n, recorded)
 		}
 		out[topic] = newInspector(decode, n)
 	}
@@ -148,9 +144,34 @@ func (c *Consumer) inspectors(ctx context.Context) (map[string]inspector, error)
 	return out, nil
 }
 
+// settled compares with what a topic was counted with from the beginning. Visitors would be decided in another partition, or
+// repairs made by another rule, if that changed.
+func (c *Consumer) settled(ctx context.Context, topic string, partitions int) error {
+	d := c.cfg.Duplicates
+	for _, s := range []struct{ what, value, remedy string }{
+		{"partitions", strconv.Itoa(partitions), "use a new topic (kafka.topics) with the number you want"},
+		{"duplicates.window", strconv.Itoa(d.Window), "set it back, or use a new topic (kafka.topics)"},
+		{"duplicates.age", d.Age.String(), "set it back, or use a new topic (kafka.topics)"},
+	} {
+		recorded, err := c.store.Setting(ctx, "topic "+topic+": "+s.what, s.value)
+		if err != nil {
+			return err
+		}
+		if recorded != s.value {
+			return fmt.Errorf("topic %s has %s %s, but was counted with %s so far, and must be to the end: %s", topic, s.what, s.value,
+				recorded, s.remedy)
+		}
+	}
+	return nil
+}
+
+func (c *Consumer) reach() reach {
+	return reach{int64(c.cfg.Duplicates.Window), c.cfg.Duplicates.Age}
+}
+
 func (c *Consumer) checker(inspectors map[string]inspector) *checker {
 	return &checker{
-		store: c.store, hasher: c.hasher, window: c.cfg.Duplicates.Window, metrics: c.metrics, logger: c.log,
+		store: c.store, hasher: c.hasher, reach: c.reach(), metrics: c.metrics, logger: c.log,
 		log:    &kafkaLog{kafka: c.kafka, inspectors: inspectors},
 		number: freshNumber,
 	}

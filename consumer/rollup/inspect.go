@@ -26,7 +26,7 @@ func decodeClick(data []byte) (models.Event, error) { return models.UnmarshalCli
 func decodeVisit(data []byte) (models.Event, error) { return models.UnmarshalVisit(data, false) }
 
 func (in inspector) item(p models.Partition, m kafka.Message) item {
-	it := item{partition: p, offset: m.Offset, bytes: len(m.Key) + len(m.Value), highWater: m.HighWaterMark}
+	it := item{partition: p, offset: m.Offset, at: m.Time, bytes: len(m.Key) + len(m.Value), highWater: m.HighWaterMark}
 	event, err := in.event(m)
 	if err != nil {
 		invalid := &models.Invalid{Reason: models.ReasonBadJSON, Detail: err.Error()}

@@ -103,12 +103,12 @@ func (m *memory) Doubts(ctx context.Context, p models.Partition) ([]Doubt, error
 func (m *memory) SettleDoubt(ctx context.Context, d Doubt) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.doubts[d.Partition] = slices.DeleteFunc(m.doubts[d.Partition], func(o Doubt) bool { return o.From == d.From && o.To == d.To })
+	m.doubts[d.Partition] = slices.DeleteFunc(m.doubts[d.Partition], func(o Doubt) bool { return o.ID == d.ID })
 	return ctx.Err()
 }
 
-func (m *memory) Topic(ctx context.Context, _ string, partitions int) (int, error) {
-	return partitions, ctx.Err()
+func (m *memory) Setting(ctx context.Context, _, value string) (string, error) {
+	return value, ctx.Err()
 }
 
 func (m *memory) FirstSeen(ctx context.Context, sightings []models.Sighting) (map[models.Sighting]models.Position, error) {

@@ -24,8 +24,12 @@ type ownership struct {
 	dead       deadLetters
 	metrics    *metrics
 	log        *slog.Logger
-	ended      func() bool // the group has given the partitions to others, or is about to
+	number     func() int64 // one that no other has
+	ended      func() bool  // the group has given the partitions to others, or is about to
 	bounds     func(context.Context, []models.Partition) (map[models.Partition]span, error)
+
+	maxSpan    int64 // offsets of one partition in one chunk
+	splitAbove int   // events: smaller chunks are not split, they are not too large for anything
 
 	last  map[models.Partition]span // the chunk flushed last: counted, but perhaps not committed
 	noted time.Time                 // when progress was noted last
@@ -99,7 +103,7 @@ func (o *ownership) release(ctx context.Context) error {
 			lost[partition] = s
 		}
 	}
-	return o.doubt(ctx, lost, doubtLost)
+	return o.lastWord(ctx, lost)
 }
 
 // progressInterval is how often an owner notes in the store how far it is.

@@ -20,44 +20,53 @@ type kafkaLog struct {
 // rereadPatience is how long one message may take to come.
 const rereadPatience = 10 * time.Second
 
-func (l *kafkaLog) read(ctx context.Context, p models.Partition, s span, window int64, each func(item)) error {
+// clockSkew is how much the clocks that time messages may differ.
+const clockSkew = time.Minute
+
+func (l *kafkaLog) read(ctx context.Context, p models.Partition, s span, r reach, each func(item)) (reading, error) {
 	inspect, known := l.inspectors[p.Topic]
 	if !known {
-		return &refusal{fmt.Sprintf("topic %s is not one of this configuration's (kafka.topics)", p.Topic)}
+		return reading{}, &refusal{fmt.Sprintf("topic %s is not one of this configuration's (kafka.topics)", p.Topic)}
 	}
 	bounds, err := logBounds(ctx, l.kafka, []models.Partition{p})
 	if err != nil {
-		return err
+		return reading{}, err
 	}
 	log := bounds[p]
-	if s.from < log.from {
-		return truncated(p, span{s.from, min(s.to, log.from)})
+	got := reading{span{min(max(s.from, log.from), s.to), min(s.to, log.to)}, true}
+	if got.empty() {
+		return got, nil
 	}
-	end := min(s.to, log.to)
-	if s.from >= end {
-		return nil
-	}
+	from := max(log.from, got.from-r.offsets)
+	cut := from > 0 && from > got.from-r.offsets
 	reader := kafka.NewReader(kafka.ReaderConfig{
 		Brokers: l.kafka.Brokers, Dialer: l.kafka.Dialer(), Topic: p.Topic, Partition: p.Number, MinBytes: 1, MaxBytes: 4 << 20,
 		MaxWait: 500 * time.Millisecond, QueueCapacity: 200, OffsetOutOfRangeError: true,
 	})
 	defer func() { _ = reader.Close() }()
-	if err := reader.SetOffset(max(log.from, s.from-window)); err != nil {
-		return err
+	if err := reader.SetOffset(from); err != nil {
+		return got, err
 	}
-	for next := int64(0); next < end; {
+	var oldest time.Time
+	for next := from; next < got.to; {
 		m, err := fetchWithin(ctx, reader, rereadPatience)
 		if err != nil {
-			return fmt.Errorf("reading partition %d of %s again: %w", p.Number, p.Topic, err)
+			return got, fmt.Errorf("reading partition %d of %s again: %w", p.Number, p.Topic, err)
 		}
-		if next = m.Offset + 1; m.Offset >= end {
+		if next == from {
+			oldest = m.Time
+		}
+		if next = m.Offset + 1; m.Offset >= got.to {
 			break
 		}
 		it := inspect.item(p, m)
-		it.warm = m.Offset < s.from
+		if it.warm = m.Offset < got.from; !it.warm && cut {
+			// What was deleted is older than what was not. If that is beyond reach, nothing is missing.
+			got.whole, cut = m.Time.Sub(oldest) > r.age+clockSkew, false
+		}
 		each(it)
 	}
-	return nil
+	return got, nil
 }
 
 func fetchWithin(ctx context.Context, reader *kafka.Reader, patience time.Duration) (kafka.Message, error) {

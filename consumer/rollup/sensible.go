@@ -13,6 +13,8 @@ const (
 	// maxChunkBytes bounds a chunk: the batch of one link can be four times as large as its messages, since each statement
 	// repeats the link, and must fit a request of 16 MiB.
 	maxChunkBytes = 3 << 20
+	// splitAbove is how many events a chunk has at least that may be too large for the store.
+	splitAbove = 500
 )
 
 // sensible refuses a configuration that would count nothing, or never stop.
@@ -37,6 +39,8 @@ func sensible(cfg configs.Consumer) error {
 		return errors.New("chunk.max_age must be more than 0")
 	case cfg.Duplicates.Window < 0:
 		return errors.New("duplicates.window must not be negative")
+	case cfg.Duplicates.Age <= 0:
+		return errors.New("duplicates.age must be more than 0; duplicates.window 0 lets every event count")
 	case cfg.Visitors.LRU < 0:
 		return errors.New("visitors.lru must not be negative; 0 remembers nobody")
 	case cfg.Ledger.Cache < 1:

@@ -3,138 +3,137 @@ package rollup
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"footfall/models"
 )
 
 var errDead = errors.New("this process is dead")
 
-// The store as a consumer sees it: each call waits for its turn, and may find that its process died meanwhile.
-
-func (a *actor) Take(ctx context.Context, p models.Partition, owner string) (Tenure, error) {
-	if !a.wait("consumer") {
-		return Tenure{}, errDead
-	}
-	return a.memory.Take(ctx, p, owner)
+// view is the store as one goroutine of a process sees it: each call waits for its turn, may find that its process died
+// meanwhile, and may fail before or after it took effect.
+type view struct {
+	*actor
+	who string // which of the process's goroutines
 }
 
-func (a *actor) Release(ctx context.Context, t Tenure, committed int64) (bool, error) {
-	if !a.wait("consumer") {
-		return false, errDead
+func (v *view) call(ctx context.Context, do func() error) error {
+	if !v.wait(v.who) {
+		return errDead
 	}
-	return a.memory.Release(ctx, t, committed)
-}
-
-func (a *actor) FirstSeen(ctx context.Context, sightings []models.Sighting) (map[models.Sighting]models.Position, error) {
-	if !a.wait("consumer") {
-		return nil, errDead
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
-	return a.memory.FirstSeen(ctx, sightings)
-}
-
-// Remember stores the visitors one by one, and may fail in the middle.
-func (a *actor) Remember(ctx context.Context, first map[models.Sighting]models.Position) error {
-	for _, s := range sortedSightings(first) {
-		if !a.wait("consumer") {
-			return errDead
-		}
-		if a.w.faults && a.w.rnd.IntN(100) < 3 {
-			if a.w.controls.earlyLRU {
-				return nil
-			}
+	if v.w.faults {
+		switch n := v.w.rnd.IntN(100); {
+		case n < 2:
 			return errors.New("timeout")
+		case n < 3:
+			return fmt.Errorf("%w: reset", ErrDisconnected)
+		case n < 5:
+			v.w.tell("%s: done, but the answer is lost", v.actor)
+			return errors.Join(do(), errors.New("timeout"))
 		}
-		if err := a.memory.Remember(ctx, map[models.Sighting]models.Position{s: first[s]}); err != nil {
-			return err
+	}
+	return do()
+}
+
+func (v *view) Take(ctx context.Context, p models.Partition, owner string) (t Tenure, err error) {
+	err = v.call(ctx, func() (err error) { t, err = v.memory.Take(ctx, p, owner); return err })
+	return t, err
+}
+
+func (v *view) Release(ctx context.Context, t Tenure, committed int64) (ok bool, err error) {
+	err = v.call(ctx, func() (err error) { ok, err = v.memory.Release(ctx, t, committed); return err })
+	return ok, err
+}
+
+func (v *view) Progress(ctx context.Context, t Tenure, committed int64) (ok bool, err error) {
+	err = v.call(ctx, func() (err error) { ok, err = v.memory.Progress(ctx, t, committed); return err })
+	return ok, err
+}
+
+func (v *view) FirstSeen(ctx context.Context, sightings []models.Sighting) (found map[models.Sighting]models.Position, err error) {
+	err = v.call(ctx, func() (err error) { found, err = v.memory.FirstSeen(ctx, sightings); return err })
+	return found, err
+}
+
+// Remember stores the visitors one by one: it may fail in the middle, and what failed may be stored late.
+func (v *view) Remember(ctx context.Context, first map[models.Sighting]models.Position) error {
+	for _, s := range sortedSightings(first) {
+		one := map[models.Sighting]models.Position{s: first[s]}
+		err := v.call(ctx, func() error { return v.memory.Remember(ctx, one) })
+		if err == nil {
+			continue
 		}
+		if v.w.faults && v.w.rnd.IntN(3) == 0 {
+			due := time.Now().Add(time.Duration(v.w.rnd.IntN(60)) * time.Second)
+			v.w.late = append(v.w.late, lateWrite{due, func() { _ = v.memory.Remember(context.Background(), one) }})
+		}
+		if v.w.controls.earlyLRU && !errors.Is(err, errDead) {
+			return nil
+		}
+		return err
 	}
 	return nil
 }
 
-func (a *actor) Ledger(ctx context.Context, keys []models.Key) (map[models.Key][]LedgerRow, error) {
-	if !a.wait("consumer") {
-		return nil, errDead
+func (v *view) Ledger(ctx context.Context, keys []models.Key) (rows map[models.Key][]LedgerRow, err error) {
+	err = v.call(ctx, func() (err error) { rows, err = v.memory.Ledger(ctx, keys); return err })
+	return rows, err
+}
+
+// Confirm may lack a replica.
+func (v *view) Confirm(ctx context.Context, cells map[models.Key][]models.Cell) (rows map[models.Key][]LedgerRow, complete bool, err error) {
+	err = v.call(ctx, func() (err error) { rows, complete, err = v.memory.Confirm(ctx, cells); return err })
+	if v.w.faults && err == nil && v.w.rnd.IntN(10) == 0 {
+		v.w.out.Incomplete++
+		complete = false
 	}
-	return a.memory.Ledger(ctx, keys)
+	return rows, complete, err
 }
 
-func (a *actor) Confirm(ctx context.Context, cells map[models.Key][]models.Cell) (map[models.Key][]LedgerRow, bool, error) {
-	if !a.wait("consumer") {
-		return nil, false, errDead
+// Apply applies the writes of a request one by one: it may be half applied when its process dies, as it may while it waits for
+// an answer.
+func (v *view) Apply(_ context.Context, writes []KeyWrite) []error {
+	if v.who != consuming {
+		v.w.out.Repairs += len(writes)
+		if v.w.controls.shrinks {
+			writes = v.w.shrink(writes)
+		}
 	}
-	return a.memory.Confirm(ctx, cells)
-}
-
-func (a *actor) Apply(_ context.Context, writes []KeyWrite) []error {
-	return a.applyAs("consumer", writes)
-}
-
-// applyAs applies the writes of a request one by one: it may be half applied when its process dies.
-func (a *actor) applyAs(who string, writes []KeyWrite) []error {
 	errs := make([]error, len(writes))
 	for i, write := range writes {
-		if !a.wait(who) {
+		if !v.wait(v.who) {
 			errs[i] = unknown("died")
 			continue
 		}
-		errs[i] = a.w.write(write)
+		if errs[i] = v.w.write(write); errs[i] != nil && v.who == consuming && v.w.rnd.IntN(5) == 0 {
+			v.crash()
+		}
 	}
 	return errs
 }
 
-func (a *actor) NoteDoubt(ctx context.Context, d Doubt) error {
-	if !a.wait("consumer") {
-		return errDead
+func (v *view) NoteDoubt(ctx context.Context, d Doubt) error {
+	if v.w.controls.noDoubts {
+		return nil
 	}
-	a.w.out.Doubts++
-	a.w.tell("%s doubts %v", a, d)
-	return a.memory.NoteDoubt(ctx, d)
+	return v.call(ctx, func() error {
+		v.w.out.Doubts++
+		v.w.tell("%s doubts %v", v.actor, d)
+		return v.memory.NoteDoubt(ctx, d)
+	})
 }
 
-// watcher is the store as the consumer's other goroutine sees it, which checks doubts.
-type watcher struct{ *actor }
-
-func (c *watcher) Doubts(ctx context.Context, p models.Partition) ([]Doubt, error) {
-	if !c.wait("checker") {
-		return nil, errDead
-	}
-	return c.memory.Doubts(ctx, p)
+func (v *view) Doubts(ctx context.Context, p models.Partition) (doubts []Doubt, err error) {
+	err = v.call(ctx, func() (err error) { doubts, err = v.memory.Doubts(ctx, p); return err })
+	return doubts, err
 }
 
-func (c *watcher) Confirm(ctx context.Context, cells map[models.Key][]models.Cell) (map[models.Key][]LedgerRow, bool, error) {
-	if !c.wait("checker") {
-		return nil, false, errDead
-	}
-	return c.memory.Confirm(ctx, cells)
-}
-
-func (c *watcher) FirstSeen(ctx context.Context, sightings []models.Sighting) (map[models.Sighting]models.Position, error) {
-	if !c.wait("checker") {
-		return nil, errDead
-	}
-	return c.memory.FirstSeen(ctx, sightings)
-}
-
-func (c *watcher) Apply(_ context.Context, writes []KeyWrite) []error {
-	c.w.out.Repaired += len(writes)
-	if c.w.controls.shrinks {
-		writes = c.w.shrink(writes)
-	}
-	return c.applyAs("checker", writes)
-}
-
-func (c *watcher) NoteDoubt(ctx context.Context, d Doubt) error {
-	if !c.wait("checker") {
-		return errDead
-	}
-	return c.memory.NoteDoubt(ctx, d)
-}
-
-func (c *watcher) SettleDoubt(ctx context.Context, d Doubt) error {
-	if !c.wait("checker") {
-		return errDead
-	}
-	return c.memory.SettleDoubt(ctx, d)
+func (v *view) SettleDoubt(ctx context.Context, d Doubt) error {
+	return v.call(ctx, func() error { return v.memory.SettleDoubt(ctx, d) })
 }
 
 // shrink is a control: instead of a minus row of its own, the repair takes the stretch away from an owner's row.
@@ -144,9 +143,9 @@ func (w *world) shrink(writes []KeyWrite) []KeyWrite {
 			if row.Kind != KindMinus {
 				continue
 			}
-			for id, have := range w.store.ledger[write.Key] {
-				if id.Kind == KindOwner && id.Partition == row.Partition && have.To >= row.To {
-					writes[i].Ledger[j] = LedgerRow{LedgerID: id, To: row.From - row.To}
+			for _, have := range sortedRows(w.store.ledger[write.Key]) {
+				if have.Kind == KindOwner && have.Partition == row.Partition && have.To >= row.To {
+					writes[i].Ledger[j] = LedgerRow{LedgerID: have.LedgerID, To: row.From - row.To}
 				}
 			}
 		}

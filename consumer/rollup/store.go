@@ -50,17 +50,17 @@ type Store interface {
 	// A caller has at most one write under way per key.
 	Apply(ctx context.Context, writes []KeyWrite) []error
 
-	// NoteDoubt stores a doubt. Noted again, it begins anew.
+	// NoteDoubt stores a doubt, in place of one with the same ID.
 	NoteDoubt(ctx context.Context, d Doubt) error
 
 	// Doubts reads the doubts about a partition.
 	Doubts(ctx context.Context, p models.Partition) ([]Doubt, error)
 
-	// SettleDoubt removes a doubt.
+	// SettleDoubt removes the doubt with d's ID.
 	SettleDoubt(ctx context.Context, d Doubt) error
 
-	// Topic records how many partitions a topic has when it is first asked about, and returns what was recorded then.
-	Topic(ctx context.Context, topic string, partitions int) (int, error)
+	// Setting records a value that must never change when it is first asked about, and returns what was recorded then.
+	Setting(ctx context.Context, name, value string) (string, error)
 
 	// WriteTimeout is the time after which a write that the store has accepted is either applied or dropped, as far as
 	// the store's own settings tell. Zero: outcomes are never unknown.
@@ -83,6 +83,7 @@ type Tenure struct {
 // tells which keys they touch.
 type Doubt struct {
 	Partition models.Partition
+	ID        int64 // no other has it: whoever settles one never settles another that was noted meanwhile
 	From, To  int64
 	Reason    string
 	NotedAt   time.Time // in whole milliseconds

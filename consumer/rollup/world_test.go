@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -16,11 +17,14 @@ import (
 )
 
 const (
-	simWindow = 20  // offsets in which an id counts once
+	simSpan   = 7   // offsets of one partition in a chunk, at the most
 	simEvents = 120 // in the log
-	simFaulty = 400 // steps with faults; then the world heals
+	simFaulty = 600 // steps with faults; then the world heals
 	simLimit  = 20_000
 )
+
+// simReach is how far back ids are looked for. Some that are sent again are too far back, by offset or by time.
+var simReach = reach{12, 8 * time.Minute}
 
 // world is a log, a group and a store, and the consumers in it. Consumers are goroutines that wait at every call to the
 // store; the world lets one of them go on at a time, as the seed says, and moves the clock when all wait for it.
@@ -29,37 +33,47 @@ type world struct {
 	controls   controls
 	store      *memory
 	history    []KeyWrite // acknowledged, for stores that forget
-	log        map[models.Partition][]models.Event
+	log        map[models.Partition][]logged
 	partitions []models.Partition
 	committed  map[models.Partition]int64
 	generation int
 	actors     []*actor
 	late       []lateWrite
+	forming    time.Time // a rebalance is under way: the next generation begins then at the latest
 	faults     bool
-	number     int64
+	over       atomic.Bool
+	number     atomic.Int64
 	out        outcomes
 	tell       func(string, ...any)
 }
 
 type lateWrite struct {
 	due   time.Time
-	write KeyWrite
+	apply func()
+}
+
+// logged is one message.
+type logged struct {
+	models.Event
+	at time.Time
 }
 
 func newWorld(seed int, c controls) *world {
 	w := &world{
 		rnd: rand.New(rand.NewPCG(uint64(seed), 1)), controls: c, store: newMemory(), faults: true,
-		log: map[models.Partition][]models.Event{}, committed: map[models.Partition]int64{}, tell: func(string, ...any) {},
+		log: map[models.Partition][]logged{}, committed: map[models.Partition]int64{}, tell: func(string, ...any) {},
 	}
 	w.store.timeout = 5 * time.Second
 	w.partitions = []models.Partition{{Topic: "clicks", Number: 0}, {Topic: "clicks", Number: 1}, {Topic: "visits", Number: 0}}
+	at := models.Earliest.Time()
 	for i := range simEvents {
+		at = at.Add(time.Duration(w.rnd.IntN(60)-5) * time.Second) // the clocks of doors differ
 		p := w.partitions[w.rnd.IntN(len(w.partitions))]
-		if n := len(w.log[p]); n > 0 && w.rnd.IntN(10) == 0 {
-			w.log[p] = append(w.log[p], w.log[p][n-1-w.rnd.IntN(min(n, 5))]) // sent twice
-			continue
+		event := w.event(p, fmt.Sprint(i))
+		if n := len(w.log[p]); n > 0 && w.rnd.IntN(8) == 0 {
+			event = w.log[p][n-1-w.rnd.IntN(min(n, 16))].Event // sent again
 		}
-		w.log[p] = append(w.log[p], w.event(p, fmt.Sprint(i)))
+		w.log[p] = append(w.log[p], logged{event, at})
 	}
 	return w
 }
@@ -77,7 +91,7 @@ func (w *world) event(p models.Partition, id string) models.Event {
 // run plays until everything is counted and settled, then audits and compares.
 func (w *world) run(ctx context.Context) (outcomes, error) {
 	defer w.end()
-	w.rebalance(ctx)
+	w.regroup()
 	for step := 0; ; step++ {
 		if step > simLimit {
 			return w.out, errors.New("not finished: somebody is stuck")
@@ -88,7 +102,8 @@ func (w *world) run(ctx context.Context) (outcomes, error) {
 		if w.faults {
 			w.misfortune(ctx)
 		}
-		if w.allOver(ctx) {
+		w.form(ctx)
+		if w.allOver() {
 			break
 		}
 		w.advance()
@@ -101,19 +116,12 @@ func (w *world) run(ctx context.Context) (outcomes, error) {
 			w.out.CleanExits++
 		}
 	}
-	byItself := w.equal()
-	if !w.controls.noRechecks {
-		audit, err := w.checker(w.store).audit(ctx, w.store, true, func(line string) { w.tell("audit: %s", line) })
-		if err != nil || !audit.Clean() {
-			return w.out, fmt.Errorf("audit: %+v, %w", audit, err)
-		}
-		w.out.Repaired += audit.Repaired
-	}
 	if !w.equal() {
 		return w.out, fmt.Errorf("counted %v, the log says %v", w.store.cells, w.truth())
 	}
-	if !byItself {
-		w.out.ByAudit++
+	audit, err := w.checker(w.store).audit(ctx, w.store, false, func(line string) { w.tell("audit: %s", line) })
+	if err != nil || !audit.Clean() {
+		return w.out, fmt.Errorf("left for the audit: %+v, %w", audit, err)
 	}
 	return w.out, nil
 }
@@ -124,14 +132,30 @@ func (w *world) misfortune(ctx context.Context) {
 	case n < 6:
 		w.restart()
 	case n < 20:
-		w.rebalance(ctx)
+		w.rebalance()
 	case n < 40:
 		if live := w.live(); len(live) > 0 {
 			a := live[w.rnd.IntN(len(live))]
-			a.asleep = time.Now().Add(time.Duration(w.rnd.IntN(30)) * time.Second)
+			a.asleep = time.Now().Add(w.nap())
 			w.tell("%s pauses", a)
 		}
+	case n < 46 && w.controls.audited():
+		w.startAudit(ctx)
+	case n < 50:
+		for _, a := range w.actors {
+			if a.audit && !a.done.Load() && w.rnd.IntN(2) == 0 {
+				a.crash()
+			}
+		}
 	}
+}
+
+// nap is how long a process pauses: mostly less than a minute, now and then much longer than any doubt stays open.
+func (w *world) nap() time.Duration {
+	if w.rnd.IntN(20) == 0 {
+		return time.Duration(w.rnd.IntN(40)) * time.Minute
+	}
+	return time.Duration(w.rnd.IntN(40)) * time.Second
 }
 
 // restart kills the store: what was under way is gone, what was acknowledged is not, unless it is a forgetful one.
@@ -149,24 +173,41 @@ func (w *world) restart() {
 	}
 }
 
-// rebalance ends the generation and begins the next: some leave clean, some crash, some sleep through it and go on as if
-// nothing had happened.
-func (w *world) rebalance(ctx context.Context) {
-	w.generation++
+// rebalance ends the generation: some leave clean, some crash, some sleep through it and go on as if nothing had happened.
+func (w *world) rebalance() {
 	for _, a := range w.live() {
 		switch w.rnd.IntN(3) {
 		case 0:
 			a.leaving.Store(true)
 			w.tell("%s is asked to leave", a)
 		case 1:
-			a.crashed.Store(true)
-			w.out.Crashes++
-			w.tell("%s crashes", a)
+			a.crash()
 		default:
-			a.zombie, a.asleep = true, time.Now().Add(time.Duration(w.rnd.IntN(40))*time.Second)
+			a.zombie, a.asleep = true, time.Now().Add(w.nap())
 			w.out.Zombies++
 			w.tell("%s becomes a zombie", a)
 		}
+	}
+	w.regroup()
+}
+
+// regroup lets the next generation form, when those who leave have left, but after the session timeout at the latest.
+func (w *world) regroup() {
+	if w.forming.IsZero() {
+		w.forming = time.Now().Add(time.Duration(w.rnd.IntN(20)) * time.Second)
+	}
+}
+
+// form begins the next generation if it is due.
+func (w *world) form(ctx context.Context) {
+	leaving := slices.ContainsFunc(w.actors, func(a *actor) bool { return a.leaving.Load() && !a.done.Load() && !a.crashed.Load() })
+	if w.forming.IsZero() || leaving && time.Now().Before(w.forming) {
+		return
+	}
+	w.forming = time.Time{}
+	w.generation++
+	for _, a := range w.actors {
+		a.superseded.Store(true)
 	}
 	if w.rnd.IntN(2) == 0 {
 		w.start(ctx, w.partitions)
@@ -180,7 +221,7 @@ func (w *world) rebalance(ctx context.Context) {
 // live lists the consumers of the current generation.
 func (w *world) live() (out []*actor) {
 	for _, a := range w.actors {
-		if !a.done.Load() && !a.crashed.Load() && !a.zombie && !a.leaving.Load() {
+		if !a.audit && !a.done.Load() && !a.crashed.Load() && !a.zombie && !a.leaving.Load() {
 			out = append(out, a)
 		}
 	}
@@ -188,17 +229,16 @@ func (w *world) live() (out []*actor) {
 }
 
 // allOver tells whether the log is counted. It replaces consumers that gave up.
-func (w *world) allOver(ctx context.Context) bool {
+func (w *world) allOver() bool {
+	if !w.forming.IsZero() {
+		return false
+	}
 	for _, p := range w.partitions {
-		owned := slices.ContainsFunc(w.live(), func(a *actor) bool { return slices.Contains(a.partitions, p) })
-		if !owned {
-			w.generation++
+		if !slices.ContainsFunc(w.live(), func(a *actor) bool { return slices.Contains(a.partitions, p) }) {
 			for _, a := range w.live() {
 				a.leaving.Store(true)
 			}
-			for _, p := range w.partitions {
-				w.start(ctx, []models.Partition{p})
-			}
+			w.regroup()
 			return false
 		}
 	}
@@ -210,14 +250,18 @@ func (w *world) allOver(ctx context.Context) bool {
 	return !w.faults && len(w.late) == 0
 }
 
-// settle waits until no doubt is left, for an hour at the most.
+// settle waits until no doubt is left and no zombie can write any more, for some hours at the most.
 func (w *world) settle() error {
-	for until := time.Now().Add(time.Hour); time.Now().Before(until); {
+	for until := time.Now().Add(4 * time.Hour); time.Now().Before(until); {
 		open := 0
 		for _, list := range w.store.doubts {
 			open += len(list)
 		}
-		if open == 0 || w.controls.noRechecks {
+		if w.controls.noRechecks {
+			open = 0
+		}
+		asleep := slices.ContainsFunc(w.actors, func(a *actor) bool { return (a.zombie || a.audit) && !a.done.Load() && !a.crashed.Load() })
+		if open == 0 && !asleep {
 			return nil
 		}
 		w.land()
@@ -226,10 +270,18 @@ func (w *world) settle() error {
 	return errors.New("doubts do not settle")
 }
 
+// item is one message as a fetcher hands it on.
+func (w *world) item(p models.Partition, offset int64) item {
+	m := w.log[p][offset]
+	return item{partition: p, offset: offset, event: m.Event, at: m.at, highWater: int64(len(w.log[p]))}
+}
+
+func (w *world) fresh() int64 { return w.number.Add(1) }
+
 func (w *world) checker(s Store) *checker {
 	return &checker{
-		store: s, log: w, hasher: newHasher(), window: simWindow, metrics: newMetrics(prometheus.NewRegistry()),
+		store: s, log: w, hasher: newHasher(), reach: simReach, metrics: newMetrics(prometheus.NewRegistry()),
 		logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		number: func() int64 { w.number++; return w.number },
+		number: w.fresh,
 	}
 }

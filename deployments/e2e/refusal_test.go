@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,9 +35,12 @@ func TestRefusals(t *testing.T) {
 	d.deleteRecords(t, clicks, 0, committed[broker.Partition{Topic: clicks, Number: 0}]+3)
 	d.refused(t, fmt.Sprintf("3 events of topic %s, partition 0", clicks), "were deleted from Kafka before they were counted")
 
+	// Somebody changed how far back ids are looked for: repairs would not decide as the owners did.
+	d.refusedWith(t, []string{"FOOTFALL_DUPLICATES_WINDOW=7"}, "has duplicates.window 7, but was counted with 100000")
+
 	// Somebody added partitions.
 	d.addPartitions(t, visits, len(committed)/2+1)
-	d.refused(t, fmt.Sprintf("topic %s has %d partitions, but was counted with %d", visits, len(committed)/2+1, len(committed)/2))
+	d.refused(t, fmt.Sprintf("topic %s has partitions %d, but was counted with %d", visits, len(committed)/2+1, len(committed)/2))
 
 	// Somebody deleted the topics; the next door creates them anew.
 	if _, err := d.Client.DeleteTopics(t.Context(), &kafka.DeleteTopicsRequest{Topics: []string{clicks, visits}}); err != nil {
@@ -53,7 +57,14 @@ func TestRefusals(t *testing.T) {
 // refused starts a consumer, which must end by itself with an error that says these things.
 func (d *real) refused(t *testing.T, texts ...string) {
 	t.Helper()
-	printed, err := process.Run(patiently(t), process.Command{Name: "refused" + unique(), Path: binary(t, "consumer"), Env: d.env, Dir: d.dir})
+	d.refusedWith(t, nil, texts...)
+}
+
+func (d *real) refusedWith(t *testing.T, env []string, texts ...string) {
+	t.Helper()
+	printed, err := process.Run(patiently(t), process.Command{
+		Name: "refused" + unique(), Path: binary(t, "consumer"), Env: slices.Concat(d.env, env), Dir: d.dir,
+	})
 	if err == nil {
 		t.Fatalf("the consumer was content:\n%s", printed)
 	}

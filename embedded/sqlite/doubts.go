@@ -21,9 +21,9 @@ func (s *Store) Confirm(ctx context.Context, cells map[models.Key][]models.Cell)
 // NoteDoubt implements rollup.Store.
 func (s *Store) NoteDoubt(ctx context.Context, d rollup.Doubt) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO footfall.doubts (topic, kafka_partition, from_offset, to_offset,"+
-			" reason, noted_at, checks) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			d.Partition.Topic, d.Partition.Number, d.From, d.To, d.Reason, d.NotedAt.UnixMilli(), d.Checks)
+		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO footfall.doubts (topic, kafka_partition, id, from_offset, to_offset,"+
+			" reason, noted_at, checks) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+			d.Partition.Topic, d.Partition.Number, d.ID, d.From, d.To, d.Reason, d.NotedAt.UnixMilli(), d.Checks)
 		return err
 	})
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *Store) NoteDoubt(ctx context.Context, d rollup.Doubt) error {
 
 // Doubts implements rollup.Store.
 func (s *Store) Doubts(ctx context.Context, p models.Partition) (doubts []rollup.Doubt, err error) {
-	rows, err := s.readers.QueryContext(ctx, "SELECT from_offset, to_offset, reason, noted_at, checks FROM footfall.doubts"+
+	rows, err := s.readers.QueryContext(ctx, "SELECT id, from_offset, to_offset, reason, noted_at, checks FROM footfall.doubts"+
 		" WHERE topic = ? AND kafka_partition = ?", p.Topic, p.Number)
 	if err != nil {
 		return nil, fmt.Errorf("reading doubts: %w", err)
@@ -43,7 +43,7 @@ func (s *Store) Doubts(ctx context.Context, p models.Partition) (doubts []rollup
 	for rows.Next() {
 		d := rollup.Doubt{Partition: p}
 		var at int64
-		if err := rows.Scan(&d.From, &d.To, &d.Reason, &at, &d.Checks); err != nil {
+		if err := rows.Scan(&d.ID, &d.From, &d.To, &d.Reason, &at, &d.Checks); err != nil {
 			return nil, fmt.Errorf("reading doubts: %w", err)
 		}
 		d.NotedAt = time.UnixMilli(at)
@@ -59,7 +59,7 @@ func (s *Store) Doubts(ctx context.Context, p models.Partition) (doubts []rollup
 func (s *Store) SettleDoubt(ctx context.Context, d rollup.Doubt) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "DELETE FROM footfall.doubts WHERE topic = ? AND kafka_partition = ?"+
-			" AND from_offset = ? AND to_offset = ?", d.Partition.Topic, d.Partition.Number, d.From, d.To)
+			" AND id = ?", d.Partition.Topic, d.Partition.Number, d.ID)
 		return err
 	})
 	if err != nil {

@@ -69,17 +69,17 @@ func (s *Store) note(ctx context.Context, t rollup.Tenure, committed int64, clea
 	return changed == 1, nil
 }
 
-// Topic implements rollup.Store.
-func (s *Store) Topic(ctx context.Context, topic string, partitions int) (recorded int, err error) {
+// Setting implements rollup.Store.
+func (s *Store) Setting(ctx context.Context, name, value string) (recorded string, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO footfall.topics (topic, partitions) VALUES (?, ?)", topic, partitions)
+		_, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO footfall.settings (name, value) VALUES (?, ?)", name, value)
 		if err != nil {
 			return err
 		}
-		return tx.QueryRowContext(ctx, "SELECT partitions FROM footfall.topics WHERE topic = ?", topic).Scan(&recorded)
+		return tx.QueryRowContext(ctx, "SELECT value FROM footfall.settings WHERE name = ?", name).Scan(&recorded)
 	})
 	if err != nil {
-		return 0, fmt.Errorf("recording topic %s: %w", topic, err)
+		return "", fmt.Errorf("recording %s: %w", name, err)
 	}
 	return recorded, nil
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // schemaVersion is the version of schema.sql; the history is at its top.
-const schemaVersion = 1
+const schemaVersion = 2
 
 //go:embed schema.sql
 var schema string
@@ -26,6 +26,9 @@ func migrate(ctx context.Context, db *sql.DB) error {
 				database, version, schemaVersion)
 		}
 	}
+	if err := outgrow(ctx, db); err != nil {
+		return err
+	}
 	if _, err := db.ExecContext(ctx, schema); err != nil {
 		return fmt.Errorf("creating tables: %w", err)
 	}
@@ -33,6 +36,18 @@ func migrate(ctx context.Context, db *sql.DB) error {
 		if _, err := db.ExecContext(ctx, fmt.Sprintf("PRAGMA %s.user_version = %d", database, schemaVersion)); err != nil {
 			return fmt.Errorf("writing schema version: %w", err)
 		}
+	}
+	return nil
+}
+
+// outgrow drops bookkeeping of earlier versions that the schema makes anew. One process never has open doubts.
+func outgrow(ctx context.Context, db *sql.DB) error {
+	version, err := version(ctx, db, "footfall")
+	if err != nil || version != 1 {
+		return err
+	}
+	if _, err := db.ExecContext(ctx, "DROP TABLE IF EXISTS footfall.doubts; DROP TABLE IF EXISTS footfall.topics"); err != nil {
+		return fmt.Errorf("leaving schema version 1: %w", err)
 	}
 	return nil
 }

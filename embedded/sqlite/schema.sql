@@ -4,6 +4,7 @@
 --
 -- Versions (PRAGMA user_version of each file):
 --   1: the first.
+--   2: doubts have an id; topics became settings.
 
 -- footfall.db: bookkeeping, not for analysts.
 
@@ -23,18 +24,19 @@ CREATE TABLE IF NOT EXISTS footfall.owners (
 CREATE TABLE IF NOT EXISTS footfall.doubts (
     topic TEXT NOT NULL,
     kafka_partition INTEGER NOT NULL,
+    id INTEGER NOT NULL,
     from_offset INTEGER NOT NULL,
     to_offset INTEGER NOT NULL,
     reason TEXT NOT NULL,
     noted_at INTEGER NOT NULL,        -- Unix milliseconds
     checks INTEGER NOT NULL,
-    PRIMARY KEY (topic, kafka_partition, from_offset, to_offset)
+    PRIMARY KEY (topic, kafka_partition, id)
 ) WITHOUT ROWID, STRICT;
 
--- The number of partitions a topic had when it was first counted: it must never change.
-CREATE TABLE IF NOT EXISTS footfall.topics (
-    topic TEXT PRIMARY KEY,
-    partitions INTEGER NOT NULL
+-- What must never change once something is counted, such as the number of a topic's partitions.
+CREATE TABLE IF NOT EXISTS footfall.settings (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL
 ) WITHOUT ROWID, STRICT;
 
 -- The one log that these files count: offsets of another mean nothing here.

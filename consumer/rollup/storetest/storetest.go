@@ -52,7 +52,7 @@ func Run(t *testing.T, open func(t *testing.T) (rollup.Store, Reader)) {
 		{"ConcurrentTakesAndReleases", testConcurrentTakesAndReleases},
 		{"Progress", testProgress},
 		{"Doubts", testDoubts},
-		{"Topic", testTopic},
+		{"Setting", testSetting},
 		{"Confirm", testConfirm},
 		{"CancelledReads", testCancelledReads},
 		{"CancelledApply", testCancelledApply},
