@@ -33,7 +33,7 @@ func newOwner(t *testing.T, m *memory, lru int) *ownership {
 		partitions: map[models.Partition]*owned{},
 		ended:      func() bool { return false },
 		number:     freshNumber,
-		maxSpan:    maxChunkEvents,
+		maxSpan:    maxSpan,
 		splitAbove: splitAbove,
 		bounds: func(context.Context, []models.Partition) (map[models.Partition]span, error) {
 			return map[models.Partition]span{p0: {0, 10_000}, p1: {0, 10_000}}, nil

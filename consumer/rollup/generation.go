@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -73,7 +74,7 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors 
 	o := &ownership{
 		store: c.store, owner: c.owner, hasher: c.hasher, partitions: map[models.Partition]*owned{},
 		visitors: c.visitors, ledger: c.ledger, dead: c.dead, metrics: c.metrics, log: c.log, noted: time.Now(),
-		maxSpan: maxChunkEvents, splitAbove: splitAbove, number: freshNumber,
+		maxSpan: maxSpan, splitAbove: splitAbove, number: freshNumber,
 		ended: func() bool { return ctx.Err() != nil },
 		bounds: func(ctx context.Context, ps []models.Partition) (map[models.Partition]span, error) {
 			return logBounds(ctx, c.kafka, ps)
@@ -153,15 +154,17 @@ func startOffset(own *owned, log span) (int64, error) {
 	return start, nil
 }
 
-// count is the data path: collect a chunk, flush it, commit its offsets. It ends when stop does, with all that was
-// collected counted and the partitions released; work bounds that.
+// count is the data path: a chunk is collected and its visitors are decided while the one before it is written; then it is
+// written, and its offsets are committed. It ends when stop does, with the chunk under way counted and the partitions
+// released; work bounds that.
 func (o *ownership) count(stop, work context.Context, items <-chan item, l limits, commit commit) error {
-	for more := true; more; {
-		var ch *chunk
-		ch, more = o.collect(stop, items, l)
-		if len(ch.spans) == 0 {
-			continue
-		}
+	stop, cancel := context.WithCancel(stop)
+	a := newAhead()
+	var preparing sync.WaitGroup
+	preparing.Go(func() { o.prepare(stop, work, items, l, a) })
+	defer preparing.Wait()
+	defer cancel()
+	for ch := range a.next() {
 		if err := o.countChunk(work, ch, commit); err != nil {
 			return err
 		}

@@ -43,6 +43,7 @@ type ownership struct {
 type owned struct {
 	tenure    Tenure
 	next      int64        // every event below is counted
+	collected int64        // every event below is in a chunk, or was; 0: none is yet. For whoever collects
 	counted   atomic.Int64 // the same, for those who only look
 	highWater int64
 	window    *window

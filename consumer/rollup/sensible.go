@@ -8,11 +8,12 @@ import (
 )
 
 const (
-	// maxChunkEvents bounds a chunk: a click touches four cells of its own, and Cassandra takes 65,535 statements in a batch.
-	maxChunkEvents = 16_000
-	// maxChunkBytes bounds a chunk: the batch of one link can be four times as large as its messages, since each statement
-	// repeats the link, and must fit a request of 16 MiB.
-	maxChunkBytes = 3 << 20
+	// maxSpan bounds what a chunk has of one partition. It is also what a successor doubts and reads again, twice.
+	maxSpan = 16_000
+	// maxChunkEvents and maxChunkBytes bound a chunk for the sake of memory, and because the last one has to be counted while
+	// the others in the group wait.
+	maxChunkEvents = 100_000
+	maxChunkBytes  = 32 << 20
 	// splitAbove is how many events a chunk has at least that may be too large for the store.
 	splitAbove = 500
 )
