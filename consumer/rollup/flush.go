@@ -71,7 +71,7 @@ func (o *ownership) tryFlush(ctx context.Context, c *chunk) error {
 		return err
 	}
 	epochs := o.epochs()
-	known, err := o.ledger.load(ctx, work, epochs, o.uncertain(c.spans))
+	known, err := o.ledger.load(ctx, work, epochs, o.uncertain(c.spans), o.untouched())
 	if err != nil {
 		return err
 	}

@@ -138,6 +138,20 @@ func (o *ownership) uncertain(spans map[models.Partition]span) bool {
 	return false
 }
 
+// untouched tells that no key has a ledger row of another epoch that reaches into what is still to be counted, nor one of this
+// epoch that a predecessor left: every partition was never counted before, or its epoch is new and all that a predecessor
+// may have had under way lies behind.
+func (o *ownership) untouched() bool {
+	for _, p := range o.partitions {
+		first := p.tenure.Fresh && p.tenure.Epoch == 1 && p.tenure.Committed == 0
+		behind := !p.tenure.Fresh && p.uncertain > 0 && p.next >= p.uncertain
+		if !first && !behind {
+			return false
+		}
+	}
+	return true
+}
+
 // sorted lists the partitions in a fixed order.
 func (o *ownership) sorted() []models.Partition {
 	return slices.SortedFunc(maps.Keys(o.partitions), comparePartitions)
