@@ -36,8 +36,8 @@ func newStatements(n names) statements {
 			models.Cardinality:  fmt.Sprintf(read, n.cardinality) + counts,
 		},
 		seen: map[models.Keyspace]string{
-			models.URLShortener: `SELECT ip, topic, kafka_partition, kafka_offset FROM ` + n.urlshortener +
-				`.uniquecounterips WHERE short_url = ? AND ip IN ?`,
+			models.URLShortener: `SELECT short_url, ip, topic, kafka_partition, kafka_offset FROM ` + n.urlshortener +
+				`.uniquecounterips WHERE short_url IN ? AND ip IN ?`,
 			models.Cardinality: `SELECT guid, feature1, feature2, topic, kafka_partition, kafka_offset FROM ` + n.cardinality +
 				`.GuidData WHERE siteId = ? AND interval_size = ? AND interval_start = ? AND bucket = ?` +
 				` AND (guid, feature1, feature2) IN ?`,

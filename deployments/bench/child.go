@@ -34,6 +34,7 @@ type measured struct {
 	Requests   float64
 	Statements float64
 	CPU        float64 // seconds of the process in that time
+	ServerCPU  float64 // of Cassandra, 0 if unknown
 	Peak       int64   // bytes of memory
 	Note       string
 

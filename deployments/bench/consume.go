@@ -102,7 +102,7 @@ func (m *measured) fill(t task, sum, half map[string]float64, running []*replica
 		}
 	}
 	for _, r := range running {
-		cpu, peak, err := r.cost()
+		cpu, peak, err := cost(r.PID())
 		if err != nil {
 			return err
 		}
@@ -133,15 +133,15 @@ func (b *bench) startConsumer(ctx context.Context, t task, group string, i int) 
 }
 
 // cost is the processor time and the peak memory of a process so far.
-func (r *replica) cost() (cpu float64, peak int64, err error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", r.PID()))
+func cost(pid int) (cpu float64, peak int64, err error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, 0, err
 	}
 	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 	user, _ := strconv.ParseFloat(fields[11], 64) // in ticks, of which a second has 100 on Linux
 	system, _ := strconv.ParseFloat(fields[12], 64)
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.PID()))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0, 0, err
 	}

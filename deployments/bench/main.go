@@ -44,6 +44,7 @@ type bench struct {
 
 	events  int
 	seconds int // that a rival may take
+	server  int // Cassandra's process id, 0 if unknown
 	only    map[string]bool
 	report  *report
 }
@@ -58,6 +59,7 @@ func command(ctx context.Context) (err error) {
 	flag.IntVar(&b.Port, "port", 9042, "of Cassandra")
 	flag.IntVar(&b.events, "events", 300_000, "of each workload")
 	flag.IntVar(&b.seconds, "seconds", 60, "that a slow rival may take")
+	flag.IntVar(&b.server, "pid", 0, "of Cassandra, to tell its processor time too")
 	flag.Parse()
 	for _, name := range strings.Split(*only+","+*sides, ",") {
 		b.only[name] = name != ""
@@ -150,10 +152,26 @@ func (b *bench) side(ctx context.Context, s side, t task) (m measured, err error
 		}
 		defer func() { err = errors.Join(err, b.drop(context.WithoutCancel(ctx), *suffix)) }()
 	}
+	before := b.serverCPU()
 	if s.processes > 0 {
-		return b.measureFootfall(ctx, t, s.processes)
+		m, err = b.measureFootfall(ctx, t, s.processes)
+	} else {
+		m, err = inChild(ctx, t)
 	}
-	return inChild(ctx, t)
+	m.ServerCPU = b.serverCPU() - before
+	return m, err
+}
+
+// serverCPU is Cassandra's processor time, if we know its process.
+func (b *bench) serverCPU() float64 {
+	if b.server == 0 {
+		return 0
+	}
+	cpu, _, err := cost(b.server)
+	if err != nil {
+		return 0
+	}
+	return cpu
 }
 
 // migrate makes fresh keyspaces and returns their suffix.

@@ -45,8 +45,8 @@ func (r *report) add(w workload, s side, m measured) {
 	}
 	t := r.tables[len(r.tables)-1]
 	t.rows = append(t.rows, row{s, m})
-	fmt.Fprintf(os.Stderr, "%s, %s: %d events, %.0f/s, %.2f requests and %.2f statements per event, cpu %.2f s/100k, %s %v %v late %.3f %.3f %s\n", w.name, s.name,
-		m.Events, m.rate(), m.Requests/float64(m.Events), m.Statements/float64(m.Events), m.CPU*1e5/float64(m.Events), mib(m.Peak), m.Kinds, m.Values, m.LateRequests, m.LateKeys, m.Note)
+	fmt.Fprintf(os.Stderr, "%s, %s: %d events, %.0f/s, %.2f requests and %.2f statements per event, cpu %.2f and %.2f s/100k, %s %v %v late %.3f %.3f %s\n", w.name, s.name,
+		m.Events, m.rate(), m.Requests/float64(m.Events), m.Statements/float64(m.Events), m.CPU*1e5/float64(m.Events), m.ServerCPU*1e5/float64(m.Events), mib(m.Peak), m.Kinds, m.Values, m.LateRequests, m.LateKeys, m.Note)
 }
 
 func (r *report) write(w io.Writer) {
