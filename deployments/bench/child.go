@@ -48,6 +48,7 @@ func (m measured) rate() float64 { return float64(m.Events) / m.Seconds }
 
 var children = map[string]func(context.Context, task) (measured, error){
 	"kafka": measureKafka, "usual": measureUsual, "sink": measureSink, "replay": measureReplay,
+	"null": measureNull, "bare": measureBare, "writer": measureWriter,
 }
 
 // inChild runs a task in a process of its own.

@@ -30,6 +30,10 @@ var workloads = []workload{
 		false, visits},
 	{"cold", "as clicks, but 95 % are a visitor's first",
 		true, func(seed uint64, n int) []models.Event { return clicks(seed, n, clickMix{links: 20_000, first: 0.95}) }},
+	{"viral", "as clicks, but 90 % go to one link",
+		true, func(seed uint64, n int) []models.Event {
+			return clicks(seed, n, clickMix{links: 20_000, first: 1. / 3, viral: 0.9})
+		}},
 }
 
 var start = time.Date(2024, 3, 4, 0, 0, 0, 0, time.UTC) // a Monday

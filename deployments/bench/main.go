@@ -17,8 +17,6 @@ import (
 	"github.com/gocql/gocql"
 
 	"footfall/deployments/e2e/process"
-	"footfall/producer/dial"
-	"footfall/producer/topics"
 )
 
 func main() {
@@ -51,7 +49,7 @@ type bench struct {
 
 func command(ctx context.Context) (err error) {
 	b := &bench{only: map[string]bool{}, name: fmt.Sprintf("bench%x", time.Now().UnixMilli()&0xffffffff)}
-	only := flag.String("only", "", "comma-separated parts, such as clicks,visits,cold,door,freshness,growth; all if empty")
+	only := flag.String("only", "", "comma-separated parts, such as clicks,visits,cold,viral,door,freshness,growth; all if empty")
 	sides := flag.String("sides", "", "comma-separated sides, such as kafka,replay,usual,sink,footfall,footfall2; all if empty")
 	out := flag.String("o", "", "also write the report to this file")
 	flag.StringVar(&b.Broker, "kafka", "127.0.0.1:9092", "Kafka")
@@ -91,13 +89,26 @@ func command(ctx context.Context) (err error) {
 	return file.Close()
 }
 
+var parts = []string{"clicks", "visits", "cold", "viral", "door", "freshness", "growth"}
+
 func (b *bench) all(ctx context.Context) error {
 	for _, w := range workloads {
-		if !b.wants(w.name, "clicks", "visits", "cold", "door", "freshness", "growth") {
+		if !b.wants(w.name, parts...) {
 			continue
 		}
-		if err := b.compare(ctx, w); err != nil {
+		err := b.withTopic(ctx, w, b.events, func(t task) error { return b.compare(ctx, w, t) })
+		if err != nil {
 			return fmt.Errorf("%s: %w", w.name, err)
+		}
+	}
+	b.report.judge()
+	for name, measure := range map[string]func(context.Context) error{
+		"door": b.measureDoor, "freshness": b.measureFreshness, "growth": b.measureGrowth,
+	} {
+		if b.wants(name, parts...) {
+			if err := measure(ctx); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
 		}
 	}
 	return nil
@@ -114,21 +125,9 @@ func (b *bench) wants(name string, kind ...string) bool {
 }
 
 // compare measures all sides on one workload.
-func (b *bench) compare(ctx context.Context, w workload) (err error) {
-	t := b.task
-	t.Topic, t.Clicks, t.Events, t.Seconds = b.name+"-"+w.name, w.clicks, b.events, b.seconds
-	names := []string{t.Topic, t.Topic + "-empty", t.Topic + "-dead"}
-	defer func() {
-		err = errors.Join(err, deleteTopics(context.WithoutCancel(ctx), b.Broker, names...))
-	}()
-	if err := topics.Ensure(ctx, dial.Plain(b.Broker), names[1:], partitions, 1, true); err != nil {
-		return err
-	}
-	if err := fill(ctx, t.Broker, t.Topic, w.make(seed, b.events)); err != nil {
-		return err
-	}
+func (b *bench) compare(ctx context.Context, w workload, t task) error {
 	for _, s := range sides {
-		if !b.wants(s.name, "kafka", "replay", "usual", "sink", "footfall", "footfall2") {
+		if w.name == "viral" && s.name != "footfall" || !b.wants(s.name, "kafka", "replay", "usual", "sink", "footfall", "footfall2") {
 			continue
 		}
 		m, err := b.side(ctx, s, t)

@@ -39,9 +39,13 @@ func measureReplay(ctx context.Context, t task) (m measured, err error) {
 	if err != nil {
 		return m, fmt.Errorf("recording: %w", err)
 	}
+	renamed := map[string]string{}
 	for i := range recorded {
 		for j, cql := range recorded[i].statements {
-			recorded[i].statements[j] = strings.ReplaceAll(cql, t.Suffix+".", t.Suffix2+".")
+			if renamed[cql] == "" {
+				renamed[cql] = strings.ReplaceAll(cql, t.Suffix+".", t.Suffix2+".")
+			}
+			recorded[i].statements[j] = renamed[cql]
 		}
 	}
 	runtime.GC()
@@ -91,11 +95,11 @@ func record(ctx context.Context, t task, cfg configs.Consumer) ([]request, error
 	var mu sync.Mutex
 	var recorded []request
 	store.Watch(func(b *gocql.ObservedBatch, q *gocql.ObservedQuery) {
-		r := request{}
+		var r request
 		if b != nil {
 			r = request{true, kindOf(b.Statements[0]), b.Statements, b.Values}
 		} else {
-			r = request{statements: []string{q.Statement}, values: [][]any{q.Values}}
+			r.statements, r.values = []string{q.Statement}, [][]any{q.Values}
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -135,22 +139,28 @@ func kindOf(cql string) gocql.BatchType {
 }
 
 func counted(reg *prometheus.Registry) int {
+	return int(sumOf(reg, "footfall_events_total", "applied"))
+}
+
+// sumOf adds up a counter over all labels, or those with one value.
+func sumOf(reg *prometheus.Registry, name, label string) (sum float64) {
 	families, err := reg.Gather()
 	if err != nil {
 		return 0
 	}
-	n := 0.
 	for _, f := range families {
-		if f.GetName() != "footfall_events_total" {
+		if f.GetName() != name {
 			continue
 		}
 		for _, metric := range f.GetMetric() {
+			has := label == ""
 			for _, l := range metric.GetLabel() {
-				if l.GetName() == "outcome" && l.GetValue() == "applied" {
-					n += metric.GetCounter().GetValue()
-				}
+				has = has || l.GetValue() == label
+			}
+			if has {
+				sum += metric.GetCounter().GetValue()
 			}
 		}
 	}
-	return int(n)
+	return sum
 }

@@ -16,6 +16,63 @@ import (
 type report struct {
 	head   []string
 	tables []*table
+	texts  []string
+	goals  []string
+}
+
+// section adds a chapter.
+func (r *report) section(name, text string) {
+	fmt.Fprintf(os.Stderr, "%s\n%s\n", name, text)
+	r.texts = append(r.texts, "## "+name+"\n\n"+text)
+}
+
+// reach notes what was to be reached, and what was.
+func (r *report) reach(what, goal string, got float64, reached bool) {
+	verdict := "yes"
+	if !reached {
+		verdict = "**no**"
+	}
+	line := fmt.Sprintf("| %s | %s | %.3g | %s |", what, goal, got, verdict)
+	fmt.Fprintln(os.Stderr, line)
+	r.goals = append(r.goals, line)
+}
+
+// judge compares footfall with the others, where both were measured.
+func (r *report) judge() {
+	ratio := func(workload, side, what string, goal float64) {
+		ours, theirs := r.rate(workload, "footfall"), r.rate(workload, side)
+		if ours > 0 && theirs > 0 {
+			r.reach(what, fmt.Sprint(goal), ours/theirs, ours/theirs >= goal)
+		}
+	}
+	ratio("clicks", "usual", "clicks: footfall / usual consumer", 25)
+	ratio("visits", "usual", "visits: footfall / usual consumer", 30)
+	ratio("cold", "usual", "cold clicks: footfall / usual consumer", 12)
+	ratio("clicks", "sink", "clicks: footfall / batching sink", 5)
+	ratio("cold", "sink", "cold clicks: footfall / batching sink (which counts no uniques)", 2)
+	for _, workload := range []string{"clicks", "visits", "cold"} {
+		ratio(workload, "replay", workload+": footfall / Cassandra's limit for the same statements", 0.8)
+	}
+	for _, t := range r.tables {
+		for _, row := range t.rows {
+			if t.workload.name == "clicks" && row.side.name == "footfall" {
+				r.reach("requests to Cassandra per click, after warm-up", "≤ 0.2", row.LateRequests, row.LateRequests <= 0.2)
+				r.reach("key mutations per click, after warm-up", "≤ 0.6", row.LateKeys, row.LateKeys <= 0.6)
+			}
+		}
+	}
+	if viral, zipf := r.rate("viral", "footfall"), r.rate("clicks", "footfall"); viral > 0 && zipf > 0 {
+		r.reach("viral link: events/s / Zipf events/s", "≥ 1", viral/zipf, viral >= zipf)
+	}
+}
+
+func (r *report) rate(workload, side string) float64 {
+	for _, t := range r.tables {
+		if t.workload.name == workload {
+			return t.rate(side)
+		}
+	}
+	return 0
 }
 
 type table struct {
@@ -55,13 +112,19 @@ func (r *report) write(w io.Writer) {
 	for _, line := range r.head {
 		fmt.Fprintln(w, line)
 	}
+	if len(r.goals) > 0 {
+		fmt.Fprint(w, "\n| what | at least | measured | reached |\n| --- | ---: | ---: | --- |\n", strings.Join(r.goals, "\n"), "\n")
+	}
 	for _, t := range r.tables {
 		t.write(w)
+	}
+	for _, text := range r.texts {
+		fmt.Fprintf(w, "\n%s\n", text)
 	}
 }
 
 func (t *table) write(w io.Writer) {
-	fmt.Fprintf(w, "\n## %s\n\n%s; seed %d.\n\n", strings.ToUpper(t.workload.name[:1])+t.workload.name[1:], t.workload.about, seed)
+	fmt.Fprintf(w, "\n## %s\n\n%s; seed %d.\n\n", title(t.workload.name), t.workload.about, seed)
 	fmt.Fprintln(w, "| side | events | events/s | footfall is | requests per event | statements per event | CPU s per 100k | peak memory |")
 	fmt.Fprintln(w, "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
 	ours := t.rate("footfall")
