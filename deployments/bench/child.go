@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime/pprof"
 	"syscall"
 	"time"
 )
@@ -77,11 +79,37 @@ func child(ctx context.Context, argument string) error {
 	if err := json.Unmarshal([]byte(argument), &t); err != nil {
 		return err
 	}
+	if dir := os.Getenv("BENCH_PROFILE"); dir != "" {
+		stop, err := profile(filepath.Join(dir, t.Kind))
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
 	m, err := children[t.Kind](ctx, t)
 	if err != nil {
 		return err
 	}
 	return json.NewEncoder(os.Stdout).Encode(m)
+}
+
+// profile writes where the processor time of this process goes, for whoever wants to know (BENCH_PROFILE=directory).
+func profile(path string) (stop func(), err error) {
+	file, err := os.Create(path + ".cpu.pprof")
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(file); err != nil {
+		return nil, err
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		_ = file.Close()
+		if heap, err := os.Create(path + ".allocs.pprof"); err == nil {
+			_ = pprof.Lookup("allocs").WriteTo(heap, 0)
+			_ = heap.Close()
+		}
+	}, nil
 }
 
 // stopwatch measures time and processor time of this process.

@@ -52,30 +52,39 @@ func (b *bench) freshness(ctx context.Context, t task, seconds int) (_ []time.Du
 			return pace(limited, address, bodies[i*100:(i+1)*100], time.Second*connections/perSecond)
 		})
 	}
-	waits := make([]time.Duration, 0, 10*seconds)
-	group.Go(func() error {
-		conn, err := net.Dial("tcp", address)
-		if err != nil {
+	probes := make([][]time.Duration, 10)
+	for i := range probes {
+		group.Go(func() (err error) {
+			probes[i], err = b.probe(limited, ctx, t, address, i)
 			return err
-		}
-		defer func() { _ = conn.Close() }()
-		answers := bufio.NewReader(conn)
-		for n := 0; limited.Err() == nil; n++ {
-			link := fmt.Sprintf("probe%05d", n)
-			if err := exchange(conn, answers, "application/json", []byte(`{"short_url":"`+link+`","ip":"10.0.0.1"}`)); err != nil {
-				return err
-			}
-			accepted := time.Now()
-			for !b.counted(ctx, t.Suffix, link) {
-				time.Sleep(5 * time.Millisecond)
-			}
-			waits = append(waits, time.Since(accepted))
-		}
-		return nil
-	})
+		})
+	}
 	err = group.Wait()
+	waits := slices.Concat(probes...)
 	slices.Sort(waits)
 	return waits, err
+}
+
+// probe clicks on links of its own, one after the other, and waits for each count.
+func (b *bench) probe(limited, ctx context.Context, t task, address string, i int) (waits []time.Duration, err error) {
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.Close() }()
+	answers := bufio.NewReader(conn)
+	for n := 0; limited.Err() == nil; n++ {
+		link := fmt.Sprintf("probe%d-%05d", i, n)
+		if err := exchange(conn, answers, "application/json", []byte(`{"v":1,"short_url":"`+link+`","ip":"10.0.0.1"}`)); err != nil {
+			return nil, err
+		}
+		accepted := time.Now()
+		for !b.counted(ctx, t.Suffix, link) {
+			time.Sleep(10 * time.Millisecond)
+		}
+		waits = append(waits, time.Since(accepted))
+	}
+	return waits, nil
 }
 
 // pace sends one body per interval.

@@ -11,17 +11,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"footfall/models"
-	"footfall/producer/dial"
-	"footfall/producer/topics"
 )
 
 const partitions = 6 // the door's default
 
-// fill writes the events onto a new topic, as the door would have.
+// fill writes the events onto a topic, as the door would have.
 func fill(ctx context.Context, broker, topic string, events []models.Event) error {
-	if err := topics.Ensure(ctx, dial.Plain(broker), []string{topic}, partitions, 1, true); err != nil {
-		return err
-	}
 	w := &kafka.Writer{
 		Addr: kafka.TCP(broker), Topic: topic, Balancer: kafka.Murmur2Balancer{Consistent: true}, RequiredAcks: kafka.RequireAll,
 		BatchSize: 5000, BatchBytes: 900_000, BatchTimeout: 10 * time.Millisecond, Async: false,
