@@ -26,15 +26,22 @@ func (s *Store) Apply(ctx context.Context, writes []rollup.KeyWrite) []error {
 		parts[i] = sized{i, w.Key.Keyspace, keyToken(w.Key), counterBytes(w)}
 	}
 	groups := grouped(parts)
-	_ = s.each(ctx, len(groups), func(_ context.Context, i int) error {
-		s.applyTogether(ctx, writes, groups[i], errs)
-		return nil // one request's failure must not cancel the others: that would put them in doubt as well
+	_ = s.each(ctx, len(groups), func(working context.Context, i int) error {
+		if working.Err() != nil {
+			return nil
+		}
+		// One request's failure must not cancel the others: that would put them in doubt as well.
+		if err := s.applyTogether(ctx, writes, groups[i], errs); errors.Is(err, rollup.ErrUnknownOutcome) {
+			return err // but no more are begun: all will be decided by the ledger, and a node that hangs costs time
+		}
+		return nil
 	})
 	return errs
 }
 
-// applyTogether sends the writes with these indices as one request and notes what became of each.
-func (s *Store) applyTogether(ctx context.Context, writes []rollup.KeyWrite, indices []int, errs []error) {
+// applyTogether sends the writes with these indices as one request and notes what became of each. It returns the last of
+// that, which is the worst.
+func (s *Store) applyTogether(ctx context.Context, writes []rollup.KeyWrite, indices []int, errs []error) (worst error) {
 	batch := s.newBatch(ctx, kindCounters, gocql.CounterBatch)
 	for _, i := range indices {
 		s.add(batch, writes[i])
@@ -43,13 +50,16 @@ func (s *Store) applyTogether(ctx context.Context, writes []rollup.KeyWrite, ind
 	if len(indices) > 1 && refusedAs(err, gocql.ErrCodeSyntax, gocql.ErrCodeUnauthorized, gocql.ErrCodeInvalid) {
 		// For one key's sake, or because the batch is too large for this server's settings. Nothing of it was applied.
 		for i := range indices {
-			s.applyTogether(ctx, writes, indices[i:i+1], errs)
+			if worst = s.applyTogether(ctx, writes, indices[i:i+1], errs); errors.Is(worst, rollup.ErrUnknownOutcome) {
+				break
+			}
 		}
-		return
+		return worst
 	}
 	for _, i := range indices {
 		errs[i] = outcome(err, len(indices))
 	}
+	return outcome(err, len(indices))
 }
 
 // counterBytes is about what Cassandra takes a write for: each cell with its clustering, timestamps and the counter's shard.

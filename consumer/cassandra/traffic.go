@@ -13,6 +13,7 @@ const (
 	kindLedger   = "ledger"   // reads of what keys hold
 	kindLookup   = "lookup"   // reads of visitors
 	kindVisitors = "visitors" // writes of visitors
+	kindLatest   = "latest"   // writes of the latest clicks
 )
 
 // traffic counts what the data path sends to Cassandra.
@@ -36,7 +37,7 @@ func newTraffic() *traffic {
 	t := &traffic{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "footfall_store_requests_total",
-			Help: "Requests to Cassandra by kind: counters, ledger, lookup (of visitors), visitors (remembered).",
+			Help: "Requests to Cassandra by kind: counters, ledger, lookup (of visitors), visitors (remembered), latest (clicks).",
 		}, []string{"kind"}),
 		statements: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "footfall_store_statements_total",
@@ -49,7 +50,7 @@ func newTraffic() *traffic {
 }
 
 func (t *traffic) watch(w Watch) {
-	for _, kind := range []string{kindCounters, kindLedger, kindLookup, kindVisitors} {
+	for _, kind := range []string{kindCounters, kindLedger, kindLookup, kindVisitors, kindLatest} {
 		t.kinds[kind] = tally{t.requests.WithLabelValues(kind), t.statements.WithLabelValues(kind), w}
 	}
 }

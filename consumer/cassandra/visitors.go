@@ -115,7 +115,7 @@ func (s *Store) look(ctx context.Context, ask []models.Sighting, found func(mode
 	seen := ask[0] // its keyspace and interval are those of all
 	args := partitionOf(seen).args()
 	columns := []any{&seen.Name, &seen.Visitor}
-	var features [models.FeatureCount]string
+	features := make([]string, len(s.plan.Features()))
 	if seen.Keyspace == models.Cardinality {
 		columns = columns[1:]
 		for i := range features {
@@ -142,7 +142,7 @@ func (s *Store) look(ctx context.Context, ask []models.Sighting, found func(mode
 			return err
 		}
 		if seen.Keyspace == models.Cardinality {
-			seen.Features = models.NewFeatures(features[:]...)
+			seen.Features = models.NewFeatures(features...)
 		}
 		if !wanted[seen] { // an IP that was asked for on another link
 			continue

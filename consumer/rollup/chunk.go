@@ -27,6 +27,7 @@ type chunk struct {
 	dead       []*deadLetter
 	buried     bool // the dead letters are written; a flush that is tried again need not do it twice
 	bytes      int
+	visits     int   // among the events
 	widest     int64 // of the spans
 	highWater  map[models.Partition]int64
 	decided    int            // in which era of the visitors; 0: not yet
@@ -55,6 +56,7 @@ func newChunk() *chunk {
 // limits say when a chunk is flushed, whichever comes first.
 type limits struct {
 	events int
+	visits int // of the events
 	bytes  int
 	age    time.Duration
 }
@@ -66,7 +68,7 @@ func (o *ownership) collect(stop context.Context, items <-chan item, l limits, i
 	c := newChunk()
 	var expired <-chan time.Time
 	var waits <-chan struct{} // nil until the chunk is old enough
-	for len(c.events) < l.events && c.bytes < l.bytes && c.widest < o.maxSpan {
+	for len(c.events) < l.events && c.visits < l.visits && c.bytes < l.bytes && c.widest < o.maxSpan {
 		select {
 		case <-stop.Done():
 			return c, false
@@ -117,6 +119,9 @@ func (o *ownership) add(c *chunk, it item) {
 		c.duplicates[it.partition.Topic]++
 	default:
 		c.events = append(c.events, &counted{partition: it.partition, offset: it.offset, event: it.event})
+		if _, visit := it.event.(*models.Visit); visit {
+			c.visits++
+		}
 	}
 }
 

@@ -66,6 +66,9 @@ func (o *ownership) tryFlush(ctx context.Context, c *chunk) error {
 	if err := o.visitors.decide(ctx, c); err != nil {
 		return err
 	}
+	if err := o.latest.keep(ctx, c.events); err != nil {
+		return err
+	}
 	work := contributions(c.events)
 	if err := sleep(ctx, time.Until(o.settled)); err != nil { // a predecessor's writes may still land
 		return err
@@ -131,7 +134,7 @@ func (o *ownership) checkAhead(ctx context.Context, c *chunk, at map[models.Key]
 	return nil
 }
 
-// errNotApplied wraps failures of counter writes, after which caches are dropped and epochs renewed.
+// errNotApplied wraps failures of counter writes.
 var errNotApplied = errors.New("writing counters")
 
 func (o *ownership) apply(ctx context.Context, writes []KeyWrite, c *chunk) error {

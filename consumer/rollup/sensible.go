@@ -5,18 +5,27 @@ import (
 	"fmt"
 
 	"footfall/configs"
+	"footfall/models"
 )
 
 const (
-	// maxSpan bounds what a chunk has of one partition. It is also what a successor doubts and reads again, twice.
-	maxSpan = 16_000
+	// maxChunkSpan bounds the offsets that a chunk has of one partition, events or not. It is also what a successor doubts and
+	// reads again, twice.
+	maxChunkSpan = 16_000
 	// maxChunkEvents and maxChunkBytes bound a chunk for the sake of memory, and because the last one has to be counted while
-	// the others in the group wait.
+	// the others in the group wait. What it adds to one key is looked at before it is written.
 	maxChunkEvents = 100_000
 	maxChunkBytes  = 32 << 20
 	// splitAbove is how many events a chunk has at least that may be too large for the store.
 	splitAbove = 500
+	// maxChunkSightings bounds the memory that a chunk takes: with six features a visit asks about 192 sightings.
+	maxChunkSightings = 400_000
 )
+
+// fewer is how many visits a chunk may have, out of so many events: not many where they have many features.
+func fewer(maxEvents int, plan *models.Plan) int {
+	return min(maxEvents, maxChunkSightings/max(plan.MostSightings(), 1))
+}
 
 // sensible refuses a configuration that would count nothing, or never stop.
 func sensible(cfg configs.Consumer) error {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"footfall/configs"
+	"footfall/models"
 )
 
 func TestSensible(t *testing.T) {
@@ -35,4 +36,21 @@ func TestSensible(t *testing.T) {
 	f(func(c *configs.Consumer) { c.Duplicates.Window = -1 }, "duplicates.window")
 	f(func(c *configs.Consumer) { c.Visitors.LRU = -1 }, "visitors.lru")
 	f(func(c *configs.Consumer) { c.Ledger.Cache = 0 }, "ledger.cache")
+}
+
+func TestManyFeaturesMakeChunksSmaller(t *testing.T) {
+	f := func(features []string, metrics []string, want int) {
+		t.Helper()
+		plan, err := models.NewPlan(features, metrics)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fewer(maxChunkEvents, plan); got != want {
+			t.Errorf("%s: %d events, want %d", plan, got, want)
+		}
+	}
+	f(models.DefaultFeatures(), models.AllMetrics(), 33_333)
+	f([]string{"a", "b", "c", "d"}, models.AllMetrics(), 8333)
+	f([]string{"a", "b", "c", "d", "e", "f"}, models.AllMetrics(), 2083)
+	f([]string{"a", "b", "c", "d", "e", "f"}, []string{models.DayViews}, maxChunkEvents)
 }

@@ -18,6 +18,7 @@ import (
 	"footfall/configs"
 	"footfall/consumer/cassandra"
 	"footfall/consumer/rollup"
+	"footfall/models"
 )
 
 // request is one that footfall made.
@@ -87,7 +88,7 @@ func record(ctx context.Context, t task, cfg configs.Consumer) ([]request, error
 	cfg.Kafka.Brokers, cfg.Kafka.Group = []string{t.Broker}, "bench-record"+t.Suffix
 	cfg.Kafka.Topics = topicsOf(t)
 	cfg.Cassandra.Hosts, cfg.Cassandra.Port, cfg.Cassandra.KeyspaceSuffix = []string{t.Host}, t.Port, t.Suffix
-	store, err := cassandra.Open(ctx, cfg.Cassandra)
+	store, err := cassandra.Open(ctx, cfg.Cassandra, models.DefaultPlan())
 	if err != nil {
 		return nil, err
 	}

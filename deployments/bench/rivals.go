@@ -35,7 +35,7 @@ func decode(t task, data []byte) (models.Event, error) {
 	if t.Clicks {
 		return models.UnmarshalClick(data, false)
 	}
-	return models.UnmarshalVisit(data, false)
+	return models.DefaultPlan().UnmarshalVisit(data, false)
 }
 
 // usualInFlight is how many events the usual consumer has under way.

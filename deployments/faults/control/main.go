@@ -12,11 +12,13 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/gocql/gocql"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/configs"
 	"footfall/consumer/cassandra"
 	"footfall/consumer/rollup"
+	"footfall/models"
 )
 
 func main() {
@@ -34,12 +36,21 @@ func run(log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	real, err := cassandra.Open(ctx, cfg.Cassandra)
+	plan, err := models.NewPlan(cfg.Features, cfg.Metrics)
+	if err != nil {
+		return err
+	}
+	safeguard := os.Getenv("FOOTFALL_TEST_CONTROL")
+	real, err := cassandra.Open(ctx, cfg.Cassandra, plan, func(c *gocql.ClusterConfig) {
+		if safeguard == "one-attempt" {
+			c.RetryPolicy = &sameHost{gocql.SimpleRetryPolicy{NumRetries: 5}}
+		}
+	})
 	if err != nil {
 		return err
 	}
 	defer real.Close()
-	store, err := without(os.Getenv("FOOTFALL_TEST_CONTROL"), real)
+	store, err := without(safeguard, real)
 	if err != nil {
 		return err
 	}
