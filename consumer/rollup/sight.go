@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync"
 
-	"github.com/hashicorp/golang-lru/v2/simplelru"
-
 	"footfall/models"
 )
 
@@ -20,16 +18,12 @@ type visitors struct {
 	deciding sync.Mutex // one chunk at a time: the next one must find the rows of the last
 
 	mu  sync.Mutex
-	lru *simplelru.LRU[fingerprint, models.Position] // nil: nothing is remembered
-	era int                                          // grows when all is forgotten
+	lru *recent
+	era int // grows when all is forgotten
 }
 
 func newVisitors(store Store, h hasher, size int, m *metrics) *visitors {
-	v := &visitors{store: store, hasher: h, metrics: m, era: 1}
-	if size > 0 {
-		v.lru, _ = simplelru.NewLRU[fingerprint, models.Position](size, nil) // fails for sizes below 1 only
-	}
-	return v
+	return &visitors{store: store, hasher: h, metrics: m, era: 1, lru: newRecent(size)}
 }
 
 // decide fills in first of every event of a chunk, unless that was done and nothing was forgotten since. When it returns
@@ -128,18 +122,15 @@ func (v *visitors) settle(ctx context.Context, unknown []models.Sighting, candid
 func (v *visitors) remember(s models.Sighting, at models.Position, era int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.lru != nil && v.era == era {
-		v.lru.Add(fingerprintOf(v.hasher, s), at)
+	if v.era == era {
+		v.lru.add(fingerprintOf(v.hasher, s), at)
 	}
 }
 
 func (v *visitors) recall(s models.Sighting) (models.Position, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.lru == nil {
-		return models.Position{}, false
-	}
-	return v.lru.Get(fingerprintOf(v.hasher, s))
+	return v.lru.get(fingerprintOf(v.hasher, s))
 }
 
 func (v *visitors) now() int {
@@ -153,7 +144,5 @@ func (v *visitors) drop() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.era++
-	if v.lru != nil {
-		v.lru.Purge()
-	}
+	v.lru.purge()
 }
