@@ -134,7 +134,7 @@ func count(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *sl
 	}
 	defer store.Close()
 	reg := prometheus.NewRegistry()
-	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), store)
 	if err := checkDurable(ctx, store, cfg.Cassandra.RequireDurable, reg, log); err != nil {
 		return err
 	}

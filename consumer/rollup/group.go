@@ -45,7 +45,6 @@ func New(cfg configs.Consumer, store Store, reg *prometheus.Registry, log *slog.
 	if err != nil {
 		return nil, err
 	}
-	cfg.Chunk.MaxEvents = fewer(cfg.Chunk.MaxEvents, plan)
 	via, err := dial.New(cfg.Kafka.Brokers, cfg.Kafka.TLS, cfg.Kafka.SASL)
 	if err != nil {
 		return nil, err
