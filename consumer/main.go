@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"slices"
 	"syscall"
 
@@ -52,6 +53,9 @@ func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50) // most of the memory is visitors, who stay: twice as much would be waste
+	}
 	err := command(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	if err == nil {
 		return 0

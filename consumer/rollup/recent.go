@@ -1,66 +1,55 @@
 package rollup
 
-import "footfall/models"
+import (
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"footfall/models"
+)
 
 // recent remembers where visitors were first seen, as many as it has room for; those who were asked about longest ago go
-// first. It has no pointers inside, so that a million of them cost 80 bytes each and the garbage collector nothing. Not safe
-// for concurrent use.
+// first. Not safe for concurrent use.
 type recent struct {
-	size       int
-	index      map[fingerprint]uint32 // slots
-	slots      []slot                 // slot 0 is the ring's head: its next is the newest, its prev the oldest
-	partitions []models.Partition     // few, so that a slot has a number for one
+	lru        *simplelru.LRU[fingerprint, place] // nil: nobody is remembered
+	partitions []models.Partition                 // few, so that a place has a number for one
 }
 
-type slot struct {
-	id         fingerprint
-	offset     int64
-	partition  uint32
-	prev, next uint32
+// place is a position in half the memory, and without a pointer that the garbage collector would follow.
+type place struct {
+	offset    int64
+	partition uint32
 }
 
 // newRecent makes room for size visitors; 0 remembers nobody.
 func newRecent(size int) *recent {
-	r := &recent{size: size}
-	r.purge()
+	r := &recent{}
+	if size > 0 {
+		r.lru, _ = simplelru.NewLRU[fingerprint, place](size, nil) // fails for sizes below 1 only
+	}
 	return r
 }
 
 func (r *recent) purge() {
-	r.index, r.slots, r.partitions = map[fingerprint]uint32{}, make([]slot, 1), nil
+	if r.lru != nil {
+		r.lru.Purge()
+	}
 }
 
 func (r *recent) get(id fingerprint) (models.Position, bool) {
-	i, known := r.index[id]
+	if r.lru == nil {
+		return models.Position{}, false
+	}
+	at, known := r.lru.Get(id)
 	if !known {
 		return models.Position{}, false
 	}
-	r.unlink(i)
-	r.link(i)
-	s := r.slots[i]
-	p := r.partitions[s.partition]
-	return models.Position{Topic: p.Topic, Partition: p.Number, Offset: s.offset}, true
+	p := r.partitions[at.partition]
+	return models.Position{Topic: p.Topic, Partition: p.Number, Offset: at.offset}, true
 }
 
 func (r *recent) add(id fingerprint, at models.Position) {
-	if r.size == 0 {
-		return
+	if r.lru != nil {
+		r.lru.Add(id, place{at.Offset, r.number(at)})
 	}
-	i, known := r.index[id]
-	switch {
-	case known:
-		r.unlink(i)
-	case len(r.index) < r.size:
-		i = uint32(len(r.slots))
-		r.slots = append(r.slots, slot{})
-	default:
-		i = r.slots[0].prev
-		delete(r.index, r.slots[i].id)
-		r.unlink(i)
-	}
-	r.index[id] = i
-	r.slots[i].id, r.slots[i].offset, r.slots[i].partition = id, at.Offset, r.number(at)
-	r.link(i)
 }
 
 func (r *recent) number(at models.Position) uint32 {
@@ -72,16 +61,4 @@ func (r *recent) number(at models.Position) uint32 {
 	}
 	r.partitions = append(r.partitions, p)
 	return uint32(len(r.partitions) - 1)
-}
-
-func (r *recent) unlink(i uint32) {
-	s := r.slots[i]
-	r.slots[s.prev].next, r.slots[s.next].prev = s.next, s.prev
-}
-
-// link makes slot i the newest.
-func (r *recent) link(i uint32) {
-	newest := r.slots[0].next
-	r.slots[i].prev, r.slots[i].next = 0, newest
-	r.slots[newest].prev, r.slots[0].next = i, i
 }
