@@ -60,7 +60,7 @@ func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *pro
 	}
 	plan, err := models.NewPlan(cfg.Features, models.AllMetrics()) // which metrics are kept is for the consumers to know
 	if err != nil {
-		return fmt.Errorf("checking the configuration: %w", err)
+		return wrong(err)
 	}
 	allowed, err := newAccess(cfg.Access)
 	if err != nil {
