@@ -1,6 +1,6 @@
 # footfall. `make run` needs Go alone; `make up` brings real Kafka and real Cassandra.
 .DEFAULT_GOAL := help
-.PHONY: help run up down test faults lint build chromium
+.PHONY: help run up down test faults bench lint build chromium
 
 # The race detector needs a C compiler; without one the tests run all the same, except with CI=true.
 RACE := $(if $(CI)$(shell command -v $${CC:-cc}),-race)
@@ -33,6 +33,10 @@ chromium: ## the browser that a test of the page script needs (Debian's, as root
 
 faults: ## break real Kafka, Cassandra and consumers in every way we know, and compare all counts (30 minutes)
 	go test -count=1 -v -timeout 40m ./deployments/faults -faults.all
+
+bench: ## speed beside others on the stack of `make up`, into docs/benchmarks.md (20 minutes, and the machine for itself)
+	@go build -o bin/bench ./deployments/bench
+	bin/bench -o docs/benchmarks.md
 
 lint: $(GOLANGCI) ## formatting and static checks
 	@test -z "$$(gofmt -l .)" || { gofmt -l . ; echo "run gofmt -w on these"; exit 1; }
