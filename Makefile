@@ -1,6 +1,6 @@
 # footfall. `make run` needs Go alone; `make up` brings real Kafka and real Cassandra.
 .DEFAULT_GOAL := help
-.PHONY: help run up down test load faults lint build chromium wrk
+.PHONY: help run up down test load faults bench lint build chromium wrk
 
 # The race detector needs a C compiler; without one the tests run all the same, except with CI=true.
 RACE := $(if $(CI)$(shell command -v $${CC:-cc}),-race)
@@ -39,6 +39,10 @@ load: ## 200 connections for 30 s and as many slow ones, against the door on the
 
 faults: ## break real Kafka, Cassandra and consumers in every way we know, and compare all counts (30 minutes)
 	go test -count=1 -v -timeout 40m ./deployments/faults -faults.all
+
+bench: ## speed beside others on the stack of `make up`, into docs/benchmarks.md (20 minutes, and the machine for itself)
+	@go build -o bin/bench ./deployments/bench
+	bin/bench -o docs/benchmarks.md
 
 lint: $(GOLANGCI) ## formatting and static checks
 	@test -z "$$(gofmt -l .)" || { gofmt -l . ; echo "run gofmt -w on these"; exit 1; }

@@ -69,7 +69,7 @@ func (o *ownership) tryFlush(ctx context.Context, c *chunk) error {
 	if err := o.latest.keep(ctx, c.events); err != nil {
 		return err
 	}
-	work := contributions(c.events)
+	work := sums(c.events)
 	if err := sleep(ctx, time.Until(o.settled)); err != nil { // a predecessor's writes may still land
 		return err
 	}
@@ -87,6 +87,7 @@ func (o *ownership) tryFlush(ctx context.Context, c *chunk) error {
 	if err := o.checkAhead(ctx, c, known.at); err != nil {
 		return err
 	}
+	leaveOut(work, c.events, c.spans, known.at)
 	writes := plan(work, c.spans, known.at, epochs)
 	if len(c.events) > o.splitAbove && slices.ContainsFunc(writes, tooLarge) {
 		return errTooLarge

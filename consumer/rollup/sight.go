@@ -43,33 +43,45 @@ func (v *visitors) decide(ctx context.Context, c *chunk) error {
 	return nil
 }
 
+// ask finds out where each visitor of the events was first. A chunk asks about the same visitors again and again, so each has
+// a place in a list, found by its fingerprint.
 func (v *visitors) ask(ctx context.Context, events []*counted, era int) error {
-	known := map[models.Sighting]models.Position{}
-	candidates := map[models.Sighting]models.Position{} // the earliest event of the chunk: all of a visitor are in one partition
-	var unknown []models.Sighting
+	var (
+		places  = map[fingerprint]int32{}
+		first   []models.Position // by place; until it is settled, the earliest event of the chunk: all are in one partition
+		asked   []int32           // places, of all sightings of all events in order
+		unknown []models.Sighting
+		missing []int32 // the places of the unknown
+	)
 	for _, e := range events {
-		for _, s := range e.event.Sightings() {
-			if _, ok := known[s]; ok {
-				continue
+		sightings := e.event.Sightings()
+		e.first = make([]bool, len(sightings))
+		for _, s := range sightings {
+			id := fingerprintOf(v.hasher, s)
+			place, seen := places[id]
+			if !seen {
+				place = int32(len(first))
+				places[id] = place
+				at, known := v.recall(id)
+				if !known {
+					at = e.position()
+					unknown, missing = append(unknown, s), append(missing, place)
+				}
+				first = append(first, at)
 			}
-			if _, ok := candidates[s]; ok {
-				continue
-			}
-			if at, ok := v.recall(s); ok {
-				known[s] = at
-				continue
-			}
-			candidates[s] = e.position()
-			unknown = append(unknown, s)
+			asked = append(asked, place)
 		}
 	}
-	v.metrics.lruHits.Add(float64(len(known)))
+	v.metrics.lruHits.Add(float64(len(first) - len(unknown)))
 	v.metrics.lookups.Add(float64(len(unknown)))
-	if err := v.settle(ctx, unknown, candidates, known, era); err != nil {
+	if err := v.settle(ctx, unknown, missing, first, era); err != nil {
 		return err
 	}
 	for _, e := range events {
-		e.decide(known)
+		for i := range e.first {
+			e.first[i] = first[asked[i]] == e.position()
+		}
+		asked = asked[len(e.first):]
 	}
 	return nil
 }
@@ -87,8 +99,9 @@ func (e *counted) decide(first map[models.Sighting]models.Position) {
 	}
 }
 
-// settle asks the store about the unknown, remembers those it does not know either, and adds all to known.
-func (v *visitors) settle(ctx context.Context, unknown []models.Sighting, candidates, known map[models.Sighting]models.Position, era int) error {
+// settle asks the store about the unknown, tells it of those it does not know either, and notes in first where all of them
+// were.
+func (v *visitors) settle(ctx context.Context, unknown []models.Sighting, missing []int32, first []models.Position, era int) error {
 	if len(unknown) == 0 {
 		return nil
 	}
@@ -97,9 +110,11 @@ func (v *visitors) settle(ctx context.Context, unknown []models.Sighting, candid
 		return err
 	}
 	fresh := make(map[models.Sighting]models.Position, len(unknown)-len(found))
-	for _, s := range unknown {
-		if _, ok := found[s]; !ok {
-			fresh[s] = candidates[s]
+	for i, s := range unknown {
+		if at, ok := found[s]; ok {
+			first[missing[i]] = at
+		} else {
+			fresh[s] = first[missing[i]]
 		}
 	}
 	if len(fresh) > 0 {
@@ -107,30 +122,25 @@ func (v *visitors) settle(ctx context.Context, unknown []models.Sighting, candid
 			return err
 		}
 	}
-	for _, s := range unknown {
-		at, ok := found[s]
-		if !ok {
-			at = fresh[s]
-		}
-		known[s] = at
-		v.remember(s, at, era)
+	for i, s := range unknown {
+		v.remember(fingerprintOf(v.hasher, s), first[missing[i]], era)
 	}
 	return nil
 }
 
 // remember adds to the LRU what the store had acknowledged in an era. What was forgotten meanwhile stays so.
-func (v *visitors) remember(s models.Sighting, at models.Position, era int) {
+func (v *visitors) remember(id fingerprint, at models.Position, era int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.era == era {
-		v.lru.add(fingerprintOf(v.hasher, s), at)
+		v.lru.add(id, at)
 	}
 }
 
-func (v *visitors) recall(s models.Sighting) (models.Position, bool) {
+func (v *visitors) recall(id fingerprint) (models.Position, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.lru.get(fingerprintOf(v.hasher, s))
+	return v.lru.get(id)
 }
 
 func (v *visitors) now() int {
