@@ -26,7 +26,7 @@ var allowed = map[string][]string{
 	"consumer/rollup":           {"models", "configs", "producer/dial", "producer/topics"},
 	"consumer/rollup/storetest": {"models", "consumer/rollup"},
 	"consumer/cassandra":        {"models", "configs", "migrations", "consumer/rollup"},
-	"consumer":                  {"configs", "consumer/rollup", "consumer/cassandra", "producer/health"},
+	"consumer":                  {"models", "configs", "consumer/rollup", "consumer/cassandra", "producer/health"},
 
 	// Nothing may import embedded: it can be deleted without touching the core.
 	"embedded/sqlite": {"models", "consumer/rollup"},

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -13,6 +14,7 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -21,6 +23,7 @@ import (
 	"footfall/configs"
 	"footfall/consumer/cassandra"
 	"footfall/consumer/rollup"
+	"footfall/models"
 	"footfall/producer/health"
 )
 
@@ -35,9 +38,12 @@ Commands:
             hold every key's ledger against the rule that each event is counted once, and
             links' totals against their parts; with --repair mend what is off from the log.
             Safe while consumers run. Exits 1 if something is wrong and was not repaired
+  retire --before YYYY-MM [--wait 30m]
+            remove the rows that remember the visitors of intervals which are over by the first
+            of that month; counts stay, and visits before it are refused from now on
   healthz   ask the consumer at http.addr whether it is ready; exit 0 or 1
 
-Every key of configs/consumer.yaml can be set in FILE or in the environment (FOOTFALL_KAFKA_BROKERS, ...).
+COMMAND --help tells more. Every key of configs/consumer.yaml can be set in FILE or in the environment (FOOTFALL_KAFKA_BROKERS, ...).
 `
 
 // errUsage marks a mistake in the command line or the configuration.
@@ -65,7 +71,7 @@ func run() int {
 func command(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	line, err := parse(args)
 	if errors.Is(err, flag.ErrHelp) {
-		_, err := io.WriteString(stdout, usage)
+		_, err := io.WriteString(stdout, cmp.Or(help[line.name], usage))
 		return err
 	}
 	if err != nil {
@@ -82,6 +88,8 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return cassandra.Migrate(ctx, cfg.Cassandra, report)
 	case "audit":
 		return audit(ctx, cfg, log, line.repair, report)
+	case "retire":
+		return retire(ctx, cfg, log, line, report)
 	case "healthz":
 		return health.Ask(ctx, cfg.HTTP.Addr, "")
 	}
@@ -92,7 +100,20 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 type commandLine struct {
 	name, file string
 	repair     bool
+	before     models.Millis
+	wait       time.Duration
 }
+
+// commands are those that there are, with the flags that are theirs alone.
+var commands = map[string][]string{
+	"migrate": nil,
+	"audit":   {"repair"},
+	"retire":  {"before", "wait"},
+	"healthz": nil,
+}
+
+// help is what a command says about itself; others are in usage.
+var help = map[string]string{"retire": retireHelp}
 
 // parse takes flags before and after the name of the command.
 func parse(args []string) (line commandLine, err error) {
@@ -100,6 +121,8 @@ func parse(args []string) (line commandLine, err error) {
 	flags.SetOutput(io.Discard) // errors are printed once, by run
 	flags.StringVar(&line.file, "config", "", "")
 	flags.BoolVar(&line.repair, "repair", false, "")
+	flags.Func("before", "", func(text string) (err error) { line.before, err = month(text, time.Now()); return err })
+	flags.DurationVar(&line.wait, "wait", 30*time.Minute, "")
 	for {
 		if err := flags.Parse(args); err != nil {
 			return line, err
@@ -107,15 +130,33 @@ func parse(args []string) (line commandLine, err error) {
 		if flags.NArg() == 0 {
 			break
 		}
-		if line.name != "" || !slices.Contains([]string{"migrate", "audit", "healthz"}, flags.Arg(0)) {
+		if _, known := commands[flags.Arg(0)]; line.name != "" || !known {
 			return line, fmt.Errorf("unknown argument %q", flags.Arg(0))
 		}
 		line.name, args = flags.Arg(0), flags.Args()[1:]
 	}
-	if line.repair && line.name != "audit" {
-		return line, errors.New("--repair belongs to audit")
+	flags.Visit(func(f *flag.Flag) {
+		for name, own := range commands {
+			if slices.Contains(own, f.Name) && line.name != name {
+				err = fmt.Errorf("--%s belongs to %s", f.Name, name)
+			}
+		}
+	})
+	if err == nil {
+		err = line.complete()
 	}
-	return line, nil
+	return line, err
+}
+
+// complete tells what a command lacks.
+func (line commandLine) complete() error {
+	switch {
+	case line.name == "retire" && line.before == 0:
+		return errors.New("retire needs --before YYYY-MM")
+	case line.wait <= 0:
+		return errors.New("--wait must be more than 0")
+	}
+	return nil
 }
 
 func count(ctx context.Context, cfg configs.Consumer, log *slog.Logger) error {

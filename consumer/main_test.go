@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestCommandLine(t *testing.T) {
@@ -21,15 +22,23 @@ func TestCommandLine(t *testing.T) {
 			t.Errorf("parse(%q) = %+v, %v; want %+v", args, got, err, want)
 		}
 	}
-	f(commandLine{}, "")
-	f(commandLine{file: "x.yaml"}, "", "--config", "x.yaml")
-	f(commandLine{name: "migrate", file: "x.yaml"}, "", "migrate", "--config", "x.yaml")
-	f(commandLine{name: "audit", repair: true}, "", "audit", "--repair")
-	f(commandLine{name: "audit", repair: true, file: "x.yaml"}, "", "--config", "x.yaml", "audit", "--repair")
+	const wait = 30 * time.Minute
+	f(commandLine{wait: wait}, "")
+	f(commandLine{wait: wait, file: "x.yaml"}, "", "--config", "x.yaml")
+	f(commandLine{wait: wait, name: "migrate", file: "x.yaml"}, "", "migrate", "--config", "x.yaml")
+	f(commandLine{wait: wait, name: "audit", repair: true}, "", "audit", "--repair")
+	f(commandLine{wait: wait, name: "audit", repair: true, file: "x.yaml"}, "", "--config", "x.yaml", "audit", "--repair")
 	f(commandLine{}, "unknown argument", "count")
 	f(commandLine{}, "unknown argument", "audit", "everything")
 	f(commandLine{}, "--repair belongs to audit", "--repair")
 	f(commandLine{}, "not defined", "--bogus")
+	f(commandLine{wait: time.Minute, name: "retire", before: 1767225600000}, "", "retire", "--before", "2026-01", "--wait", "1m")
+	f(commandLine{}, "needs --before", "retire")
+	f(commandLine{}, "--before belongs to retire", "audit", "--before", "2026-01")
+	f(commandLine{}, "want a month", "retire", "--before", "January")
+	f(commandLine{}, "want a month", "retire", "--before", "2026-01-01")
+	f(commandLine{}, "is not over", "retire", "--before", "9999-01")
+	f(commandLine{}, "--wait must be", "retire", "--before", "2026-01", "--wait", "0s")
 }
 
 func TestUsage(t *testing.T) {

@@ -16,6 +16,7 @@ const (
 	ReasonMissingTimestamp = "missing_timestamp"
 	ReasonBadTimestamp     = "bad_timestamp"
 	ReasonWrongPartition   = "wrong_partition"
+	ReasonIntervalRetired  = "interval_retired"
 )
 
 // Limits in bytes of UTF-8. They keep a Cassandra partition key far below its 64 KiB and a batch below its limits.

@@ -59,7 +59,13 @@ func (o *ownership) tryFlush(ctx context.Context, c *chunk) error {
 		}
 		c.buried = true
 	}
+	if o.board.news() {
+		o.visitors.drop()
+	}
 	if err := o.visitors.decide(ctx, c.events); err != nil {
+		return err
+	}
+	if err := o.leaveOut(ctx, c); err != nil {
 		return err
 	}
 	work := contributions(c.events)

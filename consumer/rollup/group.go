@@ -31,6 +31,7 @@ type Consumer struct {
 	hasher   hasher
 	visitors *visitors
 	ledger   *ledger
+	board    *board
 	windows  map[models.Partition]*window // of the last generation
 	dead     *deadTopic
 	member   atomic.Bool
@@ -53,6 +54,7 @@ func New(cfg configs.Consumer, store Store, reg *prometheus.Registry, log *slog.
 		owner:    fmt.Sprintf("%s/%d/%s", host, os.Getpid(), uuid.NewString()),
 		visitors: newVisitors(store, h, cfg.Visitors.LRU, m),
 		ledger:   newLedger(store, cfg.Ledger.Cache),
+		board:    newBoard(store, log),
 		dead:     newDeadTopic(via, cfg.Kafka.Topics.Dead),
 	}, nil
 }

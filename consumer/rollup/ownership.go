@@ -21,6 +21,7 @@ type ownership struct {
 	partitions map[models.Partition]*owned
 	visitors   *visitors
 	ledger     *ledger
+	board      *board
 	dead       deadLetters
 	metrics    *metrics
 	log        *slog.Logger
