@@ -21,9 +21,15 @@ func (s *Store) Apply(ctx context.Context, writes []rollup.KeyWrite) []error {
 	for i := range errs {
 		errs[i] = errNotSent
 	}
-	_ = s.each(ctx, len(writes), func(_ context.Context, i int) error {
-		errs[i] = outcome(s.session.ExecuteBatch(s.batch(ctx, writes[i])))
-		return nil // one key's failure must not cancel the others' writes: that would put them in doubt as well
+	_ = s.each(ctx, len(writes), func(working context.Context, i int) error {
+		if working.Err() == nil {
+			// One key's failure must not cancel the others' writes: that would put them in doubt as well.
+			errs[i] = outcome(s.session.ExecuteBatch(s.batch(ctx, writes[i])))
+		}
+		if errors.Is(errs[i], rollup.ErrUnknownOutcome) {
+			return errs[i] // but no more are begun: all will be decided by the ledger, and a node that hangs costs time
+		}
+		return nil
 	})
 	return errs
 }

@@ -1,11 +1,8 @@
 package cassandra
 
 import (
-	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"regexp"
 	"strings"
 	"time"
@@ -18,10 +15,13 @@ import (
 const connectTimeout = 5 * time.Second
 
 // connect opens a session without a keyspace.
-func connect(cfg configs.CassandraClient) (*gocql.Session, error) {
+func connect(cfg configs.CassandraClient, adjust ...func(*gocql.ClusterConfig)) (*gocql.Session, error) {
 	cluster, err := newCluster(cfg)
 	if err != nil {
 		return nil, err
+	}
+	for _, f := range adjust {
+		f(cluster)
 	}
 	session, err := cluster.CreateSession()
 	if err != nil && cfg.LocalDC != "" {
@@ -57,7 +57,8 @@ func newCluster(cfg configs.CassandraClient) (*gocql.ClusterConfig, error) {
 	cluster.ReconnectInterval = time.Second // the default is a minute: a restarted node would stay unused for as long
 	cluster.RetryPolicy = nil
 	cluster.Logger = discard{} // every failure reaches us as an error and is told once, there
-	cluster.PoolConfig.HostSelectionPolicy = gocql.TokenAwareHostPolicy(gocql.RoundRobinHostPolicy())
+	// Shuffled: what is tried again must not go to the same node, which may be the reason why it failed.
+	cluster.PoolConfig.HostSelectionPolicy = gocql.TokenAwareHostPolicy(gocql.RoundRobinHostPolicy(), gocql.ShuffleReplicas())
 	if cfg.LocalDC != "" {
 		// A filter, not a preference: falling over to another data centre would be falling over to another quorum.
 		cluster.HostFilter = gocql.DataCentreHostFilter(cfg.LocalDC)
@@ -72,25 +73,8 @@ func newCluster(cfg configs.CassandraClient) (*gocql.ClusterConfig, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading cassandra.tls: %w", err)
 	}
-	if secure != nil {
-		cluster.HostDialer = &tlsDialer{secure}
-	}
+	cluster.HostDialer = &dialer{secure}
 	return cluster, nil
-}
-
-// tlsDialer is gocql's own, but that it bounds the handshake too: with a node that does not know TLS and stays silent,
-// the driver would wait for ever.
-type tlsDialer struct{ config *tls.Config }
-
-// DialHost implements gocql.HostDialer.
-func (d *tlsDialer) DialHost(ctx context.Context, host *gocql.HostInfo) (*gocql.DialedHost, error) {
-	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
-	defer cancel()
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", host.ConnectAddressAndPort())
-	if err != nil {
-		return nil, err
-	}
-	return gocql.WrapTLS(ctx, conn, host.HostnameAndPort(), d.config)
 }
 
 type discard struct{}

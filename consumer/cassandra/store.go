@@ -40,12 +40,12 @@ func newNames(suffix string) names {
 }
 
 // Open connects and checks that the schema is the one this binary was made for. It returns an error that says what to do
-// when it is not.
-func Open(ctx context.Context, cfg configs.Cassandra) (*Store, error) {
+// when it is not. adjust is for tests that want to see what becomes of a session made otherwise.
+func Open(ctx context.Context, cfg configs.Cassandra, adjust ...func(*gocql.ClusterConfig)) (*Store, error) {
 	if cfg.InFlight < 1 {
 		return nil, errors.New("cassandra.in_flight must be at least 1")
 	}
-	session, err := connect(cfg.CassandraClient)
+	session, err := connect(cfg.CassandraClient, adjust...)
 	if err != nil {
 		return nil, err
 	}
@@ -104,15 +104,18 @@ func (s *Store) Close() { s.session.Close() }
 func (s *Store) WriteTimeout() time.Duration { return s.writeTimeout }
 
 func (s *Store) readWriteTimeout(ctx context.Context) (time.Duration, error) {
-	longest := 5 * time.Second // the server's default, in case it does not tell
+	const unknown = 5 * time.Second // the server's default, in case it does not tell
+	var longest time.Duration
 	for _, name := range []string{"counter_write_request_timeout", "write_request_timeout"} {
 		value, err := s.setting(ctx, name)
 		if err != nil {
 			return 0, err
 		}
-		if d, err := time.ParseDuration(value); err == nil {
-			longest = max(longest, d)
+		d, err := time.ParseDuration(value)
+		if err != nil {
+			d = unknown
 		}
+		longest = max(longest, d)
 	}
 	return longest, nil
 }

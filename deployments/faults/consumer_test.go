@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,14 +20,20 @@ type consumer struct {
 	proxy *wire.Proxy // nil if it connects to Cassandra itself
 }
 
-// addConsumer starts one more replica, of the product or of a control.
-func (w *world) addConsumer(t *testing.T, env ...string) *consumer {
+// addConsumer starts one more replica.
+func (w *world) addConsumer(t *testing.T) *consumer {
 	t.Helper()
-	proxy, err := wire.New(w.nodes[0].Address+":0", w.nodes[0].Addr())
+	return w.addBehindProxy(t, "consumer")
+}
+
+// addBehindProxy starts a replica, of the product or of a control, with a proxy between it and Cassandra.
+func (w *world) addBehindProxy(t *testing.T, command string, env ...string) *consumer {
+	t.Helper()
+	proxy, err := wire.New(w.nodes[0].Address+":0", w.nodes[0].Addr(), requestTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := w.startConsumer(t, "consumer", append(env, "FOOTFALL_CASSANDRA_PORT="+strconv.Itoa(proxy.Port()))...)
+	c := w.startConsumer(t, command, append(env, "FOOTFALL_CASSANDRA_PORT="+strconv.Itoa(proxy.Port()))...)
 	c.proxy = proxy
 	return c
 }
@@ -99,18 +106,34 @@ func (w *world) metric(t *testing.T, name string) float64 {
 	return sum
 }
 
-// stopAll ends the consumers that run as an operator does; each must say goodbye with exit code 0.
-func (w *world) stopAll(t *testing.T) {
-	t.Helper()
+// late sums up, over all consumers, the counter writes that Cassandra applied after they had been given up.
+func (w *world) late() (sum wire.Late) {
 	for _, c := range w.consumers {
-		if !c.Running() {
-			continue
-		}
-		w.collect(c)
-		if err := c.Stop(40 * time.Second); err != nil {
-			t.Errorf("%v\n%s", err, c.Tail(30))
+		late := c.proxy.Late()
+		sum.Writes += late.Writes
+		if late.Last.After(sum.Last) {
+			sum.Last = late.Last
 		}
 	}
+	return sum
+}
+
+// stopAll ends the consumers as an operator does. Each must say goodbye with exit code 0, and none may have ended before
+// that the test did not kill.
+func (w *world) stopAll(t *testing.T) {
+	t.Helper()
+	var all sync.WaitGroup
+	for _, c := range w.consumers {
+		if c.Running() {
+			w.collect(c)
+		}
+		all.Go(func() {
+			if err := c.Stop(40 * time.Second); err != nil {
+				t.Errorf("%v\n%s", err, c.Tail(30))
+			}
+		})
+	}
+	all.Wait()
 }
 
 // said counts the lines with a text in the logs of all consumers.

@@ -122,7 +122,7 @@ func poison(t *testing.T, s servers, r *row) {
 	w.progress(t, "poison")
 	stalled := time.Since(end)
 	load.end(t)
-	w.equal(t, r, time.Now())
+	w.equal(t, r, end)
 	r.hits = fmt.Sprintf("%d messages", len(letters))
 	r.note = fmt.Sprintf("all partitions counted on within %.1f s", stalled.Seconds())
 	if stalled > 15*time.Second {

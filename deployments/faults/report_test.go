@@ -25,6 +25,7 @@ type row struct {
 	clean      bool // the audit's exit code was 0
 	note       string
 	control    bool // must be wrong
+	failed     bool // the test found fault with it
 }
 
 var summary = regexp.MustCompile(`\d+ keys read in .*`)
@@ -32,20 +33,35 @@ var summary = regexp.MustCompile(`\d+ keys read in .*`)
 // report is the table of a run.
 type report []*row
 
+// String is a table of faults and one of controls, as docs/faults.md has them.
 func (rs report) String() string {
-	var b strings.Builder
-	fmt.Fprintln(&b, "| fault | hits | events | cells compared | wrong | repaired | time to recover | notes |")
-	fmt.Fprintln(&b, "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |")
+	var faults, controls strings.Builder
 	for _, r := range rs {
-		fmt.Fprintf(&b, "| %s | %s | %d | %d | %d | %d | %.1f s | %s |\n",
-			r.fault, r.hits, r.events, r.cells, r.wrong, r.repaired, r.recovered.Seconds(), r.notes())
+		if r.control {
+			fmt.Fprintf(&controls, "| %s | %s | %d | %d | %d | %s |\n", r.fault, r.hits, r.events, r.cells, r.wrong, r.notes())
+		} else {
+			fmt.Fprintf(&faults, "| %s | %s | %d | %d | %d | %d | %.1f s | %s |\n",
+				r.fault, r.hits, r.events, r.cells, r.wrong, r.repaired, r.recovered.Seconds(), r.notes())
+		}
 	}
-	return b.String()
+	var out []string
+	if faults.Len() > 0 {
+		out = append(out, "| fault | hits | events | cells compared | wrong | repaired | time to recover | notes |\n"+
+			"| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |\n"+faults.String())
+	}
+	if controls.Len() > 0 {
+		out = append(out, "| control | hits | events | cells compared | wrong | notes |\n"+
+			"| --- | --- | ---: | ---: | ---: | --- |\n"+controls.String())
+	}
+	return strings.Join(out, "\n")
 }
 
 func (r *row) notes() string {
 	var notes []string
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	if r.failed {
+		add("FAILED")
+	}
 	if r.note != "" {
 		add("%s", r.note)
 	}
@@ -53,7 +69,7 @@ func (r *row) notes() string {
 		add("%d doubts", r.doubts)
 	}
 	if r.first > r.wrong {
-		add("%d cells off until repaired", r.first)
+		add("%d cells off at first", r.first)
 	}
 	if r.duplicates > 0 {
 		add("%d duplicates in the log", r.duplicates)

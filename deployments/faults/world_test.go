@@ -47,6 +47,9 @@ var (
 	consumerStarted = regexp.MustCompile(`"consumer started","addr":"([^"]+)"`)
 )
 
+// requestTimeout is how long consumers wait for an answer of Cassandra's: their default.
+const requestTimeout = 12 * time.Second
+
 // partitions of each topic: enough that every consumer has some of both.
 const partitions = 4
 
@@ -78,6 +81,7 @@ func newWorld(t *testing.T, s servers, env ...string) *world {
 			"FOOTFALL_CASSANDRA_HOSTS=" + s.nodes[0].Address,
 			"FOOTFALL_CASSANDRA_PORT=" + strconv.Itoa(s.nodes[0].Port),
 			"FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=_" + name,
+			"FOOTFALL_CASSANDRA_TIMEOUT=" + requestTimeout.String(),
 			// A chunk has a second's events and a few hundred keys, and a flush does not write all of them at once: it is long
 			// enough to be hit, and has keys left to write when it is.
 			"FOOTFALL_CHUNK_MAX_AGE=1s",
@@ -101,8 +105,28 @@ func newWorld(t *testing.T, s servers, env ...string) *world {
 				t.Log(c.Tail(15))
 			}
 		}
+		w.dropTables(t)
 	})
 	return w
+}
+
+// dropTables forgets the world's tables: with those of all worlds Cassandra would take longer and longer to start.
+func (w *world) dropTables(t *testing.T) {
+	t.Helper()
+	if len(w.nodes) > 1 {
+		return // nobody else uses them
+	}
+	session, err := w.session(context.Background())
+	if err != nil {
+		t.Log(err) // the next world starts what is dead
+		return
+	}
+	defer session.Close()
+	for _, keyspace := range []string{"footfall_", "urlshortener_", "cardinality_"} {
+		if err := session.Query("DROP KEYSPACE " + keyspace + w.name).Exec(); err != nil {
+			t.Log(err)
+		}
+	}
 }
 
 // repair brings back what a fault that failed half-way has left paused or dead, so that the next is judged for itself.

@@ -51,6 +51,9 @@ type Cassandra struct {
 	// CommitlogSync is group, batch or periodic. Default group: with periodic,
 	// Cassandra's own default, a crash loses acknowledged writes.
 	CommitlogSync string
+	// CounterTimeout is how long the node lets a counter write take (whole
+	// milliseconds). Default: Cassandra's own, 5 seconds.
+	CounterTimeout time.Duration
 	// Tether makes the node end when the process that started it does.
 	// Default: it lives on.
 	Tether bool

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func settings(t *testing.T, c *Cassandra) []string {
@@ -33,6 +34,13 @@ func TestCassandraYAML(t *testing.T) {
 	has(&Cassandra{Dir: "/x", Address: "127.0.0.3", Port: 1, StoragePort: 2, Seeds: []string{"127.0.0.1", "127.0.0.2"}},
 		"listen_address: 127.0.0.3", "native_transport_port: 1", `      - seeds: "127.0.0.1:2,127.0.0.2:2"`)
 	has(&Cassandra{Dir: "/x", CommitlogSync: "batch"}, "commitlog_sync: batch")
+	has(&Cassandra{Dir: "/x", CounterTimeout: 1500 * time.Millisecond}, "concurrent_counter_writes: 512",
+		"counter_write_request_timeout: 1500ms", "# The default is 8 GiB; several test nodes share a disk.")
+	for _, l := range settings(t, &Cassandra{Dir: "/x"}) {
+		if strings.Contains(l, "timeout") {
+			t.Errorf("%q: want the server's own", l)
+		}
+	}
 	has(&Cassandra{Dir: "/x", CommitlogSync: "periodic"}, "commitlog_sync: periodic", "commitlog_sync_period: 10000ms")
 }
 

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/gocql/gocql"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/configs"
@@ -34,12 +35,17 @@ func run(log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	real, err := cassandra.Open(ctx, cfg.Cassandra)
+	safeguard := os.Getenv("FOOTFALL_TEST_CONTROL")
+	real, err := cassandra.Open(ctx, cfg.Cassandra, func(c *gocql.ClusterConfig) {
+		if safeguard == "one-attempt" {
+			c.RetryPolicy = &sameHost{gocql.SimpleRetryPolicy{NumRetries: 5}}
+		}
+	})
 	if err != nil {
 		return err
 	}
 	defer real.Close()
-	store, err := without(os.Getenv("FOOTFALL_TEST_CONTROL"), real)
+	store, err := without(safeguard, real)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // link is one connection, both its halves.
@@ -13,7 +15,8 @@ type link struct {
 	proxy          *Proxy
 	client, server net.Conn
 	once           sync.Once
-	waiting        map[uint16]bool // streams of counter writes without an answer; guarded by the proxy's mutex
+	waiting        map[uint16]time.Time // streams of counter writes without an answer, since when; guarded by the proxy's mutex
+	abandoned      atomic.Bool          // by the client
 }
 
 func (l *link) close() {
@@ -23,12 +26,13 @@ func (l *link) close() {
 	})
 }
 
-// run passes frames on both ways until either end closes.
+// run passes frames on both ways until the server's end closes. Cassandra does not hear that the client's has, as if the
+// client's machine had died: it goes on with what it has got, and what it answers is still seen here.
 func (l *link) run() {
 	var both sync.WaitGroup
 	both.Go(func() {
-		defer l.close()
 		frames(l.client, l.server, l.send, func(f frame) { l.proxy.wrote(f.batch()) })
+		l.abandoned.Store(true)
 	})
 	both.Go(func() {
 		defer l.close()
@@ -37,7 +41,11 @@ func (l *link) run() {
 	both.Wait()
 }
 
+// send tells whether a request may pass.
 func (l *link) send(f frame) bool {
+	if l.proxy.loses(f.batch()) {
+		return false
+	}
 	if f.batch() == Counters {
 		l.proxy.sending(l, f.stream())
 	}
@@ -50,8 +58,8 @@ func (l *link) deliver(f frame) bool {
 		l.proxy.swallow(l, f.stream())
 		return false
 	}
-	l.proxy.answered(l, f.stream())
-	return true
+	l.proxy.answered(l, f.stream(), f[4] == opResult)
+	return !l.abandoned.Load()
 }
 
 // frame is one message of the CQL binary protocol, version 4: version, flags, stream (2), opcode, length (4), body.
@@ -59,6 +67,7 @@ type frame []byte
 
 const (
 	headerSize = 9
+	opResult   = 0x08 // what was asked is done; all else is an error
 	opBatch    = 0x0d
 	maxFrame   = 256 << 20
 )
@@ -74,7 +83,7 @@ func (f frame) batch() Kind {
 }
 
 // frames passes on what comes from one side to the other, frame by frame: those that pass lets through, each reported
-// after it was written. It returns when a side has closed.
+// after it was written. It returns when the side it reads from has closed.
 func frames(from, to net.Conn, pass func(frame) bool, passed func(frame)) {
 	in := bufio.NewReaderSize(from, 64<<10)
 	for {
@@ -94,7 +103,7 @@ func frames(from, to net.Conn, pass func(frame) bool, passed func(frame)) {
 			continue
 		}
 		if _, err := to.Write(f); err != nil {
-			return
+			continue // it has closed; what comes from the other side is of interest all the same
 		}
 		passed(f)
 	}

@@ -19,6 +19,7 @@ import (
 type Proxy struct {
 	listener net.Listener
 	target   string
+	patience time.Duration
 	muted    atomic.Bool
 
 	mu        sync.Mutex
@@ -26,8 +27,10 @@ type Proxy struct {
 	written   int64     // counter writes passed on,
 	sent      time.Time // the last of them
 	swallowed int64     // answers to counter writes kept back
-	burst     int       // writes of the trigger's kind in a row, none of them long after the one before
-	last      time.Time // when the last of these came
+	late      Late
+	lose      map[Kind]int // so many are still to be kept from Cassandra
+	burst     int          // writes of the trigger's kind in a row, none of them long after the one before
+	last      time.Time    // when the last of these came
 	trigger   *trigger
 }
 
@@ -51,13 +54,14 @@ type trigger struct {
 // pause is how long there are no such writes between two flushes at least, and within one at the most.
 const pause = 100 * time.Millisecond
 
-// New listens on an address (host:port, port 0 for any) and passes on to target.
-func New(listen, target string) (*Proxy, error) {
+// New listens on an address (host:port, port 0 for any) and passes on to target. patience is how long the client waits for
+// an answer.
+func New(listen, target string, patience time.Duration) (*Proxy, error) {
 	listener, err := net.Listen("tcp", listen)
 	if err != nil {
 		return nil, fmt.Errorf("starting the proxy: %w", err)
 	}
-	p := &Proxy{listener: listener, target: target, links: map[*link]bool{}}
+	p := &Proxy{listener: listener, target: target, patience: patience, links: map[*link]bool{}, lose: map[Kind]int{}}
 	go p.accept()
 	return p, nil
 }
@@ -84,11 +88,34 @@ func (p *Proxy) During(kind Kind, writes int, f func(unanswered int)) <-chan str
 	return t.done
 }
 
+// Lose keeps the next so many writes of a kind from Cassandra. Nobody answers them.
+func (p *Proxy) Lose(kind Kind, writes int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lose[kind] = writes
+}
+
+// Unlost is how many of them have still to come.
+func (p *Proxy) Unlost(kind Kind) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lose[kind]
+}
+
+func (p *Proxy) loses(kind Kind) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.lose[kind] == 0 {
+		return false
+	}
+	p.lose[kind]--
+	return true
+}
+
 // Mute keeps back everything that Cassandra answers from now on; Cassandra goes on getting requests.
 func (p *Proxy) Mute() { p.muted.Store(true) }
 
-// Unmute lets the answers of new connections through. Those that were muted have lost some and are of no use any more:
-// Cut them.
+// Unmute lets answers through again. Those that were kept back do not come any more.
 func (p *Proxy) Unmute() { p.muted.Store(false) }
 
 // Cut closes all connections.
@@ -104,10 +131,8 @@ func (p *Proxy) Cut() {
 func (p *Proxy) Quiet() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for l := range p.links {
-		if len(l.waiting) > 0 {
-			return false
-		}
+	if p.unanswered() > 0 {
+		return false
 	}
 	return time.Since(p.sent) > 10*time.Millisecond
 }
@@ -117,6 +142,20 @@ func (p *Proxy) Written() int64 { return p.read(&p.written) }
 
 // Swallowed see Written.
 func (p *Proxy) Swallowed() int64 { return p.read(&p.swallowed) }
+
+// Late is about counter writes that Cassandra applied after the client had given them up, because it had closed the
+// connection or its patience was over.
+type Late struct {
+	Writes int
+	Last   time.Time // when the last of them was answered
+}
+
+// Late counts such writes.
+func (p *Proxy) Late() Late {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.late
+}
 
 func (p *Proxy) read(n *int64) int64 {
 	p.mu.Lock()
@@ -142,7 +181,7 @@ func (p *Proxy) serve(client net.Conn) {
 		_ = client.Close() // as if Cassandra itself had refused
 		return
 	}
-	l := &link{proxy: p, client: client, server: server, waiting: map[uint16]bool{}}
+	l := &link{proxy: p, client: client, server: server, waiting: map[uint16]time.Time{}}
 	p.mu.Lock()
 	p.links[l] = true
 	p.mu.Unlock()
@@ -156,9 +195,9 @@ func (p *Proxy) serve(client net.Conn) {
 func (p *Proxy) sending(l *link, stream uint16) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	l.waiting[stream] = true
-	p.written++
 	p.sent = time.Now()
+	l.waiting[stream] = p.sent
+	p.written++
 }
 
 // wrote notes that a write has been passed on, and calls the trigger when it is due.
@@ -181,25 +220,36 @@ func (p *Proxy) wrote(kind Kind) {
 		return
 	}
 	p.trigger = nil
-	unanswered := 0
-	for l := range p.links {
-		unanswered += len(l.waiting)
-	}
+	unanswered := p.unanswered()
 	p.mu.Unlock()
 	t.call(unanswered)
 	close(t.done)
 }
 
-func (p *Proxy) answered(l *link, stream uint16) {
+// unanswered counts the counter writes that somebody waits for. The caller holds the mutex.
+func (p *Proxy) unanswered() (n int) {
+	for l := range p.links {
+		if !l.abandoned.Load() {
+			n += len(l.waiting)
+		}
+	}
+	return n
+}
+
+func (p *Proxy) answered(l *link, stream uint16, applied bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	sent, waiting := l.waiting[stream]
 	delete(l.waiting, stream)
+	if now := time.Now(); waiting && applied && (l.abandoned.Load() || now.Sub(sent) > p.patience) {
+		p.late = Late{p.late.Writes + 1, now}
+	}
 }
 
 func (p *Proxy) swallow(l *link, stream uint16) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if l.waiting[stream] {
+	if _, waiting := l.waiting[stream]; waiting {
 		p.swallowed++
 	}
 }

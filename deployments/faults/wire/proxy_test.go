@@ -11,6 +11,10 @@ import (
 
 // echo stands in for Cassandra: it answers every frame with itself.
 func echo(t *testing.T) string {
+	return serve(t, func(conn net.Conn) { _, _ = io.Copy(conn, conn) })
+}
+
+func serve(t *testing.T, answer func(net.Conn)) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -25,7 +29,7 @@ func echo(t *testing.T) string {
 			}
 			go func() {
 				defer func() { _ = conn.Close() }()
-				_, _ = io.Copy(conn, conn)
+				answer(conn)
 			}()
 		}
 	}()
@@ -40,9 +44,11 @@ func request(stream uint16, opcode byte, body ...byte) []byte {
 	return append(f, body...)
 }
 
-func connect(t *testing.T) (*Proxy, net.Conn) {
+func connect(t *testing.T) (*Proxy, net.Conn) { return connectTo(t, echo(t)) }
+
+func connectTo(t *testing.T, target string) (*Proxy, net.Conn) {
 	t.Helper()
-	p, err := New("127.0.0.1:0", echo(t))
+	p, err := New("127.0.0.1:0", target, 300*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,5 +139,76 @@ func TestAMutedProxySwallowsAnswersAndCutCloses(t *testing.T) {
 	}
 	if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("the connection is open: %v", err)
+	}
+}
+
+func TestLostWritesDoNotArrive(t *testing.T) {
+	p, conn := connect(t)
+	p.Lose(Visitors, 1)
+	if err := exchange(t, conn, request(1, opBatch, byte(Counters))); err != nil {
+		t.Errorf("a write of another kind: %v", err)
+	}
+	if err := exchange(t, conn, request(2, opBatch, byte(Visitors))); err == nil {
+		t.Error("a lost write was answered")
+	}
+	if n := p.Unlost(Visitors); n != 0 {
+		t.Errorf("%d are still to be lost", n)
+	}
+	if err := exchange(t, conn, request(3, opBatch, byte(Visitors))); err != nil {
+		t.Errorf("the next one: %v", err)
+	}
+}
+
+// A store that takes its time: what it applies after the client has given up is late, what it refuses is not, and what the
+// client still waited for is not either.
+func TestLateWritesAreCounted(t *testing.T) {
+	answers := make(chan byte)
+	p, conn := connectTo(t, serve(t, func(conn net.Conn) {
+		f := make([]byte, headerSize+1)
+		for stream := uint16(1); ; stream++ {
+			if _, err := io.ReadFull(conn, f); err != nil {
+				return
+			}
+			if _, err := conn.Write(request(stream, <-answers)); err != nil {
+				return
+			}
+		}
+	}))
+	send := func(stream uint16) {
+		t.Helper()
+		if _, err := conn.Write(request(stream, opBatch, byte(Counters))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(late int) {
+		t.Helper()
+		for deadline := time.Now().Add(5 * time.Second); p.Late().Writes < late && time.Now().Before(deadline); {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(20 * time.Millisecond) // for one too many
+		if got := p.Late(); got.Writes != late || late > 0 && time.Since(got.Last) > 5*time.Second {
+			t.Fatalf("%+v, want %d writes", got, late)
+		}
+	}
+	send(1)
+	answers <- opResult
+	want(0)
+	send(2)
+	time.Sleep(400 * time.Millisecond) // more than its patience
+	answers <- opResult
+	want(1)
+	send(3)
+	send(4)
+	for deadline := time.Now().Add(5 * time.Second); p.Written() < 4 && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	_ = conn.Close()
+	time.Sleep(20 * time.Millisecond)
+	answers <- 0 // an error
+	want(1)
+	answers <- opResult
+	want(2)
+	if !p.Quiet() {
+		t.Error("a write that nobody waits for is taken for one under way")
 	}
 }
