@@ -44,4 +44,4 @@ $(GOLANGCI):
 	@mv .tools/golangci-lint $@
 
 build: ## the binaries, into ./bin
-	CGO_ENABLED=0 go build -trimpath -o bin/ ./producer ./consumer ./embedded
+	CGO_ENABLED=0 go build -trimpath -o bin/ ./producer ./consumer ./embedded ./simulator

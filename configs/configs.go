@@ -36,6 +36,7 @@ type Producer struct {
 		TLS               TLS
 		SASL              SASL
 	}
+	Features   []string
 	Access     Access
 	Limits     Limits
 	Time       Time
@@ -57,11 +58,14 @@ type Consumer struct {
 		TLS            TLS
 		SASL           SASL
 	}
-	Chunk struct {
+	Features []string
+	Metrics  []string
+	Chunk    struct {
 		MaxEvents int           `mapstructure:"max_events"`
 		MaxBytes  int           `mapstructure:"max_bytes"`
 		MaxAge    time.Duration `mapstructure:"max_age"`
 	}
+	Latest     Latest
 	Duplicates struct {
 		Window int
 		Age    time.Duration
@@ -79,6 +83,12 @@ type Embedded struct {
 	Access struct{ Open bool }
 	Links  struct{ Enabled bool }
 	Log    Log
+}
+
+// Latest says whether the latest clicks are kept, and how long after the click.
+type Latest struct {
+	Enabled bool
+	TTL     time.Duration
 }
 
 // Topics names the Kafka topics. Producer and consumers must agree on them.

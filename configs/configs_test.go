@@ -52,6 +52,9 @@ func TestDefaults(t *testing.T) {
 		!slices.Equal(c.Cassandra.Hosts, []string{"127.0.0.1"}) || c.Cassandra.Port != 9042 || c.Duplicates.Window != 100_000 {
 		t.Errorf("consumer: %+v; it must fit the producer", c)
 	}
+	if two := []string{"feature1", "feature2"}; !slices.Equal(c.Features, two) || !slices.Equal(p.Features, two) || len(c.Metrics) != 6 {
+		t.Errorf("features %q and %q, metrics %q: the default is what the sources have", p.Features, c.Features, c.Metrics)
+	}
 	e, err := LoadEmbedded("")
 	if err != nil {
 		t.Fatal(err)
@@ -78,6 +81,7 @@ func TestEnvironment(t *testing.T) {
 		"FOOTFALL_CASSANDRA_HOSTS":     "127.0.0.1",
 		"FOOTFALL_CHUNK_MAX_AGE":       "250ms",
 		"FOOTFALL_LOG_LEVEL":           "warn",
+		"FOOTFALL_FEATURES":            "referrer, page,device",
 		"FOOTFALL_TEST_ANYTHING":       "is for tests",
 	} {
 		t.Setenv(name, value)
@@ -95,6 +99,9 @@ func TestEnvironment(t *testing.T) {
 	c, err := LoadConsumer("")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if three := []string{"referrer", "page", "device"}; !slices.Equal(c.Features, three) || !slices.Equal(p.Features, three) {
+		t.Errorf("features %q and %q", p.Features, c.Features)
 	}
 	if !slices.Equal(c.Cassandra.Hosts, []string{"127.0.0.1"}) || c.Chunk.MaxAge != 250*time.Millisecond || c.Kafka.Topics.Clicks != "other" {
 		t.Errorf("consumer: %+v", c)

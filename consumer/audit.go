@@ -9,11 +9,12 @@ import (
 	"footfall/configs"
 	"footfall/consumer/cassandra"
 	"footfall/consumer/rollup"
+	"footfall/models"
 )
 
 // audit checks all keys, and with repair mends what is off. It fails if something is wrong and was not repaired.
-func audit(ctx context.Context, cfg configs.Consumer, log *slog.Logger, repair bool, report func(string, ...any)) error {
-	store, err := cassandra.Open(ctx, cfg.Cassandra)
+func audit(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, repair bool, report func(string, ...any)) error {
+	store, err := cassandra.Open(ctx, cfg.Cassandra, plan)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,8 @@ Counts visits and clicks from Kafka into Cassandra. Replicas share the work.
 
 Commands:
   (none)    count until SIGTERM or SIGINT; then flush, commit and leave the group
-  migrate   bring the schema of the keyspaces up to date
+  migrate   bring the schema of the keyspaces up to date; new ones are made for the configured
+            features and metrics, and keep them
   audit [--repair]
             hold every key's ledger against the rule that each event is counted once, and
             links' totals against their parts; with --repair mend what is off from the log.
@@ -81,19 +82,23 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	if err != nil {
 		return fmt.Errorf("%w; %w", err, errUsage)
 	}
+	plan, err := models.NewPlan(cfg.Features, cfg.Metrics)
+	if err != nil {
+		return fmt.Errorf("%w; %w", err, errUsage)
+	}
 	log := slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: cfg.Log.Level}))
 	report := func(format string, args ...any) { fmt.Fprintf(stdout, format+"\n", args...) }
 	switch line.name {
 	case "migrate":
-		return cassandra.Migrate(ctx, cfg.Cassandra, report)
+		return cassandra.Migrate(ctx, cfg.Cassandra, plan, report)
 	case "audit":
-		return audit(ctx, cfg, log, line.repair, report)
+		return audit(ctx, cfg, plan, log, line.repair, report)
 	case "retire":
-		return retire(ctx, cfg, log, line, report)
+		return retire(ctx, cfg, plan, log, line, report)
 	case "healthz":
 		return health.Ask(ctx, cfg.HTTP.Addr, "")
 	}
-	return count(ctx, cfg, log)
+	return count(ctx, cfg, plan, log)
 }
 
 // commandLine is what an operator typed.
@@ -159,8 +164,8 @@ func (line commandLine) complete() error {
 	return nil
 }
 
-func count(ctx context.Context, cfg configs.Consumer, log *slog.Logger) error {
-	store, err := cassandra.Open(ctx, cfg.Cassandra)
+func count(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger) error {
+	store, err := cassandra.Open(ctx, cfg.Cassandra, plan)
 	if err != nil {
 		return err
 	}

@@ -49,6 +49,12 @@ func TestUsage(t *testing.T) {
 	if err := command(t.Context(), []string{"--config", "no-such-file.yaml"}, &out, &out); !errors.Is(err, errUsage) {
 		t.Errorf("a missing file: %v, want wrong usage", err)
 	}
+	t.Run("features", func(t *testing.T) {
+		t.Setenv("FOOTFALL_FEATURES", "referrer,guid")
+		if err := command(t.Context(), []string{"migrate"}, &out, &out); !errors.Is(err, errUsage) || !strings.Contains(err.Error(), "guid is the name") {
+			t.Errorf("a feature that cannot be: %v, want wrong usage that names it", err)
+		}
+	})
 	t.Setenv("FOOTFALL_KAFKA_BROKER", "typo")
 	if err := command(t.Context(), nil, &out, &out); !errors.Is(err, errUsage) || !strings.Contains(err.Error(), "FOOTFALL_KAFKA_BROKER") {
 		t.Errorf("an unknown variable: %v, want wrong usage that names it", err)

@@ -37,8 +37,8 @@ func month(text string, now time.Time) (models.Millis, error) {
 	return models.Millis(t.UnixMilli()), nil
 }
 
-func retire(ctx context.Context, cfg configs.Consumer, log *slog.Logger, line commandLine, report func(string, ...any)) error {
-	store, err := cassandra.Open(ctx, cfg.Cassandra)
+func retire(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, line commandLine, report func(string, ...any)) error {
+	store, err := cassandra.Open(ctx, cfg.Cassandra, plan)
 	if err != nil {
 		return err
 	}

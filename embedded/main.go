@@ -28,7 +28,7 @@ Every key of configs/embedded.yaml can be set in the environment: http.addr as F
 data.dir as FOOTFALL_DATA_DIR. So can those of producer.yaml and consumer.yaml, but for the addresses.
 `
 
-// errUsage marks a mistake in the command line.
+// errUsage marks a mistake in the command line or the configuration.
 var errUsage = errors.New("see embedded --help")
 
 func main() { os.Exit(run()) }
@@ -61,7 +61,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	}
 	cfg, err := configs.LoadEmbedded("")
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; %w", err, errUsage)
 	}
 	switch {
 	case flags.NArg() == 0:

@@ -29,17 +29,18 @@ func TestABrokerWithTLSAndLogin(t *testing.T) {
 	t.Cleanup(cluster.Close)
 	cfg := configs.Embedded{}
 	cfg.HTTP.Addr, cfg.Access.Open = "127.0.0.1:0", true
-	door, counting, err := parts(cfg, cluster.ListenAddrs()[0])
+	door, counting, plan, err := parts(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
+	door.Kafka.Brokers, counting.Kafka.Brokers = cluster.ListenAddrs()[:1], cluster.ListenAddrs()[:1]
 	door.Kafka.TLS = configs.TLS{Enabled: true, CA: files.CA}
 	door.Kafka.SASL = configs.SASL{Mechanism: "plain", Username: "footfall", Password: "secret"}
 	door.Links.Enabled = false
 	counting.Kafka.TLS, counting.Kafka.SASL = door.Kafka.TLS, door.Kafka.SASL
 
 	dir := t.TempDir()
-	store, err := sqlite.Open(t.Context(), dir)
+	store, err := sqlite.Open(t.Context(), dir, plan)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"footfall/consumer/rollup"
 	"footfall/embedded/broker"
 	"footfall/embedded/sqlite"
+	"footfall/models"
 	"footfall/producer/dial"
 	"footfall/producer/intake"
 	"footfall/producer/topics"
@@ -32,6 +33,10 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 		}
 	}()
 
+	door, counting, plan, err := parts(cfg)
+	if err != nil {
+		return err
+	}
 	unlock, err := lock(cfg.Data.Dir)
 	if err != nil {
 		return err
@@ -39,7 +44,7 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 	cleanups = append(cleanups, unlock)
 
 	opening := context.WithoutCancel(ctx) // short; half done it would have to be explained
-	store, err := sqlite.Open(opening, cfg.Data.Dir)
+	store, err := sqlite.Open(opening, cfg.Data.Dir, plan)
 	if err != nil {
 		return err
 	}
@@ -51,10 +56,8 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 	}
 	cleanups = append(cleanups, func() error { kafka.Close(); return nil })
 
-	door, counting, err := parts(cfg, kafka.Addr())
-	if err != nil {
-		return err
-	}
+	door.Kafka.Brokers = []string{kafka.Addr()}
+	counting.Kafka.Brokers = door.Kafka.Brokers
 	names := []string{door.Kafka.Topics.Clicks, door.Kafka.Topics.Visits, door.Kafka.Topics.Dead}
 	if err := sameLog(opening, store, kafka, names); err != nil {
 		return err
@@ -98,20 +101,23 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 	return nil
 }
 
-// parts are the configurations of the door and the consumer: their own, but for what one process decides itself.
-func parts(cfg configs.Embedded, broker string) (door configs.Producer, counting configs.Consumer, err error) {
+// parts are the configurations of the door and the consumer: their own, but for what one process decides itself; and what
+// both keep of visits.
+func parts(cfg configs.Embedded) (door configs.Producer, counting configs.Consumer, plan *models.Plan, err error) {
 	if door, err = configs.LoadProducer(""); err != nil {
-		return door, counting, err
+		return door, counting, nil, err
 	}
 	if counting, err = configs.LoadConsumer(""); err != nil {
-		return door, counting, err
+		return door, counting, nil, err
 	}
 	door.HTTP.Addr = cfg.HTTP.Addr
 	door.Access.Open = cfg.Access.Open
 	door.Links.Enabled = cfg.Links.Enabled
-	door.Kafka.Brokers = []string{broker}
 	door.Kafka.CreateTopics = true
 	door.Kafka.ReplicationFactor = 1
-	counting.Kafka.Brokers = door.Kafka.Brokers
-	return door, counting, nil
+	plan, err = models.NewPlan(counting.Features, counting.Metrics)
+	if err != nil {
+		err = fmt.Errorf("%w; %w", err, errUsage)
+	}
+	return door, counting, plan, err
 }

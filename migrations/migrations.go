@@ -1,5 +1,6 @@
 // Package migrations holds the schema as numbered .cql files, part of the binary. They are applied in order by
-// `consumer migrate` and never edited after they land: a change is a new file.
+// `consumer migrate` and never edited after they land: a change is a new file. Where tables have features as columns, a file
+// holds ${features} and ${feature_columns} in their place: what lands is the file with the names filled in.
 package migrations
 
 import (
@@ -18,29 +19,34 @@ var files embed.FS
 type Migration struct {
 	Version    int
 	Name       string
-	Checksum   string   // of the file as it is, before placeholders are filled in
-	Statements []string // with placeholders: ${footfall}, ${urlshortener}, ${cardinality}, ${replication}
+	Checksum   string   // of the file with features filled in, and no other placeholder
+	Statements []string // with the other placeholders: ${footfall}, ${urlshortener}, ${cardinality}, ${replication}
 }
 
-// All returns every migration in order, numbered 1, 2, 3, … without a gap.
-func All() ([]Migration, error) {
+// All returns every migration in order, numbered 1, 2, 3, … without a gap, for tables with these features.
+func All(features []string) ([]Migration, error) {
+	names := strings.NewReplacer(
+		"${features}", strings.Join(features, ", "),
+		"${feature_columns}", strings.Join(features, " text,\n    ")+" text,",
+	)
 	entries, err := files.ReadDir(".") // sorted by name, and so by number
 	if err != nil {
 		return nil, fmt.Errorf("reading migrations: %w", err)
 	}
 	all := make([]Migration, 0, len(entries))
 	for i, entry := range entries {
-		text, err := files.ReadFile(entry.Name())
+		file, err := files.ReadFile(entry.Name())
 		if err != nil {
 			return nil, fmt.Errorf("reading migrations: %w", err)
 		}
+		text := names.Replace(string(file))
 		number, name, _ := strings.Cut(strings.TrimSuffix(entry.Name(), ".cql"), "_")
 		version, err := strconv.Atoi(number)
 		if err != nil || version != i+1 {
 			return nil, fmt.Errorf("reading migrations: %s: want number %d", entry.Name(), i+1)
 		}
-		sum := sha256.Sum256(text)
-		all = append(all, Migration{version, name, hex.EncodeToString(sum[:]), split(string(text))})
+		sum := sha256.Sum256([]byte(text))
+		all = append(all, Migration{version, name, hex.EncodeToString(sum[:]), split(text)})
 	}
 	return all, nil
 }

@@ -14,6 +14,15 @@ const (
 	BotCounter       = "botcounter"
 )
 
+// The counters of a link that share a table, amountcounters: how many clicks of a day had an amount, and their sum.
+const (
+	NumValues = "num_values"
+	SumValues = "sum_values"
+)
+
+// MaxAmount bounds an amount either way, so that nine million of the largest fit a counter.
+const MaxAmount = 1_000_000_000_000
+
 // Click is one click on a short URL.
 type Click struct {
 	V        int    `json:"v"`
@@ -25,6 +34,8 @@ type Click struct {
 	Referrer string `json:"referrer,omitempty"` // empty: a direct click, counted under ''
 	UA       string `json:"ua,omitempty"`
 	Bot      bool   `json:"bot,omitempty"`
+	// Amount is what the click was worth, in the smallest unit: cents, not euros. Nil: nothing is said about it.
+	Amount *int64 `json:"amount,omitempty"`
 }
 
 // EventID implements Event.
@@ -44,6 +55,7 @@ func (c *Click) Validate() error {
 		timestamp(c.TS),
 		text("referrer", c.Referrer, MaxReferrer, false),
 		text("ua", c.UA, MaxUA, false),
+		amount(c.Amount),
 	)
 }
 
@@ -74,7 +86,20 @@ func (c *Click) Count(first []bool, add func(Key, Cell, int64)) {
 	if first[0] {
 		add(key, Cell{Counter: UniqueCounter}, 1)
 	}
+	if c.Amount != nil { // an amount of 0 is one too
+		add(key, Cell{Counter: NumValues, At: c.TS.Day()}, 1)
+		add(key, Cell{Counter: SumValues, At: c.TS.Day()}, *c.Amount)
+	}
 }
+
+func amount(n *int64) error {
+	if n == nil || -MaxAmount <= *n && *n <= MaxAmount {
+		return nil
+	}
+	return &Invalid{Reason: ReasonBadAmount, Detail: amountDetail}
+}
+
+const amountDetail = "amount is a whole number of the smallest unit, such as cents, of 10^12 at the most"
 
 func country(code string) error {
 	if code == "" {

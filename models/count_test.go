@@ -78,6 +78,18 @@ func TestClickCounts(t *testing.T) {
 		urlshortener: abc: countrycounters ZZ +1
 		urlshortener: abc: referrercounters +1`)
 
+	for amount, sum := range map[int64]string{1999: "+1999", 0: "+0", -5: "-5"} {
+		c.Amount = worth(amount)
+		expect(t, counted(c, never), `
+			urlshortener: abc: clickcounter +1
+			urlshortener: abc: hourcounters 2015-07-15T14 +1
+			urlshortener: abc: daycounters 2015-07-15T00 +1
+			urlshortener: abc: countrycounters ZZ +1
+			urlshortener: abc: referrercounters +1
+			urlshortener: abc: num_values 2015-07-15T00 +1
+			urlshortener: abc: sum_values 2015-07-15T00 `+sum)
+	}
+
 	c.Bot = true
 	expect(t, counted(c, nil), `urlshortener: abc: botcounter +1`)
 	if got := c.Sightings(); len(got) != 0 {

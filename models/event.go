@@ -41,7 +41,7 @@ type Key struct {
 
 // Cell is one counter inside a key.
 type Cell struct {
-	// Counter is the table (URLShortener) or the metric_type (Cardinality).
+	// Counter is the table (URLShortener), or its column where a table has two; or the metric_type (Cardinality).
 	Counter string
 	// At is the start of the hour, day, week or month; zero where the counter has none.
 	At Millis

@@ -2,14 +2,11 @@ package models
 
 import "strings"
 
-// FeatureCount is how many features a visit has: feature1 and feature2, as in the schema that analysts know.
-const FeatureCount = 2
-
 // featureSeparator cannot occur inside a feature: validation refuses NUL.
 const featureSeparator = "\x00"
 
-// Features is one combination of feature values, FeatureCount of them, where empty stands for "any". It is a string so
-// that keys and sightings stay comparable.
+// Features is one combination of feature values, one for each feature of the plan, where empty stands for "any". It is a
+// string so that keys and sightings stay comparable.
 type Features string
 
 // NewFeatures joins values, which must hold no NUL.

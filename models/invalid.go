@@ -15,8 +15,11 @@ const (
 	ReasonUnknownVersion   = "unknown_version"
 	ReasonMissingTimestamp = "missing_timestamp"
 	ReasonBadTimestamp     = "bad_timestamp"
+	ReasonBadAmount        = "bad_amount"
 	ReasonWrongPartition   = "wrong_partition"
 	ReasonIntervalRetired  = "interval_retired"
+	ReasonUnknownFeature   = "unknown_feature"
+	ReasonWrongFeatures    = "wrong_features"
 )
 
 // Limits in bytes of UTF-8. They keep a Cassandra partition key far below its 64 KiB and a batch below its limits.

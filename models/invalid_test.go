@@ -125,6 +125,18 @@ func TestCountry(t *testing.T) {
 	}
 }
 
+func TestAmount(t *testing.T) {
+	c := goodClick()
+	for amount, want := range map[int64]string{
+		0: "", 1: "", -1: "", MaxAmount: "", -MaxAmount: "", MaxAmount + 1: ReasonBadAmount, -MaxAmount - 1: ReasonBadAmount, -1 << 63: ReasonBadAmount,
+	} {
+		c.Amount = worth(amount)
+		if got := reason(c.Validate()); got != want {
+			t.Errorf("amount %d: %q, want %q", amount, got, want)
+		}
+	}
+}
+
 func TestInvalidReads(t *testing.T) {
 	if got := (&Invalid{Reason: "bad_ip"}).Error(); got != "bad_ip" {
 		t.Error(got)

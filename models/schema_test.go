@@ -59,7 +59,7 @@ func TestSchemasAgreeWithTheCode(t *testing.T) {
 		"visit": {"id": MaxID, "siteId": MaxSiteID, "guid": MaxGUID, "feature1": MaxFeature, "feature2": MaxFeature},
 	}
 	types := map[reflect.Kind]string{reflect.String: "string", reflect.Bool: "boolean", reflect.Int64: "integer"}
-	for kind, wire := range map[string]reflect.Type{"click": reflect.TypeFor[Click](), "visit": reflect.TypeFor[visitJSON]()} {
+	for kind, wire := range map[string]reflect.Type{"click": reflect.TypeFor[Click](), "visit": DefaultPlan().wire} {
 		s := readSchema(t, kind, Version)
 		if s.ID != fmt.Sprintf("urn:footfall:%s:v%d", kind, Version) || s.Type != "object" {
 			t.Errorf("%s: $id %s, type %s", kind, s.ID, s.Type)
@@ -78,7 +78,11 @@ func TestSchemasAgreeWithTheCode(t *testing.T) {
 				}
 				continue
 			}
-			if want := types[wire.Field(i).Type.Kind()]; p.Type != want {
+			of := wire.Field(i).Type
+			if of.Kind() == reflect.Pointer { // may be absent
+				of = of.Elem()
+			}
+			if want := types[of.Kind()]; p.Type != want {
 				t.Errorf("%s: %s is a %q in the schema and a %q in the code", kind, name, p.Type, want)
 			}
 			if p.MaxLength != limits[kind][name] {
@@ -96,6 +100,9 @@ func TestSchemasAgreeWithTheCode(t *testing.T) {
 		}
 		if ts := s.Properties["ts"]; Millis(ts.Minimum) != Earliest || Millis(ts.Maximum) != Latest {
 			t.Errorf("%s: ts from %d to %d", kind, ts.Minimum, ts.Maximum)
+		}
+		if amount := s.Properties["amount"]; kind == "click" && (amount.Minimum != -MaxAmount || amount.Maximum != MaxAmount) {
+			t.Errorf("amount from %d to %d", amount.Minimum, amount.Maximum)
 		}
 	}
 }
@@ -171,7 +178,8 @@ func TestGoldenFilesConform(t *testing.T) {
 // TestSchemaAndCodeRefuseTheSame changes one field at a time of the golden messages and asks both.
 func TestSchemaAndCodeRefuseTheSame(t *testing.T) {
 	values := []any{
-		nil, "", "x", "IT", "it", "ITA", true, 0, 1, 2, -1, 1522802128, Earliest - 1, Earliest, Latest, Latest + 1, []int{1},
+		nil, "", "x", "IT", "it", "ITA", true, 0, 1, 2, -1, 1522802128, Earliest - 1, Earliest, Latest, Latest + 1, []int{1}, 1.5,
+		MaxAmount, MaxAmount + 1, -MaxAmount, -MaxAmount - 1,
 		strings.Repeat("x", 64), strings.Repeat("x", 65), strings.Repeat("x", 128), strings.Repeat("x", 129),
 		strings.Repeat("è", 64), strings.Repeat("è", 65), strings.Repeat("x", 1024), strings.Repeat("x", 1025),
 	}

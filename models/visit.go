@@ -3,7 +3,7 @@ package models
 import (
 	"crypto/md5" //nolint:gosec // a spread that a person can compute with md5sum, not a secret
 	"encoding/hex"
-	"strconv"
+	"fmt"
 )
 
 // The intervals in which a visitor is counted once.
@@ -30,7 +30,15 @@ type Visit struct {
 	SiteID   string
 	GUID     string
 	TS       Millis
-	Features []string // FeatureCount of them; empty where the visit lacks one
+	Features []string // one for each of the plan; empty where the visit lacks it
+	Plan     *Plan    // what is kept of it; DefaultPlan if nil
+}
+
+func (v *Visit) plan() *Plan {
+	if v.Plan == nil {
+		return defaultPlan
+	}
+	return v.Plan
 }
 
 // EventID implements Event.
@@ -51,39 +59,53 @@ func (v *Visit) Validate() error {
 	if err != nil {
 		return err
 	}
+	names := v.plan().features
+	if len(v.Features) != len(names) {
+		return &Invalid{Reason: ReasonWrongFeatures, Detail: fmt.Sprintf("%d features, want %d", len(v.Features), len(names))}
+	}
 	for i, f := range v.Features {
-		if err := text("feature"+strconv.Itoa(i+1), f, MaxFeature, false); err != nil {
+		if err := text(names[i], f, MaxFeature, false); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// unique is one interval in which a visitor counts once, and the key's month that it is filed under.
-type unique struct {
-	interval, metric string
-	start, month     Millis
+// interval is a stretch of time for which something is counted, and the key's month that it is filed under.
+type interval struct {
+	name, metric string
+	start, month func(Millis) Millis
 }
 
-// uniques lists the intervals of a moment. A week belongs to the month its Monday is in.
-func uniques(ts Millis) [3]unique {
-	month, week := ts.Month(), ts.Week()
-	return [3]unique{
-		{IntervalMonth, MonthUnique, month, month},
-		{IntervalWeek, WeekUnique, week, week.Month()},
-		{IntervalDay, DayUnique, ts.Day(), month},
-	}
+// uniques are the intervals in which a visitor counts once. A week belongs to the month its Monday is in.
+var uniques = []interval{
+	{IntervalMonth, MonthUnique, Millis.Month, Millis.Month},
+	{IntervalWeek, WeekUnique, Millis.Week, func(t Millis) Millis { return t.Week().Month() }},
+	{IntervalDay, DayUnique, Millis.Day, Millis.Month},
 }
 
-// Sightings implements Event: the guid in every interval under every combination, combinations innermost.
+// views are the intervals in which every visit counts.
+var views = []interval{
+	{metric: MonthViews, start: Millis.Month, month: Millis.Month},
+	{metric: DayViews, start: Millis.Day, month: Millis.Month},
+	{metric: HourViews, start: Millis.Hour, month: Millis.Month},
+}
+
+// Sightings implements Event: the guid in every interval whose uniques are kept, under every combination, combinations
+// innermost.
 func (v *Visit) Sightings() []Sighting {
+	kept := v.plan().uniques
+	if len(kept) == 0 {
+		return nil
+	}
 	combinations := Combinations(v.Features)
-	out := make([]Sighting, 0, 3*len(combinations))
-	for _, u := range uniques(v.TS) {
+	out := make([]Sighting, 0, len(kept)*len(combinations))
+	for _, u := range kept {
+		start := u.start(v.TS)
 		for _, f := range combinations {
 			out = append(out, Sighting{
 				Keyspace: Cardinality, Name: v.SiteID, Visitor: v.GUID,
-				Interval: u.interval, Start: u.start, Features: f,
+				Interval: u.name, Start: start, Features: f,
 			})
 		}
 	}
@@ -92,22 +114,22 @@ func (v *Visit) Sightings() []Sighting {
 
 // Count implements Event. Uniques are kept for every combination, views for the whole site and each single feature.
 func (v *Visit) Count(first []bool, add func(Key, Cell, int64)) {
-	combinations := Combinations(v.Features)
-	for i, u := range uniques(v.TS) {
+	plan, combinations := v.plan(), Combinations(v.Features)
+	for i, u := range plan.uniques {
+		start, month := u.start(v.TS), u.month(v.TS)
 		for j, f := range combinations {
 			if first[i*len(combinations)+j] {
-				add(Key{Cardinality, v.SiteID, u.month, f}, Cell{Counter: u.metric, At: u.start}, 1)
+				add(Key{Cardinality, v.SiteID, month, f}, Cell{Counter: u.metric, At: start}, 1)
 			}
 		}
 	}
-	for _, f := range combinations {
-		if f.fixed() > 1 {
-			continue
+	for _, w := range plan.views {
+		start, month := w.start(v.TS), w.month(v.TS)
+		for _, f := range combinations {
+			if f.fixed() <= 1 {
+				add(Key{Cardinality, v.SiteID, month, f}, Cell{Counter: w.metric, At: start}, 1)
+			}
 		}
-		key := Key{Cardinality, v.SiteID, v.TS.Month(), f}
-		add(key, Cell{Counter: MonthViews, At: v.TS.Month()}, 1)
-		add(key, Cell{Counter: DayViews, At: v.TS.Day()}, 1)
-		add(key, Cell{Counter: HourViews, At: v.TS.Hour()}, 1)
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"reflect"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -13,12 +15,13 @@ import (
 
 // Version is the version of the wire format that this code writes. It reads all up to it.
 //
-//	1: the first. schema/click.v1.json and schema/visit.v1.json describe it, testdata/*.v1.json keep it readable.
+//	1: the first. schema/click.v1.json and schema/visit.v1.json describe it, testdata/*.v1.json keep it readable. Since then
+//	   visits have the features of their plan, and clicks may have an amount, which older consumers do not count.
 const Version = 1
 
 // UnmarshalClick reads a click from JSON. It checks syntax and types only: what is absent is the zero value, and Absent
 // for the timestamp, so that a door can fill it in before Validate. With strict an unknown field is an error (a sender's
-// typing mistake); topics are read without, so that later optional fields do no harm. Errors are *Invalid.
+// typing mistake); topics are read without, so that later optional fields of clicks do no harm. Errors are *Invalid.
 func UnmarshalClick(data []byte, strict bool) (*Click, error) {
 	c := &Click{TS: Absent}
 	if err := unmarshal(data, c, strict); err != nil {
@@ -27,36 +30,82 @@ func UnmarshalClick(data []byte, strict bool) (*Click, error) {
 	return c, nil
 }
 
-// UnmarshalVisit is to visits what UnmarshalClick is to clicks.
-func UnmarshalVisit(data []byte, strict bool) (*Visit, error) {
-	w := visitJSON{TS: Absent}
-	if err := unmarshal(data, &w, strict); err != nil {
+// UnmarshalVisit is to visits what UnmarshalClick is to clicks, but for fields that are unknown: all that a visit has
+// besides its own fields are features. One that is not in the plan is an error on a topic too, or the visit would be counted
+// as if it lacked what it has.
+func (p *Plan) UnmarshalVisit(data []byte, strict bool) (*Visit, error) {
+	message := reflect.New(p.wire)
+	w := message.Elem()
+	w.Field(visitTS).SetInt(int64(Absent))
+	if err := unmarshal(data, message.Interface(), true); err != nil {
+		var invalid *Invalid
+		if !strict && errors.As(err, &invalid) && invalid.Reason == ReasonUnknownField {
+			return nil, &Invalid{Reason: ReasonUnknownFeature,
+				Detail: invalid.Detail + " is none of " + strings.Join(p.features, ", ")}
+		}
 		return nil, err
 	}
-	return &Visit{
-		V: w.V, ID: w.ID, SiteID: w.SiteID, GUID: w.GUID, TS: w.TS,
-		Features: []string{w.Feature1, w.Feature2},
-	}, nil
+	v := &Visit{
+		V: int(w.Field(visitV).Int()), ID: w.Field(visitID).String(), SiteID: w.Field(visitSiteID).String(),
+		GUID: w.Field(visitGUID).String(), TS: Millis(w.Field(visitTS).Int()),
+		Features: make([]string, len(p.features)), Plan: p,
+	}
+	for i := range v.Features {
+		v.Features[i] = w.Field(visitFields + i).String()
+	}
+	return v, nil
 }
+
+// Decode reads a visit from a topic.
+func (p *Plan) Decode(data []byte) (Event, error) { return p.UnmarshalVisit(data, false) }
 
 // MarshalJSON writes the wire format of a visit.
 func (v *Visit) MarshalJSON() ([]byte, error) {
-	w := visitJSON{V: v.V, ID: v.ID, SiteID: v.SiteID, GUID: v.GUID, TS: v.TS}
-	if len(v.Features) == FeatureCount {
-		w.Feature1, w.Feature2 = v.Features[0], v.Features[1]
+	p := v.plan()
+	if len(v.Features) != len(p.features) {
+		return nil, fmt.Errorf("writing a visit with %d features: its plan has %d", len(v.Features), len(p.features))
 	}
-	return json.Marshal(w)
+	w := reflect.New(p.wire).Elem()
+	w.Field(visitV).SetInt(int64(v.V))
+	w.Field(visitID).SetString(v.ID)
+	w.Field(visitSiteID).SetString(v.SiteID)
+	w.Field(visitGUID).SetString(v.GUID)
+	w.Field(visitTS).SetInt(int64(v.TS))
+	for i, f := range v.Features {
+		w.Field(visitFields + i).SetString(f)
+	}
+	return json.Marshal(w.Interface())
 }
 
-// visitJSON is the wire format of a visit: features have names there.
+// visitJSON is what the wire format of every visit begins with. Its features follow, under their names.
 type visitJSON struct {
-	V        int    `json:"v"`
-	ID       string `json:"id"`
-	SiteID   string `json:"siteId"`
-	GUID     string `json:"guid"`
-	TS       Millis `json:"ts"`
-	Feature1 string `json:"feature1,omitempty"`
-	Feature2 string `json:"feature2,omitempty"`
+	V      int    `json:"v"`
+	ID     string `json:"id"`
+	SiteID string `json:"siteId"`
+	GUID   string `json:"guid"`
+	TS     Millis `json:"ts"`
+}
+
+// The places of its fields.
+const (
+	visitV = iota
+	visitID
+	visitSiteID
+	visitGUID
+	visitTS
+	visitFields // so many
+)
+
+// wireOf makes the type of a message, so that encoding/json reads and writes features as it does all else.
+func wireOf(features []string) reflect.Type {
+	fields := reflect.VisibleFields(reflect.TypeFor[visitJSON]())
+	for i, name := range features {
+		fields = append(fields, reflect.StructField{
+			Name: fmt.Sprint("Feature", i+1), Type: reflect.TypeFor[string](),
+			Tag: reflect.StructTag(fmt.Sprintf(`json:"%s,omitempty"`, name)),
+		})
+	}
+	return reflect.StructOf(fields)
 }
 
 func unmarshal(data []byte, into any, strict bool) error {
@@ -130,6 +179,8 @@ func badField(e *json.UnmarshalTypeError) error {
 		return &Invalid{Reason: ReasonBadTimestamp, Detail: "ts is a whole number of Unix milliseconds"}
 	case "v":
 		return &Invalid{Reason: ReasonUnknownVersion, Detail: "v is a small number"}
+	case "amount":
+		return &Invalid{Reason: ReasonBadAmount, Detail: amountDetail}
 	case "siteId":
 		return &Invalid{Reason: "bad_site_id", Detail: "got a " + e.Value}
 	}

@@ -17,18 +17,23 @@ var golden = map[string]Event{
 		V: 1, ID: "018f3a5e-7b1c-7000-8000-000000000001", ShortURL: "abc", IP: "203.0.113.7", Country: "IT",
 		TS: 1436968800000, Referrer: "news.example", UA: "Mozilla/5.0", Bot: true,
 	},
+	"click.v1.amount.json": &Click{
+		V: 1, ID: "018f3a5e-7b1c-7000-8000-000000000003", ShortURL: "abc", IP: "203.0.113.7", TS: 1436968800000, Amount: worth(-1999),
+	},
 	"visit.v1.json": &Visit{
 		V: 1, ID: "018f3a5e-7b1c-7000-8000-000000000002", SiteID: "site1", GUID: "962e0c3a-6c08-4160-9196-f0050faffe62",
-		TS: 1522802128000, Features: []string{"facebook.com", "/index.html"},
+		TS: 1522802128000, Features: []string{"facebook.com", "/index.html"}, Plan: DefaultPlan(),
 	},
 }
+
+func worth(n int64) *int64 { return &n }
 
 // decode reads a message of the kind that a file's name begins with.
 func decode(name string, data []byte, strict bool) (Event, error) {
 	if strings.HasPrefix(name, "click.") {
 		return UnmarshalClick(data, strict)
 	}
-	return UnmarshalVisit(data, strict)
+	return DefaultPlan().UnmarshalVisit(data, strict)
 }
 
 func TestGoldenFilesStayReadable(t *testing.T) {
@@ -63,8 +68,13 @@ func TestGoldenFilesStayReadable(t *testing.T) {
 			}
 		}
 	}
-	if len(files) != len(golden) || len(files) != 2*Version {
-		t.Errorf("%d files, %d entries, version %d: every version has a golden click and a golden visit", len(files), len(golden), Version)
+	for v := 1; v <= Version; v++ {
+		if golden[fmt.Sprintf("click.v%d.json", v)] == nil || golden[fmt.Sprintf("visit.v%d.json", v)] == nil {
+			t.Errorf("version %d: every version has a golden click and a golden visit", v)
+		}
+	}
+	if len(files) != len(golden) {
+		t.Errorf("%d files, %d entries", len(files), len(golden))
 	}
 }
 
@@ -73,8 +83,8 @@ func TestWhatIsAbsentStaysAbsent(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(c, &Click{TS: Absent}) {
 		t.Errorf("%+v, %v", c, err)
 	}
-	v, err := UnmarshalVisit([]byte(`{}`), true)
-	if err != nil || !reflect.DeepEqual(v, &Visit{TS: Absent, Features: []string{"", ""}}) {
+	v, err := DefaultPlan().UnmarshalVisit([]byte(`{}`), true)
+	if err != nil || !reflect.DeepEqual(v, &Visit{TS: Absent, Features: []string{"", ""}, Plan: DefaultPlan()}) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	for want, e := range map[string]Event{
@@ -124,15 +134,28 @@ func TestUnknownFields(t *testing.T) {
 		if reason(err) != ReasonUnknownField || !strings.Contains(err.Error(), "colour") {
 			t.Errorf("%s strict: %v", name, err)
 		}
-		e, err := decode(name, []byte(`{"colour":"red","id":"x"}`), false)
-		if err != nil || e.EventID() != "x" {
-			t.Errorf("%s: %+v, %v; a topic may have fields of later versions", name, e, err)
-		}
+	}
+	e, err := decode("click.", []byte(`{"colour":"red","id":"x"}`), false)
+	if err != nil || e.EventID() != "x" {
+		t.Errorf("%+v, %v; a topic may have fields of later versions", e, err)
+	}
+	// All that a visit has besides is a feature, and must not get lost in silence.
+	_, err = decode("visit.", []byte(`{"colour":"red","id":"x"}`), false)
+	if reason(err) != ReasonUnknownFeature || !strings.Contains(err.Error(), "colour is none of feature1, feature2") {
+		t.Errorf("a visit with a feature that is not in the plan: %v", err)
 	}
 	for text, want := range map[string]string{`{"siteId":1}`: "bad_site_id", `{"feature2":[]}`: "bad_feature2", `{"guid":false}`: "bad_guid"} {
-		if _, err := UnmarshalVisit([]byte(text), true); reason(err) != want {
+		if _, err := DefaultPlan().UnmarshalVisit([]byte(text), true); reason(err) != want {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
+	}
+	for _, bad := range []string{`1.5`, `1e3`, `"1"`, `true`, `9223372036854775808`} {
+		if _, err := UnmarshalClick([]byte(`{"amount":`+bad+`}`), false); reason(err) != ReasonBadAmount {
+			t.Errorf("amount %s: %v, want %s", bad, err, ReasonBadAmount)
+		}
+	}
+	if c, err := UnmarshalClick([]byte(`{"amount":null}`), true); err != nil || c.Amount != nil {
+		t.Errorf("amount null: %+v, %v", c, err)
 	}
 	for text, want := range map[string]string{`{"bot":1}`: "bad_bot", `{"short_url":1}`: "bad_short_url", `{"country":1}`: "bad_country"} {
 		if _, err := UnmarshalClick([]byte(text), true); reason(err) != want {

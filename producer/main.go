@@ -17,6 +17,7 @@ import (
 
 	"footfall/configs"
 	"footfall/consumer/cassandra"
+	"footfall/models"
 	"footfall/producer/dial"
 	"footfall/producer/health"
 	"footfall/producer/intake"
@@ -35,7 +36,7 @@ Commands:
 Every key of configs/producer.yaml can be set in FILE or in the environment (FOOTFALL_HTTP_ADDR, ...).
 `
 
-// errUsage marks a mistake in the command line.
+// errUsage marks a mistake in the command line or the configuration.
 var errUsage = errors.New("see producer --help")
 
 func main() { os.Exit(run()) }
@@ -66,7 +67,10 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	}
 	cfg, err := configs.LoadProducer(file)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; %w", err, errUsage)
+	}
+	if _, err := models.NewPlan(cfg.Features, models.AllMetrics()); err != nil {
+		return fmt.Errorf("%w; %w", err, errUsage)
 	}
 	switch name {
 	case "topics":

@@ -102,10 +102,13 @@ func TestCommandLine(t *testing.T) {
 	f(2, "", `unknown argument "topics"`, "topics", "topics")
 	f(2, "", "-colour", "--colour=red")
 	f(2, "", "-config", "--config")
-	f(1, "", "none.yaml", "--config", filepath.Join(t.TempDir(), "none.yaml"))
-	f(1, "", "none.yaml", "healthz", "--config", filepath.Join(t.TempDir(), "none.yaml"))
-	if code, _, errs := finish(t, []string{"FOOTFALL_HTTP_PORT=1"}); code != 1 || !strings.Contains(errs, "FOOTFALL_HTTP_PORT") {
+	f(2, "", "none.yaml", "--config", filepath.Join(t.TempDir(), "none.yaml"))
+	f(2, "", "none.yaml", "healthz", "--config", filepath.Join(t.TempDir(), "none.yaml"))
+	if code, _, errs := finish(t, []string{"FOOTFALL_HTTP_PORT=1"}); code != 2 || !strings.Contains(errs, "FOOTFALL_HTTP_PORT") {
 		t.Errorf("an unknown key in the environment: exit %d, %s", code, errs)
+	}
+	if code, _, errs := finish(t, []string{"FOOTFALL_FEATURES=referrer,select"}); code != 2 || !strings.Contains(errs, "select is a reserved word") {
+		t.Errorf("a feature that cannot be: exit %d, %s", code, errs)
 	}
 }
 

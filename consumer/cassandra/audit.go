@@ -3,6 +3,7 @@ package cassandra
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/gocql/gocql"
@@ -21,7 +22,7 @@ func (s *Store) Keys(ctx context.Context, each func(models.Key, []rollup.LedgerR
 	if err := s.eachKey(ctx, links, models.URLShortener, each); err != nil {
 		return fmt.Errorf("reading the ledger of links: %w", err)
 	}
-	sites := `SELECT siteId, month_interval_start, feature1, feature2, ` + ledger + s.names.cardinality + `.applied`
+	sites := `SELECT siteId, month_interval_start, ` + strings.Join(s.plan.Features(), ", ") + `, ` + ledger + s.names.cardinality + `.applied`
 	if err := s.eachKey(ctx, sites, models.Cardinality, each); err != nil {
 		return fmt.Errorf("reading the ledger of sites: %w", err)
 	}
@@ -31,7 +32,7 @@ func (s *Store) Keys(ctx context.Context, each func(models.Key, []rollup.LedgerR
 func (s *Store) eachKey(ctx context.Context, cql string, keyspace models.Keyspace, each func(models.Key, []rollup.LedgerRow) error) error {
 	key := models.Key{Keyspace: keyspace}
 	var month time.Time
-	var features [models.FeatureCount]string
+	features := make([]string, len(s.plan.Features()))
 	var row rollup.LedgerRow
 	columns := []any{&key.Name}
 	if keyspace == models.Cardinality {
@@ -50,7 +51,7 @@ func (s *Store) eachKey(ctx context.Context, cql string, keyspace models.Keyspac
 			return err
 		}
 		if keyspace == models.Cardinality {
-			key.Month, key.Features = models.Millis(month.UnixMilli()), models.NewFeatures(features[:]...)
+			key.Month, key.Features = models.Millis(month.UnixMilli()), models.NewFeatures(features...)
 		}
 		if key != last && len(rows) > 0 {
 			if err := each(last, rows); err != nil {

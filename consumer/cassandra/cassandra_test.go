@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -44,18 +46,18 @@ func testConfig(t *testing.T) configs.Cassandra {
 	return cfg.Cassandra
 }
 
-func testMigrate(t *testing.T, cfg configs.Cassandra) (steps []string) {
+func testMigrate(t *testing.T, cfg configs.Cassandra, plan *models.Plan) (steps []string) {
 	t.Helper()
-	err := Migrate(t.Context(), cfg, func(format string, args ...any) { steps = append(steps, fmt.Sprintf(format, args...)) })
+	err := Migrate(t.Context(), cfg, plan, func(format string, args ...any) { steps = append(steps, fmt.Sprintf(format, args...)) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	return steps
 }
 
-func testOpen(t *testing.T, cfg configs.Cassandra) *Store {
+func testOpen(t *testing.T, cfg configs.Cassandra, plan *models.Plan) *Store {
 	t.Helper()
-	store, err := Open(t.Context(), cfg)
+	store, err := Open(t.Context(), cfg, plan)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,14 +67,101 @@ func testOpen(t *testing.T, cfg configs.Cassandra) *Store {
 
 // One schema serves all: Cassandra takes seconds to create it.
 func TestStore(t *testing.T) {
-	cfg := testConfig(t)
-	testMigrate(t, cfg)
+	cfg, plan := testConfig(t), models.DefaultPlan()
+	testMigrate(t, cfg, plan)
 	storetest.Run(t, func(t *testing.T) (rollup.Store, storetest.Reader) {
-		store := testOpen(t, cfg)
+		store := testOpen(t, cfg, plan)
 		return store, store.readCell
 	})
-	t.Run("Settings", func(t *testing.T) { testSettings(t, testOpen(t, cfg)) })
-	t.Run("Tables", func(t *testing.T) { testTables(t, testOpen(t, cfg), cfg.KeyspaceSuffix) })
+	t.Run("Latest", func(t *testing.T) {
+		store := testOpen(t, cfg, plan)
+		storetest.RunLatest(t, store, store.readLatest)
+	})
+	t.Run("Settings", func(t *testing.T) { testSettings(t, testOpen(t, cfg, plan)) })
+	t.Run("Tables", func(t *testing.T) { testTables(t, testOpen(t, cfg, plan), cfg.KeyspaceSuffix) })
+}
+
+// TestPlan: tables of another plan, in a schema of their own.
+func TestPlan(t *testing.T) {
+	plan, err := models.NewPlan([]string{"referrer", "page", "device", "feature1"}, []string{models.MonthUnique, models.DayUnique, models.DayViews})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := testConfig(t)
+	testMigrate(t, cfg, plan)
+	storetest.RunPlan(t, plan, func(t *testing.T) (rollup.Store, storetest.Reader) {
+		store := testOpen(t, cfg, plan)
+		return store, store.readCell
+	})
+	refused := func(other *models.Plan) {
+		t.Helper()
+		wanted := func(what string, err error) {
+			t.Helper()
+			if err == nil || !strings.Contains(err.Error(), plan.String()) || !strings.Contains(err.Error(), other.String()) || !strings.Contains(err.Error(), "keyspace_suffix") {
+				t.Errorf("%s: %v, want both plans and what to do", what, err)
+			}
+		}
+		store, err := Open(t.Context(), cfg, other)
+		if err == nil {
+			store.Close()
+		}
+		wanted("opening", err)
+		wanted("migrating", Migrate(t.Context(), cfg, other, func(string, ...any) {}))
+	}
+	refused(models.DefaultPlan())
+	fewer, err := models.NewPlan(plan.Features(), []string{models.DayViews})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused(fewer)
+	t.Run("ReservedWords", func(t *testing.T) { testReservedWords(t, testOpen(t, cfg, plan)) })
+}
+
+// testReservedWords: a word that may be the name of a feature is one that CQL takes as a column. Nothing is selected: where
+// the grammar has no objection, Cassandra says that there is no such column.
+func testReservedWords(t *testing.T, store *Store) {
+	var wg sync.WaitGroup
+	allowed := 0
+	for _, word := range strings.Fields(cqlWords) {
+		if _, err := models.NewPlan([]string{word}, models.AllMetrics()); err != nil {
+			continue
+		}
+		allowed++
+		wg.Go(func() {
+			err := store.session.Query(`SELECT ` + word + ` FROM ` + store.names.footfall + `.owners WHERE ` + word + ` = 'x'`).Exec()
+			var answer gocql.RequestError
+			if !errors.As(err, &answer) || answer.Code() != gocql.ErrCodeInvalid {
+				t.Errorf("a feature may be called %s, but: %v", word, err)
+			}
+		})
+	}
+	wg.Wait()
+	if allowed < 80 {
+		t.Errorf("of all words that CQL knows a feature may have %d: is the list whole?", allowed)
+	}
+}
+
+// cqlWords are the words that CQL knows, from its grammar.
+const cqlWords = `access add aggregate all allow alter and any apply as asc ascii authorize batch begin between bigint blob boolean by
+	called cast clustering columnfamily columnfamilies columns compact contains count counter create custom date datacenters decimal default
+	delete desc describe distinct double drop duration entries execute exists filtering finalfunc float from frozen full function functions
+	grant group hashed if in index inet infinity initcond input insert int into is isnull json key keys keyspace keyspaces language like limit list
+	login map masked mask materialized mbean mbeans modify nan nologin norecursive nosuperuser not null of on only option options or order
+	partition password per permission permissions primary rename replace returns revoke role roles schema select set sfunc smallint static storage
+	stype superuser table tables text time timestamp timeuuid tinyint to token trigger true false truncate ttl tuple type types unlogged unmask unset
+	update use user users using uuid values varchar varint vector view where with writetime maxwritetime identity ann`
+
+func (s *Store) readLatest(ctx context.Context, link string, day models.Millis) (ids []string, err error) {
+	scanner := s.session.Query(`SELECT id FROM `+s.names.urlshortener+`.latestclicks WHERE short_url = ? AND day = ?`, link, day.Time()).
+		WithContext(ctx).Iter().Scanner()
+	for scanner.Next() {
+		var id string
+		if err := scanner.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, scanner.Err()
 }
 
 // readCell asks as an analyst would.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"footfall/models"
 	"footfall/producer/links"
 	"footfall/producer/links/linkstest"
 )
@@ -13,7 +14,7 @@ func TestLinks(t *testing.T) {
 	if _, err := OpenLinks(t.Context(), cfg.CassandraClient); err == nil || !strings.Contains(err.Error(), "consumer migrate") {
 		t.Errorf("without a schema: %v", err)
 	}
-	testMigrate(t, cfg)
+	testMigrate(t, cfg, models.DefaultPlan())
 	linkstest.Run(t, func(t *testing.T) links.Store {
 		l, err := OpenLinks(t.Context(), cfg.CassandraClient)
 		if err != nil {

@@ -12,22 +12,20 @@ import (
 
 	"footfall/configs"
 	"footfall/migrations"
+	"footfall/models"
 )
 
-// Migrate brings the schema up to date and reports each step. Safe to run twice and by several processes at once: a
+// Migrate brings the schema up to date and reports each step. New tables are made for the plan, which is written down beside
+// them; where there are tables already, theirs must be the same. Safe to run twice and by several processes at once: a
 // lock, held by lightweight transaction and let go after lockTTL if its holder dies, lets one of them work while the
 // others wait. (golang-migrate's Cassandra driver locks within its own process only.)
-func Migrate(ctx context.Context, cfg configs.Cassandra, report func(format string, args ...any)) error {
+func Migrate(ctx context.Context, cfg configs.Cassandra, plan *models.Plan, report func(format string, args ...any)) error {
 	session, err := connect(cfg.CassandraClient)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
-	all, err := migrations.All()
-	if err != nil {
-		return err
-	}
-	m := migrator{session: session, names: newNames(cfg.KeyspaceSuffix), replication: cfg.Replication, report: report}
+	m := migrator{session: session, names: newNames(cfg.KeyspaceSuffix), replication: cfg.Replication, plan: plan, report: report}
 	if err := m.prepare(ctx); err != nil {
 		return fmt.Errorf("preparing migration: %w", err)
 	}
@@ -36,7 +34,7 @@ func Migrate(ctx context.Context, cfg configs.Cassandra, report func(format stri
 		return fmt.Errorf("locking the schema: %w", err)
 	}
 	defer unlock()
-	return m.run(ctx, all)
+	return m.run(ctx)
 }
 
 const lockTTL = 60 * time.Second
@@ -45,6 +43,7 @@ type migrator struct {
 	session     *gocql.Session
 	names       names
 	replication string
+	plan        *models.Plan
 	report      func(format string, args ...any)
 }
 
@@ -98,7 +97,7 @@ func (m *migrator) lock(ctx context.Context) (func(), error) {
 	}, nil
 }
 
-func (m *migrator) run(ctx context.Context, all []migrations.Migration) error {
+func (m *migrator) run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lockTTL-10*time.Second) // stop before the lock goes
 	defer cancel()
 	err := m.exec(ctx, `CREATE TABLE IF NOT EXISTS ${footfall}.schema_migrations (version int PRIMARY KEY, name text,`+
@@ -107,6 +106,13 @@ func (m *migrator) run(ctx context.Context, all []migrations.Migration) error {
 		return fmt.Errorf("creating schema_migrations: %w", err)
 	}
 	recorded, err := recordedMigrations(ctx, m.session, m.names)
+	if err != nil {
+		return err
+	}
+	if err := m.settlePlan(ctx, len(recorded) > 0); err != nil {
+		return err
+	}
+	all, err := migrations.All(m.plan.Features())
 	if err != nil {
 		return err
 	}
@@ -131,6 +137,32 @@ func (m *migrator) run(ctx context.Context, all []migrations.Migration) error {
 	}
 	m.report("schema is at version %d", len(all))
 	return nil
+}
+
+// settlePlan writes the plan down before the first table is made for it, so that one who is interrupted goes on with the
+// same, and refuses another than the one written down. Tables that are older than the choice have the default.
+func (m *migrator) settlePlan(ctx context.Context, old bool) error {
+	if err := m.exec(ctx, `CREATE TABLE IF NOT EXISTS ${footfall}.settings (name text PRIMARY KEY, value text)`); err != nil {
+		return fmt.Errorf("creating settings: %w", err)
+	}
+	plan, err := recordedPlan(ctx, m.session, m.names)
+	if err != nil {
+		return err
+	}
+	if plan == nil {
+		if plan = m.plan; old {
+			plan = models.DefaultPlan()
+		}
+		err := m.session.Query(`INSERT INTO `+m.names.footfall+`.settings (name, value) VALUES (?, ?)`, planSetting, plan.Record()).
+			WithContext(ctx).Exec()
+		if err != nil {
+			return fmt.Errorf("recording the plan: %w", err)
+		}
+		if !old {
+			m.report("the tables are made for %s", plan)
+		}
+	}
+	return samePlan(plan, m.plan, m.names)
 }
 
 // exec fills in the placeholders, executes, and waits until all nodes agree on the schema.

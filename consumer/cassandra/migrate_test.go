@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"footfall/migrations"
+	"footfall/models"
 )
 
 func TestMigrate(t *testing.T) {
-	cfg := testConfig(t)
+	cfg, plan := testConfig(t), models.DefaultPlan()
 	refused := func(want string) {
 		t.Helper()
-		store, err := Open(t.Context(), cfg)
+		store, err := Open(t.Context(), cfg, plan)
 		if err == nil {
 			store.Close()
 		}
@@ -28,19 +29,19 @@ func TestMigrate(t *testing.T) {
 	errs := make([]error, 4) // at once
 	var wg sync.WaitGroup
 	for i := range errs {
-		wg.Go(func() { errs[i] = Migrate(t.Context(), cfg, func(string, ...any) {}) })
+		wg.Go(func() { errs[i] = Migrate(t.Context(), cfg, plan, func(string, ...any) {}) })
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
-	if steps := testMigrate(t, cfg); len(steps) != 1 { // and again
+	if steps := testMigrate(t, cfg, plan); len(steps) != 1 { // and again
 		t.Errorf("migrating again: %q, want nothing done", steps)
 	}
 	cfg.LocalDC = "atlantis"
 	refused("data centre atlantis")
 	cfg.LocalDC = ""
-	store := testOpen(t, cfg)
+	store := testOpen(t, cfg, plan)
 	exec := func(cql string) {
 		t.Helper()
 		if err := store.session.Query(strings.ReplaceAll(cql, "KS", store.names.footfall)).Exec(); err != nil {
@@ -49,10 +50,29 @@ func TestMigrate(t *testing.T) {
 	}
 	exec(`INSERT INTO KS.schema_migrations (version, name) VALUES (99, 'future')`)
 	refused("use a newer footfall")
-	if err := Migrate(t.Context(), cfg, t.Logf); err == nil || !strings.Contains(err.Error(), "use a newer footfall") {
+	if err := Migrate(t.Context(), cfg, plan, t.Logf); err == nil || !strings.Contains(err.Error(), "use a newer footfall") {
 		t.Errorf("migrating a newer database: %v", err)
 	}
 	exec(`DELETE FROM KS.schema_migrations WHERE version = 99`)
+
+	// A keyspace from before there was a choice has no settings. It goes on as what it is, and as nothing else.
+	exec(`DROP TABLE KS.settings`)
+	testOpen(t, cfg, plan)
+	four, err := models.NewPlan([]string{"a", "b", "c", "d"}, models.AllMetrics())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), cfg, four); err == nil || !strings.Contains(err.Error(), plan.String()) || !strings.Contains(err.Error(), four.String()) {
+		t.Errorf("opening old tables for another plan: %v", err)
+	}
+	if err := Migrate(t.Context(), cfg, four, t.Logf); err == nil || !strings.Contains(err.Error(), plan.String()) || !strings.Contains(err.Error(), four.String()) {
+		t.Errorf("migrating old tables to another plan: %v", err)
+	}
+	if steps := testMigrate(t, cfg, plan); len(steps) != 1 {
+		t.Errorf("migrating old tables: %q, want nothing done", steps)
+	}
+	testOpen(t, cfg, plan)
+
 	exec(`DELETE FROM KS.schema_migrations WHERE version = 4`)
 	refused("run `consumer migrate`")
 }
@@ -92,8 +112,8 @@ func testTables(t *testing.T, store *Store, suffix string) {
 	want := []string{
 		"cardinality.applied", "cardinality.counts", "cardinality.guiddata",
 		"footfall.doubts", "footfall.owners", "footfall.schema_lock", "footfall.schema_migrations", "footfall.settings",
-		"urlshortener.applied", "urlshortener.botcounter", "urlshortener.clickcounter", "urlshortener.countrycounters",
-		"urlshortener.daycounters", "urlshortener.hourcounters", "urlshortener.referrercounters",
+		"urlshortener.amountcounters", "urlshortener.applied", "urlshortener.botcounter", "urlshortener.clickcounter", "urlshortener.countrycounters",
+		"urlshortener.daycounters", "urlshortener.hourcounters", "urlshortener.latestclicks", "urlshortener.referrercounters",
 		"urlshortener.uniquecounter", "urlshortener.uniquecounterips", "urlshortener.urls",
 	}
 	if got := slices.Sorted(maps.Keys(tables)); !slices.Equal(got, want) {

@@ -10,25 +10,68 @@ import (
 	"github.com/gocql/gocql"
 
 	"footfall/migrations"
+	"footfall/models"
 )
 
 var errBehind = errors.New("the database's schema is older than this binary: run `consumer migrate`")
 
-// checkSchema refuses a database that is not migrated to just what this binary knows.
+// checkSchema refuses a database that is not migrated to just what this binary knows, or whose tables were made for another
+// plan.
 func (s *Store) checkSchema(ctx context.Context) error {
-	all, err := migrations.All()
-	if err != nil {
-		return err
-	}
 	recorded, err := recordedMigrations(ctx, s.session, s.names)
-	var refused gocql.RequestError
-	if errors.As(err, &refused) && refused.Code() == gocql.ErrCodeInvalid {
+	if missing(err) {
 		return fmt.Errorf("keyspace %s has no schema: run `consumer migrate`", s.names.footfall)
 	}
 	if err != nil {
 		return err
 	}
-	return compare(all, recorded)
+	plan, err := recordedPlan(ctx, s.session, s.names)
+	if err != nil {
+		return err
+	}
+	if plan == nil {
+		plan = models.DefaultPlan() // made before there was a choice
+	}
+	all, err := migrations.All(plan.Features())
+	if err != nil {
+		return err
+	}
+	if err := compare(all, recorded); err != nil {
+		return err
+	}
+	return samePlan(plan, s.plan, s.names)
+}
+
+// samePlan refuses a configuration that is not the one of the tables. They have the features as columns, and a repair has to
+// decide as the owner did: neither may change while the tables live.
+func samePlan(tables, configured *models.Plan, n names) error {
+	if configured.Equal(tables) {
+		return nil
+	}
+	return fmt.Errorf("the tables of keyspace %s were made for %s, but the configuration says %s: set features and metrics as the"+
+		" tables have them, or count into new tables with another cassandra.keyspace_suffix", n.cardinality, tables, configured)
+}
+
+// planSetting is the row of settings that holds the plan.
+const planSetting = "plan"
+
+// recordedPlan reads the plan that the tables were made for, nil if none is written down.
+func recordedPlan(ctx context.Context, session *gocql.Session, n names) (*models.Plan, error) {
+	var record string
+	err := session.Query(`SELECT value FROM `+n.footfall+`.settings WHERE name = ?`, planSetting).WithContext(ctx).Scan(&record)
+	if errors.Is(err, gocql.ErrNotFound) || missing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading settings: %w", err)
+	}
+	return models.ReadPlan(record)
+}
+
+// missing tells that there is no such table.
+func missing(err error) bool {
+	var refused gocql.RequestError
+	return errors.As(err, &refused) && refused.Code() == gocql.ErrCodeInvalid
 }
 
 // recordedMigrations reads which migrations the database has: version and checksum.

@@ -2,6 +2,7 @@ package cassandra
 
 import (
 	"fmt"
+	"strings"
 
 	"footfall/models"
 )
@@ -14,12 +15,16 @@ type statements struct {
 	readLedger map[models.Keyspace]string
 	seen       map[models.Keyspace]string
 	remember   map[models.Keyspace]string
+	latest     string
 }
 
-func newStatements(n names) statements {
+func newStatements(n names, plan *models.Plan) statements {
+	var (
+		features = strings.Join(plan.Features(), ", ")
+		counts   = `siteId = ? AND month_interval_start = ? AND ` + strings.Join(plan.Features(), " = ? AND ") + ` = ?`
+	)
 	const (
 		shortURL = `short_url = ?`
-		counts   = `siteId = ? AND month_interval_start = ? AND feature1 = ? AND feature2 = ?`
 		ledger   = ` AND topic = ? AND kafka_partition = ? AND kind = ? AND epoch = ?`
 		add      = `UPDATE %s.applied SET from_offset = from_offset + ?, to_offset = to_offset + ? WHERE `
 		read     = `SELECT topic, kafka_partition, kind, epoch, from_offset, to_offset FROM %s.applied WHERE `
@@ -38,17 +43,20 @@ func newStatements(n names) statements {
 		seen: map[models.Keyspace]string{
 			models.URLShortener: `SELECT ip, topic, kafka_partition, kafka_offset FROM ` + n.urlshortener +
 				`.uniquecounterips WHERE short_url = ? AND ip IN ?`,
-			models.Cardinality: `SELECT guid, feature1, feature2, topic, kafka_partition, kafka_offset FROM ` + n.cardinality +
+			models.Cardinality: `SELECT guid, ` + features + `, topic, kafka_partition, kafka_offset FROM ` + n.cardinality +
 				`.GuidData WHERE siteId = ? AND interval_size = ? AND interval_start = ? AND bucket = ?` +
-				` AND (guid, feature1, feature2) IN ?`,
+				` AND (guid, ` + features + `) IN ?`,
 		},
 		remember: map[models.Keyspace]string{
 			models.URLShortener: `INSERT INTO ` + n.urlshortener +
 				`.uniquecounterips (short_url, ip, topic, kafka_partition, kafka_offset) VALUES (?, ?, ?, ?, ?)`,
 			models.Cardinality: `INSERT INTO ` + n.cardinality + `.GuidData (siteId, interval_size, interval_start, bucket,` +
-				` guid, feature1, feature2, topic, kafka_partition, kafka_offset) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+				` guid, ` + features + `, topic, kafka_partition, kafka_offset)` +
+				` VALUES (?, ?, ?, ?, ?, ?, ?, ?` + strings.Repeat(`, ?`, len(plan.Features())) + `)`,
 		},
 	}
+	s.latest = `INSERT INTO ` + n.urlshortener + `.latestclicks (short_url, day, at, country, referrer, ip, bot, id)` +
+		` VALUES (?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?`
 	for counter, clustering := range map[string]string{
 		models.ClickCounter:     "",
 		models.UniqueCounter:    "",
@@ -62,9 +70,12 @@ func newStatements(n names) statements {
 		s.counter[counter] = `UPDATE ` + table + ` SET value = value + ?` + where
 		s.read[counter] = `SELECT value FROM ` + table + where
 	}
-	for _, metric := range []string{
-		models.MonthUnique, models.WeekUnique, models.DayUnique, models.MonthViews, models.DayViews, models.HourViews,
-	} {
+	for _, column := range []string{models.NumValues, models.SumValues} {
+		table, where := n.urlshortener+".amountcounters", ` WHERE `+shortURL+` AND day = ?`
+		s.counter[column] = `UPDATE ` + table + ` SET ` + column + ` = ` + column + ` + ?` + where
+		s.read[column] = `SELECT ` + column + ` FROM ` + table + where
+	}
+	for _, metric := range plan.Metrics() {
 		table, where := n.cardinality+".Counts", ` WHERE `+counts+` AND metric_type = ? AND interval_start = ?`
 		s.counter[metric] = `UPDATE ` + table + ` SET visits = visits + ?` + where
 		s.read[metric] = `SELECT visits FROM ` + table + where
@@ -89,7 +100,7 @@ func cellArgs(c models.Cell) []any {
 	switch c.Counter {
 	case models.ClickCounter, models.UniqueCounter, models.BotCounter:
 		return nil
-	case models.HourCounters, models.DayCounters:
+	case models.HourCounters, models.DayCounters, models.NumValues, models.SumValues:
 		return []any{c.At.Time()}
 	case models.CountryCounters, models.ReferrerCounters:
 		return []any{c.Label}

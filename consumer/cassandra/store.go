@@ -18,12 +18,14 @@ import (
 
 	"footfall/configs"
 	"footfall/consumer/rollup"
+	"footfall/models"
 )
 
 // Store implements rollup.Store. Safe for concurrent use.
 type Store struct {
 	session      *gocql.Session
 	names        names
+	plan         *models.Plan
 	cql          statements
 	inFlight     int
 	writeTimeout time.Duration
@@ -39,9 +41,10 @@ func newNames(suffix string) names {
 	return names{"footfall" + suffix, "urlshortener" + suffix, "cardinality" + suffix}
 }
 
-// Open connects and checks that the schema is the one this binary was made for. It returns an error that says what to do
-// when it is not. adjust is for tests that want to see what becomes of a session made otherwise.
-func Open(ctx context.Context, cfg configs.Cassandra, adjust ...func(*gocql.ClusterConfig)) (*Store, error) {
+// Open connects and checks that the schema is the one this binary was made for, and that its tables were made for this plan.
+// It returns an error that says what to do when they are not. adjust is for tests that want to see what becomes of a session
+// made otherwise.
+func Open(ctx context.Context, cfg configs.Cassandra, plan *models.Plan, adjust ...func(*gocql.ClusterConfig)) (*Store, error) {
 	if cfg.InFlight < 1 {
 		return nil, errors.New("cassandra.in_flight must be at least 1")
 	}
@@ -50,7 +53,7 @@ func Open(ctx context.Context, cfg configs.Cassandra, adjust ...func(*gocql.Clus
 		return nil, err
 	}
 	n := newNames(cfg.KeyspaceSuffix)
-	s := &Store{session: session, names: n, cql: newStatements(n), inFlight: cfg.InFlight}
+	s := &Store{session: session, names: n, plan: plan, cql: newStatements(n, plan), inFlight: cfg.InFlight}
 	if err := s.learn(ctx, cfg.LocalDC); err != nil {
 		session.Close()
 		return nil, err

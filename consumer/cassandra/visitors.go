@@ -76,7 +76,7 @@ func (s *Store) FirstSeen(ctx context.Context, sightings []models.Sighting) (map
 func (s *Store) look(ctx context.Context, ask []models.Sighting, found func(models.Sighting, models.Position)) error {
 	seen := ask[0] // its keyspace, name and interval are those of all
 	args := append(partitionOf(seen).args(), clusterings(ask))
-	var features [models.FeatureCount]string
+	features := make([]string, len(s.plan.Features()))
 	columns := []any{&seen.Visitor}
 	if seen.Keyspace == models.Cardinality {
 		for i := range features {
@@ -93,7 +93,7 @@ func (s *Store) look(ctx context.Context, ask []models.Sighting, found func(mode
 			return err
 		}
 		if seen.Keyspace == models.Cardinality {
-			seen.Features = models.NewFeatures(features[:]...)
+			seen.Features = models.NewFeatures(features...)
 		}
 		at := models.Position{Partition: -1, Offset: -1} // a row put there by hand: seen, but by no event of the log
 		if partition != nil && offset != nil {

@@ -113,7 +113,7 @@ func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error 
 		o.maxSpan = 1
 	}
 	for _, p := range a.partitions {
-		o.partitions[p] = &owned{next: a.w.committed[p], highWater: int64(len(a.w.log[p]))}
+		o.partitions[p] = &owned{next: a.w.committed[p], confirmed: a.w.committed[p], highWater: int64(len(a.w.log[p]))}
 	}
 	if a.w.controls.deaf {
 		o.board = nil
@@ -284,9 +284,13 @@ func (w *world) attempt(write KeyWrite) error {
 	}
 	w.out.Unknown++
 	switch {
-	case n < 60:
+	case n < 40:
 		w.tell("applied, but the answer is lost: %v", write)
 		w.apply(write)
+	case n < 60:
+		w.out.Hidden++
+		w.tell("on one replica alone: %v", write)
+		w.hidden = append(w.hidden, write)
 	case n < 130:
 		w.out.Late++
 		w.tell("will land late: %v", write)
@@ -302,4 +306,16 @@ func (w *world) attempt(write KeyWrite) error {
 		return w.attempt(write)
 	}
 	return unknown("timeout")
+}
+
+// reveal lets the hidden writes of a key be seen by all, as a read from all replicas does; of every key, if none is given.
+func (w *world) reveal(keys ...models.Key) {
+	w.hidden = slices.DeleteFunc(w.hidden, func(write KeyWrite) bool {
+		if len(keys) > 0 && !slices.Contains(keys, write.Key) {
+			return false
+		}
+		w.tell("no longer on one replica alone: %v", write)
+		w.apply(write)
+		return true
+	})
 }

@@ -65,10 +65,17 @@ func (c *checker) audit(ctx context.Context, store AuditStore, repair bool, repo
 			last = time.Now()
 			report(fmt.Sprintf("%d keys read, %d off so far", a.Keys, len(broken)))
 		}
-		if off := describe(key, rows); len(off) > 0 {
-			broken[key] = rows
-			for _, line := range off {
-				report(line)
+		if len(describe(key, rows)) > 0 {
+			// Owners write meanwhile, and a key's rows may have come in two pages: ask again before calling it off.
+			again, err := store.Ledger(ctx, []models.Key{key})
+			if err != nil {
+				return err
+			}
+			if off := describe(key, again[key]); len(off) > 0 {
+				broken[key] = again[key]
+				for _, line := range off {
+					report(line)
+				}
 			}
 		}
 		return c.auditSums(ctx, store, key, &a, report)
@@ -100,11 +107,10 @@ func (c *checker) auditRepair(ctx context.Context, broken map[models.Key][]Ledge
 	for range auditRounds {
 		a.Unreadable = 0
 		failed := false
-		keys := slices.SortedFunc(maps.Keys(broken), compareKeys)
 		spans := stretches(broken, c.reach.offsets)
 		for _, p := range slices.SortedFunc(maps.Keys(spans), comparePartitions) {
 			for _, s := range spans[p] {
-				f, err := c.check(ctx, p, s, keys, c.noteAudited(ctx, p, s))
+				f, err := c.check(ctx, p, s, offWithin(broken, p, s), c.noteAgain(ctx, Doubt{Partition: p, From: s.from, To: s.to, Reason: doubtAudit}))
 				switch {
 				case unreadable(err) || f.gone > 0:
 					a.Unreadable++
@@ -157,17 +163,15 @@ func (c *checker) look(ctx context.Context, broken map[models.Key][]LedgerRow, r
 	return whole, nil
 }
 
-// noteAudited puts s in doubt, each time it is called anew.
-func (c *checker) noteAudited(ctx context.Context, p models.Partition, s span) func() error {
-	d := Doubt{Partition: p, ID: c.number(), From: s.from, To: s.to, Reason: doubtAudit}
-	return func() error {
-		d.NotedAt = time.Now().Truncate(time.Millisecond)
-		return c.store.NoteDoubt(ctx, d)
+// offWithin lists the keys that are off in s.
+func offWithin(broken map[models.Key][]LedgerRow, p models.Partition, s span) (keys []models.Key) {
+	for key, rows := range broken {
+		if slices.ContainsFunc(excesses(rows, p), func(e excess) bool { return !e.intersect(s).empty() }) {
+			keys = append(keys, key)
+		}
 	}
+	return keys
 }
-
-// maxStretch bounds how many offsets are held in memory at once.
-const maxStretch = 100_000
 
 // stretches lists, per partition, what is off in any key, in order. Stretches that are less than near apart are one: the
 // offsets between them have to be read in any case.
@@ -192,10 +196,7 @@ func stretches(broken map[models.Key][]LedgerRow, near int64) map[models.Partiti
 		}
 		all[p] = nil
 		for _, s := range out {
-			for ; s.to-s.from > maxStretch; s.from += maxStretch {
-				all[p] = append(all[p], span{s.from, s.from + maxStretch})
-			}
-			all[p] = append(all[p], s)
+			all[p] = append(all[p], s.pieces()...)
 		}
 	}
 	return all

@@ -72,3 +72,17 @@ func partitionsOf(rows []LedgerRow) []models.Partition {
 func (s span) intersect(t span) span { return span{max(s.from, t.from), min(s.to, t.to)} }
 
 func (s span) empty() bool { return s.from >= s.to }
+
+// maxCheck bounds how many offsets are checked, and held in memory, at once.
+const maxCheck = 100_000
+
+// pieces cuts a span into parts that can be checked.
+func (s span) pieces() (out []span) {
+	for ; s.to-s.from > maxCheck; s.from += maxCheck {
+		out = append(out, span{s.from, s.from + maxCheck})
+	}
+	if !s.empty() {
+		out = append(out, s)
+	}
+	return out
+}

@@ -24,6 +24,9 @@ const (
 // is settled.
 var rechecks = []time.Duration{0, time.Minute, 10 * time.Minute}
 
+// replicaPatience is how long a doubt rests where a replica did not answer.
+const replicaPatience = time.Minute
+
 // doubtInterval is how often an owner looks for doubts, its own and those that others left about its partitions.
 const doubtInterval = 2 * time.Second
 
@@ -47,10 +50,10 @@ func (c *checker) checkDoubts(ctx context.Context, p models.Partition, now time.
 	c.metrics.doubted(p, len(doubts))
 	var failed []error
 	for _, d := range doubts {
-		if now.Before(d.NotedAt.Add(c.store.WriteTimeout() + settleMargin + rechecks[min(d.Checks, len(rechecks)-1)])) {
+		if now.Before(c.due(d)) {
 			continue
 		}
-		if err := c.checkDoubt(ctx, d); err != nil {
+		if err := c.checkDoubt(ctx, d, now); err != nil {
 			failed = append(failed, err) // one that fails must not keep the others from being checked
 		}
 	}
@@ -59,14 +62,8 @@ func (c *checker) checkDoubts(ctx context.Context, p models.Partition, now time.
 
 // checkDoubt checks one doubt. Where it repairs, a new doubt takes the place of the old one, before the repair is sent: the
 // repair may be of unknown outcome, and wants to be seen.
-func (c *checker) checkDoubt(ctx context.Context, d Doubt) error {
-	again := d
-	again.ID, again.Checks = c.number(), 0
-	renew := func() error {
-		again.NotedAt = time.Now().Truncate(time.Millisecond)
-		return c.store.NoteDoubt(ctx, again)
-	}
-	f, err := c.check(ctx, d.Partition, span{d.From, d.To}, nil, renew)
+func (c *checker) checkDoubt(ctx context.Context, d Doubt, now time.Time) error {
+	f, err := c.check(ctx, d.Partition, span{d.From, d.To}, nil, c.noteAgain(ctx, d))
 	if unreadable(err) || f.gone > 0 {
 		c.metrics.unsettled.Inc()
 		c.logger.Error("a doubt cannot be settled: the log no longer holds what it takes", "topic", d.Partition.Topic,
@@ -79,12 +76,14 @@ func (c *checker) checkDoubt(ctx context.Context, d Doubt) error {
 		return errors.Join(err, c.store.SettleDoubt(ctx, d))
 	case err != nil:
 		return err
-	case !f.complete: // a replica has still to be asked
-		if err := renew(); err != nil {
-			return err
-		}
-		return c.store.SettleDoubt(ctx, d)
+	case !f.complete: // a replica has still to be asked, perhaps for days: in place, since each deletion leaves a tombstone
+		d.From, d.Checks, d.NotedAt = d.From+f.gone, 0, now.Add(replicaPatience).Truncate(time.Millisecond)
+		return c.store.NoteDoubt(ctx, d)
 	case d.Checks+1 < len(rechecks):
+		// One that is late, because the store did not answer, must not be followed by the next at once.
+		if due := c.due(d); now.After(due) {
+			d.NotedAt = d.NotedAt.Add(now.Sub(due)).Truncate(time.Millisecond)
+		}
 		d.From += f.gone
 		d.Checks++
 		return c.store.NoteDoubt(ctx, d)
@@ -92,25 +91,46 @@ func (c *checker) checkDoubt(ctx context.Context, d Doubt) error {
 	return c.store.SettleDoubt(ctx, d)
 }
 
+// due is when a doubt is to be looked at next.
+func (c *checker) due(d Doubt) time.Time {
+	return d.NotedAt.Add(c.store.WriteTimeout() + settleMargin + rechecks[min(d.Checks, len(rechecks)-1)])
+}
+
+// noteAgain notes d's offsets anew each time it is called, under a number of its own: one who settles an older doubt, perhaps by
+// a clock that is ahead, must not take this one with it.
+func (c *checker) noteAgain(ctx context.Context, d Doubt) func() error {
+	return func() error {
+		d.ID, d.Checks, d.NotedAt = c.number(), 0, time.Now().Truncate(time.Millisecond)
+		return c.store.NoteDoubt(ctx, d)
+	}
+}
+
 // doubt notes that spans are in doubt. It goes on trying until the store answers or ctx ends; should this process die
 // first, its successor doubts the same offsets, since it finds that nobody left clean.
 func (o *ownership) doubt(ctx context.Context, spans map[models.Partition]span, reason string) error {
 	for _, p := range slices.SortedFunc(maps.Keys(spans), comparePartitions) {
-		s := spans[p]
-		d := Doubt{Partition: p, ID: o.number(), From: s.from, To: s.to, Reason: reason, NotedAt: time.Now().Truncate(time.Millisecond)}
-		for attempt := 0; !s.empty(); attempt++ {
-			err := o.store.NoteDoubt(ctx, d)
-			if err == nil {
-				o.metrics.doubts.Inc()
-				break
-			}
-			o.log.Warn("noting a doubt failed; trying again", "attempt", attempt+1, "error", err)
-			if err := sleep(ctx, backoff(attempt)); err != nil {
+		for _, s := range spans[p].pieces() {
+			d := Doubt{Partition: p, ID: o.number(), From: s.from, To: s.to, Reason: reason, NotedAt: time.Now().Truncate(time.Millisecond)}
+			if err := o.note(ctx, d); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+func (o *ownership) note(ctx context.Context, d Doubt) error {
+	for attempt := 0; ; attempt++ {
+		err := o.store.NoteDoubt(ctx, d)
+		if err == nil {
+			o.metrics.doubts.Inc()
+			return nil
+		}
+		o.log.Warn("noting a doubt failed; trying again", "attempt", attempt+1, "error", err)
+		if err := sleep(ctx, backoff(attempt)); err != nil {
+			return err
+		}
+	}
 }
 
 // An owner whose time is up gets this much to note its doubts. A pause may use up one attempt.

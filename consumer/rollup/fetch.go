@@ -22,6 +22,7 @@ type fetcher struct {
 	inspect   inspector
 	from      int64 // where reading begins: before start, to fill the duplicate window
 	start     int64 // the first event that is to be counted
+	reach     reach // of the duplicate window that is to be filled; zero if it is full
 	log       *slog.Logger
 }
 
@@ -61,6 +62,9 @@ func (f *fetcher) run(ctx context.Context, out chan<- item) error {
 			continue
 		}
 		attempt = -1
+		if next == f.from {
+			f.warnOfLostIDs(m)
+		}
 		if m.Offset != next && m.Offset > f.start {
 			if err := f.gap(ctx, max(next, f.start), m.Offset); err != nil && ctx.Err() == nil {
 				return err
@@ -90,6 +94,14 @@ func (f *fetcher) gap(ctx context.Context, from, to int64) error {
 		return truncated(f.partition, span{from, min(first, to)})
 	}
 	return nil
+}
+
+// warnOfLostIDs says if the log begins after the first id that the duplicate window should have.
+func (f *fetcher) warnOfLostIDs(first kafka.Message) {
+	if f.from > max(0, f.start-f.reach.offsets) && time.Since(first.Time) < f.reach.age {
+		f.log.Warn("Kafka has deleted ids that are not too old to come again: such events would be counted twice; raise the topic's"+
+			" retention above duplicates.age", "topic", f.partition.Topic, "partition", f.partition.Number, "first_offset", first.Offset)
+	}
 }
 
 // outOfRange tells why the log does not have an offset: deleted before it was read, or the topic is another one.

@@ -68,6 +68,9 @@ func (o *ownership) tryFlush(ctx context.Context, c *chunk) error {
 	if err := o.leaveOut(ctx, c); err != nil {
 		return err
 	}
+	if err := o.latest.keep(ctx, c.events); err != nil {
+		return err
+	}
 	work := contributions(c.events)
 	if err := sleep(ctx, time.Until(o.settled)); err != nil { // a predecessor's writes may still land
 		return err
@@ -110,7 +113,7 @@ func (o *ownership) checkAhead(ctx context.Context, at map[models.Key]positions)
 	return nil
 }
 
-// errNotApplied wraps failures of counter writes, after which caches are dropped and epochs renewed.
+// errNotApplied wraps failures of counter writes.
 var errNotApplied = errors.New("writing counters")
 
 func (o *ownership) apply(ctx context.Context, writes []KeyWrite, c *chunk) error {

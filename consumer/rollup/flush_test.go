@@ -33,7 +33,7 @@ func newOwner(t *testing.T, m *memory, lru int) *ownership {
 		partitions: map[models.Partition]*owned{},
 		ended:      func() bool { return false },
 		number:     freshNumber,
-		maxSpan:    maxChunkEvents,
+		maxSpan:    maxChunkSpan,
 		splitAbove: splitAbove,
 		bounds: func(context.Context, []models.Partition) (map[models.Partition]span, error) {
 			return map[models.Partition]span{p0: {0, 10_000}, p1: {0, 10_000}}, nil
@@ -53,11 +53,13 @@ func chunkOf(o *ownership, p models.Partition, ips ...string) *chunk {
 	c := newChunk()
 	for i, ip := range ips {
 		offset := o.partitions[p].next + int64(i)
-		o.add(c, item{partition: p, offset: offset, event: &models.Click{
-			V: 1, ID: fmt.Sprint(p, offset), ShortURL: "abc", IP: ip, TS: models.Earliest,
-		}})
+		o.add(c, item{partition: p, offset: offset, event: clickAt(p, offset, ip)})
 	}
 	return c
+}
+
+func clickAt(p models.Partition, offset int64, ip string) *models.Click {
+	return &models.Click{V: 1, ID: fmt.Sprint(p, offset), ShortURL: "abc", IP: ip, TS: models.Earliest}
 }
 
 func (m *memory) clicks() int64  { return m.cells[abc][hit] }

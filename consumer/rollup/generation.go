@@ -72,8 +72,8 @@ func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation
 func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors map[string]inspector) (*ownership, []*fetcher, error) {
 	o := &ownership{
 		store: c.store, owner: c.owner, hasher: c.hasher, partitions: map[models.Partition]*owned{},
-		visitors: c.visitors, ledger: c.ledger, board: c.board, dead: c.dead, metrics: c.metrics, log: c.log, noted: time.Now(),
-		maxSpan: maxChunkEvents, splitAbove: splitAbove, number: freshNumber,
+		visitors: c.visitors, latest: c.latest, ledger: c.ledger, board: c.board, dead: c.dead, metrics: c.metrics, log: c.log,
+		maxSpan: maxChunkSpan, splitAbove: splitAbove, number: freshNumber, noted: time.Now(),
 		ended: func() bool { return ctx.Err() != nil },
 		bounds: func(ctx context.Context, ps []models.Partition) (map[models.Partition]span, error) {
 			return logBounds(ctx, c.kafka, ps)
@@ -105,16 +105,21 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors 
 	for _, p := range partitions {
 		f := &fetcher{kafka: c.kafka, partition: p, inspect: inspectors[p.Topic], log: c.log}
 		own := o.partitions[p]
+		if own.next < 0 {
+			own.unknown = bounds[p].to
+		}
 		if own.next, err = startOffset(own, bounds[p]); err != nil {
 			return nil, nil, err
 		}
 		own.counted.Store(own.next)
+		own.confirmed = own.next
 		own.highWater = bounds[p].to
 		f.start, f.from = own.next, own.next
 		own.window = c.windows[p]
 		if own.window == nil || own.window.next != own.next {
 			f.from = max(bounds[p].from, own.next-int64(c.cfg.Duplicates.Window))
 			own.window = newWindow(c.reach(), f.from)
+			f.reach = c.reach()
 		}
 		windows[p] = own.window
 		fetchers = append(fetchers, f)
@@ -130,7 +135,7 @@ func (o *ownership) doubtPredecessors(ctx context.Context) error {
 	spans := map[models.Partition]span{}
 	for p, own := range o.partitions {
 		if !own.tenure.Fresh && o.store.WriteTimeout() > 0 {
-			own.uncertain = own.next + 2*o.maxSpan
+			own.uncertain = max(own.next+2*o.maxSpan, own.unknown)
 			spans[p] = span{own.next, own.uncertain}
 		}
 	}
@@ -186,7 +191,6 @@ func (o *ownership) countChunk(ctx context.Context, ch *chunk, commit commit) er
 		}
 		return errors.Join(fmt.Errorf("flushing: %w", err), o.lastWord(ctx, ch.spans))
 	}
-	o.last = ch.spans
 	err := commit(o.offsets())
 	if err == nil {
 		err = o.progress(ctx)

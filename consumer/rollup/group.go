@@ -23,6 +23,7 @@ import (
 // Consumer is one member of the consumer group.
 type Consumer struct {
 	cfg      configs.Consumer
+	plan     *models.Plan
 	kafka    dial.Kafka
 	store    Store
 	log      *slog.Logger
@@ -30,6 +31,7 @@ type Consumer struct {
 	owner    string
 	hasher   hasher
 	visitors *visitors
+	latest   *latest
 	ledger   *ledger
 	board    *board
 	windows  map[models.Partition]*window // of the last generation
@@ -37,10 +39,19 @@ type Consumer struct {
 	member   atomic.Bool
 }
 
-// New makes a consumer that counts into store and registers its metrics with reg. It returns an error if it cannot make
-// sense of kafka.tls or kafka.sasl.
+// New makes a consumer that counts into store, whose tables are those of cfg.Features and cfg.Metrics, and registers its
+// metrics with reg. It returns an error if it cannot make sense of these, or of kafka.tls or kafka.sasl.
 func New(cfg configs.Consumer, store Store, reg *prometheus.Registry, log *slog.Logger) (*Consumer, error) {
+	plan, err := models.NewPlan(cfg.Features, cfg.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Chunk.MaxEvents = fewer(cfg.Chunk.MaxEvents, plan)
 	via, err := dial.New(cfg.Kafka.Brokers, cfg.Kafka.TLS, cfg.Kafka.SASL)
+	if err != nil {
+		return nil, err
+	}
+	keeps, err := newLatest(cfg.Latest, store)
 	if err != nil {
 		return nil, err
 	}
@@ -50,9 +61,10 @@ func New(cfg configs.Consumer, store Store, reg *prometheus.Registry, log *slog.
 	}
 	m, h := newMetrics(reg), newHasher()
 	return &Consumer{
-		cfg: cfg, kafka: via, store: store, log: log, metrics: m, hasher: h,
+		cfg: cfg, plan: plan, kafka: via, store: store, log: log, metrics: m, hasher: h,
 		owner:    fmt.Sprintf("%s/%d/%s", host, os.Getpid(), uuid.NewString()),
 		visitors: newVisitors(store, h, cfg.Visitors.LRU, m),
+		latest:   keeps,
 		ledger:   newLedger(store, cfg.Ledger.Cache),
 		board:    newBoard(store, log),
 		dead:     newDeadTopic(via, cfg.Kafka.Topics.Dead),
@@ -130,7 +142,7 @@ func (c *Consumer) Run(ctx context.Context) (err error) {
 func (c *Consumer) inspectors(ctx context.Context) (map[string]inspector, error) {
 	t := c.cfg.Kafka.Topics
 	out := map[string]inspector{}
-	for topic, decode := range map[string]func([]byte) (models.Event, error){t.Clicks: decodeClick, t.Visits: decodeVisit} {
+	for topic, decode := range map[string]func([]byte) (models.Event, error){t.Clicks: decodeClick, t.Visits: c.plan.Decode} {
 		n, err := topics.Partitions(ctx, c.kafka, topic)
 		if err != nil {
 			return nil, err
@@ -154,6 +166,7 @@ func (c *Consumer) settled(ctx context.Context, topic string, partitions int) er
 		{"partitions", strconv.Itoa(partitions), "use a new topic (kafka.topics) with the number you want"},
 		{"duplicates.window", strconv.Itoa(d.Window), "set it back, or use a new topic (kafka.topics)"},
 		{"duplicates.age", d.Age.String(), "set it back, or use a new topic (kafka.topics)"},
+		{"kafka.group", c.cfg.Kafka.Group, "set it back: two groups would count everything twice, until repaired"},
 	} {
 		recorded, err := c.store.Setting(ctx, "topic "+topic+": "+s.what, s.value)
 		if err != nil {

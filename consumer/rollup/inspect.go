@@ -23,7 +23,6 @@ func newInspector(decode func([]byte) (models.Event, error), partitions int) ins
 }
 
 func decodeClick(data []byte) (models.Event, error) { return models.UnmarshalClick(data, false) }
-func decodeVisit(data []byte) (models.Event, error) { return models.UnmarshalVisit(data, false) }
 
 func (in inspector) item(p models.Partition, m kafka.Message) item {
 	it := item{partition: p, offset: m.Offset, at: m.Time, bytes: len(m.Key) + len(m.Value), highWater: m.HighWaterMark}

@@ -28,6 +28,7 @@ type memory struct {
 	// Each is asked before the call takes effect; nil is no fault.
 	onApply    func(w KeyWrite) fault
 	onRemember func() error
+	onTake     func()
 
 	lookups, ledgerReads, writes int
 }
@@ -56,6 +57,9 @@ func newMemory() *memory {
 func (m *memory) Take(ctx context.Context, p models.Partition, owner string) (Tenure, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.onTake != nil {
+		m.onTake()
+	}
 	last, known := m.owners[p]
 	t := Tenure{Partition: p, Owner: owner, Epoch: last.Epoch + 1, Fresh: !known, Committed: last.Committed}
 	if known && last.clean {

@@ -2,6 +2,7 @@ package rollup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -20,6 +21,7 @@ type ownership struct {
 	hasher     hasher
 	partitions map[models.Partition]*owned
 	visitors   *visitors
+	latest     *latest // nil: not kept
 	ledger     *ledger
 	board      *board
 	dead       deadLetters
@@ -32,8 +34,7 @@ type ownership struct {
 	maxSpan    int64 // offsets of one partition in one chunk
 	splitAbove int   // events: smaller chunks are not split, they are not too large for anything
 
-	last  map[models.Partition]span // the chunk flushed last: counted, but perhaps not committed
-	noted time.Time                 // when progress was noted last
+	noted time.Time // when progress was noted last
 
 	// settled is when writes of a predecessor, or our own of unknown outcome, have landed or been dropped. The ledger is
 	// not read before.
@@ -48,6 +49,8 @@ type owned struct {
 	highWater int64
 	window    *window
 	uncertain int64 // writes that touch events below may still land: keys are read thoroughly
+	confirmed int64 // how far it was when the store last said that it is ours
+	unknown   int64 // where the group did not know how far the last owner was: the end of the log; else 0
 }
 
 // settleMargin is added to the store's write timeout, which runs by another clock and from another moment.
@@ -100,9 +103,7 @@ func (o *ownership) release(ctx context.Context) error {
 		}
 		o.log.Warn("partition was not released; its next owner takes a new epoch", "topic", partition.Topic,
 			"partition", partition.Number, "epoch", p.tenure.Epoch, "taken", err == nil, "error", err)
-		if s, counted := o.last[partition]; counted {
-			lost[partition] = s
-		}
+		lost[partition] = span{p.confirmed, p.next}
 	}
 	return o.lastWord(ctx, lost)
 }
@@ -122,7 +123,10 @@ func (o *ownership) progress(ctx context.Context) error {
 		if err != nil {
 			o.log.Warn("noting progress failed", "topic", partition.Topic, "partition", partition.Number, "error", err)
 		} else if !ok {
-			return fmt.Errorf("partition %d of %s was taken by another owner", partition.Number, partition.Topic)
+			return errors.Join(fmt.Errorf("partition %d of %s was taken by another owner", partition.Number, partition.Topic),
+				o.lastWord(ctx, map[models.Partition]span{partition: {p.confirmed, p.next}}))
+		} else {
+			p.confirmed = p.next
 		}
 	}
 	return nil

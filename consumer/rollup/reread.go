@@ -66,6 +66,13 @@ func (l *kafkaLog) read(ctx context.Context, p models.Partition, s span, r reach
 		}
 		each(it)
 	}
+	// The reader jumps silently over what is deleted while it reads.
+	if bounds, err = logBounds(ctx, l.kafka, []models.Partition{p}); err != nil {
+		return got, err
+	}
+	if first := bounds[p].from; first > from {
+		return got, fmt.Errorf("reading partition %d of %s again: Kafka deleted offsets below %d meanwhile", p.Number, p.Topic, first)
+	}
 	return got, nil
 }
 

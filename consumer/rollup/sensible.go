@@ -5,17 +5,27 @@ import (
 	"fmt"
 
 	"footfall/configs"
+	"footfall/models"
 )
 
 const (
-	// maxChunkEvents bounds a chunk: a click touches four cells of its own, and Cassandra takes 65,535 statements in a batch.
-	maxChunkEvents = 16_000
+	// maxChunkEvents bounds a chunk: a click touches six cells of its own, and Cassandra takes 65,535 statements in a batch.
+	maxChunkEvents = 10_900
+	// maxChunkSpan bounds the offsets of a chunk, events or not.
+	maxChunkSpan = 16_000
 	// maxChunkBytes bounds a chunk: the batch of one link can be four times as large as its messages, since each statement
 	// repeats the link, and must fit a request of 16 MiB.
 	maxChunkBytes = 3 << 20
 	// splitAbove is how many events a chunk has at least that may be too large for the store.
 	splitAbove = 500
+	// maxChunkSightings bounds the memory that a chunk takes: with six features a visit asks about 192 sightings.
+	maxChunkSightings = 200_000
 )
+
+// fewer lowers chunk.max_events where visits have many features.
+func fewer(maxEvents int, plan *models.Plan) int {
+	return min(maxEvents, maxChunkSightings/max(plan.MostSightings(), 1))
+}
 
 // sensible refuses a configuration that would count nothing, or never stop.
 func sensible(cfg configs.Consumer) error {

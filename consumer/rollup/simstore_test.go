@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"footfall/models"
@@ -84,13 +86,21 @@ func (v *view) Ledger(ctx context.Context, keys []models.Key) (rows map[models.K
 	return rows, err
 }
 
-// Confirm may lack a replica.
+// Confirm may lack a replica, and then misses what a quorum does not see.
 func (v *view) Confirm(ctx context.Context, cells map[models.Key][]models.Cell) (rows map[models.Key][]LedgerRow, complete bool, err error) {
-	err = v.call(ctx, func() (err error) { rows, complete, err = v.memory.Confirm(ctx, cells); return err })
-	if v.w.faults && err == nil && v.w.rnd.IntN(10) == 0 {
-		v.w.out.Incomplete++
-		complete = false
-	}
+	err = v.call(ctx, func() (err error) {
+		missing := time.Now().Before(v.w.back)
+		if missing {
+			v.w.out.Incomplete++
+		} else {
+			for _, key := range slices.SortedFunc(maps.Keys(cells), compareKeys) {
+				v.w.reveal(key)
+			}
+		}
+		rows, _, err = v.memory.Confirm(ctx, cells)
+		complete = !missing || v.w.controls.anyReplica
+		return err
+	})
 	return rows, complete, err
 }
 

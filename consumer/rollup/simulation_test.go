@@ -62,12 +62,15 @@ type controls struct {
 	noDuplicate bool // ids are not looked at
 	noRechecks  bool // doubts are never looked at
 	noDoubts    bool // doubts are never noted
+	anyReplica  bool // an answer of some replicas is taken for one of all
 	shortDoubts bool // a successor doubts less than its predecessor may have had under way
 	deaf        bool // consumers do not know what is retired
 }
 
 // audited: an audit would mend what doubts must, and hide that they do not.
-func (c controls) audited() bool { return !c.noRechecks && !c.noDoubts && !c.shortDoubts }
+func (c controls) audited() bool {
+	return !c.noRechecks && !c.noDoubts && !c.shortDoubts && !c.anyReplica
+}
 
 // retires tells whether visitors are retired in this play: in every other one, but not where that would never come to an end.
 func (c controls) retires(seed int) bool { return c.deaf || c == controls{} && seed%2 == 1 }
@@ -96,18 +99,19 @@ func TestSimulationSees(t *testing.T) {
 	f("duplicates counted", 30, 40, controls{noDuplicate: true})
 	f("doubts never checked", 12, 40, controls{noRechecks: true})
 	f("doubts never noted", 12, 40, controls{noDoubts: true})
+	f("some replicas taken for all", 3, 40, controls{anyReplica: true})
 	f("doubts too short", 2, 100, controls{shortDoubts: true})
 	f("retirements not noticed", 8, 40, controls{deaf: true})
 }
 
 // outcomes counts what happened in a play.
 type outcomes struct {
-	Steps, Writes, Refused, Unknown, Late, Restarts, Crashes, CleanExits, Zombies, Audits, Incomplete, Doubts, Repairs,
+	Steps, Writes, Refused, Unknown, Late, Hidden, Restarts, Crashes, CleanExits, Zombies, Audits, Incomplete, Doubts, Repairs,
 	Retired, Removed int
 }
 
 func (o *outcomes) all() []int {
-	return []int{o.Steps, o.Writes, o.Refused, o.Unknown, o.Late, o.Restarts, o.Crashes, o.CleanExits, o.Zombies, o.Audits, o.Incomplete,
+	return []int{o.Steps, o.Writes, o.Refused, o.Unknown, o.Late, o.Hidden, o.Restarts, o.Crashes, o.CleanExits, o.Zombies, o.Audits, o.Incomplete,
 		o.Doubts, o.Repairs, o.Retired, o.Removed}
 }
 
@@ -117,6 +121,7 @@ func (o *outcomes) add(p outcomes) {
 	o.Refused += p.Refused
 	o.Unknown += p.Unknown
 	o.Late += p.Late
+	o.Hidden += p.Hidden
 	o.Restarts += p.Restarts
 	o.Crashes += p.Crashes
 	o.CleanExits += p.CleanExits

@@ -41,7 +41,9 @@ type world struct {
 	generation int
 	actors     []*actor
 	late       []lateWrite
-	forming    time.Time // a rebalance is under way: the next generation begins then at the latest
+	hidden     []KeyWrite // applied on one replica, where a quorum does not see them
+	back       time.Time  // until then a replica is away
+	forming    time.Time  // a rebalance is under way: the next generation begins then at the latest
 	faults     bool
 	over       atomic.Bool
 	number     atomic.Int64
@@ -72,6 +74,7 @@ func newWorld(seed int, c controls) *world {
 	}
 	w.store.timeout = 5 * time.Second
 	w.partitions = []models.Partition{{Topic: "clicks", Number: 0}, {Topic: "clicks", Number: 1}, {Topic: "visits", Number: 0}}
+	w.back = time.Now().Add(time.Duration(w.rnd.IntN(50)-25) * time.Minute)
 	at := models.Earliest.Time()
 	for i := range simEvents {
 		at = at.Add(time.Duration(w.rnd.IntN(60)-5) * time.Second) // the clocks of doors differ
@@ -147,6 +150,7 @@ func (w *world) run(ctx context.Context) (outcomes, error) {
 			}
 		}
 	}
+	w.reveal() // one day every replica will have been asked
 	if !w.equal() {
 		return w.out, fmt.Errorf("counted %v, the log says %v", w.store.cells, w.truth())
 	}

@@ -23,6 +23,7 @@ SELECT interval_start, visits FROM cardinality.Counts WHERE siteId = 'site1' AND
    AND feature1 = '' AND feature2 = '' AND metric_type = 'day_unique';     -- the month's histogram
 `
 
+// TestAnalystsQueries: every query answers what the oracle says, and on Cassandra it reads one partition of one table.
 func TestAnalystsQueries(t *testing.T) {
 	queries := statements(promised)
 	catalogue, err := os.ReadFile(filepath.Join("..", "..", "docs", "queries.cql"))
@@ -45,12 +46,17 @@ func TestAnalystsQueries(t *testing.T) {
 				continue
 			}
 			want := q.answer(want.Cells())
-			if len(want) == 0 {
+			if q.table == "urlshortener.latestclicks" {
+				want = nil // the load's clicks are of 2018; TestLatestClicks has others
+			} else if len(want) == 0 {
 				t.Errorf("the load has nothing for %s", queries[i])
 			}
-			if !slices.EqualFunc(got, want, slices.Equal[[]string]) {
+			if got = q.rounded(got); !slices.EqualFunc(got, want, slices.Equal[[]string]) {
 				t.Errorf("%s\ngot  %q\nwant %q", queries[i], got, want)
 			}
+		}
+		if r, ok := d.(*real); ok {
+			r.onePartition(t, queries)
 		}
 		t.Logf("%d queries", len(queries))
 	})

@@ -9,13 +9,18 @@ import (
 
 // The promise: whatever the door has accepted is counted, once, in every table it belongs to and in no other.
 func TestEveryCellEqualsTheOracle(t *testing.T) {
+	four := kept{[]string{"referrer", "page", "device", "feature1"}, byDefault.metrics}
+	some := kept{four.features, []string{"month_unique", "week_unique", "month_views", "hour_views"}}
 	t.Run("embedded", func(t *testing.T) { everyCell(t, newEmbedded(t), 1, 20_000) })
-	t.Run("real", func(t *testing.T) { everyCell(t, newReal(t, 1), 2, 50_000) })
+	t.Run("real", func(t *testing.T) { everyCell(t, newReal(t, 1), 2, 40_000) })
+	t.Run("embedded with four features", func(t *testing.T) { everyCell(t, newEmbeddedKeeping(t, four), 31, 2_500) })
+	t.Run("embedded with some metrics", func(t *testing.T) { everyCell(t, newEmbeddedKeeping(t, some), 33, 1_000) })
+	t.Run("real with four features", func(t *testing.T) { everyCell(t, newRealKeeping(t, 1, four), 32, 4_000) })
 }
 
 func everyCell(t *testing.T, d deployment, seed uint64, n int) {
 	begun := time.Now()
-	want, _ := send(t, d, load.Make(seed, n), load.Order(seed, n), nil)
+	want, _ := send(t, d, load.Make(seed, n, d.kept().features...), load.Order(seed, n), nil)
 	d.settle(t, want)
 	t.Logf("settled %s after the first event", time.Since(begun).Round(time.Millisecond))
 	got := d.dump(t)

@@ -103,9 +103,14 @@ func parseTables(printed string) ([][][]string, error) {
 	return tables, nil
 }
 
-// ask implements deployment. Only the names of the keyspaces are changed to those of this test.
+// ask implements deployment.
 func (d *real) ask(t *testing.T, queries []string) [][][]string {
 	t.Helper()
+	return cqlsh(t, d.host, d.port, d.own(queries))
+}
+
+// own changes the names of the keyspaces to those of this test, and nothing else.
+func (d *real) own(queries []string) []string {
 	var own []string
 	for _, q := range queries {
 		for _, keyspace := range []string{"urlshortener", "cardinality"} {
@@ -113,5 +118,5 @@ func (d *real) ask(t *testing.T, queries []string) [][][]string {
 		}
 		own = append(own, q)
 	}
-	return cqlsh(t, d.host, d.port, own)
+	return own
 }

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,8 @@ import (
 type deployment interface {
 	// door is the URL to send events to.
 	door() string
+	// kept is what it was told to keep of visits.
+	kept() kept
 	// settle waits until every event that was accepted is counted.
 	settle(t *testing.T, o *oracle.Oracle)
 	// dump reads all tables.
@@ -22,6 +25,21 @@ type deployment interface {
 	clicks(t *testing.T, link string) int64
 	// ask runs queries in the analysts' shell and returns the rows of each, with moments in the oracle's form.
 	ask(t *testing.T, queries []string) [][][]string
+}
+
+// kept is what is kept of visits: features by name, and metrics.
+type kept struct{ features, metrics []string }
+
+// byDefault is what a deployment keeps by itself.
+var byDefault = kept{
+	[]string{"feature1", "feature2"}, []string{"month_unique", "week_unique", "day_unique", "month_views", "day_views", "hour_views"},
+}
+
+func (k kept) oracle() *oracle.Oracle { return oracle.New(k.features...).Keep(k.metrics...) }
+
+// env tells a process.
+func (k kept) env() []string {
+	return []string{"FOOTFALL_FEATURES=" + strings.Join(k.features, ","), "FOOTFALL_METRICS=" + strings.Join(k.metrics, ",")}
 }
 
 // onEach runs a test on every deployment.
@@ -42,7 +60,9 @@ func send(t *testing.T, d deployment, events []load.Event, order []int, pace fun
 	}
 	t.Logf("%d events in %d requests, %d more answered 503, took %s: %.0f requests/s", len(events), result.Requests, result.Busy,
 		result.Took.Round(time.Millisecond), float64(result.Requests)/result.Took.Seconds())
-	return result.Oracle(events), result
+	o := d.kept().oracle()
+	result.Tell(o, events)
+	return o, result
 }
 
 // equal compares what is in the tables with what must be, and shows the first differences.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,14 +23,20 @@ type embedded struct {
 	url     string
 	clicked *sql.DB // urlshortener, for reading
 	visited *sql.DB // cardinality
+	keeps   kept
 }
 
 var greeting = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)`)
 
 func newEmbedded(t *testing.T) *embedded {
 	t.Helper()
-	d := &embedded{dir: t.TempDir(), data: t.TempDir()}
-	d.env = []string{"FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_DATA_DIR=" + d.data}
+	return newEmbeddedKeeping(t, byDefault)
+}
+
+func newEmbeddedKeeping(t *testing.T, what kept) *embedded {
+	t.Helper()
+	d := &embedded{dir: t.TempDir(), data: t.TempDir(), keeps: what}
+	d.env = append(what.env(), "FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_DATA_DIR="+d.data, "FOOTFALL_LATEST_ENABLED=true")
 	d.process = start(t, d.command(t, "embedded"))
 	var err error
 	if d.url, err = d.process.Expect(patiently(t), greeting); err != nil {
@@ -60,12 +67,14 @@ func (d *embedded) open(t *testing.T, keyspace string) *sql.DB {
 
 func (d *embedded) door() string { return d.url }
 
+func (d *embedded) kept() kept { return d.keeps }
+
 // settle waits until as many events are counted as were accepted. That more may follow is why dump looks only after the
 // process has ended.
 func (d *embedded) settle(t *testing.T, o *oracle.Oracle) {
 	t.Helper()
 	const clicks = `SELECT (SELECT coalesce(sum(value), 0) FROM clickcounter) + (SELECT coalesce(sum(value), 0) FROM botcounter)`
-	const visits = `SELECT coalesce(sum(visits), 0) FROM counts WHERE metric_type = 'month_views' AND feature1 = '' AND feature2 = ''`
+	visits := `SELECT coalesce(sum(visits), 0) FROM counts WHERE metric_type = 'month_views' AND ` + strings.Join(d.keeps.features, ` = '' AND `) + ` = ''`
 	within(t, 3*time.Minute, func() error {
 		var c, v int64
 		if err := errors.Join(d.clicked.QueryRow(clicks).Scan(&c), d.visited.QueryRow(visits).Scan(&v)); err != nil {
@@ -82,7 +91,7 @@ func (d *embedded) settle(t *testing.T, o *oracle.Oracle) {
 func (d *embedded) dump(t *testing.T) *dump.Dump {
 	t.Helper()
 	stop(t, d.process)
-	got, err := dump.SQLite(t.Context(), d.data)
+	got, err := dump.SQLite(t.Context(), d.data, d.keeps.features...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func run(m *testing.M) int {
 var built = sync.OnceValue(func() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	return process.Build(ctx, workspace, "producer", "consumer", "embedded")
+	return process.Build(ctx, workspace, "producer", "consumer", "embedded", "simulator")
 })
 
 // binary is the path of a command of this module, built from the tree as it is.

@@ -55,6 +55,10 @@ func (q query) answer(cells oracle.Cells) [][]string {
 	for name, value := range cells {
 		table, row := split(name)
 		row["value"], row["visits"] = strconv.FormatInt(value, 10), strconv.FormatInt(value, 10)
+		if table == q.table+".num_values" {
+			amounts(row, value, cells[strings.Replace(name, ".num_values|", ".sum_values|", 1)])
+			table = q.table
+		}
 		if table == q.table && q.matches(row) {
 			rows = append(rows, row)
 		}
@@ -72,6 +76,27 @@ func (q query) answer(cells oracle.Cells) [][]string {
 		out = out[:q.limit]
 	}
 	return out
+}
+
+// amounts fills in a row of the table that has two counters, and what can be selected of them.
+func amounts(row map[string]string, number, sum int64) {
+	row["num_values"], row["sum_values"] = strconv.FormatInt(number, 10), strconv.FormatInt(sum, 10)
+	row["cast(sum_values as double) / num_values as average"] = short(float64(sum) / float64(number))
+}
+
+// short writes a fraction with as many digits as every shell shows.
+func short(average float64) string { return strconv.FormatFloat(average, 'g', 5, 64) }
+
+// rounded cuts the averages of an answer.
+func (q query) rounded(rows [][]string) [][]string {
+	for i, column := range q.columns {
+		for _, row := range rows {
+			if average, err := strconv.ParseFloat(row[i], 64); err == nil && strings.HasSuffix(column, " as average") {
+				row[i] = short(average)
+			}
+		}
+	}
+	return rows
 }
 
 func (q query) matches(row map[string]string) bool {

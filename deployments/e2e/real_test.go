@@ -28,6 +28,7 @@ type real struct {
 	dir       string
 	url       string
 	consumers int // ever started
+	keeps     kept
 }
 
 var (
@@ -38,24 +39,30 @@ var (
 // newReal starts the door and so many consumers.
 func newReal(t *testing.T, consumers int) *real {
 	t.Helper()
+	return newRealKeeping(t, consumers, byDefault)
+}
+
+func newRealKeeping(t *testing.T, consumers int, what kept) *real {
+	t.Helper()
 	kafkaAddress, host, port := stacktest.Require(t)
 	name := unique()
 	d := &real{
 		Broker: broker.New(kafkaAddress, name, name+"-dead", name+"-clicks", name+"-visits"),
-		host:   host, port: port, suffix: "_" + name, dir: t.TempDir(),
-		env: []string{
+		host:   host, port: port, suffix: "_" + name, dir: t.TempDir(), keeps: what,
+		env: append(what.env(),
 			"FOOTFALL_HTTP_ADDR=127.0.0.1:0",
 			"FOOTFALL_ACCESS_OPEN=true",
-			"FOOTFALL_KAFKA_BROKERS=" + kafkaAddress,
-			"FOOTFALL_KAFKA_TOPICS_CLICKS=" + name + "-clicks",
-			"FOOTFALL_KAFKA_TOPICS_VISITS=" + name + "-visits",
-			"FOOTFALL_KAFKA_TOPICS_DEAD=" + name + "-dead",
+			"FOOTFALL_KAFKA_BROKERS="+kafkaAddress,
+			"FOOTFALL_KAFKA_TOPICS_CLICKS="+name+"-clicks",
+			"FOOTFALL_KAFKA_TOPICS_VISITS="+name+"-visits",
+			"FOOTFALL_KAFKA_TOPICS_DEAD="+name+"-dead",
 			"FOOTFALL_KAFKA_CREATE_TOPICS=true",
-			"FOOTFALL_KAFKA_GROUP=" + name,
-			"FOOTFALL_CASSANDRA_HOSTS=" + host,
-			"FOOTFALL_CASSANDRA_PORT=" + strconv.Itoa(port),
-			"FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=_" + name,
-		},
+			"FOOTFALL_KAFKA_GROUP="+name,
+			"FOOTFALL_CASSANDRA_HOSTS="+host,
+			"FOOTFALL_CASSANDRA_PORT="+strconv.Itoa(port),
+			"FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=_"+name,
+			"FOOTFALL_LATEST_ENABLED=true",
+		),
 	}
 	d.connect(t)
 	t.Cleanup(func() { d.clean(t) })
@@ -123,9 +130,11 @@ func (d *real) clean(t *testing.T) {
 
 func (d *real) door() string { return d.url }
 
+func (d *real) kept() kept { return d.keeps }
+
 func (d *real) dump(t *testing.T) *dump.Dump {
 	t.Helper()
-	got, err := dump.Cassandra(t.Context(), d.session, d.suffix)
+	got, err := dump.Cassandra(t.Context(), d.session, d.suffix, d.keeps.features...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,7 @@ func TestRetire(t *testing.T) {
 		if broker.Header(m, "reason") != "interval_retired" || !strings.Contains(broker.Header(m, "detail"), "2018-11-01") {
 			t.Errorf("dead letter from %s: %v", origin, m.Headers)
 		}
-		v, err := models.UnmarshalVisit(m.Value, true)
+		v, err := models.DefaultPlan().UnmarshalVisit(m.Value, true)
 		if err != nil || v.TS >= 1541030400000 || string(m.Key) != v.KafkaKey() {
 			t.Fatalf("dead letter from %s: %s: %v", origin, m.Value, err)
 		}

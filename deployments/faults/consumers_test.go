@@ -74,7 +74,8 @@ func consumerKilled(t *testing.T, s servers, r *row) {
 
 // A consumer stops in the midst of a flush, loses its partitions, and wakes up: it writes what it still had to write.
 func zombie(t *testing.T, s servers, r *row) {
-	w := newWorld(t, s, "FOOTFALL_CASSANDRA_IN_FLIGHT=8")
+	// Few writes at once leave it much to write, and a long timeout the will to do so when it wakes up.
+	w := newWorld(t, s, "FOOTFALL_CASSANDRA_IN_FLIGHT=8", "FOOTFALL_CASSANDRA_TIMEOUT=60s")
 	victim := w.addConsumer(t)
 	w.addConsumer(t)
 	w.members(t, 2)

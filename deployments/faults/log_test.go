@@ -63,6 +63,7 @@ func (r *reading) add(m kafka.Message, last map[string]int64) error {
 		Country  string
 		Referrer string
 		Bot      bool
+		Amount   *int64
 		SiteID   string `json:"siteId"`
 		GUID     string
 		Feature1 string
@@ -84,7 +85,7 @@ func (r *reading) add(m kafka.Message, last map[string]int64) error {
 	place := broker.Origin(m.Topic, m.Partition, m.Offset)
 	if strings.HasSuffix(m.Topic, "-clicks") {
 		r.oracle.Click(&models.Click{
-			ID: place, ShortURL: e.ShortURL, IP: e.IP, Country: e.Country, Referrer: e.Referrer, Bot: e.Bot, TS: models.Millis(e.TS),
+			ID: place, ShortURL: e.ShortURL, IP: e.IP, Country: e.Country, Referrer: e.Referrer, Bot: e.Bot, Amount: e.Amount, TS: models.Millis(e.TS),
 		})
 	} else {
 		r.oracle.Visit(&models.Visit{

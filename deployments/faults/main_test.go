@@ -85,10 +85,10 @@ func within(t *testing.T, patience time.Duration, what string, try func() error)
 	}
 }
 
-// patiently is a context for things that take seconds, on a busy machine a minute.
+// patiently is a context for things that take seconds, on a busy machine minutes.
 func patiently(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }

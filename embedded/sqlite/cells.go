@@ -4,15 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 
 	"footfall/models"
 )
-
-// metrics are the metric types of Counts.
-var metrics = []string{
-	models.MonthUnique, models.WeekUnique, models.DayUnique,
-	models.MonthViews, models.DayViews, models.HourViews,
-}
 
 // adders are the prepared statements that add to the tables of one keyspace.
 type adders struct {
@@ -20,7 +15,7 @@ type adders struct {
 	ledger *sql.Stmt
 }
 
-func prepareAdders(ctx context.Context, db *sql.DB) (map[models.Keyspace]*adders, error) {
+func prepareAdders(ctx context.Context, db *sql.DB, plan *models.Plan) (map[models.Keyspace]*adders, error) {
 	var failed error
 	prepare := func(query string) *sql.Stmt {
 		stmt, err := db.PrepareContext(ctx, query)
@@ -44,12 +39,18 @@ func prepareAdders(ctx context.Context, db *sql.DB) (map[models.Keyspace]*adders
 		clicks.cells[table] = prepare("INSERT INTO urlshortener." + table + " VALUES (?, ?, ?)" + addValue)
 	}
 
+	for column, values := range map[string]string{models.NumValues: "(?, ?, ?, 0)", models.SumValues: "(?, ?, 0, ?)"} {
+		clicks.cells[column] = prepare("INSERT INTO urlshortener.amountcounters VALUES " + values +
+			" ON CONFLICT DO UPDATE SET " + column + " = " + column + " + excluded." + column)
+	}
+
+	features := strings.Repeat(", ?", len(plan.Features()))
 	visits := &adders{
 		cells:  map[string]*sql.Stmt{},
-		ledger: prepare("INSERT INTO cardinality.applied VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" + addLedger),
+		ledger: prepare("INSERT INTO cardinality.applied VALUES (?, ?, ?, ?, ?, ?, ?, ?" + features + ")" + addLedger),
 	}
-	counts := prepare("INSERT INTO cardinality.Counts VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET visits = visits + excluded.visits")
-	for _, metric := range metrics {
+	counts := prepare("INSERT INTO cardinality.Counts VALUES (?, ?, ?, ?, ?" + features + ") ON CONFLICT DO UPDATE SET visits = visits + excluded.visits")
+	for _, metric := range plan.Metrics() {
 		visits.cells[metric] = counts
 	}
 	return map[models.Keyspace]*adders{models.URLShortener: clicks, models.Cardinality: visits}, failed
@@ -60,8 +61,7 @@ func partitionKey(key models.Key) []any {
 	if key.Keyspace == models.URLShortener {
 		return []any{key.Name}
 	}
-	f := split(key.Features)
-	return []any{key.Name, day(key.Month), f[0], f[1]}
+	return withFeatures([]any{key.Name, day(key.Month)}, key.Features)
 }
 
 // clusteringKey are the columns of a cell between the partition key and the value.
@@ -70,7 +70,7 @@ func clusteringKey(keyspace models.Keyspace, cell models.Cell) []any {
 		return []any{cell.Counter, bucket(cell)}
 	}
 	switch cell.Counter {
-	case models.HourCounters, models.DayCounters:
+	case models.HourCounters, models.DayCounters, models.NumValues, models.SumValues:
 		return []any{bucket(cell)}
 	case models.CountryCounters, models.ReferrerCounters:
 		return []any{cell.Label}

@@ -8,6 +8,12 @@ func SetVersion(s *Store, database string, version int) error {
 	return err
 }
 
+// Exec changes the files around the store.
+func Exec(s *Store, statement string) error {
+	_, err := s.writer.Exec(statement)
+	return err
+}
+
 // Pragma reads a pragma of the writer connection.
 func Pragma(s *Store, name string) (value string, err error) {
 	return value, s.writer.QueryRow("PRAGMA " + name).Scan(&value)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"footfall/consumer/rollup"
 	"footfall/models"
@@ -13,17 +14,28 @@ import (
 // perStatement is how many keys or sightings one statement asks for: they travel as one JSON array.
 const perStatement = 10_000
 
-// CROSS JOIN makes SQLite go through the JSON array and look up each element, never the other way round.
-var ledgerOf = map[models.Keyspace]string{
-	models.URLShortener: `
-		SELECT k.key, topic, kafka_partition, kind, epoch, from_offset, to_offset
-		FROM json_each(?) k CROSS JOIN urlshortener.applied
-		WHERE short_url = k.value ->> 0`,
-	models.Cardinality: `
-		SELECT k.key, topic, kafka_partition, kind, epoch, from_offset, to_offset
-		FROM json_each(?) k CROSS JOIN cardinality.applied
-		WHERE siteId = k.value ->> 0 AND month_interval_start = k.value ->> 1
-		  AND feature1 = k.value ->> 2 AND feature2 = k.value ->> 3`,
+// ledgerQueries read the ledgers of many keys. CROSS JOIN makes SQLite go through the JSON array and look up each element,
+// never the other way round.
+func ledgerQueries(plan *models.Plan) map[models.Keyspace]string {
+	return map[models.Keyspace]string{
+		models.URLShortener: `
+			SELECT k.key, topic, kafka_partition, kind, epoch, from_offset, to_offset
+			FROM json_each(?) k CROSS JOIN urlshortener.applied
+			WHERE short_url = k.value ->> 0`,
+		models.Cardinality: `
+			SELECT k.key, topic, kafka_partition, kind, epoch, from_offset, to_offset
+			FROM json_each(?) k CROSS JOIN cardinality.applied
+			WHERE siteId = k.value ->> 0 AND month_interval_start = k.value ->> 1` + equalFeatures(plan, "k", 2),
+	}
+}
+
+// equalFeatures compares the columns of the features with the elements of a JSON array from the given one on.
+func equalFeatures(plan *models.Plan, array string, from int) string {
+	var b strings.Builder
+	for i, name := range plan.Features() {
+		fmt.Fprintf(&b, " AND %s = %s.value ->> %d", name, array, from+i)
+	}
+	return b.String()
 }
 
 // Ledger implements rollup.Store.
@@ -44,7 +56,7 @@ func (s *Store) Ledger(ctx context.Context, keys []models.Key) (map[models.Key][
 }
 
 func (s *Store) ledger(ctx context.Context, keyspace models.Keyspace, keys []models.Key, into map[models.Key][]rollup.LedgerRow) error {
-	query, ok := ledgerOf[keyspace]
+	query, ok := s.ledgerOf[keyspace]
 	if !ok {
 		return fmt.Errorf("no keyspace %q", keyspace)
 	}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"testing"
 
+	"footfall/models"
 	"footfall/producer/links"
 	"footfall/producer/links/linkstest"
 )
@@ -10,7 +11,7 @@ import (
 func TestLinks(t *testing.T) {
 	dir := t.TempDir()
 	linkstest.Run(t, func(t *testing.T) links.Store {
-		s, err := Open(t.Context(), dir)
+		s, err := Open(t.Context(), dir, models.DefaultPlan())
 		if err != nil {
 			t.Fatal(err)
 		}

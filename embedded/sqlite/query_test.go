@@ -73,7 +73,9 @@ var catalogue = []struct {
 		[][]string{{"DE", "1"}, {"IT", "3"}, {"ZZ", "1"}}},
 	{`SELECT value FROM urlshortener.uniquecounter WHERE short_url = 'abc';`, [][]string{{"2"}}},
 	{`SELECT value FROM urlshortener.clickcounter WHERE short_url = 'abc'`, [][]string{{"5"}}},
-	{`SELECT value FROM urlshortener.botcounter WHERE short_url = 'abc'`, [][]string{{"1"}}},
+	{`SELECT value FROM urlshortener.botcounter WHERE short_url = 'abc'`, [][]string{{"2"}}},
+	{`SELECT day, num_values, sum_values, CAST(sum_values AS double) / num_values AS average FROM urlshortener.amountcounters WHERE short_url = 'abc' LIMIT 10;`,
+		[][]string{{"2018-10-02", "1", "0", "0"}, {"2018-10-01", "2", "1501", "750.5"}}},
 	{`SELECT ip FROM urlshortener.uniquecounterips WHERE short_url = 'abc';`, [][]string{{"203.0.113.7"}, {"203.0.113.8"}}},
 	{`SELECT visits FROM cardinality.Counts WHERE siteId = 'site1' AND month_interval_start = '2018-10-01'
    AND feature1 = 'facebook.com' AND feature2 = '' AND metric_type = 'month_unique' AND interval_start = '2018-10-01';`,
@@ -96,12 +98,17 @@ func catalogueEvents(t testing.TB) []models.Event {
 	visit := func(at, guid, f1 string) models.Event {
 		return &models.Visit{SiteID: "site1", GUID: guid, TS: moment(t, at), Features: []string{f1, ""}}
 	}
+	worth := func(event models.Event, amount int64) models.Event {
+		event.(*models.Click).Amount = &amount
+		return event
+	}
 	return []models.Event{
 		click("2018-10-01 14:05", "203.0.113.7", "IT"), // not in the order of time
 		click("2018-09-30 23:59", "203.0.113.7", "IT"),
-		click("2018-10-02 00:00", "203.0.113.7", "DE"),
-		click("2018-10-01 14:59", "203.0.113.8", "IT"),
-		click("2018-10-01 15:00", "203.0.113.8", ""),
+		worth(click("2018-10-02 00:00", "203.0.113.7", "DE"), 0),
+		worth(click("2018-10-01 14:59", "203.0.113.8", "IT"), 1999),
+		worth(click("2018-10-01 15:00", "203.0.113.8", ""), -498),
+		worth(&models.Click{ShortURL: "abc", IP: "203.0.113.9", TS: moment(t, "2018-10-01 14:00"), Bot: true}, 7),
 		&models.Click{ShortURL: "abc", IP: "203.0.113.9", TS: moment(t, "2018-10-01 14:00"), Bot: true},
 		&models.Click{ShortURL: "abd", IP: "203.0.113.9", TS: moment(t, "2018-10-01 14:00")},
 		visit("2018-10-01 14:00", "g1", "facebook.com"),

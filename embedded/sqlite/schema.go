@@ -5,6 +5,9 @@ import (
 	"database/sql"
 	_ "embed" // the schema is part of the binary
 	"fmt"
+	"strings"
+
+	"footfall/models"
 )
 
 // schemaVersion is the version of schema.sql; the history is at its top.
@@ -13,9 +16,10 @@ const schemaVersion = 2
 //go:embed schema.sql
 var schema string
 
-// migrate creates the tables of new files and refuses files of a later version. The version is written last, file by
-// file, and every statement of the schema can be run again: a crash half-way leaves nothing to clean up.
-func migrate(ctx context.Context, db *sql.DB) error {
+// migrate creates the tables of new files and refuses files of a later version, or of another plan. The version is written
+// last, file by file, and every statement of the schema can be run again: a crash half-way leaves nothing to clean up.
+func migrate(ctx context.Context, db *sql.DB, plan *models.Plan) error {
+	old := false
 	for _, database := range databases {
 		version, err := version(ctx, db, database)
 		switch {
@@ -25,11 +29,15 @@ func migrate(ctx context.Context, db *sql.DB) error {
 			return fmt.Errorf("%s.db has schema version %d, this binary knows %d: use the newer footfall that wrote it, or another data.dir",
 				database, version, schemaVersion)
 		}
+		old = old || version > 0
 	}
 	if err := outgrow(ctx, db); err != nil {
 		return err
 	}
-	if _, err := db.ExecContext(ctx, schema); err != nil {
+	if err := settlePlan(ctx, db, plan, old); err != nil {
+		return err
+	}
+	if _, err := db.ExecContext(ctx, schemaOf(plan)); err != nil {
 		return fmt.Errorf("creating tables: %w", err)
 	}
 	for _, database := range databases {
@@ -48,6 +56,43 @@ func outgrow(ctx context.Context, db *sql.DB) error {
 	}
 	if _, err := db.ExecContext(ctx, "DROP TABLE IF EXISTS footfall.doubts; DROP TABLE IF EXISTS footfall.topics"); err != nil {
 		return fmt.Errorf("leaving schema version 1: %w", err)
+	}
+	return nil
+}
+
+func schemaOf(plan *models.Plan) string {
+	return strings.NewReplacer(
+		"${features}", strings.Join(plan.Features(), ", "),
+		"${feature_columns}", strings.Join(plan.Features(), " TEXT NOT NULL,\n    ")+" TEXT NOT NULL,",
+	).Replace(schema)
+}
+
+// settlePlan writes the plan down before the first table is made for it, and refuses another than the one written down.
+// Files that are older than the choice have the default.
+func settlePlan(ctx context.Context, db *sql.DB, configured *models.Plan, old bool) error {
+	chosen := configured
+	if old {
+		chosen = models.DefaultPlan()
+	}
+	const create = "CREATE TABLE IF NOT EXISTS footfall.settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID, STRICT"
+	if _, err := db.ExecContext(ctx, create); err != nil {
+		return fmt.Errorf("creating settings: %w", err)
+	}
+	const record = "INSERT INTO footfall.settings VALUES ('plan', ?) ON CONFLICT DO NOTHING"
+	if _, err := db.ExecContext(ctx, record, chosen.Record()); err != nil {
+		return fmt.Errorf("recording the plan: %w", err)
+	}
+	var recorded string
+	if err := db.QueryRowContext(ctx, "SELECT value FROM footfall.settings WHERE name = 'plan'").Scan(&recorded); err != nil {
+		return fmt.Errorf("reading the plan: %w", err)
+	}
+	tables, err := models.ReadPlan(recorded)
+	if err != nil {
+		return err
+	}
+	if !tables.Equal(configured) {
+		return fmt.Errorf("the tables were made for %s, but the configuration says %s: set features and metrics as the tables have"+
+			" them, or count into another data.dir", tables, configured)
 	}
 	return nil
 }

@@ -2,9 +2,12 @@
 -- Counters are integers that are added to. All moments are UTC: 'YYYY-MM-DD', or 'YYYY-MM-DD HH:MM' where a row is about an
 -- hour, so that text order is time order.
 --
+-- Features are columns: their names are filled in when the tables are made.
+--
 -- Versions (PRAGMA user_version of each file):
 --   1: the first.
---   2: doubts have an id; topics became settings.
+--   2: doubts have an id; topics became settings, which also have the features and metrics chosen, since before the tables
+--      are made for them. amountcounters, latestclicks.
 
 -- footfall.db: bookkeeping, not for analysts.
 
@@ -108,6 +111,37 @@ CREATE TABLE IF NOT EXISTS urlshortener.botcounter (
     value INTEGER NOT NULL
 ) WITHOUT ROWID, STRICT;
 
+-- What clicks are worth: how many of a day had an amount, and the sum, in the smallest unit.
+CREATE TABLE IF NOT EXISTS urlshortener.amountcounters (
+    short_url TEXT NOT NULL,
+    day TEXT NOT NULL,
+    num_values INTEGER NOT NULL,
+    sum_values INTEGER NOT NULL,
+    PRIMARY KEY (short_url, day DESC)
+) WITHOUT ROWID, STRICT;
+
+-- The latest clicks of a link by day, newest first, for a while. Empty unless latest.enabled.
+CREATE TABLE IF NOT EXISTS urlshortener.latestclicks_kept (
+    short_url TEXT NOT NULL,
+    day TEXT NOT NULL,
+    ts INTEGER NOT NULL,              -- Unix milliseconds; the text of a timeuuid does not sort by time
+    at TEXT NOT NULL,
+    country TEXT NOT NULL,
+    referrer TEXT NOT NULL,
+    ip TEXT NOT NULL,
+    bot INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    expires INTEGER NOT NULL,         -- Unix milliseconds
+    PRIMARY KEY (short_url, day, ts DESC, at DESC)
+) WITHOUT ROWID, STRICT;
+
+CREATE INDEX IF NOT EXISTS urlshortener.latestclicks_expire ON latestclicks_kept (expires);
+
+-- What analysts see: rows whose time is over are not there, as in Cassandra.
+CREATE VIEW IF NOT EXISTS urlshortener.latestclicks AS
+    SELECT short_url, day, at, country, referrer, ip, iif(bot, 'True', 'False') AS bot, id FROM latestclicks_kept
+    WHERE expires > CAST(unixepoch('subsec') * 1000 AS INTEGER);
+
 -- The ledger: the link's counters hold its events in [from_offset, to_offset) of that Kafka partition.
 CREATE TABLE IF NOT EXISTS urlshortener.applied (
     short_url TEXT NOT NULL,
@@ -130,12 +164,11 @@ CREATE TABLE IF NOT EXISTS cardinality.GuidData (
     interval_start TEXT NOT NULL,
     bucket TEXT NOT NULL,
     guid TEXT NOT NULL,
-    feature1 TEXT NOT NULL,
-    feature2 TEXT NOT NULL,
+    ${feature_columns}
     topic TEXT NOT NULL,
     kafka_partition INTEGER NOT NULL,
     kafka_offset INTEGER NOT NULL,
-    PRIMARY KEY (siteId, interval_size, interval_start, bucket, guid, feature1, feature2)
+    PRIMARY KEY (siteId, interval_size, interval_start, bucket, guid, ${features})
 ) WITHOUT ROWID, STRICT;
 
 -- month_unique, week_unique, day_unique for every combination; month_views, day_views, hour_views for the whole site and
@@ -143,25 +176,23 @@ CREATE TABLE IF NOT EXISTS cardinality.GuidData (
 CREATE TABLE IF NOT EXISTS cardinality.Counts (
     siteId TEXT NOT NULL,
     month_interval_start TEXT NOT NULL,
-    feature1 TEXT NOT NULL,
-    feature2 TEXT NOT NULL,
+    ${feature_columns}
     metric_type TEXT NOT NULL,
     interval_start TEXT NOT NULL,     -- with the time of day for hour_views only
     visits INTEGER NOT NULL,
-    PRIMARY KEY (siteId, month_interval_start, feature1, feature2, metric_type, interval_start)
+    PRIMARY KEY (siteId, month_interval_start, ${features}, metric_type, interval_start)
 ) WITHOUT ROWID, STRICT;
 
 -- The ledger, as in the other file.
 CREATE TABLE IF NOT EXISTS cardinality.applied (
     siteId TEXT NOT NULL,
     month_interval_start TEXT NOT NULL,
-    feature1 TEXT NOT NULL,
-    feature2 TEXT NOT NULL,
+    ${feature_columns}
     topic TEXT NOT NULL,
     kafka_partition INTEGER NOT NULL,
     kind TEXT NOT NULL,
     epoch INTEGER NOT NULL,
     from_offset INTEGER NOT NULL,
     to_offset INTEGER NOT NULL,
-    PRIMARY KEY (siteId, month_interval_start, feature1, feature2, topic, kafka_partition, kind, epoch)
+    PRIMARY KEY (siteId, month_interval_start, ${features}, topic, kafka_partition, kind, epoch)
 ) WITHOUT ROWID, STRICT;

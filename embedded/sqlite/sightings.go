@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"footfall/models"
 )
@@ -17,45 +18,49 @@ type sightingTable struct {
 	row            func(models.Sighting) []any // the primary key
 }
 
-var sightingTables = map[models.Keyspace]sightingTable{
-	models.URLShortener: {
-		seen: `
-			SELECT s.key, topic, kafka_partition, kafka_offset
-			FROM json_each(?) s CROSS JOIN urlshortener.uniquecounterips
-			WHERE short_url = s.value ->> 0 AND ip = s.value ->> 1`,
-		remember: `
-			INSERT INTO urlshortener.uniquecounterips
-			SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4
-			FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`,
-		row: func(s models.Sighting) []any { return []any{s.Name, s.Visitor} },
-	},
-	models.Cardinality: {
-		seen: `
-			SELECT s.key, topic, kafka_partition, kafka_offset
-			FROM json_each(?) s CROSS JOIN cardinality.GuidData
-			WHERE siteId = s.value ->> 0 AND interval_size = s.value ->> 1 AND interval_start = s.value ->> 2
-			  AND bucket = s.value ->> 3 AND guid = s.value ->> 4
-			  AND feature1 = s.value ->> 5 AND feature2 = s.value ->> 6`,
-		remember: `
-			INSERT INTO cardinality.GuidData
-			SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6,
-			       value ->> 7, value ->> 8, value ->> 9
-			FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`,
-		row: func(s models.Sighting) []any {
-			f := split(s.Features)
-			return []any{s.Name, s.Interval, day(s.Start), models.Bucket(s.Visitor), s.Visitor, f[0], f[1]}
+func sightingTables(plan *models.Plan) map[models.Keyspace]sightingTable {
+	var features strings.Builder
+	for i := range plan.Features() {
+		fmt.Fprintf(&features, ", value ->> %d", 8+i)
+	}
+	return map[models.Keyspace]sightingTable{
+		models.URLShortener: {
+			seen: `
+				SELECT s.key, topic, kafka_partition, kafka_offset
+				FROM json_each(?) s CROSS JOIN urlshortener.uniquecounterips
+				WHERE short_url = s.value ->> 0 AND ip = s.value ->> 1`,
+			remember: `
+				INSERT INTO urlshortener.uniquecounterips
+				SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4
+				FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`,
+			row: func(s models.Sighting) []any { return []any{s.Name, s.Visitor} },
 		},
-	},
+		models.Cardinality: {
+			seen: `
+				SELECT s.key, topic, kafka_partition, kafka_offset
+				FROM json_each(?) s CROSS JOIN cardinality.GuidData
+				WHERE siteId = s.value ->> 0 AND interval_size = s.value ->> 1 AND interval_start = s.value ->> 2
+				  AND bucket = s.value ->> 3 AND guid = s.value ->> 4` + equalFeatures(plan, "s", 5),
+			remember: `
+				INSERT INTO cardinality.GuidData
+				SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7` +
+				features.String() + `
+				FROM json_each(?) WHERE true ON CONFLICT DO NOTHING`,
+			row: func(s models.Sighting) []any {
+				return withFeatures([]any{s.Name, s.Interval, day(s.Start), models.Bucket(s.Visitor), s.Visitor}, s.Features)
+			},
+		},
+	}
 }
 
 // byKeyspace refuses sightings of a keyspace that has no table for them.
-func byKeyspace(sightings []models.Sighting) (map[models.Keyspace][]models.Sighting, error) {
+func (s *Store) byKeyspace(sightings []models.Sighting) (map[models.Keyspace][]models.Sighting, error) {
 	of := map[models.Keyspace][]models.Sighting{}
-	for _, s := range sightings {
-		of[s.Keyspace] = append(of[s.Keyspace], s)
+	for _, sighting := range sightings {
+		of[sighting.Keyspace] = append(of[sighting.Keyspace], sighting)
 	}
 	for keyspace := range of {
-		if _, ok := sightingTables[keyspace]; !ok {
+		if _, ok := s.sightings[keyspace]; !ok {
 			return nil, fmt.Errorf("no keyspace %q", keyspace)
 		}
 	}
@@ -64,13 +69,13 @@ func byKeyspace(sightings []models.Sighting) (map[models.Keyspace][]models.Sight
 
 // FirstSeen implements rollup.Store.
 func (s *Store) FirstSeen(ctx context.Context, sightings []models.Sighting) (map[models.Sighting]models.Position, error) {
-	of, err := byKeyspace(sightings)
+	of, err := s.byKeyspace(sightings)
 	if err != nil {
 		return nil, fmt.Errorf("looking for first sights: %w", err)
 	}
 	seen := map[models.Sighting]models.Position{}
 	for keyspace, sightings := range of {
-		table := sightingTables[keyspace]
+		table := s.sightings[keyspace]
 		for chunk := range slices.Chunk(sightings, perStatement) {
 			array := make([][]any, len(chunk))
 			for i, sighting := range chunk {
@@ -95,12 +100,12 @@ func (s *Store) FirstSeen(ctx context.Context, sightings []models.Sighting) (map
 
 // Remember implements rollup.Store. What is already there stays as it is: the first sight is the first.
 func (s *Store) Remember(ctx context.Context, first map[models.Sighting]models.Position) error {
-	of, err := byKeyspace(slices.Collect(maps.Keys(first)))
+	of, err := s.byKeyspace(slices.Collect(maps.Keys(first)))
 	if err != nil {
 		return fmt.Errorf("remembering first sights: %w", err)
 	}
 	for keyspace, sightings := range of {
-		table := sightingTables[keyspace]
+		table := s.sightings[keyspace]
 		err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 			for chunk := range slices.Chunk(sightings, perStatement) {
 				array := make([][]any, len(chunk))

@@ -15,20 +15,22 @@ import (
 // Store implements rollup.Store. It is safe for concurrent use: writes queue for the one writer connection, reads go
 // beside them and see what is committed.
 type Store struct {
-	writer  *sql.DB
-	readers *sql.DB
-	add     map[models.Keyspace]*adders
+	writer    *sql.DB
+	readers   *sql.DB
+	add       map[models.Keyspace]*adders
+	ledgerOf  map[models.Keyspace]string
+	sightings map[models.Keyspace]sightingTable
 }
 
 var _ rollup.Store = (*Store)(nil)
 
-// Open opens the store in dir, which it creates with the tables if need be. One process at a time may have it open; the
-// caller sees to that.
-func Open(ctx context.Context, dir string) (_ *Store, err error) {
+// Open opens the store in dir, which it creates with the tables if need be, for a plan that cannot change afterwards. One
+// process at a time may have it open; the caller sees to that.
+func Open(ctx context.Context, dir string, plan *models.Plan) (_ *Store, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("opening store: %w (data.dir says where it is)", err)
 	}
-	s := &Store{}
+	s := &Store{ledgerOf: ledgerQueries(plan), sightings: sightingTables(plan)}
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("opening store in %s: %w", dir, errors.Join(err, s.Close()))
@@ -40,7 +42,7 @@ func Open(ctx context.Context, dir string) (_ *Store, err error) {
 		return nil, err
 	}
 	s.writer.SetMaxOpenConns(1)
-	if err := migrate(ctx, s.writer); err != nil {
+	if err := migrate(ctx, s.writer, plan); err != nil {
 		return nil, err
 	}
 	s.readers, err = pool(dir, "ro")
@@ -49,7 +51,7 @@ func Open(ctx context.Context, dir string) (_ *Store, err error) {
 	}
 	s.readers.SetMaxOpenConns(4)
 	s.readers.SetMaxIdleConns(4)
-	if s.add, err = prepareAdders(ctx, s.writer); err != nil {
+	if s.add, err = prepareAdders(ctx, s.writer, plan); err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -19,7 +19,12 @@ import (
 // open opens a store and a reader beside it, as the query command has them.
 func open(t testing.TB, dir string) (*sqlite.Store, *sqlite.Reader) {
 	t.Helper()
-	store, err := sqlite.Open(context.Background(), dir)
+	return openPlan(t, dir, models.DefaultPlan())
+}
+
+func openPlan(t testing.TB, dir string, plan *models.Plan) (*sqlite.Store, *sqlite.Reader) {
+	t.Helper()
+	store, err := sqlite.Open(context.Background(), dir, plan)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,31 +46,156 @@ func open(t testing.TB, dir string) (*sqlite.Store, *sqlite.Reader) {
 func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) (rollup.Store, storetest.Reader) {
 		store, reader := open(t, t.TempDir())
-		return store, cells(reader)
+		return store, cells(reader, models.DefaultPlan())
 	})
 }
 
+func TestLatest(t *testing.T) {
+	store, reader := open(t, t.TempDir())
+	storetest.RunLatest(t, store, func(ctx context.Context, link string, day models.Millis) (ids []string, err error) {
+		table, err := reader.Query(ctx, "SELECT id FROM urlshortener.latestclicks WHERE short_url = ? AND day = ?", link, day.Time().Format("2006-01-02"))
+		for _, row := range table.Rows {
+			ids = append(ids, row[0])
+		}
+		return ids, err
+	})
+	plan, err := sqlite.Plan(store, "SELECT at, id FROM urlshortener.latestclicks WHERE short_url = 'abc' AND day = '2018-10-01' LIMIT 10")
+	if err != nil || len(plan) != 1 || !strings.HasPrefix(plan[0], "SEARCH") {
+		t.Errorf("the newest are found by %q, %v", plan, err)
+	}
+}
+
+func newPlan(t testing.TB, features, metrics []string) *models.Plan {
+	t.Helper()
+	plan, err := models.NewPlan(features, metrics)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+func TestPlans(t *testing.T) {
+	for _, plan := range []*models.Plan{
+		newPlan(t, []string{"page"}, models.AllMetrics()),
+		newPlan(t, []string{"referrer", "page", "device", "feature1"}, models.AllMetrics()),
+		newPlan(t, []string{"a", "b", "c", "d", "e", "f"}, []string{models.WeekUnique, models.HourViews}),
+		newPlan(t, []string{"a", "b", "c"}, []string{models.MonthViews}),
+	} {
+		t.Run(plan.String(), func(t *testing.T) {
+			storetest.RunPlan(t, plan, func(t *testing.T) (rollup.Store, storetest.Reader) {
+				store, reader := openPlan(t, t.TempDir(), plan)
+				return store, cells(reader, plan)
+			})
+		})
+	}
+}
+
+// TestThePlanStaysWithItsTables: whoever comes with another is told both, and files from before there was a choice have the
+// default.
+func TestThePlanStaysWithItsTables(t *testing.T) {
+	two, four := models.DefaultPlan(), newPlan(t, []string{"a", "b", "c", "d"}, models.AllMetrics())
+	fewer := newPlan(t, models.DefaultFeatures(), []string{models.DayViews})
+	refused := func(dir string, plan *models.Plan, tables *models.Plan) {
+		t.Helper()
+		store, err := sqlite.Open(t.Context(), dir, plan)
+		if err == nil {
+			_ = store.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), tables.String()) || !strings.Contains(err.Error(), plan.String()) || !strings.Contains(err.Error(), "data.dir") {
+			t.Errorf("opening: %v, want both plans and what to do", err)
+		}
+	}
+	made := func(plan *models.Plan, then func(*sqlite.Store)) string {
+		t.Helper()
+		dir := t.TempDir()
+		store, err := sqlite.Open(t.Context(), dir, plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		then(store)
+		if err := store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	dir := made(four, func(*sqlite.Store) {})
+	refused(dir, two, four)
+	openPlan(t, dir, four)
+
+	dir = made(two, func(s *sqlite.Store) { // what a directory of version 1 was
+		if err := sqlite.Exec(s, "DROP TABLE footfall.settings"); err != nil {
+			t.Fatal(err)
+		}
+		for _, database := range []string{"footfall", "urlshortener", "cardinality"} {
+			if err := sqlite.SetVersion(s, database, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	refused(dir, four, two)
+	refused(dir, fewer, two)
+	openPlan(t, dir, two)
+}
+
+// TestReservedWords: what SQLite does not take as a column cannot be the name of a feature.
+func TestReservedWords(t *testing.T) {
+	store, _ := open(t, t.TempDir())
+	refused := 0
+	for i, word := range strings.Fields(keywords) {
+		table := "urlshortener.word" + strconv.Itoa(i)
+		err := sqlite.Exec(store, "CREATE TABLE "+table+" ("+word+" TEXT NOT NULL, PRIMARY KEY ("+word+"))")
+		if err == nil {
+			err = sqlite.Exec(store, "UPDATE "+table+" SET "+word+" = 'x' WHERE "+word+" = 'y'")
+		}
+		if err == nil {
+			continue
+		}
+		refused++
+		if _, plan := models.NewPlan([]string{word}, models.AllMetrics()); plan == nil {
+			t.Errorf("a feature may be called %s, but: %v", word, err)
+		}
+	}
+	if refused < 60 {
+		t.Errorf("SQLite refuses %d words only: is the list whole?", refused)
+	}
+}
+
+// keywords are SQLite's, from its documentation.
+const keywords = `abort action add after all alter always analyze and as asc attach autoincrement before begin between by cascade case
+	cast check collate column commit conflict constraint create cross current current_date current_time current_timestamp database
+	default deferrable deferred delete desc detach distinct do drop each else end escape except exclude exclusive exists explain fail
+	filter first following for foreign from full generated glob group groups having if ignore immediate in index indexed initially
+	inner insert instead intersect into is isnull join key last left like limit match materialized natural no not nothing notnull null
+	nulls of offset on or order others outer over partition plan pragma preceding primary query raise range recursive references
+	regexp reindex release rename replace restrict returning right rollback row rows savepoint select set table temp temporary then
+	ties to transaction trigger unbounded union unique update using vacuum values view virtual when where window with without`
+
 // cells reads cells with the queries an analyst would type.
-func cells(reader *sqlite.Reader) storetest.Reader {
+func cells(reader *sqlite.Reader, plan *models.Plan) storetest.Reader {
 	return func(ctx context.Context, key models.Key, cell models.Cell) (int64, bool, error) {
 		query, args := "SELECT value FROM urlshortener."+cell.Counter+" WHERE short_url = ?", []any{key.Name}
 		day, hour := cell.At.Time().Format("2006-01-02"), cell.At.Time().Format("2006-01-02 15:04")
 		if key.Keyspace == models.Cardinality {
-			f := key.Features.Values()
-			query = "SELECT visits FROM cardinality.Counts WHERE siteId = ? AND month_interval_start = ? AND feature1 = ? AND feature2 = ? AND metric_type = ? AND interval_start = ?"
-			args = []any{key.Name, key.Month.Time().Format("2006-01-02"), f[0], f[1], cell.Counter, day}
+			query = "SELECT visits FROM cardinality.Counts WHERE siteId = ? AND month_interval_start = ? AND metric_type = ? AND interval_start = ?"
+			args = []any{key.Name, key.Month.Time().Format("2006-01-02"), cell.Counter, day}
+			if cell.Counter == models.HourViews {
+				args[3] = hour
+			}
+			for i, value := range key.Features.Values() {
+				query, args = query+" AND "+plan.Features()[i]+" = ?", append(args, value)
+			}
 		}
 		switch cell.Counter {
 		case models.HourCounters:
 			query, args = query+" AND hour = ?", append(args, hour)
 		case models.DayCounters:
 			query, args = query+" AND day = ?", append(args, day)
+		case models.NumValues, models.SumValues:
+			query, args = "SELECT "+cell.Counter+" FROM urlshortener.amountcounters WHERE short_url = ? AND day = ?", append(args, day)
 		case models.CountryCounters:
 			query, args = query+" AND country = ?", append(args, cell.Label)
 		case models.ReferrerCounters:
 			query, args = query+" AND referrer = ?", append(args, cell.Label)
-		case models.HourViews:
-			args[5] = hour
 		}
 		table, err := reader.Query(ctx, query, args...)
 		if err != nil || len(table.Rows) == 0 {
@@ -80,7 +210,7 @@ func cells(reader *sqlite.Reader) storetest.Reader {
 func TestReopen(t *testing.T) {
 	for _, closed := range []bool{true, false} {
 		dir := filepath.Join(t.TempDir(), "a dir with 'quotes', 100% of them? #1")
-		store, err := sqlite.Open(t.Context(), dir)
+		store, err := sqlite.Open(t.Context(), dir, models.DefaultPlan())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +237,7 @@ func TestReopen(t *testing.T) {
 		}
 
 		again, reader := open(t, dir)
-		if got, found, err := cells(reader)(t.Context(), key, cell); err != nil || !found || got != 5 {
+		if got, found, err := cells(reader, models.DefaultPlan())(t.Context(), key, cell); err != nil || !found || got != 5 {
 			t.Errorf("after reopening the count is %d, %t, %v", got, found, err)
 		}
 		if rows, err := again.Ledger(t.Context(), []models.Key{key}); err != nil || len(rows[key]) != 1 || rows[key][0] != row {
@@ -121,7 +251,7 @@ func TestReopen(t *testing.T) {
 
 func TestNewerSchema(t *testing.T) {
 	dir := t.TempDir()
-	store, err := sqlite.Open(t.Context(), dir)
+	store, err := sqlite.Open(t.Context(), dir, models.DefaultPlan())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +261,7 @@ func TestNewerSchema(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, err = sqlite.Open(t.Context(), dir)
+	_, err = sqlite.Open(t.Context(), dir, models.DefaultPlan())
 	if err == nil || !strings.Contains(err.Error(), "cardinality.db has schema version 99") {
 		t.Errorf("opening a newer schema: %v", err)
 	}
@@ -145,10 +275,10 @@ func TestOpenErrors(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "urlshortener.db"), []byte("this is not a database at all"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sqlite.Open(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "not a database") {
+	if _, err := sqlite.Open(t.Context(), dir, models.DefaultPlan()); err == nil || !strings.Contains(err.Error(), "not a database") {
 		t.Errorf("Open of something else: %v", err)
 	}
-	if _, err := sqlite.Open(t.Context(), filepath.Join(dir, "urlshortener.db", "sub")); err == nil || !strings.Contains(err.Error(), "data.dir") {
+	if _, err := sqlite.Open(t.Context(), filepath.Join(dir, "urlshortener.db", "sub"), models.DefaultPlan()); err == nil || !strings.Contains(err.Error(), "data.dir") {
 		t.Errorf("Open below a file: %v", err)
 	}
 }

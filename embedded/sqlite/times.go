@@ -19,8 +19,10 @@ func bucket(cell models.Cell) string {
 	return day(cell.At)
 }
 
-// split gives the columns feature1 and feature2.
-func split(f models.Features) (values [models.FeatureCount]string) {
-	copy(values[:], f.Values())
-	return values
+// withFeatures adds the columns of the features.
+func withFeatures(columns []any, f models.Features) []any {
+	for _, value := range f.Values() {
+		columns = append(columns, value)
+	}
+	return columns
 }

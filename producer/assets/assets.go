@@ -2,6 +2,7 @@
 package assets
 
 import (
+	"bytes"
 	"crypto/sha256"
 	_ "embed" // the files are part of the binary
 	"encoding/hex"
@@ -19,10 +20,14 @@ var Script []byte
 //go:embed openapi.yaml
 var OpenAPI []byte
 
-// ServeScript is GET /track.js, for pages of all origins. Browsers ask again after an hour, and mostly hear that nothing
-// has changed.
-func ServeScript() http.Handler {
-	return serve(Script, "text/javascript; charset=utf-8")
+// scriptFeatures is where the script names the features that it sends.
+const scriptFeatures = `["feature1", "feature2"]`
+
+// ServeScript is GET /track.js, for pages of all origins, with the names of the door's features. Browsers ask again after an
+// hour, and mostly hear that nothing has changed.
+func ServeScript(features []string) http.Handler {
+	names := `["` + strings.Join(features, `", "`) + `"]`
+	return serve(bytes.Replace(Script, []byte(scriptFeatures), []byte(names), 1), "text/javascript; charset=utf-8")
 }
 
 // ServeOpenAPI is GET /openapi.yaml.

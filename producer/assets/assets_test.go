@@ -26,7 +26,7 @@ func TestTheScriptIsSmallAndStrict(t *testing.T) {
 }
 
 func TestAssetsAreRevalidated(t *testing.T) {
-	for mediaType, h := range map[string]http.Handler{"text/javascript; charset=utf-8": ServeScript(), "application/yaml; charset=utf-8": ServeOpenAPI()} {
+	for mediaType, h := range map[string]http.Handler{"text/javascript; charset=utf-8": ServeScript([]string{"feature1", "feature2"}), "application/yaml; charset=utf-8": ServeOpenAPI()} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/x", nil))
 		if w.Code != http.StatusOK || w.Header().Get("Content-Type") != mediaType || w.Body.Len() == 0 || w.Header().Get("Access-Control-Allow-Origin") != "*" {
@@ -38,6 +38,19 @@ func TestAssetsAreRevalidated(t *testing.T) {
 		h.ServeHTTP(w, again)
 		if w.Code != http.StatusNotModified || w.Body.Len() != 0 {
 			t.Errorf("again: %d", w.Code)
+		}
+	}
+}
+
+// TestTheScriptHasTheNames: those of the door, and no others.
+func TestTheScriptHasTheNames(t *testing.T) {
+	for want, features := range map[string][]string{
+		`["feature1", "feature2"].forEach`: {"feature1", "feature2"}, `["page"].forEach`: {"page"}, `["a", "b", "c"].forEach`: {"a", "b", "c"},
+	} {
+		w := httptest.NewRecorder()
+		ServeScript(features).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/x", nil))
+		if got := w.Body.String(); !strings.Contains(got, want) || features[0] != "feature1" && strings.Contains(got, "feature1") {
+			t.Errorf("%q: no %s in\n%s", features, want, got)
 		}
 	}
 }

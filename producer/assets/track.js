@@ -2,11 +2,9 @@
 (function (d, w, n) {
   var s = d.currentScript, o = s.dataset, tab;
   function random() {
-    return Array.from(crypto.getRandomValues(new Uint8Array(16)), function (b) {
-      return (b + 256).toString(16).slice(1);
-    }).join("");
+    return Array.from(crypto.getRandomValues(new Uint8Array(16)), b => (b + 256).toString(16).slice(1)).join("");
   }
-  // A visitor is a tab: forgotten when closed, unknown to others.
+  // A visitor is a tab: forgotten when closed.
   function guid() {
     if (o.guid) return o.guid;
     tab = tab || random();
@@ -21,15 +19,14 @@
     var r = "", u = new URL("track", s.src), h = location.hostname;
     try { r = new URL(d.referrer).hostname; } catch (e) {}
     if (o.key) u.search = "key=" + encodeURIComponent(o.key);
-    var b = new URLSearchParams({
-      siteId: o.site || h, guid: guid(), id: random(),
-      feature1: r == h ? "" : r, feature2: (path || location.pathname).slice(0, 999)
-    });
+    var b = new URLSearchParams({ siteId: o.site || h, guid: guid(), id: random() });
+    var v = [r == h ? "" : r, (path || location.pathname).slice(0, 999)];
+    ["feature1", "feature2"].forEach((f, i) => b.append(f, o[f] || v[i] || ""));
     n.sendBeacon && n.sendBeacon(u, b) ||
       fetch(u, { method: "POST", body: b, keepalive: true, credentials: "omit" });
   }
   w.footfall = send;
-  w.addEventListener("pageshow", function (e) { if (e.persisted) send(); });
-  if (d.prerendering) d.addEventListener("prerenderingchange", function () { send(); });
+  w.addEventListener("pageshow", e => { if (e.persisted) send(); });
+  if (d.prerendering) d.addEventListener("prerenderingchange", () => send());
   else send();
 })(document, window, navigator);

@@ -117,7 +117,7 @@ func filledIn(t *testing.T, b broker) {
 		t.Errorf("%d visits in Kafka, want %d", len(visits), len(replies))
 	}
 	for _, m := range visits {
-		v, err := models.UnmarshalVisit(m.Value, true)
+		v, err := models.DefaultPlan().UnmarshalVisit(m.Value, true)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/configs"
+	"footfall/models"
 	"footfall/producer/dial"
 	"footfall/producer/enrich"
 	"footfall/producer/links"
@@ -54,6 +55,10 @@ func Run(ctx context.Context, cfg configs.Producer, store links.Store, reg *prom
 
 func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *prometheus.Registry, log *slog.Logger, ready func(addr string)) error {
 	if err := sensible(cfg); err != nil {
+		return fmt.Errorf("checking the configuration: %w", err)
+	}
+	plan, err := models.NewPlan(cfg.Features, models.AllMetrics()) // which metrics are kept is for the consumers to know
+	if err != nil {
 		return fmt.Errorf("checking the configuration: %w", err)
 	}
 	allowed, err := newAccess(cfg.Access)
@@ -96,7 +101,7 @@ func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *pro
 		listener = tls.NewListener(listener, secure)
 	}
 	d := &door{
-		cfg: cfg, pub: pub, metrics: m, log: log, kafka: readiness{via: via, names: names, log: log},
+		cfg: cfg, visits: visits{plan}, pub: pub, metrics: m, log: log, kafka: readiness{via: via, names: names, log: log},
 		access: allowed, limits: newLimits(cfg.Limits), enrich: about, large: make(chan struct{}, largeBodies),
 	}
 	if cfg.Links.Enabled {
@@ -111,6 +116,7 @@ func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *pro
 // door holds what the handlers share. It is safe for concurrent use.
 type door struct {
 	cfg     configs.Producer
+	visits  visits
 	pub     *publisher
 	metrics *metrics
 	log     *slog.Logger

@@ -27,7 +27,7 @@ func fuzzDoor(f *testing.F) *door {
 	if err != nil {
 		f.Fatal(err)
 	}
-	return &door{cfg: cfg, access: &access{open: true}, limits: newLimits(configs.Limits{}), enrich: about, large: make(chan struct{}, largeBodies)}
+	return &door{cfg: cfg, visits: visits{models.DefaultPlan()}, access: &access{open: true}, limits: newLimits(configs.Limits{}), enrich: about, large: make(chan struct{}, largeBodies)}
 }
 
 // check holds what every decoder promises: an error that has an answer, or an event that can be counted and that reads
@@ -52,7 +52,7 @@ func (d *door) check(t *testing.T, written draft, err error) {
 	if _, ok := written.event.(*models.Click); ok {
 		back, err = models.UnmarshalClick(wire, true)
 	} else {
-		back, err = models.UnmarshalVisit(wire, true)
+		back, err = d.visits.plan.UnmarshalVisit(wire, true)
 	}
 	if err != nil {
 		t.Fatalf("what goes to Kafka cannot be read: %s: %v", wire, err)
@@ -68,7 +68,7 @@ func FuzzJSON(f *testing.F) {
 	f.Add([]byte(`{"siteId":"s","guid":"g","ts":1522802128000,"feature1":"a","feature2":"b"}`))
 	f.Add([]byte(`{"short_url":"abc","ip":"::ffff:203.0.113.7","country":"it","bot":null,"ua":"curl/8","referrer":"https://a.example/b"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		for _, way := range []func([]byte) (draft, error){visit, click} {
+		for _, way := range []func([]byte) (draft, error){d.visits.read, click} {
 			written, err := way(body)
 			d.check(t, written, err)
 		}
@@ -134,7 +134,7 @@ func FuzzForm(f *testing.F) {
 	f.Add("siteId=s&key=k", []byte("guid=962e0c3a-6c08-4160-9196-f0050faffe62&timestamp=1522802128&feature1=facebook.com&feature2=/index.html\r\n"))
 	f.Add("", []byte("siteId=s&guid=%00&id=%FF"))
 	f.Fuzz(func(t *testing.T, query string, body []byte) {
-		written, err := track(query, body)
+		written, err := d.visits.track(query, body)
 		d.check(t, written, err)
 	})
 }
@@ -145,7 +145,7 @@ func FuzzPixel(f *testing.F) {
 	f.Add("siteId=s&guid=g&feature1=a+b&timestamp=1522802128")
 	f.Add("short_url=abc&referrer=https%3A%2F%2Fa.example%2Fb&key=k")
 	f.Fuzz(func(t *testing.T, query string) {
-		written, err := pixel(query)
+		written, err := d.visits.pixel(query)
 		d.check(t, written, err)
 	})
 }

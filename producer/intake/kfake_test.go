@@ -23,6 +23,7 @@ var suites = []struct {
 	{"batches", false, batches},
 	{"batches with events that cannot be taken", false, mixedBatches},
 	{"beacons and pixels", false, beaconsAndPixels},
+	{"features of other names, and amounts", false, namedFeatures},
 	{"ids", false, identity},
 	{"times", false, times},
 	{"clicks are filled from requests", false, filledClicks},

@@ -14,7 +14,7 @@ import (
 const seenKeys = 1 << 17
 
 // newKeys bounds how many new rows a sender can make in the tables. A link is a key of its own, a site has one for every
-// pair of features, and both stay there for ever.
+// combination of features, and both stay there for ever.
 //
 // What is new is decided from memory alone: asking the store would be slower than counting. A name that others pushed
 // out of memory counts as new again. It is safe for concurrent use.
@@ -50,7 +50,7 @@ func watchNewKeys(perMinute int) *newKeys {
 }
 
 // note returns an error if the event has a new key and its owner had too many. A link belongs to the owner of the write
-// key; a pair of features belongs to its site, and a new site to the owner of the write key, or a key for all sites
+// key; a combination of features belongs to its site, and a new site to the owner of the write key, or a key for all sites
 // could go on under another name for ever.
 func (k *newKeys) note(owner string, event models.Event, now time.Time) error {
 	if k == nil {

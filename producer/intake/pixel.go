@@ -2,25 +2,26 @@ package intake
 
 import (
 	"net/http"
+	"strconv"
 
 	"footfall/models"
 )
 
 // clickPixelFields are what a pixel may say about a click. The rest is what its request shows: whoever loads a pixel is
 // the visitor.
-var clickPixelFields = []string{"short_url", "referrer", "timestamp", "id"}
+var clickPixelFields = []string{"short_url", "referrer", "timestamp", "id", "amount"}
 
 // gif is one transparent pixel: the smallest picture that every mail program and browser shows.
 const gif = "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
 
 // pixel reads GET /pixel.gif: the fields of /track make a visit, short_url makes a click.
-func pixel(query string) (draft, error) {
+func (w visits) pixel(query string) (draft, error) {
 	values, err := parseQuery(query)
 	if err != nil {
 		return draft{}, err
 	}
 	if !values.Has("short_url") {
-		return formVisit(values)
+		return w.form(values)
 	}
 	if err := onlyOnce(values, clickPixelFields); err != nil {
 		return draft{}, err
@@ -29,7 +30,25 @@ func pixel(query string) (draft, error) {
 	if err != nil {
 		return draft{}, err
 	}
-	return draft{event: &models.Click{ID: values.Get("id"), ShortURL: values.Get("short_url"), Referrer: values.Get("referrer"), TS: ts}}, nil
+	worth, err := amount(values.Get("amount"))
+	if err != nil {
+		return draft{}, err
+	}
+	return draft{event: &models.Click{
+		ID: values.Get("id"), ShortURL: values.Get("short_url"), Referrer: values.Get("referrer"), TS: ts, Amount: worth,
+	}}, nil
+}
+
+// amount reads what a click was worth; nothing said is nothing.
+func amount(text string) (*int64, error) {
+	if text == "" {
+		return nil, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return nil, &models.Invalid{Reason: models.ReasonBadAmount, Detail: "amount is a whole number of the smallest unit, such as cents"}
+	}
+	return &n, nil
 }
 
 // takePixel shows the picture when Kafka has the event. Nobody may keep it: a picture from a cache is a visit that is not
@@ -41,7 +60,7 @@ func (d *door) takePixel(w http.ResponseWriter, r *http.Request) {
 		d.refuse(w, err, "")
 		return
 	}
-	written, err := pixel(r.URL.RawQuery)
+	written, err := d.visits.pixel(r.URL.RawQuery)
 	topic := d.cfg.Kafka.Topics.Visits
 	if _, ok := written.event.(*models.Click); ok {
 		topic = d.cfg.Kafka.Topics.Clicks

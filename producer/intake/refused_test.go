@@ -102,6 +102,8 @@ var badBodies = []badRequest{
 	click(`{"short_url":"abc","ip":"203.0.113.7","country":"1T"}`, "bad_country"),
 	click(`{"short_url":"abc","ip":"203.0.113.7","country":"uſ"}`, "bad_country"), // whose capital letters are US
 	click(`{"short_url":"abc","ip":"203.0.113.7","bot":"yes"}`, "bad_bot"),
+	click(`{"short_url":"abc","ip":"203.0.113.7","amount":19.99}`, "bad_amount"),
+	click(`{"short_url":"abc","ip":"203.0.113.7","amount":1000000000001}`, "bad_amount"),
 	click(`{"short_url":"`+long(128)+`","ip":"203.0.113.7"}`, "short_url_too_long"),
 	click(`{"short_url":"abc","ip":"203.0.113.7","referrer":"`+long(1024)+`"}`, "referrer_too_long"),
 	click(`{"short_url":"abc","ip":"203.0.113.7","ua":"`+long(1024)+`"}`, "ua_too_long"),

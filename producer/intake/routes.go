@@ -24,14 +24,14 @@ func (d *door) routes(reg *prometheus.Registry) http.Handler {
 	}
 	topics := d.cfg.Kafka.Topics
 	wayIn("/track", post, http.HandlerFunc(d.takeForm))
-	wayIn("/v1/visits", post, d.takeJSON(topics.Visits, visit))
+	wayIn("/v1/visits", post, d.takeJSON(topics.Visits, d.visits.read))
 	wayIn("/v1/clicks", post, d.takeJSON(topics.Clicks, click))
 	wayIn("/pixel.gif", []string{http.MethodGet}, http.HandlerFunc(d.takePixel)) // no HEAD: it would count nothing
 	if d.links != nil {
 		wayIn("/v1/links", post, http.HandlerFunc(d.makeLink))
 		route("/{short_url}", get, http.HandlerFunc(d.follow))
 	}
-	route("/track.js", get, assets.ServeScript())
+	route("/track.js", get, assets.ServeScript(d.visits.plan.Features()))
 	route("/openapi.yaml", get, assets.ServeOpenAPI())
 	route("/healthz", get, http.HandlerFunc(alive))
 	route("/readyz", get, http.HandlerFunc(d.ready))

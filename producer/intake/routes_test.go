@@ -103,5 +103,6 @@ func TestSenselessConfigurationIsRefused(t *testing.T) {
 	f("64 hex digits", site(configs.Site{Site: "s", KeyHashes: []string{hash + "0"}}))
 	f("is no origin", site(configs.Site{Site: "s", KeyHashes: []string{hash}, Origins: []string{"shop.example"}}))
 	f("is no origin", site(configs.Site{Site: "s", KeyHashes: []string{hash}, Origins: []string{"https://shop.example/page"}}))
+	f("features: guid is the name", func(c *configs.Producer) { c.Features = []string{"guid"} })
 	f("http.max_body", func(c *configs.Producer) { c.HTTP.MaxBody = 0 })
 }

@@ -100,7 +100,7 @@ func (d *door) takeForm(w http.ResponseWriter, r *http.Request) {
 		d.refuse(w, err, "")
 		return
 	}
-	written, err := track(r.URL.RawQuery, body)
+	written, err := d.visits.track(r.URL.RawQuery, body)
 	one := []outcome{{err: err}}
 	d.accept(d.cfg.Kafka.Topics.Visits, from, []draft{written}, one)
 	d.answerOne(w, one[0])

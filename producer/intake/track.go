@@ -9,12 +9,13 @@ import (
 	"footfall/models"
 )
 
-// trackFields are what a form may hold. The sources' form has no id; a sender that wants to retry safely adds one.
-var trackFields = []string{"guid", "timestamp", "feature1", "feature2", "siteId", "id"}
+// trackFields are what a form may hold besides features. The sources' form has no id; a sender that wants to retry safely
+// adds one.
+var trackFields = []string{"guid", "timestamp", "siteId", "id"}
 
 // track reads one visit as the form that script tags send, the timestamp in seconds. The site may stand in the form or in
 // the query of the URL (/track?siteId=...), where it can be part of the snippet that a site embeds.
-func track(query string, body []byte) (draft, error) {
+func (w visits) track(query string, body []byte) (draft, error) {
 	// A line end cannot be part of a form, where it would be %0A: it comes from a file or an editor.
 	values, err := url.ParseQuery(string(bytes.TrimRight(body, "\r\n")))
 	if err != nil {
@@ -30,7 +31,7 @@ func track(query string, body []byte) (draft, error) {
 		}
 		values[name] = append(values[name], v...)
 	}
-	return formVisit(values)
+	return w.form(values)
 }
 
 // parseQuery reads the query of a URL, without the write key, which is no field of an event.
@@ -46,19 +47,21 @@ func parseQuery(query string) (url.Values, error) {
 	return values, nil
 }
 
-// formVisit makes a visit of the fields of a form.
-func formVisit(values url.Values) (draft, error) {
-	if err := onlyOnce(values, trackFields); err != nil {
+// form makes a visit of the fields of a form.
+func (w visits) form(values url.Values) (draft, error) {
+	features := w.plan.Features()
+	if err := onlyOnce(values, slices.Concat(trackFields, features)); err != nil {
 		return draft{}, err
 	}
 	ts, err := seconds(values.Get("timestamp"))
 	if err != nil {
 		return draft{}, err
 	}
-	return draft{event: &models.Visit{
-		ID: values.Get("id"), SiteID: values.Get("siteId"), GUID: values.Get("guid"), TS: ts,
-		Features: []string{values.Get("feature1"), values.Get("feature2")},
-	}}, nil
+	v := &models.Visit{ID: values.Get("id"), SiteID: values.Get("siteId"), GUID: values.Get("guid"), TS: ts, Plan: w.plan}
+	for _, name := range features {
+		v.Features = append(v.Features, values.Get(name))
+	}
+	return draft{event: v}, nil
 }
 
 // onlyOnce refuses fields that nobody reads, and those that say two things.

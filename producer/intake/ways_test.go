@@ -51,6 +51,63 @@ func beaconsAndPixels(t *testing.T, b broker) {
 	}
 }
 
+// namedFeatures: the configured names are the fields of every way in, and no others are.
+func namedFeatures(t *testing.T, b broker) {
+	d := openDoor(t, b, func(c *configs.Producer) { c.Features = []string{"referrer", "page", "device"} })
+	const event = `"siteId":"s","guid":"g","ts":1522802128000,"referrer":"r","device":"phone"}`
+	for id, r := range map[string]reply{
+		"json":  d.post(t, "/v1/visits", jsonType, `{"id":"json",`+event),
+		"form":  d.post(t, "/track?siteId=s", formType, "id=form&guid=g&timestamp=1522802128&referrer=r&device=phone"),
+		"pixel": d.do(t, http.MethodGet, "/pixel.gif?id=pixel&siteId=s&guid=g&timestamp=1522802128&referrer=r&page=&device=phone", http.Header{}, nil),
+	} {
+		if r.status/100 != 2 {
+			t.Errorf("%s = %d %s", id, r.status, r.raw)
+		}
+	}
+	for _, m := range messages(t, d.broker, d.topics.Visits) {
+		id, _, _ := strings.Cut(strings.TrimPrefix(string(m.Value), `{"v":1,"id":"`), `"`)
+		if want := `{"v":1,"id":"` + id + `",` + event; string(m.Value) != want {
+			t.Errorf("in Kafka: %s, want %s", m.Value, want)
+		}
+	}
+	if in := ids(t, d.broker, d.topics.Visits); len(in) != 3 {
+		t.Errorf("visits in Kafka: %v", in)
+	}
+	for _, r := range []reply{
+		d.post(t, "/v1/visits", jsonType, `{"siteId":"s","guid":"g","feature1":"x"}`),
+		d.post(t, "/track?siteId=s", formType, "guid=g&feature1=x"),
+		d.do(t, http.MethodGet, "/pixel.gif?siteId=s&guid=g&feature1=x", http.Header{}, nil),
+	} {
+		if r.status != http.StatusBadRequest || r.Error != "unknown_field" {
+			t.Errorf("a feature of other tables = %d %s", r.status, r.raw)
+		}
+	}
+	if r := d.do(t, http.MethodGet, "/track.js", http.Header{}, nil); !strings.Contains(r.raw, `["referrer", "page", "device"]`) {
+		t.Errorf("the script does not know the features: %s", r.raw)
+	}
+
+	if r := d.do(t, http.MethodGet, "/pixel.gif?short_url=abc&amount=-1999", http.Header{}, nil); r.status != http.StatusOK {
+		t.Errorf("a pixel with an amount = %d %s", r.status, r.raw)
+	}
+	if r := d.do(t, http.MethodGet, "/pixel.gif?short_url=abc&amount=19.99", http.Header{}, nil); r.Error != "bad_amount" {
+		t.Errorf("a pixel with a fraction = %d %s", r.status, r.raw)
+	}
+	if r := d.post(t, "/v1/clicks", jsonType, `{"short_url":"abc","ip":"203.0.113.7","amount":0}`); r.status != http.StatusAccepted {
+		t.Errorf("a click with an amount = %d %s", r.status, r.raw)
+	}
+	amounts := map[int64]int{}
+	for _, m := range messages(t, d.broker, d.topics.Clicks) {
+		if c, err := models.UnmarshalClick(m.Value, true); err != nil || c.Amount == nil {
+			t.Errorf("in Kafka: %s, %v", m.Value, err)
+		} else {
+			amounts[*c.Amount]++
+		}
+	}
+	if len(amounts) != 2 || amounts[-1999] != 1 || amounts[0] != 1 {
+		t.Errorf("amounts in Kafka: %v", amounts)
+	}
+}
+
 // identity: the id is the caller's, from the header or the event.
 func identity(t *testing.T, b broker) {
 	d := openDoor(t, b, nil)

@@ -26,6 +26,10 @@ func allCells(t *testing.T) map[models.Key][]models.Cell {
 		{Counter: models.ReferrerCounters, Label: "https://example.com/?q=1|2"},
 		{Counter: models.UniqueCounter},
 		{Counter: models.BotCounter},
+		{Counter: models.NumValues, At: day}, // two counters of one row
+		{Counter: models.SumValues, At: day},
+		{Counter: models.NumValues, At: tomorrow},
+		{Counter: models.SumValues, At: models.Latest.Day()},
 	}
 	visits := []models.Cell{
 		{Counter: models.MonthUnique, At: day},
@@ -95,7 +99,10 @@ func testCells(t *testing.T, s *suite) {
 // testCellsOfEvents writes what real events count.
 func testCellsOfEvents(t *testing.T, s *suite) {
 	ts := at(t, "2018-10-01 14:25")
+	none, loss := int64(0), int64(-models.MaxAmount)
 	events := []models.Event{
+		&models.Click{ShortURL: name("link"), IP: "203.0.113.7", TS: ts, Amount: &none}, // counts, and adds 0
+		&models.Click{ShortURL: name("link"), IP: "203.0.113.7", TS: ts, Amount: &loss},
 		&models.Click{ShortURL: name("link"), IP: "203.0.113.7", Country: "IT", TS: ts, Referrer: "example.com"},
 		&models.Click{ShortURL: name("link"), IP: "203.0.113.7", TS: ts, Bot: true},
 		&models.Visit{SiteID: name("site"), GUID: "g1", TS: ts, Features: []string{"facebook.com", "mobile"}},

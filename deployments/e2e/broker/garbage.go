@@ -42,6 +42,7 @@ func Letters(partitions int) []Garbage {
 		{"no timestamp", key, `{"v":1,"id":"d11","siteId":"dead","guid":"g"}`, -1, "missing_timestamp"},
 		{"seconds", key, strings.Replace(visit("d12", ""), "1538352000000", "1538352000", 1), -1, "bad_timestamp"},
 		{"no guid", "dead|", `{"v":1,"id":"d13","siteId":"dead","ts":1538352000000}`, -1, "missing_guid"},
+		{"features of other tables", key, visit("d15", `,"device":"phone"`), -1, "unknown_feature"},
 		{"NUL", key, visit("d14", `,"feature1":"a\u0000b"`), -1, "feature1_has_nul"},
 	}
 }

@@ -11,10 +11,10 @@ import (
 	"footfall/deployments/e2e/oracle"
 )
 
-// Cassandra reads the tables of the keyspaces whose names end in suffix.
-func Cassandra(ctx context.Context, session *gocql.Session, suffix string) (*Dump, error) {
+// Cassandra reads the tables of the keyspaces whose names end in suffix, with features of these names.
+func Cassandra(ctx context.Context, session *gocql.Session, suffix string, features ...string) (*Dump, error) {
 	d := &Dump{Cells: oracle.Cells{}, Firsts: map[int64]int64{}}
-	for _, t := range tables {
+	for _, t := range tables(features) {
 		if err := d.cassandraTable(ctx, session, suffix, t); err != nil {
 			return nil, fmt.Errorf("reading %s%s.%s: %w", t.keyspace, suffix, t.name, err)
 		}

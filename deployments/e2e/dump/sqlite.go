@@ -16,15 +16,16 @@ import (
 	"footfall/deployments/e2e/oracle"
 )
 
-// SQLite reads the tables of the one-process default: a file for each keyspace in dir. It may be running.
-func SQLite(ctx context.Context, dir string) (*Dump, error) {
+// SQLite reads the tables of the one-process default: a file for each keyspace in dir, with features of these
+// names. It may be running.
+func SQLite(ctx context.Context, dir string, features ...string) (*Dump, error) {
 	d := &Dump{Cells: oracle.Cells{}, Firsts: map[int64]int64{}}
 	for _, keyspace := range []string{"urlshortener", "cardinality"} {
 		db, err := OpenSQLite(dir, keyspace)
 		if err != nil {
 			return nil, err
 		}
-		for _, t := range tables {
+		for _, t := range tables(features) {
 			if t.keyspace != keyspace {
 				continue
 			}

@@ -18,8 +18,10 @@ func files(t *testing.T, inserts ...string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, table := range tables {
-			if table.keyspace == keyspace {
+		for _, table := range tables(nil) {
+			if table.keyspace == keyspace && table.counter == "sum_values" {
+				run(t, db, "ALTER TABLE amountcounters ADD COLUMN sum_values")
+			} else if table.keyspace == keyspace {
 				run(t, db, "CREATE TABLE "+table.name+" ("+strings.Join(append(append([]string{}, table.key...), table.values()...), ", ")+")")
 			}
 		}
@@ -47,6 +49,7 @@ func TestSQLiteReadsAllTables(t *testing.T) {
 		`urlshortener.clickcounter VALUES ('a', 1)`, `urlshortener.botcounter VALUES ('a', 2)`,
 		`urlshortener.hourcounters VALUES ('a', '2018-10-01 14:00', 3)`, `urlshortener.daycounters VALUES ('a', '2018-10-01', 4)`,
 		`urlshortener.countrycounters VALUES ('a', 'IT', 5)`, `urlshortener.referrercounters VALUES ('a', '', 6)`,
+		`urlshortener.amountcounters VALUES ('a', '2018-10-01', 2, -9)`,
 		`urlshortener.uniquecounter VALUES ('a', 7)`, `urlshortener.uniquecounterips VALUES ('a', '::1', 3, 99)`,
 		`cardinality.guiddata VALUES ('s', 'week', '2018-10-29', 'b2', 'g', 'x', '', 0, 0)`,
 		`cardinality.counts VALUES ('s', '2018-10-01', '', '', 'hour_views', '2018-10-01 00:00', 8)`,
@@ -57,14 +60,16 @@ func TestSQLiteReadsAllTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := oracle.Cells{
-		`urlshortener.clickcounter|short_url="a"`:                           1,
-		`urlshortener.botcounter|short_url="a"`:                             2,
-		`urlshortener.hourcounters|short_url="a"|hour=2018-10-01T14:00:00Z`: 3,
-		`urlshortener.daycounters|short_url="a"|day=2018-10-01T00:00:00Z`:   4,
-		`urlshortener.countrycounters|short_url="a"|country="IT"`:           5,
-		`urlshortener.referrercounters|short_url="a"|referrer=""`:           6,
-		`urlshortener.uniquecounter|short_url="a"`:                          7,
-		`urlshortener.uniquecounterips|short_url="a"|ip="::1"`:              1,
+		`urlshortener.clickcounter|short_url="a"`:                                       1,
+		`urlshortener.botcounter|short_url="a"`:                                         2,
+		`urlshortener.hourcounters|short_url="a"|hour=2018-10-01T14:00:00Z`:             3,
+		`urlshortener.daycounters|short_url="a"|day=2018-10-01T00:00:00Z`:               4,
+		`urlshortener.countrycounters|short_url="a"|country="IT"`:                       5,
+		`urlshortener.referrercounters|short_url="a"|referrer=""`:                       6,
+		`urlshortener.amountcounters.num_values|short_url="a"|day=2018-10-01T00:00:00Z`: 2,
+		`urlshortener.amountcounters.sum_values|short_url="a"|day=2018-10-01T00:00:00Z`: -9,
+		`urlshortener.uniquecounter|short_url="a"`:                                      7,
+		`urlshortener.uniquecounterips|short_url="a"|ip="::1"`:                          1,
 		`cardinality.guiddata|siteid="s"|interval_size="week"|interval_start=2018-10-29T00:00:00Z` +
 			`|bucket="b2"|guid="g"|feature1="x"|feature2=""`: 1,
 		`cardinality.counts|siteid="s"|month_interval_start=2018-10-01T00:00:00Z|feature1=""|feature2=""` +

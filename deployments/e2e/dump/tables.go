@@ -4,6 +4,7 @@ package dump
 
 import (
 	"fmt"
+	"slices"
 
 	"footfall/deployments/e2e/oracle"
 )
@@ -17,26 +18,34 @@ type table struct {
 	counter        string
 }
 
-// The tables, as documented for analysts. Names are in lower case: CQL and SQL do not care how they are typed.
-var tables = []table{
-	{"urlshortener", "clickcounter", []string{"short_url"}, nil, "value"},
-	{"urlshortener", "hourcounters", []string{"short_url", "hour"}, map[string]bool{"hour": true}, "value"},
-	{"urlshortener", "daycounters", []string{"short_url", "day"}, map[string]bool{"day": true}, "value"},
-	{"urlshortener", "countrycounters", []string{"short_url", "country"}, nil, "value"},
-	{"urlshortener", "referrercounters", []string{"short_url", "referrer"}, nil, "value"},
-	{"urlshortener", "uniquecounter", []string{"short_url"}, nil, "value"},
-	{"urlshortener", "uniquecounterips", []string{"short_url", "ip"}, nil, ""},
-	{"urlshortener", "botcounter", []string{"short_url"}, nil, "value"},
-	{
-		"cardinality", "guiddata",
-		[]string{"siteid", "interval_size", "interval_start", "bucket", "guid", "feature1", "feature2"},
-		map[string]bool{"interval_start": true}, "",
-	},
-	{
-		"cardinality", "counts",
-		[]string{"siteid", "month_interval_start", "feature1", "feature2", "metric_type", "interval_start"},
-		map[string]bool{"month_interval_start": true, "interval_start": true}, "visits",
-	},
+// tables are as documented for analysts, with features of these names: feature1 and feature2 if there are none. Names are in
+// lower case: CQL and SQL do not care how they are typed. A table with two counters is there twice.
+func tables(features []string) []table {
+	if len(features) == 0 {
+		features = []string{"feature1", "feature2"}
+	}
+	return []table{
+		{"urlshortener", "clickcounter", []string{"short_url"}, nil, "value"},
+		{"urlshortener", "hourcounters", []string{"short_url", "hour"}, map[string]bool{"hour": true}, "value"},
+		{"urlshortener", "daycounters", []string{"short_url", "day"}, map[string]bool{"day": true}, "value"},
+		{"urlshortener", "countrycounters", []string{"short_url", "country"}, nil, "value"},
+		{"urlshortener", "referrercounters", []string{"short_url", "referrer"}, nil, "value"},
+		{"urlshortener", "uniquecounter", []string{"short_url"}, nil, "value"},
+		{"urlshortener", "uniquecounterips", []string{"short_url", "ip"}, nil, ""},
+		{"urlshortener", "amountcounters", []string{"short_url", "day"}, map[string]bool{"day": true}, "num_values"},
+		{"urlshortener", "amountcounters", []string{"short_url", "day"}, map[string]bool{"day": true}, "sum_values"},
+		{"urlshortener", "botcounter", []string{"short_url"}, nil, "value"},
+		{
+			"cardinality", "guiddata",
+			slices.Concat([]string{"siteid", "interval_size", "interval_start", "bucket", "guid"}, features),
+			map[string]bool{"interval_start": true}, "",
+		},
+		{
+			"cardinality", "counts",
+			slices.Concat([]string{"siteid", "month_interval_start"}, features, []string{"metric_type", "interval_start"}),
+			map[string]bool{"month_interval_start": true, "interval_start": true}, "visits",
+		},
+	}
 }
 
 // The columns that say which event of the log was a visitor's first.
@@ -55,7 +64,7 @@ func (d *Dump) add(t table, key []any, numbers []*int64) error {
 	for i, value := range key {
 		columns = append(columns, t.key[i], value)
 	}
-	name := oracle.Name(t.keyspace+"."+t.name, columns...)
+	name := oracle.Name(t.cell(), columns...)
 	if _, twice := d.Cells[name]; twice {
 		return fmt.Errorf("two rows %s", name)
 	}
@@ -74,6 +83,14 @@ func (d *Dump) add(t table, key []any, numbers []*int64) error {
 	d.Cells[name] = 1
 	d.Firsts[*numbers[0]]++
 	return nil
+}
+
+// cell is what the names of cells begin with. Those of a table with two counters say which.
+func (t table) cell() string {
+	if t.name == "amountcounters" {
+		return t.keyspace + "." + t.name + "." + t.counter
+	}
+	return t.keyspace + "." + t.name
 }
 
 // values are the columns after the key that add wants.

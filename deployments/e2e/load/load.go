@@ -19,6 +19,7 @@ type Event struct {
 	Visit *models.Visit // nil for a click
 	Form  bool          // a visit sent as the form of the tracking script, whose timestamp is in seconds
 	InURL bool          // of a form: the site stands in the URL
+	Names []string      // of a visit's features
 
 	// IP and Country are spelt like this when sent, if they are not empty; the event has them as they must be counted.
 	IP, Country string
@@ -59,7 +60,7 @@ func (e Event) Request() (path, contentType string, body []byte) {
 		}
 		for i, value := range v.Features {
 			if value != "" {
-				form.Set("feature"+strconv.Itoa(i+1), value)
+				form.Set(e.Names[i], value)
 			}
 		}
 		return path, "application/x-www-form-urlencoded", []byte(form.Encode())
@@ -76,6 +77,9 @@ func (e Event) clickJSON() []byte {
 			fields[name] = value
 		}
 	}
+	if c.Amount != nil {
+		fields["amount"] = *c.Amount
+	}
 	if c.Bot || c.UA != "" { // else the door would judge by the user agent
 		fields["bot"] = c.Bot
 	}
@@ -87,7 +91,7 @@ func (e Event) visitJSON() []byte {
 	fields := map[string]any{"id": v.ID, "siteId": v.SiteID, "guid": v.GUID, "ts": int64(v.TS)}
 	for i, value := range v.Features {
 		if value != "" {
-			fields["feature"+strconv.Itoa(i+1)] = value
+			fields[e.Names[i]] = value
 		}
 	}
 	return encode(fields)

@@ -38,9 +38,14 @@ var (
 	newYear = time.Date(2018, 12, 30, 12, 0, 0, 0, time.UTC)
 )
 
-// Make makes n events. The same seed makes the same events.
-func Make(seed uint64, n int) []Event {
+// Make makes n events, visits with features of these names: feature1 and feature2 if there are none. The same seed makes the
+// same events.
+func Make(seed uint64, n int, features ...string) []Event {
+	if len(features) == 0 {
+		features = []string{"feature1", "feature2"}
+	}
 	m := newMixture(seed, n)
+	m.features = features
 	events := make([]Event, n)
 	for i := range events {
 		now := begin.Add(time.Duration(float64(end.Sub(begin)) * float64(i) / float64(n)))
@@ -59,6 +64,7 @@ type mixture struct {
 	r                                 *rand.Rand
 	link, site, referrer, page, guids *rand.Zipf
 	addresses                         *rand.Zipf
+	features                          []string
 }
 
 func newMixture(seed uint64, n int) *mixture {
@@ -83,6 +89,9 @@ func (m *mixture) click(i int, now time.Time) Event {
 	if m.r.IntN(100) >= 30 {
 		c.Referrer = referrers[m.referrer.Uint64()]
 	}
+	if m.r.IntN(3) == 0 {
+		c.Amount = m.amount()
+	}
 	e := Event{Click: c}
 	if m.r.IntN(20) == 0 { // one visitor, whatever the notation
 		e.IP, e.Country = otherNotation(c.IP), strings.ToLower(c.Country)
@@ -94,19 +103,37 @@ func (m *mixture) visit(i int, now time.Time) Event {
 	v := &models.Visit{
 		ID: fmt.Sprintf("v-%x-%d", m.seed, i), SiteID: sites[m.site.Uint64()],
 		GUID: fmt.Sprintf("%08x-6c08-4160-9196-f0050faffe62", uint32(m.guids.Uint64()*2654435761)),
-		TS:   m.moment(now), Features: []string{"", ""},
+		TS:   m.moment(now), Features: make([]string, len(m.features)),
 	}
-	if m.r.IntN(100) >= 12 {
-		v.Features[0] = referrers[m.referrer.Uint64()]
-	}
-	if m.r.IntN(100) >= 8 {
-		v.Features[1] = pages[m.page.Uint64()]
+	for i := range v.Features {
+		switch missing := m.r.IntN(100); {
+		case i%2 == 0 && missing >= 12:
+			v.Features[i] = referrers[m.referrer.Uint64()]
+		case i%2 == 1 && missing >= 8:
+			v.Features[i] = pages[m.page.Uint64()]
+		}
 	}
 	form := m.r.IntN(4) == 0
 	if form {
 		v.TS -= v.TS % 1000
 	}
-	return Event{Visit: v, Form: form, InURL: form && m.r.IntN(3) == 0}
+	return Event{Visit: v, Form: form, InURL: form && m.r.IntN(3) == 0, Names: m.features}
+}
+
+// amount is what a click is worth: mostly a price, at times nothing, a refund, or as much as can be.
+func (m *mixture) amount() *int64 {
+	n := m.r.Int64N(20_000)
+	switch m.r.IntN(20) {
+	case 0, 1:
+		n = 0
+	case 2, 3, 4:
+		n = -n
+	case 5:
+		n = models.MaxAmount
+	case 6:
+		n = -models.MaxAmount
+	}
+	return &n
 }
 
 // moment is when an event happened, if it is sent now: mostly now, at times long before, now and then on the edge of an

@@ -151,10 +151,15 @@ func (c *Client) stopped() bool {
 // Oracle counts the events that were accepted.
 func (r *Result) Oracle(events []Event) *oracle.Oracle {
 	o := oracle.New()
+	r.Tell(o, events)
+	return o
+}
+
+// Tell lets an oracle count the events that were accepted.
+func (r *Result) Tell(o *oracle.Oracle, events []Event) {
 	for i, e := range events {
 		if r.Accepted[i] {
 			e.Tell(o)
 		}
 	}
-	return o
 }

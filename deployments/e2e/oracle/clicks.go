@@ -30,6 +30,11 @@ func (c Cells) click(e *models.Click) {
 		c[Name(shortener+"countrycounters", "short_url", link, "country", "ZZ")]++
 	}
 
+	if e.Amount != nil {
+		c[Name(shortener+"amountcounters.num_values", "short_url", link, "day", midnight)]++
+		c[Name(shortener+"amountcounters.sum_values", "short_url", link, "day", midnight)] += *e.Amount
+	}
+
 	visitor := Name(shortener+"uniquecounterips", "short_url", link, "ip", e.IP)
 	if _, known := c[visitor]; !known {
 		c[visitor] = 1

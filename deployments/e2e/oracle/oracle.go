@@ -9,16 +9,30 @@ import (
 
 // Oracle counts events one by one. The zero value is not usable: call New. It is not safe for concurrent use.
 type Oracle struct {
-	cells Cells
-	seen  map[string]bool
+	cells    Cells
+	seen     map[string]bool
+	features []string        // names
+	kept     map[string]bool // metrics; nil: all
 
 	// Clicks and Visits are the events counted, Duplicates those that were not because their id had been.
 	Clicks, Visits, Duplicates int64
 }
 
-// New makes an oracle that has seen nothing.
-func New() *Oracle {
-	return &Oracle{cells: Cells{}, seen: map[string]bool{}}
+// New makes an oracle that has seen nothing, of visits with features of these names: feature1 and feature2 if there are none.
+func New(features ...string) *Oracle {
+	if len(features) == 0 {
+		features = []string{"feature1", "feature2"}
+	}
+	return &Oracle{cells: Cells{}, seen: map[string]bool{}, features: features}
+}
+
+// Keep says which metrics there are. Without it there are all.
+func (o *Oracle) Keep(metrics ...string) *Oracle {
+	o.kept = map[string]bool{}
+	for _, m := range metrics {
+		o.kept[m] = true
+	}
+	return o
 }
 
 // Click counts a click, unless one with its id was counted before.
@@ -36,7 +50,7 @@ func (o *Oracle) Visit(v *models.Visit) {
 		return
 	}
 	o.Visits++
-	o.cells.visit(v)
+	o.visit(v)
 }
 
 // Cells are the cells so far. The caller must not change them.

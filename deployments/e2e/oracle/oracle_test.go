@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -36,6 +37,16 @@ func TestClicksByHand(t *testing.T) {
 	click("3", "2001:db8::1", "", "2015-07-15 15:00:00", "news.example", false)
 	click("4", "198.51.100.1", "DE", "2015-07-16 00:00:00", "", false)
 	click("5", "198.51.100.9", "DE", "2015-07-16 00:00:00", "", true)
+	for id, amount := range map[string]int64{"6": 1999, "7": -1999} { // by a bot, and on another link
+		o.Click(&models.Click{ID: id, ShortURL: "abc", IP: "198.51.100.9", TS: at(t, "2015-07-16 00:00:00"), Bot: true, Amount: &amount})
+		o.Click(&models.Click{ID: "x" + id, ShortURL: "x", IP: "198.51.100.9", TS: at(t, "2015-07-16 00:00:00"), Amount: &amount})
+	}
+	got := Cells{}
+	for name, value := range o.Cells() {
+		if strings.Contains(name, `"abc"`) || strings.Contains(name, "amount") {
+			got[name] = value
+		}
+	}
 
 	check(t, Cells{
 		`urlshortener.clickcounter|short_url="abc"`:                             4,
@@ -53,10 +64,13 @@ func TestClicksByHand(t *testing.T) {
 		`urlshortener.uniquecounterips|short_url="abc"|ip="203.0.113.7"`:        1,
 		`urlshortener.uniquecounterips|short_url="abc"|ip="2001:db8::1"`:        1,
 		`urlshortener.uniquecounterips|short_url="abc"|ip="198.51.100.1"`:       1,
-		`urlshortener.botcounter|short_url="abc"`:                               1,
-	}, o.Cells())
-	if o.Clicks != 5 || o.Duplicates != 1 {
-		t.Errorf("%d clicks and %d duplicates, want 5 and 1", o.Clicks, o.Duplicates)
+		`urlshortener.botcounter|short_url="abc"`:                               3,
+
+		`urlshortener.amountcounters.num_values|short_url="x"|day=2015-07-16T00:00:00Z`: 2,
+		`urlshortener.amountcounters.sum_values|short_url="x"|day=2015-07-16T00:00:00Z`: 0,
+	}, got)
+	if o.Clicks != 9 || o.Duplicates != 1 {
+		t.Errorf("%d clicks and %d duplicates, want 9 and 1", o.Clicks, o.Duplicates)
 	}
 }
 
@@ -91,6 +105,24 @@ func TestAWeekBelongsToTheMonthOfItsMonday(t *testing.T) {
 		} {
 			want[`cardinality.guiddata|siteid="s"|interval_size=`+interval+
 				`|bucket="b2"|guid="g"|feature1=""|feature2=`+f2] = 1
+		}
+	}
+	check(t, want, o.Cells())
+}
+
+// One visit with two of three features, and of the metrics three.
+func TestOtherFeaturesAndMetrics(t *testing.T) {
+	o := New("referrer", "page", "device").Keep("day_unique", "day_views", "month_views")
+	o.Visit(&models.Visit{ID: "1", SiteID: "s", GUID: "g", TS: at(t, "2018-10-31 23:59:59"), Features: []string{"fb", "", "phone"}})
+	want := Cells{}
+	for _, f := range [][2]string{{"", ""}, {"fb", ""}, {"", "phone"}, {"fb", "phone"}} {
+		features := `|referrer="` + f[0] + `"|page=""|device="` + f[1] + `"`
+		october := `cardinality.counts|siteid="s"|month_interval_start=2018-10-01T00:00:00Z` + features
+		want[october+`|metric_type="day_unique"|interval_start=2018-10-31T00:00:00Z`] = 1
+		want[`cardinality.guiddata|siteid="s"|interval_size="day"|interval_start=2018-10-31T00:00:00Z|bucket="b2"|guid="g"`+features] = 1
+		if f != [2]string{"fb", "phone"} {
+			want[october+`|metric_type="day_views"|interval_start=2018-10-31T00:00:00Z`] = 1
+			want[october+`|metric_type="month_views"|interval_start=2018-10-01T00:00:00Z`] = 1
 		}
 	}
 	check(t, want, o.Cells())

@@ -24,8 +24,12 @@ func TestTheSampleHasTheKnownShape(t *testing.T) {
 			Features: []string{referrers[r.IntN(2)], pages[r.IntN(3)]},
 		})
 	}
-	unique := func(f1, f2 string) int64 { return o.Cells()[counts("site1", october, f1, f2, "month_unique", october)] }
-	views := func(f1, f2 string) int64 { return o.Cells()[counts("site1", october, f1, f2, "month_views", october)] }
+	unique := func(f1, f2 string) int64 {
+		return o.Cells()[o.counts("site1", october, []string{f1, f2}, "month_unique", october)]
+	}
+	views := func(f1, f2 string) int64 {
+		return o.Cells()[o.counts("site1", october, []string{f1, f2}, "month_views", october)]
+	}
 
 	keys := 0
 	for _, f1 := range append(referrers, "") {

@@ -10,8 +10,11 @@ import (
 
 const cardinality = "cardinality."
 
-// visit counts one visit under every combination of its features: none, the first, the second, both.
-func (c Cells) visit(e *models.Visit) {
+// visit counts one visit under every combination of its features: none, each one, each pair, and so on.
+func (o *Oracle) visit(e *models.Visit) {
+	if len(e.Features) != len(o.features) {
+		panic(fmt.Sprintf("a visit with %d features, want %d", len(e.Features), len(o.features)))
+	}
 	moment := time.UnixMilli(int64(e.TS)).UTC()
 	midnight := startOfDay(moment)
 	fullHour := midnight.Add(time.Duration(moment.Hour()) * time.Hour)
@@ -21,45 +24,76 @@ func (c Cells) visit(e *models.Visit) {
 		monday = monday.AddDate(0, 0, -1)
 	}
 
-	for _, f1 := range orAny(e.Features[0]) {
-		for _, f2 := range orAny(e.Features[1]) {
-			c.unique(e, f1, f2, "month", first, first)
-			c.unique(e, f1, f2, "week", monday, startOfMonth(monday)) // filed under the month of its Monday
-			c.unique(e, f1, f2, "day", midnight, first)
+	for _, chosen := range choices(e.Features) {
+		o.unique(e, chosen, "month", first, first)
+		o.unique(e, chosen, "week", monday, startOfMonth(monday)) // filed under the month of its Monday
+		o.unique(e, chosen, "day", midnight, first)
 
-			if f1 != "" && f2 != "" {
-				continue // views are kept for the site and for single features
+		named := 0
+		for _, value := range chosen {
+			if value != "" {
+				named++
 			}
-			c[counts(e.SiteID, first, f1, f2, "month_views", first)]++
-			c[counts(e.SiteID, first, f1, f2, "day_views", midnight)]++
-			c[counts(e.SiteID, first, f1, f2, "hour_views", fullHour)]++
 		}
+		if named > 1 {
+			continue // views are kept for the site and for single features
+		}
+		o.view(e, chosen, "month_views", first, first)
+		o.view(e, chosen, "day_views", first, midnight)
+		o.view(e, chosen, "hour_views", first, fullHour)
 	}
 }
 
 // unique counts the visitor where its row is not there yet.
-func (c Cells) unique(e *models.Visit, f1, f2, interval string, start, month time.Time) {
-	bucket := fmt.Sprintf("%x", md5.Sum([]byte(e.GUID)))[:2]
-	row := Name(cardinality+"guiddata", "siteid", e.SiteID, "interval_size", interval, "interval_start", start,
-		"bucket", bucket, "guid", e.GUID, "feature1", f1, "feature2", f2)
-	if _, known := c[row]; known {
+func (o *Oracle) unique(e *models.Visit, features []string, interval string, start, month time.Time) {
+	metric := interval + "_unique"
+	if o.kept != nil && !o.kept[metric] {
 		return
 	}
-	c[row] = 1
-	c[counts(e.SiteID, month, f1, f2, interval+"_unique", start)]++
-}
-
-func counts(site string, month time.Time, f1, f2, metric string, start time.Time) string {
-	return Name(cardinality+"counts", "siteid", site, "month_interval_start", month, "feature1", f1, "feature2", f2,
-		"metric_type", metric, "interval_start", start)
-}
-
-// orAny is what a feature may stand as in a combination: as "any", and as itself if it is there.
-func orAny(feature string) []string {
-	if feature == "" {
-		return []string{""}
+	bucket := fmt.Sprintf("%x", md5.Sum([]byte(e.GUID)))[:2]
+	row := Name(cardinality+"guiddata", append([]any{"siteid", e.SiteID, "interval_size", interval, "interval_start", start,
+		"bucket", bucket, "guid", e.GUID}, o.columns(features)...)...)
+	if _, known := o.cells[row]; known {
+		return
 	}
-	return []string{"", feature}
+	o.cells[row] = 1
+	o.cells[o.counts(e.SiteID, month, features, metric, start)]++
+}
+
+func (o *Oracle) view(e *models.Visit, features []string, metric string, month, start time.Time) {
+	if o.kept == nil || o.kept[metric] {
+		o.cells[o.counts(e.SiteID, month, features, metric, start)]++
+	}
+}
+
+func (o *Oracle) counts(site string, month time.Time, features []string, metric string, start time.Time) string {
+	columns := append([]any{"siteid", site, "month_interval_start", month}, o.columns(features)...)
+	return Name(cardinality+"counts", append(columns, "metric_type", metric, "interval_start", start)...)
+}
+
+// columns names the features' values.
+func (o *Oracle) columns(values []string) []any {
+	var out []any
+	for i, name := range o.features {
+		out = append(out, name, values[i])
+	}
+	return out
+}
+
+// choices are all lists that have "any" or its value in the place of each feature that is there, and "any" of those that are
+// not.
+func choices(features []string) [][]string {
+	if len(features) == 0 {
+		return [][]string{nil}
+	}
+	var out [][]string
+	for _, rest := range choices(features[1:]) {
+		out = append(out, append([]string{""}, rest...))
+		if features[0] != "" {
+			out = append(out, append([]string{features[0]}, rest...))
+		}
+	}
+	return out
 }
 
 func startOfDay(t time.Time) time.Time {

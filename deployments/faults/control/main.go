@@ -18,6 +18,7 @@ import (
 	"footfall/configs"
 	"footfall/consumer/cassandra"
 	"footfall/consumer/rollup"
+	"footfall/models"
 )
 
 func main() {
@@ -35,8 +36,12 @@ func run(log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	plan, err := models.NewPlan(cfg.Features, cfg.Metrics)
+	if err != nil {
+		return err
+	}
 	safeguard := os.Getenv("FOOTFALL_TEST_CONTROL")
-	real, err := cassandra.Open(ctx, cfg.Cassandra, func(c *gocql.ClusterConfig) {
+	real, err := cassandra.Open(ctx, cfg.Cassandra, plan, func(c *gocql.ClusterConfig) {
 		if safeguard == "one-attempt" {
 			c.RetryPolicy = &sameHost{gocql.SimpleRetryPolicy{NumRetries: 5}}
 		}

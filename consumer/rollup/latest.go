@@ -1,0 +1,60 @@
+package rollup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"footfall/configs"
+	"footfall/models"
+)
+
+// maxLatestTTL bounds latest.ttl: Cassandra does not take a row that outlives January 2038.
+const maxLatestTTL = 5 * 365 * 24 * time.Hour
+
+// LatestStore is a store that can keep the latest clicks.
+type LatestStore interface {
+	// KeepLatest stores rows until ttl after their time; what is older is left out. It is idempotent, and a row written again
+	// does not live longer: after an error the caller may do it again, and so may a replay.
+	KeepLatest(ctx context.Context, clicks []models.LatestClick, ttl time.Duration) error
+}
+
+// latest keeps what is told of clicks for a while; nil keeps nothing.
+type latest struct {
+	store LatestStore
+	ttl   time.Duration
+}
+
+func newLatest(cfg configs.Latest, store Store) (*latest, error) {
+	if !cfg.Enabled {
+		return nil, nil
+	}
+	if cfg.TTL < time.Second || cfg.TTL > maxLatestTTL {
+		return nil, fmt.Errorf("latest.ttl is %v: want 1s to %v", cfg.TTL, maxLatestTTL)
+	}
+	keeps, ok := store.(LatestStore)
+	if !ok {
+		return nil, errors.New("latest.enabled: this store does not keep the latest clicks")
+	}
+	return &latest{keeps, cfg.TTL}, nil
+}
+
+// keep stores the rows of the chunk's clicks. A row is a function of the event and its position, so that it does no harm to
+// write it again, counted or not.
+func (l *latest) keep(ctx context.Context, events []*counted) error {
+	if l == nil {
+		return nil
+	}
+	oldest := models.Millis(time.Now().Add(-l.ttl).UnixMilli())
+	var rows []models.LatestClick
+	for _, e := range events {
+		if c, ok := e.event.(*models.Click); ok && c.TS > oldest {
+			rows = append(rows, c.Latest(e.position()))
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	return l.store.KeepLatest(ctx, rows, l.ttl)
+}

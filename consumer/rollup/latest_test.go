@@ -1,0 +1,65 @@
+package rollup
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"footfall/configs"
+	"footfall/models"
+)
+
+// latestRows is a store that only keeps the latest clicks.
+type latestRows struct {
+	Store
+	rows []models.LatestClick
+	err  error
+}
+
+func (s *latestRows) KeepLatest(_ context.Context, clicks []models.LatestClick, _ time.Duration) error {
+	s.rows = append(s.rows, clicks...)
+	return s.err
+}
+
+func TestLatestClicksAreKept(t *testing.T) {
+	store := &latestRows{}
+	if l, err := newLatest(configs.Latest{TTL: time.Hour}, store); l != nil || err != nil || l.keep(t.Context(), nil) != nil {
+		t.Errorf("not enabled: %v, %v", l, err)
+	}
+	l, err := newLatest(configs.Latest{Enabled: true, TTL: time.Hour}, store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := models.Millis(time.Now().UnixMilli())
+	p := models.Partition{Topic: "clicks", Number: 2}
+	events := []*counted{
+		{partition: p, offset: 7, event: &models.Click{ShortURL: "abc", ID: "new", TS: now}},
+		{partition: p, offset: 8, event: &models.Click{ShortURL: "abc", ID: "old", TS: now - 3_601_000}},
+		{partition: p, offset: 9, event: &models.Visit{SiteID: "s", GUID: "g", TS: now, Features: []string{"", ""}}},
+	}
+	store.err = errors.New("no")
+	if err := l.keep(t.Context(), events); !errors.Is(err, store.err) {
+		t.Errorf("a failure is lost: %v", err)
+	}
+	store.err = nil
+	if err := l.keep(t.Context(), events); err != nil {
+		t.Error(err)
+	}
+	if len(store.rows) != 2 || store.rows[0] != store.rows[1] || store.rows[0].ID != "new" {
+		t.Errorf("kept %+v, want the new click, the same both times", store.rows)
+	}
+}
+
+func TestLatestRefusals(t *testing.T) {
+	f := func(cfg configs.Latest, store Store, want string) {
+		t.Helper()
+		if _, err := newLatest(cfg, store); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", cfg, err, want)
+		}
+	}
+	f(configs.Latest{Enabled: true}, &latestRows{}, "latest.ttl")
+	f(configs.Latest{Enabled: true, TTL: 6 * 365 * 24 * time.Hour}, &latestRows{}, "latest.ttl")
+	f(configs.Latest{Enabled: true, TTL: time.Hour}, nil, "does not keep")
+}

@@ -1,0 +1,70 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"footfall/consumer/rollup"
+	"footfall/models"
+)
+
+// RunPlan checks a store whose tables were made for a plan: visits with all its features, and with some, are remembered,
+// counted and found again under every combination.
+func RunPlan(t *testing.T, plan *models.Plan, open func(t *testing.T) (rollup.Store, Reader)) {
+	t.Helper()
+	store, read := open(t)
+	s := &suite{store: store, read: read}
+	ts, place := at(t, "2018-11-01 14:25"), name("site")
+	all := make([]string, len(plan.Features()))
+	for i, feature := range plan.Features() {
+		all[i] = feature + "'s value"
+	}
+	swapped := slices.Clone(all)
+	slices.Reverse(swapped)
+
+	first := map[models.Sighting]models.Position{}
+	counts := map[models.Key]map[models.Cell]int64{}
+	for i, features := range [][]string{all, make([]string, len(all)), swapped, all} {
+		v := &models.Visit{SiteID: place, GUID: fmt.Sprint("guid", i), TS: ts, Features: features, Plan: plan}
+		sightings := v.Sightings()
+		for j, sighting := range sightings {
+			first[sighting] = models.Position{Topic: "visits", Partition: i, Offset: int64(j)}
+		}
+		v.Count(slices.Repeat([]bool{true}, len(sightings)), func(key models.Key, cell models.Cell, n int64) {
+			if counts[key] == nil {
+				counts[key] = map[models.Cell]int64{}
+			}
+			counts[key][cell] += n
+		})
+	}
+	if len(first) > 0 {
+		s.remember(t, first)
+		stranger := &models.Visit{SiteID: place, GUID: "stranger", TS: ts, Features: all, Plan: plan}
+		s.wantSeen(t, first, stranger.Sightings()...)
+	}
+
+	var writes []rollup.KeyWrite
+	ledger, n := map[models.Key][]rollup.LedgerRow{}, int64(0)
+	for key, cells := range counts {
+		n++
+		ledger[key] = []rollup.LedgerRow{row("visits", 3, rollup.KindOwner, 1, n, 2*n)}
+		writes = append(writes, rollup.KeyWrite{Key: key, Cells: cells, Ledger: ledger[key]})
+	}
+	s.apply(t, writes...)
+	for key, cells := range counts {
+		for cell, value := range cells {
+			s.wantCell(t, key, cell, value)
+		}
+	}
+	s.wantLedger(t, ledger)
+	for _, metric := range models.AllMetrics() {
+		if slices.Contains(plan.Metrics(), metric) {
+			continue
+		}
+		w := rollup.KeyWrite{Key: writes[0].Key, Cells: map[models.Cell]int64{{Counter: metric, At: ts.Day()}: 1}}
+		if err := s.store.Apply(t.Context(), []rollup.KeyWrite{w})[0]; err == nil {
+			t.Errorf("%s is not kept, but was written", metric)
+		}
+	}
+}

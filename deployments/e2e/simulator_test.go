@@ -1,0 +1,84 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"footfall/deployments/e2e/process"
+)
+
+// simulated are command lines of the simulator, by their features.
+var simulated = []struct{ name, options string }{
+	{"2 features", "--zipf 1.2"},
+}
+
+// shownRows is how many rows that differ the simulator lists.
+const shownRows = 20
+
+// simulate sends made-up events to a door and lets the simulator compare, row by row, what was counted.
+func simulate(t *testing.T, env []string, options ...string) (string, error) {
+	t.Helper()
+	return process.Run(patiently(t), process.Command{
+		Name: "simulator", Path: binary(t, "simulator"), Env: env, Dir: t.TempDir(),
+		Args: append(strings.Fields("-s site1 -g 300 -r facebook.com google.com -p /index.html /index2.html /index3.html "+
+			"-f 2018-10-20 -t 2018-11-10 -n 2000 --clicks 2000 --verify"), options...),
+	})
+}
+
+// judgeSimulated wants the store to hold what the simulator counted for itself; and the judge must be able to say no.
+func judgeSimulated(t *testing.T, door string, env []string, options string) {
+	t.Helper()
+	more := strings.Fields(options)
+	printed, err := simulate(t, env, append(more, "--seed=1", "--send="+door)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(printed, "Simulation complete. Check ") {
+		t.Errorf("it printed\n%s", printed)
+	}
+	// The same again is the same: what is sent twice is counted once.
+	if _, err := simulate(t, env, append(more, "--seed=1", "--send="+door)...); err != nil {
+		t.Error(err)
+	}
+	began := time.Now()
+	_, err = simulate(t, env, append(more, "--seed=2", "--wait=100ms")...)
+	var code *exec.ExitError
+	if err == nil || !errors.As(err, &code) || code.ExitCode() != 1 || !strings.Contains(err.Error(), "rows differ after 100ms") ||
+		!strings.Contains(err.Error(), "Counts('site1', '2018-1") || strings.Count(err.Error(), ", want ") > shownRows {
+		t.Errorf("with visits that were not sent, after %s: %v", time.Since(began), err)
+	}
+}
+
+func TestTheSimulatorAgreesWithTheOneProcessDefault(t *testing.T) {
+	for _, s := range simulated {
+		t.Run(s.name, func(t *testing.T) {
+			d := newEmbedded(t)
+			judgeSimulated(t, d.url, d.env, s.options)
+		})
+	}
+}
+
+func TestTheSimulatorAgreesWithCassandra(t *testing.T) {
+	for _, s := range simulated {
+		t.Run(s.name, func(t *testing.T) {
+			d := newReal(t, 2)
+			judgeSimulated(t, d.url, append(d.env, "FOOTFALL_DATA_DIR="+t.TempDir()), s.options)
+		})
+	}
+}
+
+// Mistakes are told in a line and with exit code 2, never with a stack.
+func TestTheSimulatorTellsMistakes(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary(t, "simulator"), "-s", "site1", "--nonsense")
+	printed, err := cmd.CombinedOutput()
+	var code *exec.ExitError
+	if !errors.As(err, &code) || code.ExitCode() != 2 || strings.Count(string(printed), "\n") != 1 {
+		t.Errorf("%v: %q", err, printed)
+	}
+}

@@ -1,0 +1,96 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gocql/gocql"
+)
+
+// onePartition runs queries with tracing, and says which of them do not read exactly one partition of one table.
+func (d *real) onePartition(t *testing.T, queries []string) {
+	t.Helper()
+	for i, q := range d.own(queries) {
+		if err := onePartition(d.trace(t, q)); err != nil {
+			t.Errorf("%s\n%v", queries[i], err)
+		}
+	}
+	// A test that cannot fail is none: two partitions of a table, all of them, and a search for a value.
+	for _, q := range d.own([]string{
+		`SELECT value FROM urlshortener.clickcounter WHERE short_url IN ('abc', 'ABC')`,
+		`SELECT value FROM urlshortener.clickcounter`,
+		`SELECT guid FROM cardinality.GuidData WHERE guid = 'g' ALLOW FILTERING`,
+	}) {
+		if onePartition(d.trace(t, q)) == nil {
+			t.Errorf("%s passes for a read of one partition", q)
+		}
+	}
+}
+
+// read is a step of a trace in which a node reads; everything that is no single partition is one too many.
+var (
+	singleRead = regexp.MustCompile(`^Executing single-partition query on (\w+)`)
+	otherRead  = regexp.MustCompile(`(?i)range|seq scan|index|ALLOW FILTERING`)
+)
+
+// onePartition looks at the steps of a trace.
+func onePartition(steps []string) error {
+	var reads []string
+	for _, step := range steps {
+		if m := singleRead.FindStringSubmatch(step); m != nil {
+			reads = append(reads, m[1])
+		} else if otherRead.MatchString(step) {
+			return fmt.Errorf("is done by: %s", step)
+		}
+	}
+	if len(reads) != 1 {
+		return fmt.Errorf("reads partitions of %q, want one; its trace:\n%s", reads, strings.Join(steps, "\n"))
+	}
+	return nil
+}
+
+// tracer remembers the trace of the last query.
+type tracer struct{ id []byte }
+
+func (t *tracer) Trace(id []byte) { t.id = slices.Clone(id) }
+
+// trace runs a query and returns what the nodes did for it. Cassandra writes traces behind the query's back: one is whole
+// when its session has a duration, and as many steps as a moment before.
+func (d *real) trace(t *testing.T, query string) []string {
+	t.Helper()
+	by := &tracer{}
+	if err := d.session.Query(query).WithContext(t.Context()).Trace(by).Exec(); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	var steps []string
+	within(t, time.Minute, func() error {
+		var duration *int
+		err := d.session.Query(`SELECT duration FROM system_traces.sessions WHERE session_id = ?`, by.id).Consistency(gocql.One).Scan(&duration)
+		if err != nil || duration == nil {
+			return errors.Join(fmt.Errorf("the trace of %s has no end", query), err)
+		}
+		before := len(steps)
+		steps = nil
+		scanner := d.session.Query(`SELECT activity FROM system_traces.events WHERE session_id = ?`, by.id).Consistency(gocql.One).Iter().Scanner()
+		for scanner.Next() {
+			var step string
+			if err := scanner.Scan(&step); err != nil {
+				return err
+			}
+			steps = append(steps, step)
+		}
+		if err := scanner.Err(); err != nil {
+			return err
+		}
+		if len(steps) == 0 || len(steps) != before {
+			return fmt.Errorf("the trace of %s still grows", query)
+		}
+		return nil
+	})
+	return steps
+}

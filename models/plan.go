@@ -1,0 +1,175 @@
+package models
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// MaxFeatures is how many features a visit may have: every one more doubles the rows that a visit touches.
+const MaxFeatures = 6
+
+// MaxFeatureName is the length of a feature's name: Cassandra takes 48 bytes.
+const MaxFeatureName = 48
+
+// DefaultFeatures are those of the schema that analysts know.
+func DefaultFeatures() []string { return []string{"feature1", "feature2"} }
+
+// AllMetrics are the metric types of Counts, in the order in which they are written down everywhere.
+func AllMetrics() []string {
+	return []string{MonthUnique, WeekUnique, DayUnique, MonthViews, DayViews, HourViews}
+}
+
+// Plan says what is kept of visits: which features they have, by name, and which metrics of them. The names are the columns
+// of the tables and the fields of the messages, so that a plan belongs to its tables for as long as they live. Plans do not
+// change and are safe for concurrent use.
+type Plan struct {
+	features []string
+	metrics  []string
+	uniques  []interval // those whose metric is kept
+	views    []interval
+	wire     reflect.Type // the message of a visit: visitJSON, and a text for each feature
+}
+
+var defaultPlan = mustPlan()
+
+// DefaultPlan has DefaultFeatures and AllMetrics. It is the plan of a visit that has none.
+func DefaultPlan() *Plan { return defaultPlan }
+
+func mustPlan() *Plan {
+	p, err := NewPlan(DefaultFeatures(), AllMetrics())
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// NewPlan checks names and metrics. The order of features is theirs in the tables; that of metrics means nothing.
+func NewPlan(features, metrics []string) (*Plan, error) {
+	if err := checkFeatures(features); err != nil {
+		return nil, err
+	}
+	if err := checkMetrics(metrics); err != nil {
+		return nil, err
+	}
+	p := &Plan{features: slices.Clone(features), wire: wireOf(features)}
+	for _, metric := range AllMetrics() {
+		if slices.Contains(metrics, metric) {
+			p.metrics = append(p.metrics, metric)
+		}
+	}
+	kept := func(all []interval) (out []interval) {
+		for _, in := range all {
+			if slices.Contains(p.metrics, in.metric) {
+				out = append(out, in)
+			}
+		}
+		return out
+	}
+	p.uniques, p.views = kept(uniques), kept(views)
+	return p, nil
+}
+
+// Features are the names, in the order of the columns. The caller must not change them.
+func (p *Plan) Features() []string { return p.features }
+
+// Metrics are the kept ones, in the order of AllMetrics. The caller must not change them.
+func (p *Plan) Metrics() []string { return p.metrics }
+
+// Equal tells whether the same is kept.
+func (p *Plan) Equal(other *Plan) bool {
+	return slices.Equal(p.features, other.features) && slices.Equal(p.metrics, other.metrics)
+}
+
+// String tells the plan as a configuration would.
+func (p *Plan) String() string {
+	return "features: [" + strings.Join(p.features, ", ") + "], metrics: [" + strings.Join(p.metrics, ", ") + "]"
+}
+
+// planRecord is how a plan is written down beside its tables.
+type planRecord struct {
+	Features []string `json:"features"`
+	Metrics  []string `json:"metrics"`
+}
+
+// Record is the text that ReadPlan reads.
+func (p *Plan) Record() string {
+	text, err := json.Marshal(planRecord{p.features, p.metrics})
+	if err != nil {
+		panic(err) // names always encode
+	}
+	return string(text)
+}
+
+// ReadPlan reads what Record wrote.
+func ReadPlan(record string) (*Plan, error) {
+	var r planRecord
+	if err := json.Unmarshal([]byte(record), &r); err != nil {
+		return nil, fmt.Errorf("reading the recorded plan: %w", err)
+	}
+	p, err := NewPlan(r.Features, r.Metrics)
+	if err != nil {
+		return nil, fmt.Errorf("reading the recorded plan: %w", err)
+	}
+	return p, nil
+}
+
+// MostSightings is how many sightings a visit that has all features asks about.
+func (p *Plan) MostSightings() int { return len(p.uniques) << len(p.features) }
+
+var featureName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+
+func checkFeatures(names []string) error {
+	if len(names) < 1 || len(names) > MaxFeatures {
+		return fmt.Errorf("features: %d names: want 1 to %d", len(names), MaxFeatures)
+	}
+	for i, name := range names {
+		switch {
+		case !featureName.MatchString(name) || len(name) > MaxFeatureName:
+			return fmt.Errorf("features: %q is no name: want a-z, then a-z, 0-9 and _, %d at the most", name, MaxFeatureName)
+		case slices.Contains(names[:i], name):
+			return fmt.Errorf("features: %s is there twice", name)
+		case slices.Contains(taken, name):
+			return fmt.Errorf("features: %s is the name of something else: another column, or another field of an event", name)
+		case slices.Contains(reserved, name):
+			return fmt.Errorf("features: %s is a reserved word of CQL or SQL: analysts could not write it in a query", name)
+		}
+	}
+	return nil
+}
+
+func checkMetrics(metrics []string) error {
+	if len(metrics) == 0 {
+		return errors.New("metrics: none: want some of " + strings.Join(AllMetrics(), ", "))
+	}
+	for i, metric := range metrics {
+		switch {
+		case !slices.Contains(AllMetrics(), metric):
+			return fmt.Errorf("metrics: there is no %q: want some of %s", metric, strings.Join(AllMetrics(), ", "))
+		case slices.Contains(metrics[:i], metric):
+			return fmt.Errorf("metrics: %s is there twice", metric)
+		}
+	}
+	return nil
+}
+
+// taken are the other columns of the tables that features are columns of, and the other fields of visits, whose case does
+// not matter to a decoder.
+var taken = []string{
+	"siteid", "interval_size", "interval_start", "bucket", "guid", "month_interval_start", "metric_type", "visits",
+	"topic", "kafka_partition", "kafka_offset", "kind", "epoch", "from_offset", "to_offset",
+	"v", "id", "ts", "timestamp", "key", "short_url",
+}
+
+// reserved are the words that no query may use as a column without quotes: those of CQL, then those that SQLite adds.
+var reserved = strings.Fields(`
+	add allow alter and apply asc authorize batch begin by columnfamily create delete desc describe drop entries execute from
+	full grant if in index infinity insert into is keyspace limit materialized modify nan norecursive not null of on or order
+	primary rename revoke schema select set table to token true false truncate unlogged update use using view where with
+	all as autoincrement between case cast check collate commit constraint current_date current_time current_timestamp default
+	deferrable distinct else escape except exists foreign group having intersect isnull join nothing notnull raise references
+	returning then transaction union unique values when`)

@@ -1,0 +1,173 @@
+package models
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func planOf(features, metrics []string) *Plan {
+	p, err := NewPlan(features, metrics)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+var fourFeatures = planOf([]string{"referrer", "page", "device", "feature1"}, AllMetrics())
+
+func TestDefaultPlan(t *testing.T) {
+	p := DefaultPlan()
+	if !slices.Equal(p.Features(), []string{"feature1", "feature2"}) || len(p.Metrics()) != 6 {
+		t.Errorf("the default is %s: want what the sources have", p)
+	}
+	if p.MostSightings() != 12 || fourFeatures.MostSightings() != 48 {
+		t.Errorf("%d and %d sightings, want 12 and 48", p.MostSightings(), fourFeatures.MostSightings())
+	}
+}
+
+func TestPlansAreEqualIfTheyKeepTheSame(t *testing.T) {
+	a := planOf([]string{"a", "b"}, []string{DayViews, MonthUnique})
+	if !a.Equal(planOf([]string{"a", "b"}, []string{MonthUnique, DayViews})) {
+		t.Error("the order of metrics means something")
+	}
+	if back, err := ReadPlan(a.Record()); err != nil || !back.Equal(a) {
+		t.Errorf("%s was written down and read as %v, %v", a, back, err)
+	}
+	for _, bad := range []string{"", "{}", `{"features":["a"],"metrics":["x"]}`} {
+		if _, err := ReadPlan(bad); err == nil || !strings.Contains(err.Error(), "recorded plan") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	for _, other := range []*Plan{
+		planOf([]string{"b", "a"}, a.Metrics()), planOf([]string{"a"}, a.Metrics()), planOf([]string{"a", "b"}, AllMetrics()),
+	} {
+		if a.Equal(other) {
+			t.Errorf("%s and %s are equal", a, other)
+		}
+	}
+	if got, want := a.String(), "features: [a, b], metrics: [month_unique, day_views]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestPlansThatCannotBe(t *testing.T) {
+	f := func(features, metrics []string, want string) {
+		t.Helper()
+		if _, err := NewPlan(features, metrics); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("NewPlan(%q, %q): %v, want %q", features, metrics, err, want)
+		}
+	}
+	all := AllMetrics()
+	f(nil, all, "want 1 to 6")
+	f(strings.Split("a b c d e f g", " "), all, "7 names")
+	for _, bad := range []string{"", "A", "1a", "_a", "a-b", "a b", `a"`, "é", "a,b", strings.Repeat("a", 49)} {
+		f([]string{bad}, all, "is no name")
+	}
+	f([]string{"a", "b", "a"}, all, "a is there twice")
+	for _, bad := range []string{"guid", "siteid", "ts", "visits", "epoch", "timestamp", "key"} {
+		f([]string{"a", bad}, all, bad+" is the name of something else")
+	}
+	for _, bad := range []string{"select", "token", "group"} {
+		f([]string{"a", bad}, all, bad+" is a reserved word")
+	}
+	f([]string{"a"}, nil, "metrics: none")
+	f([]string{"a"}, []string{"year_unique"}, `there is no "year_unique"`)
+	f([]string{"a"}, []string{DayViews, DayViews}, "day_views is there twice")
+	if _, err := NewPlan([]string{strings.Repeat("a", 48), "b2_", "c", "d", "e", "f"}, all); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTheWireHasTheNames: features are fields of the message under their names, and every way to misname one is noticed.
+func TestTheWireHasTheNames(t *testing.T) {
+	v := &Visit{V: 1, ID: "id", SiteID: "s", GUID: "g", TS: Earliest, Features: []string{"fb", "", "mobile", "x"}, Plan: fourFeatures}
+	want := `{"v":1,"id":"id","siteId":"s","guid":"g","ts":100000000000,"referrer":"fb","device":"mobile","feature1":"x"}`
+	data, err := json.Marshal(v)
+	if err != nil || string(data) != want {
+		t.Fatalf("wrote %s, %v; want %s", data, err, want)
+	}
+	back, err := fourFeatures.Decode(data)
+	if err != nil || !reflect.DeepEqual(back, v) {
+		t.Errorf("%s became %+v, %v", data, back, err)
+	}
+	if _, err := DefaultPlan().Decode(data); reason(err) != ReasonUnknownFeature {
+		t.Errorf("a visit of another plan: %v, want %s", err, ReasonUnknownFeature)
+	}
+	if _, err := fourFeatures.UnmarshalVisit([]byte(`{"feature2":"x"}`), true); reason(err) != ReasonUnknownField {
+		t.Errorf("a feature of another plan at the door: %v, want %s", err, ReasonUnknownField)
+	}
+	if _, err := fourFeatures.Decode([]byte(`{"device":7}`)); reason(err) != "bad_device" {
+		t.Errorf("a number: %v, want bad_device", err)
+	}
+	v.Features[2] = strings.Repeat("x", MaxFeature+1)
+	if err := v.Validate(); reason(err) != "device_too_long" {
+		t.Errorf("too long: %v, want device_too_long", err)
+	}
+	v.Features = v.Features[:2]
+	if err := v.Validate(); reason(err) != ReasonWrongFeatures {
+		t.Errorf("two features of four: %v, want %s", err, ReasonWrongFeatures)
+	}
+	if data, err := json.Marshal(v); err == nil {
+		t.Errorf("two features of four were written: %s", data)
+	}
+}
+
+// TestAnyNumberOfFeatures: 2^n combinations in three intervals, and views of the site and of single features.
+func TestAnyNumberOfFeatures(t *testing.T) {
+	for n := 1; n <= MaxFeatures; n++ {
+		names, values := make([]string, n), make([]string, n)
+		for i := range names {
+			names[i], values[i] = fmt.Sprint("f", i), fmt.Sprint("value", i)
+		}
+		p := planOf(names, AllMetrics())
+		v := &Visit{V: 1, ID: "id", SiteID: "s", GUID: "g", TS: at(t, "2018-10-17T13:45:30.123"), Features: values, Plan: p}
+		if err := v.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := len(v.Sightings()), 3<<n; got != want || got != p.MostSightings() {
+			t.Errorf("n = %d: %d sightings, want %d", n, got, want)
+		}
+		if got, want := len(counted(v, nil)), 3<<n+3*(n+1); got != want {
+			t.Errorf("n = %d: %d cells, want %d", n, got, want)
+		}
+	}
+}
+
+// TestWhatIsNotKeptCostsNothing: for each choice of metrics, the cells are those of the chosen ones, and there are sightings
+// for the chosen uniques alone.
+func TestWhatIsNotKeptCostsNothing(t *testing.T) {
+	full := &Visit{SiteID: "s", GUID: "g", TS: at(t, "2018-11-01T13:45:30.123"), Features: []string{"fb", "/"}}
+	whole := counted(full, nil)
+	for mask := 1; mask < 1<<len(AllMetrics()); mask++ {
+		var metrics, want []string
+		intervals := map[string]bool{}
+		for i, metric := range AllMetrics() {
+			if mask&(1<<i) != 0 {
+				metrics = append(metrics, metric)
+				if interval, ok := strings.CutSuffix(metric, "_unique"); ok {
+					intervals[interval] = true
+				}
+			}
+		}
+		for _, line := range whole {
+			if slices.ContainsFunc(metrics, func(m string) bool { return strings.Contains(line, " "+m+" ") }) {
+				want = append(want, line)
+			}
+		}
+		v := *full
+		v.Plan = planOf(DefaultFeatures(), metrics)
+		expect(t, counted(&v, nil), strings.Join(want, "\n"))
+		if got := len(v.Sightings()); got != 4*len(intervals) {
+			t.Errorf("%q: %d sightings, want %d", metrics, got, 4*len(intervals))
+		}
+		for _, s := range v.Sightings() {
+			if !intervals[s.Interval] {
+				t.Errorf("%q: asks about %+v", metrics, s)
+			}
+		}
+	}
+}

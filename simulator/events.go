@@ -1,0 +1,44 @@
+package main
+
+import (
+	"encoding/json"
+
+	"footfall/simulator/mock"
+)
+
+// event is one line for the door. Every event has an id: sent again it is not counted again.
+type event struct {
+	id   string
+	line []byte
+}
+
+func visitEvents(p mock.Plan, visits []mock.Visit) func(int) event {
+	names := p.Names()
+	return func(i int) event {
+		v := visits[i]
+		fields := map[string]any{"id": v.ID, "siteId": p.Site, "guid": v.GUID, "ts": v.At.UnixMilli()}
+		for j, name := range names {
+			fields[name] = v.Features[j]
+		}
+		return newEvent(v.ID, fields)
+	}
+}
+
+// clickEvents says of each click whether it is a bot's, so that the door need not judge, and always names a country.
+func clickEvents(clicks []mock.Click) func(int) event {
+	return func(i int) event {
+		c := clicks[i]
+		return newEvent(c.ID, map[string]any{
+			"id": c.ID, "short_url": c.Link, "ip": c.IP, "country": c.Country, "ts": c.At.UnixMilli(),
+			"referrer": c.Referrer, "bot": c.Bot,
+		})
+	}
+}
+
+func newEvent(id string, fields map[string]any) event {
+	line, err := json.Marshal(fields)
+	if err != nil {
+		panic(err) // text and numbers only
+	}
+	return event{id, append(line, '\n')}
+}

@@ -1,0 +1,74 @@
+// Command simulator makes up visits of a site and writes them down twice: raw, and as the tables that footfall would count
+// them into. It can send them to a running footfall and compare what that counted, row by row.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"footfall/simulator/mock"
+)
+
+// errUsage marks a mistake in the command line.
+var errUsage = errors.New("see simulator --help")
+
+func main() { os.Exit(run()) }
+
+// run is main with an exit code: 0 done, 1 failed or different, 2 wrong usage.
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	err := command(ctx, os.Args[1:], time.Now(), os.Stdout, os.Stderr)
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(os.Stderr, "simulator:", err)
+	if errors.Is(err, errUsage) {
+		return 2
+	}
+	return 1
+}
+
+// command runs one command line. Results go to stdout, what goes on meanwhile to stderr.
+func command(ctx context.Context, args []string, now time.Time, stdout, stderr io.Writer) error {
+	o, err := parse(args)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w; %w", err, errUsage)
+	case o.help:
+		_, err := io.WriteString(stdout, usage)
+		return err
+	case o.version:
+		return version(stdout)
+	}
+	if info, err := os.Stat(o.out); err != nil || !info.IsDir() {
+		return fmt.Errorf("--out %q is no directory; %w", o.out, errUsage)
+	}
+	fmt.Fprintf(stderr, "seed %d\n", o.plan.Seed)
+	visits, clicks := mock.MakeVisits(o.plan), mock.MakeClicks(o.plan)
+	names, err := writeFiles(o, now, visits, clicks)
+	if err != nil {
+		return err
+	}
+	if o.send != "" {
+		if err := send(ctx, o, visits, clicks, stderr); err != nil {
+			return err
+		}
+	}
+	if o.verify {
+		if err := verify(ctx, o, visits, clicks, stderr); err != nil {
+			return err
+		}
+	}
+	last := len(names) - 1
+	_, err = fmt.Fprintf(stdout, "Simulation complete. Check %s and %s for results.\n", strings.Join(names[:last], ", "), names[last])
+	return err
+}

@@ -1,0 +1,280 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"footfall/simulator/mock"
+	"footfall/simulator/tables"
+)
+
+// most bounds visits, clicks and visitors: they are held in memory.
+const most = 10_000_000
+
+// options is what the command line asks for.
+type options struct {
+	help, version bool
+	plan          mock.Plan
+	out           string
+
+	send string // the door's address; empty: nothing is sent
+	key  string
+	rate float64 // 0: no limit
+
+	verify  bool
+	store   string // cassandra, embedded, or empty: find out
+	metrics []string
+	wait    time.Duration
+}
+
+// parse reads a command line. Errors are the user's and say what to do about it.
+func parse(args []string) (options, error) {
+	given, err := arguments(args)
+	if err != nil {
+		return options{}, err
+	}
+	_, help := given["help"]
+	_, version := given["version"]
+	_, verify := given["verify"]
+	o := options{help: help, version: version, verify: verify}
+	if help || version {
+		return o, nil
+	}
+	r := &reader{given: given}
+	r.require("from", "num_guids", "num_samples", "site_id", "to", "referers")
+	o.plan = r.plan()
+	o.out = r.text("out", ".")
+	o.send, o.key = r.text("send", ""), r.text("key", "")
+	o.rate = r.number("rate", 0, 0.001, 1e9)
+	o.store = r.text("store", "")
+	o.metrics = r.list("metrics", tables.Metrics)
+	o.wait = r.duration("wait", time.Minute)
+	r.together(&o)
+	return o, r.err
+}
+
+// together finds options that are wrong beside each other.
+func (r *reader) together(o *options) {
+	door, err := url.Parse(o.send)
+	switch {
+	case o.send != "" && (err != nil || door.Host == "" || door.Scheme != "http" && door.Scheme != "https"):
+		r.fail("--send wants the address of a door, such as http://127.0.0.1:8080")
+	case !slices.Contains([]string{"", "cassandra", "embedded"}, o.store):
+		r.fail("--store is cassandra or embedded, not %q", o.store)
+	case o.verify && o.send == "" && r.given["seed"] == nil:
+		r.fail("--verify without --send compares with what was sent before: give the --seed it had")
+	case o.plan.Clicks == 0 && (r.given["links"] != nil || r.given["countries"] != nil):
+		r.fail("--links and --countries are about clicks: say how many with --clicks")
+	}
+	if o.send == "" {
+		r.only("--send", "key", "rate")
+	}
+	if !o.verify {
+		r.only("--verify", "store", "metrics", "wait")
+	}
+	for _, m := range o.metrics {
+		if !slices.Contains(tables.Metrics, m) {
+			r.fail("--metrics are of %s, not %q", strings.Join(tables.Metrics, ", "), m)
+		}
+	}
+	o.send = strings.TrimRight(o.send, "/")
+}
+
+// reader makes values of texts and keeps the first mistake.
+type reader struct {
+	given map[string][]string
+	err   error
+}
+
+func (r *reader) fail(format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf(format, args...)
+	}
+}
+
+func (r *reader) require(names ...string) {
+	var missing []string
+	for _, name := range names {
+		if r.given[name] == nil {
+			missing = append(missing, "--"+name)
+		}
+	}
+	if missing != nil {
+		r.fail("missing required options: %s", strings.Join(missing, ", "))
+	}
+}
+
+// only refuses options that mean nothing without another.
+func (r *reader) only(with string, names ...string) {
+	for _, name := range names {
+		if r.given[name] != nil {
+			r.fail("--%s means nothing without %s", name, with)
+		}
+	}
+}
+
+func (r *reader) text(name, fallback string) string {
+	return r.list(name, []string{fallback})[0]
+}
+
+// list checks what every text must be. The files have a line for each row, so a line is what a value may be at the most.
+func (r *reader) list(name string, fallback []string) []string {
+	values := r.given[name]
+	if values == nil {
+		return fallback
+	}
+	for _, v := range values {
+		if !utf8.ValidString(v) || strings.ContainsFunc(v, unicode.IsControl) {
+			r.fail("--%s %q: want UTF-8 without control characters", name, v)
+		}
+	}
+	return values
+}
+
+func (r *reader) whole(name string, fallback, least, most uint64) uint64 {
+	text := r.text(name, "")
+	if text == "" && r.given[name] == nil {
+		return fallback
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || n < least || n > most {
+		r.fail("--%s %q: want a whole number from %d to %d", name, text, least, most)
+	}
+	return n
+}
+
+func (r *reader) number(name string, fallback, least, most float64) float64 {
+	text := r.text(name, "")
+	if text == "" && r.given[name] == nil {
+		return fallback
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(n >= least && n <= most) {
+		r.fail("--%s %q: want a number from %g to %g", name, text, least, most)
+	}
+	return n
+}
+
+func (r *reader) duration(name string, fallback time.Duration) time.Duration {
+	text := r.text(name, fallback.String())
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		r.fail("--%s %q: want a duration, such as 90s or 5m", name, text)
+	}
+	return d
+}
+
+func (r *reader) date(name string) time.Time {
+	text := r.text(name, "")
+	t, err := time.Parse(time.DateOnly, text)
+	if err != nil && r.given[name] != nil {
+		r.fail("--%s %q: want a date as yyyy-MM-dd, such as 2018-10-01", name, text)
+	}
+	return t
+}
+
+// plan reads what to make up.
+func (r *reader) plan() mock.Plan {
+	p := mock.Plan{
+		Site:   r.text("site_id", ""),
+		Guids:  int(r.whole("num_guids", 1, 1, most)),
+		Visits: int(r.whole("num_samples", 0, 0, most)),
+		From:   r.date("from"), To: r.date("to"),
+		Zipf:   r.number("zipf", 0, 1.001, 100),
+		Seed:   r.whole("seed", 0, 0, 1<<64-1),
+		Clicks: int(r.whole("clicks", 0, 0, most)),
+	}
+	if r.given["seed"] == nil {
+		p.Seed = rand.Uint64()
+	}
+	switch {
+	case p.Site == "":
+		r.fail("--site_id is empty")
+	case !p.From.Before(p.To):
+		r.fail("--to must be after --from")
+	}
+	var err error
+	if p.Features, err = features(r.list("features", []string{"2"}), r.list("referers", nil), r.list("landing_pages", nil)); err != nil {
+		r.fail("%v", err)
+	}
+	if p.Clicks == 0 {
+		return p
+	}
+	p.Referers = r.list("referers", nil)
+	if slices.ContainsFunc(p.Referers, func(s string) bool { return strings.Contains(s, "://") }) {
+		r.fail("--referers of clicks are hosts, such as facebook.com: a door keeps no more of them")
+	}
+	p.Countries = r.list("countries", []string{"IT", "DE", "US", "FR", "BR"})
+	for _, c := range p.Countries {
+		if !country.MatchString(c) {
+			r.fail("--countries %q: want two capital letters, such as IT", c)
+		}
+	}
+	p.Links = r.list("links", nil)
+	for i := 0; i < 5 && r.given["links"] == nil; i++ {
+		p.Links = append(p.Links, fmt.Sprintf("%s-%d", p.Site, i+1))
+	}
+	slices.Sort(p.Links)
+	if len(slices.Compact(p.Links)) < len(p.Links) || slices.Contains(p.Links, "") {
+		r.fail("--links: one is empty, or there twice")
+	}
+	return p
+}
+
+var (
+	country = regexp.MustCompile(`^[A-Z]{2}$`)
+	column  = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
+)
+
+// features puts together what --features says with the referers, which are the first, and the landing pages, the second.
+func features(said, referers, pages []string) ([]mock.Feature, error) {
+	if n, err := strconv.Atoi(said[0]); err == nil && len(said) == 1 {
+		if n < 1 || n > 6 {
+			return nil, fmt.Errorf("--features %d: want 1 to 6", n)
+		}
+		said = nil
+		for i := range n {
+			said = append(said, fmt.Sprintf("feature%d", i+1))
+		}
+	}
+	switch {
+	case len(said) > 6:
+		return nil, errors.New("--features: want 6 at the most")
+	case len(said) > 1 && pages == nil:
+		return nil, errors.New("missing required options: --landing_pages")
+	case len(said) == 1 && pages != nil:
+		return nil, errors.New("--landing_pages are the second feature: --features has one only")
+	}
+	var out []mock.Feature
+	for i, text := range said {
+		name, values, own := strings.Cut(text, "=")
+		f := mock.Feature{Name: name, Values: strings.Split(values, ",")}
+		switch {
+		case !column.MatchString(name):
+			return nil, fmt.Errorf("--features %q: want names of a-z, 0-9 and _", name)
+		case slices.Contains([]string{"v", "id", "guid", "ts", "timestamp"}, name):
+			return nil, fmt.Errorf("--features: %s is something else of a visit", name)
+		case slices.ContainsFunc(out, func(other mock.Feature) bool { return other.Name == name }):
+			return nil, fmt.Errorf("--features: %s is there twice", name)
+		case own && i < 2:
+			return nil, fmt.Errorf("--features: the values of %s are given with --referers or --landing_pages", name)
+		case i == 0:
+			f.Values = referers
+		case i == 1:
+			f.Values = pages
+		case !own:
+			f.Values = []string{name + "-a", name + "-b", name + "-c"}
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}

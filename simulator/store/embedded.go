@@ -1,0 +1,110 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver
+
+	"footfall/simulator/tables"
+)
+
+type embedded struct {
+	dir       string
+	databases map[string]*sql.DB // by keyspace
+}
+
+// OpenEmbedded opens the databases in the one-process default's data directory. It may be running.
+func OpenEmbedded(dir string) (_ Store, err error) {
+	e := &embedded{dir: dir, databases: map[string]*sql.DB{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, e.Close())
+		}
+	}()
+	for _, keyspace := range []string{"cardinality", "urlshortener"} {
+		file := filepath.Join(dir, keyspace+".db")
+		if _, err := os.Stat(file); err != nil {
+			return nil, fmt.Errorf("opening the counts: %w (FOOTFALL_DATA_DIR says where they are)", err)
+		}
+		uri := url.URL{Scheme: "file", Path: file, RawQuery: "mode=ro&_pragma=busy_timeout(5000)"}
+		db, err := sql.Open("sqlite", uri.String())
+		if err != nil {
+			return nil, fmt.Errorf("opening %s: %w", file, err)
+		}
+		e.databases[keyspace] = db
+	}
+	return e, nil
+}
+
+// IsEmbedded tells whether a directory is the one-process default's.
+func IsEmbedded(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "cardinality.db"))
+	return err == nil
+}
+
+func (e *embedded) String() string { return "the files in " + e.dir }
+
+func (e *embedded) Close() (err error) {
+	for _, db := range e.databases {
+		err = errors.Join(err, db.Close())
+	}
+	return err
+}
+
+// Read implements Store.
+func (e *embedded) Read(ctx context.Context, s Scope) (tables.Cells, error) {
+	cells := tables.Cells{}
+	err := s.each(func(t table, name string) error { return e.read(ctx, t, name, cells) })
+	return cells, err
+}
+
+func (e *embedded) read(ctx context.Context, t table, name string, cells tables.Cells) (err error) {
+	database := e.databases[t.keyspace]
+	t.keyspace = "main"
+	rows, err := database.QueryContext(ctx, t.query("", ""), name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		texts, into, counter := make([]string, len(t.key)), []any{}, int64(0)
+		for i := range texts {
+			into = append(into, &texts[i])
+		}
+		if t.counter != "" {
+			into = append(into, &counter)
+		}
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		key := make([]any, len(texts))
+		for i, column := range t.key {
+			key[i] = texts[i]
+			if !isTime(column) {
+				continue
+			}
+			if key[i], err = parseTime(texts[i]); err != nil {
+				return err
+			}
+		}
+		if err := t.add(cells, key, counter); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// parseTime reads a moment as the files spell it: a date, with the time of day where a row is about an hour.
+func parseTime(text string) (time.Time, error) {
+	if day, err := time.Parse("2006-01-02", text); err == nil {
+		return day, nil
+	}
+	return time.Parse("2006-01-02 15:04", text)
+}

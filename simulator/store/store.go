@@ -1,0 +1,98 @@
+// Package store reads what footfall counted, from Cassandra and from the files of the one-process default. It reads only.
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"footfall/simulator/tables"
+)
+
+// Scope is what to read: the rows of a site, and those of links.
+type Scope struct {
+	Site     string
+	Features []string // the columns' names
+	Links    []string
+}
+
+// Store is an open store.
+type Store interface {
+	// Read returns every row of the scope.
+	Read(context.Context, Scope) (tables.Cells, error)
+	Close() error
+	String() string // where it is, for people
+}
+
+// table is one table: its name as tables.Name has it, its key in order, and its counter. One without a counter is of
+// visitors. Whose rows are wanted is decided by the first column of the key.
+type table struct {
+	keyspace, name string
+	key            []string
+	counter        string
+}
+
+func (s Scope) site() []table {
+	with := func(before []string, after ...string) []string {
+		return append(append(before, s.Features...), after...)
+	}
+	return []table{
+		{"cardinality", "GuidData", with([]string{"siteId", "interval_size", "interval_start", "bucket", "guid"}), ""},
+		{"cardinality", "Counts", with([]string{"siteId", "month_interval_start"}, "metric_type", "interval_start"), "visits"},
+	}
+}
+
+var linkTables = []table{
+	{"urlshortener", "clickcounter", []string{"short_url"}, "value"},
+	{"urlshortener", "hourcounters", []string{"short_url", "hour"}, "value"},
+	{"urlshortener", "daycounters", []string{"short_url", "day"}, "value"},
+	{"urlshortener", "countrycounters", []string{"short_url", "country"}, "value"},
+	{"urlshortener", "referrercounters", []string{"short_url", "referrer"}, "value"},
+	{"urlshortener", "uniquecounter", []string{"short_url"}, "value"},
+	{"urlshortener", "uniquecounterips", []string{"short_url", "ip"}, ""},
+	{"urlshortener", "botcounter", []string{"short_url"}, "value"},
+}
+
+// isTime tells whether a column of a key is a moment.
+func isTime(column string) bool {
+	return column == "hour" || column == "day" || strings.HasSuffix(column, "interval_start")
+}
+
+// query asks for the rows of one name. In Cassandra siteId is only a part of the partition key.
+func (t table) query(suffix, filtering string) string {
+	columns := t.key
+	if t.counter != "" {
+		columns = append(append([]string{}, t.key...), t.counter)
+	}
+	return fmt.Sprintf("SELECT %s FROM %s%s.%s WHERE %s = ?%s", strings.Join(columns, ", "), t.keyspace, suffix, t.name, t.key[0], filtering)
+}
+
+// add takes over one row.
+func (t table) add(cells tables.Cells, key []any, counter int64) error {
+	name := tables.Name(t.name, key...)
+	if _, twice := cells[name]; twice {
+		return fmt.Errorf("two rows %s", name)
+	}
+	if t.counter == "" {
+		counter = 1
+	}
+	cells[name] = counter
+	return nil
+}
+
+// each calls read for every table and name of the scope.
+func (s Scope) each(read func(t table, name string) error) error {
+	for _, t := range s.site() {
+		if err := read(t, s.Site); err != nil {
+			return fmt.Errorf("reading %s: %w", t.name, err)
+		}
+	}
+	for _, t := range linkTables {
+		for _, link := range s.Links {
+			if err := read(t, link); err != nil {
+				return fmt.Errorf("reading %s: %w", t.name, err)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,26 @@
+package tables
+
+import (
+	"time"
+
+	"footfall/simulator/mock"
+)
+
+// AddClicks adds what clicks are in the tables of the links. Bots are counted apart.
+func (c Cells) AddClicks(clicks []mock.Click) {
+	for _, k := range clicks {
+		if k.Bot {
+			c[Name("botcounter", k.Link)]++
+			continue
+		}
+		c[Name("clickcounter", k.Link)]++
+		c[Name("hourcounters", k.Link, k.At.UTC().Truncate(time.Hour))]++
+		c[Name("daycounters", k.Link, midnight(k.At))]++
+		c[Name("countrycounters", k.Link, k.Country)]++
+		c[Name("referrercounters", k.Link, k.Referrer)]++
+		if seen := Name("uniquecounterips", k.Link, k.IP); c[seen] == 0 {
+			c[seen] = 1
+			c[Name("uniquecounter", k.Link)]++
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package tables
+
+import (
+	"crypto/md5"
+	"fmt"
+	"slices"
+	"time"
+
+	"footfall/simulator/mock"
+)
+
+// Metrics are the metric types that Counts may have.
+var Metrics = []string{"month_unique", "week_unique", "day_unique", "month_views", "day_views", "hour_views"}
+
+// AddVisits adds what the visits of a site are in GuidData and Counts, as far as metrics are kept.
+func (c Cells) AddVisits(site string, metrics []string, visits []mock.Visit) {
+	keeps := func(metric string) bool { return slices.Contains(metrics, metric) }
+	for _, v := range visits {
+		month, week, day := firstOfMonth(v.At), monday(v.At), midnight(v.At)
+		for _, kept := range combinations(v.Features) {
+			count := func(month time.Time, metric string, start time.Time) {
+				c[Name("Counts", columns([]any{site, month}, kept, metric, start)...)]++
+			}
+			for _, u := range []struct {
+				size         string
+				start, month time.Time
+			}{{"month", month, month}, {"week", week, firstOfMonth(week)}, {"day", day, month}} {
+				metric := u.size + "_unique"
+				if !keeps(metric) {
+					continue
+				}
+				seen := Name("GuidData", columns([]any{site, u.size, u.start, bucket(v.GUID), v.GUID}, kept)...)
+				if c[seen] == 0 {
+					c[seen] = 1
+					count(u.month, metric, u.start)
+				}
+			}
+			if fixed(kept) > 1 {
+				continue // views of two features together are not kept
+			}
+			for metric, start := range map[string]time.Time{
+				"month_views": month, "day_views": day, "hour_views": v.At.UTC().Truncate(time.Hour),
+			} {
+				if keeps(metric) {
+					count(month, metric, start)
+				}
+			}
+		}
+	}
+}
+
+// columns puts a key together, features in the middle.
+func columns(before []any, features []string, after ...any) []any {
+	for _, f := range features {
+		before = append(before, f)
+	}
+	return append(before, after...)
+}
+
+// combinations are all ways to keep some of the values and put "" for the others. To keep a value that is "" is to drop it.
+func combinations(values []string) [][]string {
+	out := [][]string{{}}
+	for _, v := range values {
+		var longer [][]string
+		for _, beginning := range out {
+			longer = append(longer, append(slices.Clone(beginning), ""))
+			if v != "" {
+				longer = append(longer, append(slices.Clone(beginning), v))
+			}
+		}
+		out = longer
+	}
+	return out
+}
+
+// fixed counts the features that are kept.
+func fixed(kept []string) (n int) {
+	for _, v := range kept {
+		if v != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// bucket is the first two hex digits of the guid's MD5, as `md5sum | cut -c1-2` says.
+func bucket(guid string) string { return fmt.Sprintf("%x", md5.Sum([]byte(guid)))[:2] }
+
+func midnight(t time.Time) time.Time {
+	y, m, d := t.UTC().Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+}
+
+func firstOfMonth(t time.Time) time.Time {
+	t = t.UTC()
+	return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
+}
+
+// monday is the first day of t's week.
+func monday(t time.Time) time.Time {
+	day := midnight(t)
+	for day.Weekday() != time.Monday {
+		day = day.AddDate(0, 0, -1)
+	}
+	return day
+}

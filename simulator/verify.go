@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"footfall/configs"
+	"footfall/simulator/mock"
+	"footfall/simulator/store"
+	"footfall/simulator/tables"
+)
+
+// shown is how many rows that differ are listed.
+const shown = 20
+
+// again is how long to wait between two looks at the store. After the first that finds no difference there is one more: what
+// is counted twice comes late.
+const again = time.Second
+
+// verify waits until the store holds what it must, and no longer than it may.
+func verify(ctx context.Context, o options, visits []mock.Visit, clicks []mock.Click, stderr io.Writer) error {
+	from, err := open(o.store)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = from.Close() }() // it has read all there was
+	want := tables.Cells{}
+	want.AddVisits(o.plan.Site, o.metrics, visits)
+	want.AddClicks(clicks)
+	scope := store.Scope{Site: o.plan.Site, Features: o.plan.Names(), Links: o.plan.Links}
+	fmt.Fprintf(stderr, "comparing %d rows with %s\n", len(want), from)
+
+	deadline := time.Now().Add(o.wait)
+	bar := newProgress(stderr, "rows equal", len(want))
+	for equal := 0; equal < 2; {
+		got, err := from.Read(ctx, scope)
+		if err != nil {
+			return err
+		}
+		different := tables.Diff(want, got)
+		bar.at(max(len(want)-len(different), 0))
+		if equal++; len(different) > 0 {
+			equal = 0
+		}
+		if equal == 0 && time.Now().After(deadline) {
+			return tell(different, o.wait, stderr)
+		}
+		select {
+		case <-ctx.Done():
+			return errors.New("stopped while comparing")
+		case <-time.After(again):
+		}
+	}
+	bar.end(len(want))
+	return nil
+}
+
+// tell lists the rows that differ, as far as anyone reads.
+func tell(different []string, waited time.Duration, stderr io.Writer) error {
+	for i, line := range different {
+		if i == shown {
+			fmt.Fprintf(stderr, "... and %d more\n", len(different)-shown)
+			break
+		}
+		fmt.Fprintln(stderr, line)
+	}
+	return fmt.Errorf("%d rows differ after %s: was all of it sent to this store, and nothing else to this site and these links?", len(different), waited)
+}
+
+// open finds the store: the one that is named, else the one-process default's if its files are there, else Cassandra.
+func open(name string) (store.Store, error) {
+	if name != "cassandra" {
+		cfg, err := configs.LoadEmbedded("")
+		if err != nil {
+			return nil, fmt.Errorf("%w; %w", err, errUsage)
+		}
+		if name == "embedded" || store.IsEmbedded(cfg.Data.Dir) {
+			return store.OpenEmbedded(cfg.Data.Dir)
+		}
+	}
+	cfg, err := configs.LoadConsumer("")
+	if err != nil {
+		return nil, fmt.Errorf("%w; %w", err, errUsage)
+	}
+	return store.OpenCassandra(cfg.Cassandra.CassandraClient)
+}
