@@ -42,6 +42,11 @@ Commands:
   retire --before YYYY-MM [--wait 30m]
             remove the rows that remember the visitors of intervals which are over by the first
             of that month; counts stay, and visits before it are refused from now on
+  forget [--guid GUID]... [--ip IP]...
+            remove the rows that remember these visitors; counts stay
+  rebuild --keyspace-suffix SUFFIX [--from-file VISITS.CSV [--site SITE] [--compare]]
+            count the topics, or a file of visits, once more into a second set of tables, and
+            compare all counts with the ones in use
   healthz   ask the consumer at http.addr whether it is ready; exit 0 or 1
 
 COMMAND --help tells more. Every key of configs/consumer.yaml can be set in FILE or in the environment (FOOTFALL_KAFKA_BROKERS, ...).
@@ -95,6 +100,8 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return audit(ctx, cfg, plan, log, line.repair, report)
 	case "retire":
 		return retire(ctx, cfg, plan, log, line, report)
+	case "forget":
+		return forget(ctx, cfg, plan, line, report)
 	case "healthz":
 		return health.Ask(ctx, cfg.HTTP.Addr, "")
 	}
@@ -107,6 +114,7 @@ type commandLine struct {
 	repair     bool
 	before     models.Millis
 	wait       time.Duration
+	guids, ips []string
 }
 
 // commands are those that there are, with the flags that are theirs alone.
@@ -114,11 +122,12 @@ var commands = map[string][]string{
 	"migrate": nil,
 	"audit":   {"repair"},
 	"retire":  {"before", "wait"},
+	"forget":  {"guid", "ip"},
 	"healthz": nil,
 }
 
 // help is what a command says about itself; others are in usage.
-var help = map[string]string{"retire": retireHelp}
+var help = map[string]string{"retire": retireHelp, "forget": forgetHelp}
 
 // parse takes flags before and after the name of the command.
 func parse(args []string) (line commandLine, err error) {
@@ -128,6 +137,12 @@ func parse(args []string) (line commandLine, err error) {
 	flags.BoolVar(&line.repair, "repair", false, "")
 	flags.Func("before", "", func(text string) (err error) { line.before, err = month(text, time.Now()); return err })
 	flags.DurationVar(&line.wait, "wait", 30*time.Minute, "")
+	flags.Func("guid", "", func(text string) error { line.guids = append(line.guids, text); return nil })
+	flags.Func("ip", "", func(text string) error {
+		ip, err := address(text)
+		line.ips = append(line.ips, ip)
+		return err
+	})
 	for {
 		if err := flags.Parse(args); err != nil {
 			return line, err
@@ -158,6 +173,10 @@ func (line commandLine) complete() error {
 	switch {
 	case line.name == "retire" && line.before == 0:
 		return errors.New("retire needs --before YYYY-MM")
+	case line.name == "forget" && len(line.guids)+len(line.ips) == 0:
+		return errors.New("forget needs --guid or --ip, of either as many as you like")
+	case slices.Contains(line.guids, ""):
+		return errors.New("--guid is empty")
 	case line.wait <= 0:
 		return errors.New("--wait must be more than 0")
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"errors"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +20,7 @@ func TestCommandLine(t *testing.T) {
 			}
 			return
 		}
-		if err != nil || got != want {
+		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("parse(%q) = %+v, %v; want %+v", args, got, err, want)
 		}
 	}
@@ -38,7 +40,23 @@ func TestCommandLine(t *testing.T) {
 	f(commandLine{}, "want a month", "retire", "--before", "January")
 	f(commandLine{}, "want a month", "retire", "--before", "2026-01-01")
 	f(commandLine{}, "is not over", "retire", "--before", "9999-01")
+	f(commandLine{wait: wait, name: "forget", guids: []string{"a", "b"}, ips: []string{"203.0.113.7", "2001:db8::1"}}, "",
+		"forget", "--guid", "a", "--guid", "b", "--ip", "::ffff:203.0.113.7", "--ip", "2001:DB8:0::1")
+	f(commandLine{}, "needs --guid or --ip", "forget")
+	f(commandLine{}, "--guid is empty", "forget", "--guid", "")
+	f(commandLine{}, "neither an IP address nor the hash", "forget", "--ip", "203.0.113")
 	f(commandLine{}, "--wait must be", "retire", "--before", "2026-01", "--wait", "0s")
+}
+
+func TestStoredAddresses(t *testing.T) {
+	// printf %s 203.0.113.7 | openssl dgst -sha256 -hmac 0123456789abcdef
+	const hashed = "e25e7aa15f18e79a3fd02a8fa35b11c2ad014cb9998c114e682d6e9c821ad6b7"
+	if got := stored([]string{"203.0.113.7"}, "0123456789abcdef"); !slices.Equal(got, []string{"203.0.113.7", hashed}) {
+		t.Errorf("with a secret: %q", got)
+	}
+	if got := stored([]string{"203.0.113.7", hashed}, ""); !slices.Equal(got, []string{"203.0.113.7", hashed}) {
+		t.Errorf("without: %q", got)
+	}
 }
 
 func TestUsage(t *testing.T) {
