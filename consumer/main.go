@@ -102,6 +102,8 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return retire(ctx, cfg, plan, log, line, report)
 	case "forget":
 		return forget(ctx, cfg, plan, line, report)
+	case "rebuild":
+		return rebuild(ctx, cfg, plan, log, line, report)
 	case "healthz":
 		return health.Ask(ctx, cfg.HTTP.Addr, "")
 	}
@@ -115,6 +117,9 @@ type commandLine struct {
 	before     models.Millis
 	wait       time.Duration
 	guids, ips []string
+
+	suffix, visits, site string // of rebuild
+	compare              bool
 }
 
 // commands are those that there are, with the flags that are theirs alone.
@@ -123,11 +128,12 @@ var commands = map[string][]string{
 	"audit":   {"repair"},
 	"retire":  {"before", "wait"},
 	"forget":  {"guid", "ip"},
+	"rebuild": {"keyspace-suffix", "from-file", "site", "compare"},
 	"healthz": nil,
 }
 
 // help is what a command says about itself; others are in usage.
-var help = map[string]string{"retire": retireHelp, "forget": forgetHelp}
+var help = map[string]string{"retire": retireHelp, "forget": forgetHelp, "rebuild": rebuildHelp}
 
 // parse takes flags before and after the name of the command.
 func parse(args []string) (line commandLine, err error) {
@@ -143,6 +149,10 @@ func parse(args []string) (line commandLine, err error) {
 		line.ips = append(line.ips, ip)
 		return err
 	})
+	flags.StringVar(&line.suffix, "keyspace-suffix", "", "")
+	flags.StringVar(&line.visits, "from-file", "", "")
+	flags.StringVar(&line.site, "site", "", "")
+	flags.BoolVar(&line.compare, "compare", false, "")
 	for {
 		if err := flags.Parse(args); err != nil {
 			return line, err
@@ -177,6 +187,10 @@ func (line commandLine) complete() error {
 		return errors.New("forget needs --guid or --ip, of either as many as you like")
 	case slices.Contains(line.guids, ""):
 		return errors.New("--guid is empty")
+	case line.name == "rebuild" && !newSuffix.MatchString(line.suffix):
+		return fmt.Errorf("rebuild needs --keyspace-suffix: 1 to 30 of a-z, 0-9 and _, not %q", line.suffix)
+	case line.visits == "" && (line.site != "" || line.compare):
+		return errors.New("--site and --compare belong to --from-file")
 	case line.wait <= 0:
 		return errors.New("--wait must be more than 0")
 	}

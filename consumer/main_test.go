@@ -45,6 +45,12 @@ func TestCommandLine(t *testing.T) {
 	f(commandLine{}, "needs --guid or --ip", "forget")
 	f(commandLine{}, "--guid is empty", "forget", "--guid", "")
 	f(commandLine{}, "neither an IP address nor the hash", "forget", "--ip", "203.0.113")
+	f(commandLine{wait: wait, name: "rebuild", suffix: "_v2", visits: "v.csv", site: "s", compare: true}, "",
+		"rebuild", "--keyspace-suffix", "_v2", "--from-file", "v.csv", "--site", "s", "--compare")
+	f(commandLine{}, "needs --keyspace-suffix", "rebuild")
+	f(commandLine{}, "not \"Version 2\"", "rebuild", "--keyspace-suffix", "Version 2")
+	f(commandLine{}, "belong to --from-file", "rebuild", "--keyspace-suffix", "_v2", "--compare")
+	f(commandLine{}, "belong to --from-file", "rebuild", "--keyspace-suffix", "_v2", "--site", "s")
 	f(commandLine{}, "--wait must be", "retire", "--before", "2026-01", "--wait", "0s")
 }
 

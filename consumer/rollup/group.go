@@ -35,7 +35,7 @@ type Consumer struct {
 	ledger   *ledger
 	board    *board
 	windows  map[models.Partition]*window // of the last generation
-	dead     *deadTopic
+	dead     burial
 	member   atomic.Bool
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"time"
 
@@ -243,35 +242,24 @@ func (c *Consumer) ends(ctx context.Context, topic string, n int) (map[int]int64
 	return ends, nil
 }
 
-// counting asks Kafka how far the group is, and the store, since Kafka forgets groups that are empty for long.
+// counting asks how far the group is, and whether it has members.
 func (c *Consumer) counting(ctx context.Context, store RetireStore, topic string, n int) (counting, error) {
-	client, id := c.kafka.Client(10*time.Second), c.cfg.Kafka.Group
-	out := counting{to: map[int]int64{}}
+	var partitions []models.Partition
 	for number := range n {
-		to, err := store.Committed(ctx, models.Partition{Topic: topic, Number: number})
-		if err != nil {
-			return out, err
-		}
-		out.to[number] = to
+		partitions = append(partitions, models.Partition{Topic: topic, Number: number})
 	}
-	offsets, err := client.OffsetFetch(ctx, &kafka.OffsetFetchRequest{
-		GroupID: id, Topics: map[string][]int{topic: slices.Collect(maps.Keys(out.to))},
-	})
-	if err == nil {
-		err = offsets.Error
-	}
+	id := c.cfg.Kafka.Group
+	at, err := c.committed(ctx, store, id, partitions)
 	if err != nil {
-		return out, fmt.Errorf("asking how far group %s is: %w", id, err)
+		return counting{}, err
 	}
-	for _, p := range offsets.Topics[topic] {
-		if p.Error != nil {
-			return out, fmt.Errorf("asking how far group %s is in partition %d of %s: %w", id, p.Partition, topic, p.Error)
-		}
-		out.to[p.Partition] = max(out.to[p.Partition], p.CommittedOffset)
-	}
-	groups, err := client.DescribeGroups(ctx, &kafka.DescribeGroupsRequest{GroupIDs: []string{id}})
+	groups, err := c.kafka.Client(10*time.Second).DescribeGroups(ctx, &kafka.DescribeGroupsRequest{GroupIDs: []string{id}})
 	if err != nil {
-		return out, fmt.Errorf("asking for the members of group %s: %w", id, err)
+		return counting{}, fmt.Errorf("asking for the members of group %s: %w", id, err)
+	}
+	out := counting{to: map[int]int64{}}
+	for p, to := range at {
+		out.to[p.Number] = to
 	}
 	for _, g := range groups.Groups {
 		out.members += len(g.Members)
