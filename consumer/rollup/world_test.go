@@ -34,6 +34,8 @@ type world struct {
 	store      *memory
 	history    []KeyWrite // acknowledged, for stores that forget
 	log        map[models.Partition][]logged
+	unwritten  []unwritten // the rest of the log
+	retiring   int         // the step in which that begins; -1: never, and all of the log is there from the beginning
 	partitions []models.Partition
 	committed  map[models.Partition]int64
 	generation int
@@ -60,6 +62,11 @@ type logged struct {
 	at time.Time
 }
 
+type unwritten struct {
+	p models.Partition
+	logged
+}
+
 func newWorld(seed int, c controls) *world {
 	w := &world{
 		rnd: rand.New(rand.NewPCG(uint64(seed), 1)), controls: c, store: newMemory(), faults: true,
@@ -77,8 +84,21 @@ func newWorld(seed int, c controls) *world {
 			event = w.log[p][n-1-w.rnd.IntN(min(n, 16))].Event // sent again
 		}
 		w.log[p] = append(w.log[p], logged{event, at})
+		w.unwritten = append(w.unwritten, unwritten{p, logged{event, at}})
+	}
+	clear(w.log)
+	if w.retiring = -1; c.retires(seed) {
+		w.retiring = w.rnd.IntN(simFaulty)
 	}
 	return w
+}
+
+// write appends to the log: most of it is there before anybody looks, and all when the world heals.
+func (w *world) write(step int) {
+	for len(w.unwritten) > 0 && (w.retiring < 0 || step == 0 && len(w.unwritten) > simEvents/3 || step >= simFaulty || w.rnd.IntN(12) == 0) {
+		next := w.unwritten[0]
+		w.log[next.p], w.unwritten = append(w.log[next.p], next.logged), w.unwritten[1:]
+	}
 }
 
 // event makes one whose visitor belongs to p: one visitor, one partition.
@@ -101,6 +121,10 @@ func (w *world) run(ctx context.Context) (outcomes, error) {
 		}
 		w.faults = step < simFaulty
 		w.out.Steps++
+		w.write(step)
+		if step == w.retiring {
+			w.startRetire(ctx)
+		}
 		w.land()
 		if w.faults {
 			w.misfortune(ctx)
@@ -117,6 +141,13 @@ func (w *world) run(ctx context.Context) (outcomes, error) {
 	for _, a := range w.actors {
 		if a.left {
 			w.out.CleanExits++
+		}
+	}
+	for p, list := range w.log {
+		for offset := range list {
+			if w.retired(p, offset) {
+				w.out.Retired++
+			}
 		}
 	}
 	w.reveal() // one day every replica will have been asked
@@ -264,14 +295,20 @@ func (w *world) settle() error {
 		if w.controls.noRechecks {
 			open = 0
 		}
-		asleep := slices.ContainsFunc(w.actors, func(a *actor) bool { return (a.zombie || a.audit) && !a.done.Load() && !a.crashed.Load() })
-		if open == 0 && !asleep {
+		if open == 0 && !w.awaited(true) {
 			return nil
 		}
 		w.land()
 		w.advance()
 	}
 	return errors.New("doubts do not settle")
+}
+
+// awaited tells whether somebody may still write whom nobody would ask: a zombie, and with audits one of those.
+func (w *world) awaited(audits bool) bool {
+	return slices.ContainsFunc(w.actors, func(a *actor) bool {
+		return (a.zombie || audits && a.audit) && !a.done.Load() && !a.crashed.Load()
+	})
 }
 
 // item is one message as a fetcher hands it on.
