@@ -27,11 +27,12 @@ func (s *Store) Apply(ctx context.Context, writes []rollup.KeyWrite) []error {
 	}
 	groups := grouped(parts)
 	_ = s.each(ctx, len(groups), func(working context.Context, i int) error {
-		if working.Err() != nil {
-			return nil
+		var err error
+		if working.Err() == nil {
+			// One request's failure must not cancel the others: that would put them in doubt as well.
+			err = s.applyTogether(ctx, writes, groups[i], errs)
 		}
-		// One request's failure must not cancel the others: that would put them in doubt as well.
-		if err := s.applyTogether(ctx, writes, groups[i], errs); errors.Is(err, rollup.ErrUnknownOutcome) {
+		if errors.Is(err, rollup.ErrUnknownOutcome) {
 			return err // but no more are begun: all will be decided by the ledger, and a node that hangs costs time
 		}
 		return nil

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"runtime/debug"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -52,7 +51,6 @@ var _ rollup.Store = null{}
 
 // measureNull counts a topic into nothing, and tells how it went at each of the marks.
 func measureNull(ctx context.Context, t task) (m measured, err error) {
-	debug.SetGCPercent(100)
 	cfg, err := configs.LoadConsumer("")
 	if err != nil {
 		return m, err

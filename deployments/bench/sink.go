@@ -90,10 +90,12 @@ func (s *sink) send(ctx context.Context, events []models.Event) error {
 	for _, e := range events {
 		sightings := e.Sightings()
 		for _, sighting := range sightings {
-			visitors.Query(s.cql.insert(sighting))
+			cql, args := s.cql.insert(sighting)
+			visitors.Query(cql, args...)
 		}
 		e.Count(make([]bool, len(sightings)), func(key models.Key, cell models.Cell, n int64) {
-			counters.Query(s.cql.update(key, cell, n))
+			cql, args := s.cql.update(key, cell, n)
+			counters.Query(cql, args...)
 		})
 	}
 	group, ctx := errgroup.WithContext(ctx)
