@@ -21,6 +21,9 @@ func (w *world) startRetire(ctx context.Context) {
 	r := &retirer{
 		store: store, topic: "visits", report: func(format string, args ...any) { w.tell("retire: "+format, args...) },
 		ends: func(context.Context) (map[int]int64, error) {
+			if !a.wait(retiring) {
+				return nil, errDead
+			}
 			ends := map[int]int64{}
 			for _, p := range w.partitions {
 				if p.Topic == "visits" {
@@ -28,9 +31,13 @@ func (w *world) startRetire(ctx context.Context) {
 				}
 			}
 			w.tell("retire: from %v on", ends)
+			w.write(6) // they come just too late
 			return ends, nil
 		},
 		group: func(context.Context) (counting, error) {
+			if !a.wait(retiring) {
+				return counting{}, errDead
+			}
 			to := map[int]int64{}
 			for p, offset := range w.committed {
 				if p.Topic == "visits" {
@@ -40,6 +47,9 @@ func (w *world) startRetire(ctx context.Context) {
 			return counting{1, to}, nil
 		},
 		audit: func(ctx context.Context) (Audit, error) {
+			if !a.wait(retiring) {
+				return Audit{}, errDead
+			}
 			if w.awaited(false) {
 				return Audit{}, errors.New("a process is paused")
 			}

@@ -35,7 +35,8 @@ type world struct {
 	history    []KeyWrite // acknowledged, for stores that forget
 	log        map[models.Partition][]logged
 	unwritten  []unwritten // the rest of the log
-	retiring   int         // the step in which that begins; -1: never, and all of the log is there from the beginning
+	retires    bool        // March is retired; else all of the log is there from the beginning
+	retiring   bool        // that has begun
 	partitions []models.Partition
 	committed  map[models.Partition]int64
 	generation int
@@ -87,17 +88,32 @@ func newWorld(seed int, c controls) *world {
 		w.unwritten = append(w.unwritten, unwritten{p, logged{event, at}})
 	}
 	clear(w.log)
-	if w.retiring = -1; c.retires(seed) {
-		w.retiring = w.rnd.IntN(simFaulty)
+	if w.retires = c.retires(seed); w.retires {
+		w.write(simEvents / 2)
+	} else {
+		w.write(simEvents)
 	}
 	return w
 }
 
-// write appends to the log: most of it is there before anybody looks, and all when the world heals.
-func (w *world) write(step int) {
-	for len(w.unwritten) > 0 && (w.retiring < 0 || step == 0 && len(w.unwritten) > simEvents/3 || step >= simFaulty || w.rnd.IntN(12) == 0) {
+// write appends so many events to the log.
+func (w *world) write(n int) {
+	for ; n > 0 && len(w.unwritten) > 0; n-- {
 		next := w.unwritten[0]
 		w.log[next.p], w.unwritten = append(w.log[next.p], next.logged), w.unwritten[1:]
+	}
+}
+
+// grow lets the retirement begin when visits are nearly all counted, so that those that are written then are met at once.
+func (w *world) grow(ctx context.Context, step int) {
+	visits := models.Partition{Topic: "visits", Number: 0}
+	switch {
+	case !w.retires:
+	case w.retiring && w.rnd.IntN(12) == 0:
+		w.write(1)
+	case !w.retiring && (step >= simFaulty || w.committed[visits]+3 > int64(len(w.log[visits]))):
+		w.retiring = true
+		w.startRetire(ctx)
 	}
 }
 
@@ -121,10 +137,7 @@ func (w *world) run(ctx context.Context) (outcomes, error) {
 		}
 		w.faults = step < simFaulty
 		w.out.Steps++
-		w.write(step)
-		if step == w.retiring {
-			w.startRetire(ctx)
-		}
+		w.grow(ctx, step)
 		w.land()
 		if w.faults {
 			w.misfortune(ctx)
@@ -282,7 +295,7 @@ func (w *world) allOver() bool {
 			return false
 		}
 	}
-	return !w.faults && len(w.late) == 0
+	return !w.faults && len(w.late) == 0 && len(w.unwritten) == 0
 }
 
 // settle waits until no doubt is left and no zombie can write any more, for some hours at the most.

@@ -28,7 +28,7 @@ func TestRetire(t *testing.T) {
 	sent := make(chan *oracle.Oracle, 1)
 	go func() {
 		defer close(sent)
-		client := &load.Client{URL: d.door(), Connections: 8, Pace: func(place int) { time.Sleep(30 * time.Millisecond) }}
+		client := &load.Client{URL: d.door(), Connections: 8, Pace: func(int) { time.Sleep(30 * time.Millisecond) }}
 		result, err := client.Send(t.Context(), meanwhile, load.Order(42, len(meanwhile)))
 		if err != nil {
 			t.Errorf("sending meanwhile: %v", err)
