@@ -8,7 +8,7 @@ import "footfall/models"
 type recent struct {
 	size       int
 	index      map[fingerprint]uint32 // slots
-	slots      []slot                 // slot 0 is the ring's head: its next is the newest, its prev the oldest
+	pages      []*[page]slot          // slot 0 is the ring's head: its next is the newest, its prev the oldest
 	partitions []models.Partition     // few, so that a slot has a number for one
 }
 
@@ -19,6 +19,11 @@ type slot struct {
 	prev, next uint32
 }
 
+// page is how many slots come at once: one long list would be copied, and be there twice, whenever it grows.
+const page = 4096
+
+func (r *recent) slot(i uint32) *slot { return &r.pages[i/page][i%page] }
+
 // newRecent makes room for size visitors; 0 remembers nobody.
 func newRecent(size int) *recent {
 	r := &recent{size: size}
@@ -27,7 +32,7 @@ func newRecent(size int) *recent {
 }
 
 func (r *recent) purge() {
-	r.index, r.slots, r.partitions = map[fingerprint]uint32{}, make([]slot, 1), nil
+	r.index, r.pages, r.partitions = map[fingerprint]uint32{}, []*[page]slot{new([page]slot)}, nil
 }
 
 func (r *recent) get(id fingerprint) (models.Position, bool) {
@@ -37,7 +42,7 @@ func (r *recent) get(id fingerprint) (models.Position, bool) {
 	}
 	r.unlink(i)
 	r.link(i)
-	s := r.slots[i]
+	s := r.slot(i)
 	p := r.partitions[s.partition]
 	return models.Position{Topic: p.Topic, Partition: p.Number, Offset: s.offset}, true
 }
@@ -51,15 +56,18 @@ func (r *recent) add(id fingerprint, at models.Position) {
 	case known:
 		r.unlink(i)
 	case len(r.index) < r.size:
-		i = uint32(len(r.slots))
-		r.slots = append(r.slots, slot{})
+		i = uint32(len(r.index) + 1)
+		if int(i) == len(r.pages)*page {
+			r.pages = append(r.pages, new([page]slot))
+		}
 	default:
-		i = r.slots[0].prev
-		delete(r.index, r.slots[i].id)
+		i = r.slot(0).prev
+		delete(r.index, r.slot(i).id)
 		r.unlink(i)
 	}
 	r.index[id] = i
-	r.slots[i].id, r.slots[i].offset, r.slots[i].partition = id, at.Offset, r.number(at)
+	s := r.slot(i)
+	s.id, s.offset, s.partition = id, at.Offset, r.number(at)
 	r.link(i)
 }
 
@@ -75,13 +83,14 @@ func (r *recent) number(at models.Position) uint32 {
 }
 
 func (r *recent) unlink(i uint32) {
-	s := r.slots[i]
-	r.slots[s.prev].next, r.slots[s.next].prev = s.next, s.prev
+	s := r.slot(i)
+	r.slot(s.prev).next, r.slot(s.next).prev = s.next, s.prev
 }
 
 // link makes slot i the newest.
 func (r *recent) link(i uint32) {
-	newest := r.slots[0].next
-	r.slots[i].prev, r.slots[i].next = 0, newest
-	r.slots[newest].prev, r.slots[0].next = i, i
+	head := r.slot(0)
+	s, newest := r.slot(i), r.slot(head.next)
+	s.prev, s.next = 0, head.next
+	newest.prev, head.next = i, i
 }

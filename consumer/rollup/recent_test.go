@@ -11,10 +11,10 @@ import (
 
 // It does what the library's does, which takes twice the memory.
 func TestRecentIsAnLRU(t *testing.T) {
-	for _, size := range []int{1, 2, 7, 100} {
+	for _, size := range []int{1, 2, 7, 100, page - 1, page + 1} {
 		r, want := newRecent(size), must(simplelru.NewLRU[fingerprint, models.Position](size, nil))
 		rnd := rand.New(rand.NewPCG(uint64(size), 3))
-		for step := range 20_000 {
+		for step := range 40_000 {
 			id := fingerprint{uint64(rnd.IntN(2 * size)), 7}
 			at := models.Position{Topic: "t", Partition: rnd.IntN(5), Offset: int64(step)}
 			if rnd.IntN(2) == 0 {
