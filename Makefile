@@ -1,6 +1,6 @@
 # footfall. `make run` needs Go alone; `make up` brings real Kafka and real Cassandra.
 .DEFAULT_GOAL := help
-.PHONY: help run up down test faults bench lint build chromium
+.PHONY: help run up down test load faults bench lint build chromium wrk
 
 # The race detector needs a C compiler; without one the tests run all the same, except with CI=true.
 RACE := $(if $(CI)$(shell command -v $${CC:-cc}),-race)
@@ -30,6 +30,12 @@ test: ## all tests; those on the real stack where Java and Maven, or a container
 
 chromium: ## the browser that a test of the page script needs (Debian's, as root)
 	@command -v chromium > /dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; }
+
+wrk: ## the load generator that `make load` and a test need (Debian's, as root)
+	@command -v wrk > /dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends wrk; }
+
+load: ## 200 connections for 30 s and as many slow ones, against the door on the real Kafka of `make up`
+	go test -count=1 -v ./deployments/e2e -run 'TestLoad$$' -load.for 30s
 
 faults: ## break real Kafka, Cassandra and consumers in every way we know, and compare all counts (30 minutes)
 	go test -count=1 -v -timeout 40m ./deployments/faults -faults.all

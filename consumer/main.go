@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -11,8 +12,10 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -37,27 +40,38 @@ Commands:
             hold every key's ledger against the rule that each event is counted once, and
             links' totals against their parts; with --repair mend what is off from the log.
             Safe while consumers run. Exits 1 if something is wrong and was not repaired
+  retire --before YYYY-MM [--wait 30m]
+            remove the rows that remember the visitors of intervals which are over by the first
+            of that month; counts stay, and visits before it are refused from now on
+  forget [--guid GUID]... [--ip IP]...
+            remove the rows that remember these visitors; counts stay
+  rebuild --keyspace-suffix SUFFIX [--from-file VISITS.CSV [--site SITE] [--compare]]
+            count the topics, or a file of visits, once more into a second set of tables, and
+            compare all counts with the ones in use
   healthz   ask the consumer at http.addr whether it is ready; exit 0 or 1
 
-Every key of configs/consumer.yaml can be set in FILE or in the environment (FOOTFALL_KAFKA_BROKERS, ...).
+COMMAND --help tells more. Every key of configs/consumer.yaml can be set in FILE or in the environment (FOOTFALL_KAFKA_BROKERS, ...).
 `
 
-// errUsage marks a mistake in the command line or the configuration.
+// errUsage marks a mistake in the command line.
 var errUsage = errors.New("see consumer --help")
 
 func main() { os.Exit(run()) }
 
-// run is main with an exit code: 0 done, 1 failed, 2 wrong usage.
+// run is main with an exit code: 0 done, 1 failed, 2 a mistake in the command line or the configuration.
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50) // most of the memory is visitors, who stay: twice as much would be waste
+	}
 	err := command(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	if err == nil {
 		return 0
 	}
 	fmt.Fprintln(os.Stderr, "consumer:", err)
-	if errors.Is(err, errUsage) {
+	if wrong := (*configs.Wrong)(nil); errors.Is(err, errUsage) || errors.As(err, &wrong) {
 		return 2
 	}
 	return 1
@@ -67,19 +81,22 @@ func run() int {
 func command(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	line, err := parse(args)
 	if errors.Is(err, flag.ErrHelp) {
-		_, err := io.WriteString(stdout, usage)
+		_, err := io.WriteString(stdout, cmp.Or(help[line.name], usage))
 		return err
 	}
 	if err != nil {
 		return fmt.Errorf("%w; %w", err, errUsage)
 	}
 	cfg, err := configs.LoadConsumer(line.file)
+	if err == nil {
+		err = rollup.Sensible(cfg)
+	}
 	if err != nil {
-		return fmt.Errorf("%w; %w", err, errUsage)
+		return err
 	}
 	plan, err := models.NewPlan(cfg.Features, cfg.Metrics)
 	if err != nil {
-		return fmt.Errorf("%w; %w", err, errUsage)
+		return configs.MarkWrong(err)
 	}
 	log := slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: cfg.Log.Level}))
 	report := func(format string, args ...any) { fmt.Fprintf(stdout, format+"\n", args...) }
@@ -88,6 +105,12 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return cassandra.Migrate(ctx, cfg.Cassandra, plan, report)
 	case "audit":
 		return audit(ctx, cfg, plan, log, line.repair, report)
+	case "retire":
+		return retire(ctx, cfg, plan, log, line, report)
+	case "forget":
+		return forget(ctx, cfg, plan, line, report)
+	case "rebuild":
+		return rebuild(ctx, cfg, plan, log, line, report)
 	case "healthz":
 		return health.Ask(ctx, cfg.HTTP.Addr, "")
 	}
@@ -98,7 +121,26 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 type commandLine struct {
 	name, file string
 	repair     bool
+	before     models.Millis
+	wait       time.Duration
+	guids, ips []string
+
+	suffix, visits, site string // of rebuild
+	compare              bool
 }
+
+// commands are those that there are, with the flags that are theirs alone.
+var commands = map[string][]string{
+	"migrate": nil,
+	"audit":   {"repair"},
+	"retire":  {"before", "wait"},
+	"forget":  {"guid", "ip"},
+	"rebuild": {"keyspace-suffix", "from-file", "site", "compare"},
+	"healthz": nil,
+}
+
+// help is what a command says about itself; others are in usage.
+var help = map[string]string{"retire": retireHelp, "forget": forgetHelp, "rebuild": rebuildHelp}
 
 // parse takes flags before and after the name of the command.
 func parse(args []string) (line commandLine, err error) {
@@ -106,6 +148,18 @@ func parse(args []string) (line commandLine, err error) {
 	flags.SetOutput(io.Discard) // errors are printed once, by run
 	flags.StringVar(&line.file, "config", "", "")
 	flags.BoolVar(&line.repair, "repair", false, "")
+	flags.Func("before", "", func(text string) (err error) { line.before, err = month(text, time.Now()); return err })
+	flags.DurationVar(&line.wait, "wait", 30*time.Minute, "")
+	flags.Func("guid", "", func(text string) error { line.guids = append(line.guids, text); return nil })
+	flags.Func("ip", "", func(text string) error {
+		ip, err := address(text)
+		line.ips = append(line.ips, ip)
+		return err
+	})
+	flags.StringVar(&line.suffix, "keyspace-suffix", "", "")
+	flags.StringVar(&line.visits, "from-file", "", "")
+	flags.StringVar(&line.site, "site", "", "")
+	flags.BoolVar(&line.compare, "compare", false, "")
 	for {
 		if err := flags.Parse(args); err != nil {
 			return line, err
@@ -113,15 +167,41 @@ func parse(args []string) (line commandLine, err error) {
 		if flags.NArg() == 0 {
 			break
 		}
-		if line.name != "" || !slices.Contains([]string{"migrate", "audit", "healthz"}, flags.Arg(0)) {
+		if _, known := commands[flags.Arg(0)]; line.name != "" || !known {
 			return line, fmt.Errorf("unknown argument %q", flags.Arg(0))
 		}
 		line.name, args = flags.Arg(0), flags.Args()[1:]
 	}
-	if line.repair && line.name != "audit" {
-		return line, errors.New("--repair belongs to audit")
+	flags.Visit(func(f *flag.Flag) {
+		for name, own := range commands {
+			if slices.Contains(own, f.Name) && line.name != name {
+				err = fmt.Errorf("--%s belongs to %s", f.Name, name)
+			}
+		}
+	})
+	if err == nil {
+		err = line.complete()
 	}
-	return line, nil
+	return line, err
+}
+
+// complete tells what a command lacks.
+func (line commandLine) complete() error {
+	switch {
+	case line.name == "retire" && line.before == 0:
+		return errors.New("retire needs --before YYYY-MM")
+	case line.name == "forget" && len(line.guids)+len(line.ips) == 0:
+		return errors.New("forget needs --guid or --ip, of either as many as you like")
+	case slices.Contains(line.guids, ""):
+		return errors.New("--guid is empty")
+	case line.name == "rebuild" && !newSuffix.MatchString(line.suffix):
+		return fmt.Errorf("rebuild needs --keyspace-suffix: 1 to 30 of a-z, 0-9 and _, not %q", line.suffix)
+	case line.visits == "" && (line.site != "" || line.compare):
+		return errors.New("--site and --compare belong to --from-file")
+	case line.wait <= 0:
+		return errors.New("--wait must be more than 0")
+	}
+	return nil
 }
 
 func count(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger) error {

@@ -2,9 +2,15 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"os"
+	"os/exec"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestCommandLine(t *testing.T) {
@@ -17,19 +23,49 @@ func TestCommandLine(t *testing.T) {
 			}
 			return
 		}
-		if err != nil || got != want {
+		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("parse(%q) = %+v, %v; want %+v", args, got, err, want)
 		}
 	}
-	f(commandLine{}, "")
-	f(commandLine{file: "x.yaml"}, "", "--config", "x.yaml")
-	f(commandLine{name: "migrate", file: "x.yaml"}, "", "migrate", "--config", "x.yaml")
-	f(commandLine{name: "audit", repair: true}, "", "audit", "--repair")
-	f(commandLine{name: "audit", repair: true, file: "x.yaml"}, "", "--config", "x.yaml", "audit", "--repair")
+	const wait = 30 * time.Minute
+	f(commandLine{wait: wait}, "")
+	f(commandLine{wait: wait, file: "x.yaml"}, "", "--config", "x.yaml")
+	f(commandLine{wait: wait, name: "migrate", file: "x.yaml"}, "", "migrate", "--config", "x.yaml")
+	f(commandLine{wait: wait, name: "audit", repair: true}, "", "audit", "--repair")
+	f(commandLine{wait: wait, name: "audit", repair: true, file: "x.yaml"}, "", "--config", "x.yaml", "audit", "--repair")
 	f(commandLine{}, "unknown argument", "count")
 	f(commandLine{}, "unknown argument", "audit", "everything")
 	f(commandLine{}, "--repair belongs to audit", "--repair")
 	f(commandLine{}, "not defined", "--bogus")
+	f(commandLine{wait: time.Minute, name: "retire", before: 1767225600000}, "", "retire", "--before", "2026-01", "--wait", "1m")
+	f(commandLine{}, "needs --before", "retire")
+	f(commandLine{}, "--before belongs to retire", "audit", "--before", "2026-01")
+	f(commandLine{}, "want a month", "retire", "--before", "January")
+	f(commandLine{}, "want a month", "retire", "--before", "2026-01-01")
+	f(commandLine{}, "is not over", "retire", "--before", "9999-01")
+	f(commandLine{wait: wait, name: "forget", guids: []string{"a", "b"}, ips: []string{"203.0.113.7", "2001:db8::1"}}, "",
+		"forget", "--guid", "a", "--guid", "b", "--ip", "::ffff:203.0.113.7", "--ip", "2001:DB8:0::1")
+	f(commandLine{}, "needs --guid or --ip", "forget")
+	f(commandLine{}, "--guid is empty", "forget", "--guid", "")
+	f(commandLine{}, "neither an IP address nor the hash", "forget", "--ip", "203.0.113")
+	f(commandLine{wait: wait, name: "rebuild", suffix: "_v2", visits: "v.csv", site: "s", compare: true}, "",
+		"rebuild", "--keyspace-suffix", "_v2", "--from-file", "v.csv", "--site", "s", "--compare")
+	f(commandLine{}, "needs --keyspace-suffix", "rebuild")
+	f(commandLine{}, "not \"Version 2\"", "rebuild", "--keyspace-suffix", "Version 2")
+	f(commandLine{}, "belong to --from-file", "rebuild", "--keyspace-suffix", "_v2", "--compare")
+	f(commandLine{}, "belong to --from-file", "rebuild", "--keyspace-suffix", "_v2", "--site", "s")
+	f(commandLine{}, "--wait must be", "retire", "--before", "2026-01", "--wait", "0s")
+}
+
+func TestStoredAddresses(t *testing.T) {
+	// printf %s 203.0.113.7 | openssl dgst -sha256 -hmac 0123456789abcdef
+	const hashed = "e25e7aa15f18e79a3fd02a8fa35b11c2ad014cb9998c114e682d6e9c821ad6b7"
+	if got := stored([]string{"203.0.113.7"}, "0123456789abcdef"); !slices.Equal(got, []string{"203.0.113.7", hashed}) {
+		t.Errorf("with a secret: %q", got)
+	}
+	if got := stored([]string{"203.0.113.7", hashed}, ""); !slices.Equal(got, []string{"203.0.113.7", hashed}) {
+		t.Errorf("without: %q", got)
+	}
 }
 
 func TestUsage(t *testing.T) {
@@ -37,17 +73,45 @@ func TestUsage(t *testing.T) {
 	if err := command(t.Context(), []string{"migrate", "--help"}, &out, &out); err != nil || !strings.Contains(out.String(), "audit [--repair]") {
 		t.Errorf("help: %v, %q", err, out.String())
 	}
-	if err := command(t.Context(), []string{"--config", "no-such-file.yaml"}, &out, &out); !errors.Is(err, errUsage) {
-		t.Errorf("a missing file: %v, want wrong usage", err)
+}
+
+// TestBadInput: exit code 2 and one line on stderr.
+func TestBadInput(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Run("features", func(t *testing.T) {
-		t.Setenv("FOOTFALL_FEATURES", "referrer,guid")
-		if err := command(t.Context(), []string{"migrate"}, &out, &out); !errors.Is(err, errUsage) || !strings.Contains(err.Error(), "guid is the name") {
-			t.Errorf("a feature that cannot be: %v, want wrong usage that names it", err)
+	f := func(want, env string, args ...string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, self, args...)
+		cmd.Env = append(os.Environ(), asConsumer+"=1", "FOOTFALL_CASSANDRA_PORT=1", env)
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		err := cmd.Run()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 2 || strings.Count(errs.String(), "\n") != 1 || !strings.Contains(errs.String(), want) {
+			t.Errorf("%s %q: %v, want exit code 2 and one line with %q: %s", env, args, err, want, errs.String())
 		}
-	})
-	t.Setenv("FOOTFALL_KAFKA_BROKER", "typo")
-	if err := command(t.Context(), nil, &out, &out); !errors.Is(err, errUsage) || !strings.Contains(err.Error(), "FOOTFALL_KAFKA_BROKER") {
-		t.Errorf("an unknown variable: %v, want wrong usage that names it", err)
 	}
+	f("unknown argument", "", "count")
+	f("no-such-file.yaml", "", "--config", "no-such-file.yaml")
+	f("FOOTFALL_KAFKA_BROKER", "FOOTFALL_KAFKA_BROKER=typo")
+	f("Chunk.max_events", "FOOTFALL_CHUNK_MAX_EVENTS=many")
+	f("chunk.max_events", "FOOTFALL_CHUNK_MAX_EVENTS=0", "audit")
+	f("guid is the name", "FOOTFALL_FEATURES=referrer,guid", "migrate")
+	f("http.addr", "FOOTFALL_HTTP_ADDR=nowhere")
+	f("cassandra.keyspace_suffix", "FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=Ä", "migrate")
+	f("cassandra.tls", "FOOTFALL_CASSANDRA_TLS_CA=ca.pem")
+}
+
+// asConsumer makes the test binary behave as the consumer, so that exit codes are those of a process.
+const asConsumer = "FOOTFALL_TEST_AS_CONSUMER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asConsumer) != "" {
+		main()
+	}
+	os.Exit(m.Run())
 }

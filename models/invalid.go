@@ -17,6 +17,7 @@ const (
 	ReasonBadTimestamp     = "bad_timestamp"
 	ReasonBadAmount        = "bad_amount"
 	ReasonWrongPartition   = "wrong_partition"
+	ReasonIntervalRetired  = "interval_retired"
 	ReasonUnknownFeature   = "unknown_feature"
 	ReasonWrongFeatures    = "wrong_features"
 )

@@ -15,6 +15,7 @@ type statements struct {
 	readLedger map[models.Keyspace]string
 	seen       map[models.Keyspace]string
 	remember   map[models.Keyspace]string
+	siteCells  string // all counters of a site's key
 	latest     string
 }
 
@@ -30,8 +31,9 @@ func newStatements(n names, plan *models.Plan) statements {
 		read     = `SELECT topic, kafka_partition, kind, epoch, from_offset, to_offset FROM %s.applied WHERE `
 	)
 	s := statements{
-		counter: map[string]string{},
-		read:    map[string]string{},
+		siteCells: `SELECT metric_type, interval_start, visits FROM ` + n.cardinality + `.Counts WHERE ` + counts,
+		counter:   map[string]string{},
+		read:      map[string]string{},
 		ledger: map[models.Keyspace]string{
 			models.URLShortener: fmt.Sprintf(add, n.urlshortener) + shortURL + ledger,
 			models.Cardinality:  fmt.Sprintf(add, n.cardinality) + counts + ledger,

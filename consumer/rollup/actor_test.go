@@ -24,6 +24,7 @@ const (
 	consuming = "consumer"
 	checking  = "checker"
 	auditing  = "auditor"
+	retiring  = "retirer"
 )
 
 // actor is one process: a consumer with its ownership, or an audit. Every call to the store waits until the world lets it
@@ -97,10 +98,15 @@ func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error 
 	h, mx := newHasher(), newMetrics(prometheus.NewRegistry())
 	o := &ownership{
 		store: store, owner: a.String(), hasher: h, visitors: newVisitors(store, h, 100, mx), ledger: newLedger(store, 100),
-		dead: &grave{}, metrics: mx, log: slog.New(slog.NewTextHandler(io.Discard, nil)), number: a.w.fresh, maxSpan: simSpan/2 + 1,
+		board: newBoard(store, slog.New(slog.NewTextHandler(io.Discard, nil))),
+		dead:  &grave{}, metrics: mx, log: slog.New(slog.NewTextHandler(io.Discard, nil)), number: a.w.fresh, maxSpan: simSpan/2 + 1,
 		partitions: map[models.Partition]*owned{}, ended: func() bool { return a.leaving.Load() || a.crashed.Load() },
-		bounds: func(context.Context, []models.Partition) (map[models.Partition]span, error) {
-			return nil, errors.New("the ledger is ahead of the log")
+		bounds: func(_ context.Context, ps []models.Partition) (map[models.Partition]span, error) {
+			bounds := map[models.Partition]span{}
+			for _, p := range ps {
+				bounds[p] = span{0, int64(len(a.w.log[p]))}
+			}
+			return bounds, nil
 		},
 	}
 	if a.w.controls.shortDoubts {
@@ -108,6 +114,9 @@ func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error 
 	}
 	for _, p := range a.partitions {
 		o.partitions[p] = &owned{next: a.w.committed[p], confirmed: a.w.committed[p], highWater: int64(len(a.w.log[p]))}
+	}
+	if a.w.controls.deaf {
+		o.board = nil
 	}
 	if err := o.take(ctx); err != nil {
 		return err
@@ -132,7 +141,11 @@ func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error 
 		for _, p := range a.partitions {
 			next := o.partitions[p].next
 			for offset := next; offset < min(int64(len(a.w.log[p])), next+int64(rnd.IntN(simSpan+1))); offset++ {
-				o.add(c, a.w.item(p, offset))
+				it := a.w.item(p, offset)
+				if err := o.board.await(ctx, it.event); err != nil {
+					return err
+				}
+				o.add(c, it)
 			}
 		}
 		if len(c.spans) == 0 {
@@ -258,8 +271,8 @@ func (w *world) apply(write KeyWrite) {
 	w.out.Writes++
 }
 
-// write decides the fate of one write.
-func (w *world) write(write KeyWrite) error {
+// attempt decides the fate of one write.
+func (w *world) attempt(write KeyWrite) error {
 	n := w.rnd.IntN(1000)
 	if !w.faults || n >= 160 {
 		w.apply(write)
@@ -290,7 +303,7 @@ func (w *world) write(write KeyWrite) error {
 		w.tell("lost: %v", write)
 	}
 	if w.controls.blindRetry {
-		return w.write(write)
+		return w.attempt(write)
 	}
 	return unknown("timeout")
 }

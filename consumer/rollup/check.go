@@ -96,7 +96,7 @@ func (c *checker) check(ctx context.Context, p models.Partition, s span, extra [
 	return f, errors.Join(err, note()) // the time until it is looked at counts from the repair, however long that took
 }
 
-// events reads s again, without duplicates.
+// events reads s again, without duplicates and what retirements refuse.
 func (c *checker) events(ctx context.Context, p models.Partition, s span) ([]*counted, reading, error) {
 	w := newWindow(c.reach, 0)
 	var events []*counted
@@ -111,6 +111,14 @@ func (c *checker) events(ctx context.Context, p models.Partition, s span) ([]*co
 	if err != nil {
 		return nil, r, fmt.Errorf("reading the log again: %w", err)
 	}
+	// Asked after the log was read: a retirement that is decided later takes effect beyond what was read.
+	notices, err := c.store.Notices(ctx)
+	if err != nil {
+		return nil, r, err
+	}
+	events = slices.DeleteFunc(events, func(e *counted) bool {
+		return refused(notices.Retirements, p, e.offset, e.event) != nil
+	})
 	return events, r, nil
 }
 
@@ -168,6 +176,9 @@ func (c *checker) decide(ctx context.Context, events []*counted) error {
 		}
 	}
 	found, err := c.store.FirstSeen(ctx, slices.Collect(maps.Keys(distinct)))
+	if err == nil {
+		err = c.errRetired(ctx, events)
+	}
 	if err != nil {
 		return err
 	}

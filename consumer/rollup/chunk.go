@@ -13,6 +13,7 @@ type item struct {
 	partition models.Partition
 	offset    int64
 	event     models.Event // nil if it cannot be counted
+	value     []byte       // of the message, should it turn out that it must not be counted
 	dead      *deadLetter  // set if it cannot be counted
 	at        time.Time    // the message's time in the log
 	bytes     int
@@ -77,6 +78,9 @@ func (o *ownership) collect(stop context.Context, items <-chan item, l limits, i
 		case <-waits:
 			return c, true
 		case it := <-items:
+			if !it.warm && o.board.await(stop, it.event) != nil {
+				return c, false
+			}
 			o.add(c, it)
 			if expired == nil && len(c.spans) > 0 {
 				expired = time.After(l.age)
@@ -112,12 +116,18 @@ func (o *ownership) add(c *chunk, it item) {
 	c.bytes += it.bytes
 	c.read[it.partition.Topic]++
 	c.highWater[it.partition] = it.highWater
+	retired := o.board.list()
 	switch {
 	case it.dead != nil:
 		c.dead = append(c.dead, it.dead)
 	case duplicate:
 		c.duplicates[it.partition.Topic]++
+	case past(retired, it.partition, it.offset, it.event):
 	default:
+		if why := refused(retired, it.partition, it.offset, it.event); why != nil {
+			c.dead = append(c.dead, it.refuse(why))
+			return
+		}
 		c.events = append(c.events, &counted{partition: it.partition, offset: it.offset, event: it.event})
 		if _, visit := it.event.(*models.Visit); visit {
 			c.visits++

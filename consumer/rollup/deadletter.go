@@ -23,6 +23,12 @@ type deadLetters interface {
 	send(ctx context.Context, letters []*deadLetter) error
 }
 
+// burial is dead letters that this process alone writes.
+type burial interface {
+	deadLetters
+	close() error
+}
+
 // maxDeadBytes keeps a dead letter below what brokers take (1 MiB by default), headers included.
 const maxDeadBytes = 512 << 10
 

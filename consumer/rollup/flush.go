@@ -63,7 +63,13 @@ func (o *ownership) tryFlush(ctx context.Context, c *chunk) error {
 		}
 		c.buried = true
 	}
+	if o.board.news() {
+		o.visitors.drop()
+	}
 	if err := o.visitors.decide(ctx, c); err != nil {
+		return err
+	}
+	if err := o.skipPast(ctx, c); err != nil {
 		return err
 	}
 	if err := o.latest.keep(ctx, c.events); err != nil {

@@ -73,8 +73,8 @@ func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation
 func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors map[string]inspector) (*ownership, []*fetcher, error) {
 	o := &ownership{
 		store: c.store, owner: c.owner, hasher: c.hasher, partitions: map[models.Partition]*owned{},
-		visitors: c.visitors, latest: c.latest, ledger: c.ledger, dead: c.dead, metrics: c.metrics, log: c.log, noted: time.Now(),
-		maxSpan: maxChunkSpan, splitAbove: splitAbove, number: freshNumber,
+		visitors: c.visitors, latest: c.latest, ledger: c.ledger, board: c.board, dead: c.dead, metrics: c.metrics, log: c.log,
+		maxSpan: maxChunkSpan, splitAbove: splitAbove, number: freshNumber, noted: time.Now(),
 		ended: func() bool { return ctx.Err() != nil },
 		bounds: func(ctx context.Context, ps []models.Partition) (map[models.Partition]span, error) {
 			return logBounds(ctx, c.kafka, ps)
@@ -92,6 +92,9 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors 
 		return o, nil, nil
 	}
 	if err := o.take(ctx); err != nil {
+		return nil, nil, err
+	}
+	if err := c.board.look(ctx); err != nil {
 		return nil, nil, err
 	}
 	bounds, err := o.bounds(ctx, partitions)

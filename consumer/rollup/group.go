@@ -33,8 +33,9 @@ type Consumer struct {
 	visitors *visitors
 	latest   *latest
 	ledger   *ledger
+	board    *board
 	windows  map[models.Partition]*window // of the last generation
-	dead     *deadTopic
+	dead     burial
 	member   atomic.Bool
 }
 
@@ -64,6 +65,7 @@ func New(cfg configs.Consumer, store Store, reg *prometheus.Registry, log *slog.
 		visitors: newVisitors(store, h, cfg.Visitors.LRU, m),
 		latest:   keeps,
 		ledger:   newLedger(store, cfg.Ledger.Cache),
+		board:    newBoard(store, log),
 		dead:     newDeadTopic(via, cfg.Kafka.Topics.Dead),
 	}, nil
 }
@@ -80,7 +82,7 @@ func (c *Consumer) Ready() error {
 // means that an operator has to decide: the log and the ledger do not fit each other, or the configuration is wrong.
 // Run must be called once.
 func (c *Consumer) Run(ctx context.Context) (err error) {
-	if err := sensible(c.cfg); err != nil {
+	if err := Sensible(c.cfg); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.dead.close()) }()

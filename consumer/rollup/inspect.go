@@ -36,8 +36,15 @@ func (in inspector) item(p models.Partition, m kafka.Message) item {
 	if click, ok := event.(*models.Click); ok {
 		click.UA = "" // the longest of its texts, and nothing counts it
 	}
-	it.event = event
+	it.event, it.value = event, m.Value
 	return it
+}
+
+// refuse makes a dead letter of an item that was taken for an event.
+func (it item) refuse(why *models.Invalid) *deadLetter {
+	return &deadLetter{invalid: why, message: kafka.Message{
+		Topic: it.partition.Topic, Partition: it.partition.Number, Offset: it.offset, Key: []byte(it.event.KafkaKey()), Value: it.value,
+	}}
 }
 
 func (in inspector) event(m kafka.Message) (models.Event, error) {

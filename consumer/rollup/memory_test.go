@@ -22,6 +22,7 @@ type memory struct {
 	first   map[models.Sighting]models.Position
 	owners  map[models.Partition]ownerRow
 	doubts  map[models.Partition][]Doubt
+	notices Notices
 	timeout time.Duration
 
 	// Each is asked before the call takes effect; nil is no fault.
@@ -113,6 +114,74 @@ func (m *memory) SettleDoubt(ctx context.Context, d Doubt) error {
 
 func (m *memory) Setting(ctx context.Context, _, value string) (string, error) {
 	return value, ctx.Err()
+}
+
+func (m *memory) Notices(ctx context.Context) (Notices, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := m.notices
+	n.Retirements = slices.Clone(n.Retirements)
+	return n, ctx.Err()
+}
+
+func (m *memory) Withdraw(ctx context.Context, before models.Millis) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := len(m.notices.Retirements)
+	m.notices.Retirements = slices.DeleteFunc(m.notices.Retirements, func(r Retirement) bool { return r.Before == before && !r.decided() })
+	return len(m.notices.Retirements) < n, ctx.Err()
+}
+
+func (m *memory) Announce(ctx context.Context, before models.Millis, topic string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.retirement(before) == nil {
+		m.notices.Retirements = append(m.notices.Retirements, Retirement{Before: before, Topic: topic})
+	}
+	return ctx.Err()
+}
+
+func (m *memory) Decide(ctx context.Context, before models.Millis, from map[int]int64) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.retirement(before)
+	if r == nil || r.decided() {
+		return false, ctx.Err()
+	}
+	r.From = from
+	return true, ctx.Err()
+}
+
+func (m *memory) Finish(ctx context.Context, before models.Millis) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.retirement(before).Done = true
+	return ctx.Err()
+}
+
+// retirement finds one; the caller has the lock.
+func (m *memory) retirement(before models.Millis) *Retirement {
+	for i, r := range m.notices.Retirements {
+		if r.Before == before {
+			return &m.notices.Retirements[i]
+		}
+	}
+	return nil
+}
+
+func (m *memory) Committed(ctx context.Context, p models.Partition) (int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.owners[p].Committed, ctx.Err()
+}
+
+func (m *memory) DropVisitors(ctx context.Context, before models.Millis, _ func(Dropped)) (d Dropped, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	d.Read = len(m.first)
+	maps.DeleteFunc(m.first, func(s models.Sighting, _ models.Position) bool { return s.Closed(before) })
+	d.Partitions = d.Read - len(m.first)
+	return d, ctx.Err()
 }
 
 func (m *memory) FirstSeen(ctx context.Context, sightings []models.Sighting) (map[models.Sighting]models.Position, error) {

@@ -23,6 +23,7 @@ type ownership struct {
 	visitors   *visitors
 	latest     *latest // nil: not kept
 	ledger     *ledger
+	board      *board
 	dead       deadLetters
 	metrics    *metrics
 	log        *slog.Logger

@@ -1,74 +1,55 @@
 package rollup
 
-import "footfall/models"
+import (
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"footfall/models"
+)
 
 // recent remembers where visitors were first seen, as many as it has room for; those who were asked about longest ago go
-// first. It has no pointers inside, so that a million of them cost 80 bytes each and the garbage collector nothing. Not safe
-// for concurrent use.
+// first. Not safe for concurrent use.
 type recent struct {
-	size       int
-	index      map[fingerprint]uint32 // slots
-	pages      []*[page]slot          // slot 0 is the ring's head: its next is the newest, its prev the oldest
-	partitions []models.Partition     // few, so that a slot has a number for one
+	lru        *simplelru.LRU[fingerprint, place] // nil: nobody is remembered
+	partitions []models.Partition                 // few, so that a place has a number for one
 }
 
-type slot struct {
-	id         fingerprint
-	offset     int64
-	partition  uint32
-	prev, next uint32
+// place is a position in half the memory, and without a pointer that the garbage collector would follow.
+type place struct {
+	offset    int64
+	partition uint32
 }
-
-// page is how many slots come at once: one long list would be copied, and be there twice, whenever it grows.
-const page = 4096
-
-func (r *recent) slot(i uint32) *slot { return &r.pages[i/page][i%page] }
 
 // newRecent makes room for size visitors; 0 remembers nobody.
 func newRecent(size int) *recent {
-	r := &recent{size: size}
-	r.purge()
+	r := &recent{}
+	if size > 0 {
+		r.lru, _ = simplelru.NewLRU[fingerprint, place](size, nil) // fails for sizes below 1 only
+	}
 	return r
 }
 
 func (r *recent) purge() {
-	r.index, r.pages, r.partitions = map[fingerprint]uint32{}, []*[page]slot{new([page]slot)}, nil
+	if r.lru != nil {
+		r.lru.Purge()
+	}
 }
 
 func (r *recent) get(id fingerprint) (models.Position, bool) {
-	i, known := r.index[id]
+	if r.lru == nil {
+		return models.Position{}, false
+	}
+	at, known := r.lru.Get(id)
 	if !known {
 		return models.Position{}, false
 	}
-	r.unlink(i)
-	r.link(i)
-	s := r.slot(i)
-	p := r.partitions[s.partition]
-	return models.Position{Topic: p.Topic, Partition: p.Number, Offset: s.offset}, true
+	p := r.partitions[at.partition]
+	return models.Position{Topic: p.Topic, Partition: p.Number, Offset: at.offset}, true
 }
 
 func (r *recent) add(id fingerprint, at models.Position) {
-	if r.size == 0 {
-		return
+	if r.lru != nil {
+		r.lru.Add(id, place{at.Offset, r.number(at)})
 	}
-	i, known := r.index[id]
-	switch {
-	case known:
-		r.unlink(i)
-	case len(r.index) < r.size:
-		i = uint32(len(r.index) + 1)
-		if int(i) == len(r.pages)*page {
-			r.pages = append(r.pages, new([page]slot))
-		}
-	default:
-		i = r.slot(0).prev
-		delete(r.index, r.slot(i).id)
-		r.unlink(i)
-	}
-	r.index[id] = i
-	s := r.slot(i)
-	s.id, s.offset, s.partition = id, at.Offset, r.number(at)
-	r.link(i)
 }
 
 func (r *recent) number(at models.Position) uint32 {
@@ -80,17 +61,4 @@ func (r *recent) number(at models.Position) uint32 {
 	}
 	r.partitions = append(r.partitions, p)
 	return uint32(len(r.partitions) - 1)
-}
-
-func (r *recent) unlink(i uint32) {
-	s := r.slot(i)
-	r.slot(s.prev).next, r.slot(s.next).prev = s.next, s.prev
-}
-
-// link makes slot i the newest.
-func (r *recent) link(i uint32) {
-	head := r.slot(0)
-	s, newest := r.slot(i), r.slot(head.next)
-	s.prev, s.next = 0, head.next
-	newest.prev, head.next = i, i
 }

@@ -27,7 +27,14 @@ func fewer(maxEvents int, plan *models.Plan) int {
 	return min(maxEvents, maxChunkSightings/max(plan.MostSightings(), 1))
 }
 
-// sensible refuses a configuration that would count nothing, or never stop.
+// Sensible refuses a configuration that would count nothing, or never stop, with a *configs.Wrong.
+func Sensible(cfg configs.Consumer) error {
+	if err := sensible(cfg); err != nil {
+		return configs.MarkWrong(fmt.Errorf("checking the configuration: %w", err))
+	}
+	return nil
+}
+
 func sensible(cfg configs.Consumer) error {
 	t := cfg.Kafka.Topics
 	switch {

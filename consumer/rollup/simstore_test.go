@@ -119,7 +119,7 @@ func (v *view) Apply(_ context.Context, writes []KeyWrite) []error {
 			errs[i] = unknown("died")
 			continue
 		}
-		if errs[i] = v.w.write(write); errs[i] != nil && v.who == consuming && v.w.rnd.IntN(5) == 0 {
+		if errs[i] = v.w.attempt(write); errs[i] != nil && v.who == consuming && v.w.rnd.IntN(5) == 0 {
 			v.crash()
 		}
 	}
@@ -135,6 +135,35 @@ func (v *view) NoteDoubt(ctx context.Context, d Doubt) error {
 		v.w.tell("%s doubts %v", v.actor, d)
 		return v.memory.NoteDoubt(ctx, d)
 	})
+}
+
+func (v *view) Notices(ctx context.Context) (n Notices, err error) {
+	err = v.call(ctx, func() (err error) { n, err = v.memory.Notices(ctx); return err })
+	return n, err
+}
+
+func (v *view) Announce(ctx context.Context, before models.Millis, topic string) error {
+	return v.call(ctx, func() error { return v.memory.Announce(ctx, before, topic) })
+}
+
+func (v *view) Decide(ctx context.Context, before models.Millis, from map[int]int64) (ok bool, err error) {
+	err = v.call(ctx, func() (err error) { ok, err = v.memory.Decide(ctx, before, from); return err })
+	return ok, err
+}
+
+func (v *view) Withdraw(ctx context.Context, before models.Millis) (ok bool, err error) {
+	err = v.call(ctx, func() (err error) { ok, err = v.memory.Withdraw(ctx, before); return err })
+	return ok, err
+}
+
+func (v *view) Finish(ctx context.Context, before models.Millis) error {
+	return v.call(ctx, func() error { return v.memory.Finish(ctx, before) })
+}
+
+func (v *view) DropVisitors(ctx context.Context, before models.Millis, progress func(Dropped)) (d Dropped, err error) {
+	err = v.call(ctx, func() (err error) { d, err = v.memory.DropVisitors(ctx, before, progress); return err })
+	v.w.out.Removed += d.Partitions
+	return d, err
 }
 
 func (v *view) Doubts(ctx context.Context, p models.Partition) (doubts []Doubt, err error) {

@@ -62,6 +62,12 @@ type Store interface {
 	// Setting records a value that must never change when it is first asked about, and returns what was recorded then.
 	Setting(ctx context.Context, name, value string) (string, error)
 
+	// Notices reads what consumers have to be told.
+	Notices(ctx context.Context) (Notices, error)
+
+	// Withdraw gives up a retirement that was announced, if it is not decided yet; false if it is.
+	Withdraw(ctx context.Context, before models.Millis) (bool, error)
+
 	// WriteTimeout is the time after which a write that the store has accepted is either applied or dropped, as far as
 	// the store's own settings tell. Zero: outcomes are never unknown.
 	WriteTimeout() time.Duration

@@ -34,6 +34,9 @@ type world struct {
 	store      *memory
 	history    []KeyWrite // acknowledged, for stores that forget
 	log        map[models.Partition][]logged
+	unwritten  []unwritten // the rest of the log
+	retires    bool        // March is retired; else all of the log is there from the beginning
+	retiring   bool        // that has begun
 	partitions []models.Partition
 	committed  map[models.Partition]int64
 	generation int
@@ -60,6 +63,11 @@ type logged struct {
 	at time.Time
 }
 
+type unwritten struct {
+	p models.Partition
+	logged
+}
+
 func newWorld(seed int, c controls) *world {
 	w := &world{
 		rnd: rand.New(rand.NewPCG(uint64(seed), 1)), controls: c, store: newMemory(), faults: true,
@@ -77,8 +85,36 @@ func newWorld(seed int, c controls) *world {
 			event = w.log[p][n-1-w.rnd.IntN(min(n, 16))].Event // sent again
 		}
 		w.log[p] = append(w.log[p], logged{event, at})
+		w.unwritten = append(w.unwritten, unwritten{p, logged{event, at}})
+	}
+	clear(w.log)
+	if w.retires = c.retires(seed); w.retires {
+		w.write(simEvents / 2)
+	} else {
+		w.write(simEvents)
 	}
 	return w
+}
+
+// write appends so many events to the log.
+func (w *world) write(n int) {
+	for ; n > 0 && len(w.unwritten) > 0; n-- {
+		next := w.unwritten[0]
+		w.log[next.p], w.unwritten = append(w.log[next.p], next.logged), w.unwritten[1:]
+	}
+}
+
+// grow lets the retirement begin when visits are nearly all counted, so that those that are written then are met at once.
+func (w *world) grow(ctx context.Context, step int) {
+	visits := models.Partition{Topic: "visits", Number: 0}
+	switch {
+	case !w.retires:
+	case w.retiring && w.rnd.IntN(12) == 0:
+		w.write(1)
+	case !w.retiring && (step >= simFaulty || w.committed[visits]+3 > int64(len(w.log[visits]))):
+		w.retiring = true
+		w.startRetire(ctx)
+	}
 }
 
 // event makes one whose visitor belongs to p: one visitor, one partition.
@@ -101,6 +137,7 @@ func (w *world) run(ctx context.Context) (outcomes, error) {
 		}
 		w.faults = step < simFaulty
 		w.out.Steps++
+		w.grow(ctx, step)
 		w.land()
 		if w.faults {
 			w.misfortune(ctx)
@@ -117,6 +154,13 @@ func (w *world) run(ctx context.Context) (outcomes, error) {
 	for _, a := range w.actors {
 		if a.left {
 			w.out.CleanExits++
+		}
+	}
+	for p, list := range w.log {
+		for offset := range list {
+			if w.retired(p, offset) {
+				w.out.Retired++
+			}
 		}
 	}
 	w.reveal() // one day every replica will have been asked
@@ -251,7 +295,7 @@ func (w *world) allOver() bool {
 			return false
 		}
 	}
-	return !w.faults && len(w.late) == 0
+	return !w.faults && len(w.late) == 0 && len(w.unwritten) == 0
 }
 
 // settle waits until no doubt is left and no zombie can write any more, for some hours at the most.
@@ -264,14 +308,20 @@ func (w *world) settle() error {
 		if w.controls.noRechecks {
 			open = 0
 		}
-		asleep := slices.ContainsFunc(w.actors, func(a *actor) bool { return (a.zombie || a.audit) && !a.done.Load() && !a.crashed.Load() })
-		if open == 0 && !asleep {
+		if open == 0 && !w.awaited(true) {
 			return nil
 		}
 		w.land()
 		w.advance()
 	}
 	return errors.New("doubts do not settle")
+}
+
+// awaited tells whether somebody may still write whom nobody would ask: a zombie, and with audits one of those.
+func (w *world) awaited(audits bool) bool {
+	return slices.ContainsFunc(w.actors, func(a *actor) bool {
+		return (a.zombie || audits && a.audit) && !a.done.Load() && !a.crashed.Load()
+	})
 }
 
 // item is one message as a fetcher hands it on.

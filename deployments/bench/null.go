@@ -43,6 +43,10 @@ func (null) SettleDoubt(context.Context, rollup.Doubt) error            { return
 func (null) Setting(_ context.Context, _, value string) (string, error) { return value, nil }
 func (null) WriteTimeout() time.Duration                                { return 0 }
 
+func (null) Notices(ctx context.Context) (rollup.Notices, error) { return rollup.Notices{}, ctx.Err() }
+
+func (null) Withdraw(ctx context.Context, _ models.Millis) (bool, error) { return false, ctx.Err() }
+
 var _ rollup.Store = null{}
 
 // measureNull counts a topic into nothing, and tells how it went at each of the marks.

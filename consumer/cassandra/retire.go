@@ -1,0 +1,166 @@
+package cassandra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gocql/gocql"
+
+	"footfall/consumer/rollup"
+	"footfall/models"
+)
+
+var _ rollup.RetireStore = (*Store)(nil)
+
+// The states of a retirement.
+const (
+	announced = "announced"
+	decided   = "decided"
+	done      = "done"
+)
+
+// Notices implements rollup.Store: two partitions of a few rows.
+func (s *Store) Notices(ctx context.Context) (n rollup.Notices, err error) {
+	scanner := s.session.Query(`SELECT before, state, topic, offsets FROM ` + s.names.footfall + `.retired WHERE name = 'visits'`).
+		WithContext(ctx).Iter().Scanner()
+	for scanner.Next() {
+		var before time.Time
+		var state string
+		var r rollup.Retirement
+		if err := scanner.Scan(&before, &state, &r.Topic, &r.From); err != nil {
+			return n, fmt.Errorf("reading what is retired: %w", err)
+		}
+		if state == announced {
+			r.From = nil
+		}
+		r.Before, r.Done = models.Millis(before.UnixMilli()), state == done
+		n.Retirements = append(n.Retirements, r)
+	}
+	if err := scanner.Err(); err != nil {
+		return n, fmt.Errorf("reading what is retired: %w", told(err))
+	}
+	err = s.session.Query(`SELECT version FROM ` + s.names.footfall + `.forgotten WHERE name = 'visitors'`).
+		WithContext(ctx).Scan(&n.Forgotten)
+	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
+		return n, fmt.Errorf("reading whether visitors were forgotten: %w", told(err))
+	}
+	return n, nil
+}
+
+// Announce implements rollup.RetireStore. The states change by lightweight transaction: what is decided stays so.
+func (s *Store) Announce(ctx context.Context, before models.Millis, topic string) error {
+	_, err := s.cas(ctx, `INSERT INTO `+s.names.footfall+`.retired (name, before, state, topic) VALUES ('visits', ?, ?, ?)`+
+		` IF NOT EXISTS`, before.Time(), announced, topic)
+	if err != nil {
+		return fmt.Errorf("announcing a retirement: %w", err)
+	}
+	return nil
+}
+
+// Decide implements rollup.RetireStore.
+func (s *Store) Decide(ctx context.Context, before models.Millis, from map[int]int64) (bool, error) {
+	ok, err := s.cas(ctx, `UPDATE `+s.names.footfall+`.retired SET state = ?, offsets = ? WHERE name = 'visits' AND before = ?`+
+		` IF state = ?`, decided, from, before.Time(), announced)
+	if err != nil {
+		return false, fmt.Errorf("deciding a retirement: %w", err)
+	}
+	return ok, nil
+}
+
+// Withdraw implements rollup.Store.
+func (s *Store) Withdraw(ctx context.Context, before models.Millis) (bool, error) {
+	ok, err := s.cas(ctx, `DELETE FROM `+s.names.footfall+`.retired WHERE name = 'visits' AND before = ? IF state = ?`,
+		before.Time(), announced)
+	if err != nil {
+		return false, fmt.Errorf("withdrawing a retirement: %w", err)
+	}
+	return ok, nil
+}
+
+// Finish implements rollup.RetireStore.
+func (s *Store) Finish(ctx context.Context, before models.Millis) error {
+	ok, err := s.cas(ctx, `UPDATE `+s.names.footfall+`.retired SET state = ? WHERE name = 'visits' AND before = ? IF state IN (?, ?)`,
+		done, before.Time(), decided, done)
+	if err == nil && !ok {
+		err = errors.New("it is not decided")
+	}
+	if err != nil {
+		return fmt.Errorf("finishing a retirement: %w", err)
+	}
+	return nil
+}
+
+// Committed implements rollup.RetireStore.
+func (s *Store) Committed(ctx context.Context, p models.Partition) (committed int64, err error) {
+	err = s.session.Query(`SELECT committed FROM `+s.names.footfall+`.owners WHERE topic = ? AND kafka_partition = ?`,
+		p.Topic, p.Number).WithContext(ctx).Scan(&committed)
+	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
+		return 0, fmt.Errorf("reading owners: %w", err)
+	}
+	return committed, nil
+}
+
+// dropAtOnce is how many partitions are gathered before they are removed.
+const dropAtOnce = 1000
+
+// DropVisitors implements rollup.RetireStore. A partition holds visitors of one interval, and goes as a whole: that leaves one
+// tombstone, however many visitors there were.
+func (s *Store) DropVisitors(ctx context.Context, before models.Millis, progress func(rollup.Dropped)) (rollup.Dropped, error) {
+	var d rollup.Dropped
+	intervals := map[visitorPartition]bool{}
+	var gathered []visitorPartition
+	drop := func() error {
+		err := s.each(ctx, len(gathered), func(ctx context.Context, i int) error {
+			return s.session.Query(`DELETE FROM `+s.names.cardinality+`.GuidData WHERE siteId = ? AND interval_size = ?`+
+				` AND interval_start = ? AND bucket = ?`, gathered[i].args()...).WithContext(ctx).Exec()
+		})
+		if err != nil {
+			return err
+		}
+		for _, p := range gathered {
+			p.bucket = ""
+			intervals[p] = true
+		}
+		d.Partitions, d.Intervals = d.Partitions+len(gathered), len(intervals)
+		gathered = gathered[:0]
+		progress(d)
+		return nil
+	}
+	err := s.eachVisitorPartition(ctx, func(p visitorPartition) error {
+		d.Read++
+		if models.IntervalEnd(p.interval, p.start) <= before {
+			gathered = append(gathered, p)
+		}
+		if len(gathered) >= dropAtOnce {
+			return drop()
+		}
+		return nil
+	})
+	if err == nil {
+		err = drop()
+	}
+	if err != nil {
+		return d, fmt.Errorf("removing visitors: %w", err)
+	}
+	return d, nil
+}
+
+// eachVisitorPartition calls each with every partition of visitors of sites.
+func (s *Store) eachVisitorPartition(ctx context.Context, each func(visitorPartition) error) error {
+	p := visitorPartition{keyspace: models.Cardinality}
+	var start time.Time
+	scanner := s.session.Query(`SELECT DISTINCT siteId, interval_size, interval_start, bucket FROM ` + s.names.cardinality +
+		`.GuidData`).WithContext(ctx).PageSize(1000).Iter().Scanner()
+	for scanner.Next() {
+		if err := scanner.Scan(&p.name, &p.interval, &start, &p.bucket); err != nil {
+			return err
+		}
+		p.start = models.Millis(start.UnixMilli())
+		if err := each(p); err != nil {
+			return err
+		}
+	}
+	return scanner.Err()
+}

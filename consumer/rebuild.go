@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"time"
+
+	"footfall/configs"
+	"footfall/consumer/cassandra"
+	"footfall/consumer/rollup"
+	"footfall/models"
+)
+
+const rebuildHelp = `Usage: consumer rebuild --keyspace-suffix SUFFIX
+       consumer rebuild --keyspace-suffix SUFFIX --from-file VISITS.CSV [--site SITE] [--compare]
+
+Makes a second set of tables, in keyspaces whose names end in SUFFIX, and counts into them all
+that the topics hold, from the beginning to where they end now, under a consumer group of its own
+(kafka.group and SUFFIX). Then it compares every counter with the tables in use and prints those
+that differ, 20 at the most. Consumers may run meanwhile; keys that are counted on all the time
+are said to be busy. Exits 1 if anything differs. Run again, it goes on and compares anew.
+
+With --from-file the visits come from a CSV file, such as the simulator writes: its first line
+names the columns, guid, timestamp (Unix seconds) or ts (milliseconds), siteId unless --site is
+given, and the features. With --compare the counters of its sites are compared with those in use,
+which nobody should count into meanwhile.
+
+The second set of tables stays. Count into it with cassandra.keyspace_suffix, or drop it.
+`
+
+// newSuffix is what a second set of keyspaces may end in.
+var newSuffix = regexp.MustCompile(`^[a-z0-9_]{1,30}$`)
+
+func rebuild(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, line commandLine, report func(string, ...any)) error {
+	if line.suffix == cfg.Cassandra.KeyspaceSuffix {
+		return fmt.Errorf("--keyspace-suffix %s is that of the tables in use; %w", line.suffix, errUsage)
+	}
+	var file rollup.VisitsFile
+	if line.visits != "" {
+		var err error
+		if file, err = openVisits(line.visits, line.site, plan); err != nil {
+			return fmt.Errorf("%w; %w", err, errUsage)
+		}
+	}
+	live, err := cassandra.Open(ctx, cfg.Cassandra, plan)
+	if err != nil {
+		return err
+	}
+	defer live.Close()
+	group := cfg.Kafka.Group
+	cfg.Kafka.Group += line.suffix
+	cfg.Cassandra.KeyspaceSuffix = line.suffix
+	if err := cassandra.Migrate(ctx, cfg.Cassandra, plan, func(string, ...any) {}); err != nil {
+		return err
+	}
+	fresh, err := cassandra.Open(ctx, cfg.Cassandra, plan)
+	if err != nil {
+		return err
+	}
+	defer fresh.Close()
+	if line.visits != "" {
+		return rebuildFile(ctx, cfg, fresh, live, file, line.compare, log, report)
+	}
+	found, err := rollup.RunRebuild(ctx, cfg, fresh, live, group, log, report)
+	if err != nil {
+		return err
+	}
+	return judge(found, report)
+}
+
+func rebuildFile(ctx context.Context, cfg configs.Consumer, fresh, live *cassandra.Store, file rollup.VisitsFile, compare bool, log *slog.Logger, report func(string, ...any)) error {
+	started := time.Now()
+	if err := rollup.RunFile(ctx, cfg, fresh, file, log, report); err != nil {
+		return err
+	}
+	report("%d visits of %s are counted, in %v", file.Lines, file.Name, time.Since(started).Round(time.Millisecond))
+	if !compare {
+		return nil
+	}
+	found, err := rollup.RunCompareSites(ctx, fresh, live, report)
+	if err != nil {
+		return err
+	}
+	return judge(found, report)
+}
+
+// judge says what a comparison found, and fails if something differs.
+func judge(c rollup.Comparison, report func(string, ...any)) error {
+	report("%d cells of %d keys compared: %d differ; %d keys were too busy to compare, %d hold events of other topics",
+		c.Cells, c.Keys, c.Differ, c.Busy, c.Foreign)
+	if c.Differ > 0 {
+		return errors.New("the tables differ")
+	}
+	return nil
+}

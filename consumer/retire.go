@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"footfall/configs"
+	"footfall/consumer/cassandra"
+	"footfall/consumer/rollup"
+	"footfall/models"
+)
+
+const retireHelp = `Usage: consumer retire --before YYYY-MM [--wait 30m]
+
+Removes the rows of GuidData that remember the visitors of months, weeks and days which are
+over by the first of that month, in UTC. A week that reaches over it stays, until a later
+retire. Counts stay as they are. Visits before that day that come later are refused: they go to
+the dead letters as interval_retired, since nobody could tell any more whether their visitors
+were counted.
+
+Nothing is removed before all visits that were in the log are counted and no doubt about them is
+open, so consumers must be running, and not before an audit finds every key whole: a repair
+would need those rows. It waits for that as long as --wait says. Run it again to go on.
+`
+
+// month reads the first moment of a month that has begun: YYYY-MM.
+func month(text string, now time.Time) (models.Millis, error) {
+	t, err := time.Parse("2006-01", text)
+	if err != nil {
+		return 0, fmt.Errorf("%q: want a month as YYYY-MM", text)
+	}
+	if t.After(now) {
+		return 0, fmt.Errorf("the month before %s is not over", text)
+	}
+	return models.Millis(t.UnixMilli()), nil
+}
+
+func retire(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, line commandLine, report func(string, ...any)) error {
+	store, err := cassandra.Open(ctx, cfg.Cassandra, plan)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	return rollup.RunRetire(ctx, cfg, store, line.before, line.wait, log, report)
+}

@@ -1,0 +1,268 @@
+package rollup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/segmentio/kafka-go"
+
+	"footfall/configs"
+	"footfall/models"
+	"footfall/producer/topics"
+)
+
+// rebuildRounds is how often keys that were counted on meanwhile are counted up to the end of the log again and compared.
+const rebuildRounds = 3
+
+// RunRebuild counts the topics from the beginning of the log into the tables of fresh, under the group of cfg, which nobody else
+// has, up to the end that the log has now. Then it compares all counters with those of live, which group counts. A key can be
+// compared if neither side has counted an event of it beyond what the other has seen all of; others are caught up with and tried
+// again. What was refused stays so: the retirements of live are taken over.
+func RunRebuild(ctx context.Context, cfg configs.Consumer, fresh, live CompareStore, group string, log *slog.Logger, report func(string, ...any)) (Comparison, error) {
+	r := &rebuild{cfg: cfg, fresh: fresh, log: log, report: report}
+	if err := r.prepare(ctx, live); err != nil {
+		return Comparison{}, err
+	}
+	compare := &comparer{live: side{store: live}, fresh: side{store: fresh}, report: report}
+	var found Comparison
+	var left []models.Key
+	for round := range rebuildRounds {
+		err := r.replay(ctx)
+		if err != nil {
+			return found, err
+		}
+		if compare.live.at, err = r.consumer.committed(ctx, live, group, r.partitions); err != nil {
+			return found, err
+		}
+		if compare.fresh.at, err = r.consumer.committed(ctx, fresh, cfg.Kafka.Group, r.partitions); err != nil {
+			return found, err
+		}
+		if round == 0 {
+			if left, err = compare.keys(ctx, func(models.Key) bool { return true }); err != nil {
+				return found, err
+			}
+			report("comparing %d keys", len(left))
+		}
+		if left, err = compare.compare(ctx, left, &found); err != nil || len(left) == 0 {
+			return found, err
+		}
+	}
+	found.Busy = len(left)
+	return found, nil
+}
+
+// rebuild is one under way.
+type rebuild struct {
+	cfg        configs.Consumer
+	fresh      CompareStore
+	consumer   *Consumer // of the last replay
+	partitions []models.Partition
+	log        *slog.Logger
+	report     func(string, ...any)
+}
+
+// prepare finds out what there is to replay.
+func (r *rebuild) prepare(ctx context.Context, live CompareStore) (err error) {
+	if err := r.renew(); err != nil {
+		return err
+	}
+	for _, topic := range []string{r.cfg.Kafka.Topics.Clicks, r.cfg.Kafka.Topics.Visits} {
+		n, err := topics.Partitions(ctx, r.consumer.kafka, topic)
+		if err != nil {
+			return err
+		}
+		for number := range n {
+			r.partitions = append(r.partitions, models.Partition{Topic: topic, Number: number})
+		}
+	}
+	bounds, err := logBounds(ctx, r.consumer.kafka, r.partitions)
+	if err != nil {
+		return err
+	}
+	var gone int64
+	for _, s := range bounds {
+		gone += s.from
+	}
+	if gone > 0 {
+		r.report("the log no longer holds its first %d events: the counts in use may be higher, and visitors may have been counted"+
+			" before", gone)
+	}
+	if err := r.forgetGroup(ctx); err != nil {
+		return err
+	}
+	return takeOver(ctx, live, r.fresh)
+}
+
+// renew makes a consumer for one replay. It writes no dead letters: they have been written.
+func (r *rebuild) renew() (err error) {
+	if r.consumer, err = New(r.cfg, r.fresh, prometheus.NewRegistry(), r.log); err != nil {
+		return err
+	}
+	err = r.consumer.dead.close()
+	r.consumer.dead = unburied{}
+	return err
+}
+
+// unburied drops dead letters.
+type unburied struct{}
+
+func (unburied) send(context.Context, []*deadLetter) error { return nil }
+func (unburied) close() error                              { return nil }
+
+// forgetGroup deletes the offsets of an earlier rebuild if its tables are gone: they would hide what is not counted.
+func (r *rebuild) forgetGroup(ctx context.Context) error {
+	for _, p := range r.partitions {
+		t, err := r.fresh.Committed(ctx, p)
+		if err != nil {
+			return err
+		}
+		if t > 0 {
+			return nil
+		}
+	}
+	answer, err := r.consumer.kafka.Client(10*time.Second).DeleteGroups(ctx, &kafka.DeleteGroupsRequest{GroupIDs: []string{r.cfg.Kafka.Group}})
+	if err == nil {
+		err = answer.Errors[r.cfg.Kafka.Group]
+	}
+	if err != nil && !errors.Is(err, kafka.GroupIdNotFound) {
+		return fmt.Errorf("deleting group %s of an earlier rebuild: %w", r.cfg.Kafka.Group, err)
+	}
+	return nil
+}
+
+// takeOver lets fresh refuse what live refuses. Its rows are all there: nothing is done with.
+func takeOver(ctx context.Context, live, fresh CompareStore) error {
+	notices, err := live.Notices(ctx)
+	if err != nil {
+		return err
+	}
+	for _, it := range notices.Retirements {
+		if !it.decided() {
+			continue
+		}
+		if err := fresh.Announce(ctx, it.Before, it.Topic); err != nil {
+			return err
+		}
+		if _, err := fresh.Decide(ctx, it.Before, it.From); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replay counts up to where the log ends now.
+func (r *rebuild) replay(ctx context.Context) error {
+	if err := r.renew(); err != nil {
+		return err
+	}
+	bounds, err := logBounds(ctx, r.consumer.kafka, r.partitions)
+	if err != nil {
+		return err
+	}
+	counting, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- r.consumer.Run(counting) }()
+	pace := newPace(r.report)
+	for {
+		at, err := r.consumer.committed(ctx, r.fresh, r.cfg.Kafka.Group, r.partitions)
+		if err != nil {
+			stop()
+			return errors.Join(err, <-ended)
+		}
+		var left int64
+		for p, s := range bounds {
+			left += max(0, s.to-max(at[p], s.from))
+		}
+		if left == 0 {
+			stop()
+			return <-ended
+		}
+		pace.tell(left)
+		select {
+		case err := <-ended:
+			return errors.Join(err, ctx.Err())
+		case <-time.After(retireInterval):
+		}
+	}
+}
+
+// pace tells how fast something goes that counts down.
+type pace struct {
+	report func(string, ...any)
+	told   time.Time
+	left   int64
+}
+
+func newPace(report func(string, ...any)) *pace { return &pace{report: report, left: -1} }
+
+func (p *pace) tell(left int64) {
+	now := time.Now()
+	switch {
+	case p.left < 0:
+		p.report("%d events to count", left)
+	case now.Sub(p.told) < progressEvery:
+		return
+	default:
+		p.report("%d events left, %.0f a second", left, float64(p.left-left)/now.Sub(p.told).Seconds())
+	}
+	p.told, p.left = now, left
+}
+
+// committed is how far a group is, by what Kafka says, and by what its members left in the store: Kafka forgets groups that are
+// empty for long.
+func (c *Consumer) committed(ctx context.Context, store RetireStore, group string, partitions []models.Partition) (map[models.Partition]int64, error) {
+	out := map[models.Partition]int64{}
+	byTopic := map[string][]int{}
+	for _, p := range partitions {
+		to, err := store.Committed(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		out[p] = to
+		byTopic[p.Topic] = append(byTopic[p.Topic], p.Number)
+	}
+	answer, err := c.kafka.Client(10*time.Second).OffsetFetch(ctx, &kafka.OffsetFetchRequest{GroupID: group, Topics: byTopic})
+	if err == nil {
+		err = answer.Error
+	}
+	if err != nil {
+		return nil, fmt.Errorf("asking how far group %s is: %w", group, err)
+	}
+	for topic, list := range answer.Topics {
+		for _, o := range list {
+			if o.Error != nil {
+				return nil, fmt.Errorf("asking how far group %s is in partition %d of %s: %w", group, o.Partition, topic, o.Error)
+			}
+			p := models.Partition{Topic: topic, Number: o.Partition}
+			out[p] = max(out[p], o.CommittedOffset)
+		}
+	}
+	return out, nil
+}
+
+// compareCells orders cells, so that they are told in the same order each time.
+func compareCells(a, b models.Cell) int {
+	return slices.Compare([]string{a.Counter, fmt.Sprintf("%020d", a.At), a.Label}, []string{b.Counter, fmt.Sprintf("%020d", b.At), b.Label})
+}
+
+// describeCell names a cell as an analyst would.
+func describeCell(key models.Key, cell models.Cell) string {
+	text := fmt.Sprintf("%s %q", key.Keyspace, key.Name)
+	if key.Keyspace == models.Cardinality {
+		text += fmt.Sprintf(" %s %q", key.Month.Time().Format("2006-01"), key.Features.Values())
+	}
+	text += " " + cell.Counter
+	if cell.At != 0 {
+		text += " " + cell.At.Time().Format("2006-01-02T15:04Z")
+	}
+	if cell.Label != "" {
+		text += fmt.Sprintf(" %q", cell.Label)
+	}
+	return text
+}

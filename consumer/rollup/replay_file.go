@@ -1,0 +1,114 @@
+package rollup
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"footfall/configs"
+	"footfall/models"
+)
+
+// VisitsFile is a file of visits that stands for a partition of the log: a visit's place in it is its offset.
+type VisitsFile struct {
+	Name  string
+	Lines int64
+	// Read hands on the visits in order, until one call returns an error.
+	Read func(each func(*models.Visit) error) error
+}
+
+// RunFile counts a file of visits into store, as if it were a topic of one partition. Run again, it goes on where it was.
+func RunFile(ctx context.Context, cfg configs.Consumer, store Store, file VisitsFile, log *slog.Logger, report func(string, ...any)) error {
+	c, err := New(cfg, store, prometheus.NewRegistry(), log)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.dead.close() }()
+	p := models.Partition{Topic: "file:" + file.Name}
+	lines := strconv.FormatInt(file.Lines, 10)
+	recorded, err := store.Setting(ctx, p.Topic+": lines", lines)
+	if err != nil {
+		return err
+	}
+	if recorded != lines {
+		return fmt.Errorf("a file %s with %s lines was counted into these tables, this one has %s: use another suffix", file.Name, recorded, lines)
+	}
+	o := &ownership{
+		store: store, owner: c.owner, hasher: c.hasher, visitors: c.visitors, ledger: c.ledger, dead: unburied{}, metrics: c.metrics,
+		log: log, maxSpan: maxChunkSpan, splitAbove: splitAbove, number: freshNumber,
+		partitions: map[models.Partition]*owned{p: {highWater: file.Lines}},
+		ended:      func() bool { return ctx.Err() != nil },
+		bounds: func(context.Context, []models.Partition) (map[models.Partition]span, error) {
+			return map[models.Partition]span{p: {0, file.Lines}}, nil
+		},
+	}
+	if err := o.take(ctx); err != nil {
+		return err
+	}
+	own := o.partitions[p]
+	own.next, own.window = own.tenure.Committed, newWindow(reach{}, own.tenure.Committed)
+	if err := o.doubtPredecessors(ctx); err != nil {
+		return err
+	}
+	if err := o.countFile(ctx, p, file, c.cfg.Chunk.MaxEvents, newPace(report)); err != nil {
+		return err
+	}
+	if err := o.release(ctx); err != nil {
+		return err
+	}
+	doubts, err := store.Doubts(ctx, p)
+	if err != nil || len(doubts) == 0 {
+		return err
+	}
+	return fmt.Errorf("%d writes were of unknown outcome, and a file cannot settle that: drop these tables and run it again", len(doubts))
+}
+
+func (o *ownership) countFile(ctx context.Context, p models.Partition, file VisitsFile, most int, pace *pace) error {
+	working := context.WithoutCancel(ctx) // what is begun is finished, or it would be in doubt
+	noGroup := func(map[string]map[int]int64) error { return nil }
+	c, offset, start := newChunk(), int64(0), o.partitions[p].next
+	err := file.Read(func(v *models.Visit) error {
+		if offset++; offset <= start {
+			return nil
+		}
+		o.add(c, item{partition: p, offset: offset - 1, event: v, highWater: file.Lines})
+		if len(c.events) < most {
+			return nil
+		}
+		full := c
+		c = newChunk()
+		if err := o.countChunk(working, full, noGroup); err != nil {
+			return err
+		}
+		pace.tell(file.Lines - offset)
+		return ctx.Err()
+	})
+	if err == nil && len(c.spans) > 0 {
+		err = o.countChunk(working, c, noGroup)
+	}
+	return err
+}
+
+// RunCompareSites compares all counters of the sites that fresh has with those of live, whatever they were counted from. Nobody
+// should count meanwhile.
+func RunCompareSites(ctx context.Context, fresh, live CompareStore, report func(string, ...any)) (found Comparison, err error) {
+	c := &comparer{live: side{store: live}, fresh: side{store: fresh}, report: report}
+	sites := map[string]bool{}
+	err = fresh.Keys(ctx, func(key models.Key, _ []LedgerRow) error {
+		sites[key.Name] = sites[key.Name] || key.Keyspace == models.Cardinality
+		return nil
+	})
+	if err != nil {
+		return found, err
+	}
+	keys, err := c.keys(ctx, func(key models.Key) bool { return key.Keyspace == models.Cardinality && sites[key.Name] })
+	if err != nil {
+		return found, err
+	}
+	busy, err := c.compare(ctx, keys, &found)
+	found.Busy = len(busy)
+	return found, err
+}

@@ -1,0 +1,268 @@
+package rollup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/segmentio/kafka-go"
+
+	"footfall/configs"
+	"footfall/models"
+	"footfall/producer/topics"
+)
+
+// RetireStore is a store whose visitors can be retired.
+type RetireStore interface {
+	AuditStore
+	// Announce says that visits before a moment will be refused. It does nothing if that was said already.
+	Announce(ctx context.Context, before models.Millis, topic string) error
+	// Decide says from which offsets on. False without error: it was decided, or withdrawn, meanwhile.
+	Decide(ctx context.Context, before models.Millis, from map[int]int64) (bool, error)
+	// Finish says that all below those offsets is counted, and that rows may go.
+	Finish(ctx context.Context, before models.Millis) error
+	// DropVisitors removes the rows of intervals that are over at a moment, and tells how many now and then.
+	DropVisitors(ctx context.Context, before models.Millis, progress func(Dropped)) (Dropped, error)
+	// Committed is how far the partition's owners said they had counted.
+	Committed(ctx context.Context, p models.Partition) (int64, error)
+}
+
+// Dropped is what DropVisitors removed.
+type Dropped struct {
+	Partitions int // of the database
+	Intervals  int // of sites: a month, week or day of one site
+	Read       int // partitions looked at
+}
+
+// retirer retires visitors, step by step, each of which can be taken again.
+type retirer struct {
+	store  RetireStore
+	topic  string
+	ends   func(context.Context) (map[int]int64, error)
+	group  func(context.Context) (counting, error)
+	audit  func(context.Context) (Audit, error)
+	report func(string, ...any)
+}
+
+// counting is how far a group is in the topic of visits.
+type counting struct {
+	members int
+	to      map[int]int64
+}
+
+// RunRetire refuses visits before a moment from now on, and removes the rows that remember visitors of intervals that are over
+// by then. Before it removes anything, all that the log held is counted and settled, and an audit finds nothing off; it waits
+// for that as long as wait allows. Counts stay. An error leaves all rows in place, or some: to run it again goes on.
+func RunRetire(ctx context.Context, cfg configs.Consumer, store RetireStore, before models.Millis, wait time.Duration, log *slog.Logger, report func(string, ...any)) error {
+	c, err := New(cfg, store, prometheus.NewRegistry(), log)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.dead.close() }()
+	topic := cfg.Kafka.Topics.Visits
+	n, err := topics.Partitions(ctx, c.kafka, topic)
+	if err != nil {
+		return err
+	}
+	r := &retirer{
+		store: store, topic: topic, report: report,
+		ends:  func(ctx context.Context) (map[int]int64, error) { return c.ends(ctx, topic, n) },
+		group: func(ctx context.Context) (counting, error) { return c.counting(ctx, store, topic, n) },
+		audit: func(ctx context.Context) (Audit, error) {
+			return RunAudit(ctx, cfg, store, false, log, func(line string) { report("%s", line) })
+		},
+	}
+	return r.run(ctx, before, wait)
+}
+
+func (r *retirer) run(ctx context.Context, before models.Millis, wait time.Duration) error {
+	patient, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("gave up after %v (--wait); to run it again goes on", wait))
+	defer cancel()
+	it, err := r.decide(patient, before)
+	if err == nil && !it.Done {
+		err = r.ready(patient, it)
+	}
+	if err != nil {
+		if patient.Err() != nil && ctx.Err() == nil {
+			err = errors.Join(err, context.Cause(patient))
+		}
+		return err
+	}
+	if err := r.store.Finish(ctx, before); err != nil {
+		return err
+	}
+	if err := sleep(ctx, noticeMargin); err != nil { // consumers that meet old events again must know
+		return err
+	}
+	last := time.Now()
+	dropped, err := r.store.DropVisitors(ctx, before, func(d Dropped) {
+		if time.Since(last) > progressEvery {
+			last = time.Now()
+			r.report("%d partitions of visitors removed, %d looked at", d.Partitions, d.Read)
+		}
+	})
+	r.report("%d partitions of visitors removed, of %d intervals; %d are left; counts stay as they are",
+		dropped.Partitions, dropped.Intervals, dropped.Read-dropped.Partitions)
+	return err
+}
+
+// decide finds the retirement, or makes it one that is decided.
+func (r *retirer) decide(ctx context.Context, before models.Millis) (Retirement, error) {
+	it, err := r.find(ctx, before)
+	if err != nil || it.Done {
+		return it, err
+	}
+	if it.Topic != "" && it.Topic != r.topic {
+		return it, fmt.Errorf("this was begun while visits were in topic %s, now they are in %s (kafka.topics): run it with that one, to"+
+			" see that all of it is counted", it.Topic, r.topic)
+	}
+	if it.decided() {
+		return it, nil
+	}
+	if err := r.store.Announce(ctx, before, r.topic); err != nil {
+		return it, err
+	}
+	r.report("announced: visits before %s will be refused", before.Time().Format(time.DateOnly))
+	if err := sleep(ctx, noticeMargin); err != nil { // from here on nobody counts such visits without knowing
+		return it, err
+	}
+	from, err := r.ends(ctx)
+	if err != nil {
+		return it, err
+	}
+	ok, err := r.store.Decide(ctx, before, from)
+	if err != nil {
+		return it, err
+	}
+	if !ok {
+		return it, errors.New("a consumer gave up waiting for this, or another retire runs: run it again")
+	}
+	return r.find(ctx, before)
+}
+
+func (r *retirer) find(ctx context.Context, before models.Millis) (Retirement, error) {
+	notices, err := r.store.Notices(ctx)
+	if err != nil {
+		return Retirement{}, err
+	}
+	if i := slices.IndexFunc(notices.Retirements, func(o Retirement) bool { return o.Before == before }); i >= 0 {
+		return notices.Retirements[i], nil
+	}
+	return Retirement{}, nil
+}
+
+// How often it is looked whether consumers are done, and how often something is said meanwhile.
+const (
+	retireInterval = 500 * time.Millisecond
+	progressEvery  = 5 * time.Second
+)
+
+// ready returns when all that was in the log before the retirement is counted for good, or with the reason why it is not.
+func (r *retirer) ready(ctx context.Context, it Retirement) error {
+	var told time.Time
+	for {
+		why, err := r.missing(ctx, it)
+		if err != nil {
+			return err
+		}
+		if why == "" {
+			break
+		}
+		if time.Since(told) > progressEvery {
+			told = time.Now()
+			r.report("waiting: %s", why)
+		}
+		if err := sleep(ctx, retireInterval); err != nil {
+			return fmt.Errorf("waiting: %s: %w", why, err)
+		}
+	}
+	r.report("all visits up to the retirement are counted; auditing")
+	a, err := r.audit(ctx)
+	if err != nil {
+		return err
+	}
+	if !a.Clean() {
+		return fmt.Errorf("the audit of %d keys found %d off, %d links whose sums differ: mending them would need the rows, so nothing"+
+			" is removed; run consumer audit --repair first", a.Keys, a.Off, a.Unsums)
+	}
+	r.report("the audit of %d keys is clean", a.Keys)
+	return nil
+}
+
+// missing says what has to happen before rows may go; empty if nothing.
+func (r *retirer) missing(ctx context.Context, it Retirement) (string, error) {
+	group, err := r.group(ctx)
+	if err != nil {
+		return "", err
+	}
+	left, doubts := int64(0), 0
+	for number, from := range it.From {
+		left += max(0, from-group.to[number])
+		open, err := r.store.Doubts(ctx, models.Partition{Topic: it.Topic, Number: number})
+		if err != nil {
+			return "", err
+		}
+		for _, d := range open {
+			if d.From < from {
+				doubts++
+			}
+		}
+	}
+	nobody := ""
+	if group.members == 0 {
+		nobody = "; nobody counts: the group has no members, start a consumer"
+	}
+	switch {
+	case left > 0:
+		return fmt.Sprintf("%d visits are not counted yet%s", left, nobody), nil
+	case doubts > 0:
+		return fmt.Sprintf("%d doubts about visits are open; consumers settle them in about ten minutes%s", doubts, nobody), nil
+	}
+	return "", nil
+}
+
+// ends are the offsets after the last messages of a topic.
+func (c *Consumer) ends(ctx context.Context, topic string, n int) (map[int]int64, error) {
+	var partitions []models.Partition
+	for number := range n {
+		partitions = append(partitions, models.Partition{Topic: topic, Number: number})
+	}
+	bounds, err := logBounds(ctx, c.kafka, partitions)
+	if err != nil {
+		return nil, err
+	}
+	ends := map[int]int64{}
+	for p, s := range bounds {
+		ends[p.Number] = s.to
+	}
+	return ends, nil
+}
+
+// counting asks how far the group is, and whether it has members.
+func (c *Consumer) counting(ctx context.Context, store RetireStore, topic string, n int) (counting, error) {
+	var partitions []models.Partition
+	for number := range n {
+		partitions = append(partitions, models.Partition{Topic: topic, Number: number})
+	}
+	id := c.cfg.Kafka.Group
+	at, err := c.committed(ctx, store, id, partitions)
+	if err != nil {
+		return counting{}, err
+	}
+	groups, err := c.kafka.Client(10*time.Second).DescribeGroups(ctx, &kafka.DescribeGroupsRequest{GroupIDs: []string{id}})
+	if err != nil {
+		return counting{}, fmt.Errorf("asking for the members of group %s: %w", id, err)
+	}
+	out := counting{to: map[int]int64{}}
+	for p, to := range at {
+		out.to[p.Number] = to
+	}
+	for _, g := range groups.Groups {
+		out.members += len(g.Members)
+	}
+	return out, nil
+}

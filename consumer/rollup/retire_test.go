@@ -1,0 +1,141 @@
+package rollup
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"footfall/models"
+)
+
+var visits0 = models.Partition{Topic: "visits", Number: 0}
+
+// visitAt is a visit of a day of March or April 1973.
+func visitAt(month time.Month, day int) *models.Visit {
+	return &models.Visit{
+		V: 1, ID: fmt.Sprint(month, day), SiteID: "site", GUID: "guid", Features: []string{"", ""},
+		TS: models.Millis(time.Date(1973, month, day, 12, 0, 0, 0, time.UTC).UnixMilli()),
+	}
+}
+
+func TestRetirementsAreFactsOfTheLog(t *testing.T) {
+	f := func(r Retirement, p models.Partition, offset int64, e models.Event, wantRefused, wantPast bool) {
+		t.Helper()
+		list := []Retirement{r}
+		why := refused(list, p, offset, e)
+		if (why != nil) != wantRefused || why != nil && why.Reason != models.ReasonIntervalRetired || past(list, p, offset, e) != wantPast {
+			t.Errorf("%+v, offset %d of %v: refused %v, past %v", r, offset, p, why, past(list, p, offset, e))
+		}
+	}
+	announced := Retirement{Before: april, Topic: "visits"}
+	decided := Retirement{Before: april, Topic: "visits", From: map[int]int64{0: 10, 1: 0}}
+	done := decided
+	done.Done = true
+	march, later := visitAt(time.March, 31), visitAt(time.April, 1)
+	f(announced, visits0, 10, march, false, false)
+	f(decided, visits0, 9, march, false, false)
+	f(decided, visits0, 10, march, true, false)
+	f(decided, visits0, 10, later, false, false)
+	f(decided, models.Partition{Topic: "visits", Number: 1}, 0, march, true, false)
+	f(decided, models.Partition{Topic: "visits-2", Number: 0}, 0, march, true, false)
+	f(decided, visits0, 10, &models.Click{TS: march.TS}, false, false)
+	f(done, visits0, 9, march, false, true)
+	f(done, visits0, 9, later, false, false)
+	f(done, visits0, 10, march, true, false)
+}
+
+// A visit that a retirement speaks of is held until it is decided; if that never comes, the retirement is given up.
+func TestVisitsAreHeldUntilTheRetirementIsDecided(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		b := newBoard(m, slog.New(slog.NewTextHandler(io.Discard, nil)))
+		took := func(e models.Event) time.Duration {
+			started := time.Now()
+			if err := b.await(t.Context(), e); err != nil {
+				t.Fatal(err)
+			}
+			return time.Since(started)
+		}
+		march := visitAt(time.March, 5)
+		if d := took(march); d != 0 {
+			t.Errorf("held %v without a reason", d)
+		}
+		_ = m.Announce(t.Context(), april, "visits")
+		if d := took(march); d != 0 {
+			t.Errorf("held %v by a copy that is new enough", d)
+		}
+		time.Sleep(noticeAge)
+		if d := took(visitAt(time.April, 5)) + took(&models.Click{TS: march.TS}); d != 0 {
+			t.Errorf("held %v though nobody speaks of it", d)
+		}
+		time.AfterFunc(5*time.Second, func() { _, _ = m.Decide(context.Background(), april, map[int]int64{0: 7}) })
+		if d := took(march); d < 5*time.Second || d > 6*time.Second || refused(b.list(), visits0, 7, march) == nil {
+			t.Errorf("held %v, then %+v", d, b.list())
+		}
+
+		may := models.Millis(time.Date(1973, time.May, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
+		_ = m.Announce(t.Context(), may, "visits")
+		time.Sleep(noticeAge)
+		if d := took(march); d < holdPatience || d > 2*holdPatience || len(b.list()) != 1 {
+			t.Errorf("held %v by a retirement that nobody decides; left: %+v", d, b.list())
+		}
+	})
+}
+
+// A repair that would need rows which are gone refuses to guess.
+func TestRepairOfWhatIsRetired(t *testing.T) {
+	m := newMemory()
+	m.notices.Retirements = []Retirement{{Before: april, Topic: "visits", From: map[int]int64{0: 100}, Done: true}}
+	c := &checker{store: m}
+	f := func(want bool, v *models.Visit) {
+		t.Helper()
+		err := c.decide(t.Context(), []*counted{{partition: visits0, offset: 1, event: v}})
+		if unreadable(err) != want || err != nil && !strings.Contains(err.Error(), "retired") {
+			t.Errorf("%v: %v", v.TS.Time(), err)
+		}
+	}
+	f(true, visitAt(time.March, 5))
+	f(true, visitAt(time.March, 31)) // its week is not over, but its day is
+	f(false, visitAt(time.April, 1))
+}
+
+func TestRetireSaysWhatItWaitsFor(t *testing.T) {
+	f := func(group counting, doubts []Doubt, a Audit, want string) {
+		t.Helper()
+		synctest.Test(t, func(t *testing.T) {
+			m := newMemory()
+			m.doubts[visits0] = doubts
+			sighting := visitAt(time.March, 5).Sightings()[0]
+			m.first[sighting] = models.Position{}
+			var lines []string
+			r := &retirer{
+				store: m, topic: "visits",
+				ends:   func(context.Context) (map[int]int64, error) { return map[int]int64{0: 10}, nil },
+				group:  func(context.Context) (counting, error) { return group, nil },
+				audit:  func(context.Context) (Audit, error) { return a, nil },
+				report: func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) },
+			}
+			err := r.run(t.Context(), april, time.Minute)
+			printed := strings.Join(append(lines, fmt.Sprint(err)), "\n")
+			if !strings.Contains(printed, want) {
+				t.Errorf("printed\n%s\nwant %q", printed, want)
+			}
+			if _, kept := m.first[sighting]; kept != (err != nil) {
+				t.Errorf("%v, and the row is kept: %v", err, kept)
+			}
+		})
+	}
+	all := map[int]int64{0: 10}
+	f(counting{1, all}, nil, Audit{}, "1 partitions of visitors removed")
+	f(counting{1, map[int]int64{0: 7}}, nil, Audit{}, "waiting: 3 visits are not counted yet")
+	f(counting{0, map[int]int64{0: 7}}, nil, Audit{}, "nobody counts: the group has no members, start a consumer")
+	f(counting{1, all}, []Doubt{{From: 9, To: 20}}, Audit{}, "waiting: 1 doubts about visits are open")
+	f(counting{1, all}, []Doubt{{From: 10, To: 20}}, Audit{}, "removed") // that is about later visits
+	f(counting{1, all}, nil, Audit{Keys: 5, Off: 1}, "found 1 off")
+	f(counting{1, all}, nil, Audit{Keys: 5, Unsums: 2}, "2 links whose sums differ")
+}

@@ -1,0 +1,70 @@
+package rollup
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"footfall/models"
+)
+
+// april is the boundary of the play: its events are of March and April.
+var april = models.Millis(time.Date(1973, time.April, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
+
+// startRetire begins to retire March, while everything else goes on and the log still grows. An operator runs it again until
+// it succeeds, but lets nothing be removed while some process is paused.
+func (w *world) startRetire(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	a := &actor{memory: w.store, w: w, id: len(w.actors), audit: true, cancel: cancel, turns: map[string]chan bool{}}
+	w.actors = append(w.actors, a)
+	store := &view{a, retiring}
+	r := &retirer{
+		store: store, topic: "visits", report: func(format string, args ...any) { w.tell("retire: "+format, args...) },
+		ends: func(context.Context) (map[int]int64, error) {
+			if !a.wait(retiring) {
+				return nil, errDead
+			}
+			ends := map[int]int64{}
+			for _, p := range w.partitions {
+				if p.Topic == "visits" {
+					ends[p.Number] = int64(len(w.log[p]))
+				}
+			}
+			w.tell("retire: from %v on", ends)
+			w.write(6) // they come just too late
+			return ends, nil
+		},
+		group: func(context.Context) (counting, error) {
+			if !a.wait(retiring) {
+				return counting{}, errDead
+			}
+			to := map[int]int64{}
+			for p, offset := range w.committed {
+				if p.Topic == "visits" {
+					to[p.Number] = offset
+				}
+			}
+			return counting{1, to}, nil
+		},
+		audit: func(ctx context.Context) (Audit, error) {
+			if !a.wait(retiring) {
+				return Audit{}, errDead
+			}
+			if w.awaited(false) {
+				return Audit{}, errors.New("a process is paused")
+			}
+			return w.checker(store).audit(ctx, store, false, func(line string) { w.tell("retire: %s", line) })
+		},
+	}
+	go func() {
+		for {
+			err := r.run(ctx, april, time.Hour)
+			w.tell("retire ends: %v", err)
+			if err == nil || sleep(ctx, 10*time.Second) != nil {
+				break
+			}
+		}
+		a.done.Store(true)
+		cancel()
+	}()
+}
