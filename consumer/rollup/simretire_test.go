@@ -56,6 +56,9 @@ func (w *world) startRetire(ctx context.Context) {
 			return w.checker(store).audit(ctx, store, false, func(line string) { w.tell("retire: %s", line) })
 		},
 	}
+	if r.margin = noticeMargin; w.controls.hasty {
+		r.margin = 0
+	}
 	go func() {
 		for {
 			err := r.run(ctx, april, time.Hour)

@@ -65,6 +65,7 @@ type controls struct {
 	anyReplica  bool // an answer of some replicas is taken for one of all
 	shortDoubts bool // a successor doubts less than its predecessor may have had under way
 	deaf        bool // consumers do not know what is retired
+	hasty       bool // it is decided before they can know
 }
 
 // audited: an audit would mend what doubts must, and hide that they do not.
@@ -73,7 +74,7 @@ func (c controls) audited() bool {
 }
 
 // retires tells whether visitors are retired in this play: in every other one, but not where that would never come to an end.
-func (c controls) retires(seed int) bool { return c.deaf || c == controls{} && seed%2 == 1 }
+func (c controls) retires(seed int) bool { return c.deaf || c.hasty || c == controls{} && seed%2 == 1 }
 
 func TestSimulationSees(t *testing.T) {
 	// floor is far below what was seen; a control that finds less has become blind.
@@ -101,7 +102,8 @@ func TestSimulationSees(t *testing.T) {
 	f("doubts never noted", 12, 40, controls{noDoubts: true})
 	f("some replicas taken for all", 3, 40, controls{anyReplica: true})
 	f("doubts too short", 2, 100, controls{shortDoubts: true})
-	f("retirements not noticed", 8, 40, controls{deaf: true})
+	f("retirements not noticed", 20, 40, controls{deaf: true})
+	f("retirements too hasty", 1, 40, controls{hasty: true})
 }
 
 // outcomes counts what happened in a play.
