@@ -70,6 +70,12 @@ func TestUsage(t *testing.T) {
 	if err := command(t.Context(), []string{"migrate", "--help"}, &out, &out); err != nil || !strings.Contains(out.String(), "audit [--repair]") {
 		t.Errorf("help: %v, %q", err, out.String())
 	}
+	for name := range help {
+		out.Reset()
+		if err := command(t.Context(), []string{name, "--help"}, &out, &out); err != nil || !strings.HasPrefix(out.String(), "Usage: consumer "+name+" ") {
+			t.Errorf("help of %s: %v, %q", name, err, out.String())
+		}
+	}
 	if err := command(t.Context(), []string{"--config", "no-such-file.yaml"}, &out, &out); !errors.Is(err, errUsage) {
 		t.Errorf("a missing file: %v, want wrong usage", err)
 	}

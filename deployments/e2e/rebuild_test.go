@@ -90,7 +90,7 @@ func fromFile(t *testing.T, d *real, events []load.Event) {
 
 func forget(t *testing.T, d *real, want *oracle.Oracle) {
 	visit := func(id string, features ...string) load.Event {
-		return load.Event{Visit: &models.Visit{V: 1, ID: id, SiteID: "site1", GUID: "erase-me", TS: 1539600000000, Features: features}}
+		return load.Event{Names: models.DefaultFeatures(), Visit: &models.Visit{V: 1, ID: id, SiteID: "site1", GUID: "erase-me", TS: 1539600000000, Features: features}}
 	}
 	click := func(id string) load.Event {
 		return load.Event{Click: &models.Click{V: 1, ID: id, ShortURL: "abc", IP: "203.0.113.99", Country: "IT", TS: 1539600000000}}

@@ -130,6 +130,8 @@ func closed(t *testing.T, name string) bool {
 // command runs a command of the consumer to its end.
 func (d *real) command(t *testing.T, args ...string) (string, error) {
 	t.Helper()
+	begun := time.Now()
+	defer func() { t.Logf("%s took %v", args[0], time.Since(begun).Round(100*time.Millisecond)) }()
 	return process.Run(patiently(t), process.Command{
 		Name: args[0] + unique(), Path: binary(t, "consumer"), Args: args, Env: d.env, Dir: d.dir,
 	})
