@@ -1,6 +1,6 @@
 # footfall. `make run` needs Go alone; `make up` brings real Kafka and real Cassandra.
 .DEFAULT_GOAL := help
-.PHONY: help run up down test faults lint build chromium
+.PHONY: help run up down test load faults bench lint build chromium wrk
 
 # The race detector needs a C compiler; without one the tests run all the same, except with CI=true.
 RACE := $(if $(CI)$(shell command -v $${CC:-cc}),-race)
@@ -25,14 +25,24 @@ down: ## stop what `make up` started; data stays
 test: ## all tests; those on the real stack where Java and Maven, or a container engine, are there (CI=true: they must be)
 	go run ./deployments/stackctl up --optional --bare
 	go test $(RACE) -run '^$$' ./... > /dev/null
-	go test $(RACE) -count=1 -p 1 -timeout 20m ./...
-	go test -count=1 ./consumer/rollup -run 'TestSimulation$$' -sim.seeds 1000 -v
+	go test $(RACE) -count=1 -p 1 -timeout 28m ./...
+	go test -count=1 ./consumer/rollup -run 'TestSimulation' -sim.seeds 1000 -v
 
 chromium: ## the browser that a test of the page script needs (Debian's, as root)
 	@command -v chromium > /dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; }
 
+wrk: ## the load generator that `make load` and a test need (Debian's, as root)
+	@command -v wrk > /dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends wrk; }
+
+load: ## 200 connections for 30 s and as many slow ones, against the door on the real Kafka of `make up`
+	go test -count=1 -v ./deployments/e2e -run 'TestLoad$$' -load.for 30s
+
 faults: ## break real Kafka, Cassandra and consumers in every way we know, and compare all counts (30 minutes)
 	go test -count=1 -v -timeout 40m ./deployments/faults -faults.all
+
+bench: ## speed beside others on the stack of `make up`, into docs/benchmarks.md (20 minutes, and the machine for itself)
+	@go build -o bin/bench ./deployments/bench
+	bin/bench -o docs/benchmarks.md
 
 lint: $(GOLANGCI) ## formatting and static checks
 	@test -z "$$(gofmt -l .)" || { gofmt -l . ; echo "run gofmt -w on these"; exit 1; }

@@ -45,6 +45,7 @@ var allowed = map[string][]string{
 	"deployments/stack":           {},
 	"deployments/stack/stacktest": {"deployments/stack"},
 	"deployments/stackctl":        {"deployments/stack"},
+	"deployments/bench":           {"models", "configs", "consumer/rollup", "consumer/cassandra", "producer/dial", "producer/topics", "deployments/e2e", "deployments/stack"},
 	"deployments/e2e":             {"models", "deployments/e2e", "deployments/stack"},
 	"deployments/faults":          {"models", "deployments/e2e", "deployments/stack"},
 	"deployments/faults/control":  {"models", "configs", "consumer/rollup", "consumer/cassandra"},

@@ -106,18 +106,20 @@ var consumerYAML []byte
 //go:embed embedded.yaml
 var embeddedYAML []byte
 
-// LoadProducer reads the defaults, then file (none if empty), then the environment.
+// LoadProducer reads the defaults, then file (none if empty), then the environment. Its errors are *Wrong.
 func LoadProducer(file string) (c Producer, err error) { return c, load(producerYAML, file, &c) }
 
-// LoadConsumer reads the defaults, then file (none if empty), then the environment.
+// LoadConsumer reads the defaults, then file (none if empty), then the environment. Its errors are *Wrong.
 func LoadConsumer(file string) (c Consumer, err error) { return c, load(consumerYAML, file, &c) }
 
-// LoadEmbedded reads the defaults, then file (none if empty), then the environment.
+// LoadEmbedded reads the defaults, then file (none if empty), then the environment. Its errors are *Wrong.
 func LoadEmbedded(file string) (c Embedded, err error) { return c, load(embeddedYAML, file, &c) }
 
 const prefix = "FOOTFALL"
 
-func load(defaults []byte, file string, into any) error {
+func load(defaults []byte, file string, into any) error { return MarkWrong(read(defaults, file, into)) }
+
+func read(defaults []byte, file string, into any) error {
 	v, err := parse(defaults)
 	if err != nil {
 		return err
@@ -134,7 +136,7 @@ func load(defaults []byte, file string, into any) error {
 	if err := v.UnmarshalExact(into, viper.DecodeHook(hook())); err != nil {
 		return fmt.Errorf("reading configuration: %w", err)
 	}
-	return nil
+	return checkAddr(v.GetString("http.addr"))
 }
 
 func parse(yaml []byte) (*viper.Viper, error) {

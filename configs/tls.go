@@ -9,8 +9,13 @@ import (
 )
 
 // Client is the TLS of a client, or nil if it is not enabled. It reads the files that the configuration names. The name
-// that a server's certificate must have is left to whoever dials.
+// that a server's certificate must have is left to whoever dials. Errors are *Wrong.
 func (c TLS) Client() (*tls.Config, error) {
+	out, err := c.client()
+	return out, MarkWrong(err)
+}
+
+func (c TLS) client() (*tls.Config, error) {
 	if !c.Enabled {
 		if c.CA != "" || c.Cert != "" || c.Key != "" || c.Insecure {
 			return nil, errors.New("ca, cert, key or insecure is set but enabled is not: nothing would be encrypted")

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"slices"
 	"syscall"
 	"time"
@@ -52,22 +53,25 @@ Commands:
 COMMAND --help tells more. Every key of configs/consumer.yaml can be set in FILE or in the environment (FOOTFALL_KAFKA_BROKERS, ...).
 `
 
-// errUsage marks a mistake in the command line or the configuration.
+// errUsage marks a mistake in the command line.
 var errUsage = errors.New("see consumer --help")
 
 func main() { os.Exit(run()) }
 
-// run is main with an exit code: 0 done, 1 failed, 2 wrong usage.
+// run is main with an exit code: 0 done, 1 failed, 2 a mistake in the command line or the configuration.
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50) // most of the memory is visitors, who stay: twice as much would be waste
+	}
 	err := command(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	if err == nil {
 		return 0
 	}
 	fmt.Fprintln(os.Stderr, "consumer:", err)
-	if errors.Is(err, errUsage) {
+	if wrong := (*configs.Wrong)(nil); errors.Is(err, errUsage) || errors.As(err, &wrong) {
 		return 2
 	}
 	return 1
@@ -84,12 +88,15 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return fmt.Errorf("%w; %w", err, errUsage)
 	}
 	cfg, err := configs.LoadConsumer(line.file)
+	if err == nil {
+		err = rollup.Sensible(cfg)
+	}
 	if err != nil {
-		return fmt.Errorf("%w; %w", err, errUsage)
+		return err
 	}
 	plan, err := models.NewPlan(cfg.Features, cfg.Metrics)
 	if err != nil {
-		return fmt.Errorf("%w; %w", err, errUsage)
+		return configs.MarkWrong(err)
 	}
 	log := slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: cfg.Log.Level}))
 	report := func(format string, args ...any) { fmt.Fprintf(stdout, format+"\n", args...) }
@@ -204,7 +211,7 @@ func count(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *sl
 	}
 	defer store.Close()
 	reg := prometheus.NewRegistry()
-	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), store)
 	if err := checkDurable(ctx, store, cfg.Cassandra.RequireDurable, reg, log); err != nil {
 		return err
 	}

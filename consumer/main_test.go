@@ -2,7 +2,10 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"os"
+	"os/exec"
 	"reflect"
 	"slices"
 	"strings"
@@ -76,17 +79,52 @@ func TestUsage(t *testing.T) {
 			t.Errorf("help of %s: %v, %q", name, err, out.String())
 		}
 	}
-	if err := command(t.Context(), []string{"--config", "no-such-file.yaml"}, &out, &out); !errors.Is(err, errUsage) {
-		t.Errorf("a missing file: %v, want wrong usage", err)
+}
+
+// TestBadInput: exit code 2 and one line on stderr.
+func TestBadInput(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Run("features", func(t *testing.T) {
-		t.Setenv("FOOTFALL_FEATURES", "referrer,guid")
-		if err := command(t.Context(), []string{"migrate"}, &out, &out); !errors.Is(err, errUsage) || !strings.Contains(err.Error(), "guid is the name") {
-			t.Errorf("a feature that cannot be: %v, want wrong usage that names it", err)
+	f := func(want, env string, args ...string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, self, args...)
+		cmd.Env = append(os.Environ(), asConsumer+"=1", "FOOTFALL_CASSANDRA_PORT=1", env)
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		err := cmd.Run()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 2 || strings.Count(errs.String(), "\n") != 1 || !strings.Contains(errs.String(), want) {
+			t.Errorf("%s %q: %v, want exit code 2 and one line with %q: %s", env, args, err, want, errs.String())
 		}
-	})
-	t.Setenv("FOOTFALL_KAFKA_BROKER", "typo")
-	if err := command(t.Context(), nil, &out, &out); !errors.Is(err, errUsage) || !strings.Contains(err.Error(), "FOOTFALL_KAFKA_BROKER") {
-		t.Errorf("an unknown variable: %v, want wrong usage that names it", err)
 	}
+	f("unknown argument", "", "count")
+	f("no-such-file.yaml", "", "--config", "no-such-file.yaml")
+	f("FOOTFALL_KAFKA_BROKER", "FOOTFALL_KAFKA_BROKER=typo")
+	f("Chunk.max_events", "FOOTFALL_CHUNK_MAX_EVENTS=many")
+	f("chunk.max_events", "FOOTFALL_CHUNK_MAX_EVENTS=0", "audit")
+	f("guid is the name", "FOOTFALL_FEATURES=referrer,guid", "migrate")
+	f("http.addr", "FOOTFALL_HTTP_ADDR=nowhere")
+	f("cassandra.keyspace_suffix", "FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=Ä", "migrate")
+	f("cassandra.tls", "FOOTFALL_CASSANDRA_TLS_CA=ca.pem")
+	f("retire needs --before", "", "retire")
+	f("want a month", "", "retire", "--before", "soon")
+	f("neither an IP address", "", "forget", "--ip", "somebody")
+	f("rebuild needs --keyspace-suffix", "", "rebuild")
+	f("no such file", "", "rebuild", "--keyspace-suffix", "_v2", "--from-file", "no-such-file.csv")
+	f("is that of the tables in use", "FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=_v2", "rebuild", "--keyspace-suffix", "_v2")
+	f("FOOTFALL_PRIVACY_SECRETS", "FOOTFALL_PRIVACY_SECRETS=typo", "forget", "--guid", "a")
+}
+
+// asConsumer makes the test binary behave as the consumer, so that exit codes are those of a process.
+const asConsumer = "FOOTFALL_TEST_AS_CONSUMER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asConsumer) != "" {
+		main()
+	}
+	os.Exit(m.Run())
 }

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
+	"footfall/configs"
 	"footfall/embedded/sqlite"
 )
 
@@ -56,6 +59,27 @@ func TestCommandLine(t *testing.T) {
 func TestUnknownKey(t *testing.T) {
 	t.Setenv("FOOTFALL_DATA_DIRECTORY", "x")
 	wantError(t, command(t.Context(), nil, nil, nil), "FOOTFALL_DATA_DIRECTORY")
+}
+
+// TestBadConfiguration: also what only one of the parts notices is marked, so that the process exits with 2.
+func TestBadConfiguration(t *testing.T) {
+	for name, value := range map[string]string{
+		"FOOTFALL_HTTP_ADDR": "nowhere", "FOOTFALL_PRIVACY_IP": "some", "FOOTFALL_CHUNK_MAX_EVENTS": "0", "FOOTFALL_KAFKA_PARTITIONS": "six",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("FOOTFALL_DATA_DIR", t.TempDir())
+			if name != "FOOTFALL_HTTP_ADDR" {
+				t.Setenv("FOOTFALL_HTTP_ADDR", "127.0.0.1:0")
+			}
+			t.Setenv(name, value)
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			err := command(ctx, nil, io.Discard, io.Discard)
+			if wrong := (*configs.Wrong)(nil); !errors.As(err, &wrong) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%v is not marked as one of the configuration, or takes more than a line", err)
+			}
+		})
+	}
 }
 
 func TestGreeting(t *testing.T) {

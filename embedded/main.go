@@ -28,12 +28,12 @@ Every key of configs/embedded.yaml can be set in the environment: http.addr as F
 data.dir as FOOTFALL_DATA_DIR. So can those of producer.yaml and consumer.yaml, but for the addresses.
 `
 
-// errUsage marks a mistake in the command line or the configuration.
+// errUsage marks a mistake in the command line.
 var errUsage = errors.New("see embedded --help")
 
 func main() { os.Exit(run()) }
 
-// run is main with an exit code: 0 done, 1 failed, 2 wrong usage.
+// run is main with an exit code: 0 done, 1 failed, 2 a mistake in the command line or the configuration.
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
@@ -43,7 +43,7 @@ func run() int {
 		return 0
 	}
 	fmt.Fprintln(os.Stderr, "embedded:", err)
-	if errors.Is(err, errUsage) {
+	if wrong := (*configs.Wrong)(nil); errors.Is(err, errUsage) || errors.As(err, &wrong) {
 		return 2
 	}
 	return 1
@@ -61,7 +61,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	}
 	cfg, err := configs.LoadEmbedded("")
 	if err != nil {
-		return fmt.Errorf("%w; %w", err, errUsage)
+		return err
 	}
 	switch {
 	case flags.NArg() == 0:

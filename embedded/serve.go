@@ -116,8 +116,5 @@ func parts(cfg configs.Embedded) (door configs.Producer, counting configs.Consum
 	door.Kafka.CreateTopics = true
 	door.Kafka.ReplicationFactor = 1
 	plan, err = models.NewPlan(counting.Features, counting.Metrics)
-	if err != nil {
-		err = fmt.Errorf("%w; %w", err, errUsage)
-	}
-	return door, counting, plan, err
+	return door, counting, plan, configs.MarkWrong(err)
 }

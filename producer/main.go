@@ -36,11 +36,12 @@ Commands:
 Every key of configs/producer.yaml can be set in FILE or in the environment (FOOTFALL_HTTP_ADDR, ...).
 `
 
-// errUsage marks a mistake in the command line or the configuration.
+// errUsage marks a mistake in the command line.
 var errUsage = errors.New("see producer --help")
 
 func main() { os.Exit(run()) }
 
+// run is main with an exit code: 0 done, 1 failed, 2 a mistake in the command line or the configuration.
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
@@ -49,7 +50,7 @@ func run() int {
 		return 0
 	}
 	fmt.Fprintln(os.Stderr, "producer:", err)
-	if errors.Is(err, errUsage) {
+	if wrong := (*configs.Wrong)(nil); errors.Is(err, errUsage) || errors.As(err, &wrong) {
 		return 2
 	}
 	return 1
@@ -67,10 +68,10 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	}
 	cfg, err := configs.LoadProducer(file)
 	if err != nil {
-		return fmt.Errorf("%w; %w", err, errUsage)
+		return err
 	}
 	if _, err := models.NewPlan(cfg.Features, models.AllMetrics()); err != nil {
-		return fmt.Errorf("%w; %w", err, errUsage)
+		return configs.MarkWrong(err)
 	}
 	switch name {
 	case "topics":

@@ -104,12 +104,30 @@ func TestCommandLine(t *testing.T) {
 	f(2, "", "-config", "--config")
 	f(2, "", "none.yaml", "--config", filepath.Join(t.TempDir(), "none.yaml"))
 	f(2, "", "none.yaml", "healthz", "--config", filepath.Join(t.TempDir(), "none.yaml"))
-	if code, _, errs := finish(t, []string{"FOOTFALL_HTTP_PORT=1"}); code != 2 || !strings.Contains(errs, "FOOTFALL_HTTP_PORT") {
-		t.Errorf("an unknown key in the environment: exit %d, %s", code, errs)
+}
+
+// TestBadConfiguration: exit code 2 and one line, whoever notices, and without waiting for servers.
+func TestBadConfiguration(t *testing.T) {
+	f := func(want string, env ...string) {
+		t.Helper()
+		code, _, errs := finish(t, append(env, "FOOTFALL_KAFKA_BROKERS=127.0.0.1:1"))
+		if code != 2 || !strings.HasPrefix(errs, "producer: ") || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, want) {
+			t.Errorf("%v: exit %d, want one line with %q: %s", env, code, want, errs)
+		}
 	}
-	if code, _, errs := finish(t, []string{"FOOTFALL_FEATURES=referrer,select"}); code != 2 || !strings.Contains(errs, "select is a reserved word") {
-		t.Errorf("a feature that cannot be: exit %d, %s", code, errs)
-	}
+	f("FOOTFALL_HTTP_PORT", "FOOTFALL_HTTP_PORT=1")
+	f("select is a reserved word", "FOOTFALL_FEATURES=referrer,select")
+	f("Kafka.Partitions", "FOOTFALL_KAFKA_PARTITIONS=six")
+	f("select is a reserved word", "FOOTFALL_FEATURES=referrer,select")
+	f("http.addr", "FOOTFALL_HTTP_ADDR=nowhere")
+	f("http.addr", "FOOTFALL_HTTP_ADDR=127.0.0.1:99999")
+	f("privacy.ip", "FOOTFALL_PRIVACY_IP=some")
+	f("access.sites", `FOOTFALL_ACCESS_SITES=[{"site":"s","key_hashes":["short"]}]`)
+	f("kafka.sasl", "FOOTFALL_KAFKA_SASL_MECHANISM=kerberos", "FOOTFALL_KAFKA_SASL_USERNAME=me")
+	f("kafka.tls", "FOOTFALL_KAFKA_TLS_ENABLED=true", "FOOTFALL_KAFKA_TLS_CA=none.pem")
+	f("http.tls", "FOOTFALL_HTTP_TLS_CERT=none.pem", "FOOTFALL_HTTP_TLS_KEY=none.pem")
+	f("MaxMind", "FOOTFALL_ENRICHMENT_MAXMIND_FILE=none.mmdb")
+	f("cassandra.keyspace_suffix", "FOOTFALL_LINKS_ENABLED=true", "FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=-")
 }
 
 // TestLife is the whole life of a producer: no topics, topics, serving, ready, SIGTERM.

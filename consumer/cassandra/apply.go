@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 
 	"github.com/gocql/gocql"
 
@@ -14,28 +15,65 @@ import (
 
 var errNotSent = errors.New("not sent")
 
-// Apply implements rollup.Store: a counter batch per key. Its statements share keyspace and partition key, which makes it
-// ONE counter mutation over several tables: applied whole or not at all.
+// Apply implements rollup.Store: counter batches of a few keys each. The statements of one key share keyspace and partition
+// key, which makes them ONE counter mutation over several tables, applied whole or not at all. Each key stands for itself,
+// but what becomes of a request is told for all its keys together.
 func (s *Store) Apply(ctx context.Context, writes []rollup.KeyWrite) []error {
 	errs := make([]error, len(writes))
-	for i := range errs {
+	parts := make([]sized, len(writes))
+	for i, w := range writes {
 		errs[i] = errNotSent
+		parts[i] = sized{i, w.Key.Keyspace, keyToken(w.Key), counterBytes(w)}
 	}
-	_ = s.each(ctx, len(writes), func(working context.Context, i int) error {
+	groups := grouped(parts)
+	_ = s.each(ctx, len(groups), func(working context.Context, i int) error {
+		var err error
 		if working.Err() == nil {
-			// One key's failure must not cancel the others' writes: that would put them in doubt as well.
-			errs[i] = outcome(s.session.ExecuteBatch(s.batch(ctx, writes[i])))
+			// One request's failure must not cancel the others: that would put them in doubt as well.
+			err = s.applyTogether(ctx, writes, groups[i], errs)
 		}
-		if errors.Is(errs[i], rollup.ErrUnknownOutcome) {
-			return errs[i] // but no more are begun: all will be decided by the ledger, and a node that hangs costs time
+		if errors.Is(err, rollup.ErrUnknownOutcome) {
+			return err // but no more are begun: all will be decided by the ledger, and a node that hangs costs time
 		}
 		return nil
 	})
 	return errs
 }
 
-func (s *Store) batch(ctx context.Context, w rollup.KeyWrite) *gocql.Batch {
-	batch := s.session.NewBatch(gocql.CounterBatch).WithContext(ctx)
+// applyTogether sends the writes with these indices as one request and notes what became of each. It returns the last of
+// that, which is the worst.
+func (s *Store) applyTogether(ctx context.Context, writes []rollup.KeyWrite, indices []int, errs []error) (worst error) {
+	batch := s.newBatch(ctx, kindCounters, gocql.CounterBatch)
+	for _, i := range indices {
+		s.add(batch, writes[i])
+	}
+	err := s.session.ExecuteBatch(batch)
+	if len(indices) > 1 && refusedAs(err, gocql.ErrCodeSyntax, gocql.ErrCodeUnauthorized, gocql.ErrCodeInvalid) {
+		// For one key's sake, or because the batch is too large for this server's settings. Nothing of it was applied.
+		for i := range indices {
+			if worst = s.applyTogether(ctx, writes, indices[i:i+1], errs); errors.Is(worst, rollup.ErrUnknownOutcome) {
+				break
+			}
+		}
+		return worst
+	}
+	for _, i := range indices {
+		errs[i] = outcome(err, len(indices))
+	}
+	return outcome(err, len(indices))
+}
+
+// counterBytes is about what Cassandra takes a write for: each cell with its clustering, timestamps and the counter's shard.
+func counterBytes(w rollup.KeyWrite) int {
+	const perCell, perLedger = 80, 180
+	n := perCell*len(w.Cells) + perLedger*len(w.Ledger)
+	for cell := range w.Cells {
+		n += len(cell.Label)
+	}
+	return n
+}
+
+func (s *Store) add(batch *gocql.Batch, w rollup.KeyWrite) {
 	key := keyArgs(w.Key)
 	add := func(cql string, head []any, tail ...any) {
 		batch.Query(cql, append(append(head, key...), tail...)...)
@@ -47,13 +85,13 @@ func (s *Store) batch(ctx context.Context, w rollup.KeyWrite) *gocql.Batch {
 		add(s.cql.ledger[w.Key.Keyspace], []any{row.From, row.To},
 			row.Partition.Topic, row.Partition.Number, row.Kind, row.Epoch)
 	}
-	return batch
 }
 
-// outcome tells what is known about a counter write of one key that ended with err. Only what Cassandra or the driver
-// refuses before anything is done is certain; anything else may have been applied or may be later.
-func outcome(err error) error {
-	if err == nil || certain(err) {
+// outcome tells what is known about counter writes of so many keys in one request that ended with err. Only what Cassandra or
+// the driver refuses before anything is done is certain; anything else may have been applied or may be later. With several
+// keys that holds for Unavailable too: it may speak of one of them while others are done.
+func outcome(err error, keys int) error {
+	if err == nil || certain(err) && (keys == 1 || !refusedAs(err, gocql.ErrCodeUnavailable)) {
 		return told(err)
 	}
 	return fmt.Errorf("%w: %w", rollup.ErrUnknownOutcome, err)
@@ -77,13 +115,11 @@ func certain(err error) bool {
 	if errors.Is(err, gocql.ErrNoConnections) || errors.Is(err, gocql.ErrNoStreams) || errors.Is(err, gocql.ErrSessionClosed) {
 		return true
 	}
+	return refusedAs(err, gocql.ErrCodeUnavailable, gocql.ErrCodeSyntax, gocql.ErrCodeUnauthorized, gocql.ErrCodeInvalid)
+}
+
+// refusedAs tells whether err is Cassandra's answer with one of these codes.
+func refusedAs(err error, codes ...int) bool {
 	var refused gocql.RequestError
-	if !errors.As(err, &refused) {
-		return false
-	}
-	switch refused.Code() {
-	case gocql.ErrCodeUnavailable, gocql.ErrCodeSyntax, gocql.ErrCodeUnauthorized, gocql.ErrCodeInvalid:
-		return true
-	}
-	return false
+	return errors.As(err, &refused) && slices.Contains(codes, refused.Code())
 }

@@ -79,6 +79,7 @@ func TestStore(t *testing.T) {
 	})
 	t.Run("Settings", func(t *testing.T) { testSettings(t, testOpen(t, cfg, plan)) })
 	t.Run("Notices", func(t *testing.T) { testNotices(t, testOpen(t, cfg, plan)) })
+	t.Run("Tokens", func(t *testing.T) { testTokens(t, testOpen(t, cfg, plan)) })
 	t.Run("Tables", func(t *testing.T) { testTables(t, testOpen(t, cfg, plan), cfg.KeyspaceSuffix) })
 }
 
@@ -193,9 +194,10 @@ func (e requestError) Message() string { return "refused" }
 func (e requestError) Error() string   { return "refused" }
 
 func TestOutcome(t *testing.T) {
+	keys := 1
 	f := func(err error, unknown bool) {
 		t.Helper()
-		got := outcome(err)
+		got := outcome(err, keys)
 		if !errors.Is(got, err) || errors.Is(got, rollup.ErrUnknownOutcome) != unknown {
 			t.Errorf("outcome(%v) = %v, want unknown %v", err, got, unknown)
 		}
@@ -217,7 +219,12 @@ func TestOutcome(t *testing.T) {
 	f(context.Canceled, true)
 	f(context.DeadlineExceeded, true)
 	f(errors.New("connection reset by peer"), true)
-	if outcome(nil) != nil {
+	keys = 2 // one may be unavailable and the other applied
+	f(requestError(gocql.ErrCodeUnavailable), true)
+	f(requestError(gocql.ErrCodeInvalid), false)
+	f(gocql.ErrNoConnections, false)
+	f(requestError(gocql.ErrCodeWriteTimeout), true)
+	if outcome(nil, 1) != nil || outcome(nil, 2) != nil {
 		t.Error("an acknowledged write has an error")
 	}
 }

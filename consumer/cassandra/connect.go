@@ -38,8 +38,13 @@ func connect(cfg configs.CassandraClient, adjust ...func(*gocql.ClusterConfig)) 
 // suffix is what a keyspace's name may end with.
 var suffix = regexp.MustCompile(`^[a-z0-9_]{0,30}$`)
 
-// newCluster says how to speak to Cassandra: as whom, and whether encrypted.
+// newCluster says how to speak to Cassandra: as whom, and whether encrypted. Errors are *configs.Wrong.
 func newCluster(cfg configs.CassandraClient) (*gocql.ClusterConfig, error) {
+	cluster, err := clusterOf(cfg)
+	return cluster, configs.MarkWrong(err)
+}
+
+func clusterOf(cfg configs.CassandraClient) (*gocql.ClusterConfig, error) {
 	switch {
 	case len(cfg.Hosts) == 0:
 		return nil, errors.New("cassandra.hosts is empty")

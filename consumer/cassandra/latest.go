@@ -32,7 +32,7 @@ func (s *Store) KeepLatest(ctx context.Context, clicks []models.LatestClick, ttl
 	}
 	now := time.Now()
 	err := s.each(ctx, len(batches), func(ctx context.Context, i int) error {
-		batch := s.session.NewBatch(gocql.UnloggedBatch).WithContext(ctx)
+		batch := s.newBatch(ctx, kindLatest, gocql.UnloggedBatch)
 		for _, c := range batches[i] {
 			at := c.TS.Time()
 			left := min(at.Add(ttl).Sub(now), ttl).Round(time.Second) // a click may be ahead of its time

@@ -30,8 +30,7 @@ func (s *Store) Ledger(ctx context.Context, keys []models.Key) (map[models.Key][
 
 func (s *Store) ledgerOf(ctx context.Context, key models.Key, level gocql.Consistency) ([]rollup.LedgerRow, error) {
 	var rows []rollup.LedgerRow
-	scanner := s.session.Query(s.cql.readLedger[key.Keyspace], keyArgs(key)...).
-		Consistency(level).WithContext(ctx).Iter().Scanner()
+	scanner := s.query(ctx, kindLedger, s.cql.readLedger[key.Keyspace], keyArgs(key)...).Consistency(level).Iter().Scanner()
 	for scanner.Next() {
 		var r rollup.LedgerRow
 		if err := scanner.Scan(&r.Partition.Topic, &r.Partition.Number, &r.Kind, &r.Epoch, &r.From, &r.To); err != nil {

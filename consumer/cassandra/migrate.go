@@ -37,7 +37,12 @@ func Migrate(ctx context.Context, cfg configs.Cassandra, plan *models.Plan, repo
 	return m.run(ctx)
 }
 
-const lockTTL = 60 * time.Second
+const (
+	lockTTL = 90 * time.Second
+	// lockMargin is how long before the lock goes the work must be over. The lock may be older than we know by the time that
+	// an attempt to take it went unanswered.
+	lockMargin = 25 * time.Second
+)
 
 type migrator struct {
 	session     *gocql.Session
@@ -67,13 +72,14 @@ func (m *migrator) lock(ctx context.Context) (func(), error) {
 	holder := uuid.NewString()
 	waiting := false
 	for {
+		found := map[string]any{}
 		taken, err := m.session.Query(fmt.Sprintf(`INSERT INTO %s.schema_lock (name, holder) VALUES ('migrate', ?)`+
 			` IF NOT EXISTS USING TTL %d`, m.names.footfall, int(lockTTL.Seconds())), holder).
-			WithContext(ctx).MapScanCAS(map[string]any{})
-		if err != nil {
+			WithContext(ctx).MapScanCAS(found)
+		if err != nil && !contended(err) {
 			return nil, err
 		}
-		if taken {
+		if taken || found["holder"] == holder { // ours: an earlier attempt that nobody answered for
 			break
 		}
 		if !waiting {
@@ -97,8 +103,15 @@ func (m *migrator) lock(ctx context.Context) (func(), error) {
 	}, nil
 }
 
+// contended tells that a lightweight transaction was not decided in time, because others wanted the same or the server was
+// busy. It may have taken place all the same.
+func contended(err error) bool {
+	var refused gocql.RequestError
+	return errors.As(err, &refused) && (refused.Code() == gocql.ErrCodeWriteTimeout || refused.Code() == gocql.ErrCodeCASWriteUnknown)
+}
+
 func (m *migrator) run(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, lockTTL-10*time.Second) // stop before the lock goes
+	ctx, cancel := context.WithTimeout(ctx, lockTTL-lockMargin) // stop before the lock goes
 	defer cancel()
 	err := m.exec(ctx, `CREATE TABLE IF NOT EXISTS ${footfall}.schema_migrations (version int PRIMARY KEY, name text,`+
 		` checksum text, applied_at timestamp)`)

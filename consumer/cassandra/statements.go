@@ -43,8 +43,8 @@ func newStatements(n names, plan *models.Plan) statements {
 			models.Cardinality:  fmt.Sprintf(read, n.cardinality) + counts,
 		},
 		seen: map[models.Keyspace]string{
-			models.URLShortener: `SELECT ip, topic, kafka_partition, kafka_offset FROM ` + n.urlshortener +
-				`.uniquecounterips WHERE short_url = ? AND ip IN ?`,
+			models.URLShortener: `SELECT short_url, ip, topic, kafka_partition, kafka_offset FROM ` + n.urlshortener +
+				`.uniquecounterips WHERE short_url IN ? AND ip IN ?`,
 			models.Cardinality: `SELECT guid, ` + features + `, topic, kafka_partition, kafka_offset FROM ` + n.cardinality +
 				`.GuidData WHERE siteId = ? AND interval_size = ? AND interval_start = ? AND bucket = ?` +
 				` AND (guid, ` + features + `) IN ?`,

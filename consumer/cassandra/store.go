@@ -30,6 +30,7 @@ type Store struct {
 	inFlight     int
 	writeTimeout time.Duration
 	replicated   bool // some keyspace has more than one replica
+	traffic      *traffic
 }
 
 var _ rollup.Store = (*Store)(nil)
@@ -53,7 +54,7 @@ func Open(ctx context.Context, cfg configs.Cassandra, plan *models.Plan, adjust 
 		return nil, err
 	}
 	n := newNames(cfg.KeyspaceSuffix)
-	s := &Store{session: session, names: n, plan: plan, cql: newStatements(n, plan), inFlight: cfg.InFlight}
+	s := &Store{session: session, names: n, plan: plan, cql: newStatements(n, plan), inFlight: cfg.InFlight, traffic: newTraffic()}
 	if err := s.learn(ctx, cfg.LocalDC); err != nil {
 		session.Close()
 		return nil, err

@@ -12,8 +12,7 @@ import (
 	"footfall/models"
 )
 
-// rowsPerRequest bounds the rows of one partition that are read or written in one request. Larger reads and batches gain
-// nothing; a batch warns at 5 KiB only when it spans partitions, and these do not.
+// rowsPerRequest bounds the rows that are read or written in one request. Larger reads and batches gain nothing.
 const rowsPerRequest = 64
 
 // visitorPartition is one Cassandra partition of visitors.
@@ -40,25 +39,64 @@ func (p visitorPartition) args() []any {
 	return []any{p.name, p.interval, p.start.Time(), p.bucket}
 }
 
-// requests groups sightings by partition, rowsPerRequest at the most together.
-func requests(sightings []models.Sighting) [][]models.Sighting {
+// parts groups sightings by partition, rowsPerRequest at the most together.
+func parts(sightings []models.Sighting) [][]models.Sighting {
 	byPartition := map[visitorPartition][]models.Sighting{}
 	for _, s := range sightings {
 		p := partitionOf(s)
 		byPartition[p] = append(byPartition[p], s)
 	}
-	var out [][]models.Sighting
+	out := make([][]models.Sighting, 0, len(byPartition))
 	for _, group := range byPartition {
 		out = slices.AppendSeq(out, slices.Chunk(group, rowsPerRequest))
 	}
 	return out
 }
 
-// FirstSeen implements rollup.Store: one read for many visitors of a partition.
+// requests puts parts together that lie next to each other on the ring. Each row takes perRow bytes of a request, beside its
+// own texts.
+func requests(sightings []models.Sighting, perRow int) [][]models.Sighting {
+	all := parts(sightings)
+	list := make([]sized, len(all))
+	for i, part := range all {
+		p := partitionOf(part[0])
+		list[i] = sized{i, p.keyspace, p.token(), 0}
+		for _, s := range part {
+			list[i].bytes += perRow + len(s.Visitor) + len(s.Features)
+		}
+	}
+	var out [][]models.Sighting
+	for _, indices := range grouped(list) {
+		var together []models.Sighting
+		for _, i := range indices {
+			together = append(together, all[i]...)
+		}
+		out = append(out, together)
+	}
+	return out
+}
+
+// lookups puts parts together that one read can ask for. A read of several links asks each of them for all the IPs, so these
+// must be few. The visitors of sites are asked for partition by partition: theirs have several columns, of which a read
+// would ask for all combinations.
+func lookups(sightings []models.Sighting) [][]models.Sighting {
+	const rowBytes = requestBytes / 32 // at most 32 IPs
+	var links, sites []models.Sighting
+	for _, s := range sightings {
+		if s.Keyspace == models.URLShortener {
+			links = append(links, s)
+		} else {
+			sites = append(sites, s)
+		}
+	}
+	return append(requests(links, rowBytes), parts(sites)...)
+}
+
+// FirstSeen implements rollup.Store: one read for many visitors.
 func (s *Store) FirstSeen(ctx context.Context, sightings []models.Sighting) (map[models.Sighting]models.Position, error) {
 	var mu sync.Mutex
 	found := map[models.Sighting]models.Position{}
-	asks := requests(sightings)
+	asks := lookups(sightings)
 	err := s.each(ctx, len(asks), func(ctx context.Context, i int) error {
 		return s.look(ctx, asks[i], func(seen models.Sighting, at models.Position) {
 			mu.Lock()
@@ -72,28 +110,42 @@ func (s *Store) FirstSeen(ctx context.Context, sightings []models.Sighting) (map
 	return found, nil
 }
 
-// look reads the rows of sightings that share a partition.
+// look reads the rows of sightings that share a partition, or of a few links.
 func (s *Store) look(ctx context.Context, ask []models.Sighting, found func(models.Sighting, models.Position)) error {
-	seen := ask[0] // its keyspace, name and interval are those of all
-	args := append(partitionOf(seen).args(), clusterings(ask))
+	seen := ask[0] // its keyspace and interval are those of all
+	args := partitionOf(seen).args()
+	columns := []any{&seen.Name, &seen.Visitor}
 	features := make([]string, len(s.plan.Features()))
-	columns := []any{&seen.Visitor}
 	if seen.Keyspace == models.Cardinality {
+		columns = columns[1:]
 		for i := range features {
 			columns = append(columns, &features[i])
 		}
+	} else {
+		args = []any{linksOf(ask)}
+	}
+	wanted := make(map[models.Sighting]bool, len(ask))
+	for _, s := range ask {
+		wanted[s] = true
 	}
 	var topic string
 	var partition *int
 	var offset *int64
 	columns = append(columns, &topic, &partition, &offset)
-	scanner := s.session.Query(s.cql.seen[seen.Keyspace], args...).WithContext(ctx).Iter().Scanner()
+	query := s.query(ctx, kindLookup, s.cql.seen[seen.Keyspace], append(args, clusterings(ask))...)
+	if seen.Keyspace == models.URLShortener {
+		query = query.RoutingKey([]byte(seen.Name)) // the driver finds none in a list
+	}
+	scanner := query.Iter().Scanner()
 	for scanner.Next() {
 		if err := scanner.Scan(columns...); err != nil {
 			return err
 		}
 		if seen.Keyspace == models.Cardinality {
 			seen.Features = models.NewFeatures(features...)
+		}
+		if !wanted[seen] { // an IP that was asked for on another link
+			continue
 		}
 		at := models.Position{Partition: -1, Offset: -1} // a row put there by hand: seen, but by no event of the log
 		if partition != nil && offset != nil {
@@ -104,14 +156,24 @@ func (s *Store) look(ctx context.Context, ask []models.Sighting, found func(mode
 	return scanner.Err()
 }
 
-// clusterings is the value for IN: the IPs, or tuples of guid and features.
+// linksOf lists the links of sightings, which lie next to each other.
+func linksOf(ask []models.Sighting) []string {
+	links := make([]string, len(ask))
+	for i, s := range ask {
+		links[i] = s.Name
+	}
+	return slices.Compact(links)
+}
+
+// clusterings is the value for IN: the IPs, each once, or tuples of guid and features.
 func clusterings(ask []models.Sighting) any {
 	if ask[0].Keyspace == models.URLShortener {
 		ips := make([]string, len(ask))
 		for i, s := range ask {
 			ips[i] = s.Visitor
 		}
-		return ips
+		slices.Sort(ips)
+		return slices.Compact(ips)
 	}
 	tuples := make([][]string, len(ask))
 	for i, s := range ask {
@@ -120,27 +182,40 @@ func clusterings(ask []models.Sighting) any {
 	return tuples
 }
 
-// Remember implements rollup.Store: one batch for many visitors of a partition, which makes it one mutation. No
-// lightweight transaction is needed, since a visitor is decided by one consumer, and two that disagree about who owns the
-// partition write the same values.
+// Remember implements rollup.Store: one batch for the visitors of a few partitions. No lightweight transaction is needed, since
+// a visitor is decided by one consumer, and two that disagree about who owns the partition write the same values.
 func (s *Store) Remember(ctx context.Context, first map[models.Sighting]models.Position) error {
-	asks := requests(slices.Collect(maps.Keys(first)))
+	const perRow = 100 // as Cassandra counts: three cells with their timestamps
+	asks := requests(slices.Collect(maps.Keys(first)), perRow)
 	err := s.each(ctx, len(asks), func(ctx context.Context, i int) error {
-		batch := s.session.NewBatch(gocql.UnloggedBatch).WithContext(ctx)
-		for _, sighting := range asks[i] {
-			args := append(partitionOf(sighting).args(), sighting.Visitor)
-			if sighting.Keyspace == models.Cardinality {
-				for _, f := range sighting.Features.Values() {
-					args = append(args, f)
-				}
-			}
-			at := first[sighting]
-			batch.Query(s.cql.remember[sighting.Keyspace], append(args, at.Topic, at.Partition, at.Offset)...)
+		err := s.remember(ctx, asks[i], first)
+		if !refusedAs(err, gocql.ErrCodeInvalid) {
+			return err
 		}
-		return s.session.ExecuteBatch(batch)
+		for _, part := range parts(asks[i]) { // this server takes smaller batches only, but for those of one partition
+			if err := s.remember(ctx, part, first); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("remembering visitors: %w", told(err))
 	}
 	return nil
+}
+
+func (s *Store) remember(ctx context.Context, together []models.Sighting, first map[models.Sighting]models.Position) error {
+	batch := s.newBatch(ctx, kindVisitors, gocql.UnloggedBatch)
+	for _, sighting := range together {
+		args := append(partitionOf(sighting).args(), sighting.Visitor)
+		if sighting.Keyspace == models.Cardinality {
+			for _, f := range sighting.Features.Values() {
+				args = append(args, f)
+			}
+		}
+		at := first[sighting]
+		batch.Query(s.cql.remember[sighting.Keyspace], append(args, at.Topic, at.Partition, at.Offset)...)
+	}
+	return s.session.ExecuteBatch(batch)
 }

@@ -28,7 +28,10 @@ type chunk struct {
 	dead       []*deadLetter
 	buried     bool // the dead letters are written; a flush that is tried again need not do it twice
 	bytes      int
-	widest     int64          // of the spans
+	visits     int   // among the events
+	widest     int64 // of the spans
+	highWater  map[models.Partition]int64
+	decided    int            // in which era of the visitors; 0: not yet
 	read       map[string]int // by topic
 	duplicates map[string]int // by topic
 }
@@ -45,26 +48,34 @@ type counted struct {
 }
 
 func newChunk() *chunk {
-	return &chunk{spans: map[models.Partition]span{}, read: map[string]int{}, duplicates: map[string]int{}}
+	return &chunk{
+		spans: map[models.Partition]span{}, read: map[string]int{}, duplicates: map[string]int{},
+		highWater: map[models.Partition]int64{},
+	}
 }
 
 // limits say when a chunk is flushed, whichever comes first.
 type limits struct {
 	events int
+	visits int // of the events
 	bytes  int
 	age    time.Duration
 }
 
 // collect fills a chunk from items until a limit is reached or stop ends, which it reports with false. It waits without
-// limit for the first item.
-func (o *ownership) collect(stop context.Context, items <-chan item, l limits) (*chunk, bool) {
+// limit for the first item. A chunk that is old enough is handed on when idle has a token, that is when somebody waits for
+// it; until then it grows: the larger a chunk, the less an event costs, so that work under way makes room for more.
+func (o *ownership) collect(stop context.Context, items <-chan item, l limits, idle <-chan struct{}) (*chunk, bool) {
 	c := newChunk()
 	var expired <-chan time.Time
-	for len(c.events) < l.events && c.bytes < l.bytes && c.widest < o.maxSpan {
+	var waits <-chan struct{} // nil until the chunk is old enough
+	for len(c.events) < l.events && c.visits < l.visits && c.bytes < l.bytes && c.widest < o.maxSpan {
 		select {
 		case <-stop.Done():
 			return c, false
 		case <-expired:
+			waits = idle
+		case <-waits:
 			return c, true
 		case it := <-items:
 			if !it.warm && o.board.await(stop, it.event) != nil {
@@ -93,14 +104,18 @@ func (o *ownership) add(c *chunk, it item) {
 	}
 	s, ok := c.spans[it.partition]
 	if !ok {
-		s.from = p.next
+		if p.collected == 0 {
+			p.collected = p.next // nothing of it is being counted yet
+		}
+		s.from = p.collected
 	}
 	s.to = it.offset + 1
+	p.collected = s.to
 	c.spans[it.partition] = s
 	c.widest = max(c.widest, s.to-s.from)
 	c.bytes += it.bytes
 	c.read[it.partition.Topic]++
-	p.highWater = it.highWater
+	c.highWater[it.partition] = it.highWater
 	retired := o.board.list()
 	switch {
 	case it.dead != nil:
@@ -114,6 +129,9 @@ func (o *ownership) add(c *chunk, it item) {
 			return
 		}
 		c.events = append(c.events, &counted{partition: it.partition, offset: it.offset, event: it.event})
+		if _, visit := it.event.(*models.Visit); visit {
+			c.visits++
+		}
 	}
 }
 
@@ -124,6 +142,8 @@ func (c *chunk) halves() [2]*chunk {
 	first.events, second.events = c.events[:middle], c.events[middle:]
 	first.read, first.duplicates = c.read, c.duplicates
 	first.dead, first.buried, second.buried = c.dead, c.buried, true
+	first.highWater, second.highWater = c.highWater, c.highWater
+	first.decided, second.decided = c.decided, c.decided
 	for p, s := range c.spans {
 		at := s.to
 		if i := slices.IndexFunc(second.events, func(e *counted) bool { return e.partition == p }); i >= 0 {

@@ -2,9 +2,65 @@ package rollup
 
 import (
 	"cmp"
+	"slices"
 
 	"footfall/models"
 )
+
+// sum is what a chunk adds to one key, over all partitions of the process: a viral link costs one write per flush, however its
+// visitors are spread.
+type sum struct {
+	cells      map[models.Cell]int64
+	partitions []models.Partition // that have events of the key
+}
+
+// sums adds up what the events are worth, by key.
+func sums(events []*counted) map[models.Key]*sum {
+	byKey := map[models.Key]*sum{}
+	for _, e := range events {
+		var key models.Key
+		var s *sum
+		e.event.Count(e.first, func(k models.Key, cell models.Cell, n int64) {
+			if s == nil || k != key { // most events have few keys
+				key = k
+				if s = byKey[k]; s == nil {
+					s = &sum{cells: map[models.Cell]int64{}}
+					byKey[k] = s
+				}
+				if !slices.Contains(s.partitions, e.partition) {
+					s.partitions = append(s.partitions, e.partition)
+				}
+			}
+			s.cells[cell] += n
+		})
+	}
+	return byKey
+}
+
+// leaveOut takes out again what keys hold already: events below their positions. That is seldom any.
+func leaveOut(work map[models.Key]*sum, events []*counted, spans map[models.Partition]span, at map[models.Key]positions) {
+	again := map[models.Key]bool{}
+	for key, s := range work {
+		for _, p := range s.partitions {
+			if at[key][p].to > spans[p].from {
+				again[key] = true
+			}
+		}
+	}
+	if len(again) == 0 {
+		return
+	}
+	for key := range again {
+		work[key].cells = map[models.Cell]int64{}
+	}
+	for _, e := range events {
+		e.event.Count(e.first, func(key models.Key, cell models.Cell, n int64) {
+			if again[key] && e.offset >= at[key][e.partition].to {
+				work[key].cells[cell] += n
+			}
+		})
+	}
+}
 
 // contribution is what one event adds to one cell of a key.
 type contribution struct {
@@ -14,8 +70,7 @@ type contribution struct {
 	n         int64
 }
 
-// contributions groups what the events add by key, over all partitions of the process: a viral link costs one write per
-// flush, however its visitors are spread.
+// contributions lists what the events add, by key.
 func contributions(events []*counted) map[models.Key][]contribution {
 	byKey := map[models.Key][]contribution{}
 	for _, e := range events {

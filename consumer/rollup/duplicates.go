@@ -36,7 +36,7 @@ type reach struct {
 
 type moment struct {
 	offset int64
-	at     time.Time
+	at     int64 // Unix nanoseconds: a time.Time is larger, and has a pointer that the garbage collector follows
 }
 
 type occurrence struct {
@@ -57,8 +57,8 @@ func (w *window) pass(offset int64) { w.next = offset + 1 }
 func (w *window) see(id fingerprint, offset int64, at time.Time) bool {
 	w.forget(offset - w.offsets)
 	before, duplicate := w.last[id]
-	duplicate = duplicate && at.Sub(before.at) <= w.age
-	w.last[id] = moment{offset, at}
+	duplicate = duplicate && at.UnixNano()-before.at <= int64(w.age)
+	w.last[id] = moment{offset, at.UnixNano()}
 	w.queue = append(w.queue, occurrence{id, offset})
 	w.next = offset + 1
 	return duplicate

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"footfall/models"
@@ -17,6 +18,9 @@ func (o *ownership) flush(ctx context.Context, c *chunk) error {
 		err := o.tryFlush(ctx, c)
 		if err == nil {
 			break
+		}
+		if errors.Is(err, errTooLarge) {
+			return o.flushHalves(ctx, c)
 		}
 		var refused *refusal
 		if ctx.Err() != nil || errors.As(err, &refused) {
@@ -62,21 +66,21 @@ func (o *ownership) tryFlush(ctx context.Context, c *chunk) error {
 	if o.board.news() {
 		o.visitors.drop()
 	}
-	if err := o.visitors.decide(ctx, c.events); err != nil {
+	if err := o.visitors.decide(ctx, c); err != nil {
 		return err
 	}
-	if err := o.leaveOut(ctx, c); err != nil {
+	if err := o.skipPast(ctx, c); err != nil {
 		return err
 	}
 	if err := o.latest.keep(ctx, c.events); err != nil {
 		return err
 	}
-	work := contributions(c.events)
+	work := sums(c.events)
 	if err := sleep(ctx, time.Until(o.settled)); err != nil { // a predecessor's writes may still land
 		return err
 	}
 	epochs := o.epochs()
-	known, err := o.ledger.load(ctx, work, epochs, o.uncertain(c.spans))
+	known, err := o.ledger.load(ctx, work, epochs, o.uncertain(c.spans), o.untouched())
 	if err != nil {
 		return err
 	}
@@ -86,15 +90,39 @@ func (o *ownership) tryFlush(ctx context.Context, c *chunk) error {
 			return err
 		}
 	}
-	if err := o.checkAhead(ctx, known.at); err != nil {
+	if err := o.checkAhead(ctx, c, known.at); err != nil {
 		return err
 	}
-	return o.apply(ctx, plan(work, c.spans, known.at, epochs), c)
+	leaveOut(work, c.events, c.spans, known.at)
+	writes := plan(work, c.spans, known.at, epochs)
+	if len(c.events) > o.splitAbove && slices.ContainsFunc(writes, tooLarge) {
+		return errTooLarge
+	}
+	return o.apply(ctx, writes, c)
+}
+
+// errTooLarge: what a chunk adds to one key does not fit a request. Nothing was written.
+var errTooLarge = errors.New("too much for one key")
+
+// tooLarge tells whether a write must be split: a batch takes 65,535 statements, a request 16 MiB, and each statement repeats
+// the key.
+func tooLarge(w KeyWrite) bool {
+	const statements, bytes, overhead = 60_000, 12 << 20, 64
+	n := len(w.Cells) + len(w.Ledger)
+	size := n * (len(w.Key.Name) + len(w.Key.Features) + overhead)
+	for cell := range w.Cells {
+		size += len(cell.Label)
+	}
+	return n > statements || size > bytes
 }
 
 // checkAhead refuses to go on if a key's ledger is ahead of the log: the topic was created anew, and its offsets do not
 // mean what the ledger says.
-func (o *ownership) checkAhead(ctx context.Context, at map[models.Key]positions) error {
+func (o *ownership) checkAhead(ctx context.Context, c *chunk, at map[models.Key]positions) error {
+	for p, mark := range c.highWater {
+		own := o.partitions[p]
+		own.highWater = max(own.highWater, mark)
+	}
 	for _, known := range at {
 		for p, pos := range known {
 			own := o.partitions[p]

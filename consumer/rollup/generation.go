@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -59,7 +60,7 @@ func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation
 		c.checker(inspectors).watchDoubts(fetching, o.sorted())
 		return nil
 	})
-	l := limits{c.cfg.Chunk.MaxEvents, c.cfg.Chunk.MaxBytes, c.cfg.Chunk.MaxAge}
+	l := limits{c.cfg.Chunk.MaxEvents, fewer(c.cfg.Chunk.MaxEvents, c.plan), c.cfg.Chunk.MaxBytes, c.cfg.Chunk.MaxAge}
 	err = o.count(fetching, work, items, l, gen.CommitOffsets)
 	cancel()
 	if fetchErr := group.Wait(); err == nil {
@@ -161,15 +162,17 @@ func startOffset(own *owned, log span) (int64, error) {
 	return start, nil
 }
 
-// count is the data path: collect a chunk, flush it, commit its offsets. It ends when stop does, with all that was
-// collected counted and the partitions released; work bounds that.
+// count is the data path: a chunk is collected and its visitors are decided while the one before it is written; then it is
+// written, and its offsets are committed. It ends when stop does, with the chunk under way counted and the partitions
+// released; work bounds that.
 func (o *ownership) count(stop, work context.Context, items <-chan item, l limits, commit commit) error {
-	for more := true; more; {
-		var ch *chunk
-		ch, more = o.collect(stop, items, l)
-		if len(ch.spans) == 0 {
-			continue
-		}
+	stop, cancel := context.WithCancel(stop)
+	a := newAhead()
+	var preparing sync.WaitGroup
+	preparing.Go(func() { o.prepare(stop, work, items, l, a) })
+	defer preparing.Wait()
+	defer cancel()
+	for ch := range a.next() {
 		if err := o.countChunk(work, ch, commit); err != nil {
 			return err
 		}

@@ -46,7 +46,6 @@ func New(cfg configs.Consumer, store Store, reg *prometheus.Registry, log *slog.
 	if err != nil {
 		return nil, err
 	}
-	cfg.Chunk.MaxEvents = fewer(cfg.Chunk.MaxEvents, plan)
 	via, err := dial.New(cfg.Kafka.Brokers, cfg.Kafka.TLS, cfg.Kafka.SASL)
 	if err != nil {
 		return nil, err
@@ -83,7 +82,7 @@ func (c *Consumer) Ready() error {
 // means that an operator has to decide: the log and the ledger do not fit each other, or the configuration is wrong.
 // Run must be called once.
 func (c *Consumer) Run(ctx context.Context) (err error) {
-	if err := sensible(c.cfg); err != nil {
+	if err := Sensible(c.cfg); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.dead.close()) }()

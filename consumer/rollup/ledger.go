@@ -26,21 +26,28 @@ type positions map[models.Partition]position
 // ledger remembers positions of keys, so that they are not read again for each flush. What it holds is true for one set of
 // epochs only. Not safe for concurrent use.
 type ledger struct {
-	store Store
-	cache *simplelru.LRU[models.Key, positions]
+	store  Store
+	cache  *simplelru.LRU[models.Key, positions]
+	forgot bool // some position, for want of space
 }
 
 func newLedger(store Store, size int) *ledger {
-	cache, _ := simplelru.NewLRU[models.Key, positions](max(size, 1), nil) // fails for sizes below 1 only
-	return &ledger{store: store, cache: cache}
+	l := &ledger{store: store}
+	l.cache, _ = simplelru.NewLRU(max(size, 1), func(models.Key, positions) { l.forgot = true }) // fails for sizes below 1 only
+	return l
 }
 
 // drop forgets all positions; it must be called whenever epochs change hands.
-func (l *ledger) drop() { l.cache.Purge() }
+func (l *ledger) drop() {
+	l.cache.Purge()
+	l.forgot = false
+}
 
 // load returns the positions of the keys in work under the given epochs, reading those that are not remembered; with
-// thorough from every replica. It returns errSuperseded if an epoch may not go on.
-func (l *ledger) load(ctx context.Context, work map[models.Key][]contribution, epochs map[models.Partition]int64, thorough bool) (loaded, error) {
+// thorough from every replica. With untouched nobody but ourselves, under these epochs, can have counted what comes: a key
+// that is not remembered then has no position that matters, unless we forgot it. It returns errSuperseded if an epoch may not
+// go on.
+func (l *ledger) load(ctx context.Context, work map[models.Key]*sum, epochs map[models.Partition]int64, thorough, untouched bool) (loaded, error) {
 	out := loaded{at: make(map[models.Key]positions, len(work)), complete: true}
 	var missing []models.Key
 	for key := range work {
@@ -49,6 +56,13 @@ func (l *ledger) load(ctx context.Context, work map[models.Key][]contribution, e
 		} else {
 			missing = append(missing, key)
 		}
+	}
+	if untouched && !l.forgot {
+		for _, key := range missing {
+			out.at[key] = positions{}
+			l.cache.Add(key, positions{})
+		}
+		return out, nil
 	}
 	if len(missing) == 0 {
 		return out, nil
@@ -59,7 +73,7 @@ func (l *ledger) load(ctx context.Context, work map[models.Key][]contribution, e
 	if thorough {
 		cells := make(map[models.Key][]models.Cell, len(missing))
 		for _, key := range missing {
-			cells[key] = distinctCells(work[key])
+			cells[key] = slices.Collect(maps.Keys(work[key].cells))
 		}
 		rows, out.complete, err = l.store.Confirm(ctx, cells)
 	} else {
@@ -112,21 +126,13 @@ func positionsOf(rows []LedgerRow, epochs map[models.Partition]int64) (positions
 	return out, nil
 }
 
-// plan turns a chunk's contributions into one write per key: the sums of what its counters do not hold yet, and the ledger
-// rows that say so. It is a pure function.
-func plan(work map[models.Key][]contribution, spans map[models.Partition]span, at map[models.Key]positions, epochs map[models.Partition]int64) []KeyWrite {
+// plan turns a chunk's sums into one write per key: what its counters do not hold yet, and the ledger rows that say so. It is a
+// pure function.
+func plan(work map[models.Key]*sum, spans map[models.Partition]span, at map[models.Key]positions, epochs map[models.Partition]int64) []KeyWrite {
 	writes := make([]KeyWrite, 0, len(work))
 	for _, key := range slices.SortedFunc(maps.Keys(work), compareKeys) {
-		list := work[key]
-		w := KeyWrite{Key: key, Cells: map[models.Cell]int64{}}
-		touched := map[models.Partition]bool{}
-		for _, c := range list {
-			touched[c.partition] = true
-			if c.offset >= at[key][c.partition].to {
-				w.Cells[c.cell] += c.n
-			}
-		}
-		for partition := range touched {
+		w := KeyWrite{Key: key, Cells: work[key].cells}
+		for _, partition := range work[key].partitions {
 			if row, ok := extend(spans[partition], at[key][partition]); ok {
 				row.LedgerID = LedgerID{Partition: partition, Kind: KindOwner, Epoch: epochs[partition]}
 				w.Ledger = append(w.Ledger, row)

@@ -47,15 +47,17 @@ func TestPositionsOf(t *testing.T) {
 func TestPlan(t *testing.T) {
 	epochs := map[models.Partition]int64{p0: 5, p1: 2}
 	spans := map[models.Partition]span{p0: {100, 110}, p1: {40, 50}}
-	clicks := func(p models.Partition, offsets ...int64) (out []contribution) {
+	clicks := func(p models.Partition, offsets ...int64) (out []*counted) {
 		for _, o := range offsets {
-			out = append(out, contribution{p, o, hit, 1})
+			out = append(out, &counted{partition: p, offset: o, event: &models.Click{ShortURL: "abc"}, first: []bool{false}})
 		}
 		return out
 	}
-	f := func(list []contribution, at positions, wantClicks int64, wantRows ...LedgerRow) {
+	f := func(events []*counted, at positions, wantClicks int64, wantRows ...LedgerRow) {
 		t.Helper()
-		writes := plan(map[models.Key][]contribution{abc: list}, spans, map[models.Key]positions{abc: at}, epochs)
+		work, all := sums(events), map[models.Key]positions{abc: at}
+		leaveOut(work, events, spans, all)
+		writes := plan(work, spans, all, epochs)
 		if len(wantRows) == 0 {
 			if len(writes) != 0 {
 				t.Errorf("plan = %v, want nothing to write", writes)

@@ -45,6 +45,7 @@ type ownership struct {
 type owned struct {
 	tenure    Tenure
 	next      int64        // every event below is counted
+	collected int64        // every event below is in a chunk, or was; 0: none is yet. For whoever collects
 	counted   atomic.Int64 // the same, for those who only look
 	highWater int64
 	window    *window
@@ -140,6 +141,20 @@ func (o *ownership) uncertain(spans map[models.Partition]span) bool {
 		}
 	}
 	return false
+}
+
+// untouched tells that no key has a ledger row of another epoch that reaches into what is still to be counted, nor one of this
+// epoch that a predecessor left: every partition was never counted before, or its epoch is new and all that a predecessor
+// may have had under way lies behind.
+func (o *ownership) untouched() bool {
+	for _, p := range o.partitions {
+		first := p.tenure.Fresh && p.tenure.Epoch == 1 && p.tenure.Committed == 0
+		behind := !p.tenure.Fresh && p.uncertain > 0 && p.next >= p.uncertain
+		if !first && !behind {
+			return false
+		}
+	}
+	return true
 }
 
 // sorted lists the partitions in a fixed order.

@@ -60,9 +60,9 @@ func past(list []Retirement, p models.Partition, offset int64, e models.Event) b
 	})
 }
 
-// leaveOut takes what is past out of a chunk whose visitors have been looked up. Rows go only a while after a retirement is
+// skipPast takes what is past out of a chunk whose visitors have been looked up. Rows go only a while after a retirement is
 // done with, so a copy of the notices that is fresh now tells whether they were there when they were looked up.
-func (o *ownership) leaveOut(ctx context.Context, c *chunk) error {
+func (o *ownership) skipPast(ctx context.Context, c *chunk) error {
 	if o.board == nil {
 		return nil // a test without notices
 	}

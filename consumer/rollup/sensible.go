@@ -9,25 +9,32 @@ import (
 )
 
 const (
-	// maxChunkEvents bounds a chunk: a click touches six cells of its own, and Cassandra takes 65,535 statements in a batch.
-	maxChunkEvents = 10_900
-	// maxChunkSpan bounds the offsets of a chunk, events or not.
+	// maxChunkSpan bounds the offsets that a chunk has of one partition, events or not. It is also what a successor doubts and
+	// reads again, twice.
 	maxChunkSpan = 16_000
-	// maxChunkBytes bounds a chunk: the batch of one link can be four times as large as its messages, since each statement
-	// repeats the link, and must fit a request of 16 MiB.
-	maxChunkBytes = 3 << 20
+	// maxChunkEvents and maxChunkBytes bound a chunk for the sake of memory, and because the last one has to be counted while
+	// the others in the group wait. What it adds to one key is looked at before it is written.
+	maxChunkEvents = 100_000
+	maxChunkBytes  = 32 << 20
 	// splitAbove is how many events a chunk has at least that may be too large for the store.
 	splitAbove = 500
 	// maxChunkSightings bounds the memory that a chunk takes: with six features a visit asks about 192 sightings.
-	maxChunkSightings = 200_000
+	maxChunkSightings = 400_000
 )
 
-// fewer lowers chunk.max_events where visits have many features.
+// fewer is how many visits a chunk may have, out of so many events: not many where they have many features.
 func fewer(maxEvents int, plan *models.Plan) int {
 	return min(maxEvents, maxChunkSightings/max(plan.MostSightings(), 1))
 }
 
-// sensible refuses a configuration that would count nothing, or never stop.
+// Sensible refuses a configuration that would count nothing, or never stop, with a *configs.Wrong.
+func Sensible(cfg configs.Consumer) error {
+	if err := sensible(cfg); err != nil {
+		return configs.MarkWrong(fmt.Errorf("checking the configuration: %w", err))
+	}
+	return nil
+}
+
 func sensible(cfg configs.Consumer) error {
 	t := cfg.Kafka.Topics
 	switch {

@@ -29,16 +29,15 @@ func TestSensible(t *testing.T) {
 	f(func(c *configs.Consumer) { c.Kafka.Group = "" }, "kafka.group")
 	f(func(c *configs.Consumer) { c.Kafka.SessionTimeout = 0 }, "kafka.session_timeout")
 	f(func(c *configs.Consumer) { c.Chunk.MaxEvents = 0 }, "chunk.max_events")
-	f(func(c *configs.Consumer) { c.Chunk.MaxEvents = 10_901 }, "chunk.max_events")
+	f(func(c *configs.Consumer) { c.Chunk.MaxEvents = 100_001 }, "chunk.max_events")
 	f(func(c *configs.Consumer) { c.Chunk.MaxBytes = 0 }, "chunk.max_bytes")
-	f(func(c *configs.Consumer) { c.Chunk.MaxBytes = 16 << 20 }, "chunk.max_bytes")
+	f(func(c *configs.Consumer) { c.Chunk.MaxBytes = 33 << 20 }, "chunk.max_bytes")
 	f(func(c *configs.Consumer) { c.Chunk.MaxAge = 0 }, "chunk.max_age")
 	f(func(c *configs.Consumer) { c.Duplicates.Window = -1 }, "duplicates.window")
 	f(func(c *configs.Consumer) { c.Visitors.LRU = -1 }, "visitors.lru")
 	f(func(c *configs.Consumer) { c.Ledger.Cache = 0 }, "ledger.cache")
 }
 
-// TestManyFeaturesMakeChunksSmaller: by default chunks are as large as they may be.
 func TestManyFeaturesMakeChunksSmaller(t *testing.T) {
 	f := func(features []string, metrics []string, want int) {
 		t.Helper()
@@ -50,8 +49,8 @@ func TestManyFeaturesMakeChunksSmaller(t *testing.T) {
 			t.Errorf("%s: %d events, want %d", plan, got, want)
 		}
 	}
-	f(models.DefaultFeatures(), models.AllMetrics(), maxChunkEvents)
-	f([]string{"a", "b", "c", "d"}, models.AllMetrics(), 4166)
-	f([]string{"a", "b", "c", "d", "e", "f"}, models.AllMetrics(), 1041)
+	f(models.DefaultFeatures(), models.AllMetrics(), 33_333)
+	f([]string{"a", "b", "c", "d"}, models.AllMetrics(), 8333)
+	f([]string{"a", "b", "c", "d", "e", "f"}, models.AllMetrics(), 2083)
 	f([]string{"a", "b", "c", "d", "e", "f"}, []string{models.DayViews}, maxChunkEvents)
 }

@@ -35,6 +35,9 @@ var byDefault = kept{
 	[]string{"feature1", "feature2"}, []string{"month_unique", "week_unique", "day_unique", "month_views", "day_views", "hour_views"},
 }
 
+// fourFeatures are more than the default, and have other names.
+var fourFeatures = kept{[]string{"referrer", "page", "device", "feature1"}, byDefault.metrics}
+
 func (k kept) oracle() *oracle.Oracle { return oracle.New(k.features...).Keep(k.metrics...) }
 
 // env tells a process.

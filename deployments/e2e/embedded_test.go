@@ -28,15 +28,17 @@ type embedded struct {
 
 var greeting = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)`)
 
-func newEmbedded(t *testing.T) *embedded {
+// newEmbedded starts it; env comes last.
+func newEmbedded(t *testing.T, env ...string) *embedded {
 	t.Helper()
-	return newEmbeddedKeeping(t, byDefault)
+	return newEmbeddedKeeping(t, byDefault, env...)
 }
 
-func newEmbeddedKeeping(t *testing.T, what kept) *embedded {
+func newEmbeddedKeeping(t *testing.T, what kept, env ...string) *embedded {
 	t.Helper()
 	d := &embedded{dir: t.TempDir(), data: t.TempDir(), keeps: what}
 	d.env = append(what.env(), "FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_DATA_DIR="+d.data, "FOOTFALL_LATEST_ENABLED=true")
+	d.env = append(d.env, env...)
 	d.process = start(t, d.command(t, "embedded"))
 	var err error
 	if d.url, err = d.process.Expect(patiently(t), greeting); err != nil {

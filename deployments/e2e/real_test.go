@@ -45,7 +45,17 @@ func newReal(t *testing.T, consumers int) *real {
 func newRealKeeping(t *testing.T, consumers int, what kept) *real {
 	t.Helper()
 	kafkaAddress, host, port := stacktest.Require(t)
-	name := unique()
+	cluster := gocql.NewCluster(host)
+	cluster.Port = port
+	d := prepare(t, what, kafkaAddress, cluster)
+	d.open(t, consumers)
+	return d
+}
+
+// prepare makes the schema of a deployment on these servers. What env says comes last.
+func prepare(t *testing.T, what kept, kafkaAddress string, cluster *gocql.ClusterConfig, env ...string) *real {
+	t.Helper()
+	name, host, port := unique(), cluster.Hosts[0], cluster.Port
 	d := &real{
 		Broker: broker.New(kafkaAddress, name, name+"-dead", name+"-clicks", name+"-visits"),
 		host:   host, port: port, suffix: "_" + name, dir: t.TempDir(), keeps: what,
@@ -64,14 +74,22 @@ func newRealKeeping(t *testing.T, consumers int, what kept) *real {
 			"FOOTFALL_LATEST_ENABLED=true",
 		),
 	}
-	d.connect(t)
+	d.env = append(d.env, env...)
+	d.connect(t, cluster)
 	t.Cleanup(func() { d.clean(t) })
 
 	migrate := process.Command{Name: "migrate", Path: binary(t, "consumer"), Args: []string{"migrate"}, Env: d.env, Dir: d.dir}
 	if _, err := process.Run(patiently(t), migrate); err != nil {
 		t.Fatal(err)
 	}
-	producer := start(t, process.Command{Name: "producer", Path: binary(t, "producer"), Env: d.env, Dir: d.dir})
+	return d
+}
+
+// open starts the door, for which env comes last, and so many consumers.
+func (d *real) open(t *testing.T, consumers int, env ...string) {
+	t.Helper()
+	env = append(d.env[:len(d.env):len(d.env)], env...)
+	producer := start(t, process.Command{Name: "producer", Path: binary(t, "producer"), Env: env, Dir: d.dir})
 	address, err := producer.Expect(patiently(t), doorOpen)
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +98,6 @@ func newRealKeeping(t *testing.T, consumers int, what kept) *real {
 	for range consumers {
 		d.addConsumer(t)
 	}
-	return d
 }
 
 // consumer is one replica.
@@ -101,10 +118,9 @@ func (d *real) addConsumer(t *testing.T) *consumer {
 	return &consumer{Process: p, url: "http://" + address}
 }
 
-func (d *real) connect(t *testing.T) {
+func (d *real) connect(t *testing.T, cluster *gocql.ClusterConfig) {
 	t.Helper()
-	cluster := gocql.NewCluster(d.host)
-	cluster.Port, cluster.ProtoVersion = d.port, 4
+	cluster.ProtoVersion = 4
 	cluster.Timeout, cluster.ConnectTimeout = time.Minute, 10*time.Second // dropping a keyspace may take a while
 	session, err := cluster.CreateSession()
 	if err != nil {

@@ -45,6 +45,8 @@ const (
 	updateCounts = "UPDATE cardinality.Counts SET visits = visits + ? WHERE siteId = 'site1' AND month_interval_start = '2026-10-01' AND feature1 = '' AND feature2 = '' AND metric_type = 'hour_views' AND interval_start = ?"
 	updateLedger = "UPDATE cardinality.applied SET from_offset = from_offset + ?, to_offset = to_offset + ? WHERE siteId = 'site1' AND month_interval_start = '2026-10-01' AND feature1 = '' AND feature2 = '' AND topic = 'visits' AND kafka_partition = ? AND kind = 'owner' AND epoch = ?"
 	updateHour   = "UPDATE urlshortener.hourcounters SET value = value + ? WHERE short_url = 'abc' AND hour = ?"
+	insertLatest = "INSERT INTO urlshortener.latestclicks (short_url, day, at, country, referrer, ip, bot, id) VALUES ('abc', '2026-10-01', ?, 'IT', 'www.facebook.com', ?, false, ?) USING TTL 604800"
+	updateAmount = "UPDATE urlshortener.amountcounters SET num_values = num_values + ?, sum_values = sum_values + ? WHERE short_url = 'abc' AND day = ?"
 	updateFrom   = "UPDATE urlshortener.referrercounters SET value = value + ? WHERE short_url = 'abc' AND referrer = ?"
 )
 
@@ -64,6 +66,13 @@ var rowKinds = []rowKind{
 		guid := fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:])
 		referer, page := []string{"", "facebook.com"}[i&1], []string{"", "/products/index.html"}[i>>1&1]
 		return []any{guid, referer, page, r.IntN(6), offset(r), writtenAt(r)}
+	}},
+	{"urlshortener.latestclicks", "a click", 200_000, insertLatest, func(i int, r *rand.Rand) []any {
+		at := gocql.UUIDFromTime(time.Date(2026, 10, 1, 0, 0, 0, i*400_000, time.UTC)) // over a day
+		return []any{at, fmt.Sprintf("%d.%d.%d.%d", r.IntN(256), r.IntN(256), r.IntN(256), r.IntN(256)), at.String()}
+	}},
+	{"urlshortener.amountcounters", "a day", 3_650, updateAmount, func(i int, r *rand.Rand) []any {
+		return []any{1 + r.Int64N(1e6), offset(r), time.Date(2026, 10, 1+i, 0, 0, 0, 0, time.UTC)}
 	}},
 	{"cardinality.Counts", "an hour", 744, updateCounts, func(i int, r *rand.Rand) []any {
 		return []any{1 + r.Int64N(1e6), time.Date(2026, 10, 1, i, 0, 0, 0, time.UTC)}

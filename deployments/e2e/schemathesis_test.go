@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"footfall/deployments/e2e/process"
 )
 
 // schemathesisDir is where it is installed, once for all runs.
@@ -72,6 +75,52 @@ func TestTheDoorIsAsDescribed(t *testing.T) {
 	printed, err = schemathesis(t, wrong.URL, d.url, "--phases", "coverage", "--include-path", "/v1/visits")
 	if err == nil || !strings.Contains(printed, "Undocumented status code") {
 		t.Errorf("a description without 400 passed: %v\n%s", err, printed)
+	}
+}
+
+// TestAClosedDoorIsAsDescribed does the same to a door that asks for a key and sets limits: without a key, with one that is
+// for others, and with the right one, which is soon used up. Every way in must have answered with each refusal.
+func TestAClosedDoorIsAsDescribed(t *testing.T) {
+	if err := schemathesisInstalled(); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	hash := func(key string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(key))) }
+	d := newEmbedded(t, "FOOTFALL_ACCESS_OPEN=false", "FOOTFALL_LIMITS_SITE_PER_SECOND=0.001", "FOOTFALL_LIMITS_SITE_BURST=1",
+		`FOOTFALL_ACCESS_SITES=[{"site":"site1","links":"abc","key_hashes":["`+hash("ours")+`"]},`+
+			`{"site":"elsewhere","links":"elsewhere","key_hashes":["`+hash("theirs")+`"]}]`)
+	ways := []string{"/v1/visits", "/v1/clicks", "/track", "/pixel.gif", "/v1/links"}
+	for _, args := range [][]string{
+		{"--phases", "examples"},
+		{"--phases", "examples", "--header", "Authorization: Bearer theirs"},
+		{"--phases", "examples,coverage", "--header", "Authorization: Bearer ours"},
+	} {
+		for _, path := range ways {
+			args = append(args, "--include-path", path)
+		}
+		if printed, err := schemathesis(t, d.url+"/openapi.yaml", d.url, args...); err != nil {
+			t.Errorf("%v\n%s", err, printed)
+		}
+	}
+	got, err := process.Metrics(t.Context(), d.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, route := range ways {
+		for _, code := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests} {
+			if got[fmt.Sprintf("footfall_door_requests_total{code=\"%d\",route=%q}", code, route)] == 0 {
+				t.Errorf("%s never answered %d", route, code)
+			}
+		}
+	}
+	if t.Failed() {
+		for sample, n := range got {
+			if strings.HasPrefix(sample, "footfall_door_requests_total") {
+				t.Log(sample, n)
+			}
+		}
 	}
 }
 

@@ -11,9 +11,14 @@ import (
 	"footfall/deployments/e2e/process"
 )
 
-// simulated are command lines of the simulator, by their features.
-var simulated = []struct{ name, options string }{
-	{"2 features", "--zipf 1.2"},
+// simulated are command lines of the simulator, by what the tables keep.
+var simulated = []struct {
+	name    string
+	keeps   kept
+	options string
+}{
+	{"2 features", byDefault, "--zipf 1.2"},
+	{"4 features", fourFeatures, "--features " + strings.Join(fourFeatures.features, " ")},
 }
 
 // shownRows is how many rows that differ the simulator lists.
@@ -24,8 +29,8 @@ func simulate(t *testing.T, env []string, options ...string) (string, error) {
 	t.Helper()
 	return process.Run(patiently(t), process.Command{
 		Name: "simulator", Path: binary(t, "simulator"), Env: env, Dir: t.TempDir(),
-		Args: append(strings.Fields("-s site1 -g 300 -r facebook.com google.com -p /index.html /index2.html /index3.html "+
-			"-f 2018-10-20 -t 2018-11-10 -n 2000 --clicks 2000 --verify"), options...),
+		Args: append(strings.Fields("-s site1 -g 100 -r facebook.com google.com -p /index.html /index2.html /index3.html "+
+			"-f 2018-10-20 -t 2018-11-10 -n 800 --clicks 800 --verify"), options...),
 	})
 }
 
@@ -56,7 +61,7 @@ func judgeSimulated(t *testing.T, door string, env []string, options string) {
 func TestTheSimulatorAgreesWithTheOneProcessDefault(t *testing.T) {
 	for _, s := range simulated {
 		t.Run(s.name, func(t *testing.T) {
-			d := newEmbedded(t)
+			d := newEmbeddedKeeping(t, s.keeps)
 			judgeSimulated(t, d.url, d.env, s.options)
 		})
 	}
@@ -65,7 +70,7 @@ func TestTheSimulatorAgreesWithTheOneProcessDefault(t *testing.T) {
 func TestTheSimulatorAgreesWithCassandra(t *testing.T) {
 	for _, s := range simulated {
 		t.Run(s.name, func(t *testing.T) {
-			d := newReal(t, 2)
+			d := newRealKeeping(t, 2, s.keeps)
 			judgeSimulated(t, d.url, append(d.env, "FOOTFALL_DATA_DIR="+t.TempDir()), s.options)
 		})
 	}

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -60,8 +61,9 @@ func TestFaults(t *testing.T) {
 			f.run(t, s, r)
 			t.Logf("%+v", *r)
 		})
+		results.save(t) // each time: a run that is broken off has something to tell too
 	}
-	results.publish(t)
+	fmt.Print("\n" + results.String() + "\n")
 }
 
 // times is how often a fault is repeated: in the whole, and in the short form.

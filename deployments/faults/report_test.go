@@ -84,15 +84,13 @@ func (r *row) notes() string {
 	return strings.Join(notes, "; ")
 }
 
-// publish prints the table, and writes it where it was asked for.
-func (rs report) publish(t *testing.T) {
+// save writes the table where it was asked for.
+func (rs report) save(t *testing.T) {
 	t.Helper()
-	text := rs.String()
-	fmt.Print("\n" + text + "\n")
 	if *table == "" {
 		return
 	}
-	if err := os.WriteFile(*table, []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(*table, []byte(rs.String()), 0o644); err != nil {
 		t.Error(err)
 	}
 }

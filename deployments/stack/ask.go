@@ -44,7 +44,11 @@ func AskKafka(ctx context.Context, addr string) error {
 // AskCassandra returns nil if the node at host answers CQL on port. It asks
 // this node alone, not the cluster behind it.
 func AskCassandra(ctx context.Context, host string, port int) error {
-	session, err := dial(host, port)
+	return askNode(ctx, host, port, nil)
+}
+
+func askNode(ctx context.Context, host string, port int, as *Secure) error {
+	session, err := dial(host, port, as)
 	if err != nil {
 		return err
 	}
@@ -61,7 +65,7 @@ func AskCassandra(ctx context.Context, host string, port int) error {
 }
 
 // dial opens a session with one connection to one node.
-func dial(host string, port int) (*gocql.Session, error) {
+func dial(host string, port int, as *Secure) (*gocql.Session, error) {
 	cluster := gocql.NewCluster(host)
 	cluster.Port = port
 	cluster.ProtoVersion = 4 // asking for the version takes a round trip and logs
@@ -72,6 +76,9 @@ func dial(host string, port int) (*gocql.Session, error) {
 	cluster.ReconnectInterval = 0
 	cluster.Consistency = gocql.One
 	cluster.Logger = silence{}
+	if err := as.login(cluster); err != nil {
+		return nil, err
+	}
 	session, err := cluster.CreateSession()
 	if err != nil {
 		return nil, fmt.Errorf("connecting to cassandra at %s:%d: %w", host, port, err)

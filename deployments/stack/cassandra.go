@@ -51,6 +51,8 @@ type Cassandra struct {
 	// CommitlogSync is group, batch or periodic. Default group: with periodic,
 	// Cassandra's own default, a crash loses acknowledged writes.
 	CommitlogSync string
+	// Secure makes the node ask for TLS and a login. Default: neither.
+	Secure *Secure
 	// CounterTimeout is how long the node lets a counter write take (whole
 	// milliseconds). Default: Cassandra's own, 5 seconds.
 	CounterTimeout time.Duration
@@ -83,7 +85,7 @@ func (c *Cassandra) Start(ctx context.Context) error {
 	d := c.withDefaults()
 	l := launch{process: d.process(), tether: d.Tether, logf: d.Logf,
 		ports: map[int]string{d.Port: d.Address, d.StoragePort: d.Address},
-		ask:   func(ctx context.Context) error { return AskCassandra(ctx, d.Address, d.Port) },
+		ask:   func(ctx context.Context) error { return askNode(ctx, d.Address, d.Port, d.Secure) },
 		line:  d.commandLine}
 	if err := l.start(ctx); err != nil {
 		if _, major, _ := findJava(ctx); major > 17 {

@@ -41,9 +41,13 @@ func (c *Cassandra) commandLine(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = writeFiles(map[string][]byte{yaml: text, logging: cassandraLogging, options: cassandraOptions,
-		c.jmxFile(): []byte(port + "\n")})
-	if err != nil {
+	files := map[string][]byte{yaml: text, logging: cassandraLogging, options: cassandraOptions, c.jmxFile(): []byte(port + "\n")}
+	if c.Secure != nil {
+		if files[c.pairFile()], err = c.Secure.pair(); err != nil {
+			return nil, err
+		}
+	}
+	if err := writeFiles(files); err != nil {
 		return nil, err
 	}
 	line := append([]string{java}, heap(c.HeapMB)...)
@@ -56,6 +60,7 @@ func (c *Cassandra) commandLine(ctx context.Context) ([]string, error) {
 		"-Dcassandra.jmx.local.port="+port,
 		// a ring on one machine needs no half minute to hear of itself
 		"-Dcassandra.ring_delay_ms=100",
+		"-Dcassandra.superuser_setup_delay_ms=0",
 		"-Dcassandra.skip_wait_for_gossip_to_settle=0")
 	if major > 17 { // Cassandra 5.0 still uses what Java 18 disallows by default
 		line = append(line, "-Djava.security.manager=allow")
@@ -67,5 +72,8 @@ func (c *Cassandra) commandLine(ctx context.Context) ([]string, error) {
 func (c *Cassandra) yaml() ([]byte, error) {
 	return render(cassandraYAML, map[string]any{
 		"Address": c.Address, "Port": c.Port, "StoragePort": c.StoragePort, "Seeds": c.seeds(),
-		"CommitlogSync": c.CommitlogSync, "CounterTimeout": c.CounterTimeout.Milliseconds(), "Data": c.home()})
+		"CommitlogSync": c.CommitlogSync, "CounterTimeout": c.CounterTimeout.Milliseconds(), "Data": c.home(),
+		"Secure": c.Secure, "Pair": c.pairFile()})
 }
+
+func (c *Cassandra) pairFile() string { return filepath.Join(c.home(), "pair.pem") }

@@ -33,6 +33,8 @@ func TestCassandraYAML(t *testing.T) {
 		"concurrent_writes: 512", "concurrent_counter_writes: 512")
 	has(&Cassandra{Dir: "/x", Address: "127.0.0.3", Port: 1, StoragePort: 2, Seeds: []string{"127.0.0.1", "127.0.0.2"}},
 		"listen_address: 127.0.0.3", "native_transport_port: 1", `      - seeds: "127.0.0.1:2,127.0.0.2:2"`)
+	has(&Cassandra{Dir: "/x", Secure: &Secure{CA: "/x/ca.pem"}},
+		"authenticator: PasswordAuthenticator", "  optional: false", "  keystore: /x/cassandra/pair.pem", "  truststore: /x/ca.pem")
 	has(&Cassandra{Dir: "/x", CommitlogSync: "batch"}, "commitlog_sync: batch")
 	has(&Cassandra{Dir: "/x", CounterTimeout: 1500 * time.Millisecond}, "concurrent_counter_writes: 512",
 		"counter_write_request_timeout: 1500ms", "# The default is 8 GiB; several test nodes share a disk.")
@@ -61,7 +63,7 @@ func TestOneSyncModeAtATime(t *testing.T) {
 }
 
 func TestKafkaProperties(t *testing.T) {
-	b, err := render(kafkaProperties, map[string]any{"Port": 9092, "ControllerPort": 9, "Data": "/x/data"})
+	b, err := render(kafkaProperties, map[string]any{"Port": 9092, "ControllerPort": 9, "Data": "/x/data", "Secure": (*Secure)(nil), "Pair": ""})
 	if err != nil {
 		t.Fatal(err)
 	}

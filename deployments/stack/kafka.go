@@ -40,6 +40,8 @@ type Kafka struct {
 	Port int
 	// HeapMB is the Java heap. Default 1024.
 	HeapMB int
+	// Secure adds a listener that asks for TLS and a login. Default: none.
+	Secure *Secure
 	// Tether makes the broker end when the process that started it does.
 	// Default: it lives on.
 	Tether bool
@@ -66,10 +68,13 @@ func (k *Kafka) Fetch(ctx context.Context) error {
 // ends first the broker is killed.
 func (k *Kafka) Start(ctx context.Context) error {
 	d := k.withDefaults()
-	l := launch{process: d.process(), tether: d.Tether, logf: d.Logf,
-		ports: map[int]string{d.Port: loopback},
-		ask:   func(ctx context.Context) error { return AskKafka(ctx, d.Addr()) },
-		line:  d.commandLine}
+	ports := map[int]string{d.Port: loopback}
+	if d.Secure != nil {
+		ports[d.Secure.Port] = loopback
+	}
+	l := launch{process: d.process(), tether: d.Tether, logf: d.Logf, ports: ports,
+		ask:  func(ctx context.Context) error { return AskKafka(ctx, d.Addr()) },
+		line: d.commandLine}
 	if err := l.start(ctx); err != nil {
 		return fmt.Errorf("starting kafka: %w", err)
 	}
@@ -143,12 +148,19 @@ func (k *Kafka) commandLine(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := render(kafkaProperties, map[string]any{
-		"Port": k.Port, "ControllerPort": controller[0], "Data": filepath.Join(home, "data")})
+	files := map[string][]byte{logging: kafkaLogging}
+	pair := filepath.Join(home, "pair.pem")
+	if k.Secure != nil {
+		if files[pair], err = k.Secure.pair(); err != nil {
+			return nil, err
+		}
+	}
+	files[config], err = render(kafkaProperties, map[string]any{
+		"Port": k.Port, "ControllerPort": controller[0], "Data": filepath.Join(home, "data"), "Secure": k.Secure, "Pair": pair})
 	if err != nil {
 		return nil, err
 	}
-	if err := writeFiles(map[string][]byte{config: text, logging: kafkaLogging}); err != nil {
+	if err := writeFiles(files); err != nil {
 		return nil, err
 	}
 	common := []string{java, "-cp", filepath.Join(jars, "*"), "-Duser.timezone=UTC",

@@ -33,44 +33,50 @@ func main() { os.Exit(run()) }
 func run() int {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	err := command(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	var wrong usageError
-	switch {
-	case err == nil, errors.Is(err, flag.ErrHelp):
+	err := command(ctx, os.Args[1:], os.Stdout)
+	if err == nil {
 		return 0
-	case errors.As(err, &wrong):
-		return 2
 	}
 	fmt.Fprintln(os.Stderr, "stackctl:", err)
+	if errors.Is(err, errUsage) {
+		return 2
+	}
 	return 1
 }
 
-// usageError marks a command line that was explained to the user already.
-type usageError struct{ error }
+// errUsage marks a mistake in the command line.
+var errUsage = errors.New("see stackctl --help")
 
-func command(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+func command(ctx context.Context, args []string, stdout io.Writer) error {
 	c := control{say: newSayer(stdout), ci: os.Getenv("CI") == "true"}
 	flags := flag.NewFlagSet("stackctl", flag.ContinueOnError)
-	flags.SetOutput(stderr)
+	flags.SetOutput(io.Discard) // errors are printed once, by run
 	flags.StringVar(&c.dir, "dir", ".stack", "where jars, data, logs and pids are kept, relative to the repository")
 	flags.BoolVar(&c.optional, "optional", false,
 		"up: where the stack cannot be had say so in one line and succeed (unless CI=true)")
 	flags.BoolVar(&c.bare, "bare", false, "up: create no topics and run no migrations")
 	flags.BoolVar(&c.jars, "jars", false, "up: use the Maven jars even where a container engine answers")
 	flags.BoolVar(&c.wipe, "wipe", false, "down: remove the data as well (the jars stay)")
-	flags.Usage = func() {
-		fmt.Fprint(stderr, usage)
-		flags.PrintDefaults()
-	}
 	name := ""
 	if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
 		name, args = args[0], args[1:]
 	}
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
-			return err
+			fmt.Fprint(stdout, usage)
+			flags.SetOutput(stdout)
+			flags.PrintDefaults()
+			return nil
 		}
-		return usageError{err}
+		return fmt.Errorf("%w; %w", err, errUsage)
+	}
+	commands := map[string]func(*control, context.Context) error{"up": (*control).up, "down": (*control).down, "status": (*control).status}
+	do, ok := commands[name]
+	switch {
+	case !ok:
+		return fmt.Errorf("%q is no command: want up, down or status; %w", name, errUsage)
+	case flags.NArg() > 0:
+		return fmt.Errorf("unknown argument %q; %w", flags.Arg(0), errUsage)
 	}
 	root, err := findRoot()
 	if err != nil {
@@ -81,11 +87,5 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		c.dir = filepath.Join(root, c.dir)
 	}
 	c.servers = newServers(c.dir, c.say)
-	commands := map[string]func(context.Context) error{"up": c.up, "down": c.down, "status": c.status}
-	do, ok := commands[name]
-	if !ok || flags.NArg() > 0 {
-		flags.Usage()
-		return usageError{fmt.Errorf("unknown command %q", name)}
-	}
-	return do(ctx)
+	return do(&c, ctx)
 }

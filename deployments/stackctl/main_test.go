@@ -3,28 +3,27 @@ package main
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"strings"
 	"testing"
 )
 
 func TestCommandLine(t *testing.T) {
-	f := func(line string, usage bool, help bool) {
+	wrong := func(line, want string) {
 		t.Helper()
-		var out, errs bytes.Buffer
-		err := command(t.Context(), strings.Fields(line), &out, &errs)
-		var wrong usageError
-		if errors.As(err, &wrong) != usage || errors.Is(err, flag.ErrHelp) != help {
-			t.Errorf("%q: %v", line, err)
-		}
-		if !strings.Contains(errs.String(), "Usage: ") || !strings.Contains(errs.String(), "-optional") {
-			t.Errorf("%q explains nothing: %s", line, errs.String())
+		var out bytes.Buffer
+		err := command(t.Context(), strings.Fields(line), &out)
+		if !errors.Is(err, errUsage) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") || out.Len() > 0 {
+			t.Errorf("%q: %v\n%s", line, err, out.String())
 		}
 	}
-	f("", true, false)
-	f("sideways", true, false)
-	f("up --sideways", true, false)
-	f("up now", true, false)
-	f("--help", false, true)
-	f("up --help", false, true)
+	wrong("", `"" is no command`)
+	wrong("sideways", `"sideways" is no command`)
+	wrong("up --sideways", "-sideways")
+	wrong("up now", `unknown argument "now"`)
+	for _, line := range []string{"--help", "up --help"} {
+		var out bytes.Buffer
+		if err := command(t.Context(), strings.Fields(line), &out); err != nil || !strings.Contains(out.String(), "Usage: ") || !strings.Contains(out.String(), "-optional") {
+			t.Errorf("%q: %v\n%s", line, err, out.String())
+		}
+	}
 }

@@ -34,7 +34,7 @@ func Plain(brokers ...string) Kafka {
 	return k
 }
 
-// New reads the files that the configuration names.
+// New reads the files that the configuration names. Errors are *configs.Wrong.
 func New(brokers []string, t configs.TLS, s configs.SASL) (Kafka, error) {
 	k := Kafka{Brokers: brokers}
 	var err error
@@ -42,7 +42,7 @@ func New(brokers []string, t configs.TLS, s configs.SASL) (Kafka, error) {
 		return k, fmt.Errorf("reading kafka.tls: %w", err)
 	}
 	if k.sasl, err = mechanism(s); err != nil {
-		return k, fmt.Errorf("reading kafka.sasl: %w", err)
+		return k, configs.MarkWrong(fmt.Errorf("reading kafka.sasl: %w", err))
 	}
 	k.shared = k.Transport()
 	return k, nil

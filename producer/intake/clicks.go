@@ -1,7 +1,6 @@
 package intake
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -17,11 +16,12 @@ func click(raw []byte) (draft, error) {
 	if err != nil {
 		return draft{}, err
 	}
-	var said struct{ Bot *bool } // models cannot tell no from not said
-	if err := json.Unmarshal(raw, &said); err != nil {
-		return draft{}, &models.Invalid{Reason: models.ReasonBadJSON, Detail: err.Error()}
+	fields, err := models.Fields(raw)
+	if err != nil {
+		return draft{}, err
 	}
-	return draft{event: c, saysBot: said.Bot != nil}, nil
+	bot, said := fields["bot"] // models cannot tell no from not said
+	return draft{event: c, saysBot: said && string(bot) != "null"}, nil
 }
 
 // fillClick adds to a click what its sender left to the door. Without an ip the sender is the visitor, and its request

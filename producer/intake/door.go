@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"time"
@@ -42,7 +43,7 @@ const raw, hashed = "raw", "hashed"
 // in flight, flushes to Kafka and returns nil. Its metrics are registered with reg, and /metrics shows all of reg. store
 // keeps short links; it is used with cfg.Links.Enabled only and may be nil without.
 //
-// It returns an error if the configuration makes no sense, if Kafka cannot be reached within half a minute or a topic is
+// It returns an error if the configuration makes no sense (*configs.Wrong), if Kafka cannot be reached within half a minute or a topic is
 // missing, or if the address cannot be listened on. Kafka going away later is no reason to return: the door answers 503
 // until it is back.
 func Run(ctx context.Context, cfg configs.Producer, store links.Store, reg *prometheus.Registry, log *slog.Logger, ready func(addr string)) error {
@@ -55,27 +56,27 @@ func Run(ctx context.Context, cfg configs.Producer, store links.Store, reg *prom
 
 func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *prometheus.Registry, log *slog.Logger, ready func(addr string)) error {
 	if err := sensible(cfg); err != nil {
-		return fmt.Errorf("checking the configuration: %w", err)
+		return wrong(err)
 	}
 	plan, err := models.NewPlan(cfg.Features, models.AllMetrics()) // which metrics are kept is for the consumers to know
 	if err != nil {
-		return fmt.Errorf("checking the configuration: %w", err)
+		return wrong(err)
 	}
 	allowed, err := newAccess(cfg.Access)
 	if err != nil {
-		return fmt.Errorf("checking the configuration: %w", err)
+		return wrong(err)
 	}
 	about, err := enrich.New(enrich.Options{
 		TrustedProxies: cfg.HTTP.TrustedProxies, CountryHeader: cfg.Enrichment.CountryHeader, MaxMindFile: cfg.Enrichment.MaxmindFile,
 		HashIP: cfg.Privacy.IP == hashed, HashKey: cfg.Privacy.Secret,
 	})
 	if err != nil {
-		return fmt.Errorf("checking the configuration: %w", err)
+		return wrong(err)
 	}
 	defer func() { _ = about.Close() }() // a file that was only read
 	secure, err := tlsConfig(cfg.HTTP.TLS.Cert, cfg.HTTP.TLS.Key)
 	if err != nil {
-		return err
+		return wrong(err)
 	}
 	via, err := dial.New(cfg.Kafka.Brokers, cfg.Kafka.TLS, cfg.Kafka.SASL)
 	if err != nil {
@@ -111,6 +112,11 @@ func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *pro
 		defer d.closeLinks() // before the publisher, to which it gives the last clicks
 	}
 	return d.serve(ctx, listener, d.routes(reg), ready)
+}
+
+// wrong is an error of the configuration.
+func wrong(err error) error {
+	return configs.MarkWrong(fmt.Errorf("checking the configuration: %w", err))
 }
 
 // door holds what the handlers share. It is safe for concurrent use.
@@ -188,10 +194,13 @@ func sensible(cfg configs.Producer) error {
 		return errors.New("http.batch_events and http.batch_bytes must be at least 1")
 	case cfg.Time.MaxAhead < 0 || cfg.Time.MaxAge < 0:
 		return errors.New("time.max_ahead and time.max_age must not be negative")
-	case cfg.Limits.ClientPerSecond < 0 || cfg.Limits.SitePerSecond < 0 || cfg.Limits.NewKeysPerMinute < 0:
-		return errors.New("limits must not be negative: 0 is no limit")
+	case !rate(cfg.Limits.ClientPerSecond) || !rate(cfg.Limits.SitePerSecond) || cfg.Limits.NewKeysPerMinute < 0:
+		return errors.New("limits must be numbers from 0 on: 0 is no limit")
 	case cfg.Privacy.IP != raw && cfg.Privacy.IP != hashed:
 		return errors.New("privacy.ip must be raw or hashed")
 	}
 	return nil
 }
+
+// rate tells whether a limit is a number that can be counted with: the environment may also say NaN.
+func rate(perSecond float64) bool { return perSecond >= 0 && !math.IsInf(perSecond, 1) }

@@ -3,7 +3,6 @@ package intake
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -16,7 +15,7 @@ import (
 // openLinks lets the door make short links and redirect them.
 func (d *door) openLinks(store links.Store, reg prometheus.Registerer) error {
 	if store == nil {
-		return errors.New("checking the configuration: links.enabled needs a store of links")
+		return wrong(errors.New("links.enabled needs a store of links"))
 	}
 	handler, err := links.New(links.Options{
 		Store: store, Enrich: d.enrich, Log: d.log, Metrics: reg, Allow: d.mayLink,
@@ -27,7 +26,7 @@ func (d *door) openLinks(store links.Store, reg prometheus.Registerer) error {
 		Cache:   d.cfg.Links.Cache, NegativeTTL: d.cfg.Links.NegativeTTL, Queue: d.cfg.Links.Queue, BaseURL: d.cfg.Links.BaseURL,
 	})
 	if err != nil {
-		return fmt.Errorf("checking the configuration: %w", err)
+		return wrong(err)
 	}
 	d.links = handler
 	return nil

@@ -14,7 +14,7 @@ import (
 const (
 	badForm           = "bad_form"
 	badGzip           = "bad_gzip"
-	repeatedField     = "repeated_field"
+	repeatedField     = models.ReasonRepeatedField
 	conflictingID     = "conflicting_id"
 	emptyBatch        = "empty_batch"
 	timestampInFuture = "timestamp_in_future"

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -80,6 +81,9 @@ func TestSenselessConfigurationIsRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want an error about %s", err, want)
 		}
+		if marked := (*configs.Wrong)(nil); !errors.As(err, &marked) {
+			t.Errorf("%v is not marked as one of the configuration", err)
+		}
 	}
 	f("kafka.brokers", func(c *configs.Producer) { c.Kafka.Brokers = nil })
 	f("kafka.topics", func(c *configs.Producer) { c.Kafka.Topics.Dead = "" })
@@ -89,6 +93,7 @@ func TestSenselessConfigurationIsRefused(t *testing.T) {
 	f("http.batch_events", func(c *configs.Producer) { c.HTTP.BatchEvents = 0 })
 	f("time.max_age", func(c *configs.Producer) { c.Time.MaxAge = -1 })
 	f("limits", func(c *configs.Producer) { c.Limits.SitePerSecond = -1 })
+	f("limits", func(c *configs.Producer) { c.Limits.ClientPerSecond = math.NaN() })
 	f("privacy.ip", func(c *configs.Producer) { c.Privacy.IP = "some" })
 	f("a key of at least", func(c *configs.Producer) { c.Privacy.IP = "hashed" })
 	f("trusted proxies", func(c *configs.Producer) { c.HTTP.TrustedProxies = []string{"everybody"} })

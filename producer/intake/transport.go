@@ -16,7 +16,7 @@ func tlsConfig(cert, key string) (*tls.Config, error) {
 	case cert == "" && key == "":
 		return nil, nil
 	case cert == "" || key == "":
-		return nil, errors.New("checking the configuration: http.tls needs both cert and key")
+		return nil, errors.New("http.tls needs both cert and key")
 	}
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {

@@ -11,5 +11,8 @@ func (w visits) read(raw []byte) (draft, error) {
 	if err != nil {
 		return draft{}, err
 	}
+	if _, err := models.Fields(raw); err != nil {
+		return draft{}, err
+	}
 	return draft{event: v}, nil
 }

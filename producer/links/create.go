@@ -98,6 +98,9 @@ func decode(body []byte) (wanted, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return want, &models.Invalid{Reason: models.ReasonBadJSON, Detail: "more than one value"}
 	}
+	if _, err := models.Fields(body); err != nil {
+		return want, err
+	}
 	if want.ShortURL != "" && !Name(want.ShortURL) {
 		return want, &models.Invalid{Reason: "bad_short_url",
 			Detail: "1 to 64 letters, digits, - or _, and none of the door's own paths"}

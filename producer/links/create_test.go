@@ -91,6 +91,8 @@ func TestCreateRefuses(t *testing.T) {
 	check(http.StatusBadRequest, "missing_long_url", `null`)
 	check(http.StatusBadRequest, "long_url_too_long", `{"long_url":"https://a.example/`+strings.Repeat("a", MaxTarget)+`"}`)
 	check(http.StatusBadRequest, "unknown_field", `{"long_url":"https://a.example/","x":1}`)
+	check(http.StatusBadRequest, "unknown_field", `{"Long_URL":"https://a.example/"}`)
+	check(http.StatusBadRequest, "repeated_field", `{"long_url":"https://a.example/","long_url":"https://b.example/"}`)
 	check(http.StatusBadRequest, "bad_json", `{"long_url":1}`)
 	check(http.StatusBadRequest, "bad_json", `[]`)
 	check(http.StatusBadRequest, "bad_json", ``)

@@ -2,6 +2,7 @@ package topics
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"slices"
@@ -72,6 +73,12 @@ var hopeless = []error{
 	kafka.TopicAuthorizationFailed, kafka.ClusterAuthorizationFailed, kafka.SASLAuthenticationFailed, kafka.UnsupportedSASLMechanism,
 }
 
+// isHopeless also counts a certificate that is not trusted: neither it nor our trust changes by waiting.
+func isHopeless(err error) bool {
+	var untrusted *tls.CertificateVerificationError
+	return errors.As(err, &untrusted) || slices.ContainsFunc(hopeless, func(h error) bool { return errors.Is(err, h) })
+}
+
 // retry calls do until it succeeds or fails for good, or until patience or ctx is at an end.
 func retry(ctx context.Context, what string, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -84,14 +91,14 @@ func retry(ctx context.Context, what string, do func(context.Context) error) err
 		switch {
 		case err == nil:
 			return nil
-		case slices.ContainsFunc(hopeless, func(h error) bool { return errors.Is(err, h) }):
+		case isHopeless(err):
 			return fmt.Errorf("%s: %w", what, err)
 		case ctx.Err() == nil || last == nil:
 			last = err // the error of an attempt that ctx cut short says nothing about the broker
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s: %w (is Kafka running there? see kafka.brokers)", what, last)
+			return fmt.Errorf("%s: %w (is Kafka running there? see kafka.brokers, and kafka.tls and kafka.sasl if it asks for more)", what, last)
 		case <-time.After(pause):
 		}
 	}

@@ -15,8 +15,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"footfall/configs"
 	"footfall/deployments/stack"
 	"footfall/producer/dial"
+	"footfall/producer/dial/dialtest"
 	"footfall/producer/topics"
 )
 
@@ -174,6 +176,20 @@ func TestHopelessIsNotRetried(t *testing.T) {
 	}
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("it took %v to say so", took)
+	}
+}
+
+func TestAnUntrustedBrokerIsNotRetried(t *testing.T) {
+	files := dialtest.NewFiles(t)
+	_, brokers := cluster(t, kfake.NumBrokers(1), kfake.TLS(files.Server), kfake.EnableSASL(), kfake.Superuser("PLAIN", "door", "secret"))
+	via, err := dial.New(brokers, configs.TLS{Enabled: true, CA: dialtest.NewFiles(t).CA}, configs.SASL{Mechanism: "plain", Username: "door", Password: "secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	err = topics.Ensure(t.Context(), via, names, 6, -1, true)
+	if err == nil || !strings.Contains(err.Error(), "unknown authority") || time.Since(began) > 10*time.Second {
+		t.Errorf("after %v: %v", time.Since(began), err)
 	}
 }
 

@@ -1,0 +1,36 @@
+package configs
+
+import (
+	"fmt"
+	"net"
+	"strings"
+)
+
+// Wrong is an error of the configuration: trying again does not help, changing it does. Binaries exit with 2 for it, as for
+// a wrong command line.
+type Wrong struct{ cause error }
+
+// MarkWrong marks an error as one of the configuration; nil stays nil.
+func MarkWrong(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Wrong{err}
+}
+
+// Error is the cause in one line, whatever libraries make of it.
+func (w *Wrong) Error() string { return strings.Join(strings.Fields(w.cause.Error()), " ") }
+
+func (w *Wrong) Unwrap() error { return w.cause }
+
+// checkAddr refuses what cannot be listened on, before anything else is tried.
+func checkAddr(addr string) error {
+	_, port, err := net.SplitHostPort(addr)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return fmt.Errorf("http.addr is %q: want host:port, such as 127.0.0.1:8080: %w", addr, err)
+	}
+	return nil
+}

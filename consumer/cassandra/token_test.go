@@ -1,0 +1,40 @@
+package cassandra
+
+import (
+	"testing"
+
+	"footfall/models"
+)
+
+// testTokens compares with the server's own: a wrong token costs detours, nothing else, so nobody would notice.
+func testTokens(t *testing.T, store *Store) {
+	urls := store.names.urlshortener + `.urls`
+	for _, name := range []string{"a", "abc", "l000017", "12345678", "123456789abcdef", "123456789abcdefg", "ünïcödé-日本語-and-more-than-sixteen"} {
+		if err := store.session.Query(`INSERT INTO `+urls+` (short_url) VALUES (?)`, name).Exec(); err != nil {
+			t.Fatal(err)
+		}
+		var want int64
+		if err := store.session.Query(`SELECT token(short_url) FROM `+urls+` WHERE short_url = ?`, name).Scan(&want); err != nil {
+			t.Fatal(err)
+		}
+		if got := keyToken(models.Key{Keyspace: models.URLShortener, Name: name}); got != want {
+			t.Errorf("token of %q: %d, want %d", name, got, want)
+		}
+	}
+	sighting := models.Sighting{
+		Keyspace: models.Cardinality, Name: "sitä", Visitor: "962e0c3a-6c08-4160-9196-f0050faffe62", Interval: models.IntervalWeek,
+		Start: models.Millis(1710111600000).Week(), Features: models.NewFeatures("a", "b"),
+	}
+	if err := store.Remember(t.Context(), map[models.Sighting]models.Position{sighting: {Topic: "t", Offset: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	var want int64
+	err := store.session.Query(`SELECT token(siteId, interval_size, interval_start, bucket) FROM `+store.names.cardinality+
+		`.GuidData WHERE siteId = ? AND interval_size = ? AND interval_start = ? AND bucket = ?`, partitionOf(sighting).args()...).Scan(&want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := partitionOf(sighting).token(); got != want {
+		t.Errorf("token of a partition of guids: %d, want %d", got, want)
+	}
+}

@@ -1,0 +1,97 @@
+package cassandra
+
+import (
+	"context"
+
+	"github.com/gocql/gocql"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// The kinds of requests of the data path.
+const (
+	kindCounters = "counters" // counter batches
+	kindLedger   = "ledger"   // reads of what keys hold
+	kindLookup   = "lookup"   // reads of visitors
+	kindVisitors = "visitors" // writes of visitors
+	kindLatest   = "latest"   // writes of the latest clicks
+)
+
+// traffic counts what the data path sends to Cassandra.
+type traffic struct {
+	requests   *prometheus.CounterVec
+	statements *prometheus.CounterVec
+	kinds      map[string]tally
+}
+
+// tally counts the requests of one kind. The driver calls it when a request has ended.
+type tally struct {
+	requests, statements prometheus.Counter
+	watch                Watch
+}
+
+// Watch is told of every request of the data path when it has ended: its statements and their values, and of which kind a
+// batch is. It is called from many goroutines.
+type Watch func(batch *gocql.ObservedBatch, query *gocql.ObservedQuery)
+
+func newTraffic() *traffic {
+	t := &traffic{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "footfall_store_requests_total",
+			Help: "Requests to Cassandra by kind: counters, ledger, lookup (of visitors), visitors (remembered), latest (clicks).",
+		}, []string{"kind"}),
+		statements: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "footfall_store_statements_total",
+			Help: "CQL statements in those requests.",
+		}, []string{"kind"}),
+		kinds: map[string]tally{},
+	}
+	t.watch(nil)
+	return t
+}
+
+func (t *traffic) watch(w Watch) {
+	for _, kind := range []string{kindCounters, kindLedger, kindLookup, kindVisitors, kindLatest} {
+		t.kinds[kind] = tally{t.requests.WithLabelValues(kind), t.statements.WithLabelValues(kind), w}
+	}
+}
+
+// ObserveQuery implements gocql.QueryObserver.
+func (t tally) ObserveQuery(_ context.Context, q gocql.ObservedQuery) {
+	t.requests.Inc()
+	t.statements.Inc()
+	if t.watch != nil {
+		t.watch(nil, &q)
+	}
+}
+
+// ObserveBatch implements gocql.BatchObserver.
+func (t tally) ObserveBatch(_ context.Context, b gocql.ObservedBatch) {
+	t.requests.Inc()
+	t.statements.Add(float64(len(b.Statements)))
+	if t.watch != nil {
+		t.watch(&b, nil)
+	}
+}
+
+// Describe implements prometheus.Collector: a store tells how many requests it made.
+func (s *Store) Describe(out chan<- *prometheus.Desc) {
+	s.traffic.requests.Describe(out)
+	s.traffic.statements.Describe(out)
+}
+
+// Collect implements prometheus.Collector.
+func (s *Store) Collect(out chan<- prometheus.Metric) {
+	s.traffic.requests.Collect(out)
+	s.traffic.statements.Collect(out)
+}
+
+// Watch has w told of every request. It must be called before the store is used.
+func (s *Store) Watch(w Watch) { s.traffic.watch(w) }
+
+func (s *Store) query(ctx context.Context, kind, cql string, args ...any) *gocql.Query {
+	return s.session.Query(cql, args...).Observer(s.traffic.kinds[kind]).WithContext(ctx)
+}
+
+func (s *Store) newBatch(ctx context.Context, kind string, of gocql.BatchType) *gocql.Batch {
+	return s.session.NewBatch(of).Observer(s.traffic.kinds[kind]).WithContext(ctx)
+}

@@ -1,0 +1,184 @@
+package rollup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"footfall/models"
+)
+
+// line is an owner at work: items go in, chunks are counted when the test lets their writes through.
+type line struct {
+	*memory
+	o         *ownership
+	items     chan item
+	applies   chan func() fault // each decides about one write
+	committed []int64
+	stop      context.CancelFunc
+	ended     chan error
+	offset    int64
+}
+
+func startLine(t *testing.T) *line {
+	t.Helper()
+	l := &line{memory: newMemory(), items: make(chan item, 1000), applies: make(chan func() fault), ended: make(chan error, 1)}
+	l.o = newOwner(t, l.memory, 100)
+	l.onApply = func(KeyWrite) fault {
+		l.mu.Unlock() // others may use the store while this write is under way
+		defer l.mu.Lock()
+		return (<-l.applies)()
+	}
+	stop, cancel := context.WithCancel(t.Context())
+	l.stop = cancel
+	go func() {
+		l.ended <- l.o.count(stop, t.Context(), l.items, limits{50, 50, 1 << 20, time.Second}, func(offsets map[string]map[int]int64) error {
+			l.committed = append(l.committed, offsets["clicks"][0])
+			return nil
+		})
+	}()
+	return l
+}
+
+// click puts n clicks of new visitors on the line, and lets all that can happen happen.
+func (l *line) click(n int) {
+	for range n {
+		l.items <- item{partition: p0, offset: l.offset, highWater: 10_000, event: &models.Click{
+			V: 1, ID: fmt.Sprint(l.offset), ShortURL: "abc", IP: fmt.Sprint(l.offset), TS: models.Earliest,
+		}}
+		l.offset++
+	}
+	synctest.Wait()
+}
+
+// later lets time pass, and all happen that does by then.
+func later(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func (l *line) applied() { l.applies <- func() fault { return fault{} }; synctest.Wait() }
+
+func TestVisitorsAreDecidedAheadAndChunksGrowMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := startLine(t)
+		l.click(5)
+		later(2 * time.Second) // the first chunk is old enough, and is being written
+		l.click(30)
+		later(5 * time.Second) // the second is, too, but the first is not done: it grows
+		l.click(20)            // up to its limit of 50; then its visitors are decided
+		if l.lookups != 55 {
+			t.Errorf("%d visitors looked up while the first chunk is written, want those of both chunks", l.lookups)
+		}
+		l.applied()
+		l.applied()
+		if fmt.Sprint(l.committed) != "[5 55]" {
+			t.Errorf("committed %v, want a chunk of 5 and one of 50", l.committed)
+		}
+		l.click(1)
+		later(2 * time.Second)
+		l.applied()
+		wantCounts(t, l.memory, 56, 56)
+		l.stop()
+		if err := <-l.ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// At the end what is being written is finished. The chunk ahead is not begun; whoever comes next reads it again.
+func TestStopFinishesTheChunkUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := startLine(t)
+		l.click(5)
+		later(2 * time.Second)
+		l.click(50)
+		l.stop()
+		synctest.Wait()
+		l.applied()
+		if err := <-l.ended; err != nil {
+			t.Error(err)
+		}
+		wantCounts(t, l.memory, 5, 5)
+		if fmt.Sprint(l.committed) != "[5]" || l.owners[p0].Committed != 5 || !l.owners[p0].clean {
+			t.Errorf("committed %v, owner %+v; want 5 and a clean end", l.committed, l.owners[p0])
+		}
+		again := newOwner(t, l.memory, 0)
+		l.onApply = nil
+		again.partitions[p0].next = 5
+		ips := make([]string, 50)
+		for i := range ips {
+			ips[i] = fmt.Sprint(5 + i)
+		}
+		flush(t, again, chunkOf(again, p0, ips...))
+		wantCounts(t, l.memory, 55, 55) // although their rows were there before
+	})
+}
+
+func TestStopCountsWhatWasCollected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := startLine(t)
+		l.click(5)
+		l.stop()
+		synctest.Wait()
+		l.applied()
+		if err := <-l.ended; err != nil {
+			t.Error(err)
+		}
+		wantCounts(t, l.memory, 5, 5)
+	})
+}
+
+// What was decided before a fault is decided again, since the fault may have cost rows.
+func TestAFaultHasTheChunkAheadDecidedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := startLine(t)
+		l.timeout = time.Second
+		l.click(5)
+		later(2 * time.Second)
+		l.click(50)
+		l.first = map[models.Sighting]models.Position{} // a store that is not durable
+		l.applies <- func() fault { return fault{err: unknown("timeout"), lost: true} }
+		later(10 * time.Second)
+		l.applied()
+		l.applied()
+		wantCounts(t, l.memory, 55, 55)
+		if len(l.first) != 55 {
+			t.Errorf("%d visitors in the store, want all 55 again", len(l.first))
+		}
+		l.stop()
+		if err := <-l.ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Visitors that could not be decided ahead are decided by whoever counts the chunk, and those of the next chunk wait.
+func TestVisitorsAreDecidedInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := startLine(t)
+		failures := 0
+		l.onRemember = func() error {
+			if failures++; failures > 1 {
+				return nil
+			}
+			return errors.New("no connection")
+		}
+		l.click(50)
+		l.click(50)
+		later(10 * time.Second)
+		if len(l.first) != 50 {
+			t.Errorf("%d visitors in the store before the first chunk is counted, want its 50 alone", len(l.first))
+		}
+		l.applied()
+		l.applied()
+		wantCounts(t, l.memory, 100, 100)
+		l.stop()
+		if err := <-l.ended; err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/pprof"
+	"syscall"
+	"time"
+)
+
+// task is what a process of its own measures, so that nobody's garbage burdens another.
+type task struct {
+	Kind    string
+	Broker  string
+	Topic   string
+	Clicks  bool
+	Events  int
+	Host    string
+	Port    int
+	Suffix  string // of fresh keyspaces
+	Suffix2 string // a second set of them
+	Seconds int    // the most it may take
+	LRU     int
+	Links   uint64
+	URL     string
+}
+
+// measured is what came out.
+type measured struct {
+	Events     int
+	Seconds    float64
+	Requests   float64
+	Statements float64
+	CPU        float64 // seconds of the process in that time
+	ServerCPU  float64 // of Cassandra, 0 if unknown
+	Peak       int64   // bytes of memory
+	Note       string
+
+	// After warm-up, of footfall only: in the second half of the events.
+	LateRequests, LateKeys float64 // per event
+	Kinds                  map[string]float64
+	Values                 map[string]float64 // what else is worth telling
+}
+
+func (m measured) rate() float64 { return float64(m.Events) / m.Seconds }
+
+var children = map[string]func(context.Context, task) (measured, error){
+	"kafka": measureKafka, "usual": measureUsual, "sink": measureSink, "replay": measureReplay,
+	"null": measureNull, "bare": measureBare, "writer": measureWriter,
+}
+
+// inChild runs a task in a process of its own.
+func inChild(ctx context.Context, t task) (m measured, err error) {
+	argument, err := json.Marshal(t)
+	if err != nil {
+		return m, err
+	}
+	cmd := exec.CommandContext(ctx, os.Args[0], "child", string(argument))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return m, fmt.Errorf("measuring %s: %w", t.Kind, err)
+	}
+	if err := json.Unmarshal(out, &m); err != nil {
+		return m, fmt.Errorf("measuring %s: %w: %s", t.Kind, err, out)
+	}
+	if m.Peak == 0 {
+		m.Peak = cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss * 1024
+	}
+	return m, nil
+}
+
+func child(ctx context.Context, argument string) error {
+	var t task
+	if err := json.Unmarshal([]byte(argument), &t); err != nil {
+		return err
+	}
+	if dir := os.Getenv("BENCH_PROFILE"); dir != "" {
+		stop, err := profile(filepath.Join(dir, t.Kind))
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
+	m, err := children[t.Kind](ctx, t)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(m)
+}
+
+// profile writes where the processor time of this process goes, for whoever wants to know (BENCH_PROFILE=directory).
+func profile(path string) (stop func(), err error) {
+	file, err := os.Create(path + ".cpu.pprof")
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(file); err != nil {
+		return nil, err
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		_ = file.Close()
+		if heap, err := os.Create(path + ".allocs.pprof"); err == nil {
+			_ = pprof.Lookup("allocs").WriteTo(heap, 0)
+			_ = heap.Close()
+		}
+	}, nil
+}
+
+// stopwatch measures time and processor time of this process.
+type stopwatch struct {
+	at  time.Time
+	cpu float64
+}
+
+func begin() stopwatch { return stopwatch{time.Now(), ownCPU()} }
+
+func (s stopwatch) end(m *measured) {
+	m.Seconds, m.CPU = time.Since(s.at).Seconds(), ownCPU()-s.cpu
+}
+
+func ownCPU() float64 {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // cannot fail
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"footfall/models"
+)
+
+// cqls writes the statements of the rivals, on the tables that footfall uses.
+type cqls struct{ links, sites string } // keyspaces
+
+func newCQL(suffix string) cqls { return cqls{"urlshortener" + suffix, "cardinality" + suffix} }
+
+func (c cqls) insert(s models.Sighting) (string, []any) {
+	if s.Keyspace == models.URLShortener {
+		return `INSERT INTO ` + c.links + `.uniquecounterips (short_url, ip) VALUES (?, ?)`, []any{s.Name, s.Visitor}
+	}
+	args := []any{s.Name, s.Interval, s.Start.Time(), models.Bucket(s.Visitor), s.Visitor}
+	for _, f := range s.Features.Values() {
+		args = append(args, f)
+	}
+	return `INSERT INTO ` + c.sites + `.GuidData (siteId, interval_size, interval_start, bucket, guid, feature1, feature2)` +
+		` VALUES (?, ?, ?, ?, ?, ?, ?)`, args
+}
+
+func (c cqls) update(key models.Key, cell models.Cell, n int64) (string, []any) {
+	if key.Keyspace == models.Cardinality {
+		args := []any{n, key.Name, key.Month.Time()}
+		for _, f := range key.Features.Values() {
+			args = append(args, f)
+		}
+		return `UPDATE ` + c.sites + `.Counts SET visits = visits + ? WHERE siteId = ? AND month_interval_start = ?` +
+			` AND feature1 = ? AND feature2 = ? AND metric_type = ? AND interval_start = ?`, append(args, cell.Counter, cell.At.Time())
+	}
+	update := `UPDATE ` + c.links + `.` + cell.Counter + ` SET value = value + ? WHERE short_url = ?`
+	switch cell.Counter {
+	case models.HourCounters:
+		return update + ` AND hour = ?`, []any{n, key.Name, cell.At.Time()}
+	case models.DayCounters:
+		return update + ` AND day = ?`, []any{n, key.Name, cell.At.Time()}
+	case models.CountryCounters:
+		return update + ` AND country = ?`, []any{n, key.Name, cell.Label}
+	case models.ReferrerCounters:
+		return update + ` AND referrer = ?`, []any{n, key.Name, cell.Label}
+	}
+	return update, []any{n, key.Name}
+}

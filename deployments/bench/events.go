@@ -1,0 +1,132 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"time"
+
+	"footfall/models"
+)
+
+// workload is a list of events that a seed makes, the same each time.
+type workload struct {
+	name   string
+	about  string
+	clicks bool
+	make   func(seed uint64, n int) []models.Event
+}
+
+const seed = 7
+
+var workloads = []workload{
+	{"clicks", "20,000 links (Zipf 1.1) over 3 days, 30 countries, 11 referrers, a third of the clicks a visitor's first on the link",
+		true, func(seed uint64, n int) []models.Event {
+			return clicks(seed, n, clickMix{links: 20_000, first: 1. / 3})
+		}},
+	{"visits", "300 sites (Zipf 1.1) over a month, 10 views per guid in two sittings, 5 referrers, 20 pages per site",
+		false, visits},
+	{"cold", "as clicks, but 95 % are a visitor's first",
+		true, func(seed uint64, n int) []models.Event { return clicks(seed, n, clickMix{links: 20_000, first: 0.95}) }},
+	{"viral", "as clicks, but 90 % go to one link",
+		true, func(seed uint64, n int) []models.Event {
+			return clicks(seed, n, clickMix{links: 20_000, first: 1. / 3, viral: 0.9})
+		}},
+}
+
+var start = time.Date(2024, 3, 4, 0, 0, 0, 0, time.UTC) // a Monday
+
+// clickMix says how clicks are spread.
+type clickMix struct {
+	links uint64
+	first float64 // the share that is a visitor's first on the link
+	viral float64 // the share that goes to one link; the others as ever
+}
+
+func clicks(seed uint64, n int, mix clickMix) []models.Event {
+	r := rand.New(rand.NewPCG(seed, 1))
+	zipf := rand.NewZipf(r, 1.1, 1, mix.links-1)
+	visitors := make([][]uint32, mix.links) // of each link, so far
+	firsts := 0
+	events := make([]models.Event, n)
+	for i := range events {
+		link := zipf.Uint64()
+		if r.Float64() < mix.viral {
+			link = 0
+		}
+		known := visitors[link]
+		visitor := uint32(i)
+		if len(known) > 0 && float64(firsts) >= mix.first*float64(i) {
+			visitor = known[r.IntN(len(known))]
+		} else {
+			firsts++
+			visitors[link] = append(known, visitor)
+		}
+		c := &models.Click{
+			V: models.Version, ID: id(r), ShortURL: fmt.Sprintf("l%06d", link), IP: address(visitor),
+			Country:  countries[min(r.IntN(30), r.IntN(30))],
+			TS:       models.Millis(start.Add(time.Duration(float64(3*24*time.Hour) * float64(i) / float64(n))).UnixMilli()),
+			Referrer: referrers[min(r.IntN(len(referrers)), r.IntN(len(referrers)))],
+			UA:       "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36",
+		}
+		events[i] = c
+	}
+	return events
+}
+
+// visits makes sittings of five views, two of them per guid.
+func visits(seed uint64, n int) []models.Event {
+	const perSitting, sittings = 5, 2
+	r := rand.New(rand.NewPCG(seed, 2))
+	sites := rand.NewZipf(r, 1.1, 1, 299)
+	pages := rand.NewZipf(r, 1.1, 1, 19)
+	month := time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
+	events := make([]models.Event, 0, n)
+	for len(events) < n {
+		site, guid := fmt.Sprintf("site%03d", sites.Uint64()), id(r)
+		for range sittings {
+			at := month.Add(time.Duration(r.Int64N(int64(31*24*time.Hour - time.Hour))))
+			referrer := referrers[1+r.IntN(5)]
+			for range perSitting {
+				at = at.Add(time.Duration(r.Int64N(int64(5 * time.Minute))))
+				events = append(events, &models.Visit{
+					V: models.Version, ID: id(r), SiteID: site, GUID: guid, TS: models.Millis(at.UnixMilli()),
+					Features: []string{referrer, fmt.Sprintf("/page%02d", pages.Uint64())},
+				})
+			}
+		}
+	}
+	events = events[:n]
+	slices.SortStableFunc(events, func(a, b models.Event) int { return int(a.(*models.Visit).TS - b.(*models.Visit).TS) })
+	return events
+}
+
+var countries = []string{
+	"US", "DE", "IN", "GB", "FR", "BR", "JP", "CN", "IT", "ES", "CA", "AU", "NL", "PL", "SE",
+	"CH", "AT", "BE", "DK", "NO", "FI", "PT", "CZ", "GR", "TR", "MX", "AR", "KR", "ID", "ZA",
+}
+
+var referrers = []string{
+	"", "facebook.com", "google.com", "twitter.com", "reddit.com", "linkedin.com", "news.ycombinator.com", "bing.com",
+	"duckduckgo.com", "youtube.com", "instagram.com",
+}
+
+// id is one as the door makes them: 36 characters.
+func id(r *rand.Rand) string {
+	a, b := r.Uint64(), r.Uint64()
+	return fmt.Sprintf("%08x-%04x-7%03x-%04x-%012x", uint32(a), uint16(a>>32), uint16(a>>48)&0xfff, uint16(b), b>>16)
+}
+
+func address(n uint32) string {
+	return netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}).String()
+}
+
+func encode(e models.Event) []byte {
+	data, err := json.Marshal(e)
+	if err != nil {
+		panic(err) // our own types
+	}
+	return data
+}

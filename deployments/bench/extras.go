@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"footfall/deployments/e2e/process"
+	"footfall/producer/dial"
+	"footfall/producer/topics"
+)
+
+// withTopic runs do with a topic full of so many events of a workload; it may be 0.
+func (b *bench) withTopic(ctx context.Context, w workload, n int, do func(task) error) (err error) {
+	b.n++
+	t := b.task
+	t.Topic, t.Clicks, t.Events, t.Seconds = fmt.Sprintf("%s-%s-%d", b.name, w.name, b.n), w.clicks, n, b.seconds
+	names := []string{t.Topic, t.Topic + "-empty", t.Topic + "-dead"}
+	defer func() { err = errors.Join(err, deleteTopics(context.WithoutCancel(ctx), b.Broker, names...)) }()
+	if err := topics.Ensure(ctx, dial.Plain(b.Broker), names, partitions, 1, true); err != nil {
+		return err
+	}
+	for done := 0; done < n; done += 300_000 { // events of another seed each time, so that memory is bounded
+		if err := fill(ctx, t.Broker, t.Topic, w.make(seed+uint64(done), min(300_000, n-done))); err != nil {
+			return err
+		}
+	}
+	return do(t)
+}
+
+func (b *bench) measureDoor(ctx context.Context) error {
+	return b.withTopic(ctx, workloads[0], 0, func(t task) error {
+		seconds := max(2, b.seconds/6)
+		door, address, err := b.startDoor(ctx, t)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = door.Stop(time.Minute) }()
+		argument, err := json.Marshal(task{Kind: "bare"})
+		if err != nil {
+			return err
+		}
+		bare, err := process.Start(process.Command{Name: "bare", Path: os.Args[0], Args: []string{"child", string(argument)}, Dir: b.dir})
+		if err != nil {
+			return err
+		}
+		defer bare.Kill()
+		bareAddress, err := bare.Expect(ctx, doorOpen)
+		if err != nil {
+			return err
+		}
+		single := requestBodies(5000, 1)
+		handler, err := post(ctx, bareAddress, "application/json", single, 1, doorConnections, seconds)
+		if err != nil {
+			return err
+		}
+		events, err := post(ctx, address, "application/json", single, 1, doorConnections, seconds)
+		if err != nil {
+			return err
+		}
+		t.Kind, t.Seconds = "writer", seconds
+		writer, err := inChild(ctx, t)
+		if err != nil {
+			return err
+		}
+		batches, err := post(ctx, address, "application/x-ndjson", requestBodies(20, batchEvents), batchEvents, batchConnections, seconds)
+		if err != nil {
+			return err
+		}
+		b.report.section("The door", fmt.Sprintf(`| what | events/s | of the bare one |
+| --- | ---: | ---: |
+| a bare net/http handler that answers 202, %d connections | %.0f | |
+| single events, %d connections | %.0f | %.2f |
+| a bare kafka-go writer, batches of %d, %d at once | %.0f | |
+| NDJSON, batches of %d, %d connections | %.0f | %.2f |`, doorConnections, handler, doorConnections, events, events/handler,
+			batchEvents, batchConnections, writer.rate(), batchEvents, batchConnections, batches, batches/writer.rate()))
+		b.report.reach("door, single events / bare handler", "0.4", events/handler, events/handler >= 0.4)
+		b.report.reach("door, NDJSON / bare writer", "0.5", batches/writer.rate(), batches/writer.rate() >= 0.5)
+		return nil
+	})
+}
+
+func (b *bench) measureFreshness(ctx context.Context) error {
+	return b.withTopic(ctx, workloads[0], 0, func(t task) error {
+		waits, err := b.freshness(ctx, t, max(10, b.seconds/3))
+		if err != nil {
+			return err
+		}
+		p50, p99 := percentile(waits, 50), percentile(waits, 99)
+		b.report.section("Freshness", fmt.Sprintf("At a steady 1,000 events/s through the door, one by one, from the 202 until the count can be"+
+			" read: p50 %.2f s, p99 %.2f s, of %d probes.", p50.Seconds(), p99.Seconds(), len(waits)))
+		b.report.reach("freshness p99 at 1,000 events/s, in seconds", "≤ 2", p99.Seconds(), p99 <= 2*time.Second)
+		return nil
+	})
+}
+
+// measureGrowth works off one large backlog into nothing, looks at it on the way, and varies the LRU.
+func (b *bench) measureGrowth(ctx context.Context) error {
+	most := min(growth[len(growth)-1], 10*b.events)
+	text := "Into a store that takes everything at once, so that the consumer's own work remains; clicks, as above.\n\n" +
+		"| backlog | events/s | processor time per event |\n| ---: | ---: | ---: |\n"
+	err := b.withTopic(ctx, workloads[2], most, func(t task) error {
+		t.Kind, t.LRU = "null", 1_000_000
+		m, err := inChild(ctx, t)
+		if err != nil {
+			return err
+		}
+		for _, n := range growth {
+			name := fmt.Sprint(n)
+			if n <= most && m.Values[name] > 0 {
+				text += fmt.Sprintf("| %d | %.0f | %.1f µs |\n", n, m.Values[name], m.Values["cpu "+name])
+			}
+		}
+		text += fmt.Sprintf("| %d | %.0f | %.1f µs |\n", m.Events, m.rate(), m.CPU*1e6/float64(m.Events))
+		text += fmt.Sprintf("\nPeak memory, with an LRU of 1,000,000 visitors of which %d came: %s.", min(m.Events, 1_000_000), mib(m.Peak))
+		b.report.reach("consumer memory, LRU of 1M full, in MB", "≤ 300", float64(m.Peak)/1e6, m.Peak <= 300e6)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	b.report.section("Growth", text)
+	text = "| visitors remembered | lookups per click |\n| ---: | ---: |"
+	err = b.withTopic(ctx, workloads[0], b.events, func(t task) error {
+		for _, size := range []int{0, 10_000, 1_000_000} {
+			t.Kind, t.LRU, t.Suffix = "null", size, fmt.Sprint("-", size)
+			m, err := inChild(ctx, t)
+			if err != nil {
+				return err
+			}
+			text += fmt.Sprintf("\n| %d | %.3f |", size, m.Values["lookups"])
+		}
+		return nil
+	})
+	b.report.section("The memory of visitors", text)
+	return err
+}

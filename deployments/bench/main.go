@@ -1,0 +1,207 @@
+// Command bench measures footfall beside others that bring events from Kafka into Cassandra, all in one run, so that noise
+// hits all sides alike. It wants the stack of `make up`, uses topics and keyspaces of its own and removes them.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gocql/gocql"
+
+	"footfall/deployments/e2e/process"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	run := func() error { return command(ctx) }
+	if len(os.Args) == 3 && os.Args[1] == "child" {
+		run = func() error { return child(ctx, os.Args[2]) }
+	}
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// bench is one run.
+type bench struct {
+	task    // where the servers are
+	dir     string
+	name    string
+	session *gocql.Session
+	n       int // of keyspace suffixes given out
+
+	events  int
+	seconds int // that a rival may take
+	server  int // Cassandra's process id, 0 if unknown
+	only    map[string]bool
+	report  *report
+}
+
+func command(ctx context.Context) (err error) {
+	b := &bench{only: map[string]bool{}, name: fmt.Sprintf("bench%x", time.Now().UnixMilli()&0xffffffff)}
+	only := flag.String("only", "", "comma-separated parts, such as clicks,visits,cold,viral,door,freshness,growth; all if empty")
+	sides := flag.String("sides", "", "comma-separated sides, such as kafka,replay,usual,sink,footfall,footfall2; all if empty")
+	out := flag.String("o", "", "also write the report to this file")
+	flag.StringVar(&b.Broker, "kafka", "127.0.0.1:9092", "Kafka")
+	flag.StringVar(&b.Host, "cassandra", "127.0.0.1", "Cassandra")
+	flag.IntVar(&b.Port, "port", 9042, "of Cassandra")
+	flag.IntVar(&b.events, "events", 300_000, "of each workload")
+	flag.IntVar(&b.seconds, "seconds", 60, "that a slow rival may take")
+	flag.IntVar(&b.server, "pid", 0, "of Cassandra, to tell its processor time too")
+	flag.Parse()
+	for _, name := range strings.Split(*only+","+*sides, ",") {
+		b.only[name] = name != ""
+	}
+	if b.dir, err = os.MkdirTemp("", "footfall-bench-"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
+	if err := process.Build(ctx, b.dir, "consumer", "producer"); err != nil {
+		return err
+	}
+	if b.session, err = connect(b.task); err != nil {
+		return fmt.Errorf("connecting to Cassandra (make up starts it): %w", err)
+	}
+	defer b.session.Close()
+	b.report = newReport(ctx, b)
+	if err := b.all(ctx); err != nil {
+		return err
+	}
+	b.report.write(os.Stdout)
+	if *out == "" {
+		return nil
+	}
+	file, err := os.Create(filepath.Clean(*out))
+	if err != nil {
+		return err
+	}
+	b.report.write(file)
+	return file.Close()
+}
+
+var parts = []string{"clicks", "visits", "cold", "viral", "door", "freshness", "growth"}
+
+func (b *bench) all(ctx context.Context) error {
+	for _, w := range workloads {
+		if !b.wants(w.name, parts...) {
+			continue
+		}
+		err := b.withTopic(ctx, w, b.events, func(t task) error { return b.compare(ctx, w, t) })
+		if err != nil {
+			return fmt.Errorf("%s: %w", w.name, err)
+		}
+	}
+	b.report.judge()
+	for name, measure := range map[string]func(context.Context) error{
+		"door": b.measureDoor, "freshness": b.measureFreshness, "growth": b.measureGrowth,
+	} {
+		if b.wants(name, parts...) {
+			if err := measure(ctx); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// wants tells whether a part is asked for: by name, or because none of its kind is.
+func (b *bench) wants(name string, kind ...string) bool {
+	for _, k := range kind {
+		if b.only[k] {
+			return b.only[name]
+		}
+	}
+	return true
+}
+
+// compare measures all sides on one workload.
+func (b *bench) compare(ctx context.Context, w workload, t task) error {
+	for _, s := range sides {
+		if w.name == "viral" && s.name != "footfall" || !b.wants(s.name, "kafka", "replay", "usual", "sink", "footfall", "footfall2") {
+			continue
+		}
+		m, err := b.side(ctx, s, t)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		b.report.add(w, s, m)
+	}
+	return nil
+}
+
+// side measures one side in keyspaces of its own.
+func (b *bench) side(ctx context.Context, s side, t task) (m measured, err error) {
+	t.Kind = s.name
+	for i, suffix := range []*string{&t.Suffix, &t.Suffix2} {
+		if i >= s.keyspaces {
+			break
+		}
+		if *suffix, err = b.migrate(ctx, t); err != nil {
+			return m, err
+		}
+		defer func() { err = errors.Join(err, b.drop(context.WithoutCancel(ctx), *suffix)) }()
+	}
+	before := b.serverCPU()
+	if s.processes > 0 {
+		m, err = b.measureFootfall(ctx, t, s.processes)
+	} else {
+		m, err = inChild(ctx, t)
+	}
+	m.ServerCPU = b.serverCPU() - before
+	return m, err
+}
+
+// serverCPU is Cassandra's processor time, if we know its process.
+func (b *bench) serverCPU() float64 {
+	if b.server == 0 {
+		return 0
+	}
+	cpu, _, err := cost(b.server)
+	if err != nil {
+		return 0
+	}
+	return cpu
+}
+
+// migrate makes fresh keyspaces and returns their suffix.
+func (b *bench) migrate(ctx context.Context, t task) (string, error) {
+	b.n++
+	t.Suffix = fmt.Sprintf("_%s_%d", b.name, b.n)
+	_, err := process.Run(ctx, process.Command{
+		Name: "migrate" + t.Suffix, Path: filepath.Join(b.dir, "consumer"), Args: []string{"migrate"}, Env: consumerEnv(t, "none"), Dir: b.dir,
+	})
+	return t.Suffix, err
+}
+
+func (b *bench) drop(ctx context.Context, suffix string) (err error) {
+	for _, keyspace := range []string{"footfall", "urlshortener", "cardinality"} {
+		err = errors.Join(err, b.session.Query("DROP KEYSPACE IF EXISTS "+keyspace+suffix).WithContext(ctx).Exec())
+	}
+	return err
+}
+
+// side is one of those that are compared.
+type side struct {
+	name, title string
+	keyspaces   int // that it needs
+	processes   int // of footfall; else it runs in a child
+}
+
+var sides = []side{
+	{"kafka", "Kafka's limit: read, do nothing", 0, 0},
+	{"usual", "the usual consumer", 1, 0},
+	{"sink", "the batching sink", 1, 0},
+	{"footfall", "**footfall**", 1, 1},
+	{"footfall2", "**footfall**, 2 processes", 1, 2},
+	{"replay", "Cassandra's limit: footfall's statements, nothing else", 2, 0},
+}

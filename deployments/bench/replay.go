@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gocql/gocql"
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"footfall/configs"
+	"footfall/consumer/cassandra"
+	"footfall/consumer/rollup"
+	"footfall/models"
+)
+
+// request is one that footfall made.
+type request struct {
+	batch      bool
+	of         gocql.BatchType
+	statements []string
+	values     [][]any
+}
+
+// measureReplay has footfall count the topic in this process, notes every request it makes, and then sends the very same
+// requests to fresh tables, as many at once as footfall may, and does nothing else: Cassandra's limit for them.
+func measureReplay(ctx context.Context, t task) (m measured, err error) {
+	cfg, err := configs.LoadConsumer("")
+	if err != nil {
+		return m, err
+	}
+	recorded, err := record(ctx, t, cfg)
+	if err != nil {
+		return m, fmt.Errorf("recording: %w", err)
+	}
+	renamed := map[string]string{}
+	for i := range recorded {
+		for j, cql := range recorded[i].statements {
+			if renamed[cql] == "" {
+				renamed[cql] = strings.ReplaceAll(cql, t.Suffix+".", t.Suffix2+".")
+			}
+			recorded[i].statements[j] = renamed[cql]
+		}
+	}
+	runtime.GC()
+	debug.SetGCPercent(400) // the list is no part of the loop
+	session, err := connect(t)
+	if err != nil {
+		return m, err
+	}
+	defer session.Close()
+	watch := begin()
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(cfg.Cassandra.InFlight)
+	for _, r := range recorded {
+		m.Statements += float64(len(r.statements))
+		group.Go(func() error { return r.send(ctx, session) })
+	}
+	err = group.Wait()
+	m.Events, m.Requests = t.Events, float64(len(recorded))
+	watch.end(&m)
+	m.Peak = -1 // says nothing: the list is in it
+	return m, err
+}
+
+func (r request) send(ctx context.Context, session *gocql.Session) error {
+	if !r.batch {
+		iter := session.Query(r.statements[0], r.values[0]...).WithContext(ctx).Iter()
+		iter.NumRows()
+		return iter.Close()
+	}
+	batch := session.NewBatch(r.of).WithContext(ctx)
+	for i, cql := range r.statements {
+		batch.Query(cql, r.values[i]...)
+	}
+	return session.ExecuteBatch(batch)
+}
+
+// record counts the topic and returns the requests in the order in which they ended.
+func record(ctx context.Context, t task, cfg configs.Consumer) ([]request, error) {
+	cfg.Kafka.Brokers, cfg.Kafka.Group = []string{t.Broker}, "bench-record"+t.Suffix
+	cfg.Kafka.Topics = topicsOf(t)
+	cfg.Cassandra.Hosts, cfg.Cassandra.Port, cfg.Cassandra.KeyspaceSuffix = []string{t.Host}, t.Port, t.Suffix
+	store, err := cassandra.Open(ctx, cfg.Cassandra, models.DefaultPlan())
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	var mu sync.Mutex
+	var recorded []request
+	store.Watch(func(b *gocql.ObservedBatch, q *gocql.ObservedQuery) {
+		var r request
+		if b != nil {
+			r = request{true, kindOf(b.Statements[0]), b.Statements, b.Values}
+		} else {
+			r.statements, r.values = []string{q.Statement}, [][]any{q.Values}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		recorded = append(recorded, r)
+	})
+	reg := prometheus.NewRegistry()
+	consumer, err := rollup.New(cfg, store, reg, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- consumer.Run(ctx) }()
+	for counted(reg) < t.Events {
+		select {
+		case err := <-ended:
+			return nil, fmt.Errorf("the consumer ended after %d of %d events: %w", counted(reg), t.Events, err)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		return nil, err
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	return recorded, nil
+}
+
+// kindOf tells the type of a recorded batch.
+func kindOf(cql string) gocql.BatchType {
+	if strings.HasPrefix(cql, "UPDATE") {
+		return gocql.CounterBatch
+	}
+	return gocql.UnloggedBatch
+}
+
+func counted(reg *prometheus.Registry) int {
+	return int(sumOf(reg, "footfall_events_total", "applied"))
+}
+
+// sumOf adds up a counter over all labels, or those with one value.
+func sumOf(reg *prometheus.Registry, name, label string) (sum float64) {
+	families, err := reg.Gather()
+	if err != nil {
+		return 0
+	}
+	for _, f := range families {
+		if f.GetName() != name {
+			continue
+		}
+		for _, metric := range f.GetMetric() {
+			has := label == ""
+			for _, l := range metric.GetLabel() {
+				has = has || l.GetValue() == label
+			}
+			if has {
+				sum += metric.GetCounter().GetValue()
+			}
+		}
+	}
+	return sum
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"footfall/deployments/stack"
+)
+
+// report collects what was measured, in the order in which it was.
+type report struct {
+	head   []string
+	tables []*table
+	texts  []string
+	goals  []string
+}
+
+// section adds a chapter.
+func (r *report) section(name, text string) {
+	fmt.Fprintf(os.Stderr, "%s\n%s\n", name, text)
+	r.texts = append(r.texts, "## "+name+"\n\n"+text)
+}
+
+// reach notes what was to be reached, and what was.
+func (r *report) reach(what, goal string, got float64, reached bool) {
+	verdict := "yes"
+	if !reached {
+		verdict = "**no**"
+	}
+	line := fmt.Sprintf("| %s | %s | %.3g | %s |", what, goal, got, verdict)
+	fmt.Fprintln(os.Stderr, line)
+	r.goals = append(r.goals, line)
+}
+
+// judge compares footfall with the others, where both were measured.
+func (r *report) judge() {
+	ratio := func(workload, side, what string, goal float64) {
+		ours, theirs := r.rate(workload, "footfall"), r.rate(workload, side)
+		if ours > 0 && theirs > 0 {
+			r.reach(what, fmt.Sprint(goal), ours/theirs, ours/theirs >= goal)
+		}
+	}
+	ratio("clicks", "usual", "clicks: footfall / usual consumer", 25)
+	ratio("visits", "usual", "visits: footfall / usual consumer", 30)
+	ratio("cold", "usual", "cold clicks: footfall / usual consumer", 12)
+	ratio("clicks", "sink", "clicks: footfall / batching sink", 5)
+	ratio("cold", "sink", "cold clicks: footfall / batching sink (which counts no uniques)", 2)
+	for _, workload := range []string{"clicks", "visits", "cold"} {
+		ratio(workload, "replay", workload+": footfall / Cassandra's limit for the same statements", 0.8)
+	}
+	for _, t := range r.tables {
+		for _, row := range t.rows {
+			if t.workload.name == "clicks" && row.side.name == "footfall" {
+				r.reach("requests to Cassandra per click, after warm-up", "≤ 0.2", row.LateRequests, row.LateRequests <= 0.2)
+				r.reach("key mutations per click, after warm-up", "≤ 0.6", row.LateKeys, row.LateKeys <= 0.6)
+			}
+		}
+	}
+	if viral, zipf := r.rate("viral", "footfall"), r.rate("clicks", "footfall"); viral > 0 && zipf > 0 {
+		r.reach("viral link: events/s / Zipf events/s", "≥ 1", viral/zipf, viral >= zipf)
+	}
+}
+
+func (r *report) rate(workload, side string) float64 {
+	for _, t := range r.tables {
+		if t.workload.name == workload {
+			return t.rate(side)
+		}
+	}
+	return 0
+}
+
+type table struct {
+	workload workload
+	rows     []row
+}
+
+type row struct {
+	side side
+	measured
+}
+
+func newReport(ctx context.Context, b *bench) *report {
+	var version, sync string
+	_ = b.session.Query(`SELECT release_version FROM system.local`).WithContext(ctx).Scan(&version) // left empty if it does not tell
+	_ = b.session.Query(`SELECT value FROM system_views.settings WHERE name = 'commitlog_sync'`).WithContext(ctx).Scan(&sync)
+	return &report{head: []string{
+		fmt.Sprintf("Measured on %s by `make bench`.", time.Now().UTC().Format("2 January 2006, 15:04 UTC")),
+		fmt.Sprintf("Machine: %d × %s, %s of memory, shared by Kafka, Cassandra and all that is measured.", runtime.NumCPU(), cpuModel(), memory()),
+		fmt.Sprintf("Versions: %s, Cassandra %s (commitlog_sync: %s, one node), Kafka %s (one broker).", runtime.Version(), version, sync, stack.KafkaVersion),
+	}}
+}
+
+func (r *report) add(w workload, s side, m measured) {
+	if n := len(r.tables); n == 0 || r.tables[n-1].workload.name != w.name {
+		r.tables = append(r.tables, &table{workload: w})
+	}
+	t := r.tables[len(r.tables)-1]
+	t.rows = append(t.rows, row{s, m})
+	fmt.Fprintf(os.Stderr, "%s, %s: %d events, %.0f/s, %.2f requests and %.2f statements per event, cpu %.2f and %.2f s/100k, %s %v %v late %.3f %.3f %s\n", w.name, s.name,
+		m.Events, m.rate(), m.Requests/float64(m.Events), m.Statements/float64(m.Events), m.CPU*1e5/float64(m.Events), m.ServerCPU*1e5/float64(m.Events), mib(m.Peak), m.Kinds, m.Values, m.LateRequests, m.LateKeys, m.Note)
+}
+
+func (r *report) write(w io.Writer) {
+	fmt.Fprintln(w, "# Benchmarks")
+	fmt.Fprintln(w)
+	for _, line := range r.head {
+		fmt.Fprintln(w, line)
+	}
+	if len(r.goals) > 0 {
+		fmt.Fprint(w, "\n| what | at least | measured | reached |\n| --- | ---: | ---: | --- |\n", strings.Join(r.goals, "\n"), "\n")
+	}
+	for _, t := range r.tables {
+		t.write(w)
+	}
+	for _, text := range r.texts {
+		fmt.Fprintf(w, "\n%s\n", text)
+	}
+}
+
+func (t *table) write(w io.Writer) {
+	fmt.Fprintf(w, "\n## %s\n\n%s; seed %d.\n\n", title(t.workload.name), t.workload.about, seed)
+	fmt.Fprintln(w, "| side | events | events/s | footfall is | requests per event | statements per event | CPU s per 100k | peak memory |")
+	fmt.Fprintln(w, "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+	ours := t.rate("footfall")
+	for _, row := range t.rows {
+		ratio := "–"
+		if ours > 0 && row.side.processes == 0 {
+			ratio = fmt.Sprintf("%.2g ×", ours/row.rate())
+		}
+		n := float64(row.Events)
+		fmt.Fprintf(w, "| %s | %d | %.0f | %s | %.3f | %.2f | %.1f | %s |\n", row.side.title, row.Events, row.rate(), ratio,
+			row.Requests/n, row.Statements/n, row.CPU*1e5/n, mib(row.Peak))
+	}
+	for _, row := range t.rows {
+		if row.Note != "" {
+			fmt.Fprintf(w, "\n%s: %s.\n", row.side.title, row.Note)
+		}
+	}
+}
+
+func (t *table) rate(name string) float64 {
+	for _, row := range t.rows {
+		if row.side.name == name {
+			return row.rate()
+		}
+	}
+	return 0
+}
+
+func mib(bytes int64) string {
+	if bytes <= 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%d MiB", bytes>>20)
+}
+
+func cpuModel() string {
+	info, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return runtime.GOARCH
+	}
+	for line := range strings.Lines(string(info)) {
+		if name, ok := strings.CutPrefix(line, "model name"); ok {
+			return strings.TrimSpace(strings.TrimLeft(name, "\t :"))
+		}
+	}
+	return runtime.GOARCH
+}
+
+func memory() string {
+	info, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return "an unknown amount"
+	}
+	var kib int64
+	if _, err := fmt.Sscanf(string(info), "MemTotal: %d kB", &kib); err != nil {
+		return "an unknown amount"
+	}
+	return fmt.Sprintf("%d GiB", kib>>20)
+}

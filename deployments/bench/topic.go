@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+	"golang.org/x/sync/errgroup"
+
+	"footfall/models"
+)
+
+const partitions = 6 // the door's default
+
+// fill writes the events onto a topic, as the door would have.
+func fill(ctx context.Context, broker, topic string, events []models.Event) error {
+	w := &kafka.Writer{
+		Addr: kafka.TCP(broker), Topic: topic, Balancer: kafka.Murmur2Balancer{Consistent: true}, RequiredAcks: kafka.RequireAll,
+		BatchSize: 5000, BatchBytes: 900_000, BatchTimeout: 10 * time.Millisecond, Async: false,
+	}
+	messages := make([]kafka.Message, len(events))
+	for i, e := range events {
+		messages[i] = kafka.Message{Key: []byte(e.KafkaKey()), Value: encode(e)}
+	}
+	for begin := 0; begin < len(messages); begin += 20_000 {
+		if err := w.WriteMessages(ctx, messages[begin:min(begin+20_000, len(messages))]...); err != nil {
+			return errors.Join(fmt.Errorf("filling %s: %w", topic, err), w.Close())
+		}
+	}
+	return w.Close()
+}
+
+func deleteTopics(ctx context.Context, broker string, names ...string) error {
+	_, err := (&kafka.Client{Addr: kafka.TCP(broker)}).DeleteTopics(ctx, &kafka.DeleteTopicsRequest{Topics: names})
+	return err
+}
+
+// read hands the first n messages of a topic to take, from one goroutine per partition, as fast as it goes.
+func read(ctx context.Context, broker, topic string, n int, take func(context.Context, kafka.Message) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	group, ctx := errgroup.WithContext(ctx)
+	var left atomic.Int64
+	left.Store(int64(n))
+	for p := range partitions {
+		group.Go(func() error {
+			r := kafka.NewReader(kafka.ReaderConfig{
+				Brokers: []string{broker}, Topic: topic, Partition: p, MinBytes: 1, MaxBytes: 4 << 20, QueueCapacity: 1000,
+				MaxWait: 500 * time.Millisecond,
+			})
+			defer func() { _ = r.Close() }()
+			for {
+				m, err := r.FetchMessage(ctx)
+				if err != nil {
+					if ctx.Err() != nil {
+						return nil
+					}
+					return fmt.Errorf("reading %s: %w", topic, err)
+				}
+				rest := left.Add(-1)
+				if rest < 0 {
+					return nil
+				}
+				if err := take(ctx, m); err != nil {
+					return err
+				}
+				if rest == 0 {
+					cancel()
+				}
+			}
+		})
+	}
+	return group.Wait()
+}

@@ -1,0 +1,29 @@
+-- For wrk: visits with an id of their own each, and a file per thread that says what each was answered.
+-- Most come from many clients; one in fifty from a single one, which the door must slow down.
+
+local threads = 0
+
+function setup(thread)
+  thread:set("number", threads)
+  threads = threads + 1
+end
+
+function init(args)
+  sent = 0
+  answers = io.open(args[1] .. "/answers-" .. number .. ".txt", "w")
+  answers:setvbuf("line") -- nobody tells a thread that it is over
+end
+
+function request()
+  sent = sent + 1
+  local client = "10." .. number .. "." .. math.floor(sent / 256) % 256 .. "." .. sent % 256
+  if sent % 50 == 0 then
+    client = "192.0.2.1"
+  end
+  local body = '{"siteId":"load","guid":"' .. client .. '","id":"' .. number .. "-" .. sent .. '","feature1":"facebook.com"}'
+  return wrk.format("POST", "/v1/visits", { ["Content-Type"] = "application/json", ["X-Forwarded-For"] = client }, body)
+end
+
+function response(status, headers, body)
+  answers:write(status, " ", string.match(body, '"id":"([^"]+)"') or "-", "\n")
+end
