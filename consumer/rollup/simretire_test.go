@@ -27,7 +27,7 @@ func (w *world) startRetire(ctx context.Context) {
 			ends := map[int]int64{}
 			for _, p := range w.partitions {
 				if p.Topic == "visits" {
-					ends[p.Number] = int64(len(w.log[p]))
+					ends[p.Number] = w.written(p)
 				}
 			}
 			w.tell("retire: from %v on", ends)

@@ -214,7 +214,7 @@ func (w *world) equal() bool {
 
 // read implements logReader.
 func (w *world) read(_ context.Context, p models.Partition, s span, r reach, each func(item)) (reading, error) {
-	got := reading{span{s.from, min(s.to, int64(len(w.log[p])))}, true}
+	got := reading{span{s.from, min(s.to, w.written(p))}, true}
 	for offset := max(0, s.from-r.offsets); offset < got.to; offset++ {
 		it := w.item(p, offset)
 		it.warm = offset < s.from
