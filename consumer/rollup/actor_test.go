@@ -104,7 +104,7 @@ func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error 
 		bounds: func(_ context.Context, ps []models.Partition) (map[models.Partition]span, error) {
 			bounds := map[models.Partition]span{}
 			for _, p := range ps {
-				bounds[p] = span{0, int64(len(a.w.log[p]))}
+				bounds[p] = span{0, a.w.written(p)}
 			}
 			return bounds, nil
 		},
@@ -113,7 +113,7 @@ func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error 
 		o.maxSpan = 1
 	}
 	for _, p := range a.partitions {
-		o.partitions[p] = &owned{next: a.w.committed[p], confirmed: a.w.committed[p], highWater: int64(len(a.w.log[p]))}
+		o.partitions[p] = &owned{next: a.w.committed[p], confirmed: a.w.committed[p], highWater: a.w.written(p)}
 	}
 	if a.w.controls.deaf {
 		o.board = nil
@@ -140,7 +140,7 @@ func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error 
 		c := newChunk()
 		for _, p := range a.partitions {
 			next := o.partitions[p].next
-			for offset := next; offset < min(int64(len(a.w.log[p])), next+int64(rnd.IntN(simSpan+1))); offset++ {
+			for offset := next; offset < min(a.w.written(p), next+int64(rnd.IntN(simSpan+1))); offset++ {
 				it := a.w.item(p, offset)
 				if err := o.board.await(ctx, it.event); err != nil {
 					return err

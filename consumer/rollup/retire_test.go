@@ -139,3 +139,65 @@ func TestRetireSaysWhatItWaitsFor(t *testing.T) {
 	f(counting{1, all}, nil, Audit{Keys: 5, Off: 1}, "found 1 off")
 	f(counting{1, all}, nil, Audit{Keys: 5, Unsums: 2}, "2 links whose sums differ")
 }
+
+// What was counted before a retirement was done with is left out when it comes by again, whenever that is noticed; what came
+// after is put among the dead letters.
+func TestOldVisitsAreNotCountedAgain(t *testing.T) {
+	m := newMemory()
+	o := newOwner(t, m, 0)
+	o.board = newBoard(m, o.log)
+	o.partitions[visits0] = &owned{window: newWindow(reach{100, time.Hour}, 0), highWater: 100}
+	done := []Retirement{{Before: april, Topic: "visits", From: map[int]int64{0: 2}, Done: true}}
+	march := func(offset int64) item {
+		v := visitAt(time.March, 5)
+		v.ID = fmt.Sprint(offset)
+		return item{partition: visits0, offset: offset, event: v, value: []byte("bytes")}
+	}
+	chunkOf := func() *chunk {
+		c := newChunk()
+		for offset := range int64(3) {
+			it := march(offset)
+			if err := o.board.await(t.Context(), it.event); err != nil {
+				t.Fatal(err)
+			}
+			o.add(c, it)
+		}
+		return c
+	}
+	c := chunkOf() // nothing is retired
+	if len(c.events) != 3 || len(c.dead) != 0 {
+		t.Fatalf("%d events, %d dead", len(c.events), len(c.dead))
+	}
+	m.notices.Retirements = done
+	o.board.asked = time.Time{}
+	flush(t, o, c) // done with while the chunk was under way
+	if len(c.events) != 1 || c.events[0].offset != 2 {
+		t.Errorf("left after the flush: %d events", len(c.events))
+	}
+	o.partitions[visits0].window = newWindow(reach{100, time.Hour}, 0)
+	c = chunkOf()
+	if len(c.events) != 0 || len(c.dead) != 1 {
+		t.Fatalf("%d events, %d dead", len(c.events), len(c.dead))
+	}
+	letter := c.dead[0].encode()
+	if string(letter.Key) != "site|guid" || string(letter.Value) != "bytes" || string(letter.Headers[0].Value) != "interval_retired" {
+		t.Errorf("dead letter %+v", letter)
+	}
+}
+
+// A check must not take a refused visit for one that was counted.
+func TestChecksLeaveOutWhatIsRefused(t *testing.T) {
+	w := newWorld(1, controls{})
+	p := models.Partition{Topic: "visits", Number: 0}
+	w.log[p] = nil
+	for i := range 6 {
+		v := visitAt(time.March, 5)
+		v.ID = fmt.Sprint(i)
+		w.log[p] = append(w.log[p], logged{v, time.Now()})
+	}
+	w.store.notices.Retirements = []Retirement{{Before: april, Topic: "visits", From: map[int]int64{0: 4}}}
+	events, _, err := w.checker(w.store).events(t.Context(), p, span{2, 6})
+	if err != nil || len(events) != 2 || events[1].offset != 3 {
+		t.Errorf("%d events, %v; want those below 4", len(events), err)
+	}
+}

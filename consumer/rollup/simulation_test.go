@@ -68,6 +68,7 @@ type controls struct {
 	anyReplica  bool // an answer of some replicas is taken for one of all
 	shortDoubts bool // a successor doubts less than its predecessor may have had under way
 	deaf        bool // consumers do not know what is retired
+	hasty       bool // it is decided before they can know
 }
 
 // audited: an audit would mend what doubts must, and hide that they do not.
@@ -76,7 +77,7 @@ func (c controls) audited() bool {
 }
 
 // retires tells whether visitors are retired in this play: in every other one, but not where that would never come to an end.
-func (c controls) retires(seed int) bool { return c.deaf || c == controls{} && seed%2 == 1 }
+func (c controls) retires(seed int) bool { return c.deaf || c.hasty || c == controls{} && seed%2 == 1 }
 
 func TestSimulationSees(t *testing.T) {
 	if raced {
@@ -108,6 +109,7 @@ func TestSimulationSees(t *testing.T) {
 	f("some replicas taken for all", 3, 40, controls{anyReplica: true})
 	f("doubts too short", 2, 100, controls{shortDoubts: true})
 	f("retirements not noticed", 4, 20, controls{deaf: true})
+	f("retirements too hasty", 1, 40, controls{hasty: true})
 }
 
 // outcomes counts what happened in a play.
@@ -212,7 +214,7 @@ func (w *world) equal() bool {
 
 // read implements logReader.
 func (w *world) read(_ context.Context, p models.Partition, s span, r reach, each func(item)) (reading, error) {
-	got := reading{span{s.from, min(s.to, int64(len(w.log[p])))}, true}
+	got := reading{span{s.from, min(s.to, w.written(p))}, true}
 	for offset := max(0, s.from-r.offsets); offset < got.to; offset++ {
 		it := w.item(p, offset)
 		it.warm = offset < s.from

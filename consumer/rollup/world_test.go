@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,6 +34,7 @@ type world struct {
 	controls   controls
 	store      *memory
 	history    []KeyWrite // acknowledged, for stores that forget
+	reading    sync.Mutex // of the log: consumers wake up by themselves
 	log        map[models.Partition][]logged
 	unwritten  []unwritten // the rest of the log
 	retires    bool        // March is retired; else all of the log is there from the beginning
@@ -98,6 +100,8 @@ func newWorld(seed int, c controls) *world {
 
 // write appends so many events to the log.
 func (w *world) write(n int) {
+	w.reading.Lock()
+	defer w.reading.Unlock()
 	for ; n > 0 && len(w.unwritten) > 0; n-- {
 		next := w.unwritten[0]
 		w.log[next.p], w.unwritten = append(w.log[next.p], next.logged), w.unwritten[1:]
@@ -326,8 +330,17 @@ func (w *world) awaited(audits bool) bool {
 
 // item is one message as a fetcher hands it on.
 func (w *world) item(p models.Partition, offset int64) item {
+	w.reading.Lock()
+	defer w.reading.Unlock()
 	m := w.log[p][offset]
 	return item{partition: p, offset: offset, event: m.Event, at: m.at, highWater: int64(len(w.log[p]))}
+}
+
+// written is how long the log is.
+func (w *world) written(p models.Partition) int64 {
+	w.reading.Lock()
+	defer w.reading.Unlock()
+	return int64(len(w.log[p]))
 }
 
 func (w *world) fresh() int64 { return w.number.Add(1) }
