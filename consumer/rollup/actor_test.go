@@ -97,7 +97,7 @@ func (w *world) startAudit(ctx context.Context) {
 func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error {
 	h, mx := newHasher(), newMetrics(prometheus.NewRegistry())
 	o := &ownership{
-		store: store, owner: a.String(), hasher: h, visitors: newVisitors(store, h, 100, mx), ledger: newLedger(store, 100),
+		store: store, owner: a.String(), hasher: h, visitors: newVisitors(store, h, 100, mx), ledger: newLedger(store, 4),
 		board: newBoard(store, slog.New(slog.NewTextHandler(io.Discard, nil))),
 		dead:  &grave{}, metrics: mx, log: slog.New(slog.NewTextHandler(io.Discard, nil)), number: a.w.fresh, maxSpan: simSpan/2 + 1,
 		partitions: map[models.Partition]*owned{}, ended: func() bool { return a.leaving.Load() || a.crashed.Load() },
@@ -120,6 +120,16 @@ func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error 
 	}
 	if err := o.take(ctx); err != nil {
 		return err
+	}
+	for p, own := range o.partitions {
+		if a.w.controls.noReading {
+			own.clear = 1
+			continue
+		}
+		own.clear = a.w.written(p)
+		if own.next < own.tenure.Committed {
+			own.unknown = a.w.written(p)
+		}
 	}
 	within := simReach
 	if a.w.controls.noDuplicate {
@@ -280,6 +290,9 @@ func (w *world) attempt(write KeyWrite) error {
 	}
 	if n < 20 {
 		w.out.Refused++
+		if w.rnd.IntN(2) == 0 {
+			return fmt.Errorf("%w: nothing to send it by", ErrDisconnected)
+		}
 		return errors.New("overloaded")
 	}
 	w.out.Unknown++

@@ -67,13 +67,14 @@ type controls struct {
 	noDoubts    bool // doubts are never noted
 	anyReplica  bool // an answer of some replicas is taken for one of all
 	shortDoubts bool // a successor doubts less than its predecessor may have had under way
+	noReading   bool // the ledger is taken for unwritten where others may have written it
 	deaf        bool // consumers do not know what is retired
 	hasty       bool // it is decided before they can know
 }
 
 // audited: an audit would mend what doubts must, and hide that they do not.
 func (c controls) audited() bool {
-	return !c.noRechecks && !c.noDoubts && !c.shortDoubts && !c.anyReplica
+	return !c.noRechecks && !c.noDoubts && !c.shortDoubts && !c.anyReplica && !c.noReading
 }
 
 // retires tells whether visitors are retired in this play: in every other one, but not where that would never come to an end.
@@ -108,18 +109,19 @@ func TestSimulationSees(t *testing.T) {
 	f("doubts never noted", 12, 40, controls{noDoubts: true})
 	f("some replicas taken for all", 3, 40, controls{anyReplica: true})
 	f("doubts too short", 2, 100, controls{shortDoubts: true})
+	f("ledger not read", 2, 60, controls{noReading: true})
 	f("retirements not noticed", 4, 20, controls{deaf: true})
 	f("retirements too hasty", 1, 40, controls{hasty: true})
 }
 
 // outcomes counts what happened in a play.
 type outcomes struct {
-	Steps, Writes, Refused, Unknown, Late, Hidden, Restarts, Crashes, CleanExits, Zombies, Audits, Incomplete, Doubts, Repairs,
+	Steps, Writes, Refused, Unknown, Late, Hidden, Restarts, Crashes, CleanExits, SetBack, Zombies, Audits, Incomplete, Doubts, Repairs,
 	Retired, Removed int
 }
 
 func (o *outcomes) all() []int {
-	return []int{o.Steps, o.Writes, o.Refused, o.Unknown, o.Late, o.Hidden, o.Restarts, o.Crashes, o.CleanExits, o.Zombies, o.Audits, o.Incomplete,
+	return []int{o.Steps, o.Writes, o.Refused, o.Unknown, o.Late, o.Hidden, o.Restarts, o.Crashes, o.CleanExits, o.SetBack, o.Zombies, o.Audits, o.Incomplete,
 		o.Doubts, o.Repairs, o.Retired, o.Removed}
 }
 
@@ -133,6 +135,7 @@ func (o *outcomes) add(p outcomes) {
 	o.Restarts += p.Restarts
 	o.Crashes += p.Crashes
 	o.CleanExits += p.CleanExits
+	o.SetBack += p.SetBack
 	o.Zombies += p.Zombies
 	o.Audits += p.Audits
 	o.Incomplete += p.Incomplete

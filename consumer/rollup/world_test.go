@@ -261,6 +261,12 @@ func (w *world) form(ctx context.Context) {
 	for _, a := range w.actors {
 		a.superseded.Store(true)
 	}
+	if w.faults && w.rnd.IntN(4) == 0 { // somebody sets the group back; the ledger keeps what is counted from being counted again
+		p := w.partitions[w.rnd.IntN(len(w.partitions))]
+		w.committed[p] = w.rnd.Int64N(min(w.committed[p], w.store.owners[p].Committed) + 1)
+		w.out.SetBack++
+		w.tell("%v is set back to %d", p, w.committed[p])
+	}
 	if w.rnd.IntN(2) == 0 {
 		w.start(ctx, w.partitions)
 		return
