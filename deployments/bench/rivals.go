@@ -54,7 +54,7 @@ func measureUsual(ctx context.Context, t task) (m measured, err error) {
 	watch := begin()
 	limited, cancel := context.WithTimeout(ctx, time.Duration(t.Seconds)*time.Second)
 	defer cancel()
-	work, working := errgroup.WithContext(limited)
+	work, working := errgroup.WithContext(ctx) // what is begun is finished, and counts
 	work.SetLimit(usualInFlight)
 	err = read(limited, t.Broker, t.Topic, t.Events, func(_ context.Context, message kafka.Message) error {
 		event, err := decode(t, message.Value)
@@ -64,13 +64,10 @@ func measureUsual(ctx context.Context, t task) (m measured, err error) {
 		work.Go(func() error {
 			n, err := usual(working, session, cql, event)
 			requests.Add(n)
-			if err != nil && limited.Err() == nil {
-				return err
-			}
 			if err == nil {
 				events.Add(1)
 			}
-			return nil
+			return err
 		})
 		return nil
 	})
