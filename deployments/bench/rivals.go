@@ -104,12 +104,16 @@ func usual(ctx context.Context, session *gocql.Session, cql cqls, event models.E
 // insist tries again when Cassandra ran out of time, as everybody does: lightweight transactions on one partition get into
 // each other's way. That the first attempt may have counted is one reason why the counts of such consumers are not exact.
 func insist(ctx context.Context, requests *int64, do func() error) (err error) {
-	for range 10 {
+	for {
 		*requests++
 		var refused gocql.RequestError
-		if err = do(); ctx.Err() != nil || !errors.As(err, &refused) || refused.Code() != gocql.ErrCodeWriteTimeout {
+		if err = do(); ctx.Err() != nil || !errors.As(err, &refused) {
+			return err
+		}
+		switch refused.Code() {
+		case gocql.ErrCodeWriteTimeout, gocql.ErrCodeReadTimeout, gocql.ErrCodeCASWriteUnknown:
+		default:
 			return err
 		}
 	}
-	return err
 }
