@@ -13,30 +13,79 @@ const ReasonRepeatedField = "repeated_field"
 // of two guids for the one; a sender who writes either has made a mistake, and the door says so, as for forms. Those
 // errors are *Invalid.
 func Fields(object []byte) (map[string]json.RawMessage, error) {
-	d := json.NewDecoder(bytes.NewReader(object))
 	fields := map[string]json.RawMessage{}
-	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
-		return fields, err // null, which decodes to nothing
+	rest := space(object)
+	if len(rest) == 0 || rest[0] != '{' {
+		return fields, nil // null, which decodes to nothing
 	}
-	for d.More() {
-		token, err := d.Token()
+	rest = space(rest[1:])
+	for len(rest) > 0 && rest[0] != '}' {
+		quoted := rest[:value(rest)]
+		name, err := unquoted(quoted)
 		if err != nil {
 			return nil, err
 		}
-		name := token.(string) // the decoder lets nothing else be a name
 		if !spelt(name) {
 			return nil, &Invalid{Reason: ReasonUnknownField, Detail: name + ": names are written as in the description, capitals and all"}
 		}
 		if _, again := fields[name]; again {
 			return nil, &Invalid{Reason: ReasonRepeatedField, Detail: name}
 		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return nil, err
+		rest = space(rest[len(quoted):])
+		rest = space(rest[min(1, len(rest)):]) // the colon
+		n := value(rest)
+		fields[name] = rest[:n:n]
+		rest = space(rest[n:])
+		if len(rest) > 0 && rest[0] == ',' {
+			rest = space(rest[1:])
 		}
-		fields[name] = value
 	}
 	return fields, nil
+}
+
+// space leaves out what JSON has between its parts.
+func space(text []byte) []byte { return bytes.TrimLeft(text, " \t\r\n") }
+
+// unquoted is the text of a JSON string; most need no decoding.
+func unquoted(quoted []byte) (name string, err error) {
+	if len(quoted) >= 2 && bytes.IndexByte(quoted, '\\') < 0 {
+		return string(quoted[1 : len(quoted)-1]), nil
+	}
+	err = json.Unmarshal(quoted, &name)
+	return name, err
+}
+
+// value is the length of the JSON value that text begins with. The text is known to be JSON, so that it is enough to count
+// brackets and to know strings.
+func value(text []byte) int {
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			for i++; i < len(text) && text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+			if depth == 0 {
+				return min(i+1, len(text))
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth < 0 {
+				return i // the end of what the value is in
+			}
+			if depth == 0 {
+				return i + 1
+			}
+		case ',', ' ', '\t', '\r', '\n':
+			if depth == 0 {
+				return i
+			}
+		}
+	}
+	return len(text)
 }
 
 // spelt tells whether a name that the decoder knew is spelt as it should be: siteId is the only one with a capital, and

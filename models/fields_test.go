@@ -1,7 +1,9 @@
 package models
 
 import (
+	"encoding/json"
 	"errors"
+	"maps"
 	"testing"
 )
 
@@ -21,5 +23,26 @@ func TestFields(t *testing.T) {
 	f(`{"guid":1,"\u0067uid":3}`, ReasonRepeatedField, 0)
 	for _, misspelt := range []string{"GUID", "siteid", "SITEID", "ſiteId", "tſ", "Feature1", "bot\u212a"} {
 		f(`{"`+misspelt+`":1}`, ReasonUnknownField, 0)
+	}
+}
+
+// The values are those that a decoder finds.
+func TestFieldsReadsWhatADecoderDoes(t *testing.T) {
+	for _, object := range []string{
+		`{"a":1}`, "\t{ \"a\" :\n-1.5e3 , \"b\":true ,\"c\" : null }\r\n", `{"a":"}{][,\"\\","b":"\\\\","c":{"d":["}",{"e":"\\\""}]},"f":[[],[1,2],{}]}`,
+		`{"":"","\\":1}`, `{"a":{},"b":[],"c":"","d":0}`,
+	} {
+		want := map[string]json.RawMessage{}
+		if err := json.Unmarshal([]byte(object), &want); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Fields([]byte(object))
+		same := func(a, b json.RawMessage) bool { return string(a) == string(b) }
+		if err != nil || !maps.EqualFunc(got, want, same) {
+			t.Errorf("Fields(%s) = %q, %v; want %q", object, got, err, want)
+		}
+	}
+	for _, broken := range []string{`{`, `{"`, `{"a`, `{"a"`, `{"a":`, `{"a":}`, `{,}`, `{x`, `{"a":1,`, `{"a" "b"}`, `}`, ``} {
+		_, _ = Fields([]byte(broken)) // nobody asks, but it must come to an end
 	}
 }

@@ -58,8 +58,8 @@ func command(ctx context.Context) (err error) {
 	flag.IntVar(&b.Port, "port", 9042, "of Cassandra")
 	flag.IntVar(&b.events, "events", 300_000, "of each workload")
 	flag.IntVar(&b.seconds, "seconds", 60, "that a slow rival may take")
-	flag.IntVar(&b.server, "pid", 0, "of Cassandra, to tell its processor time too")
 	flag.Parse()
+	b.server = serverPID(b.Port)
 	for _, name := range strings.Split(*only+","+*sides, ",") {
 		b.only[name] = name != ""
 	}
@@ -166,18 +166,6 @@ func (b *bench) side(ctx context.Context, s side, t task) (m measured, err error
 	}
 	m.ServerCPU = b.serverCPU() - before
 	return m, err
-}
-
-// serverCPU is Cassandra's processor time, if we know its process.
-func (b *bench) serverCPU() float64 {
-	if b.server == 0 {
-		return 0
-	}
-	cpu, _, err := cost(b.server)
-	if err != nil {
-		return 0
-	}
-	return cpu
 }
 
 // migrate makes fresh keyspaces and returns their suffix.

@@ -170,8 +170,8 @@ func (r *report) write(w io.Writer) {
 
 func (t *table) write(w io.Writer) {
 	fmt.Fprintf(w, "\n## %s\n\n%s; seed %d.\n\n", title(t.Workload), t.About, seed)
-	fmt.Fprintln(w, "| side | events | events/s | footfall is | requests per event | statements per event | CPU s per 100k | peak memory |")
-	fmt.Fprintln(w, "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+	fmt.Fprintln(w, "| side | events | events/s | footfall is | requests per event | statements per event | CPU s per 100k | Cassandra's | peak memory |")
+	fmt.Fprintln(w, "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
 	ours := t.rate("footfall")
 	for _, row := range t.Rows {
 		ratio := "–"
@@ -179,8 +179,12 @@ func (t *table) write(w io.Writer) {
 			ratio = fmt.Sprintf("%.2g ×", ours/row.rate())
 		}
 		n := float64(row.Events)
-		fmt.Fprintf(w, "| %s | %d | %.0f | %s | %.3f | %.2f | %.1f | %s |\n", row.Title, row.Events, row.rate(), ratio,
-			row.Requests/n, row.Statements/n, row.CPU*1e5/n, mib(row.Peak))
+		server := "–"
+		if row.ServerCPU > 0 && row.Side != "replay" { // which is recorded first
+			server = fmt.Sprintf("%.1f", row.ServerCPU*1e5/n)
+		}
+		fmt.Fprintf(w, "| %s | %d | %.0f | %s | %.3f | %.2f | %.1f | %s | %s |\n", row.Title, row.Events, row.rate(), ratio,
+			row.Requests/n, row.Statements/n, row.CPU*1e5/n, server, mib(row.Peak))
 	}
 	for _, row := range t.Rows {
 		if row.Note != "" {

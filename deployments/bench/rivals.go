@@ -54,7 +54,7 @@ func measureUsual(ctx context.Context, t task) (m measured, err error) {
 	watch := begin()
 	limited, cancel := context.WithTimeout(ctx, time.Duration(t.Seconds)*time.Second)
 	defer cancel()
-	work, working := errgroup.WithContext(limited)
+	work, working := errgroup.WithContext(ctx) // what is begun is finished, and counts
 	work.SetLimit(usualInFlight)
 	err = read(limited, t.Broker, t.Topic, t.Events, func(_ context.Context, message kafka.Message) error {
 		event, err := decode(t, message.Value)
@@ -64,13 +64,10 @@ func measureUsual(ctx context.Context, t task) (m measured, err error) {
 		work.Go(func() error {
 			n, err := usual(working, session, cql, event)
 			requests.Add(n)
-			if err != nil && limited.Err() == nil {
-				return err
-			}
 			if err == nil {
 				events.Add(1)
 			}
-			return nil
+			return err
 		})
 		return nil
 	})
@@ -107,12 +104,16 @@ func usual(ctx context.Context, session *gocql.Session, cql cqls, event models.E
 // insist tries again when Cassandra ran out of time, as everybody does: lightweight transactions on one partition get into
 // each other's way. That the first attempt may have counted is one reason why the counts of such consumers are not exact.
 func insist(ctx context.Context, requests *int64, do func() error) (err error) {
-	for range 10 {
+	for {
 		*requests++
 		var refused gocql.RequestError
-		if err = do(); ctx.Err() != nil || !errors.As(err, &refused) || refused.Code() != gocql.ErrCodeWriteTimeout {
+		if err = do(); ctx.Err() != nil || !errors.As(err, &refused) {
+			return err
+		}
+		switch refused.Code() {
+		case gocql.ErrCodeWriteTimeout, gocql.ErrCodeReadTimeout, gocql.ErrCodeCASWriteUnknown:
+		default:
 			return err
 		}
 	}
-	return err
 }

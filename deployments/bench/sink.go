@@ -32,8 +32,8 @@ func measureSink(ctx context.Context, t task) (m measured, err error) {
 	watch := begin()
 	limited, cancel := context.WithTimeout(ctx, time.Duration(t.Seconds)*time.Second)
 	defer cancel()
-	work, working := errgroup.WithContext(limited)
-	events := make(chan models.Event, sinkBatch)
+	work, working := errgroup.WithContext(ctx) // what is begun is finished, and counts
+	events := make(chan models.Event)
 	for range sinkInFlight {
 		work.Go(func() error { return s.run(working, events) })
 	}
@@ -49,7 +49,7 @@ func measureSink(ctx context.Context, t task) (m measured, err error) {
 		return nil
 	})
 	close(events)
-	if failed := work.Wait(); err == nil && limited.Err() == nil {
+	if failed := work.Wait(); err == nil {
 		err = failed
 	}
 	m.Events, m.Requests, m.Statements = int(s.events.Load()), float64(s.requests.Load()), float64(s.statements.Load())
@@ -76,6 +76,9 @@ func (s *sink) run(ctx context.Context, in <-chan models.Event) error {
 				break
 			}
 			batch = append(batch, e)
+		}
+		if len(batch) == 0 {
+			break
 		}
 		if err := s.send(ctx, batch); err != nil {
 			return err

@@ -17,8 +17,10 @@ const partitions = 6 // the door's default
 
 // fill writes the events onto a topic, as the door would have.
 func fill(ctx context.Context, broker, topic string, events []models.Event) error {
+	transport := &kafka.Transport{} // the shared one remembers which topics there were
+	defer transport.CloseIdleConnections()
 	w := &kafka.Writer{
-		Addr: kafka.TCP(broker), Topic: topic, Balancer: kafka.Murmur2Balancer{Consistent: true}, RequiredAcks: kafka.RequireAll,
+		Addr: kafka.TCP(broker), Topic: topic, Transport: transport, Balancer: kafka.Murmur2Balancer{Consistent: true}, RequiredAcks: kafka.RequireAll,
 		BatchSize: 5000, BatchBytes: 900_000, BatchTimeout: 10 * time.Millisecond, Async: false,
 	}
 	messages := make([]kafka.Message, len(events))
