@@ -33,6 +33,9 @@ func (in inspector) item(p models.Partition, m kafka.Message) item {
 		it.dead = &deadLetter{message: m, invalid: invalid}
 		return it
 	}
+	if click, ok := event.(*models.Click); ok {
+		click.UA = "" // the longest of its texts, and nothing counts it
+	}
 	it.event, it.value = event, m.Value
 	return it
 }

@@ -23,6 +23,9 @@ func (b *bench) withTopic(ctx context.Context, w workload, n int, do func(task) 
 	if err := topics.Ensure(ctx, dial.Plain(b.Broker), names, partitions, 1, true); err != nil {
 		return err
 	}
+	if err := writable(ctx, t.Broker, t.Topic); err != nil {
+		return err
+	}
 	for done := 0; done < n; done += 300_000 { // events of another seed each time, so that memory is bounded
 		if err := fill(ctx, t.Broker, t.Topic, w.make(seed+uint64(done), min(300_000, n-done))); err != nil {
 			return err

@@ -51,6 +51,7 @@ func command(ctx context.Context) (err error) {
 	b := &bench{only: map[string]bool{}, name: fmt.Sprintf("bench%x", time.Now().UnixMilli()&0xffffffff)}
 	only := flag.String("only", "", "comma-separated parts, such as clicks,visits,cold,viral,door,freshness,growth; all if empty")
 	sides := flag.String("sides", "", "comma-separated sides, such as kafka,replay,usual,sink,footfall,footfall2; all if empty")
+	state := flag.String("state", "", "file that keeps what was measured, for a run in parts")
 	out := flag.String("o", "", "also write the report to this file")
 	flag.StringVar(&b.Broker, "kafka", "127.0.0.1:9092", "Kafka")
 	flag.StringVar(&b.Host, "cassandra", "127.0.0.1", "Cassandra")
@@ -74,6 +75,12 @@ func command(ctx context.Context) (err error) {
 	}
 	defer b.session.Close()
 	b.report = newReport(ctx, b)
+	if *state != "" {
+		if err := b.report.load(*state); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, b.report.save(*state)) }()
+	}
 	if err := b.all(ctx); err != nil {
 		return err
 	}

@@ -2,10 +2,14 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,16 +18,52 @@ import (
 
 // report collects what was measured, in the order in which it was.
 type report struct {
-	head   []string
-	tables []*table
-	texts  []string
-	goals  []string
+	Head   []string
+	Tables []*table
+	Texts  []named
+	Goals  []named // lines of a table
 }
 
-// section adds a chapter.
+// load goes on with what an earlier run has saved, if there is such a file; a run may be made in parts.
+func (r *report) load(path string) error {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	head := r.Head
+	err = json.Unmarshal(data, r)
+	r.Head = head
+	return err
+}
+
+func (r *report) save(path string) error {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o600)
+}
+
+// section adds a chapter, or puts it in the place of an older one.
 func (r *report) section(name, text string) {
 	fmt.Fprintf(os.Stderr, "%s\n%s\n", name, text)
-	r.texts = append(r.texts, "## "+name+"\n\n"+text)
+	r.Texts = replace(r.Texts, named{name, text})
+}
+
+// named is a text with a name.
+type named struct{ Name, Text string }
+
+func replace(list []named, one named) []named {
+	for i := range list {
+		if list[i].Name == one.Name {
+			list[i] = one
+			return list
+		}
+	}
+	return append(list, one)
 }
 
 // reach notes what was to be reached, and what was.
@@ -34,7 +74,7 @@ func (r *report) reach(what, goal string, got float64, reached bool) {
 	}
 	line := fmt.Sprintf("| %s | %s | %.3g | %s |", what, goal, got, verdict)
 	fmt.Fprintln(os.Stderr, line)
-	r.goals = append(r.goals, line)
+	r.Goals = replace(r.Goals, named{what, line})
 }
 
 // judge compares footfall with the others, where both were measured.
@@ -53,9 +93,9 @@ func (r *report) judge() {
 	for _, workload := range []string{"clicks", "visits", "cold"} {
 		ratio(workload, "replay", workload+": footfall / Cassandra's limit for the same statements", 0.8)
 	}
-	for _, t := range r.tables {
-		for _, row := range t.rows {
-			if t.workload.name == "clicks" && row.side.name == "footfall" {
+	for _, t := range r.Tables {
+		for _, row := range t.Rows {
+			if t.Workload == "clicks" && row.Side == "footfall" {
 				r.reach("requests to Cassandra per click, after warm-up", "≤ 0.2", row.LateRequests, row.LateRequests <= 0.2)
 				r.reach("key mutations per click, after warm-up", "≤ 0.6", row.LateKeys, row.LateKeys <= 0.6)
 			}
@@ -67,8 +107,8 @@ func (r *report) judge() {
 }
 
 func (r *report) rate(workload, side string) float64 {
-	for _, t := range r.tables {
-		if t.workload.name == workload {
+	for _, t := range r.Tables {
+		if t.Workload == workload {
 			return t.rate(side)
 		}
 	}
@@ -76,12 +116,13 @@ func (r *report) rate(workload, side string) float64 {
 }
 
 type table struct {
-	workload workload
-	rows     []row
+	Workload, About string
+	Rows            []row
 }
 
 type row struct {
-	side side
+	Side, Title string
+	Ours        bool
 	measured
 }
 
@@ -89,7 +130,7 @@ func newReport(ctx context.Context, b *bench) *report {
 	var version, sync string
 	_ = b.session.Query(`SELECT release_version FROM system.local`).WithContext(ctx).Scan(&version) // left empty if it does not tell
 	_ = b.session.Query(`SELECT value FROM system_views.settings WHERE name = 'commitlog_sync'`).WithContext(ctx).Scan(&sync)
-	return &report{head: []string{
+	return &report{Head: []string{
 		fmt.Sprintf("Measured on %s by `make bench`.", time.Now().UTC().Format("2 January 2006, 15:04 UTC")),
 		fmt.Sprintf("Machine: %d × %s, %s of memory, shared by Kafka, Cassandra and all that is measured.", runtime.NumCPU(), cpuModel(), memory()),
 		fmt.Sprintf("Versions: %s, Cassandra %s (commitlog_sync: %s, one node), Kafka %s (one broker).", runtime.Version(), version, sync, stack.KafkaVersion),
@@ -97,11 +138,12 @@ func newReport(ctx context.Context, b *bench) *report {
 }
 
 func (r *report) add(w workload, s side, m measured) {
-	if n := len(r.tables); n == 0 || r.tables[n-1].workload.name != w.name {
-		r.tables = append(r.tables, &table{workload: w})
+	if n := len(r.Tables); n == 0 || r.Tables[n-1].Workload != w.name {
+		r.Tables = slices.DeleteFunc(r.Tables, func(t *table) bool { return t.Workload == w.name })
+		r.Tables = append(r.Tables, &table{Workload: w.name, About: w.about})
 	}
-	t := r.tables[len(r.tables)-1]
-	t.rows = append(t.rows, row{s, m})
+	t := r.Tables[len(r.Tables)-1]
+	t.Rows = append(t.Rows, row{s.name, s.title, s.processes > 0, m})
 	fmt.Fprintf(os.Stderr, "%s, %s: %d events, %.0f/s, %.2f requests and %.2f statements per event, cpu %.2f and %.2f s/100k, %s %v %v late %.3f %.3f %s\n", w.name, s.name,
 		m.Events, m.rate(), m.Requests/float64(m.Events), m.Statements/float64(m.Events), m.CPU*1e5/float64(m.Events), m.ServerCPU*1e5/float64(m.Events), mib(m.Peak), m.Kinds, m.Values, m.LateRequests, m.LateKeys, m.Note)
 }
@@ -109,44 +151,47 @@ func (r *report) add(w workload, s side, m measured) {
 func (r *report) write(w io.Writer) {
 	fmt.Fprintln(w, "# Benchmarks")
 	fmt.Fprintln(w)
-	for _, line := range r.head {
+	for _, line := range r.Head {
 		fmt.Fprintln(w, line)
 	}
-	if len(r.goals) > 0 {
-		fmt.Fprint(w, "\n| what | at least | measured | reached |\n| --- | ---: | ---: | --- |\n", strings.Join(r.goals, "\n"), "\n")
+	if len(r.Goals) > 0 {
+		fmt.Fprint(w, "\n| what | at least | measured | reached |\n| --- | ---: | ---: | --- |\n")
+		for _, goal := range r.Goals {
+			fmt.Fprintln(w, goal.Text)
+		}
 	}
-	for _, t := range r.tables {
+	for _, t := range r.Tables {
 		t.write(w)
 	}
-	for _, text := range r.texts {
-		fmt.Fprintf(w, "\n%s\n", text)
+	for _, text := range r.Texts {
+		fmt.Fprintf(w, "\n## %s\n\n%s\n", text.Name, text.Text)
 	}
 }
 
 func (t *table) write(w io.Writer) {
-	fmt.Fprintf(w, "\n## %s\n\n%s; seed %d.\n\n", title(t.workload.name), t.workload.about, seed)
+	fmt.Fprintf(w, "\n## %s\n\n%s; seed %d.\n\n", title(t.Workload), t.About, seed)
 	fmt.Fprintln(w, "| side | events | events/s | footfall is | requests per event | statements per event | CPU s per 100k | peak memory |")
 	fmt.Fprintln(w, "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
 	ours := t.rate("footfall")
-	for _, row := range t.rows {
+	for _, row := range t.Rows {
 		ratio := "–"
-		if ours > 0 && row.side.processes == 0 {
+		if ours > 0 && !row.Ours {
 			ratio = fmt.Sprintf("%.2g ×", ours/row.rate())
 		}
 		n := float64(row.Events)
-		fmt.Fprintf(w, "| %s | %d | %.0f | %s | %.3f | %.2f | %.1f | %s |\n", row.side.title, row.Events, row.rate(), ratio,
+		fmt.Fprintf(w, "| %s | %d | %.0f | %s | %.3f | %.2f | %.1f | %s |\n", row.Title, row.Events, row.rate(), ratio,
 			row.Requests/n, row.Statements/n, row.CPU*1e5/n, mib(row.Peak))
 	}
-	for _, row := range t.rows {
+	for _, row := range t.Rows {
 		if row.Note != "" {
-			fmt.Fprintf(w, "\n%s: %s.\n", row.side.title, row.Note)
+			fmt.Fprintf(w, "\n%s: %s.\n", row.Title, row.Note)
 		}
 	}
 }
 
 func (t *table) rate(name string) float64 {
-	for _, row := range t.rows {
-		if row.side.name == name {
+	for _, row := range t.Rows {
+		if row.Side == name {
 			return row.rate()
 		}
 	}

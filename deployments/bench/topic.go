@@ -33,6 +33,34 @@ func fill(ctx context.Context, broker, topic string, events []models.Event) erro
 	return w.Close()
 }
 
+// writable waits until every partition of a new topic can be asked: its leader may be known before it knows itself.
+func writable(ctx context.Context, broker, topic string) error {
+	var requests []kafka.OffsetRequest
+	for p := range partitions {
+		requests = append(requests, kafka.LastOffsetOf(p))
+	}
+	for {
+		answer, err := (&kafka.Client{Addr: kafka.TCP(broker), Timeout: 10 * time.Second}).ListOffsets(ctx,
+			&kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{topic: requests}})
+		ready := 0
+		if err == nil {
+			for _, p := range answer.Topics[topic] {
+				if p.Error == nil {
+					ready++
+				}
+			}
+		}
+		if ready == partitions {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for the topic %s: %w", topic, errors.Join(err, ctx.Err()))
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
 func deleteTopics(ctx context.Context, broker string, names ...string) error {
 	_, err := (&kafka.Client{Addr: kafka.TCP(broker)}).DeleteTopics(ctx, &kafka.DeleteTopicsRequest{Topics: names})
 	return err
