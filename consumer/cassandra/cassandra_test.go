@@ -38,7 +38,12 @@ func testConfig(t *testing.T) configs.Cassandra {
 		defer session.Close()
 		n := newNames(cfg.Cassandra.KeyspaceSuffix)
 		for _, keyspace := range []string{n.footfall, n.urlshortener, n.cardinality} {
-			if err := session.Query(`DROP KEYSPACE IF EXISTS ` + keyspace).Exec(); err != nil {
+			drop := func() error { return session.Query(`DROP KEYSPACE IF EXISTS ` + keyspace).Exec() }
+			err := drop()
+			for attempt := 0; err != nil && attempt < 3; attempt++ { // a busy server takes longer than the driver waits
+				err = drop()
+			}
+			if err != nil {
 				t.Error(err)
 			}
 		}
