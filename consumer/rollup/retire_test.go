@@ -201,3 +201,30 @@ func TestChecksLeaveOutWhatIsRefused(t *testing.T) {
 		t.Errorf("%d events, %v; want those below 4", len(events), err)
 	}
 }
+
+// Who was forgotten is not remembered either.
+func TestForgottenVisitorsAreNew(t *testing.T) {
+	m := newMemory()
+	o := newOwner(t, m, 100)
+	o.board = newBoard(m, o.log)
+	if err := o.board.look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	flush(t, o, chunkOf(o, p0, "a", "b"))
+	wantCounts(t, m, 2, 2)
+	clear(m.first)
+	flush(t, o, chunkOf(o, p0, "a"))
+	wantCounts(t, m, 3, 2) // nobody has said anything
+	m.notices.Forgotten = "once"
+	o.board.asked = o.board.asked.Add(-noticeAge)
+	if err := o.board.fresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	flush(t, o, chunkOf(o, p0, "a", "b", "a"))
+	wantCounts(t, m, 6, 4)
+	lookups := m.lookups
+	flush(t, o, chunkOf(o, p0, "a"))
+	if wantCounts(t, m, 7, 4); m.lookups != lookups {
+		t.Error("forgotten again and again")
+	}
+}

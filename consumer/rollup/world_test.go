@@ -152,7 +152,7 @@ func (w *world) run(ctx context.Context) (outcomes, error) {
 		}
 		w.advance()
 	}
-	if err := w.settle(); err != nil {
+	if err := w.settle(ctx); err != nil {
 		return w.out, err
 	}
 	for _, a := range w.actors {
@@ -309,7 +309,7 @@ func (w *world) allOver() bool {
 }
 
 // settle waits until no doubt is left and no zombie can write any more, for some hours at the most.
-func (w *world) settle() error {
+func (w *world) settle(ctx context.Context) error {
 	for until := time.Now().Add(4 * time.Hour); time.Now().Before(until); {
 		open := 0
 		for _, list := range w.store.doubts {
@@ -322,6 +322,8 @@ func (w *world) settle() error {
 			return nil
 		}
 		w.land()
+		w.allOver() // or the last owner of a partition has given up
+		w.form(ctx)
 		w.advance()
 	}
 	return errors.New("doubts do not settle")
