@@ -16,14 +16,15 @@ import (
 // memory is a store whose faults a test chooses. It keeps what Cassandra keeps: counters, a ledger of counters, visitors,
 // owners. The real stores have their own suite; this one is for what they cannot be made to do at will.
 type memory struct {
-	mu      sync.Mutex
-	cells   map[models.Key]map[models.Cell]int64
-	ledger  map[models.Key]map[LedgerID]LedgerRow
-	first   map[models.Sighting]models.Position
-	owners  map[models.Partition]ownerRow
-	doubts  map[models.Partition][]Doubt
-	notices Notices
-	timeout time.Duration
+	mu       sync.Mutex
+	cells    map[models.Key]map[models.Cell]int64
+	ledger   map[models.Key]map[LedgerID]LedgerRow
+	first    map[models.Sighting]models.Position
+	owners   map[models.Partition]ownerRow
+	doubts   map[models.Partition][]Doubt
+	settings map[string]string
+	notices  Notices
+	timeout  time.Duration
 
 	// Each is asked before the call takes effect; nil is no fault.
 	onApply    func(w KeyWrite) fault
@@ -46,11 +47,12 @@ type fault struct {
 
 func newMemory() *memory {
 	return &memory{
-		cells:  map[models.Key]map[models.Cell]int64{},
-		ledger: map[models.Key]map[LedgerID]LedgerRow{},
-		first:  map[models.Sighting]models.Position{},
-		owners: map[models.Partition]ownerRow{},
-		doubts: map[models.Partition][]Doubt{},
+		cells:    map[models.Key]map[models.Cell]int64{},
+		ledger:   map[models.Key]map[LedgerID]LedgerRow{},
+		first:    map[models.Sighting]models.Position{},
+		owners:   map[models.Partition]ownerRow{},
+		doubts:   map[models.Partition][]Doubt{},
+		settings: map[string]string{},
 	}
 }
 
@@ -112,8 +114,13 @@ func (m *memory) SettleDoubt(ctx context.Context, d Doubt) error {
 	return ctx.Err()
 }
 
-func (m *memory) Setting(ctx context.Context, _, value string) (string, error) {
-	return value, ctx.Err()
+func (m *memory) Setting(ctx context.Context, name, value string) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, known := m.settings[name]; !known {
+		m.settings[name] = value
+	}
+	return m.settings[name], ctx.Err()
 }
 
 func (m *memory) Notices(ctx context.Context) (Notices, error) {
