@@ -32,7 +32,10 @@ func month(text string, now time.Time) (models.Millis, error) {
 		return 0, fmt.Errorf("%q: want a month as YYYY-MM", text)
 	}
 	if t.After(now) {
-		return 0, fmt.Errorf("the month before %s is not over", text)
+		return 0, fmt.Errorf("%s: the month before it is not over", text)
+	}
+	if models.Millis(t.UnixMilli()) <= models.Earliest {
+		return 0, fmt.Errorf("%s: visits are after March 1973", text)
 	}
 	return models.Millis(t.UnixMilli()), nil
 }

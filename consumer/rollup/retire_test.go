@@ -115,9 +115,11 @@ func TestRetireSaysWhatItWaitsFor(t *testing.T) {
 			var lines []string
 			r := &retirer{
 				store: m, topic: "visits",
-				ends:   func(context.Context) (map[int]int64, error) { return map[int]int64{0: 10}, nil },
-				group:  func(context.Context) (counting, error) { return group, nil },
-				audit:  func(context.Context) (Audit, error) { return a, nil },
+				ends:  func(context.Context) (map[int]int64, error) { return map[int]int64{0: 10}, nil },
+				group: func(context.Context) (counting, error) { return group, nil },
+				audit: func(ctx context.Context) (Audit, error) { // takes longer than it may wait
+					return a, sleep(ctx, 2*time.Minute)
+				},
 				report: func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) },
 			}
 			err := r.run(t.Context(), april, time.Minute)
@@ -137,7 +139,9 @@ func TestRetireSaysWhatItWaitsFor(t *testing.T) {
 	f(counting{1, all}, []Doubt{{From: 9, To: 20}}, Audit{}, "waiting: 1 doubts about visits are open")
 	f(counting{1, all}, []Doubt{{From: 10, To: 20}}, Audit{}, "removed") // that is about later visits
 	f(counting{1, all}, nil, Audit{Keys: 5, Off: 1}, "found 1 off")
-	f(counting{1, all}, nil, Audit{Keys: 5, Unsums: 2}, "2 links whose sums differ")
+	f(counting{1, all}, nil, Audit{Keys: 5, Unreadable: 1}, "nothing is removed")
+	f(counting{1, all}, nil, Audit{Keys: 5, Unsums: 2}, "2 links have sums that differ")
+	f(counting{1, all}, nil, Audit{Keys: 5, Unsums: 2}, "1 partitions of visitors removed")
 }
 
 // What was counted before a retirement was done with is left out when it comes by again, whenever that is noticed; what came
