@@ -40,7 +40,7 @@ Commands:
             hold every key's ledger against the rule that each event is counted once, and
             links' totals against their parts; with --repair mend what is off from the log.
             Safe while consumers run. Exits 1 if something is wrong and was not repaired
-  retire --before YYYY-MM [--wait 30m]
+  retire --before YYYY-MM [--wait 30m] [--force]
             remove the rows that remember the visitors of intervals which are over by the first
             of that month; counts stay, and visits before it are refused from now on
   forget [--guid GUID]... [--ip IP]...
@@ -124,6 +124,7 @@ type commandLine struct {
 	repair     bool
 	before     models.Millis
 	wait       time.Duration
+	force      bool
 	guids, ips []string
 
 	suffix, visits, site string // of rebuild
@@ -134,7 +135,7 @@ type commandLine struct {
 var commands = map[string][]string{
 	"migrate": nil,
 	"audit":   {"repair"},
-	"retire":  {"before", "wait"},
+	"retire":  {"before", "wait", "force"},
 	"forget":  {"guid", "ip"},
 	"rebuild": {"keyspace-suffix", "from-file", "site", "compare"},
 	"healthz": nil,
@@ -153,6 +154,7 @@ func parse(args []string) (line commandLine, err error) {
 	var ips []string
 	flags.StringVar(&before, "before", "", "")
 	flags.StringVar(&wait, "wait", "30m", "")
+	flags.BoolVar(&line.force, "force", false, "")
 	flags.Func("guid", "", func(text string) error { line.guids = append(line.guids, text); return nil })
 	flags.Func("ip", "", func(text string) error { ips = append(ips, text); return nil })
 	flags.StringVar(&line.suffix, "keyspace-suffix", "", "")

@@ -40,7 +40,7 @@ func TestCommandLine(t *testing.T) {
 	f(commandLine{}, "unknown argument", "audit", "everything")
 	f(commandLine{}, "--repair belongs to audit", "--repair")
 	f(commandLine{}, "not defined", "--bogus")
-	f(commandLine{compare: true, wait: time.Minute, name: "retire", before: 1767225600000}, "", "retire", "--before", "2026-01", "--wait", "1m")
+	f(commandLine{compare: true, wait: time.Minute, name: "retire", force: true, before: 1767225600000}, "", "retire", "--before", "2026-01", "--wait", "1m", "--force")
 	f(commandLine{}, "needs --before", "retire")
 	f(commandLine{}, "--before belongs to retire", "audit", "--before", "2026-01")
 	f(commandLine{}, "want a month", "retire", "--before", "January")

@@ -182,6 +182,23 @@ func (m *memory) Committed(ctx context.Context, p models.Partition) (int64, erro
 	return m.owners[p].Committed, ctx.Err()
 }
 
+func (m *memory) Uneven(ctx context.Context, before models.Millis, each func(Uneven)) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	rows := map[models.Sighting]int64{}
+	for s := range m.first {
+		if s.Visitor = ""; s.Closed(before) {
+			rows[s]++
+		}
+	}
+	for s, n := range rows {
+		if key, cell := s.Counted(); m.cells[key][cell] != n {
+			each(Uneven{key, cell, n, m.cells[key][cell]})
+		}
+	}
+	return ctx.Err()
+}
+
 func (m *memory) DropVisitors(ctx context.Context, before models.Millis, _ func(Dropped)) (d Dropped, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -76,7 +76,7 @@ func RunFile(ctx context.Context, cfg configs.Consumer, store AuditStore, file V
 // onlyFrom refuses to count from a source into tables that are counted from another: what one of them has counted would be
 // skipped, or counted twice.
 func onlyFrom(ctx context.Context, store AuditStore, source string, own func(topic string) bool) error {
-	err := store.Keys(ctx, func(key models.Key, rows []LedgerRow) error {
+	err := store.Keys(ctx, func(_ models.Key, rows []LedgerRow) error {
 		for _, row := range rows {
 			if !own(row.Partition.Topic) {
 				return fmt.Errorf("these tables hold counts from %s, not only from %s: use another suffix", row.Partition.Topic, source)
