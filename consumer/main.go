@@ -40,17 +40,18 @@ Commands:
             hold every key's ledger against the rule that each event is counted once, and
             links' totals against their parts; with --repair mend what is off from the log.
             Safe while consumers run. Exits 1 if something is wrong and was not repaired
-  retire --before YYYY-MM [--wait 30m]
+  retire --before YYYY-MM [--wait 30m] [--force]
             remove the rows that remember the visitors of intervals which are over by the first
             of that month; counts stay, and visits before it are refused from now on
   forget [--guid GUID]... [--ip IP]...
             remove the rows that remember these visitors; counts stay
-  rebuild --keyspace-suffix SUFFIX [--from-file VISITS.CSV [--site SITE] [--compare]]
+  rebuild --keyspace-suffix SUFFIX [--from-file VISITS.CSV [--site SITE] [--compare=false]]
             count the topics, or a file of visits, once more into a second set of tables, and
             compare all counts with the ones in use
   healthz   ask the consumer at http.addr whether it is ready; exit 0 or 1
 
-COMMAND --help tells more. Every key of configs/consumer.yaml can be set in FILE or in the environment (FOOTFALL_KAFKA_BROKERS, ...).
+retire, forget and rebuild tell more with --help. Every key of configs/consumer.yaml can be set in
+FILE or in the environment (FOOTFALL_KAFKA_BROKERS, ...).
 `
 
 // errUsage marks a mistake in the command line.
@@ -123,6 +124,7 @@ type commandLine struct {
 	repair     bool
 	before     models.Millis
 	wait       time.Duration
+	force      bool
 	guids, ips []string
 
 	suffix, visits, site string // of rebuild
@@ -133,7 +135,7 @@ type commandLine struct {
 var commands = map[string][]string{
 	"migrate": nil,
 	"audit":   {"repair"},
-	"retire":  {"before", "wait"},
+	"retire":  {"before", "wait", "force"},
 	"forget":  {"guid", "ip"},
 	"rebuild": {"keyspace-suffix", "from-file", "site", "compare"},
 	"healthz": nil,
@@ -148,18 +150,17 @@ func parse(args []string) (line commandLine, err error) {
 	flags.SetOutput(io.Discard) // errors are printed once, by run
 	flags.StringVar(&line.file, "config", "", "")
 	flags.BoolVar(&line.repair, "repair", false, "")
-	flags.Func("before", "", func(text string) (err error) { line.before, err = month(text, time.Now()); return err })
-	flags.DurationVar(&line.wait, "wait", 30*time.Minute, "")
+	var before, wait string // read below: package flag would say what is wrong twice
+	var ips []string
+	flags.StringVar(&before, "before", "", "")
+	flags.StringVar(&wait, "wait", "30m", "")
+	flags.BoolVar(&line.force, "force", false, "")
 	flags.Func("guid", "", func(text string) error { line.guids = append(line.guids, text); return nil })
-	flags.Func("ip", "", func(text string) error {
-		ip, err := address(text)
-		line.ips = append(line.ips, ip)
-		return err
-	})
+	flags.Func("ip", "", func(text string) error { ips = append(ips, text); return nil })
 	flags.StringVar(&line.suffix, "keyspace-suffix", "", "")
 	flags.StringVar(&line.visits, "from-file", "", "")
 	flags.StringVar(&line.site, "site", "", "")
-	flags.BoolVar(&line.compare, "compare", false, "")
+	flags.BoolVar(&line.compare, "compare", true, "")
 	for {
 		if err := flags.Parse(args); err != nil {
 			return line, err
@@ -180,26 +181,48 @@ func parse(args []string) (line commandLine, err error) {
 		}
 	})
 	if err == nil {
+		err = line.read(before, wait, ips)
+	}
+	if err == nil {
 		err = line.complete()
 	}
 	return line, err
 }
 
+// read takes in what is no plain text.
+func (line *commandLine) read(before, wait string, ips []string) (err error) {
+	if line.name == "retire" && before == "" {
+		return errors.New("retire needs --before YYYY-MM")
+	}
+	if before != "" {
+		if line.before, err = month(before, time.Now()); err != nil {
+			return fmt.Errorf("--before %w", err)
+		}
+	}
+	if line.wait, err = time.ParseDuration(wait); err != nil || line.wait <= 0 {
+		return fmt.Errorf("--wait %q: want a time such as 30m or 2h", wait)
+	}
+	for _, text := range ips {
+		ip, err := address(text)
+		if err != nil {
+			return fmt.Errorf("--ip %w", err)
+		}
+		line.ips = append(line.ips, ip)
+	}
+	return nil
+}
+
 // complete tells what a command lacks.
 func (line commandLine) complete() error {
 	switch {
-	case line.name == "retire" && line.before == 0:
-		return errors.New("retire needs --before YYYY-MM")
 	case line.name == "forget" && len(line.guids)+len(line.ips) == 0:
 		return errors.New("forget needs --guid or --ip, of either as many as you like")
 	case slices.Contains(line.guids, ""):
 		return errors.New("--guid is empty")
 	case line.name == "rebuild" && !newSuffix.MatchString(line.suffix):
 		return fmt.Errorf("rebuild needs --keyspace-suffix: 1 to 30 of a-z, 0-9 and _, not %q", line.suffix)
-	case line.visits == "" && (line.site != "" || line.compare):
+	case line.visits == "" && (line.site != "" || !line.compare):
 		return errors.New("--site and --compare belong to --from-file")
-	case line.wait <= 0:
-		return errors.New("--wait must be more than 0")
 	}
 	return nil
 }

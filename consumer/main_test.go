@@ -6,11 +6,14 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"footfall/consumer/rollup"
 )
 
 func TestCommandLine(t *testing.T) {
@@ -28,33 +31,35 @@ func TestCommandLine(t *testing.T) {
 		}
 	}
 	const wait = 30 * time.Minute
-	f(commandLine{wait: wait}, "")
-	f(commandLine{wait: wait, file: "x.yaml"}, "", "--config", "x.yaml")
-	f(commandLine{wait: wait, name: "migrate", file: "x.yaml"}, "", "migrate", "--config", "x.yaml")
-	f(commandLine{wait: wait, name: "audit", repair: true}, "", "audit", "--repair")
-	f(commandLine{wait: wait, name: "audit", repair: true, file: "x.yaml"}, "", "--config", "x.yaml", "audit", "--repair")
+	f(commandLine{compare: true, wait: wait}, "")
+	f(commandLine{compare: true, wait: wait, file: "x.yaml"}, "", "--config", "x.yaml")
+	f(commandLine{compare: true, wait: wait, name: "migrate", file: "x.yaml"}, "", "migrate", "--config", "x.yaml")
+	f(commandLine{compare: true, wait: wait, name: "audit", repair: true}, "", "audit", "--repair")
+	f(commandLine{compare: true, wait: wait, name: "audit", repair: true, file: "x.yaml"}, "", "--config", "x.yaml", "audit", "--repair")
 	f(commandLine{}, "unknown argument", "count")
 	f(commandLine{}, "unknown argument", "audit", "everything")
 	f(commandLine{}, "--repair belongs to audit", "--repair")
 	f(commandLine{}, "not defined", "--bogus")
-	f(commandLine{wait: time.Minute, name: "retire", before: 1767225600000}, "", "retire", "--before", "2026-01", "--wait", "1m")
+	f(commandLine{compare: true, wait: time.Minute, name: "retire", force: true, before: 1767225600000}, "", "retire", "--before", "2026-01", "--wait", "1m", "--force")
 	f(commandLine{}, "needs --before", "retire")
 	f(commandLine{}, "--before belongs to retire", "audit", "--before", "2026-01")
 	f(commandLine{}, "want a month", "retire", "--before", "January")
 	f(commandLine{}, "want a month", "retire", "--before", "2026-01-01")
 	f(commandLine{}, "is not over", "retire", "--before", "9999-01")
-	f(commandLine{wait: wait, name: "forget", guids: []string{"a", "b"}, ips: []string{"203.0.113.7", "2001:db8::1"}}, "",
+	f(commandLine{compare: true, wait: wait, name: "forget", guids: []string{"a", "b"}, ips: []string{"203.0.113.7", "2001:db8::1"}}, "",
 		"forget", "--guid", "a", "--guid", "b", "--ip", "::ffff:203.0.113.7", "--ip", "2001:DB8:0::1")
 	f(commandLine{}, "needs --guid or --ip", "forget")
 	f(commandLine{}, "--guid is empty", "forget", "--guid", "")
 	f(commandLine{}, "neither an IP address nor the hash", "forget", "--ip", "203.0.113")
-	f(commandLine{wait: wait, name: "rebuild", suffix: "_v2", visits: "v.csv", site: "s", compare: true}, "",
-		"rebuild", "--keyspace-suffix", "_v2", "--from-file", "v.csv", "--site", "s", "--compare")
+	f(commandLine{compare: true, wait: wait, name: "rebuild", suffix: "_v2", visits: "v.csv", site: "s"}, "",
+		"rebuild", "--keyspace-suffix", "_v2", "--from-file", "v.csv", "--site", "s")
+	f(commandLine{wait: wait, name: "rebuild", suffix: "_v2", visits: "v.csv"}, "",
+		"rebuild", "--keyspace-suffix", "_v2", "--from-file", "v.csv", "--compare=false")
 	f(commandLine{}, "needs --keyspace-suffix", "rebuild")
 	f(commandLine{}, "not \"Version 2\"", "rebuild", "--keyspace-suffix", "Version 2")
-	f(commandLine{}, "belong to --from-file", "rebuild", "--keyspace-suffix", "_v2", "--compare")
+	f(commandLine{}, "belong to --from-file", "rebuild", "--keyspace-suffix", "_v2", "--compare=false")
 	f(commandLine{}, "belong to --from-file", "rebuild", "--keyspace-suffix", "_v2", "--site", "s")
-	f(commandLine{}, "--wait must be", "retire", "--before", "2026-01", "--wait", "0s")
+	f(commandLine{}, "want a time such as 30m", "retire", "--before", "2026-01", "--wait", "0s")
 }
 
 func TestStoredAddresses(t *testing.T) {
@@ -81,6 +86,22 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// A comparison that leaves something out is none.
+func TestJudge(t *testing.T) {
+	f := func(c rollup.Comparison, want string) {
+		t.Helper()
+		err := judge(c, func(string, ...any) {})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%+v: %v, want %q", c, err, want)
+		}
+	}
+	f(rollup.Comparison{}, "") // there is nothing
+	f(rollup.Comparison{Keys: 2, Cells: 9, Foreign: 1}, "")
+	f(rollup.Comparison{Keys: 2, Cells: 9, Differ: 1, Busy: 1}, "the tables differ")
+	f(rollup.Comparison{Keys: 2, Cells: 9, Busy: 1}, "not all could be compared")
+	f(rollup.Comparison{Foreign: 3}, "nothing could be compared")
+}
+
 // TestBadInput: exit code 2 and one line on stderr.
 func TestBadInput(t *testing.T) {
 	self, err := os.Executable()
@@ -101,6 +122,13 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%s %q: %v, want exit code 2 and one line with %q: %s", env, args, err, want, errs.String())
 		}
 	}
+	visits := func(text string) string {
+		name := filepath.Join(t.TempDir(), "visits.csv")
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
 	f("unknown argument", "", "count")
 	f("no-such-file.yaml", "", "--config", "no-such-file.yaml")
 	f("FOOTFALL_KAFKA_BROKER", "FOOTFALL_KAFKA_BROKER=typo")
@@ -111,9 +139,21 @@ func TestBadInput(t *testing.T) {
 	f("cassandra.keyspace_suffix", "FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=Ä", "migrate")
 	f("cassandra.tls", "FOOTFALL_CASSANDRA_TLS_CA=ca.pem")
 	f("retire needs --before", "", "retire")
-	f("want a month", "", "retire", "--before", "soon")
-	f("neither an IP address", "", "forget", "--ip", "somebody")
+	f("consumer: --before \"soon\": want a month as YYYY-MM; see consumer --help\n", "", "retire", "--before", "soon")
+	f("consumer: --before \"2026-13\": want a month as YYYY-MM; see", "", "retire", "--before", "2026-13")
+	f("consumer: --before 1970-01: visits are after March 1973; see", "", "retire", "--before", "1970-01")
+	f("the month before it is not over", "", "retire", "--before", "9999-01")
+	f("consumer: --wait \"x\": want a time such as 30m or 2h; see", "", "retire", "--before", "2026-01", "--wait", "x")
+	f("--guid belongs to forget", "", "retire", "--before", "2026-01", "--guid", "a")
+	f("forget needs --guid or --ip", "", "forget")
+	f("--guid is empty", "", "forget", "--guid", "")
+	f("consumer: --ip \"somebody\" is neither an IP address", "", "forget", "--ip", "somebody")
 	f("rebuild needs --keyspace-suffix", "", "rebuild")
+	f("not \"Version 2\"", "", "rebuild", "--keyspace-suffix", "Version 2")
+	f("belong to --from-file", "", "rebuild", "--keyspace-suffix", "_v2", "--site", "s")
+	f(`extraneous or missing "`, "", "rebuild", "--keyspace-suffix", "_v2", "--site", "s", "--from-file", visits("guid,timestamp\n\"a"))
+	f("line 2: bad_timestamp", "", "rebuild", "--keyspace-suffix", "_v2", "--site", "s", "--from-file", visits("guid,timestamp\na,1522802128000\n"))
+	f("it has no column guid", "", "rebuild", "--keyspace-suffix", "_v2", "--site", "s", "--from-file", visits("timestamp\n"))
 	f("no such file", "", "rebuild", "--keyspace-suffix", "_v2", "--from-file", "no-such-file.csv")
 	f("is that of the tables in use", "FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=_v2", "rebuild", "--keyspace-suffix", "_v2")
 	f("FOOTFALL_PRIVACY_SECRETS", "FOOTFALL_PRIVACY_SECRETS=typo", "forget", "--guid", "a")

@@ -15,20 +15,23 @@ import (
 )
 
 const rebuildHelp = `Usage: consumer rebuild --keyspace-suffix SUFFIX
-       consumer rebuild --keyspace-suffix SUFFIX --from-file VISITS.CSV [--site SITE] [--compare]
+       consumer rebuild --keyspace-suffix SUFFIX --from-file VISITS.CSV [--site SITE]
+                        [--compare=false]
 
 Makes a second set of tables, in keyspaces whose names end in SUFFIX, and counts into them all
 that the topics hold, from the beginning to where they end now, under a consumer group of its own
 (kafka.group and SUFFIX). Then it compares every counter with the tables in use and prints those
 that differ, 20 at the most. Consumers may run meanwhile; keys that are counted on all the time
-are said to be busy. Exits 1 if anything differs. Run again, it goes on and compares anew.
+are said to be busy. Exits 1 if anything differs, if a key was busy to the end, or if nothing
+could be compared. Run again, it goes on and compares anew.
 
 With --from-file the visits come from a CSV file, such as the simulator writes: its first line
 names the columns, guid, timestamp (Unix seconds) or ts (milliseconds), siteId unless --site is
-given, and the features. With --compare the counters of its sites are compared with those in use,
-which nobody should count into meanwhile.
+given, and the features. All counters of its sites are compared with those in use, which nobody
+should count into meanwhile; --compare=false leaves that out. After a retire the two differ where
+visits came too late and were refused.
 
-The second set of tables stays. Count into it with cassandra.keyspace_suffix, or drop it.
+A second set of tables is counted from the topics or from one file, never from both. It stays. Count into it with cassandra.keyspace_suffix, or drop it.
 `
 
 // newSuffix is what a second set of keyspaces may end in.
@@ -87,12 +90,17 @@ func rebuildFile(ctx context.Context, cfg configs.Consumer, fresh, live *cassand
 	return judge(found, report)
 }
 
-// judge says what a comparison found, and fails if something differs.
+// judge says what a comparison found, and fails if something differs or was left out.
 func judge(c rollup.Comparison, report func(string, ...any)) error {
 	report("%d cells of %d keys compared: %d differ; %d keys were too busy to compare, %d hold events of other topics",
 		c.Cells, c.Keys, c.Differ, c.Busy, c.Foreign)
-	if c.Differ > 0 {
+	switch {
+	case c.Differ > 0:
 		return errors.New("the tables differ")
+	case c.Busy > 0:
+		return errors.New("not all could be compared: run it again when less is counted")
+	case c.Keys == 0 && c.Foreign > 0:
+		return errors.New("nothing could be compared: all keys hold events of other topics as well")
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"footfall/models"
 )
 
-const retireHelp = `Usage: consumer retire --before YYYY-MM [--wait 30m]
+const retireHelp = `Usage: consumer retire --before YYYY-MM [--wait 30m] [--force]
 
 Removes the rows of GuidData that remember the visitors of months, weeks and days which are
 over by the first of that month, in UTC. A week that reaches over it stays, until a later
@@ -22,7 +22,9 @@ were counted.
 
 Nothing is removed before all visits that were in the log are counted and no doubt about them is
 open, so consumers must be running, and not before an audit finds every key whole: a repair
-would need those rows. It waits for that as long as --wait says. Run it again to go on.
+would need those rows. It waits for that as long as --wait says. Then it reads all rows that are to
+go, and stops if a count is lower than the number of visitors who have rows; --force goes on. Run
+it again to go on.
 `
 
 // month reads the first moment of a month that has begun: YYYY-MM.
@@ -32,7 +34,10 @@ func month(text string, now time.Time) (models.Millis, error) {
 		return 0, fmt.Errorf("%q: want a month as YYYY-MM", text)
 	}
 	if t.After(now) {
-		return 0, fmt.Errorf("the month before %s is not over", text)
+		return 0, fmt.Errorf("%s: the month before it is not over", text)
+	}
+	if models.Millis(t.UnixMilli()) <= models.Earliest {
+		return 0, fmt.Errorf("%s: visits are after March 1973", text)
 	}
 	return models.Millis(t.UnixMilli()), nil
 }
@@ -43,5 +48,5 @@ func retire(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *s
 		return err
 	}
 	defer store.Close()
-	return rollup.RunRetire(ctx, cfg, store, line.before, line.wait, log, report)
+	return rollup.RunRetire(ctx, cfg, store, line.before, line.wait, line.force, log, report)
 }

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bufio"
+	"crypto/sha256"
 	"encoding/csv"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -15,23 +18,33 @@ import (
 	"footfall/models"
 )
 
+// byteOrderMark is what spreadsheets put before a file.
+const byteOrderMark = "\uFEFF"
+
 // openVisits reads a CSV file of visits through once, so that what is wrong with it is told before anything is counted. Its
 // columns are guid, timestamp (Unix seconds) or ts (milliseconds), siteId unless site is given, and any of the features.
 func openVisits(name, site string, plan *models.Plan) (rollup.VisitsFile, error) {
-	f := rollup.VisitsFile{Name: filepath.Base(name), Read: func(each func(*models.Visit) error) error {
-		return readVisits(name, site, plan, each)
+	f := rollup.VisitsFile{Name: filepath.Base(name), Site: site, Read: func(each func(*models.Visit) error) error {
+		return readVisits(name, site, plan, io.Discard, each)
 	}}
-	err := f.Read(func(*models.Visit) error { f.Lines++; return nil })
+	sum := sha256.New()
+	err := readVisits(name, site, plan, sum, func(*models.Visit) error { f.Lines++; return nil })
+	f.Sum = hex.EncodeToString(sum.Sum(nil))
 	return f, err
 }
 
-func readVisits(name, site string, plan *models.Plan, each func(*models.Visit) error) (err error) {
+// readVisits reads a file to its end, and shows all of its bytes to seen.
+func readVisits(name, site string, plan *models.Plan, seen io.Writer, each func(*models.Visit) error) (err error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return fmt.Errorf("reading visits: %w", err)
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	reader := csv.NewReader(file)
+	text := bufio.NewReader(io.TeeReader(file, seen))
+	if start, err := text.Peek(len(byteOrderMark)); err == nil && string(start) == byteOrderMark {
+		_, _ = text.Discard(len(byteOrderMark)) // it was just seen
+	}
+	reader := csv.NewReader(text)
 	reader.ReuseRecord = true
 	header, err := reader.Read()
 	if err != nil {
@@ -46,10 +59,10 @@ func readVisits(name, site string, plan *models.Plan, each func(*models.Visit) e
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		line, _ := reader.FieldPos(0)
 		if err != nil {
 			return fmt.Errorf("reading visits: %s: %w", name, err)
 		}
+		line, _ := reader.FieldPos(0)
 		v := &models.Visit{V: models.Version, ID: "line-" + strconv.Itoa(n), SiteID: site, TS: models.Absent, Plan: plan,
 			Features: make([]string, len(plan.Features()))}
 		for i, set := range columns {
@@ -110,5 +123,8 @@ func setTime(v *models.Visit, text string, unit int64) error {
 		return fmt.Errorf("%q is no time: want whole seconds (timestamp) or milliseconds (ts) since 1970", text)
 	}
 	v.TS = models.Millis(n * unit)
+	if unit > 1 && v.TS < models.Earliest { // Validate would ask whether these are seconds: they should be
+		return fmt.Errorf("%q is before March 1973", text)
+	}
 	return nil
 }

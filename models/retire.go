@@ -19,3 +19,15 @@ func IntervalEnd(interval string, start Millis) Millis {
 func (s Sighting) Closed(at Millis) bool {
 	return s.Keyspace == Cardinality && IntervalEnd(s.Interval, s.Start) <= at
 }
+
+// Counted is the counter that holds how many visitors have such a row. It is for sites.
+func (s Sighting) Counted() (Key, Cell) {
+	key := Key{Keyspace: Cardinality, Name: s.Name, Features: s.Features}
+	for _, u := range uniques {
+		if u.name == s.Interval {
+			key.Month = u.month(s.Start)
+			return key, Cell{Counter: u.metric, At: s.Start}
+		}
+	}
+	return key, Cell{}
+}

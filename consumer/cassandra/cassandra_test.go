@@ -84,6 +84,7 @@ func TestStore(t *testing.T) {
 	})
 	t.Run("Settings", func(t *testing.T) { testSettings(t, testOpen(t, cfg, plan)) })
 	t.Run("Notices", func(t *testing.T) { testNotices(t, testOpen(t, cfg, plan)) })
+	t.Run("Uneven", func(t *testing.T) { testUneven(t, testOpen(t, cfg, plan)) })
 	t.Run("Tokens", func(t *testing.T) { testTokens(t, testOpen(t, cfg, plan)) })
 	t.Run("Tables", func(t *testing.T) { testTables(t, testOpen(t, cfg, plan), cfg.KeyspaceSuffix) })
 }

@@ -1,7 +1,9 @@
 package cassandra
 
 import (
+	"fmt"
 	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -78,4 +80,54 @@ func testNotices(t *testing.T, s *Store) {
 	if second := want("forgotten", decided); second.Forgotten == first.Forgotten || second.Forgotten == "" {
 		t.Errorf("forgotten was %q and is %q", first.Forgotten, second.Forgotten)
 	}
+}
+
+// testUneven: rows of intervals that are over are held against the counts of their combinations.
+func testUneven(t *testing.T, s *Store) {
+	ctx := t.Context()
+	before := models.Millis(time.Date(2015, 3, 1, 0, 0, 0, 0, time.UTC).UnixMilli()) // no other test has visitors of that time
+	first := map[models.Sighting]models.Position{}
+	cells := map[models.Key]map[models.Cell]int64{}
+	for i := range 40 { // in many buckets, from Monday the 16th on
+		v := &models.Visit{SiteID: "uneven", GUID: fmt.Sprint("guid-", i), TS: before - models.Millis(13-i%14)*86_400_000, Features: []string{"fb", "/"}}
+		for _, it := range v.Sightings() {
+			first[it] = models.Position{Topic: "visits", Offset: int64(i)}
+			key, cell := it.Counted()
+			if cells[key] == nil {
+				cells[key] = map[models.Cell]int64{}
+			}
+			cells[key][cell]++
+		}
+	}
+	if err := s.Remember(ctx, first); err != nil {
+		t.Fatal(err)
+	}
+	apply := func(cells map[models.Key]map[models.Cell]int64) {
+		t.Helper()
+		var writes []rollup.KeyWrite
+		for key, add := range cells {
+			writes = append(writes, rollup.KeyWrite{Key: key, Cells: add})
+		}
+		for _, err := range s.Apply(ctx, writes) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	apply(cells)
+	f := func(want ...rollup.Uneven) {
+		t.Helper()
+		var got []rollup.Uneven
+		if err := s.Uneven(ctx, before, func(u rollup.Uneven) { got = append(got, u) }); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%+v, %v; want %+v", got, err, want)
+		}
+	}
+	f()
+	month := models.Key{Keyspace: models.Cardinality, Name: "uneven", Month: (before - 1).Month(), Features: models.NewFeatures("fb", "")}
+	cell := models.Cell{Counter: models.MonthUnique, At: month.Month}
+	apply(map[models.Key]map[models.Cell]int64{month: {cell: 2}})
+	counted := cells[month][cell]
+	f(rollup.Uneven{Key: month, Cell: cell, Rows: counted, Counted: counted + 2})
+	apply(map[models.Key]map[models.Cell]int64{month: {cell: -3}})
+	f(rollup.Uneven{Key: month, Cell: cell, Rows: counted, Counted: counted - 1})
 }

@@ -16,14 +16,15 @@ import (
 // memory is a store whose faults a test chooses. It keeps what Cassandra keeps: counters, a ledger of counters, visitors,
 // owners. The real stores have their own suite; this one is for what they cannot be made to do at will.
 type memory struct {
-	mu      sync.Mutex
-	cells   map[models.Key]map[models.Cell]int64
-	ledger  map[models.Key]map[LedgerID]LedgerRow
-	first   map[models.Sighting]models.Position
-	owners  map[models.Partition]ownerRow
-	doubts  map[models.Partition][]Doubt
-	notices Notices
-	timeout time.Duration
+	mu       sync.Mutex
+	cells    map[models.Key]map[models.Cell]int64
+	ledger   map[models.Key]map[LedgerID]LedgerRow
+	first    map[models.Sighting]models.Position
+	owners   map[models.Partition]ownerRow
+	doubts   map[models.Partition][]Doubt
+	settings map[string]string
+	notices  Notices
+	timeout  time.Duration
 
 	// Each is asked before the call takes effect; nil is no fault.
 	onApply    func(w KeyWrite) fault
@@ -46,11 +47,12 @@ type fault struct {
 
 func newMemory() *memory {
 	return &memory{
-		cells:  map[models.Key]map[models.Cell]int64{},
-		ledger: map[models.Key]map[LedgerID]LedgerRow{},
-		first:  map[models.Sighting]models.Position{},
-		owners: map[models.Partition]ownerRow{},
-		doubts: map[models.Partition][]Doubt{},
+		cells:    map[models.Key]map[models.Cell]int64{},
+		ledger:   map[models.Key]map[LedgerID]LedgerRow{},
+		first:    map[models.Sighting]models.Position{},
+		owners:   map[models.Partition]ownerRow{},
+		doubts:   map[models.Partition][]Doubt{},
+		settings: map[string]string{},
 	}
 }
 
@@ -112,8 +114,13 @@ func (m *memory) SettleDoubt(ctx context.Context, d Doubt) error {
 	return ctx.Err()
 }
 
-func (m *memory) Setting(ctx context.Context, _, value string) (string, error) {
-	return value, ctx.Err()
+func (m *memory) Setting(ctx context.Context, name, value string) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, known := m.settings[name]; !known {
+		m.settings[name] = value
+	}
+	return m.settings[name], ctx.Err()
 }
 
 func (m *memory) Notices(ctx context.Context) (Notices, error) {
@@ -173,6 +180,23 @@ func (m *memory) Committed(ctx context.Context, p models.Partition) (int64, erro
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.owners[p].Committed, ctx.Err()
+}
+
+func (m *memory) Uneven(ctx context.Context, before models.Millis, each func(Uneven)) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	rows := map[models.Sighting]int64{}
+	for s := range m.first {
+		if s.Visitor = ""; s.Closed(before) {
+			rows[s]++
+		}
+	}
+	for s, n := range rows {
+		if key, cell := s.Counted(); m.cells[key][cell] != n {
+			each(Uneven{key, cell, n, m.cells[key][cell]})
+		}
+	}
+	return ctx.Err()
 }
 
 func (m *memory) DropVisitors(ctx context.Context, before models.Millis, _ func(Dropped)) (d Dropped, err error) {

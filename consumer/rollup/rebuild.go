@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -93,6 +94,10 @@ func (r *rebuild) prepare(ctx context.Context, live CompareStore) (err error) {
 			" before", gone)
 	}
 	if err := r.forgetGroup(ctx); err != nil {
+		return err
+	}
+	// A topic that was counted before, under another kafka.topics, may be there as well: each is counted once.
+	if err := onlyFrom(ctx, r.fresh, "topics", func(topic string) bool { return !strings.HasPrefix(topic, fileTopic) }); err != nil {
 		return err
 	}
 	return takeOver(ctx, live, r.fresh)

@@ -2,9 +2,9 @@ package rollup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -15,26 +15,34 @@ import (
 // VisitsFile is a file of visits that stands for a partition of the log: a visit's place in it is its offset.
 type VisitsFile struct {
 	Name  string
+	Site  string // if it was named beside the file
 	Lines int64
+	Sum   string // SHA-256 of its bytes
 	// Read hands on the visits in order, until one call returns an error.
 	Read func(each func(*models.Visit) error) error
 }
 
+// fileTopic begins the names of the topics that files stand for: Kafka's have no colon.
+const fileTopic = "file:"
+
+// source says what a second set of tables is counted from.
+func (f VisitsFile) source() string {
+	if f.Site != "" {
+		return fmt.Sprintf("file %s of site %s with SHA-256 %s", f.Name, f.Site, f.Sum)
+	}
+	return fmt.Sprintf("file %s with SHA-256 %s", f.Name, f.Sum)
+}
+
 // RunFile counts a file of visits into store, as if it were a topic of one partition. Run again, it goes on where it was.
-func RunFile(ctx context.Context, cfg configs.Consumer, store Store, file VisitsFile, log *slog.Logger, report func(string, ...any)) error {
+func RunFile(ctx context.Context, cfg configs.Consumer, store AuditStore, file VisitsFile, log *slog.Logger, report func(string, ...any)) error {
 	c, err := New(cfg, store, prometheus.NewRegistry(), log)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = c.dead.close() }()
-	p := models.Partition{Topic: "file:" + file.Name}
-	lines := strconv.FormatInt(file.Lines, 10)
-	recorded, err := store.Setting(ctx, p.Topic+": lines", lines)
-	if err != nil {
+	p := models.Partition{Topic: fileTopic + file.Name}
+	if err := onlyFrom(ctx, store, file.source(), func(topic string) bool { return topic == p.Topic }); err != nil {
 		return err
-	}
-	if recorded != lines {
-		return fmt.Errorf("a file %s with %s lines was counted into these tables, this one has %s: use another suffix", file.Name, recorded, lines)
 	}
 	o := &ownership{
 		store: store, owner: c.owner, hasher: c.hasher, visitors: c.visitors, ledger: c.ledger, dead: unburied{}, metrics: c.metrics,
@@ -49,14 +57,16 @@ func RunFile(ctx context.Context, cfg configs.Consumer, store Store, file Visits
 		return err
 	}
 	own := o.partitions[p]
+	if !own.tenure.Fresh && store.WriteTimeout() > 0 {
+		return errors.New("an earlier run was killed while it wrote, and a file cannot settle what became of that: drop these tables and" +
+			" run it again")
+	}
 	own.next, own.window = own.tenure.Committed, newWindow(reach{}, own.tenure.Committed)
-	if err := o.doubtPredecessors(ctx); err != nil {
-		return err
+	err = o.countFile(ctx, p, file, min(c.cfg.Chunk.MaxEvents, maxChunkSpan), newPace(report))
+	if err == nil || ctx.Err() != nil { // interrupted between two chunks it leaves clean as well
+		err = errors.Join(err, o.release(context.WithoutCancel(ctx)))
 	}
-	if err := o.countFile(ctx, p, file, c.cfg.Chunk.MaxEvents, newPace(report)); err != nil {
-		return err
-	}
-	if err := o.release(ctx); err != nil {
+	if err != nil {
 		return err
 	}
 	doubts, err := store.Doubts(ctx, p)
@@ -64,6 +74,27 @@ func RunFile(ctx context.Context, cfg configs.Consumer, store Store, file Visits
 		return err
 	}
 	return fmt.Errorf("%d writes were of unknown outcome, and a file cannot settle that: drop these tables and run it again", len(doubts))
+}
+
+// onlyFrom refuses to count from a source into tables that are counted from another: what one of them has counted would be
+// skipped, or counted twice.
+func onlyFrom(ctx context.Context, store AuditStore, source string, own func(topic string) bool) error {
+	err := store.Keys(ctx, func(_ models.Key, rows []LedgerRow) error {
+		for _, row := range rows {
+			if !own(row.Partition.Topic) {
+				return fmt.Errorf("these tables hold counts from %s, not only from %s: use another suffix", row.Partition.Topic, source)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	recorded, err := store.Setting(ctx, "rebuilt from", source)
+	if err == nil && recorded != source {
+		err = fmt.Errorf("these tables are counted from %s, not from %s: use another suffix", recorded, source)
+	}
+	return err
 }
 
 func (o *ownership) countFile(ctx context.Context, p models.Partition, file VisitsFile, most int, pace *pace) error {

@@ -25,10 +25,20 @@ type RetireStore interface {
 	Decide(ctx context.Context, before models.Millis, from map[int]int64) (bool, error)
 	// Finish says that all below those offsets is counted, and that rows may go.
 	Finish(ctx context.Context, before models.Millis) error
+	// Uneven calls each, one at a time, with the counters of which more or fewer visitors have rows than are counted, among the
+	// rows that DropVisitors would remove. One without any row is left out. It is for intervals that nobody counts any more.
+	Uneven(ctx context.Context, before models.Millis, each func(Uneven)) error
 	// DropVisitors removes the rows of intervals that are over at a moment, and tells how many now and then.
 	DropVisitors(ctx context.Context, before models.Millis, progress func(Dropped)) (Dropped, error)
 	// Committed is how far the partition's owners said they had counted.
 	Committed(ctx context.Context, p models.Partition) (int64, error)
+}
+
+// Uneven is a counter of visitors that does not equal the number of their rows.
+type Uneven struct {
+	Key           models.Key
+	Cell          models.Cell
+	Rows, Counted int64
 }
 
 // Dropped is what DropVisitors removed.
@@ -47,6 +57,7 @@ type retirer struct {
 	audit  func(context.Context) (Audit, error)
 	report func(string, ...any)
 	margin time.Duration // until nobody decides without a notice
+	force  bool          // though rows tell of more visitors than are counted
 }
 
 // counting is how far a group is in the topic of visits.
@@ -58,7 +69,7 @@ type counting struct {
 // RunRetire refuses visits before a moment from now on, and removes the rows that remember visitors of intervals that are over
 // by then. Before it removes anything, all that the log held is counted and settled, and an audit finds nothing off; it waits
 // for that as long as wait allows. Counts stay. An error leaves all rows in place, or some: to run it again goes on.
-func RunRetire(ctx context.Context, cfg configs.Consumer, store RetireStore, before models.Millis, wait time.Duration, log *slog.Logger, report func(string, ...any)) error {
+func RunRetire(ctx context.Context, cfg configs.Consumer, store RetireStore, before models.Millis, wait time.Duration, force bool, log *slog.Logger, report func(string, ...any)) error {
 	c, err := New(cfg, store, prometheus.NewRegistry(), log)
 	if err != nil {
 		return err
@@ -70,7 +81,7 @@ func RunRetire(ctx context.Context, cfg configs.Consumer, store RetireStore, bef
 		return err
 	}
 	r := &retirer{
-		store: store, topic: topic, report: report, margin: noticeMargin,
+		store: store, topic: topic, report: report, margin: noticeMargin, force: force,
 		ends:  func(ctx context.Context) (map[int]int64, error) { return c.ends(ctx, topic, n) },
 		group: func(ctx context.Context) (counting, error) { return c.counting(ctx, store, topic, n) },
 		audit: func(ctx context.Context) (Audit, error) {
@@ -85,13 +96,18 @@ func (r *retirer) run(ctx context.Context, before models.Millis, wait time.Durat
 	defer cancel()
 	it, err := r.decide(patient, before)
 	if err == nil && !it.Done {
-		err = r.ready(patient, it)
+		err = r.counted(patient, it)
 	}
 	if err != nil {
 		if patient.Err() != nil && ctx.Err() == nil {
 			err = errors.Join(err, context.Cause(patient))
 		}
 		return err
+	}
+	if !it.Done { // what takes long here is work, not waiting
+		if err := r.whole(ctx, before); err != nil {
+			return err
+		}
 	}
 	if err := r.store.Finish(ctx, before); err != nil {
 		return err
@@ -162,8 +178,8 @@ const (
 	progressEvery  = 5 * time.Second
 )
 
-// ready returns when all that was in the log before the retirement is counted for good, or with the reason why it is not.
-func (r *retirer) ready(ctx context.Context, it Retirement) error {
+// counted returns when all that was in the log before the retirement is counted for good, or with the reason why it is not.
+func (r *retirer) counted(ctx context.Context, it Retirement) error {
 	var told time.Time
 	for {
 		why, err := r.missing(ctx, it)
@@ -171,7 +187,7 @@ func (r *retirer) ready(ctx context.Context, it Retirement) error {
 			return err
 		}
 		if why == "" {
-			break
+			return nil
 		}
 		if time.Since(told) > progressEvery {
 			told = time.Now()
@@ -181,16 +197,52 @@ func (r *retirer) ready(ctx context.Context, it Retirement) error {
 			return fmt.Errorf("waiting: %s: %w", why, err)
 		}
 	}
+}
+
+// whole fails unless an audit finds nothing that a repair would need the rows for. Links' sums are no such thing: the rows are
+// of sites.
+func (r *retirer) whole(ctx context.Context, before models.Millis) error {
 	r.report("all visits up to the retirement are counted; auditing")
 	a, err := r.audit(ctx)
 	if err != nil {
 		return err
 	}
-	if !a.Clean() {
-		return fmt.Errorf("the audit of %d keys found %d off, %d links whose sums differ: mending them would need the rows, so nothing"+
-			" is removed; run consumer audit --repair first", a.Keys, a.Off, a.Unsums)
+	if a.Off > a.Repaired || a.Unreadable > 0 {
+		return fmt.Errorf("the audit of %d keys found %d off: mending them would need the rows, so nothing is removed; run consumer"+
+			" audit --repair first", a.Keys, a.Off)
+	}
+	if a.Unsums > 0 {
+		r.report("%d links have sums that differ: that has nothing to do with the visitors of sites", a.Unsums)
+	}
+	if err := r.even(ctx, before); err != nil {
+		return err
 	}
 	r.report("the audit of %d keys is clean", a.Keys)
+	return nil
+}
+
+// even compares counts with the rows that are about to go. Fewer rows are what forget leaves behind, or a retire that was stopped.
+func (r *retirer) even(ctx context.Context, before models.Millis) error {
+	more, fewer := 0, 0
+	err := r.store.Uneven(ctx, before, func(u Uneven) {
+		if u.Rows > u.Counted {
+			more++
+		} else {
+			fewer++
+		}
+		if more+fewer <= maxDiffering {
+			r.report("%s: %d visitors have rows, %d are counted", describeCell(u.Key, u.Cell), u.Rows, u.Counted)
+		}
+	})
+	switch {
+	case err != nil:
+		return err
+	case more > 0 && !r.force:
+		return fmt.Errorf("%d counts are lower than the visitors that have rows, so nothing is removed: consumer rebuild tells which is"+
+			" right; --force removes the rows all the same", more)
+	case more+fewer > 0:
+		r.report("%d counts are higher than the visitors that have rows, as forget leaves them, %d lower", fewer, more)
+	}
 	return nil
 }
 

@@ -115,6 +115,7 @@ func TestRepairOfWhatIsRetired(t *testing.T) {
 }
 
 func TestRetireSaysWhatItWaitsFor(t *testing.T) {
+	counted, force := int64(1), false
 	f := func(group counting, doubts []Doubt, a Audit, want string) {
 		t.Helper()
 		synctest.Test(t, func(t *testing.T) {
@@ -122,12 +123,16 @@ func TestRetireSaysWhatItWaitsFor(t *testing.T) {
 			m.doubts[visits0] = doubts
 			sighting := visitAt(time.March, 5).Sightings()[0]
 			m.first[sighting] = models.Position{}
+			key, cell := sighting.Counted()
+			m.cells[key] = map[models.Cell]int64{cell: counted}
 			var lines []string
 			r := &retirer{
-				store: m, topic: "visits",
-				ends:   func(context.Context) (map[int]int64, error) { return map[int]int64{0: 10}, nil },
-				group:  func(context.Context) (counting, error) { return group, nil },
-				audit:  func(context.Context) (Audit, error) { return a, nil },
+				store: m, topic: "visits", force: force,
+				ends:  func(context.Context) (map[int]int64, error) { return map[int]int64{0: 10}, nil },
+				group: func(context.Context) (counting, error) { return group, nil },
+				audit: func(ctx context.Context) (Audit, error) { // takes longer than it may wait
+					return a, sleep(ctx, 2*time.Minute)
+				},
 				report: func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) },
 			}
 			err := r.run(t.Context(), april, time.Minute)
@@ -147,7 +152,16 @@ func TestRetireSaysWhatItWaitsFor(t *testing.T) {
 	f(counting{1, all}, []Doubt{{From: 9, To: 20}}, Audit{}, "waiting: 1 doubts about visits are open")
 	f(counting{1, all}, []Doubt{{From: 10, To: 20}}, Audit{}, "removed") // that is about later visits
 	f(counting{1, all}, nil, Audit{Keys: 5, Off: 1}, "found 1 off")
-	f(counting{1, all}, nil, Audit{Keys: 5, Unsums: 2}, "2 links whose sums differ")
+	f(counting{1, all}, nil, Audit{Keys: 5, Unreadable: 1}, "nothing is removed")
+	f(counting{1, all}, nil, Audit{Keys: 5, Unsums: 2}, "2 links have sums that differ")
+	f(counting{1, all}, nil, Audit{Keys: 5, Unsums: 2}, "1 partitions of visitors removed")
+	counted = 0
+	f(counting{1, all}, nil, Audit{}, `cardinality "site" 1973-03 ["" ""] month_unique 1973-03-01T00:00Z: 1 visitors have rows, 0 are counted`)
+	f(counting{1, all}, nil, Audit{}, "1 counts are lower than the visitors that have rows, so nothing is removed")
+	force = true
+	f(counting{1, all}, nil, Audit{}, "1 partitions of visitors removed")
+	counted, force = 3, false
+	f(counting{1, all}, nil, Audit{}, "1 counts are higher than the visitors that have rows")
 }
 
 // What was counted before a retirement was done with is left out when it comes by again, whenever that is noticed; what came

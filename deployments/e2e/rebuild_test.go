@@ -85,13 +85,20 @@ func rebuildFromFile(t *testing.T, d *real, suffix string, events []load.Event) 
 		t.Fatal(err)
 	}
 	for range 2 { // the second time there is nothing left to count
-		printed, err := d.command(t, "rebuild", "--keyspace-suffix", suffix, "--from-file", name, "--compare")
+		printed, err := d.command(t, "rebuild", "--keyspace-suffix", suffix, "--from-file", name)
 		if err != nil || !strings.Contains(printed, " 0 differ; 0 keys were too busy") || strings.Contains(printed, "0 cells of") {
 			t.Fatalf("rebuild from a file: %v\n%s", err, printed)
 		}
 		t.Log(last(printed))
 	}
 	d.wrong(t, "no such file", "rebuild", "--keyspace-suffix", suffix, "--from-file", name+".gz")
+	if err := os.WriteFile(name, []byte("siteId,guid,ts\nsite1,a,1539600000000\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	printed, err := d.command(t, "rebuild", "--keyspace-suffix", suffix, "--from-file", name)
+	if err == nil || !strings.Contains(printed, "these tables are counted from file visits.csv with SHA-256") {
+		t.Errorf("another file of the same name: %v\n%s", err, printed)
+	}
 }
 
 // A visitor is forgotten, and counts as new when it comes again.
@@ -102,7 +109,9 @@ func forget(t *testing.T, d *real, want *oracle.Oracle) {
 	click := func(id string) load.Event {
 		return load.Event{Click: &models.Click{V: 1, ID: id, ShortURL: "abc", IP: "203.0.113.99", Country: "IT", TS: 1539600000000}}
 	}
-	events := []load.Event{visit("f1", "facebook.com", "/"), visit("f2", "google.com", "/"), click("f3")}
+	recent := click("f6") // the latest clicks are kept for days
+	recent.Click.TS = models.Millis(time.Now().UnixMilli())
+	events := []load.Event{visit("f1", "facebook.com", "/"), visit("f2", "google.com", "/"), click("f3"), recent}
 	tell := func(events []load.Event) {
 		send(t, d, events, load.Order(1, len(events)), nil)
 		for _, e := range events {
@@ -112,11 +121,22 @@ func forget(t *testing.T, d *real, want *oracle.Oracle) {
 	}
 	tell(events)
 	equal(t, want.Cells(), d.dump(t))
+	latest := func(rows int) {
+		t.Helper()
+		var n int
+		day := recent.Click.TS.Day().Time().Format(time.DateOnly)
+		err := d.session.Query("SELECT count(*) FROM urlshortener" + d.suffix + ".latestclicks WHERE short_url = 'abc' AND day = '" + day + "'").Scan(&n)
+		if err != nil || n != rows {
+			t.Fatalf("%d latest clicks, %v; want %d", n, err, rows)
+		}
+	}
+	latest(1)
 
 	printed, err := d.command(t, "forget", "--guid", "erase-me", "--ip", "::ffff:203.0.113.99", "--guid", "nobody")
-	if err != nil || !strings.Contains(printed, "18 rows removed from GuidData") || !strings.Contains(printed, "1 rows removed from uniquecounterips, 0") {
+	if err != nil || !strings.Contains(printed, "18 rows removed from GuidData") || !strings.Contains(printed, "1 rows removed from uniquecounterips, 1 from latestclicks") {
 		t.Fatalf("forget: %v\n%s", err, printed)
 	}
+	latest(0)
 	cells := maps.Clone(want.Cells())
 	maps.DeleteFunc(cells, func(name string, _ int64) bool { return remembers(name) })
 	equal(t, cells, d.dump(t))

@@ -1,0 +1,68 @@
+package rollup
+
+import (
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"footfall/configs"
+	"footfall/models"
+)
+
+// A second set of tables is counted from one source: another file of the same name, or a topic, would be skipped or added.
+func TestTablesAreCountedFromOneSource(t *testing.T) {
+	cfg, err := configs.LoadConsumer("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	visits := []*models.Visit{visitAt(4, 1), visitAt(4, 2)}
+	file := VisitsFile{Name: "visits.csv", Lines: 2, Sum: "aa", Read: func(each func(*models.Visit) error) error {
+		for _, v := range visits {
+			if err := each(v); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+	m := newMemory()
+	f := func(m *memory, file VisitsFile, want string) {
+		t.Helper()
+		writes := m.writes
+		err := RunFile(t.Context(), cfg, m, file, slog.New(slog.NewTextHandler(io.Discard, nil)), func(string, ...any) {})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || m.writes != writes) {
+			t.Errorf("%s: %v, %d writes; want %q", file.source(), err, m.writes-writes, want)
+		}
+	}
+	f(m, file, "")
+	if m.writes == 0 {
+		t.Error("nothing was counted")
+	}
+	f(m, file, "") // it goes on
+	other := file
+	other.Sum = "bb"
+	f(m, other, "counted from file visits.csv with SHA-256 aa, not from file visits.csv with SHA-256 bb")
+	other = file
+	other.Site = "site2"
+	f(m, other, "not from file visits.csv of site site2")
+	other = file
+	other.Name = "november.csv"
+	f(m, other, "hold counts from file:visits.csv")
+	topics := func(m *memory) error {
+		return onlyFrom(t.Context(), m, "topics", func(topic string) bool { return !strings.HasPrefix(topic, fileTopic) })
+	}
+	if err := topics(m); err == nil || !strings.Contains(err.Error(), "hold counts from file:visits.csv") {
+		t.Errorf("topics into the tables of a file: %v", err)
+	}
+
+	m = newMemory() // a replay that had nothing to count yet
+	if err := topics(m); err != nil {
+		t.Fatal(err)
+	}
+	f(m, file, "are counted from topics")
+	m = newMemory() // tables that consumers count into
+	m.Apply(t.Context(), []KeyWrite{{
+		Key: models.Key{Keyspace: models.URLShortener, Name: "abc"}, Ledger: []LedgerRow{{LedgerID{visits0, KindOwner, 1}, 0, 1}},
+	}})
+	f(m, file, "hold counts from visits")
+}
