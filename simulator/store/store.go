@@ -48,6 +48,8 @@ var linkTables = []table{
 	{"urlshortener", "daycounters", []string{"short_url", "day"}, "value"},
 	{"urlshortener", "countrycounters", []string{"short_url", "country"}, "value"},
 	{"urlshortener", "referrercounters", []string{"short_url", "referrer"}, "value"},
+	{"urlshortener", "amountcounters", []string{"short_url", "day"}, "num_values"},
+	{"urlshortener", "amountcounters", []string{"short_url", "day"}, "sum_values"},
 	{"urlshortener", "uniquecounter", []string{"short_url"}, "value"},
 	{"urlshortener", "uniquecounterips", []string{"short_url", "ip"}, ""},
 	{"urlshortener", "botcounter", []string{"short_url"}, "value"},
@@ -69,7 +71,11 @@ func (t table) query(suffix, filtering string) string {
 
 // add takes over one row.
 func (t table) add(cells tables.Cells, key []any, counter int64) error {
-	name := tables.Name(t.name, key...)
+	label := t.name
+	if t.counter == "num_values" || t.counter == "sum_values" { // of two in one row
+		label += "." + t.counter
+	}
+	name := tables.Name(label, key...)
 	if _, twice := cells[name]; twice {
 		return fmt.Errorf("two rows %s", name)
 	}
