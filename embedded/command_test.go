@@ -12,6 +12,7 @@ import (
 
 	"footfall/configs"
 	"footfall/embedded/sqlite"
+	"footfall/models"
 )
 
 var discard = slog.New(slog.DiscardHandler)
@@ -54,6 +55,27 @@ func TestCommandLine(t *testing.T) {
 	f([]string{"query"}, true)
 	f([]string{"query", "SELECT", "1"}, true)
 	f([]string{"", "x"}, true)
+}
+
+// A query that is wrong is a mistake in the command line, told in one line.
+func TestWrongQueries(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("FOOTFALL_DATA_DIR", dir)
+	store, err := sqlite.Open(t.Context(), dir, models.DefaultPlan())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	for sql, want := range map[string]string{
+		"": "empty", " \n": "empty", ";": "asks for nothing", "-- nothing": "asks for nothing", "SELEKT 1": "syntax error", "SELECT\n1 FROM\n": "incomplete",
+		"SELECT x FROM urlshortener.clickcounter": "no such column", "SELECT 1 FROM nowhere": "no such table",
+		"DELETE FROM urlshortener.clickcounter": "readonly",
+	} {
+		err := command(t.Context(), []string{"query", sql}, io.Discard, io.Discard)
+		if !errors.Is(err, errUsage) || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", sql, err, want)
+		}
+	}
 }
 
 func TestUnknownKey(t *testing.T) {

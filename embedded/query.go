@@ -12,14 +12,22 @@ import (
 
 // query runs one SELECT and prints its answer the way cqlsh does.
 func query(ctx context.Context, dir, sql string, w io.Writer) error {
+	if strings.TrimSpace(sql) == "" {
+		return fmt.Errorf("the query is empty; %w", errUsage)
+	}
 	reader, err := sqlite.OpenReader(dir)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = reader.Close() }() // it has read all there was
 	table, err := reader.Query(ctx, sql)
-	if err != nil {
+	switch {
+	case sqlite.IsWrongQuery(err):
+		return fmt.Errorf("%s; %w", strings.Join(strings.Fields(err.Error()), " "), errUsage)
+	case err != nil:
 		return err
+	case len(table.Columns) == 0: // a comment, or nothing but a semicolon
+		return fmt.Errorf("the query asks for nothing; %w", errUsage)
 	}
 	_, err = io.WriteString(w, format(table))
 	return err

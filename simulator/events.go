@@ -28,10 +28,14 @@ func visitEvents(p mock.Plan, visits []mock.Visit) func(int) event {
 func clickEvents(clicks []mock.Click) func(int) event {
 	return func(i int) event {
 		c := clicks[i]
-		return newEvent(c.ID, map[string]any{
+		fields := map[string]any{
 			"id": c.ID, "short_url": c.Link, "ip": c.IP, "country": c.Country, "ts": c.At.UnixMilli(),
 			"referrer": c.Referrer, "bot": c.Bot,
-		})
+		}
+		if c.Amount != nil {
+			fields["amount"] = *c.Amount
+		}
+		return newEvent(c.ID, fields)
 	}
 }
 

@@ -49,6 +49,9 @@ func command(ctx context.Context, args []string, now time.Time, stdout, stderr i
 	case o.version:
 		return version(stdout)
 	}
+	if o.send != "" && o.plan.To.After(now) {
+		return fmt.Errorf("--to %s is in the future: a door refuses such events; %w", o.plan.To.Format(time.DateOnly), errUsage)
+	}
 	if info, err := os.Stat(o.out); err != nil || !info.IsDir() {
 		return fmt.Errorf("--out %q is no directory; %w", o.out, errUsage)
 	}

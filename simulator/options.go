@@ -20,6 +20,14 @@ import (
 // most bounds visits, clicks and visitors: they are held in memory.
 const most = 10_000_000
 
+// What a door takes at the most, in bytes, and the first day on which it takes events.
+const (
+	maxName  = 128 // of a site or a link
+	maxValue = 1024
+)
+
+var firstDay = time.Date(1973, 4, 1, 0, 0, 0, 0, time.UTC)
+
 // options is what the command line asks for.
 type options struct {
 	help, version bool
@@ -199,6 +207,10 @@ func (r *reader) plan() mock.Plan {
 	switch {
 	case p.Site == "":
 		r.fail("--site_id is empty")
+	case len(p.Site) > maxName:
+		r.fail("--site_id has %d bytes: a door takes %d at the most", len(p.Site), maxName)
+	case r.given["from"] != nil && p.From.Before(firstDay):
+		r.fail("--from %s: a door takes events from %s on", p.From.Format(time.DateOnly), firstDay.Format(time.DateOnly))
 	case !p.From.Before(p.To):
 		r.fail("--to must be after --from")
 	}
@@ -220,6 +232,9 @@ func (r *reader) plan() mock.Plan {
 		}
 	}
 	p.Links = r.list("links", nil)
+	if slices.ContainsFunc(p.Links, func(s string) bool { return len(s) > maxName }) {
+		r.fail("--links: a door takes %d bytes at the most", maxName)
+	}
 	for i := 0; i < 5 && r.given["links"] == nil; i++ {
 		p.Links = append(p.Links, fmt.Sprintf("%s-%d", p.Site, i+1))
 	}
@@ -233,6 +248,19 @@ func (r *reader) plan() mock.Plan {
 var (
 	country = regexp.MustCompile(`^[A-Z]{2}$`)
 	column  = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
+)
+
+// otherNames and words are what no feature can be called: columns and fields that are something else, and what no query may
+// use without quotes. A footfall has a list of its own; one that it lacks would be refused there.
+var (
+	otherNames = strings.Fields(`siteid interval_size interval_start bucket guid month_interval_start metric_type visits topic
+		kafka_partition kafka_offset kind epoch from_offset to_offset v id ts timestamp key short_url`)
+	words = strings.Fields(`add all allow alter and apply as asc authorize autoincrement batch begin between by case cast check
+		collate columnfamily commit constraint create current_date current_time current_timestamp default deferrable delete desc
+		describe distinct drop else entries escape except execute exists false foreign from full grant group having if in index
+		infinity insert intersect into is isnull join keyspace limit materialized modify nan norecursive not nothing notnull null
+		of on or order primary raise references rename returning revoke schema select set table then to token transaction true
+		truncate union unique unlogged update use using values view when where with`)
 )
 
 // features puts together what --features says with the referers, which are the first, and the landing pages, the second.
@@ -261,8 +289,10 @@ func features(said, referers, pages []string) ([]mock.Feature, error) {
 		switch {
 		case !column.MatchString(name):
 			return nil, fmt.Errorf("--features %q: want names of a-z, 0-9 and _", name)
-		case slices.Contains([]string{"v", "id", "guid", "ts", "timestamp"}, name):
+		case slices.Contains(otherNames, name):
 			return nil, fmt.Errorf("--features: %s is something else of a visit", name)
+		case slices.Contains(words, name):
+			return nil, fmt.Errorf("--features: %s is a word of CQL or SQL", name)
 		case slices.ContainsFunc(out, func(other mock.Feature) bool { return other.Name == name }):
 			return nil, fmt.Errorf("--features: %s is there twice", name)
 		case own && i < 2:
@@ -273,6 +303,9 @@ func features(said, referers, pages []string) ([]mock.Feature, error) {
 			f.Values = pages
 		case !own:
 			f.Values = []string{name + "-a", name + "-b", name + "-c"}
+		}
+		if slices.ContainsFunc(f.Values, func(v string) bool { return len(v) > maxValue }) {
+			return nil, fmt.Errorf("a value of %s is too long: a door takes %d bytes at the most", name, maxValue)
 		}
 		out = append(out, f)
 	}

@@ -52,7 +52,7 @@ func TestFeatures(t *testing.T) {
 	f("--features referer", "[{referer [a b]}]")
 	f("-p c", "[{feature1 [a b]} {feature2 [c]}]")
 	f("-p c --features 3", "[{feature1 [a b]} {feature2 [c]} {feature3 [feature3-a feature3-b feature3-c]}]")
-	f("-p c --features from page device=phone,desktop lang=it", "[{from [a b]} {page [c]} {device [phone desktop]} {lang [it]}]")
+	f("-p c --features source page device=phone,desktop lang=it", "[{source [a b]} {page [c]} {device [phone desktop]} {lang [it]}]")
 }
 
 // Bad input is one clear line and the exit code of wrong usage, before anything is written or sent.
@@ -106,6 +106,14 @@ func TestBadInput(t *testing.T) {
 	f(with("--features", "a", "b", "a"), "a is there twice")
 	f(with("--features", "a", "b;DROP"), "want names of a-z")
 	f(with("--features", "a", "guid"), "guid is something else")
+	f(with("--features", "select", "page"), "select is a word of CQL or SQL")
+	f(with("--features", "siteid", "page"), "siteid is something else")
+	f(with("--features", "a", "b", "c="+strings.Repeat("x", 1025)), "a value of c is too long")
+	f(append(without("-s"), "-s", strings.Repeat("x", 129)), "--site_id has 129 bytes")
+	f(with("--clicks", "5", "--links", strings.Repeat("x", 129)), "--links: a door takes 128 bytes")
+	f(append(without("-f"), "-f", "1973-03-31"), "--from 1973-03-31: a door takes events from 1973-04-01 on")
+	f(append(without("-f"), "-f", "0001-01-01"), "--from 0001-01-01")
+	f(append(without("-t"), "-t", "9999-12-31", "--send", "http://127.0.0.1:1"), "--to 9999-12-31 is in the future")
 	f(with("--features", "1"), "--landing_pages are the second feature")
 	f(with("--zipf", "1"), "--zipf")
 	f(with("--zipf", "NaN"), "--zipf")

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -45,7 +46,9 @@ func send(ctx context.Context, o options, visits []mock.Visit, clicks []mock.Cli
 	if err == nil {
 		err = s.all(ctx, "/v1/clicks", len(clicks), clickEvents(clicks), bar)
 	}
-	bar.end(s.sent)
+	if s.answered {
+		bar.end(s.sent)
+	}
 	if err != nil {
 		return fmt.Errorf("sending to %s: %w", o.send, err)
 	}
@@ -83,7 +86,9 @@ func (s *sender) all(ctx context.Context, path string, n int, next func(int) eve
 		if limit := s.patience(); time.Since(last) > limit {
 			return fmt.Errorf("given up after %s: %w", limit, err)
 		}
-		bar.wait(s.sent, err)
+		if s.answered { // else it is told once, at the end
+			bar.wait(s.sent, err)
+		}
 		if err := pause(ctx, wait); err != nil {
 			return err
 		}
@@ -118,6 +123,13 @@ func (s *sender) pace(ctx context.Context, n int) error {
 // errLater marks what may be sent again: the door is busy or cannot be reached.
 var errLater = errors.New("the door does not take more now")
 
+// unreached is an errLater with nobody there to ask.
+type unreached struct{ cause error }
+
+func (e unreached) Error() string        { return "the door cannot be reached: " + e.cause.Error() }
+func (e unreached) Is(target error) bool { return target == errLater }
+func (e unreached) Unwrap() error        { return e.cause }
+
 // post sends a batch and returns what must be sent again and when, with an errLater; any other error is for good.
 func (s *sender) post(ctx context.Context, path string, batch []event) (left []event, wait time.Duration, err error) {
 	var body bytes.Buffer
@@ -137,7 +149,10 @@ func (s *sender) post(ctx context.Context, path string, batch []event) (left []e
 		return nil, 0, errors.New("stopped while sending")
 	}
 	if err != nil { // perhaps it has them all the same: the ids are the same again
-		return batch, time.Second, fmt.Errorf("%w: %w", errLater, err)
+		if cause := (*url.Error)(nil); errors.As(err, &cause) { // without the address, which is told already
+			err = cause.Err
+		}
+		return batch, time.Second, unreached{err}
 	}
 	s.answered = true
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, 4<<20))

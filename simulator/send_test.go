@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -142,6 +143,16 @@ func TestSendGivesUpOnWhatCannotBeMended(t *testing.T) {
 		if len(d.batches) != 1 {
 			t.Errorf("%s: asked %d times", want, len(d.batches))
 		}
+	}
+}
+
+func TestADoorThatIsNotThere(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	s := &sender{door: server.URL}
+	left, _, err := s.post(t.Context(), "/v1/visits", []event{{"id", []byte("{}\n")}})
+	if len(left) != 1 || !errors.Is(err, errLater) || strings.Count(err.Error(), "the door cannot be reached: dial tcp") != 1 || s.answered {
+		t.Errorf("%d left, %v", len(left), err)
 	}
 }
 

@@ -17,13 +17,16 @@ import (
 type query struct {
 	columns []string
 	table   string
-	where   map[string]string
+	where   []condition
 	limit   int // 0: none
 }
 
+// condition compares a column with a text, as cells have it.
+type condition struct{ column, by, value string }
+
 var (
 	selectPattern = regexp.MustCompile(`(?i)^SELECT (.+) FROM (\S+) WHERE (.+?)(?: LIMIT (\d+))?$`)
-	wherePattern  = regexp.MustCompile(`(?i)^(\w+) = '(.*)'$`)
+	wherePattern  = regexp.MustCompile(`(?i)^(\w+) (=|>=|<) (?:'(.*)'|minTimeuuid\('(.*)\+0000'\))$`)
 	andPattern    = regexp.MustCompile(`(?i)\s+AND\s+`)
 	commaPattern  = regexp.MustCompile(`\s*,\s*`)
 )
@@ -34,14 +37,14 @@ func parseQuery(text string) (query, error) {
 		return query{}, fmt.Errorf("not of the form SELECT … FROM … WHERE …")
 	}
 	q := query{
-		columns: commaPattern.Split(strings.ToLower(parts[1]), -1), table: strings.ToLower(parts[2]), where: map[string]string{},
+		columns: commaPattern.Split(strings.ToLower(parts[1]), -1), table: strings.ToLower(parts[2]),
 	}
-	for _, condition := range andPattern.Split(parts[3], -1) {
-		c := wherePattern.FindStringSubmatch(condition)
+	for _, text := range andPattern.Split(parts[3], -1) {
+		c := wherePattern.FindStringSubmatch(text)
 		if c == nil {
-			return query{}, fmt.Errorf("no equality: %s", condition)
+			return query{}, fmt.Errorf("neither an equality nor a bound: %s", text)
 		}
-		q.where[strings.ToLower(c[1])] = canonical(strings.ReplaceAll(c[2], "''", "'"))
+		q.where = append(q.where, condition{strings.ToLower(c[1]), c[2], canonical(strings.ReplaceAll(c[3]+c[4], "''", "'"))})
 	}
 	if parts[4] != "" {
 		q.limit, _ = strconv.Atoi(parts[4]) // the pattern lets digits through only
@@ -59,7 +62,18 @@ func (q query) answer(cells oracle.Cells) [][]string {
 			amounts(row, value, cells[strings.Replace(name, ".num_values|", ".sum_values|", 1)])
 			table = q.table
 		}
-		if table == q.table && q.matches(row) {
+		if table == q.table {
+			rows = append(rows, row)
+		}
+	}
+	return q.pick(rows)
+}
+
+// pick is what the query must return of a table's rows.
+func (q query) pick(all []map[string]string) [][]string {
+	var rows []map[string]string
+	for _, row := range all {
+		if q.matches(row) {
 			rows = append(rows, row)
 		}
 	}
@@ -100,8 +114,9 @@ func (q query) rounded(rows [][]string) [][]string {
 }
 
 func (q query) matches(row map[string]string) bool {
-	for column, value := range q.where {
-		if row[column] != value {
+	for _, c := range q.where {
+		switch order := cmp.Compare(row[c.column], c.value); {
+		case c.by == "=" && order != 0, c.by == ">=" && order < 0, c.by == "<" && order >= 0:
 			return false
 		}
 	}
@@ -112,7 +127,7 @@ func (q query) matches(row map[string]string) bool {
 // that cells have sorts like its bytes, and times in it like times.
 func compareRows(a, b map[string]string) int {
 	return cmp.Or(
-		cmp.Compare(b["hour"], a["hour"]), cmp.Compare(b["day"], a["day"]),
+		cmp.Compare(b["hour"], a["hour"]), cmp.Compare(b["day"], a["day"]), cmp.Compare(b["at"], a["at"]),
 		cmp.Compare(a["metric_type"], b["metric_type"]), cmp.Compare(a["interval_start"], b["interval_start"]),
 		cmp.Compare(a["country"], b["country"]), cmp.Compare(a["referrer"], b["referrer"]), cmp.Compare(a["ip"], b["ip"]),
 		cmp.Compare(a["guid"], b["guid"]), cmp.Compare(a["feature1"], b["feature1"]), cmp.Compare(a["feature2"], b["feature2"]),
@@ -162,6 +177,13 @@ func TestQueriesOnTheOracle(t *testing.T) {
 	want := [][]string{{"2018-10-01T03:00:00Z", "3"}, {"2018-10-01T02:00:00Z", "2"}}
 	if got := q.answer(cells); !slices.EqualFunc(got, want, slices.Equal[[]string]) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+	q, err = parseQuery("SELECT value FROM urlshortener.hourcounters WHERE short_url = 'abc' AND hour >= '2018-10-01 02:00' AND hour < '2018-10-01 03:00'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := q.answer(cells); fmt.Sprint(got) != "[[2]]" {
+		t.Errorf("a range has %q", got)
 	}
 	for _, text := range statements(promised) {
 		if _, err := parseQuery(text); err != nil {

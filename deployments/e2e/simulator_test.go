@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"errors"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -76,14 +77,35 @@ func TestTheSimulatorAgreesWithCassandra(t *testing.T) {
 	}
 }
 
-// Mistakes are told in a line and with exit code 2, never with a stack.
+// Mistakes are told in a line and with exit code 2, never with a stack, and nothing is written.
 func TestTheSimulatorTellsMistakes(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, binary(t, "simulator"), "-s", "site1", "--nonsense")
-	printed, err := cmd.CombinedOutput()
-	var code *exec.ExitError
-	if !errors.As(err, &code) || code.ExitCode() != 2 || strings.Count(string(printed), "\n") != 1 {
-		t.Errorf("%v: %q", err, printed)
+	const good = "-s site1 -g 10 -r facebook.com -p /index.html -f 2018-10-01 -t 2018-11-01 -n 5 "
+	for line, want := range map[string]string{
+		"-s site1 --nonsense":           "--nonsense",
+		"":                              "missing required options",
+		good + "--features select page": "select is a word",
+		good + "--features siteid page": "siteid is something else",
+		good + "--seed=-1":              "--seed",
+		good + "--send=localhost:8080":  "--send wants the address",
+		good + "--verify":               "give the --seed",
+		strings.Replace(good, "site1", strings.Repeat("s", 129), 1):                        "--site_id has 129 bytes",
+		strings.Replace(good, "-f 2018-10-01", "-f 1970-01-01", 1):                         "--from 1970-01-01",
+		strings.Replace(good, "-f 2018-10-01", "-f 2018-02-30", 1):                         "yyyy-MM-dd",
+		strings.Replace(good, "2018-11-01", "2018-10-01", 1):                               "--to must be after --from",
+		strings.Replace(good, "2018-11-01", "9999-12-31", 1) + "--send=http://127.0.0.1:1": "in the future",
+		strings.Replace(good, "-n 5", "-n 99999999999999999999", 1):                        "--num_samples",
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		cmd := exec.CommandContext(ctx, binary(t, "simulator"), strings.Fields(line)...)
+		cmd.Dir = t.TempDir()
+		printed, err := cmd.CombinedOutput()
+		cancel()
+		var code *exec.ExitError
+		if !errors.As(err, &code) || code.ExitCode() != 2 || strings.Count(string(printed), "\n") != 1 || !strings.Contains(string(printed), want) {
+			t.Errorf("%s: %v: %q, want %q", line, err, printed, want)
+		}
+		if files, err := os.ReadDir(cmd.Dir); err != nil || len(files) > 0 {
+			t.Errorf("%s: it wrote %v, %v", line, files, err)
+		}
 	}
 }

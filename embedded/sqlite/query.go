@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+
+	driver "modernc.org/sqlite"
 )
 
 // Reader answers analysts' queries beside a running store, or without one. It cannot change anything. It is safe for
@@ -34,6 +36,15 @@ func OpenReader(dir string) (*Reader, error) {
 	}
 	return &Reader{db: db}, nil
 }
+
+// IsWrongQuery tells whether a query failed because of how it is written: SQLite does not understand it, or it would write.
+func IsWrongQuery(err error) bool {
+	var from *driver.Error
+	return errors.As(err, &from) && (from.Code() == sqliteError || from.Code() == sqliteReadonly)
+}
+
+// Results of SQLite, from its documentation: an error in the SQL, and an attempt to write what is read only.
+const sqliteError, sqliteReadonly = 1, 8
 
 // Close releases the files.
 func (r *Reader) Close() error { return r.db.Close() }

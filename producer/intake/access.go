@@ -126,6 +126,28 @@ func (a *access) owner(held []grant, origin string, event models.Event) (string,
 	return "", why
 }
 
+// onlySite is the site of a visit that names none, where the request's key or origin belongs to one site and no more; else
+// it is empty. The sources' form has no site. A door that is open has no keys to ask, so there the origin alone tells.
+func (a *access) onlySite(held []grant, origin string) string {
+	if a.open {
+		if origin == "" {
+			return ""
+		}
+		held = a.grants
+	}
+	only := ""
+	for _, g := range held {
+		switch {
+		case g.site == "", origin != "" && !g.allows(origin):
+		case strings.HasSuffix(g.site, "*"), only != "" && only != g.site:
+			return ""
+		default:
+			only = g.site
+		}
+	}
+	return only
+}
+
 // covers tells whether a grant is about an event's site or link.
 func (g *grant) covers(event models.Event) bool {
 	switch e := event.(type) {

@@ -116,6 +116,46 @@ func writeKeys(t *testing.T, b broker) {
 	}
 }
 
+// onlySites: a form without a site is of the one that its key, or its origin, is for; where there are more it is refused.
+func onlySites(t *testing.T, b broker) {
+	both := []string{hashOf("both")}
+	sites := []configs.Site{
+		{Site: "shop", KeyHashes: []string{hashOf("shop"), hashOf("both")}, Origins: []string{"https://shop.example", "https://shared.example"}},
+		{Site: "blog", KeyHashes: both, Origins: []string{"https://blog.example", "https://shared.example"}},
+		{Site: "many*", KeyHashes: []string{hashOf("many")}},
+		{Links: "promo-*", KeyHashes: []string{hashOf("promo"), hashOf("shop")}},
+	}
+	closed := openDoor(t, b, func(cfg *configs.Producer) { cfg.Access = configs.Access{Sites: sites} })
+	open := openDoor(t, b, func(cfg *configs.Producer) { cfg.Access = configs.Access{Open: true, Sites: sites} })
+	f := func(d *runningDoor, q request, site string) {
+		t.Helper()
+		r := q.send(t, d, "/track", "guid=g&timestamp=1522802128&feature1=facebook.com")
+		in := 0
+		for _, m := range messages(t, d.broker, d.topics.Visits) {
+			if text := string(m.Value); strings.Contains(text, `"id":"`+r.ID+`"`) && strings.Contains(text, `"siteId":"`+site+`"`) {
+				in++
+			}
+		}
+		switch {
+		case site == "" && (r.status != http.StatusBadRequest || r.Error != "missing_site_id"):
+			t.Errorf("%+v = %d %s, want missing_site_id", q, r.status, r.raw)
+		case site != "" && (r.status != http.StatusAccepted || in != 1):
+			t.Errorf("%+v = %d %s, in Kafka %d, want a visit of %s", q, r.status, r.raw, in, site)
+		}
+	}
+	f(closed, request{query: "shop"}, "shop")
+	f(closed, request{query: "shop", origin: "https://shop.example"}, "shop")
+	f(closed, request{query: "both"}, "")
+	f(closed, request{query: "both", origin: "https://blog.example"}, "blog")
+	f(closed, request{query: "both", origin: "https://shared.example"}, "")
+	f(closed, request{query: "many"}, "")
+	f(closed, request{query: "promo"}, "")
+	f(open, request{}, "")
+	f(open, request{origin: "https://blog.example"}, "blog")
+	f(open, request{origin: "https://shared.example"}, "")
+	f(open, request{origin: "https://evil.example"}, "")
+}
+
 // crossOrigin: what a browser asks before it lets a page send, and what it looks at afterwards.
 func crossOrigin(t *testing.T, b broker) {
 	closed, open := openDoor(t, b, guarded), openDoor(t, b, nil)

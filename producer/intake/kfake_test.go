@@ -29,6 +29,7 @@ var suites = []struct {
 	{"clicks are filled from requests", false, filledClicks},
 	{"hashed visitors", false, hashedVisitors},
 	{"write keys", false, writeKeys},
+	{"forms without a site", false, onlySites},
 	{"pages of other origins", false, crossOrigin},
 	{"limits", false, limited},
 	{"short links", false, shortLinks},

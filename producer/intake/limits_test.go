@@ -125,6 +125,46 @@ func TestNewKeys(t *testing.T) {
 	}
 }
 
+// The month is a part of a visit's key: one combination of features in many months is as many keys.
+func TestMonthsAreNewKeys(t *testing.T) {
+	k := watchNewKeys(3)
+	now := time.Unix(1_000_000, 0)
+	for i := range 6 {
+		at := time.Date(2018, time.Month(1+i), 15, 0, 0, 0, 0, time.UTC)
+		for range 2 {
+			want := ""
+			if i >= 3 {
+				want = tooManyNewKeys
+			}
+			v := &models.Visit{SiteID: "s", TS: models.Millis(at.UnixMilli()), Features: []string{"a", "b"}}
+			if got := reason(k.note("o", v, now)); got != want {
+				t.Errorf("month %d: %q, want %q", i, got, want)
+			}
+		}
+	}
+}
+
+// A referrer is a row of its link for ever, whoever made it up.
+func TestReferrersAreNewKeys(t *testing.T) {
+	k := watchNewKeys(3) // a link and two referrers
+	now := time.Unix(1_000_000, 0)
+	click := func(referrer string) string {
+		return reason(k.note("o", &models.Click{ShortURL: "l", Referrer: referrer}, now))
+	}
+	for i := range 6 {
+		want := ""
+		if i >= 2 {
+			want = tooManyNewKeys
+		}
+		if got := click(fmt.Sprint("r", i)); got != want {
+			t.Errorf("referrer %d: %q, want %q", i, got, want)
+		}
+		if click("") != "" || click("r0") != "" {
+			t.Error("known referrers, or none, are limited")
+		}
+	}
+}
+
 // TestLimitsAreBounded: whoever comes under however many names, memory stays where it was.
 func TestLimitsAreBounded(t *testing.T) {
 	l := newLimits(configs.Limits{ClientPerSecond: 1, ClientBurst: 1, SitePerSecond: 1, SiteBurst: 1, NewKeysPerMinute: 1 << 30})

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"hash/maphash"
+	"strconv"
 	"sync"
 	"time"
 
@@ -13,8 +14,8 @@ import (
 // seenKeys is how many names are remembered as known: about 20 MB of memory when full.
 const seenKeys = 1 << 17
 
-// newKeys bounds how many new rows a sender can make in the tables. A link is a key of its own, a site has one for every
-// combination of features, and both stay there for ever.
+// newKeys bounds how many new rows a sender can make in the tables. A link is a key of its own and has a row for each
+// referrer, a site has a key for every combination of features in every month, and all of them stay there for ever.
 //
 // What is new is decided from memory alone: asking the store would be slower than counting. A name that others pushed
 // out of memory counts as new again. It is safe for concurrent use.
@@ -60,12 +61,19 @@ func (k *newKeys) note(owner string, event models.Event, now time.Time) error {
 	defer k.mu.Unlock()
 	switch e := event.(type) {
 	case *models.Click:
-		return k.count(owner, "link\x00"+e.ShortURL, now)
+		if err := k.count(owner, "link\x00"+e.ShortURL, now); err != nil {
+			return err
+		}
+		if e.Referrer == "" { // the row that every link has
+			return nil
+		}
+		return k.count(owner, "referrer\x00"+e.ShortURL+"\x00"+e.Referrer, now)
 	case *models.Visit:
 		if err := k.count(owner, "site\x00"+e.SiteID, now); err != nil {
 			return err
 		}
-		return k.count("site "+e.SiteID, string(models.NewFeatures(e.Features...)), now)
+		month := strconv.FormatInt(int64(e.TS.Month()), 10)
+		return k.count("site "+e.SiteID, month+"\x00"+string(models.NewFeatures(e.Features...)), now)
 	}
 	return nil
 }
@@ -82,7 +90,7 @@ func (k *newKeys) count(owner, key string, now time.Time) error {
 	}
 	if m.keys >= k.perMinute {
 		return &refusal{
-			reason: tooManyNewKeys, detail: "too many links, sites or features that were never seen before",
+			reason: tooManyNewKeys, detail: "too many links, referrers, sites or features that were never seen before",
 			after: max(m.began.Add(time.Minute).Sub(now), 1),
 		}
 	}

@@ -61,6 +61,7 @@ func (d *door) takePixel(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	written, err := d.visits.pixel(r.URL.RawQuery)
+	d.fillSite(from, written)
 	topic := d.cfg.Kafka.Topics.Visits
 	if _, ok := written.event.(*models.Click); ok {
 		topic = d.cfg.Kafka.Topics.Clicks

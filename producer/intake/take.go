@@ -101,6 +101,7 @@ func (d *door) takeForm(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	written, err := d.visits.track(r.URL.RawQuery, body)
+	d.fillSite(from, written)
 	one := []outcome{{err: err}}
 	d.accept(d.cfg.Kafka.Topics.Visits, from, []draft{written}, one)
 	d.answerOne(w, one[0])

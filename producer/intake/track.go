@@ -14,7 +14,7 @@ import (
 var trackFields = []string{"guid", "timestamp", "siteId", "id"}
 
 // track reads one visit as the form that script tags send, the timestamp in seconds. The site may stand in the form or in
-// the query of the URL (/track?siteId=...), where it can be part of the snippet that a site embeds.
+// the query of the URL (/track?siteId=...), where it can be part of the snippet that a site embeds; see fillSite for none.
 func (w visits) track(query string, body []byte) (draft, error) {
 	// A line end cannot be part of a form, where it would be %0A: it comes from a file or an editor.
 	values, err := url.ParseQuery(string(bytes.TrimRight(body, "\r\n")))
@@ -32,6 +32,13 @@ func (w visits) track(query string, body []byte) (draft, error) {
 		values[name] = append(values[name], v...)
 	}
 	return w.form(values)
+}
+
+// fillSite gives a visit that came as a form without a site the one that its sender writes for, if there is just one.
+func (d *door) fillSite(from sender, written draft) {
+	if v, ok := written.event.(*models.Visit); ok && v.SiteID == "" {
+		v.SiteID = d.access.onlySite(from.held, from.origin)
+	}
 }
 
 // parseQuery reads the query of a URL, without the write key, which is no field of an event.

@@ -10,6 +10,9 @@ import (
 // One click in botsEvery is a bot's; as many have no referrer.
 const botsEvery = 20
 
+// One click in amountsEvery has an amount; one of those in refundsEvery is less than nothing.
+const amountsEvery, refundsEvery = 3, 10
+
 // MakeVisits makes up the visits of a plan, in no order of time.
 func MakeVisits(p Plan) []Visit {
 	r := rand.New(rand.NewPCG(p.Seed, 1))
@@ -45,6 +48,7 @@ func MakeClicks(p Plan) []Click {
 	r := rand.New(rand.NewPCG(p.Seed, 2))
 	visitor, link := popularity(r, p.Zipf, p.Guids), popularity(r, p.Zipf, len(p.Links))
 	country, referer := popularity(r, p.Zipf, len(p.Countries)), popularity(r, p.Zipf, len(p.Referers))
+	worth := rand.New(rand.NewPCG(p.Seed, 3))
 	id := p.ids("click")
 	clicks := make([]Click, p.Clicks)
 	for i := range clicks {
@@ -55,13 +59,21 @@ func MakeClicks(p Plan) []Click {
 		if r.IntN(botsEvery) == 0 {
 			c.Referrer = ""
 		}
+		if worth.IntN(amountsEvery) == 0 {
+			amount := 1 + worth.Int64N(20_000)
+			if worth.IntN(refundsEvery) == 0 {
+				amount = -amount
+			}
+			c.Amount = &amount
+		}
 		clicks[i] = c
 	}
 	return clicks
 }
 
+// moment counts in seconds: a time.Duration ends after 292 years.
 func (p Plan) moment(r *rand.Rand) time.Time {
-	return p.From.Add(time.Duration(r.Int64N(int64(p.To.Sub(p.From)/time.Second))) * time.Second)
+	return time.Unix(p.From.Unix()+r.Int64N(p.To.Unix()-p.From.Unix()), 0).UTC()
 }
 
 // popularity picks one of n: evenly, or the first ones more often.

@@ -81,7 +81,7 @@ func TestVisitsAreWithinThePlan(t *testing.T) {
 }
 
 func TestClicksAreWithinThePlan(t *testing.T) {
-	links, ips, bots, direct := map[string]int{}, map[string]int{}, 0, 0
+	links, ips, bots, direct, worth, refunds := map[string]int{}, map[string]int{}, 0, 0, 0, 0
 	for _, c := range MakeClicks(sample()) {
 		links[c.Link]++
 		ips[c.IP]++
@@ -94,9 +94,36 @@ func TestClicksAreWithinThePlan(t *testing.T) {
 		if c.Referrer == "" {
 			direct++
 		}
+		if c.Amount != nil {
+			worth++
+			if *c.Amount < 0 {
+				refunds++
+			}
+		}
 	}
 	if len(links) != 3 || len(ips) != 100 || bots < 100 || bots > 500 || direct < 100 || direct > 500 {
 		t.Errorf("%d links, %d IPs, %d bots, %d direct", len(links), len(ips), bots, direct)
+	}
+	if worth < 1500 || worth > 1850 || refunds < 80 || refunds > 260 { // a third of 5,000, and a tenth of that
+		t.Errorf("%d amounts, %d below 0", worth, refunds)
+	}
+}
+
+// A plan may be longer than a time.Duration.
+func TestALongPlanIsUsedToItsEnd(t *testing.T) {
+	p := sample()
+	p.From, p.To = time.Date(1973, 4, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+	last := p.From
+	for _, v := range MakeVisits(p) {
+		if v.At.Before(p.From) || !v.At.Before(p.To) {
+			t.Fatalf("a visit at %s", v.At)
+		}
+		if v.At.After(last) {
+			last = v.At
+		}
+	}
+	if last.Year() < 9900 { // 5,000 visits in 8,000 years
+		t.Errorf("the last visit is at %s", last)
 	}
 }
 

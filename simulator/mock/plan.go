@@ -43,6 +43,7 @@ type Click struct {
 	ID, Link, IP, Country, Referrer string
 	At                              time.Time
 	Bot                             bool
+	Amount                          *int64 // what it was worth; most are worth nothing that anyone counts
 }
 
 // ids names the events of one kind. The name of an event depends on the whole plan and its place in it: the same plan sent

@@ -57,6 +57,18 @@ func (c *cassandra) Close() error {
 	return nil
 }
 
+// Behind implements Store, by a read of one partition.
+func (c *cassandra) Behind(ctx context.Context, counter Counter, want int64) (bool, error) {
+	keyspace, table, _ := strings.Cut(counter.Table, ".")
+	query := fmt.Sprintf("SELECT %s FROM %s%s.%s WHERE %s = ?", counter.Column, keyspace, c.suffix, table, strings.Join(counter.Columns, " = ? AND "))
+	var value int64
+	err := c.session.Query(query, counter.Key...).WithContext(ctx).Scan(&value)
+	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
+		return false, fmt.Errorf("reading %s: %w", counter.Table, err)
+	}
+	return value < want, nil
+}
+
 // Read implements Store. A site's rows lie in many partitions, and which ones there should be is the question: so the
 // tables of sites are scanned, and Cassandra picks the site's rows.
 func (c *cassandra) Read(ctx context.Context, s Scope) (tables.Cells, error) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"footfall/simulator/tables"
 )
@@ -18,10 +19,36 @@ type Scope struct {
 
 // Store is an open store.
 type Store interface {
+	// Behind takes one cheap look, at a counter that must become want: while it is below, there is no need to Read. A
+	// store where to Read is cheap may always say no.
+	Behind(ctx context.Context, c Counter, want int64) (bool, error)
 	// Read returns every row of the scope.
 	Read(context.Context, Scope) (tables.Cells, error)
 	Close() error
 	String() string // where it is, for people
+}
+
+// Counter is one row of a table: all of its key, by column.
+type Counter struct {
+	Table   string // with its keyspace
+	Column  string
+	Columns []string
+	Key     []any
+}
+
+// Clicks is the number of clicks of a link.
+func Clicks(link string) Counter {
+	return Counter{"urlshortener.clickcounter", "value", []string{"short_url"}, []any{link}}
+}
+
+// Month is a metric of a month for all visits of the scope's site.
+func (s Scope) Month(metric string, month time.Time) Counter {
+	c := Counter{"cardinality.Counts", "visits", []string{"siteId", "month_interval_start"}, []any{s.Site, month}}
+	for _, f := range s.Features {
+		c.Columns, c.Key = append(c.Columns, f), append(c.Key, "")
+	}
+	c.Columns, c.Key = append(c.Columns, "metric_type", "interval_start"), append(c.Key, metric, month)
+	return c
 }
 
 // table is one table: its name as tables.Name has it, its key in order, and its counter. One without a counter is of
@@ -48,6 +75,8 @@ var linkTables = []table{
 	{"urlshortener", "daycounters", []string{"short_url", "day"}, "value"},
 	{"urlshortener", "countrycounters", []string{"short_url", "country"}, "value"},
 	{"urlshortener", "referrercounters", []string{"short_url", "referrer"}, "value"},
+	{"urlshortener", "amountcounters", []string{"short_url", "day"}, "num_values"},
+	{"urlshortener", "amountcounters", []string{"short_url", "day"}, "sum_values"},
 	{"urlshortener", "uniquecounter", []string{"short_url"}, "value"},
 	{"urlshortener", "uniquecounterips", []string{"short_url", "ip"}, ""},
 	{"urlshortener", "botcounter", []string{"short_url"}, "value"},
@@ -69,7 +98,11 @@ func (t table) query(suffix, filtering string) string {
 
 // add takes over one row.
 func (t table) add(cells tables.Cells, key []any, counter int64) error {
-	name := tables.Name(t.name, key...)
+	label := t.name
+	if t.counter == "num_values" || t.counter == "sum_values" { // of two in one row
+		label += "." + t.counter
+	}
+	name := tables.Name(label, key...)
 	if _, twice := cells[name]; twice {
 		return fmt.Errorf("two rows %s", name)
 	}

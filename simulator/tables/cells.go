@@ -13,7 +13,7 @@ import (
 type Cells map[string]int64
 
 // Name puts the name of a row together as an analyst would ask for it: the table and its key, such as
-// daycounters('abc', '2018-10-01').
+// daycounters('abc', '2018-10-01'). A table with two counters has a name for each: amountcounters.sum_values.
 func Name(table string, key ...any) string {
 	values := make([]string, len(key))
 	for i, k := range key {

@@ -18,6 +18,10 @@ func (c Cells) AddClicks(clicks []mock.Click) {
 		c[Name("daycounters", k.Link, midnight(k.At))]++
 		c[Name("countrycounters", k.Link, k.Country)]++
 		c[Name("referrercounters", k.Link, k.Referrer)]++
+		if k.Amount != nil {
+			c[Name("amountcounters.num_values", k.Link, midnight(k.At))]++
+			c[Name("amountcounters.sum_values", k.Link, midnight(k.At))] += *k.Amount
+		}
 		if seen := Name("uniquecounterips", k.Link, k.IP); c[seen] == 0 {
 			c[seen] = 1
 			c[Name("uniquecounter", k.Link)]++

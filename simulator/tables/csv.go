@@ -22,9 +22,13 @@ func WriteVisits(w io.Writer, names []string, visits []mock.Visit) error {
 // WriteClicks writes the raw clicks as CSV.
 func WriteClicks(w io.Writer, clicks []mock.Click) error {
 	out := bufio.NewWriter(w)
-	_, _ = out.WriteString("short_url,ip,timestamp,country,referrer,bot\n")
+	_, _ = out.WriteString("short_url,ip,timestamp,country,referrer,bot,amount\n")
 	for _, c := range clicks {
-		record(out, []string{c.Link, c.IP, strconv.FormatInt(c.At.Unix(), 10), c.Country, c.Referrer, strconv.FormatBool(c.Bot)})
+		amount := ""
+		if c.Amount != nil {
+			amount = strconv.FormatInt(*c.Amount, 10)
+		}
+		record(out, []string{c.Link, c.IP, strconv.FormatInt(c.At.Unix(), 10), c.Country, c.Referrer, strconv.FormatBool(c.Bot), amount})
 	}
 	return out.Flush()
 }

@@ -239,6 +239,9 @@ func TestClicksEqualSQLOverTheCSV(t *testing.T) {
 	sum(t, db, want, "SELECT 'uniquecounter(' || quote(short_url) || ')', COUNT(DISTINCT ip)"+people)
 	sum(t, db, want, "SELECT 'uniquecounterips(' || "+quoted("short_url", "ip")+" || ')', 1"+people)
 	sum(t, db, want, "SELECT 'botcounter(' || quote(short_url) || ')', COUNT(*) FROM clicks WHERE bot = 'true' GROUP BY 1")
+	amounts := " FROM clicks WHERE bot = 'false' AND amount <> '' GROUP BY 1"
+	sum(t, db, want, "SELECT 'amountcounters.num_values(' || "+quoted("short_url", sqlDay)+" || ')', COUNT(*)"+amounts)
+	sum(t, db, want, "SELECT 'amountcounters.sum_values(' || "+quoted("short_url", sqlDay)+" || ')', SUM(CAST(amount AS INTEGER))"+amounts)
 	got := Cells{}
 	got.AddClicks(clicks)
 	compare(t, want, got)

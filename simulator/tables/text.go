@@ -2,6 +2,7 @@ package tables
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -14,29 +15,48 @@ import (
 // WriteText writes the two column families, guid data and monthly counts, as text: a partition key and its one column each,
 // in the order of the keys. A guid's column says how often it came; a count's, how many guids did.
 func WriteText(w io.Writer, site string, visits []mock.Visit) error {
-	came, uniques := map[string]int64{}, map[string]int64{}
-	columns := map[string]string{}
+	came, uniques := map[string]*entry{}, map[string]*entry{}
 	for _, v := range visits {
-		month := firstOfMonth(v.At).Unix()
+		start := firstOfMonth(v.At)
+		month := start.Unix()
 		for _, kept := range combinations(v.Features) {
 			features := strings.Join(kept, ":")
-			guid := fmt.Sprintf("%s:month:%d:%s:%s:", site, month, v.GUID, features)
-			if came[guid]++; came[guid] > 1 {
+			guid := Name("guid", columns([]any{start, v.GUID}, kept)...)
+			if came[guid] == nil {
+				came[guid] = &entry{key: fmt.Sprintf("%s:month:%d:%s:%s:", site, month, v.GUID, features), column: "visits"}
+			}
+			if came[guid].value++; came[guid].value > 1 {
 				continue
 			}
-			key := fmt.Sprintf("%s:%d:%s", site, month, features)
-			uniques[key]++
-			columns[key] = fmt.Sprintf("month_unique:%d:visits", month)
+			count := Name("count", columns([]any{start}, kept)...)
+			if uniques[count] == nil {
+				uniques[count] = &entry{key: fmt.Sprintf("%s:%d:%s", site, month, features), column: fmt.Sprintf("month_unique:%d:visits", month)}
+			}
+			uniques[count].value++
 		}
 	}
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "Column Family: '%s_cf_guid_data'\n", site)
-	for _, key := range slices.Sorted(maps.Keys(came)) {
-		fmt.Fprintf(out, "Partition Key: '%s'\n=>(column='visits', value='%d')\n", key, came[key])
-	}
+	writeEntries(out, came)
 	fmt.Fprintf(out, "Column Family: '%s_cf_monthly_data'\n", site)
-	for _, key := range slices.Sorted(maps.Keys(uniques)) {
-		fmt.Fprintf(out, "Partition Key: '%s'\n=>(column='%s', value='%d')\n", key, columns[key], uniques[key])
-	}
+	writeEntries(out, uniques)
 	return out.Flush()
+}
+
+// entry is one partition as it is printed. Its key is text with colons between the values: where a value has colons itself,
+// two entries may have the same, so they are counted by names that cannot be confused.
+type entry struct {
+	key, column string
+	value       int64
+}
+
+// writeEntries writes entries in the order of their keys, and of their names where those are the same.
+func writeEntries(out io.Writer, by map[string]*entry) {
+	names := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
+		return cmp.Or(cmp.Compare(by[a].key, by[b].key), cmp.Compare(a, b))
+	})
+	for _, name := range names {
+		e := by[name]
+		fmt.Fprintf(out, "Partition Key: '%s'\n=>(column='%s', value='%d')\n", e.key, e.column, e.value)
+	}
 }

@@ -87,6 +87,25 @@ Partition Key: 'site1:1541030400::'
 	}
 }
 
+// A colon in a value looks like the one between two values. They are two rows all the same.
+func TestTextKeepsColonsApart(t *testing.T) {
+	at := time.Date(2018, 10, 31, 23, 59, 59, 0, time.UTC)
+	text := written(t, []mock.Visit{
+		{GUID: "g", At: at, Features: []string{"a:b", "c"}},
+		{GUID: "g", At: at, Features: []string{"a", "b:c"}},
+		{GUID: "g", At: at, Features: []string{"a", "b:c"}},
+	})
+	for row, want := range map[string]int{
+		"Partition Key: 'site1:month:1538352000:g:a:b:c:'\n=>(column='visits', value='1')\n":                1,
+		"Partition Key: 'site1:month:1538352000:g:a:b:c:'\n=>(column='visits', value='2')\n":                1,
+		"Partition Key: 'site1:1538352000:a:b:c'\n=>(column='month_unique:1538352000:visits', value='1')\n": 2,
+	} {
+		if got := strings.Count(text, row); got != want {
+			t.Errorf("%d times, want %d: %s", got, want, row)
+		}
+	}
+}
+
 func written(t *testing.T, visits []mock.Visit) string {
 	t.Helper()
 	var b bytes.Buffer
