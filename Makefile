@@ -25,8 +25,8 @@ down: ## stop what `make up` started; data stays
 test: ## all tests; those on the real stack where Java and Maven, or a container engine, are there (CI=true: they must be)
 	go run ./deployments/stackctl up --optional --bare
 	go test $(RACE) -run '^$$' ./... > /dev/null
-	go test $(RACE) -count=1 -p 1 -timeout 20m ./...
-	go test -count=1 ./consumer/rollup -run 'TestSimulation$$' -sim.seeds 1000 -v
+	go test $(RACE) -count=1 -p 1 -timeout 28m ./...
+	go test -count=1 ./consumer/rollup -run 'TestSimulation' -sim.seeds 1000 -v
 
 chromium: ## the browser that a test of the page script needs (Debian's, as root)
 	@command -v chromium > /dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; }

@@ -73,6 +73,12 @@ func TestUsage(t *testing.T) {
 	if err := command(t.Context(), []string{"migrate", "--help"}, &out, &out); err != nil || !strings.Contains(out.String(), "audit [--repair]") {
 		t.Errorf("help: %v, %q", err, out.String())
 	}
+	for name := range help {
+		out.Reset()
+		if err := command(t.Context(), []string{name, "--help"}, &out, &out); err != nil || !strings.HasPrefix(out.String(), "Usage: consumer "+name+" ") {
+			t.Errorf("help of %s: %v, %q", name, err, out.String())
+		}
+	}
 }
 
 // TestBadInput: exit code 2 and one line on stderr.
@@ -104,6 +110,13 @@ func TestBadInput(t *testing.T) {
 	f("http.addr", "FOOTFALL_HTTP_ADDR=nowhere")
 	f("cassandra.keyspace_suffix", "FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=Ä", "migrate")
 	f("cassandra.tls", "FOOTFALL_CASSANDRA_TLS_CA=ca.pem")
+	f("retire needs --before", "", "retire")
+	f("want a month", "", "retire", "--before", "soon")
+	f("neither an IP address", "", "forget", "--ip", "somebody")
+	f("rebuild needs --keyspace-suffix", "", "rebuild")
+	f("no such file", "", "rebuild", "--keyspace-suffix", "_v2", "--from-file", "no-such-file.csv")
+	f("is that of the tables in use", "FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=_v2", "rebuild", "--keyspace-suffix", "_v2")
+	f("FOOTFALL_PRIVACY_SECRETS", "FOOTFALL_PRIVACY_SECRETS=typo", "forget", "--guid", "a")
 }
 
 // asConsumer makes the test binary behave as the consumer, so that exit codes are those of a process.

@@ -111,7 +111,8 @@ func testTables(t *testing.T, store *Store, suffix string) {
 	}
 	want := []string{
 		"cardinality.applied", "cardinality.counts", "cardinality.guiddata",
-		"footfall.doubts", "footfall.owners", "footfall.schema_lock", "footfall.schema_migrations", "footfall.settings",
+		"footfall.doubts", "footfall.forgotten", "footfall.owners", "footfall.retired", "footfall.schema_lock",
+		"footfall.schema_migrations", "footfall.settings",
 		"urlshortener.amountcounters", "urlshortener.applied", "urlshortener.botcounter", "urlshortener.clickcounter", "urlshortener.countrycounters",
 		"urlshortener.daycounters", "urlshortener.hourcounters", "urlshortener.latestclicks", "urlshortener.referrercounters",
 		"urlshortener.uniquecounter", "urlshortener.uniquecounterips", "urlshortener.urls",

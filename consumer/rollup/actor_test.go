@@ -97,14 +97,14 @@ func (w *world) startAudit(ctx context.Context) {
 func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error {
 	h, mx := newHasher(), newMetrics(prometheus.NewRegistry())
 	o := &ownership{
-		store: store, owner: a.String(), hasher: h, visitors: newVisitors(store, h, 100, mx), ledger: newLedger(store, 100),
+		store: store, owner: a.String(), hasher: h, visitors: newVisitors(store, h, 100, mx), ledger: newLedger(store, 4),
 		board: newBoard(store, slog.New(slog.NewTextHandler(io.Discard, nil))),
 		dead:  &grave{}, metrics: mx, log: slog.New(slog.NewTextHandler(io.Discard, nil)), number: a.w.fresh, maxSpan: simSpan/2 + 1,
 		partitions: map[models.Partition]*owned{}, ended: func() bool { return a.leaving.Load() || a.crashed.Load() },
 		bounds: func(_ context.Context, ps []models.Partition) (map[models.Partition]span, error) {
 			bounds := map[models.Partition]span{}
 			for _, p := range ps {
-				bounds[p] = span{0, int64(len(a.w.log[p]))}
+				bounds[p] = span{0, a.w.written(p)}
 			}
 			return bounds, nil
 		},
@@ -113,13 +113,23 @@ func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error 
 		o.maxSpan = 1
 	}
 	for _, p := range a.partitions {
-		o.partitions[p] = &owned{next: a.w.committed[p], confirmed: a.w.committed[p], highWater: int64(len(a.w.log[p]))}
+		o.partitions[p] = &owned{next: a.w.committed[p], confirmed: a.w.committed[p], highWater: a.w.written(p)}
 	}
 	if a.w.controls.deaf {
 		o.board = nil
 	}
 	if err := o.take(ctx); err != nil {
 		return err
+	}
+	for p, own := range o.partitions {
+		if a.w.controls.noReading {
+			own.clear = 1
+			continue
+		}
+		own.clear = a.w.written(p)
+		if own.next < own.tenure.Committed {
+			own.unknown = a.w.written(p)
+		}
 	}
 	within := simReach
 	if a.w.controls.noDuplicate {
@@ -140,7 +150,7 @@ func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error 
 		c := newChunk()
 		for _, p := range a.partitions {
 			next := o.partitions[p].next
-			for offset := next; offset < min(int64(len(a.w.log[p])), next+int64(rnd.IntN(simSpan+1))); offset++ {
+			for offset := next; offset < min(a.w.written(p), next+int64(rnd.IntN(simSpan+1))); offset++ {
 				it := a.w.item(p, offset)
 				if err := o.board.await(ctx, it.event); err != nil {
 					return err
@@ -280,6 +290,9 @@ func (w *world) attempt(write KeyWrite) error {
 	}
 	if n < 20 {
 		w.out.Refused++
+		if w.rnd.IntN(2) == 0 {
+			return fmt.Errorf("%w: nothing to send it by", ErrDisconnected)
+		}
 		return errors.New("overloaded")
 	}
 	w.out.Unknown++

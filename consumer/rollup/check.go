@@ -88,12 +88,40 @@ func (c *checker) check(ctx context.Context, p models.Partition, s span, extra [
 		return f, &refusal{fmt.Sprintf("%d keys are off, but Kafka has deleted the ids before offset %d of topic %s, partition %d:"+
 			" events cannot be told from duplicates", f.off, r.from, p.Topic, p.Number)}
 	}
+	retired, err := c.decide(ctx, touching(events, candidates, broken))
+	if err != nil {
+		return f, err
+	}
+	blind := dropBlind(broken, candidates, retired)
+	if len(broken) == 0 {
+		return f, blind
+	}
 	if err := note(); err != nil {
 		return f, err
 	}
 	f.renewed = true
-	f.repaired, err = c.repair(ctx, p, events, candidates, broken)
-	return f, errors.Join(err, note()) // the time until it is looked at counts from the repair, however long that took
+	f.repaired, err = c.repair(ctx, p, events, broken)
+	return f, errors.Join(err, note(), blind) // the time until it is looked at counts from the repair, however long that took
+}
+
+// dropBlind takes out the keys that cannot be repaired, since visitors of their events are retired, and says so.
+func dropBlind(broken map[models.Key][]excess, candidates map[models.Key][]contribution, retired map[int64]bool) error {
+	dropped := 0
+	for key, list := range broken {
+		if slices.ContainsFunc(candidates[key], func(con contribution) bool { return retired[con.offset] && within(list, con.offset) }) {
+			delete(broken, key)
+			dropped++
+		}
+	}
+	if dropped == 0 {
+		return nil
+	}
+	return &refusal{fmt.Sprintf("%d keys are off in intervals whose visitors are retired: what their events are worth cannot be told"+
+		" any more", dropped)}
+}
+
+func within(list []excess, offset int64) bool {
+	return slices.ContainsFunc(list, func(e excess) bool { return e.from <= offset && offset < e.to })
 }
 
 // events reads s again, without duplicates and what retirements refuse.
@@ -124,10 +152,7 @@ func (c *checker) events(ctx context.Context, p models.Partition, s span) ([]*co
 
 // repair writes, for every stretch that is off, what its events are worth as often as it is off, and a ledger row that
 // says so.
-func (c *checker) repair(ctx context.Context, p models.Partition, events []*counted, candidates map[models.Key][]contribution, broken map[models.Key][]excess) (int, error) {
-	if err := c.decide(ctx, touching(events, candidates, broken)); err != nil {
-		return 0, err
-	}
+func (c *checker) repair(ctx context.Context, p models.Partition, events []*counted, broken map[models.Key][]excess) (int, error) {
 	work := contributions(events)
 	var writes []KeyWrite
 	for _, key := range slices.SortedFunc(maps.Keys(broken), compareKeys) {
@@ -167,8 +192,8 @@ func (c *checker) repair(ctx context.Context, p models.Partition, events []*coun
 }
 
 // decide finds out which of the events were a visitor's first, from the visitors' rows. It adds none: what was counted had
-// its row before.
-func (c *checker) decide(ctx context.Context, events []*counted) error {
+// its row before. It returns the offsets of those whose rows may be gone.
+func (c *checker) decide(ctx context.Context, events []*counted) (map[int64]bool, error) {
 	distinct := map[models.Sighting]bool{}
 	for _, e := range events {
 		for _, s := range e.event.Sightings() {
@@ -176,16 +201,21 @@ func (c *checker) decide(ctx context.Context, events []*counted) error {
 		}
 	}
 	found, err := c.store.FirstSeen(ctx, slices.Collect(maps.Keys(distinct)))
-	if err == nil {
-		err = c.errRetired(ctx, events)
-	}
 	if err != nil {
-		return err
+		return nil, err
 	}
+	notices, err := c.store.Notices(ctx) // after the rows were looked up: they go after the notice
+	if err != nil {
+		return nil, err
+	}
+	retired := map[int64]bool{}
 	for _, e := range events {
 		e.decide(found)
+		if gone(notices.Retirements, e.event) {
+			retired[e.offset] = true
+		}
 	}
-	return nil
+	return retired, nil
 }
 
 // touching lists the events that may have added to a broken stretch, and takes the others out of account.
@@ -193,7 +223,7 @@ func touching(events []*counted, candidates map[models.Key][]contribution, broke
 	offsets := map[int64]bool{}
 	for key, list := range broken {
 		for _, con := range candidates[key] {
-			if slices.ContainsFunc(list, func(e excess) bool { return e.from <= con.offset && con.offset < e.to }) {
+			if within(list, con.offset) {
 				offsets[con.offset] = true
 			}
 		}

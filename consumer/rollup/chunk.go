@@ -32,6 +32,8 @@ type chunk struct {
 	widest     int64 // of the spans
 	highWater  map[models.Partition]int64
 	decided    int            // in which era of the visitors; 0: not yet
+	trouble    error          // with deciding them ahead; for whoever counts the chunk
+	done       chan struct{}  // closed when it is counted, or given up
 	read       map[string]int // by topic
 	duplicates map[string]int // by topic
 }
@@ -50,7 +52,7 @@ type counted struct {
 func newChunk() *chunk {
 	return &chunk{
 		spans: map[models.Partition]span{}, read: map[string]int{}, duplicates: map[string]int{},
-		highWater: map[models.Partition]int64{},
+		highWater: map[models.Partition]int64{}, done: make(chan struct{}),
 	}
 }
 
@@ -63,8 +65,8 @@ type limits struct {
 }
 
 // collect fills a chunk from items until a limit is reached or stop ends, which it reports with false. It waits without
-// limit for the first item. A chunk that is old enough is handed on when idle has a token, that is when somebody waits for
-// it; until then it grows: the larger a chunk, the less an event costs, so that work under way makes room for more.
+// limit for the first item. A chunk that is old enough is handed on when idle is closed, that is when the one before it is
+// counted; until then it grows: the larger a chunk, the less an event costs, so that work under way makes room for more.
 func (o *ownership) collect(stop context.Context, items <-chan item, l limits, idle <-chan struct{}) (*chunk, bool) {
 	c := newChunk()
 	var expired <-chan time.Time

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -62,6 +63,10 @@ func (o *ownership) tryFlush(ctx context.Context, c *chunk) error {
 			return err
 		}
 		c.buried = true
+	}
+	if err := c.trouble; err != nil {
+		c.trouble = nil
+		return err
 	}
 	if o.board.news() {
 		o.visitors.drop()
@@ -184,6 +189,12 @@ func (o *ownership) recover(ctx context.Context, c *chunk, cause error, attempt 
 	}
 	if o.ended() { // meanwhile, and we have taken them from somebody, who will find that out
 		return fmt.Errorf("the partitions are no longer ours: %w", cause)
+	}
+	for p, own := range o.partitions { // parts of the chunk may be counted, under an epoch that is no longer ours
+		own.clear = max(own.clear, c.spans[p].to)
+		if errors.Is(cause, errSuperseded) {
+			own.clear = math.MaxInt64 // how far the other one went is not known
+		}
 	}
 	if !inDoubt {
 		return nil

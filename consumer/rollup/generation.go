@@ -106,9 +106,10 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors 
 	for _, p := range partitions {
 		f := &fetcher{kafka: c.kafka, partition: p, inspect: inspectors[p.Topic], log: c.log}
 		own := o.partitions[p]
-		if own.next < 0 {
+		if own.next < own.tenure.Committed { // the group has no offset, or it was set back
 			own.unknown = bounds[p].to
 		}
+		own.clear = bounds[p].to
 		if own.next, err = startOffset(own, bounds[p]); err != nil {
 			return nil, nil, err
 		}

@@ -50,7 +50,7 @@ func (l *ledger) drop() {
 func (l *ledger) load(ctx context.Context, work map[models.Key]*sum, epochs map[models.Partition]int64, thorough, untouched bool) (loaded, error) {
 	out := loaded{at: make(map[models.Key]positions, len(work)), complete: true}
 	var missing []models.Key
-	for key := range work {
+	for _, key := range slices.SortedFunc(maps.Keys(work), compareKeys) { // in the same order each time, or no fault could be replayed
 		if known, ok := l.cache.Get(key); ok {
 			out.at[key] = known
 		} else {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -50,8 +51,9 @@ type owned struct {
 	highWater int64
 	window    *window
 	uncertain int64 // writes that touch events below may still land: keys are read thoroughly
+	clear     int64 // nobody counted anything from here on before this epoch was taken; 0: that is not known
 	confirmed int64 // how far it was when the store last said that it is ours
-	unknown   int64 // where the group did not know how far the last owner was: the end of the log; else 0
+	unknown   int64 // where the group does not say how far the last owner was: the end of the log; else 0
 }
 
 // settleMargin is added to the store's write timeout, which runs by another clock and from another moment.
@@ -66,6 +68,9 @@ func (o *ownership) take(ctx context.Context) error {
 		for attempt := 0; ; attempt++ {
 			t, err := o.store.Take(ctx, partition, o.owner)
 			if err == nil {
+				if p.tenure.Epoch > 0 && t.Epoch != p.tenure.Epoch+1 {
+					p.clear = math.MaxInt64 // somebody else was here meanwhile
+				}
 				p.tenure = t
 				break
 			}
@@ -144,12 +149,12 @@ func (o *ownership) uncertain(spans map[models.Partition]span) bool {
 }
 
 // untouched tells that no key has a ledger row of another epoch that reaches into what is still to be counted, nor one of this
-// epoch that a predecessor left: every partition was never counted before, or its epoch is new and all that a predecessor
-// may have had under way lies behind.
+// epoch that a predecessor left: every partition was never counted before, or its epoch is new and all that anybody may have
+// counted before lies behind.
 func (o *ownership) untouched() bool {
 	for _, p := range o.partitions {
 		first := p.tenure.Fresh && p.tenure.Epoch == 1 && p.tenure.Committed == 0
-		behind := !p.tenure.Fresh && p.uncertain > 0 && p.next >= p.uncertain
+		behind := !p.tenure.Fresh && p.clear > 0 && p.next >= p.clear
 		if !first && !behind {
 			return false
 		}

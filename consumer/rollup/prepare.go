@@ -6,20 +6,17 @@ import (
 )
 
 // ahead is where a chunk waits until the one before it is counted.
-type ahead struct {
-	chunks chan *chunk
-	idle   chan struct{} // has a token while somebody waits for a chunk
-}
+type ahead struct{ chunks chan *chunk }
 
-func newAhead() *ahead { return &ahead{chunks: make(chan *chunk), idle: make(chan struct{}, 1)} }
+func newAhead() *ahead { return &ahead{chunks: make(chan *chunk)} }
 
-// next hands out the chunks, one at a time.
+// next hands out the chunks, one at a time, and marks each as done with when the next one is asked for.
 func (a *ahead) next() iter.Seq[*chunk] {
 	return func(yield func(*chunk) bool) {
-		for {
-			a.idle <- struct{}{}
-			c, ok := <-a.chunks
-			if !ok || !yield(c) {
+		for c := range a.chunks {
+			more := yield(c)
+			close(c.done)
+			if !more {
 				return
 			}
 		}
@@ -31,26 +28,14 @@ func (a *ahead) next() iter.Seq[*chunk] {
 func (a *ahead) give(stop context.Context, c *chunk) bool {
 	select {
 	case a.chunks <- c:
+		return true
 	case <-stop.Done():
-		select {
-		case a.chunks <- c:
-		default:
-			return false
-		}
 	}
 	select {
-	case <-a.idle: // whoever took it has put a token there before, unless collect has it
+	case a.chunks <- c:
+		return true
 	default:
-	}
-	return true
-}
-
-// wait returns when the last chunk is counted, or stop ends.
-func (a *ahead) wait(stop context.Context) {
-	select {
-	case token := <-a.idle:
-		a.idle <- token
-	case <-stop.Done():
+		return false
 	}
 }
 
@@ -59,17 +44,24 @@ func (a *ahead) wait(stop context.Context) {
 // first sight is a fact of the log.
 func (o *ownership) prepare(stop, work context.Context, items <-chan item, l limits, a *ahead) {
 	defer close(a.chunks)
+	last := make(chan struct{}) // of the chunk before
+	close(last)
 	for more := true; more; {
 		var c *chunk
-		if c, more = o.collect(stop, items, l, a.idle); len(c.spans) == 0 {
+		if c, more = o.collect(stop, items, l, last); len(c.spans) == 0 {
 			continue
 		}
-		failed := o.visitors.decide(work, c) != nil // whoever counts it tries again, and says what is wrong
+		c.trouble = o.visitors.decide(work, c) // whoever counts it says what is wrong, recovers and tries again
+		failed := c.trouble != nil
 		if !a.give(stop, c) {
 			return
 		}
-		if failed {
-			a.wait(stop) // visitors are decided in the order of the log
+		last = c.done
+		if failed { // visitors are decided in the order of the log
+			select {
+			case <-last:
+			case <-stop.Done():
+			}
 		}
 	}
 }

@@ -46,6 +46,7 @@ type retirer struct {
 	group  func(context.Context) (counting, error)
 	audit  func(context.Context) (Audit, error)
 	report func(string, ...any)
+	margin time.Duration // until nobody decides without a notice
 }
 
 // counting is how far a group is in the topic of visits.
@@ -69,7 +70,7 @@ func RunRetire(ctx context.Context, cfg configs.Consumer, store RetireStore, bef
 		return err
 	}
 	r := &retirer{
-		store: store, topic: topic, report: report,
+		store: store, topic: topic, report: report, margin: noticeMargin,
 		ends:  func(ctx context.Context) (map[int]int64, error) { return c.ends(ctx, topic, n) },
 		group: func(ctx context.Context) (counting, error) { return c.counting(ctx, store, topic, n) },
 		audit: func(ctx context.Context) (Audit, error) {
@@ -95,7 +96,7 @@ func (r *retirer) run(ctx context.Context, before models.Millis, wait time.Durat
 	if err := r.store.Finish(ctx, before); err != nil {
 		return err
 	}
-	if err := sleep(ctx, noticeMargin); err != nil { // consumers that meet old events again must know
+	if err := sleep(ctx, r.margin); err != nil { // consumers that meet old events again must know
 		return err
 	}
 	last := time.Now()
@@ -127,7 +128,7 @@ func (r *retirer) decide(ctx context.Context, before models.Millis) (Retirement,
 		return it, err
 	}
 	r.report("announced: visits before %s will be refused", before.Time().Format(time.DateOnly))
-	if err := sleep(ctx, noticeMargin); err != nil { // from here on nobody counts such visits without knowing
+	if err := sleep(ctx, r.margin); err != nil { // from here on nobody counts such visits without knowing
 		return it, err
 	}
 	from, err := r.ends(ctx)

@@ -87,21 +87,31 @@ func TestVisitsAreHeldUntilTheRetirementIsDecided(t *testing.T) {
 	})
 }
 
-// A repair that would need rows which are gone refuses to guess.
+// A repair that would need rows which are gone refuses to guess; the other keys are repaired all the same.
 func TestRepairOfWhatIsRetired(t *testing.T) {
 	m := newMemory()
 	m.notices.Retirements = []Retirement{{Before: april, Topic: "visits", From: map[int]int64{0: 100}, Done: true}}
 	c := &checker{store: m}
 	f := func(want bool, v *models.Visit) {
 		t.Helper()
-		err := c.decide(t.Context(), []*counted{{partition: visits0, offset: 1, event: v}})
-		if unreadable(err) != want || err != nil && !strings.Contains(err.Error(), "retired") {
-			t.Errorf("%v: %v", v.TS.Time(), err)
+		retired, err := c.decide(t.Context(), []*counted{{partition: visits0, offset: 1, event: v}})
+		if err != nil || retired[1] != want {
+			t.Errorf("%v: %v, %v", v.TS.Time(), retired, err)
 		}
 	}
 	f(true, visitAt(time.March, 5))
 	f(true, visitAt(time.March, 31)) // its week is not over, but its day is
 	f(false, visitAt(time.April, 1))
+
+	march, later := models.Key{Name: "march"}, models.Key{Name: "later"}
+	broken := map[models.Key][]excess{march: {{span{0, 3}, 1}}, later: {{span{0, 3}, 1}}}
+	candidates := map[models.Key][]contribution{march: {{offset: 1}, {offset: 2}}, later: {{offset: 2}, {offset: 7}}}
+	if err := dropBlind(broken, candidates, map[int64]bool{1: true, 7: true}); !unreadable(err) || len(broken) != 1 || broken[later] == nil {
+		t.Errorf("%v, left to repair: %v", err, broken)
+	}
+	if err := dropBlind(broken, candidates, nil); err != nil || len(broken) != 1 {
+		t.Errorf("with nobody retired: %v, left to repair: %v", err, broken)
+	}
 }
 
 func TestRetireSaysWhatItWaitsFor(t *testing.T) {
@@ -138,4 +148,93 @@ func TestRetireSaysWhatItWaitsFor(t *testing.T) {
 	f(counting{1, all}, []Doubt{{From: 10, To: 20}}, Audit{}, "removed") // that is about later visits
 	f(counting{1, all}, nil, Audit{Keys: 5, Off: 1}, "found 1 off")
 	f(counting{1, all}, nil, Audit{Keys: 5, Unsums: 2}, "2 links whose sums differ")
+}
+
+// What was counted before a retirement was done with is left out when it comes by again, whenever that is noticed; what came
+// after is put among the dead letters.
+func TestOldVisitsAreNotCountedAgain(t *testing.T) {
+	m := newMemory()
+	o := newOwner(t, m, 0)
+	o.board = newBoard(m, o.log)
+	o.partitions[visits0] = &owned{window: newWindow(reach{100, time.Hour}, 0), highWater: 100}
+	done := []Retirement{{Before: april, Topic: "visits", From: map[int]int64{0: 2}, Done: true}}
+	march := func(offset int64) item {
+		v := visitAt(time.March, 5)
+		v.ID = fmt.Sprint(offset)
+		return item{partition: visits0, offset: offset, event: v, value: []byte("bytes")}
+	}
+	chunkOf := func() *chunk {
+		c := newChunk()
+		for offset := range int64(3) {
+			it := march(offset)
+			if err := o.board.await(t.Context(), it.event); err != nil {
+				t.Fatal(err)
+			}
+			o.add(c, it)
+		}
+		return c
+	}
+	c := chunkOf() // nothing is retired
+	if len(c.events) != 3 || len(c.dead) != 0 {
+		t.Fatalf("%d events, %d dead", len(c.events), len(c.dead))
+	}
+	m.notices.Retirements = done
+	o.board.asked = time.Time{}
+	flush(t, o, c) // done with while the chunk was under way
+	if len(c.events) != 1 || c.events[0].offset != 2 {
+		t.Errorf("left after the flush: %d events", len(c.events))
+	}
+	o.partitions[visits0].window = newWindow(reach{100, time.Hour}, 0)
+	c = chunkOf()
+	if len(c.events) != 0 || len(c.dead) != 1 {
+		t.Fatalf("%d events, %d dead", len(c.events), len(c.dead))
+	}
+	letter := c.dead[0].encode()
+	if string(letter.Key) != "site|guid" || string(letter.Value) != "bytes" || string(letter.Headers[0].Value) != "interval_retired" {
+		t.Errorf("dead letter %+v", letter)
+	}
+}
+
+// A check must not take a refused visit for one that was counted.
+func TestChecksLeaveOutWhatIsRefused(t *testing.T) {
+	w := newWorld(1, controls{})
+	p := models.Partition{Topic: "visits", Number: 0}
+	w.log[p] = nil
+	for i := range 6 {
+		v := visitAt(time.March, 5)
+		v.ID = fmt.Sprint(i)
+		w.log[p] = append(w.log[p], logged{v, time.Now()})
+	}
+	w.store.notices.Retirements = []Retirement{{Before: april, Topic: "visits", From: map[int]int64{0: 4}}}
+	events, _, err := w.checker(w.store).events(t.Context(), p, span{2, 6})
+	if err != nil || len(events) != 2 || events[1].offset != 3 {
+		t.Errorf("%d events, %v; want those below 4", len(events), err)
+	}
+}
+
+// Who was forgotten is not remembered either.
+func TestForgottenVisitorsAreNew(t *testing.T) {
+	m := newMemory()
+	o := newOwner(t, m, 100)
+	o.board = newBoard(m, o.log)
+	if err := o.board.look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	flush(t, o, chunkOf(o, p0, "a", "b"))
+	wantCounts(t, m, 2, 2)
+	clear(m.first)
+	flush(t, o, chunkOf(o, p0, "a"))
+	wantCounts(t, m, 3, 2) // nobody has said anything
+	m.notices.Forgotten = "once"
+	o.board.asked = o.board.asked.Add(-noticeAge)
+	if err := o.board.fresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	flush(t, o, chunkOf(o, p0, "a", "b", "a"))
+	wantCounts(t, m, 6, 4)
+	lookups := m.lookups
+	flush(t, o, chunkOf(o, p0, "a"))
+	if wantCounts(t, m, 7, 4); m.lookups != lookups {
+		t.Error("forgotten again and again")
+	}
 }

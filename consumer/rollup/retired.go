@@ -2,7 +2,6 @@ package rollup
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"footfall/models"
@@ -74,20 +73,9 @@ func (o *ownership) skipPast(ctx context.Context, c *chunk) error {
 	return nil
 }
 
-// errRetired refuses a repair that would need rows that may be gone. It is asked after they were looked up.
-func (c *checker) errRetired(ctx context.Context, events []*counted) error {
-	notices, err := c.store.Notices(ctx)
-	if err != nil {
-		return err
-	}
-	for _, r := range notices.Retirements {
-		for _, e := range events {
-			if r.Done && slices.ContainsFunc(e.event.Sightings(), func(s models.Sighting) bool { return s.Closed(r.Before) }) {
-				return &refusal{fmt.Sprintf("offset %d of topic %s, partition %d is a visit before %s: what it is worth cannot be told"+
-					" any more, since its interval is retired", e.offset, e.partition.Topic, e.partition.Number,
-					r.Before.Time().Format("2006-01-02"))}
-			}
-		}
-	}
-	return nil
+// gone tells whether rows that remember the event's visitor may be gone.
+func gone(list []Retirement, e models.Event) bool {
+	return slices.ContainsFunc(list, func(r Retirement) bool {
+		return r.Done && slices.ContainsFunc(e.Sightings(), func(s models.Sighting) bool { return s.Closed(r.Before) })
+	})
 }

@@ -27,7 +27,7 @@ func (w *world) startRetire(ctx context.Context) {
 			ends := map[int]int64{}
 			for _, p := range w.partitions {
 				if p.Topic == "visits" {
-					ends[p.Number] = int64(len(w.log[p]))
+					ends[p.Number] = w.written(p)
 				}
 			}
 			w.tell("retire: from %v on", ends)
@@ -55,6 +55,9 @@ func (w *world) startRetire(ctx context.Context) {
 			}
 			return w.checker(store).audit(ctx, store, false, func(line string) { w.tell("retire: %s", line) })
 		},
+	}
+	if r.margin = noticeMargin; w.controls.hasty {
+		r.margin = 0
 	}
 	go func() {
 		for {

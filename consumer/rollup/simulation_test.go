@@ -13,9 +13,12 @@ import (
 )
 
 var (
-	simSeeds = flag.Int("sim.seeds", 100, "how many seeds the simulation plays")
+	simSeeds = flag.Int("sim.seeds", 50, "how many seeds the simulation plays")
 	simSeed  = flag.Int("sim.seed", -1, "play this seed only, and tell what happens")
 )
+
+// raced: with the race detector.
+var raced bool
 
 // The simulation plays the rollup's own code against a log, a group and a store that do what no test bench can be made to
 // do: writes that apply and then fail, fail and then apply late, requests half applied, stores that restart, owners that
@@ -36,7 +39,7 @@ func TestSimulation(t *testing.T) {
 		total.add(o)
 	}
 	t.Logf("%d seeds: %+v", last-first, total)
-	if *simSeed < 0 && last-first >= 100 && slices.Contains(total.all(), 0) {
+	if *simSeed < 0 && last-first >= 50 && slices.Contains(total.all(), 0) {
 		t.Errorf("the simulation tries too little: %+v", total)
 	}
 }
@@ -64,18 +67,23 @@ type controls struct {
 	noDoubts    bool // doubts are never noted
 	anyReplica  bool // an answer of some replicas is taken for one of all
 	shortDoubts bool // a successor doubts less than its predecessor may have had under way
+	noReading   bool // the ledger is taken for unwritten where others may have written it
 	deaf        bool // consumers do not know what is retired
+	hasty       bool // it is decided before they can know
 }
 
 // audited: an audit would mend what doubts must, and hide that they do not.
 func (c controls) audited() bool {
-	return !c.noRechecks && !c.noDoubts && !c.shortDoubts && !c.anyReplica
+	return !c.noRechecks && !c.noDoubts && !c.shortDoubts && !c.anyReplica && !c.noReading
 }
 
 // retires tells whether visitors are retired in this play: in every other one, but not where that would never come to an end.
-func (c controls) retires(seed int) bool { return c.deaf || c == controls{} && seed%2 == 1 }
+func (c controls) retires(seed int) bool { return c.deaf || c.hasty || c == controls{} && seed%2 == 1 }
 
 func TestSimulationSees(t *testing.T) {
+	if raced {
+		t.Skip("the race detector makes minutes of it and sees nothing new; make test plays it without")
+	}
 	// floor is far below what was seen; a control that finds less has become blind.
 	f := func(name string, floor, seeds int, c controls) {
 		t.Run(name, func(t *testing.T) {
@@ -91,27 +99,29 @@ func TestSimulationSees(t *testing.T) {
 			}
 		})
 	}
-	f("ledger off", 30, 40, controls{noLedger: true})
-	f("blind retry", 20, 40, controls{blindRetry: true})
-	f("LRU filled before the insert", 12, 40, controls{earlyLRU: true})
-	f("repair shrinks an owner's row", 10, 40, controls{shrinks: true})
-	f("store loses acknowledged writes", 12, 40, controls{forgetful: true})
-	f("duplicates counted", 30, 40, controls{noDuplicate: true})
+	f("ledger off", 15, 20, controls{noLedger: true})
+	f("blind retry", 10, 20, controls{blindRetry: true})
+	f("LRU filled before the insert", 6, 20, controls{earlyLRU: true})
+	f("repair shrinks an owner's row", 5, 20, controls{shrinks: true})
+	f("store loses acknowledged writes", 6, 20, controls{forgetful: true})
+	f("duplicates counted", 15, 20, controls{noDuplicate: true})
 	f("doubts never checked", 12, 40, controls{noRechecks: true})
 	f("doubts never noted", 12, 40, controls{noDoubts: true})
 	f("some replicas taken for all", 3, 40, controls{anyReplica: true})
 	f("doubts too short", 2, 100, controls{shortDoubts: true})
-	f("retirements not noticed", 8, 40, controls{deaf: true})
+	f("ledger not read", 2, 60, controls{noReading: true})
+	f("retirements not noticed", 4, 20, controls{deaf: true})
+	f("retirements too hasty", 1, 40, controls{hasty: true})
 }
 
 // outcomes counts what happened in a play.
 type outcomes struct {
-	Steps, Writes, Refused, Unknown, Late, Hidden, Restarts, Crashes, CleanExits, Zombies, Audits, Incomplete, Doubts, Repairs,
+	Steps, Writes, Refused, Unknown, Late, Hidden, Restarts, Crashes, CleanExits, SetBack, Zombies, Audits, Incomplete, Doubts, Repairs,
 	Retired, Removed int
 }
 
 func (o *outcomes) all() []int {
-	return []int{o.Steps, o.Writes, o.Refused, o.Unknown, o.Late, o.Hidden, o.Restarts, o.Crashes, o.CleanExits, o.Zombies, o.Audits, o.Incomplete,
+	return []int{o.Steps, o.Writes, o.Refused, o.Unknown, o.Late, o.Hidden, o.Restarts, o.Crashes, o.CleanExits, o.SetBack, o.Zombies, o.Audits, o.Incomplete,
 		o.Doubts, o.Repairs, o.Retired, o.Removed}
 }
 
@@ -125,6 +135,7 @@ func (o *outcomes) add(p outcomes) {
 	o.Restarts += p.Restarts
 	o.Crashes += p.Crashes
 	o.CleanExits += p.CleanExits
+	o.SetBack += p.SetBack
 	o.Zombies += p.Zombies
 	o.Audits += p.Audits
 	o.Incomplete += p.Incomplete
@@ -206,7 +217,7 @@ func (w *world) equal() bool {
 
 // read implements logReader.
 func (w *world) read(_ context.Context, p models.Partition, s span, r reach, each func(item)) (reading, error) {
-	got := reading{span{s.from, min(s.to, int64(len(w.log[p])))}, true}
+	got := reading{span{s.from, min(s.to, w.written(p))}, true}
 	for offset := max(0, s.from-r.offsets); offset < got.to; offset++ {
 		it := w.item(p, offset)
 		it.warm = offset < s.from

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,6 +34,7 @@ type world struct {
 	controls   controls
 	store      *memory
 	history    []KeyWrite // acknowledged, for stores that forget
+	reading    sync.Mutex // of the log: consumers wake up by themselves
 	log        map[models.Partition][]logged
 	unwritten  []unwritten // the rest of the log
 	retires    bool        // March is retired; else all of the log is there from the beginning
@@ -98,6 +100,8 @@ func newWorld(seed int, c controls) *world {
 
 // write appends so many events to the log.
 func (w *world) write(n int) {
+	w.reading.Lock()
+	defer w.reading.Unlock()
 	for ; n > 0 && len(w.unwritten) > 0; n-- {
 		next := w.unwritten[0]
 		w.log[next.p], w.unwritten = append(w.log[next.p], next.logged), w.unwritten[1:]
@@ -148,7 +152,7 @@ func (w *world) run(ctx context.Context) (outcomes, error) {
 		}
 		w.advance()
 	}
-	if err := w.settle(); err != nil {
+	if err := w.settle(ctx); err != nil {
 		return w.out, err
 	}
 	for _, a := range w.actors {
@@ -257,6 +261,12 @@ func (w *world) form(ctx context.Context) {
 	for _, a := range w.actors {
 		a.superseded.Store(true)
 	}
+	if w.faults && w.rnd.IntN(4) == 0 { // somebody sets the group back; the ledger keeps what is counted from being counted again
+		p := w.partitions[w.rnd.IntN(len(w.partitions))]
+		w.committed[p] = w.rnd.Int64N(min(w.committed[p], w.store.owners[p].Committed) + 1)
+		w.out.SetBack++
+		w.tell("%v is set back to %d", p, w.committed[p])
+	}
 	if w.rnd.IntN(2) == 0 {
 		w.start(ctx, w.partitions)
 		return
@@ -299,7 +309,7 @@ func (w *world) allOver() bool {
 }
 
 // settle waits until no doubt is left and no zombie can write any more, for some hours at the most.
-func (w *world) settle() error {
+func (w *world) settle(ctx context.Context) error {
 	for until := time.Now().Add(4 * time.Hour); time.Now().Before(until); {
 		open := 0
 		for _, list := range w.store.doubts {
@@ -312,6 +322,8 @@ func (w *world) settle() error {
 			return nil
 		}
 		w.land()
+		w.allOver() // or the last owner of a partition has given up
+		w.form(ctx)
 		w.advance()
 	}
 	return errors.New("doubts do not settle")
@@ -326,8 +338,17 @@ func (w *world) awaited(audits bool) bool {
 
 // item is one message as a fetcher hands it on.
 func (w *world) item(p models.Partition, offset int64) item {
+	w.reading.Lock()
+	defer w.reading.Unlock()
 	m := w.log[p][offset]
 	return item{partition: p, offset: offset, event: m.Event, at: m.at, highWater: int64(len(w.log[p]))}
+}
+
+// written is how long the log is.
+func (w *world) written(p models.Partition) int64 {
+	w.reading.Lock()
+	defer w.reading.Unlock()
+	return int64(len(w.log[p]))
 }
 
 func (w *world) fresh() int64 { return w.number.Add(1) }

@@ -1,0 +1,5 @@
+//go:build race
+
+package rollup
+
+func init() { raced = true }

@@ -1,0 +1,112 @@
+package rollup
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"footfall/models"
+)
+
+func linkAt(o *ownership, c *chunk, p models.Partition, offset int64, link string) {
+	o.add(c, item{partition: p, offset: offset, event: &models.Click{
+		V: 1, ID: fmt.Sprint(p, offset), ShortURL: link, IP: fmt.Sprint(p.Number), TS: models.Earliest,
+	}})
+}
+
+// countAll counts a hundred links, each with an event in both partitions, chunk by chunk.
+func countAll(t *testing.T, o *ownership) {
+	t.Helper()
+	for i := int64(0); i < 100; i += 10 {
+		c := newChunk()
+		for offset := i; offset < i+10; offset++ {
+			linkAt(o, c, p0, offset, fmt.Sprint("link", offset))
+			linkAt(o, c, p1, offset, fmt.Sprint("link", offset))
+		}
+		flush(t, o, c)
+	}
+}
+
+func (m *memory) allClicks() (n int64) {
+	for _, cells := range m.cells {
+		n += cells[hit]
+	}
+	return n
+}
+
+// newHeir is an owner whose predecessor did not leave clean; nobody can have counted anything from clear on.
+func newHeir(t *testing.T, m *memory, clear int64) *ownership {
+	t.Helper()
+	o := newOwner(t, m, 100)
+	for _, own := range o.partitions {
+		own.clear = clear
+	}
+	return o
+}
+
+// Where nobody can have counted, the ledger is not read. That ends when a chunk may be half counted under a former epoch.
+func TestALostConnectionIsFollowedByAReading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		m.timeout = 5 * time.Second
+		newOwner(t, m, 100)
+		o := newHeir(t, m, 3)
+		c := newChunk()
+		for offset := range int64(3) {
+			linkAt(o, c, p0, offset, "old")
+			linkAt(o, c, p1, offset, "old")
+		}
+		flush(t, o, c)
+		if !o.untouched() {
+			t.Fatal("the ledger would be read for nothing")
+		}
+		c = newChunk()
+		linkAt(o, c, p0, 3, "aaa")
+		linkAt(o, c, p0, 4, "bbb")
+		failed := false
+		m.onApply = func(w KeyWrite) fault {
+			if w.Key.Name != "bbb" || failed {
+				return fault{}
+			}
+			failed = true
+			return fault{err: fmt.Errorf("%w: no connections", ErrDisconnected), lost: true}
+		}
+		flush(t, o, c)
+		if n := m.allClicks(); n != 8 {
+			t.Errorf("%d clicks of 8", n)
+		}
+	})
+}
+
+// A group that is set back counts nothing twice, however its last owners left, and also after a write of unknown outcome.
+func TestAGroupSetBackCountsNothingTwice(t *testing.T) {
+	f := func(name string, clean bool) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newMemory()
+				m.timeout = 5 * time.Second
+				o := newOwner(t, m, 100)
+				countAll(t, o)
+				if clean {
+					if err := o.release(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				o = newHeir(t, m, 100)
+				if clean {
+					spans := map[models.Partition]span{p0: {0, 10}, p1: {0, 10}}
+					if err := o.recover(t.Context(), &chunk{spans: spans}, unknown("timeout"), 0); err != nil {
+						t.Fatal(err)
+					}
+				}
+				countAll(t, o)
+				if n := m.allClicks(); n != 200 {
+					t.Errorf("%d clicks of 200", n)
+				}
+			})
+		})
+	}
+	f("left without a word", false)
+	f("left clean, then a timeout", true)
+}
