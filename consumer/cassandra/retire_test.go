@@ -85,7 +85,7 @@ func testNotices(t *testing.T, s *Store) {
 // testUneven: rows of intervals that are over are held against the counts of their combinations.
 func testUneven(t *testing.T, s *Store) {
 	ctx := t.Context()
-	before := models.Millis(time.Date(2015, 3, 1, 0, 0, 0, 0, time.UTC).UnixMilli()) // no other test has visitors of that time
+	before := models.Millis(time.Date(2015, 3, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
 	first := map[models.Sighting]models.Position{}
 	cells := map[models.Key]map[models.Cell]int64{}
 	for i := range 40 { // in many buckets, from Monday the 16th on
@@ -118,7 +118,12 @@ func testUneven(t *testing.T, s *Store) {
 	f := func(want ...rollup.Uneven) {
 		t.Helper()
 		var got []rollup.Uneven
-		if err := s.Uneven(ctx, before, func(u rollup.Uneven) { got = append(got, u) }); err != nil || !slices.Equal(got, want) {
+		err := s.Uneven(ctx, before, func(u rollup.Uneven) {
+			if u.Key.Name == "uneven" { // other tests have rows without counts
+				got = append(got, u)
+			}
+		})
+		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%+v, %v; want %+v", got, err, want)
 		}
 	}
