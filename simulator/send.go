@@ -75,7 +75,9 @@ func (s *sender) all(ctx context.Context, path string, n int, next func(int) eve
 			last = time.Now()
 		}
 		s.sent += len(batch) - len(left)
-		bar.at(s.sent)
+		if s.answered {
+			bar.at(s.sent)
+		}
 		batch, size = left, 0
 		for _, e := range left {
 			size += len(e.line)
