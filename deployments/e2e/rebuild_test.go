@@ -60,8 +60,12 @@ func rebuild(t *testing.T, d *real, suffix string) {
 
 // Raw logs of the same visits make the same counts.
 func rebuildFromFile(t *testing.T, d *real, suffix string, events []load.Event) {
-	for _, table := range []string{"GuidData", "Counts", "applied"} { // as good as new, and sooner
-		if err := d.session.Query("TRUNCATE cardinality" + suffix + "." + table).Exec(); err != nil {
+	for _, cql := range []string{ // as good as new, and sooner
+		"TRUNCATE cardinality" + suffix + ".GuidData", "TRUNCATE cardinality" + suffix + ".Counts",
+		"TRUNCATE cardinality" + suffix + ".applied", "TRUNCATE urlshortener" + suffix + ".applied",
+		"DELETE FROM footfall" + suffix + ".settings WHERE name = 'rebuilt from' IF EXISTS",
+	} {
+		if err := d.session.Query(cql).Exec(); err != nil {
 			t.Fatal(err)
 		}
 	}
