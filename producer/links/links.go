@@ -53,6 +53,8 @@ type Options struct {
 	// Allow decides whether the sender may make the link, before it is stored. It returns false after having answered.
 	// Default: everybody may.
 	Allow func(w http.ResponseWriter, r *http.Request, short string) bool
+	// Refer decides whether the click of a redirect keeps its referrer; without one it still counts. Default: it does.
+	Refer func(*models.Click) bool
 	// Refused is told the reason of every request that Create refuses. Default: nobody is.
 	Refused func(reason string)
 }
@@ -82,6 +84,9 @@ func New(o Options) (*Handler, error) {
 	o.BaseURL = strings.TrimRight(o.BaseURL, "/")
 	if o.Allow == nil {
 		o.Allow = func(http.ResponseWriter, *http.Request, string) bool { return true }
+	}
+	if o.Refer == nil {
+		o.Refer = func(*models.Click) bool { return true }
 	}
 	if o.Refused == nil {
 		o.Refused = func(string) {}
