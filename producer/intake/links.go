@@ -78,7 +78,7 @@ func (d *door) mayRefer(c *models.Click) bool {
 
 // follow is GET /{short_url}, for anyone who does not come too often.
 func (d *door) follow(w http.ResponseWriter, r *http.Request) {
-	if err := d.limits.client(d.enrich.ClientIP(r), 1, time.Now()); err != nil {
+	if err := d.limits.client(d.enrich.ClientIP(r), time.Now()); err != nil {
 		d.refuse(w, err, "")
 		return
 	}

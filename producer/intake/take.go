@@ -8,7 +8,7 @@ import (
 // admit looks at a request before its body is read: whether its sender may send now, and by which key.
 func (d *door) admit(r *http.Request) (sender, error) {
 	from := sender{request: r, origin: r.Header.Get("Origin")}
-	if err := d.limits.client(d.enrich.ClientIP(r), 1, time.Now()); err != nil {
+	if err := d.limits.client(d.enrich.ClientIP(r), time.Now()); err != nil {
 		return from, err
 	}
 	switch ids := r.Header.Values("Idempotency-Key"); {
@@ -80,7 +80,8 @@ func (d *door) chargeBatch(from sender, events int) error {
 	case from.id != "":
 		return &refusal{reason: conflictingID, detail: "Idempotency-Key is for single events: give each event of a batch an id"}
 	}
-	return d.limits.client(d.enrich.ClientIP(from.request), events-1, time.Now()) // admit charged for one
+	d.limits.clientOwes(d.enrich.ClientIP(from.request), events-1, time.Now()) // admit charged for one
+	return nil
 }
 
 // takeForm takes one visit as a form.
