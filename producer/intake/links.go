@@ -22,7 +22,7 @@ func (d *door) openLinks(store links.Store, reg prometheus.Registerer) error {
 		Publish: func(_ context.Context, c *models.Click) error {
 			return d.pub.publish(d.cfg.Kafka.Topics.Clicks, []models.Event{c})[0]
 		},
-		Refer:   d.mayRefer,
+		Refer: d.mayRefer, Panicked: d.metrics.panics.Inc,
 		Refused: func(reason string) { d.metrics.refused.WithLabelValues(reason).Inc() },
 		Cache:   d.cfg.Links.Cache, NegativeTTL: d.cfg.Links.NegativeTTL, Queue: d.cfg.Links.Queue, BaseURL: d.cfg.Links.BaseURL,
 	})

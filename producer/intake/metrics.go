@@ -34,7 +34,7 @@ func newMetrics(reg *prometheus.Registry) *metrics {
 		}, []string{"reason"}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "footfall_door_panics_total",
-			Help: "Requests that were answered with 500 because their handler panicked. The log has the stack.",
+			Help: "Panics that were survived: of a handler (answered 500), of the store of links (503), of writing a redirect's click. The log has the stack.",
 		}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "footfall_door_in_flight",

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -55,6 +56,8 @@ type Options struct {
 	Allow func(w http.ResponseWriter, r *http.Request, short string) bool
 	// Refer decides whether the click of a redirect keeps its referrer; without one it still counts. Default: it does.
 	Refer func(*models.Click) bool
+	// Panicked is told of panics of the store and of Publish, which are survived. Default: they are logged only.
+	Panicked func()
 	// Refused is told the reason of every request that Create refuses. Default: nobody is.
 	Refused func(reason string)
 }
@@ -88,11 +91,26 @@ func New(o Options) (*Handler, error) {
 	if o.Refer == nil {
 		o.Refer = func(*models.Click) bool { return true }
 	}
+	if o.Panicked == nil {
+		o.Panicked = func() {}
+	}
 	if o.Refused == nil {
 		o.Refused = func(string) {}
 	}
-	return &Handler{o: o, cache: newCache(o.Store, o.Cache, o.NegativeTTL), queue: newQueue(o)}, nil
+	return &Handler{o: o, cache: newCache(o), queue: newQueue(o)}, nil
 }
+
+// survive makes an error of a panic. Call it deferred, where no server is above that would: a panic in a goroutine of our
+// own ends the process.
+func (o *Options) survive(what string, err *error) {
+	if p := recover(); p != nil {
+		o.Panicked()
+		o.Log.Error(what+" panicked", "panic", p, "stack", string(debug.Stack()))
+		*err = errPanic
+	}
+}
+
+var errPanic = errors.New("it panicked")
 
 // Close writes the clicks that are still queued, until ctx ends. What is left then is dropped, counted and logged.
 func (h *Handler) Close(ctx context.Context) { h.queue.close(ctx) }
