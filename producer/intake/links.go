@@ -55,7 +55,7 @@ func (d *door) mayLink(w http.ResponseWriter, r *http.Request, short string) boo
 	held, err := d.access.holds(r)
 	if err == nil {
 		var owner string
-		if owner, err = d.access.owner(held, r.Header.Get("Origin"), link); err == nil {
+		if owner, err = d.access.owner(held, pageOf(r), link); err == nil {
 			err = d.limits.event(owner, link, time.Now())
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 // admit looks at a request before its body is read: whether its sender may send now, and by which key.
 func (d *door) admit(r *http.Request) (sender, error) {
-	from := sender{request: r, origin: r.Header.Get("Origin")}
+	from := sender{request: r, page: pageOf(r)}
 	if err := d.limits.client(d.enrich.ClientIP(r), time.Now()); err != nil {
 		return from, err
 	}
