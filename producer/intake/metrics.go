@@ -30,7 +30,7 @@ func newMetrics(reg *prometheus.Registry) *metrics {
 		}, []string{"reason"}),
 		filtered: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "footfall_door_filtered_total",
-			Help: "What the door left out on its own, by reason: too_many_new_keys (a redirect's referrer; its click counts).",
+			Help: "What the door left out on its own, by reason: too_many_new_keys (a redirect's referrer; its click counts), prefetch (a visit that nobody saw).",
 		}, []string{"reason"}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "footfall_door_panics_total",
@@ -46,7 +46,7 @@ func newMetrics(reg *prometheus.Registry) *metrics {
 			Buckets: []float64{.005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10},
 		}),
 	}
-	for _, reason := range []string{tooManyNewKeys} {
+	for _, reason := range []string{tooManyNewKeys, prefetched} {
 		m.filtered.WithLabelValues(reason) // 0 is worth seeing
 	}
 	reg.MustRegister(m.requests, m.events, m.refused, m.filtered, m.panics, m.inFlight, m.write)

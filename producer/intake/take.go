@@ -3,6 +3,8 @@ package intake
 import (
 	"net/http"
 	"time"
+
+	"footfall/producer/enrich"
 )
 
 // admit looks at a request before its body is read: whether its sender may send now, and by which key.
@@ -91,6 +93,10 @@ func (d *door) takeForm(w http.ResponseWriter, r *http.Request) {
 		d.refuse(w, err, "")
 		return
 	}
+	if enrich.Prefetch(r.Header) {
+		d.unseen(w)
+		return
+	}
 	if _, err := mediaOf(r.Header, []string{formText, plainText}); err != nil {
 		d.refuse(w, err, "")
 		return
@@ -106,6 +112,13 @@ func (d *door) takeForm(w http.ResponseWriter, r *http.Request) {
 	one := []outcome{{err: err}}
 	d.accept(d.cfg.Kafka.Topics.Visits, from, []draft{written}, one)
 	d.answerOne(w, one[0])
+}
+
+// unseen answers for a visit of a page that was only fetched in advance. It has no bot field to be counted apart by, and it
+// comes again when the page is shown. 202, and the picture, are for what Kafka has.
+func (d *door) unseen(w http.ResponseWriter) {
+	d.metrics.filtered.WithLabelValues(prefetched).Inc()
+	w.WriteHeader(http.StatusNoContent)
 }
 
 // answerOne answers for a single event.

@@ -37,6 +37,20 @@ func beaconsAndPixels(t *testing.T, b broker) {
 	if r := d.do(t, http.MethodHead, "/pixel.gif?siteId=s&guid=g", nil, nil); r.status != http.StatusMethodNotAllowed {
 		t.Errorf("HEAD of a pixel = %d", r.status)
 	}
+	for name, value := range map[string]string{"Sec-Purpose": "prefetch;prerender", "X-Purpose": "preview"} {
+		early := http.Header{"Content-Type": {formType}, name: {value}}
+		for _, r := range []reply{
+			d.do(t, http.MethodPost, "/track?siteId=s", early, strings.NewReader("guid=g&id=early")),
+			d.do(t, http.MethodGet, "/pixel.gif?siteId=s&guid=g&id=early", early, nil),
+		} {
+			if r.status != http.StatusNoContent || r.raw != "" {
+				t.Errorf("fetched in advance = %d %q", r.status, r.raw)
+			}
+		}
+	}
+	if got := d.metric(t, `footfall_door_filtered_total{reason="prefetch"}`); got != "4" {
+		t.Errorf("counted %q visits that nobody saw, want 4", got)
+	}
 	in := ids(t, d.broker, d.topics.Visits)
 	if len(in) != 3 || in["beacon"] != 1 || in["zipped"] != 1 || in["seen"] != 1 {
 		t.Errorf("visits in Kafka: %v", in)
