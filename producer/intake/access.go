@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"footfall/configs"
 	"footfall/models"
@@ -59,7 +60,11 @@ func newAccess(cfg configs.Access) (*access, error) {
 	return a, nil
 }
 
-// parseOrigin takes what an operator writes and returns what a browser sends.
+// defaultPorts are not part of what a browser sends.
+var defaultPorts = map[string]string{"http": "80", "https": "443"}
+
+// parseOrigin takes what an operator writes and returns what a browser sends. What none would ever send is refused: it would
+// only look as if it let somebody in.
 func parseOrigin(text string) (string, error) {
 	if text == "*" {
 		return text, nil
@@ -67,6 +72,18 @@ func parseOrigin(text string) (string, error) {
 	u, err := url.Parse(strings.ToLower(text))
 	if err != nil || u.Scheme == "" || u.Host == "" || strings.TrimSuffix(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
 		return "", errors.New("access.sites: " + text + " is no origin: write it as https://shop.example, with a port if it has one")
+	}
+	standard, web := defaultPorts[u.Scheme]
+	switch {
+	case !web:
+		return "", errors.New("access.sites: " + text + " is no origin of a page: it begins with http:// or https://")
+	case strings.Contains(u.Host, "*"):
+		return "", errors.New("access.sites: " + text + " matches nothing: list each origin, or * alone for all")
+	case strings.ContainsFunc(u.Host, func(r rune) bool { return r > unicode.MaxASCII }):
+		return "", errors.New("access.sites: " + text + " matches nothing: write the host as browsers send it, such as xn--bcher-kva.example")
+	}
+	if port := u.Port(); port == "" || port == standard {
+		u.Host = strings.TrimSuffix(u.Host, ":"+port)
 	}
 	return u.Scheme + "://" + u.Host, nil
 }
