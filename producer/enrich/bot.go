@@ -15,7 +15,7 @@ const maxAgent = 512
 // short to be a browser's, none included. It takes two microseconds; the larger list of CrawlerDetect takes milliseconds
 // for a long name, which is a way to stop a door.
 func (e *Enricher) Bot(h http.Header) bool {
-	if prefetch(h) {
+	if Prefetch(h) {
 		return true
 	}
 	agent := h.Get("User-Agent")
@@ -25,9 +25,9 @@ func (e *Enricher) Bot(h http.Header) bool {
 	return isbot.Is(isbot.UserAgent(agent))
 }
 
-// prefetch tells whether a browser or a proxy fetches what nobody has asked for yet. Sec-Purpose is today's header
+// Prefetch tells whether a browser or a proxy fetches what nobody has asked for yet. Sec-Purpose is today's header
 // (prefetch, or prefetch;prerender); Safari says X-Purpose: preview, old Firefox X-Moz: prefetch, old Chrome Purpose.
-func prefetch(h http.Header) bool {
+func Prefetch(h http.Header) bool {
 	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
 		for _, value := range h[http.CanonicalHeaderKey(name)] {
 			value = strings.ToLower(value)

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"footfall/configs"
 	"footfall/models"
@@ -59,7 +60,11 @@ func newAccess(cfg configs.Access) (*access, error) {
 	return a, nil
 }
 
-// parseOrigin takes what an operator writes and returns what a browser sends.
+// defaultPorts are not part of what a browser sends.
+var defaultPorts = map[string]string{"http": "80", "https": "443"}
+
+// parseOrigin takes what an operator writes and returns what a browser sends. What none would ever send is refused: it would
+// only look as if it let somebody in.
 func parseOrigin(text string) (string, error) {
 	if text == "*" {
 		return text, nil
@@ -67,6 +72,18 @@ func parseOrigin(text string) (string, error) {
 	u, err := url.Parse(strings.ToLower(text))
 	if err != nil || u.Scheme == "" || u.Host == "" || strings.TrimSuffix(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
 		return "", errors.New("access.sites: " + text + " is no origin: write it as https://shop.example, with a port if it has one")
+	}
+	standard, web := defaultPorts[u.Scheme]
+	switch {
+	case !web:
+		return "", errors.New("access.sites: " + text + " is no origin of a page: it begins with http:// or https://")
+	case strings.Contains(u.Host, "*"):
+		return "", errors.New("access.sites: " + text + " matches nothing: list each origin, or * alone for all")
+	case strings.ContainsFunc(u.Host, func(r rune) bool { return r > unicode.MaxASCII }):
+		return "", errors.New("access.sites: " + text + " matches nothing: write the host as browsers send it, such as xn--bcher-kva.example")
+	}
+	if port := u.Port(); port == "" || port == standard {
+		u.Host = strings.TrimSuffix(u.Host, ":"+port)
 	}
 	return u.Scheme + "://" + u.Host, nil
 }
@@ -107,9 +124,32 @@ func (a *access) holds(r *http.Request) ([]grant, error) {
 	return held, nil
 }
 
-// owner is the name of the grant that lets an event in, or why none does. origin is empty where the request has none: a
-// browser cannot leave it out, and whoever is not a browser could send any.
-func (a *access) owner(held []grant, origin string, event models.Event) (string, error) {
+// page is where a request comes from, as far as its browser tells.
+type page struct {
+	origin  string // of the header Origin, which no page can leave out of a POST; whoever is not a browser could send any
+	picture string // for a GET without that header, as of an <img>: the origin in Referer; "null" for another site's page that hides it
+}
+
+func pageOf(r *http.Request) page {
+	p := page{origin: r.Header.Get("Origin")}
+	if p.origin != "" || r.Method != http.MethodGet {
+		return p
+	}
+	switch u, err := url.Parse(r.Referer()); {
+	case r.Referer() == "":
+		if r.Header.Get("Sec-Fetch-Site") == "cross-site" {
+			p.picture = "null"
+		}
+	case err != nil || u.Scheme == "" || u.Host == "":
+		p.picture = "null"
+	default:
+		p.picture = u.Scheme + "://" + u.Host
+	}
+	return p
+}
+
+// owner is the name of the grant that lets an event in, or why none does.
+func (a *access) owner(held []grant, from page, event models.Event) (string, error) {
 	if a.open {
 		return "anyone", nil
 	}
@@ -118,7 +158,7 @@ func (a *access) owner(held []grant, origin string, event models.Event) (string,
 		if !g.covers(event) {
 			continue
 		}
-		if origin == "" || g.allows(origin) {
+		if g.admits(from) {
 			return g.name, nil
 		}
 		why = &refusal{reason: originNotAllowed, detail: "this key is not for pages of this origin"}
@@ -157,6 +197,18 @@ func (g *grant) covers(event models.Event) bool {
 		return matches(g.links, e.ShortURL)
 	}
 	return false
+}
+
+// admits tells whether a grant takes events from a page. What shows no page passes: a service, a mail program. A grant
+// without origins is not for pages that send; a picture may be anywhere then.
+func (g *grant) admits(from page) bool {
+	switch {
+	case from.origin != "":
+		return g.allows(from.origin)
+	case from.picture != "" && len(g.origins) > 0:
+		return g.allows(from.picture)
+	}
+	return true
 }
 
 func (g *grant) allows(origin string) bool {

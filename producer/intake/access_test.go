@@ -105,6 +105,36 @@ func writeKeys(t *testing.T, b broker) {
 	if r := d.do(t, http.MethodGet, "/pixel.gif?siteId=shop&guid=g&key=shop-new", nil, nil); r.status != http.StatusOK {
 		t.Errorf("a pixel with a key: %d %s", r.status, r.raw)
 	}
+	pixel := func(query, referer, site string, status int, reason string) {
+		t.Helper()
+		if status == http.StatusOK {
+			accepted++
+		}
+		header := http.Header{}
+		if referer != "" {
+			header.Set("Referer", referer)
+		}
+		if site != "" {
+			header.Set("Sec-Fetch-Site", site)
+		}
+		if r := d.do(t, http.MethodGet, "/pixel.gif?guid=g&"+query, header, nil); r.status != status || r.Error != reason {
+			t.Errorf("a pixel of %q, %s = %d %s, want %d %s", referer, site, r.status, r.raw, status, reason)
+		}
+	}
+	const picture = "siteId=shop&key=shop-new"
+	pixel(picture, "https://shop.example/", "cross-site", 200, "")
+	pixel(picture, "https://SHOP.example/a?b", "", 200, "")
+	pixel(picture, "", "same-origin", 200, "")
+	pixel("siteId=blog-7&key=blog-key", "", "cross-site", 200, "")
+	pixel("siteId=blog-7&key=blog-key", "https://anyone.example/", "cross-site", 200, "")
+	pixel("siteId=shop&key=service", "https://anyone.example/", "cross-site", 200, "") // it lists no origins
+	pixel(picture, "https://evil.example/", "cross-site", 403, "origin_not_allowed")
+	pixel(picture, "https://evil.example/", "", 403, "origin_not_allowed")
+	pixel(picture, "https://shop.example.evil.example/", "", 403, "origin_not_allowed")
+	pixel(picture, "https://shop.example@evil.example/", "", 403, "origin_not_allowed")
+	pixel(picture, "http://shop.example/", "", 403, "origin_not_allowed")
+	pixel(picture, "shop.example", "", 403, "origin_not_allowed")
+	pixel(picture, "", "cross-site", 403, "origin_not_allowed")
 	in := len(messages(t, d.broker, d.topics.Visits)) + len(messages(t, d.broker, d.topics.Clicks))
 	if in != accepted+2 {
 		t.Errorf("%d events in Kafka, want %d", in, accepted+2)

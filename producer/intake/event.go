@@ -19,7 +19,7 @@ type draft struct {
 // sender is what is known of who sent a request.
 type sender struct {
 	request *http.Request
-	origin  string
+	page    page
 	held    []grant
 	id      string // Idempotency-Key, for a single event
 }
@@ -75,7 +75,7 @@ func (d *door) prepare(from sender, w draft, now time.Time) error {
 	if err := d.timely(w.event, now); err != nil {
 		return err
 	}
-	owner, err := d.access.owner(from.held, from.origin, w.event)
+	owner, err := d.access.owner(from.held, from.page, w.event)
 	if err != nil {
 		return err
 	}

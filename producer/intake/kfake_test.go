@@ -33,6 +33,7 @@ var suites = []struct {
 	{"pages of other origins", false, crossOrigin},
 	{"limits", false, limited},
 	{"short links", false, shortLinks},
+	{"made-up referrers of redirects", false, madeUpReferrers},
 	{"bad requests are refused by name and leave no trace", false, badRequests},
 	{"hostile requests get an answer and nothing else", false, hostile},
 	{"a door with a certificate", false, encrypted},

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"footfall/configs"
 )
@@ -46,6 +47,18 @@ func limited(t *testing.T, b broker) {
 	refused("a pixel", clients.do(t, http.MethodGet, "/pixel.gif?siteId=s&guid=g", http.Header{"X-Forwarded-For": {"203.0.113.9"}}, nil), "rate_limited")
 	if r := clients.do(t, http.MethodGet, "/healthz", http.Header{"X-Forwarded-For": {"203.0.113.9"}}, nil); r.status != http.StatusOK {
 		t.Errorf("health is limited: %d", r.status)
+	}
+
+	narrow := openDoor(t, b, func(cfg *configs.Producer) { cfg.Limits = configs.Limits{ClientPerSecond: 2, ClientBurst: 1} })
+	for i := range 2 { // what Retry-After says is true of batches too
+		r := narrow.do(t, http.MethodPost, "/v1/visits", nil, strings.NewReader("["+one+","+one+"]"))
+		if r.status == http.StatusTooManyRequests && i == 1 {
+			wait, err := strconv.Atoi(r.header.Get("Retry-After"))
+			must(t, err)
+			time.Sleep(time.Duration(wait) * time.Second)
+			r = narrow.do(t, http.MethodPost, "/v1/visits", nil, strings.NewReader("["+one+","+one+"]"))
+		}
+		taken("a batch over a burst of one", r)
 	}
 
 	untrusting := openDoor(t, b, func(cfg *configs.Producer) { cfg.Limits = configs.Limits{ClientPerSecond: slow, ClientBurst: 2} })

@@ -31,17 +31,27 @@ func newLimits(cfg configs.Limits) *limits {
 	}
 }
 
-// client charges whoever sent the request for n events.
-func (l *limits) client(ip netip.Addr, n int, now time.Time) error {
+// client charges whoever sent the request for an event.
+func (l *limits) client(ip netip.Addr, now time.Time) error {
+	return limited(l.clients.take(networkOf(ip), now), "too many events from your address")
+}
+
+// clientOwes charges whoever was let in for n more events, which are counted only when the body is read.
+func (l *limits) clientOwes(ip netip.Addr, n int, now time.Time) {
+	l.clients.owe(networkOf(ip), n, now)
+}
+
+// networkOf is whom an address belongs to.
+func networkOf(ip netip.Addr) netip.Prefix {
 	bits := 32
 	if ip.Is6() {
 		bits = 64 // what one household or one server is given; the rest of the address is theirs to choose
 	}
 	network, err := ip.Prefix(bits)
 	if err != nil {
-		network = netip.Prefix{} // no address, such as on a unix socket: all of them are one client
+		return netip.Prefix{} // no address, such as on a unix socket: all of them are one client
 	}
-	return limited(l.clients.take(network, n, now), "too many events from your address")
+	return network
 }
 
 // event charges the site of an event, or for a click the owner of the key, and looks whether its key is new.
@@ -50,7 +60,7 @@ func (l *limits) event(owner string, event models.Event, now time.Time) error {
 	if v, ok := event.(*models.Visit); ok {
 		name = "site " + v.SiteID
 	}
-	if err := limited(l.sites.take(name, 1, now), "too many events for this site"); err != nil {
+	if err := limited(l.sites.take(name, now), "too many events for this site"); err != nil {
 		return err
 	}
 	return l.keys.note(owner, event, now)
@@ -88,14 +98,34 @@ func newBuckets[K comparable](perSecond float64, burst int) *buckets[K] {
 	return &buckets[K]{perSecond: perSecond, burst: float64(max(burst, 1)), all: all}
 }
 
-// take charges n tokens and returns 0, or returns how long to wait until it would. Whoever has one token may take more
-// than it has and pays the debt off first: so a batch larger than the burst gets through, and the rate holds all the same.
-func (b *buckets[K]) take(name K, n int, now time.Time) time.Duration {
-	if b == nil || n <= 0 {
+// take charges a token and returns 0, or returns how long to wait until it would.
+func (b *buckets[K]) take(name K, now time.Time) time.Duration {
+	if b == nil {
 		return 0
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	one := b.filled(name, now)
+	if one.tokens < 1 {
+		return max(time.Duration(math.Ceil((1-one.tokens)/b.perSecond*float64(time.Second))), 1)
+	}
+	one.tokens--
+	return 0
+}
+
+// owe charges n tokens, whether they are there or not: a debt is paid off before the next one gets through. So whoever was
+// let in may send a batch larger than the burst, and the rate holds all the same.
+func (b *buckets[K]) owe(name K, n int, now time.Time) {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.filled(name, now).tokens -= float64(n)
+}
+
+// filled is a bucket with what has come into it until now. The caller holds mu.
+func (b *buckets[K]) filled(name K, now time.Time) *bucket {
 	one, ok := b.all.Get(name)
 	if !ok {
 		one = &bucket{tokens: b.burst, at: now}
@@ -105,9 +135,5 @@ func (b *buckets[K]) take(name K, n int, now time.Time) time.Duration {
 		one.tokens = math.Min(b.burst, one.tokens+passed.Seconds()*b.perSecond)
 		one.at = now
 	}
-	if one.tokens < 1 {
-		return max(time.Duration((1-one.tokens)/b.perSecond*float64(time.Second)), 1)
-	}
-	one.tokens -= float64(n)
-	return 0
+	return one
 }

@@ -3,8 +3,10 @@ package intake
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
 	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -27,7 +29,7 @@ func TestBucketsHoldTheRate(t *testing.T) {
 	taken := 0
 	for range 100 { // ten seconds, asked every 100 ms and much too often
 		for range 20 {
-			if b.take("a", 1, now) == 0 {
+			if b.take("a", now) == 0 {
 				taken++
 			}
 		}
@@ -36,7 +38,7 @@ func TestBucketsHoldTheRate(t *testing.T) {
 	if taken < 5+98 || taken > 5+100 {
 		t.Errorf("%d in ten seconds at 10 a second, burst 5", taken)
 	}
-	if b.take("b", 1, now) != 0 {
+	if b.take("b", now) != 0 {
 		t.Error("another one is limited too")
 	}
 }
@@ -45,18 +47,46 @@ func TestBucketsHoldTheRate(t *testing.T) {
 func TestALargeBatchIsPaidOff(t *testing.T) {
 	b := newBuckets[string](10, 5)
 	now := time.Unix(1_000_000, 0)
-	if wait := b.take("a", 105, now); wait != 0 {
-		t.Fatalf("a batch of 105 has to wait %v", wait)
+	if wait := b.take("a", now); wait != 0 {
+		t.Fatalf("the first has to wait %v", wait)
 	}
-	wait := b.take("a", 1, now)
+	b.owe("a", 104, now)
+	wait := b.take("a", now)
 	if want := 10100 * time.Millisecond; wait != want {
 		t.Errorf("after it: wait %v, want %v", wait, want)
 	}
-	if w := b.take("a", 1, now.Add(wait-time.Millisecond)); w <= 0 {
+	if w := b.take("a", now.Add(wait-time.Millisecond)); w <= 0 {
 		t.Error("before it is over it is over")
 	}
-	if w := b.take("a", 1, now.Add(wait+time.Millisecond)); w != 0 {
+	if w := b.take("a", now.Add(wait+time.Millisecond)); w != 0 {
 		t.Errorf("who waited as told has to wait %v", w)
+	}
+}
+
+// TestWhoWaitsAsToldGetsIn: whatever a batch costs, the time in Retry-After is when the next one is taken.
+func TestWhoWaitsAsToldGetsIn(t *testing.T) {
+	l := newLimits(configs.Limits{ClientPerSecond: 1, ClientBurst: 5})
+	now := time.Unix(1_000_000, 0)
+	began, sent := now, 0
+	ip := netip.MustParseAddr("203.0.113.7")
+	for i := range 200 {
+		if err := l.client(ip, now); err != nil {
+			header := http.Header{}
+			retryAfter(header, refusalOf(err).wait())
+			seconds, err := strconv.Atoi(header.Get("Retry-After"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			now = now.Add(time.Duration(seconds) * time.Second)
+			if err := l.client(ip, now); err != nil {
+				t.Fatalf("batch %d waited %d s as told and is refused: %v", i, seconds, err)
+			}
+		}
+		l.clientOwes(ip, 9, now)
+		sent += 10
+	}
+	if most := 5 + 10 + int(now.Sub(began).Seconds()); sent > most {
+		t.Errorf("%d events in %v at 1 a second", sent, now.Sub(began))
 	}
 }
 
@@ -66,7 +96,7 @@ func TestClientsAreNetworks(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	f := func(ip, want string) {
 		t.Helper()
-		if got := reason(l.client(netip.MustParseAddr(ip), 1, now)); got != want {
+		if got := reason(l.client(netip.MustParseAddr(ip), now)); got != want {
 			t.Errorf("%s: %q, want %q", ip, got, want)
 		}
 	}
@@ -76,7 +106,7 @@ func TestClientsAreNetworks(t *testing.T) {
 	f("2001:db8:0:1::1", "")
 	f("2001:db8:0:1:ffff::2", rateLimited)
 	f("2001:db8:0:2::1", "")
-	if reason(l.client(netip.Addr{}, 1, now)) != "" || reason(l.client(netip.Addr{}, 1, now)) != rateLimited {
+	if reason(l.client(netip.Addr{}, now)) != "" || reason(l.client(netip.Addr{}, now)) != rateLimited {
 		t.Error("clients without an address are not one client")
 	}
 }
@@ -171,7 +201,7 @@ func TestLimitsAreBounded(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	used := func(from, to int) uint64 {
 		for i := from; i < to; i++ {
-			_ = l.client(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 1, now)
+			_ = l.client(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), now)
 			_ = l.event("o", &models.Visit{SiteID: fmt.Sprint("s", i), Features: []string{"a", "b"}}, now)
 		}
 		runtime.GC()

@@ -22,6 +22,7 @@ func (d *door) openLinks(store links.Store, reg prometheus.Registerer) error {
 		Publish: func(_ context.Context, c *models.Click) error {
 			return d.pub.publish(d.cfg.Kafka.Topics.Clicks, []models.Event{c})[0]
 		},
+		Refer: d.mayRefer, Panicked: d.metrics.panics.Inc,
 		Refused: func(reason string) { d.metrics.refused.WithLabelValues(reason).Inc() },
 		Cache:   d.cfg.Links.Cache, NegativeTTL: d.cfg.Links.NegativeTTL, Queue: d.cfg.Links.Queue, BaseURL: d.cfg.Links.BaseURL,
 	})
@@ -54,7 +55,7 @@ func (d *door) mayLink(w http.ResponseWriter, r *http.Request, short string) boo
 	held, err := d.access.holds(r)
 	if err == nil {
 		var owner string
-		if owner, err = d.access.owner(held, r.Header.Get("Origin"), link); err == nil {
+		if owner, err = d.access.owner(held, pageOf(r), link); err == nil {
 			err = d.limits.event(owner, link, time.Now())
 		}
 	}
@@ -65,9 +66,19 @@ func (d *door) mayLink(w http.ResponseWriter, r *http.Request, short string) boo
 	return true
 }
 
+// mayRefer decides whether a redirect's click keeps its referrer. Anyone can make referrers up without a key, and each is a
+// row for ever.
+func (d *door) mayRefer(c *models.Click) bool {
+	if d.limits.keys.referrer("visitors of "+c.ShortURL, c, time.Now()) == nil {
+		return true
+	}
+	d.metrics.filtered.WithLabelValues(tooManyNewKeys).Inc()
+	return false
+}
+
 // follow is GET /{short_url}, for anyone who does not come too often.
 func (d *door) follow(w http.ResponseWriter, r *http.Request) {
-	if err := d.limits.client(d.enrich.ClientIP(r), 1, time.Now()); err != nil {
+	if err := d.limits.client(d.enrich.ClientIP(r), time.Now()); err != nil {
 		d.refuse(w, err, "")
 		return
 	}

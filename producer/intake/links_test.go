@@ -2,6 +2,7 @@ package intake_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -90,5 +91,40 @@ func shortLinks(t *testing.T, b broker) {
 	}
 	if c, err := models.UnmarshalClick(clicks[0].Value, true); err != nil || c.ShortURL != "promo-1" || c.IP != "127.0.0.1" || c.Bot {
 		t.Errorf("%s, %v", clicks[0].Value, err)
+	}
+}
+
+// madeUpReferrers: whoever follows a link needs no key, and cannot make more rows than one who has one.
+func madeUpReferrers(t *testing.T, b broker) {
+	store := &linkStore{}
+	store.all.Store("abc", "https://example.org/")
+	d := openDoorWith(t, b, store, func(cfg *configs.Producer) {
+		cfg.Links.Enabled = true
+		cfg.Limits.NewKeysPerMinute = 2
+	})
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	for i := range 6 {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.url+"/abc", nil)
+		must(t, err)
+		request.Header.Set("Referer", fmt.Sprintf("https://r%d.example/", i%5)) // the first once more at the end: it is known
+		response, err := client.Do(request)
+		must(t, err)
+		must(t, response.Body.Close())
+		if response.StatusCode != http.StatusFound {
+			t.Errorf("redirect %d: %s", i, response.Status)
+		}
+	}
+	if got := d.metric(t, `footfall_door_filtered_total{reason="too_many_new_keys"}`); got != "3" {
+		t.Errorf("counted %q referrers that were left out, want 3", got)
+	}
+	d.close(t) // which writes what is queued
+	referrers := map[string]int{}
+	for _, m := range messages(t, d.broker, d.topics.Clicks) {
+		c, err := models.UnmarshalClick(m.Value, true)
+		must(t, err)
+		referrers[c.Referrer]++
+	}
+	if len(referrers) != 3 || referrers["r0.example"] != 2 || referrers["r1.example"] != 1 || referrers[""] != 3 {
+		t.Errorf("referrers in Kafka: %v", referrers)
 	}
 }

@@ -7,6 +7,7 @@ type metrics struct {
 	requests *prometheus.CounterVec
 	events   *prometheus.CounterVec
 	refused  *prometheus.CounterVec
+	filtered *prometheus.CounterVec
 	panics   prometheus.Counter
 	inFlight prometheus.Gauge
 	write    prometheus.Histogram
@@ -27,9 +28,13 @@ func newMetrics(reg *prometheus.Registry) *metrics {
 			Name: "footfall_door_refused_total",
 			Help: "Events that were not answered with 202, by reason.",
 		}, []string{"reason"}),
+		filtered: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "footfall_door_filtered_total",
+			Help: "What the door left out on its own, by reason: too_many_new_keys (a redirect's referrer; its click counts), prefetch (a visit that nobody saw).",
+		}, []string{"reason"}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "footfall_door_panics_total",
-			Help: "Requests that were answered with 500 because their handler panicked. The log has the stack.",
+			Help: "Panics that were survived: of a handler (answered 500), of the store of links (503), of writing a redirect's click. The log has the stack.",
 		}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "footfall_door_in_flight",
@@ -41,6 +46,9 @@ func newMetrics(reg *prometheus.Registry) *metrics {
 			Buckets: []float64{.005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10},
 		}),
 	}
-	reg.MustRegister(m.requests, m.events, m.refused, m.panics, m.inFlight, m.write)
+	for _, reason := range []string{tooManyNewKeys, prefetched} {
+		m.filtered.WithLabelValues(reason) // 0 is worth seeing
+	}
+	reg.MustRegister(m.requests, m.events, m.refused, m.filtered, m.panics, m.inFlight, m.write)
 	return m
 }

@@ -78,6 +78,16 @@ func (k *newKeys) note(owner string, event models.Event, now time.Time) error {
 	return nil
 }
 
+// referrer is note for the click of a link that is there: only its referrer can be new.
+func (k *newKeys) referrer(owner string, c *models.Click, now time.Time) error {
+	if k == nil || c.Referrer == "" {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.count(owner, "referrer\x00"+c.ShortURL+"\x00"+c.Referrer, now)
+}
+
 func (k *newKeys) count(owner, key string, now time.Time) error {
 	hash := maphash.String(k.seed, owner+"\x00\x00"+key)
 	if _, known := k.seen.Get(hash); known {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"footfall/models"
+	"footfall/producer/enrich"
 )
 
 // clickPixelFields are what a pixel may say about a click. The rest is what its request shows: whoever loads a pixel is
@@ -61,6 +62,10 @@ func (d *door) takePixel(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	written, err := d.visits.pixel(r.URL.RawQuery)
+	if _, visit := written.event.(*models.Visit); visit && enrich.Prefetch(r.Header) {
+		d.unseen(w)
+		return
+	}
 	d.fillSite(from, written)
 	topic := d.cfg.Kafka.Topics.Visits
 	if _, ok := written.event.(*models.Click); ok {

@@ -36,6 +36,9 @@ const (
 	overloaded        = "overloaded"
 )
 
+// prefetched is no refusal, but why a visit is left out.
+const prefetched = "prefetch"
+
 // statuses maps reasons to HTTP. What is not here is the sender's mistake: 400.
 var statuses = map[string]int{
 	missingKey:       http.StatusUnauthorized,

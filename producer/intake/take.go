@@ -3,12 +3,14 @@ package intake
 import (
 	"net/http"
 	"time"
+
+	"footfall/producer/enrich"
 )
 
 // admit looks at a request before its body is read: whether its sender may send now, and by which key.
 func (d *door) admit(r *http.Request) (sender, error) {
-	from := sender{request: r, origin: r.Header.Get("Origin")}
-	if err := d.limits.client(d.enrich.ClientIP(r), 1, time.Now()); err != nil {
+	from := sender{request: r, page: pageOf(r)}
+	if err := d.limits.client(d.enrich.ClientIP(r), time.Now()); err != nil {
 		return from, err
 	}
 	switch ids := r.Header.Values("Idempotency-Key"); {
@@ -80,7 +82,8 @@ func (d *door) chargeBatch(from sender, events int) error {
 	case from.id != "":
 		return &refusal{reason: conflictingID, detail: "Idempotency-Key is for single events: give each event of a batch an id"}
 	}
-	return d.limits.client(d.enrich.ClientIP(from.request), events-1, time.Now()) // admit charged for one
+	d.limits.clientOwes(d.enrich.ClientIP(from.request), events-1, time.Now()) // admit charged for one
+	return nil
 }
 
 // takeForm takes one visit as a form.
@@ -88,6 +91,10 @@ func (d *door) takeForm(w http.ResponseWriter, r *http.Request) {
 	from, err := d.admit(r)
 	if err != nil {
 		d.refuse(w, err, "")
+		return
+	}
+	if enrich.Prefetch(r.Header) {
+		d.unseen(w)
 		return
 	}
 	if _, err := mediaOf(r.Header, []string{formText, plainText}); err != nil {
@@ -105,6 +112,13 @@ func (d *door) takeForm(w http.ResponseWriter, r *http.Request) {
 	one := []outcome{{err: err}}
 	d.accept(d.cfg.Kafka.Topics.Visits, from, []draft{written}, one)
 	d.answerOne(w, one[0])
+}
+
+// unseen answers for a visit of a page that was only fetched in advance. It has no bot field to be counted apart by, and it
+// comes again when the page is shown. 202, and the picture, are for what Kafka has.
+func (d *door) unseen(w http.ResponseWriter) {
+	d.metrics.filtered.WithLabelValues(prefetched).Inc()
+	w.WriteHeader(http.StatusNoContent)
 }
 
 // answerOne answers for a single event.

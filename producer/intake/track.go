@@ -37,7 +37,7 @@ func (w visits) track(query string, body []byte) (draft, error) {
 // fillSite gives a visit that came as a form without a site the one that its sender writes for, if there is just one.
 func (d *door) fillSite(from sender, written draft) {
 	if v, ok := written.event.(*models.Visit); ok && v.SiteID == "" {
-		v.SiteID = d.access.onlySite(from.held, from.origin)
+		v.SiteID = d.access.onlySite(from.held, from.page.origin)
 	}
 }
 

@@ -37,6 +37,20 @@ func beaconsAndPixels(t *testing.T, b broker) {
 	if r := d.do(t, http.MethodHead, "/pixel.gif?siteId=s&guid=g", nil, nil); r.status != http.StatusMethodNotAllowed {
 		t.Errorf("HEAD of a pixel = %d", r.status)
 	}
+	for name, value := range map[string]string{"Sec-Purpose": "prefetch;prerender", "X-Purpose": "preview"} {
+		early := http.Header{"Content-Type": {formType}, name: {value}}
+		for _, r := range []reply{
+			d.do(t, http.MethodPost, "/track?siteId=s", early, strings.NewReader("guid=g&id=early")),
+			d.do(t, http.MethodGet, "/pixel.gif?siteId=s&guid=g&id=early", early, nil),
+		} {
+			if r.status != http.StatusNoContent || r.raw != "" {
+				t.Errorf("fetched in advance = %d %q", r.status, r.raw)
+			}
+		}
+	}
+	if got := d.metric(t, `footfall_door_filtered_total{reason="prefetch"}`); got != "4" {
+		t.Errorf("counted %q visits that nobody saw, want 4", got)
+	}
 	in := ids(t, d.broker, d.topics.Visits)
 	if len(in) != 3 || in["beacon"] != 1 || in["zipped"] != 1 || in["seen"] != 1 {
 		t.Errorf("visits in Kafka: %v", in)
@@ -209,6 +223,13 @@ func filledClicks(t *testing.T, b broker) {
 		models.Click{IP: "8.8.8.8", Country: "US", UA: "curl/8.5.0", Bot: true, Referrer: "news.example"})
 	f(service, `{"short_url":"a","ip":"8.8.8.8","ua":"curl/8.5.0","bot":false,"referrer":"As Sent"}`,
 		models.Click{IP: "8.8.8.8", Country: "US", UA: "curl/8.5.0", Referrer: "As Sent"})
+	for sent, want := range map[string]string{
+		"news.example/reset?token=SECRET": "news.example", "News.Example": "news.example", "news.example:8080": "news.example",
+		"//news.example/a": "news.example", "news.example?token=SECRET": "news.example", "/reset?token=SECRET": "", "?token=SECRET": "",
+		"mailto:me@news.example": "", "me@news.example": "", "a b/reset": "", "Spring sale": "Spring sale", "newsletter": "newsletter",
+	} {
+		f(service, `{"short_url":"a","ip":"203.0.113.7","referrer":"`+sent+`"}`, models.Click{IP: "203.0.113.7", Referrer: want})
+	}
 }
 
 // hashedVisitors: no address leaves the door.

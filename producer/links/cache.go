@@ -18,17 +18,17 @@ const (
 
 // cache answers from memory where it can. Of many who ask for the same link at once one asks the store.
 type cache struct {
-	store   Store
+	o       *Options
 	found   *expirable.LRU[string, string]
 	missing *expirable.LRU[string, struct{}] // apart, so that guessing names does not push out links
 	asking  singleflight.Group
 }
 
-func newCache(store Store, size int, negativeTTL time.Duration) *cache {
+func newCache(o Options) *cache {
 	return &cache{
-		store:   store,
-		found:   expirable.NewLRU[string, string](size, nil, foundTTL),
-		missing: expirable.NewLRU[string, struct{}](size, nil, negativeTTL),
+		o:       &o,
+		found:   expirable.NewLRU[string, string](o.Cache, nil, foundTTL),
+		missing: expirable.NewLRU[string, struct{}](o.Cache, nil, o.NegativeTTL),
 	}
 }
 
@@ -64,14 +64,15 @@ func (c *cache) known(short string) (answer, bool) {
 	return answer{}, ok
 }
 
-func (c *cache) ask(ctx context.Context, short string) (answer, error) {
-	if a, ok := c.known(short); ok { // who asked before was answered a moment ago
+func (c *cache) ask(ctx context.Context, short string) (said answer, err error) {
+	defer c.o.survive("the store of links", &err) // singleflight would panic again, in a goroutine of its own
+	if a, ok := c.known(short); ok {              // who asked before was answered a moment ago
 		return a, nil
 	}
 	// Not the request's own context: others wait for the same answer when its client hangs up.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
 	defer cancel()
-	long, found, err := c.store.Target(ctx, short)
+	long, found, err := c.o.Store.Target(ctx, short)
 	if err != nil {
 		return answer{}, err
 	}

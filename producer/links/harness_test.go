@@ -25,6 +25,7 @@ type memory struct {
 	links  map[string]string
 	asked  map[string]int
 	broken bool
+	panics bool
 	gate   chan struct{} // if not nil, Target waits for it
 }
 
@@ -53,6 +54,9 @@ func (m *memory) Target(_ context.Context, short string) (string, bool, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.panics {
+		panic("a store with a mistake in it")
+	}
 	if m.broken {
 		return "", false, errors.New("broken")
 	}
@@ -77,6 +81,7 @@ type topic struct {
 	mu      sync.Mutex
 	clicks  []models.Click
 	away    bool
+	panics  bool
 	blocked chan struct{} // if not nil, publishing waits for it or for the context
 }
 
@@ -93,6 +98,9 @@ func (k *topic) publish(ctx context.Context, c *models.Click) error {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.panics {
+		panic("a publisher with a mistake in it")
+	}
 	if k.away {
 		return errors.New("away")
 	}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -53,6 +54,10 @@ type Options struct {
 	// Allow decides whether the sender may make the link, before it is stored. It returns false after having answered.
 	// Default: everybody may.
 	Allow func(w http.ResponseWriter, r *http.Request, short string) bool
+	// Refer decides whether the click of a redirect keeps its referrer; without one it still counts. Default: it does.
+	Refer func(*models.Click) bool
+	// Panicked is told of panics of the store and of Publish, which are survived. Default: they are logged only.
+	Panicked func()
 	// Refused is told the reason of every request that Create refuses. Default: nobody is.
 	Refused func(reason string)
 }
@@ -83,11 +88,29 @@ func New(o Options) (*Handler, error) {
 	if o.Allow == nil {
 		o.Allow = func(http.ResponseWriter, *http.Request, string) bool { return true }
 	}
+	if o.Refer == nil {
+		o.Refer = func(*models.Click) bool { return true }
+	}
+	if o.Panicked == nil {
+		o.Panicked = func() {}
+	}
 	if o.Refused == nil {
 		o.Refused = func(string) {}
 	}
-	return &Handler{o: o, cache: newCache(o.Store, o.Cache, o.NegativeTTL), queue: newQueue(o)}, nil
+	return &Handler{o: o, cache: newCache(o), queue: newQueue(o)}, nil
 }
+
+// survive makes an error of a panic. Call it deferred, where no server is above that would: a panic in a goroutine of our
+// own ends the process.
+func (o *Options) survive(what string, err *error) {
+	if p := recover(); p != nil {
+		o.Panicked()
+		o.Log.Error(what+" panicked", "panic", p, "stack", string(debug.Stack()))
+		*err = errPanic
+	}
+}
+
+var errPanic = errors.New("it panicked")
 
 // Close writes the clicks that are still queued, until ctx ends. What is left then is dropped, counted and logged.
 func (h *Handler) Close(ctx context.Context) { h.queue.close(ctx) }

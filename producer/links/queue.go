@@ -2,6 +2,7 @@ package links
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -25,7 +26,7 @@ const (
 // queue holds clicks until Kafka has them. It is bounded: while Kafka is away it fills up, and what does not fit is
 // dropped and counted. It is safe for concurrent use.
 type queue struct {
-	publish Publish
+	o       *Options
 	log     *slog.Logger
 	dropped *prometheus.CounterVec
 
@@ -41,13 +42,13 @@ type queue struct {
 }
 
 func newQueue(o Options) *queue {
-	q := &queue{publish: o.Publish, log: o.Log, clicks: make(chan *models.Click, o.Queue)}
+	q := &queue{o: &o, log: o.Log, clicks: make(chan *models.Click, o.Queue)}
 	q.stop, q.giveUp = context.WithCancel(context.Background())
 	q.dropped = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "footfall_clicks_dropped_total",
-		Help: "Redirects whose click was not written to Kafka, by reason: queue_full, invalid, closing.",
+		Help: "Redirects whose click was not written to Kafka, by reason: queue_full, invalid, closing, panic.",
 	}, []string{"reason"})
-	for _, reason := range []string{"queue_full", "invalid", "closing"} {
+	for _, reason := range []string{"queue_full", "invalid", "closing", "panic"} {
 		q.dropped.WithLabelValues(reason) // 0 is worth seeing
 	}
 	waiting := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -89,25 +90,33 @@ func (q *queue) drop(reason string, err error) {
 
 func (q *queue) work() {
 	for c := range q.clicks {
-		if !q.write(c) {
+		switch err := q.write(c); {
+		case errors.Is(err, errPanic):
+			q.drop("panic", err)
+		case err != nil:
 			q.left.Add(1)
 			q.drop("closing", nil)
 		}
 	}
 }
 
-// write tries until Kafka has the click or the door is closed for good.
-func (q *queue) write(c *models.Click) bool {
+// write tries until Kafka has the click or the door is closed for good. What panics once would again.
+func (q *queue) write(c *models.Click) error {
 	for wait := firstRetry; q.stop.Err() == nil; wait = min(2*wait, lastRetry) {
-		if q.publish(q.stop, c) == nil {
-			return true
+		if err := q.try(c); err == nil || errors.Is(err, errPanic) {
+			return err
 		}
 		select {
 		case <-q.stop.Done():
 		case <-time.After(wait):
 		}
 	}
-	return false
+	return q.stop.Err()
+}
+
+func (q *queue) try(c *models.Click) (err error) {
+	defer q.o.survive("writing a click", &err)
+	return q.o.Publish(q.stop, c)
 }
 
 func (q *queue) close(ctx context.Context) {

@@ -3,6 +3,7 @@ package links
 import (
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -93,4 +94,24 @@ func TestSenselessOptions(t *testing.T) {
 	f("links.queue", func(o *Options) { o.Queue = 0 })
 	f("links.negative_ttl", func(o *Options) { o.NegativeTTL = 0 })
 	f("links.base_url", func(o *Options) { o.BaseURL = "sho.rt" })
+}
+
+// TestPanicsAreSurvived: they happen in goroutines of our own, where nobody else would catch them.
+func TestPanicsAreSurvived(t *testing.T) {
+	var panics atomic.Int64
+	f := newFixture(t, func(o *Options) { o.Panicked = func() { panics.Add(1) } })
+	f.store.links["abc"] = "https://a.example/"
+	f.store.set(func() { f.store.panics = true })
+	if w := f.follow(http.MethodGet, "/abc"); w.Code != http.StatusServiceUnavailable || panics.Load() != 1 {
+		t.Errorf("a store that panics: %d, %d counted", w.Code, panics.Load())
+	}
+	f.store.set(func() { f.store.panics = false })
+	f.kafka.set(func() { f.kafka.panics = true })
+	if w := f.follow(http.MethodGet, "/abc"); w.Code != http.StatusFound {
+		t.Errorf("after it: %d", w.Code)
+	}
+	f.close(t, time.Minute)
+	if f.dropped("panic") != 1 || f.dropped("closing") != 0 || panics.Load() != 2 {
+		t.Errorf("a click whose writing panics: %v dropped, %v at the end, %d counted", f.dropped("panic"), f.dropped("closing"), panics.Load())
+	}
 }

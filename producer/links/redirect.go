@@ -41,7 +41,11 @@ func (h *Handler) Redirect(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method == http.MethodGet {
-		h.queue.add(h.click(r, short))
+		c := h.click(r, short)
+		if !h.o.Refer(c) {
+			c.Referrer = ""
+		}
+		h.queue.add(c)
 	}
 	w.Header().Set("Location", location(long))
 	w.WriteHeader(http.StatusFound)
