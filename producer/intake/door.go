@@ -141,7 +141,7 @@ func (d *door) serve(ctx context.Context, l net.Listener, routes http.Handler, r
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      readTimeout + d.cfg.Kafka.Timeout + 10*time.Second, // counts from the header, so it covers all
 		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeader,
+		MaxHeaderBytes:    maxHeader - 4096, // net/http reads 4096 more than it is told
 		ErrorLog:          serverLog(d.log),
 	}
 	failed := make(chan error, 1)
@@ -150,7 +150,7 @@ func (d *door) serve(ctx context.Context, l net.Listener, routes http.Handler, r
 	d.log.Info("the door is open", "addr", addr)
 	switch {
 	case d.access.open:
-		d.log.Info("anyone may write (access.open)")
+		d.log.Warn("anyone may write (access.open)")
 	case len(d.access.grants) == 0:
 		d.log.Warn("nobody may write: set access.sites, or access.open to let anyone")
 	}

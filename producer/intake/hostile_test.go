@@ -124,6 +124,8 @@ func hostileRequests() []hostileRequest {
 
 		// Headers and framing.
 		{"a giant header", raw("POST", "/v1/visits", []string{"X: " + strings.Repeat("x", 64<<10)}, aVisit), 431, ""},
+		{"a header of 17 KB", post(aVisit, "X: "+strings.Repeat("x", 17<<10)), 431, ""},
+		{"a header of almost 16 KB", post("{}", "X: "+strings.Repeat("x", 15<<10)), 400, "missing_site_id"},
 		{"many headers", raw("POST", "/v1/visits", slices.Repeat([]string{"X: " + strings.Repeat("x", 100)}, 400), aVisit), 431, ""},
 		{"a giant URL", get("/pixel.gif?siteId=" + strings.Repeat("s", 64<<10)), 431, ""},
 		{"a giant key", post(aVisit, "Idempotency-Key: "+strings.Repeat("k", 8000)), 400, "id_too_long"},
@@ -189,6 +191,9 @@ func hostile(t *testing.T, b broker) {
 	sendUntilTaken(t, d, "after")
 	if got := d.metric(t, "footfall_door_panics_total"); got != "0" {
 		t.Errorf("%s panics", got)
+	}
+	if !strings.Contains(d.log.String(), `"level":"WARN","msg":"anyone may write`) {
+		t.Errorf("a door that is open does not warn of it: %s", d.log)
 	}
 	for line := range strings.Lines(d.log.String()) {
 		if !strings.Contains(line, "the door is open") && !strings.Contains(line, "anyone may write") {
