@@ -24,8 +24,9 @@ func hit(t *testing.T, done <-chan struct{}) {
 	}
 }
 
-// midst is after how many writes of a flush the fault comes: one seldom has fewer than a hundred.
-func midst() int { return 5 + rand.IntN(40) }
+// midst is after how many requests of a flush the fault comes: one carries up to ten keys, and a flush seldom has fewer than
+// twenty of them.
+func midst() int { return 2 + rand.IntN(8) }
 
 // A consumer dies in the midst of a flush: some keys of the chunk are written, some are under way, some are not begun.
 func consumerKilled(t *testing.T, s servers, r *row) {
@@ -66,8 +67,9 @@ func consumerKilled(t *testing.T, s servers, r *row) {
 	if hits < rounds {
 		t.Errorf("%d of %d kills hit a flush", hits, rounds)
 	}
-	if counting > 15*time.Second {
-		t.Errorf("counting went on %s after a kill, want 15 s at the most", counting)
+	// The short form runs beside other tests, on machines that are busy.
+	if most := time.Duration(times(15, 30)) * time.Second; counting > most {
+		t.Errorf("counting went on %s after a kill, want %s at the most", counting, most)
 	}
 	w.equal(t, r, end)
 }

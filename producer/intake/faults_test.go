@@ -74,7 +74,7 @@ func killed(t *testing.T, b broker) {
 			t.Errorf("event after-%d is %d times in Kafka", i, in[fmt.Sprint("after-", i)])
 		}
 	}
-	if in["before"] != 1 || in[lost] < 1 {
+	if in["before"] < 1 || in[lost] < 1 { // more often, where a busy Kafka took it and answered too late
 		t.Errorf("in Kafka: before %d times, %s %d times", in["before"], lost, in[lost])
 	}
 	if log := d.log.String(); strings.Count(log, "Kafka does not take events") == 0 || !strings.Contains(log, "Kafka takes events again") {
