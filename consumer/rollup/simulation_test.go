@@ -111,7 +111,7 @@ func TestSimulationSees(t *testing.T) {
 	f("doubts too short", 2, 100, controls{shortDoubts: true})
 	f("ledger not read", 2, 60, controls{noReading: true})
 	f("retirements not noticed", 4, 20, controls{deaf: true})
-	f("retirements too hasty", 1, 40, controls{hasty: true})
+	f("retirements too hasty", 2, 120, controls{hasty: true})
 }
 
 // outcomes counts what happened in a play.
