@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-	"unicode/utf8"
 
 	"footfall/models"
 	"footfall/producer/enrich"
@@ -55,20 +54,10 @@ func (d *door) fillClick(c *models.Click, saysBot bool, r *http.Request) error {
 	if !saysBot {
 		c.Bot = d.isBot(c.UA, visitor)
 	}
-	c.Referrer = referrer(c.Referrer)
+	if strings.Contains(c.Referrer, "://") && len(c.Referrer) <= models.MaxReferrer {
+		c.Referrer = enrich.RefererHost(c.Referrer)
+	}
 	return nil
-}
-
-// referrer cuts what a sender wrote to its host. A name that is no host, such as that of a campaign, stays as sent, unless it
-// may be a part of a URL: what stands there is nobody's business. What is too long stays too, to be refused.
-func referrer(text string) string {
-	if len(text) > models.MaxReferrer || !utf8.ValidString(text) {
-		return text
-	}
-	if host := enrich.RefererHost(text); host != "" || strings.ContainsAny(text, "/?#@\\") {
-		return host
-	}
-	return text
 }
 
 // isBot judges a visitor by its user agent, and by its request if it is its own. Nothing known is no bot.
