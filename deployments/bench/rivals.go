@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -106,14 +107,14 @@ func usual(ctx context.Context, session *gocql.Session, cql cqls, event models.E
 func insist(ctx context.Context, requests *int64, do func() error) (err error) {
 	for {
 		*requests++
-		var refused gocql.RequestError
-		if err = do(); ctx.Err() != nil || !errors.As(err, &refused) {
-			return err
-		}
-		switch refused.Code() {
-		case gocql.ErrCodeWriteTimeout, gocql.ErrCodeReadTimeout, gocql.ErrCodeCASWriteUnknown:
-		default:
+		if err = do(); ctx.Err() != nil || !refusedAs(err, gocql.ErrCodeWriteTimeout, gocql.ErrCodeReadTimeout, gocql.ErrCodeCASWriteUnknown) {
 			return err
 		}
 	}
+}
+
+// refusedAs tells whether err is Cassandra's answer with one of these codes.
+func refusedAs(err error, codes ...int) bool {
+	var refused gocql.RequestError
+	return errors.As(err, &refused) && slices.Contains(codes, refused.Code())
 }

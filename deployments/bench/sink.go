@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -118,16 +117,16 @@ func (s *sink) execute(ctx context.Context, of gocql.BatchType, entries []gocql.
 		}
 		batch := s.session.NewBatch(of).WithContext(ctx)
 		batch.Entries = entries[:min(most, len(entries))]
-		err := s.session.ExecuteBatch(batch)
-		var refused gocql.RequestError
-		if errors.As(err, &refused) && refused.Code() == gocql.ErrCodeInvalid && most > 1 {
+		var requests int64
+		err := insist(ctx, &requests, func() error { return s.session.ExecuteBatch(batch) })
+		if refusedAs(err, gocql.ErrCodeInvalid) && most > 1 {
 			s.most[of].Store(int64(most / 2))
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		s.requests.Add(1)
+		s.requests.Add(requests)
 		s.statements.Add(int64(len(batch.Entries)))
 		entries = entries[len(batch.Entries):]
 	}
