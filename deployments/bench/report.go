@@ -36,6 +36,9 @@ func (r *report) load(path string) error {
 	head := r.Head
 	err = json.Unmarshal(data, r)
 	r.Head = head
+	for _, t := range r.Tables {
+		t.old = true
+	}
 	return err
 }
 
@@ -118,6 +121,8 @@ func (r *report) rate(workload, side string) float64 {
 type table struct {
 	Workload, About string
 	Rows            []row
+
+	old bool // of an earlier run: to be replaced, not continued
 }
 
 type row struct {
@@ -138,7 +143,7 @@ func newReport(ctx context.Context, b *bench) *report {
 }
 
 func (r *report) add(w workload, s side, m measured) {
-	if n := len(r.Tables); n == 0 || r.Tables[n-1].Workload != w.name {
+	if n := len(r.Tables); n == 0 || r.Tables[n-1].Workload != w.name || r.Tables[n-1].old {
 		r.Tables = slices.DeleteFunc(r.Tables, func(t *table) bool { return t.Workload == w.name })
 		r.Tables = append(r.Tables, &table{Workload: w.name, About: w.about})
 	}
