@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,7 +34,7 @@ func (r *report) load(path string) error {
 	if err != nil {
 		return err
 	}
-	head := r.Head
+	head := slices.Clone(r.Head)
 	err = json.Unmarshal(data, r)
 	r.Head = head
 	for _, t := range r.Tables {
@@ -135,9 +136,11 @@ func newReport(ctx context.Context, b *bench) *report {
 	var version, sync string
 	_ = b.session.Query(`SELECT release_version FROM system.local`).WithContext(ctx).Scan(&version) // left empty if it does not tell
 	_ = b.session.Query(`SELECT value FROM system_views.settings WHERE name = 'commitlog_sync'`).WithContext(ctx).Scan(&sync)
+	load, _, _ := strings.Cut(contents("/proc/loadavg"), " ")
 	return &report{Head: []string{
 		fmt.Sprintf("Measured on %s by `make bench`.", time.Now().UTC().Format("2 January 2006, 15:04 UTC")),
 		fmt.Sprintf("Machine: %d × %s, %s of memory, shared by Kafka, Cassandra and all that is measured.", runtime.NumCPU(), cpuModel(), memory()),
+		fmt.Sprintf("Load average before: %s. Absolute figures are worth little where others work too; the ratios were measured side by side.", load),
 		fmt.Sprintf("Versions: %s, Cassandra %s (commitlog_sync: %s, one node), Kafka %s (one broker).", runtime.Version(), version, sync, stack.KafkaVersion),
 	}}
 }
@@ -159,6 +162,7 @@ func (r *report) write(w io.Writer) {
 	for _, line := range r.Head {
 		fmt.Fprintln(w, line)
 	}
+	fmt.Fprint(w, about)
 	if len(r.Goals) > 0 {
 		fmt.Fprint(w, "\n| what | at least | measured | reached |\n| --- | ---: | ---: | --- |\n")
 		for _, goal := range r.Goals {
@@ -181,7 +185,7 @@ func (t *table) write(w io.Writer) {
 	for _, row := range t.Rows {
 		ratio := "–"
 		if ours > 0 && !row.Ours {
-			ratio = fmt.Sprintf("%.2g ×", ours/row.rate())
+			ratio = strconv.FormatFloat(ours/row.rate(), 'f', max(0, 2-len(strconv.Itoa(int(ours/row.rate())))), 64) + " ×"
 		}
 		n := float64(row.Events)
 		server := "–"
@@ -212,6 +216,25 @@ func mib(bytes int64) string {
 		return "–"
 	}
 	return fmt.Sprintf("%d MiB", bytes>>20)
+}
+
+// about says who is compared.
+const about = `
+- **Kafka's limit** reads the topic and does nothing.
+- **The usual consumer** makes an INSERT … IF NOT EXISTS for each row that remembers the visitor and an UPDATE for each counter,
+  one after the other, 64 events at once.
+- **The batching sink** sends the visitors of 500 events as one unlogged batch and their counters as one counter batch (less
+  where Cassandra refuses such large ones), four at once. It cannot tell who is new, so it counts no uniques.
+- **Cassandra's limit** is a bare loop that sends the very requests that footfall sent, as many at once, to fresh tables.
+
+The clock runs from the first message (of footfall: from when it knows its partitions) to the last acknowledged write. Rivals
+may take some seconds only and count what they have begun. Requests and statements are those to Cassandra.
+`
+
+// contents of a file, empty if it cannot be read.
+func contents(file string) string {
+	text, _ := os.ReadFile(file)
+	return string(text)
 }
 
 func cpuModel() string {
