@@ -4,10 +4,14 @@ import (
 	"context"
 	"flag"
 	"maps"
+	"runtime"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"footfall/models"
 )
@@ -31,13 +35,12 @@ func TestSimulation(t *testing.T) {
 		first, last = *simSeed, *simSeed+1
 	}
 	var total outcomes
-	for seed := first; seed < last; seed++ {
-		o, err := play(t, seed, controls{})
+	playAll(t, first, last, controls{}, func(seed int, o outcomes, err error) {
 		if err != nil {
-			t.Fatalf("seed %d: %v\nreplay it: go test ./consumer/rollup -run TestSimulation -sim.seed %d -v", seed, err, seed)
+			t.Errorf("seed %d: %v\nreplay it: go test ./consumer/rollup -run TestSimulation -sim.seed %d -v", seed, err, seed)
 		}
 		total.add(o)
-	}
+	})
 	t.Logf("%d seeds: %+v", last-first, total)
 	if *simSeed < 0 && last-first >= 50 && slices.Contains(total.all(), 0) {
 		t.Errorf("the simulation tries too little: %+v", total)
@@ -88,11 +91,11 @@ func TestSimulationSees(t *testing.T) {
 	f := func(name string, floor, seeds int, c controls) {
 		t.Run(name, func(t *testing.T) {
 			wrong := 0
-			for seed := range seeds {
-				if _, err := play(t, seed, c); err != nil {
+			playAll(t, 0, seeds, c, func(_ int, _ outcomes, err error) {
+				if err != nil {
 					wrong++
 				}
-			}
+			})
 			t.Logf("%d of %d seeds wrong", wrong, seeds)
 			if wrong < floor {
 				t.Errorf("%s goes unnoticed: %d of %d seeds wrong, want %d at least", name, wrong, seeds, floor)
@@ -143,6 +146,27 @@ func (o *outcomes) add(p outcomes) {
 	o.Repairs += p.Repairs
 	o.Retired += p.Retired
 	o.Removed += p.Removed
+}
+
+// playAll plays the seeds, as many at once as there are processors: each has a world and a clock of its own. It stops at the
+// first that goes wrong, unless that is what it shall do. One result at a time is told.
+func playAll(t *testing.T, first, last int, c controls, tell func(int, outcomes, error)) {
+	var mu sync.Mutex
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for seed := first; seed < last; seed++ {
+		group.Go(func() error {
+			if c == (controls{}) && t.Failed() {
+				return nil
+			}
+			o, err := play(t, seed, c)
+			mu.Lock()
+			defer mu.Unlock()
+			tell(seed, o, err)
+			return nil
+		})
+	}
+	_ = group.Wait() // no play returns an error, it tells it
 }
 
 // play plays one seed and compares.
