@@ -46,7 +46,7 @@ func newStatements(n names, plan *models.Plan) statements {
 			models.URLShortener: `SELECT short_url, ip, topic, kafka_partition, kafka_offset FROM ` + n.urlshortener +
 				`.uniquecounterips WHERE short_url IN ? AND ip IN ?`,
 			models.Cardinality: `SELECT guid, ` + features + `, topic, kafka_partition, kafka_offset FROM ` + n.cardinality +
-				`.GuidData WHERE siteId = ? AND interval_size = ? AND interval_start = ? AND bucket = ?` +
+				`.GuidData WHERE siteId = ? AND interval_size = ? AND interval_start = ? AND bucket IN ?` +
 				` AND (guid, ` + features + `) IN ?`,
 		},
 		remember: map[models.Keyspace]string{

@@ -57,11 +57,14 @@ func keyToken(k models.Key) int64 {
 }
 
 // token is the token of a partition of visitors.
-func (p visitorPartition) token() int64 {
+func (p visitorPartition) token() int64 { return tokenOf(p.key()) }
+
+// key is the partition's key as CQL has it on the wire.
+func (p visitorPartition) key() []byte {
 	if p.keyspace == models.URLShortener {
-		return tokenOf([]byte(p.name))
+		return []byte(p.name)
 	}
-	return tokenOf(composite([]string{p.name, p.interval, moment(p.start), p.bucket}))
+	return composite([]string{p.name, p.interval, moment(p.start), p.bucket})
 }
 
 // moment is a timestamp as CQL has it on the wire.

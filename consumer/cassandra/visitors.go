@@ -76,20 +76,24 @@ func requests(sightings []models.Sighting, perRow int) [][]models.Sighting {
 	return out
 }
 
-// lookups puts parts together that one read can ask for. A read of several links asks each of them for all the IPs, so these
-// must be few. The visitors of sites are asked for partition by partition: theirs have several columns, of which a read
-// would ask for all combinations.
+// lookups puts parts together that one read can ask for: of several links, or of several buckets of a site's interval. Such a
+// read asks every partition for all the visitors, so these must be few.
 func lookups(sightings []models.Sighting) [][]models.Sighting {
-	const rowBytes = requestBytes / 32 // at most 32 IPs
-	var links, sites []models.Sighting
+	const rowBytes = requestBytes / 128
+	together := map[visitorPartition][]models.Sighting{}
 	for _, s := range sightings {
-		if s.Keyspace == models.URLShortener {
-			links = append(links, s)
-		} else {
-			sites = append(sites, s)
+		p := visitorPartition{keyspace: s.Keyspace} // all links
+		if s.Keyspace == models.Cardinality {
+			p = partitionOf(s)
+			p.bucket = ""
 		}
+		together[p] = append(together[p], s)
 	}
-	return append(requests(links, rowBytes), parts(sites)...)
+	var out [][]models.Sighting
+	for _, group := range together {
+		out = append(out, requests(group, rowBytes)...)
+	}
+	return out
 }
 
 // FirstSeen implements rollup.Store: one read for many visitors.
@@ -110,10 +114,12 @@ func (s *Store) FirstSeen(ctx context.Context, sightings []models.Sighting) (map
 	return found, nil
 }
 
-// look reads the rows of sightings that share a partition, or of a few links.
+// look reads the rows of sightings of a few links, or of a few buckets.
 func (s *Store) look(ctx context.Context, ask []models.Sighting, found func(models.Sighting, models.Position)) error {
 	seen := ask[0] // its keyspace and interval are those of all
-	args := partitionOf(seen).args()
+	first := partitionOf(seen)
+	args := first.args()
+	args[len(args)-1] = lastOf(ask)
 	columns := []any{&seen.Name, &seen.Visitor}
 	features := make([]string, len(s.plan.Features()))
 	if seen.Keyspace == models.Cardinality {
@@ -121,8 +127,6 @@ func (s *Store) look(ctx context.Context, ask []models.Sighting, found func(mode
 		for i := range features {
 			columns = append(columns, &features[i])
 		}
-	} else {
-		args = []any{linksOf(ask)}
 	}
 	wanted := make(map[models.Sighting]bool, len(ask))
 	for _, s := range ask {
@@ -133,10 +137,7 @@ func (s *Store) look(ctx context.Context, ask []models.Sighting, found func(mode
 	var offset *int64
 	columns = append(columns, &topic, &partition, &offset)
 	query := s.query(ctx, kindLookup, s.cql.seen[seen.Keyspace], append(args, clusterings(ask))...)
-	if seen.Keyspace == models.URLShortener {
-		query = query.RoutingKey([]byte(seen.Name)) // the driver finds none in a list
-	}
-	scanner := query.Iter().Scanner()
+	scanner := query.RoutingKey(first.key()).Iter().Scanner() // the driver finds none in a list
 	for scanner.Next() {
 		if err := scanner.Scan(columns...); err != nil {
 			return err
@@ -156,13 +157,18 @@ func (s *Store) look(ctx context.Context, ask []models.Sighting, found func(mode
 	return scanner.Err()
 }
 
-// linksOf lists the links of sightings, which lie next to each other.
-func linksOf(ask []models.Sighting) []string {
-	links := make([]string, len(ask))
+// lastOf lists what the partitions of sightings, which lie next to each other, differ in: the last column of their key, a
+// link or a bucket.
+func lastOf(ask []models.Sighting) []string {
+	out := make([]string, len(ask))
 	for i, s := range ask {
-		links[i] = s.Name
+		p := partitionOf(s)
+		out[i] = p.bucket
+		if s.Keyspace == models.URLShortener {
+			out[i] = p.name
+		}
 	}
-	return slices.Compact(links)
+	return slices.Compact(out)
 }
 
 // clusterings is the value for IN: the IPs, each once, or tuples of guid and features.

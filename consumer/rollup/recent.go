@@ -9,21 +9,23 @@ import (
 // recent remembers where visitors were first seen, as many as it has room for; those who were asked about longest ago go
 // first. Not safe for concurrent use.
 type recent struct {
-	lru        *simplelru.LRU[fingerprint, place] // nil: nobody is remembered
-	partitions []models.Partition                 // few, so that a place has a number for one
+	lru        *simplelru.LRU[uint64, place] // by half of the fingerprint; nil: nobody is remembered
+	partitions []models.Partition            // few, so that a place has a number for one
 }
 
-// place is a position in half the memory, and without a pointer that the garbage collector would follow.
+// place is a position in half the memory, and without a pointer that the garbage collector would follow. It holds more of
+// the fingerprint: another visitor with the same first half is not remembered, and is looked up as if it had gone.
 type place struct {
 	offset    int64
 	partition uint32
+	more      uint32
 }
 
 // newRecent makes room for size visitors; 0 remembers nobody.
 func newRecent(size int) *recent {
 	r := &recent{}
 	if size > 0 {
-		r.lru, _ = simplelru.NewLRU[fingerprint, place](size, nil) // fails for sizes below 1 only
+		r.lru, _ = simplelru.NewLRU[uint64, place](size, nil) // fails for sizes below 1 only
 	}
 	return r
 }
@@ -38,8 +40,8 @@ func (r *recent) get(id fingerprint) (models.Position, bool) {
 	if r.lru == nil {
 		return models.Position{}, false
 	}
-	at, known := r.lru.Get(id)
-	if !known {
+	at, known := r.lru.Get(id[0])
+	if !known || at.more != uint32(id[1]) {
 		return models.Position{}, false
 	}
 	p := r.partitions[at.partition]
@@ -48,7 +50,7 @@ func (r *recent) get(id fingerprint) (models.Position, bool) {
 
 func (r *recent) add(id fingerprint, at models.Position) {
 	if r.lru != nil {
-		r.lru.Add(id, place{at.Offset, r.number(at)})
+		r.lru.Add(id[0], place{at.Offset, r.number(at), uint32(id[1])})
 	}
 }
 

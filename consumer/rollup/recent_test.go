@@ -28,6 +28,23 @@ func TestRecent(t *testing.T) {
 	f(1, false)
 }
 
+// Two visitors whose fingerprints begin alike must never be taken for each other.
+func TestRecentTellsTwinsApart(t *testing.T) {
+	r := newRecent(2)
+	a, b := fingerprint{5, 1}, fingerprint{5, 2}
+	r.add(a, models.Position{Topic: "t", Offset: 1})
+	if at, known := r.get(b); known {
+		t.Errorf("the twin is said to be at %v", at)
+	}
+	r.add(b, models.Position{Topic: "t", Offset: 2})
+	if at, known := r.get(b); !known || at.Offset != 2 {
+		t.Errorf("the twin: %v, %v", at, known)
+	}
+	if at, known := r.get(a); known {
+		t.Errorf("the first is said to be at %v", at)
+	}
+}
+
 func TestRecentOfNobody(t *testing.T) {
 	r := newRecent(0)
 	r.add(fingerprint{1, 2}, models.Position{})

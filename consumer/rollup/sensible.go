@@ -19,7 +19,7 @@ const (
 	// splitAbove is how many events a chunk has at least that may be too large for the store.
 	splitAbove = 500
 	// maxChunkSightings bounds the memory that a chunk takes: with six features a visit asks about 192 sightings.
-	maxChunkSightings = 400_000
+	maxChunkSightings = 200_000
 )
 
 // fewer is how many visits a chunk may have, out of so many events: not many where they have many features.

@@ -68,9 +68,6 @@ func inChild(ctx context.Context, t task) (m measured, err error) {
 	if err := json.Unmarshal(out, &m); err != nil {
 		return m, fmt.Errorf("measuring %s: %w: %s", t.Kind, err, out)
 	}
-	if m.Peak == 0 {
-		m.Peak = cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss * 1024
-	}
 	return m, nil
 }
 
@@ -89,6 +86,11 @@ func child(ctx context.Context, argument string) error {
 	m, err := children[t.Kind](ctx, t)
 	if err != nil {
 		return err
+	}
+	if m.Peak == 0 { // asked here: what the parent is told of a child's memory begins with its own
+		if _, m.Peak, err = cost(os.Getpid()); err != nil {
+			return err
+		}
 	}
 	return json.NewEncoder(os.Stdout).Encode(m)
 }
