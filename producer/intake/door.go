@@ -87,7 +87,8 @@ func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *pro
 	if err != nil {
 		return err
 	}
-	m := newMetrics(reg)
+	large := newPlaces(largeBodies, largePerClient, largeWaiting, largePatience)
+	m := newMetrics(reg, large)
 	pub, err := openPublisher(ctx, via, cfg, m, log)
 	if err != nil {
 		return err
@@ -103,7 +104,7 @@ func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *pro
 	}
 	d := &door{
 		cfg: cfg, visits: visits{plan}, pub: pub, metrics: m, log: log, kafka: readiness{via: via, names: names, log: log},
-		access: allowed, limits: newLimits(cfg.Limits), enrich: about, large: make(chan struct{}, largeBodies),
+		access: allowed, limits: newLimits(cfg.Limits), enrich: about, large: large,
 	}
 	if cfg.Links.Enabled {
 		if err := d.openLinks(store, reg); err != nil {
@@ -131,7 +132,7 @@ type door struct {
 	limits  *limits
 	enrich  *enrich.Enricher
 	links   *links.Handler // nil unless links.enabled
-	large   chan struct{}  // taken by each body that is larger than one event
+	large   *places        // one for each body that is larger than one event
 }
 
 func (d *door) serve(ctx context.Context, l net.Listener, routes http.Handler, ready func(addr string)) error {

@@ -19,7 +19,7 @@ import (
 func TestAPanicIsA500(t *testing.T) {
 	var log bytes.Buffer
 	reg := prometheus.NewRegistry()
-	d := &door{metrics: newMetrics(reg), log: slog.New(slog.NewJSONHandler(&log, nil))}
+	d := &door{metrics: newMetrics(reg, nil), log: slog.New(slog.NewJSONHandler(&log, nil))}
 	server := httptest.NewServer(d.observed("/boom", http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("boom") })))
 	defer server.Close()
 	for range 2 {
@@ -55,7 +55,7 @@ func TestAPanicIsA500(t *testing.T) {
 // TestTheUnforeseenIsOurFault: no error is ever answered with 2xx or blamed on the sender.
 func TestTheUnforeseenIsOurFault(t *testing.T) {
 	var log bytes.Buffer
-	d := &door{metrics: newMetrics(prometheus.NewRegistry()), log: slog.New(slog.NewJSONHandler(&log, nil))}
+	d := &door{metrics: newMetrics(prometheus.NewRegistry(), nil), log: slog.New(slog.NewJSONHandler(&log, nil))}
 	w := httptest.NewRecorder()
 	d.refuse(w, errors.New("what is this"), "some-id")
 	if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), internalError) || strings.Contains(w.Body.String(), "what is this") {
