@@ -109,17 +109,17 @@ func hostileRequests() []hostileRequest {
 		{"a pixel that is posted", raw("POST", "/pixel.gif?siteId=s&guid=g", nil, "x"), 405, "method_not_allowed"},
 
 		// Paths.
-		{"a path upwards", get("/v1/../../etc/passwd"), 307, ""},
+		{"a path upwards", get("/v1/../../etc/passwd"), 404, "not_found"},
 		{"a path upwards, encoded", get("/v1/%2e%2e/%2e%2e/etc/passwd"), 404, "not_found"},
 		{"a path with a backslash", get(`/..\..\etc`), 404, "not_found"},
 		{"a path with NUL", get("/v1/visits%00.gif"), 404, "not_found"},
 		{"a path in capitals", raw("POST", "/V1/VISITS", nil, aVisit), 404, "not_found"},
 		{"a path with more", raw("POST", "/v1/visits/", nil, aVisit), 404, "not_found"},
 		{"a path with an encoded slash", raw("POST", "/v1%2fvisits/x", nil, aVisit), 404, "not_found"},
-		{"two slashes", raw("POST", "//v1//visits", nil, aVisit), 307, ""},
+		{"two slashes", raw("POST", "//v1//visits", nil, aVisit), 404, "not_found"},
 		{"another host's URL", raw("POST", "http://evil.example/nowhere", nil, aVisit), 404, "not_found"},
 		{"no path", raw("OPTIONS", "*", nil, ""), 200, ""},
-		{"a tunnel", raw("CONNECT", "evil.example:443", nil, ""), 404, ""},
+		{"a tunnel", raw("CONNECT", "evil.example:443", nil, ""), 404, "not_found"},
 		{"an encoding that is none", get("/%zz"), 400, "400 Bad Request"},
 
 		// Headers and framing.
@@ -177,10 +177,22 @@ func hostile(t *testing.T, b broker) {
 	if all := len(requests) + len(badBodies); all < 100 {
 		t.Errorf("%d requests only", all)
 	}
+	refused := map[string]int{}
 	for _, h := range requests {
 		status, body := exchange(t, d.addr, h.text)
 		if status != h.status || !strings.Contains(body, h.reason) {
 			t.Errorf("%s = %d %.200s, want %d %s", h.name, status, body, h.status, h.reason)
+		}
+		if strings.Contains(body, `"error":"`+h.reason+`"`) { // else net/http has answered
+			refused[h.reason]++
+		}
+	}
+	if refused["not_found"] == 0 || refused["method_not_allowed"] == 0 {
+		t.Errorf("refused: %v", refused)
+	}
+	for reason, n := range refused {
+		if got := d.metric(t, fmt.Sprintf("footfall_door_refused_total{reason=%q}", reason)); got != fmt.Sprint(n) {
+			t.Errorf("%d were refused as %s, counted %q", n, reason, got)
 		}
 	}
 	for _, name := range names {

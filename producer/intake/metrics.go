@@ -26,7 +26,7 @@ func newMetrics(reg *prometheus.Registry, large *places) *metrics {
 		}, []string{"topic"}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "footfall_door_refused_total",
-			Help: "Events that were not answered with 202, by reason.",
+			Help: "Requests, and events of batches, that were refused, by reason; those of short links too.",
 		}, []string{"reason"}),
 		filtered: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "footfall_door_filtered_total",
