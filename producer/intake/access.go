@@ -172,17 +172,21 @@ func (a *access) beginning(held []grant, from page) (string, error) {
 	if a.open {
 		return "", nil
 	}
-	shortest, found := "", false
+	shortest := ""
+	var why error = &refusal{reason: wrongKey, detail: "this key is not for names that are made up: send the short_url that you want"}
 	for _, g := range held {
 		text, several := strings.CutSuffix(g.links, "*")
-		if several && links.Beginning(text) && g.admits(from) && (!found || len(text) < len(shortest)) {
-			shortest, found = text, true
+		switch {
+		case !several || !links.Beginning(text):
+		case g.admits(from):
+			if why != nil || len(text) < len(shortest) {
+				shortest, why = text, nil
+			}
+		case why != nil:
+			why = &refusal{reason: originNotAllowed, detail: "this key is not for pages of this origin"}
 		}
 	}
-	if !found {
-		return "", &refusal{reason: wrongKey, detail: "this key is not for names that are made up: send the short_url that you want"}
-	}
-	return shortest, nil
+	return shortest, why
 }
 
 // onlySite is the site of a visit that names none, where the request's key or origin belongs to one site and no more; else
