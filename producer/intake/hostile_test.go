@@ -174,7 +174,7 @@ func hostile(t *testing.T, b broker) {
 		before[name] = ends(t, d.broker, name)
 	}
 	requests := hostileRequests()
-	if all := len(requests) + len(badBodies); all < 100 {
+	if all := len(requests) + len(intruders()); all < 200 {
 		t.Errorf("%d requests only", all)
 	}
 	refused := map[string]int{}
