@@ -21,8 +21,8 @@ func (d *door) openLinks(store links.Store, reg prometheus.Registerer) error {
 	o := linkOptions(d.cfg.Links)
 	o.Store, o.Enrich, o.Log, o.Metrics = store, d.enrich, d.log, reg
 	o.Allow, o.Begin, o.Refer, o.Panicked = d.mayLink, d.beginLink, d.mayRefer, d.metrics.panics.Inc
-	o.Publish = func(_ context.Context, c *models.Click) error {
-		return d.pub.publish(d.cfg.Kafka.Topics.Clicks, []models.Event{c})[0]
+	o.Publish = func(ctx context.Context, c *models.Click) error {
+		return d.pub.publish(ctx, d.cfg.Kafka.Topics.Clicks, []models.Event{c})[0]
 	}
 	o.Refused = func(reason string) { d.metrics.refused.WithLabelValues(reason).Inc() }
 	handler, err := links.New(o)
