@@ -1,6 +1,7 @@
 package models
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -83,4 +84,59 @@ func FuzzUnmarshalVisit(f *testing.F) {
 			check(t, v, err, read)
 		}
 	})
+}
+
+// FuzzFields: of text that is JSON it finds what the decoder finds, or says what is wrong with a name.
+func FuzzFields(f *testing.F) {
+	seed(f)
+	for _, text := range []string{`{"guid":"a","guid":"b"}`, ` { "a" : [1,{"b":"}"}] , "c":"\"," } `, `{"GUID":1}`, `{"\u0067uid":1}`, `{"siteid":1}`, `[1]`, `{"a":1e5,"b":true}`, `{"":{}}`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if !json.Valid(data) || !utf8.Valid(data) {
+			return // the decoder was there before
+		}
+		fields, err := Fields(data)
+		var want map[string]json.RawMessage
+		if json.Unmarshal(data, &want) != nil {
+			return // no object
+		}
+		if err != nil {
+			if r := reason(err); r != ReasonRepeatedField && r != ReasonUnknownField {
+				t.Fatalf("%s: %v", data, err)
+			}
+			if r := reason(err); r == ReasonRepeatedField && namesIn(t, data) == len(want) {
+				t.Fatalf("%s: %v, but no name is there twice", data, err)
+			}
+			return
+		}
+		if len(fields) != len(want) || namesIn(t, data) != len(want) {
+			t.Fatalf("%s has %d fields, found %d", data, len(want), len(fields))
+		}
+		for name, value := range want {
+			if string(fields[name]) != string(value) {
+				t.Fatalf("%s: %q is %s, found %s", data, name, value, fields[name])
+			}
+		}
+	})
+}
+
+// namesIn counts the names of an object, those that are there twice too.
+func namesIn(t *testing.T, object []byte) int {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(object))
+	if first, err := d.Token(); err != nil || first != json.Delim('{') {
+		return 0 // null
+	}
+	n := 0
+	for ; d.More(); n++ {
+		var value json.RawMessage
+		if _, err := d.Token(); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Decode(&value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return n
 }

@@ -36,8 +36,8 @@ Commands:
 Every key of configs/producer.yaml can be set in FILE or in the environment (FOOTFALL_HTTP_ADDR, ...).
 `
 
-// errUsage marks a mistake in the command line.
-var errUsage = errors.New("see producer --help")
+// errUsage marks a mistake in the command line; errTold a failure that the log has already.
+var errUsage, errTold = errors.New("see producer --help"), errors.New("the log has it")
 
 func main() { os.Exit(run()) }
 
@@ -49,11 +49,19 @@ func run() int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintln(os.Stderr, "producer:", err)
-	if wrong := (*configs.Wrong)(nil); errors.Is(err, errUsage) || errors.As(err, &wrong) {
+	if !errors.Is(err, errTold) {
+		fmt.Fprintln(os.Stderr, "producer:", err)
+	}
+	if errors.Is(err, errUsage) || wrong(err) {
 		return 2
 	}
 	return 1
+}
+
+// wrong tells whether an error is one of the configuration.
+func wrong(err error) bool {
+	var marked *configs.Wrong
+	return errors.As(err, &marked)
 }
 
 // command runs one command line.
@@ -85,13 +93,29 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	case "healthz":
 		return health.Ask(ctx, cfg.HTTP.Addr, cfg.HTTP.TLS.Cert)
 	}
+	if err := intake.Check(cfg); err != nil { // before Cassandra is waited for
+		return err
+	}
 	log := slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: cfg.Log.Level}))
+	err = door(ctx, cfg, log)
+	if err == nil || wrong(err) {
+		return err
+	}
+	log.Error("the producer ends", "error", err.Error()) // for whoever reads the rest of the log
+	return errTold
+}
+
+// door runs until ctx ends.
+func door(ctx context.Context, cfg configs.Producer, log *slog.Logger) error {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if !cfg.Links.Enabled {
 		return intake.Run(ctx, cfg, nil, reg, log, func(string) {})
 	}
 	store, err := cassandra.OpenLinks(ctx, cfg.Cassandra)
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil // asked to stop while still waiting for Cassandra
+	}
 	if err != nil {
 		return fmt.Errorf("opening the store of links: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -110,9 +111,12 @@ func TestCommandLine(t *testing.T) {
 func TestBadConfiguration(t *testing.T) {
 	f := func(want string, env ...string) {
 		t.Helper()
-		code, _, errs := finish(t, append(env, "FOOTFALL_KAFKA_BROKERS=127.0.0.1:1"))
-		if code != 2 || !strings.HasPrefix(errs, "producer: ") || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, want) {
-			t.Errorf("%v: exit %d, want one line with %q: %s", env, code, want, errs)
+		// With links as well, while nobody answers for Cassandra.
+		for _, more := range [][]string{nil, {"FOOTFALL_LINKS_ENABLED=true", "FOOTFALL_CASSANDRA_PORT=1"}} {
+			code, _, errs := finish(t, slices.Concat(more, env, []string{"FOOTFALL_KAFKA_BROKERS=127.0.0.1:1"}))
+			if code != 2 || !strings.HasPrefix(errs, "producer: ") || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, want) {
+				t.Errorf("%v: exit %d, want one line with %q: %s", env, code, want, errs)
+			}
 		}
 	}
 	f("FOOTFALL_HTTP_PORT", "FOOTFALL_HTTP_PORT=1")
@@ -127,7 +131,46 @@ func TestBadConfiguration(t *testing.T) {
 	f("kafka.tls", "FOOTFALL_KAFKA_TLS_ENABLED=true", "FOOTFALL_KAFKA_TLS_CA=none.pem")
 	f("http.tls", "FOOTFALL_HTTP_TLS_CERT=none.pem", "FOOTFALL_HTTP_TLS_KEY=none.pem")
 	f("MaxMind", "FOOTFALL_ENRICHMENT_MAXMIND_FILE=none.mmdb")
+	f("links.queue", "FOOTFALL_LINKS_ENABLED=true", "FOOTFALL_LINKS_QUEUE=0")
+	f("links.base_url", "FOOTFALL_LINKS_ENABLED=true", "FOOTFALL_LINKS_BASE_URL=sho.rt")
 	f("cassandra.keyspace_suffix", "FOOTFALL_LINKS_ENABLED=true", "FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=-")
+}
+
+// TestWithoutCassandra: a failure is one line of the log, as JSON like the others; and who is asked to stop while a silent
+// Cassandra is waited for stops at once.
+func TestWithoutCassandra(t *testing.T) {
+	env := []string{"FOOTFALL_LINKS_ENABLED=true", "FOOTFALL_KAFKA_BROKERS=127.0.0.1:1"}
+	code, _, errs := finish(t, append(env, "FOOTFALL_CASSANDRA_PORT=1"))
+	var line struct{ Level, Error string }
+	if err := json.Unmarshal([]byte(errs), &line); err != nil || code != 1 || line.Level != "ERROR" || !strings.Contains(line.Error, "cassandra.hosts") {
+		t.Errorf("no Cassandra: exit %d, %s", code, errs)
+	}
+
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = silent.Close() }()
+	_, port, err := net.SplitHostPort(silent.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd, _, stderr := producer(t, append(env, "FOOTFALL_CASSANDRA_PORT="+port))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := silent.Accept() // it is connecting
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	asked := time.Now()
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil || stderr.Len() > 0 || time.Since(asked) > 2*time.Second {
+		t.Errorf("after SIGTERM while connecting: %v after %v, %s", err, time.Since(asked), stderr)
+	}
 }
 
 // TestLife is the whole life of a producer: no topics, topics, serving, ready, SIGTERM.

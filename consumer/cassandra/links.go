@@ -20,7 +20,7 @@ type Links struct {
 // OpenLinks connects for links alone, with what a door knows about Cassandra. It returns an error that says what to do
 // where there is no such table.
 func OpenLinks(ctx context.Context, cfg configs.CassandraClient) (*Links, error) {
-	session, err := connect(cfg)
+	session, err := connectUntil(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -39,6 +39,30 @@ func OpenLinks(ctx context.Context, cfg configs.CassandraClient) (*Links, error)
 		return nil, err
 	}
 	return l, nil
+}
+
+// connectUntil is connect for those who may be asked to stop meanwhile: the driver takes its time with a node that is silent.
+func connectUntil(ctx context.Context, cfg configs.CassandraClient) (*gocql.Session, error) {
+	type outcome struct {
+		session *gocql.Session
+		err     error
+	}
+	connected := make(chan outcome, 1)
+	go func() {
+		session, err := connect(cfg)
+		connected <- outcome{session, err}
+	}()
+	select {
+	case o := <-connected:
+		return o.session, o.err
+	case <-ctx.Done():
+	}
+	go func() {
+		if o := <-connected; o.err == nil {
+			o.session.Close()
+		}
+	}()
+	return nil, fmt.Errorf("connecting to Cassandra: %w", ctx.Err())
 }
 
 // Close ends the session. Requests under way fail.

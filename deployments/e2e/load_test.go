@@ -47,7 +47,7 @@ func TestLoad(t *testing.T) {
 	})
 	door := start(t, process.Command{Name: "producer", Path: binary(t, "producer"), Dir: t.TempDir(), Env: []string{
 		"FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_ACCESS_OPEN=true", "FOOTFALL_HTTP_TRUSTED_PROXIES=127.0.0.1",
-		"FOOTFALL_LIMITS_CLIENT_PER_SECOND=1", "FOOTFALL_LIMITS_CLIENT_BURST=5", "FOOTFALL_KAFKA_BROKERS=" + kafkaAddress,
+		"FOOTFALL_LIMITS_CLIENT_PER_SECOND=5", "FOOTFALL_LIMITS_CLIENT_BURST=5", "FOOTFALL_KAFKA_BROKERS=" + kafkaAddress,
 		"FOOTFALL_KAFKA_CREATE_TOPICS=true", "FOOTFALL_KAFKA_TOPICS_CLICKS=" + name + "-clicks",
 		"FOOTFALL_KAFKA_TOPICS_VISITS=" + name + "-visits", "FOOTFALL_KAFKA_TOPICS_DEAD=" + name + "-dead"}})
 	addr, err := door.Expect(patiently(t), doorOpen)
@@ -59,7 +59,7 @@ func TestLoad(t *testing.T) {
 	defer cancel()
 	opened, ended := load.Slow(ctx, addr, slow)
 	measured := make(chan []memory, 1)
-	go func() { measured <- residents(ctx, door.PID()) }()
+	go func() { measured <- watchMemory(ctx, "http://"+addr) }()
 	answers := t.TempDir()
 	printed, err := exec.CommandContext(ctx, program, "--threads", "2", "--connections", strconv.Itoa(connections), "--duration",
 		fmt.Sprintf("%ds", int(loadFor.Seconds())), "--timeout", "30s", "--latency", "--script", filepath.Join("wrk", "visits.lua"),
@@ -81,7 +81,11 @@ func TestLoad(t *testing.T) {
 	if len(accepted) < 1000 || statuses["429"] == 0 || opened.Load() < slow {
 		t.Errorf("%d accepted, %d limited, %d slow: that is no load", len(accepted), statuses["429"], opened.Load())
 	}
-	checkFlat(t, <-measured)
+	if line, err := flat(<-measured); err != nil {
+		t.Errorf("%s: %v", line, err)
+	} else {
+		t.Log(line)
+	}
 
 	written := map[string]bool{}
 	ends, err := d.Ends(t.Context(), d.Topics[1])
@@ -137,49 +141,4 @@ func readAnswers(t *testing.T, dir string) (statuses map[string]int, accepted []
 		}
 	}
 	return statuses, accepted
-}
-
-// memory is how much of it a process had after a while.
-type memory struct {
-	after time.Duration
-	kib   int
-}
-
-// residents measures a process four times a second until ctx ends.
-func residents(ctx context.Context, pid int) []memory {
-	var all []memory
-	began := time.Now()
-	for ctx.Err() == nil {
-		if out, err := exec.CommandContext(ctx, "ps", "-o", "rss=", "-p", strconv.Itoa(pid)).Output(); err == nil {
-			if kib, err := strconv.Atoi(strings.TrimSpace(string(out))); err == nil {
-				all = append(all, memory{time.Since(began), kib})
-			}
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(250 * time.Millisecond):
-		}
-	}
-	return all
-}
-
-// checkFlat compares the second half of a run with its second quarter: by then most of what is kept is there.
-func checkFlat(t *testing.T, all []memory) {
-	t.Helper()
-	n := len(all)
-	if n < 8 {
-		t.Fatalf("%d measurements of memory", n)
-	}
-	most := func(part []memory) int {
-		return slices.MaxFunc(part, func(a, b memory) int { return a.kib - b.kib }).kib
-	}
-	early, late := most(all[n/4:n/2]), most(all[n/2:])
-	var line []string
-	for i := 0; i < n; i += max(1, n/12) {
-		line = append(line, fmt.Sprintf("%.0f s: %d", all[i].after.Seconds(), all[i].kib>>10))
-	}
-	t.Logf("MiB resident: %s; at most %d in the second quarter, %d in the second half", strings.Join(line, ", "), early>>10, late>>10)
-	if late > early+early/4+16<<10 {
-		t.Errorf("memory grew from %d to %d MiB", early>>10, late>>10)
-	}
 }

@@ -7,6 +7,8 @@ import (
 	_ "embed" // the files are part of the binary
 	"encoding/hex"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -20,14 +22,29 @@ var Script []byte
 //go:embed openapi.yaml
 var OpenAPI []byte
 
-// scriptFeatures is where the script names the features that it sends.
-const scriptFeatures = `["feature1", "feature2"]`
+// scriptFeatures is where the script names the features that it sends, once it is compact.
+const scriptFeatures = `["feature1","feature2"]`
 
 // ServeScript is GET /track.js, for pages of all origins, with the names of the door's features. Browsers ask again after an
 // hour, and mostly hear that nothing has changed.
 func ServeScript(features []string) http.Handler {
-	names := `["` + strings.Join(features, `", "`) + `"]`
-	return serve(bytes.Replace(Script, []byte(scriptFeatures), []byte(names), 1), "text/javascript; charset=utf-8")
+	names := `["` + strings.Join(features, `","`) + `"]`
+	return serve(bytes.Replace(compact(Script), []byte(scriptFeatures), []byte(names), 1), "text/javascript; charset=utf-8")
+}
+
+// loose is white space that means nothing: at a sign, where no text of the script has any.
+var loose = regexp.MustCompile(`\s*([=(){}\[\],;:?|&+!<>])\s*`)
+
+// compact leaves out white space, and the lines that are comments but for the first, which tells a reader where to look.
+func compact(script []byte) []byte {
+	first, rest, _ := bytes.Cut(script, []byte("\n"))
+	var code []byte
+	for line := range bytes.Lines(rest) {
+		if !bytes.HasPrefix(bytes.TrimSpace(line), []byte("//")) {
+			code = append(code, line...)
+		}
+	}
+	return slices.Concat(first, []byte("\n"), loose.ReplaceAll(code, []byte("$1")), []byte("\n"))
 }
 
 // ServeOpenAPI is GET /openapi.yaml.

@@ -1,4 +1,4 @@
-// footfall: page views without cookies. docs/script.md
+// footfall: docs/script.md
 (function (d, w, n) {
   var s = d.currentScript, o = s.dataset, tab;
   function random() {
@@ -9,7 +9,8 @@
     if (o.guid) return o.guid;
     tab = tab || random();
     if (o.storage != "none") try {
-      tab = w.sessionStorage.footfall = w.sessionStorage.footfall || tab;
+      var m = w.sessionStorage;
+      tab = m.footfall = m.footfall || tab;
     } catch (e) {}
     return tab;
   }
@@ -18,12 +19,14 @@
       n.doNotTrack == 1 || w.doNotTrack == 1 || n.globalPrivacyControl) return;
     var r = "", u = new URL("track", s.src), h = location.hostname;
     try { r = new URL(d.referrer).hostname; } catch (e) {}
-    if (o.key) u.search = "key=" + encodeURIComponent(o.key);
+    if (o.key) u.searchParams.set("key", o.key);
     var b = new URLSearchParams({ siteId: o.site || h, guid: guid(), id: random() });
     var v = [r == h ? "" : r, (path || location.pathname).slice(0, 999)];
-    ["feature1", "feature2"].forEach((f, i) => b.append(f, o[f] || v[i] || ""));
+    // Features named as our own attributes have others.
+    ["feature1", "feature2"].forEach((f, i) =>
+      b.append(f, s.getAttribute("data-" + (/^(site|storage|off)$/.test(f) ? "feature-" : "") + f) || v[i] || ""));
     n.sendBeacon && n.sendBeacon(u, b) ||
-      fetch(u, { method: "POST", body: b, keepalive: true, credentials: "omit" });
+      fetch(u, { method: "POST", body: b, keepalive: true, credentials: "omit" }).catch(() => {});
   }
   w.footfall = send;
   w.addEventListener("pageshow", e => { if (e.persisted) send(); });

@@ -14,6 +14,7 @@ import (
 
 	"footfall/configs"
 	"footfall/models"
+	"footfall/producer/links"
 )
 
 // access knows who may write what. It is safe for concurrent use.
@@ -164,6 +165,28 @@ func (a *access) owner(held []grant, from page, event models.Event) (string, err
 		why = &refusal{reason: originNotAllowed, detail: "this key is not for pages of this origin"}
 	}
 	return "", why
+}
+
+// beginning is what short URLs that are made up for the holder of a key begin with: the shortest that its grants allow.
+func (a *access) beginning(held []grant, from page) (string, error) {
+	if a.open {
+		return "", nil
+	}
+	shortest := ""
+	var why error = &refusal{reason: wrongKey, detail: "this key is not for names that are made up: send the short_url that you want"}
+	for _, g := range held {
+		text, several := strings.CutSuffix(g.links, "*")
+		switch {
+		case !several || !links.Beginning(text):
+		case g.admits(from):
+			if why != nil || len(text) < len(shortest) {
+				shortest, why = text, nil
+			}
+		case why != nil:
+			why = &refusal{reason: originNotAllowed, detail: "this key is not for pages of this origin"}
+		}
+	}
+	return shortest, why
 }
 
 // onlySite is the site of a visit that names none, where the request's key or origin belongs to one site and no more; else

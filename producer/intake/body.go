@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // The media types of the ways in. A request that names none is taken for the first that its way takes.
@@ -21,9 +22,6 @@ const (
 	jsonText  = "application/json"
 	linesText = "application/x-ndjson"
 )
-
-// largeBodies is how many bodies larger than one event may be in memory at once.
-const largeBodies = 128
 
 // mediaOf is the media type of a request, one of those wanted, in UTF-8.
 func mediaOf(h http.Header, wanted []string) (string, error) {
@@ -42,10 +40,11 @@ func mediaOf(h http.Header, wanted []string) (string, error) {
 }
 
 // readBody reads and decompresses a body: an event, or with mayBatch a batch. done must be called when the body is not
-// needed any more.
+// needed any more, and may be called again.
 //
 // Nobody gets more memory than it has sent data for, and the data of batches only while there is room: slow clients, and
-// many of them, cannot use it up. A bomb of zeros is decompressed up to the limit and no further.
+// many of them, cannot use it up, nor keep the others out (large.go). A bomb of zeros is decompressed up to the limit and no
+// further.
 func (d *door) readBody(w http.ResponseWriter, r *http.Request, mayBatch func(beginning []byte) bool) (body []byte, done func(), err error) {
 	done = func() {}
 	single, most := d.cfg.HTTP.MaxBody, d.cfg.HTTP.MaxBody
@@ -55,7 +54,8 @@ func (d *door) readBody(w http.ResponseWriter, r *http.Request, mayBatch func(be
 	if r.ContentLength > most {
 		return nil, done, tooLarge(most) // without asking a client that waits for 100 Continue to send it
 	}
-	source, err := decompressed(r.Header, http.MaxBytesReader(w, r.Body, most))
+	network := newPaced(w, http.MaxBytesReader(w, r.Body, most))
+	source, err := decompressed(r.Header, network)
 	if err != nil {
 		return nil, done, err
 	}
@@ -69,18 +69,19 @@ func (d *door) readBody(w http.ResponseWriter, r *http.Request, mayBatch func(be
 	if mayBatch == nil || !mayBatch(buffer.Bytes()) {
 		return nil, done, tooLarge(single)
 	}
-	select {
-	case d.large <- struct{}{}:
-		done = func() { <-d.large }
-	default:
+	client := networkOf(d.enrich.ClientIP(r))
+	if !d.large.take(client) {
 		return nil, done, &refusal{reason: overloaded, detail: "too many large batches; try again, or send smaller ones"}
 	}
+	done = sync.OnceFunc(func() { d.large.give(client) })
+	network.hurry()
 	if _, err := buffer.ReadFrom(io.LimitReader(source, most+1-int64(buffer.Len()))); err != nil {
 		return nil, done, notRead(err, most)
 	}
 	if int64(buffer.Len()) > most {
 		return nil, done, tooLarge(most)
 	}
+	network.relax()
 	return buffer.Bytes(), done, nil
 }
 

@@ -5,8 +5,10 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"footfall/configs"
+	"footfall/producer/enrich"
 )
 
 // TestLargeBodiesAreBounded: what is larger than an event takes one of a few places, until its request is done with it.
@@ -15,7 +17,11 @@ func TestLargeBodiesAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &door{cfg: cfg, large: make(chan struct{}, 1)}
+	about, err := enrich.New(enrich.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &door{cfg: cfg, enrich: about, large: newPlaces(1, 1, 1, time.Millisecond)}
 	read := func(size int) (done func(), reason string) {
 		body := "[" + strings.Repeat(" ", size-2) + "]"
 		r := httptest.NewRequest(http.MethodPost, "/v1/visits", strings.NewReader(body))
@@ -53,7 +59,8 @@ func TestLargeBodiesAreBounded(t *testing.T) {
 		t.Errorf("one byte too many: %q", reason)
 	}
 	over()
-	if len(d.large) != 0 {
-		t.Errorf("%d places are still taken", len(d.large))
+	over() // once more does no harm
+	if n := d.large.inUse(); n != 0 || len(d.large.by) != 0 || d.large.waiting.Len() != 0 {
+		t.Errorf("%d places are still taken, by %v", n, d.large.by)
 	}
 }

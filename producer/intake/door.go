@@ -54,41 +54,65 @@ func Run(ctx context.Context, cfg configs.Producer, store links.Store, reg *prom
 	return err
 }
 
-func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *prometheus.Registry, log *slog.Logger, ready func(addr string)) error {
+// Check tells what is wrong with the configuration of a door (*configs.Wrong), without asking any server. Run does it too:
+// this is for who has something to open before.
+func Check(cfg configs.Producer) error {
+	p, err := newParts(cfg)
+	if err != nil {
+		return err
+	}
+	return p.enrich.Close()
+}
+
+// parts are what a door has from its configuration alone.
+type parts struct {
+	plan   *models.Plan
+	access *access
+	enrich *enrich.Enricher
+	secure *tls.Config // nil for plain HTTP
+	via    dial.Kafka
+}
+
+func newParts(cfg configs.Producer) (p parts, err error) {
 	if err := sensible(cfg); err != nil {
-		return wrong(err)
+		return p, wrong(err)
 	}
-	plan, err := models.NewPlan(cfg.Features, models.AllMetrics()) // which metrics are kept is for the consumers to know
-	if err != nil {
-		return wrong(err)
+	if p.plan, err = models.NewPlan(cfg.Features, models.AllMetrics()); err != nil { // which metrics are kept is for the consumers to know
+		return p, wrong(err)
 	}
-	allowed, err := newAccess(cfg.Access)
-	if err != nil {
-		return wrong(err)
+	if p.access, err = newAccess(cfg.Access); err != nil {
+		return p, wrong(err)
 	}
-	about, err := enrich.New(enrich.Options{
+	if p.secure, err = tlsConfig(cfg.HTTP.TLS.Cert, cfg.HTTP.TLS.Key); err != nil {
+		return p, wrong(err)
+	}
+	if p.via, err = dial.New(cfg.Kafka.Brokers, cfg.Kafka.TLS, cfg.Kafka.SASL); err != nil {
+		return p, err
+	}
+	p.enrich, err = enrich.New(enrich.Options{
 		TrustedProxies: cfg.HTTP.TrustedProxies, CountryHeader: cfg.Enrichment.CountryHeader, MaxMindFile: cfg.Enrichment.MaxmindFile,
 		HashIP: cfg.Privacy.IP == hashed, HashKey: cfg.Privacy.Secret,
 	})
 	if err != nil {
-		return wrong(err)
+		return p, wrong(err)
 	}
-	defer func() { _ = about.Close() }() // a file that was only read
-	secure, err := tlsConfig(cfg.HTTP.TLS.Cert, cfg.HTTP.TLS.Key)
-	if err != nil {
-		return wrong(err)
-	}
-	via, err := dial.New(cfg.Kafka.Brokers, cfg.Kafka.TLS, cfg.Kafka.SASL)
+	return p, nil
+}
+
+func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *prometheus.Registry, log *slog.Logger, ready func(addr string)) error {
+	p, err := newParts(cfg)
 	if err != nil {
 		return err
 	}
+	defer func() { _ = p.enrich.Close() }() // a file that was only read
 	names := []string{cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits, cfg.Kafka.Topics.Dead}
-	err = topics.Ensure(ctx, via, names, cfg.Kafka.Partitions, cfg.Kafka.ReplicationFactor, cfg.Kafka.CreateTopics)
+	err = topics.Ensure(ctx, p.via, names, cfg.Kafka.Partitions, cfg.Kafka.ReplicationFactor, cfg.Kafka.CreateTopics)
 	if err != nil {
 		return err
 	}
-	m := newMetrics(reg)
-	pub, err := openPublisher(ctx, via, cfg, m, log)
+	large := newPlaces(largeBodies, largePerClient, largeWaiting, largePatience)
+	m := newMetrics(reg, large)
+	pub, err := openPublisher(ctx, p.via, cfg, m, log)
 	if err != nil {
 		return err
 	}
@@ -98,12 +122,12 @@ func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *pro
 	if err != nil {
 		return fmt.Errorf("listening (http.addr): %w", err)
 	}
-	if secure != nil {
-		listener = tls.NewListener(listener, secure)
+	if p.secure != nil {
+		listener = tls.NewListener(listener, p.secure)
 	}
 	d := &door{
-		cfg: cfg, visits: visits{plan}, pub: pub, metrics: m, log: log, kafka: readiness{via: via, names: names, log: log},
-		access: allowed, limits: newLimits(cfg.Limits), enrich: about, large: make(chan struct{}, largeBodies),
+		cfg: cfg, visits: visits{p.plan}, pub: pub, metrics: m, log: log, kafka: readiness{via: p.via, names: names, log: log},
+		access: p.access, limits: newLimits(cfg.Limits), enrich: p.enrich, large: large,
 	}
 	if cfg.Links.Enabled {
 		if err := d.openLinks(store, reg); err != nil {
@@ -131,7 +155,7 @@ type door struct {
 	limits  *limits
 	enrich  *enrich.Enricher
 	links   *links.Handler // nil unless links.enabled
-	large   chan struct{}  // taken by each body that is larger than one event
+	large   *places        // one for each body that is larger than one event
 }
 
 func (d *door) serve(ctx context.Context, l net.Listener, routes http.Handler, ready func(addr string)) error {
@@ -198,6 +222,8 @@ func sensible(cfg configs.Producer) error {
 		return errors.New("limits must be numbers from 0 on: 0 is no limit")
 	case cfg.Privacy.IP != raw && cfg.Privacy.IP != hashed:
 		return errors.New("privacy.ip must be raw or hashed")
+	case cfg.Links.Enabled:
+		return linkOptions(cfg.Links).Sensible()
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"time"
@@ -58,7 +59,8 @@ func (d *door) accept(topic string, from sender, drafts []draft, outcomes []outc
 			good, places = append(good, drafts[i].event), append(places, i)
 		}
 	}
-	for i, err := range d.pub.publish(topic, good) {
+	// Not the request's context: see takeJSON.
+	for i, err := range d.pub.publish(context.Background(), topic, good) {
 		outcomes[places[i]].err = err
 	}
 }

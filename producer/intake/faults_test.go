@@ -236,7 +236,7 @@ func health(t *testing.T, b broker) {
 		`footfall_door_in_flight`:                                            "0",
 		`footfall_door_kafka_write_seconds_count`:                            "1",
 		`footfall_door_kafka_write_seconds_bucket{le="0.2"}`:                 "1", // a lone event is not kept waiting
-		`footfall_door_refused_total{reason="not_found"}`:                    "",
+		`footfall_door_refused_total{reason="not_found"}`:                    "1",
 	} {
 		if got := d.metric(t, sample); got != want {
 			t.Errorf("%s = %q, want %q", sample, got, want)

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,7 +29,7 @@ func fuzzDoor(f *testing.F) *door {
 	if err != nil {
 		f.Fatal(err)
 	}
-	return &door{cfg: cfg, visits: visits{models.DefaultPlan()}, access: &access{open: true}, limits: newLimits(configs.Limits{}), enrich: about, large: make(chan struct{}, largeBodies)}
+	return &door{cfg: cfg, visits: visits{models.DefaultPlan()}, access: &access{open: true}, limits: newLimits(configs.Limits{}), enrich: about, large: newPlaces(largeBodies, largeBodies, 0, 0)}
 }
 
 // check holds what every decoder promises: an error that has an answer, or an event that can be counted and that reads
@@ -185,6 +187,31 @@ func FuzzGzip(f *testing.F) {
 		}
 		if want, err := io.ReadAll(in); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%q came out as %q, want %q, %v", body, got, want, errors.Join(err))
+		}
+	})
+}
+
+// FuzzMedia is the header Content-Type, and what stands in Content-Encoding.
+func FuzzMedia(f *testing.F) {
+	f.Add("application/json; charset=utf-8", "gzip")
+	f.Add("text/plain;charset=UTF-8", "")
+	f.Add("application/x-ndjson", "identity")
+	f.Add("; charset", "gzip, gzip")
+	f.Fuzz(func(t *testing.T, media, encoding string) {
+		h := http.Header{"Content-Type": {media}, "Content-Encoding": {encoding}}
+		for _, wanted := range [][]string{{jsonText, linesText}, {formText, plainText}} {
+			got, err := mediaOf(h, wanted)
+			switch {
+			case err != nil && reason(err) != unsupportedMedia:
+				t.Errorf("%q: %v", media, err)
+			case err == nil && media == "" && got != wanted[0]:
+				t.Errorf("none is %q", got)
+			case err == nil && media != "" && (!slices.Contains(wanted, got) || !strings.HasPrefix(strings.ToLower(strings.TrimSpace(media)), got)):
+				t.Errorf("%q is %q", media, got)
+			}
+		}
+		if body, err := decompressed(h, strings.NewReader("")); err != nil && reason(err) != unsupportedMedia || err == nil && body == nil {
+			t.Errorf("%q: %v", encoding, err)
 		}
 	})
 }

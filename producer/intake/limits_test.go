@@ -209,8 +209,8 @@ func TestLimitsAreBounded(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return m.HeapInuse
 	}
-	full := used(0, 2*seenKeys)
-	if more := used(2*seenKeys, 4*seenKeys); more > full+full/4+4<<20 {
+	full := used(0, keysRoom/4)
+	if more := used(keysRoom/4, keysRoom/2); more > full+full/4+4<<20 {
 		t.Errorf("memory grew from %d to %d", full, more)
 	}
 	if full > 100<<20 {

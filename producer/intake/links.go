@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"footfall/configs"
 	"footfall/models"
 	"footfall/producer/links"
 )
@@ -17,20 +18,24 @@ func (d *door) openLinks(store links.Store, reg prometheus.Registerer) error {
 	if store == nil {
 		return wrong(errors.New("links.enabled needs a store of links"))
 	}
-	handler, err := links.New(links.Options{
-		Store: store, Enrich: d.enrich, Log: d.log, Metrics: reg, Allow: d.mayLink,
-		Publish: func(_ context.Context, c *models.Click) error {
-			return d.pub.publish(d.cfg.Kafka.Topics.Clicks, []models.Event{c})[0]
-		},
-		Refer: d.mayRefer, Panicked: d.metrics.panics.Inc,
-		Refused: func(reason string) { d.metrics.refused.WithLabelValues(reason).Inc() },
-		Cache:   d.cfg.Links.Cache, NegativeTTL: d.cfg.Links.NegativeTTL, Queue: d.cfg.Links.Queue, BaseURL: d.cfg.Links.BaseURL,
-	})
+	o := linkOptions(d.cfg.Links)
+	o.Store, o.Enrich, o.Log, o.Metrics = store, d.enrich, d.log, reg
+	o.Allow, o.Begin, o.Refer, o.Panicked = d.mayLink, d.beginLink, d.mayRefer, d.metrics.panics.Inc
+	o.Publish = func(ctx context.Context, c *models.Click) error {
+		return d.pub.publish(ctx, d.cfg.Kafka.Topics.Clicks, []models.Event{c})[0]
+	}
+	o.Refused = func(reason string) { d.metrics.refused.WithLabelValues(reason).Inc() }
+	handler, err := links.New(o)
 	if err != nil {
 		return wrong(err)
 	}
 	d.links = handler
 	return nil
+}
+
+// linkOptions are those that the configuration has.
+func linkOptions(cfg configs.Links) links.Options {
+	return links.Options{Cache: cfg.Cache, NegativeTTL: cfg.NegativeTTL, Queue: cfg.Queue, BaseURL: cfg.BaseURL}
 }
 
 // closeLinks gives the clicks that are still queued as long as a request that Kafka does not answer.
@@ -64,6 +69,20 @@ func (d *door) mayLink(w http.ResponseWriter, r *http.Request, short string) boo
 		return false
 	}
 	return true
+}
+
+// beginLink is what a name that is made up for a sender begins with: it has to be one of its key's.
+func (d *door) beginLink(w http.ResponseWriter, r *http.Request) (string, bool) {
+	held, err := d.access.holds(r)
+	var beginning string
+	if err == nil {
+		beginning, err = d.access.beginning(held, pageOf(r))
+	}
+	if err != nil {
+		d.refuse(w, err, "")
+		return "", false
+	}
+	return beginning, true
 }
 
 // mayRefer decides whether a redirect's click keeps its referrer. Anyone can make referrers up without a key, and each is a

@@ -2,6 +2,7 @@ package intake_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -36,6 +37,8 @@ func (s *linkStore) Target(_ context.Context, short string) (string, bool, error
 func shortLinks(t *testing.T, b broker) {
 	d := openDoorWith(t, b, &linkStore{}, func(cfg *configs.Producer) {
 		guarded(cfg)
+		cfg.Access.Sites = append(cfg.Access.Sites,
+			configs.Site{Links: "campaign", KeyHashes: []string{hashOf("campaign")}}, configs.Site{Links: "spring-*", KeyHashes: []string{hashOf("spring")}})
 		cfg.Links.Enabled = true
 		cfg.Limits.NewKeysPerMinute = 2
 	})
@@ -59,6 +62,19 @@ func shortLinks(t *testing.T, b broker) {
 	create("promo", `{"short_url":"promo-1","long_url":"https://example.org/b"}`, 409, "short_url_taken")
 	create("promo", `{"short_url":"promo-2","long_url":"https://example.org/"}`, 201, "")
 	create("promo", `{"short_url":"promo-3","long_url":"https://example.org/"}`, 429, "too_many_new_keys")
+	create("campaign", `{"long_url":"https://example.org/"}`, 403, "wrong_key") // its key is for one name, which it has to say
+	create("campaign", `{"short_url":"campaign","long_url":"`+d.url+`/promo-1"}`, 400, "bad_long_url")
+	create("campaign", `{"short_url":"campaign","long_url":"https://example.org/"}`, 201, "")
+	for key, want := range map[string]string{"service": "", "spring": "spring-"} { // made up within what the key is for
+		r := d.do(t, http.MethodPost, "/v1/links", http.Header{"Authorization": {"Bearer " + key}}, strings.NewReader(`{"long_url":"https://example.org/"}`))
+		var link struct {
+			ShortURL string `json:"short_url"`
+		}
+		must(t, json.Unmarshal([]byte(r.raw), &link))
+		if r.status != http.StatusCreated || !strings.HasPrefix(link.ShortURL, want) || len(link.ShortURL) != len(want)+7 {
+			t.Errorf("made up for %s: %d %s", key, r.status, r.raw)
+		}
+	}
 
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	follow := func(method, path string) (status int, location string) {

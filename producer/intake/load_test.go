@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,8 +20,9 @@ import (
 
 var loadFor = flag.Duration("load.for", 4*time.Second, "how long the load test sends")
 
-// TestLoad: 200 connections as fast as they can, and beside them clients that open connections and hardly send. Nobody
-// gets another answer than 202, 429 or 503, memory stays where it was, and every 202 is in the topic. It is here for the race
+// TestLoad: 200 connections as fast as they can, and beside them clients that open connections and hardly send, some of them
+// large batches. Nobody gets another answer than 202, 429 or 503, large batches get through, memory stays where it was, and
+// every 202 is in the topic. It is here for the race
 // detector; deployments/e2e does the same to a process on real Kafka.
 func TestLoad(t *testing.T) {
 	if testing.Short() {
@@ -70,6 +72,20 @@ func TestLoad(t *testing.T) {
 			}
 		})
 	}
+	large := 0
+	senders.Go(func() {
+		for i := 0; ctx.Err() == nil; i++ {
+			r, err := d.try(http.MethodPost, "/v1/visits", http.Header{"X-Forwarded-For": {fmt.Sprintf("192.0.2.%d", i%256)}}, strings.NewReader(largeBatch))
+			switch {
+			case err != nil:
+				t.Errorf("no answer to a large batch: %v", err)
+				return
+			case r.status == http.StatusAccepted:
+				large++
+			}
+			answers[min(r.status, 599)].Add(1)
+		}
+	})
 	peak, first := watchMemory(ctx)
 	senders.Wait()
 	slowEnded()
@@ -82,10 +98,13 @@ func TestLoad(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%.0f events/s beside %d slow clients; heap in use: %d MB after a second, %d MB at most",
-		float64(len(accepted))/loadFor.Seconds(), held.Load(), first>>20, peak>>20)
+	t.Logf("%.0f events/s and %d large batches beside %d slow clients; heap in use: %d MB after a second, %d MB at most",
+		float64(len(accepted))/loadFor.Seconds(), large, held.Load(), first>>20, peak>>20)
 	if peak > 2*first+64<<20 {
 		t.Errorf("memory grew from %d to %d MB", first>>20, peak>>20)
+	}
+	if large == 0 {
+		t.Error("no large batch got through")
 	}
 	if held.Load() < loris {
 		t.Errorf("%d slow clients were connected, want %d", held.Load(), loris)
@@ -99,6 +118,48 @@ func TestLoad(t *testing.T) {
 			t.Errorf("event %s was answered with 202 and is not in the topic", id)
 		}
 	}
+}
+
+// largeBatch is more than a single event may be.
+var largeBatch = "[" + strings.Repeat(" ", 100<<10) + `{"siteId":"large","guid":"g"}]`
+
+// TestSlowSendersLeaveRoom: more senders of large batches than there is room for, all of them slow and each with an address
+// of its own, who come again as soon as they are cut off. Somebody else's batch waits for its turn and gets it.
+func TestSlowSendersLeaveRoom(t *testing.T) {
+	d := openDoor(t, startFake(t), func(cfg *configs.Producer) { cfg.HTTP.TrustedProxies = []string{"127.0.0.1"} })
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, slowEnded := load.SlowLarge(ctx, d.addr, 200)
+	eventually(t, "all room for large batches is taken", 20*time.Second, func() bool { return d.metric(t, "footfall_door_large_bodies") == "128" })
+	for i := range 3 {
+		began := time.Now()
+		r := d.do(t, http.MethodPost, "/v1/visits", http.Header{"X-Forwarded-For": {"203.0.113.7"}}, strings.NewReader(largeBatch))
+		if r.status != http.StatusAccepted {
+			t.Errorf("large batch %d = %d %s after %v", i, r.status, r.raw, time.Since(began))
+		}
+	}
+	cancel()
+	slowEnded()
+	if n := d.metric(t, `footfall_door_refused_total{reason="body_timeout"}`); n == "" {
+		t.Error("nobody was told to hurry")
+	}
+	eventually(t, "no room is taken", 20*time.Second, func() bool { return d.metric(t, "footfall_door_large_bodies") == "0" })
+}
+
+// TestOneClientLeavesRoom: one client's slow senders, however many, do not even make others wait.
+func TestOneClientLeavesRoom(t *testing.T) {
+	d := openDoor(t, startFake(t), nil) // no proxy is trusted: all have the address of this machine
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, slowEnded := load.SlowLarge(ctx, d.addr, 100)
+	eventually(t, "one client has its share of the room", 20*time.Second, func() bool { return d.metric(t, "footfall_door_large_bodies") == "16" })
+	for range 20 {
+		if n, err := strconv.Atoi(d.metric(t, "footfall_door_large_bodies")); err != nil || n > 16 {
+			t.Fatalf("one client has %d places, %v", n, err)
+		}
+	}
+	cancel()
+	slowEnded()
 }
 
 // sendOne sends a visit for a client behind a proxy.

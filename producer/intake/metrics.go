@@ -14,7 +14,7 @@ type metrics struct {
 }
 
 // newMetrics registers with reg, which must not have another door's.
-func newMetrics(reg *prometheus.Registry) *metrics {
+func newMetrics(reg *prometheus.Registry, large *places) *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "footfall_door_requests_total",
@@ -26,7 +26,7 @@ func newMetrics(reg *prometheus.Registry) *metrics {
 		}, []string{"topic"}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "footfall_door_refused_total",
-			Help: "Events that were not answered with 202, by reason.",
+			Help: "Requests, and events of batches, that were refused, by reason; those of short links too.",
 		}, []string{"reason"}),
 		filtered: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "footfall_door_filtered_total",
@@ -49,6 +49,10 @@ func newMetrics(reg *prometheus.Registry) *metrics {
 	for _, reason := range []string{tooManyNewKeys, prefetched} {
 		m.filtered.WithLabelValues(reason) // 0 is worth seeing
 	}
+	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "footfall_door_large_bodies",
+		Help: "Bodies larger than one event that are being read or written to Kafka; 128 is the most there can be.",
+	}, func() float64 { return float64(large.inUse()) }))
 	reg.MustRegister(m.requests, m.events, m.refused, m.filtered, m.panics, m.inFlight, m.write)
 	return m
 }

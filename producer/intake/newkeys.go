@@ -6,32 +6,20 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hashicorp/golang-lru/v2/simplelru"
-
 	"footfall/models"
 )
-
-// seenKeys is how many names are remembered as known: about 20 MB of memory when full.
-const seenKeys = 1 << 17
 
 // newKeys bounds how many new rows a sender can make in the tables. A link is a key of its own and has a row for each
 // referrer, a site has a key for every combination of features in every month, and all of them stay there for ever.
 //
-// What is new is decided from memory alone: asking the store would be slower than counting. A name that others pushed
-// out of memory counts as new again. It is safe for concurrent use.
+// What is new is decided from memory alone: asking the store would be slower than counting. A name that was pushed out of
+// memory counts as new again; see knownKeys for whose that is. It is safe for concurrent use.
 type newKeys struct {
 	perMinute int
 	seed      maphash.Seed
 
-	mu     sync.Mutex
-	seen   *simplelru.LRU[uint64, struct{}]
-	counts *simplelru.LRU[string, *minute] // by owner
-}
-
-// minute counts the new keys of an owner since it began.
-type minute struct {
-	began time.Time
-	keys  int
+	mu    sync.Mutex
+	known *knownKeys
 }
 
 // watchNewKeys returns nil, which limits nobody, for 0.
@@ -39,15 +27,7 @@ func watchNewKeys(perMinute int) *newKeys {
 	if perMinute <= 0 {
 		return nil
 	}
-	seen, err := simplelru.NewLRU[uint64, struct{}](seenKeys, nil)
-	if err != nil {
-		panic(err) // the size is not positive
-	}
-	counts, err := simplelru.NewLRU[string, *minute](remembered, nil)
-	if err != nil {
-		panic(err)
-	}
-	return &newKeys{perMinute: perMinute, seed: maphash.MakeSeed(), seen: seen, counts: counts}
+	return &newKeys{perMinute: perMinute, seed: maphash.MakeSeed(), known: newKnownKeys(keysRoom)}
 }
 
 // note returns an error if the event has a new key and its owner had too many. A link belongs to the owner of the write
@@ -89,22 +69,24 @@ func (k *newKeys) referrer(owner string, c *models.Click, now time.Time) error {
 }
 
 func (k *newKeys) count(owner, key string, now time.Time) error {
-	hash := maphash.String(k.seed, owner+"\x00\x00"+key)
-	if _, known := k.seen.Get(hash); known {
+	hash := maphash.String(k.seed, key)
+	o := k.known.owner(owner)
+	if o != nil && o.has(hash) {
 		return nil
 	}
-	m, ok := k.counts.Get(owner)
-	if !ok || now.Sub(m.began) >= time.Minute {
-		m = &minute{began: now}
-		k.counts.Add(owner, m)
+	if o == nil {
+		o = k.known.newOwner(owner)
 	}
-	if m.keys >= k.perMinute {
+	if now.Sub(o.began) >= time.Minute {
+		o.began, o.fresh = now, 0
+	}
+	if o.fresh >= k.perMinute {
 		return &refusal{
 			reason: tooManyNewKeys, detail: "too many links, referrers, sites or features that were never seen before",
-			after: max(m.began.Add(time.Minute).Sub(now), 1),
+			after: max(o.began.Add(time.Minute).Sub(now), 1),
 		}
 	}
-	m.keys++
-	k.seen.Add(hash, struct{}{})
+	o.fresh++
+	k.known.add(o, hash)
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"footfall/models"
 	"footfall/producer/assets"
 	"footfall/producer/links"
 )
@@ -115,5 +116,40 @@ func TestOpenAPIHasEveryStatus(t *testing.T) {
 	}
 	if !maps.Equal(given, written) {
 		t.Errorf("\nthe door gives     %v\nopenapi.yaml says %v", slices.Sorted(maps.Keys(given)), slices.Sorted(maps.Keys(written)))
+	}
+}
+
+// TestOpenAPIHasEveryLength: what the description calls too long is what models call too long. Theirs are bytes, which the
+// schema language cannot say, so that the text has to.
+func TestOpenAPIHasEveryLength(t *testing.T) {
+	var document struct {
+		Info       struct{ Description string }
+		Components struct {
+			Schemas map[string]struct {
+				Properties map[string]struct {
+					MaxLength int `yaml:"maxLength"`
+				}
+			}
+		}
+	}
+	if err := yaml.Unmarshal(assets.OpenAPI, &document); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(document.Info.Description, "bytes of UTF-8") {
+		t.Error("the description does not say that lengths are in bytes")
+	}
+	want := map[string]int{
+		"id": models.MaxID, "short_url": models.MaxShortURL, "ip": models.MaxIP, "referrer": models.MaxReferrer, "ua": models.MaxUA,
+		"siteId": models.MaxSiteID, "guid": models.MaxGUID, "feature1": models.MaxFeature, "feature2": models.MaxFeature,
+	}
+	for _, name := range []string{"Visit", "Click", "Form"} {
+		for property, said := range document.Components.Schemas[name].Properties {
+			if said.MaxLength != want[property] {
+				t.Errorf("%s.%s: %d in the description, %d in the code", name, property, said.MaxLength, want[property])
+			}
+		}
+	}
+	if got := document.Components.Schemas["NewLink"].Properties["long_url"].MaxLength; got != links.MaxTarget {
+		t.Errorf("long_url: %d in the description, %d in the code", got, links.MaxTarget)
 	}
 }

@@ -81,9 +81,10 @@ func openPublisher(ctx context.Context, via dial.Kafka, cfg configs.Producer, m 
 	return p, nil
 }
 
-// publish writes events and returns what became of each: nil when Kafka has acknowledged it. After any other outcome than
-// overloaded the event may still get there: an acknowledgement can be late or lost.
-func (p *publisher) publish(topic string, events []models.Event) []error {
+// publish writes events and returns what became of each: nil when Kafka has acknowledged it. It waits for kafka.timeout, or
+// until ctx ends. After any other outcome than overloaded the event may still get there: an acknowledgement can be late or
+// lost.
+func (p *publisher) publish(ctx context.Context, topic string, events []models.Event) []error {
 	outcomes := make([]error, len(events))
 	deliveries := make([]*delivery, len(events)) // nil for those that are not under way
 	messages := make([]kafka.Message, 0, len(events))
@@ -106,7 +107,7 @@ func (p *publisher) publish(topic string, events []models.Event) []error {
 		return outcomes
 	}
 
-	ctx, cancel := context.WithTimeout(context.Background(), p.timeout)
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
 	notQueued := p.writer.WriteMessages(ctx, messages...) // all or none of them, so that settle will see all or none
 	if notQueued != nil {

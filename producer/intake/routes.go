@@ -2,6 +2,7 @@ package intake
 
 import (
 	"net/http"
+	"path"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -12,15 +13,16 @@ import (
 	"footfall/producer/assets"
 )
 
-// routes is everything that can be asked of the door.
+// routes is everything that can be asked of the door. Every answer of it is counted, and every refusal by its reason; what is
+// no HTTP, or has too large a header, net/http answers by itself.
 func (d *door) routes(reg *prometheus.Registry) http.Handler {
 	mux := http.NewServeMux()
 	post, get := []string{http.MethodPost}, []string{http.MethodGet, http.MethodHead}
-	route := func(path string, methods []string, h http.Handler) {
-		mux.Handle(path, d.observed(path, only(methods, h)))
+	route := func(at string, methods []string, h http.Handler) {
+		mux.Handle(at, d.observed(at, d.only(methods, h)))
 	}
-	wayIn := func(path string, methods []string, h http.Handler) {
-		mux.Handle(path, d.observed(path, d.shared(methods, only(methods, h))))
+	wayIn := func(at string, methods []string, h http.Handler) {
+		mux.Handle(at, d.observed(at, d.shared(methods, d.only(methods, h))))
 	}
 	topics := d.cfg.Kafka.Topics
 	wayIn("/track", post, http.HandlerFunc(d.takeForm))
@@ -36,14 +38,31 @@ func (d *door) routes(reg *prometheus.Registry) http.Handler {
 	route("/healthz", get, http.HandlerFunc(alive))
 	route("/readyz", get, http.HandlerFunc(d.ready))
 	route("/metrics", get, promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
-	mux.Handle("/", d.observed("other", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		refuse(w, &refusal{reason: notFound, detail: "POST to /track, /v1/visits or /v1/clicks, or GET /pixel.gif"}, "")
-	})))
-	return mux
+	nothing := d.observed("other", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		d.refuse(w, &refusal{reason: notFound, detail: "POST to /track, /v1/visits or /v1/clicks, or GET /pixel.gif"}, "")
+	}))
+	mux.Handle("/", nothing)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !straight(r.URL.EscapedPath()) {
+			nothing.ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// straight tells whether a path is written as it is meant. The mux would redirect the others, such as //track, by itself, and
+// most senders lose their event on the way.
+func straight(escaped string) bool {
+	clean := path.Clean(escaped)
+	if strings.HasSuffix(escaped, "/") && clean != "/" {
+		clean += "/"
+	}
+	return strings.HasPrefix(escaped, "/") && clean == escaped
 }
 
 // only lets the methods through and answers the others with 405.
-func only(methods []string, next http.Handler) http.Handler {
+func (d *door) only(methods []string, next http.Handler) http.Handler {
 	allow := strings.Join(methods, ", ")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, m := range methods {
@@ -53,7 +72,7 @@ func only(methods []string, next http.Handler) http.Handler {
 			}
 		}
 		w.Header().Set("Allow", allow)
-		refuse(w, &refusal{reason: methodNotAllowed, detail: "use " + allow}, "")
+		d.refuse(w, &refusal{reason: methodNotAllowed, detail: "use " + allow}, "")
 	})
 }
 
@@ -65,6 +84,7 @@ func (d *door) observed(route string, next http.Handler) http.Handler {
 			if p := recover(); p != nil {
 				d.metrics.panics.Inc()
 				d.log.Error("a handler panicked", "route", route, "panic", p, "stack", string(debug.Stack()))
+				d.metrics.refused.WithLabelValues(internalError).Inc()
 				if rec.status == 0 {
 					refuse(rec, &refusal{reason: internalError}, "")
 				}

@@ -19,7 +19,7 @@ import (
 func TestAPanicIsA500(t *testing.T) {
 	var log bytes.Buffer
 	reg := prometheus.NewRegistry()
-	d := &door{metrics: newMetrics(reg), log: slog.New(slog.NewJSONHandler(&log, nil))}
+	d := &door{metrics: newMetrics(reg, &places{}), log: slog.New(slog.NewJSONHandler(&log, nil))}
 	server := httptest.NewServer(d.observed("/boom", http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("boom") })))
 	defer server.Close()
 	for range 2 {
@@ -41,21 +41,32 @@ func TestAPanicIsA500(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	counted := 0.0
+	counted := map[string]float64{}
 	for _, f := range families {
-		if f.GetName() == "footfall_door_panics_total" {
-			counted = f.GetMetric()[0].GetCounter().GetValue()
+		if m := f.GetMetric()[0].GetCounter(); m != nil {
+			counted[f.GetName()] = m.GetValue()
 		}
 	}
-	if counted != 2 {
-		t.Errorf("%v panics counted", counted)
+	if counted["footfall_door_panics_total"] != 2 || counted["footfall_door_refused_total"] != 2 {
+		t.Errorf("counted %v", counted)
+	}
+}
+
+func TestStraightPaths(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/": true, "/track": true, "/v1/visits": true, "/v1/visits/": true, "/a%2f..%2fb": true, "/...": true,
+		"": false, "*": false, "track": false, "//": false, "//track": false, "/v1//visits": false, "/./track": false, "/a/../track": false, "/..": false, "/track//": false,
+	} {
+		if straight(path) != want {
+			t.Errorf("%q: %v", path, !want)
+		}
 	}
 }
 
 // TestTheUnforeseenIsOurFault: no error is ever answered with 2xx or blamed on the sender.
 func TestTheUnforeseenIsOurFault(t *testing.T) {
 	var log bytes.Buffer
-	d := &door{metrics: newMetrics(prometheus.NewRegistry()), log: slog.New(slog.NewJSONHandler(&log, nil))}
+	d := &door{metrics: newMetrics(prometheus.NewRegistry(), &places{}), log: slog.New(slog.NewJSONHandler(&log, nil))}
 	w := httptest.NewRecorder()
 	d.refuse(w, errors.New("what is this"), "some-id")
 	if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), internalError) || strings.Contains(w.Body.String(), "what is this") {

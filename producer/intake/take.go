@@ -46,6 +46,7 @@ func (d *door) takeJSON(topic string, way func(raw []byte) (draft, error)) http.
 		}
 		drafts, outcomes := read(parts, d.cfg.HTTP.MaxBody, way)
 		d.accept(topic, from, drafts, outcomes)
+		done() // a sender may take its time to read the answer
 		if batch {
 			d.answerBatch(w, outcomes)
 		} else {

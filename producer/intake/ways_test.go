@@ -96,7 +96,7 @@ func namedFeatures(t *testing.T, b broker) {
 			t.Errorf("a feature of other tables = %d %s", r.status, r.raw)
 		}
 	}
-	if r := d.do(t, http.MethodGet, "/track.js", http.Header{}, nil); !strings.Contains(r.raw, `["referrer", "page", "device"]`) {
+	if r := d.do(t, http.MethodGet, "/track.js", http.Header{}, nil); !strings.Contains(r.raw, `["referrer","page","device"]`) {
 		t.Errorf("the script does not know the features: %s", r.raw)
 	}
 

@@ -17,15 +17,19 @@ type refusal struct {
 }
 
 func (h *Handler) answer(w http.ResponseWriter, r *http.Request, status int, link wanted) {
-	base := h.o.BaseURL
-	if base == "" {
-		base = h.origin(r)
-	}
-	address := base + "/" + link.ShortURL
+	address := h.base(r) + "/" + link.ShortURL
 	if status == http.StatusCreated {
 		w.Header().Set("Location", address)
 	}
 	write(w, status, made{ShortURL: link.ShortURL, LongURL: link.LongURL, Link: address})
+}
+
+// base is what short links begin with.
+func (h *Handler) base(r *http.Request) string {
+	if h.o.BaseURL != "" {
+		return h.o.BaseURL
+	}
+	return h.origin(r)
 }
 
 // origin is what the request was sent to, as far as we can tell.
@@ -50,8 +54,13 @@ func (h *Handler) refuseErr(w http.ResponseWriter, status int, err error) {
 	h.refuse(w, status, invalid.Reason, invalid.Detail)
 }
 
-// unavailable answers for a store that did not: 503, so that the visitor or the sender tries again.
+// unavailable answers for a store that did not, or was not asked: 503, so that the visitor or the sender tries again.
 func (h *Handler) unavailable(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, errBusy) {
+		w.Header().Set("Retry-After", "1")
+		h.refuse(w, http.StatusServiceUnavailable, "overloaded", "too many links are being looked up; try again")
+		return
+	}
 	if r.Context().Err() == nil || !errors.Is(err, context.Canceled) { // else the client hung up, which is nobody's error
 		h.o.Log.Warn("the store of links does not answer", "error", err.Error())
 	}

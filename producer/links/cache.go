@@ -2,6 +2,7 @@ package links
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/expirable"
@@ -14,7 +15,14 @@ const (
 
 	// lookupTimeout bounds how long a redirect waits for the store: its visitor waits too.
 	lookupTimeout = 3 * time.Second
+
+	// mostAsking and mostCreating bound the requests to the store at once. Anyone can ask for names that are not there, each
+	// another; and creating does not wait for those who guess.
+	mostAsking, mostCreating = 256, 64
 )
+
+// errBusy is for whoever comes while the store has enough to do.
+var errBusy = errors.New("too many requests to the store of links")
 
 // cache answers from memory where it can. Of many who ask for the same link at once one asks the store.
 type cache struct {
@@ -22,6 +30,7 @@ type cache struct {
 	found   *expirable.LRU[string, string]
 	missing *expirable.LRU[string, struct{}] // apart, so that guessing names does not push out links
 	asking  singleflight.Group
+	places  chan struct{} // one for each request to the store
 }
 
 func newCache(o Options) *cache {
@@ -29,6 +38,7 @@ func newCache(o Options) *cache {
 		o:       &o,
 		found:   expirable.NewLRU[string, string](o.Cache, nil, foundTTL),
 		missing: expirable.NewLRU[string, struct{}](o.Cache, nil, o.NegativeTTL),
+		places:  make(chan struct{}, mostAsking),
 	}
 }
 
@@ -68,6 +78,12 @@ func (c *cache) ask(ctx context.Context, short string) (said answer, err error) 
 	defer c.o.survive("the store of links", &err) // singleflight would panic again, in a goroutine of its own
 	if a, ok := c.known(short); ok {              // who asked before was answered a moment ago
 		return a, nil
+	}
+	select {
+	case c.places <- struct{}{}:
+		defer func() { <-c.places }()
+	default:
+		return answer{}, errBusy
 	}
 	// Not the request's own context: others wait for the same answer when its client hangs up.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)

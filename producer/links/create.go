@@ -53,11 +53,26 @@ func (h *Handler) Create(w http.ResponseWriter, r *http.Request) {
 		h.refuseErr(w, http.StatusBadRequest, err)
 		return
 	}
-	random := want.ShortURL == ""
+	if err := checkLoop(want.LongURL, h.base(r)); err != nil {
+		h.refuseErr(w, http.StatusBadRequest, err)
+		return
+	}
+	random, beginning := want.ShortURL == "", ""
 	if random {
-		want.ShortURL = randomName(codeLength)
+		var ok bool
+		if beginning, ok = h.o.Begin(w, r); !ok {
+			return
+		}
+		want.ShortURL = beginning + randomName(codeLength)
 	}
 	if !h.o.Allow(w, r, want.ShortURL) {
+		return
+	}
+	select {
+	case h.creating <- struct{}{}:
+		defer func() { <-h.creating }()
+	default:
+		h.unavailable(w, r, errBusy)
 		return
 	}
 	for n := 1; ; n++ {
@@ -71,7 +86,7 @@ func (h *Handler) Create(w http.ResponseWriter, r *http.Request) {
 		case !random && existing == want.LongURL:
 			h.answer(w, r, http.StatusOK, want)
 		case random && n < attempts:
-			want.ShortURL = randomName(codeLength + n)
+			want.ShortURL = beginning + randomName(codeLength+n)
 			continue
 		default:
 			h.o.Refused("short_url_taken")

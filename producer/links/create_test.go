@@ -62,6 +62,68 @@ func TestATakenNameIsNotReplaced(t *testing.T) {
 	}
 }
 
+// TestTargetsDoNotLeadBack: a link to a link of the same door would be followed for ever.
+func TestTargetsDoNotLeadBack(t *testing.T) {
+	f := func(base, long string, want int) {
+		t.Helper()
+		f := newFixture(t, func(o *Options) { o.BaseURL = base })
+		if w := f.post(`{"long_url":"` + long + `"}`); w.Code != want || want == http.StatusBadRequest && !strings.Contains(w.Body.String(), "bad_long_url") {
+			t.Errorf("%s at %q: %d %s", long, base, w.Code, w.Body)
+		}
+	}
+	const refused, made = http.StatusBadRequest, http.StatusCreated
+	for _, long := range []string{"http://sho.rt/abc", "https://sho.rt/abc", "http://SHO.rt", "https://sho.rt.:443/x?y", "http://sho.rt:80/"} {
+		f("", long, refused) // where the request was sent to
+	}
+	for _, long := range []string{"http://sho.rt:8080/abc", "http://www.sho.rt/", "http://sho.rt.example/", "https://a.example/?u=http://sho.rt/abc"} {
+		f("", long, made)
+	}
+	f("https://other.example:8443", "https://other.example:8443/abc", refused)
+	f("https://other.example:8443", "https://other.example/abc", made)
+	f("https://other.example", "http://sho.rt/abc", made)
+	f("https://shop.example/s", "https://shop.example/s/abc", refused)
+	f("https://shop.example/s/", "https://shop.example/s/../s/abc", refused)
+	f("https://shop.example/s", "https://shop.example/shoes", made)
+}
+
+// TestNamesBeginAsTheyMust: for the holder of a key for some names.
+func TestNamesBeginAsTheyMust(t *testing.T) {
+	taken := &takenStore{memory: newMemory()}
+	f := newFixture(t, func(o *Options) {
+		o.Store = taken
+		o.Begin = func(http.ResponseWriter, *http.Request) (string, bool) { return "promo-", true }
+	})
+	if w := f.post(`{"long_url":"https://a.example/"}`); w.Code != http.StatusConflict || len(taken.tried) != attempts {
+		t.Errorf("%d %s, tried %q", w.Code, w.Body, taken.tried)
+	}
+	for i, name := range taken.tried {
+		if !strings.HasPrefix(name, "promo-") || len(name) != len("promo-")+codeLength+i {
+			t.Errorf("attempt %d: %s", i, name)
+		}
+	}
+	for text, want := range map[string]bool{"": true, "promo-": true, "a.": false, "ü": false, strings.Repeat("a", 53): true, strings.Repeat("a", 54): false} {
+		if Beginning(text) != want {
+			t.Errorf("%q: %v", text, !want)
+		}
+	}
+}
+
+// TestCreatingIsBounded: who comes while the store has enough to do is told to come again.
+func TestCreatingIsBounded(t *testing.T) {
+	f := newFixture(t, nil)
+	for range mostCreating {
+		f.creating <- struct{}{}
+	}
+	w := f.post(`{"long_url":"https://a.example/"}`)
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "overloaded") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	<-f.creating
+	if w := f.post(`{"long_url":"https://a.example/"}`); w.Code != http.StatusCreated || len(f.creating) != mostCreating-1 {
+		t.Errorf("%d %s, %d under way", w.Code, w.Body, len(f.creating))
+	}
+}
+
 func TestCreateRefuses(t *testing.T) {
 	f := newFixture(t, nil)
 	check := func(status int, reason, body string, header ...string) {

@@ -54,6 +54,9 @@ type Options struct {
 	// Allow decides whether the sender may make the link, before it is stored. It returns false after having answered.
 	// Default: everybody may.
 	Allow func(w http.ResponseWriter, r *http.Request, short string) bool
+	// Begin is what names that are made up for the sender begin with. It returns false after having answered: there is none.
+	// Default: nothing.
+	Begin func(w http.ResponseWriter, r *http.Request) (beginning string, ok bool)
 	// Refer decides whether the click of a redirect keeps its referrer; without one it still counts. Default: it does.
 	Refer func(*models.Click) bool
 	// Panicked is told of panics of the store and of Publish, which are survived. Default: they are logged only.
@@ -67,26 +70,39 @@ type Handler struct {
 	o     Options
 	cache *cache
 	queue *queue
+
+	creating chan struct{} // one for each request to the store
+}
+
+// Sensible refuses sizes and times that no Handler can work with.
+func (o Options) Sensible() error {
+	switch {
+	case o.Cache < 1:
+		return errors.New("links.cache must be at least 1")
+	case o.Queue < 1:
+		return errors.New("links.queue must be at least 1")
+	case o.NegativeTTL <= 0:
+		return errors.New("links.negative_ttl must be more than 0")
+	}
+	if o.BaseURL != "" {
+		if err := checkTarget(o.BaseURL); err != nil {
+			return errors.New("links.base_url must be a URL such as https://sho.rt: " + err.Error())
+		}
+	}
+	return nil
 }
 
 // New starts the workers that write clicks.
 func New(o Options) (*Handler, error) {
-	switch {
-	case o.Cache < 1:
-		return nil, errors.New("links.cache must be at least 1")
-	case o.Queue < 1:
-		return nil, errors.New("links.queue must be at least 1")
-	case o.NegativeTTL <= 0:
-		return nil, errors.New("links.negative_ttl must be more than 0")
-	}
-	if o.BaseURL != "" {
-		if err := checkTarget(o.BaseURL); err != nil {
-			return nil, errors.New("links.base_url must be a URL such as https://sho.rt: " + err.Error())
-		}
+	if err := o.Sensible(); err != nil {
+		return nil, err
 	}
 	o.BaseURL = strings.TrimRight(o.BaseURL, "/")
 	if o.Allow == nil {
 		o.Allow = func(http.ResponseWriter, *http.Request, string) bool { return true }
+	}
+	if o.Begin == nil {
+		o.Begin = func(http.ResponseWriter, *http.Request) (string, bool) { return "", true }
 	}
 	if o.Refer == nil {
 		o.Refer = func(*models.Click) bool { return true }
@@ -97,7 +113,7 @@ func New(o Options) (*Handler, error) {
 	if o.Refused == nil {
 		o.Refused = func(string) {}
 	}
-	return &Handler{o: o, cache: newCache(o), queue: newQueue(o)}, nil
+	return &Handler{o: o, cache: newCache(o), queue: newQueue(o), creating: make(chan struct{}, mostCreating)}, nil
 }
 
 // survive makes an error of a panic. Call it deferred, where no server is above that would: a panic in a goroutine of our

@@ -37,6 +37,16 @@ func nameByte(b byte) bool {
 	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || b == '-' || b == '_'
 }
 
+// Beginning tells whether names can be made up that begin like this.
+func Beginning(text string) bool {
+	for i := range len(text) {
+		if !nameByte(text[i]) {
+			return false
+		}
+	}
+	return len(text)+codeLength+attempts-1 <= MaxShort
+}
+
 // randomName makes up a name of n letters and digits.
 func randomName(n int) string {
 	const fair = 256 - 256%len(base62) // bytes above would make the first letters more likely

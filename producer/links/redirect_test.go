@@ -2,9 +2,11 @@ package links
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -98,6 +100,45 @@ func TestTheCacheAsksOnce(t *testing.T) {
 	}
 	if w := f.follow(http.MethodHead, "/none"); w.Code != http.StatusFound {
 		t.Errorf("just made: %d", w.Code)
+	}
+}
+
+// TestLookupsAreBounded: a store that hangs gets so many requests and no more, and links in memory are followed all the same.
+func TestLookupsAreBounded(t *testing.T) {
+	f := newFixture(t, nil)
+	f.store.links["known"] = "https://a.example/"
+	f.follow(http.MethodHead, "/known")
+	f.store.set(func() { f.store.gate = make(chan struct{}) })
+	var all sync.WaitGroup
+	var busy, missing atomic.Int64
+	const guesses = mostAsking + 100
+	for i := range guesses {
+		all.Go(func() {
+			switch w := f.follow(http.MethodGet, fmt.Sprint("/guess", i)); {
+			case w.Code == http.StatusNotFound:
+				missing.Add(1)
+			case w.Code == http.StatusServiceUnavailable && w.Header().Get("Retry-After") != "" && strings.Contains(w.Body.String(), "overloaded"):
+				busy.Add(1)
+			default:
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+		})
+	}
+	for deadline := time.Now().Add(20 * time.Second); busy.Load() < guesses-mostAsking; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of %d were told to come again", busy.Load(), guesses)
+		}
+	}
+	if w := f.follow(http.MethodHead, "/known"); w.Code != http.StatusFound {
+		t.Errorf("a link in memory: %d", w.Code)
+	}
+	close(f.store.gate)
+	all.Wait()
+	if missing.Load() != mostAsking || len(f.cache.places) != 0 {
+		t.Errorf("%d were looked up, %d are being", missing.Load(), len(f.cache.places))
+	}
+	if w := f.follow(http.MethodHead, fmt.Sprint("/guess", guesses)); w.Code != http.StatusNotFound {
+		t.Errorf("afterwards: %d", w.Code)
 	}
 }
 

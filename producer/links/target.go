@@ -40,6 +40,32 @@ func checkTarget(long string) error {
 	return nil
 }
 
+// checkLoop refuses a target that leads back to the door: its links would lead round in circles, and each round would be a
+// click. base is what short links begin with.
+func checkLoop(long, base string) error {
+	target, err := url.Parse(long)
+	if err != nil {
+		return err
+	}
+	own, err := url.Parse(base)
+	if err != nil || hostOf(target) != hostOf(own) {
+		return nil //nolint:nilerr // the client wrote something odd for a host, which is not ours then
+	}
+	if folder := strings.TrimRight(own.Path, "/") + "/"; folder == "/" || strings.HasPrefix(target.Path, folder) {
+		return &models.Invalid{Reason: "bad_long_url", Detail: "it leads back to this door"}
+	}
+	return nil
+}
+
+// hostOf is a URL's host in one notation. http and https of one host are taken for one.
+func hostOf(u *url.URL) string {
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	if port := u.Port(); port != "" && port != "80" && port != "443" {
+		return host + ":" + port
+	}
+	return host
+}
+
 // notInTarget refuses what some reader of the URL would drop or take for something else. U+FFFD is what the JSON decoder
 // makes of half a character.
 func notInTarget(r rune) bool {

@@ -2,17 +2,39 @@ package load
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// Slow opens n connections to addr that promise much and send a byte a second, half of them within the header and half
-// within the body, until ctx ends. One that the door closes is opened again. It returns how many were opened, ever; wait
-// returns when all are closed.
+// Where a slow connection stops to send at a sensible speed.
+const (
+	inHeader = iota
+	inBody
+	inLargeBody // beyond what a door takes for a single event
+	slowKinds
+)
+
+// largeBegin is more than a single event may have.
+const largeBegin = 70 << 10
+
+// Slow opens n connections to addr that promise much and send a byte a second, a third each within the header, within the
+// body, and within the body of a large batch, until ctx ends. One that the door closes is opened again, under another address
+// for a door that trusts its proxies. It returns how many were opened, ever; wait returns when all are closed.
 func Slow(ctx context.Context, addr string, n int) (opened *atomic.Int64, wait func()) {
+	return slow(ctx, addr, n, func(i int) int { return i % slowKinds })
+}
+
+// SlowLarge is Slow with large batches only.
+func SlowLarge(ctx context.Context, addr string, n int) (opened *atomic.Int64, wait func()) {
+	return slow(ctx, addr, n, func(int) int { return inLargeBody })
+}
+
+func slow(ctx context.Context, addr string, n int, kind func(i int) int) (opened *atomic.Int64, wait func()) {
 	var all sync.WaitGroup
 	opened = &atomic.Int64{}
 	for i := range n {
@@ -22,8 +44,7 @@ func Slow(ctx context.Context, addr string, n int) (opened *atomic.Int64, wait f
 				if err != nil {
 					continue
 				}
-				opened.Add(1)
-				trickle(ctx, conn, i%2 == 0)
+				trickle(ctx, conn, kind(i), opened.Add(1))
 				_ = conn.Close() // it is of no use to anybody any more
 			}
 		})
@@ -31,15 +52,28 @@ func Slow(ctx context.Context, addr string, n int) (opened *atomic.Int64, wait f
 	return opened, all.Wait
 }
 
-func trickle(ctx context.Context, conn net.Conn, inBody bool) {
-	begin := "POST /v1/visits HTTP/1.1\r\nHost: x\r\nX-Slow: "
-	if inBody {
-		begin = "POST /v1/visits HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n["
+// trickle sends until ctx or the door ends it.
+func trickle(ctx context.Context, conn net.Conn, kind int, number int64) {
+	begin := fmt.Sprintf("POST /v1/visits HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 172.%d.%d.%d\r\n", 16+number>>16&15, number>>8&255, number&255)
+	switch kind {
+	case inHeader:
+		begin += "X-Slow: "
+	case inBody:
+		begin += "Content-Length: 1000000\r\n\r\n["
+	case inLargeBody:
+		begin += "Content-Length: 1000000\r\n\r\n[" + strings.Repeat(" ", largeBegin)
 	}
+	ended := make(chan struct{})
+	go func() { // an answer is the end, whatever it is: nobody keeps it waiting
+		defer close(ended)
+		_, _ = conn.Read(make([]byte, 1))
+	}()
 	_, err := io.WriteString(conn, begin)
 	for err == nil {
 		select {
 		case <-ctx.Done():
+			return
+		case <-ended:
 			return
 		case <-time.After(time.Second):
 			_, err = io.WriteString(conn, " ")

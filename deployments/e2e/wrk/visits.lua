@@ -1,5 +1,6 @@
 -- For wrk: visits with an id of their own each, and a file per thread that says what each was answered.
--- Most come from many clients; one in fifty from a single one, which the door must slow down.
+-- Most come from many clients, who come again: the door remembers each for a while, and soon knows them all. One in fifty
+-- comes from a single one, which the door must slow down.
 
 local threads = 0
 
@@ -16,7 +17,7 @@ end
 
 function request()
   sent = sent + 1
-  local client = "10." .. number .. "." .. math.floor(sent / 256) % 256 .. "." .. sent % 256
+  local client = "10." .. number .. "." .. math.floor(sent / 256) % 16 .. "." .. sent % 256
   if sent % 50 == 0 then
     client = "192.0.2.1"
   end

@@ -1,0 +1,153 @@
+package intake
+
+import (
+	"container/list"
+	"io"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// Bodies that are larger than one event share a few places. Whoever has one has to hurry, and nobody has many: else some
+// slow senders would keep everybody's batches out.
+const (
+	largeBodies    = 128  // in memory at once
+	largePerClient = 16   // of those, by one client
+	largeWaiting   = 1024 // how many may wait for a place, each with the data of one event at most
+
+	largePatience = 3 * time.Second // how long each of them waits
+	largeGrace    = time.Second     // what a sender with a place may take besides its data
+	largeRate     = 64 << 10        // bytes a second that its data must come at: the most within readTimeout
+)
+
+// places are given in the order in which they are asked for, but for clients that have as many as they may. It is safe for
+// concurrent use.
+type places struct {
+	most, perClient, mostWaiting int
+	patience                     time.Duration
+
+	mu      sync.Mutex
+	taken   int
+	by      map[netip.Prefix]int
+	waiting *list.List // of *waiter, the first in front
+}
+
+// waiter wants a place. given is closed when it has one.
+type waiter struct {
+	client netip.Prefix
+	given  chan struct{}
+}
+
+func newPlaces(most, perClient, mostWaiting int, patience time.Duration) *places {
+	return &places{most: most, perClient: perClient, mostWaiting: mostWaiting, patience: patience, by: map[netip.Prefix]int{}, waiting: list.New()}
+}
+
+// take waits for a place for a while, and tells whether there was one. Whoever has it gives it back.
+func (p *places) take(client netip.Prefix) bool {
+	p.mu.Lock()
+	if p.free(client) {
+		p.grant(client)
+		p.mu.Unlock()
+		return true
+	}
+	if p.waiting.Len() >= p.mostWaiting {
+		p.mu.Unlock()
+		return false
+	}
+	me := &waiter{client, make(chan struct{})}
+	place := p.waiting.PushBack(me)
+	p.mu.Unlock()
+
+	enough := time.NewTimer(p.patience)
+	defer enough.Stop()
+	select {
+	case <-me.given:
+		return true
+	case <-enough.C:
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-me.given: // just now
+		return true
+	default:
+		p.waiting.Remove(place)
+		return false
+	}
+}
+
+// give gives a place back, and on to whoever waits longest and may have it.
+func (p *places) give(client netip.Prefix) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.taken--
+	if p.by[client]--; p.by[client] == 0 {
+		delete(p.by, client)
+	}
+	for e := p.waiting.Front(); e != nil; e = e.Next() {
+		if next := e.Value.(*waiter); p.free(next.client) {
+			p.waiting.Remove(e)
+			p.grant(next.client)
+			close(next.given)
+			return
+		}
+	}
+}
+
+// free and grant are for holders of mu.
+func (p *places) free(client netip.Prefix) bool {
+	return p.taken < p.most && p.by[client] < p.perClient
+}
+
+func (p *places) grant(client netip.Prefix) {
+	p.taken++
+	p.by[client]++
+}
+
+// inUse is how many places are taken.
+func (p *places) inUse() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.taken
+}
+
+// paced reads a body. Once it is told to hurry, the data has to come at largeRate, and what is late is a timeout. It counts
+// what comes over the network: a compressed body is not faster for being long.
+type paced struct {
+	from    io.Reader
+	control *http.ResponseController
+	until   time.Time // when all of it must be there
+
+	hurried time.Time // since when it has to hurry; zero: it has not
+	bytes   int64     // since then
+}
+
+func newPaced(w http.ResponseWriter, from io.Reader) *paced {
+	return &paced{from: from, control: http.NewResponseController(w), until: time.Now().Add(readTimeout)}
+}
+
+func (p *paced) Read(b []byte) (int, error) {
+	n, err := p.from.Read(b)
+	if !p.hurried.IsZero() {
+		p.bytes += int64(n)
+		p.expect()
+	}
+	return n, err
+}
+
+func (p *paced) hurry() {
+	p.hurried = time.Now()
+	p.expect()
+}
+
+func (p *paced) expect() {
+	next := p.hurried.Add(largeGrace + time.Duration(p.bytes)*time.Second/largeRate)
+	if next.After(p.until) {
+		next = p.until
+	}
+	_ = p.control.SetReadDeadline(next) // a test's writer has none
+}
+
+// relax is for when the body is there: net/http goes on reading, to see whether the client hangs up.
+func (p *paced) relax() { _ = p.control.SetReadDeadline(p.until) }
