@@ -49,8 +49,8 @@ func TestManyFeaturesMakeChunksSmaller(t *testing.T) {
 			t.Errorf("%s: %d events, want %d", plan, got, want)
 		}
 	}
-	f(models.DefaultFeatures(), models.AllMetrics(), 33_333)
-	f([]string{"a", "b", "c", "d"}, models.AllMetrics(), 8333)
-	f([]string{"a", "b", "c", "d", "e", "f"}, models.AllMetrics(), 2083)
+	f(models.DefaultFeatures(), models.AllMetrics(), 16_666)
+	f([]string{"a", "b", "c", "d"}, models.AllMetrics(), 4166)
+	f([]string{"a", "b", "c", "d", "e", "f"}, models.AllMetrics(), 1041)
 	f([]string{"a", "b", "c", "d", "e", "f"}, []string{models.DayViews}, maxChunkEvents)
 }
