@@ -19,6 +19,7 @@ type task struct {
 	Topic   string
 	Clicks  bool
 	Events  int
+	Prefix  int // of the events, on which Cassandra's limit is measured
 	Host    string
 	Port    int
 	Suffix  string // of fresh keyspaces
@@ -40,6 +41,9 @@ type measured struct {
 	Peak       int64   // bytes of memory
 	Note       string
 
+	// Of footfall only: how far it was, and when, as soon as it had counted the prefix.
+	PrefixEvents  int
+	PrefixSeconds float64
 	// After warm-up, of footfall only: in the second half of the events.
 	LateRequests, LateKeys float64 // per event
 	Kinds                  map[string]float64

@@ -41,8 +41,9 @@ type bench struct {
 	n       int // of keyspace suffixes given out
 
 	events  int
-	seconds int // that a rival may take
-	server  int // Cassandra's process id, 0 if unknown
+	seconds int    // that a rival may take
+	sync    string // commitlog_sync of a node of its own; empty: the stack of `make up`
+	server  int    // Cassandra's process id, 0 if unknown
 	only    map[string]bool
 	report  *report
 }
@@ -58,8 +59,8 @@ func command(ctx context.Context) (err error) {
 	flag.IntVar(&b.Port, "port", 9042, "of Cassandra")
 	flag.IntVar(&b.events, "events", 300_000, "of each workload")
 	flag.IntVar(&b.seconds, "seconds", 60, "that a slow rival may take")
+	flag.StringVar(&b.sync, "sync", "", "measure on a Cassandra of its own with this commitlog_sync, such as periodic, Cassandra's default")
 	flag.Parse()
-	b.server = serverPID(b.Port)
 	for _, name := range strings.Split(*only+","+*sides, ",") {
 		b.only[name] = name != ""
 	}
@@ -70,6 +71,14 @@ func command(ctx context.Context) (err error) {
 	if err := process.Build(ctx, b.dir, "consumer", "producer"); err != nil {
 		return err
 	}
+	if b.sync != "" {
+		stop, err := b.startCassandra(ctx)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
+	b.server = serverPID(b.Port)
 	if b.session, err = connect(b.task); err != nil {
 		return fmt.Errorf("connecting to Cassandra (make up starts it): %w", err)
 	}
@@ -103,7 +112,10 @@ func (b *bench) all(ctx context.Context) error {
 		if !b.wants(w.name, parts...) {
 			continue
 		}
-		err := b.withTopic(ctx, w, b.events, func(t task) error { return b.compare(ctx, w, t) })
+		err := b.withTopic(ctx, w, b.events, func(t task) error {
+			t.Prefix = t.Events / w.shorter()
+			return b.compare(ctx, w, t)
+		})
 		if err != nil {
 			return fmt.Errorf("%s: %w", w.name, err)
 		}
@@ -134,7 +146,7 @@ func (b *bench) wants(name string, kind ...string) bool {
 // compare measures all sides on one workload.
 func (b *bench) compare(ctx context.Context, w workload, t task) error {
 	for _, s := range sides {
-		if w.name == "viral" && s.name != "footfall" || !b.wants(s.name, sideNames()...) {
+		if w.name == "viral" && s.name != "footfall" || s.again && w.name != "clicks" || !b.wants(s.name, sideNames()...) {
 			continue
 		}
 		m, err := b.side(ctx, s, t)

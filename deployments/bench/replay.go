@@ -29,14 +29,14 @@ type request struct {
 	values     [][]any
 }
 
-// measureReplay has footfall count the topic in this process, notes every request it makes, and then sends the very same
+// measureReplay has footfall count the topic's prefix in this process, notes every request it makes, and then sends the very same
 // requests to fresh tables, as many at once as footfall may, and does nothing else: Cassandra's limit for them.
 func measureReplay(ctx context.Context, t task) (m measured, err error) {
 	cfg, err := configs.LoadConsumer("")
 	if err != nil {
 		return m, err
 	}
-	recorded, err := record(ctx, t, cfg)
+	recorded, events, err := record(ctx, t, cfg)
 	if err != nil {
 		return m, fmt.Errorf("recording: %w", err)
 	}
@@ -64,7 +64,7 @@ func measureReplay(ctx context.Context, t task) (m measured, err error) {
 		group.Go(func() error { return r.send(ctx, session) })
 	}
 	err = group.Wait()
-	m.Events, m.Requests = t.Events, float64(len(recorded))
+	m.Events, m.Requests = events, float64(len(recorded))
 	watch.end(&m)
 	m.Peak = -1 // says nothing: the list is in it
 	return m, err
@@ -83,14 +83,14 @@ func (r request) send(ctx context.Context, session *gocql.Session) error {
 	return session.ExecuteBatch(batch)
 }
 
-// record counts the topic and returns the requests in the order in which they ended.
-func record(ctx context.Context, t task, cfg configs.Consumer) ([]request, error) {
+// record counts the topic's prefix and returns the requests in the order in which they ended, and how many events they were for.
+func record(ctx context.Context, t task, cfg configs.Consumer) ([]request, int, error) {
 	cfg.Kafka.Brokers, cfg.Kafka.Group = []string{t.Broker}, "bench-record"+t.Suffix
 	cfg.Kafka.Topics = topicsOf(t)
 	cfg.Cassandra.Hosts, cfg.Cassandra.Port, cfg.Cassandra.KeyspaceSuffix = []string{t.Host}, t.Port, t.Suffix
 	store, err := cassandra.Open(ctx, cfg.Cassandra, models.DefaultPlan())
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer store.Close()
 	var mu sync.Mutex
@@ -109,26 +109,26 @@ func record(ctx context.Context, t task, cfg configs.Consumer) ([]request, error
 	reg := prometheus.NewRegistry()
 	consumer, err := rollup.New(cfg, store, reg, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- consumer.Run(ctx) }()
-	for counted(reg) < t.Events {
+	for counted(reg) < t.Prefix {
 		select {
 		case err := <-ended:
-			return nil, fmt.Errorf("the consumer ended after %d of %d events: %w", counted(reg), t.Events, err)
+			return nil, 0, fmt.Errorf("the consumer ended after %d of %d events: %w", counted(reg), t.Prefix, err)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
 	cancel()
 	if err := <-ended; err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	return recorded, nil
+	return recorded, counted(reg), nil
 }
 
 // kindOf tells the type of a recorded batch.

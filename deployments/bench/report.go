@@ -19,6 +19,7 @@ import (
 
 // report collects what was measured, in the order in which it was.
 type report struct {
+	Sync   string `json:"-"` // commitlog_sync, where it is not that of `make up`
 	Head   []string
 	Tables []*table
 	Texts  []named
@@ -36,7 +37,9 @@ func (r *report) load(path string) error {
 	}
 	head := slices.Clone(r.Head)
 	err = json.Unmarshal(data, r)
-	r.Head = head
+	if r.Sync == "" {
+		r.Head = head
+	}
 	for _, t := range r.Tables {
 		t.old = true
 	}
@@ -94,10 +97,10 @@ func (r *report) judge() {
 	ratio("cold", "usual", "cold clicks: footfall / usual consumer", 12)
 	ratio("clicks", "sink", "clicks: footfall / batching sink", 5)
 	ratio("cold", "sink", "cold clicks: footfall / batching sink (which counts no uniques)", 2)
-	for _, workload := range []string{"clicks", "visits", "cold"} {
-		ratio(workload, "replay", workload+": footfall / Cassandra's limit for the same statements", 0.8)
-	}
 	for _, t := range r.Tables {
+		if ours, limit := t.prefixRate(), t.rate("replay"); ours > 0 && limit > 0 && !strings.Contains(t.Workload, ",") {
+			r.reach(t.Workload+": footfall / Cassandra's limit for the same statements", "0.8", ours/limit, ours/limit >= 0.8)
+		}
 		for _, row := range t.Rows {
 			if t.Workload == "clicks" && row.Side == "footfall" {
 				r.reach("requests to Cassandra per click, after warm-up", "≤ 0.2", row.LateRequests, row.LateRequests <= 0.2)
@@ -137,7 +140,7 @@ func newReport(ctx context.Context, b *bench) *report {
 	_ = b.session.Query(`SELECT release_version FROM system.local`).WithContext(ctx).Scan(&version) // left empty if it does not tell
 	_ = b.session.Query(`SELECT value FROM system_views.settings WHERE name = 'commitlog_sync'`).WithContext(ctx).Scan(&sync)
 	load, _, _ := strings.Cut(contents("/proc/loadavg"), " ")
-	return &report{Head: []string{
+	return &report{Sync: b.sync, Head: []string{
 		fmt.Sprintf("Measured on %s by `make bench`.", time.Now().UTC().Format("2 January 2006, 15:04 UTC")),
 		fmt.Sprintf("Machine: %d × %s, %s of memory, shared by Kafka, Cassandra and all that is measured.", runtime.NumCPU(), cpuModel(), memory()),
 		fmt.Sprintf("Load average before: %s. Absolute figures are worth little where others work too; the ratios were measured side by side.", load),
@@ -146,6 +149,9 @@ func newReport(ctx context.Context, b *bench) *report {
 }
 
 func (r *report) add(w workload, s side, m measured) {
+	if r.Sync != "" {
+		w.name += ", commitlog_sync " + r.Sync
+	}
 	if n := len(r.Tables); n == 0 || r.Tables[n-1].Workload != w.name || r.Tables[n-1].old {
 		r.Tables = slices.DeleteFunc(r.Tables, func(t *table) bool { return t.Workload == w.name })
 		r.Tables = append(r.Tables, &table{Workload: w.name, About: w.about})
@@ -185,7 +191,11 @@ func (t *table) write(w io.Writer) {
 	for _, row := range t.Rows {
 		ratio := "–"
 		if ours > 0 && !row.Ours {
-			ratio = strconv.FormatFloat(ours/row.rate(), 'f', max(0, 2-len(strconv.Itoa(int(ours/row.rate())))), 64) + " ×"
+			times := ours / row.rate()
+			if row.Side == "replay" {
+				times = t.prefixRate() / row.rate()
+			}
+			ratio = strconv.FormatFloat(times, 'f', max(0, 2-len(strconv.Itoa(int(times)))), 64) + " ×"
 		}
 		n := float64(row.Events)
 		server := "–"
@@ -211,6 +221,16 @@ func (t *table) rate(name string) float64 {
 	return 0
 }
 
+// prefixRate is footfall's rate on what Cassandra's limit was measured on.
+func (t *table) prefixRate() float64 {
+	for _, row := range t.Rows {
+		if row.Side == "footfall" && row.PrefixSeconds > 0 {
+			return float64(row.PrefixEvents) / row.PrefixSeconds
+		}
+	}
+	return 0
+}
+
 func mib(bytes int64) string {
 	if bytes <= 0 {
 		return "–"
@@ -225,7 +245,11 @@ const about = `
   one after the other, 64 events at once.
 - **The batching sink** sends the visitors of 500 events as one unlogged batch and their counters as one counter batch (less
   where Cassandra refuses such large ones), four at once. It cannot tell who is new, so it counts no uniques.
-- **Cassandra's limit** is a bare loop that sends the very requests that footfall sent, as many at once, to fresh tables.
+- **Cassandra's limit** is a bare loop that sends the very requests that footfall sent, as many at once, to fresh tables: of
+  visits those of the first third, and footfall's rate up to there is held against it.
+- **After a restart** a consumer remembers no visitor and has to read the ledger of every key it meets.
+
+After each run the tables are added up: footfall's must hold every event once, or there is no report.
 
 The clock runs from the first message (of footfall: from when it knows its partitions) to the last acknowledged write. Rivals
 may take some seconds only and count what they have begun. Requests and statements are those to Cassandra.

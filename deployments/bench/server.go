@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"footfall/deployments/stack"
 )
 
 // serverPID finds the process that listens on a port of this machine, 0 if none can be seen: in a container, say.
@@ -34,6 +37,22 @@ func serverPID(port int) int {
 		}
 	}
 	return 0
+}
+
+// startCassandra brings up a node of its own with the commitlog_sync that was asked for, from the jars that `make up` has fetched.
+func (b *bench) startCassandra(ctx context.Context) (stop func(), err error) {
+	ports, err := stack.FreePorts(2)
+	if err != nil {
+		return nil, err
+	}
+	node := &stack.Cassandra{
+		Dir: b.dir, Jars: filepath.Join(".stack", "jars"), Port: ports[0], StoragePort: ports[1], CommitlogSync: b.sync, Tether: true,
+	}
+	if err := node.Start(ctx); err != nil {
+		return nil, err
+	}
+	b.Port = ports[0]
+	return func() { _ = node.Kill() }, nil // its files go with the directory
 }
 
 // serverCPU is Cassandra's processor time so far, 0 if we cannot see its process.
