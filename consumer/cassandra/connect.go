@@ -62,8 +62,8 @@ func clusterOf(cfg configs.CassandraClient) (*gocql.ClusterConfig, error) {
 	cluster.ReconnectInterval = time.Second // the default is a minute: a restarted node would stay unused for as long
 	cluster.RetryPolicy = nil
 	cluster.Logger = discard{} // every failure reaches us as an error and is told once, there
-	// Shuffled: what is tried again must not go to the same node, which may be the reason why it failed.
-	cluster.PoolConfig.HostSelectionPolicy = gocql.TokenAwareHostPolicy(gocql.RoundRobinHostPolicy(), gocql.ShuffleReplicas())
+	// To the token's first replica, as long as it is up: see silence.go for one that hangs.
+	cluster.PoolConfig.HostSelectionPolicy = gocql.TokenAwareHostPolicy(gocql.RoundRobinHostPolicy())
 	if cfg.LocalDC != "" {
 		// A filter, not a preference: falling over to another data centre would be falling over to another quorum.
 		cluster.HostFilter = gocql.DataCentreHostFilter(cfg.LocalDC)

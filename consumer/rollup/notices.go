@@ -51,6 +51,9 @@ func (b *board) look(ctx context.Context) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if asked.Before(b.asked) {
+		return nil // somebody asked later and was answered sooner; what is decided stays so
+	}
 	b.forgotten = b.forgotten || !b.asked.IsZero() && n.Forgotten != b.notices.Forgotten
 	b.notices, b.asked = n, asked
 	return nil

@@ -28,7 +28,7 @@ func TestRecent(t *testing.T) {
 	f(1, false)
 }
 
-// Two visitors whose fingerprints begin alike must never be taken for each other.
+// Two visitors whose fingerprints begin alike are told apart by what follows.
 func TestRecentTellsTwinsApart(t *testing.T) {
 	r := newRecent(2)
 	a, b := fingerprint{5, 1}, fingerprint{5, 2}

@@ -19,6 +19,7 @@ type task struct {
 	Topic   string
 	Clicks  bool
 	Events  int
+	Uniques int // that they make
 	Prefix  int // of the events, on which Cassandra's limit is measured
 	Host    string
 	Port    int

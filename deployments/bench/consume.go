@@ -110,7 +110,7 @@ func (m *measured) fill(t task, sum, half map[string]float64, running []*replica
 			return err
 		}
 		m.CPU += cpu
-		m.Peak = max(m.Peak, peak)
+		m.Peak += peak
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -25,7 +26,7 @@ import (
 
 const (
 	doorConnections  = 64
-	batchConnections = 8
+	batchConnections = 4 // as many events as the door takes at once by default
 	batchEvents      = 1000
 )
 
@@ -36,7 +37,7 @@ func (b *bench) startDoor(ctx context.Context, t task) (*process.Process, string
 	p, err := process.Start(process.Command{Name: "door" + t.Suffix, Path: filepath.Join(b.dir, "producer"), Dir: b.dir, Env: []string{
 		"FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_ACCESS_OPEN=true", "FOOTFALL_KAFKA_BROKERS=" + t.Broker,
 		"FOOTFALL_KAFKA_TOPICS_CLICKS=" + topics.Clicks, "FOOTFALL_KAFKA_TOPICS_VISITS=" + topics.Visits,
-		"FOOTFALL_KAFKA_TOPICS_DEAD=" + topics.Dead, "FOOTFALL_LIMITS_NEW_KEYS_PER_MINUTE=0", "FOOTFALL_HTTP_MAX_IN_FLIGHT=16000",
+		"FOOTFALL_KAFKA_TOPICS_DEAD=" + topics.Dead, "FOOTFALL_LIMITS_NEW_KEYS_PER_MINUTE=0",
 	}})
 	if err != nil {
 		return nil, "", err
@@ -69,7 +70,10 @@ func measureWriter(ctx context.Context, t task) (m measured, err error) {
 		Addr: kafka.TCP(t.Broker), Topic: t.Topic, Balancer: kafka.Murmur2Balancer{Consistent: true}, RequiredAcks: kafka.RequireAll,
 		BatchTimeout: 5 * time.Millisecond,
 	}
-	events := clicks(seed, 20*batchEvents, clickMix{links: 20_000, first: 1. / 3})
+	var messages []kafka.Message
+	for _, e := range clicks(seed, 20*batchEvents, clickMix{links: 20_000, first: 1. / 3}) {
+		messages = append(messages, kafka.Message{Key: []byte(e.KafkaKey()), Value: encode(e)})
+	}
 	var next, written atomic.Int64
 	watch := begin()
 	limited, cancel := context.WithTimeout(ctx, time.Duration(t.Seconds)*time.Second)
@@ -79,11 +83,7 @@ func measureWriter(ctx context.Context, t task) (m measured, err error) {
 		group.Go(func() error {
 			for limited.Err() == nil {
 				i := int(next.Add(1)) % 20 * batchEvents
-				messages := make([]kafka.Message, batchEvents)
-				for j, e := range events[i : i+batchEvents] {
-					messages[j] = kafka.Message{Key: []byte(e.KafkaKey()), Value: encode(e)}
-				}
-				if err := w.WriteMessages(ctx, messages...); err != nil {
+				if err := w.WriteMessages(ctx, slices.Clone(messages[i:i+batchEvents])...); err != nil {
 					return err
 				}
 				written.Add(batchEvents)

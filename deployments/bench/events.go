@@ -84,18 +84,23 @@ func clicks(seed uint64, n int, mix clickMix) []models.Event {
 	return events
 }
 
+const visitedSites = 300
+
+var visitedMonth = time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
+
+func siteName(n int) string { return fmt.Sprintf("site%03d", n) }
+
 // visits makes sittings of five views, two of them per guid.
 func visits(seed uint64, n int) []models.Event {
 	const perSitting, sittings = 5, 2
 	r := rand.New(rand.NewPCG(seed, 2))
-	sites := rand.NewZipf(r, 1.1, 1, 299)
+	sites := rand.NewZipf(r, 1.1, 1, visitedSites-1)
 	pages := rand.NewZipf(r, 1.1, 1, 19)
-	month := time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
 	events := make([]models.Event, 0, n)
 	for len(events) < n {
-		site, guid := fmt.Sprintf("site%03d", sites.Uint64()), id(r)
+		site, guid := siteName(int(sites.Uint64())), id(r)
 		for range sittings {
-			at := month.Add(time.Duration(r.Int64N(int64(31*24*time.Hour - time.Hour))))
+			at := visitedMonth.Add(time.Duration(r.Int64N(int64(31*24*time.Hour - time.Hour))))
 			referrer := referrers[1+r.IntN(5)]
 			for range perSitting {
 				at = at.Add(time.Duration(r.Int64N(int64(5 * time.Minute))))

@@ -79,7 +79,8 @@ func (b *bench) measureDoor(ctx context.Context) error {
 | single events, %d connections | %.0f | %.2f |
 | a bare kafka-go writer, batches of %d, %d at once | %.0f | |
 | NDJSON, batches of %d, %d connections | %.0f | %.2f |`, doorConnections, handler, doorConnections, events, events/handler,
-			batchEvents, batchConnections, writer.rate(), batchEvents, batchConnections, batches, batches/writer.rate()))
+			batchEvents, batchConnections, writer.rate(), batchEvents, batchConnections, batches, batches/writer.rate())+
+			"\n\nThe door as it comes, but for the cap on new names (limits.new_keys_per_minute): all of this comes from one sender.")
 		b.report.reach("door, single events / bare handler", "0.4", events/handler, events/handler >= 0.4)
 		b.report.reach("door, NDJSON / bare writer", "0.5", batches/writer.rate(), batches/writer.rate() >= 0.5)
 		return nil
@@ -88,13 +89,13 @@ func (b *bench) measureDoor(ctx context.Context) error {
 
 func (b *bench) measureFreshness(ctx context.Context) error {
 	return b.withTopic(ctx, workloads[0], 0, func(t task) error {
-		waits, err := b.freshness(ctx, t, max(10, b.seconds/3))
+		waits, rate, err := b.freshness(ctx, t, max(10, b.seconds/3))
 		if err != nil {
 			return err
 		}
 		p50, p99 := percentile(waits, 50), percentile(waits, 99)
-		b.report.section("Freshness", fmt.Sprintf("At a steady 1,000 events/s through the door, one by one, from the 202 until the count can be"+
-			" read: p50 %.2f s, p99 %.2f s, of %d probes.", p50.Seconds(), p99.Seconds(), len(waits)))
+		b.report.section("Freshness", fmt.Sprintf("At a steady %.0f events/s through the door, one by one, a third of them of new visitors, from the"+
+			" 202 until the count can be read: p50 %.2f s, p99 %.2f s, of %d probes.", rate, p50.Seconds(), p99.Seconds(), len(waits)))
 		b.report.reach("freshness p99 at 1,000 events/s, in seconds", "≤ 2", p99.Seconds(), p99 <= 2*time.Second)
 		return nil
 	})
@@ -103,7 +104,7 @@ func (b *bench) measureFreshness(ctx context.Context) error {
 // measureGrowth works off one large backlog into nothing, looks at it on the way, and varies the LRU.
 func (b *bench) measureGrowth(ctx context.Context) error {
 	most := min(growth[len(growth)-1], 10*b.events)
-	text := "Into a store that takes everything at once, so that the consumer's own work remains; clicks, as above.\n\n" +
+	text := "Into a store that takes everything at once, so that the consumer's own work remains; cold clicks.\n\n" +
 		"| backlog | events/s | processor time per event |\n| ---: | ---: | ---: |\n"
 	err := b.withTopic(ctx, workloads[2], most, func(t task) error {
 		t.Kind, t.LRU = "null", 1_000_000
@@ -118,8 +119,8 @@ func (b *bench) measureGrowth(ctx context.Context) error {
 			}
 		}
 		text += fmt.Sprintf("| %d | %.0f | %.1f µs |\n", m.Events, m.rate(), m.CPU*1e6/float64(m.Events))
-		text += fmt.Sprintf("\nPeak memory, with an LRU of 1,000,000 visitors of which %d came: %s.", min(m.Events, 1_000_000), mib(m.Peak))
-		b.report.reach("consumer memory, LRU of 1M full, in MB", "≤ 300", float64(m.Peak)/1e6, m.Peak <= 300e6)
+		text += fmt.Sprintf("\nPeak memory, with an LRU of 1,000,000 visitors all taken: %s.", mib(m.Peak))
+		b.report.reach("consumer memory, LRU of 1M full (cold clicks, no store), in MB", "≤ 300", float64(m.Peak)/1e6, m.Peak <= 300e6)
 		return nil
 	})
 	if err != nil {

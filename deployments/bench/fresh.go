@@ -8,6 +8,8 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gocql/gocql"
@@ -15,26 +17,26 @@ import (
 )
 
 // freshness sends a steady 1,000 events/s through the door, one by one, and asks for the count of some of them until it can
-// be read. It returns how long that took after the 202, sorted.
-func (b *bench) freshness(ctx context.Context, t task, seconds int) (_ []time.Duration, err error) {
+// be read. It returns how long that took after the 202, sorted, and how many events were sent per second.
+func (b *bench) freshness(ctx context.Context, t task, seconds int) (waits []time.Duration, rate float64, err error) {
 	if t.Suffix, err = b.migrate(ctx, t); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer func() { err = errors.Join(err, b.drop(context.WithoutCancel(ctx), t.Suffix)) }()
 	door, address, err := b.startDoor(ctx, t)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer func() { err = errors.Join(err, door.Stop(time.Minute)) }()
 	consumer, err := b.startConsumer(ctx, t, "fresh"+t.Suffix, 0)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer func() { err = errors.Join(err, consumer.Stop(time.Minute)) }()
 	for {
 		sum, err := scrape(ctx, []*replica{consumer})
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if sum["generations"] > 0 {
 			break
@@ -43,13 +45,17 @@ func (b *bench) freshness(ctx context.Context, t task, seconds int) (_ []time.Du
 	}
 
 	const connections, perSecond = 20, 1000
+	bodies := requestBodies(perSecond*seconds, 1) // each is sent once: a third of them are of visitors who are new
+	each := len(bodies) / connections
 	limited, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second)
 	defer cancel()
-	bodies := requestBodies(2000, 1)
 	group, _ := errgroup.WithContext(ctx)
+	var sent atomic.Int64
 	for i := range connections {
 		group.Go(func() error {
-			return pace(limited, address, bodies[i*100:(i+1)*100], time.Second*connections/perSecond)
+			n, err := pace(limited, address, bodies[i*each:(i+1)*each], time.Second*connections/perSecond)
+			sent.Add(int64(n))
+			return err
 		})
 	}
 	probes := make([][]time.Duration, 10)
@@ -60,52 +66,70 @@ func (b *bench) freshness(ctx context.Context, t task, seconds int) (_ []time.Du
 		})
 	}
 	err = group.Wait()
-	waits := slices.Concat(probes...)
+	waits = slices.Concat(probes...)
 	slices.Sort(waits)
-	return waits, err
+	rate = float64(sent.Load()) / float64(seconds)
+	if err == nil && rate < 0.95*perSecond {
+		err = fmt.Errorf("the door took %.0f events/s of %d", rate, perSecond)
+	}
+	return waits, rate, err
 }
 
-// probe clicks on links of its own, one after the other, and waits for each count.
+// probe clicks on a link of its own twice a second, however long the counts before it take, and waits for each.
 func (b *bench) probe(limited, ctx context.Context, t task, address string, i int) (waits []time.Duration, err error) {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = conn.Close() }()
-	answers := bufio.NewReader(conn)
-	for n := 0; limited.Err() == nil; n++ {
+	answers, tick := bufio.NewReader(conn), time.NewTicker(500*time.Millisecond)
+	defer tick.Stop()
+	var mu sync.Mutex
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	for n := 0; ; n++ {
+		select {
+		case <-limited.Done():
+			waiting.Wait()
+			return waits, nil
+		case <-tick.C:
+		}
 		link := fmt.Sprintf("probe%d-%05d", i, n)
 		if err := exchange(conn, answers, "application/json", []byte(`{"v":1,"short_url":"`+link+`","ip":"10.0.0.1"}`)); err != nil {
 			return nil, err
 		}
 		accepted := time.Now()
-		for !b.counted(ctx, t.Suffix, link) {
-			time.Sleep(10 * time.Millisecond)
-		}
-		waits = append(waits, time.Since(accepted))
+		waiting.Go(func() {
+			for !b.counted(ctx, t.Suffix, link) {
+				time.Sleep(10 * time.Millisecond)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			waits = append(waits, time.Since(accepted))
+		})
 	}
-	return waits, nil
 }
 
-// pace sends one body per interval.
-func pace(ctx context.Context, address string, bodies [][]byte, interval time.Duration) error {
+// pace sends one body per interval and tells how many there were.
+func pace(ctx context.Context, address string, bodies [][]byte, interval time.Duration) (int, error) {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer func() { _ = conn.Close() }()
 	answers, tick := bufio.NewReader(conn), time.NewTicker(interval)
 	defer tick.Stop()
-	for i := 0; ; i++ {
+	for i, body := range bodies {
 		select {
 		case <-ctx.Done():
-			return nil
+			return i, nil
 		case <-tick.C:
 		}
-		if err := exchange(conn, answers, "application/json", bodies[i%len(bodies)]); err != nil {
-			return err
+		if err := exchange(conn, answers, "application/json", body); err != nil {
+			return i, err
 		}
 	}
+	return len(bodies), nil
 }
 
 func (b *bench) counted(ctx context.Context, suffix, link string) bool {

@@ -249,7 +249,10 @@ const about = `
   visits those of the first third, and footfall's rate up to there is held against it.
 - **After a restart** a consumer remembers no visitor and has to read the ledger of every key it meets.
 
-After each run the tables are added up: footfall's must hold every event once, or there is no report.
+The first two spend most of their time waiting: with commitlog_sync: group, which exactness needs, each of their writes waits
+for the log's sync. The columns of processor time tell what the work itself costs.
+
+After each run the tables are added up: footfall's must hold every event and every visitor once, or there is no report.
 
 The clock runs from the first message (of footfall: from when it knows its partitions) to the last acknowledged write. Rivals
 may take some seconds only and count what they have begun. Requests and statements are those to Cassandra.

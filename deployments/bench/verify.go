@@ -2,51 +2,100 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"footfall/models"
 )
 
 // verify compares what a side says it has counted with what its tables hold. A fast counter that is wrong is none: footfall must
-// be right to the last event, of the others it is told.
+// be right to the last event and the last visitor, of the others it is told.
 func (b *bench) verify(ctx context.Context, s side, t task, before int, m *measured) error {
-	total, err := b.total(ctx, t)
+	events, visitors, err := b.total(ctx, t)
 	if err != nil {
 		return err
 	}
-	off := total - before - m.Events
-	if off != 0 && s.processes > 0 {
-		return fmt.Errorf("the tables are off by %d events of %d", off, m.Events)
+	off := events - before - m.Events
+	if s.processes > 0 && (off != 0 || visitors != t.Uniques) {
+		return fmt.Errorf("the tables are off by %+d events of %d, and %+d of %d uniques", off, m.Events, visitors-t.Uniques, t.Uniques)
 	}
 	if off != 0 {
-		m.Note = fmt.Sprintf("%s; its tables are off by %+d events", m.Note, off)
+		if m.Note != "" {
+			m.Note += "; "
+		}
+		m.Note += fmt.Sprintf("its tables are off by %+d events", off)
 	}
 	return nil
 }
 
-// total adds up what the tables say: all clicks, or all views of sites.
-func (b *bench) total(ctx context.Context, t task) (sum int, err error) {
+// total adds up what the tables say: all clicks and unique visitors of links, or the month's views of sites and their unique
+// visitors by month and by day.
+func (b *bench) total(ctx context.Context, t task) (events, visitors int, err error) {
 	cql := newCQL(t.Suffix)
-	query := `SELECT value FROM ` + cql.links + `.clickcounter`
-	if !t.Clicks {
-		query = `SELECT visits FROM ` + cql.sites + `.Counts WHERE feature1 = '' AND feature2 = '' AND metric_type = 'month_views' ALLOW FILTERING`
+	if t.Clicks {
+		events, err = b.sum(ctx, `SELECT value FROM `+cql.links+`.clickcounter`)
+		if err == nil {
+			visitors, err = b.sum(ctx, `SELECT value FROM `+cql.links+`.uniquecounter`)
+		}
+		return events, visitors, err
 	}
-	rows := b.session.Query(query).WithContext(ctx).Iter().Scanner()
+	for site := range visitedSites {
+		of := func(metrics string) (int, error) {
+			return b.sum(ctx, `SELECT visits FROM `+cql.sites+`.Counts WHERE siteId = ? AND month_interval_start = ? AND feature1 = ''`+
+				` AND feature2 = '' AND metric_type IN (`+metrics+`)`, siteName(site), visitedMonth)
+		}
+		views, err := of(`'month_views'`)
+		if err != nil {
+			return 0, 0, err
+		}
+		uniques, err := of(`'month_unique', 'day_unique'`)
+		if err != nil {
+			return 0, 0, err
+		}
+		events, visitors = events+views, visitors+uniques
+	}
+	return events, visitors, nil
+}
+
+func (b *bench) sum(ctx context.Context, cql string, args ...any) (sum int, err error) {
+	rows := b.session.Query(cql, args...).WithContext(ctx).Iter().Scanner()
 	for rows.Next() {
-		var n int
+		var n *int // a counter that was never touched, in a row that has others
 		if err := rows.Scan(&n); err != nil {
 			return 0, err
 		}
-		sum += n
+		if n != nil {
+			sum += *n
+		}
 	}
 	return sum, rows.Err()
 }
 
-// countHalf has a consumer count half of the topic and leave in peace. It returns how many events that were: the next one knows
-// no visitor and finds a ledger that it has to read.
+// uniques is what total must find.
+func uniques(events []models.Event) int {
+	seen := map[models.Sighting]bool{}
+	for _, e := range events {
+		for _, s := range e.Sightings() {
+			whole := s.Features == models.NewFeatures("", "") && s.Interval != models.IntervalWeek
+			if s.Keyspace == models.URLShortener || whole {
+				seen[s] = true
+			}
+		}
+	}
+	return len(seen)
+}
+
+// countHalf has a consumer count half of the topic or a little more, and leave in peace. It returns how many events that were:
+// the next one knows no visitor and finds a ledger that it has to read.
 func (b *bench) countHalf(ctx context.Context, t task) (int, error) {
 	half := t
 	half.Events /= 2
 	if _, err := b.measureFootfall(ctx, half, 1); err != nil {
 		return 0, err
 	}
-	return b.total(ctx, t)
+	done, _, err := b.total(ctx, t)
+	if err == nil && done >= t.Events {
+		err = errors.New("too few events: all were counted before the restart")
+	}
+	return done, err
 }
