@@ -255,7 +255,7 @@ for the log's sync. The columns of processor time tell what the work itself cost
 After each run the tables are added up: footfall's must hold every event and every visitor once, or there is no report.
 
 The clock runs from the first message (of footfall: from when it knows its partitions) to the last acknowledged write. Rivals
-may take some seconds only and count what they have begun. Requests and statements are those to Cassandra.
+may take a minute only. Requests and statements are those to Cassandra.
 `
 
 // contents of a file, empty if it cannot be read.

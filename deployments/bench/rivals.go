@@ -55,7 +55,7 @@ func measureUsual(ctx context.Context, t task) (m measured, err error) {
 	watch := begin()
 	limited, cancel := context.WithTimeout(ctx, time.Duration(t.Seconds)*time.Second)
 	defer cancel()
-	work, working := errgroup.WithContext(ctx) // what is begun is finished, and counts
+	work, working := errgroup.WithContext(limited) // what is not done by then does not count: to insist may take minutes
 	work.SetLimit(usualInFlight)
 	err = read(limited, t.Broker, t.Topic, t.Events, func(_ context.Context, message kafka.Message) error {
 		event, err := decode(t, message.Value)
@@ -65,6 +65,9 @@ func measureUsual(ctx context.Context, t task) (m measured, err error) {
 		work.Go(func() error {
 			n, err := usual(working, session, cql, event)
 			requests.Add(n)
+			if limited.Err() != nil {
+				return nil
+			}
 			if err == nil {
 				events.Add(1)
 			}
