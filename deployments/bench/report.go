@@ -19,6 +19,7 @@ import (
 
 // report collects what was measured, in the order in which it was.
 type report struct {
+	Parts  int    // of earlier runs
 	Sync   string `json:"-"` // commitlog_sync, where it is not that of `make up`
 	Head   []string
 	Tables []*table
@@ -43,6 +44,7 @@ func (r *report) load(path string) error {
 	for _, t := range r.Tables {
 		t.old = true
 	}
+	r.Parts++
 	return err
 }
 
@@ -167,6 +169,9 @@ func (r *report) write(w io.Writer) {
 	fmt.Fprintln(w)
 	for _, line := range r.Head {
 		fmt.Fprintln(w, line)
+	}
+	if r.Parts > 0 {
+		fmt.Fprintf(w, "Measured in %d runs, one part after the other.\n", r.Parts+1)
 	}
 	fmt.Fprint(w, about)
 	if len(r.Goals) > 0 {
