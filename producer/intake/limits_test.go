@@ -115,7 +115,7 @@ func TestNewKeys(t *testing.T) {
 	k := watchNewKeys(3)
 	now := time.Unix(1_000_000, 0)
 	click := func(owner, link string) string {
-		return reason(k.note(owner, &models.Click{ShortURL: link}, now))
+		return reason(k.note(owner, &models.Click{ShortURL: link, TS: models.Millis(now.UnixMilli())}, now))
 	}
 	visit := func(site, f1, f2 string) string {
 		return reason(k.note("o", &models.Visit{SiteID: site, Features: []string{f1, f2}}, now))
@@ -174,12 +174,43 @@ func TestMonthsAreNewKeys(t *testing.T) {
 	}
 }
 
+// TestDaysAreNewKeys: a sender that sets the time can give a link a row for every hour since 1973. The days as they come are no
+// new keys, nor is yesterday.
+func TestDaysAreNewKeys(t *testing.T) {
+	k := watchNewKeys(10_000)
+	now := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
+	click := func(at time.Time) string {
+		return reason(k.note("o", &models.Click{ShortURL: "l", TS: models.Millis(at.UnixMilli())}, now))
+	}
+	taken := 0
+	for i := range 400_000 {
+		if click(now.Add(-time.Duration(i)*time.Hour)) == "" {
+			taken++
+		}
+	}
+	if most := (10_000 + 1) * 24; taken > most || taken < most-3*24 { // one of 10,000 is the link
+		t.Errorf("%d hours of one link in one minute", taken)
+	}
+	if got := click(now.Add(-20 * time.Hour)); got != "" {
+		t.Errorf("late by 20 hours, of one who had enough: %q", got)
+	}
+	busy := watchNewKeys(3)
+	for range 40 * 24 {
+		now = now.Add(time.Hour)
+		for i := range 3 {
+			if err := busy.note("o", &models.Click{ShortURL: fmt.Sprint(i), TS: models.Millis(now.UnixMilli())}, now); err != nil {
+				t.Fatalf("a known link as time goes on: %v", err)
+			}
+		}
+	}
+}
+
 // A referrer is a row of its link for ever, whoever made it up.
 func TestReferrersAreNewKeys(t *testing.T) {
 	k := watchNewKeys(3) // a link and two referrers
 	now := time.Unix(1_000_000, 0)
 	click := func(referrer string) string {
-		return reason(k.note("o", &models.Click{ShortURL: "l", Referrer: referrer}, now))
+		return reason(k.note("o", &models.Click{ShortURL: "l", Referrer: referrer, TS: models.Millis(now.UnixMilli())}, now))
 	}
 	for i := range 6 {
 		want := ""
@@ -209,8 +240,8 @@ func TestLimitsAreBounded(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return m.HeapInuse
 	}
-	full := used(0, keysRoom/4)
-	if more := used(keysRoom/4, keysRoom/2); more > full+full/4+4<<20 {
+	full := used(0, detailsRoom)
+	if more := used(detailsRoom, detailsRoom+detailsRoom/4); more > full+full/4+4<<20 {
 		t.Errorf("memory grew from %d to %d", full, more)
 	}
 	if full > 100<<20 {

@@ -56,7 +56,7 @@ func (d *door) makeLink(w http.ResponseWriter, r *http.Request) {
 
 // mayLink decides whether a sender may make a link: by a key for its clicks, and not too many a minute.
 func (d *door) mayLink(w http.ResponseWriter, r *http.Request, short string) bool {
-	link := &models.Click{ShortURL: short}
+	link := &models.Click{ShortURL: short, TS: models.Millis(time.Now().UnixMilli())}
 	held, err := d.access.holds(r)
 	if err == nil {
 		var owner string
@@ -88,7 +88,7 @@ func (d *door) beginLink(w http.ResponseWriter, r *http.Request) (string, bool) 
 // mayRefer decides whether a redirect's click keeps its referrer. Anyone can make referrers up without a key, and each is a
 // row for ever.
 func (d *door) mayRefer(c *models.Click) bool {
-	if d.limits.keys.referrer("visitors of "+c.ShortURL, c, time.Now()) == nil {
+	if d.limits.keys.referrer(c, time.Now()) == nil {
 		return true
 	}
 	d.metrics.filtered.WithLabelValues(tooManyNewKeys).Inc()
