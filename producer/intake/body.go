@@ -43,8 +43,9 @@ func mediaOf(h http.Header, wanted []string) (string, error) {
 // needed any more, and may be called again.
 //
 // Nobody gets more memory than it has sent data for, and the data of batches only while there is room: slow clients, and
-// many of them, cannot use it up, nor keep the others out (large.go). A bomb of zeros is decompressed up to the limit and no
-// further.
+// many of them, cannot use it up, nor keep the others out (large.go). Compressed data is the exception: a hundred bytes of it
+// are as much as one event may be. So whoever sends it has to hurry from the first byte on and cannot keep what it got. A bomb
+// of zeros is decompressed up to the limit and no further.
 func (d *door) readBody(w http.ResponseWriter, r *http.Request, mayBatch func(beginning []byte) bool) (body []byte, done func(), err error) {
 	done = func() {}
 	single, most := d.cfg.HTTP.MaxBody, d.cfg.HTTP.MaxBody
@@ -55,15 +56,19 @@ func (d *door) readBody(w http.ResponseWriter, r *http.Request, mayBatch func(be
 		return nil, done, tooLarge(most) // without asking a client that waits for 100 Continue to send it
 	}
 	network := newPaced(w, http.MaxBytesReader(w, r.Body, most))
-	source, err := decompressed(r.Header, network)
+	source, zipped, err := decompressed(r.Header, network)
 	if err != nil {
 		return nil, done, err
+	}
+	if zipped {
+		network.hurry()
 	}
 	var buffer bytes.Buffer
 	if _, err := buffer.ReadFrom(io.LimitReader(source, single+1)); err != nil {
 		return nil, done, notRead(err, most)
 	}
 	if int64(buffer.Len()) <= single {
+		network.relax()
 		return buffer.Bytes(), done, nil
 	}
 	if mayBatch == nil || !mayBatch(buffer.Bytes()) {
@@ -86,14 +91,14 @@ func (d *door) readBody(w http.ResponseWriter, r *http.Request, mayBatch func(be
 }
 
 // decompressed undoes the Content-Encoding: gzip or none.
-func decompressed(h http.Header, body io.Reader) (io.Reader, error) {
+func decompressed(h http.Header, body io.Reader) (source io.Reader, zipped bool, err error) {
 	switch encoding := strings.ToLower(strings.Join(h.Values("Content-Encoding"), ",")); encoding {
 	case "", "identity":
-		return body, nil
+		return body, false, nil
 	case "gzip", "x-gzip":
-		return &unzipping{from: body}, nil
+		return &unzipping{from: body}, true, nil
 	}
-	return nil, &refusal{reason: unsupportedMedia, detail: "Content-Encoding must be gzip or absent"}
+	return nil, false, &refusal{reason: unsupportedMedia, detail: "Content-Encoding must be gzip or absent"}
 }
 
 // unzipping is gzip.Reader that reads nothing before it is asked to.

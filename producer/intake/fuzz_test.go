@@ -210,7 +210,7 @@ func FuzzMedia(f *testing.F) {
 				t.Errorf("%q is %q", media, got)
 			}
 		}
-		if body, err := decompressed(h, strings.NewReader("")); err != nil && reason(err) != unsupportedMedia || err == nil && body == nil {
+		if body, _, err := decompressed(h, strings.NewReader("")); err != nil && reason(err) != unsupportedMedia || err == nil && body == nil {
 			t.Errorf("%q: %v", encoding, err)
 		}
 	})

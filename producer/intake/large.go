@@ -136,8 +136,9 @@ func (p *paced) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// hurry begins, or begins anew for whoever was made to wait.
 func (p *paced) hurry() {
-	p.hurried = time.Now()
+	p.hurried, p.bytes = time.Now(), 0
 	p.expect()
 }
 
@@ -150,4 +151,9 @@ func (p *paced) expect() {
 }
 
 // relax is for when the body is there: net/http goes on reading, to see whether the client hangs up.
-func (p *paced) relax() { _ = p.control.SetReadDeadline(p.until) }
+func (p *paced) relax() {
+	if p.hurried.IsZero() {
+		return
+	}
+	_ = p.control.SetReadDeadline(p.until)
+}

@@ -1,6 +1,8 @@
 package load
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -16,14 +18,28 @@ const (
 	inHeader = iota
 	inBody
 	inLargeBody // beyond what a door takes for a single event
+	inZipped    // after a hundred bytes that are almost as much as a single event may be
 	slowKinds
 )
 
 // largeBegin is more than a single event may have.
 const largeBegin = 70 << 10
 
-// Slow opens n connections to addr that promise much and send a byte a second, a third each within the header, within the
-// body, and within the body of a large batch, until ctx ends. One that the door closes is opened again, under another address
+// Zipped is the beginning of a gzip body.
+var Zipped = func() string {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := io.WriteString(z, strings.Repeat(" ", 65_000)); err != nil {
+		panic(err) // memory takes everything
+	}
+	if err := z.Flush(); err != nil {
+		panic(err)
+	}
+	return b.String()
+}()
+
+// Slow opens n connections to addr that promise much and send a byte a second, a quarter each within the header, within the
+// body, within the body of a large batch, and within one that is compressed, until ctx ends. One that the door closes is opened again, under another address
 // for a door that trusts its proxies. It returns how many were opened, ever; wait returns when all are closed.
 func Slow(ctx context.Context, addr string, n int) (opened *atomic.Int64, wait func()) {
 	return slow(ctx, addr, n, func(i int) int { return i % slowKinds })
@@ -62,6 +78,8 @@ func trickle(ctx context.Context, conn net.Conn, kind int, number int64) {
 		begin += "Content-Length: 1000000\r\n\r\n["
 	case inLargeBody:
 		begin += "Content-Length: 1000000\r\n\r\n[" + strings.Repeat(" ", largeBegin)
+	case inZipped:
+		begin += "Content-Encoding: gzip\r\nContent-Length: 1000000\r\n\r\n" + Zipped
 	}
 	ended := make(chan struct{})
 	go func() { // an answer is the end, whatever it is: nobody keeps it waiting
