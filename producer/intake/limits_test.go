@@ -50,7 +50,9 @@ func TestALargeBatchIsPaidOff(t *testing.T) {
 	if wait := b.take("a", now); wait != 0 {
 		t.Fatalf("the first has to wait %v", wait)
 	}
-	b.owe("a", 104, now)
+	if wait := b.owe("a", 104, now); wait != 0 {
+		t.Fatalf("who was let in has to wait %v", wait)
+	}
 	wait := b.take("a", now)
 	if want := 10100 * time.Millisecond; wait != want {
 		t.Errorf("after it: wait %v, want %v", wait, want)
@@ -82,11 +84,44 @@ func TestWhoWaitsAsToldGetsIn(t *testing.T) {
 				t.Fatalf("batch %d waited %d s as told and is refused: %v", i, seconds, err)
 			}
 		}
-		l.clientOwes(ip, 9, now)
+		if err := l.clientOwes(ip, 9, now); err != nil {
+			t.Fatalf("batch %d was let in and is refused: %v", i, err)
+		}
 		sent += 10
 	}
 	if most := 5 + 10 + int(now.Sub(began).Seconds()); sent > most {
 		t.Errorf("%d events in %v at 1 a second", sent, now.Sub(began))
+	}
+}
+
+// TestManyBatchesAtOnce: a hundred requests are let in before any batch is read. One of them may be larger than the burst; the
+// others are told when to come again.
+func TestManyBatchesAtOnce(t *testing.T) {
+	l := newLimits(configs.Limits{ClientPerSecond: 10, ClientBurst: 100})
+	now := time.Unix(1_000_000, 0)
+	ip := netip.MustParseAddr("203.0.113.7")
+	for i := range 100 {
+		if err := l.client(ip, now); err != nil {
+			t.Fatalf("request %d of the burst: %v", i, err)
+		}
+	}
+	taken := 0
+	for range 100 {
+		err := l.clientOwes(ip, 999, now)
+		if err == nil {
+			taken++
+			continue
+		}
+		if wait := refusalOf(err).wait(); reason(err) != rateLimited || wait != 100*time.Second { // 1,000 tokens at 10 a second
+			t.Fatalf("%v, wait %v", err, wait)
+		}
+	}
+	if taken != 1 {
+		t.Errorf("%d batches of 1,000 were taken at once", taken)
+	}
+	now = now.Add(100 * time.Second)
+	if l.client(ip, now) != nil || l.clientOwes(ip, 999, now) != nil {
+		t.Error("who waited as told is refused")
 	}
 }
 

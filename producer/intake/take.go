@@ -83,8 +83,7 @@ func (d *door) chargeBatch(from sender, events int) error {
 	case from.id != "":
 		return &refusal{reason: conflictingID, detail: "Idempotency-Key is for single events: give each event of a batch an id"}
 	}
-	d.limits.clientOwes(d.enrich.ClientIP(from.request), events-1, time.Now()) // admit charged for one
-	return nil
+	return d.limits.clientOwes(d.enrich.ClientIP(from.request), events-1, time.Now()) // admit charged for one
 }
 
 // takeForm takes one visit as a form.
