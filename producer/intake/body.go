@@ -75,7 +75,7 @@ func (d *door) readBody(w http.ResponseWriter, r *http.Request, mayBatch func(be
 		return nil, done, tooLarge(single)
 	}
 	client := networkOf(d.enrich.ClientIP(r))
-	if !d.large.take(client) {
+	if !d.large.take(r.Context(), client) {
 		return nil, done, &refusal{reason: overloaded, detail: "too many large batches; try again, or send smaller ones"}
 	}
 	done = sync.OnceFunc(func() { d.large.give(client) })

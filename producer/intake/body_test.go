@@ -21,7 +21,7 @@ func TestLargeBodiesAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &door{cfg: cfg, enrich: about, large: newPlaces(1, 1, 1, time.Millisecond)}
+	d := &door{cfg: cfg, enrich: about, large: newPlaces(1, 1, 1, 1, time.Millisecond)}
 	read := func(size int) (done func(), reason string) {
 		body := "[" + strings.Repeat(" ", size-2) + "]"
 		r := httptest.NewRequest(http.MethodPost, "/v1/visits", strings.NewReader(body))
@@ -60,7 +60,7 @@ func TestLargeBodiesAreBounded(t *testing.T) {
 	}
 	over()
 	over() // once more does no harm
-	if n := d.large.inUse(); n != 0 || len(d.large.by) != 0 || d.large.waiting.Len() != 0 {
+	if n := d.large.inUse(); n != 0 || len(d.large.by) != 0 || d.large.waiting.Len() != 0 || len(d.large.inLine) != 0 {
 		t.Errorf("%d places are still taken, by %v", n, d.large.by)
 	}
 }

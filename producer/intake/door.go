@@ -110,7 +110,7 @@ func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *pro
 	if err != nil {
 		return err
 	}
-	large := newPlaces(largeBodies, largePerClient, largeWaiting, largePatience)
+	large := newPlaces(largeBodies, largePerClient, largeWaiting, largeQueue, largePatience)
 	m := newMetrics(reg, large)
 	pub, err := openPublisher(ctx, p.via, cfg, m, log)
 	if err != nil {

@@ -29,7 +29,7 @@ func fuzzDoor(f *testing.F) *door {
 	if err != nil {
 		f.Fatal(err)
 	}
-	return &door{cfg: cfg, visits: visits{models.DefaultPlan()}, access: &access{open: true}, limits: newLimits(configs.Limits{}), enrich: about, large: newPlaces(largeBodies, largeBodies, 0, 0)}
+	return &door{cfg: cfg, visits: visits{models.DefaultPlan()}, access: &access{open: true}, limits: newLimits(configs.Limits{}), enrich: about, large: newPlaces(largeBodies, largeBodies, 0, 0, 0)}
 }
 
 // check holds what every decoder promises: an error that has an answer, or an event that can be counted and that reads

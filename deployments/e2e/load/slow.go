@@ -25,6 +25,9 @@ const (
 // largeBegin is more than a single event may have.
 const largeBegin = 70 << 10
 
+// pause is before each connection: one that is refused at once and comes again at once would be no slow client.
+const pause = 20 * time.Millisecond
+
 // Zipped is the beginning of a gzip body.
 var Zipped = func() string {
 	var b bytes.Buffer
@@ -42,25 +45,36 @@ var Zipped = func() string {
 // body, within the body of a large batch, and within one that is compressed, until ctx ends. One that the door closes is opened again, under another address
 // for a door that trusts its proxies. It returns how many were opened, ever; wait returns when all are closed.
 func Slow(ctx context.Context, addr string, n int) (opened *atomic.Int64, wait func()) {
-	return slow(ctx, addr, n, func(i int) int { return i % slowKinds })
+	return slow(ctx, addr, n, func(i int) int { return i % slowKinds }, anyone)
 }
 
 // SlowLarge is Slow with large batches only.
 func SlowLarge(ctx context.Context, addr string, n int) (opened *atomic.Int64, wait func()) {
-	return slow(ctx, addr, n, func(int) int { return inLargeBody })
+	return slow(ctx, addr, n, func(int) int { return inLargeBody }, anyone)
 }
 
-func slow(ctx context.Context, addr string, n int, kind func(i int) int) (opened *atomic.Int64, wait func()) {
+// SlowLargeFrom is SlowLarge with all connections of one address.
+func SlowLargeFrom(ctx context.Context, addr string, n int, from string) (opened *atomic.Int64, wait func()) {
+	return slow(ctx, addr, n, func(int) int { return inLargeBody }, func(int64) string { return from })
+}
+
+// anyone is another address for each connection.
+func anyone(number int64) string {
+	return fmt.Sprintf("172.%d.%d.%d", 16+number>>16&15, number>>8&255, number&255)
+}
+
+func slow(ctx context.Context, addr string, n int, kind func(i int) int, from func(number int64) string) (opened *atomic.Int64, wait func()) {
 	var all sync.WaitGroup
 	opened = &atomic.Int64{}
 	for i := range n {
 		all.Go(func() {
 			for ctx.Err() == nil {
+				time.Sleep(pause)
 				conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 				if err != nil {
 					continue
 				}
-				trickle(ctx, conn, kind(i), opened.Add(1))
+				trickle(ctx, conn, kind(i), from(opened.Add(1)))
 				_ = conn.Close() // it is of no use to anybody any more
 			}
 		})
@@ -69,8 +83,8 @@ func slow(ctx context.Context, addr string, n int, kind func(i int) int) (opened
 }
 
 // trickle sends until ctx or the door ends it.
-func trickle(ctx context.Context, conn net.Conn, kind int, number int64) {
-	begin := fmt.Sprintf("POST /v1/visits HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 172.%d.%d.%d\r\n", 16+number>>16&15, number>>8&255, number&255)
+func trickle(ctx context.Context, conn net.Conn, kind int, from string) {
+	begin := "POST /v1/visits HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: " + from + "\r\n"
 	switch kind {
 	case inHeader:
 		begin += "X-Slow: "
