@@ -156,6 +156,8 @@ type door struct {
 	enrich  *enrich.Enricher
 	links   *links.Handler // nil unless links.enabled
 	large   *places        // one for each body that is larger than one event
+
+	closing time.Time // when it was told to; what then has to end shares the time from here
 }
 
 func (d *door) serve(ctx context.Context, l net.Listener, routes http.Handler, ready func(addr string)) error {
@@ -186,8 +188,9 @@ func (d *door) serve(ctx context.Context, l net.Listener, routes http.Handler, r
 	case <-ctx.Done():
 	}
 	// A request in flight ends when Kafka answers or times out. Who is still sending a body after that is cut off: it has
-	// had no answer and will send again.
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.cfg.Kafka.Timeout+2*time.Second)
+	// had no answer and will send again. The clicks in the queue have as long as all of that, and a moment more.
+	d.closing = time.Now()
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.cfg.Kafka.Timeout+time.Second)
 	defer cancel()
 	if err := server.Shutdown(grace); err != nil {
 		d.log.Warn("cutting off requests that did not end in time", "error", err)

@@ -38,9 +38,13 @@ func linkOptions(cfg configs.Links) links.Options {
 	return links.Options{Cache: cfg.Cache, NegativeTTL: cfg.NegativeTTL, Queue: cfg.Queue, BaseURL: cfg.BaseURL}
 }
 
-// closeLinks gives the clicks that are still queued as long as a request that Kafka does not answer.
+// closeLinks gives the clicks that are still queued as long as a request that Kafka does not answer, from when the door began
+// to close: they were being written all the time.
 func (d *door) closeLinks() {
-	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Kafka.Timeout)
+	if d.closing.IsZero() { // it failed on its own
+		d.closing = time.Now()
+	}
+	ctx, cancel := context.WithDeadline(context.Background(), d.closing.Add(d.cfg.Kafka.Timeout+2*time.Second))
 	defer cancel()
 	d.links.Close(ctx)
 }
