@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,10 +18,15 @@ func TestPagesInABrowser(t *testing.T) {
 	door := newGate(t, d.url)
 	site := newSite(t, door.URL)
 
-	// From a page elsewhere to one, to two, to a page that opts out: one visitor, two views.
+	// From a page elsewhere to one, to two, to a page that opts out: one visitor, three views.
 	first := browser.tab(t)
 	first.run(t, chromedp.Navigate(site.elsewhere+"/start"))
 	first.follow(t, "one")
+	// The page changes without loading: a view that no referrer brought, of a path that is too long in bytes only.
+	if _, err := chromedp.Run(first, chromedp.Evaluate[any](`footfall("/" + "ü".repeat(600))`)); err != nil {
+		t.Fatal(err)
+	}
+	cut := "/" + strings.Repeat("ü", 511)
 	first.follow(t, "two")
 	first.follow(t, "off")
 	first.follow(t, "htmloff")
@@ -47,7 +53,9 @@ func TestPagesInABrowser(t *testing.T) {
 	door.release()
 
 	want := map[string]int64{
-		"month_views  ":               4,
+		"month_views  ":               5,
+		"month_views  " + cut:         1,
+		"month_unique  " + cut:        1,
 		"month_views  /one":           2,
 		"month_views  /two":           1,
 		"month_views  /three":         1,
@@ -68,8 +76,8 @@ func TestPagesInABrowser(t *testing.T) {
 		}
 		return nil
 	})
-	if n := door.beacons.Load(); n != 4 {
-		t.Errorf("%d beacons were sent, want 4", n)
+	if n := door.beacons.Load(); n != 5 {
+		t.Errorf("%d beacons were sent, want 5", n)
 	}
 	if got := d.visits(t, "site1"); len(got) != len(want) {
 		t.Errorf("counted %v, want %v", got, want)
