@@ -102,6 +102,29 @@ func (p *places) give(client netip.Prefix) {
 	}
 }
 
+// room is for a request that may need one of the places. Its owner defers leave before anything else, so that whatever
+// happens, a panic too, the place is given back.
+type room struct {
+	of     *places // nil: it has none
+	client netip.Prefix
+}
+
+func (r *room) take(ctx context.Context, of *places, client netip.Prefix) bool {
+	if !of.take(ctx, client) {
+		return false
+	}
+	r.of, r.client = of, client
+	return true
+}
+
+// leave gives the place back, if there is one; it may be called again.
+func (r *room) leave() {
+	if r.of != nil {
+		r.of.give(r.client)
+		r.of = nil
+	}
+}
+
 // leave, free and grant are for holders of mu.
 func (p *places) leave(e *list.Element) {
 	p.waiting.Remove(e)
