@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -147,15 +148,20 @@ func TestOneClientLeavesRoom(t *testing.T) {
 	defer cancel()
 	_, slowEnded := load.SlowLargeFrom(ctx, d.addr, 200, "203.0.113.7") // more than there are places
 	eventually(t, "one client has its share of the room", 20*time.Second, func() bool { return d.metric(t, "footfall_door_large_bodies") == "16" })
+	var took []time.Duration
 	for i := range 20 {
 		began := time.Now()
 		r := d.do(t, http.MethodPost, "/v1/visits", http.Header{"X-Forwarded-For": {"203.0.113.8"}}, strings.NewReader(largeBatch))
-		if took := time.Since(began); r.status != http.StatusAccepted || took > 2*time.Second { // a place is waited for up to three
-			t.Errorf("large batch %d of another client = %d %s after %v", i, r.status, r.raw, took)
+		if took = append(took, time.Since(began)); r.status != http.StatusAccepted {
+			t.Errorf("large batch %d of another client = %d %s after %v", i, r.status, r.raw, took[i])
 		}
 		if n, err := strconv.Atoi(d.metric(t, "footfall_door_large_bodies")); err != nil || n > 16 {
 			t.Fatalf("one client has %d places, %v", n, err)
 		}
+	}
+	slices.Sort(took)
+	if half := took[len(took)/2]; half > time.Second { // a place is waited for up to three; a busy machine may be slow at times
+		t.Errorf("large batches of another client took %v", took)
 	}
 	cancel()
 	slowEnded()

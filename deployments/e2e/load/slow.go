@@ -25,9 +25,6 @@ const (
 // largeBegin is more than a single event may have.
 const largeBegin = 70 << 10
 
-// pause is before each connection: one that is refused at once and comes again at once would be no slow client.
-const pause = 20 * time.Millisecond
-
 // Zipped is the beginning of a gzip body.
 var Zipped = func() string {
 	var b bytes.Buffer
@@ -42,7 +39,7 @@ var Zipped = func() string {
 }()
 
 // Slow opens n connections to addr that promise much and send a byte a second, a quarter each within the header, within the
-// body, within the body of a large batch, and within one that is compressed, until ctx ends. One that the door closes is opened again, under another address
+// body, within the body of a large batch, and within one that is compressed, until ctx ends. One that the door closes is opened again, once a second, under another address
 // for a door that trusts its proxies. It returns how many were opened, ever; wait returns when all are closed.
 func Slow(ctx context.Context, addr string, n int) (opened *atomic.Int64, wait func()) {
 	return slow(ctx, addr, n, func(i int) int { return i % slowKinds }, anyone)
@@ -69,13 +66,15 @@ func slow(ctx context.Context, addr string, n int, kind func(i int) int, from fu
 	for i := range n {
 		all.Go(func() {
 			for ctx.Err() == nil {
-				time.Sleep(pause)
-				conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
-				if err != nil {
-					continue
+				again := time.After(time.Second) // at the earliest: who is refused at once would be no slow client else
+				if conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr); err == nil {
+					trickle(ctx, conn, kind(i), from(opened.Add(1)))
+					_ = conn.Close() // it is of no use to anybody any more
 				}
-				trickle(ctx, conn, kind(i), from(opened.Add(1)))
-				_ = conn.Close() // it is of no use to anybody any more
+				select {
+				case <-again:
+				case <-ctx.Done():
+				}
 			}
 		})
 	}
