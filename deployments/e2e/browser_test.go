@@ -1,12 +1,18 @@
 package e2e
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"maps"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+
+	"footfall/deployments/e2e/process"
+	"footfall/deployments/stack"
 )
 
 // TestPagesInABrowser opens pages that embed the script from another origin, in a real browser, clicks through them and
@@ -15,12 +21,17 @@ func TestPagesInABrowser(t *testing.T) {
 	browser := openBrowser(t)
 	d := newEmbedded(t)
 	door := newGate(t, d.url)
-	site := newSite(t, door.URL)
+	site := newSite(t, door.URL, "")
 
-	// From a page elsewhere to one, to two, to a page that opts out: one visitor, two views.
+	// From a page elsewhere to one, to two, to a page that opts out: one visitor, three views.
 	first := browser.tab(t)
 	first.run(t, chromedp.Navigate(site.elsewhere+"/start"))
 	first.follow(t, "one")
+	// The page changes without loading: a view that no referrer brought, of a path that is too long in bytes only.
+	if _, err := chromedp.Run(first, chromedp.Evaluate[any](`footfall("/" + "ü".repeat(600))`)); err != nil {
+		t.Fatal(err)
+	}
+	cut := "/" + strings.Repeat("ü", 511)
 	first.follow(t, "two")
 	first.follow(t, "off")
 	first.follow(t, "htmloff")
@@ -47,7 +58,9 @@ func TestPagesInABrowser(t *testing.T) {
 	door.release()
 
 	want := map[string]int64{
-		"month_views  ":               4,
+		"month_views  ":               5,
+		"month_views  " + cut:         1,
+		"month_unique  " + cut:        1,
 		"month_views  /one":           2,
 		"month_views  /two":           1,
 		"month_views  /three":         1,
@@ -68,8 +81,8 @@ func TestPagesInABrowser(t *testing.T) {
 		}
 		return nil
 	})
-	if n := door.beacons.Load(); n != 4 {
-		t.Errorf("%d beacons were sent, want 4", n)
+	if n := door.beacons.Load(); n != 5 {
+		t.Errorf("%d beacons were sent, want 5", n)
 	}
 	if got := d.visits(t, "site1"); len(got) != len(want) {
 		t.Errorf("counted %v, want %v", got, want)
@@ -78,6 +91,57 @@ func TestPagesInABrowser(t *testing.T) {
 	for _, complaint := range browser.complaints() {
 		t.Error("the browser says: " + complaint)
 	}
+}
+
+// TestPagesOfAClosedDoor: with a key in the page and its origin listed, views are counted as at an open door. The same page under
+// another origin is refused, and that can be seen.
+func TestPagesOfAClosedDoor(t *testing.T) {
+	browser := openBrowser(t)
+	ports, err := stack.FreePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := fmt.Sprint("127.0.0.1:", ports[0]) // known before it is open: the door has to know the site
+	door := newGate(t, "http://"+address)
+	site := newSite(t, door.URL, `data-key="ours"`)
+	d := newEmbedded(t, "FOOTFALL_HTTP_ADDR="+address, "FOOTFALL_ACCESS_OPEN=false",
+		`FOOTFALL_ACCESS_SITES=[{"site":"site1","key_hashes":["`+fmt.Sprintf("%x", sha256.Sum256([]byte("ours")))+`"],"origins":["`+site.here+`"]}]`)
+
+	listed := browser.tab(t)
+	listed.run(t, chromedp.Navigate(site.elsewhere+"/start"))
+	listed.follow(t, "one")
+	listed.follow(t, "two")
+	want := map[string]int64{
+		"month_views  ": 2, "month_views  /one": 1, "month_views  /two": 1, "month_views 127.0.0.1 ": 1,
+		"month_unique  ": 1, "month_unique  /one": 1, "month_unique  /two": 1, "month_unique 127.0.0.1 ": 1, "month_unique 127.0.0.1 /one": 1,
+	}
+	counted := func() error {
+		if got := d.visits(t, "site1"); !maps.Equal(got, want) {
+			return fmt.Errorf("counted %v, want %v", got, want)
+		}
+		return nil
+	}
+	within(t, time.Minute, counted)
+	for _, complaint := range browser.complaints() {
+		t.Error("the browser says: " + complaint)
+	}
+
+	other := browser.tab(t)
+	other.run(t, chromedp.Navigate(site.elsewhere+"/one"))
+	within(t, time.Minute, func() error {
+		measured, err := process.Metrics(t.Context(), d.url)
+		if err != nil {
+			return err
+		}
+		if n := measured[`footfall_door_refused_total{reason="origin_not_allowed"}`]; n != 1 {
+			return fmt.Errorf("%v views of a page that is not listed were refused", n)
+		}
+		return nil
+	})
+	// One view more, to see that counting went on and the refused one is not in it.
+	listed.run(t, chromedp.Navigate(site.here+"/three"))
+	want["month_views  "], want["month_views  /three"], want["month_unique  /three"] = 3, 1, 1
+	within(t, time.Minute, counted)
 }
 
 // visits are the counters of a month and a site, by metric and features.

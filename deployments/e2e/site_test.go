@@ -64,12 +64,12 @@ func (g *gate) waiting(t *testing.T) {
 	}
 }
 
-// site has pages under two names, with a policy that allows the door's script and connections to the door, and nothing else.
+// site has pages under two names, with attributes of the script, and with a policy that allows the door's script and connections to the door, and nothing else.
 type site struct{ here, elsewhere string }
 
-func newSite(t *testing.T, door string) site {
+func newSite(t *testing.T, door, attributes string) site {
 	t.Helper()
-	script := `<script async src="` + door + `/track.js" data-site="site1"`
+	script := `<script async src="` + door + `/track.js" data-site="site1" ` + attributes
 	var s site
 	pages := map[string]string{
 		"/one":     script + `></script><a id="two" href="/two">two</a>`,

@@ -12,7 +12,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // The media types of the ways in. A request that names none is taken for the first that its way takes.
@@ -39,61 +38,62 @@ func mediaOf(h http.Header, wanted []string) (string, error) {
 	return got, nil
 }
 
-// readBody reads and decompresses a body: an event, or with mayBatch a batch. done must be called when the body is not
-// needed any more, and may be called again.
+// readBody reads and decompresses a body: an event, or with mayBatch a batch, which takes room if it is large.
 //
 // Nobody gets more memory than it has sent data for, and the data of batches only while there is room: slow clients, and
-// many of them, cannot use it up, nor keep the others out (large.go). A bomb of zeros is decompressed up to the limit and no
-// further.
-func (d *door) readBody(w http.ResponseWriter, r *http.Request, mayBatch func(beginning []byte) bool) (body []byte, done func(), err error) {
-	done = func() {}
+// many of them, cannot use it up, nor keep the others out (large.go). Compressed data is the exception: a hundred bytes of it
+// are as much as one event may be. So whoever sends it has to hurry from the first byte on and cannot keep what it got. A bomb
+// of zeros is decompressed up to the limit and no further.
+func (d *door) readBody(w http.ResponseWriter, r *http.Request, in *room, mayBatch func(beginning []byte) bool) ([]byte, error) {
 	single, most := d.cfg.HTTP.MaxBody, d.cfg.HTTP.MaxBody
 	if mayBatch != nil {
 		most = max(most, d.cfg.HTTP.BatchBytes)
 	}
 	if r.ContentLength > most {
-		return nil, done, tooLarge(most) // without asking a client that waits for 100 Continue to send it
+		return nil, tooLarge(most) // without asking a client that waits for 100 Continue to send it
 	}
 	network := newPaced(w, http.MaxBytesReader(w, r.Body, most))
-	source, err := decompressed(r.Header, network)
+	source, zipped, err := decompressed(r.Header, network)
 	if err != nil {
-		return nil, done, err
+		return nil, err
+	}
+	if zipped {
+		network.hurry()
 	}
 	var buffer bytes.Buffer
 	if _, err := buffer.ReadFrom(io.LimitReader(source, single+1)); err != nil {
-		return nil, done, notRead(err, most)
+		return nil, notRead(err, most)
 	}
 	if int64(buffer.Len()) <= single {
-		return buffer.Bytes(), done, nil
+		network.relax()
+		return buffer.Bytes(), nil
 	}
 	if mayBatch == nil || !mayBatch(buffer.Bytes()) {
-		return nil, done, tooLarge(single)
+		return nil, tooLarge(single)
 	}
-	client := networkOf(d.enrich.ClientIP(r))
-	if !d.large.take(client) {
-		return nil, done, &refusal{reason: overloaded, detail: "too many large batches; try again, or send smaller ones"}
+	if !in.take(r.Context(), d.large, networkOf(d.enrich.ClientIP(r))) {
+		return nil, &refusal{reason: overloaded, detail: "too many large batches; try again, or send smaller ones"}
 	}
-	done = sync.OnceFunc(func() { d.large.give(client) })
 	network.hurry()
 	if _, err := buffer.ReadFrom(io.LimitReader(source, most+1-int64(buffer.Len()))); err != nil {
-		return nil, done, notRead(err, most)
+		return nil, notRead(err, most)
 	}
 	if int64(buffer.Len()) > most {
-		return nil, done, tooLarge(most)
+		return nil, tooLarge(most)
 	}
 	network.relax()
-	return buffer.Bytes(), done, nil
+	return buffer.Bytes(), nil
 }
 
 // decompressed undoes the Content-Encoding: gzip or none.
-func decompressed(h http.Header, body io.Reader) (io.Reader, error) {
+func decompressed(h http.Header, body io.Reader) (source io.Reader, zipped bool, err error) {
 	switch encoding := strings.ToLower(strings.Join(h.Values("Content-Encoding"), ",")); encoding {
 	case "", "identity":
-		return body, nil
+		return body, false, nil
 	case "gzip", "x-gzip":
-		return &unzipping{from: body}, nil
+		return &unzipping{from: body}, true, nil
 	}
-	return nil, &refusal{reason: unsupportedMedia, detail: "Content-Encoding must be gzip or absent"}
+	return nil, false, &refusal{reason: unsupportedMedia, detail: "Content-Encoding must be gzip or absent"}
 }
 
 // unzipping is gzip.Reader that reads nothing before it is asked to.

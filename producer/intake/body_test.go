@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -21,18 +22,19 @@ func TestLargeBodiesAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &door{cfg: cfg, enrich: about, large: newPlaces(1, 1, 1, time.Millisecond)}
+	d := &door{cfg: cfg, enrich: about, large: newPlaces(1, 1, 1, 1, time.Millisecond)}
 	read := func(size int) (done func(), reason string) {
 		body := "[" + strings.Repeat(" ", size-2) + "]"
 		r := httptest.NewRequest(http.MethodPost, "/v1/visits", strings.NewReader(body))
-		got, done, err := d.readBody(httptest.NewRecorder(), r, isArray)
+		var in room
+		got, err := d.readBody(httptest.NewRecorder(), r, &in, isArray)
 		if err != nil {
-			return done, refusalOf(err).reason
+			return in.leave, refusalOf(err).reason
 		}
 		if string(got) != body {
 			t.Errorf("%d of %d bytes were read", len(got), size)
 		}
-		return done, ""
+		return in.leave, ""
 	}
 	first, reason := read(1 << 20)
 	if reason != "" {
@@ -60,7 +62,40 @@ func TestLargeBodiesAreBounded(t *testing.T) {
 	}
 	over()
 	over() // once more does no harm
-	if n := d.large.inUse(); n != 0 || len(d.large.by) != 0 || d.large.waiting.Len() != 0 {
+	if n := d.large.inUse(); n != 0 || len(d.large.by) != 0 || d.large.waiting.Len() != 0 || len(d.large.inLine) != 0 {
 		t.Errorf("%d places are still taken, by %v", n, d.large.by)
 	}
 }
+
+// TestAPanicLeavesNoPlaceTaken: whatever happens to a large body, its place is given back.
+func TestAPanicLeavesNoPlaceTaken(t *testing.T) {
+	cfg, err := configs.LoadProducer("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	about, err := enrich.New(enrich.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &door{cfg: cfg, enrich: about, access: &access{open: true}, limits: newLimits(cfg.Limits), large: newPlaces(1, 1, 1, 1, time.Millisecond)}
+	taken := 0
+	body := io.MultiReader(strings.NewReader("["+strings.Repeat(" ", 70<<10)), readerFunc(func([]byte) (int, error) {
+		taken = d.large.inUse()
+		panic("in the middle")
+	}))
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("no panic")
+			}
+		}()
+		d.takeJSON(cfg.Kafka.Topics.Visits, nil)(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/v1/visits", body))
+	}()
+	if taken != 1 || d.large.inUse() != 0 {
+		t.Errorf("%d places were taken before the panic, %d after", taken, d.large.inUse())
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

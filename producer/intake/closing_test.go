@@ -2,6 +2,7 @@ package intake_test
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -101,12 +102,20 @@ func closingSlowly(t *testing.T, b broker) {
 	}
 }
 
-// closingWithoutKafka: a supervisor gives a process ten seconds, with Kafka or without.
+// closingWithoutKafka: a supervisor gives a process ten seconds, with Kafka or without. All that can take time does: an event
+// and a click that wait for Kafka, and a sender that does not go on.
 func closingWithoutKafka(t *testing.T, b broker) {
-	d := openDoor(t, b, func(cfg *configs.Producer) { cfg.Kafka.Timeout = 3 * time.Second })
+	store := &linkStore{}
+	store.all.Store("abc", "https://a.example/")
+	d := openDoorWith(t, b, store, func(cfg *configs.Producer) { cfg.Links.Enabled = true })
 	sendUntilTaken(t, d, "before")
 	b.Pause(t)
 	defer b.Resume(t)
+	slow, err := net.Dial("tcp", d.addr)
+	must(t, err)
+	defer func() { _ = slow.Close() }()
+	_, err = io.WriteString(slow, "POST /track?siteId=s HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nguid=")
+	must(t, err)
 	answered := make(chan reply, 1)
 	go func() {
 		r, err := d.try(http.MethodPost, "/track?siteId=s", http.Header{}, strings.NewReader("guid=g"))
@@ -115,13 +124,23 @@ func closingWithoutKafka(t *testing.T, b broker) {
 		}
 		answered <- r
 	}()
-	eventually(t, "the event is in flight", 5*time.Second, func() bool {
-		return d.metric(t, "footfall_door_in_flight") == "1"
+	follow := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	defer follow.CloseIdleConnections()
+	redirect, err := follow.Get(d.url + "/abc")
+	must(t, err)
+	must(t, redirect.Body.Close())
+	if redirect.StatusCode != http.StatusFound {
+		t.Errorf("a redirect without Kafka = %s", redirect.Status)
+	}
+	eventually(t, "the event and the click are in flight", 5*time.Second, func() bool {
+		return d.metric(t, "footfall_door_in_flight") == "2"
 	})
 	began := time.Now()
 	d.close(t)
-	if took := time.Since(began); took > 8*time.Second {
-		t.Errorf("closing took %v with kafka.timeout 3s", took)
+	if took := time.Since(began); took > 9500*time.Millisecond {
+		t.Errorf("closing took %v", took)
+	} else {
+		t.Logf("closing took %v", took)
 	}
 	unavailable(t, <-answered)
 }

@@ -104,13 +104,18 @@ func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *pro
 	if err != nil {
 		return err
 	}
-	defer func() { _ = p.enrich.Close() }() // a file that was only read
+	idle := true
+	defer func() {
+		if idle { // else somebody may be looking into the file, which is memory: the garbage collector closes it
+			_ = p.enrich.Close() // it was only read
+		}
+	}()
 	names := []string{cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits, cfg.Kafka.Topics.Dead}
 	err = topics.Ensure(ctx, p.via, names, cfg.Kafka.Partitions, cfg.Kafka.ReplicationFactor, cfg.Kafka.CreateTopics)
 	if err != nil {
 		return err
 	}
-	large := newPlaces(largeBodies, largePerClient, largeWaiting, largePatience)
+	large := newPlaces(largeBodies, largePerClient, largeWaiting, largeQueue, largePatience)
 	m := newMetrics(reg, large)
 	pub, err := openPublisher(ctx, p.via, cfg, m, log)
 	if err != nil {
@@ -122,6 +127,7 @@ func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *pro
 	if err != nil {
 		return fmt.Errorf("listening (http.addr): %w", err)
 	}
+	defer func() { _ = listener.Close() }() // where it is not served from, or not any more
 	if p.secure != nil {
 		listener = tls.NewListener(listener, p.secure)
 	}
@@ -135,7 +141,8 @@ func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *pro
 		}
 		defer d.closeLinks() // before the publisher, to which it gives the last clicks
 	}
-	return d.serve(ctx, listener, d.routes(reg), ready)
+	idle, err = d.serve(ctx, listener, d.routes(reg), ready)
+	return err
 }
 
 // wrong is an error of the configuration.
@@ -156,9 +163,12 @@ type door struct {
 	enrich  *enrich.Enricher
 	links   *links.Handler // nil unless links.enabled
 	large   *places        // one for each body that is larger than one event
+
+	closing time.Time // when it was told to; what then has to end shares the time from here
 }
 
-func (d *door) serve(ctx context.Context, l net.Listener, routes http.Handler, ready func(addr string)) error {
+// serve tells whether all requests were over when it returned.
+func (d *door) serve(ctx context.Context, l net.Listener, routes http.Handler, ready func(addr string)) (idle bool, err error) {
 	server := &http.Server{
 		Handler:           routes,
 		ReadHeaderTimeout: headerTimeout,
@@ -182,21 +192,24 @@ func (d *door) serve(ctx context.Context, l net.Listener, routes http.Handler, r
 
 	select {
 	case err := <-failed:
-		return fmt.Errorf("serving: %w", err)
+		return false, fmt.Errorf("serving: %w", err)
 	case <-ctx.Done():
 	}
 	// A request in flight ends when Kafka answers or times out. Who is still sending a body after that is cut off: it has
-	// had no answer and will send again.
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.cfg.Kafka.Timeout+2*time.Second)
+	// had no answer and will send again. The clicks in the queue have as long as all of that, and a moment more.
+	d.closing = time.Now()
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.cfg.Kafka.Timeout+time.Second)
 	defer cancel()
+	idle = true
 	if err := server.Shutdown(grace); err != nil {
+		idle = false
 		d.log.Warn("cutting off requests that did not end in time", "error", err)
 		if err := server.Close(); err != nil {
 			d.log.Warn("closing connections", "error", err)
 		}
 	}
 	d.log.Info("the door is closed")
-	return nil
+	return idle, nil
 }
 
 // sensible refuses what would make a door that never opens or never closes.

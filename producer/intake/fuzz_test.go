@@ -29,7 +29,7 @@ func fuzzDoor(f *testing.F) *door {
 	if err != nil {
 		f.Fatal(err)
 	}
-	return &door{cfg: cfg, visits: visits{models.DefaultPlan()}, access: &access{open: true}, limits: newLimits(configs.Limits{}), enrich: about, large: newPlaces(largeBodies, largeBodies, 0, 0)}
+	return &door{cfg: cfg, visits: visits{models.DefaultPlan()}, access: &access{open: true}, limits: newLimits(configs.Limits{}), enrich: about, large: newPlaces(largeBodies, largeBodies, 0, 0, 0)}
 }
 
 // check holds what every decoder promises: an error that has an answer, or an event that can be counted and that reads
@@ -170,8 +170,9 @@ func FuzzGzip(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r := httptest.NewRequest(http.MethodPost, "/v1/visits", bytes.NewReader(body))
 		r.Header.Set("Content-Encoding", "gzip")
-		got, done, err := d.readBody(httptest.NewRecorder(), r, isArray)
-		done()
+		var place room
+		got, err := d.readBody(httptest.NewRecorder(), r, &place, isArray)
+		place.leave()
 		if err != nil {
 			if why := reason(err); why != badGzip && why != bodyTooLarge {
 				t.Errorf("%q: %v", body, err)
@@ -210,7 +211,7 @@ func FuzzMedia(f *testing.F) {
 				t.Errorf("%q is %q", media, got)
 			}
 		}
-		if body, err := decompressed(h, strings.NewReader("")); err != nil && reason(err) != unsupportedMedia || err == nil && body == nil {
+		if body, _, err := decompressed(h, strings.NewReader("")); err != nil && reason(err) != unsupportedMedia || err == nil && body == nil {
 			t.Errorf("%q: %v", encoding, err)
 		}
 	})

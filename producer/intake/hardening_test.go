@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"footfall/configs"
+	"footfall/deployments/e2e/load"
 )
 
 // certificate writes a certificate for 127.0.0.1 and its key.
@@ -78,8 +79,8 @@ func encrypted(t *testing.T, b broker) {
 	}
 }
 
-// slowClients hold connections, and the door ends them: no header within 5 s, no body within 15. Both at once, so that
-// the test takes as long as the longer.
+// slowClients hold connections, and the door ends them: no header within 5 s, no body within 15, and of a compressed one,
+// which makes much of little, no more within 1. All at once, so that the test takes as long as the longest.
 func slowClients(t *testing.T, b broker) {
 	if testing.Short() {
 		t.Skip("waits 15 s for timeouts")
@@ -112,7 +113,8 @@ func slowClients(t *testing.T, b broker) {
 	}
 	header := ended("POST /track HTTP/1.1\r\nHost: x\r\n", "", 4*time.Second, 10*time.Second)
 	body := ended("POST /track HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 100\r\n\r\nguid=", "body_timeout", 14*time.Second, 25*time.Second)
-	for _, result := range []<-chan error{header, body} {
+	zipped := ended("POST /v1/visits HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Encoding: gzip\r\nContent-Length: 1000\r\n\r\n"+load.Zipped, "body_timeout", time.Second/2, 5*time.Second)
+	for _, result := range []<-chan error{header, body, zipped} {
 		if err := <-result; err != nil {
 			t.Error(err)
 		}

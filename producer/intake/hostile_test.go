@@ -131,6 +131,7 @@ func hostileRequests() []hostileRequest {
 		{"many headers", raw("POST", "/v1/visits", slices.Repeat([]string{"X: " + strings.Repeat("x", 100)}, 400), aVisit), 431, ""},
 		{"a giant URL", get("/pixel.gif?siteId=" + strings.Repeat("s", 64<<10)), 431, ""},
 		{"a giant key", post(aVisit, "Idempotency-Key: "+strings.Repeat("k", 8000)), 400, "id_too_long"},
+		{"an empty key", post(aVisit, "Idempotency-Key: "), 400, "bad_id"},
 		{"a header with NUL", post(aVisit, "X-Forwarded-For: a\x00b"), 400, ""},
 		{"two lengths", raw("POST", "/v1/visits", []string{"Content-Length: 1"}, aVisit), 400, ""},
 		{"a length and chunks", raw("POST", "/v1/visits", []string{"Transfer-Encoding: chunked"}, aVisit+"\r\n"), 400, "incomplete_body"},

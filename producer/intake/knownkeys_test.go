@@ -9,70 +9,124 @@ import (
 	"footfall/models"
 )
 
-// TestOneSiteDoesNotPushOutAnother: whoever makes up names, the known ones of others stay known.
-func TestOneSiteDoesNotPushOutAnother(t *testing.T) {
-	k := watchNewKeys(1000)
-	k.known = newKnownKeys(3000)
-	now := time.Unix(1_000_000, 0)
-	visit := func(site, feature string) string {
-		return reason(k.note("o", &models.Visit{SiteID: site, Features: []string{feature, ""}}, now))
-	}
-	for i := range 100 {
-		if got := visit("quiet", fmt.Sprint(i)); got != "" {
-			t.Fatal(got)
+// noted tells a door's memory of one visit after the other, by a clock that a test moves.
+type noted struct {
+	k   *newKeys
+	now time.Time
+}
+
+func (n *noted) visit(grant, site, feature string) string {
+	return reason(n.k.note(grant, &models.Visit{SiteID: site, TS: models.Millis(n.now.UnixMilli()), Features: []string{feature, ""}}, n.now))
+}
+
+// scaled is a memory of an eighth of the size and an eighth of the limit, for an eighth of the events.
+func scaled(began time.Time) *noted {
+	k := watchNewKeys(10_000 / 8)
+	k.names, k.details = newKnownKeys[*minute](namesRoom/8), newKnownKeys[struct{}](detailsRoom/8)
+	return &noted{k: k, now: began}
+}
+
+// TestManySitesOfOneKey: 5,000 sites with 50 combinations of features each share a key, or an open door, and send 500 events a
+// second for an hour and a half (here an eighth of each). That is all the room there is, and nobody is refused: nor with twice the sites, whose features
+// do not fit.
+func TestManySitesOfOneKey(t *testing.T) {
+	for _, sites := range []int{5_000 / 8, 10_000 / 8} {
+		n := scaled(time.Date(2026, 1, 31, 23, 0, 0, 0, time.UTC)) // the month ends within
+		r := rand.New(rand.NewPCG(1, 2))
+		names := make([]string, sites)
+		for i := range names {
+			names[i] = fmt.Sprint("site", i)
 		}
-	}
-	for minute := range 20 {
-		now = now.Add(time.Minute)
-		for i := range 1500 {
-			want := ""
-			if i >= 1000 {
-				want = tooManyNewKeys
+		features := make([]string, 50)
+		for i := range features {
+			features[i] = fmt.Sprint("feature", i)
+		}
+		for second := range 90 * 60 {
+			n.now = n.now.Add(time.Second)
+			for range 500 / 8 {
+				if got := n.visit("anyone", names[r.IntN(sites)], features[r.IntN(50)]); got != "" {
+					t.Fatalf("%d sites: refused in second %d: %s", sites, second, got)
+				}
 			}
-			if got := visit("loud", fmt.Sprint(minute, "-", i)); got != want {
-				t.Fatalf("minute %d, name %d: %q", minute, i, got)
-			}
 		}
-	}
-	quiet := k.known.owner("site quiet")
-	if quiet == nil {
-		t.Fatal("the quiet site is forgotten")
-	}
-	before := quiet.fresh
-	for i := range 100 {
-		if got := visit("quiet", fmt.Sprint(i)); got != "" || quiet.fresh != before {
-			t.Fatalf("feature %d of the quiet site: %q, new again", i, got)
+		if n.k.details.used != detailsRoom/8 || n.k.names.used != sites {
+			t.Fatalf("%d sites and %d others are known: the room was not needed", n.k.names.used, n.k.details.used)
 		}
-	}
-	if k.known.used > 3000 {
-		t.Errorf("%d of 3000 are used", k.known.used)
 	}
 }
 
-// TestKnownKeysAddUp: whatever comes, the room is kept, the books are right, and the largest has to make room.
+// TestOneGrantDoesNotPushOutAnother: whoever makes up names, be it of sites or of features, the known ones of others stay known.
+func TestOneGrantDoesNotPushOutAnother(t *testing.T) {
+	const quiet, many = 5_000 / 8, 10_000 / 8
+	for name, made := range map[string]func(minute, i int) (site, feature string){
+		"sites":    func(minute, i int) (string, string) { return fmt.Sprint("s", minute, "-", i), "" },
+		"features": func(minute, i int) (string, string) { return "loud", fmt.Sprint(minute, "-", i) },
+	} {
+		n := scaled(time.Unix(1_000_000, 0))
+		for i := range quiet {
+			if got := n.visit("quiet", "quiet", fmt.Sprint(i)); got != "" {
+				t.Fatal(got)
+			}
+		}
+		for minute := range 60 {
+			n.now = n.now.Add(time.Minute)
+			for i := range many + 1 {
+				site, feature := made(minute, i)
+				if got := n.visit("loud", site, feature); (got != "") != (i == many) {
+					t.Fatalf("%s, minute %d, number %d: %q", name, minute, i, got)
+				}
+			}
+		}
+		if n.k.details.used != detailsRoom/8 {
+			t.Fatalf("%s: %d of %d are used, the room was not needed", name, n.k.details.used, detailsRoom/8)
+		}
+		if kept := n.k.details.grants["quiet"].keys.Len(); kept != quiet || n.k.names.grants["quiet"].keys.Len() != 1 {
+			t.Errorf("%s: of the quiet site's %d features %d are known", name, quiet, kept)
+		}
+		// It may have as many new ones at once as it could before: no known one counts.
+		for i := range quiet + many {
+			if got := n.visit("quiet", "quiet", fmt.Sprint(i)); got != "" {
+				t.Fatalf("%s: feature %d of the quiet site: %q", name, i, got)
+			}
+		}
+	}
+}
+
+// TestWhatIsSeenStaysKnown: room is made by what was not seen for longest, not by what was new longest ago.
+func TestWhatIsSeenStaysKnown(t *testing.T) {
+	k := newKnownKeys[string](3)
+	for key := range uint64(100) {
+		k.add("o", key, "")
+		if _, known := k.get("o", 0); !known {
+			t.Fatalf("seen all the time and forgotten after %d others", key)
+		}
+	}
+}
+
+// TestKnownKeysAddUp: whatever comes, the room is kept, the books are right, the largest has to make room, and what was seen
+// last is known.
 func TestKnownKeysAddUp(t *testing.T) {
 	const room = 500
-	k := newKnownKeys(room)
+	k := newKnownKeys[int](room)
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 20_000 {
-		name := fmt.Sprint(r.IntN(1 + r.IntN(200)))
-		o := k.owner(name)
-		if o == nil {
-			o = k.newOwner(name)
-		}
-		if key := uint64(r.IntN(1000)); !o.has(key) {
-			k.add(o, key)
+	for i := range 20_000 {
+		grant, key := fmt.Sprint(r.IntN(1+r.IntN(40))), uint64(r.IntN(1000))
+		if _, known := k.get(grant, key); !known {
+			k.add(grant, key, i)
+			if got, known := k.get(grant, key); (!known || got != i) && k.grants[grant].keys.Len() > 1 {
+				t.Fatalf("%s forgot what it just saw", grant)
+			}
 		}
 		used, most := 0, 0
-		for name, o := range k.owners {
-			if o.keys.Len() == 0 || k.most[o.place] != o || o.name != name {
-				t.Fatalf("%s has %d keys and is at %d", name, o.keys.Len(), o.place)
+		for name, of := range k.grants {
+			if k.most[of.place] != of {
+				t.Fatalf("%s is not at %d", name, of.place)
 			}
-			used += ownerRoom + o.keys.Len()
-			most = max(most, o.keys.Len())
+			used += of.keys.Len()
+			most = max(most, of.keys.Len())
 		}
-		if used != k.used || used > room || len(k.most) != len(k.owners) || k.most[0].keys.Len() != most {
-			t.Fatalf("%d used, counted %d, by %d of %d; the first has %d of at most %d", used, k.used, len(k.most), len(k.owners), k.most[0].keys.Len(), most)
+		if used != k.used || used > room || len(k.most) != len(k.grants) || k.most[0].keys.Len() != most {
+			t.Fatalf("%d used, counted %d, by %d of %d; the first has %d of at most %d", used, k.used, len(k.most), len(k.grants), k.most[0].keys.Len(), most)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
 	"sync"
@@ -13,9 +14,9 @@ import (
 func TestPlacesGoRound(t *testing.T) {
 	const patient = time.Minute
 	client := func(n byte) netip.Prefix { return networkOf(netip.AddrFrom4([4]byte{203, 0, 113, n})) }
-	p := newPlaces(3, 2, 10, patient)
+	p := newPlaces(3, 2, 10, 10, patient)
 	for range 2 {
-		if !p.take(client(1)) {
+		if !p.take(t.Context(), client(1)) {
 			t.Fatal("no place where there is one")
 		}
 	}
@@ -23,7 +24,7 @@ func TestPlacesGoRound(t *testing.T) {
 	wait := func(n byte, name string) {
 		before := p.waits()
 		go func() {
-			if p.take(client(n)) {
+			if p.take(t.Context(), client(n)) {
 				got <- name
 			}
 		}()
@@ -32,7 +33,7 @@ func TestPlacesGoRound(t *testing.T) {
 		}
 	}
 	wait(1, "one too many of the first")
-	if !p.take(client(2)) {
+	if !p.take(t.Context(), client(2)) {
 		t.Fatal("the first client's waiting keeps the second out")
 	}
 	wait(2, "another of the second")
@@ -54,6 +55,44 @@ func TestPlacesGoRound(t *testing.T) {
 	}
 }
 
+// TestNobodyFillsTheLine: one client that has its share waits in a few places of the line only, and whoever is gone in none.
+func TestNobodyFillsTheLine(t *testing.T) {
+	one, other := networkOf(netip.MustParseAddr("203.0.113.1")), networkOf(netip.MustParseAddr("203.0.113.2"))
+	p := newPlaces(2, 1, 100, 3, time.Minute)
+	if !p.take(t.Context(), one) || !p.take(t.Context(), other) {
+		t.Fatal("no place where there is one")
+	}
+	gone, hangUp := context.WithCancel(t.Context())
+	defer hangUp()
+	refused := make(chan bool, 100)
+	for range 100 {
+		go func() { refused <- !p.take(gone, one) }()
+	}
+	for range 97 {
+		if !<-refused {
+			t.Fatal("a client has more than its share")
+		}
+	}
+	got := make(chan bool, 1)
+	go func() { got <- p.take(t.Context(), other) }()
+	for p.waits() < 4 {
+		time.Sleep(time.Millisecond)
+	}
+	p.give(other)
+	if !<-got {
+		t.Error("another client cannot wait")
+	}
+	hangUp()
+	for range 3 {
+		if !<-refused {
+			t.Error("whoever is gone got a place")
+		}
+	}
+	if p.waits() != 0 || len(p.inLine) != 0 {
+		t.Errorf("%d waiting, %v", p.waits(), p.inLine)
+	}
+}
+
 func (p *places) waits() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -62,13 +101,13 @@ func (p *places) waits() int {
 
 // TestPlacesEndInOrder: whatever many do at once, never more than the most, and all is given back.
 func TestPlacesEndInOrder(t *testing.T) {
-	p := newPlaces(4, 2, 8, time.Millisecond)
+	p := newPlaces(4, 2, 8, 3, time.Millisecond)
 	var all sync.WaitGroup
 	for i := range 50 {
 		all.Go(func() {
 			client := networkOf(netip.MustParseAddr(fmt.Sprintf("2001:db8:0:%d::1", i%5)))
 			for range 200 {
-				if p.take(client) {
+				if p.take(t.Context(), client) {
 					if n := p.inUse(); n > 4 {
 						t.Errorf("%d of 4 places are taken", n)
 					}
@@ -78,7 +117,7 @@ func TestPlacesEndInOrder(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if p.inUse() != 0 || len(p.by) != 0 || p.waits() != 0 {
+	if p.inUse() != 0 || len(p.by) != 0 || p.waits() != 0 || len(p.inLine) != 0 {
 		t.Errorf("%d taken by %v, %d waiting", p.inUse(), p.by, p.waits())
 	}
 }

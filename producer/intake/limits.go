@@ -36,9 +36,10 @@ func (l *limits) client(ip netip.Addr, now time.Time) error {
 	return limited(l.clients.take(networkOf(ip), now), "too many events from your address")
 }
 
-// clientOwes charges whoever was let in for n more events, which are counted only when the body is read.
-func (l *limits) clientOwes(ip netip.Addr, n int, now time.Time) {
-	l.clients.owe(networkOf(ip), n, now)
+// clientOwes charges whoever was let in for n more events, which are counted only when the body is read. One that is in debt
+// by then was let in at the same time as another batch, and has to come again.
+func (l *limits) clientOwes(ip netip.Addr, n int, now time.Time) error {
+	return limited(l.clients.owe(networkOf(ip), n, now), "too many events from your address")
 }
 
 // networkOf is whom an address belongs to.
@@ -107,21 +108,32 @@ func (b *buckets[K]) take(name K, now time.Time) time.Duration {
 	defer b.mu.Unlock()
 	one := b.filled(name, now)
 	if one.tokens < 1 {
-		return max(time.Duration(math.Ceil((1-one.tokens)/b.perSecond*float64(time.Second))), 1)
+		return b.untilOne(one)
 	}
 	one.tokens--
 	return 0
 }
 
-// owe charges n tokens, whether they are there or not: a debt is paid off before the next one gets through. So whoever was
-// let in may send a batch larger than the burst, and the rate holds all the same.
-func (b *buckets[K]) owe(name K, n int, now time.Time) {
+// owe charges n tokens, whether they are there or not, and returns 0: a debt is paid off before the next one gets through. So
+// whoever was let in may send a batch larger than the burst, and the rate holds all the same. Where there is a debt already it
+// charges nothing and returns how long to wait for the next token: else all who were let in before could add to it.
+func (b *buckets[K]) owe(name K, n int, now time.Time) time.Duration {
 	if b == nil {
-		return
+		return 0
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.filled(name, now).tokens -= float64(n)
+	one := b.filled(name, now)
+	if one.tokens < 0 {
+		return b.untilOne(one)
+	}
+	one.tokens -= float64(n)
+	return 0
+}
+
+// untilOne is when a bucket will have a token.
+func (b *buckets[K]) untilOne(one *bucket) time.Duration {
+	return max(time.Duration(math.Ceil((1-one.tokens)/b.perSecond*float64(time.Second))), 1)
 }
 
 // filled is a bucket with what has come into it until now. The caller holds mu.

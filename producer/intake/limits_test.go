@@ -50,7 +50,9 @@ func TestALargeBatchIsPaidOff(t *testing.T) {
 	if wait := b.take("a", now); wait != 0 {
 		t.Fatalf("the first has to wait %v", wait)
 	}
-	b.owe("a", 104, now)
+	if wait := b.owe("a", 104, now); wait != 0 {
+		t.Fatalf("who was let in has to wait %v", wait)
+	}
 	wait := b.take("a", now)
 	if want := 10100 * time.Millisecond; wait != want {
 		t.Errorf("after it: wait %v, want %v", wait, want)
@@ -82,11 +84,44 @@ func TestWhoWaitsAsToldGetsIn(t *testing.T) {
 				t.Fatalf("batch %d waited %d s as told and is refused: %v", i, seconds, err)
 			}
 		}
-		l.clientOwes(ip, 9, now)
+		if err := l.clientOwes(ip, 9, now); err != nil {
+			t.Fatalf("batch %d was let in and is refused: %v", i, err)
+		}
 		sent += 10
 	}
 	if most := 5 + 10 + int(now.Sub(began).Seconds()); sent > most {
 		t.Errorf("%d events in %v at 1 a second", sent, now.Sub(began))
+	}
+}
+
+// TestManyBatchesAtOnce: a hundred requests are let in before any batch is read. One of them may be larger than the burst; the
+// others are told when to come again.
+func TestManyBatchesAtOnce(t *testing.T) {
+	l := newLimits(configs.Limits{ClientPerSecond: 10, ClientBurst: 100})
+	now := time.Unix(1_000_000, 0)
+	ip := netip.MustParseAddr("203.0.113.7")
+	for i := range 100 {
+		if err := l.client(ip, now); err != nil {
+			t.Fatalf("request %d of the burst: %v", i, err)
+		}
+	}
+	taken := 0
+	for range 100 {
+		err := l.clientOwes(ip, 999, now)
+		if err == nil {
+			taken++
+			continue
+		}
+		if wait := refusalOf(err).wait(); reason(err) != rateLimited || wait != 100*time.Second { // 1,000 tokens at 10 a second
+			t.Fatalf("%v, wait %v", err, wait)
+		}
+	}
+	if taken != 1 {
+		t.Errorf("%d batches of 1,000 were taken at once", taken)
+	}
+	now = now.Add(100 * time.Second)
+	if l.client(ip, now) != nil || l.clientOwes(ip, 999, now) != nil {
+		t.Error("who waited as told is refused")
 	}
 }
 
@@ -115,7 +150,7 @@ func TestNewKeys(t *testing.T) {
 	k := watchNewKeys(3)
 	now := time.Unix(1_000_000, 0)
 	click := func(owner, link string) string {
-		return reason(k.note(owner, &models.Click{ShortURL: link}, now))
+		return reason(k.note(owner, &models.Click{ShortURL: link, TS: models.Millis(now.UnixMilli())}, now))
 	}
 	visit := func(site, f1, f2 string) string {
 		return reason(k.note("o", &models.Visit{SiteID: site, Features: []string{f1, f2}}, now))
@@ -174,12 +209,43 @@ func TestMonthsAreNewKeys(t *testing.T) {
 	}
 }
 
+// TestDaysAreNewKeys: a sender that sets the time can give a link a row for every hour since 1973. The days as they come are no
+// new keys, nor is yesterday.
+func TestDaysAreNewKeys(t *testing.T) {
+	k := watchNewKeys(10_000)
+	now := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
+	click := func(at time.Time) string {
+		return reason(k.note("o", &models.Click{ShortURL: "l", TS: models.Millis(at.UnixMilli())}, now))
+	}
+	taken := 0
+	for i := range 400_000 {
+		if click(now.Add(-time.Duration(i)*time.Hour)) == "" {
+			taken++
+		}
+	}
+	if most := (10_000 + 1) * 24; taken > most || taken < most-3*24 { // one of 10,000 is the link
+		t.Errorf("%d hours of one link in one minute", taken)
+	}
+	if got := click(now.Add(-20 * time.Hour)); got != "" {
+		t.Errorf("late by 20 hours, of one who had enough: %q", got)
+	}
+	busy := watchNewKeys(3)
+	for range 40 * 24 {
+		now = now.Add(time.Hour)
+		for i := range 3 {
+			if err := busy.note("o", &models.Click{ShortURL: fmt.Sprint(i), TS: models.Millis(now.UnixMilli())}, now); err != nil {
+				t.Fatalf("a known link as time goes on: %v", err)
+			}
+		}
+	}
+}
+
 // A referrer is a row of its link for ever, whoever made it up.
 func TestReferrersAreNewKeys(t *testing.T) {
 	k := watchNewKeys(3) // a link and two referrers
 	now := time.Unix(1_000_000, 0)
 	click := func(referrer string) string {
-		return reason(k.note("o", &models.Click{ShortURL: "l", Referrer: referrer}, now))
+		return reason(k.note("o", &models.Click{ShortURL: "l", Referrer: referrer, TS: models.Millis(now.UnixMilli())}, now))
 	}
 	for i := range 6 {
 		want := ""
@@ -209,8 +275,8 @@ func TestLimitsAreBounded(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return m.HeapInuse
 	}
-	full := used(0, keysRoom/4)
-	if more := used(keysRoom/4, keysRoom/2); more > full+full/4+4<<20 {
+	full := used(0, detailsRoom)
+	if more := used(detailsRoom, detailsRoom+detailsRoom/4); more > full+full/4+4<<20 {
 		t.Errorf("memory grew from %d to %d", full, more)
 	}
 	if full > 100<<20 {

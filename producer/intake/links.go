@@ -38,9 +38,13 @@ func linkOptions(cfg configs.Links) links.Options {
 	return links.Options{Cache: cfg.Cache, NegativeTTL: cfg.NegativeTTL, Queue: cfg.Queue, BaseURL: cfg.BaseURL}
 }
 
-// closeLinks gives the clicks that are still queued as long as a request that Kafka does not answer.
+// closeLinks gives the clicks that are still queued as long as a request that Kafka does not answer, from when the door began
+// to close: they were being written all the time.
 func (d *door) closeLinks() {
-	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Kafka.Timeout)
+	if d.closing.IsZero() { // it failed on its own
+		d.closing = time.Now()
+	}
+	ctx, cancel := context.WithDeadline(context.Background(), d.closing.Add(d.cfg.Kafka.Timeout+2*time.Second))
 	defer cancel()
 	d.links.Close(ctx)
 }
@@ -56,7 +60,7 @@ func (d *door) makeLink(w http.ResponseWriter, r *http.Request) {
 
 // mayLink decides whether a sender may make a link: by a key for its clicks, and not too many a minute.
 func (d *door) mayLink(w http.ResponseWriter, r *http.Request, short string) bool {
-	link := &models.Click{ShortURL: short}
+	link := &models.Click{ShortURL: short, TS: models.Millis(time.Now().UnixMilli())}
 	held, err := d.access.holds(r)
 	if err == nil {
 		var owner string
@@ -88,7 +92,7 @@ func (d *door) beginLink(w http.ResponseWriter, r *http.Request) (string, bool) 
 // mayRefer decides whether a redirect's click keeps its referrer. Anyone can make referrers up without a key, and each is a
 // row for ever.
 func (d *door) mayRefer(c *models.Click) bool {
-	if d.limits.keys.referrer("visitors of "+c.ShortURL, c, time.Now()) == nil {
+	if d.limits.keys.referrer(c, time.Now()) == nil {
 		return true
 	}
 	d.metrics.filtered.WithLabelValues(tooManyNewKeys).Inc()

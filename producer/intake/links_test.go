@@ -4,14 +4,20 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"footfall/configs"
+	"footfall/deployments/stack"
 	"footfall/models"
+	"footfall/producer/intake"
 )
 
 // linkStore keeps links in memory.
@@ -31,6 +37,22 @@ func (s *linkStore) Target(_ context.Context, short string) (string, bool, error
 		return "", false, nil
 	}
 	return long.(string), true, nil
+}
+
+// TestADoorThatCannotOpenLetsGo: of its address, which the next attempt needs.
+func TestADoorThatCannotOpenLetsGo(t *testing.T) {
+	cfg := defaults(t, startFake(t).Addr())
+	ports, err := stack.FreePorts(1)
+	must(t, err)
+	cfg.HTTP.Addr = fmt.Sprint("127.0.0.1:", ports[0])
+	cfg.Links.Enabled = true
+	err = intake.Run(t.Context(), cfg, nil, prometheus.NewRegistry(), slog.New(slog.DiscardHandler), func(string) { t.Error("it is open") })
+	if err == nil || !strings.Contains(err.Error(), "store of links") {
+		t.Errorf("links without a store: %v", err)
+	}
+	l, err := net.Listen("tcp", cfg.HTTP.Addr)
+	must(t, err)
+	must(t, l.Close())
 }
 
 // shortLinks: who may make them, and that a redirect is a click in Kafka.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,9 +21,8 @@ import (
 var loadFor = flag.Duration("load.for", 4*time.Second, "how long the load test sends")
 
 // TestLoad: 200 connections as fast as they can, and beside them clients that open connections and hardly send, some of them
-// large batches. Nobody gets another answer than 202, 429 or 503, large batches get through, memory stays where it was, and
-// every 202 is in the topic. It is here for the race
-// detector; deployments/e2e does the same to a process on real Kafka.
+// large batches. Nobody gets another answer than 202, 429 or 503, large batches get through, and every 202 is in the topic. It
+// is here for the race detector; deployments/e2e does the same to a process on real Kafka, and looks at its memory.
 func TestLoad(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: not with -short")
@@ -86,7 +85,6 @@ func TestLoad(t *testing.T) {
 			answers[min(r.status, 599)].Add(1)
 		}
 	})
-	peak, first := watchMemory(ctx)
 	senders.Wait()
 	slowEnded()
 
@@ -98,11 +96,7 @@ func TestLoad(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%.0f events/s and %d large batches beside %d slow clients; heap in use: %d MB after a second, %d MB at most",
-		float64(len(accepted))/loadFor.Seconds(), large, held.Load(), first>>20, peak>>20)
-	if peak > 2*first+64<<20 {
-		t.Errorf("memory grew from %d to %d MB", first>>20, peak>>20)
-	}
+	t.Logf("%.0f events/s and %d large batches beside %d slow clients", float64(len(accepted))/loadFor.Seconds(), large, held.Load())
 	if large == 0 {
 		t.Error("no large batch got through")
 	}
@@ -146,17 +140,28 @@ func TestSlowSendersLeaveRoom(t *testing.T) {
 	eventually(t, "no room is taken", 20*time.Second, func() bool { return d.metric(t, "footfall_door_large_bodies") == "0" })
 }
 
-// TestOneClientLeavesRoom: one client's slow senders, however many, do not even make others wait.
+// TestOneClientLeavesRoom: one client's slow senders, however many, have their share of the room, and others do not even have to
+// wait for a place.
 func TestOneClientLeavesRoom(t *testing.T) {
-	d := openDoor(t, startFake(t), nil) // no proxy is trusted: all have the address of this machine
+	d := openDoor(t, startFake(t), func(cfg *configs.Producer) { cfg.HTTP.TrustedProxies = []string{"127.0.0.1"} })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	_, slowEnded := load.SlowLarge(ctx, d.addr, 100)
+	_, slowEnded := load.SlowLargeFrom(ctx, d.addr, 200, "203.0.113.7") // more than there are places
 	eventually(t, "one client has its share of the room", 20*time.Second, func() bool { return d.metric(t, "footfall_door_large_bodies") == "16" })
-	for range 20 {
+	var took []time.Duration
+	for i := range 20 {
+		began := time.Now()
+		r := d.do(t, http.MethodPost, "/v1/visits", http.Header{"X-Forwarded-For": {"203.0.113.8"}}, strings.NewReader(largeBatch))
+		if took = append(took, time.Since(began)); r.status != http.StatusAccepted {
+			t.Errorf("large batch %d of another client = %d %s after %v", i, r.status, r.raw, took[i])
+		}
 		if n, err := strconv.Atoi(d.metric(t, "footfall_door_large_bodies")); err != nil || n > 16 {
 			t.Fatalf("one client has %d places, %v", n, err)
 		}
+	}
+	slices.Sort(took)
+	if half := took[len(took)/2]; half > time.Second { // a place is waited for up to three; a busy machine may be slow at times
+		t.Errorf("large batches of another client took %v", took)
 	}
 	cancel()
 	slowEnded()
@@ -177,25 +182,4 @@ func sendOne(client *http.Client, url, address, id string) (int, error) {
 	defer func() { _ = response.Body.Close() }()
 	_, err = io.Copy(io.Discard, response.Body)
 	return response.StatusCode, err
-}
-
-// watchMemory samples the heap until ctx ends: after a second of load, and at its highest. It counts this process: the
-// clients and the broker as well as the door.
-func watchMemory(ctx context.Context) (peak, first uint64) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return peak, first
-		case <-tick.C:
-			runtime.GC()
-			var m runtime.MemStats
-			runtime.ReadMemStats(&m)
-			if first == 0 {
-				first = m.HeapInuse
-			}
-			peak = max(peak, m.HeapInuse)
-		}
-	}
 }

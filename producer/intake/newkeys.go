@@ -9,17 +9,34 @@ import (
 	"footfall/models"
 )
 
-// newKeys bounds how many new rows a sender can make in the tables. A link is a key of its own and has a row for each
-// referrer, a site has a key for every combination of features in every month, and all of them stay there for ever.
+// namesRoom is how many sites and links are remembered, detailsRoom how much else: about 50 MB of memory when both are full.
+const namesRoom, detailsRoom = 1 << 17, 1 << 18
+
+// visitors are the grant of those who follow links, which takes no key.
+const visitors = "visitors"
+
+// newKeys bounds how many new rows a sender can make in the tables. A link is a key of its own and has rows for each
+// referrer and each day, a site has a key for every combination of features in every month, and all of them stay there for
+// ever.
 //
 // What is new is decided from memory alone: asking the store would be slower than counting. A name that was pushed out of
-// memory counts as new again; see knownKeys for whose that is. It is safe for concurrent use.
+// memory counts as new again; see knownKeys for whose that is. Sites and links have a memory of their own, which nothing else
+// pushes them out of: a site that is forgotten costs its grant, which has one limit for all its sites, whereas its features
+// cost the site, which has a limit for itself. It is safe for concurrent use.
 type newKeys struct {
 	perMinute int
 	seed      maphash.Seed
 
-	mu    sync.Mutex
-	known *knownKeys
+	mu      sync.Mutex
+	grants  map[string]*minute
+	names   *knownKeys[*minute] // a site's minute is that of its features; a link has one if visitors follow it
+	details *knownKeys[struct{}]
+}
+
+// minute counts what was new since it began.
+type minute struct {
+	began time.Time
+	fresh int
 }
 
 // watchNewKeys returns nil, which limits nobody, for 0.
@@ -27,66 +44,110 @@ func watchNewKeys(perMinute int) *newKeys {
 	if perMinute <= 0 {
 		return nil
 	}
-	return &newKeys{perMinute: perMinute, seed: maphash.MakeSeed(), known: newKnownKeys(keysRoom)}
+	return &newKeys{
+		perMinute: perMinute, seed: maphash.MakeSeed(), grants: map[string]*minute{},
+		names: newKnownKeys[*minute](namesRoom), details: newKnownKeys[struct{}](detailsRoom),
+	}
 }
 
-// note returns an error if the event has a new key and its owner had too many. A link belongs to the owner of the write
-// key; a combination of features belongs to its site, and a new site to the owner of the write key, or a key for all sites
-// could go on under another name for ever.
-func (k *newKeys) note(owner string, event models.Event, now time.Time) error {
+// note returns an error if the event has a new key and there were too many. Links and what belongs to them count for the
+// grant. A combination of features counts for its site, and a new site for the grant, or a key for all sites could go on under
+// another name for ever.
+func (k *newKeys) note(grant string, event models.Event, now time.Time) error {
 	if k == nil {
 		return nil
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	all := k.grants[grant]
+	if all == nil {
+		all = &minute{}
+		k.grants[grant] = all
+	}
 	switch e := event.(type) {
 	case *models.Click:
-		if err := k.count(owner, "link\x00"+e.ShortURL, now); err != nil {
-			return err
-		}
-		if e.Referrer == "" { // the row that every link has
-			return nil
-		}
-		return k.count(owner, "referrer\x00"+e.ShortURL+"\x00"+e.Referrer, now)
+		return k.click(grant, all, e, now)
 	case *models.Visit:
-		if err := k.count(owner, "site\x00"+e.SiteID, now); err != nil {
+		site, err := k.name(grant, all, "site\x00"+e.SiteID, now)
+		if err != nil {
 			return err
 		}
 		month := strconv.FormatInt(int64(e.TS.Month()), 10)
-		return k.count("site "+e.SiteID, month+"\x00"+string(models.NewFeatures(e.Features...)), now)
+		return k.detail(grant, site, "features\x00"+e.SiteID+"\x00"+month+"\x00"+string(models.NewFeatures(e.Features...)), now)
 	}
 	return nil
 }
 
-// referrer is note for the click of a link that is there: only its referrer can be new.
-func (k *newKeys) referrer(owner string, c *models.Click, now time.Time) error {
+func (k *newKeys) click(grant string, all *minute, c *models.Click, now time.Time) error {
+	if _, err := k.name(grant, all, "link\x00"+c.ShortURL, now); err != nil {
+		return err
+	}
+	// Every link has rows for the days as they come; only a sender's own times can make many at once.
+	const day = 24 * time.Hour
+	if at := c.TS.Time(); now.Sub(at).Abs() > day {
+		if err := k.detail(grant, all, "day\x00"+c.ShortURL+"\x00"+strconv.FormatInt(at.Unix()/int64(day/time.Second), 10), now); err != nil {
+			return err
+		}
+	}
+	if c.Referrer == "" { // the row that every link has
+		return nil
+	}
+	return k.detail(grant, all, "referrer\x00"+c.ShortURL+"\x00"+c.Referrer, now)
+}
+
+// referrer is note for the click of a link that is there: only its referrer can be new, and each link has a limit for itself.
+func (k *newKeys) referrer(c *models.Click, now time.Time) error {
 	if k == nil || c.Referrer == "" {
 		return nil
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.count(owner, "referrer\x00"+c.ShortURL+"\x00"+c.Referrer, now)
+	key := maphash.String(k.seed, "link\x00"+c.ShortURL)
+	link, known := k.names.get(visitors, key)
+	if !known {
+		link = &minute{}
+		k.names.add(visitors, key, link)
+	}
+	return k.detail(visitors, link, "referrer\x00"+c.ShortURL+"\x00"+c.Referrer, now)
 }
 
-func (k *newKeys) count(owner, key string, now time.Time) error {
-	hash := maphash.String(k.seed, key)
-	o := k.known.owner(owner)
-	if o != nil && o.has(hash) {
+// name notes a site or a link, which counts for all of its grant, and returns the minute of what belongs to it.
+func (k *newKeys) name(grant string, all *minute, name string, now time.Time) (*minute, error) {
+	key := maphash.String(k.seed, name)
+	if own, known := k.names.get(grant, key); known {
+		return own, nil
+	}
+	if err := k.count(all, now); err != nil {
+		return nil, err
+	}
+	own := &minute{}
+	k.names.add(grant, key, own)
+	return own, nil
+}
+
+// detail notes something that belongs to a site or a link, which counts for m.
+func (k *newKeys) detail(grant string, m *minute, name string, now time.Time) error {
+	key := maphash.String(k.seed, name)
+	if _, known := k.details.get(grant, key); known {
 		return nil
 	}
-	if o == nil {
-		o = k.known.newOwner(owner)
+	if err := k.count(m, now); err != nil {
+		return err
 	}
-	if now.Sub(o.began) >= time.Minute {
-		o.began, o.fresh = now, 0
+	k.details.add(grant, key, struct{}{})
+	return nil
+}
+
+func (k *newKeys) count(m *minute, now time.Time) error {
+	if now.Sub(m.began) >= time.Minute {
+		m.began, m.fresh = now, 0
 	}
-	if o.fresh >= k.perMinute {
+	if m.fresh >= k.perMinute {
 		return &refusal{
-			reason: tooManyNewKeys, detail: "too many links, referrers, sites or features that were never seen before",
-			after: max(o.began.Add(time.Minute).Sub(now), 1),
+			reason: tooManyNewKeys, detail: "too many links, their referrers or days, sites or features that were never seen before",
+			after: max(m.began.Add(time.Minute).Sub(now), 1),
 		}
 	}
-	o.fresh++
-	k.known.add(o, hash)
+	m.fresh++
 	return nil
 }

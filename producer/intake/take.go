@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"footfall/models"
 	"footfall/producer/enrich"
 )
 
@@ -16,6 +17,8 @@ func (d *door) admit(r *http.Request) (sender, error) {
 	switch ids := r.Header.Values("Idempotency-Key"); {
 	case len(ids) > 1:
 		return from, &refusal{reason: repeatedField, detail: "Idempotency-Key"}
+	case len(ids) == 1 && ids[0] == "": // a sender that means to be safe and is not
+		return from, &models.Invalid{Reason: "bad_id", Detail: "Idempotency-Key is empty"}
 	case len(ids) == 1:
 		from.id = ids[0]
 	}
@@ -35,8 +38,9 @@ func (d *door) takeJSON(topic string, way func(raw []byte) (draft, error)) http.
 			d.refuse(w, err, "")
 			return
 		}
-		parts, batch, done, err := d.parts(w, r)
-		defer done()
+		var in room
+		defer in.leave()
+		parts, batch, err := d.parts(w, r, &in)
 		if err == nil && batch {
 			err = d.chargeBatch(from, len(parts))
 		}
@@ -46,7 +50,7 @@ func (d *door) takeJSON(topic string, way func(raw []byte) (draft, error)) http.
 		}
 		drafts, outcomes := read(parts, d.cfg.HTTP.MaxBody, way)
 		d.accept(topic, from, drafts, outcomes)
-		done() // a sender may take its time to read the answer
+		in.leave() // a sender may take its time to read the answer
 		if batch {
 			d.answerBatch(w, outcomes)
 		} else {
@@ -56,13 +60,13 @@ func (d *door) takeJSON(topic string, way func(raw []byte) (draft, error)) http.
 }
 
 // parts reads a body and cuts it into events.
-func (d *door) parts(w http.ResponseWriter, r *http.Request) (parts [][]byte, batch bool, done func(), err error) {
+func (d *door) parts(w http.ResponseWriter, r *http.Request, in *room) (parts [][]byte, batch bool, err error) {
 	media, err := mediaOf(r.Header, []string{jsonText, linesText})
 	if err != nil {
-		return nil, false, func() {}, err
+		return nil, false, err
 	}
 	lines := media == linesText
-	body, done, err := d.readBody(w, r, func(beginning []byte) bool { return lines || isArray(beginning) })
+	body, err := d.readBody(w, r, in, func(beginning []byte) bool { return lines || isArray(beginning) })
 	switch {
 	case err != nil:
 	case lines:
@@ -70,9 +74,9 @@ func (d *door) parts(w http.ResponseWriter, r *http.Request) (parts [][]byte, ba
 	case isArray(body):
 		parts, err = splitArray(body, d.cfg.HTTP.BatchEvents)
 	default:
-		return [][]byte{body}, false, done, nil
+		return [][]byte{body}, false, nil
 	}
-	return parts, true, done, err
+	return parts, true, err
 }
 
 // chargeBatch looks at a batch as a whole.
@@ -83,8 +87,7 @@ func (d *door) chargeBatch(from sender, events int) error {
 	case from.id != "":
 		return &refusal{reason: conflictingID, detail: "Idempotency-Key is for single events: give each event of a batch an id"}
 	}
-	d.limits.clientOwes(d.enrich.ClientIP(from.request), events-1, time.Now()) // admit charged for one
-	return nil
+	return d.limits.clientOwes(d.enrich.ClientIP(from.request), events-1, time.Now()) // admit charged for one
 }
 
 // takeForm takes one visit as a form.
@@ -102,8 +105,7 @@ func (d *door) takeForm(w http.ResponseWriter, r *http.Request) {
 		d.refuse(w, err, "")
 		return
 	}
-	body, done, err := d.readBody(w, r, nil)
-	defer done()
+	body, err := d.readBody(w, r, nil, nil)
 	if err != nil {
 		d.refuse(w, err, "")
 		return

@@ -127,14 +127,19 @@ func identity(t *testing.T, b broker) {
 	d := openDoor(t, b, nil)
 	f := func(path, contentType, header, body string, status int, want string) {
 		t.Helper()
-		r := d.do(t, http.MethodPost, path, http.Header{"Content-Type": {contentType}, "Idempotency-Key": {header}}, strings.NewReader(body))
+		headers := http.Header{"Content-Type": {contentType}, "Idempotency-Key": {header}}
+		if header == "-" {
+			headers.Del("Idempotency-Key")
+		}
+		r := d.do(t, http.MethodPost, path, headers, strings.NewReader(body))
 		if r.status != status || r.ID+r.Error != want {
 			t.Errorf("Idempotency-Key %q with %s = %d %s, want %d %s", header, body, r.status, r.raw, status, want)
 		}
 	}
 	f("/v1/visits", jsonType, "mine", `{"siteId":"s","guid":"g"}`, 202, "mine")
 	f("/v1/visits", jsonType, "mine", `{"siteId":"s","guid":"g","id":"mine"}`, 202, "mine")
-	f("/v1/visits", jsonType, "", `{"siteId":"s","guid":"g","id":"its"}`, 202, "its")
+	f("/v1/visits", jsonType, "-", `{"siteId":"s","guid":"g","id":"its"}`, 202, "its")
+	f("/v1/visits", jsonType, "", `{"siteId":"s","guid":"g","id":"its"}`, 400, "bad_id")
 	f("/v1/visits", jsonType, "mine", `{"siteId":"s","guid":"g","id":"its"}`, 400, "conflicting_id")
 	f("/v1/visits", jsonType, "mine", `[{"siteId":"s","guid":"g"}]`, 400, "conflicting_id")
 	f("/v1/visits", jsonType, strings.Repeat("x", 129), `{"siteId":"s","guid":"g"}`, 400, "id_too_long")

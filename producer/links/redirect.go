@@ -13,7 +13,7 @@ import (
 )
 
 // Redirect is GET /{short_url}: 302 to the link's target, and a click. HEAD gets the same answer and counts nothing. The
-// answer must not be kept by anybody, or the next click would not be seen.
+// answer must not be kept by anybody, or the next click would not be seen. What would lead back to the door is not followed.
 func (h *Handler) Redirect(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -40,6 +40,10 @@ func (h *Handler) Redirect(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, http.StatusNotFound, "not_found", "there is no such link")
 		return
 	}
+	if h.leadsBack(r, long) {
+		h.refuse(w, http.StatusNotFound, "link_loop", "this link leads back to this door")
+		return
+	}
 	if r.Method == http.MethodGet {
 		c := h.click(r, short)
 		if !h.o.Refer(c) {
@@ -49,6 +53,14 @@ func (h *Handler) Redirect(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Location", location(long))
 	w.WriteHeader(http.StatusFound)
+}
+
+// leadsBack tells whether a target is where the visitor asked, or where links begin. Create could not tell: with no base its
+// sender says what the door is called, and with one the door may have other names. On the base's own host only the base's
+// folder is ours.
+func (h *Handler) leadsBack(r *http.Request, long string) bool {
+	base, asked := h.base(r), h.origin(r)
+	return checkLoop(long, base) != nil || host(asked) != host(base) && checkLoop(long, asked) != nil
 }
 
 // click is what a redirect counts as.

@@ -74,6 +74,36 @@ func TestRedirectLeadsNowhereElse(t *testing.T) {
 	}
 }
 
+// TestRedirectDoesNotGoRound: whatever name a link was made under, and whatever the base is, nobody is sent back to where it
+// asked, and no round is a click.
+func TestRedirectDoesNotGoRound(t *testing.T) {
+	for _, c := range []struct {
+		base, long string
+		want       int
+	}{
+		{"", "http://sho.rt/abc", http.StatusNotFound}, // made with another Host
+		{"", "https://SHO.RT.:443/other", http.StatusNotFound},
+		{"", "https://a.example/", http.StatusFound},
+		{"https://public.example", "http://sho.rt/abc", http.StatusNotFound}, // the door's other name
+		{"https://public.example", "https://public.example/abc", http.StatusNotFound},
+		{"https://public.example/s", "https://public.example/s/abc", http.StatusNotFound},
+		{"https://public.example/s", "https://public.example/shop", http.StatusFound},
+		{"http://sho.rt/s", "http://sho.rt/s/abc", http.StatusNotFound},
+		{"http://sho.rt/s", "http://sho.rt/shop", http.StatusFound}, // the proxy gives us one folder of this host
+	} {
+		f := newFixture(t, func(o *Options) { o.BaseURL = c.base })
+		f.store.links["abc"] = c.long
+		w := f.follow(http.MethodGet, "/abc")
+		if w.Code != c.want || (c.want == http.StatusNotFound) != strings.Contains(w.Body.String(), `"link_loop"`) || (c.want == http.StatusNotFound) != (w.Header().Get("Location") == "") {
+			t.Errorf("base %q, target %q: %d %v %s", c.base, c.long, w.Code, w.Header(), w.Body)
+		}
+		f.close(t, time.Minute)
+		if n := len(f.kafka.clicks); n != 0 && c.want == http.StatusNotFound {
+			t.Errorf("base %q, target %q: %d clicks", c.base, c.long, n)
+		}
+	}
+}
+
 func TestTheCacheAsksOnce(t *testing.T) {
 	f := newFixture(t, nil)
 	f.store.links["abc"] = "https://a.example/"

@@ -66,6 +66,15 @@ func hostOf(u *url.URL) string {
 	return host
 }
 
+// host is hostOf a text; empty for what is no URL.
+func host(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	return hostOf(u)
+}
+
 // notInTarget refuses what some reader of the URL would drop or take for something else. U+FFFD is what the JSON decoder
 // makes of half a character.
 func notInTarget(r rune) bool {

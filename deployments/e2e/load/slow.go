@@ -1,6 +1,8 @@
 package load
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
@@ -16,36 +18,63 @@ const (
 	inHeader = iota
 	inBody
 	inLargeBody // beyond what a door takes for a single event
+	inZipped    // after a hundred bytes that are almost as much as a single event may be
 	slowKinds
 )
 
 // largeBegin is more than a single event may have.
 const largeBegin = 70 << 10
 
-// Slow opens n connections to addr that promise much and send a byte a second, a third each within the header, within the
-// body, and within the body of a large batch, until ctx ends. One that the door closes is opened again, under another address
+// Zipped is the beginning of a gzip body.
+var Zipped = func() string {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := io.WriteString(z, strings.Repeat(" ", 65_000)); err != nil {
+		panic(err) // memory takes everything
+	}
+	if err := z.Flush(); err != nil {
+		panic(err)
+	}
+	return b.String()
+}()
+
+// Slow opens n connections to addr that promise much and send a byte a second, a quarter each within the header, within the
+// body, within the body of a large batch, and within one that is compressed, until ctx ends. One that the door closes is opened again, once a second, under another address
 // for a door that trusts its proxies. It returns how many were opened, ever; wait returns when all are closed.
 func Slow(ctx context.Context, addr string, n int) (opened *atomic.Int64, wait func()) {
-	return slow(ctx, addr, n, func(i int) int { return i % slowKinds })
+	return slow(ctx, addr, n, func(i int) int { return i % slowKinds }, anyone)
 }
 
 // SlowLarge is Slow with large batches only.
 func SlowLarge(ctx context.Context, addr string, n int) (opened *atomic.Int64, wait func()) {
-	return slow(ctx, addr, n, func(int) int { return inLargeBody })
+	return slow(ctx, addr, n, func(int) int { return inLargeBody }, anyone)
 }
 
-func slow(ctx context.Context, addr string, n int, kind func(i int) int) (opened *atomic.Int64, wait func()) {
+// SlowLargeFrom is SlowLarge with all connections of one address.
+func SlowLargeFrom(ctx context.Context, addr string, n int, from string) (opened *atomic.Int64, wait func()) {
+	return slow(ctx, addr, n, func(int) int { return inLargeBody }, func(int64) string { return from })
+}
+
+// anyone is another address for each connection.
+func anyone(number int64) string {
+	return fmt.Sprintf("172.%d.%d.%d", 16+number>>16&15, number>>8&255, number&255)
+}
+
+func slow(ctx context.Context, addr string, n int, kind func(i int) int, from func(number int64) string) (opened *atomic.Int64, wait func()) {
 	var all sync.WaitGroup
 	opened = &atomic.Int64{}
 	for i := range n {
 		all.Go(func() {
 			for ctx.Err() == nil {
-				conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
-				if err != nil {
-					continue
+				again := time.After(time.Second) // at the earliest: who is refused at once would be no slow client else
+				if conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr); err == nil {
+					trickle(ctx, conn, kind(i), from(opened.Add(1)))
+					_ = conn.Close() // it is of no use to anybody any more
 				}
-				trickle(ctx, conn, kind(i), opened.Add(1))
-				_ = conn.Close() // it is of no use to anybody any more
+				select {
+				case <-again:
+				case <-ctx.Done():
+				}
 			}
 		})
 	}
@@ -53,8 +82,8 @@ func slow(ctx context.Context, addr string, n int, kind func(i int) int) (opened
 }
 
 // trickle sends until ctx or the door ends it.
-func trickle(ctx context.Context, conn net.Conn, kind int, number int64) {
-	begin := fmt.Sprintf("POST /v1/visits HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 172.%d.%d.%d\r\n", 16+number>>16&15, number>>8&255, number&255)
+func trickle(ctx context.Context, conn net.Conn, kind int, from string) {
+	begin := "POST /v1/visits HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: " + from + "\r\n"
 	switch kind {
 	case inHeader:
 		begin += "X-Slow: "
@@ -62,6 +91,8 @@ func trickle(ctx context.Context, conn net.Conn, kind int, number int64) {
 		begin += "Content-Length: 1000000\r\n\r\n["
 	case inLargeBody:
 		begin += "Content-Length: 1000000\r\n\r\n[" + strings.Repeat(" ", largeBegin)
+	case inZipped:
+		begin += "Content-Encoding: gzip\r\nContent-Length: 1000000\r\n\r\n" + Zipped
 	}
 	ended := make(chan struct{})
 	go func() { // an answer is the end, whatever it is: nobody keeps it waiting
