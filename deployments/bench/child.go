@@ -58,13 +58,22 @@ var children = map[string]func(context.Context, task) (measured, error){
 	"null": measureNull, "bare": measureBare, "writer": measureWriter,
 }
 
+// self is this program, wherever it is called from.
+func self() string {
+	path, err := os.Executable()
+	if err != nil {
+		return os.Args[0]
+	}
+	return path
+}
+
 // inChild runs a task in a process of its own.
 func inChild(ctx context.Context, t task) (m measured, err error) {
 	argument, err := json.Marshal(t)
 	if err != nil {
 		return m, err
 	}
-	cmd := exec.CommandContext(ctx, os.Args[0], "child", string(argument))
+	cmd := exec.CommandContext(ctx, self(), "child", string(argument))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

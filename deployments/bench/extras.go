@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"footfall/deployments/e2e/process"
@@ -46,7 +45,7 @@ func (b *bench) measureDoor(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		bare, err := process.Start(process.Command{Name: "bare", Path: os.Args[0], Args: []string{"child", string(argument)}, Dir: b.dir})
+		bare, err := process.Start(process.Command{Name: "bare", Path: self(), Args: []string{"child", string(argument)}, Dir: b.dir})
 		if err != nil {
 			return err
 		}

@@ -44,7 +44,7 @@ func (b *bench) freshness(ctx context.Context, t task, seconds int) (waits []tim
 		time.Sleep(100 * time.Millisecond)
 	}
 
-	const connections, perSecond = 20, 1000
+	const connections, perSecond = 50, 1000
 	bodies := requestBodies(perSecond*seconds, 1) // each is sent once: a third of them are of visitors who are new
 	each := len(bodies) / connections
 	limited, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second)
