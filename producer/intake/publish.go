@@ -17,7 +17,7 @@ import (
 
 const (
 	// linger is how long an event waits for others to share a request with. It is a price on every single event.
-	linger = 5 * time.Millisecond
+	linger = 2 * time.Millisecond
 
 	// metadataTTL is how often the writer looks where the leaders are, so that a change of leader is noticed well within
 	// kafka.timeout.
