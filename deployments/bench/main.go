@@ -246,5 +246,5 @@ var sides = []side{
 	{name: "footfall", title: "**footfall**", keyspaces: 1, processes: 1},
 	{name: "replay", title: "Cassandra's limit: footfall's statements, nothing else", keyspaces: 2},
 	{name: "footfall2", title: "**footfall**, 2 processes", keyspaces: 1, processes: 2},
-	{name: "again", title: "**footfall**, the second half after a restart", keyspaces: 1, processes: 1, again: true},
+	{name: "again", title: "**footfall**, what is left after a restart", keyspaces: 1, processes: 1, again: true},
 }

@@ -65,13 +65,14 @@ func measureUsual(ctx context.Context, t task) (m measured, err error) {
 		work.Go(func() error {
 			n, err := usual(working, session, cql, event)
 			requests.Add(n)
-			if limited.Err() != nil {
-				return nil
-			}
-			if err == nil {
+			switch {
+			case limited.Err() != nil: // it was cut off, or nearly
+			case err != nil:
+				return err
+			default:
 				events.Add(1)
 			}
-			return err
+			return nil
 		})
 		return nil
 	})
