@@ -65,14 +65,12 @@ func measureUsual(ctx context.Context, t task) (m measured, err error) {
 		work.Go(func() error {
 			n, err := usual(working, session, cql, event)
 			requests.Add(n)
-			switch {
-			case limited.Err() != nil: // it was cut off, or nearly
-			case err != nil:
-				return err
-			default:
+			if limited.Err() != nil {
+				err = nil // it was cut off, or nearly, and does not count
+			} else if err == nil {
 				events.Add(1)
 			}
-			return nil
+			return err
 		})
 		return nil
 	})
