@@ -23,6 +23,9 @@ const Version = 1
 // for the timestamp, so that a door can fill it in before Validate. With strict an unknown field is an error (a sender's
 // typing mistake); topics are read without, so that later optional fields of clicks do no harm. Errors are *Invalid.
 func UnmarshalClick(data []byte, strict bool) (*Click, error) {
+	if c, _, ok := plainClick(data); ok {
+		return c, nil
+	}
 	c := &Click{TS: Absent}
 	if err := unmarshal(data, c, strict); err != nil {
 		return nil, err
@@ -34,6 +37,9 @@ func UnmarshalClick(data []byte, strict bool) (*Click, error) {
 // besides its own fields are features. One that is not in the plan is an error on a topic too, or the visit would be counted
 // as if it lacked what it has.
 func (p *Plan) UnmarshalVisit(data []byte, strict bool) (*Visit, error) {
+	if v, ok := p.plainVisit(data); ok {
+		return v, nil
+	}
 	message := reflect.New(p.wire)
 	w := message.Elem()
 	w.Field(visitTS).SetInt(int64(Absent))
@@ -52,6 +58,38 @@ func (p *Plan) UnmarshalVisit(data []byte, strict bool) (*Visit, error) {
 	}
 	for i := range v.Features {
 		v.Features[i] = w.Field(visitFields + i).String()
+	}
+	return v, nil
+}
+
+// TakeClick reads a click as its sender wrote it: as UnmarshalClick does with strict, and names must be spelt as they are
+// described and occur once. It also tells whether the click says if it is a bot's, since no is not the same as not said.
+func TakeClick(data []byte) (c *Click, saysBot bool, err error) {
+	if c, saysBot, ok := plainClick(data); ok {
+		return c, saysBot, nil
+	}
+	if c, err = UnmarshalClick(data, true); err != nil {
+		return nil, false, err
+	}
+	fields, err := Fields(data)
+	if err != nil {
+		return nil, false, err
+	}
+	bot, said := fields["bot"]
+	return c, said && string(bot) != "null", nil
+}
+
+// TakeVisit is to visits what TakeClick is to clicks.
+func (p *Plan) TakeVisit(data []byte) (*Visit, error) {
+	if v, ok := p.plainVisit(data); ok {
+		return v, nil
+	}
+	v, err := p.UnmarshalVisit(data, true)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := Fields(data); err != nil {
+		return nil, err
 	}
 	return v, nil
 }

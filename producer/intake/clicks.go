@@ -12,16 +12,11 @@ import (
 // click reads a click as JSON, in the format of models/schema/click.v1.json, where v, id, ts, ip, country and bot may be
 // left out, the country may be in small letters and the IP in any notation.
 func click(raw []byte) (draft, error) {
-	c, err := models.UnmarshalClick(raw, true)
+	c, saysBot, err := models.TakeClick(raw)
 	if err != nil {
 		return draft{}, err
 	}
-	fields, err := models.Fields(raw)
-	if err != nil {
-		return draft{}, err
-	}
-	bot, said := fields["bot"] // models cannot tell no from not said
-	return draft{event: c, saysBot: said && string(bot) != "null"}, nil
+	return draft{event: c, saysBot: saysBot}, nil
 }
 
 // fillClick adds to a click what its sender left to the door. Without an ip the sender is the visitor, and its request

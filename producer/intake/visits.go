@@ -7,11 +7,8 @@ type visits struct{ plan *models.Plan }
 
 // read reads a visit as JSON, in the format of models/schema/visit.v1.json, where v, id and ts may be left out.
 func (w visits) read(raw []byte) (draft, error) {
-	v, err := w.plan.UnmarshalVisit(raw, true)
+	v, err := w.plan.TakeVisit(raw)
 	if err != nil {
-		return draft{}, err
-	}
-	if _, err := models.Fields(raw); err != nil {
 		return draft{}, err
 	}
 	return draft{event: v}, nil

@@ -1,0 +1,121 @@
+package models
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+)
+
+// slowClick and slowVisit are what encoding/json makes of an event.
+func slowClick(data []byte) (*Click, error) {
+	c := &Click{TS: Absent}
+	return c, unmarshal(data, c, true)
+}
+
+func slowVisit(p *Plan, data []byte) (*Visit, error) {
+	message := reflect.New(p.wire)
+	message.Elem().Field(visitTS).SetInt(int64(Absent))
+	if err := unmarshal(data, message.Interface(), true); err != nil {
+		return nil, err
+	}
+	v := &Visit{Features: make([]string, len(p.features)), Plan: p}
+	w := message.Elem()
+	v.V, v.ID, v.SiteID = int(w.Field(visitV).Int()), w.Field(visitID).String(), w.Field(visitSiteID).String()
+	v.GUID, v.TS = w.Field(visitGUID).String(), Millis(w.Field(visitTS).Int())
+	for i := range v.Features {
+		v.Features[i] = w.Field(visitFields + i).String()
+	}
+	return v, nil
+}
+
+// agree fails if what was read as plain is anything else to encoding/json, or has names that must be refused.
+func agree(t *testing.T, data []byte) (click, visit bool) {
+	t.Helper()
+	if c, saysBot, ok := plainClick(data); ok {
+		click = true
+		slow, err := slowClick(data)
+		fields, spelling := Fields(data)
+		_, said := fields["bot"]
+		if err != nil || spelling != nil || said != saysBot || !reflect.DeepEqual(c, slow) {
+			t.Errorf("%q is plainly %+v (bot said: %v), but %+v (%v, %v, %v)", data, c, saysBot, slow, said, err, spelling)
+		}
+	}
+	for _, p := range []*Plan{DefaultPlan(), fourFeatures} {
+		if v, ok := p.plainVisit(data); ok {
+			visit = true
+			slow, err := slowVisit(p, data)
+			_, spelling := Fields(data)
+			if err != nil || spelling != nil || !reflect.DeepEqual(v, slow) {
+				t.Errorf("%q is plainly %+v, but %+v (%v, %v)", data, v, slow, err, spelling)
+			}
+		}
+	}
+	return click, visit
+}
+
+// What is written by footfall itself, and by most others, must be plain, or nothing is gained.
+func TestEventsArePlain(t *testing.T) {
+	amount := int64(-5)
+	click, err := json.Marshal(&Click{V: 1, ID: "1", ShortURL: "abc", IP: "203.0.113.7", Country: "IT", TS: 1538402700000,
+		Referrer: "a.example", UA: "Mozilla/5.0 (X11; Linux) é", Bot: true, Amount: &amount})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok, _ := agree(t, click); !ok {
+		t.Errorf("not plain: %s", click)
+	}
+	visit, err := json.Marshal(&Visit{V: 1, ID: "1", SiteID: "s", GUID: "g", TS: 1538402700000, Features: []string{"a", "/ü"}, Plan: DefaultPlan()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := agree(t, visit); !ok {
+		t.Errorf("not plain: %s", visit)
+	}
+	if ok, _ := agree(t, []byte(" {\t\"short_url\" : \"a\" ,\r\n\"bot\":false } ")); !ok {
+		t.Error("white space is plain too")
+	}
+}
+
+// What is not plain must not be taken for it.
+func TestNotPlain(t *testing.T) {
+	for _, text := range []string{
+		``, `{}`, `[]`, `null`, `{"v":1`, `{"v":1}}`, `{"v":1},`, `{"v":1,}`, `{,"v":1}`, `{"v" 1}`, `{"v":1 "id":"a"}`, `{"v":01}`, `{"v":-0}`, `{"v":1.0}`,
+		`{"v":1e3}`, `{"v":+1}`, `{"v":-}`, `{"v":.5}`, `{"v":1234567890123456789}`, `{"v":"1"}`, `{"v":null}`, `{"v":true}`, `{"v":1,"v":1}`,
+		`{"id":"a\u0041"}`, `{"id":"a` + "\n" + `"}`, `{"id":"a` + "\x00" + `"}`, `{"id":"` + "\xff" + `"}`, `{"id":a}`, `{"id":"a}`, `{"ID":"a"}`, `{"x":1}`, `{"bot":1}`,
+		`{"bot":truer}`, `{"bot":tru}`, `{"bot":"true"}`, `{"ts":"1"}`, `{"amount":{}}`, `{"amount":[1]}`, "{\"v\":1}\x00", "\ufeff{\"v\":1}", `{"\u0076":1}`, `{"v":1}{"v":1}`,
+	} {
+		if _, _, ok := plainClick([]byte(text)); ok {
+			t.Errorf("plain: %q", text)
+		}
+		if _, ok := DefaultPlan().plainVisit([]byte(text)); ok {
+			t.Errorf("a plain visit: %q", text)
+		}
+	}
+}
+
+func FuzzPlain(f *testing.F) {
+	seed(f)
+	f.Fuzz(func(t *testing.T, data []byte) { agree(t, data) })
+}
+
+func BenchmarkTakeClick(b *testing.B) {
+	data := []byte(`{"v":1,"id":"0190b0a0-0000-7000-8000-000000000000","short_url":"l000001","ip":"10.0.0.1","country":"IT","ts":1709510400000,` +
+		`"referrer":"facebook.com","ua":"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36"}`)
+	b.Run("plain", func(b *testing.B) {
+		for b.Loop() {
+			if _, _, err := TakeClick(data); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("encoding/json", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := slowClick(data); err != nil {
+				b.Fatal(err)
+			}
+			if _, err := Fields(data); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
