@@ -6,34 +6,12 @@ import (
 	"testing"
 )
 
-// slowClick and slowVisit are what encoding/json makes of an event.
-func slowClick(data []byte) (*Click, error) {
-	c := &Click{TS: Absent}
-	return c, unmarshal(data, c, true)
-}
-
-func slowVisit(p *Plan, data []byte) (*Visit, error) {
-	message := reflect.New(p.wire)
-	message.Elem().Field(visitTS).SetInt(int64(Absent))
-	if err := unmarshal(data, message.Interface(), true); err != nil {
-		return nil, err
-	}
-	v := &Visit{Features: make([]string, len(p.features)), Plan: p}
-	w := message.Elem()
-	v.V, v.ID, v.SiteID = int(w.Field(visitV).Int()), w.Field(visitID).String(), w.Field(visitSiteID).String()
-	v.GUID, v.TS = w.Field(visitGUID).String(), Millis(w.Field(visitTS).Int())
-	for i := range v.Features {
-		v.Features[i] = w.Field(visitFields + i).String()
-	}
-	return v, nil
-}
-
 // agree fails if what was read as plain is anything else to encoding/json, or has names that must be refused.
 func agree(t *testing.T, data []byte) (click, visit bool) {
 	t.Helper()
 	if c, saysBot, ok := plainClick(data); ok {
 		click = true
-		slow, err := slowClick(data)
+		slow, err := decodeClick(data, true)
 		fields, spelling := Fields(data)
 		_, said := fields["bot"]
 		if err != nil || spelling != nil || said != saysBot || !reflect.DeepEqual(c, slow) {
@@ -43,7 +21,7 @@ func agree(t *testing.T, data []byte) (click, visit bool) {
 	for _, p := range []*Plan{DefaultPlan(), fourFeatures} {
 		if v, ok := p.plainVisit(data); ok {
 			visit = true
-			slow, err := slowVisit(p, data)
+			slow, err := p.decodeVisit(data, true)
 			_, spelling := Fields(data)
 			if err != nil || spelling != nil || !reflect.DeepEqual(v, slow) {
 				t.Errorf("%q is plainly %+v, but %+v (%v, %v)", data, v, slow, err, spelling)
@@ -110,7 +88,7 @@ func BenchmarkTakeClick(b *testing.B) {
 	})
 	b.Run("encoding/json", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := slowClick(data); err != nil {
+			if _, err := decodeClick(data, true); err != nil {
 				b.Fatal(err)
 			}
 			if _, err := Fields(data); err != nil {

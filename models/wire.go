@@ -26,6 +26,11 @@ func UnmarshalClick(data []byte, strict bool) (*Click, error) {
 	if c, _, ok := plainClick(data); ok {
 		return c, nil
 	}
+	return decodeClick(data, strict)
+}
+
+// decodeClick is UnmarshalClick by encoding/json, which knows all of JSON.
+func decodeClick(data []byte, strict bool) (*Click, error) {
 	c := &Click{TS: Absent}
 	if err := unmarshal(data, c, strict); err != nil {
 		return nil, err
@@ -40,6 +45,11 @@ func (p *Plan) UnmarshalVisit(data []byte, strict bool) (*Visit, error) {
 	if v, ok := p.plainVisit(data); ok {
 		return v, nil
 	}
+	return p.decodeVisit(data, strict)
+}
+
+// decodeVisit is UnmarshalVisit by encoding/json.
+func (p *Plan) decodeVisit(data []byte, strict bool) (*Visit, error) {
 	message := reflect.New(p.wire)
 	w := message.Elem()
 	w.Field(visitTS).SetInt(int64(Absent))
@@ -68,7 +78,7 @@ func TakeClick(data []byte) (c *Click, saysBot bool, err error) {
 	if c, saysBot, ok := plainClick(data); ok {
 		return c, saysBot, nil
 	}
-	if c, err = UnmarshalClick(data, true); err != nil {
+	if c, err = decodeClick(data, true); err != nil {
 		return nil, false, err
 	}
 	fields, err := Fields(data)
@@ -84,7 +94,7 @@ func (p *Plan) TakeVisit(data []byte) (*Visit, error) {
 	if v, ok := p.plainVisit(data); ok {
 		return v, nil
 	}
-	v, err := p.UnmarshalVisit(data, true)
+	v, err := p.decodeVisit(data, true)
 	if err != nil {
 		return nil, err
 	}

@@ -79,13 +79,12 @@ func requests(sightings []models.Sighting, perRow int) [][]models.Sighting {
 // lookups puts parts together that one read can ask for: of several links, or of several buckets of a site's interval. Such a
 // read asks every partition for all the visitors, so these must be few.
 func lookups(sightings []models.Sighting) [][]models.Sighting {
-	const rowBytes = requestBytes / 128
+	const rowBytes = requestBytes / 128 // and their texts: some fifty visitors of sites, a hundred of links
 	together := map[visitorPartition][]models.Sighting{}
 	for _, s := range sightings {
 		p := visitorPartition{keyspace: s.Keyspace} // all links
 		if s.Keyspace == models.Cardinality {
-			p = partitionOf(s)
-			p.bucket = ""
+			p.name, p.interval, p.start = s.Name, s.Interval, s.Start // all buckets
 		}
 		together[p] = append(together[p], s)
 	}

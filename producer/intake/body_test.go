@@ -7,22 +7,12 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"footfall/configs"
-	"footfall/producer/enrich"
 )
 
 // TestLargeBodiesAreBounded: what is larger than an event takes one of a few places, until its request is done with it.
 func TestLargeBodiesAreBounded(t *testing.T) {
-	cfg, err := configs.LoadProducer("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	about, err := enrich.New(enrich.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := &door{cfg: cfg, enrich: about, large: newPlaces(1, 1, 1, 1, time.Millisecond)}
+	d := closedDoor(t)
+	d.large = newPlaces(1, 1, 1, 1, time.Millisecond)
 	read := func(size int) (done func(), reason string) {
 		body := "[" + strings.Repeat(" ", size-2) + "]"
 		r := httptest.NewRequest(http.MethodPost, "/v1/visits", strings.NewReader(body))
@@ -69,15 +59,8 @@ func TestLargeBodiesAreBounded(t *testing.T) {
 
 // TestAPanicLeavesNoPlaceTaken: whatever happens to a large body, its place is given back.
 func TestAPanicLeavesNoPlaceTaken(t *testing.T) {
-	cfg, err := configs.LoadProducer("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	about, err := enrich.New(enrich.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := &door{cfg: cfg, enrich: about, access: &access{open: true}, limits: newLimits(cfg.Limits), large: newPlaces(1, 1, 1, 1, time.Millisecond)}
+	d := closedDoor(t)
+	d.access, d.limits, d.large = &access{open: true}, newLimits(d.cfg.Limits), newPlaces(1, 1, 1, 1, time.Millisecond)
 	taken := 0
 	body := io.MultiReader(strings.NewReader("["+strings.Repeat(" ", 70<<10)), readerFunc(func([]byte) (int, error) {
 		taken = d.large.inUse()
@@ -89,7 +72,7 @@ func TestAPanicLeavesNoPlaceTaken(t *testing.T) {
 				t.Error("no panic")
 			}
 		}()
-		d.takeJSON(cfg.Kafka.Topics.Visits, nil)(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/v1/visits", body))
+		d.takeJSON(d.cfg.Kafka.Topics.Visits, nil)(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/v1/visits", body))
 	}()
 	if taken != 1 || d.large.inUse() != 0 {
 		t.Errorf("%d places were taken before the panic, %d after", taken, d.large.inUse())

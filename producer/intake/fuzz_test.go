@@ -18,18 +18,27 @@ import (
 	"footfall/producer/enrich"
 )
 
-// fuzzDoor is a door without Kafka: what it lets through is looked at instead of written.
-func fuzzDoor(f *testing.F) *door {
-	f.Helper()
+// closedDoor is a door with the configuration that it comes with, which listens nowhere and writes nothing.
+func closedDoor(t testing.TB) *door {
+	t.Helper()
 	cfg, err := configs.LoadProducer("")
 	if err != nil {
-		f.Fatal(err)
+		t.Fatal(err)
 	}
 	about, err := enrich.New(enrich.Options{})
 	if err != nil {
-		f.Fatal(err)
+		t.Fatal(err)
 	}
-	return &door{cfg: cfg, visits: visits{models.DefaultPlan()}, access: &access{open: true}, limits: newLimits(configs.Limits{}), enrich: about, large: newPlaces(largeBodies, largeBodies, 0, 0, 0)}
+	return &door{cfg: cfg, enrich: about}
+}
+
+// fuzzDoor is a door without Kafka: what it lets through is looked at instead of written.
+func fuzzDoor(f *testing.F) *door {
+	f.Helper()
+	d := closedDoor(f)
+	d.visits, d.access, d.limits = visits{models.DefaultPlan()}, &access{open: true}, newLimits(configs.Limits{})
+	d.large = newPlaces(largeBodies, largeBodies, 0, 0, 0)
+	return d
 }
 
 // check holds what every decoder promises: an error that has an answer, or an event that can be counted and that reads

@@ -100,31 +100,24 @@ func newBuckets[K comparable](perSecond float64, burst int) *buckets[K] {
 }
 
 // take charges a token and returns 0, or returns how long to wait until it would.
-func (b *buckets[K]) take(name K, now time.Time) time.Duration {
-	if b == nil {
-		return 0
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	one := b.filled(name, now)
-	if one.tokens < 1 {
-		return b.untilOne(one)
-	}
-	one.tokens--
-	return 0
-}
+func (b *buckets[K]) take(name K, now time.Time) time.Duration { return b.charge(name, 1, 1, now) }
 
 // owe charges n tokens, whether they are there or not, and returns 0: a debt is paid off before the next one gets through. So
 // whoever was let in may send a batch larger than the burst, and the rate holds all the same. Where there is a debt already it
 // charges nothing and returns how long to wait for the next token: else all who were let in before could add to it.
 func (b *buckets[K]) owe(name K, n int, now time.Time) time.Duration {
+	return b.charge(name, n, 0, now)
+}
+
+// charge takes n tokens where there are at least so many, and else nothing.
+func (b *buckets[K]) charge(name K, n int, least float64, now time.Time) time.Duration {
 	if b == nil {
 		return 0
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	one := b.filled(name, now)
-	if one.tokens < 0 {
+	if one.tokens < least {
 		return b.untilOne(one)
 	}
 	one.tokens -= float64(n)
