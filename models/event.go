@@ -68,7 +68,8 @@ type Partition struct {
 
 // Position is where in the log an event stands. A visitor's row keeps the position of the event that was first, which
 // makes first sight a fact of the log: a replay decides the same again. The topic is part of it: whoever goes on with
-// another topic must not meet the same partition and offset there and take it for the first.
+// another topic must not meet the same partition and offset there and take it for the first. The zero value is no position:
+// every topic has a name.
 type Position struct {
 	Topic     string
 	Partition int

@@ -20,9 +20,9 @@ func (f Features) Values() []string { return strings.Split(string(f), featureSep
 // fixed counts the features that are not "any".
 func (f Features) fixed() int {
 	n := 0
-	for _, v := range f.Values() {
-		if v != "" {
-			n++
+	for i := range len(f) {
+		if f[i] != featureSeparator[0] && (i == 0 || f[i-1] == featureSeparator[0]) {
+			n++ // a value begins here
 		}
 	}
 	return n

@@ -137,5 +137,13 @@ func (v *Visit) Count(first []bool, add func(Key, Cell, int64)) {
 // guid's MD5, which a person gets with `printf %s GUID | md5sum | cut -c1-2`.
 func Bucket(guid string) string {
 	sum := md5.Sum([]byte(guid)) //nolint:gosec // see the import
-	return hex.EncodeToString(sum[:1])
+	return bucketNames[sum[0]]
 }
+
+// bucketNames are 00 to ff, so that finding a bucket makes no garbage.
+var bucketNames = func() (names [256]string) {
+	for i := range names {
+		names[i] = hex.EncodeToString([]byte{byte(i)})
+	}
+	return names
+}()

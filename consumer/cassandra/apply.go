@@ -23,7 +23,7 @@ func (s *Store) Apply(ctx context.Context, writes []rollup.KeyWrite) []error {
 	parts := make([]sized, len(writes))
 	for i, w := range writes {
 		errs[i] = errNotSent
-		parts[i] = sized{i, w.Key.Keyspace, keyToken(w.Key), counterBytes(w)}
+		parts[i] = sized{keyToken(w.Key), int32(i), keyspaceNumber(w.Key.Keyspace), int32(counterBytes(w))}
 	}
 	groups := grouped(parts)
 	_ = s.each(ctx, len(groups), func(working context.Context, i int) error {
@@ -40,27 +40,27 @@ func (s *Store) Apply(ctx context.Context, writes []rollup.KeyWrite) []error {
 	return errs
 }
 
-// applyTogether sends the writes with these indices as one request and notes what became of each. It returns the last of
-// that, which is the worst.
-func (s *Store) applyTogether(ctx context.Context, writes []rollup.KeyWrite, indices []int, errs []error) (worst error) {
+// applyTogether sends some of the writes as one request and notes what became of each. It returns the last of that, which is
+// the worst.
+func (s *Store) applyTogether(ctx context.Context, writes []rollup.KeyWrite, together []sized, errs []error) (worst error) {
 	batch := s.newBatch(ctx, kindCounters, gocql.CounterBatch)
-	for _, i := range indices {
-		s.add(batch, writes[i])
+	for _, part := range together {
+		s.add(batch, writes[part.index])
 	}
 	err := s.session.ExecuteBatch(batch)
-	if len(indices) > 1 && refusedAs(err, gocql.ErrCodeSyntax, gocql.ErrCodeUnauthorized, gocql.ErrCodeInvalid) {
+	if len(together) > 1 && refusedAs(err, gocql.ErrCodeSyntax, gocql.ErrCodeUnauthorized, gocql.ErrCodeInvalid) {
 		// For one key's sake, or because the batch is too large for this server's settings. Nothing of it was applied.
-		for i := range indices {
-			if worst = s.applyTogether(ctx, writes, indices[i:i+1], errs); errors.Is(worst, rollup.ErrUnknownOutcome) {
+		for i := range together {
+			if worst = s.applyTogether(ctx, writes, together[i:i+1], errs); errors.Is(worst, rollup.ErrUnknownOutcome) {
 				break
 			}
 		}
 		return worst
 	}
-	for _, i := range indices {
-		errs[i] = outcome(err, len(indices))
+	for _, part := range together {
+		errs[part.index] = outcome(err, len(together))
 	}
-	return outcome(err, len(indices))
+	return outcome(err, len(together))
 }
 
 // counterBytes is about what Cassandra takes a write for: each cell with its clustering, timestamps and the counter's shard.
@@ -73,17 +73,22 @@ func counterBytes(w rollup.KeyWrite) int {
 	return n
 }
 
+// add puts the statements of one key into a batch. They share the key's values, and the memory for all values.
 func (s *Store) add(batch *gocql.Batch, w rollup.KeyWrite) {
+	const most = 6 // values of a statement beside the key: those of a ledger row
 	key := keyArgs(w.Key)
-	add := func(cql string, head []any, tail ...any) {
-		batch.Query(cql, append(append(head, key...), tail...)...)
-	}
+	args := make([]any, 0, (len(w.Cells)+len(w.Ledger))*(len(key)+most))
+	batch.Entries = slices.Grow(batch.Entries, len(w.Cells)+len(w.Ledger))
 	for cell, delta := range w.Cells {
-		add(s.cql.counter[cell.Counter], []any{delta}, cellArgs(cell)...)
+		begin := len(args)
+		args = appendCell(append(append(args, delta), key...), cell)
+		batch.Query(s.cql.counter[cell.Counter], args[begin:len(args):len(args)]...)
 	}
 	for _, row := range w.Ledger {
-		add(s.cql.ledger[w.Key.Keyspace], []any{row.From, row.To},
-			row.Partition.Topic, row.Partition.Number, row.Kind, row.Epoch)
+		begin := len(args)
+		args = append(append(args, row.From, row.To), key...)
+		args = append(args, row.Partition.Topic, row.Partition.Number, row.Kind, row.Epoch)
+		batch.Query(s.cql.ledger[w.Key.Keyspace], args[begin:len(args):len(args)]...)
 	}
 }
 

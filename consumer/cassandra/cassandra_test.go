@@ -175,7 +175,7 @@ func (s *Store) readLatest(ctx context.Context, link string, day models.Millis) 
 // readCell asks as an analyst would.
 func (s *Store) readCell(ctx context.Context, key models.Key, cell models.Cell) (int64, bool, error) {
 	var value int64
-	err := s.session.Query(s.cql.read[cell.Counter], append(keyArgs(key), cellArgs(cell)...)...).WithContext(ctx).Scan(&value)
+	err := s.session.Query(s.cql.read[cell.Counter], appendCell(keyArgs(key), cell)...).WithContext(ctx).Scan(&value)
 	if errors.Is(err, gocql.ErrNotFound) {
 		return 0, false, nil
 	}

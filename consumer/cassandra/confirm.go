@@ -59,7 +59,7 @@ func (s *Store) confirmKey(ctx context.Context, key models.Key, cells []models.C
 		return nil, false, err
 	}
 	for _, cell := range cells {
-		err := s.session.Query(s.cql.read[cell.Counter], append(keyArgs(key), cellArgs(cell)...)...).
+		err := s.session.Query(s.cql.read[cell.Counter], appendCell(keyArgs(key), cell)...).
 			Consistency(gocql.All).WithContext(ctx).Exec()
 		if replicaMissing(err) {
 			return rows, false, nil

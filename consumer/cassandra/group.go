@@ -14,30 +14,56 @@ const (
 	requestPartitions = 10
 )
 
-// sized is one partition's part of a request.
+// rowsPerRequest bounds the rows of one partition that are read or written in one request. More gain nothing.
+const rowsPerRequest = 64
+
+// sized is one part of a request: what is asked or written of one partition, or one row of that.
 type sized struct {
-	index    int // in the caller's list
-	keyspace models.Keyspace
-	token    int64
-	bytes    int // as Cassandra counts, roughly
+	token int64 // of its partition
+	index int32 // in the caller's list
+	apart int32 // only those with the same number go together
+	bytes int32 // as Cassandra counts, roughly
 }
 
-// grouped puts the parts together into requests, by their indices. Parts of one keyspace that lie next to each other on the
-// ring go together. It is a pure function.
-func grouped(parts []sized) [][]int {
-	slices.SortFunc(parts, func(a, b sized) int {
-		return cmp.Or(cmp.Compare(a.keyspace, b.keyspace), cmp.Compare(a.token, b.token), cmp.Compare(a.index, b.index))
+// grouped cuts a list into requests. Parts that lie next to each other on the ring go together. It sorts the list, and what it
+// returns are stretches of it.
+func grouped(list []sized) [][]sized {
+	slices.SortFunc(list, func(a, b sized) int {
+		return cmp.Or(cmp.Compare(a.apart, b.apart), cmp.Compare(a.token, b.token), cmp.Compare(a.index, b.index))
 	})
-	var out [][]int
-	bytes := 0
-	for i, p := range parts {
-		last := len(out) - 1
-		if i == 0 || parts[i-1].keyspace != p.keyspace || bytes+p.bytes > requestBytes || len(out[last]) == requestPartitions {
-			out = append(out, nil)
-			last, bytes = last+1, 0
+	var out [][]sized
+	begin, bytes, partitions := 0, int32(0), 0
+	for i := 0; i < len(list); {
+		part := partition(list[i:])
+		size := int32(0)
+		for _, row := range part {
+			size += row.bytes
 		}
-		out[last] = append(out[last], p.index)
-		bytes += p.bytes
+		if i > begin && (list[i].apart != list[begin].apart || bytes+size > requestBytes || partitions == requestPartitions) {
+			out = append(out, list[begin:i])
+			begin, bytes, partitions = i, 0, 0
+		}
+		i, bytes, partitions = i+len(part), bytes+size, partitions+1
+	}
+	if begin < len(list) {
+		out = append(out, list[begin:])
 	}
 	return out
+}
+
+// partition is the rows at the beginning of a sorted list that are of one partition, rowsPerRequest at the most.
+func partition(list []sized) []sized {
+	n := 1
+	for n < min(len(list), rowsPerRequest) && list[n].token == list[0].token && list[n].apart == list[0].apart {
+		n++
+	}
+	return list[:n]
+}
+
+// keyspaceNumber keeps the two keyspaces apart.
+func keyspaceNumber(k models.Keyspace) int32 {
+	if k == models.URLShortener {
+		return 0
+	}
+	return 1
 }

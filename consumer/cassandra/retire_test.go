@@ -86,12 +86,13 @@ func testNotices(t *testing.T, s *Store) {
 func testUneven(t *testing.T, s *Store) {
 	ctx := t.Context()
 	before := models.Millis(time.Date(2015, 3, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
-	first := map[models.Sighting]models.Position{}
+	var sightings []models.Sighting
+	var first []models.Position
 	cells := map[models.Key]map[models.Cell]int64{}
 	for i := range 40 { // in many buckets, from Monday the 16th on
 		v := &models.Visit{SiteID: "uneven", GUID: fmt.Sprint("guid-", i), TS: before - models.Millis(13-i%14)*86_400_000, Features: []string{"fb", "/"}}
 		for _, it := range v.Sightings() {
-			first[it] = models.Position{Topic: "visits", Offset: int64(i)}
+			sightings, first = append(sightings, it), append(first, models.Position{Topic: "visits", Offset: int64(i)})
 			key, cell := it.Counted()
 			if cells[key] == nil {
 				cells[key] = map[models.Cell]int64{}
@@ -99,7 +100,7 @@ func testUneven(t *testing.T, s *Store) {
 			cells[key][cell]++
 		}
 	}
-	if err := s.Remember(ctx, first); err != nil {
+	if err := s.Remember(ctx, sightings, first); err != nil {
 		t.Fatal(err)
 	}
 	apply := func(cells map[models.Key]map[models.Cell]int64) {

@@ -97,15 +97,15 @@ func keyArgs(k models.Key) []any {
 	return args
 }
 
-// cellArgs are the values of a cell's clustering columns.
-func cellArgs(c models.Cell) []any {
+// appendCell appends the values of a cell's clustering columns.
+func appendCell(args []any, c models.Cell) []any {
 	switch c.Counter {
 	case models.ClickCounter, models.UniqueCounter, models.BotCounter:
-		return nil
+		return args
 	case models.HourCounters, models.DayCounters, models.NumValues, models.SumValues:
-		return []any{c.At.Time()}
+		return append(args, c.At.Time())
 	case models.CountryCounters, models.ReferrerCounters:
-		return []any{c.Label}
+		return append(args, c.Label)
 	}
-	return []any{c.Counter, c.At.Time()}
+	return append(args, c.Counter, c.At.Time())
 }

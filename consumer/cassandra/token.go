@@ -52,32 +52,31 @@ func keyToken(k models.Key) int64 {
 	if k.Keyspace == models.URLShortener {
 		return tokenOf([]byte(k.Name))
 	}
-	parts := append([]string{k.Name, moment(k.Month)}, k.Features.Values()...)
-	return tokenOf(composite(parts))
+	key := appendColumn(nil, k.Name)
+	key = appendMoment(key, k.Month)
+	for _, f := range k.Features.Values() {
+		key = appendColumn(key, f)
+	}
+	return tokenOf(key)
 }
 
-// token is the token of a partition of visitors.
-func (p visitorPartition) token() int64 { return tokenOf(p.key()) }
-
-// key is the partition's key as CQL has it on the wire.
-func (p visitorPartition) key() []byte {
+// appendKey appends the partition's key as CQL has it on the wire.
+func (p visitorPartition) appendKey(to []byte) []byte {
 	if p.keyspace == models.URLShortener {
-		return []byte(p.name)
+		return append(to, p.name...)
 	}
-	return composite([]string{p.name, p.interval, moment(p.start), p.bucket})
+	to = appendColumn(appendColumn(to, p.name), p.interval)
+	return appendColumn(appendMoment(to, p.start), p.bucket)
 }
 
-// moment is a timestamp as CQL has it on the wire.
-func moment(t models.Millis) string {
-	return string(binary.BigEndian.AppendUint64(nil, uint64(t)))
+// A partition key of several columns has each with its length before and a zero behind.
+
+func appendColumn(to []byte, value string) []byte {
+	to = binary.BigEndian.AppendUint16(to, uint16(len(value)))
+	return append(append(to, value...), 0)
 }
 
-// composite is a partition key of several columns: each with its length before and a zero behind.
-func composite(parts []string) []byte {
-	var out []byte
-	for _, p := range parts {
-		out = binary.BigEndian.AppendUint16(out, uint16(len(p)))
-		out = append(append(out, p...), 0)
-	}
-	return out
+func appendMoment(to []byte, t models.Millis) []byte {
+	to = append(to, 0, 8)
+	return append(binary.BigEndian.AppendUint64(to, uint64(t)), 0)
 }

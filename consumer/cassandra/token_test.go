@@ -25,7 +25,7 @@ func testTokens(t *testing.T, store *Store) {
 		Keyspace: models.Cardinality, Name: "sitä", Visitor: "962e0c3a-6c08-4160-9196-f0050faffe62", Interval: models.IntervalWeek,
 		Start: models.Millis(1710111600000).Week(), Features: models.NewFeatures("a", "b"),
 	}
-	if err := store.Remember(t.Context(), map[models.Sighting]models.Position{sighting: {Topic: "t", Offset: 1}}); err != nil {
+	if err := store.Remember(t.Context(), []models.Sighting{sighting}, []models.Position{{Topic: "t", Offset: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	var want int64
@@ -34,7 +34,7 @@ func testTokens(t *testing.T, store *Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := partitionOf(sighting).token(); got != want {
+	if got := tokenOf(partitionOf(sighting).appendKey(nil)); got != want {
 		t.Errorf("token of a partition of guids: %d, want %d", got, want)
 	}
 }

@@ -66,7 +66,7 @@ func (s *Store) unevenInterval(ctx context.Context, interval visitorPartition, b
 			Keyspace: models.Cardinality, Name: interval.name, Interval: interval.interval, Start: interval.start, Features: all[i],
 		}.Counted()
 		var n int64
-		err := s.session.Query(s.cql.read[cell.Counter], append(keyArgs(key), cellArgs(cell)...)...).WithContext(ctx).Scan(&n)
+		err := s.session.Query(s.cql.read[cell.Counter], appendCell(keyArgs(key), cell)...).WithContext(ctx).Scan(&n)
 		if err != nil && !errors.Is(err, gocql.ErrNotFound) {
 			return err
 		}

@@ -3,17 +3,12 @@ package cassandra
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
-	"sync"
 
 	"github.com/gocql/gocql"
 
 	"footfall/models"
 )
-
-// rowsPerRequest bounds the rows that are read or written in one request. Larger reads and batches gain nothing.
-const rowsPerRequest = 64
 
 // visitorPartition is one Cassandra partition of visitors.
 type visitorPartition struct {
@@ -39,86 +34,83 @@ func (p visitorPartition) args() []any {
 	return []any{p.name, p.interval, p.start.Time(), p.bucket}
 }
 
-// parts groups sightings by partition, rowsPerRequest at the most together.
-func parts(sightings []models.Sighting) [][]models.Sighting {
-	byPartition := map[visitorPartition][]models.Sighting{}
-	for _, s := range sightings {
-		p := partitionOf(s)
-		byPartition[p] = append(byPartition[p], s)
+// placed finds the partition of each sighting. Those that follow each other are often of one visitor.
+func placed(sightings []models.Sighting, perRow int) []sized {
+	list := make([]sized, len(sightings))
+	var last models.Sighting
+	var buffer []byte
+	for i, s := range sightings {
+		row := sized{index: int32(i), apart: keyspaceNumber(s.Keyspace), bytes: int32(perRow + len(s.Visitor) + len(s.Features))}
+		if s.Features = last.Features; i > 0 && s == last {
+			row.token = list[i-1].token
+		} else {
+			buffer = partitionOf(s).appendKey(buffer[:0])
+			row.token = tokenOf(buffer)
+		}
+		list[i], last = row, s
 	}
-	out := make([][]models.Sighting, 0, len(byPartition))
-	for _, group := range byPartition {
-		out = slices.AppendSeq(out, slices.Chunk(group, rowsPerRequest))
-	}
-	return out
+	return list
 }
 
-// requests puts parts together that lie next to each other on the ring. Each row takes perRow bytes of a request, beside its
-// own texts.
-func requests(sightings []models.Sighting, perRow int) [][]models.Sighting {
-	all := parts(sightings)
-	list := make([]sized, len(all))
-	for i, part := range all {
-		p := partitionOf(part[0])
-		list[i] = sized{i, p.keyspace, p.token(), 0}
-		for _, s := range part {
-			list[i].bytes += perRow + len(s.Visitor) + len(s.Features)
-		}
-	}
-	var out [][]models.Sighting
-	for _, indices := range grouped(list) {
-		var together []models.Sighting
-		for _, i := range indices {
-			together = append(together, all[i]...)
-		}
-		out = append(out, together)
-	}
-	return out
-}
-
-// lookups puts parts together that one read can ask for: of several links, or of several buckets of a site's interval. Such a
+// lookups are the reads that ask for sightings: of several links together, or of several buckets of a site's interval. Such a
 // read asks every partition for all the visitors, so these must be few.
-func lookups(sightings []models.Sighting) [][]models.Sighting {
-	const rowBytes = requestBytes / 128 // and their texts: some fifty visitors of sites, a hundred of links
-	together := map[visitorPartition][]models.Sighting{}
-	for _, s := range sightings {
+func lookups(sightings []models.Sighting) [][]sized {
+	const perRow = requestBytes / 128 // and their texts: some fifty visitors of sites, a hundred of links
+	list := placed(sightings, perRow)
+	numbers := map[visitorPartition]int32{{keyspace: models.URLShortener}: keyspaceNumber(models.URLShortener)}
+	var last visitorPartition
+	for i, s := range sightings {
 		p := visitorPartition{keyspace: s.Keyspace} // all links
 		if s.Keyspace == models.Cardinality {
 			p.name, p.interval, p.start = s.Name, s.Interval, s.Start // all buckets
 		}
-		together[p] = append(together[p], s)
+		if i > 0 && p == last {
+			list[i].apart = list[i-1].apart
+			continue
+		}
+		number, known := numbers[p]
+		if !known {
+			number = int32(len(numbers))
+			numbers[p] = number
+		}
+		list[i].apart, last = number, p
 	}
-	var out [][]models.Sighting
-	for _, group := range together {
-		out = append(out, requests(group, rowBytes)...)
-	}
-	return out
+	return grouped(list)
 }
 
 // FirstSeen implements rollup.Store: one read for many visitors.
-func (s *Store) FirstSeen(ctx context.Context, sightings []models.Sighting) (map[models.Sighting]models.Position, error) {
-	var mu sync.Mutex
-	found := map[models.Sighting]models.Position{}
+func (s *Store) FirstSeen(ctx context.Context, sightings []models.Sighting) ([]models.Position, error) {
+	first := make([]models.Position, len(sightings)) // each place is written by one reader at the most
 	asks := lookups(sightings)
 	err := s.each(ctx, len(asks), func(ctx context.Context, i int) error {
-		return s.look(ctx, asks[i], func(seen models.Sighting, at models.Position) {
-			mu.Lock()
-			defer mu.Unlock()
-			found[seen] = at
-		})
+		return s.look(ctx, sightings, asks[i], first)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("looking up visitors: %w", told(err))
 	}
-	return found, nil
+	return first, nil
+}
+
+// rowID is what tells apart the rows that one read asks for: link and IP, or guid and features.
+type rowID struct{ a, b string }
+
+func rowOf(s models.Sighting) rowID {
+	if s.Keyspace == models.URLShortener {
+		return rowID{s.Name, s.Visitor}
+	}
+	return rowID{s.Visitor, string(s.Features)}
 }
 
 // look reads the rows of sightings of a few links, or of a few buckets.
-func (s *Store) look(ctx context.Context, ask []models.Sighting, found func(models.Sighting, models.Position)) error {
-	seen := ask[0] // its keyspace and interval are those of all
-	first := partitionOf(seen)
-	args := first.args()
-	args[len(args)-1] = lastOf(ask)
+func (s *Store) look(ctx context.Context, sightings []models.Sighting, ask []sized, first []models.Position) error {
+	seen := sightings[ask[0].index] // its keyspace and interval are those of all
+	wanted := make(map[rowID]int32, len(ask))
+	for _, row := range ask {
+		wanted[rowOf(sightings[row.index])] = row.index
+	}
+	ring := partitionOf(seen)
+	args := ring.args()
+	args[len(args)-1] = lastOf(sightings, ask)
 	columns := []any{&seen.Name, &seen.Visitor}
 	features := make([]string, len(s.plan.Features()))
 	if seen.Keyspace == models.Cardinality {
@@ -127,16 +119,12 @@ func (s *Store) look(ctx context.Context, ask []models.Sighting, found func(mode
 			columns = append(columns, &features[i])
 		}
 	}
-	wanted := make(map[models.Sighting]bool, len(ask))
-	for _, s := range ask {
-		wanted[s] = true
-	}
 	var topic string
 	var partition *int
 	var offset *int64
 	columns = append(columns, &topic, &partition, &offset)
-	query := s.query(ctx, kindLookup, s.cql.seen[seen.Keyspace], append(args, clusterings(ask))...)
-	scanner := query.RoutingKey(first.key()).Iter().Scanner() // the driver finds none in a list
+	query := s.query(ctx, kindLookup, s.cql.seen[seen.Keyspace], append(args, clusterings(sightings, ask))...)
+	scanner := query.RoutingKey(ring.appendKey(nil)).Iter().Scanner() // the driver finds none in a list
 	for scanner.Next() {
 		if err := scanner.Scan(columns...); err != nil {
 			return err
@@ -144,63 +132,69 @@ func (s *Store) look(ctx context.Context, ask []models.Sighting, found func(mode
 		if seen.Keyspace == models.Cardinality {
 			seen.Features = models.NewFeatures(features...)
 		}
-		if !wanted[seen] { // an IP that was asked for on another link
+		index, asked := wanted[rowOf(seen)]
+		if !asked { // an IP that was asked for on another link
 			continue
 		}
-		at := models.Position{Partition: -1, Offset: -1} // a row put there by hand: seen, but by no event of the log
-		if partition != nil && offset != nil {
+		at := models.Position{Partition: -1, Offset: -1} // of a row put there by hand: seen, but by no event of the log
+		if topic != "" && partition != nil && offset != nil {
 			at = models.Position{Topic: topic, Partition: *partition, Offset: *offset}
 		}
-		found(seen, at)
+		first[index] = at
 	}
 	return scanner.Err()
 }
 
-// lastOf lists what the partitions of sightings, which lie next to each other, differ in: the last column of their key, a
-// link or a bucket.
-func lastOf(ask []models.Sighting) []string {
-	out := make([]string, len(ask))
-	for i, s := range ask {
-		p := partitionOf(s)
-		out[i] = p.bucket
-		if s.Keyspace == models.URLShortener {
-			out[i] = p.name
+// lastOf lists what the partitions of a read differ in: the last column of their key, a link or a bucket.
+func lastOf(sightings []models.Sighting, ask []sized) []string {
+	var out []string
+	for i, row := range ask {
+		if i > 0 && row.token == ask[i-1].token {
+			continue
+		}
+		p := partitionOf(sightings[row.index])
+		if p.keyspace == models.URLShortener {
+			out = append(out, p.name)
+		} else {
+			out = append(out, p.bucket)
 		}
 	}
-	return slices.Compact(out)
+	return out
 }
 
 // clusterings is the value for IN: the IPs, each once, or tuples of guid and features.
-func clusterings(ask []models.Sighting) any {
-	if ask[0].Keyspace == models.URLShortener {
+func clusterings(sightings []models.Sighting, ask []sized) any {
+	if sightings[ask[0].index].Keyspace == models.URLShortener {
 		ips := make([]string, len(ask))
-		for i, s := range ask {
-			ips[i] = s.Visitor
+		for i, row := range ask {
+			ips[i] = sightings[row.index].Visitor
 		}
 		slices.Sort(ips)
 		return slices.Compact(ips)
 	}
 	tuples := make([][]string, len(ask))
-	for i, s := range ask {
-		tuples[i] = append([]string{s.Visitor}, s.Features.Values()...)
+	for i, row := range ask {
+		tuples[i] = append([]string{sightings[row.index].Visitor}, sightings[row.index].Features.Values()...)
 	}
 	return tuples
 }
 
 // Remember implements rollup.Store: one batch for the visitors of a few partitions. No lightweight transaction is needed, since
 // a visitor is decided by one consumer, and two that disagree about who owns the partition write the same values.
-func (s *Store) Remember(ctx context.Context, first map[models.Sighting]models.Position) error {
+func (s *Store) Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error {
 	const perRow = 100 // as Cassandra counts: three cells with their timestamps
-	asks := requests(slices.Collect(maps.Keys(first)), perRow)
+	asks := grouped(placed(sightings, perRow))
 	err := s.each(ctx, len(asks), func(ctx context.Context, i int) error {
-		err := s.remember(ctx, asks[i], first)
+		err := s.remember(ctx, sightings, first, asks[i])
 		if !refusedAs(err, gocql.ErrCodeInvalid) {
 			return err
 		}
-		for _, part := range parts(asks[i]) { // this server takes smaller batches only, but for those of one partition
-			if err := s.remember(ctx, part, first); err != nil {
+		for rest := asks[i]; len(rest) > 0; { // this server takes smaller batches only, but for those of one partition
+			part := partition(rest)
+			if err := s.remember(ctx, sightings, first, part); err != nil {
 				return err
 			}
+			rest = rest[len(part):]
 		}
 		return nil
 	})
@@ -210,17 +204,33 @@ func (s *Store) Remember(ctx context.Context, first map[models.Sighting]models.P
 	return nil
 }
 
-func (s *Store) remember(ctx context.Context, together []models.Sighting, first map[models.Sighting]models.Position) error {
+// remember makes one batch. Rows of one partition share the values that they have in common.
+func (s *Store) remember(ctx context.Context, sightings []models.Sighting, first []models.Position, together []sized) error {
 	batch := s.newBatch(ctx, kindVisitors, gocql.UnloggedBatch)
-	for _, sighting := range together {
-		args := append(partitionOf(sighting).args(), sighting.Visitor)
+	batch.Entries = make([]gocql.BatchEntry, 0, len(together))
+	var common []any // the partition key
+	var topic any
+	var args []any // of all rows, in one piece of memory
+	for i, row := range together {
+		sighting, at := &sightings[row.index], &first[row.index]
+		if i == 0 || row.token != together[i-1].token {
+			common = partitionOf(*sighting).args()
+		}
+		if topic != at.Topic {
+			topic = at.Topic
+		}
+		begin := len(args)
+		args = append(append(args, common...), sighting.Visitor)
 		if sighting.Keyspace == models.Cardinality {
 			for _, f := range sighting.Features.Values() {
 				args = append(args, f)
 			}
 		}
-		at := first[sighting]
-		batch.Query(s.cql.remember[sighting.Keyspace], append(args, at.Topic, at.Partition, at.Offset)...)
+		args = append(args, topic, at.Partition, at.Offset)
+		if i == 0 {
+			args = slices.Grow(args, len(args)*(len(together)-1)) // all have as many
+		}
+		batch.Query(s.cql.remember[sighting.Keyspace], args[begin:len(args):len(args)]...)
 	}
 	return s.session.ExecuteBatch(batch)
 }

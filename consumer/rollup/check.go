@@ -194,15 +194,19 @@ func (c *checker) repair(ctx context.Context, p models.Partition, events []*coun
 // decide finds out which of the events were a visitor's first, from the visitors' rows. It adds none: what was counted had
 // its row before. It returns the offsets of those whose rows may be gone.
 func (c *checker) decide(ctx context.Context, events []*counted) (map[int64]bool, error) {
-	distinct := map[models.Sighting]bool{}
+	first := map[models.Sighting]models.Position{}
 	for _, e := range events {
 		for _, s := range e.event.Sightings() {
-			distinct[s] = true
+			first[s] = models.Position{}
 		}
 	}
-	found, err := c.store.FirstSeen(ctx, slices.Collect(maps.Keys(distinct)))
+	distinct := slices.Collect(maps.Keys(first))
+	found, err := c.store.FirstSeen(ctx, distinct)
 	if err != nil {
 		return nil, err
+	}
+	for i, s := range distinct {
+		first[s] = found[i]
 	}
 	notices, err := c.store.Notices(ctx) // after the rows were looked up: they go after the notice
 	if err != nil {
@@ -210,7 +214,7 @@ func (c *checker) decide(ctx context.Context, events []*counted) (map[int64]bool
 	}
 	retired := map[int64]bool{}
 	for _, e := range events {
-		e.decide(found)
+		e.decide(first)
 		if gone(notices.Retirements, e.event) {
 			retired[e.offset] = true
 		}

@@ -208,20 +208,18 @@ func (m *memory) DropVisitors(ctx context.Context, before models.Millis, _ func(
 	return d, ctx.Err()
 }
 
-func (m *memory) FirstSeen(ctx context.Context, sightings []models.Sighting) (map[models.Sighting]models.Position, error) {
+func (m *memory) FirstSeen(ctx context.Context, sightings []models.Sighting) ([]models.Position, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.lookups += len(sightings)
-	found := map[models.Sighting]models.Position{}
-	for _, s := range sightings {
-		if at, ok := m.first[s]; ok {
-			found[s] = at
-		}
+	found := make([]models.Position, len(sightings))
+	for i, s := range sightings {
+		found[i] = m.first[s]
 	}
 	return found, ctx.Err()
 }
 
-func (m *memory) Remember(ctx context.Context, first map[models.Sighting]models.Position) error {
+func (m *memory) Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.onRemember != nil {
@@ -229,7 +227,9 @@ func (m *memory) Remember(ctx context.Context, first map[models.Sighting]models.
 			return err
 		}
 	}
-	maps.Copy(m.first, first)
+	for i, s := range sightings {
+		m.first[s] = first[i]
+	}
 	return ctx.Err()
 }
 
@@ -309,12 +309,5 @@ func (m *memory) Sums(_ context.Context, key models.Key) (map[string]int64, erro
 func sortedRows(rows map[LedgerID]LedgerRow) []LedgerRow {
 	return slices.SortedFunc(maps.Values(rows), func(a, b LedgerRow) int {
 		return cmp.Or(comparePartitions(a.Partition, b.Partition), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Epoch, b.Epoch))
-	})
-}
-
-func sortedSightings(first map[models.Sighting]models.Position) []models.Sighting {
-	return slices.SortedFunc(maps.Keys(first), func(a, b models.Sighting) int {
-		return cmp.Or(cmp.Compare(a.Keyspace, b.Keyspace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Visitor, b.Visitor),
-			cmp.Compare(a.Interval, b.Interval), cmp.Compare(a.Start, b.Start), cmp.Compare(a.Features, b.Features))
 	})
 }

@@ -15,7 +15,8 @@ type visitors struct {
 	hasher  hasher
 	metrics *metrics
 
-	deciding sync.Mutex // one chunk at a time: the next one must find the rows of the last
+	deciding  sync.Mutex // one chunk at a time: the next one must find the rows of the last
+	questions questions  // of that chunk
 
 	mu  sync.Mutex
 	lru *recent
@@ -23,7 +24,7 @@ type visitors struct {
 }
 
 func newVisitors(store Store, h hasher, size int, m *metrics) *visitors {
-	return &visitors{store: store, hasher: h, metrics: m, era: 1, lru: newRecent(size)}
+	return &visitors{store: store, hasher: h, metrics: m, questions: questions{places: map[fingerprint]int32{}}, era: 1, lru: newRecent(size)}
 }
 
 // decide fills in first of every event of a chunk, unless that was done and nothing was forgotten since. When it returns
@@ -43,45 +44,58 @@ func (v *visitors) decide(ctx context.Context, c *chunk) error {
 	return nil
 }
 
-// ask finds out where each visitor of the events was first. A chunk asks about the same visitors again and again, so each has
-// a place in a list, found by its fingerprint.
+// questions are what a chunk asks about visitors. It asks about the same ones again and again, so each has a place in the
+// lists, found by its fingerprint. They are kept from chunk to chunk for their memory alone.
+type questions struct {
+	places  map[fingerprint]int32
+	first   []models.Position // by place; until it is settled, the earliest event of the chunk: all are in one partition
+	asked   []int32           // places, of all sightings of all events in order
+	ends    []int32           // by event: where its part of asked ends
+	unknown []models.Sighting // that the LRU does not have
+	missing []int32           // their places
+}
+
+func (q *questions) forget() {
+	clear(q.places)
+	clear(q.unknown) // or their texts would stay
+	q.first, q.asked, q.ends, q.unknown, q.missing = q.first[:0], q.asked[:0], q.ends[:0], q.unknown[:0], q.missing[:0]
+}
+
+// ask finds out where each visitor of the events was first.
 func (v *visitors) ask(ctx context.Context, events []*counted, era int) error {
-	var (
-		places  = map[fingerprint]int32{}
-		first   []models.Position // by place; until it is settled, the earliest event of the chunk: all are in one partition
-		asked   []int32           // places, of all sightings of all events in order
-		unknown []models.Sighting
-		missing []int32 // the places of the unknown
-	)
+	q := &v.questions
+	defer q.forget()
 	for _, e := range events {
-		sightings := e.event.Sightings()
-		e.first = make([]bool, len(sightings))
-		for _, s := range sightings {
+		for _, s := range e.event.Sightings() {
 			id := fingerprintOf(v.hasher, s)
-			place, seen := places[id]
+			place, seen := q.places[id]
 			if !seen {
-				place = int32(len(first))
-				places[id] = place
+				place = int32(len(q.first))
+				q.places[id] = place
 				at, known := v.recall(id)
 				if !known {
 					at = e.position()
-					unknown, missing = append(unknown, s), append(missing, place)
+					q.unknown, q.missing = append(q.unknown, s), append(q.missing, place)
 				}
-				first = append(first, at)
+				q.first = append(q.first, at)
 			}
-			asked = append(asked, place)
+			q.asked = append(q.asked, place)
 		}
+		q.ends = append(q.ends, int32(len(q.asked)))
 	}
-	v.metrics.lruHits.Add(float64(len(first) - len(unknown)))
-	v.metrics.lookups.Add(float64(len(unknown)))
-	if err := v.settle(ctx, unknown, missing, first, era); err != nil {
+	v.metrics.lruHits.Add(float64(len(q.first) - len(q.unknown)))
+	v.metrics.lookups.Add(float64(len(q.unknown)))
+	if err := v.settle(ctx, q, era); err != nil {
 		return err
 	}
-	for _, e := range events {
-		for i := range e.first {
-			e.first[i] = first[asked[i]] == e.position()
+	answers, begin := make([]bool, len(q.asked)), int32(0) // of all events in one piece of memory
+	for i, e := range events {
+		end := q.ends[i]
+		for j := begin; j < end; j++ {
+			answers[j] = q.first[q.asked[j]] == e.position()
 		}
-		asked = asked[len(e.first):]
+		e.first = answers[begin:end:end]
+		begin = end
 	}
 	return nil
 }
@@ -94,36 +108,35 @@ func (e *counted) position() models.Position {
 func (e *counted) decide(first map[models.Sighting]models.Position) {
 	e.first = e.first[:0]
 	for _, s := range e.event.Sightings() {
-		at, known := first[s]
-		e.first = append(e.first, known && at == e.position())
+		e.first = append(e.first, first[s] == e.position())
 	}
 }
 
-// settle asks the store about the unknown, tells it of those it does not know either, and notes in first where all of them
-// were.
-func (v *visitors) settle(ctx context.Context, unknown []models.Sighting, missing []int32, first []models.Position, era int) error {
-	if len(unknown) == 0 {
+// settle asks the store about the unknown, tells it of those it does not know either, and notes where all of them were.
+func (v *visitors) settle(ctx context.Context, q *questions, era int) error {
+	if len(q.unknown) == 0 {
 		return nil
 	}
-	found, err := v.store.FirstSeen(ctx, unknown)
+	found, err := v.store.FirstSeen(ctx, q.unknown)
 	if err != nil {
 		return err
 	}
-	fresh := make(map[models.Sighting]models.Position, len(unknown)-len(found))
-	for i, s := range unknown {
-		if at, ok := found[s]; ok {
-			first[missing[i]] = at
+	var fresh []models.Sighting
+	var first []models.Position
+	for i, s := range q.unknown {
+		if at := &q.first[q.missing[i]]; found[i] != (models.Position{}) {
+			*at = found[i]
 		} else {
-			fresh[s] = first[missing[i]]
+			fresh, first = append(fresh, s), append(first, *at)
 		}
 	}
 	if len(fresh) > 0 {
-		if err := v.store.Remember(ctx, fresh); err != nil {
+		if err := v.store.Remember(ctx, fresh, first); err != nil {
 			return err
 		}
 	}
-	for i, s := range unknown {
-		v.remember(fingerprintOf(v.hasher, s), first[missing[i]], era)
+	for i, s := range q.unknown {
+		v.remember(fingerprintOf(v.hasher, s), q.first[q.missing[i]], era)
 	}
 	return nil
 }

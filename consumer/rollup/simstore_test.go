@@ -56,22 +56,22 @@ func (v *view) Progress(ctx context.Context, t Tenure, committed int64) (ok bool
 	return ok, err
 }
 
-func (v *view) FirstSeen(ctx context.Context, sightings []models.Sighting) (found map[models.Sighting]models.Position, err error) {
+func (v *view) FirstSeen(ctx context.Context, sightings []models.Sighting) (found []models.Position, err error) {
 	err = v.call(ctx, func() (err error) { found, err = v.memory.FirstSeen(ctx, sightings); return err })
 	return found, err
 }
 
-// Remember stores the visitors one by one: it may fail in the middle, and what failed may be stored late.
-func (v *view) Remember(ctx context.Context, first map[models.Sighting]models.Position) error {
-	for _, s := range sortedSightings(first) {
-		one := map[models.Sighting]models.Position{s: first[s]}
-		err := v.call(ctx, func() error { return v.memory.Remember(ctx, one) })
+// Remember stores the visitors one by one, in any order: it may fail in the middle, and what failed may be stored late.
+func (v *view) Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error {
+	for _, i := range v.w.rnd.Perm(len(sightings)) {
+		one, at := sightings[i:i+1:i+1], first[i:i+1:i+1]
+		err := v.call(ctx, func() error { return v.memory.Remember(ctx, one, at) })
 		if err == nil {
 			continue
 		}
 		if v.w.faults && v.w.rnd.IntN(3) == 0 {
 			due := time.Now().Add(time.Duration(v.w.rnd.IntN(60)) * time.Second)
-			v.w.late = append(v.w.late, lateWrite{due, func() { _ = v.memory.Remember(context.Background(), one) }})
+			v.w.late = append(v.w.late, lateWrite{due, func() { _ = v.memory.Remember(context.Background(), one, at) }})
 		}
 		if v.w.controls.earlyLRU && !errors.Is(err, errDead) {
 			return nil

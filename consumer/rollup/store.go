@@ -30,12 +30,13 @@ type Store interface {
 	// Progress notes how far the tenure's owner has counted. False without error: somebody else has taken the partition.
 	Progress(ctx context.Context, t Tenure, committed int64) (bool, error)
 
-	// FirstSeen finds which of the sightings are known, and the position of the event that was first. Absent from the
-	// map: never seen. The sightings are distinct.
-	FirstSeen(ctx context.Context, sightings []models.Sighting) (map[models.Sighting]models.Position, error)
+	// FirstSeen finds the position of the event that was first, for each of the sightings and in their order; the zero
+	// position: never seen. The sightings are distinct.
+	FirstSeen(ctx context.Context, sightings []models.Sighting) ([]models.Position, error)
 
-	// Remember stores new sightings. It is idempotent: after an error the caller may do it again, with the same values.
-	Remember(ctx context.Context, first map[models.Sighting]models.Position) error
+	// Remember stores new sightings, with the position of the first event of each. It is idempotent: after an error the
+	// caller may do it again, with the same values.
+	Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error
 
 	// Ledger reads the ledger rows of the keys; a key without rows is absent from the map.
 	Ledger(ctx context.Context, keys []models.Key) (map[models.Key][]LedgerRow, error)

@@ -23,10 +23,10 @@ func (null) Take(_ context.Context, p models.Partition, owner string) (rollup.Te
 }
 func (null) Release(context.Context, rollup.Tenure, int64) (bool, error)  { return true, nil }
 func (null) Progress(context.Context, rollup.Tenure, int64) (bool, error) { return true, nil }
-func (null) FirstSeen(context.Context, []models.Sighting) (map[models.Sighting]models.Position, error) {
-	return nil, nil
+func (null) FirstSeen(_ context.Context, sightings []models.Sighting) ([]models.Position, error) {
+	return make([]models.Position, len(sightings)), nil
 }
-func (null) Remember(context.Context, map[models.Sighting]models.Position) error { return nil }
+func (null) Remember(context.Context, []models.Sighting, []models.Position) error { return nil }
 func (null) Ledger(context.Context, []models.Key) (map[models.Key][]rollup.LedgerRow, error) {
 	return nil, nil
 }

@@ -28,23 +28,26 @@ func BenchmarkApply(b *testing.B) {
 func BenchmarkSightings(b *testing.B) {
 	store, _ := open(b, b.TempDir())
 	for n := 0; b.Loop(); n++ {
-		first := map[models.Sighting]models.Position{}
 		var sightings []models.Sighting
+		var at []models.Position
 		for i := range 1000 {
 			v := &models.Visit{SiteID: "site1", GUID: fmt.Sprintf("guid-%d", i+n*500), TS: models.Earliest, Features: []string{"a", "b"}}
 			for _, s := range v.Sightings() {
-				sightings = append(sightings, s)
-				first[s] = models.Position{Partition: 1, Offset: int64(i)}
+				sightings, at = append(sightings, s), append(at, models.Position{Topic: "visits", Partition: 1, Offset: int64(i)})
 			}
 		}
 		seen, err := store.FirstSeen(b.Context(), sightings)
 		if err != nil {
 			b.Fatal(err)
 		}
-		for s := range seen {
-			delete(first, s)
+		var fresh []models.Sighting
+		var first []models.Position
+		for i, s := range sightings {
+			if seen[i] == (models.Position{}) {
+				fresh, first = append(fresh, s), append(first, at[i])
+			}
 		}
-		if err := store.Remember(b.Context(), first); err != nil {
+		if err := store.Remember(b.Context(), fresh, first); err != nil {
 			b.Fatal(err)
 		}
 	}

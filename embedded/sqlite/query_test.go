@@ -31,13 +31,15 @@ func count(t testing.TB, store *sqlite.Store, events ...models.Event) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first, fresh := make([]bool, len(sightings)), map[models.Sighting]models.Position{}
+		first := make([]bool, len(sightings))
+		var fresh []models.Sighting
+		var at []models.Position
 		for i, s := range sightings {
-			if _, known := seen[s]; !known {
-				first[i], fresh[s] = true, models.Position{Offset: int64(offset)}
+			if first[i] = seen[i] == (models.Position{}); first[i] {
+				fresh, at = append(fresh, s), append(at, models.Position{Topic: "log", Offset: int64(offset)})
 			}
 		}
-		if err := store.Remember(t.Context(), fresh); err != nil {
+		if err := store.Remember(t.Context(), fresh, at); err != nil {
 			t.Fatal(err)
 		}
 		e.Count(first, func(key models.Key, cell models.Cell, n int64) {

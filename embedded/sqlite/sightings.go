@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -53,11 +52,11 @@ func sightingTables(plan *models.Plan) map[models.Keyspace]sightingTable {
 	}
 }
 
-// byKeyspace refuses sightings of a keyspace that has no table for them.
-func (s *Store) byKeyspace(sightings []models.Sighting) (map[models.Keyspace][]models.Sighting, error) {
-	of := map[models.Keyspace][]models.Sighting{}
-	for _, sighting := range sightings {
-		of[sighting.Keyspace] = append(of[sighting.Keyspace], sighting)
+// byKeyspace lists the indices of the sightings of each keyspace. It refuses those that have no table for them.
+func (s *Store) byKeyspace(sightings []models.Sighting) (map[models.Keyspace][]int, error) {
+	of := map[models.Keyspace][]int{}
+	for i, sighting := range sightings {
+		of[sighting.Keyspace] = append(of[sighting.Keyspace], i)
 	}
 	for keyspace := range of {
 		if _, ok := s.sightings[keyspace]; !ok {
@@ -68,25 +67,25 @@ func (s *Store) byKeyspace(sightings []models.Sighting) (map[models.Keyspace][]m
 }
 
 // FirstSeen implements rollup.Store.
-func (s *Store) FirstSeen(ctx context.Context, sightings []models.Sighting) (map[models.Sighting]models.Position, error) {
+func (s *Store) FirstSeen(ctx context.Context, sightings []models.Sighting) ([]models.Position, error) {
 	of, err := s.byKeyspace(sightings)
 	if err != nil {
 		return nil, fmt.Errorf("looking for first sights: %w", err)
 	}
-	seen := map[models.Sighting]models.Position{}
-	for keyspace, sightings := range of {
+	first := make([]models.Position, len(sightings))
+	for keyspace, indices := range of {
 		table := s.sightings[keyspace]
-		for chunk := range slices.Chunk(sightings, perStatement) {
+		for chunk := range slices.Chunk(indices, perStatement) {
 			array := make([][]any, len(chunk))
-			for i, sighting := range chunk {
-				array[i] = table.row(sighting)
+			for i, index := range chunk {
+				array[i] = table.row(sightings[index])
 			}
 			err := s.each(ctx, table.seen, array, func(scan func(...any) error) error {
 				var i int
 				var p models.Position
 				err := scan(&i, &p.Topic, &p.Partition, &p.Offset)
 				if err == nil {
-					seen[chunk[i]] = p
+					first[chunk[i]] = p
 				}
 				return err
 			})
@@ -95,22 +94,23 @@ func (s *Store) FirstSeen(ctx context.Context, sightings []models.Sighting) (map
 			}
 		}
 	}
-	return seen, nil
+	return first, nil
 }
 
 // Remember implements rollup.Store. What is already there stays as it is: the first sight is the first.
-func (s *Store) Remember(ctx context.Context, first map[models.Sighting]models.Position) error {
-	of, err := s.byKeyspace(slices.Collect(maps.Keys(first)))
+func (s *Store) Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error {
+	of, err := s.byKeyspace(sightings)
 	if err != nil {
 		return fmt.Errorf("remembering first sights: %w", err)
 	}
-	for keyspace, sightings := range of {
+	for keyspace, indices := range of {
 		table := s.sightings[keyspace]
 		err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-			for chunk := range slices.Chunk(sightings, perStatement) {
+			for chunk := range slices.Chunk(indices, perStatement) {
 				array := make([][]any, len(chunk))
-				for i, sighting := range chunk {
-					array[i] = append(table.row(sighting), first[sighting].Topic, first[sighting].Partition, first[sighting].Offset)
+				for i, index := range chunk {
+					at := first[index]
+					array[i] = append(table.row(sightings[index]), at.Topic, at.Partition, at.Offset)
 				}
 				parameter, err := json.Marshal(array)
 				if err != nil {
@@ -123,7 +123,7 @@ func (s *Store) Remember(ctx context.Context, first map[models.Sighting]models.P
 			return nil
 		})
 		if err != nil {
-			return fmt.Errorf("remembering %d first sights in %s: %w", len(sightings), keyspace, err)
+			return fmt.Errorf("remembering %d first sights in %s: %w", len(indices), keyspace, err)
 		}
 	}
 	return nil

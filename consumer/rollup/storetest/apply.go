@@ -142,7 +142,7 @@ func testNothing(t *testing.T, s *suite) {
 	if seen, err := s.store.FirstSeen(t.Context(), nil); err != nil || len(seen) != 0 {
 		t.Errorf("FirstSeen of nothing is %v, %v", seen, err)
 	}
-	if err := s.store.Remember(t.Context(), nil); err != nil {
+	if err := s.store.Remember(t.Context(), nil, nil); err != nil {
 		t.Errorf("Remember of nothing: %v", err)
 	}
 }

@@ -2,8 +2,6 @@ package storetest
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"testing"
 
 	"footfall/models"
@@ -11,29 +9,43 @@ import (
 
 func (s *suite) remember(t *testing.T, first map[models.Sighting]models.Position) {
 	t.Helper()
-	if err := s.store.Remember(t.Context(), first); err != nil {
+	sightings, positions := lists(first)
+	if err := s.store.Remember(t.Context(), sightings, positions); err != nil {
 		t.Fatalf("Remember: %v", err)
 	}
+}
+
+// lists are first sights as a store takes them.
+func lists(first map[models.Sighting]models.Position) (sightings []models.Sighting, positions []models.Position) {
+	for s, at := range first {
+		sightings, positions = append(sightings, s), append(positions, at)
+	}
+	return sightings, positions
 }
 
 // wantSeen asks for all the sightings of want and of absent, and checks that exactly those of want are known.
 func (s *suite) wantSeen(t *testing.T, want map[models.Sighting]models.Position, absent ...models.Sighting) {
 	t.Helper()
-	got, err := s.store.FirstSeen(t.Context(), append(slices.Collect(maps.Keys(want)), absent...))
+	sightings, positions := lists(want)
+	got, err := s.store.FirstSeen(t.Context(), append(sightings, absent...))
 	if err != nil {
 		t.Fatalf("FirstSeen: %v", err)
 	}
+	if len(got) != len(want)+len(absent) {
+		t.Fatalf("FirstSeen of %d sightings has %d answers", len(want)+len(absent), len(got))
+	}
 	wrong := 0
-	for sighting, position := range want {
-		if have, found := got[sighting]; !found || have != position {
+	for i, position := range positions {
+		if got[i] != position {
 			if wrong++; wrong <= 10 {
-				t.Errorf("first sight of %+v is %v (found %t), want %v", sighting, have, found, position)
+				t.Errorf("first sight of %+v is %v, want %v", sightings[i], got[i], position)
 			}
 		}
-		delete(got, sighting)
 	}
-	for sighting, position := range got {
-		t.Errorf("%+v was never seen, but FirstSeen has %v", sighting, position)
+	for i, position := range got[len(want):] {
+		if position != (models.Position{}) {
+			t.Errorf("%+v was never seen, but FirstSeen has %v", absent[i], position)
+		}
 	}
 	if wrong > 10 {
 		t.Errorf("and %d more", wrong-10)
@@ -58,8 +70,8 @@ func testSightings(t *testing.T, s *suite) {
 	s.wantSeen(t, nil, ip, guid)
 
 	first := map[models.Sighting]models.Position{
-		ip:   {Partition: 3, Offset: 0},
-		guid: {Partition: 0, Offset: 5_000_000_000_000},
+		ip:   {Topic: "log", Partition: 3, Offset: 0},
+		guid: {Topic: "log", Partition: 0, Offset: 5_000_000_000_000},
 	}
 	s.remember(t, first)
 	s.wantSeen(t, first)

@@ -60,7 +60,7 @@ func (s blindRetry) Apply(ctx context.Context, writes []rollup.KeyWrite) []error
 // hopeful takes visitors for remembered whatever the store says, as a cache does that is filled before the insert.
 type hopeful struct{ rollup.Store }
 
-func (s hopeful) Remember(ctx context.Context, first map[models.Sighting]models.Position) error {
-	_ = s.Store.Remember(ctx, first) // this is what the control is about
+func (s hopeful) Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error {
+	_ = s.Store.Remember(ctx, sightings, first) // this is what the control is about
 	return nil
 }
