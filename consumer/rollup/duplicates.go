@@ -2,6 +2,7 @@ package rollup
 
 import (
 	"hash/maphash"
+	"slices"
 	"time"
 )
 
@@ -20,11 +21,16 @@ func fingerprintOf[T comparable](h hasher, value T) fingerprint {
 
 // window knows the event ids of the last offsets of one partition. It is a function of the log alone: read from the same
 // offsets, any process decides alike which events are duplicates. Not safe for concurrent use.
+//
+// There is one for each partition, so it has to be small, and nothing in it is for the garbage collector to follow: a ring with
+// a place for each offset, and chains through it of those whose ids fall into the same one of so many lists, the latest first.
+// Nothing is ever taken out: a chain ends where it gets beyond the reach.
 type window struct {
 	reach
-	last  map[fingerprint]moment // where and when an id occurred last
-	queue []occurrence           // the same, in the order of the log
-	next  int64                  // the offset it is ready for
+	ring   []occurrence // by offset, modulo its length
+	latest []int64      // as many: the last offset of each chain, or a negative one
+	first  int64        // nothing is known below
+	next   int64        // the offset it is ready for
 }
 
 // reach is how far back an id is looked for. Both bounds must hold: the second one makes sure that the log still has what
@@ -34,19 +40,20 @@ type reach struct {
 	age     time.Duration // by the times that the messages have in the log
 }
 
-type moment struct {
-	offset int64
-	at     int64 // Unix nanoseconds: a time.Time is larger, and has a pointer that the garbage collector follows
-}
-
+// occurrence is what stands at one offset. Where no event does it is never looked at, unless the ring grows.
 type occurrence struct {
 	id     fingerprint
-	offset int64
+	at     int64 // Unix nanoseconds
+	before int64 // the offset that comes next in the chain
 }
+
+const smallestRing = 64 // unless the reach is shorter
 
 // newWindow makes a window that is ready for the events from offset start on.
 func newWindow(r reach, start int64) *window {
-	return &window{reach: r, last: map[fingerprint]moment{}, next: start}
+	w := &window{reach: r, first: start, next: start}
+	w.resize(smallestRing)
+	return w
 }
 
 // pass moves on beyond an offset that holds no countable event.
@@ -55,23 +62,48 @@ func (w *window) pass(offset int64) { w.next = offset + 1 }
 // see notes that id stands at offset, with that message's time, and tells whether it is a duplicate: whether it occurred
 // before within reach. Offsets must grow from call to call; times need not.
 func (w *window) see(id fingerprint, offset int64, at time.Time) bool {
-	w.forget(offset - w.offsets)
-	before, duplicate := w.last[id]
-	duplicate = duplicate && at.UnixNano()-before.at <= int64(w.age)
-	w.last[id] = moment{offset, at.UnixNano()}
-	w.queue = append(w.queue, occurrence{id, offset})
+	w.first = max(w.first, offset-w.offsets)
+	for offset-w.first >= int64(len(w.ring)) {
+		w.resize(2 * len(w.ring))
+	}
+	moment, duplicate := at.UnixNano(), false
+	for o := w.latest[w.chain(id)]; o >= w.first; o = w.place(o).before {
+		if was := w.place(o); was.id == id { // the last time
+			duplicate = moment-was.at <= int64(w.age)
+			break
+		}
+	}
+	w.put(occurrence{id: id, at: moment}, offset)
 	w.next = offset + 1
 	return duplicate
 }
 
-// forget drops what lies below an offset. An id that occurred again later stays.
-func (w *window) forget(below int64) {
-	n := 0
-	for n < len(w.queue) && w.queue[n].offset < below {
-		if old := w.queue[n]; w.last[old.id].offset == old.offset {
-			delete(w.last, old.id)
-		}
-		n++
+func (w *window) chain(id fingerprint) uint64    { return id[0] % uint64(len(w.latest)) }
+func (w *window) place(offset int64) *occurrence { return &w.ring[offset%int64(len(w.ring))] }
+
+// put makes an occurrence the first of its chain.
+func (w *window) put(o occurrence, offset int64) {
+	latest := &w.latest[w.chain(o.id)]
+	o.before = *latest
+	*latest, *w.place(offset) = offset, o
+}
+
+// resize makes room for so many offsets, or for all within reach if they are fewer. What is known moves over.
+func (w *window) resize(size int) {
+	old := *w
+	size = int(min(int64(size), w.offsets+1))
+	w.ring, w.latest = make([]occurrence, size), make([]int64, size)
+	for i := range w.latest {
+		w.latest[i] = -1
 	}
-	w.queue = w.queue[n:]
+	var known []int64
+	for _, o := range old.latest {
+		for ; o >= old.first; o = old.place(o).before {
+			known = append(known, o)
+		}
+	}
+	slices.Sort(known) // a chain has its latest offset in front
+	for _, o := range known {
+		w.put(*old.place(o), o)
+	}
 }

@@ -50,42 +50,71 @@ func TestWindowHasAnAge(t *testing.T) {
 	f(time.Hour, true) // the clocks of doors differ
 }
 
-// A window read from later on decides like one that has read everything: what lies beyond its reach does not matter.
+// A window read from later on decides like one that has read everything: what lies beyond its reach does not matter. Some
+// offsets hold no event.
 func TestWindowIsAFunctionOfTheLog(t *testing.T) {
-	const events = 2000
-	within := reach{50, 40 * time.Second}
+	const events = 3000
+	within := reach{500, 400 * time.Second}
 	h := newHasher()
 	rnd := rand.New(rand.NewPCG(1, 2))
-	log := make([]fingerprint, events)
-	times := make([]time.Time, events)
+	type entry struct {
+		id     fingerprint
+		offset int64
+		at     time.Time
+	}
+	log := make([]entry, events)
+	offset := int64(0)
 	for i := range log {
-		log[i] = fingerprintOf(h, fmt.Sprint(rnd.IntN(100)))
-		times[i] = time.Unix(int64(i+rnd.IntN(5)), 0)
+		offset += 1 + int64(rnd.IntN(20)/18)
+		if i == events/2 {
+			offset += 2 * within.offsets // a gap that is longer than the reach
+		}
+		log[i] = entry{fingerprintOf(h, fmt.Sprint(rnd.IntN(700))), offset, time.Unix(offset+int64(rnd.IntN(5)), 0)}
 	}
 	whole := newWindow(within, 0)
 	duplicate := make([]bool, events)
-	for i, id := range log {
-		duplicate[i] = whole.see(id, int64(i), times[i])
+	found := 0
+	for i, e := range log {
+		duplicate[i] = whole.see(e.id, e.offset, e.at)
 		naive := false
-		for j := max(0, i-int(within.offsets)); j < i; j++ {
-			if log[j] == id {
-				naive = times[i].Sub(times[j]) <= within.age
+		for _, old := range log[:i] {
+			if old.id == e.id && old.offset >= e.offset-within.offsets {
+				naive = e.at.Sub(old.at) <= within.age
 			}
 		}
 		if duplicate[i] != naive {
-			t.Fatalf("offset %d: duplicate %v, want %v", i, duplicate[i], naive)
+			t.Fatalf("offset %d: duplicate %v, want %v", e.offset, duplicate[i], naive)
+		}
+		if naive {
+			found++
 		}
 	}
-	if n := int64(len(whole.queue)); n > within.offsets+1 {
-		t.Errorf("the window holds %d occurrences", n)
+	if found < events/10 || found > events*9/10 {
+		t.Fatalf("%d of %d events are duplicates: this tests little", found, events)
+	}
+	if n := len(whole.ring); n != int(within.offsets)+1 {
+		t.Errorf("the window has room for %d offsets, and needs %d", n, within.offsets+1)
 	}
 	for start := 0; start < events; start += 37 {
-		from := max(0, start-int(within.offsets))
-		late := newWindow(within, int64(from))
-		for i := from; i < events; i++ {
-			if got := late.see(log[i], int64(i), times[i]); i >= start && got != duplicate[i] {
-				t.Fatalf("window from %d, offset %d: duplicate %v, want %v", from, i, got, duplicate[i])
+		from := start
+		for from > 0 && log[from-1].offset >= log[start].offset-within.offsets {
+			from--
+		}
+		late := newWindow(within, log[from].offset)
+		for i := from; i < min(start+1000, events); i++ {
+			if got := late.see(log[i].id, log[i].offset, log[i].at); i >= start && got != duplicate[i] {
+				t.Fatalf("window from %d, offset %d: duplicate %v, want %v", log[from].offset, log[i].offset, got, duplicate[i])
 			}
+		}
+	}
+}
+
+// A window without a reach takes no event for a duplicate.
+func TestWindowWithoutReach(t *testing.T) {
+	w, h := newWindow(reach{}, 5), newHasher()
+	for offset := int64(5); offset < 10; offset++ {
+		if w.see(fingerprintOf(h, "a"), offset, time.Time{}) {
+			t.Errorf("offset %d is a duplicate", offset)
 		}
 	}
 }

@@ -53,12 +53,16 @@ type questions struct {
 	ends    []int32           // by event: where its part of asked ends
 	unknown []models.Sighting // that the LRU does not have
 	missing []int32           // their places
+	fresh   []models.Sighting // that the store does not have either
+	at      []models.Position // the first event of each
 }
 
 func (q *questions) forget() {
 	clear(q.places)
 	clear(q.unknown) // or their texts would stay
+	clear(q.fresh)
 	q.first, q.asked, q.ends, q.unknown, q.missing = q.first[:0], q.asked[:0], q.ends[:0], q.unknown[:0], q.missing[:0]
+	q.fresh, q.at = q.fresh[:0], q.at[:0]
 }
 
 // ask finds out where each visitor of the events was first.
@@ -121,17 +125,15 @@ func (v *visitors) settle(ctx context.Context, q *questions, era int) error {
 	if err != nil {
 		return err
 	}
-	var fresh []models.Sighting
-	var first []models.Position
 	for i, s := range q.unknown {
 		if at := &q.first[q.missing[i]]; found[i] != (models.Position{}) {
 			*at = found[i]
 		} else {
-			fresh, first = append(fresh, s), append(first, *at)
+			q.fresh, q.at = append(q.fresh, s), append(q.at, *at)
 		}
 	}
-	if len(fresh) > 0 {
-		if err := v.store.Remember(ctx, fresh, first); err != nil {
+	if len(q.fresh) > 0 {
+		if err := v.store.Remember(ctx, q.fresh, q.at); err != nil {
 			return err
 		}
 	}

@@ -64,7 +64,7 @@ func (v *view) FirstSeen(ctx context.Context, sightings []models.Sighting) (foun
 // Remember stores the visitors one by one, in any order: it may fail in the middle, and what failed may be stored late.
 func (v *view) Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error {
 	for _, i := range v.w.rnd.Perm(len(sightings)) {
-		one, at := sightings[i:i+1:i+1], first[i:i+1:i+1]
+		one, at := []models.Sighting{sightings[i]}, []models.Position{first[i]} // a late write outlives the caller's lists
 		err := v.call(ctx, func() error { return v.memory.Remember(ctx, one, at) })
 		if err == nil {
 			continue

@@ -35,7 +35,7 @@ type Store interface {
 	FirstSeen(ctx context.Context, sightings []models.Sighting) ([]models.Position, error)
 
 	// Remember stores new sightings, with the position of the first event of each. It is idempotent: after an error the
-	// caller may do it again, with the same values.
+	// caller may do it again, with the same values. The lists are the caller's: a store keeps none of them when it returns.
 	Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error
 
 	// Ledger reads the ledger rows of the keys; a key without rows is absent from the map.
