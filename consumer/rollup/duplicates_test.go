@@ -92,7 +92,7 @@ func TestWindowIsAFunctionOfTheLog(t *testing.T) {
 	if found < events/10 || found > events*9/10 {
 		t.Fatalf("%d of %d events are duplicates: this tests little", found, events)
 	}
-	if n := len(whole.ring); n != int(within.offsets)+1 {
+	if n := len(whole.seen.ring); n != int(within.offsets)+1 {
 		t.Errorf("the window has room for %d offsets, and needs %d", n, within.offsets+1)
 	}
 	for start := 0; start < events; start += 37 {

@@ -6,61 +6,80 @@ import (
 	"footfall/models"
 )
 
-// recent remembers where visitors were first seen, as many as it has room for; those who were asked about longest ago go
+// recent remembers where visitors were first seen, about as many as it has room for; those who were asked about longest ago go
 // first. Not safe for concurrent use.
+//
+// It is one list in two parts. The visitors of late are in an LRU, which costs 120 bytes each and the garbage collector looks
+// at every one of them. Who falls out at its end is still remembered, in the order of falling out: a queue needs a third of that
+// and no collector. Who is asked about there comes back to the front. Its place in the queue stays, since what it says stays
+// true, so that visitors who come back take some of the room of others.
 type recent struct {
-	lru        *simplelru.LRU[uint64, place] // by half of the fingerprint; nil: nobody is remembered
-	partitions []models.Partition            // few, so that a place has a number for one
+	size       int
+	front      *simplelru.LRU[fingerprint, place] // nil: nobody is remembered
+	behind     trail[place]                       // who fell out, numbered
+	partitions []models.Partition                 // few, so that a place has a number for one
 }
 
-// place is a position in half the memory, and without a pointer that the garbage collector would follow. It holds more of
-// the fingerprint: another visitor with the same first half is not remembered, and is looked up as if it had gone.
-type place struct {
-	offset    int64
-	partition uint32
-	more      uint32
-}
+// place is a position in one number: the partition's above, and 48 bits of offset. Whatever does not fit is not remembered.
+type place uint64
+
+const offsetBits = 48
+
+// queued is from how many visitors on most of them are in the queue.
+const queued = 16
 
 // newRecent makes room for size visitors; 0 remembers nobody.
 func newRecent(size int) *recent {
-	r := &recent{}
-	if size > 0 {
-		r.lru, _ = simplelru.NewLRU[uint64, place](size, nil) // fails for sizes below 1 only
-	}
+	r := &recent{size: size}
+	r.purge()
 	return r
 }
 
 func (r *recent) purge() {
-	if r.lru != nil {
-		r.lru.Purge()
+	switch front := r.size / 8; {
+	case r.size < 1:
+	case r.size < queued:
+		r.front, _ = simplelru.NewLRU[fingerprint, place](r.size, nil) // fails for sizes below 1 only
+	default:
+		r.behind = newTrail[place](int64(r.size-front), 0)
+		r.front, _ = simplelru.NewLRU(front, func(id fingerprint, at place) {
+			r.behind.moveTo(r.behind.last + 1)
+			r.behind.put(id, at)
+		})
 	}
 }
 
 func (r *recent) get(id fingerprint) (models.Position, bool) {
-	if r.lru == nil {
+	if r.front == nil {
 		return models.Position{}, false
 	}
-	at, known := r.lru.Get(id[0])
-	if !known || at.more != uint32(id[1]) {
+	at, known := r.front.Get(id)
+	if !known && r.size >= queued {
+		if at, known = r.behind.find(id); known {
+			r.front.Add(id, at)
+		}
+	}
+	if !known {
 		return models.Position{}, false
 	}
-	p := r.partitions[at.partition]
-	return models.Position{Topic: p.Topic, Partition: p.Number, Offset: at.offset}, true
+	p := r.partitions[at>>offsetBits]
+	return models.Position{Topic: p.Topic, Partition: p.Number, Offset: int64(at & (1<<offsetBits - 1))}, true
 }
 
 func (r *recent) add(id fingerprint, at models.Position) {
-	if r.lru != nil {
-		r.lru.Add(id[0], place{at.Offset, r.number(at), uint32(id[1])})
+	number := r.number(at)
+	if r.front != nil && at.Offset>>offsetBits == 0 && number>>(64-offsetBits) == 0 {
+		r.front.Add(id, place(number<<offsetBits|uint64(at.Offset)))
 	}
 }
 
-func (r *recent) number(at models.Position) uint32 {
+func (r *recent) number(at models.Position) uint64 {
 	p := models.Partition{Topic: at.Topic, Number: at.Partition}
 	for i, known := range r.partitions {
 		if known == p {
-			return uint32(i)
+			return uint64(i)
 		}
 	}
 	r.partitions = append(r.partitions, p)
-	return uint32(len(r.partitions) - 1)
+	return uint64(len(r.partitions) - 1)
 }

@@ -28,20 +28,60 @@ func TestRecent(t *testing.T) {
 	f(1, false)
 }
 
-// Two visitors whose fingerprints begin alike are told apart by what follows.
-func TestRecentTellsTwinsApart(t *testing.T) {
+// Of many visitors those who fell out of the front are known for as long again as there is room, and come back to the front
+// when they are asked about.
+func TestRecentOfMany(t *testing.T) {
+	const size = 10_000
+	r := newRecent(size)
+	id := func(n int) fingerprint { return fingerprint{uint64(n % 100), uint64(n)} } // many begin alike
+	at := func(n int) models.Position { return models.Position{Topic: "t", Partition: n % 3, Offset: int64(n)} }
+	known := func(n int) bool {
+		got, known := r.get(id(n))
+		if known && got != at(n) {
+			t.Fatalf("visitor %d is said to be at %v", n, got)
+		}
+		return known
+	}
+	for n := range size {
+		r.add(id(n), at(n))
+	}
+	if r.front.Len() != size/8 {
+		t.Errorf("%d visitors in front, want %d", r.front.Len(), size/8)
+	}
+	for n := range 10 { // the oldest: all come back, and others make room
+		if !known(n) {
+			t.Fatalf("visitor %d of %d is forgotten", n, size)
+		}
+	}
+	for n := size; n < 3*size/2; n++ {
+		r.add(id(n), at(n))
+	}
+	for n, want := range map[int]bool{0: true, 9: true, 20: false, size / 4: false, size - 1: true, 3*size/2 - 1: true, 3 * size / 2: false} {
+		if known(n) != want {
+			t.Errorf("visitor %d: known %v, want %v", n, !want, want)
+		}
+	}
+	r.purge()
+	for _, n := range []int{0, size - 1, 3*size/2 - 1} {
+		if known(n) {
+			t.Errorf("visitor %d is known after all were forgotten", n)
+		}
+	}
+}
+
+// A row that was put there by hand has no offset, and a position that does not fit is looked up each time.
+func TestRecentLeavesOutWhatDoesNotFit(t *testing.T) {
 	r := newRecent(2)
-	a, b := fingerprint{5, 1}, fingerprint{5, 2}
-	r.add(a, models.Position{Topic: "t", Offset: 1})
-	if at, known := r.get(b); known {
-		t.Errorf("the twin is said to be at %v", at)
+	for i, at := range []models.Position{{Partition: -1, Offset: -1}, {Topic: "t", Offset: 1 << 48}} {
+		r.add(fingerprint{1, uint64(i)}, at)
+		if got, known := r.get(fingerprint{1, uint64(i)}); known {
+			t.Errorf("%v is remembered as %v", at, got)
+		}
 	}
-	r.add(b, models.Position{Topic: "t", Offset: 2})
-	if at, known := r.get(b); !known || at.Offset != 2 {
-		t.Errorf("the twin: %v, %v", at, known)
-	}
-	if at, known := r.get(a); known {
-		t.Errorf("the first is said to be at %v", at)
+	most := models.Position{Topic: "t", Partition: 7, Offset: 1<<48 - 1}
+	r.add(fingerprint{2, 2}, most)
+	if got, known := r.get(fingerprint{2, 2}); !known || got != most {
+		t.Errorf("%v is remembered as %v, %v", most, got, known)
 	}
 }
 
