@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
@@ -20,6 +21,18 @@ type workload struct {
 }
 
 const seed = 7
+
+// pieces makes n events, some at a time and each time of another seed, so that memory is bounded.
+func (w workload) pieces(n int) iter.Seq[[]models.Event] {
+	const piece = 300_000
+	return func(yield func([]models.Event) bool) {
+		for done := 0; done < n; done += piece {
+			if !yield(w.make(seed+uint64(done), min(piece, n-done))) {
+				return
+			}
+		}
+	}
+}
 
 // shorter is by how much Cassandra's limit is measured on less of it: it takes two rounds, and visits take long.
 func (w workload) shorter() int {

@@ -25,8 +25,8 @@ func (b *bench) withTopic(ctx context.Context, w workload, n int, do func(task) 
 	if err := writable(ctx, t.Broker, t.Topic); err != nil {
 		return err
 	}
-	for done := 0; done < n; done += 300_000 { // events of another seed each time, so that memory is bounded
-		if err := fill(ctx, t.Broker, t.Topic, w.make(seed+uint64(done), min(300_000, n-done))); err != nil {
+	for events := range w.pieces(n) {
+		if err := fill(ctx, t.Broker, t.Topic, events); err != nil {
 			return err
 		}
 	}

@@ -91,7 +91,9 @@ func command(ctx context.Context) (err error) {
 		}
 		defer func() { err = errors.Join(err, b.report.save(*state)) }()
 	}
+	begun := time.Now()
 	err = b.all(ctx)
+	b.report.Took += time.Since(begun)
 	b.report.write(os.Stdout) // what was measured is worth having, whatever came then
 	if err != nil {
 		return err
@@ -116,7 +118,7 @@ func (b *bench) all(ctx context.Context) error {
 			continue
 		}
 		err := b.withTopic(ctx, w, b.events, func(t task) error {
-			t.Prefix, t.Uniques = t.Events/w.shorter(), uniques(w.make(seed, t.Events))
+			t.Prefix, t.Uniques = t.Events/w.shorter(), w.uniques(t.Events)
 			if !warm {
 				if err := b.warmUp(ctx, t); err != nil {
 					return err

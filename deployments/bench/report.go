@@ -19,8 +19,9 @@ import (
 
 // report collects what was measured, in the order in which it was.
 type report struct {
-	Parts  int    // of earlier runs
-	Sync   string `json:"-"` // commitlog_sync, where it is not that of `make up`
+	Parts  int           // of earlier runs
+	Took   time.Duration // of all runs
+	Sync   string        `json:"-"` // commitlog_sync, where it is not that of `make up`
 	Head   []string
 	Tables []*table
 	Texts  []named
@@ -170,9 +171,11 @@ func (r *report) write(w io.Writer) {
 	for _, line := range r.Head {
 		fmt.Fprintln(w, line)
 	}
+	runs := "one run"
 	if r.Parts > 0 {
-		fmt.Fprintf(w, "Measured in %d runs, one part after the other.\n", r.Parts+1)
+		runs = fmt.Sprintf("%d runs, one part after the other,", r.Parts+1)
 	}
+	fmt.Fprintf(w, "Measured in %s of %.1f minutes.\n", runs, r.Took.Minutes())
 	fmt.Fprint(w, about)
 	if len(r.Goals) > 0 {
 		fmt.Fprint(w, "\n| what | at least | measured | reached |\n| --- | ---: | ---: | --- |\n")

@@ -71,14 +71,16 @@ func (b *bench) sum(ctx context.Context, cql string, args ...any) (sum int, err 
 	return sum, rows.Err()
 }
 
-// uniques is what total must find.
-func uniques(events []models.Event) int {
+// uniques is what total must find of the first n events.
+func (w workload) uniques(n int) int {
 	seen := map[models.Sighting]bool{}
-	for _, e := range events {
-		for _, s := range e.Sightings() {
-			whole := s.Features == models.NewFeatures("", "") && s.Interval != models.IntervalWeek
-			if s.Keyspace == models.URLShortener || whole {
-				seen[s] = true
+	for events := range w.pieces(n) {
+		for _, e := range events {
+			for _, s := range e.Sightings() {
+				whole := s.Features == models.NewFeatures("", "") && s.Interval != models.IntervalWeek
+				if s.Keyspace == models.URLShortener || whole {
+					seen[s] = true
+				}
 			}
 		}
 	}
