@@ -86,7 +86,26 @@ func TestStore(t *testing.T) {
 	t.Run("Notices", func(t *testing.T) { testNotices(t, testOpen(t, cfg, plan)) })
 	t.Run("Uneven", func(t *testing.T) { testUneven(t, testOpen(t, cfg, plan)) })
 	t.Run("Tokens", func(t *testing.T) { testTokens(t, testOpen(t, cfg, plan)) })
+	t.Run("ByHand", func(t *testing.T) { testByHand(t, testOpen(t, cfg, plan)) })
 	t.Run("Tables", func(t *testing.T) { testTables(t, testOpen(t, cfg, plan), cfg.KeyspaceSuffix) })
+}
+
+// testByHand: a visitor whose row somebody put there without a position was seen, but by no event of the log.
+func testByHand(t *testing.T, s *Store) {
+	insert := `INSERT INTO ` + s.names.urlshortener + `.uniquecounterips (short_url, ip`
+	for ip, cql := range map[string]string{
+		"192.0.2.1": insert + `) VALUES ('by-hand', ?)`,
+		"192.0.2.2": insert + `, topic) VALUES ('by-hand', ?, 'clicks')`,
+		"192.0.2.3": insert + `, kafka_partition, kafka_offset) VALUES ('by-hand', ?, 0, 0)`,
+	} {
+		if err := s.session.Query(cql, ip).Exec(); err != nil {
+			t.Fatal(err)
+		}
+		found, err := s.FirstSeen(t.Context(), []models.Sighting{{Keyspace: models.URLShortener, Name: "by-hand", Visitor: ip}})
+		if err != nil || found[0] == (models.Position{}) || found[0].Offset >= 0 {
+			t.Errorf("%s: first at %+v, %v; want one of no event", ip, found, err)
+		}
+	}
 }
 
 // TestPlan: tables of another plan, in a schema of their own.
