@@ -23,9 +23,9 @@ func (s *Store) Apply(ctx context.Context, writes []rollup.KeyWrite) []error {
 	parts := make([]sized, len(writes))
 	for i, w := range writes {
 		errs[i] = errNotSent
-		parts[i] = sized{keyToken(w.Key), int32(i), keyspaceNumber(w.Key.Keyspace), int32(counterBytes(w))}
+		parts[i] = sized{token: keyToken(w.Key), index: int32(i), apart: keyspaceNumber(w.Key.Keyspace), bytes: int32(counterBytes(w))}
 	}
-	groups := grouped(parts)
+	groups := grouped(parts, func(_, _ sized) bool { return false }) // each is a key of its own
 	_ = s.each(ctx, len(groups), func(working context.Context, i int) error {
 		var err error
 		if working.Err() == nil {
@@ -117,7 +117,8 @@ func told(err error) error {
 }
 
 func certain(err error) bool {
-	if errors.Is(err, gocql.ErrNoConnections) || errors.Is(err, gocql.ErrNoStreams) || errors.Is(err, gocql.ErrSessionClosed) {
+	if errors.Is(err, gocql.ErrNoConnections) || errors.Is(err, gocql.ErrNoStreams) || errors.Is(err, gocql.ErrSessionClosed) ||
+		errors.Is(err, gocql.ErrTooManyStmts) {
 		return true
 	}
 	return refusedAs(err, gocql.ErrCodeUnavailable, gocql.ErrCodeSyntax, gocql.ErrCodeUnauthorized, gocql.ErrCodeInvalid)

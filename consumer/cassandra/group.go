@@ -26,15 +26,16 @@ type sized struct {
 }
 
 // grouped cuts a list into requests. Parts that lie next to each other on the ring go together. It sorts the list, and what it
-// returns are stretches of it.
-func grouped(list []sized) [][]sized {
+// returns are stretches of it. same tells whether two of them are of one partition: two partitions may share a token, and whoever
+// names links can make them do so.
+func grouped(list []sized, same func(a, b sized) bool) [][]sized {
 	slices.SortFunc(list, func(a, b sized) int {
 		return cmp.Or(cmp.Compare(a.apart, b.apart), cmp.Compare(a.token, b.token), cmp.Compare(a.index, b.index))
 	})
 	var out [][]sized
 	begin, bytes, partitions := 0, int32(0), 0
 	for i := 0; i < len(list); {
-		part := partition(list[i:])
+		part := onePartition(list[i:], same)
 		size := int32(0)
 		for _, row := range part {
 			size += row.bytes
@@ -51,10 +52,10 @@ func grouped(list []sized) [][]sized {
 	return out
 }
 
-// partition is the rows at the beginning of a sorted list that are of one partition, rowsPerRequest at the most.
-func partition(list []sized) []sized {
+// onePartition is the rows at the beginning of a sorted list that are of one partition, rowsPerRequest at the most.
+func onePartition(list []sized, same func(a, b sized) bool) []sized {
 	n := 1
-	for n < min(len(list), rowsPerRequest) && list[n].token == list[0].token && list[n].apart == list[0].apart {
+	for n < min(len(list), rowsPerRequest) && list[n].apart == list[0].apart && list[n].token == list[0].token && same(list[0], list[n]) {
 		n++
 	}
 	return list[:n]

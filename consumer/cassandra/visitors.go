@@ -34,6 +34,19 @@ func (p visitorPartition) args() []any {
 	return []any{p.name, p.interval, p.start.Time(), p.bucket}
 }
 
+// samePartition tells it of two that the caller knows to share a token, so that they seldom differ.
+func samePartition(a, b *models.Sighting) bool {
+	if a.Name != b.Name || a.Interval != b.Interval || a.Start != b.Start || a.Keyspace != b.Keyspace {
+		return false
+	}
+	return a.Visitor == b.Visitor || partitionOf(*a) == partitionOf(*b)
+}
+
+// among is samePartition for parts of a list.
+func among(sightings []models.Sighting) func(a, b sized) bool {
+	return func(a, b sized) bool { return samePartition(&sightings[a.index], &sightings[b.index]) }
+}
+
 // placed finds the partition of each sighting. Those that follow each other are often of one visitor.
 func placed(sightings []models.Sighting, perRow int) []sized {
 	list := make([]sized, len(sightings))
@@ -75,7 +88,7 @@ func lookups(sightings []models.Sighting) [][]sized {
 		}
 		list[i].apart, last = number, p
 	}
-	return grouped(list)
+	return grouped(list, among(sightings))
 }
 
 // FirstSeen implements rollup.Store: one read for many visitors.
@@ -108,8 +121,8 @@ func (s *Store) look(ctx context.Context, sightings []models.Sighting, ask []siz
 	for _, row := range ask {
 		wanted[rowOf(sightings[row.index])] = row.index
 	}
-	ring := partitionOf(seen)
-	args := ring.args()
+	of := partitionOf(seen)
+	args := of.args()
 	args[len(args)-1] = lastOf(sightings, ask)
 	columns := []any{&seen.Name, &seen.Visitor}
 	features := make([]string, len(s.plan.Features()))
@@ -124,7 +137,7 @@ func (s *Store) look(ctx context.Context, sightings []models.Sighting, ask []siz
 	var offset *int64
 	columns = append(columns, &topic, &partition, &offset)
 	query := s.query(ctx, kindLookup, s.cql.seen[seen.Keyspace], append(args, clusterings(sightings, ask))...)
-	scanner := query.RoutingKey(ring.appendKey(nil)).Iter().Scanner() // the driver finds none in a list
+	scanner := query.RoutingKey(of.appendKey(nil)).Iter().Scanner() // the driver finds none in a list
 	for scanner.Next() {
 		if err := scanner.Scan(columns...); err != nil {
 			return err
@@ -148,8 +161,9 @@ func (s *Store) look(ctx context.Context, sightings []models.Sighting, ask []siz
 // lastOf lists what the partitions of a read differ in: the last column of their key, a link or a bucket.
 func lastOf(sightings []models.Sighting, ask []sized) []string {
 	var out []string
+	same := among(sightings)
 	for i, row := range ask {
-		if i > 0 && row.token == ask[i-1].token {
+		if i > 0 && row.token == ask[i-1].token && same(row, ask[i-1]) {
 			continue
 		}
 		p := partitionOf(sightings[row.index])
@@ -183,14 +197,15 @@ func clusterings(sightings []models.Sighting, ask []sized) any {
 // a visitor is decided by one consumer, and two that disagree about who owns the partition write the same values.
 func (s *Store) Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error {
 	const perRow = 100 // as Cassandra counts: three cells with their timestamps
-	asks := grouped(placed(sightings, perRow))
-	err := s.each(ctx, len(asks), func(ctx context.Context, i int) error {
-		err := s.remember(ctx, sightings, first, asks[i])
+	same := among(sightings)
+	batches := grouped(placed(sightings, perRow), same)
+	err := s.each(ctx, len(batches), func(ctx context.Context, i int) error {
+		err := s.remember(ctx, sightings, first, batches[i])
 		if !refusedAs(err, gocql.ErrCodeInvalid) {
 			return err
 		}
-		for rest := asks[i]; len(rest) > 0; { // this server takes smaller batches only, but for those of one partition
-			part := partition(rest)
+		for rest := batches[i]; len(rest) > 0; { // this server takes smaller batches only, but for those of one partition
+			part := onePartition(rest, same)
 			if err := s.remember(ctx, sightings, first, part); err != nil {
 				return err
 			}
@@ -208,12 +223,13 @@ func (s *Store) Remember(ctx context.Context, sightings []models.Sighting, first
 func (s *Store) remember(ctx context.Context, sightings []models.Sighting, first []models.Position, together []sized) error {
 	batch := s.newBatch(ctx, kindVisitors, gocql.UnloggedBatch)
 	batch.Entries = make([]gocql.BatchEntry, 0, len(together))
+	same := among(sightings)
 	var common []any // the partition key
 	var topic any
 	var args []any // of all rows, in one piece of memory
 	for i, row := range together {
 		sighting, at := &sightings[row.index], &first[row.index]
-		if i == 0 || row.token != together[i-1].token {
+		if i == 0 || row.token != together[i-1].token || !same(row, together[i-1]) {
 			common = partitionOf(*sighting).args()
 		}
 		if topic != at.Topic {

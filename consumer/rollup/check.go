@@ -126,7 +126,7 @@ func within(list []excess, offset int64) bool {
 
 // events reads s again, without duplicates and what retirements refuse.
 func (c *checker) events(ctx context.Context, p models.Partition, s span) ([]*counted, reading, error) {
-	w := newWindow(c.reach, 0)
+	w := newWindow(c.reach, max(0, s.from-c.reach.offsets))
 	var events []*counted
 	r, err := c.log.read(ctx, p, s, c.reach, func(it item) {
 		if it.event == nil {

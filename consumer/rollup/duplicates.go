@@ -45,7 +45,7 @@ func (w *window) pass(offset int64) { w.next = offset + 1 }
 // before within reach. Offsets must grow from call to call; times need not.
 func (w *window) see(id fingerprint, offset int64, at time.Time) bool {
 	w.seen.moveTo(offset)
-	before, duplicate := w.seen.find(id)
+	before, _, duplicate := w.seen.find(id)
 	duplicate = duplicate && at.UnixNano()-before <= int64(w.age)
 	w.seen.put(id, at.UnixNano())
 	w.next = offset + 1

@@ -62,6 +62,9 @@ func (f *fetcher) run(ctx context.Context, out chan<- item) error {
 			continue
 		}
 		attempt = -1
+		if m.Offset < next {
+			continue // it was handed on already
+		}
 		if next == f.from {
 			f.warnOfLostIDs(m)
 		}

@@ -9,19 +9,19 @@ import (
 // recent remembers where visitors were first seen, about as many as it has room for; those who were asked about longest ago go
 // first. Not safe for concurrent use.
 //
-// It is one list in two parts. The visitors of late are in an LRU, which costs 120 bytes each and the garbage collector looks
-// at every one of them. Who falls out at its end is still remembered, in the order of falling out: a queue needs a third of that
-// and no collector. Who is asked about there comes back to the front. Its place in the queue stays, since what it says stays
-// true, so that visitors who come back take some of the room of others.
+// It has two parts. The visitors of late are in an LRU, which costs 120 bytes each and the garbage collector looks at every one
+// of them. Who falls out at its end is still remembered, in the order of falling out: a queue needs a third of that and no
+// collector. Who is asked about in its older half comes back to the front. Its place in the queue stays, since what it says
+// stays true, so that visitors who come back take some of the room of others.
 type recent struct {
 	size       int
-	front      *simplelru.LRU[fingerprint, place] // nil: nobody is remembered
-	behind     trail[place]                       // who fell out, numbered
-	partitions []models.Partition                 // few, so that a place has a number for one
+	front      *simplelru.LRU[fingerprint, packed] // nil: nobody is remembered
+	behind     trail[packed]                       // who fell out, numbered
+	partitions []models.Partition                  // few, so that each has a small number
 }
 
-// place is a position in one number: the partition's above, and 48 bits of offset. Whatever does not fit is not remembered.
-type place uint64
+// packed is a position: the partition's number, and 48 bits of offset. Whatever does not fit is not remembered.
+type packed uint64
 
 const offsetBits = 48
 
@@ -39,10 +39,10 @@ func (r *recent) purge() {
 	switch front := r.size / 8; {
 	case r.size < 1:
 	case r.size < queued:
-		r.front, _ = simplelru.NewLRU[fingerprint, place](r.size, nil) // fails for sizes below 1 only
+		r.front, _ = simplelru.NewLRU[fingerprint, packed](r.size, nil) // fails for sizes below 1 only
 	default:
-		r.behind = newTrail[place](int64(r.size-front), 0)
-		r.front, _ = simplelru.NewLRU(front, func(id fingerprint, at place) {
+		r.behind = newTrail[packed](int64(r.size-front), 0)
+		r.front, _ = simplelru.NewLRU(front, func(id fingerprint, at packed) {
 			r.behind.moveTo(r.behind.last + 1)
 			r.behind.put(id, at)
 		})
@@ -55,7 +55,8 @@ func (r *recent) get(id fingerprint) (models.Position, bool) {
 	}
 	at, known := r.front.Get(id)
 	if !known && r.size >= queued {
-		if at, known = r.behind.find(id); known {
+		var number int64
+		if at, number, known = r.behind.find(id); known && number < r.behind.last-r.behind.most/2 {
 			r.front.Add(id, at)
 		}
 	}
@@ -67,9 +68,11 @@ func (r *recent) get(id fingerprint) (models.Position, bool) {
 }
 
 func (r *recent) add(id fingerprint, at models.Position) {
-	number := r.number(at)
-	if r.front != nil && at.Offset>>offsetBits == 0 && number>>(64-offsetBits) == 0 {
-		r.front.Add(id, place(number<<offsetBits|uint64(at.Offset)))
+	if r.front == nil || at.Offset>>offsetBits != 0 {
+		return
+	}
+	if number := r.number(at); number>>(64-offsetBits) == 0 {
+		r.front.Add(id, packed(number<<offsetBits|uint64(at.Offset)))
 	}
 }
 

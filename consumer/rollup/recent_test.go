@@ -33,7 +33,7 @@ func TestRecent(t *testing.T) {
 func TestRecentOfMany(t *testing.T) {
 	const size = 10_000
 	r := newRecent(size)
-	id := func(n int) fingerprint { return fingerprint{uint64(n % 100), uint64(n)} } // many begin alike
+	id := func(n int) fingerprint { return fingerprint{uint64(n % 100), uint64(n) + 1} } // many begin alike
 	at := func(n int) models.Position { return models.Position{Topic: "t", Partition: n % 3, Offset: int64(n)} }
 	known := func(n int) bool {
 		got, known := r.get(id(n))

@@ -53,6 +53,9 @@ func (l *kafkaLog) read(ctx context.Context, p models.Partition, s span, r reach
 		if err != nil {
 			return got, fmt.Errorf("reading partition %d of %s again: %w", p.Number, p.Topic, err)
 		}
+		if m.Offset < next {
+			continue // it was read already
+		}
 		if next == from {
 			oldest = m.Time
 		}

@@ -24,7 +24,7 @@ type visitors struct {
 }
 
 func newVisitors(store Store, h hasher, size int, m *metrics) *visitors {
-	return &visitors{store: store, hasher: h, metrics: m, questions: questions{places: map[fingerprint]int32{}}, era: 1, lru: newRecent(size)}
+	return &visitors{store: store, hasher: h, metrics: m, questions: newQuestions(), era: 1, lru: newRecent(size)}
 }
 
 // decide fills in first of every event of a chunk, unless that was done and nothing was forgotten since. When it returns
@@ -57,7 +57,14 @@ type questions struct {
 	at      []models.Position // the first event of each
 }
 
+func newQuestions() questions { return questions{places: map[fingerprint]int32{}} }
+
+// forget is for when a chunk is done with. Much more memory than it needed is given back: chunks grow under a backlog.
 func (q *questions) forget() {
+	if 4*len(q.asked) < cap(q.asked) {
+		*q = newQuestions()
+		return
+	}
 	clear(q.places)
 	clear(q.unknown) // or their texts would stay
 	clear(q.fresh)

@@ -31,7 +31,7 @@ type Store interface {
 	Progress(ctx context.Context, t Tenure, committed int64) (bool, error)
 
 	// FirstSeen finds the position of the event that was first, for each of the sightings and in their order; the zero
-	// position: never seen. The sightings are distinct.
+	// position: never seen. The sightings are distinct, and the list is the caller's as with Remember.
 	FirstSeen(ctx context.Context, sightings []models.Sighting) ([]models.Position, error)
 
 	// Remember stores new sightings, with the position of the first event of each. It is idempotent: after an error the

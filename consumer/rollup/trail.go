@@ -1,6 +1,6 @@
 package rollup
 
-import "slices"
+import "fmt"
 
 // trail remembers what happened at the last numbers of a sequence: an id at each, or none, and a value with it. It has to be
 // small, since there are many of them or they are long, and with values without pointers there is nothing in it for the garbage
@@ -14,44 +14,59 @@ type trail[T any] struct {
 	most   int64     // numbers that it reaches back over
 	first  int64     // nothing is known below
 	last   int64     // the number it is at
+	next   int64     // the first number that nothing was put at, nor behind it
 }
 
-// step is what happened at one number.
+// step is what happened at one number; the zero id: nothing.
 type step[T any] struct {
 	id     fingerprint
 	before int64 // the number that comes next in the chain
 	value  T
 }
 
-const shortTrail = 64 // it begins with, unless it never gets longer than less
+// shortTrail is the length that a ring begins with. It doubles as the trail gets longer.
+const shortTrail = 64
 
-// newTrail makes a trail over so many numbers, from start on. It takes memory for those that it has come to.
+// newTrail makes a trail over so many numbers, from start on.
 func newTrail[T any](most, start int64) trail[T] {
-	t := trail[T]{most: most, first: start, last: start}
-	t.resize(shortTrail)
+	t := trail[T]{most: most, first: start, last: start, next: start}
+	t.resize(min(shortTrail, most))
 	return t
 }
 
-// moveTo goes on to a number, which must be larger than that of the last put.
+// moveTo goes on to a number that nothing was put at yet, nor behind it.
 func (t *trail[T]) moveTo(number int64) {
+	if number < t.next {
+		panic(fmt.Sprintf("a trail that is at %d goes back to %d", t.next, number)) // its chains would run in circles
+	}
+	for skipped := max(t.next, number-int64(len(t.ring))); skipped < number; skipped++ {
+		*t.at(skipped) = step[T]{}
+	}
 	t.last, t.first = number, max(t.first, number-t.most+1)
-	for t.last-t.first >= int64(len(t.ring)) {
-		t.resize(2 * len(t.ring))
+	size := int64(len(t.ring))
+	for size <= t.last-t.first {
+		size = min(2*size, t.most)
+	}
+	if size > int64(len(t.ring)) {
+		t.resize(size)
 	}
 }
 
-// find is the latest value of an id, if it is among the last numbers.
-func (t *trail[T]) find(id fingerprint) (value T, found bool) {
+// find is the latest value of an id, if it is among the last numbers, and its number.
+func (t *trail[T]) find(id fingerprint) (value T, number int64, found bool) {
 	for n := t.latest[t.chain(id)]; n >= t.first; n = t.at(n).before {
 		if s := t.at(n); s.id == id {
-			return s.value, true
+			return s.value, n, true
 		}
 	}
-	return value, false
+	return value, 0, false
 }
 
 // put notes an id and its value at the number that the trail is at.
-func (t *trail[T]) put(id fingerprint, value T) { t.link(t.last, id, value) }
+func (t *trail[T]) put(id fingerprint, value T) {
+	t.link(t.last, id, value)
+	t.next = t.last + 1
+}
 
 func (t *trail[T]) link(number int64, id fingerprint, value T) {
 	latest := &t.latest[t.chain(id)]
@@ -62,23 +77,16 @@ func (t *trail[T]) link(number int64, id fingerprint, value T) {
 func (t *trail[T]) chain(id fingerprint) uint64 { return id[0] % uint64(len(t.latest)) }
 func (t *trail[T]) at(number int64) *step[T]    { return &t.ring[number%int64(len(t.ring))] }
 
-// resize makes room for so many numbers, or for all that it reaches back over if they are fewer. What is known moves over.
-func (t *trail[T]) resize(size int) {
+// resize gives the ring another length. What is known moves over.
+func (t *trail[T]) resize(size int64) {
 	old := *t
-	size = int(min(int64(size), t.most))
 	t.ring, t.latest = make([]step[T], size), make([]int64, size)
 	for i := range t.latest {
 		t.latest[i] = -1
 	}
-	var known []int64
-	for _, n := range old.latest {
-		for ; n >= old.first; n = old.at(n).before {
-			known = append(known, n)
+	for n := old.first; n < old.next; n++ {
+		if s := old.at(n); s.id != (fingerprint{}) {
+			t.link(n, s.id, s.value)
 		}
-	}
-	slices.Sort(known) // a chain has its latest number in front
-	for _, n := range known {
-		s := old.at(n)
-		t.link(n, s.id, s.value)
 	}
 }

@@ -84,10 +84,14 @@ func (s *Store) FirstSeen(ctx context.Context, sightings []models.Sighting) ([]m
 				var i int
 				var p models.Position
 				err := scan(&i, &p.Topic, &p.Partition, &p.Offset)
-				if err == nil {
-					first[chunk[i]] = p
+				if err != nil {
+					return err
 				}
-				return err
+				if p.Topic == "" { // a row put there by hand: seen, but by no event of the log
+					p = models.Position{Partition: -1, Offset: -1}
+				}
+				first[chunk[i]] = p
+				return nil
 			})
 			if err != nil {
 				return nil, fmt.Errorf("looking for first sights in %s: %w", keyspace, err)

@@ -50,6 +50,19 @@ func TestStore(t *testing.T) {
 	})
 }
 
+// A visitor whose row somebody put there without a position was seen, but by no event of the log.
+func TestRowsByHand(t *testing.T) {
+	store, _ := open(t, t.TempDir())
+	visitor := []models.Sighting{{Keyspace: models.URLShortener, Name: "abc", Visitor: "203.0.113.9"}}
+	if err := store.Remember(t.Context(), visitor, []models.Position{{}}); err != nil { // as a hand would write it
+		t.Fatal(err)
+	}
+	found, err := store.FirstSeen(t.Context(), visitor)
+	if err != nil || found[0] == (models.Position{}) || found[0].Offset >= 0 {
+		t.Errorf("first at %+v, %v; want one of no event", found, err)
+	}
+}
+
 func TestLatest(t *testing.T) {
 	store, reader := open(t, t.TempDir())
 	storetest.RunLatest(t, store, func(ctx context.Context, link string, day models.Millis) (ids []string, err error) {

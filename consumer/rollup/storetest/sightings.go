@@ -13,6 +13,8 @@ func (s *suite) remember(t *testing.T, first map[models.Sighting]models.Position
 	if err := s.store.Remember(t.Context(), sightings, positions); err != nil {
 		t.Fatalf("Remember: %v", err)
 	}
+	clear(sightings) // they are the caller's again
+	clear(positions)
 }
 
 // lists are first sights as a store takes them.
@@ -79,6 +81,20 @@ func testSightings(t *testing.T, s *suite) {
 	s.remember(t, map[models.Sighting]models.Position{ip: first[ip]})
 	s.wantSeen(t, first)
 	s.wantSeen(t, map[models.Sighting]models.Position{ip: first[ip]}, ipOn(ip.Name, "203.0.113.8"))
+}
+
+// testTwins: links whose partitions share a token on Cassandra's ring are links of their own.
+func testTwins(t *testing.T, s *suite) {
+	first := map[models.Sighting]models.Position{}
+	var strangers []models.Sighting
+	twins := [2]string{"O58QaIsQ7ed7KvwZ1Pfs7QN8RrGI_Pwa", "Gt3Zu5inOzqchTwGvywKPAFvAYrMxzma"}
+	for i := range int64(20) {
+		ip := fmt.Sprint("203.0.113.", i)
+		first[ipOn(twins[i%2], ip)] = models.Position{Topic: "clicks", Partition: 1, Offset: i}
+		strangers = append(strangers, ipOn(twins[1-i%2], ip))
+	}
+	s.remember(t, first)
+	s.wantSeen(t, first, strangers...)
 }
 
 // testSightingsKeptApart has one visitor in many places, each with a first sight of its own, and asks for its

@@ -43,6 +43,7 @@ func Run(t *testing.T, open func(t *testing.T) (rollup.Store, Reader)) {
 		{"Nothing", testNothing},
 		{"Sightings", testSightings},
 		{"SightingsKeptApart", testSightingsKeptApart},
+		{"Twins", testTwins},
 		{"SightingText", testSightingText},
 		{"ManySightings", testManySightings},
 		{"Owners", testOwners},

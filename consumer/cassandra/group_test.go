@@ -1,0 +1,101 @@
+package cassandra
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"footfall/models"
+)
+
+// twins are two links with the same token, as anyone can find who wants to.
+var twins = [2]string{"O58QaIsQ7ed7KvwZ1Pfs7QN8RrGI_Pwa", "Gt3Zu5inOzqchTwGvywKPAFvAYrMxzma"}
+
+func clickOn(link, ip string) models.Sighting {
+	return models.Sighting{Keyspace: models.URLShortener, Name: link, Visitor: ip}
+}
+
+func TestGrouped(t *testing.T) {
+	differ := func(_, _ sized) bool { return false }
+	equal := func(a, b sized) bool { return a.token == b.token }
+	f := func(what string, same func(a, b sized) bool, want []int, list ...sized) {
+		t.Helper()
+		for i := range list {
+			list[i].index = int32(i)
+		}
+		var got []int
+		for _, request := range grouped(list, same) {
+			got = append(got, len(request))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: requests of %v parts, want %v", what, got, want)
+		}
+	}
+	repeat := func(n int, p sized) []sized { return slices.Repeat([]sized{p}, n) }
+	apart := func(n int) (list []sized) {
+		for i := range n {
+			list = append(list, sized{token: int64(-i), bytes: 1})
+		}
+		return list
+	}
+	f("nothing", differ, nil)
+	f("many partitions", differ, []int{10, 10, 5}, apart(25)...)
+	f("large ones", differ, []int{1, 1, 2}, sized{token: 1, bytes: requestBytes + 1}, sized{token: 2, bytes: requestBytes}, sized{token: 3, bytes: 10}, sized{token: 4, bytes: 10})
+	f("one partition may be large", equal, []int{40}, repeat(40, sized{token: 7, bytes: 1000})...)
+	f("but not without end", equal, []int{64, 64, 2}, repeat(130, sized{token: 7, bytes: 1000})...)
+	f("partitions with one token", differ, []int{4, 4, 2}, repeat(10, sized{token: 7, bytes: 1000})...)
+	f("two keyspaces", equal, []int{2, 1}, sized{apart: 1}, sized{apart: 0}, sized{apart: 0})
+}
+
+// Links with the same token are partitions of their own, wherever their visitors stand in the list.
+func TestTwinsAreApart(t *testing.T) {
+	if tokenOf([]byte(twins[0])) != tokenOf([]byte(twins[1])) {
+		t.Fatal("these are no twins")
+	}
+	var sightings []models.Sighting
+	for i := range 6 {
+		sightings = append(sightings, clickOn(twins[i%2], fmt.Sprint("192.0.2.", i)))
+	}
+	for _, request := range append(lookups(sightings), grouped(placed(sightings, 100), among(sightings))...) {
+		names := lastOf(sightings, request)
+		for _, row := range request {
+			if !slices.Contains(names, sightings[row.index].Name) {
+				t.Errorf("a request about %v has a visitor of %s", names, sightings[row.index].Name)
+			}
+		}
+		for rest := request; len(rest) > 0; {
+			part := onePartition(rest, among(sightings))
+			for _, row := range part {
+				if sightings[row.index].Name != sightings[part[0].index].Name {
+					t.Errorf("%s and %s are taken for one partition", sightings[row.index].Name, sightings[part[0].index].Name)
+				}
+			}
+			rest = rest[len(part):]
+		}
+	}
+}
+
+// All that is asked for is asked for once, and each site's interval by reads of its own.
+func TestLookups(t *testing.T) {
+	var sightings []models.Sighting
+	for i := range 300 {
+		v := &models.Visit{SiteID: fmt.Sprint("site", i%3), GUID: fmt.Sprint("guid", i), TS: models.Earliest, Features: []string{"a", ""}}
+		sightings = append(append(sightings, v.Sightings()...), clickOn(fmt.Sprint("link", i%7), fmt.Sprint("192.0.2.", i%250, ".", i)))
+	}
+	asked := map[int32]int{}
+	for _, request := range lookups(sightings) {
+		first := sightings[request[0].index]
+		for _, row := range request {
+			asked[row.index]++
+			s := sightings[row.index]
+			if s.Keyspace != first.Keyspace || s.Interval != first.Interval || s.Start != first.Start || s.Keyspace == models.Cardinality && s.Name != first.Name {
+				t.Fatalf("one read asks for %+v and %+v", first, s)
+			}
+		}
+	}
+	for i := range sightings {
+		if asked[int32(i)] != 1 {
+			t.Fatalf("%+v is asked for %d times", sightings[i], asked[int32(i)])
+		}
+	}
+}
