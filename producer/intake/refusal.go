@@ -115,11 +115,6 @@ func refusalOf(err error) *refusal {
 	return &refusal{reason: internalError, cause: err}
 }
 
-// accepted is the body of a 202.
-type accepted struct {
-	ID string `json:"id"`
-}
-
 // refused is the body of every other answer. ID is there when the event was fine but could not be stored: sent again
 // under that id it is not counted twice, even if this attempt reached Kafka after all.
 type refused struct {
@@ -141,6 +136,11 @@ func answer(w http.ResponseWriter, status int, body any) {
 	if err != nil {
 		panic(err) // answers hold text and numbers only
 	}
+	write(w, status, text)
+}
+
+// write answers with JSON, and a line end for whoever looks at it on a terminal.
+func write(w http.ResponseWriter, status int, text []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(append(text, '\n')) // a client that hung up is nobody's error
