@@ -15,7 +15,7 @@ const firstBackoff, maxBackoff = 100 * time.Millisecond, time.Second
 type lane struct {
 	topic     string
 	partition int32
-	leader    int32    // of the partition, as far as known
+	leader    *broker  // of the partition, as far as known
 	groups    []*group // that wait, the oldest first
 	held      bool     // a group is under way, or the lane waits before it tries again
 	failures  int      // in a row

@@ -50,6 +50,7 @@ type publisher struct {
 	lanes   map[string][]*lane
 	ready   []*lane // that have something to send and may send it
 	brokers map[int32]*broker
+	nobody  broker        // leads partitions that have no leader: all that is sent to it fails
 	looked  time.Time     // when the leaders were last looked up
 	used    int           // slots
 	failing bool          // the last group failed; to log the change and not every event
@@ -80,7 +81,7 @@ func openPublisher(ctx context.Context, via dial.Kafka, cfg configs.Producer, m 
 	}
 	for topic, partitions := range p.spread {
 		for _, n := range partitions {
-			p.lanes[topic] = append(p.lanes[topic], &lane{topic: topic, partition: int32(n), most: maxGroup, leader: nobody})
+			p.lanes[topic] = append(p.lanes[topic], &lane{topic: topic, partition: int32(n), most: maxGroup, leader: &p.nobody})
 		}
 	}
 	p.life, p.end = context.WithCancel(context.WithoutCancel(ctx))

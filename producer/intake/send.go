@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -22,99 +23,95 @@ const (
 	// maxRequest bounds the bytes of one request; brokers take 100 MB unless they are told otherwise.
 	maxRequest = 16 << 20
 
-	nobody = -1 // leads a partition
-	all    = -1 // in-sync replicas must have an event before Kafka acknowledges it
+	allReplicas = -1 // that are in sync must have an event before Kafka acknowledges it
 )
 
 // broker is one that leads partitions. It has one request under way at a time, and what comes meanwhile shares the next.
 type broker struct {
-	busy  bool
-	next  []*group // of the request that is being made
-	bytes int
+	busy bool // somebody sends to it
 }
 
-// flush sends what is ready to every broker that has no request under way. The caller holds mu.
+// flush sees to it that what is ready is sent. The caller holds mu.
 func (p *publisher) flush() {
-	if len(p.ready) == 0 {
-		return
-	}
-	if now := time.Now(); now.Sub(p.looked) > lookEvery {
+	if len(p.ready) > 0 && time.Since(p.looked) > lookEvery {
 		_ = p.look(p.life) // an error leaves the leaders as they were
 	}
-	var leaderless []*lane
-	made, later := false, p.ready[:0]
 	for _, l := range p.ready {
-		b := p.brokers[l.leader]
-		switch {
-		case b == nil:
-			leaderless = append(leaderless, l)
-		case b.busy || b.bytes > maxRequest:
-			later = append(later, l)
-		default:
-			g := l.take()
-			b.next, b.bytes, made = append(b.next, g), b.bytes+len(g.bytes), true
+		if !l.leader.busy {
+			l.leader.busy = true
+			go p.send(l.leader)
 		}
+	}
+}
+
+// send writes to a broker until nothing is ready for it.
+func (p *publisher) send(to *broker) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for groups := p.next(to); len(groups) > 0; groups = p.next(to) {
+		p.mu.Unlock()
+		outcomes := p.produce(to, groups)
+		p.mu.Lock()
+		for i, g := range groups {
+			p.ended(g, outcomes[i])
+		}
+		p.flush() // for other brokers: a leader may have moved
+	}
+	to.busy = false
+}
+
+// next takes a group from each lane that is ready for a broker, as many as a request may hold. The caller holds mu.
+func (p *publisher) next(to *broker) []*group {
+	var groups []*group
+	size, later := 0, p.ready[:0]
+	for _, l := range p.ready {
+		if l.leader != to || size > maxRequest {
+			later = append(later, l)
+			continue
+		}
+		g := l.take()
+		groups, size = append(groups, g), size+len(g.bytes)
 	}
 	clear(p.ready[len(later):])
 	p.ready = later
-	if made {
-		for _, b := range p.brokers {
-			if len(b.next) > 0 {
-				b.busy = true
-				go p.send(b, b.next)
-				b.next, b.bytes = nil, 0
-			}
-		}
-	}
-	for _, l := range leaderless {
-		p.ended(l.take(), kafka.LeaderNotAvailable)
-	}
-	if len(leaderless) > 0 {
-		p.flush() // what was too old is gone, what comes after it may be ready
-	}
+	return groups
 }
 
-// send writes groups to their broker, and when it has answered sends on what has come meanwhile.
-func (p *publisher) send(b *broker, groups []*group) {
-	outcomes := p.produce(groups)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	b.busy = false
-	for i, g := range groups {
-		p.ended(g, outcomes[i])
-	}
-	p.flush()
-}
-
-// produce makes one request of groups that have the same leader, each of another partition, and tells what became of each.
-func (p *publisher) produce(groups []*group) []error {
-	ctx, cancel := context.WithTimeout(p.life, p.timeout)
-	defer cancel()
-	request := &rawproduce.Request{Acks: all, Timeout: int32(p.timeout.Milliseconds())}
-	now := time.Now()
-	for _, g := range groups {
-		var topic *rawproduce.RequestTopic
-		for i := range request.Topics {
-			if request.Topics[i].Topic == g.lane.topic {
-				topic = &request.Topics[i]
-			}
-		}
-		if topic == nil {
-			request.Topics = append(request.Topics, rawproduce.RequestTopic{Topic: g.lane.topic})
-			topic = &request.Topics[len(request.Topics)-1]
-		}
-		topic.Partitions = append(topic.Partitions, rawproduce.RequestPartition{
-			Partition: g.lane.partition, RecordSet: protocol.RawRecordSet{Reader: bytes.NewReader(g.sealed(now))},
-		})
-	}
-	response, err := p.transport.RoundTrip(ctx, p.addr, request)
+// produce makes one request of groups, each of another partition, and tells what became of each.
+func (p *publisher) produce(to *broker, groups []*group) []error {
 	outcomes := make([]error, len(groups))
+	response, err := p.roundTrip(to, groups)
 	for i, g := range groups {
 		if outcomes[i] = err; err == nil {
-			outcomes[i] = outcomeOf(response.(*produce.Response), g.lane)
+			outcomes[i] = outcomeOf(response, g.lane)
 		}
 	}
 	return outcomes
+}
+
+func (p *publisher) roundTrip(to *broker, groups []*group) (*produce.Response, error) {
+	if to == &p.nobody {
+		return nil, kafka.LeaderNotAvailable
+	}
+	ctx, cancel := context.WithTimeout(p.life, p.timeout)
+	defer cancel()
+	request := &rawproduce.Request{Acks: allReplicas, Timeout: int32(p.timeout.Milliseconds())}
+	now := time.Now()
+	for _, g := range groups {
+		i := slices.IndexFunc(request.Topics, func(t rawproduce.RequestTopic) bool { return t.Topic == g.lane.topic })
+		if i < 0 {
+			i = len(request.Topics)
+			request.Topics = append(request.Topics, rawproduce.RequestTopic{Topic: g.lane.topic})
+		}
+		request.Topics[i].Partitions = append(request.Topics[i].Partitions, rawproduce.RequestPartition{
+			Partition: g.lane.partition, RecordSet: protocol.RawRecordSet{Reader: bytes.NewReader(g.sealed(now))},
+		})
+	}
+	response, err := p.transport.RoundTrip(ctx, p.addr, request) // to the leader that the transport knows: the same, or an error
+	if err != nil {
+		return nil, fmt.Errorf("writing to Kafka: %w", err)
+	}
+	return response.(*produce.Response), nil
 }
 
 // outcomeOf finds in a response what became of a partition's group.
@@ -151,10 +148,14 @@ func (p *publisher) look(ctx context.Context) error {
 		}
 	}
 	for _, t := range known.Topics {
-		lanes := p.lanes[t.Name]
-		for _, part := range t.Partitions {
-			if int(part.PartitionIndex) < len(lanes) {
-				lanes[part.PartitionIndex].leader = part.LeaderID
+		for _, found := range t.Partitions {
+			if int(found.PartitionIndex) >= len(p.lanes[t.Name]) {
+				continue // added later: see spread
+			}
+			l := p.lanes[t.Name][found.PartitionIndex]
+			l.leader = &p.nobody
+			if slices.ContainsFunc(known.Brokers, func(b metadata.ResponseBroker) bool { return b.NodeID == found.LeaderID }) {
+				l.leader = p.brokers[found.LeaderID]
 			}
 		}
 	}
