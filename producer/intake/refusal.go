@@ -139,9 +139,12 @@ func answer(w http.ResponseWriter, status int, body any) {
 	write(w, status, text)
 }
 
+// jsonHeader and varyHeader are shared by all answers. Nobody changes them: whoever adds to them gets a copy.
+var jsonHeader, varyHeader = []string{"application/json"}, []string{"Origin"}
+
 // write answers with JSON, and a line end for whoever looks at it on a terminal.
 func write(w http.ResponseWriter, status int, text []byte) {
-	w.Header().Set("Content-Type", "application/json")
+	w.Header()["Content-Type"] = jsonHeader
 	w.WriteHeader(status)
 	_, _ = w.Write(append(text, '\n')) // a client that hung up is nobody's error
 }

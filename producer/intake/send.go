@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"time"
 
@@ -46,22 +47,27 @@ func (p *publisher) flush() {
 
 // send writes to a broker until nothing is ready for it.
 func (p *publisher) send(to *broker) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for groups := p.next(to); len(groups) > 0; groups = p.next(to) {
-		p.mu.Unlock()
+	for {
+		runtime.Gosched() // who is about to add an event may do so first: fewer requests
+		groups := p.next(to)
+		if len(groups) == 0 {
+			return
+		}
 		outcomes := p.produce(to, groups)
 		p.mu.Lock()
 		for i, g := range groups {
 			p.ended(g, outcomes[i])
 		}
 		p.flush() // for other brokers: a leader may have moved
+		p.mu.Unlock()
 	}
-	to.busy = false
 }
 
-// next takes a group from each lane that is ready for a broker, as many as a request may hold. The caller holds mu.
+// next takes a group from each lane that is ready for a broker, as many as a request may hold. With none the broker is not busy
+// any more.
 func (p *publisher) next(to *broker) []*group {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	var groups []*group
 	size, later := 0, p.ready[:0]
 	for _, l := range p.ready {
@@ -74,6 +80,7 @@ func (p *publisher) next(to *broker) []*group {
 	}
 	clear(p.ready[len(later):])
 	p.ready = later
+	to.busy = len(groups) > 0
 	return groups
 }
 
