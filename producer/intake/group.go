@@ -2,10 +2,13 @@ package intake
 
 import (
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"math/bits"
 	"sync"
 	"time"
+
+	"footfall/models"
 )
 
 const (
@@ -101,4 +104,35 @@ func (g *group) sealed(now time.Time) []byte {
 	put32(b[atCount:], uint32(len(g.entries)))
 	put32(b[atSum:], crc32.Checksum(b[atAttributes:], castagnoli))
 	return b
+}
+
+// encoded is events as they go to Kafka, one after the other, so that nothing has to be encoded while others wait.
+type encoded struct {
+	bytes  []byte
+	events []span
+}
+
+// span is where an event is: its key, its value, and what comes after it.
+type span struct{ key, value, end int }
+
+var texts = sync.Pool{New: func() any { return &encoded{} }}
+
+// encode says in outcomes which events cannot be.
+func (t *encoded) encode(events []models.Event, outcomes []error) {
+	t.bytes, t.events = t.bytes[:0], t.events[:0]
+	for i, event := range events {
+		e := span{key: len(t.bytes)}
+		t.bytes = append(t.bytes, event.KafkaKey()...)
+		e.value = len(t.bytes)
+		var err error
+		if t.bytes, err = models.AppendEvent(t.bytes, event); err != nil {
+			outcomes[i] = fmt.Errorf("encoding the event: %w", err)
+		}
+		e.end = len(t.bytes)
+		t.events = append(t.events, e)
+	}
+}
+
+func (t *encoded) of(e span) (key, value []byte) {
+	return t.bytes[e.key:e.value], t.bytes[e.value:e.end]
 }

@@ -3,7 +3,6 @@ package intake
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"slices"
@@ -224,35 +223,4 @@ func (p *publisher) close() {
 
 func unavailable(cause error) error {
 	return &refusal{reason: kafkaUnavailable, detail: "Kafka did not acknowledge the event in time; send it again with this id", cause: cause}
-}
-
-// encoded is events as they go to Kafka, one after the other, so that nothing has to be encoded while others wait.
-type encoded struct {
-	bytes  []byte
-	events []span
-}
-
-// span is where an event is: its key, its value, and what comes after it.
-type span struct{ key, value, end int }
-
-var texts = sync.Pool{New: func() any { return &encoded{} }}
-
-// encode says in outcomes which events cannot be.
-func (t *encoded) encode(events []models.Event, outcomes []error) {
-	t.bytes, t.events = t.bytes[:0], t.events[:0]
-	for i, event := range events {
-		e := span{key: len(t.bytes)}
-		t.bytes = append(t.bytes, event.KafkaKey()...)
-		e.value = len(t.bytes)
-		var err error
-		if t.bytes, err = models.AppendEvent(t.bytes, event); err != nil {
-			outcomes[i] = fmt.Errorf("encoding the event: %w", err)
-		}
-		e.end = len(t.bytes)
-		t.events = append(t.events, e)
-	}
-}
-
-func (t *encoded) of(e span) (key, value []byte) {
-	return t.bytes[e.key:e.value], t.bytes[e.value:e.end]
 }
