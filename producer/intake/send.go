@@ -137,7 +137,7 @@ func outcomeOf(r *produce.Response, l *lane) error {
 			return fmt.Errorf("writing to %s/%d: %w %s", l.topic, l.partition, kafka.Error(answer.ErrorCode), answer.ErrorMessage)
 		}
 	}
-	return errors.New("Kafka's answer does not name the partition")
+	return errors.New("the answer does not name the partition")
 }
 
 // look copies what the transport knows of leaders. The first time it waits until that knows any; see metadataTTL for how
