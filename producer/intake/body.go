@@ -82,9 +82,6 @@ func (d *door) readBody(w http.ResponseWriter, r *http.Request, in *room, mayBat
 		return nil, &refusal{reason: overloaded, detail: "too many large batches; try again, or send smaller ones"}
 	}
 	network.hurry()
-	if !zipped && r.ContentLength > 0 { // whoever has a place may have the memory
-		buffer.Grow(max(0, int(r.ContentLength)-buffer.Len()) + bytes.MinRead)
-	}
 	if _, err := buffer.ReadFrom(io.LimitReader(source, most+1-int64(buffer.Len()))); err != nil {
 		return nil, notRead(err, most)
 	}
