@@ -15,8 +15,8 @@ const (
 	// maxGroup bounds the bytes of a group. Brokers take 1 MiB unless they are told otherwise.
 	maxGroup = 900_000
 
-	// keptGroup is the largest whose memory is used again: one large batch must not make all others large for ever.
-	keptGroup = 256 << 10
+	// keptGroup and keptText are the largest whose memory is used again: one large batch must not make all others large for ever.
+	keptGroup, keptText = 256 << 10, 1 << 20
 
 	// recordOverhead is the most that an event's record has besides its key and value.
 	recordOverhead = 32
@@ -118,7 +118,8 @@ type span struct{ key, value, end int }
 var texts = sync.Pool{New: func() any { return &encoded{} }}
 
 // encode says in outcomes which events cannot be.
-func (t *encoded) encode(events []models.Event, outcomes []error) {
+func encode(events []models.Event, outcomes []error) *encoded {
+	t := texts.Get().(*encoded)
 	t.bytes, t.events = t.bytes[:0], t.events[:0]
 	for i, event := range events {
 		e := span{key: len(t.bytes)}
@@ -130,6 +131,14 @@ func (t *encoded) encode(events []models.Event, outcomes []error) {
 		}
 		e.end = len(t.bytes)
 		t.events = append(t.events, e)
+	}
+	return t
+}
+
+// reuse is for when the events have been copied: nobody may wait for Kafka with so much memory.
+func (t *encoded) reuse() {
+	if cap(t.bytes) <= keptText {
+		texts.Put(t)
 	}
 }
 

@@ -59,7 +59,7 @@ type publisher struct {
 // delivery is the events of one call under way.
 type delivery struct {
 	since    time.Time
-	outcomes []error // underWay until it is known
+	outcomes []error // errUnderWay until it is known
 	left     int     // of which it is not
 	done     chan struct{}
 }
@@ -96,15 +96,13 @@ func (p *publisher) publish(ctx context.Context, topic string, events []models.E
 		return nil
 	}
 	d := &delivery{since: time.Now(), outcomes: make([]error, len(events)), done: make(chan struct{})}
-	text := texts.Get().(*encoded)
-	defer texts.Put(text)
-	text.encode(events, d.outcomes)
-
+	text := encode(events, d.outcomes)
 	p.mu.Lock()
 	p.enter(topic, d, text)
 	p.flush()
 	waiting := d.left > 0
 	p.mu.Unlock()
+	text.reuse()
 	if !waiting {
 		return d.outcomes
 	}
@@ -122,11 +120,11 @@ func (p *publisher) publish(ctx context.Context, topic string, events []models.E
 
 // enter puts events into the lanes of their partitions, as many as there are slots for. The caller holds mu.
 func (p *publisher) enter(topic string, d *delivery, text *encoded) {
-	before := p.used
+	before, closed := p.used, p.life.Err() != nil
 	for i, e := range text.events {
 		switch {
 		case d.outcomes[i] != nil: // could not be encoded
-		case p.life.Err() != nil:
+		case closed:
 			d.outcomes[i] = unavailable(errClosed)
 		case p.used >= p.slots:
 			d.outcomes[i] = &refusal{reason: overloaded, detail: "too many events are being written; try again"}
