@@ -3,33 +3,30 @@ package enrich
 import (
 	"net/http"
 	"strings"
-
-	"zgo.at/isbot"
 )
 
 // maxAgent is how much of a User-Agent is looked at: the rest is nobody's name.
 const maxAgent = 512
 
 // Bot tells whether a request was made by something else than a person who follows a link now: a crawler, a library, a
-// preview, a prefetch. The list is GoatCounter's (zgo.at/isbot): known names, names that look like a bot's, and agents too
-// short to be a browser's, none included. It takes two microseconds; the larger list of CrawlerDetect takes milliseconds
-// for a long name, which is a way to stop a door.
-func (e *Enricher) Bot(h http.Header) bool {
-	if Prefetch(h) {
-		return true
-	}
-	agent := h.Get("User-Agent")
+// preview, a prefetch.
+func (e *Enricher) Bot(h http.Header) bool { return Prefetch(h) || e.BotAgent(h.Get("User-Agent")) }
+
+// BotAgent is Bot for a user agent alone. The list is GoatCounter's (zgo.at/isbot): known names, names that look like a bot's,
+// and agents too short to be a browser's, none included. It takes two microseconds for an agent that is not remembered; the
+// larger list of CrawlerDetect takes milliseconds for a long name, which is a way to stop a door.
+func (e *Enricher) BotAgent(agent string) bool {
 	if len(agent) > maxAgent {
 		agent = agent[:maxAgent]
 	}
-	return isbot.Is(isbot.UserAgent(agent))
+	return e.agents.bot(agent)
 }
 
 // Prefetch tells whether a browser or a proxy fetches what nobody has asked for yet. Sec-Purpose is today's header
 // (prefetch, or prefetch;prerender); Safari says X-Purpose: preview, old Firefox X-Moz: prefetch, old Chrome Purpose.
 func Prefetch(h http.Header) bool {
-	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
-		for _, value := range h[http.CanonicalHeaderKey(name)] {
+	for _, name := range [...]string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} { // as net/http writes them
+		for _, value := range h[name] {
 			value = strings.ToLower(value)
 			if strings.Contains(value, "prefetch") || strings.Contains(value, "preview") || strings.Contains(value, "prerender") {
 				return true

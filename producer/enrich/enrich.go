@@ -41,11 +41,12 @@ type Enricher struct {
 	countryHeader string
 	file          *maxminddb.Reader // nil if none is configured
 	hashKey       []byte            // nil: addresses are kept as they are
+	agents        *agents
 }
 
 // New checks the options and opens the MaxMind file if there is one.
 func New(o Options) (*Enricher, error) {
-	e := &Enricher{countryHeader: http.CanonicalHeaderKey(strings.TrimSpace(o.CountryHeader))}
+	e := &Enricher{countryHeader: http.CanonicalHeaderKey(strings.TrimSpace(o.CountryHeader)), agents: newAgents()}
 	for _, text := range o.TrustedProxies {
 		if text = strings.TrimSpace(text); text == "" {
 			continue

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"time"
 
 	"footfall/models"
@@ -79,25 +80,40 @@ type result struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// results is the body of a batch's answer: one result for each event, in the order of the batch.
-type results struct {
-	Results []result `json:"results"`
+// append writes a result as encoding/json does: a batch has a thousand.
+func (r result) append(to []byte) []byte {
+	to = strconv.AppendInt(append(to, `{"index":`...), int64(r.Index), 10)
+	to = strconv.AppendInt(append(to, `,"status":`...), int64(r.Status), 10)
+	if r.ID != "" {
+		to = models.AppendText(append(to, `,"id":`...), r.ID)
+	}
+	if r.Error != "" {
+		to = models.AppendText(append(to, `,"error":`...), r.Error)
+	}
+	if r.Detail != "" {
+		to = models.AppendText(append(to, `,"detail":`...), r.Detail)
+	}
+	return append(to, '}')
 }
 
-// answerBatch says what became of each event: 202 if all are in Kafka, else 207.
+// answerBatch says what became of each event: 202 if all are in Kafka, else 207. There is one result for each event, in the
+// order of the batch.
 func (d *door) answerBatch(w http.ResponseWriter, outcomes []outcome) {
 	status, wait := http.StatusAccepted, time.Duration(0)
-	all := results{Results: make([]result, len(outcomes))}
+	text := append(make([]byte, 0, 80*(len(outcomes)+1)), `{"results":[`...)
 	for i, o := range outcomes {
-		all.Results[i] = result{Index: i, Status: http.StatusAccepted, ID: o.id}
-		if o.err == nil {
-			continue
+		one := result{Index: i, Status: http.StatusAccepted, ID: o.id}
+		if o.err != nil {
+			status = http.StatusMultiStatus
+			why := d.count(o.err)
+			one.Status, one.Error, one.Detail = why.status(), why.reason, why.detail
+			wait = max(wait, why.wait())
 		}
-		status = http.StatusMultiStatus
-		why := d.count(o.err)
-		all.Results[i] = result{Index: i, Status: why.status(), ID: o.id, Error: why.reason, Detail: why.detail}
-		wait = max(wait, why.wait())
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = one.append(text)
 	}
 	retryAfter(w.Header(), wait)
-	answer(w, status, all)
+	write(w, status, append(text, ']', '}'))
 }

@@ -22,11 +22,17 @@ const (
 	linesText = "application/x-ndjson"
 )
 
+// smallBody is how much memory anyone may have in advance.
+const smallBody = 1 << 10
+
 // mediaOf is the media type of a request, one of those wanted, in UTF-8.
 func mediaOf(h http.Header, wanted []string) (string, error) {
 	given := h.Get("Content-Type")
 	if given == "" {
 		return wanted[0], nil
+	}
+	if slices.Contains(wanted, given) { // as most write it
+		return given, nil
 	}
 	got, params, err := mime.ParseMediaType(given)
 	if err != nil || !slices.Contains(wanted, got) {
@@ -61,6 +67,7 @@ func (d *door) readBody(w http.ResponseWriter, r *http.Request, in *room, mayBat
 		network.hurry()
 	}
 	var buffer bytes.Buffer
+	buffer.Grow(bytes.MinRead + int(min(max(r.ContentLength, 0), smallBody))) // or it would have to grow twice for a common event
 	if _, err := buffer.ReadFrom(io.LimitReader(source, single+1)); err != nil {
 		return nil, notRead(err, most)
 	}

@@ -58,14 +58,9 @@ func (d *door) fillClick(c *models.Click, saysBot bool, r *http.Request) error {
 // isBot judges a visitor by its user agent, and by its request if it is its own. Nothing known is no bot.
 func (d *door) isBot(ua string, visitor *http.Request) bool {
 	if visitor == nil {
-		return ua != "" && d.enrich.Bot(http.Header{"User-Agent": {ua}})
+		return ua != "" && d.enrich.BotAgent(ua)
 	}
-	h := visitor.Header
-	if ua != h.Get("User-Agent") {
-		h = h.Clone()
-		h.Set("User-Agent", ua)
-	}
-	return d.enrich.Bot(h)
+	return enrich.Prefetch(visitor.Header) || d.enrich.BotAgent(ua)
 }
 
 // parseIP reads an address in any notation. A zone is the name of an interface on the sender's machine and no part of an

@@ -11,7 +11,7 @@ func (d *door) shared(methods []string, next http.Handler) http.Handler {
 	allow := strings.Join(methods, ", ")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Add("Vary", "Origin")
+		h["Vary"] = varyHeader
 		origin := r.Header.Get("Origin")
 		allowed := origin != "" && d.access.allowsOrigin(origin)
 		if allowed {

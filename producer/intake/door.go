@@ -3,7 +3,7 @@
 //
 // take.go is the way of a request: access.go says who may write, limits.go and newkeys.go how much, body.go and batch.go
 // read it, visits.go, clicks.go, track.go and pixel.go make events of it, event.go completes and checks them, publish.go
-// writes them to Kafka. refusal.go is the one place that turns errors into answers.
+// writes them to Kafka, with lane.go, send.go and group.go. refusal.go is the one place that turns errors into answers.
 package intake
 
 import (

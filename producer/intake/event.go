@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/google/uuid"
-
 	"footfall/models"
 )
 
@@ -112,11 +110,7 @@ func stamp(version *int, ts *models.Millis, id *string, header string, now time.
 	case header != "":
 		*id = header
 	case *id == "":
-		made, err := uuid.NewV7()
-		if err != nil {
-			return fmt.Errorf("making an id: %w", err)
-		}
-		*id = made.String()
+		*id = newID(now)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func newMetrics(reg *prometheus.Registry, large *places) *metrics {
 		}),
 		write: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "footfall_door_kafka_write_seconds",
-			Help:    "Time from handing an event to the Kafka writer until its acknowledgement.",
+			Help:    "Time until Kafka has acknowledged all events of a request, once per request, from when they were ready to be sent.",
 			Buckets: []float64{.005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10},
 		}),
 	}

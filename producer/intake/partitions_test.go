@@ -2,7 +2,6 @@ package intake
 
 import (
 	"testing"
-	"time"
 
 	"github.com/segmentio/kafka-go"
 )
@@ -36,15 +35,4 @@ func TestPartitionsAreJavas(t *testing.T) {
 	f("caffè|żółw|😀", 0, 1, 7, 99)
 	f("a|b", 0, 4, 10, 42)
 	f("|", 0, 1, 7, 83)
-}
-
-func TestAttemptsFitIntoTheTimeout(t *testing.T) {
-	for timeout, want := range map[time.Duration]int{
-		time.Nanosecond: 1, 99 * time.Millisecond: 1, 100 * time.Millisecond: 2, 500 * time.Millisecond: 3,
-		time.Second: 3, 5 * time.Second: 7, // pauses of 0.1, 0.4, 0.9, 1, 1, 1 s
-	} {
-		if got := attemptsWithin(timeout); got != want {
-			t.Errorf("attemptsWithin(%v) = %d, want %d", timeout, got, want)
-		}
-	}
 }

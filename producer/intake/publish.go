@@ -2,10 +2,11 @@ package intake
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
+	"errors"
 	"log/slog"
-	"sync/atomic"
+	"net"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -16,14 +17,9 @@ import (
 )
 
 const (
-	// linger is how long an event waits for others to share a request with. It is a price on every single event.
-	linger = 2 * time.Millisecond
-
-	// metadataTTL is how often the writer looks where the leaders are, so that a change of leader is noticed well within
+	// metadataTTL is how often the transport looks where the leaders are, so that a change of leader is noticed well within
 	// kafka.timeout.
 	metadataTTL = 2 * time.Second
-
-	firstBackoff, maxBackoff = 100 * time.Millisecond, time.Second
 
 	// farewell is how long a closing door waits for events that it has already given up.
 	farewell = time.Second
@@ -31,53 +27,64 @@ const (
 
 // publisher writes events to Kafka. It is safe for concurrent use.
 //
-// The writer underneath has a queue without bound, and what is in it cannot be taken back. So an event holds one of the
-// slots until the writer is done with it, not only until its sender was answered: while Kafka is away the memory in use
-// stays bounded, and the excess is refused at once.
+// Nobody waits for company: an event is sent at once if its broker has no request under way, and else with all others that
+// have come by the time that request is answered, in one request for all partitions of the broker. So a lone event is fast,
+// and the more come the fewer requests each of them costs. lane.go keeps what waits for a partition in order, send.go makes
+// the requests, group.go writes their bytes.
+//
+// An event holds one of the slots until Kafka has it or it is given up for good, not only until its sender was answered:
+// while Kafka is away the memory in use stays bounded, and the excess is refused at once.
 type publisher struct {
-	writer    *kafka.Writer
+	addr      net.Addr
 	transport *kafka.Transport
 	timeout   time.Duration
-	slots     chan struct{}
+	slots     int // how many events there may be at once
+	spread    spread
 	metrics   *metrics
 	log       *slog.Logger
-	failing   atomic.Bool // the last batch failed; to log the change and not every event
+	life      context.Context // of requests to Kafka
+	end       context.CancelFunc
+
+	mu      sync.Mutex // of all below, of lanes, groups and deliveries
+	lanes   map[string][]*lane
+	ready   []*lane // that have something to send and may send it
+	brokers map[int32]*broker
+	nobody  broker        // leads partitions that have no leader: all that is sent to it fails
+	looked  time.Time     // when the leaders were last looked up
+	used    int           // slots
+	failing bool          // the last group failed; to log the change and not every event
+	empty   chan struct{} // closed when used is 0; nil unless somebody waits for it
 }
 
-// delivery is one event under way.
+// delivery is the events of one call under way.
 type delivery struct {
-	since time.Time
-	done  chan error // gets the outcome; has room for it, so that nobody needs to listen any more
+	since    time.Time
+	outcomes []error // errUnderWay until it is known
+	left     int     // of which it is not
+	done     chan struct{}
 }
+
+var errUnderWay, errClosed = errors.New("under way"), errors.New("the door is closed")
 
 // openPublisher connects to Kafka and learns how many partitions the topics have.
 func openPublisher(ctx context.Context, via dial.Kafka, cfg configs.Producer, m *metrics, log *slog.Logger) (*publisher, error) {
 	p := &publisher{
-		timeout:   cfg.Kafka.Timeout,
-		slots:     make(chan struct{}, cfg.HTTP.MaxInFlight),
-		metrics:   m,
-		log:       log,
-		transport: via.Transport(),
+		addr: via.Addr(), transport: via.Transport(), timeout: cfg.Kafka.Timeout, slots: cfg.HTTP.MaxInFlight,
+		metrics: m, log: log, lanes: map[string][]*lane{}, brokers: map[int32]*broker{},
 	}
 	p.transport.ClientID, p.transport.DialTimeout, p.transport.MetadataTTL = "footfall-producer", cfg.Kafka.Timeout, metadataTTL
 	p.transport.MetadataTopics = []string{cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits}
-	spread, err := fixPartitions(ctx, via, p.transport.MetadataTopics)
-	if err != nil {
+	var err error
+	if p.spread, err = fixPartitions(ctx, via, p.transport.MetadataTopics); err != nil {
 		return nil, err
 	}
-	p.writer = &kafka.Writer{
-		Addr:            via.Addr(),
-		Transport:       p.transport,
-		Balancer:        spread,
-		RequiredAcks:    kafka.RequireAll,
-		BatchTimeout:    linger,
-		WriteTimeout:    cfg.Kafka.Timeout,
-		MaxAttempts:     attemptsWithin(cfg.Kafka.Timeout),
-		WriteBackoffMin: firstBackoff,
-		WriteBackoffMax: maxBackoff,
-		Async:           true, // the outcome comes through settle
-		Completion:      p.settle,
+	for topic, partitions := range p.spread {
+		for _, n := range partitions {
+			p.lanes[topic] = append(p.lanes[topic], &lane{topic: topic, partition: int32(n), most: maxGroup, leader: &p.nobody})
+		}
 	}
+	p.life, p.end = context.WithCancel(context.WithoutCancel(ctx))
+	_ = p.look(ctx) // from now on it answers at once, from what the transport remembers
 	return p, nil
 }
 
@@ -85,133 +92,133 @@ func openPublisher(ctx context.Context, via dial.Kafka, cfg configs.Producer, m 
 // until ctx ends. After any other outcome than overloaded the event may still get there: an acknowledgement can be late or
 // lost.
 func (p *publisher) publish(ctx context.Context, topic string, events []models.Event) []error {
-	outcomes := make([]error, len(events))
-	deliveries := make([]*delivery, len(events)) // nil for those that are not under way
-	messages := make([]kafka.Message, 0, len(events))
-	now := time.Now()
-	for i, event := range events {
-		value, err := json.Marshal(event)
-		if err != nil {
-			outcomes[i] = fmt.Errorf("encoding the event: %w", err)
-			continue
-		}
-		if !p.reserve() {
-			outcomes[i] = &refusal{reason: overloaded, detail: "too many events are being written; try again"}
-			continue
-		}
-		deliveries[i] = &delivery{since: now, done: make(chan error, 1)}
-		// The record's own time stays the moment of writing: Kafka deletes by it, and an event may be years old.
-		messages = append(messages, kafka.Message{Topic: topic, Key: []byte(event.KafkaKey()), Value: value, WriterData: deliveries[i]})
+	if len(events) == 0 {
+		return nil
 	}
-	if len(messages) == 0 {
-		return outcomes
+	d := &delivery{since: time.Now(), outcomes: make([]error, len(events)), done: make(chan struct{})}
+	text := encode(events, d.outcomes)
+	p.mu.Lock()
+	p.enter(topic, d, text)
+	p.flush()
+	waiting := d.left > 0
+	p.mu.Unlock()
+	text.reuse()
+	if !waiting {
+		return d.outcomes
 	}
+	enough := time.NewTimer(p.timeout)
+	defer enough.Stop()
+	select {
+	case <-d.done:
+		return d.outcomes
+	case <-enough.C:
+		return p.leave(d, context.DeadlineExceeded)
+	case <-ctx.Done():
+		return p.leave(d, ctx.Err())
+	}
+}
 
-	ctx, cancel := context.WithTimeout(ctx, p.timeout)
-	defer cancel()
-	notQueued := p.writer.WriteMessages(ctx, messages...) // all or none of them, so that settle will see all or none
-	if notQueued != nil {
-		p.note(notQueued)
-	}
-	for i, d := range deliveries {
+// enter puts events into the lanes of their partitions, as many as there are slots for. The caller holds mu.
+func (p *publisher) enter(topic string, d *delivery, text *encoded) {
+	before, closed := p.used, p.life.Err() != nil
+	for i, e := range text.events {
 		switch {
-		case d == nil:
-		case notQueued != nil:
-			p.release()
-			outcomes[i] = unavailable(notQueued)
+		case d.outcomes[i] != nil: // could not be encoded
+		case closed:
+			d.outcomes[i] = unavailable(errClosed)
+		case p.used >= p.slots:
+			d.outcomes[i] = &refusal{reason: overloaded, detail: "too many events are being written; try again"}
 		default:
-			outcomes[i] = d.wait(ctx)
+			key, value := text.of(e)
+			l := p.lanes[topic][p.spread.Balance(kafka.Message{Topic: topic, Key: key})]
+			if l.add(key, value, entry{d, i}, d.since) {
+				p.ready = append(p.ready, l)
+			}
+			d.outcomes[i] = errUnderWay
+			d.left++
+			p.used++
+		}
+	}
+	p.metrics.inFlight.Add(float64(p.used - before))
+}
+
+// leave is for a sender that has waited long enough. What was acknowledged in time counts, even if other events were not.
+func (p *publisher) leave(d *delivery, why error) []error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	outcomes := slices.Clone(d.outcomes) // who is still under way writes into the other
+	for i, err := range outcomes {
+		if errors.Is(err, errUnderWay) {
+			outcomes[i] = unavailable(why)
 		}
 	}
 	return outcomes
 }
 
-// wait returns nil when the event is acknowledged.
-func (d *delivery) wait(ctx context.Context) error {
-	var err error
-	select {
-	case err = <-d.done:
-	case <-ctx.Done():
-		select { // what was acknowledged in time counts, even if others of the batch were not
-		case err = <-d.done:
-		default:
-			err = ctx.Err()
-		}
-	}
-	if err != nil {
-		return unavailable(err)
-	}
-	return nil
-}
-
-// settle is called by the writer when a batch was acknowledged or given up.
-func (p *publisher) settle(batch []kafka.Message, err error) {
+// settle says what became of the events of a group. The caller holds mu.
+func (p *publisher) settle(g *group, err error) {
 	p.note(err)
-	for _, m := range batch {
-		d := m.WriterData.(*delivery)
-		if err == nil {
-			p.metrics.events.WithLabelValues(m.Topic).Inc()
-			p.metrics.write.Observe(time.Since(d.since).Seconds())
+	if err == nil {
+		p.metrics.events.WithLabelValues(g.lane.topic).Add(float64(len(g.entries)))
+	} else {
+		err = unavailable(err)
+	}
+	for _, e := range g.entries {
+		e.of.outcomes[e.index] = err
+		if e.of.left--; e.of.left > 0 {
+			continue
 		}
-		p.release()
-		d.done <- err
+		if err == nil {
+			p.metrics.write.Observe(time.Since(e.of.since).Seconds())
+		}
+		close(e.of.done)
+	}
+	p.used -= len(g.entries)
+	p.metrics.inFlight.Sub(float64(len(g.entries)))
+	if p.used == 0 && p.empty != nil {
+		close(p.empty)
+		p.empty = nil
+	}
+	if err == nil { // else somebody may still be reading its bytes
+		g.reuse()
 	}
 }
 
-// reserve takes a slot for an event, if there is one.
-func (p *publisher) reserve() bool {
-	select {
-	case p.slots <- struct{}{}:
-		p.metrics.inFlight.Inc()
-		return true
-	default:
-		return false
-	}
-}
-
-func (p *publisher) release() {
-	<-p.slots
-	p.metrics.inFlight.Dec()
-}
-
-// note logs when Kafka goes away and when it is back.
+// note logs when Kafka goes away and when it is back. The caller holds mu.
 func (p *publisher) note(err error) {
 	switch failed := err != nil; {
-	case failed && !p.failing.Swap(true):
+	case failed == p.failing:
+		return
+	case failed:
 		p.log.Warn("Kafka does not take events; answering 503 until it does", "error", err)
-	case !failed && p.failing.Swap(false):
+	default:
 		p.log.Info("Kafka takes events again")
 	}
+	p.failing = err != nil
 }
 
-// close writes what is still queued. Every sender has been answered by then, so what is left are events that were
+// close waits for what is still under way. Every sender has been answered by then, so what is left are events that were
 // answered with 503, and they are not worth a long wait.
 func (p *publisher) close() {
-	flushed := make(chan struct{})
-	go func() {
-		defer close(flushed)
-		_ = p.writer.Close() // always nil
-	}()
-	select {
-	case <-flushed:
-	case <-time.After(farewell):
-		p.log.Warn("leaving events unwritten that were answered with 503", "events", len(p.slots))
+	empty := make(chan struct{})
+	p.mu.Lock()
+	if p.used == 0 {
+		close(empty)
+	} else {
+		p.empty = empty
 	}
+	p.mu.Unlock()
+	select {
+	case <-empty:
+	case <-time.After(farewell):
+		p.mu.Lock()
+		p.log.Warn("leaving events unwritten that were answered with 503", "events", p.used)
+		p.mu.Unlock()
+	}
+	p.end()
 	p.transport.CloseIdleConnections()
 }
 
 func unavailable(cause error) error {
 	return &refusal{reason: kafkaUnavailable, detail: "Kafka did not acknowledge the event in time; send it again with this id", cause: cause}
-}
-
-// attemptsWithin counts the attempts that fit into d with the writer's backoff (100 ms times the square of the attempt),
-// so that a batch is tried for about as long as its senders wait.
-func attemptsWithin(d time.Duration) int {
-	n := 1
-	for {
-		if d -= min(time.Duration(n*n)*firstBackoff, maxBackoff); d < 0 {
-			return n
-		}
-		n++
-	}
 }

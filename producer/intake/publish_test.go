@@ -2,44 +2,206 @@ package intake
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"footfall/configs"
 	"footfall/models"
 	"footfall/producer/dial"
 )
 
-// TestPublishEndsWithItsContext: a closing door does not wait for a Kafka that is away longer than it said.
-func TestPublishEndsWithItsContext(t *testing.T) {
+const testTopic, testPartitions = "clicks", 6
+
+// openTest makes a cluster with so many brokers, and a publisher that gives it a minute for each event.
+func openTest(t *testing.T, brokers int, tweak func(*configs.Producer)) (*kfake.Cluster, *publisher) {
+	t.Helper()
+	t.Parallel()
 	cfg, err := configs.LoadProducer("")
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg.Kafka.Timeout = time.Minute
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits))
+	if tweak != nil {
+		tweak(&cfg)
+	}
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(brokers), kfake.SeedTopics(testPartitions, testTopic, cfg.Kafka.Topics.Visits))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer cluster.Close()
+	t.Cleanup(cluster.Close)
 	p, err := openPublisher(t.Context(), dial.Plain(cluster.ListenAddrs()...), cfg, newMetrics(prometheus.NewRegistry(), &places{}), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.close()
-	click := []models.Event{&models.Click{V: models.Version, ID: "i", ShortURL: "s", IP: "203.0.113.7", TS: 1436968800000}}
-	if err := p.publish(t.Context(), cfg.Kafka.Topics.Clicks, click)[0]; err != nil {
-		t.Fatalf("with Kafka: %v", err)
+	t.Cleanup(p.close)
+	return cluster, p
+}
+
+// clicksOf are clicks on one link: those of one visitor go to one partition, in their order.
+func clicksOf(visitor string, ids ...string) (events []models.Event) {
+	for _, id := range ids {
+		events = append(events, &models.Click{V: models.Version, ID: id, ShortURL: "s", IP: visitor, TS: 1436968800000})
 	}
+	return events
+}
+
+// spreadClicks are of so many visitors.
+func spreadClicks(n int) (events []models.Event) {
+	for i := range n {
+		events = append(events, clicksOf(fmt.Sprint("visitor", i), fmt.Sprint("id", i))...)
+	}
+	return events
+}
+
+func (p *publisher) partitionOf(event models.Event) int {
+	return p.spread.Balance(kafka.Message{Topic: testTopic, Key: []byte(event.KafkaKey())})
+}
+
+// held keeps all writes to some brokers waiting until they are released.
+func held(c *kfake.Cluster, nodes ...int32) (release func()) {
+	gate := make(chan struct{})
+	c.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
+		c.KeepControl()
+		if len(nodes) == 0 || slices.Contains(nodes, c.CurrentNode()) {
+			c.SleepControl(func() { <-gate })
+		}
+		return nil, nil, false
+	})
+	return sync.OnceFunc(func() { close(gate) })
+}
+
+// written reads the ids of a partition, in order.
+func written(t *testing.T, c *kfake.Cluster, partition int) (ids []string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	end := c.PartitionInfo(testTopic, int32(partition)).HighWatermark
+	r := kafka.NewReader(kafka.ReaderConfig{Brokers: c.ListenAddrs(), Topic: testTopic, Partition: partition, MaxWait: 10 * time.Millisecond})
+	defer func() { _ = r.Close() }()
+	for offset := range end {
+		m, err := r.ReadMessage(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Offset != offset {
+			t.Errorf("a message at %d, want it at %d", m.Offset, offset)
+		}
+		var event struct{ ID string }
+		if err := json.Unmarshal(m.Value, &event); err != nil {
+			t.Fatalf("%q: %v", m.Value, err)
+		}
+		if age := time.Since(m.Time); age < -time.Minute || age > time.Minute {
+			t.Errorf("%s was written at %v; Kafka deletes by that", event.ID, m.Time)
+		}
+		ids = append(ids, event.ID)
+	}
+	return ids
+}
+
+func allTaken(t *testing.T, outcomes []error) {
+	t.Helper()
+	for i, err := range outcomes {
+		if err != nil {
+			t.Errorf("event %d: %v (%v)", i, err, errors.Unwrap(err))
+		}
+	}
+}
+
+// inFlight waits until so many slots are in use.
+func (p *publisher) inFlight(t *testing.T, want int) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		p.mu.Lock()
+		used := p.used
+		p.mu.Unlock()
+		if used == want {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d slots in use, want %d", used, want)
+		}
+	}
+}
+
+// TestSlotsAreKept: what its sender gave up keeps its slot until it is written, and there are so many and no more.
+func TestSlotsAreKept(t *testing.T) {
+	cluster, p := openTest(t, 1, func(cfg *configs.Producer) { cfg.HTTP.MaxInFlight = 10 })
+	release := held(cluster)
+	defer release()
+	count := func(outcomes []error) map[string]int {
+		reasons := map[string]int{}
+		for _, err := range outcomes {
+			reasons[reason(err)]++
+		}
+		return reasons
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if got := count(p.publish(ctx, testTopic, spreadClicks(15))); got[kafkaUnavailable] != 10 || got[overloaded] != 5 {
+		t.Errorf("15 events for 10 slots: %v", got)
+	}
+	if got := count(p.publish(t.Context(), testTopic, spreadClicks(3))); got[overloaded] != 3 {
+		t.Errorf("when the slots are taken by events that were given up: %v", got)
+	}
+	release()
+	p.inFlight(t, 0)
+	allTaken(t, p.publish(t.Context(), testTopic, spreadClicks(10)))
+	total := int64(0)
+	for _, n := range cluster.PartitionInfos(testTopic) {
+		total += n.HighWatermark
+	}
+	if total != 20 { // those that were given up are there too, those that were refused are not
+		t.Errorf("%d events are in Kafka, want 20", total)
+	}
+}
+
+// TestPublishEndsWithItsContext: a closing door does not wait for a Kafka that is away longer than it said.
+func TestPublishEndsWithItsContext(t *testing.T) {
+	cluster, p := openTest(t, 1, nil)
+	allTaken(t, p.publish(t.Context(), testTopic, spreadClicks(1)))
 	cluster.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	if got := reason(p.publish(ctx, cfg.Kafka.Topics.Clicks, click)[0]); got != kafkaUnavailable || time.Since(began) > 10*time.Second {
+	if got := reason(p.publish(ctx, testTopic, spreadClicks(1))[0]); got != kafkaUnavailable || time.Since(began) > 10*time.Second {
 		t.Errorf("without Kafka: %q after %v", got, time.Since(began))
+	}
+}
+
+// TestClosing ends with a Kafka that does not answer: in time, and everybody is told.
+func TestClosing(t *testing.T) {
+	cluster, p := openTest(t, 1, nil)
+	release := held(cluster)
+	defer release()
+	waiting := make(chan []error, 1)
+	go func() { waiting <- p.publish(t.Context(), testTopic, spreadClicks(20)) }()
+	p.inFlight(t, 20)
+	began := time.Now()
+	p.close()
+	if took := time.Since(began); took < farewell || took > farewell+5*time.Second {
+		t.Errorf("closing took %v", took)
+	}
+	select {
+	case outcomes := <-waiting:
+		if reason(outcomes[0]) != kafkaUnavailable {
+			t.Errorf("an event that was left behind: %v", outcomes[0])
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("a sender still waits for a publisher that is closed")
+	}
+	p.inFlight(t, 0)
+	if got := reason(p.publish(t.Context(), testTopic, spreadClicks(1))[0]); got != kafkaUnavailable {
+		t.Errorf("after it was closed: %q", got)
 	}
 }

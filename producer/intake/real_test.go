@@ -2,6 +2,10 @@ package intake_test
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,8 +54,34 @@ func (p private) Start(t *testing.T) {
 	must(t, p.kafka.Start(ctx))
 }
 
+// Pause returns when Kafka stands still: a signal is only sent, and a door that sends at once may be answered before all
+// threads have got it.
+func (p private) Pause(t *testing.T) {
+	t.Helper()
+	must(t, p.kafka.Pause())
+	pid, err := p.kafka.PID()
+	must(t, err)
+	eventually(t, "all threads of Kafka stand still", 10*time.Second, func() bool { return still(t, pid) })
+}
+
+// still tells whether all threads of a process are stopped, where there is a /proc to ask.
+func still(t *testing.T, pid int) bool {
+	t.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	must(t, err)
+	for _, file := range threads {
+		stat, err := os.ReadFile(file)
+		if err != nil {
+			continue // it has just ended
+		}
+		if _, state, _ := strings.Cut(string(stat), ") "); !strings.HasPrefix(state, "T") {
+			return false
+		}
+	}
+	return true
+}
+
 func (p private) Kill(t *testing.T)   { t.Helper(); must(t, p.kafka.Kill()) }
-func (p private) Pause(t *testing.T)  { t.Helper(); must(t, p.kafka.Pause()) }
 func (p private) Resume(t *testing.T) { t.Helper(); must(t, p.kafka.Resume()) }
 
 func must(t *testing.T, err error) {

@@ -115,11 +115,6 @@ func refusalOf(err error) *refusal {
 	return &refusal{reason: internalError, cause: err}
 }
 
-// accepted is the body of a 202.
-type accepted struct {
-	ID string `json:"id"`
-}
-
 // refused is the body of every other answer. ID is there when the event was fine but could not be stored: sent again
 // under that id it is not counted twice, even if this attempt reached Kafka after all.
 type refused struct {
@@ -141,7 +136,15 @@ func answer(w http.ResponseWriter, status int, body any) {
 	if err != nil {
 		panic(err) // answers hold text and numbers only
 	}
-	w.Header().Set("Content-Type", "application/json")
+	write(w, status, text)
+}
+
+// jsonHeader and varyHeader are shared by all answers. Nobody changes them: whoever adds to them gets a copy.
+var jsonHeader, varyHeader = []string{"application/json"}, []string{"Origin"}
+
+// write answers with JSON, and a line end for whoever looks at it on a terminal.
+func write(w http.ResponseWriter, status int, text []byte) {
+	w.Header()["Content-Type"] = jsonHeader
 	w.WriteHeader(status)
 	_, _ = w.Write(append(text, '\n')) // a client that hung up is nobody's error
 }

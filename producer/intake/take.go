@@ -130,7 +130,7 @@ func (d *door) answerOne(w http.ResponseWriter, o outcome) {
 		d.refuse(w, o.err, o.id)
 		return
 	}
-	answer(w, http.StatusAccepted, accepted{ID: o.id})
+	write(w, http.StatusAccepted, append(models.AppendText(append(make([]byte, 0, 64), `{"id":`...), o.id), '}'))
 }
 
 // refuse answers, and counts the reason.

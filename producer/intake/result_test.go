@@ -1,0 +1,22 @@
+package intake
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// TestResultsAsEncodingJSON: what is written by hand must be what the tags of the fields say.
+func TestResultsAsEncodingJSON(t *testing.T) {
+	for _, r := range []result{
+		{}, {Index: 999, Status: 202, ID: "0190b0a0-0000-7000-8000-000000000000"}, {Index: 1, Status: 202, ID: `a"<\é` + "\n\xff"},
+		{Index: 2, Status: 400, Error: "bad_json", Detail: `invalid character '}' after "id"`}, {Status: 503, ID: "i", Error: "overloaded"},
+	} {
+		want, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.append([]byte("[")); string(got) != "["+string(want) {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
