@@ -40,7 +40,7 @@ const (
 // group is events of one partition that are written in one piece: all of them or none.
 type group struct {
 	lane    *lane
-	bytes   []byte  // as Kafka wants them, but for what is filled in when they are sent
+	bytes   []byte  // as Kafka wants them, once they are sealed
 	entries []entry // one for each event
 	newest  time.Time
 	tried   bool // it was sent before, and takes no more events
@@ -92,9 +92,9 @@ func (g *group) add(key, value []byte, whose entry, now time.Time) {
 // varintSize is how many bytes a length takes.
 func varintSize(n int) int { return (bits.Len64(uint64(n)<<1|1) + 6) / 7 }
 
-// sealed fills in what depends on all records and on the moment. The record's own time is that of writing: Kafka deletes by
+// seal fills in what depends on all records and on the moment. The record's own time is that of writing: Kafka deletes by
 // it, and an event may be years old.
-func (g *group) sealed(now time.Time) []byte {
+func (g *group) seal(now time.Time) {
 	b, put32, put64 := g.bytes, binary.BigEndian.PutUint32, binary.BigEndian.PutUint64
 	put32(b, uint32(len(b)-4))
 	put32(b[atLength:], uint32(len(b)-atEpoch))
@@ -103,7 +103,6 @@ func (g *group) sealed(now time.Time) []byte {
 	put64(b[atMaxTime:], uint64(now.UnixMilli()))
 	put32(b[atCount:], uint32(len(g.entries)))
 	put32(b[atSum:], crc32.Checksum(b[atAttributes:], castagnoli))
-	return b
 }
 
 // encoded is events as they go to Kafka, one after the other, so that nothing has to be encoded while others wait.

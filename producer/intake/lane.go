@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"time"
@@ -41,13 +42,28 @@ func (l *lane) add(key, value []byte, whose entry, now time.Time) bool {
 func (l *lane) take() *group {
 	g := l.groups[0]
 	l.groups = slices.Delete(l.groups, 0, 1)
+	if !g.tried { // from now on its bytes stay as they are: an old request may still be reading them
+		g.seal(time.Now())
+	}
 	l.held, g.tried = true, true
 	return g
+}
+
+// expire gives up what nobody waits for any more. The caller holds mu.
+func (p *publisher) expire(l *lane) {
+	for len(l.groups) > 0 && time.Since(l.groups[0].newest) >= p.timeout {
+		g := l.groups[0]
+		l.groups = slices.Delete(l.groups, 0, 1)
+		p.settle(g, context.DeadlineExceeded)
+	}
 }
 
 // ended is told what became of a group that was under way. The caller holds mu.
 func (p *publisher) ended(g *group, err error) {
 	l := g.lane
+	if err != nil {
+		p.looked = time.Time{} // the leaders may be others
+	}
 	if err != nil && p.again(g, err) {
 		l.groups = slices.Insert(l.groups, 0, g)
 		p.rest(l)
@@ -58,6 +74,8 @@ func (p *publisher) ended(g *group, err error) {
 		l.failures = 0
 	case errors.Is(err, kafka.MessageSizeTooLarge) && len(g.entries) > 1:
 		l.most = len(g.bytes) / 2 // a broker that wants smaller ones than ours
+	case p.life.Err() == nil && !refusedForGood(err):
+		l.failures = max(l.failures, 1)
 	}
 	p.settle(g, err)
 	p.free(l)
@@ -65,17 +83,19 @@ func (p *publisher) ended(g *group, err error) {
 
 // again tells whether a group may still be tried: not what Kafka refuses, and not what nobody waits for any more.
 func (p *publisher) again(g *group, err error) bool {
+	return !refusedForGood(err) && p.life.Err() == nil && time.Since(g.newest) < p.timeout
+}
+
+// refusedForGood tells whether it is no use to try again.
+func refusedForGood(err error) bool {
 	var refused kafka.Error
-	if errors.As(err, &refused) && !refused.Temporary() && !errors.Is(err, kafka.BrokerNotAvailable) {
-		return false
-	}
-	return p.life.Err() == nil && time.Since(g.newest) < p.timeout
+	return errors.As(err, &refused) && !refused.Temporary() && !errors.Is(err, kafka.BrokerNotAvailable)
 }
 
 // rest lets a lane wait before it tries again, longer each time. The caller holds mu.
 func (p *publisher) rest(l *lane) {
 	l.held = true
-	l.failures++
+	l.failures = min(l.failures+1, 10)
 	time.AfterFunc(min(time.Duration(l.failures*l.failures)*firstBackoff, maxBackoff), func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()

@@ -81,6 +81,24 @@ func TestGivenUpInTime(t *testing.T) {
 	}
 }
 
+// TestSlotsOfTheLateAreFreed: what waits behind others is given up together with them, not sent one after the other.
+func TestSlotsOfTheLateAreFreed(t *testing.T) {
+	cluster, p := openTest(t, 1, func(cfg *configs.Producer) { cfg.Kafka.Timeout = 500 * time.Millisecond })
+	allTaken(t, p.publish(t.Context(), testTopic, spreadClicks(60)))
+	release := held(cluster)
+	defer release()
+	events := clicksOf("a", slices.Repeat([]string{"i"}, 3000)...)
+	for _, e := range events { // of several groups
+		e.(*models.Click).UA = strings.Repeat("u", models.MaxUA)
+	}
+	began := time.Now()
+	p.publish(t.Context(), testTopic, events)
+	p.inFlight(t, 0)
+	if took := time.Since(began); took > 3*lastChance/2+500*time.Millisecond {
+		t.Errorf("the slots were free after %v", took)
+	}
+}
+
 // TestLargeGroupsAreSplit: what waits for one partition may be more than a broker takes in one piece.
 func TestLargeGroupsAreSplit(t *testing.T) {
 	cluster, p := openTest(t, 1, nil)

@@ -28,7 +28,7 @@ const (
 // publisher writes events to Kafka. It is safe for concurrent use.
 //
 // Nobody waits for company: an event is sent at once if its broker has no request under way, and else with all others that
-// have come by the time that request is answered, in one request for all partitions of the broker. So a lone event is fast,
+// have come by the time that request is answered, or takes long, in one request for all partitions of the broker. So a lone event is fast,
 // and the more come the fewer requests each of them costs. lane.go keeps what waits for a partition in order, send.go makes
 // the requests, group.go writes their bytes.
 //
@@ -38,6 +38,7 @@ type publisher struct {
 	addr      net.Addr
 	transport *kafka.Transport
 	timeout   time.Duration
+	patience  time.Duration
 	slots     int // how many events there may be at once
 	spread    spread
 	metrics   *metrics
@@ -61,6 +62,7 @@ type delivery struct {
 	since    time.Time
 	outcomes []error // errUnderWay until it is known
 	left     int     // of which it is not
+	failed   bool    // one of them
 	done     chan struct{}
 }
 
@@ -69,7 +71,7 @@ var errUnderWay, errClosed = errors.New("under way"), errors.New("the door is cl
 // openPublisher connects to Kafka and learns how many partitions the topics have.
 func openPublisher(ctx context.Context, via dial.Kafka, cfg configs.Producer, m *metrics, log *slog.Logger) (*publisher, error) {
 	p := &publisher{
-		addr: via.Addr(), transport: via.Transport(), timeout: cfg.Kafka.Timeout, slots: cfg.HTTP.MaxInFlight,
+		addr: via.Addr(), transport: via.Transport(), timeout: cfg.Kafka.Timeout, patience: patience, slots: cfg.HTTP.MaxInFlight,
 		metrics: m, log: log, lanes: map[string][]*lane{}, brokers: map[int32]*broker{},
 	}
 	p.transport.ClientID, p.transport.DialTimeout, p.transport.MetadataTTL = "footfall-producer", cfg.Kafka.Timeout, metadataTTL
@@ -89,8 +91,7 @@ func openPublisher(ctx context.Context, via dial.Kafka, cfg configs.Producer, m 
 }
 
 // publish writes events and returns what became of each: nil when Kafka has acknowledged it. It waits for kafka.timeout, or
-// until ctx ends. After any other outcome than overloaded the event may still get there: an acknowledgement can be late or
-// lost.
+// until ctx ends. After kafka_unavailable the event may still get there: an acknowledgement can be late or lost.
 func (p *publisher) publish(ctx context.Context, topic string, events []models.Event) []error {
 	if len(events) == 0 {
 		return nil
@@ -165,10 +166,11 @@ func (p *publisher) settle(g *group, err error) {
 	}
 	for _, e := range g.entries {
 		e.of.outcomes[e.index] = err
+		e.of.failed = e.of.failed || err != nil
 		if e.of.left--; e.of.left > 0 {
 			continue
 		}
-		if err == nil {
+		if !e.of.failed {
 			p.metrics.write.Observe(time.Since(e.of.since).Seconds())
 		}
 		close(e.of.done)

@@ -21,26 +21,49 @@ const (
 	// no broker.
 	lookEvery = 100 * time.Millisecond
 
-	// maxRequest bounds the bytes of one request; brokers take 100 MB unless they are told otherwise.
+	// maxRequest is the size from which on a request takes no further group; brokers take 100 MB unless they are told
+	// otherwise.
 	maxRequest = 16 << 20
+
+	// patience is how long others wait for a request before they make one of their own.
+	patience = 100 * time.Millisecond
+
+	// lastChance is what a request has at the least, however long its events have waited.
+	lastChance = time.Second
 
 	allReplicas = -1 // that are in sync must have an event before Kafka acknowledges it
 )
 
-// broker is one that leads partitions. It has one request under way at a time, and what comes meanwhile shares the next.
+// broker is one that leads partitions. It has one request under way as a rule, and what comes meanwhile shares the next. But
+// Kafka answers when all partitions of a request are replicated, so that one of them can hold up all: after a while the
+// others are sent in requests of their own.
 type broker struct {
-	busy bool // somebody sends to it
+	senders int       // to it
+	begun   time.Time // the last request
 }
 
 // flush sees to it that what is ready is sent. The caller holds mu.
 func (p *publisher) flush() {
-	if len(p.ready) > 0 && time.Since(p.looked) > lookEvery {
+	if len(p.ready) == 0 || p.life.Err() != nil {
+		return
+	}
+	if time.Since(p.looked) > lookEvery {
 		_ = p.look(p.life) // an error leaves the leaders as they were
 	}
+	p.ready = slices.DeleteFunc(p.ready, func(l *lane) bool {
+		p.expire(l)
+		if len(l.groups) > 0 && l.failures > 0 { // what has failed is tried in a request of its own, or it would hold up others
+			go p.deliver(l.leader, []*group{l.take()})
+			return true
+		}
+		return len(l.groups) == 0
+	})
+	now := time.Now()
 	for _, l := range p.ready {
-		if !l.leader.busy {
-			l.leader.busy = true
-			go p.send(l.leader)
+		if to := l.leader; to.senders == 0 || now.Sub(to.begun) > p.patience {
+			to.senders++
+			to.begun = now
+			go p.send(to)
 		}
 	}
 }
@@ -53,18 +76,29 @@ func (p *publisher) send(to *broker) {
 		if len(groups) == 0 {
 			return
 		}
-		outcomes := p.produce(to, groups)
-		p.mu.Lock()
-		for i, g := range groups {
-			p.ended(g, outcomes[i])
-		}
-		p.flush() // for other brokers: a leader may have moved
-		p.mu.Unlock()
+		late := time.AfterFunc(p.patience, func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.flush()
+		})
+		p.deliver(to, groups)
+		late.Stop()
 	}
 }
 
-// next takes a group from each lane that is ready for a broker, as many as a request may hold. With none the broker is not busy
-// any more.
+// deliver makes one request and sees to what became of it.
+func (p *publisher) deliver(to *broker, groups []*group) {
+	outcomes := p.produce(to, groups)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, g := range groups {
+		p.ended(g, outcomes[i])
+	}
+	p.flush() // for other brokers: a leader may have moved
+}
+
+// next takes a group from each lane that is ready for a broker, as many as a request may hold. With none there is one sender
+// less.
 func (p *publisher) next(to *broker) []*group {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,7 +114,9 @@ func (p *publisher) next(to *broker) []*group {
 	}
 	clear(p.ready[len(later):])
 	p.ready = later
-	to.busy = len(groups) > 0
+	if to.begun = time.Now(); len(groups) == 0 {
+		to.senders--
+	}
 	return groups
 }
 
@@ -100,10 +136,20 @@ func (p *publisher) roundTrip(to *broker, groups []*group) (*produce.Response, e
 	if to == &p.nobody {
 		return nil, kafka.LeaderNotAvailable
 	}
-	ctx, cancel := context.WithTimeout(p.life, p.timeout)
-	defer cancel()
-	request := &rawproduce.Request{Acks: allReplicas, Timeout: int32(p.timeout.Milliseconds())}
+	if p.life.Err() != nil {
+		return nil, errClosed // or the transport would begin anew
+	}
 	now := time.Now()
+	deadline := now.Add(lastChance)
+	for _, g := range groups {
+		if until := g.newest.Add(p.timeout); until.After(deadline) {
+			deadline = until
+		}
+	}
+	ctx, cancel := context.WithDeadline(p.life, deadline)
+	defer cancel()
+	// Kafka gives up waiting for replicas in time for us to hear which partitions have them.
+	request := &rawproduce.Request{Acks: allReplicas, Timeout: int32(deadline.Sub(now).Milliseconds() / 2)}
 	for _, g := range groups {
 		i := slices.IndexFunc(request.Topics, func(t rawproduce.RequestTopic) bool { return t.Topic == g.lane.topic })
 		if i < 0 {
@@ -111,10 +157,10 @@ func (p *publisher) roundTrip(to *broker, groups []*group) (*produce.Response, e
 			request.Topics = append(request.Topics, rawproduce.RequestTopic{Topic: g.lane.topic})
 		}
 		request.Topics[i].Partitions = append(request.Topics[i].Partitions, rawproduce.RequestPartition{
-			Partition: g.lane.partition, RecordSet: protocol.RawRecordSet{Reader: bytes.NewReader(g.sealed(now))},
+			Partition: g.lane.partition, RecordSet: protocol.RawRecordSet{Reader: bytes.NewReader(g.bytes)},
 		})
 	}
-	response, err := p.transport.RoundTrip(ctx, p.addr, request) // to the leader that the transport knows: the same, or an error
+	response, err := p.transport.RoundTrip(ctx, p.addr, request) // to their leader, or an error if they have several
 	if err != nil {
 		return nil, fmt.Errorf("writing to Kafka: %w", err)
 	}
@@ -149,6 +195,11 @@ func (p *publisher) look(ctx context.Context) error {
 		return err
 	}
 	known := response.(*metadata.Response)
+	for _, lanes := range p.lanes {
+		for _, l := range lanes {
+			l.leader = &p.nobody // unless they are named below: a topic may be gone
+		}
+	}
 	for _, b := range known.Brokers {
 		if p.brokers[b.NodeID] == nil {
 			p.brokers[b.NodeID] = &broker{}
@@ -160,7 +211,6 @@ func (p *publisher) look(ctx context.Context) error {
 				continue // added later: see spread
 			}
 			l := p.lanes[t.Name][found.PartitionIndex]
-			l.leader = &p.nobody
 			if slices.ContainsFunc(known.Brokers, func(b metadata.ResponseBroker) bool { return b.NodeID == found.LeaderID }) {
 				l.leader = p.brokers[found.LeaderID]
 			}

@@ -1,20 +1,29 @@
 package intake
 
 import (
+	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/segmentio/kafka-go"
+	"github.com/segmentio/kafka-go/protocol/metadata"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"footfall/configs"
 	"footfall/models"
 )
 
 // TestWaitingEventsShareARequest: what comes while a request is under way goes with the next, for all partitions.
 func TestWaitingEventsShareARequest(t *testing.T) {
 	cluster, p := openTest(t, 1, nil)
+	p.patience = time.Minute
 	requests := cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Observe: true, Count: -1})
 	release := held(cluster)
 	defer release()
@@ -110,6 +119,126 @@ func (p *publisher) knowsLeaders(c *kfake.Cluster) bool {
 		}
 	}
 	return true
+}
+
+// TestSickPartition: one that waits for a replica holds up those that share its request for half of kafka.timeout, and then
+// nobody any more.
+func TestSickPartition(t *testing.T) {
+	const sick = 2
+	cluster, p := openTest(t, 1, func(cfg *configs.Producer) { cfg.Kafka.Timeout = 2 * time.Second })
+	allTaken(t, p.publish(t.Context(), testTopic, spreadClicks(60)))
+	gate := make(chan struct{})
+	defer close(gate)
+	cluster.ControlKey(int16(kmsg.Produce), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		cluster.KeepControl()
+		request := r.(*kmsg.ProduceRequest)
+		for _, topic := range request.Topics {
+			for _, one := range topic.Partitions {
+				if one.Partition != sick {
+					continue
+				}
+				cluster.SleepControl(func() { // as Kafka does: all partitions of the request wait, until its time is up
+					select {
+					case <-time.After(time.Duration(request.TimeoutMillis) * time.Millisecond):
+					case <-gate:
+					}
+				})
+				response := request.ResponseKind().(*kmsg.ProduceResponse)
+				for _, topic := range request.Topics {
+					answer := kmsg.NewProduceResponseTopic()
+					answer.Topic, answer.TopicID = topic.Topic, topic.TopicID
+					for _, one := range topic.Partitions {
+						part := kmsg.NewProduceResponseTopicPartition()
+						if part.Partition = one.Partition; one.Partition == sick {
+							part.ErrorCode = kerr.RequestTimedOut.Code
+						}
+						answer.Partitions = append(answer.Partitions, part)
+					}
+					response.Topics = append(response.Topics, answer)
+				}
+				return response, nil, true
+			}
+		}
+		return nil, nil, false
+	})
+	events := spreadClicks(60)
+	ill := slices.IndexFunc(events, func(e models.Event) bool { return p.partitionOf(e) == sick })
+	well := slices.IndexFunc(events, func(e models.Event) bool { return p.partitionOf(e) != sick })
+	var senders sync.WaitGroup
+	senders.Go(func() { p.publish(t.Context(), testTopic, events[ill:ill+1]) })
+	p.inFlight(t, 1)
+	began := time.Now()
+	allTaken(t, p.publish(t.Context(), testTopic, events[well:well+1]))
+	if took := time.Since(began); took > 600*time.Millisecond { // and not the second that the other's request takes
+		t.Errorf("an event waited %v for the request of another partition", took)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
+	defer cancel()
+	var taken, slow atomic.Int64
+	for _, event := range events {
+		senders.Go(func() {
+			for ctx.Err() == nil {
+				began := time.Now()
+				err := p.publish(t.Context(), testTopic, []models.Event{event})[0]
+				switch in := p.partitionOf(event); {
+				case in == sick && err == nil:
+					t.Error("an event was acknowledged that its replicas do not have")
+				case in != sick && err != nil:
+					t.Errorf("an event of partition %d: %v", in, err)
+				case in != sick:
+					taken.Add(1)
+					if time.Since(began) > 500*time.Millisecond {
+						slow.Add(1)
+					}
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+		})
+	}
+	senders.Wait()
+	if taken.Load() < 1000 || slow.Load() > 60 { // one for each sender: the request that they shared with it
+		t.Errorf("%d events of other partitions in 6 s, %d of them took long", taken.Load(), slow.Load())
+	}
+}
+
+// TestTopicGone: the partitions of a topic that is no longer there hold up no others.
+func TestTopicGone(t *testing.T) {
+	cluster, p := openTest(t, 1, func(cfg *configs.Producer) { cfg.Kafka.Timeout = 2 * time.Second })
+	allTaken(t, p.publish(t.Context(), testTopic, spreadClicks(60)))
+	gone := slices.DeleteFunc(slices.Collect(maps.Keys(p.lanes)), func(topic string) bool { return topic == testTopic })[0]
+	client := &kafka.Client{Addr: kafka.TCP(cluster.ListenAddrs()...)}
+	if _, err := client.DeleteTopics(t.Context(), &kafka.DeleteTopicsRequest{Topics: []string{gone}}); err != nil {
+		t.Fatal(err)
+	}
+	for known := true; known; time.Sleep(10 * time.Millisecond) { // to the transport
+		response, err := p.transport.RoundTrip(t.Context(), p.addr, &metadata.Request{TopicNames: []string{gone}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		known = len(response.(*metadata.Response).Topics[0].Partitions) > 0
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	var senders sync.WaitGroup
+	for s := range 200 {
+		senders.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				visit := &models.Visit{V: models.Version, ID: "x", SiteID: "s", GUID: fmt.Sprint(s, i), TS: 1436968800000, Features: []string{"", ""}}
+				if err := p.publish(ctx, gone, []models.Event{visit})[0]; err == nil {
+					t.Error("an event was acknowledged by a topic that is not there")
+				}
+			}
+		})
+	}
+	n := 0
+	for ; ctx.Err() == nil; n += 12 {
+		allTaken(t, p.publish(t.Context(), testTopic, spreadClicks(12)))
+		time.Sleep(5 * time.Millisecond)
+	}
+	if n < 1000 {
+		t.Errorf("%d events of the other topic in 3 s", n)
+	}
+	senders.Wait()
 }
 
 // TestBrokersAreIndependent: one that does not answer holds up its own partitions and no others.
