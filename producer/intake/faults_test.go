@@ -147,8 +147,8 @@ func overload(t *testing.T, b broker) {
 }
 
 // heldPlaces: what is under way to Kafka cannot be taken back, so an event must keep its place until it is given up for good,
-// even if its sender was answered before. The second of two events waits for the first one's request and is sent after it: its
-// sender is answered a second before its own request ends.
+// even if its sender was answered before. The second of two events waits for the first one's request and is sent after it,
+// and a request has a second at the least: its sender is answered most of that before its own request ends.
 func heldPlaces(t *testing.T, b broker) {
 	d := openDoor(t, b, func(cfg *configs.Producer) {
 		cfg.HTTP.MaxInFlight = 2
@@ -168,7 +168,7 @@ func heldPlaces(t *testing.T, b broker) {
 		return answered
 	}
 	first := send()
-	time.Sleep(time.Second)
+	time.Sleep(200 * time.Millisecond)
 	second := send()
 	unavailable(t, <-first)
 	unavailable(t, <-second)
