@@ -168,7 +168,7 @@ func heldPlaces(t *testing.T, b broker) {
 		return answered
 	}
 	first := send()
-	time.Sleep(200 * time.Millisecond)
+	time.Sleep(100 * time.Millisecond)
 	second := send()
 	unavailable(t, <-first)
 	unavailable(t, <-second)

@@ -94,7 +94,7 @@ func TestSlotsOfTheLateAreFreed(t *testing.T) {
 	began := time.Now()
 	p.publish(t.Context(), testTopic, events)
 	p.inFlight(t, 0)
-	if took := time.Since(began); took > 3*lastChance/2+500*time.Millisecond {
+	if took := time.Since(began); took > 3*time.Second { // sent one after the other they would take four
 		t.Errorf("the slots were free after %v", took)
 	}
 }
