@@ -52,6 +52,7 @@ type questions struct {
 	asked   []int32           // places, of all sightings of all events in order
 	ends    []int32           // by event: where its part of asked ends
 	unknown []models.Sighting // that the LRU does not have
+	ids     []fingerprint     // theirs
 	missing []int32           // their places
 	fresh   []models.Sighting // that the store does not have either
 	at      []models.Position // the first event of each
@@ -68,7 +69,8 @@ func (q *questions) forget() {
 	clear(q.places)
 	clear(q.unknown) // or their texts would stay
 	clear(q.fresh)
-	q.first, q.asked, q.ends, q.unknown, q.missing = q.first[:0], q.asked[:0], q.ends[:0], q.unknown[:0], q.missing[:0]
+	q.first, q.asked, q.ends = q.first[:0], q.asked[:0], q.ends[:0]
+	q.unknown, q.ids, q.missing = q.unknown[:0], q.ids[:0], q.missing[:0]
 	q.fresh, q.at = q.fresh[:0], q.at[:0]
 }
 
@@ -86,7 +88,7 @@ func (v *visitors) ask(ctx context.Context, events []*counted, era int) error {
 				at, known := v.recall(id)
 				if !known {
 					at = e.position()
-					q.unknown, q.missing = append(q.unknown, s), append(q.missing, place)
+					q.unknown, q.ids, q.missing = append(q.unknown, s), append(q.ids, id), append(q.missing, place)
 				}
 				q.first = append(q.first, at)
 			}
@@ -144,8 +146,8 @@ func (v *visitors) settle(ctx context.Context, q *questions, era int) error {
 			return err
 		}
 	}
-	for i, s := range q.unknown {
-		v.remember(fingerprintOf(v.hasher, s), q.first[q.missing[i]], era)
+	for i, id := range q.ids {
+		v.remember(id, q.first[q.missing[i]], era)
 	}
 	return nil
 }
