@@ -12,7 +12,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"slices"
 	"syscall"
 	"time"
@@ -23,6 +22,7 @@ import (
 
 	"footfall/configs"
 	"footfall/consumer/cassandra"
+	"footfall/consumer/heap"
 	"footfall/consumer/rollup"
 	"footfall/models"
 	"footfall/producer/health"
@@ -64,9 +64,7 @@ func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50) // most of the memory is visitors, who stay: twice as much would be waste
-	}
+	heap.Relax()
 	err := command(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	if err == nil {
 		return 0

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"runtime/debug"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/configs"
+	"footfall/consumer/heap"
 	"footfall/consumer/rollup"
 	"footfall/models"
 )
@@ -58,7 +58,7 @@ func measureNull(ctx context.Context, t task) (m measured, err error) {
 	}
 	cfg.Kafka.Brokers, cfg.Kafka.Group, cfg.Kafka.Topics = []string{t.Broker}, t.Topic+t.Suffix, topicsOf(t)
 	cfg.Visitors.LRU = t.LRU
-	debug.SetGCPercent(50) // as the consumer's
+	heap.Relax() // as the consumer does
 	reg := prometheus.NewRegistry()
 	consumer, err := rollup.New(cfg, null{}, reg, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
