@@ -26,7 +26,8 @@ var allowed = map[string][]string{
 	"consumer/rollup":           {"models", "configs", "producer/dial", "producer/topics"},
 	"consumer/rollup/storetest": {"models", "consumer/rollup"},
 	"consumer/cassandra":        {"models", "configs", "migrations", "consumer/rollup"},
-	"consumer":                  {"models", "configs", "consumer/rollup", "consumer/cassandra", "producer/health"},
+	"consumer/heap":             {},
+	"consumer":                  {"models", "configs", "consumer/rollup", "consumer/cassandra", "consumer/heap", "producer/health"},
 
 	// Nothing may import embedded: it can be deleted without touching the core.
 	"embedded/sqlite": {"models", "consumer/rollup"},
@@ -45,7 +46,7 @@ var allowed = map[string][]string{
 	"deployments/stack":           {},
 	"deployments/stack/stacktest": {"deployments/stack"},
 	"deployments/stackctl":        {"deployments/stack"},
-	"deployments/bench":           {"models", "configs", "consumer/rollup", "consumer/cassandra", "producer/dial", "producer/topics", "deployments/e2e", "deployments/stack"},
+	"deployments/bench":           {"models", "configs", "consumer/rollup", "consumer/cassandra", "consumer/heap", "producer/dial", "producer/topics", "deployments/e2e", "deployments/stack"},
 	"deployments/e2e":             {"models", "deployments/e2e", "deployments/stack"},
 	"deployments/faults":          {"models", "deployments/e2e", "deployments/stack"},
 	"deployments/faults/control":  {"models", "configs", "consumer/rollup", "consumer/cassandra"},

@@ -2,39 +2,54 @@ package heap
 
 import (
 	"runtime"
-	"runtime/debug"
+	"runtime/metrics"
 	"testing"
 	"time"
 )
 
-func TestLimit(t *testing.T) {
+func TestPercent(t *testing.T) {
 	const mib = 1 << 20
-	for live, want := range map[int64]int64{0: 256, 100: 256, 160: 256, 200: 320, 4000: 6400} {
-		if got := limit(live * mib); got != want*mib {
-			t.Errorf("%d MiB in use: %d MiB, want %d", live, got/mib, want)
+	for live, want := range map[uint64]int{0: 400, 1: 400, 43: 400, 54: 300, 108: 100, 154: 40, 216: 40, 4000: 40} {
+		if got := percent(live * mib); got != want {
+			t.Errorf("%d MiB in use: %d percent, want %d", live, got, want)
 		}
 	}
 }
 
-// TestTheLimitFollowsTheHeap fills memory and sees the limit rise, and fall when it is free again.
-func TestTheLimitFollowsTheHeap(t *testing.T) {
-	t.Setenv("GOGC", "")
-	t.Setenv("GOMEMLIMIT", "")
+// TestTheRuleFollowsTheHeap fills memory and sees the percentage fall, and rise when it is free again.
+func TestTheRuleFollowsTheHeap(t *testing.T) {
+	t.Setenv("GOGC", "77")
+	before := rule()
 	Relax()
+	if rule() != before {
+		t.Errorf("%d percent where GOGC is set, want %d as it was", rule(), before)
+	}
+	t.Setenv("GOGC", "")
+	Relax()
+	if rule() != most {
+		t.Errorf("%d percent of a small heap, want %d", rule(), most)
+	}
 	kept := make([]byte, 2*roomy)
-	await(t, func(limit int64) bool { return limit >= 3*roomy })
+	await(t, least)
 	runtime.KeepAlive(kept)
 	kept = nil
-	await(t, func(limit int64) bool { return limit == roomy })
+	await(t, most)
 }
 
-// await collects until the limit is as wanted.
-func await(t *testing.T, as func(limit int64) bool) {
+// await collects until the percentage is as wanted.
+func await(t *testing.T, want int) {
 	t.Helper()
-	for begun := time.Now(); !as(debug.SetMemoryLimit(-1)); time.Sleep(time.Millisecond) { // -1 asks only
+	for begun := time.Now(); rule() != want; time.Sleep(time.Millisecond) {
 		runtime.GC()
 		if time.Since(begun) > 10*time.Second {
-			t.Fatalf("the limit is %d", debug.SetMemoryLimit(-1))
+			t.Fatalf("%d percent, want %d", rule(), want)
 		}
 	}
+}
+
+// rule is the percentage that holds now.
+func rule() int {
+	now := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+	metrics.Read(now)
+	return int(now[0].Value.Uint64())
 }

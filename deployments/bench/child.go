@@ -91,7 +91,7 @@ func child(ctx context.Context, argument string) error {
 		return err
 	}
 	if dir := os.Getenv("BENCH_PROFILE"); dir != "" {
-		stop, err := profile(filepath.Join(dir, t.Kind))
+		stop, err := profile(filepath.Join(dir, t.Kind+t.Suffix))
 		if err != nil {
 			return err
 		}

@@ -82,26 +82,31 @@ func (b *bench) measureDoor(ctx context.Context) error {
 | a bare kafka-go writer, batches of %d, %d at once | %.0f | |
 | NDJSON, batches of %d, %d connections | %.0f | %.2f |`, doorConnections, handler, doorConnections, events, events/handler,
 			batchEvents, batchConnections, writer, batchEvents, batchConnections, batches, batches/writer)+
-			"\n\nThe door as it comes, but for the cap on new names (limits.new_keys_per_minute): all of this comes from one sender.")
+			fmt.Sprintf("\n\nThe mean of %d rounds of %d s, in turns. ", doorRounds, seconds)+"The door as it comes, but for the cap on new names (limits.new_keys_per_minute): all of this comes from one sender.")
 		b.report.reach("door, single events / bare handler", "0.4", events/handler, events/handler >= 0.4)
 		b.report.reach("door, NDJSON / bare writer", "0.5", batches/writer, batches/writer >= 0.5)
 		return nil
 	})
 }
 
-// inTurns measures several sides in short rounds, one after the other, so that noise hits all alike, and returns the mean of
-// each. A first round is for Kafka's compiler and not counted.
+// doorRounds is how often each side is measured.
+const doorRounds = 4
+
+// inTurns measures several sides in short rounds, to and fro, so that noise, and what one side leaves to the next, hits all
+// alike. It returns the mean of each. A round before that is for Kafka's compiler and not counted.
 func inTurns(sides ...func() (float64, error)) ([]float64, error) {
-	const rounds = 4
 	means := make([]float64, len(sides))
-	for round := range 1 + rounds {
-		for i, measure := range sides {
-			rate, err := measure()
+	for round := range 1 + doorRounds {
+		for i := range sides {
+			if round%2 == 1 {
+				i = len(sides) - 1 - i
+			}
+			rate, err := sides[i]()
 			if err != nil {
 				return nil, err
 			}
 			if round > 0 {
-				means[i] += rate / rounds
+				means[i] += rate / doorRounds
 			}
 		}
 	}
