@@ -31,8 +31,7 @@ func TestTheRuleFollowsTheHeap(t *testing.T) {
 	}
 	kept := make([]byte, 2*roomy)
 	await(t, least)
-	runtime.KeepAlive(kept)
-	kept = nil
+	runtime.KeepAlive(kept) // and no longer
 	await(t, most)
 }
 
