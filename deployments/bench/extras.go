@@ -35,7 +35,7 @@ func (b *bench) withTopic(ctx context.Context, w workload, n int, do func(task) 
 
 func (b *bench) measureDoor(ctx context.Context) error {
 	return b.withTopic(ctx, workloads[0], 0, func(t task) error {
-		seconds := max(1, b.seconds/20)
+		seconds := max(1, b.seconds/30)
 		door, address, err := b.startDoor(ctx, t)
 		if err != nil {
 			return err

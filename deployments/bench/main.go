@@ -161,6 +161,11 @@ func (b *bench) compare(ctx context.Context, w workload, t task) error {
 		if w.name == "viral" && s.name != "footfall" || s.again && w.name != "clicks" || !b.wants(s.name, sideNames()...) {
 			continue
 		}
+		if s.name == "footfall" {
+			if err := b.practise(ctx, t); err != nil {
+				return fmt.Errorf("practising: %w", err)
+			}
+		}
 		m, err := b.side(ctx, s, t)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
@@ -211,8 +216,20 @@ func (b *bench) side(ctx context.Context, s side, t task) (m measured, err error
 
 // warmUp has Cassandra compile what all sides use, or the first of them would pay for it. Nothing is noted.
 func (b *bench) warmUp(ctx context.Context, t task) error {
-	t.Seconds = max(1, b.seconds/4)
+	t.Seconds = max(1, b.seconds/6)
 	_, err := b.side(ctx, sides[slices.IndexFunc(sides, func(s side) bool { return s.name == "sink" })], t)
+	return err
+}
+
+// practise has footfall count the beginning of the topic before it is measured. What gives Cassandra's limit counts too, to
+// learn the statements, and so finds a Cassandra that has just compiled what they need; this is to find it alike.
+func (b *bench) practise(ctx context.Context, t task) (err error) {
+	if t.Suffix, err = b.migrate(ctx, t); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.drop(context.WithoutCancel(ctx), t.Suffix)) }()
+	t.Events = t.Prefix / 2
+	_, err = b.measureFootfall(ctx, t, 1)
 	return err
 }
 
