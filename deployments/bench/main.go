@@ -161,7 +161,7 @@ func (b *bench) compare(ctx context.Context, w workload, t task) error {
 		if w.name == "viral" && s.name != "footfall" || s.again && w.name != "clicks" || !b.wants(s.name, sideNames()...) {
 			continue
 		}
-		if s.name == "footfall" && t.Prefix < t.Events {
+		if s.name == "footfall" {
 			if err := b.practise(ctx, t); err != nil {
 				return fmt.Errorf("practising: %w", err)
 			}
@@ -222,14 +222,13 @@ func (b *bench) warmUp(ctx context.Context, t task) error {
 }
 
 // practise has footfall count the beginning of the topic before it is measured. What gives Cassandra's limit counts too, to
-// learn the statements, and so finds a Cassandra that has just compiled what they need. Where only a beginning is held against
-// it, footfall is to find it alike.
+// learn the statements, and so finds a Cassandra that has just compiled what they need; this is to find it alike.
 func (b *bench) practise(ctx context.Context, t task) (err error) {
 	if t.Suffix, err = b.migrate(ctx, t); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.drop(context.WithoutCancel(ctx), t.Suffix)) }()
-	t.Events = t.Prefix / 3
+	t.Events = t.Prefix / 2
 	_, err = b.measureFootfall(ctx, t, 1)
 	return err
 }
