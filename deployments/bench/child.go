@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,7 +26,6 @@ type task struct {
 	Host    string
 	Port    int
 	Suffix  string // of fresh keyspaces
-	Suffix2 string // a second set of them
 	Seconds int    // the most it may take
 	LRU     int
 	Links   uint64
@@ -54,7 +55,7 @@ type measured struct {
 func (m measured) rate() float64 { return float64(m.Events) / m.Seconds }
 
 var children = map[string]func(context.Context, task) (measured, error){
-	"kafka": measureKafka, "usual": measureUsual, "sink": measureSink, "replay": measureReplay,
+	"kafka": measureKafka, "usual": measureUsual, "sink": measureSink,
 	"null": measureNull, "bare": measureBare, "writer": measureWriter,
 }
 
@@ -67,22 +68,53 @@ func self() string {
 	return path
 }
 
+// running is a task at work in a process of its own.
+type running struct {
+	kind string
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *json.Decoder
+}
+
+func startChild(ctx context.Context, t task) (*running, error) {
+	argument, err := json.Marshal(t)
+	if err != nil {
+		return nil, err
+	}
+	r := &running{kind: t.Kind, cmd: exec.CommandContext(ctx, self(), "child", string(argument))}
+	r.cmd.Stderr = os.Stderr
+	if r.in, err = r.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := r.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	r.out = json.NewDecoder(out)
+	return r, r.cmd.Start()
+}
+
+// said waits for what the child says next.
+func (r *running) said(what any) error {
+	if err := r.out.Decode(what); err != nil {
+		return fmt.Errorf("measuring %s: %w", r.kind, errors.Join(err, r.end()))
+	}
+	return nil
+}
+
+// end lets the child end.
+func (r *running) end() error { return errors.Join(r.in.Close(), r.cmd.Wait()) }
+
 // inChild runs a task in a process of its own.
 func inChild(ctx context.Context, t task) (m measured, err error) {
-	argument, err := json.Marshal(t)
+	r, err := startChild(ctx, t)
 	if err != nil {
 		return m, err
 	}
-	cmd := exec.CommandContext(ctx, self(), "child", string(argument))
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return m, fmt.Errorf("measuring %s: %w", t.Kind, err)
+	if err := r.said(&m); err != nil {
+		return m, err
 	}
-	if err := json.Unmarshal(out, &m); err != nil {
-		return m, fmt.Errorf("measuring %s: %w: %s", t.Kind, err, out)
-	}
-	return m, nil
+	return m, r.end()
 }
 
 func child(ctx context.Context, argument string) error {
@@ -96,6 +128,9 @@ func child(ctx context.Context, argument string) error {
 			return err
 		}
 		defer stop()
+	}
+	if t.Kind == "replay" {
+		return replay(ctx, t, os.Stdin, json.NewEncoder(os.Stdout))
 	}
 	m, err := children[t.Kind](ctx, t)
 	if err != nil {

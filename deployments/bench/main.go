@@ -47,6 +47,8 @@ type bench struct {
 	server  int    // Cassandra's process id, 0 if unknown
 	only    map[string]bool
 	report  *report
+
+	recorded *running // what will give Cassandra's limit
 }
 
 func command(ctx context.Context) (err error) {
@@ -161,9 +163,9 @@ func (b *bench) compare(ctx context.Context, w workload, t task) error {
 		if w.name == "viral" && s.name != "footfall" || s.again && w.name != "clicks" || !b.wants(s.name, sideNames()...) {
 			continue
 		}
-		if s.name == "footfall" && w.name != "viral" { // which is held against no limit
-			if err := b.practise(ctx, t); err != nil {
-				return fmt.Errorf("practising: %w", err)
+		if b.recorded == nil && w.name != "viral" && (s.name == "footfall" || s.name == "replay") && b.wants("replay", sideNames()...) {
+			if err := b.record(ctx, t); err != nil {
+				return fmt.Errorf("learning footfall's requests: %w", err)
 			}
 		}
 		m, err := b.side(ctx, s, t)
@@ -185,14 +187,11 @@ func sideNames() (names []string) {
 // side measures one side in keyspaces of its own.
 func (b *bench) side(ctx context.Context, s side, t task) (m measured, err error) {
 	t.Kind = s.name
-	for i, suffix := range []*string{&t.Suffix, &t.Suffix2} {
-		if i >= s.keyspaces {
-			break
-		}
-		if *suffix, err = b.migrate(ctx, t); err != nil {
+	if s.writes {
+		if t.Suffix, err = b.migrate(ctx, t); err != nil {
 			return m, err
 		}
-		defer func() { err = errors.Join(err, b.drop(context.WithoutCancel(ctx), *suffix)) }()
+		defer func() { err = errors.Join(err, b.drop(context.WithoutCancel(ctx), t.Suffix)) }()
 	}
 	done := 0
 	if s.again {
@@ -202,13 +201,16 @@ func (b *bench) side(ctx context.Context, s side, t task) (m measured, err error
 		t.Events -= done
 	}
 	before := b.serverCPU()
-	if s.processes > 0 {
+	switch {
+	case s.processes > 0:
 		m, err = b.measureFootfall(ctx, t, s.processes)
-	} else {
+	case s.name == "replay":
+		m, err = b.replay(t)
+	default:
 		m, err = inChild(ctx, t)
 	}
 	m.ServerCPU = b.serverCPU() - before
-	if err == nil && s.keyspaces == 1 {
+	if err == nil && s.writes {
 		err = b.verify(ctx, s, t, done, &m)
 	}
 	return m, err
@@ -221,16 +223,27 @@ func (b *bench) warmUp(ctx context.Context, t task) error {
 	return err
 }
 
-// practise has footfall count the beginning of the topic before it is measured. What gives Cassandra's limit counts too, to
-// learn the statements, and so finds a Cassandra that has just compiled what they need; this is to find it alike.
-func (b *bench) practise(ctx context.Context, t task) (err error) {
+// record has a child count the beginning of the topic, to learn the requests that this takes. It sends them again when footfall was
+// measured, which so finds a Cassandra as warm as the child does.
+func (b *bench) record(ctx context.Context, t task) (err error) {
+	t.Kind = "replay"
 	if t.Suffix, err = b.migrate(ctx, t); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.drop(context.WithoutCancel(ctx), t.Suffix)) }()
-	t.Events = t.Prefix / 2
-	_, err = b.measureFootfall(ctx, t, 1)
-	return err
+	if b.recorded, err = startChild(ctx, t); err != nil {
+		return err
+	}
+	var events int
+	return b.recorded.said(&events)
+}
+
+// replay has that child send them to tables of its own.
+func (b *bench) replay(t task) (m measured, err error) {
+	if _, err := fmt.Fprintln(b.recorded.in, t.Suffix); err != nil {
+		return m, err
+	}
+	return m, b.recorded.said(&m)
 }
 
 // migrate makes fresh keyspaces and returns their suffix.
@@ -253,17 +266,17 @@ func (b *bench) drop(ctx context.Context, suffix string) (err error) {
 // side is one of those that are compared.
 type side struct {
 	name, title string
-	keyspaces   int  // that it needs
+	writes      bool // to Cassandra
 	processes   int  // of footfall; else it runs in a child
 	again       bool // only what comes after a restart is measured
 }
 
 var sides = []side{
 	{name: "kafka", title: "Kafka's limit: read, do nothing"},
-	{name: "usual", title: "the usual consumer", keyspaces: 1},
-	{name: "sink", title: "the batching sink", keyspaces: 1},
-	{name: "footfall", title: "**footfall**", keyspaces: 1, processes: 1},
-	{name: "replay", title: "Cassandra's limit: footfall's statements, nothing else", keyspaces: 2},
-	{name: "footfall2", title: "**footfall**, 2 processes", keyspaces: 1, processes: 2},
-	{name: "again", title: "**footfall**, what is left after a restart", keyspaces: 1, processes: 1, again: true},
+	{name: "usual", title: "the usual consumer", writes: true},
+	{name: "sink", title: "the batching sink", writes: true},
+	{name: "footfall", title: "**footfall**", writes: true, processes: 1},
+	{name: "replay", title: "Cassandra's limit: footfall's statements, nothing else", writes: true},
+	{name: "footfall2", title: "**footfall**, 2 processes", writes: true, processes: 2},
+	{name: "again", title: "**footfall**, what is left after a restart", writes: true, processes: 1, again: true},
 }

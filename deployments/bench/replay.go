@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -29,28 +31,53 @@ type request struct {
 	values     [][]any
 }
 
-// measureReplay has footfall count the topic's prefix in this process, notes every request it makes, and then sends the very same
-// requests to fresh tables, as many at once as footfall may, and does nothing else: Cassandra's limit for them.
-func measureReplay(ctx context.Context, t task) (m measured, err error) {
+// replay has footfall count the topic's prefix in this process and notes every request it makes. Then it says how many events
+// that were, and for each line that comes, a suffix of fresh tables, it sends the very same requests to these, as many at once as
+// footfall may, and does nothing else. That is Cassandra's limit for them.
+func replay(ctx context.Context, t task, suffixes io.Reader, told *json.Encoder) error {
 	cfg, err := configs.LoadConsumer("")
 	if err != nil {
-		return m, err
+		return err
 	}
 	recorded, events, err := record(ctx, t, cfg)
 	if err != nil {
-		return m, fmt.Errorf("recording: %w", err)
+		return fmt.Errorf("recording: %w", err)
 	}
+	runtime.GC()
+	debug.SetGCPercent(400) // the list is no part of the loop
+	if err := told.Encode(events); err != nil {
+		return err
+	}
+	lines, suffix := bufio.NewScanner(suffixes), t.Suffix
+	for lines.Scan() {
+		rename(recorded, suffix, lines.Text())
+		suffix = lines.Text()
+		m, err := sendAll(ctx, t, recorded, cfg.Cassandra.InFlight)
+		if err != nil {
+			return err
+		}
+		m.Events = events
+		if err := told.Encode(m); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
+}
+
+// rename has the requests go to other tables.
+func rename(recorded []request, from, to string) {
 	renamed := map[string]string{}
 	for i := range recorded {
 		for j, cql := range recorded[i].statements {
 			if renamed[cql] == "" {
-				renamed[cql] = strings.ReplaceAll(cql, t.Suffix+".", t.Suffix2+".")
+				renamed[cql] = strings.ReplaceAll(cql, from+".", to+".")
 			}
 			recorded[i].statements[j] = renamed[cql]
 		}
 	}
-	runtime.GC()
-	debug.SetGCPercent(400) // the list is no part of the loop
+}
+
+func sendAll(ctx context.Context, t task, recorded []request, atOnce int) (m measured, err error) {
 	session, err := connect(t)
 	if err != nil {
 		return m, err
@@ -58,13 +85,13 @@ func measureReplay(ctx context.Context, t task) (m measured, err error) {
 	defer session.Close()
 	watch := begin()
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(cfg.Cassandra.InFlight)
+	group.SetLimit(atOnce)
 	for _, r := range recorded {
 		m.Statements += float64(len(r.statements))
 		group.Go(func() error { return r.send(ctx, session) })
 	}
 	err = group.Wait()
-	m.Events, m.Requests = events, float64(len(recorded))
+	m.Requests = float64(len(recorded))
 	watch.end(&m)
 	m.Peak = -1 // says nothing: the list is in it
 	return m, err

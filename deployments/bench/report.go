@@ -207,7 +207,7 @@ func (t *table) write(w io.Writer) {
 		}
 		n := float64(row.Events)
 		server := "–"
-		if row.ServerCPU > 0 && row.Side != "replay" { // which is recorded first
+		if row.ServerCPU > 0 {
 			server = fmt.Sprintf("%.1f", row.ServerCPU*1e5/n)
 		}
 		fmt.Fprintf(w, "| %s | %d | %.0f | %s | %.3f | %.2f | %.1f | %s | %s |\n", row.Title, row.Events, row.rate(), ratio,
@@ -254,8 +254,8 @@ const about = `
 - **The batching sink** sends the visitors of 500 events as one unlogged batch and their counters as one counter batch (less
   where Cassandra refuses such large ones), four at once. It cannot tell who is new, so it counts no uniques.
 - **Cassandra's limit** is a bare loop that sends the very requests that footfall sent, as many at once, to fresh tables: of
-  visits those of the first third, and footfall's rate up to there is held against it. Either comes right after a part of the same
-  topic was counted, so that Cassandra has compiled what it needs.
+  visits those of the first third, and footfall's rate up to there is held against it. They are recorded before footfall is
+  measured, so that Cassandra has compiled what either needs.
 - **After a restart** a consumer remembers no visitor and has to read the ledger of every key it meets.
 
 The first two spend most of their time waiting: with commitlog_sync: group, which exactness needs, each of their writes waits
