@@ -8,8 +8,11 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"footfall/models"
 )
@@ -32,6 +35,7 @@ type ownership struct {
 	ended      func() bool  // the group has given the partitions to others, or is about to
 	bounds     func(context.Context, []models.Partition) (map[models.Partition]span, error)
 
+	atOnce     int   // partitions that are taken, noted or released at the same time
 	maxSpan    int64 // offsets of one partition in one chunk
 	splitAbove int   // events: smaller chunks are not split, they are not too large for anything
 
@@ -59,35 +63,55 @@ type owned struct {
 // settleMargin is added to the store's write timeout, which runs by another clock and from another moment.
 const settleMargin = time.Second
 
+// partitionsAtOnce bounds what a consumer of many partitions asks of the store at the same time.
+const partitionsAtOnce = 16
+
+// each does something for every partition that takes the store a transaction. Some are under way at once: nothing is counted
+// until the last one is done.
+func (o *ownership) each(do func(models.Partition, *owned) error) error {
+	var group errgroup.Group
+	group.SetLimit(o.atOnce)
+	for _, partition := range o.sorted() {
+		group.Go(func() error { return do(partition, o.partitions[partition]) })
+	}
+	return group.Wait()
+}
+
 // take takes every partition, anew if need be, and forgets the positions read under former epochs. It goes on trying until
 // the store answers or ctx ends.
 func (o *ownership) take(ctx context.Context) error {
 	o.ledger.drop()
-	for _, partition := range o.sorted() {
-		p := o.partitions[partition]
-		for attempt := 0; ; attempt++ {
-			t, err := o.store.Take(ctx, partition, o.owner)
-			if err == nil {
-				if p.tenure.Epoch > 0 && t.Epoch != p.tenure.Epoch+1 {
-					p.clear = math.MaxInt64 // somebody else was here meanwhile
-				}
-				p.tenure = t
-				break
-			}
-			if ctx.Err() != nil {
-				return err
-			}
-			o.log.Warn("taking partition failed; trying again", "attempt", attempt+1, "error", err)
-			if err := sleep(ctx, backoff(attempt)); err != nil {
-				return err
-			}
-		}
-		o.metrics.took(p.tenure)
+	if err := o.each(func(partition models.Partition, p *owned) error { return o.takeOne(ctx, partition, p) }); err != nil {
+		return err
+	}
+	for _, p := range o.partitions {
 		if !p.tenure.Fresh {
 			o.settle()
+			break
 		}
 	}
 	return nil
+}
+
+func (o *ownership) takeOne(ctx context.Context, partition models.Partition, p *owned) error {
+	for attempt := 0; ; attempt++ {
+		t, err := o.store.Take(ctx, partition, o.owner)
+		if err == nil {
+			if p.tenure.Epoch > 0 && t.Epoch != p.tenure.Epoch+1 {
+				p.clear = math.MaxInt64 // somebody else was here meanwhile
+			}
+			p.tenure = t
+			o.metrics.took(t)
+			return nil
+		}
+		if ctx.Err() != nil {
+			return err
+		}
+		o.log.Warn("taking partition failed; trying again", "attempt", attempt+1, "error", err)
+		if err := sleep(ctx, backoff(attempt)); err != nil {
+			return err
+		}
+	}
 }
 
 // settle puts off reading the ledger until what is under way has landed or been dropped.
@@ -100,18 +124,17 @@ func (o *ownership) settle() {
 // release says for every partition that all is written. A successor then goes on under the same epoch, without waiting.
 // Where somebody else has taken the partition already, the last spans were perhaps counted by both: they are in doubt.
 func (o *ownership) release(ctx context.Context) error {
-	lost := map[models.Partition]span{}
-	for _, partition := range o.sorted() {
-		p := o.partitions[partition]
+	var lost spans
+	_ = o.each(func(partition models.Partition, p *owned) error { // nothing keeps the others from being released
 		ok, err := o.store.Release(ctx, p.tenure, p.next)
-		if ok && err == nil {
-			continue
+		if !ok || err != nil {
+			o.log.Warn("partition was not released; its next owner takes a new epoch", "topic", partition.Topic,
+				"partition", partition.Number, "epoch", p.tenure.Epoch, "taken", err == nil, "error", err)
+			lost.add(partition, span{p.confirmed, p.next})
 		}
-		o.log.Warn("partition was not released; its next owner takes a new epoch", "topic", partition.Topic,
-			"partition", partition.Number, "epoch", p.tenure.Epoch, "taken", err == nil, "error", err)
-		lost[partition] = span{p.confirmed, p.next}
-	}
-	return o.lastWord(ctx, lost)
+		return nil
+	})
+	return o.lastWord(ctx, lost.of)
 }
 
 // progressInterval is how often an owner notes in the store how far it is.
@@ -123,19 +146,39 @@ func (o *ownership) progress(ctx context.Context) error {
 		return nil
 	}
 	o.noted = time.Now()
-	for _, partition := range o.sorted() {
-		p := o.partitions[partition]
+	var lost spans
+	err := o.each(func(partition models.Partition, p *owned) error {
 		ok, err := o.store.Progress(ctx, p.tenure, p.next)
-		if err != nil {
+		switch {
+		case err != nil:
 			o.log.Warn("noting progress failed", "topic", partition.Topic, "partition", partition.Number, "error", err)
-		} else if !ok {
-			return errors.Join(fmt.Errorf("partition %d of %s was taken by another owner", partition.Number, partition.Topic),
-				o.lastWord(ctx, map[models.Partition]span{partition: {p.confirmed, p.next}}))
-		} else {
+		case !ok:
+			lost.add(partition, span{p.confirmed, p.next})
+			return fmt.Errorf("partition %d of %s was taken by another owner", partition.Number, partition.Topic)
+		default:
 			p.confirmed = p.next
 		}
+		return nil
+	})
+	if err != nil {
+		return errors.Join(err, o.lastWord(ctx, lost.of))
 	}
 	return nil
+}
+
+// spans are some of several partitions, added by whoever finds one.
+type spans struct {
+	mu sync.Mutex
+	of map[models.Partition]span
+}
+
+func (s *spans) add(p models.Partition, found span) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of == nil {
+		s.of = map[models.Partition]span{}
+	}
+	s.of[p] = found
 }
 
 // uncertain tells whether writes of a predecessor, or our own of unknown outcome, may touch the events in spans.
