@@ -54,6 +54,16 @@ type measured struct {
 
 func (m measured) rate() float64 { return float64(m.Events) / m.Seconds }
 
+// mean of what was measured several times on the same events.
+func mean(several []measured) measured {
+	m, n := several[0], float64(len(several))
+	for _, more := range several[1:] {
+		m.Seconds, m.CPU, m.ServerCPU = m.Seconds+more.Seconds, m.CPU+more.CPU, m.ServerCPU+more.ServerCPU
+	}
+	m.Seconds, m.CPU, m.ServerCPU = m.Seconds/n, m.CPU/n, m.ServerCPU/n
+	return m
+}
+
 var children = map[string]func(context.Context, task) (measured, error){
 	"kafka": measureKafka, "usual": measureUsual, "sink": measureSink,
 	"null": measureNull, "bare": measureBare, "writer": measureWriter,
