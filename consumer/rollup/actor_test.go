@@ -99,7 +99,7 @@ func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error 
 	o := &ownership{
 		store: store, owner: a.String(), hasher: h, visitors: newVisitors(store, h, 100, mx), ledger: newLedger(store, 4),
 		board: newBoard(store, slog.New(slog.NewTextHandler(io.Discard, nil))),
-		dead:  &grave{}, metrics: mx, log: slog.New(slog.NewTextHandler(io.Discard, nil)), number: a.w.fresh, maxSpan: simSpan/2 + 1, atOnce: 1,
+		dead:  &grave{}, metrics: mx, log: slog.New(slog.NewTextHandler(io.Discard, nil)), number: a.w.fresh, maxSpan: simSpan/2 + 1,
 		partitions: map[models.Partition]*owned{}, ended: func() bool { return a.leaving.Load() || a.crashed.Load() },
 		bounds: func(_ context.Context, ps []models.Partition) (map[models.Partition]span, error) {
 			bounds := map[models.Partition]span{}

@@ -33,7 +33,6 @@ func newOwner(t *testing.T, m *memory, lru int) *ownership {
 		partitions: map[models.Partition]*owned{},
 		ended:      func() bool { return false },
 		number:     freshNumber,
-		atOnce:     partitionsAtOnce,
 		maxSpan:    maxChunkSpan,
 		splitAbove: splitAbove,
 		bounds: func(context.Context, []models.Partition) (map[models.Partition]span, error) {

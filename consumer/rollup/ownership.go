@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"maps"
 	"math"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -35,7 +35,6 @@ type ownership struct {
 	ended      func() bool  // the group has given the partitions to others, or is about to
 	bounds     func(context.Context, []models.Partition) (map[models.Partition]span, error)
 
-	atOnce     int   // partitions that are taken, noted or released at the same time
 	maxSpan    int64 // offsets of one partition in one chunk
 	splitAbove int   // events: smaller chunks are not split, they are not too large for anything
 
@@ -66,23 +65,45 @@ const settleMargin = time.Second
 // partitionsAtOnce bounds what a consumer of many partitions asks of the store at the same time.
 const partitionsAtOnce = 16
 
-// each does something for every partition that takes the store a transaction. Some are under way at once: nothing is counted
-// until the last one is done.
-func (o *ownership) each(do func(models.Partition, *owned) error) error {
+// each does something for every partition that takes the store a transaction, and returns where that failed. Several are under
+// way at once: nothing is counted until the last one is done.
+func (o *ownership) each(do func(models.Partition, *owned) error) map[models.Partition]error {
+	partitions := o.sorted()
+	errs := make([]error, len(partitions))
 	var group errgroup.Group
-	group.SetLimit(o.atOnce)
-	for _, partition := range o.sorted() {
-		group.Go(func() error { return do(partition, o.partitions[partition]) })
+	group.SetLimit(partitionsAtOnce)
+	for i, partition := range partitions {
+		group.Go(func() error {
+			errs[i] = do(partition, o.partitions[partition])
+			return nil
+		})
 	}
-	return group.Wait()
+	_ = group.Wait() // they are in errs
+	failed := map[models.Partition]error{}
+	for i, err := range errs {
+		if err != nil {
+			failed[partitions[i]] = err
+		}
+	}
+	return failed
+}
+
+// unconfirmed is what was counted of some partitions since the store last said that they are ours.
+func (o *ownership) unconfirmed(partitions iter.Seq[models.Partition]) map[models.Partition]span {
+	spans := map[models.Partition]span{}
+	for partition := range partitions {
+		spans[partition] = span{o.partitions[partition].confirmed, o.partitions[partition].next}
+	}
+	return spans
 }
 
 // take takes every partition, anew if need be, and forgets the positions read under former epochs. It goes on trying until
 // the store answers or ctx ends.
 func (o *ownership) take(ctx context.Context) error {
 	o.ledger.drop()
-	if err := o.each(func(partition models.Partition, p *owned) error { return o.takeOne(ctx, partition, p) }); err != nil {
-		return err
+	failed := o.each(func(partition models.Partition, p *owned) error { return o.takeOne(ctx, partition, p) })
+	for _, err := range failed {
+		return err // ctx has ended: one tells as much as all
 	}
 	for _, p := range o.partitions {
 		if !p.tenure.Fresh {
@@ -124,18 +145,22 @@ func (o *ownership) settle() {
 // release says for every partition that all is written. A successor then goes on under the same epoch, without waiting.
 // Where somebody else has taken the partition already, the last spans were perhaps counted by both: they are in doubt.
 func (o *ownership) release(ctx context.Context) error {
-	var lost spans
-	_ = o.each(func(partition models.Partition, p *owned) error { // nothing keeps the others from being released
+	lost := o.each(func(partition models.Partition, p *owned) error {
 		ok, err := o.store.Release(ctx, p.tenure, p.next)
-		if !ok || err != nil {
-			o.log.Warn("partition was not released; its next owner takes a new epoch", "topic", partition.Topic,
-				"partition", partition.Number, "epoch", p.tenure.Epoch, "taken", err == nil, "error", err)
-			lost.add(partition, span{p.confirmed, p.next})
+		if err == nil && !ok {
+			err = errTaken
 		}
-		return nil
+		if err != nil {
+			o.log.Warn("partition was not released; its next owner takes a new epoch", "topic", partition.Topic,
+				"partition", partition.Number, "epoch", p.tenure.Epoch, "error", err)
+		}
+		return err
 	})
-	return o.lastWord(ctx, lost.of)
+	return o.lastWord(ctx, o.unconfirmed(maps.Keys(lost)))
 }
+
+// errTaken says that a partition belongs to somebody else.
+var errTaken = errors.New("taken by another owner")
 
 // progressInterval is how often an owner notes in the store how far it is.
 const progressInterval = 30 * time.Second
@@ -146,39 +171,23 @@ func (o *ownership) progress(ctx context.Context) error {
 		return nil
 	}
 	o.noted = time.Now()
-	var lost spans
-	err := o.each(func(partition models.Partition, p *owned) error {
+	lost := o.each(func(partition models.Partition, p *owned) error {
 		ok, err := o.store.Progress(ctx, p.tenure, p.next)
 		switch {
 		case err != nil:
 			o.log.Warn("noting progress failed", "topic", partition.Topic, "partition", partition.Number, "error", err)
 		case !ok:
-			lost.add(partition, span{p.confirmed, p.next})
-			return fmt.Errorf("partition %d of %s was taken by another owner", partition.Number, partition.Topic)
+			return fmt.Errorf("partition %d of %s was %w", partition.Number, partition.Topic, errTaken)
 		default:
 			p.confirmed = p.next
 		}
 		return nil
 	})
-	if err != nil {
-		return errors.Join(err, o.lastWord(ctx, lost.of))
+	if len(lost) == 0 {
+		return nil
 	}
-	return nil
-}
-
-// spans are some of several partitions, added by whoever finds one.
-type spans struct {
-	mu sync.Mutex
-	of map[models.Partition]span
-}
-
-func (s *spans) add(p models.Partition, found span) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.of == nil {
-		s.of = map[models.Partition]span{}
-	}
-	s.of[p] = found
+	doubted := o.lastWord(ctx, o.unconfirmed(maps.Keys(lost)))
+	return errors.Join(append(slices.Collect(maps.Values(lost)), doubted)...)
 }
 
 // uncertain tells whether writes of a predecessor, or our own of unknown outcome, may touch the events in spans.

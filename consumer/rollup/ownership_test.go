@@ -2,6 +2,8 @@ package rollup
 
 import (
 	"context"
+	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,4 +85,41 @@ func TestProgressTellsOfAllThatWereLost(t *testing.T) {
 	if o.partitions[p2].confirmed != 5 {
 		t.Error("the partition that is still ours was not noted")
 	}
+}
+
+// failing is a store in which taking one partition fails at first.
+type failing struct {
+	*memory
+	partition models.Partition
+	failed    atomic.Bool
+}
+
+func (s *failing) Take(ctx context.Context, p models.Partition, owner string) (Tenure, error) {
+	if p == s.partition && !s.failed.Swap(true) {
+		return Tenure{}, errors.New("overloaded")
+	}
+	return s.memory.Take(ctx, p, owner)
+}
+
+// Taking a partition twice makes it look as if somebody had not left it clean: what failed elsewhere is no reason to.
+func TestOnePartitionThatFailsIsTakenAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		o := newOwner(t, m, 10)
+		if err := o.release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		o.store = &failing{memory: m, partition: p1}
+		if err := o.take(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for p, own := range o.partitions {
+			if !own.tenure.Fresh || own.tenure.Epoch != 1 {
+				t.Errorf("partition %d of %s was left clean, and taken with %+v", p.Number, p.Topic, own.tenure)
+			}
+		}
+		if !o.settled.IsZero() {
+			t.Error("nobody left anything under way, and yet it is waited for")
+		}
+	})
 }

@@ -46,7 +46,7 @@ func RunFile(ctx context.Context, cfg configs.Consumer, store AuditStore, file V
 	}
 	o := &ownership{
 		store: store, owner: c.owner, hasher: c.hasher, visitors: c.visitors, ledger: c.ledger, dead: unburied{}, metrics: c.metrics,
-		log: log, atOnce: partitionsAtOnce, maxSpan: maxChunkSpan, splitAbove: splitAbove, number: freshNumber,
+		log: log, maxSpan: maxChunkSpan, splitAbove: splitAbove, number: freshNumber,
 		partitions: map[models.Partition]*owned{p: {highWater: file.Lines}},
 		ended:      func() bool { return ctx.Err() != nil },
 		bounds: func(context.Context, []models.Partition) (map[models.Partition]span, error) {

@@ -20,8 +20,13 @@ type view struct {
 	who string // which of the process's goroutines
 }
 
-func (v *view) call(ctx context.Context, do func() error) error {
-	if !v.wait(v.who) {
+func (v *view) call(ctx context.Context, do func() error) error { return v.callAs(ctx, v.who, do) }
+
+// of is one of the goroutines that ask about their partition at the same time.
+func (v *view) of(p models.Partition) string { return fmt.Sprint(v.who, " of ", p) }
+
+func (v *view) callAs(ctx context.Context, who string, do func() error) error {
+	if !v.wait(who) {
 		return errDead
 	}
 	if ctx.Err() != nil {
@@ -42,17 +47,17 @@ func (v *view) call(ctx context.Context, do func() error) error {
 }
 
 func (v *view) Take(ctx context.Context, p models.Partition, owner string) (t Tenure, err error) {
-	err = v.call(ctx, func() (err error) { t, err = v.memory.Take(ctx, p, owner); return err })
+	err = v.callAs(ctx, v.of(p), func() (err error) { t, err = v.memory.Take(ctx, p, owner); return err })
 	return t, err
 }
 
 func (v *view) Release(ctx context.Context, t Tenure, committed int64) (ok bool, err error) {
-	err = v.call(ctx, func() (err error) { ok, err = v.memory.Release(ctx, t, committed); return err })
+	err = v.callAs(ctx, v.of(t.Partition), func() (err error) { ok, err = v.memory.Release(ctx, t, committed); return err })
 	return ok, err
 }
 
 func (v *view) Progress(ctx context.Context, t Tenure, committed int64) (ok bool, err error) {
-	err = v.call(ctx, func() (err error) { ok, err = v.memory.Progress(ctx, t, committed); return err })
+	err = v.callAs(ctx, v.of(t.Partition), func() (err error) { ok, err = v.memory.Progress(ctx, t, committed); return err })
 	return ok, err
 }
 

@@ -54,14 +54,16 @@ type measured struct {
 
 func (m measured) rate() float64 { return float64(m.Events) / m.Seconds }
 
-// mean of what was measured several times on the same events.
-func mean(several []measured) measured {
-	m, n := several[0], float64(len(several))
-	for _, more := range several[1:] {
-		m.Seconds, m.CPU, m.ServerCPU = m.Seconds+more.Seconds, m.CPU+more.CPU, m.ServerCPU+more.ServerCPU
+// mean of what was measured twice, on the same events.
+func mean(a, b measured) measured {
+	note := fmt.Sprintf("the mean of %.1f and %.1f s", a.Seconds, b.Seconds)
+	for _, more := range []string{a.Note, b.Note} {
+		if more != "" {
+			note += "; " + more
+		}
 	}
-	m.Seconds, m.CPU, m.ServerCPU = m.Seconds/n, m.CPU/n, m.ServerCPU/n
-	return m
+	a.Seconds, a.CPU, a.ServerCPU, a.Note = (a.Seconds+b.Seconds)/2, (a.CPU+b.CPU)/2, (a.ServerCPU+b.ServerCPU)/2, note
+	return a
 }
 
 var children = map[string]func(context.Context, task) (measured, error){
@@ -101,19 +103,27 @@ func startChild(ctx context.Context, t task) (*running, error) {
 		return nil, err
 	}
 	r.out = json.NewDecoder(out)
-	return r, r.cmd.Start()
+	if err := r.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("measuring %s: %w", t.Kind, err)
+	}
+	return r, nil
 }
 
 // said waits for what the child says next.
 func (r *running) said(what any) error {
 	if err := r.out.Decode(what); err != nil {
-		return fmt.Errorf("measuring %s: %w", r.kind, errors.Join(err, r.end()))
+		return errors.Join(fmt.Errorf("measuring %s: %w", r.kind, err), r.end())
 	}
 	return nil
 }
 
 // end lets the child end.
-func (r *running) end() error { return errors.Join(r.in.Close(), r.cmd.Wait()) }
+func (r *running) end() error {
+	if err := errors.Join(r.in.Close(), r.cmd.Wait()); err != nil {
+		return fmt.Errorf("measuring %s: %w", r.kind, err)
+	}
+	return nil
+}
 
 // inChild runs a task in a process of its own.
 func inChild(ctx context.Context, t task) (m measured, err error) {
@@ -139,7 +149,7 @@ func child(ctx context.Context, argument string) error {
 		}
 		defer stop()
 	}
-	if t.Kind == "replay" {
+	if t.Kind == limit.name {
 		return replay(ctx, t, os.Stdin, json.NewEncoder(os.Stdout))
 	}
 	m, err := children[t.Kind](ctx, t)

@@ -67,6 +67,9 @@ func command(ctx context.Context) (err error) {
 	for _, name := range strings.Split(*only+","+*sides, ",") {
 		b.only[name] = name != ""
 	}
+	if b.only[limit.name] && !b.only["footfall"] {
+		return errors.New("-sides replay sends what footfall sent: ask for footfall too")
+	}
 	if b.dir, err = os.MkdirTemp("", "footfall-bench-"); err != nil {
 		return err
 	}
@@ -157,31 +160,33 @@ func (b *bench) wants(name string, kind ...string) bool {
 	return true
 }
 
-// compare measures all sides on one workload. Cassandra's limit is measured twice, before footfall and after it, so that what drifts
-// hits both alike; the viral link is held against no limit.
+// compare measures all sides on one workload. Cassandra's limit is measured before footfall and after it, so that what drifts hits
+// both alike.
 func (b *bench) compare(ctx context.Context, w workload, t task) error {
-	var before []measured // of Cassandra's limit
+	defer b.forget()
+	var before measured // Cassandra's limit
 	for _, s := range sides {
 		if w.name == "viral" && s.name != "footfall" || s.again && w.name != "clicks" || !b.wants(s.name, sideNames()...) {
 			continue
 		}
-		if s.name == "footfall" && w.name != "viral" && b.wants(limit.name, sideNames()...) {
+		if s.name == "footfall" && w.name != "viral" { // which is held against no limit
 			if err := b.record(ctx, t); err != nil {
-				return fmt.Errorf("learning footfall's requests: %w", err)
+				return fmt.Errorf("recording footfall's requests: %w", err)
 			}
-			defer b.forget()
-			m, err := b.side(ctx, limit, t)
-			if err != nil {
-				return fmt.Errorf("%s: %w", limit.name, err)
+			if b.wants(limit.name, sideNames()...) {
+				var err error
+				if before, err = b.side(ctx, limit, t); err != nil {
+					return fmt.Errorf("%s: %w", limit.name, err)
+				}
 			}
-			before = append(before, m)
 		}
 		m, err := b.side(ctx, s, t)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 		if s.name == limit.name {
-			m = mean(append(before, m))
+			m = mean(before, m)
+			b.forget()
 		}
 		b.report.add(w, s, m)
 	}
@@ -232,7 +237,7 @@ func (b *bench) side(ctx context.Context, s side, t task) (m measured, err error
 
 // warmUp has Cassandra compile what all sides use, or the first of them would pay for it. Nothing is noted.
 func (b *bench) warmUp(ctx context.Context, t task) error {
-	t.Seconds = b.seconds / 3
+	t.Seconds = b.seconds / 3 // of which the sink takes half
 	_, err := b.side(ctx, sides[slices.IndexFunc(sides, func(s side) bool { return s.name == "sink" })], t)
 	return err
 }
@@ -248,23 +253,22 @@ func (b *bench) record(ctx context.Context, t task) (err error) {
 	if b.recorded, err = startChild(ctx, t); err != nil {
 		return err
 	}
-	var events int
-	return b.recorded.said(&events)
+	var ready bool
+	return b.recorded.said(&ready)
 }
 
-// forget ends the child that has recorded.
+// forget ends the child that has recorded, if there is one.
 func (b *bench) forget() {
-	_ = b.recorded.end() // it has said all that matters
-	b.recorded = nil
+	if b.recorded != nil {
+		_ = b.recorded.end() // it has said all that matters
+		b.recorded = nil
+	}
 }
 
 // replay has that child send them to tables of its own.
 func (b *bench) replay(t task) (m measured, err error) {
-	if b.recorded == nil {
-		return m, errors.New("nothing was recorded: ask for footfall too")
-	}
 	if _, err := fmt.Fprintln(b.recorded.in, t.Suffix); err != nil {
-		return m, err
+		return m, errors.Join(err, b.recorded.end())
 	}
 	return m, b.recorded.said(&m)
 }

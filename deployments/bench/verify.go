@@ -9,7 +9,7 @@ import (
 )
 
 // verify compares what a side says it has counted with what its tables hold. A fast counter that is wrong is none: footfall must
-// be right to the last event and the last visitor, of the others it is told.
+// be right to the last event and the last visitor, what is sent again to the last event, of the others it is told.
 func (b *bench) verify(ctx context.Context, s side, t task, before int, m *measured) error {
 	events, visitors, err := b.total(ctx, t)
 	if err != nil {
@@ -18,6 +18,9 @@ func (b *bench) verify(ctx context.Context, s side, t task, before int, m *measu
 	off := events - before - m.Events
 	if s.processes > 0 && (off != 0 || visitors != t.Uniques) {
 		return fmt.Errorf("the tables are off by %+d events of %d, and %+d of %d uniques", off, m.Events, visitors-t.Uniques, t.Uniques)
+	}
+	if s.name == limit.name && off != 0 {
+		return fmt.Errorf("the requests that were sent again made %+d events of %d", off, m.Events)
 	}
 	if off < 0 || off > usualInFlight { // some may be half done when time is up
 		if m.Note != "" {
