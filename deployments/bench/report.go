@@ -254,8 +254,8 @@ const about = `
 - **The batching sink** sends the visitors of 500 events as one unlogged batch and their counters as one counter batch (less
   where Cassandra refuses such large ones), four at once. It cannot tell who is new, so it counts no uniques.
 - **Cassandra's limit** is a bare loop that sends the very requests that footfall sent, as many at once, to fresh tables: of
-  visits those of the first quarter and a little more, and footfall's rate up to there is held against it. It is the mean of two, one before footfall
-  and one after it. The requests are recorded first, so that Cassandra has compiled what either needs.
+  visits those of the first quarter and a little more, and footfall's rate up to there is held against it. It is the mean of two,
+  one before footfall and one after it. The requests are recorded first, so that Cassandra has compiled what either needs.
 - **After a restart** a consumer remembers no visitor and has to read the ledger of every key it meets.
 
 The first two spend most of their time waiting: with commitlog_sync: group, which exactness needs, each of their writes waits
