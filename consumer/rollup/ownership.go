@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"maps"
 	"math"
@@ -88,10 +87,10 @@ func (o *ownership) each(do func(models.Partition, *owned) error) map[models.Par
 	return failed
 }
 
-// unconfirmed is what was counted of some partitions since the store last said that they are ours.
-func (o *ownership) unconfirmed(partitions iter.Seq[models.Partition]) map[models.Partition]span {
+// unconfirmed is what was counted of lost partitions since the store last said that they are ours.
+func (o *ownership) unconfirmed(lost map[models.Partition]error) map[models.Partition]span {
 	spans := map[models.Partition]span{}
-	for partition := range partitions {
+	for partition := range lost {
 		spans[partition] = span{o.partitions[partition].confirmed, o.partitions[partition].next}
 	}
 	return spans
@@ -156,7 +155,7 @@ func (o *ownership) release(ctx context.Context) error {
 		}
 		return err
 	})
-	return o.lastWord(ctx, o.unconfirmed(maps.Keys(lost)))
+	return o.lastWord(ctx, o.unconfirmed(lost))
 }
 
 // errTaken says that a partition belongs to somebody else.
@@ -186,7 +185,7 @@ func (o *ownership) progress(ctx context.Context) error {
 	if len(lost) == 0 {
 		return nil
 	}
-	doubted := o.lastWord(ctx, o.unconfirmed(maps.Keys(lost)))
+	doubted := o.lastWord(ctx, o.unconfirmed(lost))
 	return errors.Join(append(slices.Collect(maps.Values(lost)), doubted)...)
 }
 

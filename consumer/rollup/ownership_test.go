@@ -3,6 +3,8 @@ package rollup
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -74,8 +76,11 @@ func TestProgressTellsOfAllThatWereLost(t *testing.T) {
 	for _, own := range o.partitions {
 		own.next = 5
 	}
-	if err := o.progress(t.Context()); err == nil {
-		t.Error("two partitions were taken by another owner, and nobody says so")
+	err := o.progress(t.Context())
+	for _, p := range []models.Partition{p0, p1} {
+		if want := fmt.Sprintf("partition %d of %s was taken", p.Number, p.Topic); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("it says %v, and nothing of %s", err, want)
+		}
 	}
 	for p, want := range map[models.Partition]int{p0: 1, p1: 1, p2: 0} {
 		if got := len(m.doubts[p]); got != want {
@@ -105,6 +110,7 @@ func (s *failing) Take(ctx context.Context, p models.Partition, owner string) (T
 func TestOnePartitionThatFailsIsTakenAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
+		m.timeout = 5 * time.Second
 		o := newOwner(t, m, 10)
 		if err := o.release(t.Context()); err != nil {
 			t.Fatal(err)
@@ -122,4 +128,29 @@ func TestOnePartitionThatFailsIsTakenAlone(t *testing.T) {
 			t.Error("nobody left anything under way, and yet it is waited for")
 		}
 	})
+}
+
+// Who has lost one partition leaves the others clean, and doubts nothing of them.
+func TestTheOthersAreReleased(t *testing.T) {
+	m := newMemory()
+	o := newOwner(t, m, 10)
+	for _, own := range o.partitions {
+		own.next = 5
+	}
+	if _, err := m.Take(t.Context(), p0, "another"); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(m.doubts[p0]) != 1 || len(m.doubts[p1]) != 0 {
+		t.Errorf("doubts %v, want one about %v alone", m.doubts, p0)
+	}
+	next, err := m.Take(t.Context(), p1, "next")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !next.Fresh || next.Committed != 5 {
+		t.Errorf("%v was left with %+v, want it clean and at 5", p1, next)
+	}
 }

@@ -16,20 +16,21 @@ import (
 
 // task is what a process of its own measures, so that nobody's garbage burdens another.
 type task struct {
-	Kind    string
-	Broker  string
-	Topic   string
-	Clicks  bool
-	Events  int
-	Uniques int // that they make
-	Prefix  int // of the events, on which Cassandra's limit is measured
-	Host    string
-	Port    int
-	Suffix  string // of fresh keyspaces
-	Seconds int    // the most it may take
-	LRU     int
-	Links   uint64
-	URL     string
+	Kind          string
+	Broker        string
+	Topic         string
+	Clicks        bool
+	Events        int
+	Uniques       int // that they make
+	Prefix        int // of the events, on which Cassandra's limit is measured
+	PrefixUniques int // that those make
+	Host          string
+	Port          int
+	Suffix        string // of fresh keyspaces
+	Seconds       int    // the most it may take
+	LRU           int
+	Links         uint64
+	URL           string
 }
 
 // measured is what came out.
@@ -56,13 +57,8 @@ func (m measured) rate() float64 { return float64(m.Events) / m.Seconds }
 
 // mean of what was measured twice, on the same events.
 func mean(a, b measured) measured {
-	note := fmt.Sprintf("the mean of %.1f and %.1f s", a.Seconds, b.Seconds)
-	for _, more := range []string{a.Note, b.Note} {
-		if more != "" {
-			note += "; " + more
-		}
-	}
-	a.Seconds, a.CPU, a.ServerCPU, a.Note = (a.Seconds+b.Seconds)/2, (a.CPU+b.CPU)/2, (a.ServerCPU+b.ServerCPU)/2, note
+	a.Note = fmt.Sprintf("the mean of %.1f and %.1f s", a.Seconds, b.Seconds)
+	a.Seconds, a.CPU, a.ServerCPU = (a.Seconds+b.Seconds)/2, (a.CPU+b.CPU)/2, (a.ServerCPU+b.ServerCPU)/2
 	return a
 }
 

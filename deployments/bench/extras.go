@@ -12,7 +12,7 @@ import (
 	"footfall/producer/topics"
 )
 
-// withTopic runs do with a topic full of so many events of a workload; it may be 0.
+// withTopic runs do with an empty topic that is to have so many events of a workload.
 func (b *bench) withTopic(ctx context.Context, w workload, n int, do func(task) error) (err error) {
 	b.n++
 	t := b.task
@@ -25,12 +25,19 @@ func (b *bench) withTopic(ctx context.Context, w workload, n int, do func(task) 
 	if err := writable(ctx, t.Broker, t.Topic); err != nil {
 		return err
 	}
-	for events := range w.pieces(n) {
-		if err := fill(ctx, t.Broker, t.Topic, events); err != nil {
-			return err
-		}
-	}
 	return do(t)
+}
+
+// withFullTopic runs do with a topic that has them.
+func (b *bench) withFullTopic(ctx context.Context, w workload, n int, do func(task) error) error {
+	return b.withTopic(ctx, w, n, func(t task) error {
+		for events := range w.pieces(n) {
+			if err := fill(ctx, t.Broker, t.Topic, events); err != nil {
+				return err
+			}
+		}
+		return do(t)
+	})
 }
 
 func (b *bench) measureDoor(ctx context.Context) error {
@@ -133,7 +140,7 @@ func (b *bench) measureGrowth(ctx context.Context) error {
 	most := min(growth[len(growth)-1], 10*b.events)
 	text := "Into a store that takes everything at once, so that the consumer's own work remains; cold clicks.\n\n" +
 		"| backlog | events/s | processor time per event |\n| ---: | ---: | ---: |\n"
-	err := b.withTopic(ctx, workloads[2], most, func(t task) error {
+	err := b.withFullTopic(ctx, workloads[2], most, func(t task) error {
 		t.Kind, t.LRU = "null", 1_000_000
 		m, err := inChild(ctx, t)
 		if err != nil {
@@ -155,7 +162,7 @@ func (b *bench) measureGrowth(ctx context.Context) error {
 	}
 	b.report.section("Growth", text)
 	text = "| visitors remembered | lookups per click |\n| ---: | ---: |"
-	err = b.withTopic(ctx, workloads[0], b.events, func(t task) error {
+	err = b.withFullTopic(ctx, workloads[0], b.events, func(t task) error {
 		for _, size := range []int{0, 10_000, 1_000_000} {
 			t.Kind, t.LRU, t.Suffix = "null", size, fmt.Sprint("-", size)
 			m, err := inChild(ctx, t)

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -117,19 +116,13 @@ func command(ctx context.Context) (err error) {
 var parts = []string{"clicks", "visits", "cold", "viral", "door", "freshness", "growth"}
 
 func (b *bench) all(ctx context.Context) error {
-	warm := false
 	for _, w := range workloads {
 		if !b.wants(w.name, parts...) {
 			continue
 		}
 		err := b.withTopic(ctx, w, b.events, func(t task) error {
-			t.Prefix, t.Uniques = t.Events/w.shorter(), w.uniques(t.Events)
-			if !warm {
-				if err := b.warmUp(ctx, t); err != nil {
-					return err
-				}
-				warm = true
-			}
+			t.Prefix, t.Uniques = t.Events/w.shorter(), w.uniques(t.Events, t.Events)
+			t.PrefixUniques = w.uniques(t.Prefix, t.Events)
 			return b.compare(ctx, w, t)
 		})
 		if err != nil {
@@ -163,21 +156,19 @@ func (b *bench) wants(name string, kind ...string) bool {
 // compare measures all sides on one workload. Cassandra's limit is measured before footfall and after it, so that what drifts hits
 // both alike.
 func (b *bench) compare(ctx context.Context, w workload, t task) error {
+	if err := b.fillAndRecord(ctx, w, t); err != nil {
+		return err
+	}
 	defer b.forget()
 	var before measured // Cassandra's limit
 	for _, s := range sides {
 		if w.name == "viral" && s.name != "footfall" || s.again && w.name != "clicks" || !b.wants(s.name, sideNames()...) {
 			continue
 		}
-		if s.name == "footfall" && w.name != "viral" { // which is held against no limit
-			if err := b.record(ctx, t); err != nil {
-				return fmt.Errorf("recording footfall's requests: %w", err)
-			}
-			if b.wants(limit.name, sideNames()...) {
-				var err error
-				if before, err = b.side(ctx, limit, t); err != nil {
-					return fmt.Errorf("%s: %w", limit.name, err)
-				}
+		if s.name == "footfall" && w.name != "viral" && b.wants(limit.name, sideNames()...) {
+			var err error
+			if before, err = b.side(ctx, limit, t); err != nil {
+				return fmt.Errorf("%s: %w", limit.name, err)
 			}
 		}
 		m, err := b.side(ctx, s, t)
@@ -189,6 +180,29 @@ func (b *bench) compare(ctx context.Context, w workload, t task) error {
 			b.forget()
 		}
 		b.report.add(w, s, m)
+	}
+	return nil
+}
+
+// fillAndRecord fills the topic. Footfall's requests are recorded when it has as many events as Cassandra's limit is measured on and no
+// more: a consumer looks up the visitors of more than it has counted. That also has Cassandra compile what all sides use, or the
+// first of them would pay for it.
+func (b *bench) fillAndRecord(ctx context.Context, w workload, t task) error {
+	done := 0
+	for events := range w.pieces(t.Events) {
+		cut := max(0, min(t.Prefix-done, len(events)))
+		if err := fill(ctx, t.Broker, t.Topic, events[:cut]); err != nil {
+			return err
+		}
+		if done < t.Prefix && done+cut == t.Prefix && w.name != "viral" { // which is held against no limit
+			if err := b.record(ctx, t); err != nil {
+				return fmt.Errorf("recording footfall's requests: %w", err)
+			}
+		}
+		if err := fill(ctx, t.Broker, t.Topic, events[cut:]); err != nil {
+			return err
+		}
+		done += len(events)
 	}
 	return nil
 }
@@ -235,15 +249,7 @@ func (b *bench) side(ctx context.Context, s side, t task) (m measured, err error
 	return m, err
 }
 
-// warmUp has Cassandra compile what all sides use, or the first of them would pay for it. Nothing is noted.
-func (b *bench) warmUp(ctx context.Context, t task) error {
-	t.Seconds = b.seconds / 3 // of which the sink takes half
-	_, err := b.side(ctx, sides[slices.IndexFunc(sides, func(s side) bool { return s.name == "sink" })], t)
-	return err
-}
-
-// record has a child count the beginning of the topic, to learn the requests that this takes, and to have Cassandra compile what
-// they need.
+// record has a child count what is in the topic, and learn the requests that this takes.
 func (b *bench) record(ctx context.Context, t task) (err error) {
 	t.Kind = limit.name
 	if t.Suffix, err = b.migrate(ctx, t); err != nil {

@@ -30,7 +30,7 @@ type request struct {
 	values     [][]any
 }
 
-// replay has footfall count the topic's prefix in this process and notes every request it makes. Then it says that it is
+// replay has footfall count what is in the topic in this process and notes every request it makes. Then it says that it is
 // ready, and for each line that comes, a suffix of fresh tables, it sends the very same requests to these, as many at once as
 // footfall may, and does nothing else. That is Cassandra's limit for them.
 func replay(ctx context.Context, t task, suffixes io.Reader, told *json.Encoder) error {
@@ -110,8 +110,8 @@ func (r request) send(ctx context.Context, session *gocql.Session) error {
 	return session.ExecuteBatch(batch)
 }
 
-// record counts the topic's prefix and returns the requests in the order in which they ended, and how many events they were for. It
-// is an error if one failed: what is done again for its sake is not what footfall needs.
+// record counts what is in the topic, which is its prefix, and returns the requests in the order in which they ended, and how many
+// events they were for. It is an error if one failed: what is done again for its sake is not what footfall needs.
 func record(ctx context.Context, t task, cfg configs.Consumer) (recorded []request, events int, err error) {
 	cfg.Kafka.Brokers, cfg.Kafka.Group = []string{t.Broker}, "bench-record"+t.Suffix
 	cfg.Kafka.Topics = topicsOf(t)

@@ -203,7 +203,11 @@ func (t *table) write(w io.Writer) {
 			if row.Side == limit.name {
 				times = t.prefixRate() / row.rate()
 			}
-			ratio = strconv.FormatFloat(times, 'f', max(0, 2-len(strconv.Itoa(int(times)))), 64) + " ×"
+			digits := max(0, 2-len(strconv.Itoa(int(times))))
+			if times < 1 {
+				digits = 2
+			}
+			ratio = strconv.FormatFloat(times, 'f', digits, 64) + " ×"
 		}
 		n := float64(row.Events)
 		server := "–"
@@ -216,6 +220,9 @@ func (t *table) write(w io.Writer) {
 	for _, row := range t.Rows {
 		if row.Note != "" {
 			fmt.Fprintf(w, "\n%s: %s.\n", row.Title, row.Note)
+		}
+		if row.PrefixEvents > 0 && row.PrefixEvents < row.Events {
+			fmt.Fprintf(w, "\n%s: the first %d events in %.1f s.\n", row.Title, row.PrefixEvents, row.PrefixSeconds)
 		}
 	}
 }
@@ -253,9 +260,10 @@ const about = `
   one after the other, 64 events at once.
 - **The batching sink** sends the visitors of 500 events as one unlogged batch and their counters as one counter batch (less
   where Cassandra refuses such large ones), four at once. It cannot tell who is new, so it counts no uniques.
-- **Cassandra's limit** is a bare loop that sends the very requests that footfall sent, as many at once, to fresh tables: of
-  visits those of the first quarter and a little more, and footfall's rate up to there is held against it. It is the mean of two,
-  one before footfall and one after it. The requests are recorded first, so that Cassandra has compiled what either needs.
+- **Cassandra's limit** is a bare loop that sends the very requests that footfall sent, as many at once as a consumer may have under
+  way for one chunk, to fresh tables: of visits those of the first third, and footfall's rate up to there is held against it. It is
+  the mean of two, one before footfall and one after it. The requests are recorded at the very beginning, so that Cassandra has
+  compiled what all of them need.
 - **After a restart** a consumer remembers no visitor and has to read the ledger of every key it meets.
 
 The first two spend most of their time waiting: with commitlog_sync: group, which exactness needs, each of their writes waits
