@@ -52,7 +52,7 @@ func (w workload) shorter() int {
 	if w.clicks {
 		return 1
 	}
-	return 3
+	return 4
 }
 
 var workloads = []workload{

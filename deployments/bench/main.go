@@ -122,7 +122,9 @@ func (b *bench) all(ctx context.Context) error {
 		}
 		err := b.withTopic(ctx, w, b.events, func(t task) error {
 			t.Prefix, t.Uniques = t.Events/w.shorter(), w.uniques(t.Events, t.Events)
-			t.PrefixUniques = w.uniques(t.Prefix, t.Events)
+			if t.PrefixUniques = t.Uniques; t.Prefix < t.Events {
+				t.PrefixUniques = w.uniques(t.Prefix, t.Events)
+			}
 			return b.compare(ctx, w, t)
 		})
 		if err != nil {
@@ -162,7 +164,7 @@ func (b *bench) compare(ctx context.Context, w workload, t task) error {
 	defer b.forget()
 	var before measured // Cassandra's limit
 	for _, s := range sides {
-		if w.name == "viral" && s.name != "footfall" || s.again && w.name != "clicks" || !b.wants(s.name, sideNames()...) {
+		if w.name == "viral" && s.name != "footfall" || s.again && !b.only[s.name] || !b.wants(s.name, sideNames()...) {
 			continue
 		}
 		if s.name == "footfall" && w.name != "viral" && b.wants(limit.name, sideNames()...) {
@@ -217,8 +219,8 @@ func sideNames() (names []string) {
 // side measures one side in keyspaces of its own.
 func (b *bench) side(ctx context.Context, s side, t task) (m measured, err error) {
 	t.Kind = s.name
-	if s.half {
-		t.Seconds = max(1, t.Seconds/2)
+	if s.third {
+		t.Seconds = max(1, t.Seconds/3)
 	}
 	if s.writes {
 		if t.Suffix, err = b.migrate(ctx, t); err != nil {
@@ -301,8 +303,8 @@ type side struct {
 	name, title string
 	writes      bool // to Cassandra
 	processes   int  // of footfall; else it runs in a child
-	again       bool // only what comes after a restart is measured
-	half        bool // half of the time that a rival may take will do
+	again       bool // only what comes after a restart is measured; to be asked for by name
+	third       bool // a third of the time that a rival may take will do
 }
 
 // limit is Cassandra's: all that footfall could reach with the requests that it makes.
@@ -311,9 +313,9 @@ var limit = side{name: "replay", title: "Cassandra's limit: footfall's statement
 var sides = []side{
 	{name: "kafka", title: "Kafka's limit: read, do nothing"},
 	{name: "usual", title: "the usual consumer", writes: true},
-	{name: "sink", title: "the batching sink", writes: true, half: true},
+	{name: "sink", title: "the batching sink", writes: true, third: true},
 	{name: "footfall", title: "**footfall**", writes: true, processes: 1},
 	limit,
 	{name: "footfall2", title: "**footfall**, 2 processes", writes: true, processes: 2},
-	{name: "again", title: "**footfall**, what is left after a restart", writes: true, processes: 1, again: true},
+	{name: "again", title: "**footfall**, what is left after a restart: no visitor is known, every ledger is read", writes: true, processes: 1, again: true},
 }

@@ -261,10 +261,9 @@ const about = `
 - **The batching sink** sends the visitors of 500 events as one unlogged batch and their counters as one counter batch (less
   where Cassandra refuses such large ones), four at once. It cannot tell who is new, so it counts no uniques.
 - **Cassandra's limit** is a bare loop that sends the very requests that footfall sent, as many at once as a consumer may have under
-  way for one chunk, to fresh tables: of visits those of the first third, and footfall's rate up to there is held against it. It is
+  way for one chunk, to fresh tables: of visits those of the first quarter, and footfall's rate up to there is held against it. It is
   the mean of two, one before footfall and one after it. The requests are recorded at the very beginning, so that Cassandra has
   compiled what all of them need.
-- **After a restart** a consumer remembers no visitor and has to read the ledger of every key it meets.
 
 The first two spend most of their time waiting: with commitlog_sync: group, which exactness needs, each of their writes waits
 for the log's sync. The columns of processor time tell what the work itself costs.
@@ -272,7 +271,7 @@ for the log's sync. The columns of processor time tell what the work itself cost
 After each run the tables are added up: footfall's must hold every event and every visitor once, or there is no report.
 
 The clock runs from the first message (of footfall: from when it knows its partitions) to the last acknowledged write. The
-usual consumer may take a minute only, the batching sink half of one. Requests and statements are those to Cassandra.
+usual consumer may take a minute only, the batching sink a third of one. Requests and statements are those to Cassandra.
 `
 
 // contents of a file, empty if it cannot be read.
