@@ -53,7 +53,7 @@ type bench struct {
 func command(ctx context.Context) (err error) {
 	b := &bench{only: map[string]bool{}, name: fmt.Sprintf("bench%x", time.Now().UnixMilli()&0xffffffff)}
 	only := flag.String("only", "", "comma-separated parts, such as clicks,visits,cold,viral,door,freshness,growth; all if empty")
-	sides := flag.String("sides", "", "comma-separated sides, such as usual,sink,footfall; all if empty")
+	sides := flag.String("sides", "", "comma-separated sides, such as usual,sink,footfall; all but again if empty")
 	state := flag.String("state", "", "file that keeps what was measured, for a run in parts")
 	out := flag.String("o", "", "also write the report to this file")
 	flag.StringVar(&b.Broker, "kafka", "127.0.0.1:9092", "Kafka")
