@@ -34,19 +34,6 @@ func (w workload) pieces(n int) iter.Seq[[]models.Event] {
 	}
 }
 
-// first hands out what pieces does, up to a number of events.
-func (w workload) first(number, n int) iter.Seq[[]models.Event] {
-	return func(yield func([]models.Event) bool) {
-		for events := range w.pieces(n) {
-			events = events[:min(number, len(events))]
-			number -= len(events)
-			if len(events) == 0 || !yield(events) {
-				return
-			}
-		}
-	}
-}
-
 // shorter is by how much Cassandra's limit is measured on less of it: it takes three rounds, and visits take long.
 func (w workload) shorter() int {
 	if w.clicks {

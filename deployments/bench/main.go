@@ -121,10 +121,8 @@ func (b *bench) all(ctx context.Context) error {
 			continue
 		}
 		err := b.withTopic(ctx, w, b.events, func(t task) error {
-			t.Prefix, t.Uniques = t.Events/w.shorter(), w.uniques(t.Events, t.Events)
-			if t.PrefixUniques = t.Uniques; t.Prefix < t.Events {
-				t.PrefixUniques = w.uniques(t.Prefix, t.Events)
-			}
+			t.Prefix = t.Events / w.shorter()
+			t.Uniques, t.PrefixUniques = w.uniques(t.Events, t.Prefix)
 			return b.compare(ctx, w, t)
 		})
 		if err != nil {
@@ -278,7 +276,8 @@ func (b *bench) replay(t task) (m measured, err error) {
 	if _, err := fmt.Fprintln(b.recorded.in, t.Suffix); err != nil {
 		return m, errors.Join(err, b.recorded.end())
 	}
-	return m, b.recorded.said(&m)
+	err = b.recorded.said(&m)
+	return m, err
 }
 
 // migrate makes fresh keyspaces and returns their suffix.

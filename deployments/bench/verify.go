@@ -75,10 +75,10 @@ func (b *bench) sum(ctx context.Context, cql string, args ...any) (sum int, err 
 	return sum, rows.Err()
 }
 
-// uniques is what total must find of the first of n events.
-func (w workload) uniques(first, n int) int {
-	seen := map[models.Sighting]bool{}
-	for events := range w.first(first, n) {
+// uniques is what total must find of n events, and of the first of them.
+func (w workload) uniques(n, first int) (all, ofFirst int) {
+	seen, done := map[models.Sighting]bool{}, 0
+	for events := range w.pieces(n) {
 		for _, e := range events {
 			for _, s := range e.Sightings() {
 				whole := s.Features == models.NewFeatures("", "") && s.Interval != models.IntervalWeek
@@ -86,9 +86,12 @@ func (w workload) uniques(first, n int) int {
 					seen[s] = true
 				}
 			}
+			if done++; done == first {
+				ofFirst = len(seen)
+			}
 		}
 	}
-	return len(seen)
+	return len(seen), ofFirst
 }
 
 // countHalf has a consumer count half of the topic or a little more, and leave in peace. It returns how many events that were:
