@@ -39,7 +39,7 @@ func (w workload) shorter() int {
 	if w.clicks {
 		return 1
 	}
-	return 4
+	return 3
 }
 
 var workloads = []workload{

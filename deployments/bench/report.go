@@ -261,7 +261,7 @@ const about = `
 - **The batching sink** sends the visitors of 500 events as one unlogged batch and their counters as one counter batch (less
   where Cassandra refuses such large ones), four at once. It cannot tell who is new, so it counts no uniques.
 - **Cassandra's limit** is a bare loop that sends the very requests that footfall sent, as many at once as a consumer may have under
-  way for one chunk, to fresh tables: of visits those of the first quarter, and footfall's rate up to there is held against it. It is
+  way for one chunk, to fresh tables: of visits those of the first third, and footfall's rate up to there is held against it. It is
   the mean of two, one before footfall and one after it. The requests are recorded at the very beginning, so that Cassandra has
   compiled what all of them need.
 
