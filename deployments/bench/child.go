@@ -33,6 +33,12 @@ type task struct {
 	URL           string
 }
 
+// prefix is the same for no more than Cassandra's limit is measured on.
+func (t task) prefix() task {
+	t.Events, t.Uniques = t.Prefix, t.PrefixUniques
+	return t
+}
+
 // measured is what came out.
 type measured struct {
 	Events     int
@@ -44,9 +50,6 @@ type measured struct {
 	Peak       int64   // bytes of memory
 	Note       string
 
-	// Of footfall only: how far it was, and when, as soon as it had counted the prefix.
-	PrefixEvents  int
-	PrefixSeconds float64
 	// After warm-up, of footfall only: in the second half of the events.
 	LateRequests, LateKeys float64 // per event
 	Kinds                  map[string]float64

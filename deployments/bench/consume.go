@@ -72,9 +72,6 @@ func (b *bench) measureFootfall(ctx context.Context, t task, processes int) (m m
 		if half == nil && applied >= float64(t.Events)/2 {
 			half = sum
 		}
-		if m.PrefixEvents == 0 && applied >= float64(t.Prefix) && applied > 0 {
-			m.PrefixEvents, m.PrefixSeconds = int(applied), time.Since(begun).Seconds()
-		}
 		if applied >= float64(t.Events) {
 			m.Seconds = time.Since(begun).Seconds()
 			return m, m.fill(t, sum, half, running)

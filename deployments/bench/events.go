@@ -34,12 +34,12 @@ func (w workload) pieces(n int) iter.Seq[[]models.Event] {
 	}
 }
 
-// shorter is by how much Cassandra's limit is measured on less of it: it takes three rounds, and visits take long.
+// shorter is by how much Cassandra's limit is measured on less of it: that takes four rounds, and visits take long.
 func (w workload) shorter() int {
 	if w.clicks {
 		return 1
 	}
-	return 3
+	return 4
 }
 
 var workloads = []workload{

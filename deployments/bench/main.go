@@ -66,9 +66,6 @@ func command(ctx context.Context) (err error) {
 	for _, name := range strings.Split(*only+","+*sides, ",") {
 		b.only[name] = name != ""
 	}
-	if b.only[limit.name] && !b.only["footfall"] {
-		return errors.New("-sides replay sends what footfall sent: ask for footfall too")
-	}
 	if b.dir, err = os.MkdirTemp("", "footfall-bench-"); err != nil {
 		return err
 	}
@@ -153,50 +150,52 @@ func (b *bench) wants(name string, kind ...string) bool {
 	return true
 }
 
-// compare measures all sides on one workload. Cassandra's limit is measured before footfall and after it, so that what drifts hits
-// both alike.
+// compare measures all sides on one workload.
 func (b *bench) compare(ctx context.Context, w workload, t task) error {
-	if err := b.fillAndRecord(ctx, w, t); err != nil {
+	var held heldUp
+	err := fillWithPause(ctx, w, t, func() (err error) {
+		if b.wants(limit.name, sideNames()...) && w.name != "viral" {
+			held, err = b.holdUp(ctx, t.prefix())
+		}
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	defer b.forget()
-	var before measured // Cassandra's limit
 	for _, s := range sides {
-		if w.name == "viral" && s.name != "footfall" || s.again && !b.only[s.name] || !b.wants(s.name, sideNames()...) {
+		switch {
+		case w.name == "viral" && s.name != "footfall", s.again && !b.only[s.name], !b.wants(s.name, sideNames()...):
 			continue
-		}
-		if s.name == "footfall" && w.name != "viral" && b.wants(limit.name, sideNames()...) {
-			var err error
-			if before, err = b.side(ctx, limit, t); err != nil {
-				return fmt.Errorf("%s: %w", limit.name, err)
+		case s.name == "footfall" && held.footfall.Events == t.Events:
+			b.report.add(w, s, held.footfall)
+			continue
+		case s.name == limit.name:
+			if t.Prefix < t.Events || !b.wants("footfall", sideNames()...) {
+				b.report.add(w, beside, held.footfall)
 			}
+			b.report.add(w, s, held.limit)
+			continue
 		}
 		m, err := b.side(ctx, s, t)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
-		}
-		if s.name == limit.name {
-			m = mean(before, m)
-			b.forget()
 		}
 		b.report.add(w, s, m)
 	}
 	return nil
 }
 
-// fillAndRecord fills the topic. Footfall's requests are recorded when it has as many events as Cassandra's limit is measured on and no
-// more: a consumer looks up the visitors of more than it has counted. That also has Cassandra compile what all sides use, or the
-// first of them would pay for it.
-func (b *bench) fillAndRecord(ctx context.Context, w workload, t task) error {
+// fillWithPause fills the topic, and has pause called when it has as many events as Cassandra's limit is measured on and no more.
+func fillWithPause(ctx context.Context, w workload, t task, pause func() error) error {
 	done := 0
 	for events := range w.pieces(t.Events) {
 		cut := max(0, min(t.Prefix-done, len(events)))
 		if err := fill(ctx, t.Broker, t.Topic, events[:cut]); err != nil {
 			return err
 		}
-		if done < t.Prefix && done+cut == t.Prefix && w.name != "viral" { // which is held against no limit
-			if err := b.record(ctx, t); err != nil {
-				return fmt.Errorf("recording footfall's requests: %w", err)
+		if done < t.Prefix && done+cut == t.Prefix {
+			if err := pause(); err != nil {
+				return err
 			}
 		}
 		if err := fill(ctx, t.Broker, t.Topic, events[cut:]); err != nil {
@@ -205,6 +204,32 @@ func (b *bench) fillAndRecord(ctx context.Context, w workload, t task) error {
 		done += len(events)
 	}
 	return nil
+}
+
+// heldUp is what came out when footfall was held against Cassandra's limit.
+type heldUp struct{ footfall, limit measured }
+
+// holdUp measures footfall and Cassandra's limit on what is in the topic. Both begin with nothing and end with the last of it: in the
+// middle of a topic a consumer has looked up the visitors of more than it has counted. The limit is measured before footfall and
+// after it, so that what drifts hits both alike. The requests are recorded first, which also has Cassandra compile what all sides
+// use, or the first of them would pay for it.
+func (b *bench) holdUp(ctx context.Context, t task) (held heldUp, err error) {
+	defer b.forget()
+	if err := b.record(ctx, t); err != nil {
+		return held, fmt.Errorf("recording footfall's requests: %w", err)
+	}
+	if held.limit, err = b.side(ctx, limit, t); err != nil {
+		return held, fmt.Errorf("%s: %w", limit.name, err)
+	}
+	if held.footfall, err = b.side(ctx, beside, t); err != nil {
+		return held, fmt.Errorf("%s: %w", beside.name, err)
+	}
+	after, err := b.side(ctx, limit, t)
+	if err != nil {
+		return held, fmt.Errorf("%s: %w", limit.name, err)
+	}
+	held.limit = mean(held.limit, after)
+	return held, nil
 }
 
 func sideNames() (names []string) {
@@ -308,6 +333,9 @@ type side struct {
 
 // limit is Cassandra's: all that footfall could reach with the requests that it makes.
 var limit = side{name: "replay", title: "Cassandra's limit: footfall's statements, nothing else", writes: true}
+
+// beside is footfall on no more events than those of the limit.
+var beside = side{name: "beside", title: "**footfall**, on no more than its limit below", writes: true, processes: 1}
 
 var sides = []side{
 	{name: "kafka", title: "Kafka's limit: read, do nothing"},

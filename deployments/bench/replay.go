@@ -110,7 +110,7 @@ func (r request) send(ctx context.Context, session *gocql.Session) error {
 	return session.ExecuteBatch(batch)
 }
 
-// record counts what is in the topic, which is its prefix, and returns the requests in the order in which they ended, and how many
+// record counts what is in the topic and returns the requests in the order in which they ended, and how many
 // events they were for. It is an error if one failed: what is done again for its sake is not what footfall needs.
 func record(ctx context.Context, t task, cfg configs.Consumer) (recorded []request, events int, err error) {
 	cfg.Kafka.Brokers, cfg.Kafka.Group = []string{t.Broker}, "bench-record"+t.Suffix
@@ -144,10 +144,10 @@ func record(ctx context.Context, t task, cfg configs.Consumer) (recorded []reque
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- consumer.Run(ctx) }()
-	for counted(reg) < t.Prefix {
+	for counted(reg) < t.Events {
 		select {
 		case err := <-ended:
-			return nil, 0, fmt.Errorf("the consumer ended after %d of %d events: %w", counted(reg), t.Prefix, err)
+			return nil, 0, fmt.Errorf("the consumer ended after %d of %d events: %w", counted(reg), t.Events, err)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

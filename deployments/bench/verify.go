@@ -16,12 +16,8 @@ func (b *bench) verify(ctx context.Context, s side, t task, before int, m *measu
 		return err
 	}
 	off := events - before - m.Events
-	uniques := t.Uniques
-	if s.name == limit.name {
-		uniques = t.PrefixUniques
-	}
-	if (s.processes > 0 || s.name == limit.name) && (off != 0 || visitors != uniques) {
-		return fmt.Errorf("the tables are off by %+d events of %d, and %+d of %d uniques", off, m.Events, visitors-uniques, uniques)
+	if (s.processes > 0 || s.name == limit.name) && (off != 0 || visitors != t.Uniques) {
+		return fmt.Errorf("the tables are off by %+d events of %d, and %+d of %d uniques", off, m.Events, visitors-t.Uniques, t.Uniques)
 	}
 	if off < 0 || off > usualInFlight { // some may be half done when time is up
 		if m.Note != "" {
