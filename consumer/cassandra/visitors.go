@@ -39,7 +39,7 @@ func samePartition(a, b *models.Sighting) bool {
 	if a.Name != b.Name || a.Interval != b.Interval || a.Start != b.Start || a.Keyspace != b.Keyspace {
 		return false
 	}
-	return a.Visitor == b.Visitor || partitionOf(*a) == partitionOf(*b)
+	return a.Keyspace == models.URLShortener || a.Visitor == b.Visitor || models.Bucket(a.Visitor) == models.Bucket(b.Visitor)
 }
 
 // among is samePartition for parts of a list.

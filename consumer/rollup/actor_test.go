@@ -167,6 +167,12 @@ func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error 
 			}
 			continue
 		}
+		if rnd.IntN(2) == 0 {
+			o.lookAhead(ctx, c)
+			if err := sleep(ctx, time.Duration(rnd.IntN(300))*time.Millisecond); err != nil { // the chunk before is being counted
+				return err
+			}
+		}
 		if err := o.countChunk(ctx, c, a.commit); err != nil {
 			return err
 		}

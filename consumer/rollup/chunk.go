@@ -32,6 +32,7 @@ type chunk struct {
 	widest     int64 // of the spans
 	highWater  map[models.Partition]int64
 	decided    int            // in which era of the visitors; 0: not yet
+	added      *deltas        // what the events are worth, added up ahead; nil: to be done
 	trouble    error          // with deciding them ahead; for whoever counts the chunk
 	done       chan struct{}  // closed when it is counted, or given up
 	read       map[string]int // by topic
@@ -135,6 +136,16 @@ func (o *ownership) add(c *chunk, it item) {
 			c.visits++
 		}
 	}
+}
+
+// deltas are what the events are worth. Whoever asks may change them: the next one gets them anew.
+func (c *chunk) deltas() deltas {
+	ahead := c.added
+	c.added = nil
+	if ahead == nil {
+		return deltasOf(c.events)
+	}
+	return *ahead
 }
 
 // halves splits a chunk by its events. Each half has the offsets up to its last event, the second one also those behind.

@@ -2,6 +2,7 @@ package rollup
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"footfall/models"
@@ -14,8 +15,14 @@ type sum struct {
 	partitions []models.Partition // that have events of the key
 }
 
-// sums adds up what the events are worth, by key.
-func sums(events []*counted) map[models.Key]*sum {
+// deltas are what a chunk adds, by key.
+type deltas struct {
+	sums map[models.Key]*sum
+	keys []models.Key // in order, so that what is done for each is done in the same order each time: else no fault could be replayed
+}
+
+// deltasOf adds up what the events are worth.
+func deltasOf(events []*counted) deltas {
 	byKey := map[models.Key]*sum{}
 	for _, e := range events {
 		var key models.Key
@@ -34,13 +41,13 @@ func sums(events []*counted) map[models.Key]*sum {
 			s.cells[cell] += n
 		})
 	}
-	return byKey
+	return deltas{byKey, slices.SortedFunc(maps.Keys(byKey), compareKeys)}
 }
 
 // leaveOut takes out again what keys hold already: events below their positions. That is seldom any.
-func leaveOut(work map[models.Key]*sum, events []*counted, spans map[models.Partition]span, at map[models.Key]positions) {
+func leaveOut(work deltas, events []*counted, spans map[models.Partition]span, at map[models.Key]positions) {
 	again := map[models.Key]bool{}
-	for key, s := range work {
+	for key, s := range work.sums {
 		for _, p := range s.partitions {
 			if at[key][p].to > spans[p].from {
 				again[key] = true
@@ -51,12 +58,12 @@ func leaveOut(work map[models.Key]*sum, events []*counted, spans map[models.Part
 		return
 	}
 	for key := range again {
-		work[key].cells = map[models.Cell]int64{}
+		work.sums[key].cells = map[models.Cell]int64{}
 	}
 	for _, e := range events {
 		e.event.Count(e.first, func(key models.Key, cell models.Cell, n int64) {
 			if again[key] && e.offset >= at[key][e.partition].to {
-				work[key].cells[cell] += n
+				work.sums[key].cells[cell] += n
 			}
 		})
 	}
@@ -81,7 +88,6 @@ func contributions(events []*counted) map[models.Key][]contribution {
 	return byKey
 }
 
-// compareKeys orders keys, so that what is done for each is done in the same order each time.
 func compareKeys(a, b models.Key) int {
 	return cmp.Or(cmp.Compare(a.Keyspace, b.Keyspace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Month, b.Month),
 		cmp.Compare(a.Features, b.Features))

@@ -47,10 +47,10 @@ func (l *ledger) drop() {
 // thorough from every replica. With untouched nobody but ourselves, under these epochs, can have counted what comes: a key
 // that is not remembered then has no position that matters, unless we forgot it. It returns errSuperseded if an epoch may not
 // go on.
-func (l *ledger) load(ctx context.Context, work map[models.Key]*sum, epochs map[models.Partition]int64, thorough, untouched bool) (loaded, error) {
-	out := loaded{at: make(map[models.Key]positions, len(work)), complete: true}
+func (l *ledger) load(ctx context.Context, work deltas, epochs map[models.Partition]int64, thorough, untouched bool) (loaded, error) {
+	out := loaded{at: make(map[models.Key]positions, len(work.keys)), complete: true}
 	var missing []models.Key
-	for _, key := range slices.SortedFunc(maps.Keys(work), compareKeys) { // in the same order each time, or no fault could be replayed
+	for _, key := range work.keys {
 		if known, ok := l.cache.Get(key); ok {
 			out.at[key] = known
 		} else {
@@ -73,7 +73,7 @@ func (l *ledger) load(ctx context.Context, work map[models.Key]*sum, epochs map[
 	if thorough {
 		cells := make(map[models.Key][]models.Cell, len(missing))
 		for _, key := range missing {
-			cells[key] = slices.Collect(maps.Keys(work[key].cells))
+			cells[key] = slices.Collect(maps.Keys(work.sums[key].cells))
 		}
 		rows, out.complete, err = l.store.Confirm(ctx, cells)
 	} else {
@@ -128,11 +128,12 @@ func positionsOf(rows []LedgerRow, epochs map[models.Partition]int64) (positions
 
 // plan turns a chunk's sums into one write per key: what its counters do not hold yet, and the ledger rows that say so. It is a
 // pure function.
-func plan(work map[models.Key]*sum, spans map[models.Partition]span, at map[models.Key]positions, epochs map[models.Partition]int64) []KeyWrite {
-	writes := make([]KeyWrite, 0, len(work))
-	for _, key := range slices.SortedFunc(maps.Keys(work), compareKeys) {
-		w := KeyWrite{Key: key, Cells: work[key].cells}
-		for _, partition := range work[key].partitions {
+func plan(work deltas, spans map[models.Partition]span, at map[models.Key]positions, epochs map[models.Partition]int64) []KeyWrite {
+	writes := make([]KeyWrite, 0, len(work.keys))
+	for _, key := range work.keys {
+		sum := work.sums[key]
+		w := KeyWrite{Key: key, Cells: sum.cells}
+		for _, partition := range sum.partitions {
 			if row, ok := extend(spans[partition], at[key][partition]); ok {
 				row.LedgerID = LedgerID{Partition: partition, Kind: KindOwner, Epoch: epochs[partition]}
 				w.Ledger = append(w.Ledger, row)

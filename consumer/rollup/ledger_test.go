@@ -55,7 +55,7 @@ func TestPlan(t *testing.T) {
 	}
 	f := func(events []*counted, at positions, wantClicks int64, wantRows ...LedgerRow) {
 		t.Helper()
-		work, all := sums(events), map[models.Key]positions{abc: at}
+		work, all := deltasOf(events), map[models.Key]positions{abc: at}
 		leaveOut(work, events, spans, all)
 		writes := plan(work, spans, all, epochs)
 		if len(wantRows) == 0 {

@@ -39,6 +39,15 @@ func (a *ahead) give(stop context.Context, c *chunk) bool {
 	}
 }
 
+// lookAhead does for a chunk all that need not wait until the one before it is counted: who is new in it, and what that adds up to.
+// Should it fail, whoever counts the chunk says what is wrong, recovers and tries again.
+func (o *ownership) lookAhead(ctx context.Context, c *chunk) {
+	if c.trouble = o.visitors.decide(ctx, c); c.trouble == nil {
+		added := deltasOf(c.events)
+		c.added = &added
+	}
+}
+
 // prepare collects chunks and decides who is new in them, one chunk ahead of the counting, until stop ends. Counters are
 // written by nobody but the counting goroutine; a visitor's row may well be there before the chunk before is counted, since
 // first sight is a fact of the log.
@@ -51,7 +60,7 @@ func (o *ownership) prepare(stop, work context.Context, items <-chan item, l lim
 		if c, more = o.collect(stop, items, l, last); len(c.spans) == 0 {
 			continue
 		}
-		c.trouble = o.visitors.decide(work, c) // whoever counts it says what is wrong, recovers and tries again
+		o.lookAhead(work, c)
 		failed := c.trouble != nil
 		if !a.give(stop, c) {
 			return

@@ -156,6 +156,22 @@ func TestAFaultHasTheChunkAheadDecidedAgain(t *testing.T) {
 	})
 }
 
+// What was added up ahead is worth nothing once its visitors are decided anew.
+func TestWhatIsDecidedAgainIsAddedUpAgain(t *testing.T) {
+	m := newMemory()
+	o := newOwner(t, m, 100)
+	c := chunkOf(o, p0, "a", "b")
+	o.lookAhead(t.Context(), c)
+	for s := range m.first {
+		if s.Visitor == "a" {
+			m.first[s] = models.Position{Topic: p0.Topic, Partition: p0.Number, Offset: 9_000} // by one who owned the partition meanwhile
+		}
+	}
+	o.visitors.drop()
+	flush(t, o, c)
+	wantCounts(t, m, 2, 1)
+}
+
 // Visitors that could not be decided ahead are decided by whoever counts the chunk, and those of the next chunk wait.
 func TestVisitorsAreDecidedInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

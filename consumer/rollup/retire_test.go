@@ -192,11 +192,16 @@ func TestOldVisitsAreNotCountedAgain(t *testing.T) {
 	if len(c.events) != 3 || len(c.dead) != 0 {
 		t.Fatalf("%d events, %d dead", len(c.events), len(c.dead))
 	}
+	o.lookAhead(t.Context(), c)
 	m.notices.Retirements = done
 	o.board.asked = time.Time{}
 	flush(t, o, c) // done with while the chunk was under way
 	if len(c.events) != 1 || c.events[0].offset != 2 {
 		t.Errorf("left after the flush: %d events", len(c.events))
+	}
+	key := models.Key{Keyspace: models.Cardinality, Name: "site", Month: visitAt(time.March, 5).TS.Month(), Features: models.NewFeatures("", "")}
+	if views := m.cells[key][models.Cell{Counter: models.MonthViews, At: key.Month}]; views != 1 {
+		t.Errorf("%d views, want that of the visit which came later", views)
 	}
 	o.partitions[visits0].window = newWindow(reach{100, time.Hour}, 0)
 	c = chunkOf()

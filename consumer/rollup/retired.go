@@ -69,7 +69,11 @@ func (o *ownership) skipPast(ctx context.Context, c *chunk) error {
 		return err
 	}
 	list := o.board.list()
+	before := len(c.events)
 	c.events = slices.DeleteFunc(c.events, func(e *counted) bool { return past(list, e.partition, e.offset, e.event) })
+	if len(c.events) < before {
+		c.added = nil
+	}
 	return nil
 }
 

@@ -40,7 +40,7 @@ func (v *visitors) decide(ctx context.Context, c *chunk) error {
 	if err := v.ask(ctx, c.events, era); err != nil {
 		return err
 	}
-	c.decided = era
+	c.decided, c.added = era, nil
 	return nil
 }
 
@@ -146,18 +146,19 @@ func (v *visitors) settle(ctx context.Context, q *questions, era int) error {
 			return err
 		}
 	}
-	for i, id := range q.ids {
-		v.remember(id, q.first[q.missing[i]], era)
-	}
+	v.remember(q, era)
 	return nil
 }
 
 // remember adds to the LRU what the store had acknowledged in an era. What was forgotten meanwhile stays so.
-func (v *visitors) remember(id fingerprint, at models.Position, era int) {
+func (v *visitors) remember(q *questions, era int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.era == era {
-		v.lru.add(id, at)
+	if v.era != era {
+		return
+	}
+	for i, id := range q.ids {
+		v.lru.add(id, q.first[q.missing[i]])
 	}
 }
 

@@ -100,4 +100,4 @@ func measureNull(ctx context.Context, t task) (m measured, err error) {
 }
 
 // growth are the backlogs that are compared.
-var growth = []int{30_000, 300_000, 3_000_000}
+var growth = []int{30_000, 300_000, 1_000_000, 3_000_000}
