@@ -146,16 +146,27 @@ func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error 
 	if err := o.doubtPredecessors(ctx); err != nil {
 		return err
 	}
-	for !a.leaving.Load() {
+	collect := func() (*chunk, error) {
 		c := newChunk()
 		for _, p := range a.partitions {
-			next := o.partitions[p].next
+			next := max(o.partitions[p].next, o.partitions[p].collected)
 			for offset := next; offset < min(a.w.written(p), next+int64(rnd.IntN(simSpan+1))); offset++ {
 				it := a.w.item(p, offset)
 				if err := o.board.await(ctx, it.event); err != nil {
-					return err
+					return nil, err
 				}
 				o.add(c, it)
+			}
+		}
+		return c, nil
+	}
+	var following *chunk // that is looked at while the one before it is not counted yet
+	for !a.leaving.Load() {
+		c := following
+		if following = nil; c == nil {
+			var err error
+			if c, err = collect(); err != nil {
+				return err
 			}
 		}
 		if len(c.spans) == 0 {
@@ -167,10 +178,16 @@ func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error 
 			}
 			continue
 		}
-		if rnd.IntN(2) == 0 {
-			o.lookAhead(ctx, c)
-			if err := sleep(ctx, time.Duration(rnd.IntN(300))*time.Millisecond); err != nil { // the chunk before is being counted
+		if rnd.IntN(3) == 0 {
+			var err error
+			if following, err = collect(); err != nil {
 				return err
+			}
+			if c.decided == 0 {
+				o.lookAhead(ctx, c) // visitors are decided in the order of the log
+			}
+			if c.trouble == nil {
+				o.lookAhead(ctx, following)
 			}
 		}
 		if err := o.countChunk(ctx, c, a.commit); err != nil {

@@ -138,14 +138,14 @@ func (o *ownership) add(c *chunk, it item) {
 	}
 }
 
-// deltas are what the events are worth. Whoever asks may change them: the next one gets them anew.
-func (c *chunk) deltas() deltas {
-	ahead := c.added
+// takeDeltas is what the events are worth. Whoever takes it may change it: the next one gets it anew.
+func (c *chunk) takeDeltas() deltas {
+	added := c.added
 	c.added = nil
-	if ahead == nil {
+	if added == nil {
 		return deltasOf(c.events)
 	}
-	return *ahead
+	return *added
 }
 
 // halves splits a chunk by its events. Each half has the offsets up to its last event, the second one also those behind.

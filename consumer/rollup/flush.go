@@ -80,7 +80,7 @@ func (o *ownership) tryFlush(ctx context.Context, c *chunk) error {
 	if err := o.latest.keep(ctx, c.events); err != nil {
 		return err
 	}
-	work := c.deltas()
+	work := c.takeDeltas()
 	if err := sleep(ctx, time.Until(o.settled)); err != nil { // a predecessor's writes may still land
 		return err
 	}

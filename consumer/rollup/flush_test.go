@@ -245,6 +245,27 @@ func TestSuccession(t *testing.T) {
 	})
 }
 
+// The group's offset is set back to the beginning, and whoever is given the partition then leaves before it has counted anything.
+func TestOneWhoCountedNothingDoesNotHideWhatWasCounted(t *testing.T) {
+	m := newMemory()
+	first := newOwner(t, m, 100)
+	flush(t, first, chunkOf(first, p0, "a"))
+	leave := func(o *ownership) {
+		t.Helper()
+		if err := o.release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leave(first)
+	leave(newOwner(t, m, 100))
+	third := newOwner(t, m, 100)
+	if third.untouched() {
+		t.Error("taken for a partition that was never counted")
+	}
+	flush(t, third, chunkOf(third, p0, "a", "b"))
+	wantCounts(t, m, 2, 2)
+}
+
 // One who lost the partitions in the middle of a flush says what it may have counted.
 func TestLostInTheMiddleIsDoubted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -163,8 +163,8 @@ func startOffset(own *owned, log span) (int64, error) {
 	return start, nil
 }
 
-// count is the data path: a chunk is collected and its visitors are decided while the one before it is written; then it is
-// written, and its offsets are committed. It ends when stop does, with the chunk under way counted and the partitions
+// count is the data path: a chunk is collected, its visitors are decided and it is added up while the one before it is written; then it
+// is written, and its offsets are committed. It ends when stop does, with the chunk under way counted and the partitions
 // released; work bounds that.
 func (o *ownership) count(stop, work context.Context, items <-chan item, l limits, commit commit) error {
 	stop, cancel := context.WithCancel(stop)

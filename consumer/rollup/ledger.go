@@ -131,9 +131,9 @@ func positionsOf(rows []LedgerRow, epochs map[models.Partition]int64) (positions
 func plan(work deltas, spans map[models.Partition]span, at map[models.Key]positions, epochs map[models.Partition]int64) []KeyWrite {
 	writes := make([]KeyWrite, 0, len(work.keys))
 	for _, key := range work.keys {
-		sum := work.sums[key]
-		w := KeyWrite{Key: key, Cells: sum.cells}
-		for _, partition := range sum.partitions {
+		s := work.sums[key]
+		w := KeyWrite{Key: key, Cells: s.cells}
+		for _, partition := range s.partitions {
 			if row, ok := extend(spans[partition], at[key][partition]); ok {
 				row.LedgerID = LedgerID{Partition: partition, Kind: KindOwner, Epoch: epochs[partition]}
 				w.Ledger = append(w.Ledger, row)

@@ -145,7 +145,7 @@ func (o *ownership) settle() {
 // Where somebody else has taken the partition already, the last spans were perhaps counted by both: they are in doubt.
 func (o *ownership) release(ctx context.Context) error {
 	lost := o.each(func(partition models.Partition, p *owned) error {
-		ok, err := o.store.Release(ctx, p.tenure, p.next)
+		ok, err := o.store.Release(ctx, p.tenure, p.reached())
 		if err == nil && !ok {
 			err = errTaken
 		}
@@ -157,6 +157,10 @@ func (o *ownership) release(ctx context.Context) error {
 	})
 	return o.lastWord(ctx, o.unconfirmed(lost))
 }
+
+// reached is how far the partition is counted. Where the group's offset was set back that is further than we are: one who says less, and
+// leaves before it got there, would have its successor take the partition for one that was never counted, and not read the ledger.
+func (p *owned) reached() int64 { return max(p.next, p.tenure.Committed) }
 
 // errTaken says that a partition belongs to somebody else.
 var errTaken = errors.New("taken by another owner")
@@ -171,7 +175,7 @@ func (o *ownership) progress(ctx context.Context) error {
 	}
 	o.noted = time.Now()
 	lost := o.each(func(partition models.Partition, p *owned) error {
-		ok, err := o.store.Progress(ctx, p.tenure, p.next)
+		ok, err := o.store.Progress(ctx, p.tenure, p.reached())
 		switch {
 		case err != nil:
 			o.log.Warn("noting progress failed", "topic", partition.Topic, "partition", partition.Number, "error", err)

@@ -48,7 +48,7 @@ func (o *ownership) lookAhead(ctx context.Context, c *chunk) {
 	}
 }
 
-// prepare collects chunks and decides who is new in them, one chunk ahead of the counting, until stop ends. Counters are
+// prepare collects chunks and looks ahead in them, one chunk before the counting, until stop ends. Counters are
 // written by nobody but the counting goroutine; a visitor's row may well be there before the chunk before is counted, since
 // first sight is a fact of the log.
 func (o *ownership) prepare(stop, work context.Context, items <-chan item, l limits, a *ahead) {

@@ -78,24 +78,7 @@ func (q *questions) forget() {
 func (v *visitors) ask(ctx context.Context, events []*counted, era int) error {
 	q := &v.questions
 	defer q.forget()
-	for _, e := range events {
-		for _, s := range e.event.Sightings() {
-			id := fingerprintOf(v.hasher, s)
-			place, seen := q.places[id]
-			if !seen {
-				place = int32(len(q.first))
-				q.places[id] = place
-				at, known := v.recall(id)
-				if !known {
-					at = e.position()
-					q.unknown, q.ids, q.missing = append(q.unknown, s), append(q.ids, id), append(q.missing, place)
-				}
-				q.first = append(q.first, at)
-			}
-			q.asked = append(q.asked, place)
-		}
-		q.ends = append(q.ends, int32(len(q.asked)))
-	}
+	v.gather(q, events)
 	v.metrics.lruHits.Add(float64(len(q.first) - len(q.unknown)))
 	v.metrics.lookups.Add(float64(len(q.unknown)))
 	if err := v.settle(ctx, q, era); err != nil {
@@ -111,6 +94,30 @@ func (v *visitors) ask(ctx context.Context, events []*counted, era int) error {
 		begin = end
 	}
 	return nil
+}
+
+// gather finds out what the events ask about, and whom the LRU does not have.
+func (v *visitors) gather(q *questions, events []*counted) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, e := range events {
+		for _, s := range e.event.Sightings() {
+			id := fingerprintOf(v.hasher, s)
+			place, seen := q.places[id]
+			if !seen {
+				place = int32(len(q.first))
+				q.places[id] = place
+				at, known := v.lru.get(id)
+				if !known {
+					at = e.position()
+					q.unknown, q.ids, q.missing = append(q.unknown, s), append(q.ids, id), append(q.missing, place)
+				}
+				q.first = append(q.first, at)
+			}
+			q.asked = append(q.asked, place)
+		}
+		q.ends = append(q.ends, int32(len(q.asked)))
+	}
 }
 
 func (e *counted) position() models.Position {
@@ -160,12 +167,6 @@ func (v *visitors) remember(q *questions, era int) {
 	for i, id := range q.ids {
 		v.lru.add(id, q.first[q.missing[i]])
 	}
-}
-
-func (v *visitors) recall(id fingerprint) (models.Position, bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.lru.get(id)
 }
 
 func (v *visitors) now() int {

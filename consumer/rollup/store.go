@@ -81,7 +81,7 @@ type Tenure struct {
 	Epoch     int64
 	// Fresh: the partition had no owner before, or the last one left clean, so no write of a predecessor is under way.
 	Fresh bool
-	// Committed is what the last clean owner had counted, 0 if unknown. It mirrors the group's offset, which Kafka
+	// Committed is how far the partition was counted by those who said so, 0 if nobody did. It mirrors the group's offset, which Kafka
 	// forgets when a group is empty for a week.
 	Committed int64
 }
