@@ -41,8 +41,8 @@ func consumerEnv(t task, group string) []string {
 
 var listening = regexp.MustCompile(`"consumer started","addr":"([^"]+)"`)
 
-// measureFootfall has so many consumers count a full topic. The clock runs from when the first of them knows its partitions
-// until the last event is counted and committed.
+// measureFootfall has so many consumers count a full topic. The clock runs from when the group has given the first of them its
+// partitions until the last event is counted.
 func (b *bench) measureFootfall(ctx context.Context, t task, processes int) (m measured, err error) {
 	var running []*replica
 	defer func() {

@@ -139,7 +139,7 @@ func (b *bench) measureFreshness(ctx context.Context) error {
 func (b *bench) measureGrowth(ctx context.Context) error {
 	most := min(growth[len(growth)-1], 10*b.events)
 	text := "Into a store that takes everything at once, so that the consumer's own work remains; cold clicks. A process that has just\n" +
-		"started has an empty memory of visitors and collects no garbage yet, which is what the small backlogs save.\n\n" +
+		"started has an empty memory of visitors and no garbage to collect.\n\n" +
 		"| backlog | events/s | processor time per event |\n| ---: | ---: | ---: |\n"
 	err := b.withFullTopic(ctx, workloads[2], most, func(t task) error {
 		t.Kind, t.LRU = "null", 1_000_000

@@ -118,7 +118,7 @@ func (b *bench) all(ctx context.Context) error {
 			continue
 		}
 		err := b.withTopic(ctx, w, b.events, func(t task) error {
-			t.Prefix = t.Events / w.shorter()
+			t.Prefix = max(1, t.Events/w.shorter())
 			t.Uniques, t.PrefixUniques = w.uniques(t.Events, t.Prefix)
 			return b.compare(ctx, w, t)
 		})
@@ -150,39 +150,58 @@ func (b *bench) wants(name string, kind ...string) bool {
 	return true
 }
 
-// compare measures all sides on one workload.
+// compare measures all sides on one workload. While the topic holds no more than the part on which footfall is held against Cassandra's
+// limit, the rivals are measured, who do not get further, and then that; then the others, on all of it.
 func (b *bench) compare(ctx context.Context, w workload, t task) error {
-	var held heldUp
-	err := fillWithPause(ctx, w, t, func() (err error) {
-		if b.wants(limit.name, sideNames()...) && w.name != "viral" {
-			held, err = b.holdUp(ctx, t.prefix())
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	for _, s := range sides {
-		switch {
-		case w.name == "viral" && s.name != "footfall", s.again && !b.only[s.name], !b.wants(s.name, sideNames()...):
-			continue
-		case s.name == "footfall" && held.footfall.Events == t.Events:
-			b.report.add(w, s, held.footfall)
-			continue
-		case s.name == limit.name:
-			if t.Prefix < t.Events || !b.wants("footfall", sideNames()...) {
-				b.report.add(w, beside, held.footfall)
-			}
-			b.report.add(w, s, held.limit)
-			continue
+	measure := func(s side, t task) error {
+		if !b.wantsSide(w, s) {
+			return nil
 		}
 		m, err := b.side(ctx, s, t)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 		b.report.add(w, s, m)
+		return nil
+	}
+	whole := t.Prefix == t.Events
+	err := fillWithPause(ctx, w, t, func() error {
+		for _, s := range sides {
+			if s.rival {
+				if err := measure(s, t.prefix()); err != nil {
+					return err
+				}
+			}
+		}
+		if !b.wantsSide(w, limit) {
+			return nil
+		}
+		ours := beside
+		if whole && b.wantsSide(w, footfall) {
+			ours = footfall
+		}
+		return b.againstLimit(ctx, w, ours, t.prefix())
+	})
+	if err != nil {
+		return err
+	}
+	for _, s := range sides {
+		if s.rival || s.name == limit.name || s.name == beside.name || s.name == footfall.name && whole && b.wantsSide(w, limit) {
+			continue // measured
+		}
+		if err := measure(s, t); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// wantsSide tells whether a side is to be measured on a workload. A viral link is a matter of footfall alone.
+func (b *bench) wantsSide(w workload, s side) bool {
+	if w.name == "viral" {
+		return s.name == footfall.name && b.wants(s.name, sideNames()...)
+	}
+	return b.wants(s.name, sideNames()...) && (!s.again || b.only[s.name])
 }
 
 // fillWithPause fills the topic, and has pause called when it has as many events as Cassandra's limit is measured on and no more.
@@ -206,30 +225,29 @@ func fillWithPause(ctx context.Context, w workload, t task, pause func() error) 
 	return nil
 }
 
-// heldUp is what came out when footfall was held against Cassandra's limit.
-type heldUp struct{ footfall, limit measured }
-
-// holdUp measures footfall and Cassandra's limit on what is in the topic. Both begin with nothing and end with the last of it: in the
-// middle of a topic a consumer has looked up the visitors of more than it has counted. The limit is measured before footfall and
-// after it, so that what drifts hits both alike. The requests are recorded first, which also has Cassandra compile what all sides
-// use, or the first of them would pay for it.
-func (b *bench) holdUp(ctx context.Context, t task) (held heldUp, err error) {
+// againstLimit measures footfall and Cassandra's limit on what is in the topic. Both begin with nothing and end with the last of it: in
+// the middle of a topic a consumer has looked up the visitors of more than it has counted. The limit is measured before footfall and
+// after it, so that what drifts hits both alike.
+func (b *bench) againstLimit(ctx context.Context, w workload, ours side, t task) error {
 	defer b.forget()
 	if err := b.record(ctx, t); err != nil {
-		return held, fmt.Errorf("recording footfall's requests: %w", err)
+		return fmt.Errorf("recording footfall's requests: %w", err)
 	}
-	if held.limit, err = b.side(ctx, limit, t); err != nil {
-		return held, fmt.Errorf("%s: %w", limit.name, err)
+	before, err := b.side(ctx, limit, t)
+	if err != nil {
+		return fmt.Errorf("%s: %w", limit.name, err)
 	}
-	if held.footfall, err = b.side(ctx, beside, t); err != nil {
-		return held, fmt.Errorf("%s: %w", beside.name, err)
+	m, err := b.side(ctx, ours, t)
+	if err != nil {
+		return fmt.Errorf("%s: %w", ours.name, err)
 	}
+	b.report.add(w, ours, m)
 	after, err := b.side(ctx, limit, t)
 	if err != nil {
-		return held, fmt.Errorf("%s: %w", limit.name, err)
+		return fmt.Errorf("%s: %w", limit.name, err)
 	}
-	held.limit = mean(held.limit, after)
-	return held, nil
+	b.report.add(w, limit, mean(before, after))
+	return nil
 }
 
 func sideNames() (names []string) {
@@ -326,22 +344,29 @@ func (b *bench) drop(ctx context.Context, suffix string) (err error) {
 type side struct {
 	name, title string
 	writes      bool // to Cassandra
+	rival       bool // takes so long that it is measured on a part
 	processes   int  // of footfall; else it runs in a child
 	again       bool // only what comes after a restart is measured; to be asked for by name
 	third       bool // a third of the time that a rival may take will do
 }
 
-// limit is Cassandra's: all that footfall could reach with the requests that it makes.
-var limit = side{name: "replay", title: "Cassandra's limit: footfall's statements, nothing else", writes: true}
+var (
+	footfall = side{name: "footfall", title: "**footfall**", writes: true, processes: 1}
 
-// beside is footfall on no more events than those of the limit.
-var beside = side{name: "beside", title: "**footfall**, on no more than its limit below", writes: true, processes: 1}
+	// beside is footfall on no more events than those of the limit.
+	beside = side{name: "beside", title: "**footfall**, on the events of the limit below", writes: true, processes: 1}
 
+	// limit is Cassandra's: all that footfall could reach with the requests that it makes.
+	limit = side{name: "replay", title: "Cassandra's limit: footfall's statements, nothing else", writes: true}
+)
+
+// sides are in the order of the report.
 var sides = []side{
 	{name: "kafka", title: "Kafka's limit: read, do nothing"},
-	{name: "usual", title: "the usual consumer", writes: true},
-	{name: "sink", title: "the batching sink", writes: true, third: true},
-	{name: "footfall", title: "**footfall**", writes: true, processes: 1},
+	{name: "usual", title: "the usual consumer", writes: true, rival: true},
+	{name: "sink", title: "the batching sink", writes: true, rival: true, third: true},
+	footfall,
+	beside,
 	limit,
 	{name: "footfall2", title: "**footfall**, 2 processes", writes: true, processes: 2},
 	{name: "again", title: "**footfall**, what is left after a restart: no visitor is known, every ledger is read", writes: true, processes: 1, again: true},

@@ -271,7 +271,7 @@ func TestLimitsAreBounded(t *testing.T) {
 			_ = l.event("o", &models.Visit{SiteID: fmt.Sprint("s", i), Features: []string{"a", "b"}}, now)
 		}
 		runtime.GC()
-		runtime.GC() // the first one only takes what finalizers and pools held
+		runtime.GC() // what finalizers and pools held until the first one
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		runtime.KeepAlive(l)
