@@ -62,6 +62,8 @@ func (m measured) rate() float64 { return float64(m.Events) / m.Seconds }
 func mean(a, b measured) measured {
 	a.Note = fmt.Sprintf("the mean of %.1f and %.1f s", a.Seconds, b.Seconds)
 	a.Seconds, a.CPU, a.ServerCPU = (a.Seconds+b.Seconds)/2, (a.CPU+b.CPU)/2, (a.ServerCPU+b.ServerCPU)/2
+	a.Requests, a.Statements, a.Peak = (a.Requests+b.Requests)/2, (a.Statements+b.Statements)/2, max(a.Peak, b.Peak)
+	a.LateRequests, a.LateKeys = (a.LateRequests+b.LateRequests)/2, (a.LateKeys+b.LateKeys)/2
 	return a
 }
 

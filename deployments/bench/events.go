@@ -34,7 +34,7 @@ func (w workload) pieces(n int) iter.Seq[[]models.Event] {
 	}
 }
 
-// shorter is by how much Cassandra's limit is measured on less of it: that takes four rounds, and visits take long.
+// shorter is by how much Cassandra's limit is measured on less of it: that takes five rounds, and visits take long.
 func (w workload) shorter() int {
 	if w.clicks {
 		return 1

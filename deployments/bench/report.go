@@ -261,8 +261,9 @@ const about = `
 - **The batching sink** sends the visitors of 500 events as one unlogged batch and their counters as one counter batch (less
   where Cassandra refuses such large ones), four at once. It cannot tell who is new, so it counts no uniques.
 - **Cassandra's limit** is a bare loop that sends the very requests that footfall sent in a run of its own on the same events, as many at
-  once as a consumer may have under way for one chunk, to fresh tables. It is the mean of two, one before footfall and one after it.
-  Visits take long: for this comparison alone both are measured on the first quarter, with no more in the topic.
+  once as a consumer may have under way for one chunk, to fresh tables. Limit and footfall are each the mean of two runs, in the
+  order of limit, footfall, footfall, limit. Visits take long: for this comparison alone both are measured on the first quarter, with no
+  more in the topic.
 
 The first two spend most of their time waiting: with commitlog_sync: group, which exactness needs, each of their writes waits
 for the log's sync. The columns of processor time tell what the work itself costs.
