@@ -178,7 +178,7 @@ func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error 
 			}
 			continue
 		}
-		if rnd.IntN(3) == 0 {
+		if rnd.IntN(2) == 0 {
 			var err error
 			if following, err = collect(); err != nil {
 				return err

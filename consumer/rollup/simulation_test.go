@@ -111,8 +111,8 @@ func TestSimulationSees(t *testing.T) {
 	f("doubts never checked", 12, 40, controls{noRechecks: true})
 	f("doubts never noted", 12, 40, controls{noDoubts: true})
 	f("some replicas taken for all", 3, 40, controls{anyReplica: true})
-	f("doubts too short", 2, 150, controls{shortDoubts: true})
-	f("ledger not read", 2, 120, controls{noReading: true})
+	f("doubts too short", 2, 200, controls{shortDoubts: true})
+	f("ledger not read", 2, 200, controls{noReading: true})
 	f("retirements not noticed", 4, 20, controls{deaf: true})
 	f("retirements too hasty", 2, 120, controls{hasty: true})
 }

@@ -81,8 +81,8 @@ type Tenure struct {
 	Epoch     int64
 	// Fresh: the partition had no owner before, or the last one left clean, so no write of a predecessor is under way.
 	Fresh bool
-	// Committed is how far the partition was counted by those who said so, 0 if nobody did. It mirrors the group's offset, which Kafka
-	// forgets when a group is empty for a week.
+	// Committed is how far the partition was counted by those who said so, 0 if nobody did. It never falls, also where the group is set
+	// back. It is where to go on when Kafka has forgotten the group's offset, as it does when a group is empty for a week.
 	Committed int64
 }
 

@@ -246,9 +246,12 @@ func (b *bench) againstLimit(ctx context.Context, w workload, ours side, t task)
 	return nil
 }
 
+// sideNames are what can be asked for. beside comes with the limit.
 func sideNames() (names []string) {
 	for _, s := range sides {
-		names = append(names, s.name)
+		if s.name != beside.name {
+			names = append(names, s.name)
+		}
 	}
 	return names
 }
