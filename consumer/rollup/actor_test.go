@@ -97,7 +97,7 @@ func (w *world) startAudit(ctx context.Context) {
 func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error {
 	h, mx := newHasher(), newMetrics(prometheus.NewRegistry())
 	o := &ownership{
-		store: store, owner: a.String(), hasher: h, visitors: newVisitors(store, h, 100, mx), ledger: newLedger(store, 4),
+		store: store, owner: a.String(), hasher: h, visitors: newVisitors(store, h, 100, mx), ledger: newLedger(store, []int{4, 100}[rnd.IntN(2)]),
 		board: newBoard(store, slog.New(slog.NewTextHandler(io.Discard, nil))),
 		dead:  &grave{}, metrics: mx, log: slog.New(slog.NewTextHandler(io.Discard, nil)), number: a.w.fresh, maxSpan: simSpan/2 + 1,
 		partitions: map[models.Partition]*owned{}, ended: func() bool { return a.leaving.Load() || a.crashed.Load() },
@@ -113,7 +113,7 @@ func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error 
 		o.maxSpan = 1
 	}
 	for _, p := range a.partitions {
-		o.partitions[p] = &owned{next: a.w.committed[p], confirmed: a.w.committed[p], highWater: a.w.written(p)}
+		o.partitions[p] = &owned{next: a.w.committed[p], highWater: a.w.written(p)}
 	}
 	if a.w.controls.deaf {
 		o.board = nil
@@ -122,13 +122,18 @@ func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error 
 		return err
 	}
 	for p, own := range o.partitions {
-		if a.w.controls.noReading {
-			own.clear = 1
-			continue
-		}
-		own.clear = a.w.written(p)
+		end := a.w.written(p)
 		if own.next < own.tenure.Committed {
-			own.unknown = a.w.written(p)
+			own.unknown = end
+		}
+		own.clear = end
+		var err error
+		if own.next, err = startOffset(own, span{0, end}); err != nil {
+			return err
+		}
+		own.confirmed = own.next
+		if a.w.controls.noReading {
+			own.clear, own.unknown = 1, 0
 		}
 	}
 	within := simReach
@@ -183,7 +188,7 @@ func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error 
 			if following, err = collect(); err != nil {
 				return err
 			}
-			if c.decided == 0 {
+			if c.decided == 0 && c.trouble == nil {
 				o.lookAhead(ctx, c) // visitors are decided in the order of the log
 			}
 			if c.trouble == nil {

@@ -102,7 +102,7 @@ func describe(key models.Key, rows []LedgerRow) (lines []string) {
 }
 
 // auditRepair mends the broken keys and looks at them again, until they are whole and every replica says so. Each stretch is
-// put in doubt before it is mended, so that the partitions' owners look at it after the audit has ended too.
+// put in doubt before it is mended, so that the partitions' owners look at the keys with events in it after the audit has ended too.
 func (c *checker) auditRepair(ctx context.Context, broken map[models.Key][]LedgerRow, a *Audit, report func(string)) error {
 	for range auditRounds {
 		a.Unreadable = 0
@@ -166,7 +166,7 @@ func (c *checker) look(ctx context.Context, broken map[models.Key][]LedgerRow, r
 // offWithin lists the keys that are off in s.
 func offWithin(broken map[models.Key][]LedgerRow, p models.Partition, s span) (keys []models.Key) {
 	for key, rows := range broken {
-		if slices.ContainsFunc(excesses(rows, p), func(e excess) bool { return !e.intersect(s).empty() }) {
+		if len(excessesIn(rows, p, s)) > 0 {
 			keys = append(keys, key)
 		}
 	}

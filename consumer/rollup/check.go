@@ -74,10 +74,8 @@ func (c *checker) check(ctx context.Context, p models.Partition, s span, extra [
 	f := finding{keys: len(cells), complete: complete, gone: r.from - s.from}
 	broken := map[models.Key][]excess{}
 	for key := range cells {
-		for _, e := range excesses(rows[key], p) {
-			if e.span = e.intersect(r.span); !e.empty() {
-				broken[key] = append(broken[key], e)
-			}
+		if list := excessesIn(rows[key], p, r.span); len(list) > 0 {
+			broken[key] = list
 		}
 	}
 	f.off = len(broken)
@@ -96,12 +94,61 @@ func (c *checker) check(ctx context.Context, p models.Partition, s span, extra [
 	if len(broken) == 0 {
 		return f, blind
 	}
+	if err := c.reachBack(ctx, p, r.span, rows, broken); err != nil {
+		return f, err
+	}
 	if err := note(); err != nil {
 		return f, err
 	}
 	f.renewed = true
 	f.repaired, err = c.repair(ctx, p, events, broken)
 	return f, errors.Join(err, note(), blind) // the time until it is looked at counts from the repair, however long that took
+}
+
+// reachBack lets what is broken in s begin before it, as far back as the key has nothing to count. One whose group was set back
+// begins a key's row where its chunk begins, and a zombie extends its own from the last chunk that had something for the key: both
+// then cover offsets before the zombie's chunk. Only that chunk is in doubt, and no other doubt would find them. Should this fail,
+// all is tried again: a repair of s alone would leave them for good.
+func (c *checker) reachBack(ctx context.Context, p models.Partition, s span, rows map[models.Key][]LedgerRow, broken map[models.Key][]excess) error {
+	before := span{max(0, s.from-2*maxChunkSpan), s.from} // no row begins earlier for something in s: twice, as in doubtPredecessors
+	further := map[models.Key][]excess{}
+	for key := range broken {
+		if list := excessesIn(rows[key], p, before); len(list) > 0 {
+			further[key] = list
+		}
+	}
+	if len(further) == 0 {
+		return nil
+	}
+	events, r, err := c.events(ctx, p, before)
+	if err != nil {
+		return err
+	}
+	if !r.whole { // a duplicate could be taken for an event
+		c.logger.Warn("offsets without events stay covered twice: Kafka has deleted the ids before them", "topic", p.Topic,
+			"partition", p.Number, "from", before.from, "to", before.to, "keys", len(further))
+		return nil
+	}
+	candidates := contributions(all(events, true))
+	touched := touching(events, candidates, further)
+	retired, err := c.decide(ctx, touched)
+	if err != nil {
+		return err
+	}
+	counted := contributions(touched)
+	for key := range further {
+		from := r.from
+		for _, con := range counted[key] {
+			from = max(from, con.offset+1)
+		}
+		for _, con := range candidates[key] {
+			if retired[con.offset] { // perhaps it had something to count
+				from = max(from, con.offset+1)
+			}
+		}
+		broken[key] = excessesIn(rows[key], p, span{from, s.to})
+	}
+	return nil
 }
 
 // dropBlind takes out the keys that cannot be repaired, since visitors of their events are retired, and says so.

@@ -39,6 +39,16 @@ func excesses(rows []LedgerRow, p models.Partition) []excess {
 	return out
 }
 
+// excessesIn is the part of a key's excesses that lies in s.
+func excessesIn(rows []LedgerRow, p models.Partition, s span) (out []excess) {
+	for _, e := range excesses(rows, p) {
+		if e.span = e.intersect(s); !e.empty() {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
 // worth is how much too often the rows cover s, which no row's edge divides.
 func worth(rows []LedgerRow, p models.Partition, s span) int {
 	n, owned := 0, 0

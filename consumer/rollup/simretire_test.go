@@ -41,7 +41,7 @@ func (w *world) startRetire(ctx context.Context) {
 			to := map[int]int64{}
 			for p, offset := range w.committed {
 				if p.Topic == "visits" {
-					to[p.Number] = offset
+					to[p.Number] = max(offset, w.store.owners[p].Committed)
 				}
 			}
 			return counting{1, to}, nil

@@ -111,21 +111,21 @@ func TestSimulationSees(t *testing.T) {
 	f("doubts never checked", 12, 40, controls{noRechecks: true})
 	f("doubts never noted", 12, 40, controls{noDoubts: true})
 	f("some replicas taken for all", 3, 40, controls{anyReplica: true})
-	f("doubts too short", 2, 100, controls{shortDoubts: true})
-	f("ledger not read", 7, 200, controls{noReading: true})
+	f("doubts too short", 4, 100, controls{shortDoubts: true})
+	f("ledger not read", 14, 400, controls{noReading: true})
 	f("retirements not noticed", 4, 20, controls{deaf: true})
 	f("retirements too hasty", 2, 120, controls{hasty: true})
 }
 
 // outcomes counts what happened in a play.
 type outcomes struct {
-	Steps, Writes, Refused, Unknown, Late, Hidden, Restarts, Crashes, CleanExits, SetBack, Zombies, Audits, Incomplete, Doubts, Repairs,
+	Steps, Writes, Refused, Unknown, Late, Hidden, Restarts, Crashes, CleanExits, SetBack, Expired, Zombies, Audits, Incomplete, Doubts, Repairs,
 	Retired, Removed int
 }
 
 func (o *outcomes) all() []int {
-	return []int{o.Steps, o.Writes, o.Refused, o.Unknown, o.Late, o.Hidden, o.Restarts, o.Crashes, o.CleanExits, o.SetBack, o.Zombies, o.Audits, o.Incomplete,
-		o.Doubts, o.Repairs, o.Retired, o.Removed}
+	return []int{o.Steps, o.Writes, o.Refused, o.Unknown, o.Late, o.Hidden, o.Restarts, o.Crashes, o.CleanExits, o.SetBack, o.Expired, o.Zombies,
+		o.Audits, o.Incomplete, o.Doubts, o.Repairs, o.Retired, o.Removed}
 }
 
 func (o *outcomes) add(p outcomes) {
@@ -139,6 +139,7 @@ func (o *outcomes) add(p outcomes) {
 	o.Crashes += p.Crashes
 	o.CleanExits += p.CleanExits
 	o.SetBack += p.SetBack
+	o.Expired += p.Expired
 	o.Zombies += p.Zombies
 	o.Audits += p.Audits
 	o.Incomplete += p.Incomplete

@@ -128,7 +128,7 @@ func (w *world) event(p models.Partition, id string) models.Event {
 	if p.Topic == "clicks" {
 		return &models.Click{V: 1, ID: id, ShortURL: fmt.Sprint("link", w.rnd.IntN(3)), IP: visitor, TS: ts, Bot: w.rnd.IntN(10) == 0}
 	}
-	return &models.Visit{V: 1, ID: id, SiteID: "site", GUID: visitor, TS: ts, Features: []string{fmt.Sprint("f", w.rnd.IntN(2)), ""}}
+	return &models.Visit{V: 1, ID: id, SiteID: "site", GUID: visitor, TS: ts, Features: []string{fmt.Sprint("f", w.rnd.IntN(2)), "g"}}
 }
 
 // run plays until everything is counted and settled, then audits and compares.
@@ -263,8 +263,13 @@ func (w *world) form(ctx context.Context) {
 	}
 	if w.faults && w.rnd.IntN(4) == 0 { // somebody sets the group back; the ledger keeps what is counted from being counted again
 		p := w.partitions[w.rnd.IntN(len(w.partitions))]
-		w.committed[p] = w.rnd.Int64N(min(w.committed[p], w.store.owners[p].Committed) + 1)
-		w.out.SetBack++
+		if w.rnd.IntN(4) == 0 {
+			w.committed[p] = -1 // Kafka has forgotten it
+			w.out.Expired++
+		} else {
+			w.committed[p] = w.rnd.Int64N(max(0, min(w.committed[p], w.store.owners[p].Committed)) + 1)
+			w.out.SetBack++
+		}
 		w.tell("%v is set back to %d", p, w.committed[p])
 	}
 	if w.rnd.IntN(2) == 0 {
@@ -301,7 +306,11 @@ func (w *world) allOver() bool {
 		}
 	}
 	for _, p := range w.partitions {
-		if w.committed[p] < int64(len(w.log[p])) {
+		to := w.committed[p]
+		if to < 0 { // it is committed again with the next event, and the store knows that there is none
+			to = w.store.owners[p].Committed
+		}
+		if to < int64(len(w.log[p])) {
 			return false
 		}
 	}
