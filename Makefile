@@ -42,9 +42,10 @@ load: ## 200 connections for 30 s and as many slow ones, against the door on the
 faults: ## break real Kafka, Cassandra and consumers in every way we know, and compare all counts (30 minutes)
 	go test -count=1 -v -timeout 40m ./deployments/faults -faults.all
 
+# SYNC=periodic: the consumers alone, on a Cassandra of its own with that commitlog_sync.
 bench: ## speed beside others on the stack of `make up`, into docs/benchmarks.md (20 minutes, and the machine for itself)
 	@go build -o bin/bench ./deployments/bench
-	bin/bench -o docs/benchmarks.md
+	bin/bench $(if $(SYNC),-sync $(SYNC) -o docs/benchmarks-$(SYNC).md,-o docs/benchmarks.md)
 
 lint: $(GOLANGCI) ## formatting and static checks
 	@test -z "$$(gofmt -l .)" || { gofmt -l . ; echo "run gofmt -w on these"; exit 1; }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -45,6 +46,7 @@ type bench struct {
 	sync    string // commitlog_sync of a node of its own; empty: the stack of `make up`
 	server  int    // Cassandra's process id, 0 if unknown
 	only    map[string]bool
+	warm    bool // Cassandra
 	report  *report
 
 	recorded *running // has footfall's requests and gives Cassandra's limit
@@ -61,9 +63,15 @@ func command(ctx context.Context) (err error) {
 	flag.IntVar(&b.Port, "port", 9042, "of Cassandra")
 	flag.IntVar(&b.events, "events", 300_000, "of each workload")
 	flag.IntVar(&b.seconds, "seconds", 60, "that a slow rival may take")
-	flag.StringVar(&b.sync, "sync", "", "measure on a Cassandra of its own with this commitlog_sync, such as periodic, Cassandra's default")
+	flag.StringVar(&b.sync, "sync", "", "measure consumers on a Cassandra of its own with this commitlog_sync, such as periodic, Cassandra's default")
 	flag.Parse()
+	if b.sync != "" && *only+*sides == "" {
+		*only, *sides = "clicks,visits,cold", "usual,sink,footfall,replay"
+	}
 	for _, name := range strings.Split(*only+","+*sides, ",") {
+		if name != "" && !slices.Contains(parts, name) && !slices.Contains(sideNames(), name) {
+			return fmt.Errorf("there is no %q: parts are %s; sides are %s", name, strings.Join(parts, ", "), strings.Join(sideNames(), ", "))
+		}
 		b.only[name] = name != ""
 	}
 	if b.dir, err = os.MkdirTemp("", "footfall-bench-"); err != nil {
@@ -166,6 +174,11 @@ func (b *bench) compare(ctx context.Context, w workload, t task) error {
 	}
 	whole := t.Prefix == t.Events
 	err := fillWithPause(ctx, w, t, func() error {
+		if b.sync != "" {
+			if err := b.warmUp(ctx, w, t.prefix()); err != nil {
+				return err
+			}
+		}
 		for _, s := range sides {
 			if s.rival {
 				if err := measure(s, t.prefix()); err != nil {
@@ -191,6 +204,25 @@ func (b *bench) compare(ctx context.Context, w workload, t task) error {
 		}
 		if err := measure(s, t); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// warmUp runs the rivals for a while without measuring them, once: a Cassandra of the bench's own has just been started and compiles its
+// code, and they come first.
+func (b *bench) warmUp(ctx context.Context, w workload, t task) error {
+	if b.warm {
+		return nil
+	}
+	b.warm = true
+	t.Seconds /= 4
+	for _, s := range sides {
+		if !s.rival || !b.wantsSide(w, s) {
+			continue
+		}
+		if _, err := b.side(ctx, s, t); err != nil {
+			return fmt.Errorf("warming up: %w", err)
 		}
 	}
 	return nil
