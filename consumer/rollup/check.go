@@ -105,12 +105,12 @@ func (c *checker) check(ctx context.Context, p models.Partition, s span, extra [
 	return f, errors.Join(err, note(), blind) // the time until it is looked at counts from the repair, however long that took
 }
 
-// reachBack lets what is broken in s begin before it, as far back as the key has nothing to count. One whose group was set back
+// reachBack lets what is broken in s begin before it, as far back as there was nothing to count. One whose group was set back
 // begins a key's row where its chunk begins, and a zombie extends its own from the last chunk that had something for the key: both
-// then cover offsets before the zombie's chunk. Only that chunk is in doubt, and no other doubt would find them. Should this fail,
-// all is tried again: a repair of s alone would leave them for good.
+// then cover offsets before the zombie's chunk. Only that chunk is in doubt, and no other doubt would find them.
 func (c *checker) reachBack(ctx context.Context, p models.Partition, s span, rows map[models.Key][]LedgerRow, broken map[models.Key][]excess) error {
-	before := span{max(0, s.from-2*maxChunkSpan), s.from} // no row begins earlier for something in s: twice, as in doubtPredecessors
+	// Of two rows that meet in s the later one begins there or with a chunk that reaches into it; twice, as in doubtPredecessors.
+	before := span{max(0, s.from-2*maxChunkSpan), s.from}
 	further := map[models.Key][]excess{}
 	for key := range broken {
 		if list := excessesIn(rows[key], p, before); len(list) > 0 {
@@ -121,12 +121,10 @@ func (c *checker) reachBack(ctx context.Context, p models.Partition, s span, row
 		return nil
 	}
 	events, r, err := c.events(ctx, p, before)
-	if err != nil {
-		return err
-	}
-	if !r.whole { // a duplicate could be taken for an event
-		c.logger.Warn("offsets without events stay covered twice: Kafka has deleted the ids before them", "topic", p.Topic,
-			"partition", p.Number, "from", before.from, "to", before.to, "keys", len(further))
+	if err != nil || !r.whole { // a duplicate could be taken for an event
+		// The counts of s come first: Kafka may be about to delete it, too.
+		c.logger.Warn("what is covered twice before a repair is left: its events could not be read", "topic", p.Topic, "partition", p.Number,
+			"from", before.from, "to", before.to, "keys", len(further), "error", err)
 		return nil
 	}
 	candidates := contributions(all(events, true))

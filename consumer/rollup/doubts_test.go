@@ -130,16 +130,24 @@ func TestLateLooksKeepTheirDistance(t *testing.T) {
 	})
 }
 
-// fewEvents is a log with events at some offsets, in order, and none between them.
-type fewEvents []counted
+// fewEvents is a log with events at some offsets, in order, and none between them. Of what lies before 24 some may be missing.
+type fewEvents struct {
+	events  []counted
+	deleted int64 // the offsets below
+	cut     bool  // the ids before are gone
+	err     error
+}
 
 func (l fewEvents) read(_ context.Context, p models.Partition, s span, _ reach, each func(item)) (reading, error) {
-	for _, e := range l {
-		if s.from <= e.offset && e.offset < s.to {
+	for _, e := range l.events {
+		if max(s.from, l.deleted) <= e.offset && e.offset < s.to {
 			each(item{partition: p, offset: e.offset, event: e.event})
 		}
 	}
-	return reading{s, true}, nil
+	if s.from >= 24 {
+		return reading{s, true}, nil
+	}
+	return reading{span{max(s.from, l.deleted), s.to}, !l.cut}, l.err
 }
 
 // count does what an owner does that counts s of the log: its visitors, and the key's counters with a row over s.
@@ -147,7 +155,7 @@ func (l fewEvents) count(t *testing.T, m *memory, key models.Key, epoch int64, s
 	t.Helper()
 	o := newOwner(t, m, 100)
 	c := newChunk()
-	for _, e := range l {
+	for _, e := range l.events {
 		o.add(c, item{partition: p0, offset: e.offset, event: e.event})
 	}
 	if err := o.visitors.decide(t.Context(), c); err != nil {
@@ -192,8 +200,12 @@ func TestACheckReachesBackOverNothing(t *testing.T) {
 			}
 		})
 	}
-	f("no event before", abc, fewEvents{click(3), click(24), click(25), click(26)})
-	f("an event before", abc, fewEvents{click(21), click(24), click(25), click(26)}, excess{span{20, 22}, 1})
-	f("a known visitor before", uniques, fewEvents{visit(3, "a"), visit(21, "a"), visit(25, "b")})
-	f("a new visitor before", uniques, fewEvents{visit(3, "a"), visit(21, "c"), visit(25, "b")}, excess{span{20, 22}, 1})
+	clicks := []counted{click(3), click(24), click(25), click(26)}
+	f("no event before", abc, fewEvents{events: clicks})
+	f("some of it deleted", abc, fewEvents{events: clicks, deleted: 22}, excess{span{20, 22}, 1})
+	f("no ids", abc, fewEvents{events: clicks, cut: true}, excess{span{20, 24}, 1})
+	f("it cannot be read", abc, fewEvents{events: clicks, err: errors.New("no broker")}, excess{span{20, 24}, 1})
+	f("an event before", abc, fewEvents{events: []counted{click(21), click(24), click(25), click(26)}}, excess{span{20, 22}, 1})
+	f("a known visitor before", uniques, fewEvents{events: []counted{visit(3, "a"), visit(21, "a"), visit(25, "b")}})
+	f("a new visitor before", uniques, fewEvents{events: []counted{visit(3, "a"), visit(21, "c"), visit(25, "b")}}, excess{span{20, 22}, 1})
 }

@@ -63,8 +63,11 @@ func command(ctx context.Context) (err error) {
 	flag.IntVar(&b.Port, "port", 9042, "of Cassandra")
 	flag.IntVar(&b.events, "events", 300_000, "of each workload")
 	flag.IntVar(&b.seconds, "seconds", 60, "that a slow rival may take")
-	flag.StringVar(&b.sync, "sync", "", "measure consumers on a Cassandra of its own with this commitlog_sync, such as periodic, Cassandra's default")
+	flag.StringVar(&b.sync, "sync", "", "measure consumers on a Cassandra of its own with this commitlog_sync: periodic, Cassandra's default")
 	flag.Parse()
+	if b.sync != "" && b.sync != "periodic" {
+		return fmt.Errorf("-sync %s: periodic is the one to compare with; make up has group", b.sync)
+	}
 	if b.sync != "" && *only+*sides == "" {
 		*only, *sides = "clicks,visits,cold", "usual,sink,footfall,replay"
 	}
@@ -216,7 +219,7 @@ func (b *bench) warmUp(ctx context.Context, w workload, t task) error {
 		return nil
 	}
 	b.warm = true
-	t.Seconds /= 4
+	t.Seconds = max(1, t.Seconds/4)
 	for _, s := range sides {
 		if !s.rival || !b.wantsSide(w, s) {
 			continue

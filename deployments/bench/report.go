@@ -286,7 +286,8 @@ The first two spend most of their time waiting: with commitlog_sync: group, whic
 for the log's sync. The columns of processor time tell what the work itself costs.
 `
 	unsafe = `
-Of each workload the rivals are measured first, and before all of them run once without being measured, so that Cassandra has compiled its code.
+Of each workload the rivals are measured first. They run for a while before that, unmeasured, on clicks: this Cassandra has just been started and
+compiles its code.
 
 With this commitlog_sync, Cassandra's default, no write waits for the log. A node that crashes then loses what it acknowledged in the last
 ten seconds, and nobody's counts are exact.
