@@ -121,6 +121,9 @@ func (c *checker) reachBack(ctx context.Context, p models.Partition, s span, row
 		return nil
 	}
 	events, r, err := c.events(ctx, p, before)
+	if err != nil && !errors.Is(err, errRereading) {
+		return err
+	}
 	if err != nil || !r.whole { // a duplicate could be taken for an event
 		// The counts of s come first: Kafka may be about to delete it, too.
 		c.logger.Warn("what is covered twice before a repair is left: its events could not be read", "topic", p.Topic, "partition", p.Number,
@@ -169,6 +172,9 @@ func within(list []excess, offset int64) bool {
 	return slices.ContainsFunc(list, func(e excess) bool { return e.from <= offset && offset < e.to })
 }
 
+// errRereading wraps failures of the log, not of the store.
+var errRereading = errors.New("reading the log again")
+
 // events reads s again, without duplicates and what retirements refuse.
 func (c *checker) events(ctx context.Context, p models.Partition, s span) ([]*counted, reading, error) {
 	w := newWindow(c.reach, max(0, s.from-c.reach.offsets))
@@ -182,7 +188,7 @@ func (c *checker) events(ctx context.Context, p models.Partition, s span) ([]*co
 		}
 	})
 	if err != nil {
-		return nil, r, fmt.Errorf("reading the log again: %w", err)
+		return nil, r, fmt.Errorf("%w: %w", errRereading, err)
 	}
 	// Asked after the log was read: a retirement that is decided later takes effect beyond what was read.
 	notices, err := c.store.Notices(ctx)
