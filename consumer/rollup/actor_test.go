@@ -113,7 +113,7 @@ func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error 
 		o.maxSpan = 1
 	}
 	for _, p := range a.partitions {
-		o.partitions[p] = &owned{next: a.w.committed[p], highWater: a.w.written(p)}
+		o.partitions[p] = &owned{next: a.w.committed[p]}
 	}
 	if a.w.controls.deaf {
 		o.board = nil
@@ -122,16 +122,9 @@ func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error 
 		return err
 	}
 	for p, own := range o.partitions {
-		end := a.w.written(p)
-		if own.next < own.tenure.Committed {
-			own.unknown = end
-		}
-		own.clear = end
-		var err error
-		if own.next, err = startOffset(own, span{0, end}); err != nil {
+		if err := own.goOn(span{0, a.w.written(p)}); err != nil {
 			return err
 		}
-		own.confirmed = own.next
 		if a.w.controls.noReading {
 			own.clear, own.unknown = 1, 0
 		}

@@ -106,16 +106,9 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors 
 	for _, p := range partitions {
 		f := &fetcher{kafka: c.kafka, partition: p, inspect: inspectors[p.Topic], log: c.log}
 		own := o.partitions[p]
-		if own.next < own.tenure.Committed { // the group has no offset, or it was set back
-			own.unknown = bounds[p].to
-		}
-		own.clear = bounds[p].to
-		if own.next, err = startOffset(own, bounds[p]); err != nil {
+		if err := own.goOn(bounds[p]); err != nil {
 			return nil, nil, err
 		}
-		own.counted.Store(own.next)
-		own.confirmed = own.next
-		own.highWater = bounds[p].to
 		f.start, f.from = own.next, own.next
 		own.window = c.windows[p]
 		if own.window == nil || own.window.next != own.next {
@@ -142,6 +135,21 @@ func (o *ownership) doubtPredecessors(ctx context.Context) error {
 		}
 	}
 	return o.doubt(ctx, spans, doubtPredecessor)
+}
+
+// goOn gets ready to go on in a partition that was taken, and whose log is known. next is what the group said, and becomes where to
+// begin. Errors are those of startOffset.
+func (p *owned) goOn(log span) (err error) {
+	if p.next < p.tenure.Committed { // the group has no offset, or it was set back
+		p.unknown = log.to
+	}
+	p.clear, p.highWater = log.to, log.to
+	if p.next, err = startOffset(p, log); err != nil {
+		return err
+	}
+	p.counted.Store(p.next)
+	p.confirmed = p.next
+	return nil
 }
 
 // startOffset is where to go on: what the group has committed; else, if Kafka has forgotten it, what the last owner left

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"maps"
+	"reflect"
 	"runtime"
 	"slices"
 	"sync"
@@ -123,30 +124,19 @@ type outcomes struct {
 	Retired, Removed int
 }
 
-func (o *outcomes) all() []int {
-	return []int{o.Steps, o.Writes, o.Refused, o.Unknown, o.Late, o.Hidden, o.Restarts, o.Crashes, o.CleanExits, o.SetBack, o.Expired, o.Zombies,
-		o.Audits, o.Incomplete, o.Doubts, o.Repairs, o.Retired, o.Removed}
+// all lists the counts.
+func (o *outcomes) all() (counts []int) {
+	for _, field := range reflect.ValueOf(*o).Fields() {
+		counts = append(counts, int(field.Int()))
+	}
+	return counts
 }
 
 func (o *outcomes) add(p outcomes) {
-	o.Steps += p.Steps
-	o.Writes += p.Writes
-	o.Refused += p.Refused
-	o.Unknown += p.Unknown
-	o.Late += p.Late
-	o.Hidden += p.Hidden
-	o.Restarts += p.Restarts
-	o.Crashes += p.Crashes
-	o.CleanExits += p.CleanExits
-	o.SetBack += p.SetBack
-	o.Expired += p.Expired
-	o.Zombies += p.Zombies
-	o.Audits += p.Audits
-	o.Incomplete += p.Incomplete
-	o.Doubts += p.Doubts
-	o.Repairs += p.Repairs
-	o.Retired += p.Retired
-	o.Removed += p.Removed
+	sum := reflect.ValueOf(o).Elem()
+	for i, n := range p.all() {
+		sum.Field(i).SetInt(sum.Field(i).Int() + int64(n))
+	}
 }
 
 // playAll plays the seeds, as many at once as there are processors: each has a world and a clock of its own. It stops at the
