@@ -1,0 +1,50 @@
+package topics
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"footfall/models"
+	"footfall/producer/dial"
+)
+
+// Generation is one Kafka topic of those that a base name stands for.
+type Generation struct {
+	Topic      string
+	Number     int // from 1
+	Partitions int
+}
+
+// Generations finds the topics that exist of a base, the oldest first. The oldest may be deleted by now: there is no telling
+// how many there were. Like Ensure it waits for a broker that is just starting; the error about a base of which no generation
+// exists wraps ErrMissing.
+func Generations(ctx context.Context, via dial.Kafka, base string) ([]Generation, error) {
+	var found []Generation
+	what := fmt.Sprintf("looking for topic %s on %s", base, strings.Join(via.Brokers, ", "))
+	err := retry(ctx, what, func(ctx context.Context) (err error) {
+		found, err = generations(ctx, via, base)
+		return err
+	})
+	return found, err
+}
+
+func generations(ctx context.Context, via dial.Kafka, base string) ([]Generation, error) {
+	all, err := look(ctx, via, nil) // by name would be to guess how many there are
+	if err != nil {
+		return nil, err
+	}
+	var found []Generation
+	for _, t := range all {
+		name, n := models.SplitGeneration(t.Name)
+		if name == base && t.Error == nil {
+			found = append(found, Generation{t.Name, n, len(t.Partitions)})
+		}
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%s: %w", base, ErrMissing)
+	}
+	slices.SortFunc(found, func(a, b Generation) int { return a.Number - b.Number })
+	return found, nil
+}
