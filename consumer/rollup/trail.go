@@ -39,9 +39,6 @@ func (t *trail[T]) moveTo(number int64) {
 	if number < t.next {
 		panic(fmt.Sprintf("a trail that is at %d goes back to %d", t.next, number)) // its chains would run in circles
 	}
-	for skipped := max(t.next, number-int64(len(t.ring))); skipped < number; skipped++ {
-		*t.at(skipped) = step[T]{}
-	}
 	t.last, t.first = number, max(t.first, number-t.most+1)
 	size := int64(len(t.ring))
 	for size <= t.last-t.first {
@@ -49,6 +46,10 @@ func (t *trail[T]) moveTo(number int64) {
 	}
 	if size > int64(len(t.ring)) {
 		t.resize(size)
+	}
+	// The ring has its length by now. In a shorter one the places of skipped numbers are those of numbers that are still known.
+	for skipped := max(t.next, number-size); skipped < number; skipped++ {
+		*t.at(skipped) = step[T]{}
 	}
 }
 

@@ -1,0 +1,108 @@
+package rollup
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// Offsets without an event take room in the window, but no id that is still in its reach.
+func TestWindowKeepsIDsOverDeadLetters(t *testing.T) {
+	h := newHasher()
+	f := func(events, dead, want int) {
+		t.Helper()
+		w, offset := newWindow(reach{100_000, time.Hour}, 0), int64(0)
+		for id := range events {
+			w.see(fingerprintOf(h, id), offset, time.Time{})
+			offset++
+		}
+		for range dead {
+			w.pass(offset)
+			offset++
+		}
+		known := 0
+		for id := range events {
+			if w.see(fingerprintOf(h, id), offset, time.Time{}) {
+				known++
+			}
+			offset++
+		}
+		if known != want {
+			t.Errorf("%d events, then %d dead letters: %d ids are known, want %d", events, dead, known, want)
+		}
+	}
+	f(50, 100, 50)
+	f(20_000, 20_000, 20_000)
+	f(1, 50_000, 1)
+	f(10, 100_000-10, 10)
+	f(10, 100_000-9, 0)
+}
+
+// message is one offset of a log; no event has the id 0.
+type message struct {
+	id uint64
+	at time.Time
+}
+
+// Whatever lies between its ids, a window decides as a naive list does, and so does one that was begun later, as a new owner and a
+// repair do. Bursts of events and of dead letters are as long as any size of the ring, and their ends fall beside its sizes.
+func TestWindowWithDeadLettersIsAFunctionOfTheLog(t *testing.T) {
+	duplicates := 0
+	for seed := range uint64(300) {
+		rnd := rand.New(rand.NewPCG(seed, 3))
+		within := reach{int64(1) << rnd.IntN(11), 300 * time.Second}
+		within.offsets += rnd.Int64N(3) - 1
+		log := bursts(rnd)
+		naive := naively(log, within)
+		for _, start := range []int{0, 1, rnd.IntN(len(log)), rnd.IntN(len(log)), len(log) - 1} {
+			from := max(0, start-int(within.offsets))
+			w := newWindow(within, int64(from))
+			for i := from; i < len(log); i++ {
+				if log[i].id == 0 {
+					w.pass(int64(i))
+					continue
+				}
+				got := w.see(fingerprint{log[i].id % 5, log[i].id}, int64(i), log[i].at) // many share a chain
+				if i >= start && got != naive[i] {
+					t.Fatalf("seed %d, reach %d, window from %d: offset %d is a duplicate: %v, want %v", seed, within.offsets, from, i, got, naive[i])
+				}
+				if got {
+					duplicates++
+				}
+			}
+		}
+	}
+	if duplicates < 10_000 {
+		t.Errorf("%d duplicates: this tests little", duplicates)
+	}
+}
+
+// bursts is a log of some thousand offsets.
+func bursts(rnd *rand.Rand) (log []message) {
+	ids := uint64(1) << rnd.IntN(11)
+	for len(log) < 3000 {
+		dead := rnd.IntN(2) == 0
+		for range max(1, 1<<rnd.IntN(11)+rnd.IntN(3)-1) {
+			m := message{at: time.Unix(int64(len(log)/4+rnd.IntN(3)), 0)}
+			if !dead {
+				m.id = 1 + rnd.Uint64N(ids)
+			}
+			log = append(log, m)
+		}
+	}
+	return log
+}
+
+// naively tells which messages are duplicates, by looking through all before them.
+func naively(log []message, within reach) []bool {
+	out := make([]bool, len(log))
+	for i, m := range log {
+		for j := i - 1; m.id != 0 && j >= max(0, i-int(within.offsets)); j-- {
+			if log[j].id == m.id {
+				out[i] = m.at.Sub(log[j].at) <= within.age
+				break
+			}
+		}
+	}
+	return out
+}
