@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -101,6 +104,24 @@ func TestBadConfiguration(t *testing.T) {
 				t.Errorf("%v is not marked as one of the configuration, or takes more than a line", err)
 			}
 		})
+	}
+}
+
+// TestKeysThatOpenWouldIgnore: this process is open unless told otherwise, and then keys would keep nobody out.
+func TestKeysThatOpenWouldIgnore(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	t.Setenv("FOOTFALL_DATA_DIR", dir)
+	t.Setenv("FOOTFALL_HTTP_ADDR", "127.0.0.1:0")
+	t.Setenv("FOOTFALL_ACCESS_SITES", `[{"site":"shop","key_hashes":["`+strings.Repeat("ab", 32)+`"]}]`)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	err := command(ctx, nil, io.Discard, io.Discard)
+	wantError(t, err, "access.open", "FOOTFALL_ACCESS_OPEN=false")
+	if wrong := (*configs.Wrong)(nil); !errors.As(err, &wrong) {
+		t.Errorf("%v is not marked as one of the configuration", err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it began before it refused: %v", err)
 	}
 }
 

@@ -115,6 +115,9 @@ func parts(cfg configs.Embedded) (door configs.Producer, counting configs.Consum
 	door.Links.Enabled = cfg.Links.Enabled
 	door.Kafka.CreateTopics = true
 	door.Kafka.ReplicationFactor = 1
+	if err = intake.Check(door); err != nil { // before anything is begun
+		return door, counting, nil, err
+	}
 	plan, err = models.NewPlan(counting.Features, counting.Metrics)
 	return door, counting, plan, configs.MarkWrong(err)
 }

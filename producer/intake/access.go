@@ -33,6 +33,10 @@ type grant struct {
 }
 
 func newAccess(cfg configs.Access) (*access, error) {
+	if cfg.Open && len(cfg.Sites) > 0 {
+		return nil, errors.New("access.open lets anyone write, and the keys of access.sites would keep nobody out: " +
+			"set access.open: false (FOOTFALL_ACCESS_OPEN=false), or leave access.sites empty")
+	}
 	a := &access{open: cfg.Open}
 	for i, s := range cfg.Sites {
 		g := grant{name: fmt.Sprintf("grant %d", i), site: s.Site, links: s.Links}
@@ -190,14 +194,8 @@ func (a *access) beginning(held []grant, from page) (string, error) {
 }
 
 // onlySite is the site of a visit that names none, where the request's key or origin belongs to one site and no more; else
-// it is empty. The sources' form has no site. A door that is open has no keys to ask, so there the origin alone tells.
+// it is empty. The sources' form has no site. A door that is open has no keys to ask.
 func (a *access) onlySite(held []grant, origin string) string {
-	if a.open {
-		if origin == "" {
-			return ""
-		}
-		held = a.grants
-	}
 	only := ""
 	for _, g := range held {
 		switch {

@@ -114,6 +114,9 @@ func TestSenselessConfigurationIsRefused(t *testing.T) {
 		return func(c *configs.Producer) { c.Access.Sites = []configs.Site{s} }
 	}
 	f("neither a site nor links", site(configs.Site{KeyHashes: []string{hash}}))
+	f("access.open: false", func(c *configs.Producer) {
+		c.Access = configs.Access{Open: true, Sites: []configs.Site{{Site: "s", KeyHashes: []string{hash}}}}
+	})
 	f("no key_hashes", site(configs.Site{Site: "s"}))
 	f("64 hex digits", site(configs.Site{Site: "s", KeyHashes: []string{"a-key-in-the-clear"}}))
 	f("64 hex digits", site(configs.Site{Site: "s", KeyHashes: []string{hash + "0"}}))
