@@ -81,9 +81,6 @@ func (o *ownership) collect(stop context.Context, items <-chan item, l limits, i
 		case <-waits:
 			return c, true
 		case it := <-items:
-			if !it.warm && o.board.await(stop, it.event) != nil {
-				return c, false
-			}
 			o.add(c, it)
 			if expired == nil && len(c.spans) > 0 {
 				expired = time.After(l.age)

@@ -23,8 +23,14 @@ type fetcher struct {
 	from      int64 // where reading begins: before start, to fill the duplicate window
 	start     int64 // the first event that is to be counted
 	reach     reach // of the duplicate window that is to be filled; zero if it is full
+	gates     []gate
 	log       *slog.Logger
 }
+
+// gate parks a partition: it returns when its fetcher may hand the item on, or with ctx's error. Fetchers call it with each item
+// that is to be counted, in the order of the log, after they have read it; not with those that only fill the duplicate window.
+// The other partitions go on meanwhile. Fetchers of all partitions call it at the same time.
+type gate func(ctx context.Context, it item) error
 
 // run hands on the messages from f.from on until ctx ends. It returns an error only if events are gone from the log.
 func (f *fetcher) run(ctx context.Context, out chan<- item) error {
@@ -76,12 +82,28 @@ func (f *fetcher) run(ctx context.Context, out chan<- item) error {
 		next = m.Offset + 1
 		it := f.inspect.item(f.partition, m)
 		it.warm = m.Offset < f.start
+		if !f.pass(ctx, it) {
+			return nil
+		}
 		select {
 		case out <- it:
 		case <-ctx.Done():
 			return nil
 		}
 	}
+}
+
+// pass waits at the gates. False: ctx has ended.
+func (f *fetcher) pass(ctx context.Context, it item) bool {
+	if it.warm {
+		return true
+	}
+	for _, g := range f.gates {
+		if g(ctx, it) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // gap decides about offsets that the reader jumped over. A transaction's markers take offsets too and are no loss; what

@@ -104,7 +104,7 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors 
 	windows := map[models.Partition]*window{}
 	var fetchers []*fetcher
 	for _, p := range partitions {
-		f := &fetcher{kafka: c.kafka, partition: p, inspect: inspectors[p.Topic], log: c.log}
+		f := &fetcher{kafka: c.kafka, partition: p, inspect: inspectors[p.Topic], gates: []gate{c.board.gate}, log: c.log}
 		own := o.partitions[p]
 		if err := own.goOn(bounds[p]); err != nil {
 			return nil, nil, err

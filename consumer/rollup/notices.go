@@ -33,6 +33,7 @@ const (
 type board struct {
 	store Store
 	log   *slog.Logger
+	turn  chan struct{} // holds one while somebody reads the notices because they are too old
 
 	mu        sync.Mutex
 	notices   Notices
@@ -40,7 +41,7 @@ type board struct {
 	forgotten bool      // somebody was, and the LRU has not been told
 }
 
-func newBoard(store Store, log *slog.Logger) *board { return &board{store: store, log: log} }
+func newBoard(store Store, log *slog.Logger) *board { return &board{store: store, log: log, turn: make(chan struct{}, 1)} }
 
 // look reads the notices, however new the copy is.
 func (b *board) look(ctx context.Context) error {
@@ -61,10 +62,30 @@ func (b *board) look(ctx context.Context) error {
 
 // fresh makes sure that the copy is not too old. It goes on trying until the store answers or ctx ends.
 func (b *board) fresh(ctx context.Context) error {
-	for attempt := 0; b.age() >= noticeAge; attempt++ {
+	for b.age() >= noticeAge {
+		if err := b.renew(ctx, noticeAge); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// renew reads the notices if the copy is as old as that, and returns when somebody has. One at a time asks the store and the others
+// have its answer: they may be as many as there are partitions. It goes on trying until the store answers or ctx ends.
+func (b *board) renew(ctx context.Context, age time.Duration) error {
+	select {
+	case b.turn <- struct{}{}:
+		defer func() { <-b.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if b.age() < age {
+		return nil
+	}
+	for attempt := 0; ; attempt++ {
 		err := b.look(ctx)
 		if err == nil {
-			continue
+			return nil
 		}
 		if ctx.Err() == nil {
 			b.log.Warn("reading notices failed; trying again", "attempt", attempt+1, "error", err)
@@ -73,7 +94,6 @@ func (b *board) fresh(ctx context.Context) error {
 			return err
 		}
 	}
-	return ctx.Err()
 }
 
 // age is that of the copy, by the clock that runs on and by the one on the wall: the first stands still while a machine is
@@ -109,6 +129,9 @@ func (b *board) news() bool {
 	return news
 }
 
+// gate parks the partition of a visit that a retirement will decide about.
+func (b *board) gate(ctx context.Context, it item) error { return b.await(ctx, it.event) }
+
 // await returns when it is known whether the event may be counted. The event must have been read from the log before: only
 // then does the copy's age say something about what was announced before the event was written.
 func (b *board) await(ctx context.Context, e models.Event) error {
@@ -131,8 +154,8 @@ func (b *board) await(ctx context.Context, e models.Event) error {
 		if err := sleep(ctx, holdInterval); err != nil {
 			return err
 		}
-		if err := b.look(ctx); err != nil && ctx.Err() == nil {
-			b.log.Warn("reading notices failed; trying again", "error", err)
+		if err := b.renew(ctx, holdInterval); err != nil {
+			return err
 		}
 	}
 }

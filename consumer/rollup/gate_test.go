@@ -1,0 +1,135 @@
+package rollup
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"footfall/configs"
+	"footfall/models"
+	"footfall/producer/dial"
+)
+
+// two partitions of a log in process, and an owner that counts what is sent to them.
+type twoPartitions struct {
+	*memory
+	o         *ownership
+	via       dial.Kafka
+	client    *kgo.Client
+	events    map[string]models.Event // by id, which is what the messages are
+	committed chan map[string]map[int]int64
+	ended     chan error
+}
+
+func newTwoPartitions(t *testing.T) *twoPartitions {
+	t.Helper()
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, p0.Topic, visits0.Topic))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	l := &twoPartitions{
+		memory: newMemory(), events: map[string]models.Event{}, committed: make(chan map[string]map[int]int64, 100), ended: make(chan error, 3),
+	}
+	if l.client, err = kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.client.Close)
+	if l.via, err = dial.New(cluster.ListenAddrs(), configs.TLS{}, configs.SASL{}); err != nil {
+		t.Fatal(err)
+	}
+	l.o = newOwner(t, l.memory, 0)
+	l.o.board = newBoard(l.memory, l.o.log)
+	delete(l.o.partitions, p1)
+	l.o.partitions[visits0] = &owned{window: newWindow(reach{100, time.Hour}, 0), highWater: 100}
+	return l
+}
+
+func (l *twoPartitions) send(t *testing.T, topic string, e models.Event) {
+	t.Helper()
+	l.mu.Lock()
+	l.events[e.EventID()] = e
+	l.mu.Unlock()
+	record := &kgo.Record{Topic: topic, Key: []byte(e.KafkaKey()), Value: []byte(e.EventID())}
+	if err := l.client.ProduceSync(t.Context(), record).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// start fetches both partitions and counts what the fetchers hand on, until ctx ends.
+func (l *twoPartitions) start(ctx, work context.Context) {
+	decode := func(id []byte) (models.Event, error) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.events[string(id)], nil
+	}
+	items := make(chan item, 1024)
+	for _, p := range []models.Partition{p0, visits0} {
+		f := &fetcher{kafka: l.via, partition: p, inspect: newInspector(decode, 1), gates: []gate{l.o.board.gate}, log: l.o.log}
+		go func() { l.ended <- f.run(ctx, items) }()
+	}
+	go func() {
+		l.ended <- l.o.count(ctx, work, items, limits{50, 50, 1 << 20, 10 * time.Millisecond}, func(at map[string]map[int]int64) error {
+			l.committed <- at
+			return nil
+		})
+	}()
+}
+
+// until waits for a commit that goes as far as both offsets. Fatal if one goes further, or if none comes.
+func (l *twoPartitions) until(t *testing.T, clicks, visits int64) {
+	t.Helper()
+	for patience := time.After(20 * time.Second); ; {
+		select {
+		case at := <-l.committed:
+			c, v := at[p0.Topic][0], at[visits0.Topic][0]
+			if c > clicks || v > visits {
+				t.Fatalf("committed %v, want clicks to %d and visits to %d", at, clicks, visits)
+			}
+			if c == clicks && v == visits {
+				return
+			}
+		case <-patience:
+			t.Fatalf("nobody counted clicks to %d and visits to %d", clicks, visits)
+		}
+	}
+}
+
+// A visit that a retirement will decide about parks its own partition; the other is counted meanwhile. What comes after the
+// visit in its partition waits as well.
+func TestAHeldVisitParksItsOwnPartitionOnly(t *testing.T) {
+	l := newTwoPartitions(t)
+	if err := l.Announce(t.Context(), april, visits0.Topic); err != nil {
+		t.Fatal(err)
+	}
+	l.send(t, visits0.Topic, visitAt(time.March, 5))
+	l.send(t, visits0.Topic, visitAt(time.April, 5))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	l.start(ctx, t.Context())
+	for l.o.board.age() >= noticeAge { // until the visit has made somebody ask
+		if err := sleep(t.Context(), time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, ip := range []string{"192.0.2.1", "192.0.2.2"} {
+		l.send(t, p0.Topic, &models.Click{V: 1, ID: ip, ShortURL: "abc", IP: ip, TS: models.Earliest})
+		l.until(t, int64(i)+1, 0)
+	}
+	if ok, err := l.Decide(t.Context(), april, map[int]int64{0: 0}); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	l.until(t, 2, 2)
+	if letters := l.o.dead.(*grave).letters; len(letters) != 1 {
+		t.Errorf("%d dead letters, want the visit of March", len(letters))
+	}
+	cancel()
+	for range 3 {
+		if err := <-l.ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
