@@ -41,7 +41,9 @@ type board struct {
 	forgotten bool      // somebody was, and the LRU has not been told
 }
 
-func newBoard(store Store, log *slog.Logger) *board { return &board{store: store, log: log, turn: make(chan struct{}, 1)} }
+func newBoard(store Store, log *slog.Logger) *board {
+	return &board{store: store, log: log, turn: make(chan struct{}, 1)}
+}
 
 // look reads the notices, however new the copy is.
 func (b *board) look(ctx context.Context) error {
