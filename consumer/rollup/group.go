@@ -93,6 +93,11 @@ func (c *Consumer) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	for _, topic := range []string{c.cfg.Kafka.Topics.Clicks, c.cfg.Kafka.Topics.Visits} {
+		if err := c.keeps(ctx, topic); err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
 	ctx, refuse := context.WithCancelCause(ctx)
 	defer refuse(nil)
 	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{

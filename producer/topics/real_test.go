@@ -3,6 +3,7 @@ package topics_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -52,6 +53,12 @@ func TestOnKafka(t *testing.T) {
 	}
 	if err := topics.Ensure(t.Context(), dial.Plain(brokers...), mine, 7, -1, false); err != nil {
 		t.Errorf("Ensure on existing topics = %v", err)
+	}
+
+	config, err := topics.Config(t.Context(), dial.Plain(brokers...), mine[0], "cleanup.policy", "retention.ms", "retention.bytes")
+	want := map[string]string{"cleanup.policy": "delete", "retention.ms": "604800000", "retention.bytes": "-1"}
+	if err != nil || !maps.Equal(config, want) {
+		t.Errorf("Config = %v, %v; want %v", config, err, want)
 	}
 
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)

@@ -1,0 +1,59 @@
+package rollup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+
+	"footfall/producer/topics"
+)
+
+// repairTime is how much longer than duplicates.age Kafka has to keep events: doubts about them may take that long.
+const repairTime = time.Hour
+
+// keeps refuses a topic that loses events which are still needed, and warns where that cannot be told.
+func (c *Consumer) keeps(ctx context.Context, topic string) error {
+	config, err := topics.Config(ctx, c.kafka, topic, "cleanup.policy", "retention.ms", "retention.bytes")
+	if errors.Is(err, kafka.TopicAuthorizationFailed) || errors.Is(err, kafka.ClusterAuthorizationFailed) {
+		c.log.Warn("the broker does not tell how long it keeps events: allow DescribeConfigs on the topic, or see to it that it is not"+
+			" compacted and keeps them for duplicates.age and an hour", "topic", topic, "error", err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if limit := config["retention.bytes"]; limit != "" && limit != "-1" {
+		c.log.Warn("the topic is cut by size: events may go before they are counted, or ids while they may come again; retention.bytes=-1"+
+			" keeps them for retention.ms", "topic", topic, "retention_bytes", limit)
+	}
+	return forgets(topic, config, c.cfg.Duplicates.Age+repairTime)
+}
+
+// forgets is the error about a topic that is configured to lose events before they are as old as needed.
+func forgets(topic string, config map[string]string, needed time.Duration) error {
+	mend := func(setting string) string {
+		return fmt.Sprintf("kafka-configs.sh --alter --entity-type topics --entity-name %s --add-config %s", topic, setting)
+	}
+	if policy := config["cleanup.policy"]; strings.Contains(policy, "compact") {
+		return fmt.Errorf("topic %s has cleanup.policy=%s: Kafka keeps each visitor's last event only, and what it removes is not"+
+			" counted: %s; what was removed so far is gone", topic, policy, mend("cleanup.policy=delete"))
+	}
+	text, told := config["retention.ms"]
+	if !told {
+		return nil
+	}
+	ms, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return fmt.Errorf("topic %s has retention.ms %q: %w", topic, text, err)
+	}
+	if kept := time.Duration(ms) * time.Millisecond; ms >= 0 && ms < needed.Milliseconds() {
+		return fmt.Errorf("topic %s keeps its events for %v, but ids are looked for, and doubts settled, within %v (duplicates.age and"+
+			" an hour): %s", topic, kept, needed, mend(fmt.Sprintf("retention.ms=%d", needed.Milliseconds())))
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package rollup
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// A topic that does not keep its events until nobody needs them any more is refused before anything is counted.
+func TestTopicsThatForgetAreRefused(t *testing.T) {
+	f := func(name, value string, texts ...string) {
+		t.Helper()
+		b := newBench(t)
+		b.configure(t, "visits", name, value)
+		b.refused(t, append(texts, "visits", "kafka-configs")...)
+	}
+	f("cleanup.policy", "compact", "cleanup.policy=compact", "cleanup.policy=delete")
+	f("cleanup.policy", "compact,delete", "cleanup.policy=compact,delete", "each visitor's last event")
+	f("retention.ms", "86400000", "keeps its events for 24h0m0s", "duplicates.age", "25h0m0s", "retention.ms=90000000")
+	f("retention.ms", "0", "keeps its events for 0s")
+}
+
+// What is just enough, or for ever, is not.
+func TestTopicsThatKeepLongEnough(t *testing.T) {
+	for _, retention := range []string{"90000000", "-1"} {
+		b := newBench(t)
+		b.configure(t, "visits", "retention.ms", retention)
+		b.send(t, 0, 1)
+		if err := b.run(t, 1); err != nil {
+			t.Errorf("retention.ms %s: %v", retention, err)
+		}
+		if b.said.Len() > 0 {
+			t.Errorf("retention.ms %s makes it say\n%s", retention, b.said.String())
+		}
+	}
+}
+
+// How many bytes a day's events are nobody knows at start: a limit by size is told, and no reason to stop.
+func TestRetentionBySizeIsToldOf(t *testing.T) {
+	b := newBench(t)
+	b.configure(t, "clicks", "retention.bytes", "1000000")
+	b.send(t, 0, 1)
+	if err := b.run(t, 1); err != nil {
+		t.Fatal(err)
+	}
+	if said := b.said.String(); !strings.Contains(said, "retention_bytes=1000000") || !strings.Contains(said, "topic=clicks") {
+		t.Errorf("the consumer said %q", said)
+	}
+}
+
+// Where the broker does not tell its topics' configuration, the consumer says what it could not see, and counts.
+func TestConfigurationThatMayNotBeSeen(t *testing.T) {
+	b := newBench(t)
+	b.configure(t, "clicks", "cleanup.policy", "compact")
+	b.cluster.ControlKey(int16(kmsg.DescribeConfigs), func(request kmsg.Request) (kmsg.Response, error, bool) {
+		b.cluster.KeepControl()
+		answer := request.ResponseKind().(*kmsg.DescribeConfigsResponse)
+		for _, r := range request.(*kmsg.DescribeConfigsRequest).Resources {
+			answer.Resources = append(answer.Resources, kmsg.DescribeConfigsResponseResource{
+				ResourceType: r.ResourceType, ResourceName: r.ResourceName, ErrorCode: kerr.TopicAuthorizationFailed.Code,
+			})
+		}
+		return answer, nil, true
+	})
+	b.send(t, 0, 1)
+	if err := b.run(t, 1); err != nil {
+		t.Fatal(err)
+	}
+	if said := b.said.String(); !strings.Contains(said, "DescribeConfigs") {
+		t.Errorf("the consumer said %q", said)
+	}
+}

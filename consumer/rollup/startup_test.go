@@ -1,0 +1,139 @@
+package rollup
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"footfall/configs"
+	"footfall/models"
+)
+
+// bench is a broker in process, a store and the configuration of the consumers of both.
+type bench struct {
+	cluster *kfake.Cluster
+	client  *kgo.Client
+	store   *memory
+	cfg     configs.Consumer
+	said    strings.Builder // what the last consumer logged
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "clicks", "visits", "dead-letters"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	cfg, err := configs.LoadConsumer("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Kafka.Brokers = cluster.ListenAddrs()
+	cfg.Chunk.MaxAge = 10 * time.Millisecond
+	return &bench{cluster: cluster, client: client, store: newMemory(), cfg: cfg}
+}
+
+// ask sends a request that kafka-go has not.
+func ask[T kmsg.Response](t *testing.T, b *bench, request interface {
+	RequestWith(context.Context, kmsg.Requestor) (T, error)
+}) T {
+	t.Helper()
+	answer, err := request.RequestWith(t.Context(), b.client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+// configure sets a topic's configuration.
+func (b *bench) configure(t *testing.T, topic, name, value string) {
+	t.Helper()
+	request := kmsg.NewPtrIncrementalAlterConfigsRequest()
+	request.Resources = []kmsg.IncrementalAlterConfigsRequestResource{{
+		ResourceType: kmsg.ConfigResourceTypeTopic, ResourceName: topic,
+		Configs: []kmsg.IncrementalAlterConfigsRequestResourceConfig{{Name: name, Value: &value}},
+	}}
+	if answer := ask(t, b, request); answer.Resources[0].ErrorCode != 0 {
+		t.Fatal(answer)
+	}
+}
+
+// send writes clicks from many visitors.
+func (b *bench) send(t *testing.T, from, to int) {
+	t.Helper()
+	for i := from; i < to; i++ {
+		click := &models.Click{V: 1, ID: fmt.Sprint(i), ShortURL: "link", IP: fmt.Sprint("192.0.2.", i%250), TS: models.Earliest}
+		value, err := models.AppendEvent(nil, click)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.client.ProduceSync(t.Context(), &kgo.Record{Topic: "clicks", Key: []byte(click.KafkaKey()), Value: value}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// clicks is how many are counted.
+func (b *bench) clicks() (n int64) {
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	for key, cells := range b.store.cells {
+		for cell, count := range cells {
+			if key.Keyspace == models.URLShortener && cell.Counter == models.ClickCounter {
+				n += count
+			}
+		}
+	}
+	return n
+}
+
+// run starts a consumer, waits until so many clicks are counted in all, and stops it. It returns what the consumer ended with.
+func (b *bench) run(t *testing.T, want int64) error {
+	t.Helper()
+	b.said.Reset()
+	c, err := New(b.cfg, b.store, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&b.said, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(ctx) }()
+	for c.Ready() != nil || b.clicks() != want {
+		select {
+		case err := <-ended:
+			if err == nil {
+				t.Fatalf("%d clicks are counted after 20 seconds, want %d:\n%s", b.clicks(), want, b.said.String())
+			}
+			return err
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	stop()
+	return <-ended
+}
+
+// refused runs a consumer that must end with an error that says these things.
+func (b *bench) refused(t *testing.T, texts ...string) {
+	t.Helper()
+	err := b.run(t, -1)
+	for _, text := range texts {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("the consumer did not say %q but: %v", text, err)
+		}
+	}
+}
