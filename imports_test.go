@@ -17,7 +17,7 @@ var allowed = map[string][]string{
 	"producer/assets": {},
 	"producer/dial":   {"configs"},
 	"producer/health": {},
-	"producer/topics": {"producer/dial"},
+	"producer/topics": {"models", "producer/dial"},
 	"producer/enrich": {"models"},
 	"producer/links":  {"models", "producer/enrich"},
 	"producer/intake": {"models", "configs", "producer/assets", "producer/dial", "producer/topics", "producer/enrich", "producer/links"},

@@ -38,9 +38,13 @@ func generations(ctx context.Context, via dial.Kafka, base string) ([]Generation
 	var found []Generation
 	for _, t := range all {
 		name, n := models.SplitGeneration(t.Name)
-		if name == base && t.Error == nil {
-			found = append(found, Generation{t.Name, n, len(t.Partitions)})
+		if name != base {
+			continue
 		}
+		if t.Error != nil { // the state of a moment: without it the others would look like all
+			return nil, fmt.Errorf("topic %s: %w", t.Name, t.Error)
+		}
+		found = append(found, Generation{t.Name, n, len(t.Partitions)})
 	}
 	if len(found) == 0 {
 		return nil, fmt.Errorf("%s: %w", base, ErrMissing)
