@@ -2,6 +2,7 @@ package cassandra
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -34,13 +35,28 @@ func (s *Store) Forget(ctx context.Context, guids, ips []string, progress func(F
 		err = f.amongLatest(ctx, ips)
 	}
 	if err == nil { // after the rows: told before, a consumer could read and remember what is about to go
-		err = s.session.Query(`INSERT INTO `+s.names.footfall+`.forgotten (name, version) VALUES ('visitors', ?)`, uuid.NewString()).
-			WithContext(ctx).Exec()
+		err = s.tellForgotten(ctx)
 	}
 	if err != nil {
 		return f.total(), fmt.Errorf("forgetting visitors: %w", err)
 	}
 	return f.total(), nil
+}
+
+// tellForgotten changes the version that consumers look at, whatever the clock of the last one who did so said.
+func (s *Store) tellForgotten(ctx context.Context) error {
+	table := s.names.footfall + `.forgotten`
+	var last *int64
+	err := s.session.Query(`SELECT WRITETIME(version) FROM ` + table + ` WHERE name = 'visitors'`).WithContext(ctx).Scan(&last)
+	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
+		return err
+	}
+	at := time.Now().UnixMicro()
+	if last != nil {
+		at = max(at, *last+1)
+	}
+	return s.session.Query(`INSERT INTO `+table+` (name, version) VALUES ('visitors', ?) USING TIMESTAMP ?`, uuid.NewString(), at).
+		WithContext(ctx).Exec()
 }
 
 // forgetting is one Forget under way.
@@ -83,7 +99,7 @@ func (f *forgetting) onSites(ctx context.Context, guids []string) error {
 	for _, guid := range guids {
 		byBucket[models.Bucket(guid)] = append(byBucket[models.Bucket(guid)], guid)
 	}
-	const where = `.GuidData WHERE siteId = ? AND interval_size = ? AND interval_start = ? AND bucket = ? AND guid = ?`
+	const where = ` WHERE siteId = ? AND interval_size = ? AND interval_start = ? AND bucket = ? AND guid = ?`
 	read := func(each func(visitorPartition) error) error {
 		return f.eachVisitorPartition(ctx, func(p visitorPartition) error {
 			if byBucket[p.bucket] == nil {
@@ -94,16 +110,8 @@ func (f *forgetting) onSites(ctx context.Context, guids []string) error {
 	}
 	return together(ctx, f, read, func(ctx context.Context, p visitorPartition) error {
 		for _, guid := range byBucket[p.bucket] {
-			var rows int64
-			args := append(p.args(), guid)
-			err := f.session.Query(`SELECT count(*) FROM `+f.names.cardinality+where, args...).WithContext(ctx).Scan(&rows)
+			rows, err := f.remove(ctx, f.names.cardinality+`.GuidData`, where, append(p.args(), guid)...)
 			if err != nil {
-				return err
-			}
-			if rows == 0 {
-				continue
-			}
-			if err := f.session.Query(`DELETE FROM `+f.names.cardinality+where, args...).WithContext(ctx).Exec(); err != nil {
 				return err
 			}
 			f.guids.Add(rows)
@@ -129,14 +137,72 @@ func (f *forgetting) onLinks(ctx context.Context, ips []string) error {
 		return scanner.Err()
 	}
 	return together(ctx, f, read, func(ctx context.Context, link string) error {
-		var rows int64
-		err := f.session.Query(`SELECT count(*) FROM `+table+` WHERE short_url = ? AND ip IN ?`, link, ips).WithContext(ctx).Scan(&rows)
-		if err != nil || rows == 0 {
+		var here []string // one question for all, since few are on any link
+		var ip string
+		scanner := f.session.Query(`SELECT ip FROM `+table+` WHERE short_url = ? AND ip IN ?`, link, ips).WithContext(ctx).Iter().Scanner()
+		for scanner.Next() {
+			if err := scanner.Scan(&ip); err != nil {
+				return err
+			}
+			here = append(here, ip)
+		}
+		if err := scanner.Err(); err != nil {
 			return err
 		}
-		f.ips.Add(rows)
-		return f.session.Query(`DELETE FROM `+table+` WHERE short_url = ? AND ip IN ?`, link, ips).WithContext(ctx).Exec()
+		for _, ip := range here {
+			rows, err := f.remove(ctx, table, ` WHERE short_url = ? AND ip = ?`, link, ip)
+			if err != nil {
+				return err
+			}
+			f.ips.Add(rows)
+		}
+		return nil
 	})
+}
+
+// removeAttempts is how often rows are removed that come back: a consumer may be writing the very visitor.
+const removeAttempts = 5
+
+// remove removes the rows of one visitor and tells how many there were. It does so as of their own write time: as of now, by a
+// clock that is ahead, it would also hide the rows that the visitor gets when seen again, and each of its events would count
+// as a new visitor; by one that is behind it would leave them.
+func (f *forgetting) remove(ctx context.Context, table, where string, args ...any) (rows int64, err error) {
+	for range removeAttempts {
+		found, written, err := f.written(ctx, table, where, args...)
+		if err != nil || found == 0 {
+			return rows, err
+		}
+		rows = max(rows, found)
+		err = f.session.Query(`DELETE FROM `+table+` USING TIMESTAMP ?`+where, append([]any{written}, args...)...).WithContext(ctx).Exec()
+		if err != nil {
+			return rows, err
+		}
+	}
+	return rows, errors.New("a visitor's rows came back as often as they were removed: run it again")
+}
+
+// written is how many rows of a visitor there are, and when the last of them was written, by the clock of whoever did. A row that
+// somebody put there by hand, without anything in it, does not tell: then it is now.
+func (f *forgetting) written(ctx context.Context, table, where string, args ...any) (rows, last int64, err error) {
+	scanner := f.session.Query(`SELECT WRITETIME(topic), WRITETIME(kafka_partition), WRITETIME(kafka_offset) FROM `+table+where, args...).
+		WithContext(ctx).Iter().Scanner()
+	for scanner.Next() {
+		var cells [3]*int64
+		if err := scanner.Scan(&cells[0], &cells[1], &cells[2]); err != nil {
+			return 0, 0, err
+		}
+		rows++
+		told := false
+		for _, at := range cells {
+			if at != nil {
+				told, last = true, max(last, *at)
+			}
+		}
+		if !told {
+			last = max(last, time.Now().UnixMicro())
+		}
+	}
+	return rows, last, scanner.Err()
 }
 
 // amongLatest reads all of the latest clicks: they are not kept by IP.
@@ -162,17 +228,19 @@ func (f *forgetting) amongLatest(ctx context.Context, ips []string) error {
 	return together(ctx, f, read, func(ctx context.Context, p partition) error {
 		var at gocql.UUID
 		var ip string
-		scanner := f.session.Query(`SELECT at, ip FROM `+table+` WHERE short_url = ? AND day = ?`, p.link, p.day).WithContext(ctx).
+		var written *int64
+		scanner := f.session.Query(`SELECT at, ip, WRITETIME(ip) FROM `+table+` WHERE short_url = ? AND day = ?`, p.link, p.day).WithContext(ctx).
 			PageSize(1000).Iter().Scanner()
 		for scanner.Next() {
-			if err := scanner.Scan(&at, &ip); err != nil {
+			if err := scanner.Scan(&at, &ip, &written); err != nil {
 				return err
 			}
-			if !slices.Contains(ips, ip) {
+			if !slices.Contains(ips, ip) || written == nil {
 				continue
 			}
-			err := f.session.Query(`DELETE FROM `+table+` WHERE short_url = ? AND day = ? AND at = ?`, p.link, p.day, at).
-				WithContext(ctx).Exec()
+			// Nobody writes this row again but a replay, as of the same time, and then it stays deleted.
+			err := f.session.Query(`DELETE FROM `+table+` USING TIMESTAMP ? WHERE short_url = ? AND day = ? AND at = ?`,
+				max(*written, time.Now().UnixMicro()), p.link, p.day, at).WithContext(ctx).Exec()
 			if err != nil {
 				return err
 			}

@@ -105,16 +105,21 @@ func (s *Store) Committed(ctx context.Context, p models.Partition) (committed in
 // dropAtOnce is how many partitions are gathered before they are removed.
 const dropAtOnce = 1000
 
+// clockSpread is how much clocks may differ.
+const clockSpread = time.Minute
+
 // DropVisitors implements rollup.RetireStore. A partition holds visitors of one interval, and goes as a whole: that leaves one
-// tombstone, however many visitors there were.
+// tombstone, however many visitors there were. Nobody writes rows of such an interval any more, so it does no harm that the
+// tombstone is ahead of its time.
 func (s *Store) DropVisitors(ctx context.Context, before models.Millis, progress func(rollup.Dropped)) (rollup.Dropped, error) {
 	var d rollup.Dropped
 	intervals := map[visitorPartition]bool{}
 	var gathered []visitorPartition
+	asOf := time.Now().Add(clockSpread).UnixMicro() // a consumer's clock may be ahead of ours
 	drop := func() error {
 		err := s.each(ctx, len(gathered), func(ctx context.Context, i int) error {
-			return s.session.Query(`DELETE FROM `+s.names.cardinality+`.GuidData WHERE siteId = ? AND interval_size = ?`+
-				` AND interval_start = ? AND bucket = ?`, gathered[i].args()...).WithContext(ctx).Exec()
+			return s.session.Query(`DELETE FROM `+s.names.cardinality+`.GuidData USING TIMESTAMP ? WHERE siteId = ? AND interval_size = ?`+
+				` AND interval_start = ? AND bucket = ?`, append([]any{asOf}, gathered[i].args()...)...).WithContext(ctx).Exec()
 		})
 		if err != nil {
 			return err

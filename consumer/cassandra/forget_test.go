@@ -1,0 +1,96 @@
+package cassandra
+
+import (
+	"testing"
+	"time"
+
+	"github.com/gocql/gocql"
+
+	"footfall/consumer/rollup"
+	"footfall/models"
+)
+
+// rememberAt is Remember by a clock of the test's choice.
+func rememberAt(t *testing.T, s *Store, sighting models.Sighting, at models.Position, clock time.Time) {
+	t.Helper()
+	batch := s.session.NewBatch(gocql.UnloggedBatch).WithContext(t.Context()).WithTimestamp(clock.UnixMicro())
+	args := append(partitionOf(sighting).args(), sighting.Visitor)
+	if sighting.Keyspace == models.Cardinality {
+		for _, f := range sighting.Features.Values() {
+			args = append(args, f)
+		}
+	}
+	batch.Query(s.cql.remember[sighting.Keyspace], append(args, at.Topic, at.Partition, at.Offset)...)
+	if err := s.session.ExecuteBatch(batch); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// testForgetClocks: whatever the clocks of consumers say, who is forgotten has no row, and has one when seen again.
+func testForgetClocks(t *testing.T, s *Store) {
+	visit := &models.Visit{SiteID: "clocks", GUID: "forgotten", TS: models.Earliest, Features: []string{"fb", "/"}}
+	click := models.Sighting{Keyspace: models.URLShortener, Name: "clocks", Visitor: "192.0.2.77"}
+	sightings := append(visit.Sightings(), click)
+	found := func(want models.Position, text string) {
+		t.Helper()
+		first, err := s.FirstSeen(t.Context(), sightings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, at := range first {
+			if at != want {
+				t.Errorf("%s: %+v was first seen at %+v, want %+v", text, sightings[i], at, want)
+			}
+		}
+	}
+	f := func(ahead time.Duration) { // of those who count, by the clock of whoever forgets
+		t.Helper()
+		for i, sighting := range sightings {
+			rememberAt(t, s, sighting, models.Position{Topic: "t", Offset: 1}, time.Now().Add(ahead+time.Duration(i)*time.Millisecond))
+		}
+		before, err := s.Notices(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := s.Forget(t.Context(), []string{visit.GUID}, []string{click.Visitor}, func(Forgotten) {})
+		if err != nil || f.Guids != int64(len(sightings)-1) || f.IPs != 1 {
+			t.Errorf("removed %+v, %v", f, err)
+		}
+		found(models.Position{}, "forgotten")
+		if after, err := s.Notices(t.Context()); err != nil || after.Forgotten == before.Forgotten {
+			t.Errorf("consumers were told %q before and %q after, %v", before.Forgotten, after.Forgotten, err)
+		}
+		for _, sighting := range sightings {
+			rememberAt(t, s, sighting, models.Position{Topic: "t", Offset: 2}, time.Now().Add(ahead+time.Second))
+		}
+		found(models.Position{Topic: "t", Offset: 2}, "seen again")
+	}
+	f(-time.Hour)
+	f(time.Hour)
+	insert := `INSERT INTO ` + s.names.footfall + `.forgotten (name, version) VALUES ('visitors', 'by a clock ahead') USING TIMESTAMP ?`
+	if err := s.session.Query(insert, time.Now().Add(time.Hour).UnixMicro()).Exec(); err != nil {
+		t.Fatal(err)
+	}
+	f(2 * time.Hour)
+}
+
+// testDropClocks: rows that a clock ahead has written go as well.
+func testDropClocks(t *testing.T, s *Store) {
+	visit := &models.Visit{SiteID: "clocks", GUID: "retired", TS: models.Earliest, Features: []string{"fb", "/"}}
+	for _, sighting := range visit.Sightings() {
+		rememberAt(t, s, sighting, models.Position{Topic: "t", Offset: 1}, time.Now().Add(clockSpread/2))
+	}
+	before := models.Earliest + 100*86_400_000
+	if _, err := s.DropVisitors(t.Context(), before, func(rollup.Dropped) {}); err != nil {
+		t.Fatal(err)
+	}
+	first, err := s.FirstSeen(t.Context(), visit.Sightings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, at := range first {
+		if at != (models.Position{}) {
+			t.Errorf("%+v was not removed", visit.Sightings()[i])
+		}
+	}
+}
