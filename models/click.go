@@ -41,6 +41,9 @@ type Click struct {
 // EventID implements Event.
 func (c *Click) EventID() string { return c.ID }
 
+// Identity implements Event.
+func (c *Click) Identity() Identity { return Identity{c.ShortURL, c.IP, c.ID} }
+
 // KafkaKey implements Event.
 func (c *Click) KafkaKey() string { return c.ShortURL + "|" + c.IP }
 

@@ -3,8 +3,11 @@ package models
 // Event is one click or one visit: what the door takes, what the topics carry, what the consumer counts.
 // Implementations are plain values, safe for concurrent use once they are validated.
 type Event interface {
-	// EventID is the caller's id, or the one made at the door. The same id again in the same partition is a duplicate.
+	// EventID is the caller's id, or the one made at the door.
 	EventID() string
+
+	// Identity is what a duplicate has in common with the event that it repeats.
+	Identity() Identity
 
 	// KafkaKey names the visitor within its link or site. Its Murmur2 hash picks the partition, so that one visitor is
 	// always decided by one consumer.
@@ -19,6 +22,14 @@ type Event interface {
 
 	// Validate returns an *Invalid that names the reason why the event must not be counted, or nil.
 	Validate() error
+}
+
+// Identity names an event: the same id again of the same visitor of the same link or site is a duplicate. Its parts are apart, since
+// two Kafka keys may be spelt alike: "a|b" and "c", "a" and "b|c".
+type Identity struct {
+	Name    string // short_url or siteId
+	Visitor string // ip or guid
+	ID      string
 }
 
 // Keyspace is where a key and its visitors live. The names are those of the Cassandra keyspaces.

@@ -44,6 +44,9 @@ func (v *Visit) plan() *Plan {
 // EventID implements Event.
 func (v *Visit) EventID() string { return v.ID }
 
+// Identity implements Event.
+func (v *Visit) Identity() Identity { return Identity{v.SiteID, v.GUID, v.ID} }
+
 // KafkaKey implements Event.
 func (v *Visit) KafkaKey() string { return v.SiteID + "|" + v.GUID }
 

@@ -79,6 +79,9 @@ func (s *Store) note(ctx context.Context, t rollup.Tenure, committed int64, clea
 
 // Setting implements rollup.Store.
 func (s *Store) Setting(ctx context.Context, name, value string) (string, error) {
+	if value == "" {
+		return s.recorded(ctx, name)
+	}
 	last := map[string]any{}
 	fresh, err := s.session.Query(`INSERT INTO `+s.names.footfall+`.settings (name, value) VALUES (?, ?) IF NOT EXISTS`,
 		name, value).WithContext(ctx).MapScanCAS(last)
@@ -87,6 +90,15 @@ func (s *Store) Setting(ctx context.Context, name, value string) (string, error)
 	}
 	if recorded, ok := last["value"].(string); !fresh && ok {
 		return recorded, nil
+	}
+	return value, nil
+}
+
+// recorded is a setting, or empty.
+func (s *Store) recorded(ctx context.Context, name string) (value string, err error) {
+	err = s.session.Query(`SELECT value FROM `+s.names.footfall+`.settings WHERE name = ?`, name).WithContext(ctx).Scan(&value)
+	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
+		return "", fmt.Errorf("reading what %s is: %w", name, err)
 	}
 	return value, nil
 }

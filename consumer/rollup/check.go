@@ -183,7 +183,7 @@ func (c *checker) events(ctx context.Context, p models.Partition, s span) ([]*co
 		if it.event == nil {
 			return
 		}
-		if duplicate := w.see(fingerprintOf(c.hasher, it.event.EventID()), it.offset, it.at); !duplicate && !it.warm {
+		if duplicate := w.see(fingerprintOf(c.hasher, it.identity()), it.offset, it.at); !duplicate && !it.warm {
 			events = append(events, &counted{partition: p, offset: it.offset, event: it.event})
 		}
 	})

@@ -18,6 +18,7 @@ type item struct {
 	at        time.Time    // the message's time in the log
 	bytes     int
 	highWater int64
+	byID      bool // the topic's duplicates are told by their ids alone
 	warm      bool // read for the duplicate window only; an earlier chunk has counted it
 }
 
@@ -95,7 +96,7 @@ func (o *ownership) add(c *chunk, it item) {
 	p := o.partitions[it.partition]
 	duplicate := false
 	if it.event != nil {
-		duplicate = p.window.see(fingerprintOf(o.hasher, it.event.EventID()), it.offset, it.at)
+		duplicate = p.window.see(fingerprintOf(o.hasher, it.identity()), it.offset, it.at)
 	} else {
 		p.window.pass(it.offset)
 	}

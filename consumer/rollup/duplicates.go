@@ -1,8 +1,12 @@
 package rollup
 
 import (
+	"context"
+	"fmt"
 	"hash/maphash"
 	"time"
+
+	"footfall/models"
 )
 
 // fingerprint stands for a longer value in memory: 128 bits from two keyed hashes. Two values share one with a
@@ -16,6 +20,50 @@ func newHasher() hasher { return hasher{maphash.MakeSeed(), maphash.MakeSeed()} 
 
 func fingerprintOf[T comparable](h hasher, value T) fingerprint {
 	return fingerprint{maphash.Comparable(h[0], value), maphash.Comparable(h[1], value)}
+}
+
+// The rules by which a topic's duplicates are told, as they are recorded.
+const (
+	byVisitorAndID = "visitor and id"
+	byIDAlone      = "id" // of all senders; topics that were counted before there was the other
+)
+
+const ruleOfDuplicates = "duplicates.by"
+
+// identity is what a duplicate has in common with the event that it repeats, by the rule of its topic. Item must be an event.
+func (it item) identity() models.Identity {
+	if it.byID {
+		return models.Identity{ID: it.event.EventID()}
+	}
+	return it.event.Identity()
+}
+
+// countedByID tells the rule of a topic, and records it: what was counted by one rule has to be repaired by it. It must be asked
+// before anything else is recorded of a topic: of one that has other facts, but not this, the rule was the old one.
+func countedByID(ctx context.Context, store Store, topic string) (bool, error) {
+	name := fact(topic, ruleOfDuplicates)
+	rule, err := store.Setting(ctx, name, "")
+	if err != nil {
+		return false, err
+	}
+	if rule == "" {
+		counted, err := store.Setting(ctx, fact(topic, "partitions"), "")
+		if err != nil {
+			return false, err
+		}
+		rule = byVisitorAndID
+		if counted != "" {
+			rule = byIDAlone
+		}
+		if rule, err = store.Setting(ctx, name, rule); err != nil {
+			return false, err
+		}
+	}
+	if rule != byVisitorAndID && rule != byIDAlone {
+		return false, fmt.Errorf("topic %s is counted with %s %q, a rule that this version does not know: use the version that has counted it",
+			topic, ruleOfDuplicates, rule)
+	}
+	return rule == byIDAlone, nil
 }
 
 // window knows the event ids of the last offsets of one partition. It is a function of the log alone: read from the same

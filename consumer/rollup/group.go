@@ -151,10 +151,20 @@ func (c *Consumer) inspectors(ctx context.Context) (map[string]inspector, error)
 		if err != nil {
 			return nil, err
 		}
+		byID, err := countedByID(ctx, c.store, topic) // before the other facts are recorded, by which it tells that there were none
+		if err != nil {
+			return nil, err
+		}
+		if byID {
+			c.log.Warn("this topic was first counted when an id had to be unique among all senders, and stays so: of two that use the"+
+				" same id one may not be counted; a new topic (kafka.topics) tells them apart", "topic", topic)
+		}
 		if err := c.settled(ctx, topic, n); err != nil {
 			return nil, err
 		}
-		out[topic] = newInspector(decode, n)
+		in := newInspector(decode, n)
+		in.byID = byID
+		out[topic] = in
 	}
 	if _, err := topics.Partitions(ctx, c.kafka, t.Dead); err != nil {
 		return nil, err
@@ -172,7 +182,7 @@ func (c *Consumer) settled(ctx context.Context, topic string, partitions int) er
 		{"duplicates.age", d.Age.String(), "set it back, or use a new topic (kafka.topics)"},
 		{"kafka.group", c.cfg.Kafka.Group, "set it back: two groups would count everything twice, until repaired"},
 	} {
-		recorded, err := c.store.Setting(ctx, "topic "+topic+": "+s.what, s.value)
+		recorded, err := c.store.Setting(ctx, fact(topic, s.what), s.value)
 		if err != nil {
 			return err
 		}
@@ -183,6 +193,9 @@ func (c *Consumer) settled(ctx context.Context, topic string, partitions int) er
 	}
 	return nil
 }
+
+// fact names a setting of a topic.
+func fact(topic, what string) string { return "topic " + topic + ": " + what }
 
 func (c *Consumer) reach() reach {
 	return reach{int64(c.cfg.Duplicates.Window), c.cfg.Duplicates.Age}

@@ -12,6 +12,7 @@ import (
 type inspector struct {
 	decode     func([]byte) (models.Event, error)
 	partitions []int // of the topic
+	byID       bool  // its duplicates are told by their ids alone
 }
 
 func newInspector(decode func([]byte) (models.Event, error), partitions int) inspector {
@@ -25,7 +26,7 @@ func newInspector(decode func([]byte) (models.Event, error), partitions int) ins
 func decodeClick(data []byte) (models.Event, error) { return models.UnmarshalClick(data, false) }
 
 func (in inspector) item(p models.Partition, m kafka.Message) item {
-	it := item{partition: p, offset: m.Offset, at: m.Time, bytes: len(m.Key) + len(m.Value), highWater: m.HighWaterMark}
+	it := item{partition: p, offset: m.Offset, at: m.Time, byID: in.byID, bytes: len(m.Key) + len(m.Value), highWater: m.HighWaterMark}
 	event, err := in.event(m)
 	if err != nil {
 		invalid := &models.Invalid{Reason: models.ReasonBadJSON, Detail: err.Error()}

@@ -117,7 +117,7 @@ func (m *memory) SettleDoubt(ctx context.Context, d Doubt) error {
 func (m *memory) Setting(ctx context.Context, name, value string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, known := m.settings[name]; !known {
+	if _, known := m.settings[name]; !known && value != "" {
 		m.settings[name] = value
 	}
 	return m.settings[name], ctx.Err()

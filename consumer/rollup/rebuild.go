@@ -100,6 +100,11 @@ func (r *rebuild) prepare(ctx context.Context, live CompareStore) (err error) {
 	if err := onlyFrom(ctx, r.fresh, "topics", func(topic string) bool { return !strings.HasPrefix(topic, fileTopic) }); err != nil {
 		return err
 	}
+	for _, topic := range []string{r.cfg.Kafka.Topics.Clicks, r.cfg.Kafka.Topics.Visits} {
+		if err := sameRule(ctx, live, r.fresh, topic); err != nil {
+			return err
+		}
+	}
 	return takeOver(ctx, live, r.fresh)
 }
 
@@ -138,6 +143,24 @@ func (r *rebuild) forgetGroup(ctx context.Context) error {
 		return fmt.Errorf("deleting group %s of an earlier rebuild: %w", r.cfg.Kafka.Group, err)
 	}
 	return nil
+}
+
+// sameRule lets fresh tell a topic's duplicates as live does.
+func sameRule(ctx context.Context, live, fresh Store, topic string) error {
+	byID, err := countedByID(ctx, live, topic)
+	if err != nil {
+		return err
+	}
+	rule := byVisitorAndID
+	if byID {
+		rule = byIDAlone
+	}
+	recorded, err := fresh.Setting(ctx, fact(topic, ruleOfDuplicates), rule)
+	if err == nil && recorded != rule {
+		err = fmt.Errorf("topic %s is counted with %s %q in the tables in use and with %q in these: drop these, or use another suffix", topic,
+			ruleOfDuplicates, rule, recorded)
+	}
+	return err
 }
 
 // takeOver lets fresh refuse what live refuses. Its rows are all there: nothing is done with.

@@ -210,7 +210,7 @@ func (w *world) retired(p models.Partition, offset int) bool {
 func (w *world) duplicate(p models.Partition, offset int) bool {
 	m := w.log[p][offset]
 	for i := offset - 1; i >= max(0, offset-int(simReach.offsets)); i-- {
-		if before := w.log[p][i]; before.EventID() == m.EventID() {
+		if before := w.log[p][i]; before.Identity() == m.Identity() {
 			return m.at.Sub(before.at) <= simReach.age
 		}
 	}

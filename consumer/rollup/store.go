@@ -60,7 +60,8 @@ type Store interface {
 	// SettleDoubt removes the doubt with d's ID.
 	SettleDoubt(ctx context.Context, d Doubt) error
 
-	// Setting records a value that must never change when it is first asked about, and returns what was recorded then.
+	// Setting records a value that must never change when it is first asked about, and returns what was recorded then. With an empty
+	// value it records nothing; nothing was recorded if it returns an empty one.
 	Setting(ctx context.Context, name, value string) (string, error)
 
 	// Notices reads what consumers have to be told.

@@ -14,24 +14,25 @@ import (
 // The oracle's own reading of the log: an id counts again once it is out of the window, and a copy in the window renews it.
 func TestTheLogDecidesWhatIsADuplicate(t *testing.T) {
 	r := &reading{ids: map[string]bool{}, oracle: oracle.New()}
-	last := map[string]int64{}
-	click := func(id string, offset int64) {
+	last := map[identity]int64{}
+	click := func(id string, offset int64, ip string) {
 		t.Helper()
-		value := fmt.Sprintf(`{"v":1,"id":%q,"short_url":"a","ip":"::1","ts":1538352000000}`, id)
-		if err := r.add(kafka.Message{Topic: "x-clicks", Offset: offset, Value: []byte(value)}, last); err != nil {
+		value := fmt.Sprintf(`{"v":1,"id":%q,"short_url":"a","ip":%q,"ts":1538352000000}`, id, ip)
+		if err := r.add(kafka.Message{Topic: "x-clicks", Offset: offset, Key: []byte("a|" + ip), Value: []byte(value)}, last); err != nil {
 			t.Fatal(err)
 		}
 	}
-	click("a", 0)
-	click("b", 1)
-	click("a", window) // within
-	click("b", window+2)
-	click("a", 2*window) // within, counted from the copy
-	if r.events != 5 || r.duplicates != 2 || r.oracle.Clicks != 3 || len(r.ids) != 2 {
+	click("a", 0, "::1")
+	click("b", 1, "::1")
+	click("a", window, "::1") // within
+	click("b", window+2, "::1")
+	click("a", 2*window, "::1")   // within, counted from the copy
+	click("a", 2*window+1, "::2") // of somebody else
+	if r.events != 6 || r.duplicates != 2 || r.oracle.Clicks != 4 || len(r.ids) != 2 {
 		t.Errorf("%d events, %d duplicates, %d counted, %d ids", r.events, r.duplicates, r.oracle.Clicks, len(r.ids))
 	}
-	if got := r.oracle.Cells()[oracle.Name("urlshortener.clickcounter", "short_url", "a")]; got != 3 {
-		t.Errorf("3 clicks are counted as %d", got)
+	if got := r.oracle.Cells()[oracle.Name("urlshortener.clickcounter", "short_url", "a")]; got != 4 {
+		t.Errorf("4 clicks are counted as %d", got)
 	}
 	for _, value := range []string{"", "{}", `{"v":2,"id":"x"}`} {
 		if err := r.add(kafka.Message{Topic: "x-clicks", Value: []byte(value)}, last); err == nil {

@@ -38,7 +38,7 @@ func (w *world) read(ctx context.Context) (*reading, error) {
 	}
 	r := &reading{ends: ends, ids: map[string]bool{}, oracle: oracle.New()}
 	for p, end := range ends {
-		last := map[string]int64{} // where an id was last
+		last := map[identity]int64{} // where it was last
 		err := w.Read(ctx, p, end, func(m kafka.Message) error {
 			if w.poison[broker.Origin(m.Topic, m.Partition, m.Offset)] {
 				return nil
@@ -53,8 +53,11 @@ func (w *world) read(ctx context.Context) (*reading, error) {
 	return r, nil
 }
 
-// add tells the oracle of a message, unless its id occurred before.
-func (r *reading) add(m kafka.Message, last map[string]int64) error {
+// identity is what events that were sent twice have in common: the visitor, as Kafka's key says, and the id.
+type identity struct{ key, id string }
+
+// add tells the oracle of a message, unless its visitor sent its id before.
+func (r *reading) add(m kafka.Message, last map[identity]int64) error {
 	var e struct {
 		V        int
 		ID       string
@@ -75,8 +78,9 @@ func (r *reading) add(m kafka.Message, last map[string]int64) error {
 	}
 	r.events++
 	r.ids[e.ID] = true
-	before, seen := last[e.ID]
-	last[e.ID] = m.Offset
+	same := identity{string(m.Key), e.ID}
+	before, seen := last[same]
+	last[same] = m.Offset
 	if seen && before >= m.Offset-window {
 		r.duplicates++
 		return nil

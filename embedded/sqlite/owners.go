@@ -72,11 +72,17 @@ func (s *Store) note(ctx context.Context, t rollup.Tenure, committed int64, clea
 // Setting implements rollup.Store.
 func (s *Store) Setting(ctx context.Context, name, value string) (recorded string, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO footfall.settings (name, value) VALUES (?, ?)", name, value)
-		if err != nil {
-			return err
+		if value != "" {
+			_, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO footfall.settings (name, value) VALUES (?, ?)", name, value)
+			if err != nil {
+				return err
+			}
 		}
-		return tx.QueryRowContext(ctx, "SELECT value FROM footfall.settings WHERE name = ?", name).Scan(&recorded)
+		err := tx.QueryRowContext(ctx, "SELECT value FROM footfall.settings WHERE name = ?", name).Scan(&recorded)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		return err
 	})
 	if err != nil {
 		return "", fmt.Errorf("recording %s: %w", name, err)

@@ -51,7 +51,10 @@ func testDoubts(t *testing.T, s *suite) {
 
 func testSetting(t *testing.T, s *suite) {
 	n := name("setting")
-	for _, value := range []string{"6", "6", "it's 12"} {
+	if recorded, err := s.store.Setting(t.Context(), n, ""); err != nil || recorded != "" {
+		t.Errorf("%q is recorded before anything was, %v", recorded, err)
+	}
+	for _, value := range []string{"6", "6", "it's 12", ""} {
 		if recorded, err := s.store.Setting(t.Context(), n, value); err != nil || recorded != "6" {
 			t.Errorf("asked with %q: %q recorded, %v; want 6", value, recorded, err)
 		}

@@ -10,11 +10,11 @@ import (
 // Oracle counts events one by one. The zero value is not usable: call New. It is not safe for concurrent use.
 type Oracle struct {
 	cells    Cells
-	seen     map[string]bool
+	seen     map[[4]string]bool
 	features []string        // names
 	kept     map[string]bool // metrics; nil: all
 
-	// Clicks and Visits are the events counted, Duplicates those that were not because their id had been.
+	// Clicks and Visits are the events counted, Duplicates those that were not because their visitor had sent their id before.
 	Clicks, Visits, Duplicates int64
 }
 
@@ -23,7 +23,7 @@ func New(features ...string) *Oracle {
 	if len(features) == 0 {
 		features = []string{"feature1", "feature2"}
 	}
-	return &Oracle{cells: Cells{}, seen: map[string]bool{}, features: features}
+	return &Oracle{cells: Cells{}, seen: map[[4]string]bool{}, features: features}
 }
 
 // Keep says which metrics there are. Without it there are all.
@@ -35,18 +35,18 @@ func (o *Oracle) Keep(metrics ...string) *Oracle {
 	return o
 }
 
-// Click counts a click, unless one with its id was counted before.
+// Click counts a click, unless one with its id was counted before, of the same address on the same link.
 func (o *Oracle) Click(c *models.Click) {
-	if o.again("click", c.ID) {
+	if o.again("click", c.ShortURL, c.IP, c.ID) {
 		return
 	}
 	o.Clicks++
 	o.cells.click(c)
 }
 
-// Visit counts a visit, unless one with its id was counted before.
+// Visit counts a visit, unless one with its id was counted before, of the same guid on the same site.
 func (o *Oracle) Visit(v *models.Visit) {
-	if o.again("visit", v.ID) {
+	if o.again("visit", v.SiteID, v.GUID, v.ID) {
 		return
 	}
 	o.Visits++
@@ -56,13 +56,13 @@ func (o *Oracle) Visit(v *models.Visit) {
 // Cells are the cells so far. The caller must not change them.
 func (o *Oracle) Cells() Cells { return o.cells }
 
-// again tells whether an id was seen. Clicks and visits are in different logs, so their ids are different worlds.
-func (o *Oracle) again(kind, id string) bool {
-	key := kind + " " + id
-	if o.seen[key] {
+// again tells whether an id of a visitor was seen. Clicks and visits are in different logs, so their ids are different worlds.
+func (o *Oracle) again(kind, of, visitor, id string) bool {
+	event := [4]string{kind, of, visitor, id}
+	if o.seen[event] {
 		o.Duplicates++
 		return true
 	}
-	o.seen[key] = true
+	o.seen[event] = true
 	return false
 }

@@ -1,0 +1,116 @@
+package rollup
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"footfall/models"
+)
+
+// tenants puts so many clicks on each of the links into one chunk, under ids that every link numbers from 0, all by one address.
+// What the first link sends comes before all of the others'.
+func tenants(o *ownership, byID bool, clicks int, links ...string) *chunk {
+	c, offset := newChunk(), int64(0)
+	for _, link := range links {
+		for id := range clicks {
+			event := &models.Click{V: 1, ID: fmt.Sprint(id), ShortURL: link, IP: "::1", TS: models.Earliest}
+			o.add(c, item{partition: p0, offset: offset, event: event, byID: byID})
+			offset++
+		}
+	}
+	return c
+}
+
+// Two links that number their clicks alike lose none, and nobody swallows a link's clicks by sending their ids first.
+func TestTenantsMayUseTheSameIDs(t *testing.T) {
+	f := func(byID bool, links []string, want ...int64) {
+		t.Helper()
+		m := newMemory()
+		o := newOwner(t, m, 100)
+		o.partitions[p0].window = newWindow(reach{10_000, time.Hour}, 0)
+		flush(t, o, tenants(o, byID, 600, links...))
+		for i, link := range links {
+			if got := m.cells[models.Key{Keyspace: models.URLShortener, Name: link}][hit]; got != want[i] {
+				t.Errorf("by id alone %v: link %s has %d clicks, want %d", byID, link, got, want[i])
+			}
+		}
+	}
+	f(false, []string{"hostile", "good", "third"}, 600, 600, 600)
+	f(false, []string{"a|b", "a"}, 600, 600)
+	f(true, []string{"hostile", "good"}, 600, 0) // topics that were counted so before go on
+}
+
+// Two visitors whose Kafka keys are spelt alike are two.
+func TestIdentityIsNotTheKafkaKey(t *testing.T) {
+	a := &models.Visit{ID: "1", SiteID: "a|b", GUID: "c"}
+	b := &models.Visit{ID: "1", SiteID: "a", GUID: "b|c"}
+	if a.KafkaKey() != b.KafkaKey() || a.Identity() == b.Identity() {
+		t.Errorf("keys %q and %q, identities %v and %v", a.KafkaKey(), b.KafkaKey(), a.Identity(), b.Identity())
+	}
+}
+
+// A topic's rule is settled when it is first counted. One that was counted before there was a choice stays with ids alone.
+func TestDuplicateRule(t *testing.T) {
+	f := func(recorded map[string]string, want string) {
+		t.Helper()
+		m := newMemory()
+		for name, value := range recorded {
+			m.settings[name] = value
+		}
+		for range 2 {
+			byID, err := countedByID(t.Context(), m, "t")
+			if got := m.settings["topic t: duplicates.by"]; err != nil || byID != (want == "id") || got != want {
+				t.Errorf("with %v: by id %v, recorded %q, %v; want %q", recorded, byID, got, err, want)
+			}
+			m.settings["topic t: partitions"] = "6" // as whoever counts records next
+		}
+	}
+	f(nil, "visitor and id")
+	f(map[string]string{"topic t: partitions": "6"}, "id")
+	f(map[string]string{"topic u: partitions": "6"}, "visitor and id")
+	f(map[string]string{"topic t: partitions": "6", "topic t: duplicates.by": "visitor and id"}, "visitor and id")
+	f(map[string]string{"topic t: duplicates.by": "id"}, "id")
+
+	m := newMemory()
+	m.settings["topic t: duplicates.by"] = "colour"
+	if _, err := countedByID(t.Context(), m, "t"); err == nil {
+		t.Error("a rule that nobody knows is followed")
+	}
+}
+
+// A second set of tables tells duplicates as the first one does, or the two would differ.
+func TestRebuildTakesOverTheRule(t *testing.T) {
+	f := func(live, fresh, want string, refused bool) {
+		t.Helper()
+		first, second := newMemory(), newMemory()
+		first.settings["topic t: partitions"] = "6"
+		if live != "" {
+			first.settings["topic t: duplicates.by"] = live
+		}
+		if fresh != "" {
+			second.settings["topic t: duplicates.by"] = fresh
+		}
+		err := sameRule(t.Context(), first, second, "t")
+		if got := second.settings["topic t: duplicates.by"]; got != want || (err != nil) != refused {
+			t.Errorf("%q in use, %q in the others: %q, %v; want %q", live, fresh, got, err, want)
+		}
+	}
+	f("", "", "id", false)
+	f("id", "id", "id", false)
+	f("visitor and id", "", "visitor and id", false)
+	f("id", "visitor and id", "visitor and id", true)
+}
+
+func BenchmarkIdentity(b *testing.B) {
+	h := newHasher()
+	it := item{event: &models.Click{ID: "6f1a6a52-5a2f-4f0a-9c3e-0d2f3c1b7a11", ShortURL: "summer-sale", IP: "2001:db8::17"}}
+	for _, it.byID = range []bool{false, true} {
+		b.Run(fmt.Sprint("byID=", it.byID), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				fingerprintOf(h, it.identity())
+			}
+		})
+	}
+}
