@@ -98,7 +98,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return configs.MarkWrong(err)
 	}
 	log := slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: cfg.Log.Level}))
-	report := func(format string, args ...any) { fmt.Fprintf(stdout, format+"\n", args...) }
+	report := reportTo(stdout)
 	switch line.name {
 	case "migrate":
 		return cassandra.Migrate(ctx, cfg.Cassandra, plan, report)
@@ -114,6 +114,11 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return health.Ask(ctx, cfg.HTTP.Addr, "")
 	}
 	return count(ctx, cfg, plan, log)
+}
+
+// reportTo writes lines for people. They name links and sites, which are what anybody sent.
+func reportTo(w io.Writer) func(format string, args ...any) {
+	return func(format string, args ...any) { fmt.Fprintln(w, models.Visible(fmt.Sprintf(format, args...))) }
 }
 
 // commandLine is what an operator typed.

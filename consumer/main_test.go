@@ -168,3 +168,12 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
+
+// TestReportsShowNoEscapeSequences: they name links and sites, which are what anybody sent.
+func TestReportsShowNoEscapeSequences(t *testing.T) {
+	var out bytes.Buffer
+	reportTo(&out)("%s: clickcounter has %d", "a\x1b[2Jb\n", 3)
+	if want := `a\x1b[2Jb\n: clickcounter has 3` + "\n"; out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
+}

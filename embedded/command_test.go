@@ -131,7 +131,8 @@ func TestGreeting(t *testing.T) {
 	t.Setenv("FOOTFALL_DATA_DIR", "a b")
 	greet(&out, "127.0.0.1:8080", "a b", false)
 	for _, want := range []string{
-		"Anyone who reaches it may write", "Writing needs a key", "http://127.0.0.1:8080", `"short_url":"abc"`, "http://127.0.0.1:8080/v1/clicks",
+		"Anyone who reaches it may write", "Writing needs a key", "curl -i -H 'Content-Type", "curl -i -H 'Authorization: Bearer KEY' -H 'Content-Type",
+		"http://127.0.0.1:8080", `"short_url":"abc"`, "http://127.0.0.1:8080/v1/clicks",
 		"\n  go run ./embedded query \"" + clicks + "\"\n",
 		"\n  FOOTFALL_DATA_DIR='a b' go run ./embedded query \"" + clicks + "\"\n",
 	} {
@@ -182,5 +183,14 @@ func TestFormat(t *testing.T) {
 	}
 	if got, want := format(sqlite.Table{Columns: []string{"value"}}), " value\n-------\n\n(0 rows)\n"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestQueryShowsNoEscapeSequences: a referrer or a page is what somebody sent, and a terminal does what it is told.
+func TestQueryShowsNoEscapeSequences(t *testing.T) {
+	got := format(sqlite.Table{Columns: []string{"refer\x1brer", "value"}, Rows: [][]string{{"\x1b[2J\x1b]0;x\x07", "3"}, {"/index.html", "4"}}})
+	want := " refer\\x1brer      | value\n-------------------+-------\n \\x1b[2J\\x1b]0;x\\a |     3\n       /index.html |     4\n\n(2 rows)\n"
+	if got != want {
+		t.Errorf("got\n%q\nwant\n%q", got, want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"footfall/embedded/sqlite"
+	"footfall/models"
 )
 
 // query runs one SELECT and prints its answer the way cqlsh does.
@@ -35,6 +36,7 @@ func query(ctx context.Context, dir, sql string, w io.Writer) error {
 
 // format aligns the columns: names to the left, values to the right.
 func format(t sqlite.Table) string {
+	t = visible(t)
 	widths := make([]int, len(t.Columns))
 	for _, row := range append([][]string{t.Columns}, t.Rows...) {
 		for i, value := range row {
@@ -61,6 +63,23 @@ func format(t sqlite.Table) string {
 	}
 	fmt.Fprintf(&b, "\n(%d rows)\n", len(t.Rows))
 	return b.String()
+}
+
+// visible is a table whose values do nothing to a terminal but show.
+func visible(t sqlite.Table) sqlite.Table {
+	out := sqlite.Table{Columns: shown(t.Columns)}
+	for _, row := range t.Rows {
+		out.Rows = append(out.Rows, shown(row))
+	}
+	return out
+}
+
+func shown(cells []string) []string {
+	out := make([]string, len(cells))
+	for i, text := range cells {
+		out[i] = models.Visible(text)
+	}
+	return out
 }
 
 func pad(value string, width int) string {

@@ -223,6 +223,46 @@ func TestLife(t *testing.T) {
 	}
 }
 
+// TestASecondSignal: a door that is told to stop waits for requests under way; whoever will not wait as long says so again.
+func TestASecondSignal(t *testing.T) {
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "clicks", "visits", "dead-letters"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Close()
+	cmd, addr, _ := serve(t, []string{"FOOTFALL_KAFKA_BROKERS=" + cluster.ListenAddrs()[0], "FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_KAFKA_TIMEOUT=30s"})
+	slow, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = slow.Close() }()
+	if _, err := slow.Write([]byte("POST /v1/visits HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{")); err != nil {
+		t.Fatal(err)
+	}
+	for told := false; ; told = true { // until nobody listens, which is what the first signal does
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			break
+		}
+		_ = conn.Close()
+		if !told {
+			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	again := time.Now()
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if took := time.Since(again); !status.Signaled() || status.Signal() != syscall.SIGINT || took > 5*time.Second {
+		t.Errorf("ended %v after the second signal: %v", took, cmd.ProcessState)
+	}
+}
+
 // TestHealthzSeesKafka: a producer that lives but has no Kafka is not healthy.
 func TestHealthzSeesKafka(t *testing.T) {
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "clicks", "visits", "dead-letters"))

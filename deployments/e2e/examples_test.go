@@ -5,11 +5,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"footfall/deployments/e2e/process"
 )
 
 var examples = filepath.Join("..", "..", "docs", "examples")
@@ -40,6 +43,35 @@ func TestExamples(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestTheKeyOfTheReadme runs what README says about write keys as it is written there, but for the port.
+func TestTheKeyOfTheReadme(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile("```\n(FOOTFALL_ACCESS[^\n]*) make run\n(curl [^\n]*Bearer MY-KEY[^\n]*)\n```").FindStringSubmatch(string(text))
+	if block == nil {
+		t.Fatal("README has no block of two lines, one that starts footfall with a key and one that sends with it")
+	}
+	p := start(t, process.Command{
+		Name: "readme", Path: "/bin/sh", Args: []string{"-c", block[1] + " exec " + binary(t, "embedded")}, Dir: t.TempDir(),
+		Env: []string{"FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_DATA_DIR=" + t.TempDir()},
+	})
+	url, err := p.Expect(patiently(t), greeting)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ old, new, want string }{
+		{"", "", `{"id":`}, {"Bearer MY-KEY", "Bearer my-key", `"wrong_key"`}, {"-H 'Authorization: Bearer MY-KEY'", "", `"missing_key"`},
+	} {
+		line := strings.Replace(strings.Replace(block[2], "localhost:8080", url, 1), c.old, c.new, 1)
+		printed, err := exec.CommandContext(t.Context(), "/bin/sh", "-c", line).Output()
+		if err != nil || !strings.Contains(string(printed), c.want) {
+			t.Errorf("%s\nprints %s, %v; want %s", line, printed, err, c.want)
+		}
+	}
 }
 
 // TestThePageOfTheExamples opens the example page with the address of this door in it.
