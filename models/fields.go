@@ -26,10 +26,10 @@ func Fields(object []byte) (map[string]json.RawMessage, error) {
 			return nil, err
 		}
 		if !spelt(name) {
-			return nil, &Invalid{Reason: ReasonUnknownField, Detail: name + ": names are written as in the description, capitals and all"}
+			return nil, &Invalid{Reason: ReasonUnknownField, Detail: Excerpt(name) + ": names are written as in the description, capitals and all"}
 		}
 		if _, again := fields[name]; again {
-			return nil, &Invalid{Reason: ReasonRepeatedField, Detail: name}
+			return nil, &Invalid{Reason: ReasonRepeatedField, Detail: Excerpt(name)}
 		}
 		rest = space(rest[len(quoted):])
 		rest = space(rest[min(1, len(rest)):]) // the colon

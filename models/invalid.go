@@ -40,6 +40,23 @@ type Invalid struct {
 	Detail string // for people; may be empty
 }
 
+// MaxExcerpt is how many bytes of what a sender wrote are repeated to it, or to whoever reads dead letters.
+const MaxExcerpt = 100
+
+// Excerpt is text, or its beginning and … where it has more than MaxExcerpt bytes. A detail names a sender's words by it: else
+// a few compressed bytes could ask for megabytes of answers.
+func Excerpt(text string) string {
+	const more = "…"
+	if len(text) <= MaxExcerpt {
+		return text
+	}
+	end := MaxExcerpt - len(more)
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + more
+}
+
 func (e *Invalid) Error() string {
 	if e.Detail == "" {
 		return e.Reason

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // reason is the machine's part of an *Invalid, "" for nil, and anything else verbatim.
@@ -143,5 +144,24 @@ func TestInvalidReads(t *testing.T) {
 	}
 	if got := (&Invalid{Reason: "bad_ip", Detail: "no address"}).Error(); got != "bad_ip: no address" {
 		t.Error(got)
+	}
+}
+
+// TestExcerptIsShortText: never more than its length, never half a character, and as it is where it is short.
+func TestExcerptIsShortText(t *testing.T) {
+	for _, letter := range []string{"a", "è", "链", "👣"} {
+		for n := range 300 {
+			text := strings.Repeat(letter, n)
+			got := Excerpt(text)
+			if len(got) > MaxExcerpt || !utf8.ValidString(got) || !strings.HasPrefix(text, strings.TrimSuffix(got, "…")) {
+				t.Fatalf("%d × %s: %q", n, letter, got)
+			}
+			if len(text) <= MaxExcerpt && got != text || len(text) > MaxExcerpt && len(got) < MaxExcerpt-6 {
+				t.Fatalf("%d × %s is cut to %d bytes", n, letter, len(got))
+			}
+		}
+	}
+	if got := Excerpt(strings.Repeat("\x80", 200)); len(got) > MaxExcerpt { // no text at all
+		t.Errorf("%q", got)
 	}
 }

@@ -183,12 +183,12 @@ func unmarshal(data []byte, into any, strict bool) error {
 		return badField(mistyped)
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return &Invalid{Reason: ReasonUnknownField, Detail: strings.Trim(name, `"`)}
+		return &Invalid{Reason: ReasonUnknownField, Detail: Excerpt(strings.Trim(name, `"`))}
 	}
 	if errors.As(err, &mistyped) {
 		return &Invalid{Reason: ReasonBadJSON, Detail: "want one JSON object"}
 	}
-	return &Invalid{Reason: ReasonBadJSON, Detail: err.Error()}
+	return &Invalid{Reason: ReasonBadJSON, Detail: Excerpt(err.Error())}
 }
 
 // loneSurrogate tells whether JSON text has an escape that is half of a character only. Backslashes occur in strings
@@ -233,9 +233,9 @@ func badField(e *json.UnmarshalTypeError) error {
 	case "amount":
 		return &Invalid{Reason: ReasonBadAmount, Detail: amountDetail}
 	case "siteId":
-		return &Invalid{Reason: "bad_site_id", Detail: "got a " + e.Value}
+		return &Invalid{Reason: "bad_site_id", Detail: "got a " + Excerpt(e.Value)}
 	}
-	return &Invalid{Reason: "bad_" + e.Field, Detail: "got a " + e.Value}
+	return &Invalid{Reason: "bad_" + e.Field, Detail: "got a " + Excerpt(e.Value)}
 }
 
 func version(v int) error {

@@ -49,7 +49,7 @@ func badArray(err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
-	return &models.Invalid{Reason: models.ReasonBadJSON, Detail: "nothing of the array was taken: " + err.Error()}
+	return &models.Invalid{Reason: models.ReasonBadJSON, Detail: "nothing of the array was taken: " + models.Excerpt(err.Error())}
 }
 
 // splitLines cuts NDJSON into its lines, without empty ones.
@@ -96,17 +96,24 @@ func (r result) append(to []byte) []byte {
 	return append(to, '}')
 }
 
+// batchDetails is how many bytes of details the answer to a batch has. A sender that makes one mistake a thousand times needs
+// to be told what it is once; the reason is in every result.
+const batchDetails = 16 << 10
+
 // answerBatch says what became of each event: 202 if all are in Kafka, else 207. There is one result for each event, in the
 // order of the batch.
 func (d *door) answerBatch(w http.ResponseWriter, outcomes []outcome) {
-	status, wait := http.StatusAccepted, time.Duration(0)
+	status, wait, details := http.StatusAccepted, time.Duration(0), 0
 	text := append(make([]byte, 0, 80*(len(outcomes)+1)), `{"results":[`...)
 	for i, o := range outcomes {
 		one := result{Index: i, Status: http.StatusAccepted, ID: o.id}
 		if o.err != nil {
 			status = http.StatusMultiStatus
 			why := d.count(o.err)
-			one.Status, one.Error, one.Detail = why.status(), why.reason, why.detail
+			one.Status, one.Error = why.status(), why.reason
+			if details += len(why.detail); details <= batchDetails {
+				one.Detail = why.detail
+			}
 			wait = max(wait, why.wait())
 		}
 		if i > 0 {

@@ -3,10 +3,12 @@ package intake
 import (
 	"net/http"
 	"strings"
+
+	"footfall/models"
 )
 
 // shared lets pages of other origins use a route: those that some site allows, or all if the door is open. The origin is
-// echoed and never a *, and credentials are never allowed: the door knows no cookies.
+// echoed, and credentials are never allowed: the door knows no cookies. One that is longer than answers repeat gets a *.
 func (d *door) shared(methods []string, next http.Handler) http.Handler {
 	allow := strings.Join(methods, ", ")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -15,7 +17,11 @@ func (d *door) shared(methods []string, next http.Handler) http.Handler {
 		origin := r.Header.Get("Origin")
 		allowed := origin != "" && d.access.allowsOrigin(origin)
 		if allowed {
-			h.Set("Access-Control-Allow-Origin", origin)
+			if len(origin) > models.MaxExcerpt {
+				h.Set("Access-Control-Allow-Origin", "*")
+			} else {
+				h.Set("Access-Control-Allow-Origin", origin)
+			}
 			h.Set("Access-Control-Expose-Headers", "Retry-After")
 		}
 		if r.Method != http.MethodOptions {

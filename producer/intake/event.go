@@ -23,7 +23,7 @@ type sender struct {
 	id      string // Idempotency-Key, for a single event
 }
 
-// outcome is what became of an event: in Kafka if err is nil. id is empty for what is no event.
+// outcome is what became of an event: in Kafka if err is nil. id is empty for what is no event, and where it is not repeated.
 type outcome struct {
 	id  string
 	err error
@@ -53,7 +53,7 @@ func (d *door) accept(topic string, from sender, drafts []draft, outcomes []outc
 			continue
 		}
 		if outcomes[i].err = d.prepare(from, drafts[i], now); outcomes[i].err == nil {
-			outcomes[i].id = drafts[i].event.EventID()
+			outcomes[i].id = repeated(drafts[i].event.EventID())
 			good, places = append(good, drafts[i].event), append(places, i)
 		}
 	}
@@ -61,6 +61,16 @@ func (d *door) accept(topic string, from sender, drafts []draft, outcomes []outc
 	for i, err := range d.pub.publish(context.Background(), topic, good) {
 		outcomes[places[i]].err = err
 	}
+}
+
+// repeated is an id as an answer has it: as it is, or empty if its sender made it longer than answers repeat. A part of it would
+// be another id.
+func repeated(id string) string {
+	var room [models.MaxExcerpt + 2]byte // with quotes
+	if len(models.AppendText(room[:0], id)) > len(room) {
+		return ""
+	}
+	return id
 }
 
 // prepare makes an event ready for Kafka, or says why it is not taken. What a refused event was charged is not given

@@ -36,6 +36,8 @@ var suites = []struct {
 	{"made-up referrers of redirects", false, madeUpReferrers},
 	{"bad requests are refused by name and leave no trace", false, badRequests},
 	{"hostile requests get an answer and nothing else", false, hostile},
+	{"answers repeat little of what was sent", false, echoes},
+	{"answers to batches are bounded", false, boundedAnswers},
 	{"intruders get nothing past keys, origins and links", false, guardedHostile},
 	{"spoofed addresses", false, spoofedAddresses},
 	{"a door with a certificate", false, encrypted},

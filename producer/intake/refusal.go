@@ -60,7 +60,8 @@ var statuses = map[string]int{
 // soon is what a 503 tells the sender to wait. Short: the door notices within a second that Kafka is back.
 const soon = time.Second
 
-// refusal is an error that has an answer. The reason is for machines and stays as it is; the detail is for people.
+// refusal is an error that has an answer. The reason is for machines and stays as it is; the detail is for people,
+// and repeats no more than an excerpt of what was sent.
 type refusal struct {
 	reason, detail string
 	after          time.Duration // when to try again, of a 429

@@ -130,6 +130,10 @@ func (d *door) answerOne(w http.ResponseWriter, o outcome) {
 		d.refuse(w, o.err, o.id)
 		return
 	}
+	if o.id == "" {
+		write(w, http.StatusAccepted, []byte(`{}`))
+		return
+	}
 	write(w, http.StatusAccepted, append(models.AppendText(append(make([]byte, 0, 64), `{"id":`...), o.id), '}'))
 }
 

@@ -19,7 +19,7 @@ func (w visits) track(query string, body []byte) (draft, error) {
 	// A line end cannot be part of a form, where it would be %0A: it comes from a file or an editor.
 	values, err := url.ParseQuery(string(bytes.TrimRight(body, "\r\n")))
 	if err != nil {
-		return draft{}, &refusal{reason: badForm, detail: err.Error()}
+		return draft{}, &refusal{reason: badForm, detail: models.Excerpt(err.Error())}
 	}
 	inURL, err := parseQuery(query)
 	if err != nil {
@@ -27,7 +27,7 @@ func (w visits) track(query string, body []byte) (draft, error) {
 	}
 	for name, v := range inURL {
 		if name != "siteId" {
-			return draft{}, &models.Invalid{Reason: models.ReasonUnknownField, Detail: name + ": only siteId and key may be in the URL"}
+			return draft{}, &models.Invalid{Reason: models.ReasonUnknownField, Detail: models.Excerpt(name) + ": only siteId and key may be in the URL"}
 		}
 		values[name] = append(values[name], v...)
 	}
@@ -45,7 +45,7 @@ func (d *door) fillSite(from sender, written draft) {
 func parseQuery(query string) (url.Values, error) {
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return nil, &refusal{reason: badForm, detail: "in the URL: " + err.Error()}
+		return nil, &refusal{reason: badForm, detail: "in the URL: " + models.Excerpt(err.Error())}
 	}
 	if len(values["key"]) > 1 {
 		return nil, &refusal{reason: repeatedField, detail: "key"}
@@ -76,9 +76,9 @@ func onlyOnce(values url.Values, known []string) error {
 	for name, v := range values {
 		switch {
 		case !slices.Contains(known, name):
-			return &models.Invalid{Reason: models.ReasonUnknownField, Detail: name}
+			return &models.Invalid{Reason: models.ReasonUnknownField, Detail: models.Excerpt(name)}
 		case len(v) > 1:
-			return &refusal{reason: repeatedField, detail: name}
+			return &refusal{reason: repeatedField, detail: models.Excerpt(name)}
 		}
 	}
 	return nil

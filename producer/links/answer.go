@@ -21,6 +21,9 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, status int, lin
 	if status == http.StatusCreated {
 		w.Header().Set("Location", address)
 	}
+	if len(link.LongURL) > models.MaxExcerpt {
+		link.LongURL = ""
+	}
 	write(w, status, made{ShortURL: link.ShortURL, LongURL: link.LongURL, Link: address})
 }
 

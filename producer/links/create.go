@@ -19,6 +19,9 @@ import (
 // maxBody is ample for the longest target, every byte of it escaped.
 const maxBody = 16 << 10
 
+// maxBase is what a link may begin with where its sender says how the door is called.
+const maxBase = len("https://") + models.MaxExcerpt
+
 // attempts is how many made-up names may be taken before we stop: each is one letter longer than the last.
 const attempts = 5
 
@@ -28,10 +31,10 @@ type wanted struct {
 	LongURL  string `json:"long_url"`
 }
 
-// made is the answer: the link, and what to give to people.
+// made is the answer: the link, and what to give to people. A target that is longer than answers repeat is left out.
 type made struct {
 	ShortURL string `json:"short_url"`
-	LongURL  string `json:"long_url"`
+	LongURL  string `json:"long_url,omitempty"`
 	Link     string `json:"link"`
 }
 
@@ -49,6 +52,9 @@ func (h *Handler) Create(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	want, err := decode(body)
+	if err == nil && len(h.base(r)) > max(len(h.o.BaseURL), maxBase) {
+		err = &models.Invalid{Reason: "bad_host", Detail: "the request's Host is too long to make a link of"}
+	}
 	if err != nil {
 		h.refuseErr(w, http.StatusBadRequest, err)
 		return
@@ -105,7 +111,7 @@ func decode(body []byte) (wanted, error) {
 	d.DisallowUnknownFields()
 	err := d.Decode(&want)
 	if name, ok := strings.CutPrefix(fmt.Sprint(err), "json: unknown field "); ok {
-		return want, &models.Invalid{Reason: models.ReasonUnknownField, Detail: strings.Trim(name, `"`)}
+		return want, &models.Invalid{Reason: models.ReasonUnknownField, Detail: models.Excerpt(strings.Trim(name, `"`))}
 	}
 	if err != nil {
 		return want, &models.Invalid{Reason: models.ReasonBadJSON, Detail: `want {"short_url":"abc","long_url":"https://example.org/"}`}
