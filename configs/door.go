@@ -11,10 +11,11 @@ type Access struct {
 // Site is what the holder of one of the keys may write, and from where. Patterns are names, or the beginning of names
 // and a *.
 type Site struct {
-	Site      string   `json:"site"`                                 // whose visits; none if empty
-	Links     string   `json:"links"`                                // whose clicks, by short_url; none if empty
-	KeyHashes []string `json:"key_hashes" mapstructure:"key_hashes"` // SHA-256 of the keys, in hex
-	Origins   []string `json:"origins"`                              // of browsers; * for any
+	Site        string   `json:"site"`                                     // whose visits; none if empty
+	Links       string   `json:"links"`                                    // whose clicks, by short_url; none if empty
+	CreateLinks bool     `json:"create_links" mapstructure:"create_links"` // may also make those links
+	KeyHashes   []string `json:"key_hashes" mapstructure:"key_hashes"`     // SHA-256 of the keys, in hex
+	Origins     []string `json:"origins"`                                  // of browsers; * for any
 }
 
 // Limits says how much a client and a site may send. A rate of 0 is no limit.

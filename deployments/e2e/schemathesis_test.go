@@ -89,8 +89,8 @@ func TestAClosedDoorIsAsDescribed(t *testing.T) {
 	}
 	hash := func(key string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(key))) }
 	d := newEmbedded(t, "FOOTFALL_ACCESS_OPEN=false", "FOOTFALL_LIMITS_SITE_PER_SECOND=0.001", "FOOTFALL_LIMITS_SITE_BURST=1",
-		`FOOTFALL_ACCESS_SITES=[{"site":"site1","links":"abc","key_hashes":["`+hash("ours")+`"]},`+
-			`{"site":"elsewhere","links":"elsewhere","key_hashes":["`+hash("theirs")+`"]}]`)
+		`FOOTFALL_ACCESS_SITES=[{"site":"site1","links":"abc","create_links":true,"key_hashes":["`+hash("ours")+`"]},`+
+			`{"site":"elsewhere","links":"elsewhere","create_links":true,"key_hashes":["`+hash("theirs")+`"]}]`)
 	ways := []string{"/v1/visits", "/v1/clicks", "/track", "/pixel.gif", "/v1/links"}
 	for _, args := range [][]string{
 		{"--phases", "examples"},

@@ -19,6 +19,6 @@ send "$DOOR/track?siteId=example-curl" -d 'guid=c&feature2=/index.html'
 # A click that a service saw: it tells whose it was.
 send "$DOOR/v1/clicks" -H 'Content-Type: application/json' -d '{"short_url":"example-curl","ip":"203.0.113.7","referrer":"news.example"}'
 
-# A short link, and where it leads (HEAD counts nothing).
+# A short link, with a key that has create_links, and where it leads (HEAD counts nothing).
 send "$DOOR/v1/links" -H 'Content-Type: application/json' -d '{"short_url":"example-curl","long_url":"https://example.org/"}'
 curl --fail --silent --head "$DOOR/example-curl" | grep -i '^location'

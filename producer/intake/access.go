@@ -28,6 +28,7 @@ type grant struct {
 	name    string // for the limits: what this grant's senders share
 	site    string // pattern of site ids
 	links   string // pattern of short URLs
+	makes   bool   // those links
 	hashes  [][sha256.Size]byte
 	origins []string
 }
@@ -39,9 +40,12 @@ func newAccess(cfg configs.Access) (*access, error) {
 	}
 	a := &access{open: cfg.Open}
 	for i, s := range cfg.Sites {
-		g := grant{name: fmt.Sprintf("grant %d", i), site: s.Site, links: s.Links}
+		g := grant{name: fmt.Sprintf("grant %d", i), site: s.Site, links: s.Links, makes: s.CreateLinks}
 		if s.Site == "" && s.Links == "" {
 			return nil, fmt.Errorf("access.sites: number %d names neither a site nor links: it lets nobody do anything", i+1)
+		}
+		if s.CreateLinks && s.Links == "" {
+			return nil, fmt.Errorf("access.sites: %s has create_links, but no links: say which names its key may make", s.Site)
 		}
 		if len(s.KeyHashes) == 0 {
 			return nil, fmt.Errorf("access.sites: %s%s has no key_hashes: make one with `printf %%s KEY | sha256sum`", s.Site, s.Links)
@@ -125,6 +129,20 @@ func (a *access) holds(r *http.Request) ([]grant, error) {
 	}
 	if len(held) == 0 {
 		return nil, &refusal{reason: wrongKey, detail: "no such write key"}
+	}
+	return held, nil
+}
+
+// makers finds those of the grants that a request's key opens whose holder may make links: to count clicks is no right to say
+// where links lead.
+func (a *access) makers(r *http.Request) ([]grant, error) {
+	held, err := a.holds(r)
+	if err != nil || a.open {
+		return held, err
+	}
+	held = slices.DeleteFunc(held, func(g grant) bool { return !g.makes })
+	if len(held) == 0 {
+		return nil, &refusal{reason: wrongKey, detail: "this key makes no links: its entry of access.sites needs create_links: true"}
 	}
 	return held, nil
 }

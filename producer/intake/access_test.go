@@ -20,8 +20,9 @@ func guarded(cfg *configs.Producer) {
 	cfg.Access = configs.Access{Sites: []configs.Site{
 		{Site: "shop", KeyHashes: []string{hashOf("shop-old"), hashOf("shop-new")}, Origins: []string{"https://Shop.example/", "http://localhost:3000"}},
 		{Site: "blog*", KeyHashes: []string{hashOf("blog-key")}, Origins: []string{"*"}},
-		{Site: "*", Links: "*", KeyHashes: []string{hashOf("service")}},
-		{Links: "promo-*", KeyHashes: []string{hashOf("promo")}},
+		{Site: "*", Links: "*", CreateLinks: true, KeyHashes: []string{hashOf("service")}},
+		{Links: "promo-*", CreateLinks: true, KeyHashes: []string{hashOf("promo")}},
+		{Links: "promo-*", KeyHashes: []string{hashOf("counter")}},
 	}}
 }
 

@@ -58,10 +58,10 @@ func (d *door) makeLink(w http.ResponseWriter, r *http.Request) {
 	d.links.Create(w, r)
 }
 
-// mayLink decides whether a sender may make a link: by a key for its clicks, and not too many a minute.
+// mayLink decides whether a sender may make a link: by a key that makes links of that name, and not too many a minute.
 func (d *door) mayLink(w http.ResponseWriter, r *http.Request, short string) bool {
 	link := &models.Click{ShortURL: short, TS: models.Millis(time.Now().UnixMilli())}
-	held, err := d.access.holds(r)
+	held, err := d.access.makers(r)
 	if err == nil {
 		var owner string
 		if owner, err = d.access.owner(held, pageOf(r), link); err == nil {
@@ -77,7 +77,7 @@ func (d *door) mayLink(w http.ResponseWriter, r *http.Request, short string) boo
 
 // beginLink is what a name that is made up for a sender begins with: it has to be one of its key's.
 func (d *door) beginLink(w http.ResponseWriter, r *http.Request) (string, bool) {
-	held, err := d.access.holds(r)
+	held, err := d.access.makers(r)
 	var beginning string
 	if err == nil {
 		beginning, err = d.access.beginning(held, pageOf(r))

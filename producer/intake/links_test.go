@@ -7,12 +7,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/segmentio/kafka-go"
 
 	"footfall/configs"
 	"footfall/deployments/stack"
@@ -60,7 +62,9 @@ func shortLinks(t *testing.T, b broker) {
 	d := openDoorWith(t, b, &linkStore{}, func(cfg *configs.Producer) {
 		guarded(cfg)
 		cfg.Access.Sites = append(cfg.Access.Sites,
-			configs.Site{Links: "campaign", KeyHashes: []string{hashOf("campaign")}}, configs.Site{Links: "spring-*", KeyHashes: []string{hashOf("spring")}})
+			configs.Site{Links: "campaign", CreateLinks: true, KeyHashes: []string{hashOf("campaign")}},
+			configs.Site{Links: "spring-*", CreateLinks: true, KeyHashes: []string{hashOf("spring")}},
+			configs.Site{Links: "*", KeyHashes: []string{hashOf("spring")}}) // counts all, and makes its own
 		cfg.Links.Enabled = true
 		cfg.Limits.NewKeysPerMinute = 2
 	})
@@ -79,6 +83,12 @@ func shortLinks(t *testing.T, b broker) {
 	create("wrong", `{"short_url":"promo-1","long_url":"https://example.org/"}`, 403, "wrong_key")
 	create("shop-new", `{"short_url":"promo-1","long_url":"https://example.org/"}`, 403, "wrong_key")
 	create("promo", `{"short_url":"other","long_url":"https://example.org/"}`, 403, "wrong_key")
+	create("counter", `{"short_url":"promo-1","long_url":"https://evil.example/"}`, 403, "wrong_key") // it counts them
+	create("counter", `{"long_url":"https://evil.example/"}`, 403, "wrong_key")
+	create("spring", `{"short_url":"promo-1","long_url":"https://evil.example/"}`, 403, "wrong_key")
+	if r := (request{bearer: "Bearer counter"}).send(t, d, "/v1/clicks", `{"short_url":"promo-9","ip":"203.0.113.7"}`); r.status != http.StatusAccepted {
+		t.Errorf("a click by a key that counts: %d %s", r.status, r.raw)
+	}
 	create("promo", `{"short_url":"promo-1","long_url":"javascript:alert(1)"}`, 400, "bad_long_url")
 	create("promo", `{"short_url":"promo-1","long_url":"https://example.org/a"}`, 201, "")
 	create("promo", `{"short_url":"promo-1","long_url":"https://example.org/b"}`, 409, "short_url_taken")
@@ -123,9 +133,9 @@ func shortLinks(t *testing.T, b broker) {
 		t.Errorf("POST: %d", status)
 	}
 	d.close(t) // which writes what is queued
-	clicks := messages(t, d.broker, d.topics.Clicks)
+	clicks := slices.DeleteFunc(messages(t, d.broker, d.topics.Clicks), func(m kafka.Message) bool { return strings.Contains(string(m.Value), "promo-9") })
 	if len(clicks) != 1 {
-		t.Fatalf("%d clicks in Kafka, want 1", len(clicks))
+		t.Fatalf("%d clicks of redirects in Kafka, want 1", len(clicks))
 	}
 	if c, err := models.UnmarshalClick(clicks[0].Value, true); err != nil || c.ShortURL != "promo-1" || c.IP != "127.0.0.1" || c.Bot {
 		t.Errorf("%s, %v", clicks[0].Value, err)

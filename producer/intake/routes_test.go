@@ -118,6 +118,7 @@ func TestSenselessConfigurationIsRefused(t *testing.T) {
 		c.Access = configs.Access{Open: true, Sites: []configs.Site{{Site: "s", KeyHashes: []string{hash}}}}
 	})
 	f("no key_hashes", site(configs.Site{Site: "s"}))
+	f("create_links", site(configs.Site{Site: "s", CreateLinks: true, KeyHashes: []string{hash}}))
 	f("64 hex digits", site(configs.Site{Site: "s", KeyHashes: []string{"a-key-in-the-clear"}}))
 	f("64 hex digits", site(configs.Site{Site: "s", KeyHashes: []string{hash + "0"}}))
 	f("is no origin", site(configs.Site{Site: "s", KeyHashes: []string{hash}, Origins: []string{"shop.example"}}))
