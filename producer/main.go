@@ -91,7 +91,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		if err != nil {
 			return err
 		}
-		return topics.Ensure(ctx, via, names, k.Partitions, k.ReplicationFactor, true)
+		return topics.EnsureNewest(ctx, via, names, k.Partitions, k.ReplicationFactor, true)
 	case "healthz":
 		return health.Ask(ctx, cfg.HTTP.Addr, cfg.HTTP.TLS.Cert)
 	}

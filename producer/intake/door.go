@@ -110,8 +110,7 @@ func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *pro
 			_ = p.enrich.Close() // it was only read
 		}
 	}()
-	names := []string{cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits, cfg.Kafka.Topics.Dead}
-	err = topics.Ensure(ctx, p.via, names, cfg.Kafka.Partitions, cfg.Kafka.ReplicationFactor, cfg.Kafka.CreateTopics)
+	err = topics.EnsureNewest(ctx, p.via, []string{cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits, cfg.Kafka.Topics.Dead}, cfg.Kafka.Partitions, cfg.Kafka.ReplicationFactor, cfg.Kafka.CreateTopics)
 	if err != nil {
 		return err
 	}
@@ -132,7 +131,9 @@ func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *pro
 		listener = tls.NewListener(listener, p.secure)
 	}
 	d := &door{
-		cfg: cfg, visits: visits{p.plan}, pub: pub, metrics: m, log: log, kafka: readiness{via: p.via, names: names, log: log},
+		cfg: cfg, visits: visits{p.plan}, pub: pub, metrics: m, log: log, kafka: readiness{
+			via: p.via, names: func() []string { return append(pub.topics(), cfg.Kafka.Topics.Dead) }, log: log,
+		},
 		access: p.access, limits: newLimits(cfg.Limits), enrich: p.enrich, large: large,
 	}
 	if cfg.Links.Enabled {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"iter"
 	"math/bits"
 	"sync"
 	"time"
@@ -44,6 +45,7 @@ type group struct {
 	entries []entry // one for each event
 	newest  time.Time
 	tried   bool // it was sent before, and takes no more events
+	looked  bool // Kafka refused it for its size, and no newer generation of its topic was found
 }
 
 // entry says whose event it is.
@@ -60,7 +62,7 @@ var (
 
 func newGroup(of *lane) *group {
 	g := groups.Get().(*group)
-	g.lane, g.entries, g.tried = of, g.entries[:0], false
+	g.lane, g.entries, g.tried, g.looked, g.newest = of, g.entries[:0], false, false, time.Time{}
 	g.bytes = append(g.bytes[:0], make([]byte, beforeRecords)...)
 	copy(g.bytes[atEpoch:], noProducer[:4])
 	g.bytes[atMagic] = 2
@@ -86,7 +88,34 @@ func (g *group) add(key, value []byte, whose entry, now time.Time) {
 	b = append(binary.AppendVarint(b, int64(len(key))), key...)
 	b = append(binary.AppendVarint(b, int64(len(value))), value...)
 	g.bytes = append(b, 0) // no headers
-	g.entries, g.newest = append(g.entries, whose), now
+	g.entries = append(g.entries, whose)
+	if now.After(g.newest) { // events that were moved from another generation are older than those that came meanwhile
+		g.newest = now
+	}
+}
+
+// records are the events as they were added, in their order: key and value.
+func (g *group) records() iter.Seq2[[]byte, []byte] {
+	return func(yield func(key, value []byte) bool) {
+		for b := g.bytes[beforeRecords:]; len(b) > 0; {
+			size, n := binary.Varint(b)
+			record := b[n : n+int(size)]
+			b = b[n+int(size):]
+			record = record[2:] // attributes, and the time after the first
+			_, n = binary.Varint(record)
+			key, rest := field(record[n:])
+			value, _ := field(rest)
+			if !yield(key, value) {
+				return
+			}
+		}
+	}
+}
+
+// field takes bytes apart that begin with the length of a first part.
+func field(b []byte) (first, rest []byte) {
+	size, n := binary.Varint(b)
+	return b[n : n+int(size)], b[n+int(size):]
 }
 
 // varintSize is how many bytes a length takes.

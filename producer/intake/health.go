@@ -37,7 +37,7 @@ func (d *door) ready(w http.ResponseWriter, _ *http.Request) {
 // who comes while it is asking waits for the same answer.
 type readiness struct {
 	via   dial.Kafka
-	names []string
+	names func() []string
 	log   *slog.Logger
 
 	mu      sync.Mutex
@@ -55,7 +55,7 @@ func (r *readiness) check() error {
 	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
 	defer cancel()
 	before := r.err
-	r.err = topics.Check(ctx, r.via, r.names)
+	r.err = topics.Check(ctx, r.via, r.names())
 	r.checked = time.Now()
 	if r.err != nil && before == nil {
 		r.log.Warn("not ready", "error", r.err)

@@ -44,6 +44,7 @@ var suites = []struct {
 	{"slow clients are sent away", true, slowClients}, // harms nobody, but once is enough
 	{"a door that closes answers what is in flight", false, closing},
 	{"health and metrics", false, health},
+	{"a topic that goes on as another generation", false, generations},
 	{"Kafka killed and started again", true, killed},
 	{"Kafka paused and resumed", true, paused},
 	{"a batch that Kafka does not take", true, batchWithoutKafka},

@@ -14,7 +14,8 @@ const firstBackoff, maxBackoff = 100 * time.Millisecond, time.Second
 // lane is what waits for one partition, in the order in which it came. One group of it is under way at a time, and one that
 // has to be tried again goes before all others: what is sent under the same key stays in its order.
 type lane struct {
-	topic     string
+	base      string // the topic as it is configured
+	topic     string // its generation
 	partition int32
 	leader    *broker  // of the partition, as far as known
 	groups    []*group // that wait, the oldest first
@@ -63,6 +64,9 @@ func (p *publisher) ended(g *group, err error) {
 	l := g.lane
 	if err != nil {
 		p.looked = time.Time{} // the leaders may be others
+	}
+	if errors.Is(err, kafka.MessageSizeTooLarge) && p.suspect(g, err) {
+		return
 	}
 	if err != nil && p.again(g, err) {
 		l.groups = slices.Insert(l.groups, 0, g)

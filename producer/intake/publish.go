@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -35,20 +36,24 @@ const (
 // An event holds one of the slots until Kafka has it or it is given up for good, not only until its sender was answered:
 // while Kafka is away the memory in use stays bounded, and the excess is refused at once.
 type publisher struct {
+	via       dial.Kafka
 	addr      net.Addr
-	transport *kafka.Transport
+	transport atomic.Pointer[kafka.Transport] // another one when a topic goes on as a new generation
 	timeout   time.Duration
 	patience  time.Duration
 	slots     int // how many events there may be at once
-	spread    spread
 	metrics   *metrics
 	log       *slog.Logger
 	life      context.Context // of requests to Kafka
 	end       context.CancelFunc
 
-	mu      sync.Mutex // of all below, of lanes, groups and deliveries
-	lanes   map[string][]*lane
-	ready   []*lane // that have something to send and may send it
+	mu      sync.Mutex           // of all below, of lanes, groups and deliveries
+	current map[string]string    // by topic as it is configured: the generation of it that is written to
+	sealed  map[string][]suspect // by topic as it is configured: what waits for a newer generation to be found
+	added   map[string]bool      // topics that were given partitions since they were opened, and that was logged
+	spread  spread               // by generation
+	lanes   map[string][]*lane   // by generation
+	ready   []*lane              // that have something to send and may send it
 	brokers map[int32]*broker
 	nobody  broker        // leads partitions that have no leader: all that is sent to it fails
 	looked  time.Time     // when the leaders were last looked up
@@ -71,35 +76,33 @@ var errUnderWay, errClosed = errors.New("under way"), errors.New("the door is cl
 // openPublisher connects to Kafka and learns how many partitions the topics have.
 func openPublisher(ctx context.Context, via dial.Kafka, cfg configs.Producer, m *metrics, log *slog.Logger) (*publisher, error) {
 	p := &publisher{
-		addr: via.Addr(), transport: via.Transport(), timeout: cfg.Kafka.Timeout, patience: patience, slots: cfg.HTTP.MaxInFlight,
-		metrics: m, log: log, lanes: map[string][]*lane{}, brokers: map[int32]*broker{},
+		via: via, addr: via.Addr(), timeout: cfg.Kafka.Timeout, patience: patience, slots: cfg.HTTP.MaxInFlight,
+		metrics: m, log: log, current: map[string]string{}, sealed: map[string][]suspect{}, added: map[string]bool{}, spread: spread{},
+		lanes: map[string][]*lane{}, brokers: map[int32]*broker{},
 	}
-	p.transport.ClientID, p.transport.DialTimeout, p.transport.MetadataTTL = "footfall-producer", cfg.Kafka.Timeout, metadataTTL
-	p.transport.MetadataTopics = []string{cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits}
-	var err error
-	if p.spread, err = fixPartitions(ctx, via, p.transport.MetadataTopics); err != nil {
-		return nil, err
-	}
-	for topic, partitions := range p.spread {
-		for _, n := range partitions {
-			p.lanes[topic] = append(p.lanes[topic], &lane{topic: topic, partition: int32(n), most: maxGroup, leader: &p.nobody})
+	for _, base := range []string{cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits} {
+		newest, err := newest(ctx, via, base)
+		if err != nil {
+			return nil, err
 		}
+		p.open(base, newest)
 	}
+	p.transport.Store(p.connect())
 	p.life, p.end = context.WithCancel(context.WithoutCancel(ctx))
 	_ = p.look(ctx) // from now on it answers at once, from what the transport remembers
 	return p, nil
 }
 
-// publish writes events and returns what became of each: nil when Kafka has acknowledged it. It waits for kafka.timeout, or
+// publish writes events to the newest generation of a topic and returns what became of each: nil when Kafka has acknowledged it. It waits for kafka.timeout, or
 // until ctx ends. After kafka_unavailable the event may still get there: an acknowledgement can be late or lost.
-func (p *publisher) publish(ctx context.Context, topic string, events []models.Event) []error {
+func (p *publisher) publish(ctx context.Context, base string, events []models.Event) []error {
 	if len(events) == 0 {
 		return nil
 	}
 	d := &delivery{since: time.Now(), outcomes: make([]error, len(events)), done: make(chan struct{})}
 	text := encode(events, d.outcomes)
 	p.mu.Lock()
-	p.enter(topic, d, text)
+	p.enter(base, d, text)
 	p.flush()
 	waiting := d.left > 0
 	p.mu.Unlock()
@@ -120,7 +123,7 @@ func (p *publisher) publish(ctx context.Context, topic string, events []models.E
 }
 
 // enter puts events into the lanes of their partitions, as many as there are slots for. The caller holds mu.
-func (p *publisher) enter(topic string, d *delivery, text *encoded) {
+func (p *publisher) enter(base string, d *delivery, text *encoded) {
 	before, closed := p.used, p.life.Err() != nil
 	for i, e := range text.events {
 		switch {
@@ -131,16 +134,22 @@ func (p *publisher) enter(topic string, d *delivery, text *encoded) {
 			d.outcomes[i] = &refusal{reason: overloaded, detail: "too many events are being written; try again"}
 		default:
 			key, value := text.of(e)
-			l := p.lanes[topic][p.spread.Balance(kafka.Message{Topic: topic, Key: key})]
-			if l.add(key, value, entry{d, i}, d.since) {
-				p.ready = append(p.ready, l)
-			}
+			p.put(base, key, value, entry{d, i})
 			d.outcomes[i] = errUnderWay
 			d.left++
 			p.used++
 		}
 	}
 	p.metrics.inFlight.Add(float64(p.used - before))
+}
+
+// put adds an event to the lane of its partition. The caller holds mu.
+func (p *publisher) put(base string, key, value []byte, whose entry) {
+	topic := p.current[base]
+	l := p.lanes[topic][p.spread.Balance(kafka.Message{Topic: topic, Key: key})]
+	if l.add(key, value, whose, whose.of.since) {
+		p.ready = append(p.ready, l)
+	}
 }
 
 // leave is for a sender that has waited long enough. What was acknowledged in time counts, even if other events were not.
@@ -218,7 +227,7 @@ func (p *publisher) close() {
 		p.mu.Unlock()
 	}
 	p.end()
-	p.transport.CloseIdleConnections()
+	p.transport.Load().CloseIdleConnections()
 }
 
 func unavailable(cause error) error {

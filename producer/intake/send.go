@@ -160,7 +160,7 @@ func (p *publisher) roundTrip(to *broker, groups []*group) (*produce.Response, e
 			Partition: g.lane.partition, RecordSet: protocol.RawRecordSet{Reader: bytes.NewReader(g.bytes)},
 		})
 	}
-	response, err := p.transport.RoundTrip(ctx, p.addr, request) // to their leader, or an error if they have several
+	response, err := p.transport.Load().RoundTrip(ctx, p.addr, request) // to their leader, or an error if they have several
 	if err != nil {
 		return nil, fmt.Errorf("writing to Kafka: %w", err)
 	}
@@ -190,7 +190,8 @@ func outcomeOf(r *produce.Response, l *lane) error {
 // often it asks. The caller holds mu, or is alone.
 func (p *publisher) look(ctx context.Context) error {
 	p.looked = time.Now()
-	response, err := p.transport.RoundTrip(ctx, p.addr, &metadata.Request{TopicNames: p.transport.MetadataTopics})
+	transport := p.transport.Load()
+	response, err := transport.RoundTrip(ctx, p.addr, &metadata.Request{TopicNames: transport.MetadataTopics})
 	if err != nil {
 		return err
 	}
@@ -208,7 +209,8 @@ func (p *publisher) look(ctx context.Context) error {
 	for _, t := range known.Topics {
 		for _, found := range t.Partitions {
 			if int(found.PartitionIndex) >= len(p.lanes[t.Name]) {
-				continue // added later: see spread
+				p.warnOfPartitions(t.Name, len(t.Partitions))
+				continue
 			}
 			l := p.lanes[t.Name][found.PartitionIndex]
 			if slices.ContainsFunc(known.Brokers, func(b metadata.ResponseBroker) bool { return b.NodeID == found.LeaderID }) {

@@ -211,7 +211,7 @@ func TestTopicGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for known := true; known; time.Sleep(10 * time.Millisecond) { // to the transport
-		response, err := p.transport.RoundTrip(t.Context(), p.addr, &metadata.Request{TopicNames: []string{gone}})
+		response, err := p.transport.Load().RoundTrip(t.Context(), p.addr, &metadata.Request{TopicNames: []string{gone}})
 		if err != nil {
 			t.Fatal(err)
 		}

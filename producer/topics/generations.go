@@ -2,6 +2,7 @@ package topics
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,6 +29,23 @@ func Generations(ctx context.Context, via dial.Kafka, base string) ([]Generation
 		return err
 	})
 	return found, err
+}
+
+// EnsureNewest is Ensure for the newest generation of each base, or its first where none exists: an old one that was deleted is
+// not made again.
+func EnsureNewest(ctx context.Context, via dial.Kafka, bases []string, partitions, replication int, create bool) error {
+	names := slices.Clone(bases)
+	for i, base := range bases {
+		found, err := Generations(ctx, via, base)
+		if errors.Is(err, ErrMissing) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		names[i] = found[len(found)-1].Topic
+	}
+	return Ensure(ctx, via, names, partitions, replication, create)
 }
 
 func generations(ctx context.Context, via dial.Kafka, base string) ([]Generation, error) {
