@@ -29,16 +29,15 @@ func (s *Store) Take(ctx context.Context, p models.Partition, owner string) (rol
 func (s *Store) tryTake(ctx context.Context, p models.Partition, owner string) (rollup.Tenure, bool, error) {
 	t := rollup.Tenure{Partition: p, Owner: owner}
 	var (
-		lastEpoch int64
 		lastOwner string
 		clean     bool
 	)
-	// A read at SERIAL sees what a predecessor's transaction left half done.
+	// A read at LOCAL_SERIAL sees what a predecessor's transaction left half done.
 	err := s.session.Query(`SELECT epoch, owner, clean, committed FROM `+s.names.footfall+
 		`.owners WHERE topic = ? AND kafka_partition = ?`, p.Topic, p.Number).
-		Consistency(gocql.Consistency(gocql.Serial)).WithContext(ctx).Scan(&lastEpoch, &lastOwner, &clean, &t.Committed)
+		Consistency(gocql.Consistency(gocql.LocalSerial)).WithContext(ctx).Scan(&t.Before, &lastOwner, &clean, &t.Committed)
 	if errors.Is(err, gocql.ErrNotFound) {
-		t.Epoch, t.Fresh = 1, true
+		t.Epoch, t.Fresh = rollup.NextEpoch(0, time.Now()), true
 		ok, err := s.cas(ctx, `INSERT INTO `+s.names.footfall+`.owners (topic, kafka_partition, epoch, owner, clean,`+
 			` committed, taken_at) VALUES (?, ?, ?, ?, false, 0, ?) IF NOT EXISTS`,
 			p.Topic, p.Number, t.Epoch, owner, time.Now())
@@ -47,13 +46,12 @@ func (s *Store) tryTake(ctx context.Context, p models.Partition, owner string) (
 	if err != nil {
 		return t, false, err
 	}
-	t.Epoch, t.Fresh = lastEpoch+1, false
-	if clean {
-		t.Epoch, t.Fresh = lastEpoch, true
+	if t.Epoch, t.Fresh = t.Before, clean; !clean {
+		t.Epoch = rollup.NextEpoch(t.Before, time.Now())
 	}
 	ok, err := s.cas(ctx, `UPDATE `+s.names.footfall+`.owners SET epoch = ?, owner = ?, clean = false, taken_at = ?`+
 		` WHERE topic = ? AND kafka_partition = ? IF epoch = ? AND owner = ? AND clean = ?`,
-		t.Epoch, owner, time.Now(), p.Topic, p.Number, lastEpoch, lastOwner, clean)
+		t.Epoch, owner, time.Now(), p.Topic, p.Number, t.Before, lastOwner, clean)
 	return t, ok, err
 }
 

@@ -49,7 +49,7 @@ func Open(ctx context.Context, cfg configs.Cassandra, plan *models.Plan, adjust 
 	if cfg.InFlight < 1 {
 		return nil, errors.New("cassandra.in_flight must be at least 1")
 	}
-	session, err := connect(cfg.CassandraClient, adjust...)
+	session, err := connect(cfg.CassandraClient, append([]func(*gocql.ClusterConfig){localTransactions}, adjust...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +61,11 @@ func Open(ctx context.Context, cfg configs.Cassandra, plan *models.Plan, adjust 
 	}
 	return s, nil
 }
+
+// localTransactions lets lightweight transactions ask one data centre, as all else does: at SERIAL, the default, losing another one
+// would stop everybody. Those who take the same partitions have the same cassandra.local_dc. Doors that make links and processes
+// that migrate may have none, or another: they keep the default.
+func localTransactions(cluster *gocql.ClusterConfig) { cluster.SerialConsistency = gocql.LocalSerial }
 
 // learn finds out what the cluster is like, and refuses one that does not suit.
 func (s *Store) learn(ctx context.Context, localDC string) (err error) {

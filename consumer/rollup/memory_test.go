@@ -31,6 +31,8 @@ type memory struct {
 	onRemember func() error
 	onTake     func()
 
+	nextEpoch func(last int64) int64
+
 	lookups, ledgerReads, writes int
 }
 
@@ -53,6 +55,8 @@ func newMemory() *memory {
 		owners:   map[models.Partition]ownerRow{},
 		doubts:   map[models.Partition][]Doubt{},
 		settings: map[string]string{},
+
+		nextEpoch: func(last int64) int64 { return last + 1 }, // nobody shares it
 	}
 }
 
@@ -63,9 +67,9 @@ func (m *memory) Take(ctx context.Context, p models.Partition, owner string) (Te
 		m.onTake()
 	}
 	last, known := m.owners[p]
-	t := Tenure{Partition: p, Owner: owner, Epoch: last.Epoch + 1, Fresh: !known, Committed: last.Committed}
-	if known && last.clean {
-		t.Epoch, t.Fresh = last.Epoch, true
+	t := Tenure{Partition: p, Owner: owner, Before: last.Epoch, Fresh: !known || last.clean, Committed: last.Committed}
+	if t.Epoch = last.Epoch; !last.clean {
+		t.Epoch = m.nextEpoch(last.Epoch)
 	}
 	m.owners[p] = ownerRow{Tenure: t}
 	return t, ctx.Err()

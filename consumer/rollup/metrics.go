@@ -96,7 +96,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 func labels(p models.Partition) []string { return []string{p.Topic, strconv.Itoa(p.Number)} }
 
 func (m *metrics) took(t Tenure) {
-	m.epoch.WithLabelValues(labels(t.Partition)...).Set(float64(t.Epoch))
+	m.epoch.WithLabelValues(labels(t.Partition)...).Set(float64(epochNumber(t.Epoch)))
 }
 
 // lost forgets the partitions of a generation that has ended: another process tells about them now.

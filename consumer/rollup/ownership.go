@@ -117,7 +117,7 @@ func (o *ownership) takeOne(ctx context.Context, partition models.Partition, p *
 	for attempt := 0; ; attempt++ {
 		t, err := o.store.Take(ctx, partition, o.owner)
 		if err == nil {
-			if p.tenure.Epoch > 0 && t.Epoch != p.tenure.Epoch+1 {
+			if p.tenure.Epoch > 0 && (t.Before != p.tenure.Epoch || t.Fresh) {
 				p.clear = math.MaxInt64 // somebody else was here meanwhile
 			}
 			p.tenure = t
@@ -208,7 +208,7 @@ func (o *ownership) uncertain(spans map[models.Partition]span) bool {
 // counted before lies behind.
 func (o *ownership) untouched() bool {
 	for _, p := range o.partitions {
-		first := p.tenure.Fresh && p.tenure.Epoch == 1 && p.tenure.Committed == 0
+		first := p.tenure.Fresh && firstEpoch(p.tenure.Epoch) && p.tenure.Committed == 0
 		behind := !p.tenure.Fresh && p.clear > 0 && p.next >= p.clear
 		if !first && !behind {
 			return false

@@ -32,6 +32,9 @@ func (v *view) callAs(ctx context.Context, who string, do func() error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	if v.w.flapped() {
+		return fmt.Errorf("%w: reset", ErrDisconnected)
+	}
 	if v.w.faults {
 		switch n := v.w.rnd.IntN(100); {
 		case n < 2:
@@ -47,7 +50,10 @@ func (v *view) callAs(ctx context.Context, who string, do func() error) error {
 }
 
 func (v *view) Take(ctx context.Context, p models.Partition, owner string) (t Tenure, err error) {
-	err = v.callAs(ctx, v.of(p), func() (err error) { t, err = v.memory.Take(ctx, p, owner); return err })
+	err = v.callAs(ctx, v.of(p), func() (err error) {
+		t, err = v.w.take(p, func() (Tenure, error) { return v.memory.Take(ctx, p, owner) })
+		return err
+	})
 	return t, err
 }
 

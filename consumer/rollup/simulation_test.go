@@ -74,6 +74,8 @@ type controls struct {
 	noReading   bool // the ledger is taken for unwritten where others may have written it
 	deaf        bool // consumers do not know what is retired
 	hasty       bool // it is decided before they can know
+
+	sharedEpochs bool // epochs have no random bits
 }
 
 // audited: an audit would mend what doubts must, and hide that they do not.
@@ -115,13 +117,14 @@ func TestSimulationSees(t *testing.T) {
 	f("doubts too short", 4, 100, controls{shortDoubts: true})
 	f("ledger not read", 14, 400, controls{noReading: true})
 	f("retirements not noticed", 4, 20, controls{deaf: true})
+	f("epochs without random bits", 3, 100, controls{sharedEpochs: true})
 	f("retirements too hasty", 2, 120, controls{hasty: true})
 }
 
 // outcomes counts what happened in a play.
 type outcomes struct {
 	Steps, Writes, Refused, Unknown, Late, Hidden, Restarts, Crashes, CleanExits, SetBack, Expired, Zombies, Audits, Incomplete, Doubts, Repairs,
-	Retired, Removed int
+	Retired, Removed, TakenTwice, Flaps int
 }
 
 // all lists the counts.

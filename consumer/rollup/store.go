@@ -19,8 +19,7 @@ var ErrDisconnected = errors.New("connection to the store lost")
 // Store is what the rollup needs of a database. All methods are safe for concurrent use. storetest has the suite that
 // every store must pass.
 type Store interface {
-	// Take makes owner the owner of p: under the epoch after the last one, or under the same one if the last owner left
-	// clean. A partition never owned gets epoch 1.
+	// Take makes owner the owner of p: under NextEpoch of the last one, or under the same one if the last owner left clean.
 	Take(ctx context.Context, p models.Partition, owner string) (Tenure, error)
 
 	// Release says that the tenure's owner has every write acknowledged, every event below committed counted, and will
@@ -80,6 +79,7 @@ type Tenure struct {
 	Partition models.Partition
 	Owner     string
 	Epoch     int64
+	Before    int64 // the epoch that the partition had when it was taken; 0: none
 	// Fresh: the partition had no owner before, or the last one left clean, so no write of a predecessor is under way.
 	Fresh bool
 	// Committed is how far the partition was counted by those who said so, 0 if nobody did. It never falls, also where the group is set

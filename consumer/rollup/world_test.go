@@ -48,10 +48,11 @@ type world struct {
 	back       time.Time  // until then a replica is away
 	forming    time.Time  // a rebalance is under way: the next generation begins then at the latest
 	faults     bool
-	over       atomic.Bool
-	number     atomic.Int64
-	out        outcomes
-	tell       func(string, ...any)
+	oddities
+	over   atomic.Bool
+	number atomic.Int64
+	out    outcomes
+	tell   func(string, ...any)
 }
 
 type lateWrite struct {
@@ -74,7 +75,9 @@ func newWorld(seed int, c controls) *world {
 	w := &world{
 		rnd: rand.New(rand.NewPCG(uint64(seed), 1)), controls: c, store: newMemory(), faults: true,
 		log: map[models.Partition][]logged{}, committed: map[models.Partition]int64{}, tell: func(string, ...any) {},
+		oddities: newOddities(seed, c),
 	}
+	w.store.nextEpoch = w.nextEpoch
 	w.store.timeout = 5 * time.Second
 	w.partitions = []models.Partition{{Topic: "clicks", Number: 0}, {Topic: "clicks", Number: 1}, {Topic: "visits", Number: 0}}
 	w.back = time.Now().Add(time.Duration(w.rnd.IntN(50)-25) * time.Minute)
@@ -180,6 +183,7 @@ func (w *world) run(ctx context.Context) (outcomes, error) {
 
 // misfortune lets something happen, or not.
 func (w *world) misfortune(ctx context.Context) {
+	w.flap()
 	switch n := w.rnd.IntN(1000); {
 	case n < 6:
 		w.restart()

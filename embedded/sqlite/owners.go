@@ -19,16 +19,16 @@ func (s *Store) Take(ctx context.Context, p models.Partition, owner string) (rol
 		var clean bool
 		err := tx.QueryRowContext(ctx,
 			"SELECT epoch, clean, committed FROM footfall.owners WHERE topic = ? AND kafka_partition = ?",
-			p.Topic, p.Number).Scan(&t.Epoch, &clean, &t.Committed)
+			p.Topic, p.Number).Scan(&t.Before, &clean, &t.Committed)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
-			t.Epoch, t.Fresh = 1, true
+			t.Epoch, t.Fresh = rollup.NextEpoch(0, time.Now()), true
 		case err != nil:
 			return err
 		case clean:
-			t.Fresh = true
+			t.Epoch, t.Fresh = t.Before, true
 		default:
-			t.Epoch++
+			t.Epoch = rollup.NextEpoch(t.Before, time.Now())
 		}
 		_, err = tx.ExecContext(ctx,
 			"INSERT OR REPLACE INTO footfall.owners (topic, kafka_partition, epoch, owner, clean, committed, taken_at) VALUES (?, ?, ?, ?, 0, ?, ?)",

@@ -22,11 +22,19 @@ func (s *suite) take(t *testing.T, p models.Partition, owner string) rollup.Tenu
 	return tenure
 }
 
+// wantTake takes a partition and compares. Its epoch must be the one before if want is that of a clean handover, and else a greater
+// one with random bits.
 func (s *suite) wantTake(t *testing.T, want rollup.Tenure) rollup.Tenure {
 	t.Helper()
 	got := s.take(t, want.Partition, want.Owner)
-	if got != want {
+	if want.Epoch = got.Epoch; got != want {
 		t.Errorf("Take by %s gives %+v, want %+v", want.Owner, got, want)
+	}
+	if handedOver := want.Fresh && want.Before > 0; handedOver != (got.Epoch == want.Before) || got.Epoch < want.Before {
+		t.Errorf("Take by %s gives epoch %d after %d, handed over clean: %t", want.Owner, got.Epoch, want.Before, handedOver)
+	}
+	if got.Epoch < 1<<31 {
+		t.Errorf("Take by %s gives epoch %d, which somebody else could be given too", want.Owner, got.Epoch)
 	}
 	return got
 }
@@ -45,28 +53,31 @@ func (s *suite) wantRelease(t *testing.T, tenure rollup.Tenure, committed int64,
 // testOwners follows one partition through owners that crash and owners that leave clean.
 func testOwners(t *testing.T, s *suite) {
 	p := partition()
-	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "a", Epoch: 1, Fresh: true})
-	b := s.wantTake(t, rollup.Tenure{Partition: p, Owner: "b", Epoch: 2}) // a has not left
+	a := s.wantTake(t, rollup.Tenure{Partition: p, Owner: "a", Fresh: true})
+	b := s.wantTake(t, rollup.Tenure{Partition: p, Owner: "b", Before: a.Epoch}) // a has not left
 	s.wantRelease(t, b, 5_000_000_000_000, true)
-	c := s.wantTake(t, rollup.Tenure{Partition: p, Owner: "c", Epoch: 2, Fresh: true, Committed: 5_000_000_000_000})
+	c := s.wantTake(t, rollup.Tenure{Partition: p, Owner: "c", Before: b.Epoch, Fresh: true, Committed: 5_000_000_000_000})
 	s.wantRelease(t, c, 5_000_000_000_001, true)
-	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "c", Epoch: 2, Fresh: true, Committed: 5_000_000_000_001})
+	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "c", Before: b.Epoch, Fresh: true, Committed: 5_000_000_000_001})
 	// c crashes and comes back under its own name: still a new epoch. What the last clean owner had counted stays true.
-	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "c", Epoch: 3, Committed: 5_000_000_000_001})
-	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "d", Epoch: 4, Committed: 5_000_000_000_001})
+	c = s.wantTake(t, rollup.Tenure{Partition: p, Owner: "c", Before: b.Epoch, Committed: 5_000_000_000_001})
+	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "d", Before: c.Epoch, Committed: 5_000_000_000_001})
 }
 
 // testOwnersOfOtherPartitions: partitions and topics have epochs of their own.
 func testOwnersOfOtherPartitions(t *testing.T, s *suite) {
 	p := partition()
 	s.take(t, p, "a")
-	s.take(t, p, "a")
+	last := s.take(t, p, "a")
 	sibling, namesake := p, p
 	sibling.Number++
 	namesake.Topic += "x"
-	s.wantTake(t, rollup.Tenure{Partition: sibling, Owner: "a", Epoch: 1, Fresh: true})
-	s.wantTake(t, rollup.Tenure{Partition: namesake, Owner: "a", Epoch: 1, Fresh: true})
-	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "a", Epoch: 3})
+	one := s.wantTake(t, rollup.Tenure{Partition: sibling, Owner: "a", Fresh: true})
+	two := s.wantTake(t, rollup.Tenure{Partition: namesake, Owner: "a", Fresh: true})
+	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "a", Before: last.Epoch})
+	if one.Epoch == two.Epoch {
+		t.Errorf("two partitions were given the same epoch %d: two owners of one could be, too", one.Epoch)
+	}
 }
 
 // testReleaseAfterLoss: who has lost a partition cannot make it look clean.
@@ -75,22 +86,22 @@ func testReleaseAfterLoss(t *testing.T, s *suite) {
 	a := s.take(t, p, "a")
 	b := s.take(t, p, "b")
 	s.wantRelease(t, a, 100, false)
-	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "c", Epoch: b.Epoch + 1}) // a's words changed nothing
+	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "c", Before: b.Epoch}) // a's words changed nothing
 
 	// The same epoch in other hands: a left clean, b has it now, a says it again.
 	p = partition()
 	a = s.take(t, p, "a")
 	s.wantRelease(t, a, 10, true)
-	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "b", Epoch: 1, Fresh: true, Committed: 10})
+	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "b", Before: a.Epoch, Fresh: true, Committed: 10})
 	s.wantRelease(t, a, 20, false)
-	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "c", Epoch: 2, Committed: 10})
+	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "c", Before: a.Epoch, Committed: 10})
 
 	// The same owner, an earlier tenure.
 	p = partition()
 	a = s.take(t, p, "a")
-	s.take(t, p, "a")
+	b = s.take(t, p, "a")
 	s.wantRelease(t, a, 20, false)
-	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "c", Epoch: 3})
+	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "c", Before: b.Epoch})
 }
 
 // eventually takes p; a store under contention may give up a few times.

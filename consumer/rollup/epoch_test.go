@@ -1,0 +1,30 @@
+package rollup
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+// Epochs grow, also from those of earlier versions, stay positive, and no two that follow the same one are the same.
+func TestEpochsGrowAndAreNobodyElses(t *testing.T) {
+	far := time.Date(2100, time.January, 1, 0, 0, 0, 0, time.UTC)
+	for _, now := range []time.Time{time.Unix(0, 0), time.Now(), far} {
+		for _, last := range []int64{0, 1, 2, 8_640, math.MaxInt32, NextEpoch(0, now), NextEpoch(7, now), NextEpoch(1, far)} {
+			seen := map[int64]bool{}
+			for range 3 {
+				next := NextEpoch(last, now)
+				if next <= last || seen[next] {
+					t.Errorf("after %d comes %d, again: %t", last, next, seen[next])
+				}
+				seen[next] = true
+				if first := firstEpoch(next); first != (last == 0) {
+					t.Errorf("after %d comes %d, taken for the first: %t", last, next, first)
+				}
+			}
+		}
+	}
+	if !firstEpoch(1) || firstEpoch(2) {
+		t.Error("the first epochs of earlier versions are 1")
+	}
+}

@@ -1,0 +1,71 @@
+package rollup
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"footfall/models"
+)
+
+// oddities are faults of the store that come with dice of their own, so that the plays of the controls that do not have them stay as they are.
+type oddities struct {
+	dice    *rand.Rand // nil: none
+	takings map[models.Partition]taking
+	flaps   time.Time // until then connections come and go
+}
+
+// taking is what the last one who took a partition that was not left clean changed.
+type taking struct{ before, after ownerRow }
+
+func newOddities(seed int, c controls) oddities {
+	o := oddities{takings: map[models.Partition]taking{}}
+	if c == (controls{}) || c.sharedEpochs {
+		o.dice = rand.New(rand.NewPCG(uint64(seed), 3))
+	}
+	return o
+}
+
+// now tells whether something odd happens, once in so many times.
+func (w *world) odd(times int) bool { return w.faults && w.dice != nil && w.dice.IntN(times) == 0 }
+
+// nextEpoch is what NextEpoch does, without its dice and clock.
+func (w *world) nextEpoch(last int64) int64 {
+	if w.controls.sharedEpochs {
+		return (epochNumber(last) + 1) << epochBits
+	}
+	return (epochNumber(last)+1)<<epochBits | w.fresh()
+}
+
+// take takes a partition, and lets a transaction misbehave: the last one who was told that it has the partition, and still
+// believes it, might as well not have taken it. Not so where it was handed over clean: there both would have the same epoch.
+func (w *world) take(p models.Partition, do func() (Tenure, error)) (Tenure, error) {
+	if last, ok := w.takings[p]; ok && last.after == w.store.owners[p] && w.odd(3) {
+		w.tell("%v is taken as if %s had never been told that it has it", p, last.after.Owner)
+		w.store.owners[p] = last.before
+		w.out.TakenTwice++
+	}
+	before, known := w.store.owners[p]
+	t, err := do()
+	delete(w.takings, p)
+	if known && !before.clean {
+		w.takings[p] = taking{before, w.store.owners[p]}
+	}
+	return t, err
+}
+
+// flap begins a time in which the connection to the store is lost again and again.
+func (w *world) flap() {
+	if w.odd(300) {
+		w.flaps = time.Now().Add(time.Duration(w.dice.IntN(30)) * time.Second)
+		w.tell("connections flap until %v", w.flaps)
+	}
+}
+
+// flapped tells whether a call finds that its connection is gone.
+func (w *world) flapped() bool {
+	if time.Now().After(w.flaps) || !w.odd(3) {
+		return false
+	}
+	w.out.Flaps++
+	return true
+}
