@@ -78,8 +78,12 @@ type Consumer struct {
 
 // Embedded configures the one-process default; embedded.yaml documents every key.
 type Embedded struct {
-	HTTP   struct{ Addr string }
-	Data   struct{ Dir string }
+	HTTP struct{ Addr string }
+	Data struct {
+		Dir      string
+		LogBytes int64         `mapstructure:"log_bytes"`
+		LogAge   time.Duration `mapstructure:"log_age"`
+	}
 	Access struct{ Open bool }
 	Links  struct{ Enabled bool }
 	Log    Log
@@ -113,7 +117,12 @@ func LoadProducer(file string) (c Producer, err error) { return c, load(producer
 func LoadConsumer(file string) (c Consumer, err error) { return c, load(consumerYAML, file, &c) }
 
 // LoadEmbedded reads the defaults, then file (none if empty), then the environment. Its errors are *Wrong.
-func LoadEmbedded(file string) (c Embedded, err error) { return c, load(embeddedYAML, file, &c) }
+func LoadEmbedded(file string) (c Embedded, err error) {
+	if err = load(embeddedYAML, file, &c); err == nil && (c.Data.LogBytes < 0 || c.Data.LogAge < 0) {
+		err = MarkWrong(fmt.Errorf("data.log_bytes is %d and data.log_age %v: want 0 (no bound) or more", c.Data.LogBytes, c.Data.LogAge))
+	}
+	return c, err
+}
 
 const prefix = "FOOTFALL"
 

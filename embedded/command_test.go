@@ -89,7 +89,7 @@ func TestUnknownKey(t *testing.T) {
 // TestBadConfiguration: also what only one of the parts notices is marked, so that the process exits with 2.
 func TestBadConfiguration(t *testing.T) {
 	for name, value := range map[string]string{
-		"FOOTFALL_HTTP_ADDR": "nowhere", "FOOTFALL_PRIVACY_IP": "some", "FOOTFALL_CHUNK_MAX_EVENTS": "0", "FOOTFALL_KAFKA_PARTITIONS": "six",
+		"FOOTFALL_HTTP_ADDR": "nowhere", "FOOTFALL_PRIVACY_IP": "some", "FOOTFALL_DATA_LOG_BYTES": "-1", "FOOTFALL_CHUNK_MAX_EVENTS": "0", "FOOTFALL_KAFKA_PARTITIONS": "six",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("FOOTFALL_DATA_DIR", t.TempDir())
@@ -127,10 +127,16 @@ func TestKeysThatOpenWouldIgnore(t *testing.T) {
 
 func TestGreeting(t *testing.T) {
 	var out bytes.Buffer
-	greet(&out, "127.0.0.1:8080", "data", true)
+	cfg, err := configs.LoadEmbedded("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	greet(&out, "127.0.0.1:8080", cfg)
 	t.Setenv("FOOTFALL_DATA_DIR", "a b")
-	greet(&out, "127.0.0.1:8080", "a b", false)
+	cfg.Data.Dir, cfg.Access.Open, cfg.Data.LogBytes, cfg.Data.LogAge = "a b", false, 0, 0
+	greet(&out, "127.0.0.1:8080", cfg)
 	for _, want := range []string{
+		"up to 128 MB (data.log_bytes) and 168h (data.log_age)", "kept for ever",
 		"Anyone who reaches it may write", "Writing needs a key", "curl -i -H 'Content-Type", "curl -i -H 'Authorization: Bearer KEY' -H 'Content-Type",
 		"http://127.0.0.1:8080", `"short_url":"abc"`, "http://127.0.0.1:8080/v1/clicks",
 		"\n  go run ./embedded query \"" + clicks + "\"\n",

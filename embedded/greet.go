@@ -4,28 +4,47 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
+
+	"footfall/configs"
 )
 
 // dataDir is data.dir in the environment.
 const dataDir = "FOOTFALL_DATA_DIR"
 
 // greet says where the door is and what to try, ready to paste. Who does not hear it is not harmed.
-func greet(w io.Writer, addr, dir string, open bool) {
+func greet(w io.Writer, addr string, cfg configs.Embedded) {
 	env := ""
 	if set := os.Getenv(dataDir); set != "" { // the query has to find the same data
 		env = dataDir + "='" + set + "' "
 	}
 	who, key := "Anyone who reaches it may write (access.open).", ""
-	if !open {
+	if !cfg.Access.Open {
 		who, key = "Writing needs a key (access.sites).", "-H 'Authorization: Bearer KEY' "
 	}
 	_, _ = fmt.Fprintf(w, `footfall counts at http://%[1]s, its data is in %[2]s. Ctrl-C stops it.
 %[4]s
+%[6]s
 
 Send a click:
   curl -i %[5]s-H 'Content-Type: application/json' -d '{"short_url":"abc","ip":"203.0.113.7","country":"IT"}' http://%[1]s/v1/clicks
 
 Ask for the count, a second later:
   %[3]sgo run ./embedded query "SELECT value FROM urlshortener.clickcounter WHERE short_url = 'abc'"
-`, addr, dir, env, who, key)
+`, addr, cfg.Data.Dir, env, who, key, kept(cfg))
+}
+
+// kept says what becomes of events that are counted.
+func kept(cfg configs.Embedded) string {
+	var bounds []string
+	if cfg.Data.LogBytes > 0 {
+		bounds = append(bounds, fmt.Sprintf("%d MB (data.log_bytes)", cfg.Data.LogBytes>>20))
+	}
+	if cfg.Data.LogAge > 0 {
+		bounds = append(bounds, strings.TrimSuffix(cfg.Data.LogAge.String(), "0m0s")+" (data.log_age)")
+	}
+	if len(bounds) == 0 {
+		return "The log of events is kept for ever."
+	}
+	return "Events that are counted stay in its log up to " + strings.Join(bounds, " and ") + "; the counts stay for ever."
 }

@@ -24,7 +24,7 @@ type process struct {
 	url string
 }
 
-func launch(t *testing.T, dir string) *process {
+func launch(t *testing.T, dir string, env ...string) *process {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
@@ -32,6 +32,7 @@ func launch(t *testing.T, dir string) *process {
 	}
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), asBinary+"=1", "FOOTFALL_DATA_DIR="+dir, "FOOTFALL_HTTP_ADDR=127.0.0.1:0")
+	cmd.Env = append(cmd.Env, env...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -159,7 +160,7 @@ func terminate(t *testing.T, p *process) {
 // drained tells whether every record of the log was read by the consumer.
 func drained(t *testing.T, dir string) bool {
 	t.Helper()
-	b, err := broker.Start(filepath.Join(dir, "broker"), slog.New(slog.DiscardHandler))
+	b, err := broker.Start(t.Context(), filepath.Join(dir, "broker"), broker.Retention{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"footfall/configs"
@@ -31,10 +32,17 @@ data.dir as FOOTFALL_DATA_DIR. So can those of producer.yaml and consumer.yaml, 
 // errUsage marks a mistake in the command line.
 var errUsage = errors.New("see embedded --help")
 
+// garbage is how much there may be in memory, in percent of what is in use. A full log of single events and the ids in it take 200 MB:
+// as much again, which is Go's own rule, is too much for one process among many on a laptop.
+const garbage = 40
+
 func main() { os.Exit(run()) }
 
 // run is main with an exit code: 0 done, 1 failed, 2 a mistake in the command line or the configuration.
 func run() int {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(garbage)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
@@ -66,7 +74,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	switch {
 	case flags.NArg() == 0:
 		log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: cfg.Log.Level}))
-		return serve(ctx, cfg, log, func(addr string) { greet(stdout, addr, cfg.Data.Dir, cfg.Access.Open) })
+		return serve(ctx, cfg, log, func(addr string) { greet(stdout, addr, cfg) })
 	case flags.Arg(0) == "query" && flags.NArg() == 2:
 		return query(ctx, cfg.Data.Dir, flags.Arg(1), stdout)
 	case flags.Arg(0) == "query":

@@ -50,7 +50,7 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 	}
 	cleanups = append(cleanups, store.Close)
 
-	kafka, err := broker.Start(filepath.Join(cfg.Data.Dir, "broker"), log)
+	kafka, err := broker.Start(opening, filepath.Join(cfg.Data.Dir, "broker"), retention(cfg, door, counting, store), log)
 	if err != nil {
 		return err
 	}
@@ -94,6 +94,7 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 		return err
 	}))
 
+	go trim(ctx, kafka, log)
 	select {
 	case <-ctx.Done():
 	case <-ended: // the cleanup of the part that failed has the error

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -57,7 +56,10 @@ func (f *fetcher) run(ctx context.Context, out chan<- item) error {
 			return nil
 		}
 		if errors.Is(err, kafka.OffsetOutOfRange) {
-			return f.outOfRange(ctx, next)
+			if err := f.outOfRange(ctx, next); err != nil {
+				return err
+			}
+			return f.run(ctx, out)
 		}
 		if err != nil {
 			f.log.Warn("reading the log failed; trying again", "topic", f.partition.Topic,
@@ -129,13 +131,25 @@ func (f *fetcher) warnOfLostIDs(first kafka.Message) {
 	}
 }
 
-// outOfRange tells why the log does not have an offset: deleted before it was read, or the topic is another one.
+// outOfRange decides about an offset that the log does not have. It was deleted before it was read, or the topic is another one; both
+// are errors. Where nothing but ids went that were to fill the window, retention was faster than we are: reading begins again with
+// those that are left.
 func (f *fetcher) outOfRange(ctx context.Context, offset int64) error {
-	err := f.gap(ctx, max(offset, f.start), math.MaxInt64)
-	if err == nil {
-		err = recreated(f.partition, offset)
+	var bounds map[models.Partition]span
+	for attempt, err := 0, errors.New("not asked"); err != nil; attempt++ {
+		if bounds, err = logBounds(ctx, f.kafka, []models.Partition{f.partition}); err != nil && sleep(ctx, backoff(attempt)) != nil {
+			return ctx.Err()
+		}
 	}
-	return err
+	log := bounds[f.partition]
+	switch {
+	case log.from > max(offset, f.start):
+		return truncated(f.partition, span{max(offset, f.start), log.from})
+	case log.from <= offset || log.to < f.start:
+		return recreated(f.partition, offset)
+	}
+	f.from = log.from
+	return nil
 }
 
 // refusal is an error that trying again cannot mend: an operator has to decide.

@@ -22,7 +22,7 @@ const topic = "clicks"
 
 func start(t *testing.T, dir string) *broker.Broker {
 	t.Helper()
-	b, err := broker.Start(dir, slog.New(slog.DiscardHandler))
+	b, err := broker.Start(t.Context(), dir, broker.Retention{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,13 +188,13 @@ func TestStartErrors(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := broker.Start(filepath.Join(dir, "file", "broker"), slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "data.dir") {
+	if _, err := broker.Start(t.Context(), filepath.Join(dir, "file", "broker"), broker.Retention{}, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "data.dir") {
 		t.Errorf("below a file: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "meta.json"), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := broker.Start(dir, slog.New(slog.DiscardHandler)); err == nil || errors.Is(err, fs.ErrNotExist) {
+	if _, err := broker.Start(t.Context(), dir, broker.Retention{}, slog.New(slog.DiscardHandler)); err == nil || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("on something else: %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package broker_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -20,7 +21,7 @@ const childDir = "FOOTFALL_TEST_BROKER_DIR"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childDir); dir != "" {
-		b, err := broker.Start(dir, slog.New(slog.NewTextHandler(os.Stderr, nil)))
+		b, err := broker.Start(context.Background(), dir, broker.Retention{}, slog.New(slog.NewTextHandler(os.Stderr, nil)))
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)

@@ -45,18 +45,38 @@ func (s *Store) Ends(ctx context.Context) (map[models.Partition]int64, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading how far was counted: %w", err)
 	}
+	return byPartition(rows)
+}
+
+// Counted tells below which offset each partition is counted, and in no doubt: nobody reads the log below it again, but for the ids.
+// It is empty if the store is not one of the log with this id.
+func (s *Store) Counted(ctx context.Context, log string) (map[models.Partition]int64, error) {
+	rows, err := s.readers.QueryContext(ctx, `
+		SELECT topic, kafka_partition, min(offset) FROM (
+			SELECT topic, kafka_partition, committed AS offset FROM footfall.owners
+			UNION ALL
+			SELECT topic, kafka_partition, from_offset FROM footfall.doubts
+		) WHERE EXISTS (SELECT 1 FROM footfall.log WHERE id = ?) GROUP BY 1, 2`, log)
+	if err != nil {
+		return nil, fmt.Errorf("reading how far was counted: %w", err)
+	}
+	return byPartition(rows)
+}
+
+// byPartition reads rows of a topic, a partition and an offset, and closes them.
+func byPartition(rows *sql.Rows) (map[models.Partition]int64, error) {
 	defer func() { _ = rows.Close() }() // Err below has what there is to say
-	ends := map[models.Partition]int64{}
+	offsets := map[models.Partition]int64{}
 	for rows.Next() {
 		var p models.Partition
-		var end int64
-		if err := rows.Scan(&p.Topic, &p.Number, &end); err != nil {
+		var offset int64
+		if err := rows.Scan(&p.Topic, &p.Number, &offset); err != nil {
 			return nil, fmt.Errorf("reading how far was counted: %w", err)
 		}
-		ends[p] = end
+		offsets[p] = offset
 	}
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("reading how far was counted: %w", err)
 	}
-	return ends, nil
+	return offsets, nil
 }

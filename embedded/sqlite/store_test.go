@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -335,5 +336,38 @@ func TestFullDisk(t *testing.T) {
 	table, err := reader.Query(t.Context(), "SELECT sum(value), count(*), (SELECT count(*) FROM urlshortener.applied) FROM urlshortener.clickcounter")
 	if want := []string{"10000", "5000", "5000"}; err != nil || !slices.Equal(table.Rows[0], want) {
 		t.Errorf("got %v, %v; want %v", table.Rows, err, want)
+	}
+}
+
+// TestCounted: what lies below may be deleted from the log: not what is in doubt, and nothing of another log.
+func TestCounted(t *testing.T) {
+	store, _ := open(t, t.TempDir())
+	if err := store.SetLogID(t.Context(), "this"); err != nil {
+		t.Fatal(err)
+	}
+	a, b, c := models.Partition{Topic: "clicks"}, models.Partition{Topic: "clicks", Number: 1}, models.Partition{Topic: "visits"}
+	for _, p := range []models.Partition{a, b, c} {
+		tenure, err := store.Take(t.Context(), p, "me")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p == c {
+			continue // nothing counted yet
+		}
+		if ok, err := store.Progress(t.Context(), tenure, 1000); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+	}
+	for id, from := range map[int64]int64{1: 700, 2: 800} {
+		if err := store.NoteDoubt(t.Context(), rollup.Doubt{Partition: b, ID: id, From: from, To: 900}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := store.Counted(t.Context(), "this")
+	if want := (map[models.Partition]int64{a: 1000, b: 700, c: 0}); err != nil || !maps.Equal(got, want) {
+		t.Errorf("counted %v, %v, want %v", got, err, want)
+	}
+	if got, err := store.Counted(t.Context(), "another"); err != nil || len(got) > 0 {
+		t.Errorf("of another log %v is counted, %v", got, err)
 	}
 }

@@ -1,0 +1,6 @@
+//go:build race
+
+package main
+
+// raceDetector multiplies memory.
+const raceDetector = true
