@@ -19,6 +19,7 @@ import (
 type Producer struct {
 	HTTP struct {
 		Addr           string
+		AdminAddr      string   `mapstructure:"admin_addr"`
 		MaxInFlight    int      `mapstructure:"max_in_flight"`
 		MaxBody        int64    `mapstructure:"max_body"`
 		BatchEvents    int      `mapstructure:"batch_events"`
@@ -78,7 +79,10 @@ type Consumer struct {
 
 // Embedded configures the one-process default; embedded.yaml documents every key.
 type Embedded struct {
-	HTTP struct{ Addr string }
+	HTTP struct {
+		Addr      string
+		AdminAddr string `mapstructure:"admin_addr"`
+	}
 	Data struct {
 		Dir      string
 		LogBytes int64         `mapstructure:"log_bytes"`
@@ -145,7 +149,12 @@ func read(defaults []byte, file string, into any) error {
 	if err := v.UnmarshalExact(into, viper.DecodeHook(hook())); err != nil {
 		return fmt.Errorf("reading configuration: %w", err)
 	}
-	return checkAddr(v.GetString("http.addr"))
+	if admin := v.GetString("http.admin_addr"); admin != "" {
+		if err := checkAddr("http.admin_addr", admin); err != nil {
+			return err
+		}
+	}
+	return checkAddr("http.addr", v.GetString("http.addr"))
 }
 
 func parse(yaml []byte) (*viper.Viper, error) {

@@ -39,7 +39,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.HTTP.Addr != "127.0.0.1:8080" || !slices.Equal(p.Kafka.Brokers, []string{"127.0.0.1:9092"}) ||
+	if p.HTTP.Addr != "127.0.0.1:8080" || p.HTTP.AdminAddr != "127.0.0.1:8082" || !slices.Equal(p.Kafka.Brokers, []string{"127.0.0.1:9092"}) ||
 		p.Kafka.Topics != (Topics{"clicks", "visits", "dead-letters"}) || p.Kafka.CreateTopics || p.Kafka.Timeout != 5*time.Second ||
 		p.HTTP.MaxBody != 64<<10 || p.Log.Level != slog.LevelInfo {
 		t.Errorf("producer: %+v", p)
@@ -64,7 +64,7 @@ func TestDefaults(t *testing.T) {
 		p.Cassandra.Port != c.Cassandra.Port || !slices.Equal(p.Cassandra.Hosts, c.Cassandra.Hosts) {
 		t.Errorf("producer: %+v; closed unless opened", p)
 	}
-	if !e.Access.Open || !e.Links.Enabled || e.HTTP.Addr != "127.0.0.1:8080" || e.Data.Dir != "data" || e.Data.LogBytes != 128<<20 || e.Data.LogAge != 7*24*time.Hour || e.Log.Level != slog.LevelWarn {
+	if !e.Access.Open || !e.Links.Enabled || e.HTTP.Addr != "127.0.0.1:8080" || e.HTTP.AdminAddr != "127.0.0.1:8083" || e.Data.Dir != "data" || e.Data.LogBytes != 128<<20 || e.Data.LogAge != 7*24*time.Hour || e.Log.Level != slog.LevelWarn {
 		t.Errorf("embedded: %+v", e)
 	}
 }
@@ -145,6 +145,7 @@ func TestMistakesAreNamed(t *testing.T) {
 	f("FOOTFALL_KAFKA_PARTITIONS", "six", "", "Kafka.Partitions")
 	f("FOOTFALL_LOG_LEVEL", "loud", "", "loud")
 	f("", "", "http:\n  adrr: x\n", "adrr")
+	f("FOOTFALL_HTTP_ADMIN_ADDR", "8082", "", "http.admin_addr")
 	f("", "", "chunk:\n  max_age: 1s\n", "chunk") // a key of the other binary has no place in this one's file
 	f("", "", "kafka:\n  timeout: 5\n", "add a unit, such as 5s")
 	f("", "", "kafka:\n  timeout: soon\n", "Kafka.Timeout")

@@ -24,13 +24,13 @@ func (w *Wrong) Error() string { return strings.Join(strings.Fields(w.cause.Erro
 func (w *Wrong) Unwrap() error { return w.cause }
 
 // checkAddr refuses what cannot be listened on, before anything else is tried.
-func checkAddr(addr string) error {
+func checkAddr(key, addr string) error {
 	_, port, err := net.SplitHostPort(addr)
 	if err == nil {
 		_, err = net.LookupPort("tcp", port)
 	}
 	if err != nil {
-		return fmt.Errorf("http.addr is %q: want host:port, such as 127.0.0.1:8080: %w", addr, err)
+		return fmt.Errorf("%s is %q: want host:port, such as 127.0.0.1:8080: %w", key, addr, err)
 	}
 	return nil
 }

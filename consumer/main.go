@@ -111,7 +111,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	case "rebuild":
 		return rebuild(ctx, cfg, plan, log, line, report)
 	case "healthz":
-		return health.Ask(ctx, cfg.HTTP.Addr, "")
+		return health.Ask(ctx, "http.addr", cfg.HTTP.Addr)
 	}
 	return count(ctx, cfg, plan, log)
 }

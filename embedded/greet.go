@@ -13,7 +13,7 @@ import (
 const dataDir = "FOOTFALL_DATA_DIR"
 
 // greet says where the door is and what to try, ready to paste. Who does not hear it is not harmed.
-func greet(w io.Writer, addr string, cfg configs.Embedded) {
+func greet(w io.Writer, addr, admin string, cfg configs.Embedded) {
 	env := ""
 	if set := os.Getenv(dataDir); set != "" { // the query has to find the same data
 		env = dataDir + "='" + set + "' "
@@ -21,6 +21,9 @@ func greet(w io.Writer, addr string, cfg configs.Embedded) {
 	who, key := "Anyone who reaches it may write (access.open).", ""
 	if !cfg.Access.Open {
 		who, key = "Writing needs a key (access.sites).", "-H 'Authorization: Bearer KEY' "
+	}
+	if admin != "" {
+		who += " Metrics are at http://" + admin + "/metrics."
 	}
 	_, _ = fmt.Fprintf(w, `footfall counts at http://%[1]s, its data is in %[2]s. Ctrl-C stops it.
 %[4]s

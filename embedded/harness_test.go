@@ -32,9 +32,10 @@ const patience = 30 * time.Second
 
 // running is footfall in this process.
 type running struct {
-	url  string
-	log  *safeBuffer
-	stop func() error
+	url   string
+	admin string // where health and metrics are
+	log   *safeBuffer
+	stop  func() error
 }
 
 // start starts what the binary starts, on a free port, and stops it when the test ends.
@@ -44,12 +45,12 @@ func start(t *testing.T, dir string) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.HTTP.Addr, cfg.Data.Dir = "127.0.0.1:0", dir
+	cfg.HTTP.Addr, cfg.HTTP.AdminAddr, cfg.Data.Dir = "127.0.0.1:0", "127.0.0.1:0", dir
 	r := &running{log: &safeBuffer{}}
 	log := slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: cfg.Log.Level}))
 	ctx, cancel := context.WithCancel(context.Background())
-	ready, ended := make(chan string, 1), make(chan error, 1)
-	go func() { ended <- serve(ctx, cfg, log, func(addr string) { ready <- addr }) }()
+	ready, ended := make(chan [2]string, 1), make(chan error, 1)
+	go func() { ended <- serve(ctx, cfg, log, func(addr, admin string) { ready <- [2]string{addr, admin} }) }()
 	r.stop = sync.OnceValue(func() error { cancel(); return <-ended })
 	t.Cleanup(func() {
 		if err := r.stop(); err != nil {
@@ -57,8 +58,8 @@ func start(t *testing.T, dir string) *running {
 		}
 	})
 	select {
-	case addr := <-ready:
-		r.url = "http://" + addr
+	case at := <-ready:
+		r.url, r.admin = "http://"+at[0], "http://"+at[1]
 	case err := <-ended:
 		ended <- nil
 		t.Fatalf("footfall did not start: %v", err)

@@ -31,7 +31,7 @@ func launch(t *testing.T, dir string, env ...string) *process {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), asBinary+"=1", "FOOTFALL_DATA_DIR="+dir, "FOOTFALL_HTTP_ADDR=127.0.0.1:0")
+	cmd.Env = append(os.Environ(), asBinary+"=1", "FOOTFALL_DATA_DIR="+dir, "FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_HTTP_ADMIN_ADDR=127.0.0.1:0")
 	cmd.Env = append(cmd.Env, env...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()

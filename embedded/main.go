@@ -74,7 +74,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	switch {
 	case flags.NArg() == 0:
 		log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: cfg.Log.Level}))
-		return serve(ctx, cfg, log, func(addr string) { greet(stdout, addr, cfg) })
+		return serve(ctx, cfg, log, func(addr, admin string) { greet(stdout, addr, admin, cfg) })
 	case flags.Arg(0) == "query" && flags.NArg() == 2:
 		return query(ctx, cfg.Data.Dir, flags.Arg(1), stdout)
 	case flags.Arg(0) == "query":

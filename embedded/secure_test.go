@@ -52,7 +52,7 @@ func TestABrokerWithTLSAndLogin(t *testing.T) {
 	}
 	opened := make(chan string, 1)
 	background(t, func(ctx context.Context) error {
-		return intake.Run(ctx, door, nil, prometheus.NewRegistry(), discard, func(addr string) { opened <- addr })
+		return intake.Run(ctx, door, nil, prometheus.NewRegistry(), discard, func(addr, _ string) { opened <- addr })
 	})
 	mustPost(t, "http://"+<-opened, click("1", "203.0.113.7", "2018-10-01 14:05"))
 	background(t, consumer.Run)

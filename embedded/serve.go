@@ -22,10 +22,10 @@ import (
 	"footfall/producer/topics"
 )
 
-// serve runs all of footfall until ctx ends or a part fails, and calls ready with the door's address once it is open. It
+// serve runs all of footfall until ctx ends or a part fails, and calls ready with the door's addresses once it is open. It
 // stops in the order of the data: the door, so that nothing new comes in; the consumer, which flushes; the broker; the
 // store. After that, and only after a clean stop, it returns nil.
-func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready func(addr string)) (err error) {
+func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready func(addr, admin string)) (err error) {
 	var cleanups []func() error // last in, first out
 	defer func() {
 		for _, cleanup := range slices.Backward(cleanups) {
@@ -89,7 +89,7 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 	cleanups = append(cleanups, start(func(ctx context.Context) error {
 		err := intake.Run(ctx, door, store, reg, log, ready)
 		if errors.Is(err, syscall.EADDRINUSE) {
-			return fmt.Errorf("%w: is footfall running already? Else set http.addr (FOOTFALL_HTTP_ADDR=127.0.0.1:0 takes any free port)", err)
+			return fmt.Errorf("%w: is footfall running already? Else set FOOTFALL_HTTP_ADDR or FOOTFALL_HTTP_ADMIN_ADDR (127.0.0.1:0 takes any free port)", err)
 		}
 		return err
 	}))
@@ -111,7 +111,7 @@ func parts(cfg configs.Embedded) (door configs.Producer, counting configs.Consum
 	if counting, err = configs.LoadConsumer(""); err != nil {
 		return door, counting, nil, err
 	}
-	door.HTTP.Addr = cfg.HTTP.Addr
+	door.HTTP.Addr, door.HTTP.AdminAddr = cfg.HTTP.Addr, cfg.HTTP.AdminAddr
 	door.Access.Open = cfg.Access.Open
 	door.Links.Enabled = cfg.Links.Enabled
 	door.Kafka.CreateTopics = true

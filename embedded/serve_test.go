@@ -84,11 +84,11 @@ func TestEndToEnd(t *testing.T) {
 	}
 }
 
-// TestHealth: the door shows the metrics of all parts.
+// TestHealth: operators see the metrics of all parts.
 func TestHealth(t *testing.T) {
 	f := start(t, t.TempDir())
 	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
-		response, err := http.Get(f.url + path)
+		response, err := http.Get(f.admin + path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestRefusesToStart(t *testing.T) {
 	attempt := func(dir, addr string) error {
 		cfg := configs.Embedded{}
 		cfg.HTTP.Addr, cfg.Data.Dir = addr, dir
-		return serve(t.Context(), cfg, discard, func(string) { t.Error("the door opened") })
+		return serve(t.Context(), cfg, discard, func(string, string) { t.Error("the door opened") })
 	}
 	wantError(t, attempt(dir, "127.0.0.1:0"), "another footfall has this data.dir", "FOOTFALL_DATA_DIR")
 	wantError(t, attempt(t.TempDir(), strings.TrimPrefix(f.url, "http://")), "address already in use", "FOOTFALL_HTTP_ADDR")
@@ -176,7 +176,7 @@ func TestStopsWhileStarting(t *testing.T) {
 	for range 5 {
 		cfg := configs.Embedded{}
 		cfg.HTTP.Addr, cfg.Data.Dir = addr, t.TempDir()
-		if err := serve(cancelled(t), cfg, discard, func(string) {}); err != nil {
+		if err := serve(cancelled(t), cfg, discard, func(string, string) {}); err != nil {
 			t.Errorf("stopped at once: %v", err)
 		}
 	}

@@ -32,7 +32,7 @@ Takes events over HTTP and writes them to Kafka.
 Commands:
   (none)    serve until SIGTERM or SIGINT
   topics    create the missing Kafka topics and exit
-  healthz   ask the producer at http.addr whether it is ready; exit 0 or 1
+  healthz   ask the producer at http.admin_addr whether it is ready; exit 0 or 1
 
 Every key of configs/producer.yaml can be set in FILE or in the environment (FOOTFALL_HTTP_ADDR, ...).
 `
@@ -93,7 +93,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		}
 		return topics.EnsureNewest(ctx, via, names, k.Partitions, k.ReplicationFactor, true)
 	case "healthz":
-		return health.Ask(ctx, cfg.HTTP.Addr, cfg.HTTP.TLS.Cert)
+		return health.Ask(ctx, "http.admin_addr", cfg.HTTP.AdminAddr)
 	}
 	if err := intake.Check(cfg); err != nil { // before Cassandra is waited for
 		return err
@@ -119,7 +119,7 @@ func door(ctx context.Context, cfg configs.Producer, log *slog.Logger) error {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if !cfg.Links.Enabled {
-		return intake.Run(ctx, cfg, nil, reg, log, func(string) {})
+		return intake.Run(ctx, cfg, nil, reg, log, func(string, string) {})
 	}
 	store, err := cassandra.OpenLinks(ctx, cfg.Cassandra)
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
@@ -129,7 +129,7 @@ func door(ctx context.Context, cfg configs.Producer, log *slog.Logger) error {
 		return fmt.Errorf("opening the store of links: %w", err)
 	}
 	defer store.Close()
-	return intake.Run(ctx, cfg, store, reg, log, func(string) {})
+	return intake.Run(ctx, cfg, store, reg, log, func(string, string) {})
 }
 
 // parse takes flags before and after the name of the command.

@@ -63,9 +63,9 @@ func finish(t *testing.T, env []string, args ...string) (code int, stdout, stder
 }
 
 // serve starts a producer and returns when its log says where it listens; lines is the rest of the log.
-func serve(t *testing.T, env []string) (cmd *exec.Cmd, addr string, lines *bufio.Scanner) {
+func serve(t *testing.T, env []string) (cmd *exec.Cmd, addr, admin string, lines *bufio.Scanner) {
 	t.Helper()
-	cmd, _, _ = producer(t, env)
+	cmd, _, _ = producer(t, append(env, "FOOTFALL_HTTP_ADMIN_ADDR=127.0.0.1:0"))
 	cmd.Stderr = nil
 	logs, err := cmd.StderrPipe()
 	if err != nil {
@@ -75,14 +75,14 @@ func serve(t *testing.T, env []string) (cmd *exec.Cmd, addr string, lines *bufio
 		t.Fatal(err)
 	}
 	lines = bufio.NewScanner(logs)
-	var open struct{ Msg, Addr string }
+	var open struct{ Msg, Addr, Admin string }
 	if !lines.Scan() {
 		t.Fatal("no log line")
 	}
 	if err := json.Unmarshal(lines.Bytes(), &open); err != nil || open.Msg != "the door is open" {
 		t.Fatalf("the first log line is %s", lines.Text())
 	}
-	return cmd, open.Addr, lines
+	return cmd, open.Addr, open.Admin, lines
 }
 
 func TestCommandLine(t *testing.T) {
@@ -125,6 +125,8 @@ func TestBadConfiguration(t *testing.T) {
 	f("select is a reserved word", "FOOTFALL_FEATURES=referrer,select")
 	f("http.addr", "FOOTFALL_HTTP_ADDR=nowhere")
 	f("http.addr", "FOOTFALL_HTTP_ADDR=127.0.0.1:99999")
+	f("http.admin_addr", "FOOTFALL_HTTP_ADMIN_ADDR=8082")
+	f("http.admin_addr", "FOOTFALL_HTTP_ADMIN_ADDR=127.0.0.1:8080")
 	f("privacy.ip", "FOOTFALL_PRIVACY_IP=some")
 	f("64 hex digits", "FOOTFALL_ACCESS_OPEN=false", `FOOTFALL_ACCESS_SITES=[{"site":"s","key_hashes":["short"]}]`)
 	f("FOOTFALL_ACCESS_OPEN=false", `FOOTFALL_ACCESS_SITES=[{"site":"s","key_hashes":["`+strings.Repeat("0", 64)+`"]}]`)
@@ -194,8 +196,8 @@ func TestLife(t *testing.T) {
 		t.Errorf("dead-letters has %d partitions, %v", n, err)
 	}
 
-	cmd, addr, lines := serve(t, env)
-	at := []string{"FOOTFALL_HTTP_ADDR=" + addr}
+	cmd, addr, admin, lines := serve(t, env)
+	at := []string{"FOOTFALL_HTTP_ADMIN_ADDR=" + admin}
 	if code, _, errs := finish(t, at, "healthz"); code != 0 {
 		t.Errorf("healthz of a ready producer: exit %d, %s", code, errs)
 	}
@@ -230,7 +232,7 @@ func TestASecondSignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cluster.Close()
-	cmd, addr, _ := serve(t, []string{"FOOTFALL_KAFKA_BROKERS=" + cluster.ListenAddrs()[0], "FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_KAFKA_TIMEOUT=30s"})
+	cmd, addr, _, _ := serve(t, []string{"FOOTFALL_KAFKA_BROKERS=" + cluster.ListenAddrs()[0], "FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_KAFKA_TIMEOUT=30s"})
 	slow, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
@@ -270,9 +272,9 @@ func TestHealthzSeesKafka(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cluster.Close()
-	cmd, addr, _ := serve(t, []string{"FOOTFALL_KAFKA_BROKERS=" + cluster.ListenAddrs()[0], "FOOTFALL_HTTP_ADDR=127.0.0.1:0"})
+	cmd, _, admin, _ := serve(t, []string{"FOOTFALL_KAFKA_BROKERS=" + cluster.ListenAddrs()[0], "FOOTFALL_HTTP_ADDR=127.0.0.1:0"})
 	cluster.Close()
-	code, _, errs := finish(t, []string{"FOOTFALL_HTTP_ADDR=" + addr}, "healthz")
+	code, _, errs := finish(t, []string{"FOOTFALL_HTTP_ADMIN_ADDR=" + admin}, "healthz")
 	if code != 1 || !strings.Contains(errs, "kafka_unavailable") {
 		t.Errorf("healthz without Kafka: exit %d, %s", code, errs)
 	}

@@ -129,7 +129,7 @@ func TestPagesOfAClosedDoor(t *testing.T) {
 	other := browser.tab(t)
 	other.run(t, chromedp.Navigate(site.elsewhere+"/one"))
 	within(t, time.Minute, func() error {
-		measured, err := process.Metrics(t.Context(), d.url)
+		measured, err := process.Metrics(t.Context(), d.admin)
 		if err != nil {
 			return err
 		}

@@ -21,12 +21,16 @@ type embedded struct {
 	dir     string // working directory
 	data    string
 	url     string
+	admin   string  // of its metrics
 	clicked *sql.DB // urlshortener, for reading
 	visited *sql.DB // cardinality
 	keeps   kept
 }
 
-var greeting = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)`)
+var (
+	greeting = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)`)
+	metrics  = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/metrics`)
+)
 
 // newEmbedded starts it; env comes last.
 func newEmbedded(t *testing.T, env ...string) *embedded {
@@ -42,6 +46,9 @@ func newEmbeddedKeeping(t *testing.T, what kept, env ...string) *embedded {
 	d.process = start(t, d.command(t, "embedded"))
 	var err error
 	if d.url, err = d.process.Expect(patiently(t), greeting); err != nil {
+		t.Fatal(err)
+	}
+	if d.admin, err = d.process.Expect(patiently(t), metrics); err != nil {
 		t.Fatal(err)
 	}
 	d.clicked, d.visited = d.open(t, "urlshortener"), d.open(t, "cardinality")

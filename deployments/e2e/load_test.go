@@ -54,12 +54,16 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	admin, err := door.Expect(patiently(t), adminOpen)
+	if err != nil {
+		t.Fatal(err)
+	}
 
 	ctx, cancel := context.WithTimeout(t.Context(), *loadFor+time.Minute)
 	defer cancel()
 	opened, ended := load.Slow(ctx, addr, slow)
 	measured := make(chan []memory, 1)
-	go func() { measured <- watchMemory(ctx, "http://"+addr) }()
+	go func() { measured <- watchMemory(ctx, "http://"+admin) }()
 	answers := t.TempDir()
 	printed, err := exec.CommandContext(ctx, program, "--threads", "2", "--connections", strconv.Itoa(connections), "--duration",
 		fmt.Sprintf("%ds", int(loadFor.Seconds())), "--timeout", "30s", "--latency", "--script", filepath.Join("wrk", "visits.lua"),

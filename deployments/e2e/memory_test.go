@@ -41,8 +41,8 @@ func watchMemory(ctx context.Context, door string) []memory {
 	return all
 }
 
-func measure(ctx context.Context, door string) (m memory, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, door+"/metrics", nil)
+func measure(ctx context.Context, admin string) (m memory, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, admin+"/metrics", nil)
 	if err != nil {
 		return m, err
 	}

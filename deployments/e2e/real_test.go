@@ -33,6 +33,7 @@ type real struct {
 
 var (
 	doorOpen      = regexp.MustCompile(`"the door is open","addr":"([^"]+)"`)
+	adminOpen     = regexp.MustCompile(`"the door is open","addr":"[^"]+","admin":"([^"]+)"`)
 	consumerReady = regexp.MustCompile(`"consumer started","addr":"([^"]+)"`)
 )
 

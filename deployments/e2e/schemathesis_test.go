@@ -104,7 +104,7 @@ func TestAClosedDoorIsAsDescribed(t *testing.T) {
 			t.Errorf("%v\n%s", err, printed)
 		}
 	}
-	got, err := process.Metrics(t.Context(), d.url)
+	got, err := process.Metrics(t.Context(), d.admin)
 	if err != nil {
 		t.Fatal(err)
 	}

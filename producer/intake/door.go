@@ -15,6 +15,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -39,14 +40,15 @@ const (
 const raw, hashed = "raw", "hashed"
 
 // Run opens the door: it makes sure that the topics exist (cfg.Kafka.CreateTopics: creates them), listens on
-// cfg.HTTP.Addr, calls ready with the address it got, and serves until ctx ends. Then it stops accepting, answers what is
-// in flight, flushes to Kafka and returns nil. Its metrics are registered with reg, and /metrics shows all of reg. store
+// cfg.HTTP.Addr and cfg.HTTP.AdminAddr, calls ready with the addresses it got, and serves until ctx ends. Then it stops
+// accepting, answers what is in flight, flushes to Kafka and returns nil. Its metrics are registered with reg, and /metrics
+// shows all of reg. store
 // keeps short links; it is used with cfg.Links.Enabled only and may be nil without.
 //
 // It returns an error if the configuration makes no sense (*configs.Wrong), if Kafka cannot be reached within half a minute or a topic is
 // missing, or if the address cannot be listened on. Kafka going away later is no reason to return: the door answers 503
 // until it is back.
-func Run(ctx context.Context, cfg configs.Producer, store links.Store, reg *prometheus.Registry, log *slog.Logger, ready func(addr string)) error {
+func Run(ctx context.Context, cfg configs.Producer, store links.Store, reg *prometheus.Registry, log *slog.Logger, ready func(addr, admin string)) error {
 	err := open(ctx, cfg, store, reg, log, ready)
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // asked to stop, perhaps while still waiting for Kafka
@@ -99,7 +101,7 @@ func newParts(cfg configs.Producer) (p parts, err error) {
 	return p, nil
 }
 
-func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *prometheus.Registry, log *slog.Logger, ready func(addr string)) error {
+func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *prometheus.Registry, log *slog.Logger, ready func(addr, admin string)) error {
 	p, err := newParts(cfg)
 	if err != nil {
 		return err
@@ -136,13 +138,18 @@ func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *pro
 		},
 		access: p.access, limits: newLimits(cfg.Limits), enrich: p.enrich, large: large,
 	}
+	closeAdmin, err := d.openAdmin(ctx, reg)
+	if err != nil {
+		return err
+	}
+	defer closeAdmin() // after the rest, so that operators can watch the door close
 	if cfg.Links.Enabled {
 		if err := d.openLinks(store, reg); err != nil {
 			return err
 		}
 		defer d.closeLinks() // before the publisher, to which it gives the last clicks
 	}
-	idle, err = d.serve(ctx, listener, d.routes(reg), ready)
+	idle, err = d.serve(ctx, listener, d.routes(), ready)
 	return err
 }
 
@@ -165,11 +172,12 @@ type door struct {
 	links   *links.Handler // nil unless links.enabled
 	large   *places        // one for each body that is larger than one event
 
+	admin   string    // where operators ask; empty: nowhere
 	closing time.Time // when it was told to; what then has to end shares the time from here
 }
 
 // serve tells whether all requests were over when it returned.
-func (d *door) serve(ctx context.Context, l net.Listener, routes http.Handler, ready func(addr string)) (idle bool, err error) {
+func (d *door) serve(ctx context.Context, l net.Listener, routes http.Handler, ready func(addr, admin string)) (idle bool, err error) {
 	server := &http.Server{
 		Handler:           routes,
 		ReadHeaderTimeout: headerTimeout,
@@ -182,14 +190,14 @@ func (d *door) serve(ctx context.Context, l net.Listener, routes http.Handler, r
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(l) }()
 	addr := l.Addr().String()
-	d.log.Info("the door is open", "addr", addr)
+	d.log.Info("the door is open", "addr", addr, "admin", d.admin)
 	switch {
 	case d.access.open:
 		d.log.Warn("anyone may write (access.open)")
 	case len(d.access.grants) == 0:
 		d.log.Warn("nobody may write: set access.sites, or access.open to let anyone")
 	}
-	ready(addr)
+	ready(addr, d.admin)
 
 	select {
 	case err := <-failed:
@@ -224,6 +232,8 @@ func sensible(cfg configs.Producer) error {
 		return errors.New("kafka.topics: clicks and visits cannot share a topic")
 	case cfg.Kafka.Timeout <= 0:
 		return errors.New("kafka.timeout must be more than 0")
+	case cfg.HTTP.AdminAddr == cfg.HTTP.Addr && !strings.HasSuffix(cfg.HTTP.Addr, ":0"):
+		return errors.New("http.admin_addr is http.addr: what operators ask needs an address of its own, which the public does not reach")
 	case cfg.HTTP.MaxInFlight < 1:
 		return errors.New("http.max_in_flight must be at least 1")
 	case cfg.HTTP.MaxBody < 1:

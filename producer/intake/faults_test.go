@@ -51,7 +51,7 @@ func killed(t *testing.T, b broker) {
 		t.Errorf("/healthz = %d while Kafka is down; it says whether the process lives", r.status)
 	}
 	eventually(t, "/readyz says 503", 5*time.Second, func() bool {
-		return d.do(t, http.MethodGet, "/readyz", nil, nil).status == http.StatusServiceUnavailable
+		return d.ask(t, http.MethodGet, "/readyz").status == http.StatusServiceUnavailable
 	})
 	for began := time.Now(); time.Since(began) < 3*time.Second; {
 		unavailable(t, d.post(t, "/track?siteId=s", formType, "guid=g"))
@@ -60,7 +60,7 @@ func killed(t *testing.T, b broker) {
 	b.Start(t)
 	sendUntilTaken(t, d, lost)
 	eventually(t, "/readyz says 200", 10*time.Second, func() bool {
-		return d.do(t, http.MethodGet, "/readyz", nil, nil).status == http.StatusOK
+		return d.ask(t, http.MethodGet, "/readyz").status == http.StatusOK
 	})
 	for i := range 50 {
 		body := fmt.Sprintf(`{"short_url":"abc","ip":"203.0.113.%d","id":"after-%d"}`, i, i)
@@ -209,7 +209,7 @@ func hangUp(t *testing.T, b broker) {
 	if in := ids(t, d.broker, d.topics.Visits); in["gone"] != 1 {
 		t.Errorf("in Kafka: %v", in)
 	}
-	metrics := d.do(t, http.MethodGet, "/metrics", nil, nil).raw
+	metrics := d.ask(t, http.MethodGet, "/metrics").raw
 	if strings.Contains(metrics, "kafka_unavailable") {
 		t.Errorf("Kafka is blamed for a client that hung up:\n%s", metrics)
 	}
@@ -219,12 +219,23 @@ func hangUp(t *testing.T, b broker) {
 func health(t *testing.T, b broker) {
 	d := openDoor(t, b, nil)
 	for path, want := range map[string]string{"/healthz": `{"status":"ok"}`, "/readyz": `{"status":"ready"}`} {
-		if r := d.do(t, http.MethodGet, path, nil, nil); r.status != http.StatusOK || strings.TrimSpace(r.raw) != want {
+		if r := d.ask(t, http.MethodGet, path); r.status != http.StatusOK || strings.TrimSpace(r.raw) != want {
 			t.Errorf("GET %s = %d %s", path, r.status, r.raw)
 		}
-		if r := d.do(t, http.MethodHead, path, nil, nil); r.status != http.StatusOK {
+		if r := d.ask(t, http.MethodHead, path); r.status != http.StatusOK {
 			t.Errorf("HEAD %s = %d", path, r.status)
 		}
+	}
+	if r := d.do(t, http.MethodGet, "/healthz", nil, nil); r.status != http.StatusOK {
+		t.Errorf("the public's /healthz = %d %s", r.status, r.raw)
+	}
+	for _, path := range []string{"/readyz", "/metrics"} { // how much is counted is nobody's business
+		if r := d.do(t, http.MethodGet, path, nil, nil); r.status != http.StatusNotFound {
+			t.Errorf("the public's %s = %d %s", path, r.status, r.raw)
+		}
+	}
+	if r := d.ask(t, http.MethodPost, "/track"); r.status != http.StatusNotFound {
+		t.Errorf("an event for operators = %d %s", r.status, r.raw)
 	}
 	d.post(t, "/track?siteId=s", formType, "guid=g")
 	d.post(t, "/track?siteId=s", formType, "guid=")
@@ -232,14 +243,14 @@ func health(t *testing.T, b broker) {
 	for sample, want := range map[string]string{
 		`footfall_door_requests_total{code="202",route="/track"}`:            "1",
 		`footfall_door_requests_total{code="400",route="/track"}`:            "1",
-		`footfall_door_requests_total{code="404",route="other"}`:             "1",
+		`footfall_door_requests_total{code="404",route="other"}`:             "4",
 		`footfall_door_requests_total{code="200",route="/readyz"}`:           "2",
 		fmt.Sprintf("footfall_door_events_total{topic=%q}", d.topics.Visits): "1",
 		`footfall_door_refused_total{reason="missing_guid"}`:                 "1",
 		`footfall_door_in_flight`:                                            "0",
 		`footfall_door_kafka_write_seconds_count`:                            "1",
 		`footfall_door_kafka_write_seconds_bucket{le="0.2"}`:                 "1", // a lone event is not kept waiting
-		`footfall_door_refused_total{reason="not_found"}`:                    "1",
+		`footfall_door_refused_total{reason="not_found"}`:                    "4",
 	} {
 		if got := d.metric(t, sample); got != want {
 			t.Errorf("%s = %q, want %q", sample, got, want)

@@ -79,7 +79,7 @@ func generations(t *testing.T, b broker) {
 	if int64(len(seen)) != sent.Load() {
 		t.Errorf("%d events are in Kafka, %d were sent", len(seen), sent.Load())
 	}
-	if r := d.do(t, http.MethodGet, "/readyz", nil, nil); r.status != http.StatusOK {
+	if r := d.ask(t, http.MethodGet, "/readyz"); r.status != http.StatusOK {
 		t.Errorf("the door is not ready: %s", r.raw)
 	}
 	if n := strings.Count(d.log.String(), `"the topic is sealed: events go to its next generation"`); n != 2 {

@@ -24,6 +24,7 @@ import (
 type runningDoor struct {
 	url    string
 	addr   string
+	admin  string // where operators ask
 	topics configs.Topics
 	broker string
 	log    *safeBuffer
@@ -46,10 +47,10 @@ func openDoorWith(t *testing.T, b broker, store links.Store, tweak func(*configs
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	d := &runningDoor{topics: cfg.Kafka.Topics, broker: b.Addr(), log: &safeBuffer{}, stop: cancel, ended: make(chan error, 1)}
-	ready := make(chan string, 1)
+	ready := make(chan [2]string, 1)
 	log := slog.New(slog.NewJSONHandler(d.log, nil))
 	go func() {
-		d.ended <- intake.Run(ctx, cfg, store, prometheus.NewRegistry(), log, func(addr string) { ready <- addr })
+		d.ended <- intake.Run(ctx, cfg, store, prometheus.NewRegistry(), log, func(addr, admin string) { ready <- [2]string{addr, admin} })
 	}()
 	t.Cleanup(func() {
 		d.close(t)
@@ -58,8 +59,8 @@ func openDoorWith(t *testing.T, b broker, store links.Store, tweak func(*configs
 		}
 	})
 	select {
-	case d.addr = <-ready:
-		d.url = "http://" + d.addr
+	case at := <-ready:
+		d.addr, d.url, d.admin = at[0], "http://"+at[0], "http://"+at[1]
 	case err := <-d.ended:
 		d.ended <- err
 		t.Fatalf("the door did not open: %v", err)
@@ -90,7 +91,7 @@ func defaults(t *testing.T, broker string) configs.Producer {
 		t.Fatal(err)
 	}
 	run := "-" + uuid.NewString()[:8]
-	cfg.HTTP.Addr = "127.0.0.1:0"
+	cfg.HTTP.Addr, cfg.HTTP.AdminAddr = "127.0.0.1:0", "127.0.0.1:0"
 	cfg.Access.Open = true
 	cfg.Kafka.Brokers = []string{broker}
 	cfg.Kafka.CreateTopics = true
@@ -129,7 +130,21 @@ func (d *runningDoor) do(t *testing.T, method, path string, header http.Header, 
 
 // try is do for goroutines other than the test's.
 func (d *runningDoor) try(method, path string, header http.Header, body io.Reader) (reply, error) {
-	request, err := http.NewRequestWithContext(context.Background(), method, d.url+path, body)
+	return exchangeHTTP(method, d.url+path, header, body)
+}
+
+// ask is what an operator sees.
+func (d *runningDoor) ask(t *testing.T, method, path string) reply {
+	t.Helper()
+	r, err := exchangeHTTP(method, d.admin+path, nil, nil)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return r
+}
+
+func exchangeHTTP(method, url string, header http.Header, body io.Reader) (reply, error) {
+	request, err := http.NewRequestWithContext(context.Background(), method, url, body)
 	if err != nil {
 		return reply{}, err
 	}
@@ -155,7 +170,7 @@ func (d *runningDoor) try(method, path string, header http.Header, body io.Reade
 // metric reads one sample of /metrics, named as it is written there; absent is "".
 func (d *runningDoor) metric(t *testing.T, sample string) string {
 	t.Helper()
-	for line := range strings.Lines(d.do(t, http.MethodGet, "/metrics", nil, nil).raw) {
+	for line := range strings.Lines(d.ask(t, http.MethodGet, "/metrics").raw) {
 		if value, ok := strings.CutPrefix(strings.TrimSpace(line), sample+" "); ok {
 			return value
 		}

@@ -27,7 +27,7 @@ func alive(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, st
 // ready is /readyz: events can be taken right now.
 func (d *door) ready(w http.ResponseWriter, _ *http.Request) {
 	if err := d.kafka.check(); err != nil {
-		refuse(w, &refusal{reason: kafkaUnavailable, detail: "the log says why"}, "") // not to the public, who may be asking
+		refuse(w, &refusal{reason: kafkaUnavailable, detail: "the log says why"}, "")
 		return
 	}
 	answer(w, http.StatusOK, state{"ready"})

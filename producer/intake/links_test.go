@@ -48,7 +48,7 @@ func TestADoorThatCannotOpenLetsGo(t *testing.T) {
 	must(t, err)
 	cfg.HTTP.Addr = fmt.Sprint("127.0.0.1:", ports[0])
 	cfg.Links.Enabled = true
-	err = intake.Run(t.Context(), cfg, nil, prometheus.NewRegistry(), slog.New(slog.DiscardHandler), func(string) { t.Error("it is open") })
+	err = intake.Run(t.Context(), cfg, nil, prometheus.NewRegistry(), slog.New(slog.DiscardHandler), func(string, string) { t.Error("it is open") })
 	if err == nil || !strings.Contains(err.Error(), "store of links") {
 		t.Errorf("links without a store: %v", err)
 	}

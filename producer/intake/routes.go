@@ -7,15 +7,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
 	"footfall/producer/assets"
 )
 
 // routes is everything that can be asked of the door. Every answer of it is counted, and every refusal by its reason; what is
 // no HTTP, or has too large a header, net/http answers by itself.
-func (d *door) routes(reg *prometheus.Registry) http.Handler {
+func (d *door) routes() http.Handler {
 	mux := http.NewServeMux()
 	post, get := []string{http.MethodPost}, []string{http.MethodGet, http.MethodHead}
 	route := func(at string, methods []string, h http.Handler) {
@@ -36,8 +33,6 @@ func (d *door) routes(reg *prometheus.Registry) http.Handler {
 	route("/track.js", get, assets.ServeScript(d.visits.plan.Features()))
 	route("/openapi.yaml", get, assets.ServeOpenAPI())
 	route("/healthz", get, http.HandlerFunc(alive))
-	route("/readyz", get, http.HandlerFunc(d.ready))
-	route("/metrics", get, promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
 	nothing := d.observed("other", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		d.refuse(w, &refusal{reason: notFound, detail: "POST to /track, /v1/visits or /v1/clicks, or GET /pixel.gif"}, "")
 	}))

@@ -88,7 +88,7 @@ func TestSenselessConfigurationIsRefused(t *testing.T) {
 			t.Fatalf("the defaults: %v", err)
 		}
 		spoil(&cfg)
-		err = Run(t.Context(), cfg, nil, prometheus.NewRegistry(), slog.New(slog.DiscardHandler), func(string) { t.Error("ready") })
+		err = Run(t.Context(), cfg, nil, prometheus.NewRegistry(), slog.New(slog.DiscardHandler), func(string, string) { t.Error("ready") })
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want an error about %s", err, want)
 		}
@@ -102,6 +102,7 @@ func TestSenselessConfigurationIsRefused(t *testing.T) {
 	f("kafka.timeout", func(c *configs.Producer) { c.Kafka.Timeout = 0 })
 	f("http.max_in_flight", func(c *configs.Producer) { c.HTTP.MaxInFlight = 0 })
 	f("http.batch_events", func(c *configs.Producer) { c.HTTP.BatchEvents = 0 })
+	f("http.admin_addr", func(c *configs.Producer) { c.HTTP.AdminAddr = c.HTTP.Addr })
 	f("time.max_age", func(c *configs.Producer) { c.Time.MaxAge = -1 })
 	f("limits", func(c *configs.Producer) { c.Limits.SitePerSecond = -1 })
 	f("limits", func(c *configs.Producer) { c.Limits.ClientPerSecond = math.NaN() })

@@ -46,7 +46,7 @@ func Start(c Command) (*Process, error) {
 	}
 	p.cmd = exec.Command(c.Path, c.Args...)
 	p.cmd.Dir = c.Dir
-	p.cmd.Env = append(inherited(), c.Env...)
+	p.cmd.Env = append(append(inherited(), "FOOTFALL_HTTP_ADMIN_ADDR=127.0.0.1:0"), c.Env...) // several run beside each other
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	if err := p.cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting %s: %w", c.Name, err), log.Close())

@@ -1,0 +1,62 @@
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// openAdmin answers operators on http.admin_addr, which is none of the public's business: how much is counted, what is refused
+// and whether Kafka answers. The public cannot take its connections either.
+func (d *door) openAdmin(ctx context.Context, reg *prometheus.Registry) (stop func(), err error) {
+	if d.cfg.HTTP.AdminAddr == "" {
+		return func() {}, nil
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", d.cfg.HTTP.AdminAddr)
+	if err != nil {
+		return nil, fmt.Errorf("listening (http.admin_addr): %w", err)
+	}
+	d.admin = listener.Addr().String()
+	server := &http.Server{
+		Handler: d.adminRoutes(ctx, reg), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: time.Minute,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: serverLog(d.log),
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			d.log.Error("serving operators (http.admin_addr)", "error", err.Error()) // events are taken all the same
+		}
+	}()
+	return func() {
+		_ = server.Close() // who is still asking asks again
+		<-ended
+	}, nil
+}
+
+// adminRoutes is everything that operators can ask. A door that was told to stop is not ready: nobody should be sent to it.
+func (d *door) adminRoutes(ctx context.Context, reg *prometheus.Registry) http.Handler {
+	mux := http.NewServeMux()
+	route := func(at string, h http.Handler) {
+		mux.Handle(at, d.observed(at, d.only([]string{http.MethodGet, http.MethodHead}, h)))
+	}
+	route("/healthz", http.HandlerFunc(alive))
+	route("/readyz", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if ctx.Err() != nil {
+			refuse(w, &refusal{reason: overloaded, detail: "the door is closing"}, "")
+			return
+		}
+		d.ready(w, r)
+	}))
+	route("/metrics", promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
+	mux.Handle("/", d.observed("other", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		d.refuse(w, &refusal{reason: notFound, detail: "GET /metrics, /readyz or /healthz; events go to http.addr"}, "")
+	})))
+	return mux
+}
