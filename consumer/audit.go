@@ -20,7 +20,11 @@ func audit(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *sl
 	}
 	defer store.Close()
 	started := time.Now()
-	a, err := rollup.RunAudit(ctx, cfg, store, repair, log, func(line string) { report("%s", line) })
+	var a rollup.Audit
+	err = guarded(ctx, func(ctx context.Context) (err error) {
+		a, err = rollup.RunAudit(ctx, cfg, store, repair, log, func(line string) { report("%s", line) })
+		return err
+	}, store)
 	report("%d keys read in %v: %d off, %d repaired, %d links whose sums differ, %d too busy to compare,"+
 		" %d stretches no longer in the log",
 		a.Keys, time.Since(started).Round(time.Millisecond), a.Off, a.Repaired, a.Unsums, a.Busy, a.Unreadable)

@@ -36,6 +36,8 @@ Commands:
   (none)    count until SIGTERM or SIGINT; then flush, commit and leave the group
   migrate   bring the schema of the keyspaces up to date; new ones are made for the configured
             features and metrics, and keep them
+  acknowledge-replication
+            go on counting after the keyspaces were replicated otherwise and fully repaired
   audit [--repair]
             hold every key's ledger against the rule that each event is counted once, and
             links' totals against their parts; with --repair mend what is off from the log.
@@ -102,6 +104,8 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	switch line.name {
 	case "migrate":
 		return cassandra.Migrate(ctx, cfg.Cassandra, plan, report)
+	case "acknowledge-replication":
+		return cassandra.AcknowledgeReplication(ctx, cfg.Cassandra, report)
 	case "audit":
 		return audit(ctx, cfg, plan, log, line.repair, report)
 	case "retire":
@@ -137,6 +141,9 @@ type commandLine struct {
 // commands are those that there are, with the flags that are theirs alone.
 var commands = map[string][]string{
 	"migrate": nil,
+
+	"acknowledge-replication": nil,
+
 	"audit":   {"repair"},
 	"retire":  {"before", "wait", "force"},
 	"forget":  {"guid", "ip"},
@@ -238,7 +245,8 @@ func count(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *sl
 	defer store.Close()
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), store)
-	if err := checkDurable(ctx, store, cfg.Cassandra.RequireDurable, reg, log); err != nil {
+	durable := newDurability(store, cfg.Cassandra.RequireDurable, reg, log)
+	if err := durable.check(ctx); err != nil {
 		return err
 	}
 	consumer, err := rollup.New(cfg, store, reg, log)
@@ -253,35 +261,14 @@ func count(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *sl
 	group, ctx := errgroup.WithContext(ctx)
 	answering, done := context.WithCancel(context.WithoutCancel(ctx)) // until the last flush is over
 	group.Go(func() error { return serveHealth(answering, listener, reg, consumer.Ready) })
+	group.Go(func() error { return durable.watch(ctx) })
 	group.Go(func() error {
 		defer done()
-		return consumer.Run(ctx)
+		return guarded(ctx, consumer.Run, store)
 	})
 	if err := group.Wait(); err != nil {
 		return err
 	}
 	log.Info("consumer stopped")
-	return nil
-}
-
-// checkDurable warns, in the log and in a metric, when a crash of a Cassandra node can cost acknowledged writes.
-func checkDurable(ctx context.Context, store *cassandra.Store, require bool, reg prometheus.Registerer, log *slog.Logger) error {
-	sync, err := store.CommitlogSync(ctx)
-	if err != nil {
-		return err
-	}
-	durable := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "footfall_store_durable",
-		Help: "1 if commitlog_sync is group or batch; else counts are exact only while no Cassandra node crashes.",
-	})
-	reg.MustRegister(durable)
-	if sync == "group" || sync == "batch" {
-		durable.Set(1)
-		return nil
-	}
-	if require {
-		return fmt.Errorf("commitlog_sync is %q, but cassandra.require_durable is set: use group or batch in cassandra.yaml", sync)
-	}
-	log.Warn("counts are exact only while no Cassandra node crashes: set commitlog_sync to group or batch", "commitlog_sync", sync)
 	return nil
 }

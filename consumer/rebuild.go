@@ -64,14 +64,16 @@ func rebuild(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *
 		return err
 	}
 	defer fresh.Close()
-	if line.visits != "" {
-		return rebuildFile(ctx, cfg, fresh, live, file, line.compare, log, report)
-	}
-	found, err := rollup.RunRebuild(ctx, cfg, fresh, live, group, log, report)
-	if err != nil {
-		return err
-	}
-	return judge(found, report)
+	return guarded(ctx, func(ctx context.Context) error {
+		if line.visits != "" {
+			return rebuildFile(ctx, cfg, fresh, live, file, line.compare, log, report)
+		}
+		found, err := rollup.RunRebuild(ctx, cfg, fresh, live, group, log, report)
+		if err != nil {
+			return err
+		}
+		return judge(found, report)
+	}, fresh, live)
 }
 
 func rebuildFile(ctx context.Context, cfg configs.Consumer, fresh, live *cassandra.Store, file rollup.VisitsFile, compare bool, log *slog.Logger, report func(string, ...any)) error {

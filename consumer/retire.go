@@ -48,5 +48,7 @@ func retire(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *s
 		return err
 	}
 	defer store.Close()
-	return rollup.RunRetire(ctx, cfg, store, line.before, line.wait, line.force, log, report)
+	return guarded(ctx, func(ctx context.Context) error {
+		return rollup.RunRetire(ctx, cfg, store, line.before, line.wait, line.force, log, report)
+	}, store)
 }

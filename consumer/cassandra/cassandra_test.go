@@ -208,9 +208,9 @@ func testSettings(t *testing.T, store *Store) {
 	if got := store.WriteTimeout(); got < 2*time.Second || got > time.Minute {
 		t.Errorf("write timeout %v: not a setting of the server", got)
 	}
-	sync, err := store.CommitlogSync(t.Context())
-	if err != nil || sync != "group" {
-		t.Errorf("commitlog_sync of our own stack is %q, %v: want group", sync, err)
+	nodes, err := store.Nodes(t.Context())
+	if err != nil || len(nodes) != 1 || nodes[0].CommitlogSync != "group" {
+		t.Errorf("commitlog_sync of our own stack is %+v, %v: want group", nodes, err)
 	}
 }
 

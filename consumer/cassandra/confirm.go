@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -82,26 +80,4 @@ func replicaMissing(err error) bool {
 		return true
 	}
 	return false
-}
-
-// readReplicated finds out whether data is on more than one node: replication is a map such as {'class': …, 'dc1': '3'}.
-func (s *Store) readReplicated(ctx context.Context) (bool, error) {
-	for _, keyspace := range []string{s.names.urlshortener, s.names.cardinality} {
-		replication := map[string]string{}
-		err := s.session.Query(`SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?`, keyspace).
-			Consistency(gocql.One).WithContext(ctx).Scan(&replication)
-		if err != nil {
-			return false, fmt.Errorf("reading the replication of %s: %w", keyspace, err)
-		}
-		replicas := 0
-		for _, value := range replication {
-			if n, err := strconv.Atoi(strings.Split(value, "/")[0]); err == nil {
-				replicas += n
-			}
-		}
-		if replicas > 1 {
-			return true, nil
-		}
-	}
-	return false, nil
 }

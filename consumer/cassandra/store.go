@@ -11,6 +11,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/gocql/gocql"
@@ -28,8 +29,10 @@ type Store struct {
 	plan         *models.Plan
 	cql          statements
 	inFlight     int
-	writeTimeout time.Duration
-	replicated   bool // some keyspace has more than one replica
+	nodes        *nodes
+	writeTimeout atomic.Int64 // the longest that a node has said
+	replication  string       // of the keyspaces, as recorded
+	replicated   bool         // some keyspace has more than one replica
 	traffic      *traffic
 }
 
@@ -42,6 +45,8 @@ func newNames(suffix string) names {
 	return names{"footfall" + suffix, "urlshortener" + suffix, "cardinality" + suffix}
 }
 
+func (n names) all() []string { return []string{n.footfall, n.urlshortener, n.cardinality} }
+
 // Open connects and checks that the schema is the one this binary was made for, and that its tables were made for this plan.
 // It returns an error that says what to do when they are not. adjust is for tests that want to see what becomes of a session
 // made otherwise.
@@ -49,12 +54,15 @@ func Open(ctx context.Context, cfg configs.Cassandra, plan *models.Plan, adjust 
 	if cfg.InFlight < 1 {
 		return nil, errors.New("cassandra.in_flight must be at least 1")
 	}
-	session, err := connect(cfg.CassandraClient, append([]func(*gocql.ClusterConfig){localTransactions}, adjust...)...)
+	known := &nodes{}
+	adjust = append([]func(*gocql.ClusterConfig){localTransactions, known.watchNodes}, adjust...)
+	session, err := connect(cfg.CassandraClient, adjust...)
 	if err != nil {
 		return nil, err
 	}
 	n := newNames(cfg.KeyspaceSuffix)
-	s := &Store{session: session, names: n, plan: plan, cql: newStatements(n, plan), inFlight: cfg.InFlight, traffic: newTraffic()}
+	s := &Store{session: session, names: n, plan: plan, cql: newStatements(n, plan), inFlight: cfg.InFlight, nodes: known,
+		traffic: newTraffic()}
 	if err := s.learn(ctx, cfg.LocalDC); err != nil {
 		session.Close()
 		return nil, err
@@ -68,18 +76,17 @@ func Open(ctx context.Context, cfg configs.Cassandra, plan *models.Plan, adjust 
 func localTransactions(cluster *gocql.ClusterConfig) { cluster.SerialConsistency = gocql.LocalSerial }
 
 // learn finds out what the cluster is like, and refuses one that does not suit.
-func (s *Store) learn(ctx context.Context, localDC string) (err error) {
+func (s *Store) learn(ctx context.Context, localDC string) error {
 	if err := s.checkSchema(ctx); err != nil {
 		return err
 	}
 	if err := s.checkDataCentres(ctx, localDC); err != nil {
 		return err
 	}
-	if s.writeTimeout, err = s.readWriteTimeout(ctx); err != nil {
+	if _, err := s.Nodes(ctx); err != nil {
 		return err
 	}
-	s.replicated, err = s.readReplicated(ctx)
-	return err
+	return s.checkReplication(ctx)
 }
 
 // checkDataCentres makes sure that LOCAL_QUORUM always means the same nodes: what one request wrote the next must see.
@@ -109,42 +116,8 @@ func (s *Store) checkDataCentres(ctx context.Context, localDC string) error {
 // Close ends the session. Requests under way fail.
 func (s *Store) Close() { s.session.Close() }
 
-// WriteTimeout implements rollup.Store: the longer of the server's two write timeouts.
-func (s *Store) WriteTimeout() time.Duration { return s.writeTimeout }
-
-func (s *Store) readWriteTimeout(ctx context.Context) (time.Duration, error) {
-	const unknown = 5 * time.Second // the server's default, in case it does not tell
-	var longest time.Duration
-	for _, name := range []string{"counter_write_request_timeout", "write_request_timeout"} {
-		value, err := s.setting(ctx, name)
-		if err != nil {
-			return 0, err
-		}
-		d, err := time.ParseDuration(value)
-		if err != nil {
-			d = unknown
-		}
-		longest = max(longest, d)
-	}
-	return longest, nil
-}
-
-// CommitlogSync reads the server's commitlog_sync. Only with group or batch are acknowledged writes safe when a node
-// crashes.
-func (s *Store) CommitlogSync(ctx context.Context) (string, error) {
-	return s.setting(ctx, "commitlog_sync")
-}
-
-// setting reads one of the server's settings; empty if it has none of that name.
-func (s *Store) setting(ctx context.Context, name string) (string, error) {
-	var value string
-	err := s.session.Query(`SELECT value FROM system_views.settings WHERE name = ?`, name).
-		Consistency(gocql.One).WithContext(ctx).Scan(&value)
-	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
-		return "", fmt.Errorf("reading Cassandra's setting %s: %w", name, err)
-	}
-	return value, nil
-}
+// WriteTimeout implements rollup.Store: the longer of the two write timeouts of a node, of the node where it is longest.
+func (s *Store) WriteTimeout() time.Duration { return time.Duration(s.writeTimeout.Load()) }
 
 // each calls do for 0 … n-1, as many at once as the configuration allows. It starts no more after the first error or when
 // ctx ends, and nil means that all were done.

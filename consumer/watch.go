@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"footfall/consumer/cassandra"
+)
+
+// How often the cluster is looked at.
+const (
+	replicationEvery = time.Second
+	nodesEvery       = 5 * time.Second
+)
+
+// cluster is what is looked at. *cassandra.Store is one.
+type cluster interface {
+	SameReplication(ctx context.Context) error
+	Nodes(ctx context.Context) ([]cassandra.Node, error)
+	Close()
+}
+
+// guarded does something that takes long for as long as the replication of the stores' keyspaces stays what it is.
+func guarded(ctx context.Context, do func(context.Context) error, stores ...cluster) error {
+	group, ctx := errgroup.WithContext(ctx)
+	watching, done := context.WithCancel(ctx)
+	for _, store := range stores {
+		group.Go(func() error {
+			return every(watching, replicationEvery, func() error { return sameReplication(watching, store) })
+		})
+	}
+	group.Go(func() error {
+		defer done()
+		return do(ctx)
+	})
+	return group.Wait()
+}
+
+// sameReplication closes the store when its replication has changed: what was read since may be wrong, and must not be written.
+func sameReplication(ctx context.Context, store cluster) error {
+	err := store.SameReplication(ctx)
+	if err != nil {
+		store.Close()
+	}
+	return err
+}
+
+// every calls look until it fails or ctx ends.
+func every(ctx context.Context, interval time.Duration, look func() error) error {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			if err := look(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// durability tells, in the log and in a metric, when a crash of a Cassandra node can cost acknowledged writes.
+type durability struct {
+	store   cluster
+	require bool // refuse to count then
+	gauge   prometheus.Gauge
+	log     *slog.Logger
+	warned  map[string]string // what was said about a node
+}
+
+func newDurability(store cluster, require bool, reg prometheus.Registerer, log *slog.Logger) *durability {
+	d := &durability{store: store, require: require, log: log, warned: map[string]string{}, gauge: prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "footfall_store_durable",
+		Help: "1 if commitlog_sync is group or batch on every node; else counts are exact only while no Cassandra node crashes.",
+	})}
+	reg.MustRegister(d.gauge)
+	return d
+}
+
+// check asks every node that is up. It fails if none answers, or if one is not durable and all must be.
+func (d *durability) check(ctx context.Context) error {
+	nodes, err := d.store.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	return d.judge(nodes)
+}
+
+// watch goes on checking until ctx ends: a node may come up, or come back with other settings.
+func (d *durability) watch(ctx context.Context) error {
+	return every(ctx, nodesEvery, func() error {
+		nodes, err := d.store.Nodes(ctx)
+		if err != nil {
+			return nil //nolint:nilerr // nobody answers: then nothing is counted either
+		}
+		return d.judge(nodes)
+	})
+}
+
+// judge fails if a node is not durable and all must be.
+func (d *durability) judge(nodes []cassandra.Node) error {
+	durable := 1.0
+	for _, n := range nodes {
+		if n.CommitlogSync == "group" || n.CommitlogSync == "batch" {
+			delete(d.warned, n.Address)
+			continue
+		}
+		if durable = 0; d.require {
+			return fmt.Errorf("commitlog_sync of Cassandra's node %s is %q, but cassandra.require_durable is set: use group or batch in its"+
+				" cassandra.yaml", n.Address, n.CommitlogSync)
+		}
+		if said, ok := d.warned[n.Address]; !ok || said != n.CommitlogSync {
+			d.warned[n.Address] = n.CommitlogSync
+			d.log.Warn("counts are exact only while no Cassandra node crashes: set commitlog_sync to group or batch", "node", n.Address,
+				"commitlog_sync", n.CommitlogSync)
+		}
+	}
+	d.gauge.Set(durable)
+	return nil
+}
