@@ -154,6 +154,9 @@ func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error 
 					return nil, err
 				}
 				o.add(c, it)
+				if a.w.controls.forgetsIDs && it.event == nil {
+					o.partitions[p].window = newWindow(within, offset+1)
+				}
 			}
 		}
 		return c, nil

@@ -67,6 +67,7 @@ type controls struct {
 	shrinks     bool // a repair shrinks an owner's row instead of writing its own
 	forgetful   bool // a restart of the store loses acknowledged writes
 	noDuplicate bool // ids are not looked at
+	forgetsIDs  bool // dead letters make the duplicate window forget
 	noRechecks  bool // doubts are never looked at
 	noDoubts    bool // doubts are never noted
 	anyReplica  bool // an answer of some replicas is taken for one of all
@@ -111,10 +112,11 @@ func TestSimulationSees(t *testing.T) {
 	f("repair shrinks an owner's row", 5, 20, controls{shrinks: true})
 	f("store loses acknowledged writes", 6, 20, controls{forgetful: true})
 	f("duplicates counted", 15, 20, controls{noDuplicate: true})
+	f("ids forgotten at dead letters", 15, 20, controls{forgetsIDs: true})
 	f("doubts never checked", 12, 40, controls{noRechecks: true})
 	f("doubts never noted", 12, 40, controls{noDoubts: true})
 	f("some replicas taken for all", 3, 40, controls{anyReplica: true})
-	f("doubts too short", 4, 100, controls{shortDoubts: true})
+	f("doubts too short", 4, 160, controls{shortDoubts: true})
 	f("ledger not read", 14, 400, controls{noReading: true})
 	f("retirements not noticed", 4, 20, controls{deaf: true})
 	f("epochs without random bits", 3, 100, controls{sharedEpochs: true})
@@ -124,7 +126,7 @@ func TestSimulationSees(t *testing.T) {
 // outcomes counts what happened in a play.
 type outcomes struct {
 	Steps, Writes, Refused, Unknown, Late, Hidden, Restarts, Crashes, CleanExits, SetBack, Expired, Zombies, Audits, Incomplete, Doubts, Repairs,
-	Retired, Removed, TakenTwice, Flaps int
+	Retired, Removed, TakenTwice, Flaps, Dead, Duplicates int
 }
 
 // all lists the counts.
@@ -181,7 +183,7 @@ func (w *world) truth() map[models.Key]map[models.Cell]int64 {
 	seen := map[models.Sighting]bool{}
 	for _, p := range w.partitions {
 		for offset, event := range w.log[p] {
-			if w.duplicate(p, offset) || w.retired(p, offset) {
+			if event.Event == nil || w.duplicate(p, offset) || w.retired(p, offset) {
 				continue
 			}
 			var first []bool
@@ -209,11 +211,12 @@ func (w *world) retired(p models.Partition, offset int) bool {
 	return v.TS.Time().Month() == time.March && int64(offset) >= w.store.notices.Retirements[0].From[p.Number]
 }
 
-// duplicate looks for the id's last occurrence.
+// duplicate looks for the id's last occurrence. The message must be an event.
 func (w *world) duplicate(p models.Partition, offset int) bool {
 	m := w.log[p][offset]
 	for i := offset - 1; i >= max(0, offset-int(simReach.offsets)); i-- {
-		if before := w.log[p][i]; before.Identity() == m.Identity() {
+		before := w.log[p][i]
+		if before.Event != nil && before.EventID() == m.EventID() && (w.byID || before.KafkaKey() == m.KafkaKey()) {
 			return m.at.Sub(before.at) <= simReach.age
 		}
 	}

@@ -24,8 +24,9 @@ type step[T any] struct {
 	value  T
 }
 
-// shortTrail is the length that a ring begins with. It doubles as the trail gets longer.
-const shortTrail = 64
+// shortTrail is the length that a ring begins with. It doubles as the trail gets longer. It is short enough for the rings of the
+// simulation to grow.
+const shortTrail = 8
 
 // newTrail makes a trail over so many numbers, from start on.
 func newTrail[T any](most, start int64) trail[T] {

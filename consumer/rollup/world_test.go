@@ -19,13 +19,15 @@ import (
 
 const (
 	simSpan   = 7   // offsets of one partition in a chunk, at the most
-	simEvents = 120 // in the log
+	simEvents = 120 // in the log, about one in ten of them followed by some messages that are none
+	simDead   = 12  // such messages one after the other, at the most
 	simFaulty = 600 // steps with faults; then the world heals
 	simLimit  = 20_000
 )
 
 // simReach is how far back ids are looked for. Some that are sent again are too far back, by offset or by time.
-var simReach = reach{12, 8 * time.Minute}
+// The ring that remembers ids grows twice on the way.
+var simReach = reach{18, 8 * time.Minute}
 
 // world is a log, a group and a store, and the consumers in it. Consumers are goroutines that wait at every call to the
 // store; the world lets one of them go on at a time, as the seed says, and moves the clock when all wait for it.
@@ -39,6 +41,7 @@ type world struct {
 	unwritten  []unwritten // the rest of the log
 	retires    bool        // March is retired; else all of the log is there from the beginning
 	retiring   bool        // that has begun
+	byID       bool        // duplicates are told by their ids alone
 	partitions []models.Partition
 	committed  map[models.Partition]int64
 	generation int
@@ -60,7 +63,7 @@ type lateWrite struct {
 	apply func()
 }
 
-// logged is one message.
+// logged is one message; without an event it cannot be counted.
 type logged struct {
 	models.Event
 	at time.Time
@@ -81,24 +84,33 @@ func newWorld(seed int, c controls) *world {
 	w.store.timeout = 5 * time.Second
 	w.partitions = []models.Partition{{Topic: "clicks", Number: 0}, {Topic: "clicks", Number: 1}, {Topic: "visits", Number: 0}}
 	w.back = time.Now().Add(time.Duration(w.rnd.IntN(50)-25) * time.Minute)
+	w.byID = seed%4 == 2
+	w.compose()
+	if w.retires = c.retires(seed); w.retires {
+		w.write(len(w.unwritten) / 2)
+	} else {
+		w.write(len(w.unwritten))
+	}
+	return w
+}
+
+// compose makes up the log. Ids are sent again, after dead letters among others, and senders share ids.
+func (w *world) compose() {
 	at := models.Earliest.Time()
+	sent := map[models.Partition][]models.Event{}
 	for i := range simEvents {
 		at = at.Add(time.Duration(w.rnd.IntN(60)-5) * time.Second) // the clocks of doors differ
 		p := w.partitions[w.rnd.IntN(len(w.partitions))]
-		event := w.event(p, fmt.Sprint(i))
-		if n := len(w.log[p]); n > 0 && w.rnd.IntN(8) == 0 {
-			event = w.log[p][n-1-w.rnd.IntN(min(n, 16))].Event // sent again
+		event := w.event(p, fmt.Sprint(i/5))
+		if n := len(sent[p]); n > 0 && w.rnd.IntN(6) == 0 {
+			event = sent[p][n-1-w.rnd.IntN(min(n, 16))] // sent again
 		}
-		w.log[p] = append(w.log[p], logged{event, at})
+		sent[p] = append(sent[p], event)
 		w.unwritten = append(w.unwritten, unwritten{p, logged{event, at}})
+		for n := w.rnd.IntN(10*simDead) - 9*simDead; n > 0; n-- {
+			w.unwritten = append(w.unwritten, unwritten{p, logged{nil, at}})
+		}
 	}
-	clear(w.log)
-	if w.retires = c.retires(seed); w.retires {
-		w.write(simEvents / 2)
-	} else {
-		w.write(simEvents)
-	}
-	return w
 }
 
 // write appends so many events to the log.
@@ -165,7 +177,12 @@ func (w *world) run(ctx context.Context) (outcomes, error) {
 	}
 	for p, list := range w.log {
 		for offset := range list {
-			if w.retired(p, offset) {
+			switch {
+			case list[offset].Event == nil:
+				w.out.Dead++
+			case w.duplicate(p, offset):
+				w.out.Duplicates++
+			case w.retired(p, offset):
 				w.out.Retired++
 			}
 		}
@@ -354,7 +371,11 @@ func (w *world) item(p models.Partition, offset int64) item {
 	w.reading.Lock()
 	defer w.reading.Unlock()
 	m := w.log[p][offset]
-	return item{partition: p, offset: offset, event: m.Event, at: m.at, highWater: int64(len(w.log[p]))}
+	it := item{partition: p, offset: offset, event: m.Event, byID: w.byID, at: m.at, highWater: int64(len(w.log[p]))}
+	if m.Event == nil {
+		it.dead = &deadLetter{invalid: &models.Invalid{Reason: models.ReasonBadJSON}}
+	}
+	return it
 }
 
 // written is how long the log is.
