@@ -21,7 +21,7 @@ func (w *world) wrong(t *testing.T, r *row) {
 	w.firstChecks(t) // what is repaired by itself does not count
 	diff, read := w.compare(t)
 	r.events, r.cells, r.wrong = read.events, len(read.oracle.Cells()), len(diff)
-	r.duplicates = read.duplicates
+	r.duplicates, r.dead = read.duplicates, read.dead
 	w.audit(t, r)
 	if len(diff) == 0 {
 		t.Error("the oracle found nothing wrong: it could not see a fault either")

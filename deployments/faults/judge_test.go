@@ -38,11 +38,14 @@ func (w *world) judge(t *testing.T, r *row, since time.Time) {
 		w.firstChecks(t)
 		diff, read = w.compare(t)
 	}
-	r.events, r.duplicates, r.cells, r.wrong = read.events, read.duplicates, len(read.oracle.Cells()), len(diff)
+	r.events, r.duplicates, r.dead, r.cells, r.wrong = read.events, read.duplicates, read.dead, len(read.oracle.Cells()), len(diff)
 	r.doubts = int(w.metric(t, "footfall_doubts_total"))
 	r.repaired = w.repairs(t)
 	if said := w.said(t, "repairing counts"); r.repaired > 0 && said == 0 {
 		t.Errorf("%d repairs, and no consumer's log tells of them", r.repaired)
+	}
+	if read.dead == 0 {
+		t.Error("no dead letter came with the traffic")
 	}
 	if missing := w.missing(read); len(missing) > 0 {
 		t.Errorf("%d events were answered with 202 and are not in the log, such as %s", len(missing), missing[0])

@@ -19,6 +19,7 @@ type reading struct {
 	ends       map[broker.Partition]int64
 	events     int64 // messages, without poison
 	duplicates int64 // of those, not to be counted
+	dead       int64 // messages that are no events and came with the traffic
 	ids        map[string]bool
 	oracle     *oracle.Oracle
 }
@@ -41,6 +42,10 @@ func (w *world) read(ctx context.Context) (*reading, error) {
 		last := map[identity]int64{} // where it was last
 		err := w.Read(ctx, p, end, func(m kafka.Message) error {
 			if w.poison[broker.Origin(m.Topic, m.Partition, m.Offset)] {
+				return nil
+			}
+			if string(m.Value) == litter {
+				r.dead++
 				return nil
 			}
 			return r.add(m, last)

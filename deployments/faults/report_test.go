@@ -15,6 +15,7 @@ type row struct {
 	hits       string // how often it came in the midst of a flush
 	events     int64
 	duplicates int64
+	dead       int64
 	cells      int // compared
 	first      int // wrong when the consumers had just caught up
 	wrong      int // at the end
@@ -73,6 +74,9 @@ func (r *row) notes() string {
 	}
 	if r.duplicates > 0 {
 		add("%d duplicates in the log", r.duplicates)
+	}
+	if r.dead > 0 {
+		add("%d dead letters", r.dead)
 	}
 	if r.clean && r.wrong > 0 {
 		add("the audit saw nothing")

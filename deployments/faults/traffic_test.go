@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -22,7 +23,7 @@ type traffic struct {
 // plenty is more events than any fault has time for.
 const plenty = 150_000
 
-// send begins to send events at the usual rate, three in a hundred of them twice.
+// send begins to send events at the usual rate, three in a hundred of them twice, with dead letters between them.
 func (w *world) send(t *testing.T, seed uint64) *traffic {
 	t.Helper()
 	return w.sendAt(t, seed, plenty, rate)
@@ -44,7 +45,12 @@ func (w *world) sendAt(t *testing.T, seed uint64, n, rate int) *traffic {
 	}
 	go func() {
 		defer close(tr.done)
+		sent := make(chan struct{})
+		var littering sync.WaitGroup
+		littering.Go(func() { w.litterUntil(sent, seed) })
 		tr.result, tr.err = client.Send(t.Context(), tr.events, load.Order(seed, n))
+		close(sent)
+		littering.Wait()
 	}()
 	return tr
 }
