@@ -75,6 +75,23 @@ func (s *Store) note(ctx context.Context, t rollup.Tenure, committed int64, clea
 	return ok, nil
 }
 
+// Owners implements rollup.Store. There is a row for each Kafka partition, so that reading all of them is one small scan.
+func (s *Store) Owners(ctx context.Context) ([]rollup.Owner, error) {
+	var owners []rollup.Owner
+	scanner := s.session.Query(`SELECT topic, kafka_partition, owner, clean FROM ` + s.names.footfall + `.owners`).WithContext(ctx).Iter().Scanner()
+	for scanner.Next() {
+		var o rollup.Owner
+		if err := scanner.Scan(&o.Partition.Topic, &o.Partition.Number, &o.Name, &o.Clean); err != nil {
+			return nil, fmt.Errorf("reading owners: %w", err)
+		}
+		owners = append(owners, o)
+	}
+	if err := scanner.Err(); err != nil {
+		return nil, fmt.Errorf("reading owners: %w", told(err))
+	}
+	return owners, nil
+}
+
 // Setting implements rollup.Store.
 func (s *Store) Setting(ctx context.Context, name, value string) (string, error) {
 	if value == "" {

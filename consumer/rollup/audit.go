@@ -53,6 +53,15 @@ func RunAudit(ctx context.Context, cfg configs.Consumer, store AuditStore, repai
 	if err != nil {
 		return Audit{}, err
 	}
+	if repair { // it decides as consumers do
+		others, err := decidingOtherwise(ctx, store, slices.Collect(maps.Keys(inspectors)))
+		if err != nil {
+			return Audit{}, err
+		}
+		if slices.ContainsFunc(others, held) {
+			return Audit{}, &refusal{otherwise(others)}
+		}
+	}
 	return c.checker(inspectors).audit(ctx, store, repair, report)
 }
 

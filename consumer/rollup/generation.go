@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -72,7 +75,7 @@ func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation
 // begin takes the partitions and finds out where to go on in each.
 func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors map[string]inspector) (*ownership, []*fetcher, error) {
 	o := &ownership{
-		store: c.store, owner: c.owner, hasher: c.hasher, partitions: map[models.Partition]*owned{},
+		store: c.store, owner: c.owner, topics: slices.Sorted(maps.Keys(inspectors)), hasher: c.hasher, partitions: map[models.Partition]*owned{},
 		visitors: c.visitors, latest: c.latest, ledger: c.ledger, board: c.board, dead: c.dead, metrics: c.metrics, log: c.log,
 		maxSpan: maxChunkSpan, splitAbove: splitAbove, number: freshNumber, noted: time.Now(),
 		ended: func() bool { return ctx.Err() != nil },
@@ -94,6 +97,10 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors 
 	if err := o.take(ctx); err != nil {
 		return nil, nil, err
 	}
+	if err := o.agree(ctx, c.patience); err != nil {
+		return nil, nil, err
+	}
+	c.patience = math.MaxInt64 // from now on it is newcomers that have to go
 	if err := c.board.look(ctx); err != nil {
 		return nil, nil, err
 	}

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"strconv"
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/segmentio/kafka-go"
 
@@ -35,6 +33,7 @@ type Consumer struct {
 	ledger   *ledger
 	board    *board
 	windows  map[models.Partition]*window // of the last generation
+	patience time.Duration                // with consumers that decide otherwise
 	dead     burial
 	member   atomic.Bool
 }
@@ -54,14 +53,11 @@ func New(cfg configs.Consumer, store Store, reg *prometheus.Registry, log *slog.
 	if err != nil {
 		return nil, err
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
 	m, h := newMetrics(reg), newHasher()
 	return &Consumer{
 		cfg: cfg, plan: plan, kafka: via, store: store, log: log, metrics: m, hasher: h,
-		owner:    fmt.Sprintf("%s/%d/%s", host, os.Getpid(), uuid.NewString()),
+		owner:    newOwnerName(),
+		patience: agreePatience,
 		visitors: newVisitors(store, h, cfg.Visitors.LRU, m),
 		latest:   keeps,
 		ledger:   newLedger(store, cfg.Ledger.Cache),

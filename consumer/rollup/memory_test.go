@@ -95,6 +95,15 @@ func (m *memory) update(ctx context.Context, t Tenure, committed int64, clean bo
 	return true, ctx.Err()
 }
 
+func (m *memory) Owners(ctx context.Context) (owners []Owner, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for p, row := range m.owners {
+		owners = append(owners, Owner{p, row.Owner, row.clean})
+	}
+	return owners, ctx.Err()
+}
+
 func (m *memory) NoteDoubt(ctx context.Context, d Doubt) error {
 	if err := m.SettleDoubt(ctx, d); err != nil {
 		return err

@@ -21,6 +21,7 @@ import (
 type ownership struct {
 	store      Store
 	owner      string
+	topics     []string // of the group
 	hasher     hasher
 	partitions map[models.Partition]*owned
 	visitors   *visitors
@@ -187,7 +188,7 @@ func (o *ownership) progress(ctx context.Context) error {
 		return nil
 	})
 	if len(lost) == 0 {
-		return nil
+		return o.stillAgree(ctx)
 	}
 	doubted := o.lastWord(ctx, o.unconfirmed(lost))
 	return errors.Join(append(slices.Collect(maps.Values(lost)), doubted)...)

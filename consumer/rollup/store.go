@@ -29,6 +29,9 @@ type Store interface {
 	// Progress notes how far the tenure's owner has counted. False without error: somebody else has taken the partition.
 	Progress(ctx context.Context, t Tenure, committed int64) (bool, error)
 
+	// Owners lists who took which partition last, of all topics, in any order.
+	Owners(ctx context.Context) ([]Owner, error)
+
 	// FirstSeen finds the position of the event that was first, for each of the sightings and in their order; the zero
 	// position: never seen. The sightings are distinct, and the list is the caller's as with Remember.
 	FirstSeen(ctx context.Context, sightings []models.Sighting) ([]models.Position, error)
@@ -85,6 +88,13 @@ type Tenure struct {
 	// Committed is how far the partition was counted by those who said so, 0 if nobody did. It never falls, also where the group is set
 	// back. It is where to go on when Kafka has forgotten the group's offset, as it does when a group is empty for a week.
 	Committed int64
+}
+
+// Owner is who took a partition last.
+type Owner struct {
+	Partition models.Partition
+	Name      string
+	Clean     bool // it has left, with every write acknowledged
 }
 
 // Doubt is a span of offsets [From, To) whose counter writes may have been applied twice, late, or not at all. The log

@@ -21,6 +21,8 @@ type null struct{}
 func (null) Take(_ context.Context, p models.Partition, owner string) (rollup.Tenure, error) {
 	return rollup.Tenure{Partition: p, Owner: owner, Epoch: 1, Fresh: true}, nil
 }
+
+func (null) Owners(context.Context) ([]rollup.Owner, error)               { return nil, nil }
 func (null) Release(context.Context, rollup.Tenure, int64) (bool, error)  { return true, nil }
 func (null) Progress(context.Context, rollup.Tenure, int64) (bool, error) { return true, nil }
 func (null) FirstSeen(_ context.Context, sightings []models.Sighting) ([]models.Position, error) {

@@ -69,6 +69,26 @@ func (s *Store) note(ctx context.Context, t rollup.Tenure, committed int64, clea
 	return changed == 1, nil
 }
 
+// Owners implements rollup.Store.
+func (s *Store) Owners(ctx context.Context) (owners []rollup.Owner, err error) {
+	rows, err := s.readers.QueryContext(ctx, "SELECT topic, kafka_partition, owner, clean FROM footfall.owners")
+	if err != nil {
+		return nil, fmt.Errorf("reading owners: %w", err)
+	}
+	defer func() { _ = rows.Close() }() // Err has told
+	for rows.Next() {
+		var o rollup.Owner
+		if err := rows.Scan(&o.Partition.Topic, &o.Partition.Number, &o.Name, &o.Clean); err != nil {
+			return nil, fmt.Errorf("reading owners: %w", err)
+		}
+		owners = append(owners, o)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("reading owners: %w", err)
+	}
+	return owners, nil
+}
+
 // Setting implements rollup.Store.
 func (s *Store) Setting(ctx context.Context, name, value string) (recorded string, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {

@@ -80,6 +80,32 @@ func testOwnersOfOtherPartitions(t *testing.T, s *suite) {
 	}
 }
 
+// testListOfOwners: the last of each partition, and whether it left.
+func testListOfOwners(t *testing.T, s *suite) {
+	p, q := partition(), partition()
+	s.take(t, p, "a")
+	b := s.take(t, p, "b")
+	c := s.take(t, q, "c")
+	s.wantRelease(t, c, 7, true)
+	owners, err := s.store.Owners(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []rollup.Owner{{Partition: p, Name: b.Owner}, {Partition: q, Name: c.Owner, Clean: true}} {
+		n := 0
+		for _, o := range owners {
+			if o == want {
+				n++
+			} else if o.Partition == want.Partition {
+				t.Errorf("%+v is listed, want %+v", o, want)
+			}
+		}
+		if n != 1 {
+			t.Errorf("%+v is listed %d times", want, n)
+		}
+	}
+}
+
 // testReleaseAfterLoss: who has lost a partition cannot make it look clean.
 func testReleaseAfterLoss(t *testing.T, s *suite) {
 	p := partition()

@@ -48,6 +48,7 @@ func Run(t *testing.T, open func(t *testing.T) (rollup.Store, Reader)) {
 		{"ManySightings", testManySightings},
 		{"Owners", testOwners},
 		{"OwnersOfOtherPartitions", testOwnersOfOtherPartitions},
+		{"ListOfOwners", testListOfOwners},
 		{"ReleaseAfterLoss", testReleaseAfterLoss},
 		{"ConcurrentTakes", testConcurrentTakes},
 		{"ConcurrentTakesAndReleases", testConcurrentTakesAndReleases},

@@ -1,0 +1,128 @@
+package rollup
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"footfall/models"
+)
+
+func TestVersionsOfOwners(t *testing.T) {
+	for owner, want := range map[string]int{
+		"host/12/6f1a6a52-5a2f-4f0a-9c3e-0d2f3c1b7a11": 0, "vps/1/x": 0, "": 0, "h/1/u/v": 0, "h/1/u/v7": 7, newOwnerName(): decisionVersion,
+	} {
+		if got := versionOf(owner); got != want {
+			t.Errorf("%q decides by version %d, want %d", owner, got, want)
+		}
+	}
+}
+
+// neighbour is a partition of the same topic that the group gave to another consumer.
+var neighbour = models.Partition{Topic: p0.Topic, Number: 5}
+
+// newAgreeing is an owner of this version beside one who took the neighbour last.
+func newAgreeing(t *testing.T, m *memory, other string, clean bool) *ownership {
+	t.Helper()
+	m.owners[neighbour] = ownerRow{Tenure: Tenure{Partition: neighbour, Owner: other, Epoch: 1}, clean: clean}
+	o := newOwner(t, m, 10)
+	o.topics = []string{p0.Topic}
+	return o
+}
+
+func TestNobodyCountsBesideOneWhoDecidesOtherwise(t *testing.T) {
+	f := func(other string, clean bool, want ...string) {
+		t.Helper()
+		synctest.Test(t, func(t *testing.T) {
+			o := newAgreeing(t, newMemory(), other, clean)
+			begun := time.Now()
+			err := o.agree(t.Context(), agreePatience)
+			if refused := new(refusal); errors.As(err, &refused) != (len(want) > 0) {
+				t.Errorf("beside %s: %v", other, err)
+			}
+			for _, text := range want {
+				if !strings.Contains(err.Error(), text) {
+					t.Errorf("beside %s it does not say %q but: %v", other, text, err)
+				}
+			}
+			if took := time.Since(begun); versionOf(other) == decisionVersion && took > 0 {
+				t.Errorf("beside %s: waited %s for nothing", other, took)
+			}
+		})
+	}
+	f("a/1/u/v1", false)
+	f("a/1/u/v1", true)
+	f("old/7/u", false, "consumer old/7/u, which has partition 5 of topic clicks", "by version 0", "by version 1", "Stop all consumers")
+	f("new/7/u/v2", false, "by version 2")
+	f("old/7/u", true) // it has left
+}
+
+// What was clean is left clean, so that those who stay go on under their epochs; what was not is not made to look so.
+func TestWhoRefusesLeavesPartitionsAsTheyWere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		if _, err := m.Take(t.Context(), p1, "crashed"); err != nil {
+			t.Fatal(err)
+		}
+		m.owners[p0] = ownerRow{Tenure: Tenure{Partition: p0, Owner: "old/7/u", Epoch: 3, Committed: 70}, clean: true}
+		if err := newAgreeing(t, m, "old/7/u", false).agree(t.Context(), agreePatience); err == nil {
+			t.Fatal("it counts")
+		}
+		back, err := m.Take(t.Context(), p0, "old/7/u")
+		if err != nil || !back.Fresh || back.Epoch != 3 || back.Committed != 70 {
+			t.Errorf("the clean partition comes back as %+v, %v", back, err)
+		}
+		if dirty, err := m.Take(t.Context(), p1, "old/7/u"); err != nil || dirty.Fresh {
+			t.Errorf("the one that somebody left without a word comes back as %+v, %v", dirty, err)
+		}
+	})
+}
+
+// Others take the partitions that they were given in a moment. One that was left by another version is waited for until then.
+func TestOthersAreWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		o := newAgreeing(t, m, "old/7/u", false)
+		go func() {
+			time.Sleep(5 * time.Second)
+			_, _ = m.Take(context.Background(), neighbour, "a/1/u/v1")
+		}()
+		begun := time.Now()
+		if err := o.agree(t.Context(), agreePatience); err != nil || time.Since(begun) > 7*time.Second {
+			t.Errorf("after %s: %v", time.Since(begun), err)
+		}
+	})
+}
+
+// Whoever counted before waits until the newcomer has gone, which is another generation, and ends nothing but its own.
+func TestThoseWhoCountedStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		err := newAgreeing(t, newMemory(), "new/7/u/v2", false).agree(ctx, math.MaxInt64)
+		if refused := new(refusal); !errors.Is(err, context.DeadlineExceeded) || errors.As(err, &refused) {
+			t.Errorf("it ends with %v", err)
+		}
+	})
+}
+
+// One who takes a partition late is noticed while we count.
+func TestALateComerEndsTheGeneration(t *testing.T) {
+	m := newMemory()
+	o := newAgreeing(t, m, "old/7/u", true)
+	if err := o.progress(t.Context()); err != nil {
+		t.Fatalf("it has left, and yet %v", err)
+	}
+	if _, err := m.Take(t.Context(), neighbour, "old/7/u"); err != nil {
+		t.Fatal(err)
+	}
+	o.noted = time.Time{}
+	err := o.progress(t.Context())
+	if refused := new(refusal); err == nil || errors.As(err, &refused) {
+		t.Errorf("beside one who decides otherwise progress says %v", err)
+	}
+}

@@ -1,0 +1,85 @@
+package rollup
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// start begins to run a consumer that calls itself so, until stop is called.
+func (b *bench) start(t *testing.T, name string) (stop context.CancelFunc, ended chan error) {
+	t.Helper()
+	c, err := New(b.cfg, b.store, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.owner, c.patience = name, 2*time.Second
+	ctx, stop := context.WithCancel(t.Context())
+	ended = make(chan error, 1)
+	go func() { ended <- c.Run(ctx) }()
+	return stop, ended
+}
+
+// counts waits until so many clicks are counted.
+func (b *bench) counts(t *testing.T, want int64) {
+	t.Helper()
+	for until := time.Now().Add(time.Minute); b.clicks() != want; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(until) {
+			t.Fatalf("%d clicks are counted after a minute, want %d", b.clicks(), want)
+		}
+	}
+}
+
+// A consumer of another version joins the group of one that counts: it refuses, and the other one goes on. When that has stopped,
+// the other version may count.
+func TestUpgradeToAnotherVersion(t *testing.T) {
+	b := newBench(t)
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(2, "clicks", "visits"), kfake.SeedTopics(1, "dead-letters"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	if b.client, err = kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.client.Close)
+	b.cfg.Kafka.Brokers, b.cfg.Kafka.SessionTimeout = cluster.ListenAddrs(), 6*time.Second
+
+	stopOld, endedOld := b.start(t, "old/3/u") // it finds nothing wrong with the newcomer, as one that knows of no versions
+	b.send(t, 0, 20)
+	b.counts(t, 20)
+	stopNew, endedNew := b.start(t, "new/4/u/v1")
+	defer stopNew()
+	select {
+	case err = <-endedNew:
+	case <-time.After(20 * time.Second):
+		t.Fatal("it counts beside an older one")
+	}
+	if refused := new(refusal); !errors.As(err, &refused) || !strings.Contains(err.Error(), "old/3/u") {
+		t.Errorf("beside an older one it ends with %v", err)
+	}
+	_, err = RunAudit(t.Context(), b.cfg, b.store, true, slog.New(slog.DiscardHandler), func(string) {})
+	if err == nil || !strings.Contains(err.Error(), "old/3/u") {
+		t.Errorf("an audit that repairs beside an older one ends with %v", err)
+	}
+	b.send(t, 20, 30)
+	b.counts(t, 30)
+	stopOld()
+	if err := <-endedOld; err != nil {
+		t.Fatal(err)
+	}
+	stopNew, endedNew = b.start(t, "new/5/u/v1")
+	b.send(t, 30, 40)
+	b.counts(t, 40)
+	stopNew()
+	if err := <-endedNew; err != nil {
+		t.Error(err)
+	}
+}
