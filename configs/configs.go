@@ -19,11 +19,14 @@ import (
 type Producer struct {
 	HTTP struct {
 		Addr           string
-		AdminAddr      string   `mapstructure:"admin_addr"`
-		MaxInFlight    int      `mapstructure:"max_in_flight"`
-		MaxBody        int64    `mapstructure:"max_body"`
-		BatchEvents    int      `mapstructure:"batch_events"`
-		BatchBytes     int64    `mapstructure:"batch_bytes"`
+		AdminAddr      string `mapstructure:"admin_addr"`
+		MaxInFlight    int    `mapstructure:"max_in_flight"`
+		MaxBody        int64  `mapstructure:"max_body"`
+		BatchEvents    int    `mapstructure:"batch_events"`
+		BatchBytes     int64  `mapstructure:"batch_bytes"`
+		BodyBytes      int64  `mapstructure:"body_bytes"`
+		Connections    int
+		PerNetwork     int      `mapstructure:"connections_per_network"`
 		TrustedProxies []string `mapstructure:"trusted_proxies"`
 		TLS            struct{ Cert, Key string }
 	}

@@ -13,7 +13,7 @@ import (
 // The result is unmapped and has no zone. It is the zero Addr if the peer has no IP address (a unix socket).
 func (e *Enricher) ClientIP(r *http.Request) netip.Addr {
 	ip := peer(r)
-	if !e.trusts(ip) {
+	if !e.Trusts(ip) {
 		return ip
 	}
 	lines := r.Header.Values("X-Forwarded-For") // several lines are one list
@@ -25,7 +25,7 @@ func (e *Enricher) ClientIP(r *http.Request) netip.Addr {
 			if !ok {
 				return ip
 			}
-			if ip = next; !e.trusts(ip) {
+			if ip = next; !e.Trusts(ip) {
 				return ip
 			}
 		}
@@ -34,9 +34,10 @@ func (e *Enricher) ClientIP(r *http.Request) netip.Addr {
 }
 
 // PeerTrusted tells whether the request comes straight from a trusted proxy.
-func (e *Enricher) PeerTrusted(r *http.Request) bool { return e.trusts(peer(r)) }
+func (e *Enricher) PeerTrusted(r *http.Request) bool { return e.Trusts(peer(r)) }
 
-func (e *Enricher) trusts(ip netip.Addr) bool {
+// Trusts tells whether an address is a trusted proxy's. It is unmapped and has no zone.
+func (e *Enricher) Trusts(ip netip.Addr) bool {
 	for _, network := range e.trusted {
 		if network.Contains(ip) {
 			return true

@@ -26,10 +26,10 @@ func FuzzClientIP(f *testing.F) {
 			t.Errorf("%q from %q is %s, which has another name", list, remote, got)
 		}
 		direct := ask()
-		if !e.trusts(direct) && got != direct {
+		if !e.Trusts(direct) && got != direct {
 			t.Errorf("%q from %q, whom nobody trusts, is %s", list, remote, got)
 		}
-		if e.trusts(got) { // nobody but proxies: what comes before is not the client's word alone
+		if e.Trusts(got) { // nobody but proxies: what comes before is not the client's word alone
 			return
 		}
 		for _, lines := range [][]string{{invented + "," + list}, {invented, list}} {

@@ -122,5 +122,7 @@ func (d *door) answerBatch(w http.ResponseWriter, outcomes []outcome) {
 		text = one.append(text)
 	}
 	retryAfter(w.Header(), wait)
+	until := time.Now().Add(answerGrace + time.Duration(len(text))*time.Second/largeRate)
+	_ = http.NewResponseController(w).SetWriteDeadline(until) // a test's writer has none
 	write(w, status, append(text, ']', '}'))
 }

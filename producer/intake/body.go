@@ -44,12 +44,12 @@ func mediaOf(h http.Header, wanted []string) (string, error) {
 	return got, nil
 }
 
-// readBody reads and decompresses a body: an event, or with mayBatch a batch, which takes room if it is large.
+// readBody reads and decompresses a body: an event, or with mayBatch a batch.
 //
-// Nobody gets more memory than it has sent data for, and the data of batches only while there is room: slow clients, and
-// many of them, cannot use it up, nor keep the others out (large.go). Compressed data is the exception: a hundred bytes of it
-// are as much as one event may be. So whoever sends it has to hurry from the first byte on and cannot keep what it got. A bomb
-// of zeros is decompressed up to the limit and no further.
+// Nobody gets more memory than it has sent data for, and what is more than most events need only while there is room: slow
+// clients, and many of them, cannot use it up, nor keep the others out (large.go). Compressed data is the exception: a hundred
+// bytes of it are as much as one event may be. So whoever sends it has to hurry from the first byte on and cannot keep what it
+// got. A bomb of zeros is decompressed up to the limit and no further.
 func (d *door) readBody(w http.ResponseWriter, r *http.Request, in *room, mayBatch func(beginning []byte) bool) ([]byte, error) {
 	single, most := d.cfg.HTTP.MaxBody, d.cfg.HTTP.MaxBody
 	if mayBatch != nil {
@@ -64,32 +64,37 @@ func (d *door) readBody(w http.ResponseWriter, r *http.Request, in *room, mayBat
 		return nil, err
 	}
 	if zipped {
+		if err := in.take(r.Context(), d.small); err != nil { // for what decompresses it, too
+			return nil, err
+		}
 		network.hurry()
 	}
 	var buffer bytes.Buffer
 	buffer.Grow(bytes.MinRead + int(min(max(r.ContentLength, 0), smallBody))) // or it would have to grow twice for a common event
-	if _, err := buffer.ReadFrom(io.LimitReader(source, single+1)); err != nil {
-		return nil, notRead(err, most)
+	for _, step := range [...]struct {
+		upTo int64
+		of   *places
+	}{{min(freeBody, single), nil}, {single, d.small}, {most, d.large}} {
+		if step.of == d.large && (mayBatch == nil || !mayBatch(buffer.Bytes())) {
+			return nil, tooLarge(single)
+		}
+		if step.of != nil {
+			if err := in.take(r.Context(), step.of); err != nil {
+				return nil, err
+			}
+			if step.of == d.large || step.of.scarce() {
+				network.hurry()
+			}
+		}
+		if _, err := buffer.ReadFrom(io.LimitReader(source, step.upTo+1-int64(buffer.Len()))); err != nil {
+			return nil, notRead(err, most)
+		}
+		if int64(buffer.Len()) <= step.upTo {
+			network.relax()
+			return buffer.Bytes(), nil
+		}
 	}
-	if int64(buffer.Len()) <= single {
-		network.relax()
-		return buffer.Bytes(), nil
-	}
-	if mayBatch == nil || !mayBatch(buffer.Bytes()) {
-		return nil, tooLarge(single)
-	}
-	if !in.take(r.Context(), d.large, networkOf(d.enrich.ClientIP(r))) {
-		return nil, &refusal{reason: overloaded, detail: "too many large batches; try again, or send smaller ones"}
-	}
-	network.hurry()
-	if _, err := buffer.ReadFrom(io.LimitReader(source, most+1-int64(buffer.Len()))); err != nil {
-		return nil, notRead(err, most)
-	}
-	if int64(buffer.Len()) > most {
-		return nil, tooLarge(most)
-	}
-	network.relax()
-	return buffer.Bytes(), nil
+	return nil, tooLarge(most)
 }
 
 // decompressed undoes the Content-Encoding: gzip or none.

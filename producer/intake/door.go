@@ -116,8 +116,9 @@ func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *pro
 	if err != nil {
 		return err
 	}
-	large := newPlaces(largeBodies, largePerClient, largeWaiting, largeQueue, largePatience)
+	small, large := newRooms(cfg)
 	m := newMetrics(reg, large)
+	watchSmall(reg, small)
 	pub, err := openPublisher(ctx, p.via, cfg, m, log)
 	if err != nil {
 		return err
@@ -129,6 +130,7 @@ func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *pro
 		return fmt.Errorf("listening (http.addr): %w", err)
 	}
 	defer func() { _ = listener.Close() }() // where it is not served from, or not any more
+	listener = boundConns(listener, cfg.HTTP.Connections, cfg.HTTP.PerNetwork, p.enrich.Trusts, reg)
 	if p.secure != nil {
 		listener = tls.NewListener(listener, p.secure)
 	}
@@ -136,7 +138,7 @@ func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *pro
 		cfg: cfg, visits: visits{p.plan}, pub: pub, metrics: m, log: log, kafka: readiness{
 			via: p.via, names: func() []string { return append(pub.topics(), cfg.Kafka.Topics.Dead) }, log: log,
 		},
-		access: p.access, limits: newLimits(cfg.Limits), enrich: p.enrich, large: large,
+		access: p.access, limits: newLimits(cfg.Limits), enrich: p.enrich, small: small, large: large,
 	}
 	closeAdmin, err := d.openAdmin(ctx, reg)
 	if err != nil {
@@ -170,7 +172,8 @@ type door struct {
 	limits  *limits
 	enrich  *enrich.Enricher
 	links   *links.Handler // nil unless links.enabled
-	large   *places        // one for each body that is larger than one event
+	small   *places        // one for each body that is larger than most events, and for what decompresses one
+	large   *places        // one for each body that is larger than one event may be
 
 	admin   string    // where operators ask; empty: nowhere
 	closing time.Time // when it was told to; what then has to end shares the time from here
@@ -185,6 +188,7 @@ func (d *door) serve(ctx context.Context, l net.Listener, routes http.Handler, r
 		WriteTimeout:      readTimeout + d.cfg.Kafka.Timeout + 10*time.Second, // counts from the header, so it covers all
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader - 4096, // net/http reads 4096 more than it is told
+		ConnState:         follow,
 		ErrorLog:          serverLog(d.log),
 	}
 	failed := make(chan error, 1)
@@ -240,6 +244,10 @@ func sensible(cfg configs.Producer) error {
 		return errors.New("http.max_body must be at least 1")
 	case cfg.HTTP.BatchEvents < 1 || cfg.HTTP.BatchBytes < 1:
 		return errors.New("http.batch_events and http.batch_bytes must be at least 1")
+	case cfg.HTTP.Connections < 1 || cfg.HTTP.PerNetwork < 0:
+		return errors.New("http.connections must be at least 1, and http.connections_per_network at least 0: 0 is no limit")
+	case cfg.HTTP.BodyBytes < 3*max(cfg.HTTP.MaxBody, cfg.HTTP.BatchBytes):
+		return errors.New("http.body_bytes must be at least three times http.max_body and http.batch_bytes")
 	case cfg.Time.MaxAhead < 0 || cfg.Time.MaxAge < 0:
 		return errors.New("time.max_ahead and time.max_age must not be negative")
 	case !rate(cfg.Limits.ClientPerSecond) || !rate(cfg.Limits.SitePerSecond) || cfg.Limits.NewKeysPerMinute < 0:

@@ -20,6 +20,7 @@ type sender struct {
 	request *http.Request
 	page    page
 	held    []grant
+	tenant  tenant // with whom it shares what is scarce
 	id      string // Idempotency-Key, for a single event
 }
 

@@ -29,7 +29,9 @@ func closedDoor(t testing.TB) *door {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &door{cfg: cfg, enrich: about}
+	d := &door{cfg: cfg, enrich: about}
+	d.small, d.large = newRooms(cfg)
+	return d
 }
 
 // fuzzDoor is a door without Kafka: what it lets through is looked at instead of written.
@@ -37,7 +39,6 @@ func fuzzDoor(f *testing.F) *door {
 	f.Helper()
 	d := closedDoor(f)
 	d.visits, d.access, d.limits = visits{models.DefaultPlan()}, &access{open: true}, newLimits(configs.Limits{})
-	d.large = newPlaces(largeBodies, largeBodies, 0, 0, 0)
 	return d
 }
 

@@ -13,7 +13,7 @@ import (
 // those who have their share.
 func TestPlacesGoRound(t *testing.T) {
 	const patient = time.Minute
-	client := func(n byte) netip.Prefix { return networkOf(netip.AddrFrom4([4]byte{203, 0, 113, n})) }
+	client := func(n byte) tenant { return tenant{network: networkOf(netip.AddrFrom4([4]byte{203, 0, 113, n}))} }
 	p := newPlaces(3, 2, 10, 10, patient)
 	for range 2 {
 		if !p.take(t.Context(), client(1)) {
@@ -57,7 +57,7 @@ func TestPlacesGoRound(t *testing.T) {
 
 // TestNobodyFillsTheLine: one client that has its share waits in a few places of the line only, and whoever is gone in none.
 func TestNobodyFillsTheLine(t *testing.T) {
-	one, other := networkOf(netip.MustParseAddr("203.0.113.1")), networkOf(netip.MustParseAddr("203.0.113.2"))
+	one, other := tenant{network: networkOf(netip.MustParseAddr("203.0.113.1"))}, tenant{network: networkOf(netip.MustParseAddr("203.0.113.2"))}
 	p := newPlaces(2, 1, 100, 3, time.Minute)
 	if !p.take(t.Context(), one) || !p.take(t.Context(), other) {
 		t.Fatal("no place where there is one")
@@ -105,7 +105,7 @@ func TestPlacesEndInOrder(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 50 {
 		all.Go(func() {
-			client := networkOf(netip.MustParseAddr(fmt.Sprintf("2001:db8:0:%d::1", i%5)))
+			client := tenant{grant: "grant", network: networkOf(netip.MustParseAddr(fmt.Sprintf("2001:db8:0:%d::1", i%5)))}
 			for range 200 {
 				if p.take(t.Context(), client) {
 					if n := p.inUse(); n > 4 {
@@ -119,5 +119,29 @@ func TestPlacesEndInOrder(t *testing.T) {
 	all.Wait()
 	if p.inUse() != 0 || len(p.by) != 0 || p.waits() != 0 || len(p.inLine) != 0 {
 		t.Errorf("%d taken by %v, %d waiting", p.inUse(), p.by, p.waits())
+	}
+}
+
+// TestAKeyLeavesHalf: however many addresses the holder of a key has, it has half of the places at the most.
+func TestAKeyLeavesHalf(t *testing.T) {
+	p := newPlaces(8, 2, 0, 0, time.Millisecond)
+	of := func(grant string, n byte) tenant {
+		return tenant{grant: grant, network: networkOf(netip.AddrFrom4([4]byte{203, 0, 113, n}))}
+	}
+	had := 0
+	for n := range byte(8) {
+		if p.take(t.Context(), of("hostile", n)) {
+			had++
+		}
+	}
+	if had != 4 || !p.take(t.Context(), of("good", 0)) {
+		t.Errorf("a key with eight addresses has %d of 8 places", had)
+	}
+	for n := range byte(4) {
+		p.give(of("hostile", n))
+	}
+	p.give(of("good", 0))
+	if p.inUse() != 0 || len(p.by) != 0 {
+		t.Errorf("%d taken by %v", p.inUse(), p.by)
 	}
 }

@@ -51,7 +51,13 @@ func (d *door) closeLinks() {
 
 // makeLink is POST /v1/links, for senders that may send now and have a key.
 func (d *door) makeLink(w http.ResponseWriter, r *http.Request) {
-	if _, err := d.admit(r); err != nil {
+	from, err := d.admit(r)
+	in := room{client: from.tenant}
+	defer in.leave()
+	if err == nil {
+		err = in.take(r.Context(), d.small)
+	}
+	if err != nil {
 		d.refuse(w, err, "")
 		return
 	}

@@ -49,10 +49,20 @@ func newMetrics(reg *prometheus.Registry, large *places) *metrics {
 	for _, reason := range []string{tooManyNewKeys, prefetched} {
 		m.filtered.WithLabelValues(reason) // 0 is worth seeing
 	}
-	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "footfall_door_large_bodies",
-		Help: "Bodies larger than one event that are being read or written to Kafka; 128 is the most there can be.",
-	}, func() float64 { return float64(large.inUse()) }))
+	gauge(reg, "footfall_door_large_bodies",
+		"Requests with a body larger than one event, or with more than 300 events, whose answer is not read yet; 128 at the most by default (http.body_bytes).",
+		large.inUse)
 	reg.MustRegister(m.requests, m.events, m.refused, m.filtered, m.panics, m.inFlight, m.write)
 	return m
+}
+
+// watchSmall shows how much room there is for what is smaller than one event may be.
+func watchSmall(reg *prometheus.Registry, small *places) {
+	gauge(reg, "footfall_door_small_bodies",
+		"Requests with a body above 4 KB, a compressed one, or more than 50 events, whose answer is not read yet; 1024 at the most by default (http.body_bytes).",
+		small.inUse)
+}
+
+func gauge(reg prometheus.Registerer, name, help string, value func() int) {
+	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value()) }))
 }

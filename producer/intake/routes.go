@@ -38,6 +38,9 @@ func (d *door) routes() http.Handler {
 	}))
 	mux.Handle("/", nothing)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost && r.ContentLength != 0 { // nobody reads it
+			hasten(w)
+		}
 		if !straight(r.URL.EscapedPath()) {
 			nothing.ServeHTTP(w, r)
 			return

@@ -10,8 +10,9 @@ import (
 
 // admit looks at a request before its body is read: whether its sender may send now, and by which key.
 func (d *door) admit(r *http.Request) (sender, error) {
-	from := sender{request: r, page: pageOf(r)}
-	if err := d.limits.client(d.enrich.ClientIP(r), time.Now()); err != nil {
+	ip := d.enrich.ClientIP(r)
+	from := sender{request: r, page: pageOf(r), tenant: tenant{network: networkOf(ip)}}
+	if err := d.limits.client(ip, time.Now()); err != nil {
 		return from, err
 	}
 	switch ids := r.Header.Values("Idempotency-Key"); {
@@ -23,7 +24,9 @@ func (d *door) admit(r *http.Request) (sender, error) {
 		from.id = ids[0]
 	}
 	var err error
-	from.held, err = d.access.holds(r)
+	if from.held, err = d.access.holds(r); len(from.held) > 0 {
+		from.tenant.grant = from.held[0].name
+	}
 	return from, err
 }
 
@@ -38,11 +41,11 @@ func (d *door) takeJSON(topic string, way func(raw []byte) (draft, error)) http.
 			d.refuse(w, err, "")
 			return
 		}
-		var in room
-		defer in.leave()
+		in := room{client: from.tenant}
+		defer in.leave() // when the answer is on its way: what its sender does not read is memory, too
 		parts, batch, err := d.parts(w, r, &in)
 		if err == nil && batch {
-			err = d.chargeBatch(from, len(parts))
+			err = d.chargeBatch(from, len(parts), &in)
 		}
 		if err != nil {
 			d.refuse(w, err, "")
@@ -50,7 +53,6 @@ func (d *door) takeJSON(topic string, way func(raw []byte) (draft, error)) http.
 		}
 		drafts, outcomes := read(parts, d.cfg.HTTP.MaxBody, way)
 		d.accept(topic, from, drafts, outcomes)
-		in.leave() // a sender may take its time to read the answer
 		if batch {
 			d.answerBatch(w, outcomes)
 		} else {
@@ -79,13 +81,23 @@ func (d *door) parts(w http.ResponseWriter, r *http.Request, in *room) (parts []
 	return parts, true, err
 }
 
-// chargeBatch looks at a batch as a whole.
-func (d *door) chargeBatch(from sender, events int) error {
+// chargeBatch looks at a batch as a whole, and makes room for its answer.
+func (d *door) chargeBatch(from sender, events int, in *room) error {
 	switch {
 	case events == 0:
 		return &refusal{reason: emptyBatch, detail: "no event in the batch"}
 	case from.id != "":
 		return &refusal{reason: conflictingID, detail: "Idempotency-Key is for single events: give each event of a batch an id"}
+	}
+	var err error
+	switch {
+	case events > smallAnswer:
+		err = in.take(from.request.Context(), d.large)
+	case events > freeAnswer:
+		err = in.take(from.request.Context(), d.small)
+	}
+	if err != nil {
+		return err
 	}
 	return d.limits.clientOwes(d.enrich.ClientIP(from.request), events-1, time.Now()) // admit charged for one
 }
@@ -105,7 +117,9 @@ func (d *door) takeForm(w http.ResponseWriter, r *http.Request) {
 		d.refuse(w, err, "")
 		return
 	}
-	body, err := d.readBody(w, r, nil, nil)
+	in := room{client: from.tenant}
+	defer in.leave()
+	body, err := d.readBody(w, r, &in, nil)
 	if err != nil {
 		d.refuse(w, err, "")
 		return
@@ -121,6 +135,7 @@ func (d *door) takeForm(w http.ResponseWriter, r *http.Request) {
 // comes again when the page is shown. 202, and the picture, are for what Kafka has.
 func (d *door) unseen(w http.ResponseWriter) {
 	d.metrics.filtered.WithLabelValues(prefetched).Inc()
+	hasten(w)
 	w.WriteHeader(http.StatusNoContent)
 }
 
@@ -138,7 +153,16 @@ func (d *door) answerOne(w http.ResponseWriter, o outcome) {
 }
 
 // refuse answers, and counts the reason.
-func (d *door) refuse(w http.ResponseWriter, err error, id string) { refuse(w, d.count(err), id) }
+func (d *door) refuse(w http.ResponseWriter, err error, id string) {
+	hasten(w)
+	refuse(w, d.count(err), id)
+}
+
+// hasten is for an answer that may be given before the body was read. net/http waits for the rest of it first, so that who
+// sends none would hold its connection for long, without a key even.
+func hasten(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(largeGrace)) // a test's writer has none
+}
 
 // count finds the answer to an error, counts it, and logs what should not have happened.
 func (d *door) count(err error) *refusal {
