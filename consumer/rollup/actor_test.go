@@ -4,17 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing/synctest"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/models"
 )
@@ -65,9 +61,9 @@ func (w *world) start(ctx context.Context, partitions []models.Partition) {
 	}
 	w.actors = append(w.actors, a)
 	w.tell("%s starts", a)
-	rnd := rand.New(rand.NewPCG(w.rnd.Uint64(), 2))
+	h := w.fate.habits()
 	go func() {
-		err := a.consume(ctx, &view{a, consuming}, rnd)
+		err := a.consume(ctx, &view{a, consuming}, h)
 		w.tell("%s ends: %v", a, err)
 		a.done.Store(true)
 		cancel()
@@ -94,12 +90,11 @@ func (w *world) startAudit(ctx context.Context) {
 }
 
 // consume is what a generation does: take, go on where the group is, count chunk by chunk, release.
-func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error {
-	h, mx := newHasher(), newMetrics(prometheus.NewRegistry())
+func (a *actor) consume(ctx context.Context, store *view, as habits) error {
+	h, mx, logger := newHasher(), simMetrics(), slog.New(slog.DiscardHandler)
 	o := &ownership{
-		store: store, owner: a.String(), hasher: h, visitors: newVisitors(store, h, 100, mx), ledger: newLedger(store, []int{4, 100}[rnd.IntN(2)]),
-		board: newBoard(store, slog.New(slog.NewTextHandler(io.Discard, nil))),
-		dead:  &grave{}, metrics: mx, log: slog.New(slog.NewTextHandler(io.Discard, nil)), number: a.w.fresh, maxSpan: simSpan/2 + 1,
+		store: store, owner: a.String(), hasher: h, visitors: newVisitors(store, h, 100, mx), ledger: newLedger(store, as.cache),
+		board: newBoard(store, logger), dead: &grave{}, metrics: mx, log: logger, number: a.w.fresh, maxSpan: a.w.span/2 + 1,
 		partitions: map[models.Partition]*owned{}, ended: func() bool { return a.leaving.Load() || a.crashed.Load() },
 		bounds: func(_ context.Context, ps []models.Partition) (map[models.Partition]span, error) {
 			bounds := map[models.Partition]span{}
@@ -148,7 +143,7 @@ func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error 
 		c := newChunk()
 		for _, p := range a.partitions {
 			next := max(o.partitions[p].next, o.partitions[p].collected)
-			for offset := next; offset < min(a.w.written(p), next+int64(rnd.IntN(simSpan+1))); offset++ {
+			for offset := next; offset < min(a.w.written(p), next+as.offsets()); offset++ {
 				it := a.w.item(p, offset)
 				if err := o.board.await(ctx, it.event); err != nil {
 					return nil, err
@@ -171,7 +166,7 @@ func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error 
 			}
 		}
 		if len(c.spans) == 0 {
-			if err := sleep(ctx, 200*time.Millisecond); err != nil {
+			if err := sleep(ctx, as.poll); err != nil {
 				return err
 			}
 			if a.superseded.Load() {
@@ -179,7 +174,7 @@ func (a *actor) consume(ctx context.Context, store *view, rnd *rand.Rand) error 
 			}
 			continue
 		}
-		if rnd.IntN(2) == 0 {
+		if as.ahead() {
 			var err error
 			if following, err = collect(); err != nil {
 				return err
@@ -228,13 +223,15 @@ func (a *actor) wait(who string) bool {
 	return <-turn
 }
 
+// waiting is a goroutine that waits for its turn.
+type waiting struct {
+	a   *actor
+	who string
+}
+
 // advance lets one waiting goroutine go on, or else the clock.
 func (w *world) advance() {
 	synctest.Wait()
-	type waiting struct {
-		a   *actor
-		who string
-	}
 	var ready []waiting
 	for _, a := range w.actors {
 		if a.crashed.Load() || time.Now().Before(a.asleep) {
@@ -245,12 +242,13 @@ func (w *world) advance() {
 		}
 	}
 	if len(ready) == 0 {
-		time.Sleep(333*time.Millisecond + 7*time.Nanosecond) // never at the same moment as a consumer's own timers
+		w.fate.idle()
 		return
 	}
-	next := ready[w.rnd.IntN(len(ready))]
-	next.a.turn(next.who) <- true
-	synctest.Wait()
+	if i := w.fate.next(ready); i >= 0 {
+		ready[i].a.turn(ready[i].who) <- true
+		synctest.Wait()
+	}
 }
 
 // waiting lists the goroutines that wait for their turn.
@@ -307,31 +305,31 @@ func (w *world) apply(write KeyWrite) {
 
 // attempt decides the fate of one write.
 func (w *world) attempt(write KeyWrite) error {
-	n := w.rnd.IntN(1000)
-	if !w.faults || n >= 160 {
+	ends := w.fate.writeEnds()
+	switch ends {
+	case done:
 		w.apply(write)
 		return nil
-	}
-	if n < 20 {
+	case failed, disconnected:
 		w.out.Refused++
-		if w.rnd.IntN(2) == 0 {
+		if ends == disconnected {
 			return fmt.Errorf("%w: nothing to send it by", ErrDisconnected)
 		}
 		return errors.New("overloaded")
 	}
 	w.out.Unknown++
-	switch {
-	case n < 40:
+	switch ends {
+	case unheard:
 		w.tell("applied, but the answer is lost: %v", write)
 		w.apply(write)
-	case n < 60:
+	case hidden:
 		w.out.Hidden++
 		w.tell("on one replica alone: %v", write)
 		w.hidden = append(w.hidden, write)
-	case n < 130:
+	case late:
 		w.out.Late++
 		w.tell("will land late: %v", write)
-		due := time.Now().Add(time.Duration(w.rnd.IntN(60)) * time.Second)
+		due := time.Now().Add(w.fate.landsIn())
 		w.late = append(w.late, lateWrite{due, func() {
 			w.tell("a write lands late: %v", write)
 			w.apply(write)

@@ -25,9 +25,6 @@ func newOddities(seed int, c controls) oddities {
 	return o
 }
 
-// now tells whether something odd happens, once in so many times.
-func (w *world) odd(times int) bool { return w.faults && w.dice != nil && w.dice.IntN(times) == 0 }
-
 // nextEpoch is what NextEpoch does, without its dice and clock.
 func (w *world) nextEpoch(last int64) int64 {
 	if w.controls.sharedEpochs {
@@ -39,7 +36,7 @@ func (w *world) nextEpoch(last int64) int64 {
 // take takes a partition, and lets a transaction misbehave: the last one who was told that it has the partition, and still
 // believes it, might as well not have taken it. Not so where it was handed over clean: there both would have the same epoch.
 func (w *world) take(p models.Partition, do func() (Tenure, error)) (Tenure, error) {
-	if last, ok := w.takings[p]; ok && last.after == w.store.owners[p] && w.odd(3) {
+	if last, ok := w.takings[p]; ok && last.after == w.store.owners[p] && w.fate.odd(3) {
 		w.tell("%v is taken as if %s had never been told that it has it", p, last.after.Owner)
 		w.store.owners[p] = last.before
 		w.out.TakenTwice++
@@ -55,7 +52,7 @@ func (w *world) take(p models.Partition, do func() (Tenure, error)) (Tenure, err
 
 // flap begins a time in which the connection to the store is lost again and again.
 func (w *world) flap() {
-	if w.odd(300) {
+	if w.fate.odd(300) {
 		w.flaps = time.Now().Add(time.Duration(w.dice.IntN(30)) * time.Second)
 		w.tell("connections flap until %v", w.flaps)
 	}
@@ -63,7 +60,7 @@ func (w *world) flap() {
 
 // flapped tells whether a call finds that its connection is gone.
 func (w *world) flapped() bool {
-	if time.Now().After(w.flaps) || !w.odd(3) {
+	if time.Now().After(w.flaps) || !w.fate.odd(3) {
 		return false
 	}
 	w.out.Flaps++

@@ -32,19 +32,14 @@ func (v *view) callAs(ctx context.Context, who string, do func() error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if v.w.flapped() {
+	switch v.w.fate.callEnds() {
+	case failed:
+		return errors.New("timeout")
+	case disconnected:
 		return fmt.Errorf("%w: reset", ErrDisconnected)
-	}
-	if v.w.faults {
-		switch n := v.w.rnd.IntN(100); {
-		case n < 2:
-			return errors.New("timeout")
-		case n < 3:
-			return fmt.Errorf("%w: reset", ErrDisconnected)
-		case n < 5:
-			v.w.tell("%s: done, but the answer is lost", v.actor)
-			return errors.Join(do(), errors.New("timeout"))
-		}
+	case unheard:
+		v.w.tell("%s: done, but the answer is lost", v.actor)
+		return errors.Join(do(), errors.New("timeout"))
 	}
 	return do()
 }
@@ -74,14 +69,14 @@ func (v *view) FirstSeen(ctx context.Context, sightings []models.Sighting) (foun
 
 // Remember stores the visitors one by one, in any order: it may fail in the middle, and what failed may be stored late.
 func (v *view) Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error {
-	for _, i := range v.w.rnd.Perm(len(sightings)) {
+	for _, i := range v.w.fate.order(len(sightings)) {
 		one, at := []models.Sighting{sightings[i]}, []models.Position{first[i]} // a late write outlives the caller's lists
 		err := v.call(ctx, func() error { return v.memory.Remember(ctx, one, at) })
 		if err == nil {
 			continue
 		}
-		if v.w.faults && v.w.rnd.IntN(3) == 0 {
-			due := time.Now().Add(time.Duration(v.w.rnd.IntN(60)) * time.Second)
+		if v.w.fate.stored() {
+			due := time.Now().Add(v.w.fate.landsIn())
 			v.w.late = append(v.w.late, lateWrite{due, func() { _ = v.memory.Remember(context.Background(), one, at) }})
 		}
 		if v.w.controls.earlyLRU && !errors.Is(err, errDead) {
@@ -93,13 +88,18 @@ func (v *view) Remember(ctx context.Context, sightings []models.Sighting, first 
 }
 
 func (v *view) Ledger(ctx context.Context, keys []models.Key) (rows map[models.Key][]LedgerRow, err error) {
-	err = v.call(ctx, func() (err error) { rows, err = v.memory.Ledger(ctx, keys); return err })
+	err = v.call(ctx, func() (err error) {
+		v.w.fate.beforeReading()
+		rows, err = v.memory.Ledger(ctx, keys)
+		return err
+	})
 	return rows, err
 }
 
 // Confirm may lack a replica, and then misses what a quorum does not see.
 func (v *view) Confirm(ctx context.Context, cells map[models.Key][]models.Cell) (rows map[models.Key][]LedgerRow, complete bool, err error) {
 	err = v.call(ctx, func() (err error) {
+		v.w.fate.beforeReading()
 		missing := time.Now().Before(v.w.back)
 		if missing {
 			v.w.out.Incomplete++
@@ -130,7 +130,7 @@ func (v *view) Apply(_ context.Context, writes []KeyWrite) []error {
 			errs[i] = unknown("died")
 			continue
 		}
-		if errs[i] = v.w.attempt(write); errs[i] != nil && v.who == consuming && v.w.rnd.IntN(5) == 0 {
+		if errs[i] = v.w.attempt(write); errs[i] != nil && v.who == consuming && v.w.fate.crashes() {
 			v.crash()
 		}
 	}
@@ -178,6 +178,9 @@ func (v *view) DropVisitors(ctx context.Context, before models.Millis, progress 
 }
 
 func (v *view) Doubts(ctx context.Context, p models.Partition) (doubts []Doubt, err error) {
+	if doubts, err = v.memory.Doubts(ctx, p); v.w.fate.nothingDue(doubts) {
+		return doubts, err
+	}
 	err = v.call(ctx, func() (err error) { doubts, err = v.memory.Doubts(ctx, p); return err })
 	return doubts, err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -30,10 +29,12 @@ const (
 var simReach = reach{18, 8 * time.Minute}
 
 // world is a log, a group and a store, and the consumers in it. Consumers are goroutines that wait at every call to the
-// store; the world lets one of them go on at a time, as the seed says, and moves the clock when all wait for it.
+// store; the world lets one of them go on at a time, as its fate says, and moves the clock when all wait for it.
 type world struct {
-	rnd        *rand.Rand
+	rnd        *rand.Rand // of lots
+	fate       fate
 	controls   controls
+	span       int64 // offsets of one partition in a chunk, at the most
 	store      *memory
 	history    []KeyWrite // acknowledged, for stores that forget
 	reading    sync.Mutex // of the log: consumers wake up by themselves
@@ -75,13 +76,8 @@ type unwritten struct {
 }
 
 func newWorld(seed int, c controls) *world {
-	w := &world{
-		rnd: rand.New(rand.NewPCG(uint64(seed), 1)), controls: c, store: newMemory(), faults: true,
-		log: map[models.Partition][]logged{}, committed: map[models.Partition]int64{}, tell: func(string, ...any) {},
-		oddities: newOddities(seed, c),
-	}
-	w.store.nextEpoch = w.nextEpoch
-	w.store.timeout = 5 * time.Second
+	w := emptyWorld(c)
+	w.rnd, w.fate, w.span, w.oddities = rand.New(rand.NewPCG(uint64(seed), 1)), lots{w}, simSpan, newOddities(seed, c)
 	w.partitions = []models.Partition{{Topic: "clicks", Number: 0}, {Topic: "clicks", Number: 1}, {Topic: "visits", Number: 0}}
 	w.back = time.Now().Add(time.Duration(w.rnd.IntN(50)-25) * time.Minute)
 	w.byID = seed%4 == 2
@@ -91,6 +87,17 @@ func newWorld(seed int, c controls) *world {
 	} else {
 		w.write(len(w.unwritten))
 	}
+	return w
+}
+
+// emptyWorld has no log and no fate yet.
+func emptyWorld(c controls) *world {
+	w := &world{
+		controls: c, store: newMemory(), log: map[models.Partition][]logged{}, committed: map[models.Partition]int64{},
+		tell: func(string, ...any) {},
+	}
+	w.store.nextEpoch = w.nextEpoch
+	w.store.timeout = 5 * time.Second
 	return w
 }
 
@@ -123,19 +130,6 @@ func (w *world) write(n int) {
 	}
 }
 
-// grow lets the retirement begin when visits are nearly all counted, so that those that are written then are met at once.
-func (w *world) grow(ctx context.Context, step int) {
-	visits := models.Partition{Topic: "visits", Number: 0}
-	switch {
-	case !w.retires:
-	case w.retiring && w.rnd.IntN(12) == 0:
-		w.write(1)
-	case !w.retiring && (step >= simFaulty || w.committed[visits]+3 > int64(len(w.log[visits]))):
-		w.retiring = true
-		w.startRetire(ctx)
-	}
-}
-
 // event makes one whose visitor belongs to p: one visitor, one partition.
 func (w *world) event(p models.Partition, id string) models.Event {
 	ts := models.Earliest + models.Millis(w.rnd.IntN(40*24))*3_600_000
@@ -154,13 +148,9 @@ func (w *world) run(ctx context.Context) (outcomes, error) {
 		if step > simLimit {
 			return w.out, errors.New("not finished: somebody is stuck")
 		}
-		w.faults = step < simFaulty
 		w.out.Steps++
-		w.grow(ctx, step)
 		w.land()
-		if w.faults {
-			w.misfortune(ctx)
-		}
+		w.fate.between(ctx, step)
 		w.form(ctx)
 		if w.allOver() {
 			break
@@ -198,39 +188,6 @@ func (w *world) run(ctx context.Context) (outcomes, error) {
 	return w.out, nil
 }
 
-// misfortune lets something happen, or not.
-func (w *world) misfortune(ctx context.Context) {
-	w.flap()
-	switch n := w.rnd.IntN(1000); {
-	case n < 6:
-		w.restart()
-	case n < 20:
-		w.rebalance()
-	case n < 40:
-		if live := w.live(); len(live) > 0 {
-			a := live[w.rnd.IntN(len(live))]
-			a.asleep = time.Now().Add(w.nap())
-			w.tell("%s pauses", a)
-		}
-	case n < 46 && w.controls.audited():
-		w.startAudit(ctx)
-	case n < 50:
-		for _, a := range w.actors {
-			if a.audit && !a.done.Load() && w.rnd.IntN(2) == 0 {
-				a.crash()
-			}
-		}
-	}
-}
-
-// nap is how long a process pauses: mostly less than a minute, now and then much longer than any doubt stays open.
-func (w *world) nap() time.Duration {
-	if w.rnd.IntN(20) == 0 {
-		return time.Duration(w.rnd.IntN(40)) * time.Minute
-	}
-	return time.Duration(w.rnd.IntN(40)) * time.Second
-}
-
 // restart kills the store: what was under way is gone, what was acknowledged is not, unless it is a forgetful one.
 func (w *world) restart() {
 	w.late = nil
@@ -239,35 +196,17 @@ func (w *world) restart() {
 	if !w.controls.forgetful || len(w.history) == 0 {
 		return
 	}
-	w.history = w.history[:len(w.history)-w.rnd.IntN(min(len(w.history), 10))]
+	w.history = w.history[:len(w.history)-w.fate.forgotten(min(len(w.history), 10))]
 	w.store.cells, w.store.ledger = newMemory().cells, newMemory().ledger
 	for _, write := range w.history {
 		w.store.apply(write)
 	}
 }
 
-// rebalance ends the generation: some leave clean, some crash, some sleep through it and go on as if nothing had happened.
-func (w *world) rebalance() {
-	for _, a := range w.live() {
-		switch w.rnd.IntN(3) {
-		case 0:
-			a.leaving.Store(true)
-			w.tell("%s is asked to leave", a)
-		case 1:
-			a.crash()
-		default:
-			a.zombie, a.asleep = true, time.Now().Add(w.nap())
-			w.out.Zombies++
-			w.tell("%s becomes a zombie", a)
-		}
-	}
-	w.regroup()
-}
-
 // regroup lets the next generation form, when those who leave have left, but after the session timeout at the latest.
 func (w *world) regroup() {
 	if w.forming.IsZero() {
-		w.forming = time.Now().Add(time.Duration(w.rnd.IntN(20)) * time.Second)
+		w.forming = time.Now().Add(w.fate.session())
 	}
 }
 
@@ -282,24 +221,24 @@ func (w *world) form(ctx context.Context) {
 	for _, a := range w.actors {
 		a.superseded.Store(true)
 	}
-	if w.faults && w.rnd.IntN(4) == 0 { // somebody sets the group back; the ledger keeps what is counted from being counted again
-		p := w.partitions[w.rnd.IntN(len(w.partitions))]
-		if w.rnd.IntN(4) == 0 {
-			w.committed[p] = -1 // Kafka has forgotten it
-			w.out.Expired++
-		} else {
-			w.committed[p] = w.rnd.Int64N(max(0, min(w.committed[p], w.store.owners[p].Committed)) + 1)
-			w.out.SetBack++
-		}
-		w.tell("%v is set back to %d", p, w.committed[p])
-	}
-	if w.rnd.IntN(2) == 0 {
+	w.fate.regrouped()
+	if w.fate.together() {
 		w.start(ctx, w.partitions)
 		return
 	}
 	for _, p := range w.partitions {
 		w.start(ctx, []models.Partition{p})
 	}
+}
+
+// setBack lets the group say another offset; a negative one: Kafka has forgotten it.
+func (w *world) setBack(p models.Partition, to int64) {
+	if w.committed[p] = to; to < 0 {
+		w.out.Expired++
+	} else {
+		w.out.SetBack++
+	}
+	w.tell("%v is set back to %d", p, to)
 }
 
 // live lists the consumers of the current generation.
@@ -348,7 +287,7 @@ func (w *world) settle(ctx context.Context) error {
 		if w.controls.noRechecks {
 			open = 0
 		}
-		if open == 0 && !w.awaited(true) {
+		if (open == 0 || w.fate.decided()) && !w.awaited(true) {
 			return nil
 		}
 		w.land()
@@ -387,10 +326,12 @@ func (w *world) written(p models.Partition) int64 {
 
 func (w *world) fresh() int64 { return w.number.Add(1) }
 
+// simMetrics are those of all processes: nobody looks at them, and making them takes longer than a small play.
+var simMetrics = sync.OnceValue(func() *metrics { return newMetrics(prometheus.NewRegistry()) })
+
 func (w *world) checker(s Store) *checker {
 	return &checker{
-		store: s, log: w, hasher: newHasher(), reach: simReach, metrics: newMetrics(prometheus.NewRegistry()),
-		logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		store: s, log: w, hasher: newHasher(), reach: simReach, metrics: simMetrics(), logger: slog.New(slog.DiscardHandler),
 		number: w.fresh,
 	}
 }
