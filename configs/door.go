@@ -41,8 +41,10 @@ type Enrichment struct {
 
 // Privacy says how visitors are remembered.
 type Privacy struct {
-	IP     string // raw or hashed
-	Secret string // the key of the hash
+	IP            string // raw, truncated or hashed
+	Secret        string // the key of the hash
+	Rotate        string // never, monthly or daily
+	KeepUserAgent bool   `mapstructure:"keep_user_agent"`
 }
 
 // Links configures short links: making them, and redirecting.

@@ -24,7 +24,9 @@ When such a visitor is seen again it counts as a new one. Running consumers forg
 remember of visitors within a few seconds.
 
 With privacy.ip: hashed at the doors, rows have a hash in place of the IP: pass that hash, or the
-IP with the doors' secret in the environment (FOOTFALL_PRIVACY_SECRET).
+IP with the doors' secret in the environment (FOOTFALL_PRIVACY_SECRET), and FOOTFALL_PRIVACY_ROTATE
+as they have it: then rows of the last 36 months, or 400 days, are found. With privacy.ip: truncated
+pass the network's first address (203.0.113.0): its row is that of all who share it.
 
 The Kafka topics still hold the visitor's events until their retention is over.
 `
@@ -44,17 +46,45 @@ func address(text string) (string, error) {
 	return ip.Unmap().WithZone("").String(), nil
 }
 
-// stored are the names that visitors with these IPs may have in the tables: as they are, and hashed if the secret is known.
-func stored(ips []string, secret string) []string {
+// stored are the names that visitors with these IPs may have in the tables: as they are, and hashed if the secret is known, with the
+// keys of the last periods if they change. The doors do the same.
+func stored(ips []string, p configs.Privacy, now time.Time) []string {
 	out := slices.Clone(ips)
 	for _, ip := range ips {
-		if secret != "" && !hash.MatchString(ip) {
-			mac := hmac.New(sha256.New, []byte(secret))
-			mac.Write([]byte(ip)) // never fails; the doors do the same
-			out = append(out, hex.EncodeToString(mac.Sum(nil)))
+		if p.Secret == "" || hash.MatchString(ip) {
+			continue
+		}
+		for _, key := range keys(p, now) {
+			out = append(out, hex.EncodeToString(mac(key, ip)))
 		}
 	}
 	return out
+}
+
+// How far back visitors are found whose names change with the period.
+const monthsBack, daysBack = 36, 400
+
+// keys are those that hashes may have been made with: the secret itself, and the keys of periods.
+func keys(p configs.Privacy, now time.Time) [][]byte {
+	secret := []byte(p.Secret)
+	keys := [][]byte{secret}
+	switch first := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC); p.Rotate {
+	case "monthly":
+		for i := range monthsBack {
+			keys = append(keys, mac(secret, first.AddDate(0, -i, 0).Format("2006-01")))
+		}
+	case "daily":
+		for i := range daysBack {
+			keys = append(keys, mac(secret, now.UTC().AddDate(0, 0, -i).Format(time.DateOnly)))
+		}
+	}
+	return keys
+}
+
+func mac(key []byte, text string) []byte {
+	h := hmac.New(sha256.New, key)
+	h.Write([]byte(text)) // never fails
+	return h.Sum(nil)
 }
 
 func forget(ctx context.Context, cfg configs.Consumer, plan *models.Plan, line commandLine, report func(string, ...any)) error {
@@ -68,7 +98,7 @@ func forget(ctx context.Context, cfg configs.Consumer, plan *models.Plan, line c
 	}
 	defer store.Close()
 	last := time.Now()
-	f, err := store.Forget(ctx, line.guids, stored(line.ips, door.Privacy.Secret), func(f cassandra.Forgotten) {
+	f, err := store.Forget(ctx, line.guids, stored(line.ips, door.Privacy, time.Now().UTC()), func(f cassandra.Forgotten) {
 		if time.Since(last) > 5*time.Second {
 			last = time.Now()
 			report("%d partitions looked at so far", f.Looked)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"footfall/configs"
 	"footfall/consumer/rollup"
 )
 
@@ -63,13 +64,25 @@ func TestCommandLine(t *testing.T) {
 }
 
 func TestStoredAddresses(t *testing.T) {
+	now := time.Date(2026, 12, 1, 0, 30, 0, 0, time.UTC)
 	// printf %s 203.0.113.7 | openssl dgst -sha256 -hmac 0123456789abcdef
 	const hashed = "e25e7aa15f18e79a3fd02a8fa35b11c2ad014cb9998c114e682d6e9c821ad6b7"
-	if got := stored([]string{"203.0.113.7"}, "0123456789abcdef"); !slices.Equal(got, []string{"203.0.113.7", hashed}) {
+	if got := stored([]string{"203.0.113.7"}, configs.Privacy{Secret: "0123456789abcdef"}, now); !slices.Equal(got, []string{"203.0.113.7", hashed}) {
 		t.Errorf("with a secret: %q", got)
 	}
-	if got := stored([]string{"203.0.113.7", hashed}, ""); !slices.Equal(got, []string{"203.0.113.7", hashed}) {
+	if got := stored([]string{"203.0.113.7", hashed}, configs.Privacy{}, now); !slices.Equal(got, []string{"203.0.113.7", hashed}) {
 		t.Errorf("without: %q", got)
+	}
+	// The same with the key of November 2026, and of its 16th: see enrich.VisitorIP.
+	for rotate, want := range map[string]string{"monthly": "43ec218e15daf6fe7a4c4dbce18152221c04f187a6b30299de8eeb7d04a0438f", "daily": "94125adf949798935bc98a6c71ec62368fdc837e03c1468cde83a3e32e072b2d"} {
+		got := stored([]string{"203.0.113.7"}, configs.Privacy{Secret: "0123456789abcdef", Rotate: rotate}, now)
+		once := map[string]bool{}
+		for _, name := range got {
+			once[name] = true
+		}
+		if got[2+map[string]int{"monthly": 1, "daily": 15}[rotate]] != want || len(once) != len(got) {
+			t.Errorf("%s: %q", rotate, got)
+		}
 	}
 }
 

@@ -222,7 +222,7 @@ func (r *reader) plan() mock.Plan {
 		return p
 	}
 	p.Referers = r.list("referers", nil)
-	if slices.ContainsFunc(p.Referers, func(s string) bool { return strings.Contains(s, "://") }) {
+	if slices.ContainsFunc(p.Referers, func(s string) bool { return strings.ContainsAny(s, `/\?#@:%`) }) {
 		r.fail("--referers of clicks are hosts, such as facebook.com: a door keeps no more of them")
 	}
 	p.Countries = r.list("countries", []string{"IT", "DE", "US", "FR", "BR"})

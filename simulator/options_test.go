@@ -122,6 +122,7 @@ func TestBadInput(t *testing.T) {
 	f(with("--clicks", "5", "--links", "a", "a"), "there twice")
 	f(with("--clicks", "5", "--countries", "Italy"), "two capital letters")
 	f(with("--clicks", "5", "-r", "https://a.example/"), "hosts")
+	f(with("--clicks", "5", "-r", "a.example/path"), "hosts")
 	f(with("--send", "localhost:8080"), "such as http://127.0.0.1:8080")
 	f(with("--send", "http://"), "such as http://127.0.0.1:8080")
 	f(with("--rate", "5"), "means nothing without --send")

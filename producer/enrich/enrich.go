@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/oschwald/maxminddb-golang/v2"
 )
@@ -33,7 +34,19 @@ type Options struct {
 	// HashIP keeps addresses as a keyed hash. HashKey is its key, at least 16 bytes. Default: addresses are kept as they are.
 	HashIP  bool
 	HashKey string
+
+	// Rotate is how long a hash stays the same: Monthly or Daily, in UTC. Default: as long as the key does.
+	Rotate string
+
+	// TruncateIP keeps the network of an address, an IPv4 /24 or an IPv6 /48. Default: all of it.
+	TruncateIP bool
 }
+
+// How often the key of hashes changes, as time.Time formats the period.
+const (
+	Monthly = "2006-01"
+	Daily   = time.DateOnly
+)
 
 // Enricher answers questions about a request. It is safe for concurrent use until Close.
 type Enricher struct {
@@ -41,12 +54,16 @@ type Enricher struct {
 	countryHeader string
 	file          *maxminddb.Reader // nil if none is configured
 	hashKey       []byte            // nil: addresses are kept as they are
+	period        string            // of the key, as time.Time formats it; empty: it stays the same
+	truncate      bool
 	agents        *agents
 }
 
 // New checks the options and opens the MaxMind file if there is one.
 func New(o Options) (*Enricher, error) {
-	e := &Enricher{countryHeader: http.CanonicalHeaderKey(strings.TrimSpace(o.CountryHeader)), agents: newAgents()}
+	e := &Enricher{
+		countryHeader: http.CanonicalHeaderKey(strings.TrimSpace(o.CountryHeader)), agents: newAgents(), period: o.Rotate, truncate: o.TruncateIP,
+	}
 	for _, text := range o.TrustedProxies {
 		if text = strings.TrimSpace(text); text == "" {
 			continue

@@ -18,7 +18,7 @@ func RefererHost(raw string) string {
 	if raw == "" || !utf8.ValidString(raw) {
 		return ""
 	}
-	bare := !strings.Contains(raw, "//")
+	bare := !strings.HasPrefix(raw, "//") && !absolute(raw)
 	if bare {
 		raw = "//" + raw // perhaps with a port or a path
 	}
@@ -37,6 +37,21 @@ func RefererHost(raw string) string {
 		return ""
 	}
 	return host
+}
+
+// absolute tells whether a URL begins with its scheme. One may also be part of another's query.
+func absolute(raw string) bool {
+	scheme, _, found := strings.Cut(raw, "://")
+	return found && !strings.ContainsAny(scheme, "/?#")
+}
+
+// Referrer is what a referrer is counted under that a sender reports: a name, such as news.example, as it was sent, and of anything
+// that is more than a name its host as RefererHost has it.
+func Referrer(raw string) string {
+	if !strings.ContainsAny(raw, `/\?#@:%`) {
+		return raw
+	}
+	return RefererHost(raw)
 }
 
 // notInHost allows letters of all scripts: browsers send such names in ASCII, but services report them as they are read.

@@ -5,23 +5,54 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/netip"
+	"time"
 )
 
-// VisitorIP is the name under which an address is counted and kept: itself, or its keyed hash, which is the same for the
-// same address and key and tells nothing without the key. A person gets it with
+// VisitorIP is the name under which the address of an event of that time is counted and kept: itself, its network, or its keyed hash,
+// which is the same for the same address and key and tells nothing without the key. A person gets it with
 //
 //	printf %s 203.0.113.7 | openssl dgst -sha256 -hmac KEY
 //
-// It is "" for no address. Another key makes other visitors of everybody.
-func (e *Enricher) VisitorIP(ip netip.Addr) string {
+// It is "" for no address. Another key makes other visitors of everybody. With Rotate the key of a month or day is used, which is made
+// of the key and the UTC period:
+//
+//	printf %s 2026-11 | openssl dgst -sha256 -hmac KEY                                        # PERIODKEY
+//	printf %s 203.0.113.7 | openssl dgst -sha256 -mac HMAC -macopt hexkey:PERIODKEY
+//
+// It is the event's time that decides and not the clock: an event that is sent again is the same visitor's.
+func (e *Enricher) VisitorIP(ip netip.Addr, at time.Time) string {
 	if !ip.IsValid() {
 		return ""
 	}
-	text := plain(ip).String()
-	if e.hashKey == nil {
-		return text
+	ip = plain(ip)
+	if e.truncate {
+		ip = network(ip)
 	}
-	mac := hmac.New(sha256.New, e.hashKey)
-	mac.Write([]byte(text)) // never fails
-	return hex.EncodeToString(mac.Sum(nil))
+	if e.hashKey == nil {
+		return ip.String()
+	}
+	key := e.hashKey
+	if e.period != "" {
+		key = mac(key, at.UTC().Format(e.period))
+	}
+	return hex.EncodeToString(mac(key, ip.String()))
+}
+
+// network is the first address of the IPv4 /24 or the IPv6 /48 that an address is in.
+func network(ip netip.Addr) netip.Addr {
+	bits := 48
+	if ip.Is4() {
+		bits = 24
+	}
+	prefix, err := ip.Prefix(bits)
+	if err != nil { // no address is shorter
+		return ip
+	}
+	return prefix.Addr()
+}
+
+func mac(key []byte, text string) []byte {
+	h := hmac.New(sha256.New, key)
+	h.Write([]byte(text)) // never fails
+	return h.Sum(nil)
 }

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"footfall/models"
 )
@@ -30,12 +31,29 @@ func TestRefererHost(t *testing.T) {
 	f("http://[fe80::1%25eth0]/", "fe80::1")
 	f("http://[::ffff:203.0.113.7]/", "203.0.113.7")
 	f("  https://news.example/  ", "news.example")
+	f("news.example/a//b", "news.example")
+	f("news.example?from=https://other.example/", "news.example")
+	f("https://news.example?from=https://other.example/", "news.example")
 	for _, none := range []string{
 		"", " ", "/path", "javascript:alert(1)", "data:text/html,x", "about:client", "mailto:a@b.example", "https://", "https:///x",
 		"http://a b/", "http://a\x00b/", "http://a\nb/", "http://\xff/", "http://%zz/", "http://<b>/", "http://a%00b/", "http://[::1/",
 		"http://[x]/", "http://a,b/", "https://" + strings.Repeat("a", 254) + "/", `http://"/`, "?", "#", "::",
 	} {
 		f(none, "")
+	}
+}
+
+func TestReferrer(t *testing.T) {
+	for raw, want := range map[string]string{
+		"": "", "news.example": "news.example", "News.Example": "News.Example", "a newsletter": "a newsletter", "bücher.example": "bücher.example",
+		"https://News.example/a?b=c": "news.example", "//news.example/a": "news.example", "news.example/account?token=secret": "news.example",
+		"news.example?token=secret": "news.example", "news.example#secret": "news.example", "news.example:8080": "news.example",
+		"https://user:secret@news.example:80": "news.example", "user:secret@news.example": "", "mailto:me@example.com": "", "me@example.com": "",
+		"/account/me": "", "?token=secret": "", "x=y": "x=y", `news.example\secret`: "", "name%40example.com": "", "javascript:x": "",
+	} {
+		if got := Referrer(raw); got != want {
+			t.Errorf("Referrer(%q) = %q, want %q", raw, got, want)
+		}
 	}
 }
 
@@ -52,6 +70,8 @@ func FuzzRefererHost(f *testing.F) {
 	})
 }
 
+var noon = time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
+
 func TestVisitorIP(t *testing.T) {
 	raw := open(t, Options{HashKey: "not used since hashing is off"})
 	hashed := open(t, Options{HashIP: true, HashKey: "0123456789abcdef"})
@@ -59,14 +79,14 @@ func TestVisitorIP(t *testing.T) {
 	f := func(text, wantRaw, wantHash string) {
 		t.Helper()
 		ip := netip.MustParseAddr(text)
-		if got := raw.VisitorIP(ip); got != wantRaw {
+		if got := raw.VisitorIP(ip, noon); got != wantRaw {
 			t.Errorf("raw %s: %s", text, got)
 		}
-		got := hashed.VisitorIP(ip)
+		got := hashed.VisitorIP(ip, noon)
 		if got != wantHash || len(got) > models.MaxIP {
 			t.Errorf("hashed %s: %s", text, got)
 		}
-		if other.VisitorIP(ip) == got {
+		if other.VisitorIP(ip, noon) == got {
 			t.Errorf("%s: the key makes no difference", text)
 		}
 	}
@@ -76,7 +96,49 @@ func TestVisitorIP(t *testing.T) {
 	f("::ffff:203.0.113.7", "203.0.113.7", four)
 	f("2001:DB8:0::1", "2001:db8::1", six)
 	f("2001:db8::1%eth0", "2001:db8::1", six)
-	if raw.VisitorIP(netip.Addr{}) != "" || hashed.VisitorIP(netip.Addr{}) != "" {
+	if raw.VisitorIP(netip.Addr{}, noon) != "" || hashed.VisitorIP(netip.Addr{}, noon) != "" {
 		t.Error("no address has a name")
+	}
+}
+
+func TestTruncatedVisitors(t *testing.T) {
+	e := open(t, Options{TruncateIP: true})
+	for text, want := range map[string]string{
+		"203.0.113.7": "203.0.113.0", "203.0.113.255": "203.0.113.0", "::ffff:203.0.113.7": "203.0.113.0", "203.0.114.7": "203.0.114.0",
+		"2001:db8:1:2:3:4:5:6": "2001:db8:1::", "2001:db8:1:ffff::": "2001:db8:1::", "2001:db8::1%eth0": "2001:db8::", "::1": "::",
+	} {
+		if got := e.VisitorIP(netip.MustParseAddr(text), noon); got != want {
+			t.Errorf("%s is kept as %s, want %s", text, got, want)
+		}
+	}
+	if e.VisitorIP(netip.Addr{}, noon) != "" {
+		t.Error("no address has a network")
+	}
+}
+
+// TestRotatedKeys: a visitor has one name in a period, by UTC, and another in the next.
+func TestRotatedKeys(t *testing.T) {
+	const key = "0123456789abcdef"
+	ip, rome := netip.MustParseAddr("203.0.113.7"), time.FixedZone("CET", 3600)
+	name := func(rotate string, at time.Time) string {
+		return open(t, Options{HashIP: true, HashKey: key, Rotate: rotate}).VisitorIP(ip, at)
+	}
+	// printf %s 2026-11 | openssl dgst -sha256 -hmac 0123456789abcdef, and that as -macopt hexkey of the address
+	if got := name(Monthly, noon); got != "43ec218e15daf6fe7a4c4dbce18152221c04f187a6b30299de8eeb7d04a0438f" {
+		t.Errorf("in November: %s", got)
+	}
+	if got := name(Daily, noon); got != "94125adf949798935bc98a6c71ec62368fdc837e03c1468cde83a3e32e072b2d" {
+		t.Errorf("on the 16th: %s", got)
+	}
+	lastOfMonth := time.Date(2026, 12, 1, 0, 59, 0, 0, rome) // still November in UTC
+	if name(Monthly, noon) != name(Monthly, lastOfMonth) || name(Monthly, noon) == name(Monthly, lastOfMonth.Add(time.Minute)) {
+		t.Error("a month is not a month of UTC")
+	}
+	lastOfDay := time.Date(2026, 11, 17, 0, 59, 0, 0, rome)
+	if name(Daily, noon) != name(Daily, lastOfDay) || name(Daily, noon) == name(Daily, lastOfDay.Add(time.Minute)) {
+		t.Error("a day is not a day of UTC")
+	}
+	if name("", noon) != name("", lastOfMonth.AddDate(1, 0, 0)) {
+		t.Error("a key that stays does not")
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/segmentio/kafka-go"
 
+	"footfall/configs"
 	"footfall/models"
 )
 
@@ -28,7 +29,7 @@ const (
 // acceptedEvents sends events that leave nothing to the door, and reads back what Kafka has. The partitions are those
 // that Java's own client picks out of 6 for these keys.
 func acceptedEvents(t *testing.T, b broker) {
-	d := openDoor(t, b, nil)
+	d := openDoor(t, b, func(c *configs.Producer) { c.Privacy.KeepUserAgent = true })
 	type wanted struct {
 		topic, key, value string
 		partition         int

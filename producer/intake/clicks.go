@@ -37,7 +37,7 @@ func (d *door) fillClick(c *models.Click, saysBot bool, r *http.Request) error {
 			return err
 		}
 	}
-	c.IP = d.enrich.VisitorIP(ip)
+	c.IP = d.enrich.VisitorIP(ip, c.TS.Time())
 	if len(c.Country) == 2 { // in bytes: ToUpper makes ASCII of some other letters
 		c.Country = strings.ToUpper(c.Country)
 	}
@@ -49,8 +49,8 @@ func (d *door) fillClick(c *models.Click, saysBot bool, r *http.Request) error {
 	if !saysBot {
 		c.Bot = d.isBot(c.UA, visitor)
 	}
-	if strings.Contains(c.Referrer, "://") && len(c.Referrer) <= models.MaxReferrer {
-		c.Referrer = enrich.RefererHost(c.Referrer)
+	if len(c.Referrer) <= models.MaxReferrer { // else it is refused
+		c.Referrer = enrich.Referrer(c.Referrer)
 	}
 	return nil
 }

@@ -37,7 +37,12 @@ const (
 )
 
 // What privacy.ip can be.
-const raw, hashed = "raw", "hashed"
+const raw, truncated, hashed = "raw", "truncated", "hashed"
+
+// never is privacy.rotate of a secret that stays; periods are the others.
+const never = "never"
+
+var periods = map[string]string{"monthly": enrich.Monthly, "daily": enrich.Daily}
 
 // Run opens the door: it makes sure that the topics exist (cfg.Kafka.CreateTopics: creates them), listens on
 // cfg.HTTP.Addr and cfg.HTTP.AdminAddr, calls ready with the addresses it got, and serves until ctx ends. Then it stops
@@ -93,7 +98,7 @@ func newParts(cfg configs.Producer) (p parts, err error) {
 	}
 	p.enrich, err = enrich.New(enrich.Options{
 		TrustedProxies: cfg.HTTP.TrustedProxies, CountryHeader: cfg.Enrichment.CountryHeader, MaxMindFile: cfg.Enrichment.MaxmindFile,
-		HashIP: cfg.Privacy.IP == hashed, HashKey: cfg.Privacy.Secret,
+		HashIP: cfg.Privacy.IP == hashed, HashKey: cfg.Privacy.Secret, Rotate: periods[cfg.Privacy.Rotate], TruncateIP: cfg.Privacy.IP == truncated,
 	})
 	if err != nil {
 		return p, wrong(err)
@@ -252,8 +257,10 @@ func sensible(cfg configs.Producer) error {
 		return errors.New("time.max_ahead and time.max_age must not be negative")
 	case !rate(cfg.Limits.ClientPerSecond) || !rate(cfg.Limits.SitePerSecond) || cfg.Limits.NewKeysPerMinute < 0:
 		return errors.New("limits must be numbers from 0 on: 0 is no limit")
-	case cfg.Privacy.IP != raw && cfg.Privacy.IP != hashed:
-		return errors.New("privacy.ip must be raw or hashed")
+	case cfg.Privacy.IP != raw && cfg.Privacy.IP != truncated && cfg.Privacy.IP != hashed:
+		return errors.New("privacy.ip must be raw, truncated or hashed")
+	case cfg.Privacy.Rotate != never && (periods[cfg.Privacy.Rotate] == "" || cfg.Privacy.IP != hashed):
+		return errors.New("privacy.rotate must be never, or with privacy.ip: hashed monthly or daily")
 	case cfg.Links.Enabled:
 		return linkOptions(cfg.Links).Sensible()
 	}

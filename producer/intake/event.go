@@ -83,6 +83,9 @@ func (d *door) prepare(from sender, w draft, now time.Time) error {
 	if err := w.event.Validate(); err != nil {
 		return err
 	}
+	if c, ok := w.event.(*models.Click); ok && !d.cfg.Privacy.KeepUserAgent {
+		c.UA = "" // it was judged, and nothing else asks for it
+	}
 	if err := d.timely(w.event, now); err != nil {
 		return err
 	}

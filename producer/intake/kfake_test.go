@@ -28,6 +28,8 @@ var suites = []struct {
 	{"times", false, times},
 	{"clicks are filled from requests", false, filledClicks},
 	{"hashed visitors", false, hashedVisitors},
+	{"visitors of a period", false, rotatedVisitors},
+	{"what is told of visitors stays at the door", false, discreet},
 	{"write keys", false, writeKeys},
 	{"forms without a site", false, onlySites},
 	{"pages of other origins", false, crossOrigin},

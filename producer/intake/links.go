@@ -19,6 +19,7 @@ func (d *door) openLinks(store links.Store, reg prometheus.Registerer) error {
 		return wrong(errors.New("links.enabled needs a store of links"))
 	}
 	o := linkOptions(d.cfg.Links)
+	o.KeepUserAgent = d.cfg.Privacy.KeepUserAgent
 	o.Store, o.Enrich, o.Log, o.Metrics = store, d.enrich, d.log, reg
 	o.Allow, o.Begin, o.Refer, o.Panicked = d.mayLink, d.beginLink, d.mayRefer, d.metrics.panics.Inc
 	o.Publish = func(ctx context.Context, c *models.Click) error {

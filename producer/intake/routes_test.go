@@ -108,6 +108,8 @@ func TestSenselessConfigurationIsRefused(t *testing.T) {
 	f("limits", func(c *configs.Producer) { c.Limits.ClientPerSecond = math.NaN() })
 	f("privacy.ip", func(c *configs.Producer) { c.Privacy.IP = "some" })
 	f("a key of at least", func(c *configs.Producer) { c.Privacy.IP = "hashed" })
+	f("privacy.rotate", func(c *configs.Producer) { c.Privacy.Rotate = "weekly" })
+	f("privacy.rotate", func(c *configs.Producer) { c.Privacy.Rotate = "daily" }) // of addresses that are not hashed
 	f("trusted proxies", func(c *configs.Producer) { c.HTTP.TrustedProxies = []string{"everybody"} })
 	f("http.tls", func(c *configs.Producer) { c.HTTP.TLS.Cert = "cert.pem" })
 	hash := strings.Repeat("0", 64)

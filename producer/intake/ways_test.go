@@ -16,7 +16,7 @@ import (
 
 // beaconsAndPixels are what a page can send without a library.
 func beaconsAndPixels(t *testing.T, b broker) {
-	d := openDoor(t, b, nil)
+	d := openDoor(t, b, func(c *configs.Producer) { c.Privacy.KeepUserAgent = true })
 	if r := d.post(t, "/track?siteId=s", plainType, "guid=g&feature1=x&id=beacon"); r.status != http.StatusAccepted {
 		t.Errorf("a beacon = %d %s", r.status, r.raw)
 	}
@@ -188,6 +188,7 @@ func filledClicks(t *testing.T, b broker) {
 	d := openDoor(t, b, func(cfg *configs.Producer) {
 		cfg.HTTP.TrustedProxies = []string{"127.0.0.0/8", "10.0.0.0/8"}
 		cfg.Enrichment.CountryHeader = "CF-IPCountry"
+		cfg.Privacy.KeepUserAgent = true
 	})
 	const person = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
 	f := func(header http.Header, body string, want models.Click) {
@@ -233,7 +234,7 @@ func filledClicks(t *testing.T, b broker) {
 // hashedVisitors: no address leaves the door.
 func hashedVisitors(t *testing.T, b broker) {
 	d := openDoor(t, b, func(cfg *configs.Producer) {
-		cfg.Privacy = configs.Privacy{IP: "hashed", Secret: "a secret of 16 bytes or more"}
+		cfg.Privacy.IP, cfg.Privacy.Secret = "hashed", "a secret of 16 bytes or more"
 	})
 	for _, body := range []string{`{"short_url":"a","ip":"203.0.113.7"}`, `{"short_url":"a","ip":"::ffff:203.0.113.7"}`, `{"short_url":"a"}`} {
 		if r := d.post(t, "/v1/clicks", "", body); r.status != http.StatusAccepted {

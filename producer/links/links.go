@@ -50,6 +50,8 @@ type Options struct {
 	Queue int
 	// BaseURL is what short links begin with. Default: what the request was sent to.
 	BaseURL string
+	// KeepUserAgent puts the visitor's user agent into the click. Default: it is judged and dropped.
+	KeepUserAgent bool
 
 	// Allow decides whether the sender may make the link, before it is stored. It returns false after having answered.
 	// Default: everybody may.

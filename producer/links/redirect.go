@@ -70,11 +70,16 @@ func (h *Handler) click(r *http.Request, short string) *models.Click {
 	if err != nil {
 		id = uuid.New()
 	}
-	return &models.Click{
-		V: models.Version, ID: id.String(), ShortURL: short, IP: h.o.Enrich.VisitorIP(ip),
-		Country: h.o.Enrich.Country(ip, r), TS: models.Millis(time.Now().UnixMilli()),
-		Referrer: enrich.RefererHost(r.Referer()), UA: agent(r.UserAgent()), Bot: h.o.Enrich.Bot(r.Header),
+	now := time.Now()
+	c := &models.Click{
+		V: models.Version, ID: id.String(), ShortURL: short, IP: h.o.Enrich.VisitorIP(ip, now),
+		Country: h.o.Enrich.Country(ip, r), TS: models.Millis(now.UnixMilli()),
+		Referrer: enrich.RefererHost(r.Referer()), Bot: h.o.Enrich.Bot(r.Header),
 	}
+	if h.o.KeepUserAgent {
+		c.UA = agent(r.UserAgent())
+	}
+	return c
 }
 
 // agent cuts a User-Agent to what an event may hold.
