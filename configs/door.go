@@ -20,11 +20,15 @@ type Site struct {
 
 // Limits says how much a client and a site may send. A rate of 0 is no limit.
 type Limits struct {
-	ClientPerSecond  float64 `mapstructure:"client_per_second"`
-	ClientBurst      int     `mapstructure:"client_burst"`
-	SitePerSecond    float64 `mapstructure:"site_per_second"`
-	SiteBurst        int     `mapstructure:"site_burst"`
-	NewKeysPerMinute int     `mapstructure:"new_keys_per_minute"`
+	ClientPerSecond       float64 `mapstructure:"client_per_second"`
+	ClientBurst           int     `mapstructure:"client_burst"`
+	PageClientPerSecond   float64 `mapstructure:"page_client_per_second"`
+	PageClientBurst       int     `mapstructure:"page_client_burst"`
+	SitePerSecond         float64 `mapstructure:"site_per_second"`
+	SiteBurst             int     `mapstructure:"site_burst"`
+	NewKeysPerMinute      int     `mapstructure:"new_keys_per_minute"`
+	NewVisitorsPerMinute  int     `mapstructure:"new_visitors_per_minute"`
+	NewReferrersPerMinute int     `mapstructure:"new_referrers_per_minute"`
 }
 
 // Time says which events are too new or too old.

@@ -37,7 +37,7 @@ func (b *bench) startDoor(ctx context.Context, t task) (*process.Process, string
 	p, err := process.Start(process.Command{Name: "door" + t.Suffix, Path: filepath.Join(b.dir, "producer"), Dir: b.dir, Env: []string{
 		"FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_ACCESS_OPEN=true", "FOOTFALL_KAFKA_BROKERS=" + t.Broker,
 		"FOOTFALL_KAFKA_TOPICS_CLICKS=" + topics.Clicks, "FOOTFALL_KAFKA_TOPICS_VISITS=" + topics.Visits,
-		"FOOTFALL_KAFKA_TOPICS_DEAD=" + topics.Dead, "FOOTFALL_LIMITS_NEW_KEYS_PER_MINUTE=0",
+		"FOOTFALL_KAFKA_TOPICS_DEAD=" + topics.Dead, "FOOTFALL_LIMITS_NEW_KEYS_PER_MINUTE=0", "FOOTFALL_LIMITS_NEW_VISITORS_PER_MINUTE=0",
 	}})
 	if err != nil {
 		return nil, "", err

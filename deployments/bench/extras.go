@@ -89,7 +89,7 @@ func (b *bench) measureDoor(ctx context.Context) error {
 | a bare kafka-go writer, batches of %d, %d at once | %.0f | |
 | NDJSON, batches of %d, %d connections | %.0f | %.2f |
 
-The mean of %d rounds of %d s, in turns. The door as it comes, but for the cap on new names (limits.new_keys_per_minute): all of this comes from one sender.`, doorConnections, handler, doorConnections, events, events/handler,
+The mean of %d rounds of %d s, in turns. The door as it comes, but for the caps on new names and visitors (limits.new_keys_per_minute, new_visitors_per_minute): all of this comes from one sender.`, doorConnections, handler, doorConnections, events, events/handler,
 			batchEvents, batchConnections, writer, batchEvents, batchConnections, batches, batches/writer, doorRounds, seconds))
 		b.report.reach("door, single events / bare handler", "0.4", events/handler, events/handler >= 0.4)
 		b.report.reach("door, NDJSON / bare writer", "0.5", batches/writer, batches/writer >= 0.5)

@@ -16,6 +16,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -180,6 +181,8 @@ type door struct {
 	small   *places        // one for each body that is larger than most events, and for what decompresses one
 	large   *places        // one for each body that is larger than one event may be
 
+	unnamedProxy sync.Once // warns of what may be one
+
 	admin   string    // where operators ask; empty: nowhere
 	closing time.Time // when it was told to; what then has to end shares the time from here
 }
@@ -255,7 +258,8 @@ func sensible(cfg configs.Producer) error {
 		return errors.New("http.body_bytes must be at least three times http.max_body and http.batch_bytes")
 	case cfg.Time.MaxAhead < 0 || cfg.Time.MaxAge < 0:
 		return errors.New("time.max_ahead and time.max_age must not be negative")
-	case !rate(cfg.Limits.ClientPerSecond) || !rate(cfg.Limits.SitePerSecond) || cfg.Limits.NewKeysPerMinute < 0:
+	case !rate(cfg.Limits.ClientPerSecond) || !rate(cfg.Limits.SitePerSecond) || !rate(cfg.Limits.PageClientPerSecond) ||
+		cfg.Limits.NewKeysPerMinute < 0 || cfg.Limits.NewVisitorsPerMinute < 0 || cfg.Limits.NewReferrersPerMinute < 0:
 		return errors.New("limits must be numbers from 0 on: 0 is no limit")
 	case cfg.Privacy.IP != raw && cfg.Privacy.IP != truncated && cfg.Privacy.IP != hashed:
 		return errors.New("privacy.ip must be raw, truncated or hashed")

@@ -36,6 +36,8 @@ var suites = []struct {
 	{"limits", false, limited},
 	{"short links", false, shortLinks},
 	{"made-up referrers of redirects", false, madeUpReferrers},
+	{"invented visitors are bounded", false, inventedVisitors},
+	{"invented referrers of redirects are bounded", false, inventedReferrers},
 	{"bad requests are refused by name and leave no trace", false, badRequests},
 	{"hostile requests get an answer and nothing else", false, hostile},
 	{"answers repeat little of what was sent", false, echoes},

@@ -21,7 +21,7 @@ func (n *noted) visit(grant, site, feature string) string {
 
 // scaled is a memory of an eighth of the size and an eighth of the limit, for an eighth of the events.
 func scaled(began time.Time) *noted {
-	k := watchNewKeys(10_000 / 8)
+	k := watchNewKeys(10_000/8, 0)
 	k.names, k.details = newKnownKeys[*minute](namesRoom/8), newKnownKeys[struct{}](detailsRoom/8)
 	return &noted{k: k, now: began}
 }

@@ -71,6 +71,22 @@ func limited(t *testing.T, b broker) {
 		}
 	}
 
+	hidden := openDoor(t, b, func(cfg *configs.Producer) {
+		guarded(cfg)
+		cfg.Limits = configs.Limits{PageClientPerSecond: slow, PageClientBurst: 2}
+	})
+	for i := range 5 { // a proxy that the configuration does not name
+		r := hidden.do(t, http.MethodPost, "/v1/visits?key=shop-new", http.Header{"X-Forwarded-For": {fmt.Sprint("203.0.113.", i)}}, strings.NewReader(`{"siteId":"shop","guid":"g"}`))
+		if i < 2 {
+			taken("within the burst of a page", r)
+		} else {
+			refused("one more of a page", r, "rate_limited")
+		}
+	}
+	if n := strings.Count(hidden.log.String(), "http.trusted_proxies"); n != 1 {
+		t.Errorf("warned %d times of what may be a proxy: %s", n, hidden.log)
+	}
+
 	sites := openDoor(t, b, func(cfg *configs.Producer) { cfg.Limits = configs.Limits{SitePerSecond: slow, SiteBurst: 2} })
 	r := sites.batch(t, "/v1/visits", nil, `[`+one+`,`+one+`,`+one+`,{"siteId":"t","guid":"g"}]`, http.StatusMultiStatus, 4)
 	for i, want := range []string{"", "", "rate_limited", ""} {

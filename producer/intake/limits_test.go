@@ -84,7 +84,7 @@ func TestWhoWaitsAsToldGetsIn(t *testing.T) {
 				t.Fatalf("batch %d waited %d s as told and is refused: %v", i, seconds, err)
 			}
 		}
-		if err := l.clientOwes(ip, 9, now); err != nil {
+		if err := l.clientOwes(ip, 9, false, now); err != nil {
 			t.Fatalf("batch %d was let in and is refused: %v", i, err)
 		}
 		sent += 10
@@ -107,7 +107,7 @@ func TestManyBatchesAtOnce(t *testing.T) {
 	}
 	taken := 0
 	for range 100 {
-		err := l.clientOwes(ip, 999, now)
+		err := l.clientOwes(ip, 999, false, now)
 		if err == nil {
 			taken++
 			continue
@@ -120,7 +120,7 @@ func TestManyBatchesAtOnce(t *testing.T) {
 		t.Errorf("%d batches of 1,000 were taken at once", taken)
 	}
 	now = now.Add(100 * time.Second)
-	if l.client(ip, now) != nil || l.clientOwes(ip, 999, now) != nil {
+	if l.client(ip, now) != nil || l.clientOwes(ip, 999, false, now) != nil {
 		t.Error("who waited as told is refused")
 	}
 }
@@ -147,7 +147,7 @@ func TestClientsAreNetworks(t *testing.T) {
 }
 
 func TestNewKeys(t *testing.T) {
-	k := watchNewKeys(3)
+	k := watchNewKeys(3, 0)
 	now := time.Unix(1_000_000, 0)
 	click := func(owner, link string) string {
 		return reason(k.note(owner, &models.Click{ShortURL: link, TS: models.Millis(now.UnixMilli())}, now))
@@ -192,7 +192,7 @@ func TestNewKeys(t *testing.T) {
 
 // The month is a part of a visit's key: one combination of features in many months is as many keys.
 func TestMonthsAreNewKeys(t *testing.T) {
-	k := watchNewKeys(3)
+	k := watchNewKeys(3, 0)
 	now := time.Unix(1_000_000, 0)
 	for i := range 6 {
 		at := time.Date(2018, time.Month(1+i), 15, 0, 0, 0, 0, time.UTC)
@@ -212,7 +212,7 @@ func TestMonthsAreNewKeys(t *testing.T) {
 // TestDaysAreNewKeys: a sender that sets the time can give a link a row for every hour since 1973. The days as they come are no
 // new keys, nor is yesterday.
 func TestDaysAreNewKeys(t *testing.T) {
-	k := watchNewKeys(10_000)
+	k := watchNewKeys(10_000, 0)
 	now := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 	click := func(at time.Time) string {
 		return reason(k.note("o", &models.Click{ShortURL: "l", TS: models.Millis(at.UnixMilli())}, now))
@@ -229,7 +229,7 @@ func TestDaysAreNewKeys(t *testing.T) {
 	if got := click(now.Add(-20 * time.Hour)); got != "" {
 		t.Errorf("late by 20 hours, of one who had enough: %q", got)
 	}
-	busy := watchNewKeys(3)
+	busy := watchNewKeys(3, 0)
 	for range 40 * 24 {
 		now = now.Add(time.Hour)
 		for i := range 3 {
@@ -242,7 +242,7 @@ func TestDaysAreNewKeys(t *testing.T) {
 
 // A referrer is a row of its link for ever, whoever made it up.
 func TestReferrersAreNewKeys(t *testing.T) {
-	k := watchNewKeys(3) // a link and two referrers
+	k := watchNewKeys(3, 0) // a link and two referrers
 	now := time.Unix(1_000_000, 0)
 	click := func(referrer string) string {
 		return reason(k.note("o", &models.Click{ShortURL: "l", Referrer: referrer, TS: models.Millis(now.UnixMilli())}, now))

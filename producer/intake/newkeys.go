@@ -26,6 +26,7 @@ const visitors = "visitors"
 // cost the site, which has a limit for itself. It is safe for concurrent use.
 type newKeys struct {
 	perMinute int
+	referrers int // of a link whose visitors need no key
 	seed      maphash.Seed
 
 	mu      sync.Mutex
@@ -40,13 +41,13 @@ type minute struct {
 	fresh int
 }
 
-// watchNewKeys returns nil, which limits nobody, for 0.
-func watchNewKeys(perMinute int) *newKeys {
-	if perMinute <= 0 {
+// watchNewKeys returns nil, which limits nobody, where both are 0.
+func watchNewKeys(perMinute, referrers int) *newKeys {
+	if perMinute <= 0 && referrers <= 0 {
 		return nil
 	}
 	return &newKeys{
-		perMinute: perMinute, seed: maphash.MakeSeed(), grants: map[string]*minute{},
+		perMinute: perMinute, referrers: referrers, seed: maphash.MakeSeed(), grants: map[string]*minute{},
 		names: newKnownKeys[*minute](namesRoom), details: newKnownKeys[struct{}](detailsRoom),
 	}
 }
@@ -55,16 +56,12 @@ func watchNewKeys(perMinute int) *newKeys {
 // grant. A combination of features counts for its site, and a new site for the grant, or a key for all sites could go on under
 // another name for ever.
 func (k *newKeys) note(grant string, event models.Event, now time.Time) error {
-	if k == nil {
+	if k == nil || k.perMinute <= 0 {
 		return nil
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	all := k.grants[grant]
-	if all == nil {
-		all = &minute{}
-		k.grants[grant] = all
-	}
+	all := k.minuteOf(grant)
 	switch e := event.(type) {
 	case *models.Click:
 		return k.click(grant, all, e, now)
@@ -96,7 +93,18 @@ func (k *newKeys) click(grant string, all *minute, c *models.Click, now time.Tim
 	return k.detail(grant, all, "referrer\x00"+c.ShortURL+"\x00"+c.Referrer, now)
 }
 
-// referrer is note for the click of a link that is there: only its referrer can be new, and each link has a limit for itself.
+// minuteOf is what a grant's own counts for. The caller holds mu.
+func (k *newKeys) minuteOf(grant string) *minute {
+	all := k.grants[grant]
+	if all == nil {
+		all = &minute{}
+		k.grants[grant] = all
+	}
+	return all
+}
+
+// referrer is note for the click of a link that is there: only its referrer can be new. Whoever makes it up needs no key, so that
+// each link has a limit of its own, far below that of a key, and all links together that of one key.
 func (k *newKeys) referrer(c *models.Click, now time.Time) error {
 	if k == nil || c.Referrer == "" {
 		return nil
@@ -109,7 +117,18 @@ func (k *newKeys) referrer(c *models.Click, now time.Time) error {
 		link = &minute{}
 		k.names.add(visitors, key, link)
 	}
-	return k.detail(visitors, link, "referrer\x00"+c.ShortURL+"\x00"+c.Referrer, now)
+	referrer := maphash.String(k.seed, "referrer\x00"+c.ShortURL+"\x00"+c.Referrer)
+	if _, known := k.details.get(visitors, referrer); known {
+		return nil
+	}
+	all := k.minuteOf(visitors)
+	if !link.room(k.referrers, now) || !all.room(k.perMinute, now) {
+		return &refusal{reason: tooManyNewKeys}
+	}
+	link.fresh++
+	all.fresh++
+	k.details.add(visitors, referrer, struct{}{})
+	return nil
 }
 
 // name notes a site or a link, which counts for all of its grant, and returns the minute of what belongs to it.
@@ -140,15 +159,23 @@ func (k *newKeys) detail(grant string, m *minute, name string, now time.Time) er
 }
 
 func (k *newKeys) count(m *minute, now time.Time) error {
-	if now.Sub(m.began) >= time.Minute {
-		m.began, m.fresh = now, 0
-	}
-	if m.fresh >= k.perMinute {
+	if !m.room(k.perMinute, now) {
 		return &refusal{
 			reason: tooManyNewKeys, detail: "too many links, their referrers or days, sites or features that were never seen before",
-			after: max(m.began.Add(time.Minute).Sub(now), 1),
+			after: m.ends(now),
 		}
 	}
 	m.fresh++
 	return nil
 }
+
+// room tells whether there may be one more; most is 0 for no limit.
+func (m *minute) room(most int, now time.Time) bool {
+	if now.Sub(m.began) >= time.Minute {
+		m.began, m.fresh = now, 0
+	}
+	return most <= 0 || m.fresh < most
+}
+
+// ends is how long to wait for the next minute.
+func (m *minute) ends(now time.Time) time.Duration { return max(m.began.Add(time.Minute).Sub(now), 1) }

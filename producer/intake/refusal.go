@@ -12,28 +12,29 @@ import (
 
 // Reasons of the door itself. Those about what an event says come from models and are all answered with 400.
 const (
-	badForm           = "bad_form"
-	badGzip           = "bad_gzip"
-	repeatedField     = models.ReasonRepeatedField
-	conflictingID     = "conflicting_id"
-	emptyBatch        = "empty_batch"
-	timestampInFuture = "timestamp_in_future"
-	tooOld            = "too_old"
-	incompleteBody    = "incomplete_body"
-	missingKey        = "missing_key"
-	wrongKey          = "wrong_key"
-	originNotAllowed  = "origin_not_allowed"
-	notFound          = "not_found"
-	methodNotAllowed  = "method_not_allowed"
-	bodyTimeout       = "body_timeout"
-	bodyTooLarge      = "body_too_large"
-	tooManyEvents     = "too_many_events"
-	unsupportedMedia  = "unsupported_media_type"
-	rateLimited       = "rate_limited"
-	tooManyNewKeys    = "too_many_new_keys"
-	internalError     = "internal"
-	kafkaUnavailable  = "kafka_unavailable"
-	overloaded        = "overloaded"
+	badForm            = "bad_form"
+	badGzip            = "bad_gzip"
+	repeatedField      = models.ReasonRepeatedField
+	conflictingID      = "conflicting_id"
+	emptyBatch         = "empty_batch"
+	timestampInFuture  = "timestamp_in_future"
+	tooOld             = "too_old"
+	incompleteBody     = "incomplete_body"
+	missingKey         = "missing_key"
+	wrongKey           = "wrong_key"
+	originNotAllowed   = "origin_not_allowed"
+	notFound           = "not_found"
+	methodNotAllowed   = "method_not_allowed"
+	bodyTimeout        = "body_timeout"
+	bodyTooLarge       = "body_too_large"
+	tooManyEvents      = "too_many_events"
+	unsupportedMedia   = "unsupported_media_type"
+	rateLimited        = "rate_limited"
+	tooManyNewKeys     = "too_many_new_keys"
+	tooManyNewVisitors = "too_many_new_visitors"
+	internalError      = "internal"
+	kafkaUnavailable   = "kafka_unavailable"
+	overloaded         = "overloaded"
 )
 
 // prefetched is no refusal, but why a visit is left out.
@@ -41,20 +42,21 @@ const prefetched = "prefetch"
 
 // statuses maps reasons to HTTP. What is not here is the sender's mistake: 400.
 var statuses = map[string]int{
-	missingKey:       http.StatusUnauthorized,
-	wrongKey:         http.StatusForbidden,
-	originNotAllowed: http.StatusForbidden,
-	notFound:         http.StatusNotFound,
-	methodNotAllowed: http.StatusMethodNotAllowed,
-	bodyTimeout:      http.StatusRequestTimeout,
-	bodyTooLarge:     http.StatusRequestEntityTooLarge,
-	tooManyEvents:    http.StatusRequestEntityTooLarge,
-	unsupportedMedia: http.StatusUnsupportedMediaType,
-	rateLimited:      http.StatusTooManyRequests,
-	tooManyNewKeys:   http.StatusTooManyRequests,
-	internalError:    http.StatusInternalServerError,
-	kafkaUnavailable: http.StatusServiceUnavailable,
-	overloaded:       http.StatusServiceUnavailable,
+	missingKey:         http.StatusUnauthorized,
+	wrongKey:           http.StatusForbidden,
+	originNotAllowed:   http.StatusForbidden,
+	notFound:           http.StatusNotFound,
+	methodNotAllowed:   http.StatusMethodNotAllowed,
+	bodyTimeout:        http.StatusRequestTimeout,
+	bodyTooLarge:       http.StatusRequestEntityTooLarge,
+	tooManyEvents:      http.StatusRequestEntityTooLarge,
+	unsupportedMedia:   http.StatusUnsupportedMediaType,
+	rateLimited:        http.StatusTooManyRequests,
+	tooManyNewKeys:     http.StatusTooManyRequests,
+	tooManyNewVisitors: http.StatusTooManyRequests,
+	internalError:      http.StatusInternalServerError,
+	kafkaUnavailable:   http.StatusServiceUnavailable,
+	overloaded:         http.StatusServiceUnavailable,
 }
 
 // soon is what a 503 tells the sender to wait. Short: the door notices within a second that Kafka is back.

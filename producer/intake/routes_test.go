@@ -106,6 +106,8 @@ func TestSenselessConfigurationIsRefused(t *testing.T) {
 	f("time.max_age", func(c *configs.Producer) { c.Time.MaxAge = -1 })
 	f("limits", func(c *configs.Producer) { c.Limits.SitePerSecond = -1 })
 	f("limits", func(c *configs.Producer) { c.Limits.ClientPerSecond = math.NaN() })
+	f("limits", func(c *configs.Producer) { c.Limits.PageClientPerSecond = -1 })
+	f("limits", func(c *configs.Producer) { c.Limits.NewVisitorsPerMinute = -1 })
 	f("privacy.ip", func(c *configs.Producer) { c.Privacy.IP = "some" })
 	f("a key of at least", func(c *configs.Producer) { c.Privacy.IP = "hashed" })
 	f("privacy.rotate", func(c *configs.Producer) { c.Privacy.Rotate = "weekly" })

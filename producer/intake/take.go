@@ -2,6 +2,7 @@ package intake
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"footfall/models"
@@ -27,7 +28,21 @@ func (d *door) admit(r *http.Request) (sender, error) {
 	if from.held, err = d.access.holds(r); len(from.held) > 0 {
 		from.tenant.grant = from.held[0].name
 	}
+	if err != nil || !from.hasPageKey() {
+		return from, err
+	}
+	err = d.limits.page(d.enrich.ClientIP(r), time.Now())
+	if err != nil && r.Header.Get("X-Forwarded-For") != "" && !d.enrich.PeerTrusted(r) {
+		d.unnamedProxy.Do(func() {
+			d.log.Warn("limited a client that says it forwards others: if it is your proxy, name it in http.trusted_proxies; else all its visitors are one client")
+		})
+	}
 	return from, err
+}
+
+// hasPageKey tells whether the sender's key is part of pages, and so known to all who can read them.
+func (s *sender) hasPageKey() bool {
+	return slices.ContainsFunc(s.held, func(g grant) bool { return len(g.origins) > 0 })
 }
 
 // takeJSON takes one event as JSON, or a batch as an array or as NDJSON.
@@ -99,7 +114,7 @@ func (d *door) chargeBatch(from sender, events int, in *room) error {
 	if err != nil {
 		return err
 	}
-	return d.limits.clientOwes(d.enrich.ClientIP(from.request), events-1, time.Now()) // admit charged for one
+	return d.limits.clientOwes(d.enrich.ClientIP(from.request), events-1, from.hasPageKey(), time.Now()) // admit charged for one
 }
 
 // takeForm takes one visit as a form.

@@ -1,0 +1,104 @@
+package intake_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"footfall/configs"
+	"footfall/models"
+)
+
+// upload sends batches of so many made-up visitors of a site, as gzip, and counts what was taken and the bytes that it took.
+func upload(t *testing.T, d *runningDoor, key, client string, batches int) (taken, bytes int) {
+	t.Helper()
+	for b := range batches {
+		body := zip(lines(1000, fmt.Sprintf(`{"siteId":"shop","guid":"%d-%%d","feature1":"a","feature2":"b","id":"%d-%%d"}`, b, b)))
+		r := d.do(t, http.MethodPost, "/v1/visits", http.Header{"Authorization": {"Bearer " + key}, "X-Forwarded-For": {client},
+			"Content-Type": {linesType}, "Content-Encoding": {"gzip"}}, strings.NewReader(body))
+		taken += strings.Count(r.raw, `"status":202`)
+		bytes += len(body)
+	}
+	return taken, bytes
+}
+
+// inventedVisitors: a guid that was never seen is twelve rows for ever, and a thousand of them fit into three kilobytes. Limits
+// are those of the defaults.
+func inventedVisitors(t *testing.T, b broker) {
+	d := openDoor(t, b, func(cfg *configs.Producer) {
+		guarded(cfg)
+		cfg.HTTP.TrustedProxies = []string{"127.0.0.1"}
+	})
+	began := time.Now()
+	// With the key of a page: one batch is let in, and then twenty a second.
+	taken, bytes := upload(t, d, "shop-new", "203.0.113.7", 10)
+	t.Logf("by a page's key: %d visitors of 10,000 were taken, of %d bytes", taken, bytes)
+	if taken > 2000 || taken == 0 {
+		t.Errorf("one client made %d visitors with %d bytes and the key of a page", taken, bytes)
+	}
+	visit := func(key, client, site, guid string, status int, reason string) {
+		t.Helper()
+		r := d.do(t, http.MethodPost, "/v1/visits", http.Header{"Authorization": {"Bearer " + key}, "X-Forwarded-For": {client}},
+			strings.NewReader(`{"siteId":"`+site+`","guid":"`+guid+`"}`))
+		if r.status != status || r.Error != reason {
+			t.Errorf("a visit of %s on %s by %s: %d %s, want %d %s", guid, site, client, r.status, r.raw, status, reason)
+		}
+	}
+	visit("shop-new", "203.0.113.7", "shop", "me", 429, "rate_limited")
+	direct := d.do(t, http.MethodPost, "/v1/visits", http.Header{"Authorization": {"Bearer shop-new"}}, strings.NewReader(`{"siteId":"shop","guid":"me"}`))
+	if direct.status != http.StatusAccepted {
+		t.Errorf("without a proxy: %d %s", direct.status, direct.raw)
+	}
+	visit("shop-new", "203.0.113.8", "shop", "me", 202, "") // others are not made to wait
+	visit("service", "203.0.113.7", "shop", "me", 202, "")  // nor is a service at the same address
+
+	// With a service's key: as many as a large site has in a minute.
+	more, bytes := upload(t, d, "service", "203.0.113.9", 35)
+	t.Logf("by a service's key: %d visitors of 35,000 were taken, of %d bytes", more, bytes)
+	most := 30_000
+	if time.Since(began) > 50*time.Second { // a slow machine: another minute began
+		most *= 2
+	}
+	if more > most || more < most/2 { // those that were taken before are known
+		t.Errorf("%d visitors of a site in a minute, made with %d bytes", more, bytes)
+	}
+	visit("service", "203.0.113.9", "shop", "0-7", 202, "") // who is known is no new visitor
+	visit("service", "203.0.113.9", "elsewhere", "0-7", 202, "")
+}
+
+// inventedReferrers: each is a row of a link for ever, and whoever follows a link needs no key. Limits are those of the defaults.
+func inventedReferrers(t *testing.T, b broker) {
+	store := &linkStore{}
+	store.all.Store("abc", "https://example.org/")
+	d := openDoorWith(t, b, store, func(cfg *configs.Producer) { cfg.Links.Enabled = true })
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	const redirects = 1000
+	began := time.Now()
+	for i := range redirects {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.url+"/abc", nil)
+		must(t, err)
+		request.Header.Set("Referer", fmt.Sprintf("https://r%d.example/", i))
+		response, err := client.Do(request)
+		must(t, err)
+		must(t, response.Body.Close())
+		if response.StatusCode != http.StatusFound {
+			t.Fatalf("redirect %d: %s", i, response.Status)
+		}
+	}
+	most := 60 + 1 // and none
+	if time.Since(began) > 50*time.Second {
+		most += 60
+	}
+	d.close(t) // which writes what is queued
+	referrers, clicks := map[string]bool{}, messages(t, d.broker, d.topics.Clicks)
+	for _, m := range clicks {
+		c, err := models.UnmarshalClick(m.Value, true)
+		must(t, err)
+		referrers[c.Referrer] = true
+	}
+	if len(clicks) != redirects || len(referrers) > most || len(referrers) < 60 {
+		t.Errorf("%d clicks of %d redirects, with %d referrers", len(clicks), redirects, len(referrers))
+	}
+}

@@ -1,0 +1,119 @@
+package intake
+
+import (
+	"fmt"
+	"net/netip"
+	"testing"
+	"time"
+
+	"footfall/configs"
+	"footfall/models"
+)
+
+func TestNewVisitors(t *testing.T) {
+	v := watchNewVisitors(3)
+	now := time.Unix(1_000_000, 0)
+	visit := func(site, guid string) string {
+		return reason(v.note(&models.Visit{SiteID: site, GUID: guid}, now))
+	}
+	click := func(link, ip string) string {
+		return reason(v.note(&models.Click{ShortURL: link, IP: ip}, now))
+	}
+	for range 2 {
+		for i := range 5 {
+			want := ""
+			if i >= 3 {
+				want = tooManyNewVisitors
+			}
+			if got := visit("s", fmt.Sprint("g", i)); got != want {
+				t.Errorf("visitor %d of a site: %q, want %q", i, got, want)
+			}
+			if got := click("s", fmt.Sprint("203.0.113.", i)); got != want { // a link may be called like a site
+				t.Errorf("visitor %d of a link: %q, want %q", i, got, want)
+			}
+		}
+	}
+	if visit("other", "g4") != "" || click("other", "203.0.113.4") != "" {
+		t.Error("another site, or another link, is limited")
+	}
+	err := v.note(&models.Visit{SiteID: "s", GUID: "g4"}, now.Add(20*time.Second))
+	if wait := refusalOf(err).wait(); wait != 40*time.Second {
+		t.Errorf("told to wait %v", wait)
+	}
+	now = now.Add(time.Minute)
+	if got := visit("s", "g4"); got != "" {
+		t.Errorf("in the next minute: %q", got)
+	}
+	if err := watchNewVisitors(0).note(&models.Visit{}, now); err != nil {
+		t.Errorf("without a limit: %v", err)
+	}
+}
+
+// TestSeen: what was seen lately is known, as long as there are not many more than there is room for.
+func TestSeen(t *testing.T) {
+	const room = 1 << 12
+	s := newSeen(room)
+	hash := func(i int) uint64 { return uint64(i+1) * 0x9E3779B97F4A7C15 }
+	for i := range room / 2 {
+		s.add(hash(i))
+	}
+	known := 0
+	for i := range room / 2 {
+		if s.has(hash(i)) {
+			known++
+		}
+	}
+	if known < room/2*95/100 {
+		t.Errorf("%d of %d are known with twice the room", known, room/2)
+	}
+	for i := room / 2; i < 10*room; i++ {
+		if s.has(hash(i)) {
+			t.Fatalf("%d was never seen", i)
+		}
+		s.add(hash(i))
+		if !s.has(hash(0)) {
+			t.Fatal("one that is asked about all the time is forgotten")
+		}
+	}
+	if !s.has(hash(10*room-1)) || s.has(hash(1)) {
+		t.Error("the last is forgotten, or the first is not")
+	}
+}
+
+// TestNetworksOfAClient: a rented server often comes with a /56 or a /48, of which each /64 would be another client.
+func TestNetworksOfAClient(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	f := func(what string, networks, most int, address func(i int) string) {
+		t.Helper()
+		l := newLimits(configs.Limits{ClientPerSecond: 1, ClientBurst: 5})
+		taken := 0
+		for i := range networks {
+			for range 10 {
+				if l.client(netip.MustParseAddr(address(i)), now) == nil {
+					taken++
+				}
+			}
+		}
+		if taken != most {
+			t.Errorf("%s: %d events at once, want %d", what, taken, most)
+		}
+		if l.client(netip.MustParseAddr("2001:db8:ffff::1"), now) != nil || l.client(netip.MustParseAddr("203.0.114.1"), now) != nil {
+			t.Errorf("%s: somebody else is limited", what)
+		}
+		if got := reason(l.clientOwes(netip.MustParseAddr(address(0)), 1, false, now)); got != "" {
+			t.Errorf("%s: who was let in is refused: %s", what, got)
+		}
+	}
+	f("one /64", 256, 5, func(i int) string { return fmt.Sprintf("2001:db8:0:1::%x", i) })
+	f("one /56", 256, 4*5, func(i int) string { return fmt.Sprintf("2001:db8:0:1%02x::1", i) })
+	f("one /48", 4096, 16*5, func(i int) string { return fmt.Sprintf("2001:db8:0:%x::1", i*16) })
+	f("IPv4", 256, 256*5, func(i int) string { return fmt.Sprintf("203.0.113.%d", i) })
+	// What the wider network refuses is not charged to the narrow one.
+	l := newLimits(configs.Limits{ClientPerSecond: 1, ClientBurst: 1})
+	for i := range 100 {
+		_ = l.client(netip.MustParseAddr(fmt.Sprintf("2001:db8:0:1%02x::1", i)), now)
+	}
+	if err := l.client(netip.MustParseAddr("2001:db8:0:1ff::1"), now.Add(time.Second)); err != nil {
+		t.Errorf("a second later: %v", err)
+	}
+}
