@@ -121,7 +121,16 @@ var embeddedYAML []byte
 func LoadProducer(file string) (c Producer, err error) { return c, load(producerYAML, file, &c) }
 
 // LoadConsumer reads the defaults, then file (none if empty), then the environment. Its errors are *Wrong.
-func LoadConsumer(file string) (c Consumer, err error) { return c, load(consumerYAML, file, &c) }
+func LoadConsumer(file string) (c Consumer, err error) {
+	if err = load(consumerYAML, file, &c); c.Kafka.Group == "" {
+		c.Kafka.Group = defaultGroup + c.Cassandra.KeyspaceSuffix
+	}
+	return c, err
+}
+
+// defaultGroup is the consumer group of the tables without a suffix. Others have groups of their own: two sets of tables that share one
+// would have a part of the events each.
+const defaultGroup = "footfall"
 
 // LoadEmbedded reads the defaults, then file (none if empty), then the environment. Its errors are *Wrong.
 func LoadEmbedded(file string) (c Embedded, err error) {

@@ -33,6 +33,20 @@ func write(t *testing.T, text string) string {
 	return file
 }
 
+// A second set of tables gets a group of its own, unless it is named.
+func TestTheGroupFollowsTheTables(t *testing.T) {
+	clean(t)
+	f := func(yaml, want string) {
+		t.Helper()
+		if c, err := LoadConsumer(write(t, yaml)); err != nil || c.Kafka.Group != want {
+			t.Errorf("%q: group %q, %v; want %q", yaml, c.Kafka.Group, err, want)
+		}
+	}
+	f("", "footfall")
+	f("cassandra: {keyspace_suffix: _v2}", "footfall_v2")
+	f("cassandra: {keyspace_suffix: _v2}\nkafka: {group: mine}", "mine")
+}
+
 func TestDefaults(t *testing.T) {
 	clean(t)
 	p, err := LoadProducer("")

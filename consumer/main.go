@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -50,9 +51,12 @@ Commands:
   rebuild --keyspace-suffix SUFFIX [--from-file VISITS.CSV [--site SITE] [--compare=false]]
             count the topics, or a file of visits, once more into a second set of tables, and
             compare all counts with the ones in use
+  accept-gap [--at-most N]
+            tell which events consumers refuse to leave out, because Kafka has deleted them or the
+            group was moved past them; with --at-most go on without them
   healthz   ask the consumer at http.addr whether it is ready; exit 0 or 1
 
-retire, forget and rebuild tell more with --help. Every key of configs/consumer.yaml can be set in
+retire, forget, rebuild and accept-gap tell more with --help. Every key of configs/consumer.yaml can be set in
 FILE or in the environment (FOOTFALL_KAFKA_BROKERS, ...).
 `
 
@@ -114,6 +118,8 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return forget(ctx, cfg, plan, line, report)
 	case "rebuild":
 		return rebuild(ctx, cfg, plan, log, line, report)
+	case "accept-gap":
+		return acceptGap(ctx, cfg, plan, log, line.atMost, report)
 	case "healthz":
 		return health.Ask(ctx, "http.addr", cfg.HTTP.Addr)
 	}
@@ -136,6 +142,8 @@ type commandLine struct {
 
 	suffix, visits, site string // of rebuild
 	compare              bool
+
+	atMost int64 // of accept-gap; 0: only tell
 }
 
 // commands are those that there are, with the flags that are theirs alone.
@@ -144,15 +152,16 @@ var commands = map[string][]string{
 
 	"acknowledge-replication": nil,
 
-	"audit":   {"repair"},
-	"retire":  {"before", "wait", "force"},
-	"forget":  {"guid", "ip"},
-	"rebuild": {"keyspace-suffix", "from-file", "site", "compare"},
-	"healthz": nil,
+	"audit":      {"repair"},
+	"retire":     {"before", "wait", "force"},
+	"forget":     {"guid", "ip"},
+	"rebuild":    {"keyspace-suffix", "from-file", "site", "compare"},
+	"accept-gap": {"at-most"},
+	"healthz":    nil,
 }
 
 // help is what a command says about itself; others are in usage.
-var help = map[string]string{"retire": retireHelp, "forget": forgetHelp, "rebuild": rebuildHelp}
+var help = map[string]string{"retire": retireHelp, "forget": forgetHelp, "rebuild": rebuildHelp, "accept-gap": acceptGapHelp}
 
 // parse takes flags before and after the name of the command.
 func parse(args []string) (line commandLine, err error) {
@@ -171,6 +180,12 @@ func parse(args []string) (line commandLine, err error) {
 	flags.StringVar(&line.visits, "from-file", "", "")
 	flags.StringVar(&line.site, "site", "", "")
 	flags.BoolVar(&line.compare, "compare", true, "")
+	flags.Func("at-most", "", func(text string) (err error) {
+		if line.atMost, err = strconv.ParseInt(text, 10, 64); err != nil || line.atMost < 1 {
+			return fmt.Errorf("%q: want a number of events", text)
+		}
+		return nil
+	})
 	for {
 		if err := flags.Parse(args); err != nil {
 			return line, err

@@ -57,6 +57,10 @@ func TestCommandLine(t *testing.T) {
 	f(commandLine{wait: wait, name: "rebuild", suffix: "_v2", visits: "v.csv"}, "",
 		"rebuild", "--keyspace-suffix", "_v2", "--from-file", "v.csv", "--compare=false")
 	f(commandLine{}, "needs --keyspace-suffix", "rebuild")
+	f(commandLine{compare: true, wait: wait, name: "accept-gap"}, "", "accept-gap")
+	f(commandLine{compare: true, wait: wait, name: "accept-gap", atMost: 7}, "", "accept-gap", "--at-most", "7")
+	f(commandLine{}, "want a number of events", "accept-gap", "--at-most", "0")
+	f(commandLine{}, "belongs to accept-gap", "audit", "--at-most", "7")
 	f(commandLine{}, "not \"Version 2\"", "rebuild", "--keyspace-suffix", "Version 2")
 	f(commandLine{}, "belong to --from-file", "rebuild", "--keyspace-suffix", "_v2", "--compare=false")
 	f(commandLine{}, "belong to --from-file", "rebuild", "--keyspace-suffix", "_v2", "--site", "s")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"strings"
 	"time"
 
 	"footfall/configs"
@@ -20,7 +21,7 @@ const rebuildHelp = `Usage: consumer rebuild --keyspace-suffix SUFFIX
 
 Makes a second set of tables, in keyspaces whose names end in SUFFIX, and counts into them all
 that the topics hold, from the beginning to where they end now, under a consumer group of its own
-(kafka.group and SUFFIX). Then it compares every counter with the tables in use and prints those
+(kafka.group, with SUFFIX instead of cassandra.keyspace_suffix). Then it compares every counter with the tables in use and prints those
 that differ, 20 at the most. Consumers may run meanwhile; keys that are counted on all the time
 are said to be busy. Exits 1 if anything differs, if a key was busy to the end, or if nothing
 could be compared. Run again, it goes on and compares anew.
@@ -54,7 +55,7 @@ func rebuild(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *
 	}
 	defer live.Close()
 	group := cfg.Kafka.Group
-	cfg.Kafka.Group += line.suffix
+	cfg.Kafka.Group = strings.TrimSuffix(group, cfg.Cassandra.KeyspaceSuffix) + line.suffix
 	cfg.Cassandra.KeyspaceSuffix = line.suffix
 	if err := cassandra.Migrate(ctx, cfg.Cassandra, plan, func(string, ...any) {}); err != nil {
 		return err

@@ -64,6 +64,9 @@ func (w *world) start(ctx context.Context, partitions []models.Partition) {
 	h := w.fate.habits()
 	go func() {
 		err := a.consume(ctx, &view{a, consuming}, h)
+		if isRefusal(err) {
+			w.refused.Store(true)
+		}
 		w.tell("%s ends: %v", a, err)
 		a.done.Store(true)
 		cancel()
@@ -93,7 +96,7 @@ func (w *world) startAudit(ctx context.Context) {
 func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 	h, mx, logger := newHasher(), simMetrics(), slog.New(slog.DiscardHandler)
 	o := &ownership{
-		store: store, owner: a.String(), hasher: h, visitors: newVisitors(store, h, 100, mx), ledger: newLedger(store, as.cache),
+		store: store, tables: simTables, owner: a.String(), hasher: h, visitors: newVisitors(store, h, 100, mx), ledger: newLedger(store, as.cache),
 		board: newBoard(store, logger), dead: &grave{}, metrics: mx, log: logger, number: a.w.fresh, maxSpan: a.w.span/2 + 1,
 		partitions: map[models.Partition]*owned{}, ended: func() bool { return a.leaving.Load() || a.crashed.Load() },
 		bounds: func(_ context.Context, ps []models.Partition) (map[models.Partition]span, error) {
@@ -108,7 +111,11 @@ func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 		o.maxSpan = 1
 	}
 	for _, p := range a.partitions {
-		o.partitions[p] = &owned{next: a.w.committed[p]}
+		at := a.w.committed[p]
+		if a.w.controls.believing {
+			at.tables = simTables
+		}
+		o.partitions[p] = &owned{next: at.offset, said: at.mark}
 	}
 	if a.w.controls.deaf {
 		o.board = nil
@@ -117,7 +124,7 @@ func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 		return err
 	}
 	for p, own := range o.partitions {
-		if err := own.goOn(span{0, a.w.written(p)}); err != nil {
+		if err := own.goOn(span{0, a.w.written(p)}, o.tables, false); err != nil {
 			return err
 		}
 		if a.w.controls.noReading {
@@ -137,6 +144,9 @@ func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 		}
 	}
 	if err := o.doubtPredecessors(ctx); err != nil {
+		return err
+	}
+	if _, err := o.claim(ctx, a.commit); err != nil {
 		return err
 	}
 	collect := func() (*chunk, error) {
@@ -195,19 +205,14 @@ func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 }
 
 // commit is fenced by the group's generation: those who leave may commit until the next one is formed.
-func (a *actor) commit(offsets map[string]map[int]int64) error {
+func (a *actor) commit(_ context.Context, places map[models.Partition]place) error {
 	if !a.wait(consuming) {
 		return errDead
 	}
 	if a.generation != a.w.generation {
 		return errors.New("this generation is over")
 	}
-	for topic, list := range offsets {
-		for number, offset := range list {
-			p := models.Partition{Topic: topic, Number: number}
-			a.w.committed[p] = max(a.w.committed[p], offset)
-		}
-	}
+	maps.Copy(a.w.committed, places)
 	return nil
 }
 

@@ -35,7 +35,7 @@ func newChecker(m Store, log logReader) *checker {
 	}
 }
 
-func committed(map[string]map[int]int64) error { return nil }
+func committed(context.Context, map[models.Partition]place) error { return nil }
 
 // One who finds at the end that somebody else has taken its partition doubts all that it counted since it was last known to
 // be its own.

@@ -163,9 +163,7 @@ func recreated(p models.Partition, offset int64) error {
 }
 
 func truncated(p models.Partition, lost span) error {
-	return &refusal{fmt.Sprintf("%d events of topic %s, partition %d (offsets %d to %d) were deleted from Kafka before they"+
-		" were counted: raise the topic's retention; to go on without them, reset the group's offset",
-		lost.to-lost.from, p.Topic, p.Number, lost.from, lost.to-1)}
+	return &refusal{fmt.Sprintf("%v were deleted from Kafka before they were counted: raise the topic's retention. %s", lost.of(p), howToAccept)}
 }
 
 // logBounds asks for the first offset and the one after the last of each partition.

@@ -92,7 +92,7 @@ func TestFlushCounts(t *testing.T) {
 	if m.writes != 2 || m.ledgerReads != 0 {
 		t.Errorf("%d writes, %d ledger reads for one link in two flushes by the first owner ever", m.writes, m.ledgerReads)
 	}
-	if got := o.offsets()["clicks"][0]; got != 5 {
+	if got := o.places()[p0].offset; got != 5 {
 		t.Errorf("ready to commit %d, want 5", got)
 	}
 }
@@ -189,7 +189,7 @@ func TestFailedFlushMovesNothing(t *testing.T) {
 		if err := o.flush(ctx, chunkOf(o, p0, "a", "b")); err == nil {
 			t.Error("flush succeeded without a store")
 		}
-		if got := o.offsets()["clicks"][0]; got != 1 {
+		if got := o.places()[p0].offset; got != 1 {
 			t.Errorf("ready to commit %d, want 1", got)
 		}
 		wantCounts(t, m, 1, 1)
@@ -213,7 +213,7 @@ func TestDeadLettersAreSentOncePerChunk(t *testing.T) {
 		if n := len(o.dead.(*grave).letters); n != 1 {
 			t.Errorf("%d dead letters, want 1", n)
 		}
-		if got := o.offsets()["clicks"][0]; got != 2 {
+		if got := o.places()[p0].offset; got != 2 {
 			t.Errorf("ready to commit %d, want 2: a dead letter must not stop the partition", got)
 		}
 	})
@@ -301,7 +301,7 @@ func TestTooLargeAChunkIsSplit(t *testing.T) {
 		epoch := o.partitions[p0].tenure.Epoch
 		flush(t, o, chunkOf(o, p0, ips...))
 		wantCounts(t, m, 2000, 7)
-		if got := o.offsets()["clicks"][0]; got != 2000 {
+		if got := o.places()[p0].offset; got != 2000 {
 			t.Errorf("ready to commit %d, want 2000", got)
 		}
 		if now := o.partitions[p0].tenure.Epoch; now != epoch {

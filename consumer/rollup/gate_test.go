@@ -20,7 +20,7 @@ type twoPartitions struct {
 	via       dial.Kafka
 	client    *kgo.Client
 	events    map[string]models.Event // by id, which is what the messages are
-	committed chan map[string]map[int]int64
+	committed chan map[models.Partition]place
 	ended     chan error
 }
 
@@ -32,7 +32,7 @@ func newTwoPartitions(t *testing.T) *twoPartitions {
 	}
 	t.Cleanup(cluster.Close)
 	l := &twoPartitions{
-		memory: newMemory(), events: map[string]models.Event{}, committed: make(chan map[string]map[int]int64, 100), ended: make(chan error, 3),
+		memory: newMemory(), events: map[string]models.Event{}, committed: make(chan map[models.Partition]place, 100), ended: make(chan error, 3),
 	}
 	if l.client, err = kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...)); err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func (l *twoPartitions) start(ctx, work context.Context) {
 		go func() { l.ended <- f.run(ctx, items) }()
 	}
 	go func() {
-		l.ended <- l.o.count(ctx, work, items, limits{50, 50, 1 << 20, 10 * time.Millisecond}, func(at map[string]map[int]int64) error {
+		l.ended <- l.o.count(ctx, work, items, limits{50, 50, 1 << 20, 10 * time.Millisecond}, func(_ context.Context, at map[models.Partition]place) error {
 			l.committed <- at
 			return nil
 		})
@@ -85,7 +85,7 @@ func (l *twoPartitions) until(t *testing.T, clicks, visits int64) {
 	for patience := time.After(20 * time.Second); ; {
 		select {
 		case at := <-l.committed:
-			c, v := at[p0.Topic][0], at[visits0.Topic][0]
+			c, v := at[p0].offset, at[visits0].offset
 			if c > clicks || v > visits {
 				t.Fatalf("committed %v, want clicks to %d and visits to %d", at, clicks, visits)
 			}

@@ -64,7 +64,7 @@ func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation
 		return nil
 	})
 	l := limits{c.cfg.Chunk.MaxEvents, fewer(c.cfg.Chunk.MaxEvents, c.plan), c.cfg.Chunk.MaxBytes, c.cfg.Chunk.MaxAge}
-	err = o.count(fetching, work, items, l, gen.CommitOffsets)
+	err = o.count(fetching, work, items, l, c.committer(gen))
 	cancel()
 	if fetchErr := group.Wait(); err == nil {
 		err = fetchErr
@@ -75,7 +75,7 @@ func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation
 // begin takes the partitions and finds out where to go on in each.
 func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors map[string]inspector) (*ownership, []*fetcher, error) {
 	o := &ownership{
-		store: c.store, owner: c.owner, topics: slices.Sorted(maps.Keys(inspectors)), hasher: c.hasher, partitions: map[models.Partition]*owned{},
+		store: c.store, tables: c.tables, owner: c.owner, topics: slices.Sorted(maps.Keys(inspectors)), hasher: c.hasher, partitions: map[models.Partition]*owned{},
 		visitors: c.visitors, latest: c.latest, ledger: c.ledger, board: c.board, dead: c.dead, metrics: c.metrics, log: c.log,
 		maxSpan: maxChunkSpan, splitAbove: splitAbove, number: freshNumber, noted: time.Now(),
 		ended: func() bool { return ctx.Err() != nil },
@@ -88,11 +88,17 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors 
 		for _, a := range list {
 			p := models.Partition{Topic: topic, Number: a.ID}
 			partitions = append(partitions, p)
-			o.partitions[p] = &owned{next: a.Offset}
 		}
 	}
 	if len(partitions) == 0 {
 		return o, nil, nil
+	}
+	places, err := c.places(ctx, gen.GroupID, partitions)
+	if err != nil {
+		return nil, nil, err
+	}
+	for p, at := range places {
+		o.partitions[p] = &owned{next: at.offset, said: at.mark}
 	}
 	if err := o.take(ctx); err != nil {
 		return nil, nil, err
@@ -113,8 +119,8 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors 
 	for _, p := range partitions {
 		f := &fetcher{kafka: c.kafka, partition: p, inspect: inspectors[p.Topic], gates: []gate{c.board.gate}, log: c.log}
 		own := o.partitions[p]
-		if err := own.goOn(bounds[p]); err != nil {
-			return nil, nil, err
+		if err := own.goOn(bounds[p], o.tables, c.forgiving); err != nil {
+			return nil, nil, errors.Join(err, o.giveBack(ctx))
 		}
 		f.start, f.from = own.next, own.next
 		own.window = c.windows[p]
@@ -127,7 +133,14 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors 
 		fetchers = append(fetchers, f)
 	}
 	c.windows = windows
-	return o, fetchers, o.doubtPredecessors(ctx)
+	if err := o.doubtPredecessors(ctx); err != nil {
+		return nil, nil, err
+	}
+	claimed, err := o.claim(ctx, c.committer(gen))
+	if err == nil && claimed > 0 {
+		err = c.unshared(ctx)
+	}
+	return o, fetchers, err
 }
 
 // doubtPredecessors puts in doubt what owners that did not leave clean may have had under way: at most one chunk, since a
@@ -142,40 +155,6 @@ func (o *ownership) doubtPredecessors(ctx context.Context) error {
 		}
 	}
 	return o.doubt(ctx, spans, doubtPredecessor)
-}
-
-// goOn gets ready to go on in a partition that was taken, and whose log is known. next is what the group said, and becomes where to
-// begin. Errors are those of startOffset.
-func (p *owned) goOn(log span) (err error) {
-	if p.next < p.tenure.Committed { // the group has no offset, or it was set back
-		p.unknown = log.to
-	}
-	p.clear, p.highWater = log.to, log.to
-	if p.next, err = startOffset(p, log); err != nil {
-		return err
-	}
-	p.counted.Store(p.next)
-	p.confirmed = p.next
-	return nil
-}
-
-// startOffset is where to go on: what the group has committed; else, if Kafka has forgotten it, what the last owner left
-// in the store; else the beginning of the log. It refuses a log that does not reach that far, or no longer does.
-func startOffset(own *owned, log span) (int64, error) {
-	start := own.next
-	if start < 0 { // the group has no offset
-		start = own.tenure.Committed
-		if start == 0 {
-			start = log.from
-		}
-	}
-	switch p := own.tenure.Partition; {
-	case start > log.to:
-		return 0, recreated(p, start)
-	case start < log.from:
-		return 0, truncated(p, span{start, log.from})
-	}
-	return start, nil
 }
 
 // count is the data path: a chunk is collected, its visitors are decided and it is added up while the one before it is written; then it
@@ -196,9 +175,6 @@ func (o *ownership) count(stop, work context.Context, items <-chan item, l limit
 	return o.release(work)
 }
 
-// commit tells the group how far each partition is. It fails if the partitions were given to others.
-type commit func(offsets map[string]map[int]int64) error
-
 // countChunk flushes and commits one chunk. After an error nothing more may be counted under this ownership: perhaps the
 // partitions were given to others meanwhile, and the chunk was counted by both. Nobody may take this for a clean end, even
 // if no other owner is to be seen in the store. The successor doubts these offsets as well, but it may have settled that
@@ -210,7 +186,7 @@ func (o *ownership) countChunk(ctx context.Context, ch *chunk, commit commit) er
 		}
 		return errors.Join(fmt.Errorf("flushing: %w", err), o.lastWord(ctx, ch.spans))
 	}
-	err := commit(o.offsets())
+	err := commit(ctx, o.places())
 	if err == nil {
 		err = o.progress(ctx)
 	}

@@ -26,6 +26,7 @@ type Consumer struct {
 	store    Store
 	log      *slog.Logger
 	metrics  *metrics
+	tables   string // which the store's are
 	owner    string
 	hasher   hasher
 	visitors *visitors
@@ -36,6 +37,8 @@ type Consumer struct {
 	patience time.Duration                // with consumers that decide otherwise
 	dead     burial
 	member   atomic.Bool
+
+	forgiving bool // events that Kafka has deleted are left out without asking
 }
 
 // New makes a consumer that counts into store, whose tables are those of cfg.Features and cfg.Metrics, and registers its
@@ -82,17 +85,12 @@ func (c *Consumer) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.dead.close()) }()
-	inspectors, err := c.inspectors(ctx)
+	inspectors, err := c.lookAround(ctx)
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // asked to stop before it had begun
 	}
 	if err != nil {
 		return err
-	}
-	for _, topic := range []string{c.cfg.Kafka.Topics.Clicks, c.cfg.Kafka.Topics.Visits} {
-		if err := c.keeps(ctx, topic); err != nil && ctx.Err() == nil {
-			return err
-		}
 	}
 	ctx, refuse := context.WithCancelCause(ctx)
 	defer refuse(nil)
@@ -120,8 +118,7 @@ func (c *Consumer) Run(ctx context.Context) (err error) {
 			continue
 		}
 		gen.Start(func(genCtx context.Context) {
-			var refused *refusal
-			if err := c.generation(ctx, genCtx, gen, inspectors); errors.As(err, &refused) {
+			if err := c.generation(ctx, genCtx, gen, inspectors); isRefusal(err) {
 				refuse(err)
 			} else if err != nil {
 				c.log.Warn("generation ended early; joining again", "error", err)
@@ -131,11 +128,30 @@ func (c *Consumer) Run(ctx context.Context) (err error) {
 	if err := group.Close(); err != nil { // waits for the generation to drain, then leaves
 		return fmt.Errorf("leaving group %s: %w", c.cfg.Kafka.Group, err)
 	}
-	var refused *refusal
-	if errors.As(context.Cause(ctx), &refused) {
-		return refused
+	if err := context.Cause(ctx); isRefusal(err) {
+		return err
 	}
 	return nil
+}
+
+// lookAround refuses what nobody should count, before the group notices us, and makes the inspectors of what is there.
+func (c *Consumer) lookAround(ctx context.Context) (_ map[string]inspector, err error) {
+	if c.tables, err = tablesOf(ctx, c.store); err != nil {
+		return nil, err
+	}
+	if err := c.unsharedYet(ctx); err != nil {
+		return nil, err // before the tables are tied to this group
+	}
+	inspectors, err := c.inspectors(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, topic := range []string{c.cfg.Kafka.Topics.Clicks, c.cfg.Kafka.Topics.Visits} {
+		if err := c.keeps(ctx, topic); err != nil {
+			return nil, err
+		}
+	}
+	return inspectors, nil
 }
 
 // inspectors makes the inspector of each topic, which must exist.
@@ -176,7 +192,7 @@ func (c *Consumer) settled(ctx context.Context, topic string, partitions int) er
 		{"partitions", strconv.Itoa(partitions), "use a new topic (kafka.topics) with the number you want"},
 		{"duplicates.window", strconv.Itoa(d.Window), "set it back, or use a new topic (kafka.topics)"},
 		{"duplicates.age", d.Age.String(), "set it back, or use a new topic (kafka.topics)"},
-		{"kafka.group", c.cfg.Kafka.Group, "set it back: two groups would count everything twice, until repaired"},
+		{"kafka.group", c.cfg.Kafka.Group, "set kafka.group to that one: two groups would count everything twice, until repaired"},
 	} {
 		recorded, err := c.store.Setting(ctx, fact(topic, s.what), s.value)
 		if err != nil {

@@ -87,7 +87,7 @@ func (w lots) grow(ctx context.Context, step int) {
 	case !w.retires:
 	case w.retiring && w.rnd.IntN(12) == 0:
 		w.write(1)
-	case !w.retiring && (step >= simFaulty || w.committed[visits]+3 > int64(len(w.log[visits]))):
+	case !w.retiring && (step >= simFaulty || w.committed[visits].offset+3 > int64(len(w.log[visits]))):
 		w.retiring = true
 		w.startRetire(ctx)
 	}
@@ -147,16 +147,19 @@ func (w lots) rebalance() {
 func (w lots) session() time.Duration { return time.Duration(w.rnd.IntN(20)) * time.Second }
 func (w lots) together() bool         { return w.rnd.IntN(2) == 0 }
 
-// regrouped sets the group back, now and then; the ledger keeps what is counted from being counted again.
+// regrouped sets the group back, now and then; the ledger keeps what is counted from being counted again. Or forward, which nobody
+// may believe.
 func (w lots) regrouped() {
-	if !w.faults || w.rnd.IntN(4) != 0 {
-		return
+	someone := func() models.Partition { return w.partitions[w.rnd.IntN(len(w.partitions))] }
+	if w.faults && w.rnd.IntN(4) == 0 {
+		p, to := someone(), int64(-1)
+		if w.rnd.IntN(4) != 0 {
+			to = w.rnd.Int64N(max(0, min(w.committed[p].offset, w.store.owners[p].Committed)) + 1)
+		}
+		w.setBack(p, to)
 	}
-	p := w.partitions[w.rnd.IntN(len(w.partitions))]
-	if w.rnd.IntN(4) == 0 {
-		w.setBack(p, -1)
-	} else {
-		w.setBack(p, w.rnd.Int64N(max(0, min(w.committed[p], w.store.owners[p].Committed))+1))
+	if w.faults && w.rnd.IntN(10) == 0 {
+		w.setForward(someone(), 1+w.rnd.Int64N(4))
 	}
 }
 

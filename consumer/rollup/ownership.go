@@ -20,6 +20,7 @@ import (
 // safe for concurrent use.
 type ownership struct {
 	store      Store
+	tables     string // which these are
 	owner      string
 	topics     []string // of the group
 	hasher     hasher
@@ -48,6 +49,7 @@ type ownership struct {
 // owned is one partition.
 type owned struct {
 	tenure    Tenure
+	said      mark         // beside the group's offset, when it was taken
 	next      int64        // every event below is counted
 	collected int64        // every event below is in a chunk, or was; 0: none is yet. For whoever collects
 	counted   atomic.Int64 // the same, for those who only look
@@ -231,14 +233,11 @@ func (o *ownership) epochs() map[models.Partition]int64 {
 	return out
 }
 
-// offsets are what may be committed.
-func (o *ownership) offsets() map[string]map[int]int64 {
-	out := map[string]map[int]int64{}
+// places are what may be committed.
+func (o *ownership) places() map[models.Partition]place {
+	out := make(map[models.Partition]place, len(o.partitions))
 	for partition, p := range o.partitions {
-		if out[partition.Topic] == nil {
-			out[partition.Topic] = map[int]int64{}
-		}
-		out[partition.Topic][partition.Number] = p.next
+		out[partition] = place{p.next, mark{tables: o.tables}}
 	}
 	return out
 }

@@ -35,8 +35,8 @@ func startLine(t *testing.T) *line {
 	stop, cancel := context.WithCancel(t.Context())
 	l.stop = cancel
 	go func() {
-		l.ended <- l.o.count(stop, t.Context(), l.items, limits{50, 50, 1 << 20, time.Second}, func(offsets map[string]map[int]int64) error {
-			l.committed = append(l.committed, offsets["clicks"][0])
+		l.ended <- l.o.count(stop, t.Context(), l.items, limits{50, 50, 1 << 20, time.Second}, func(_ context.Context, at map[models.Partition]place) error {
+			l.committed = append(l.committed, at[p0].offset)
 			return nil
 		})
 	}()

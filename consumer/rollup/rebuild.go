@@ -14,7 +14,6 @@ import (
 
 	"footfall/configs"
 	"footfall/models"
-	"footfall/producer/topics"
 )
 
 // rebuildRounds is how often keys that were counted on meanwhile are counted up to the end of the log again and compared.
@@ -72,14 +71,8 @@ func (r *rebuild) prepare(ctx context.Context, live CompareStore) (err error) {
 	if err := r.renew(); err != nil {
 		return err
 	}
-	for _, topic := range []string{r.cfg.Kafka.Topics.Clicks, r.cfg.Kafka.Topics.Visits} {
-		n, err := topics.Partitions(ctx, r.consumer.kafka, topic)
-		if err != nil {
-			return err
-		}
-		for number := range n {
-			r.partitions = append(r.partitions, models.Partition{Topic: topic, Number: number})
-		}
+	if r.partitions, err = r.consumer.everyPartition(ctx); err != nil {
+		return err
 	}
 	bounds, err := logBounds(ctx, r.consumer.kafka, r.partitions)
 	if err != nil {
@@ -114,7 +107,7 @@ func (r *rebuild) renew() (err error) {
 		return err
 	}
 	err = r.consumer.dead.close()
-	r.consumer.dead = unburied{}
+	r.consumer.dead, r.consumer.forgiving = unburied{}, true // it is told at the beginning
 	return err
 }
 
@@ -246,29 +239,24 @@ func (p *pace) tell(left int64) {
 // empty for long.
 func (c *Consumer) committed(ctx context.Context, store RetireStore, group string, partitions []models.Partition) (map[models.Partition]int64, error) {
 	out := map[models.Partition]int64{}
-	byTopic := map[string][]int{}
 	for _, p := range partitions {
 		to, err := store.Committed(ctx, p)
 		if err != nil {
 			return nil, err
 		}
 		out[p] = to
-		byTopic[p.Topic] = append(byTopic[p.Topic], p.Number)
 	}
-	answer, err := c.kafka.Client(10*time.Second).OffsetFetch(ctx, &kafka.OffsetFetchRequest{GroupID: group, Topics: byTopic})
-	if err == nil {
-		err = answer.Error
-	}
+	tables, err := tablesOf(ctx, store)
 	if err != nil {
-		return nil, fmt.Errorf("asking how far group %s is: %w", group, err)
+		return nil, err
 	}
-	for topic, list := range answer.Topics {
-		for _, o := range list {
-			if o.Error != nil {
-				return nil, fmt.Errorf("asking how far group %s is in partition %d of %s: %w", group, o.Partition, topic, o.Error)
-			}
-			p := models.Partition{Topic: topic, Number: o.Partition}
-			out[p] = max(out[p], o.CommittedOffset)
+	places, err := c.places(ctx, group, partitions)
+	if err != nil {
+		return nil, err
+	}
+	for p, at := range places {
+		if at.tables == tables { // else it was moved, or is of others
+			out[p] = max(out[p], at.offset)
 		}
 	}
 	return out, nil

@@ -99,7 +99,7 @@ func onlyFrom(ctx context.Context, store AuditStore, source string, own func(top
 
 func (o *ownership) countFile(ctx context.Context, p models.Partition, file VisitsFile, most int, pace *pace) error {
 	working := context.WithoutCancel(ctx) // what is begun is finished, or it would be in doubt
-	noGroup := func(map[string]map[int]int64) error { return nil }
+	noGroup := func(context.Context, map[models.Partition]place) error { return nil }
 	c, offset, start := newChunk(), int64(0), o.partitions[p].next
 	err := file.Read(func(v *models.Visit) error {
 		if offset++; offset <= start {

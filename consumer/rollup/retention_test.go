@@ -12,7 +12,7 @@ import (
 func TestTopicsThatForgetAreRefused(t *testing.T) {
 	f := func(name, value string, texts ...string) {
 		t.Helper()
-		b := newBench(t)
+		b := newBench(t, 1)
 		b.configure(t, "visits", name, value)
 		b.refused(t, append(texts, "visits", "kafka-configs")...)
 	}
@@ -25,7 +25,7 @@ func TestTopicsThatForgetAreRefused(t *testing.T) {
 // What is just enough, or for ever, is not.
 func TestTopicsThatKeepLongEnough(t *testing.T) {
 	for _, retention := range []string{"90000000", "-1"} {
-		b := newBench(t)
+		b := newBench(t, 1)
 		b.configure(t, "visits", "retention.ms", retention)
 		b.send(t, 0, 1)
 		if err := b.run(t, 1); err != nil {
@@ -39,7 +39,7 @@ func TestTopicsThatKeepLongEnough(t *testing.T) {
 
 // How many bytes a day's events are nobody knows at start: a limit by size is told, and no reason to stop.
 func TestRetentionBySizeIsToldOf(t *testing.T) {
-	b := newBench(t)
+	b := newBench(t, 1)
 	b.configure(t, "clicks", "retention.bytes", "1000000")
 	b.send(t, 0, 1)
 	if err := b.run(t, 1); err != nil {
@@ -52,7 +52,7 @@ func TestRetentionBySizeIsToldOf(t *testing.T) {
 
 // Where the broker does not tell its topics' configuration, the consumer says what it could not see, and counts.
 func TestConfigurationThatMayNotBeSeen(t *testing.T) {
-	b := newBench(t)
+	b := newBench(t, 1)
 	b.configure(t, "clicks", "cleanup.policy", "compact")
 	b.cluster.ControlKey(int16(kmsg.DescribeConfigs), func(request kmsg.Request) (kmsg.Response, error, bool) {
 		b.cluster.KeepControl()

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/segmentio/kafka-go"
 
 	"footfall/configs"
 	"footfall/models"
@@ -301,21 +300,14 @@ func (c *Consumer) counting(ctx context.Context, store RetireStore, topic string
 	for number := range n {
 		partitions = append(partitions, models.Partition{Topic: topic, Number: number})
 	}
-	id := c.cfg.Kafka.Group
-	at, err := c.committed(ctx, store, id, partitions)
+	at, err := c.committed(ctx, store, c.cfg.Kafka.Group, partitions)
 	if err != nil {
 		return counting{}, err
-	}
-	groups, err := c.kafka.Client(10*time.Second).DescribeGroups(ctx, &kafka.DescribeGroupsRequest{GroupIDs: []string{id}})
-	if err != nil {
-		return counting{}, fmt.Errorf("asking for the members of group %s: %w", id, err)
 	}
 	out := counting{to: map[int]int64{}}
 	for p, to := range at {
 		out.to[p.Number] = to
 	}
-	for _, g := range groups.Groups {
-		out.members += len(g.Members)
-	}
-	return out, nil
+	out.members, err = c.members(ctx)
+	return out, err
 }

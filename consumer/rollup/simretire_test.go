@@ -39,9 +39,12 @@ func (w *world) startRetire(ctx context.Context) {
 				return counting{}, errDead
 			}
 			to := map[int]int64{}
-			for p, offset := range w.committed {
+			for p, at := range w.committed {
 				if p.Topic == "visits" {
-					to[p.Number] = max(offset, w.store.owners[p].Committed)
+					to[p.Number] = w.store.owners[p].Committed
+					if at.tables == simTables {
+						to[p.Number] = max(to[p.Number], at.offset)
+					}
 				}
 			}
 			return counting{1, to}, nil

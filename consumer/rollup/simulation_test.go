@@ -75,6 +75,7 @@ type controls struct {
 	noReading   bool // the ledger is taken for unwritten where others may have written it
 	deaf        bool // consumers do not know what is retired
 	hasty       bool // it is decided before they can know
+	believing   bool // a group that was moved forward is believed
 
 	sharedEpochs bool // epochs have no random bits
 }
@@ -120,12 +121,13 @@ func TestSimulationSees(t *testing.T) {
 	f("ledger not read", 14, 400, controls{noReading: true})
 	f("retirements not noticed", 4, 20, controls{deaf: true})
 	f("epochs without random bits", 3, 100, controls{sharedEpochs: true})
+	f("moved groups believed", 10, 40, controls{believing: true})
 	f("retirements too hasty", 2, 120, controls{hasty: true})
 }
 
 // outcomes counts what happened in a play.
 type outcomes struct {
-	Steps, Writes, Refused, Unknown, Late, Hidden, Restarts, Crashes, CleanExits, SetBack, Expired, Zombies, Audits, Incomplete, Doubts, Repairs,
+	Steps, Writes, Refused, Unknown, Late, Hidden, Restarts, Crashes, CleanExits, SetBack, SetForward, Expired, Zombies, Audits, Incomplete, Doubts, Repairs,
 	Retired, Removed, TakenTwice, Flaps, Dead, Duplicates int
 }
 

@@ -8,32 +8,73 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"footfall/configs"
+	"footfall/deployments/stack/stacktest"
 	"footfall/models"
+	"footfall/producer/dial"
+	"footfall/producer/topics"
 )
+
+// patience is for a consumer that counts a few events.
+const patience = 20 * time.Second
 
 // bench is a broker in process, a store and the configuration of the consumers of both.
 type bench struct {
 	cluster *kfake.Cluster
 	client  *kgo.Client
-	store   *memory
+	store   RetireStore
+	memory  *memory
 	cfg     configs.Consumer
 	said    strings.Builder // what the last consumer logged
+	during  func()          // before a consumer is stopped
 }
 
-func newBench(t *testing.T) *bench {
+// newBench has a broker of its own.
+func newBench(t *testing.T, partitions int32) *bench {
 	t.Helper()
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "clicks", "visits", "dead-letters"))
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(partitions, "clicks", "visits", "dead-letters"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(cluster.Close)
-	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	b := benchOn(t, cluster.ListenAddrs())
+	b.cluster = cluster
+	return b
+}
+
+// onBoth plays a test on the broker in process, and on a real Kafka, which decides.
+func onBoth(t *testing.T, partitions int32, test func(*testing.T, *bench)) {
+	t.Run("kfake", func(t *testing.T) { test(t, newBench(t, partitions)) })
+	t.Run("kafka", func(t *testing.T) {
+		addr, _, _ := stacktest.Require(t)
+		b := benchOn(t, []string{addr})
+		run := "-" + uuid.NewString()[:8]
+		names := []string{"clicks" + run, "visits" + run, "dead-letters" + run}
+		b.cfg.Kafka.Group, b.cfg.Kafka.Topics = "footfall"+run, configs.Topics{Clicks: names[0], Visits: names[1], Dead: names[2]}
+		if err := topics.Ensure(t.Context(), dial.Plain(addr), names, int(partitions), 1, true); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			defer cancel()
+			if _, err := (&kafka.Client{Addr: kafka.TCP(addr)}).DeleteTopics(ctx, &kafka.DeleteTopicsRequest{Topics: names}); err != nil {
+				t.Error(err)
+			}
+		})
+		test(t, b)
+	})
+}
+
+func benchOn(t *testing.T, brokers []string) *bench {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(brokers...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,9 +83,17 @@ func newBench(t *testing.T) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Kafka.Brokers = cluster.ListenAddrs()
+	cfg.Kafka.Brokers = brokers
 	cfg.Chunk.MaxAge = 10 * time.Millisecond
-	return &bench{cluster: cluster, client: client, store: newMemory(), cfg: cfg}
+	b := &bench{client: client, cfg: cfg}
+	b.newTables()
+	return b
+}
+
+// newTables forgets what was counted.
+func (b *bench) newTables() {
+	b.memory = newMemory()
+	b.store = b.memory
 }
 
 // ask sends a request that kafka-go has not.
@@ -81,7 +130,7 @@ func (b *bench) send(t *testing.T, from, to int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := b.client.ProduceSync(t.Context(), &kgo.Record{Topic: "clicks", Key: []byte(click.KafkaKey()), Value: value}).FirstErr(); err != nil {
+		if err := b.client.ProduceSync(t.Context(), &kgo.Record{Topic: b.cfg.Kafka.Topics.Clicks, Key: []byte(click.KafkaKey()), Value: value}).FirstErr(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -89,9 +138,9 @@ func (b *bench) send(t *testing.T, from, to int) {
 
 // clicks is how many are counted.
 func (b *bench) clicks() (n int64) {
-	b.store.mu.Lock()
-	defer b.store.mu.Unlock()
-	for key, cells := range b.store.cells {
+	b.memory.mu.Lock()
+	defer b.memory.mu.Unlock()
+	for key, cells := range b.memory.cells {
 		for cell, count := range cells {
 			if key.Keyspace == models.URLShortener && cell.Counter == models.ClickCounter {
 				n += count
@@ -109,7 +158,7 @@ func (b *bench) run(t *testing.T, want int64) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- c.Run(ctx) }()
@@ -117,11 +166,14 @@ func (b *bench) run(t *testing.T, want int64) error {
 		select {
 		case err := <-ended:
 			if err == nil {
-				t.Fatalf("%d clicks are counted after 20 seconds, want %d:\n%s", b.clicks(), want, b.said.String())
+				t.Fatalf("%d clicks are counted after %v, want %d:\n%s", b.clicks(), patience, want, b.said.String())
 			}
 			return err
 		case <-time.After(5 * time.Millisecond):
 		}
+	}
+	if b.during != nil {
+		b.during()
 	}
 	stop()
 	return <-ended

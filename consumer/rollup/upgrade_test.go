@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/twmb/franz-go/pkg/kfake"
-	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // start begins to run a consumer that calls itself so, until stop is called.
@@ -40,23 +38,15 @@ func (b *bench) counts(t *testing.T, want int64) {
 // A consumer of another version joins the group of one that counts: it refuses, and the other one goes on. When that has stopped,
 // the other version may count.
 func TestUpgradeToAnotherVersion(t *testing.T) {
-	b := newBench(t)
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(2, "clicks", "visits"), kfake.SeedTopics(1, "dead-letters"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cluster.Close)
-	if b.client, err = kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...)); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(b.client.Close)
-	b.cfg.Kafka.Brokers, b.cfg.Kafka.SessionTimeout = cluster.ListenAddrs(), 6*time.Second
+	b := newBench(t, 2)
+	b.cfg.Kafka.SessionTimeout = 6 * time.Second
 
 	stopOld, endedOld := b.start(t, "old/3/u") // it finds nothing wrong with the newcomer, as one that knows of no versions
 	b.send(t, 0, 20)
 	b.counts(t, 20)
 	stopNew, endedNew := b.start(t, "new/4/u/v1")
 	defer stopNew()
+	var err error
 	select {
 	case err = <-endedNew:
 	case <-time.After(20 * time.Second):

@@ -17,6 +17,7 @@ import (
 )
 
 const (
+	simTables = "these"
 	simSpan   = 7   // offsets of one partition in a chunk, at the most
 	simEvents = 120 // in the log, about one in ten of them followed by some messages that are none
 	simDead   = 12  // such messages one after the other, at the most
@@ -44,7 +45,8 @@ type world struct {
 	retiring   bool        // that has begun
 	byID       bool        // duplicates are told by their ids alone
 	partitions []models.Partition
-	committed  map[models.Partition]int64
+	committed  map[models.Partition]place
+	refused    atomic.Bool // a consumer wants its operator to decide
 	generation int
 	actors     []*actor
 	late       []lateWrite
@@ -93,7 +95,7 @@ func newWorld(seed int, c controls) *world {
 // emptyWorld has no log and no fate yet.
 func emptyWorld(c controls) *world {
 	w := &world{
-		controls: c, store: newMemory(), log: map[models.Partition][]logged{}, committed: map[models.Partition]int64{},
+		controls: c, store: newMemory(), log: map[models.Partition][]logged{}, committed: map[models.Partition]place{},
 		tell: func(string, ...any) {},
 	}
 	w.store.nextEpoch = w.nextEpoch
@@ -221,6 +223,9 @@ func (w *world) form(ctx context.Context) {
 	for _, a := range w.actors {
 		a.superseded.Store(true)
 	}
+	if w.refused.Swap(false) {
+		w.heed()
+	}
 	w.fate.regrouped()
 	if w.fate.together() {
 		w.start(ctx, w.partitions)
@@ -233,12 +238,33 @@ func (w *world) form(ctx context.Context) {
 
 // setBack lets the group say another offset; a negative one: Kafka has forgotten it.
 func (w *world) setBack(p models.Partition, to int64) {
-	if w.committed[p] = to; to < 0 {
+	if w.committed[p] = (place{offset: to}); to < 0 {
 		w.out.Expired++
 	} else {
 		w.out.SetBack++
 	}
 	w.tell("%v is set back to %d", p, to)
+}
+
+// setForward lets somebody move the group beyond what is counted. Nobody may go on there.
+func (w *world) setForward(p models.Partition, by int64) {
+	to := max(0, w.committed[p].offset) + by
+	if to <= w.store.owners[p].Committed || to > w.written(p) {
+		return
+	}
+	w.committed[p] = place{offset: to}
+	w.out.SetForward++
+	w.tell("%v is set forward to %d", p, to)
+}
+
+// heed does what a refusal asks for.
+func (w *world) heed() {
+	for _, p := range w.partitions {
+		if counted := w.store.owners[p].Committed; w.committed[p].tables == "" && w.committed[p].offset > counted {
+			w.committed[p] = place{offset: counted}
+			w.tell("%v is set back to %d, where the tables are", p, counted)
+		}
+	}
 }
 
 // live lists the consumers of the current generation.
@@ -266,7 +292,7 @@ func (w *world) allOver() bool {
 		}
 	}
 	for _, p := range w.partitions {
-		to := w.committed[p]
+		to := w.committed[p].offset
 		if to < 0 { // it is committed again with the next event, and the store knows that there is none
 			to = w.store.owners[p].Committed
 		}

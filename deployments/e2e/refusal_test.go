@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -34,6 +35,16 @@ func TestRefusals(t *testing.T) {
 	}
 	d.deleteRecords(t, clicks, 0, committed[broker.Partition{Topic: clicks, Number: 0}]+3)
 	d.refused(t, fmt.Sprintf("3 events of topic %s, partition 0", clicks), "were deleted from Kafka before they were counted")
+
+	// Somebody moved the group forward as well.
+	moved := broker.Partition{Topic: visits, Number: 0}
+	d.moveGroup(t, moved, committed[moved]+2)
+	d.acceptGap(t, 4, fmt.Sprintf("3 events of topic %s, partition 0", clicks), fmt.Sprintf("2 events of topic %s, partition 0", visits),
+		"5 events are missing, more than --at-most 4: nothing was changed")
+	d.moveGroup(t, moved, committed[moved])
+	d.acceptGap(t, 3, "3 events will never be counted")
+	d.moveGroup(t, moved, committed[moved]+2)
+	d.refused(t, fmt.Sprintf("2 events of topic %s, partition 0", visits), "the group's offset lies behind them")
 
 	// Somebody changed how far back ids are looked for: repairs would not decide as the owners did.
 	d.refusedWith(t, []string{"FOOTFALL_DUPLICATES_WINDOW=7"}, "has duplicates.window 7, but was counted with 100000")
@@ -71,6 +82,28 @@ func (d *real) refusedWith(t *testing.T, env []string, texts ...string) {
 	for _, text := range texts {
 		if !strings.Contains(printed, text) {
 			t.Errorf("the consumer did not say %q but\n%s", text, printed)
+		}
+	}
+}
+
+// moveGroup does what kafka-consumer-groups --reset-offsets does.
+func (d *real) moveGroup(t *testing.T, p broker.Partition, to int64) {
+	t.Helper()
+	answer, err := d.Client.OffsetCommit(t.Context(), &kafka.OffsetCommitRequest{
+		GroupID: d.Group, GenerationID: -1, Topics: map[string][]kafka.OffsetCommit{p.Topic: {{Partition: p.Number, Offset: to}}},
+	})
+	if err != nil || answer.Topics[p.Topic][0].Error != nil {
+		t.Fatal(err, answer)
+	}
+}
+
+// acceptGap runs the command, which must say these things.
+func (d *real) acceptGap(t *testing.T, atMost int, texts ...string) {
+	t.Helper()
+	printed, _ := d.command(t, "accept-gap", "--at-most", strconv.Itoa(atMost)) // what it prints tells whether it failed
+	for _, text := range texts {
+		if !strings.Contains(printed, text) {
+			t.Errorf("accept-gap did not say %q but\n%s", text, printed)
 		}
 	}
 }

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	"footfall/configs"
+	"footfall/consumer/cassandra"
+	"footfall/consumer/rollup"
+	"footfall/models"
+)
+
+const acceptGapHelp = `Usage: consumer accept-gap [--at-most N]
+
+Tells which events consumers refuse to leave out: those that Kafka has deleted before they were
+counted, and those that the group was moved past. Without --at-most it changes nothing. With it,
+and if no more than N events are missing, it writes down that they are never counted, and
+consumers go on behind them. There is no way back: what was accepted is taken for counted.
+
+All consumers of the group must be stopped.
+`
+
+func acceptGap(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, atMost int64, report func(string, ...any)) error {
+	store, err := cassandra.Open(ctx, cfg.Cassandra, plan)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	return rollup.RunAcceptGap(ctx, cfg, store, atMost, log, report)
+}

@@ -1,0 +1,138 @@
+package rollup
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/segmentio/kafka-go"
+
+	"footfall/configs"
+	"footfall/models"
+)
+
+// RunAcceptGap tells which events consumers refuse to leave out: those that Kafka has deleted before they were counted, and those that
+// the group was moved past. If there are at most so many, it writes down that they are never counted, and consumers go on behind them;
+// with 0 it only tells. Nobody may be counting meanwhile.
+func RunAcceptGap(ctx context.Context, cfg configs.Consumer, store RetireStore, atMost int64, log *slog.Logger, report func(string, ...any)) error {
+	c, err := New(cfg, store, prometheus.NewRegistry(), log)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.dead.close() }()
+	if _, err := c.lookAround(ctx); err != nil {
+		return err
+	}
+	members, err := c.members(ctx)
+	if err == nil && members > 0 {
+		err = fmt.Errorf("group %s has %d members: stop all consumers first", cfg.Kafka.Group, members)
+	}
+	if err != nil {
+		return err
+	}
+	gaps, err := c.gaps(ctx, store)
+	if err != nil {
+		return err
+	}
+	var total int64
+	for _, g := range gaps {
+		total += g.lost.to - g.lost.from
+		report("%s are not counted; Kafka has deleted %d of them", g.lost.of(g.partition), max(0, min(g.lost.to, g.log.from)-g.lost.from))
+	}
+	switch {
+	case total == 0:
+		report("no events are missing: consumers go on where they were")
+		return nil
+	case atMost <= 0:
+		report("%d events in all. Nothing was changed: to go on without them, run consumer accept-gap --at-most %d", total, total)
+		return nil
+	case total > atMost:
+		return fmt.Errorf("%d events are missing, more than --at-most %d: nothing was changed", total, atMost)
+	}
+	for _, g := range gaps {
+		if err := c.accept(ctx, g); err != nil {
+			return err
+		}
+	}
+	report("%d events will never be counted; consumers go on behind them", total)
+	return nil
+}
+
+// gap is what is missing in a partition.
+type gap struct {
+	partition models.Partition
+	lost, log span
+}
+
+// gaps finds them as consumers do when they take a partition.
+func (c *Consumer) gaps(ctx context.Context, store RetireStore) (found []gap, err error) {
+	partitions, err := c.everyPartition(ctx)
+	if err != nil {
+		return nil, err
+	}
+	places, err := c.places(ctx, c.cfg.Kafka.Group, partitions)
+	if err != nil {
+		return nil, err
+	}
+	bounds, err := logBounds(ctx, c.kafka, partitions)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range partitions {
+		committed, err := store.Committed(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		own := &owned{tenure: Tenure{Partition: p, Committed: committed}, next: places[p].offset, said: places[p].mark}
+		if reached := max(own.next, committed); reached > bounds[p].to {
+			return nil, recreated(p, reached)
+		}
+		if _, lost := own.gap(bounds[p], c.tables); !lost.empty() {
+			found = append(found, gap{p, lost, bounds[p]})
+		}
+	}
+	return found, nil
+}
+
+// accept says in the store that all before the end of a gap is counted. What an owner that crashed may have had under way there is in
+// doubt first.
+func (c *Consumer) accept(ctx context.Context, g gap) error {
+	own := &owned{}
+	o := &ownership{
+		store: c.store, owner: c.owner, partitions: map[models.Partition]*owned{g.partition: own}, ledger: c.ledger, metrics: c.metrics,
+		log: c.log, number: freshNumber,
+	}
+	if err := o.take(ctx); err != nil {
+		return err
+	}
+	note := c.store.Release
+	if !own.tenure.Fresh {
+		note = c.store.Progress // whoever comes next has to look after the one who crashed
+		if err := o.doubt(ctx, map[models.Partition]span{g.partition: g.lost.intersect(g.log)}, doubtPredecessor); err != nil {
+			return err
+		}
+	}
+	ok, err := note(ctx, own.tenure, g.lost.to)
+	if err == nil && !ok {
+		err = errTaken
+	}
+	if err != nil {
+		return fmt.Errorf("accepting that %s are missing: %w", g.lost.of(g.partition), err)
+	}
+	return nil
+}
+
+// members asks how many the group has.
+func (c *Consumer) members(ctx context.Context) (n int, err error) {
+	id := c.cfg.Kafka.Group
+	groups, err := c.kafka.Client(10*time.Second).DescribeGroups(ctx, &kafka.DescribeGroupsRequest{GroupIDs: []string{id}})
+	if err != nil {
+		return 0, fmt.Errorf("asking for the members of group %s: %w", id, err)
+	}
+	for _, g := range groups.Groups {
+		n += len(g.Members)
+	}
+	return n, nil
+}

@@ -1,0 +1,84 @@
+package rollup
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+)
+
+// accept runs the command, and returns what it says.
+func (b *bench) accept(t *testing.T, atMost int64) (string, error) {
+	t.Helper()
+	var said strings.Builder
+	err := RunAcceptGap(t.Context(), b.cfg, b.store, atMost, slog.New(slog.DiscardHandler), func(format string, args ...any) {
+		fmt.Fprintf(&said, format+"\n", args...)
+	})
+	return said.String(), err
+}
+
+// Events that were deleted before the first count are told, and left out only if an operator says so.
+func TestEventsGoneBeforeTheFirstCount(t *testing.T) {
+	b := newBench(t, 1)
+	b.send(t, 0, 30)
+	b.deleteRecords(t, 10)
+	const missing = "10 events of topic clicks, partition 0 (offsets 0 to 9)"
+	b.refused(t, missing+" were deleted from Kafka before they were counted")
+
+	said, err := b.accept(t, 0)
+	if err != nil || !strings.Contains(said, missing+" are not counted; Kafka has deleted 10 of them") || !strings.Contains(said, "--at-most 10") {
+		t.Errorf("asked, it said %q, %v", said, err)
+	}
+	if _, err := b.accept(t, 9); err == nil || !strings.Contains(err.Error(), "10 events are missing, more than --at-most 9") {
+		t.Errorf("told to accept 9, it said %v", err)
+	}
+	b.refused(t, missing)
+
+	if said, err := b.accept(t, 10); err != nil || !strings.Contains(said, "10 events will never be counted") {
+		t.Errorf("told to accept 10, it said %q, %v", said, err)
+	}
+	b.finishes(t, 20)
+	if said, err := b.accept(t, 0); err != nil || !strings.Contains(said, "no events are missing") {
+		t.Errorf("afterwards it said %q, %v", said, err)
+	}
+}
+
+// The same after an outage that was longer than retention, clean or not; and where the group was moved.
+func TestAcceptedGaps(t *testing.T) {
+	f := func(name string, crashed bool, lose func(b *bench)) {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, 1)
+			b.send(t, 0, 30)
+			if crashed {
+				b.store = crashing{b.memory}
+			}
+			b.finishes(t, 30)
+			b.store = b.memory
+			b.send(t, 30, 50)
+			lose(b)
+			if b.run(t, -1) == nil {
+				t.Fatal("nobody refused")
+			}
+			if said, err := b.accept(t, 5); err != nil {
+				t.Fatal(said, err)
+			}
+			b.finishes(t, 45)
+		})
+	}
+	f("deleted", false, func(b *bench) { b.deleteRecords(t, 35) })
+	f("deleted after a crash", true, func(b *bench) { b.deleteRecords(t, 35) })
+	f("moved", false, func(b *bench) { b.move(t, 0, 35) })
+	f("moved and deleted", false, func(b *bench) { b.move(t, 0, 35); b.deleteRecords(t, 32) })
+}
+
+// While consumers run there is nothing to accept: they would be taken by surprise.
+func TestNoGapIsAcceptedWhileOthersCount(t *testing.T) {
+	b := newBench(t, 1)
+	b.send(t, 0, 1)
+	b.during = func() {
+		if _, err := b.accept(t, 100); err == nil || !strings.Contains(err.Error(), "group footfall has 1 members: stop all consumers") {
+			t.Errorf("it said %v", err)
+		}
+	}
+	b.finishes(t, 1)
+}

@@ -1,0 +1,159 @@
+package rollup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"footfall/models"
+)
+
+// move sets the group's offset of clicks as Kafka's own tool does, which writes no mark.
+func (b *bench) move(t *testing.T, partition int, offset int64) {
+	t.Helper()
+	topic := b.cfg.Kafka.Topics.Clicks
+	client := &kafka.Client{Addr: kafka.TCP(b.cfg.Kafka.Brokers...)}
+	answer, err := client.OffsetCommit(t.Context(), &kafka.OffsetCommitRequest{
+		GroupID: b.cfg.Kafka.Group, GenerationID: -1, Topics: map[string][]kafka.OffsetCommit{topic: {{Partition: partition, Offset: offset}}},
+	})
+	if err != nil || answer.Topics[topic][0].Error != nil {
+		t.Fatal(err, answer)
+	}
+}
+
+// deleteGroup is what the refusal about shared groups asks for.
+func (b *bench) deleteGroup(t *testing.T) {
+	t.Helper()
+	request := kmsg.NewPtrDeleteGroupsRequest()
+	request.Groups = []string{b.cfg.Kafka.Group}
+	if answer := ask(t, b, request); answer.Groups[0].ErrorCode != 0 {
+		t.Fatal(answer)
+	}
+}
+
+// deleteRecords does at once what retention does one day.
+func (b *bench) deleteRecords(t *testing.T, before int64) {
+	t.Helper()
+	request := kmsg.NewPtrDeleteRecordsRequest()
+	request.Topics = []kmsg.DeleteRecordsRequestTopic{{Topic: b.cfg.Kafka.Topics.Clicks, Partitions: []kmsg.DeleteRecordsRequestTopicPartition{{Offset: before}}}}
+	if answer := ask(t, b, request); answer.Topics[0].Partitions[0].ErrorCode != 0 {
+		t.Fatal(answer)
+	}
+}
+
+// finishes runs a consumer that must count so many in all, and be content.
+func (b *bench) finishes(t *testing.T, want int64) {
+	t.Helper()
+	if err := b.run(t, want); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A group that was moved forward is refused, with the number, and as often as it is tried. Set back as the refusal says, every event
+// counts once.
+func TestAGroupThatWasMovedForward(t *testing.T) { onBoth(t, 1, aGroupThatWasMovedForward) }
+
+func aGroupThatWasMovedForward(t *testing.T, b *bench) {
+	b.send(t, 0, 30)
+	b.finishes(t, 30)
+	b.send(t, 30, 40)
+	b.move(t, 0, 38)
+	for range 2 {
+		b.refused(t, fmt.Sprintf("8 events of topic %s, partition 0 (offsets 30 to 37) are not counted", b.cfg.Kafka.Topics.Clicks), "--to-offset 30", "accept-gap")
+	}
+	b.move(t, 0, 30)
+	b.finishes(t, 40)
+}
+
+// New tables do not believe an offset that was there before them.
+func TestNewTablesAndAnOffsetOfNobody(t *testing.T) {
+	b := newBench(t, 1)
+	b.send(t, 0, 30)
+	b.move(t, 0, 20)
+	for range 2 {
+		b.refused(t, "20 events of topic clicks, partition 0 (offsets 0 to 19) are not counted")
+	}
+	b.move(t, 0, 0)
+	b.finishes(t, 30)
+}
+
+// New tables do not go on where a group has left others, and are not tied to that group.
+func TestNewTablesAndTheGroupOfOthers(t *testing.T) { onBoth(t, 1, newTablesAndTheGroupOfOthers) }
+
+func newTablesAndTheGroupOfOthers(t *testing.T, b *bench) {
+	b.send(t, 0, 30)
+	b.finishes(t, 30)
+	first := b.memory
+	b.newTables()
+	group := b.cfg.Kafka.Group
+	b.refused(t, fmt.Sprintf("group %s counts partition 0 of topic %s, now at offset 30, into other tables", group, b.cfg.Kafka.Topics.Clicks),
+		"--delete --group "+group)
+	b.cfg.Kafka.Group += "_v2"
+	b.finishes(t, 30)
+
+	b.cfg.Kafka.Group, b.memory, b.store = group, first, first
+	b.send(t, 30, 40)
+	b.finishes(t, 40)
+}
+
+// crashing is a store that its owner cannot reach any more when it leaves.
+type crashing struct{ *memory }
+
+func (crashing) Release(context.Context, Tenure, int64) (bool, error) {
+	return false, errors.New("crashed")
+}
+
+// Between a commit and the next note in the store lie 30 seconds. An owner that ends there is no reason to refuse.
+func TestACrashAfterTheCommit(t *testing.T) { onBoth(t, 1, aCrashAfterTheCommit) }
+
+func aCrashAfterTheCommit(t *testing.T, b *bench) {
+	b.send(t, 0, 30)
+	b.store = crashing{b.memory}
+	b.finishes(t, 30)
+	clicks := models.Partition{Topic: b.cfg.Kafka.Topics.Clicks}
+	if row := b.memory.owners[clicks]; row.clean || row.Committed != 0 {
+		t.Fatalf("the crash left %+v behind", row)
+	}
+	b.store = b.memory
+	b.send(t, 30, 40)
+	b.finishes(t, 40)
+}
+
+// Two sets of tables that begin at the same time with one group: one at least is refused, so that somebody looks. Each with a group of
+// its own they count all.
+func TestTwoSetsOfTablesWithOneGroup(t *testing.T) { onBoth(t, 4, twoSetsOfTablesWithOneGroup) }
+
+func twoSetsOfTablesWithOneGroup(t *testing.T, b *bench) {
+	b.send(t, 0, 100)
+	stores := []*memory{b.memory, newMemory()}
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	ended := make(chan error, len(stores))
+	for _, store := range stores {
+		c, err := New(b.cfg, store, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { ended <- c.Run(ctx) }()
+	}
+	if err := <-ended; !isRefusal(err) || !strings.Contains(err.Error(), "into other tables") {
+		t.Errorf("the first to end said %v", err)
+	}
+	stop()
+	<-ended
+	b.deleteGroup(t)
+	for i, store := range stores {
+		b.store, b.memory = store, store
+		clear(store.settings) // else the tables belong to the group that they were refused with
+		b.cfg.Kafka.Group += fmt.Sprint("-", i)
+		b.finishes(t, 100)
+	}
+}
