@@ -40,6 +40,7 @@ func main() { os.Exit(run()) }
 
 // run is main with an exit code: 0 done, 1 failed, 2 a mistake in the command line or the configuration.
 func run() int {
+	keepPrivate()
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbage)
 	}

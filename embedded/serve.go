@@ -42,6 +42,9 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 		return err
 	}
 	cleanups = append(cleanups, unlock)
+	if err := tighten(cfg.Data.Dir); err != nil {
+		log.Warn("others may be able to read the data: make data.dir and what is in it this user's alone (chmod -R go= DIR)", "error", err)
+	}
 
 	opening := context.WithoutCancel(ctx) // short; half done it would have to be explained
 	store, err := sqlite.Open(opening, cfg.Data.Dir, plan)

@@ -42,7 +42,7 @@ type Broker struct {
 // need be. One process at a time may use dir; the caller sees to that. A log that is larger than keep allows is cut down before it
 // is read. What kfake has to complain about goes to log.
 func Start(ctx context.Context, dir string, keep Retention, log *slog.Logger) (*Broker, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("starting broker: %w (data.dir says where it is)", err)
 	}
 	if err := mend(filepath.Join(dir, "groups.log"), log); err != nil {

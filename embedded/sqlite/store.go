@@ -27,7 +27,7 @@ var _ rollup.Store = (*Store)(nil)
 // Open opens the store in dir, which it creates with the tables if need be, for a plan that cannot change afterwards. One
 // process at a time may have it open; the caller sees to that.
 func Open(ctx context.Context, dir string, plan *models.Plan) (_ *Store, err error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("opening store: %w (data.dir says where it is)", err)
 	}
 	s := &Store{ledgerOf: ledgerQueries(plan), sightings: sightingTables(plan)}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Whoever may read the data may read who visited what. It is for its user alone.
+const privateDir, privateFile = 0o700, 0o600
+
+// ours are the names of what is in data.dir: the lock, the broker's log, the databases and what SQLite has beside them.
+var ours = []string{"lock", "broker", "footfall.db*", "urlshortener.db*", "cardinality.db*"}
+
+// tighten makes what earlier versions left in dir private. The directory itself is left as it is if it holds anything else: perhaps
+// others have to get there. An error is no reason not to count.
+func tighten(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("listing data.dir: %w", err)
+	}
+	alone := true
+	for _, e := range entries {
+		if !known(e.Name()) {
+			alone = false
+			continue
+		}
+		if err := filepath.WalkDir(filepath.Join(dir, e.Name()), restrict); err != nil {
+			return err
+		}
+	}
+	if alone {
+		return os.Chmod(dir, privateDir)
+	}
+	return nil
+}
+
+func known(name string) bool {
+	for _, pattern := range ours {
+		if match, _ := filepath.Match(pattern, name); match { // the patterns are right
+			return true
+		}
+	}
+	return false
+}
+
+// restrict makes one file or directory private. What is neither, such as a link, is left alone.
+func restrict(path string, e fs.DirEntry, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // SQLite removes files when the last reader leaves
+	}
+	if err != nil {
+		return err
+	}
+	mode := fs.FileMode(privateFile)
+	switch {
+	case e.IsDir():
+		mode = privateDir
+	case !e.Type().IsRegular():
+		return nil
+	}
+	info, err := e.Info()
+	if err == nil && info.Mode().Perm() != mode {
+		err = os.Chmod(path, mode)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
