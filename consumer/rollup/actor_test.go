@@ -28,6 +28,7 @@ const (
 type actor struct {
 	*memory
 	w          *world
+	ledger     *ledger
 	id         int
 	generation int
 	partitions []models.Partition
@@ -107,6 +108,7 @@ func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 			return bounds, nil
 		},
 	}
+	a.ledger = o.ledger
 	if a.w.controls.shortDoubts {
 		o.maxSpan = 1
 	}

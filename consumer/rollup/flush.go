@@ -169,15 +169,20 @@ func (o *ownership) apply(ctx context.Context, writes []KeyWrite, c *chunk) erro
 	return fmt.Errorf("%w: %d of %d keys failed, such as: %w", errNotApplied, failures, len(writes), failed)
 }
 
-// recover gets ready for the next attempt. After a write of unknown outcome, a lost connection, or where another owner went
-// further, the only truth is the ledger: forget what is remembered, take new epochs, put what was under way in doubt, let it
-// land or be dropped, and read the ledger again. Any other failure has changed nothing and is just tried again.
+// recover gets ready for the next attempt. After a write of unknown outcome, or where another owner went further, the only truth is
+// the ledger: forget what is remembered, take new epochs, put what was under way in doubt, let it land or be dropped, and read the
+// ledger again. After a lost connection without such a write nothing is under way, and each new epoch is a row more for every key: it is enough
+// to read again what is remembered, in case the store was restarted and lost it. Any other failure has changed nothing and is just tried again.
 func (o *ownership) recover(ctx context.Context, c *chunk, cause error, attempt int) error {
 	if err := sleep(ctx, backoff(attempt)); err != nil {
 		return err
 	}
 	inDoubt := errors.Is(cause, ErrUnknownOutcome)
-	if !inDoubt && !errors.Is(cause, errSuperseded) && !errors.Is(cause, ErrDisconnected) {
+	if !inDoubt && !errors.Is(cause, errSuperseded) {
+		if errors.Is(cause, ErrDisconnected) {
+			o.visitors.drop()
+			o.ledger.forget()
+		}
 		return nil
 	}
 	if o.ended() {

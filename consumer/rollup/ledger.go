@@ -28,7 +28,7 @@ type positions map[models.Partition]position
 type ledger struct {
 	store  Store
 	cache  *simplelru.LRU[models.Key, positions]
-	forgot bool // some position, for want of space
+	forgot bool // some position
 }
 
 func newLedger(store Store, size int) *ledger {
@@ -41,6 +41,12 @@ func newLedger(store Store, size int) *ledger {
 func (l *ledger) drop() {
 	l.cache.Purge()
 	l.forgot = false
+}
+
+// forget forgets all positions under epochs that stay the same: each key is read again before more is added to it.
+func (l *ledger) forget() {
+	l.cache.Purge()
+	l.forgot = true
 }
 
 // load returns the positions of the keys in work under the given epochs, reading those that are not remembered; with

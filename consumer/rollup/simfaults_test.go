@@ -19,7 +19,7 @@ type taking struct{ before, after ownerRow }
 
 func newOddities(seed int, c controls) oddities {
 	o := oddities{takings: map[models.Partition]taking{}}
-	if c == (controls{}) || c.sharedEpochs {
+	if c == (controls{}) || c.sharedEpochs || c.noForgetting {
 		o.dice = rand.New(rand.NewPCG(uint64(seed), 3))
 	}
 	return o

@@ -63,6 +63,9 @@ func (v *view) Progress(ctx context.Context, t Tenure, committed int64) (ok bool
 }
 
 func (v *view) FirstSeen(ctx context.Context, sightings []models.Sighting) (found []models.Position, err error) {
+	if v.w.controls.noForgetting && v.who == consuming {
+		v.ledger.forgot = false
+	}
 	err = v.call(ctx, func() (err error) { found, err = v.memory.FirstSeen(ctx, sightings); return err })
 	return found, err
 }

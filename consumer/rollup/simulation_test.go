@@ -78,11 +78,12 @@ type controls struct {
 	believing   bool // a group that was moved forward is believed
 
 	sharedEpochs bool // epochs have no random bits
+	noForgetting bool // positions are taken for all there is after a lost connection
 }
 
 // audited: an audit would mend what doubts must, and hide that they do not.
 func (c controls) audited() bool {
-	return !c.noRechecks && !c.noDoubts && !c.shortDoubts && !c.anyReplica && !c.noReading
+	return !c.noRechecks && !c.noDoubts && !c.shortDoubts && !c.anyReplica && !c.noReading && !c.noForgetting
 }
 
 // retires tells whether visitors are retired in this play: in every other one, but not where that would never come to an end.
@@ -120,6 +121,7 @@ func TestSimulationSees(t *testing.T) {
 	f("doubts too short", 4, 160, controls{shortDoubts: true})
 	f("ledger not read", 14, 400, controls{noReading: true})
 	f("retirements not noticed", 4, 20, controls{deaf: true})
+	f("positions not read again", 3, 100, controls{noForgetting: true})
 	f("epochs without random bits", 3, 100, controls{sharedEpochs: true})
 	f("moved groups believed", 10, 40, controls{believing: true})
 	f("retirements too hasty", 2, 120, controls{hasty: true})

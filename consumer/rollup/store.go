@@ -13,7 +13,7 @@ import (
 var ErrUnknownOutcome = errors.New("outcome unknown")
 
 // ErrDisconnected marks a failure of the connection to the store, of a read or a write. The store may have been restarted,
-// and what is remembered of it may no longer be true.
+// and what is remembered of it may no longer be true: it is read again. Alone, without ErrUnknownOutcome, it leaves nothing in doubt.
 var ErrDisconnected = errors.New("connection to the store lost")
 
 // Store is what the rollup needs of a database. All methods are safe for concurrent use. storetest has the suite that
