@@ -48,6 +48,7 @@ type Privacy struct {
 	IP            string // raw, truncated or hashed
 	Secret        string // the key of the hash
 	Rotate        string // never, monthly or daily
+	IPv6Prefix    int    `mapstructure:"ipv6_prefix"`
 	KeepUserAgent bool   `mapstructure:"keep_user_agent"`
 }
 

@@ -27,6 +27,7 @@ With privacy.ip: hashed at the doors, rows have a hash in place of the IP: pass 
 IP with the doors' secret in the environment (FOOTFALL_PRIVACY_SECRET), and FOOTFALL_PRIVACY_ROTATE
 as they have it: then rows of the last 36 months, or 400 days, are found. With privacy.ip: truncated
 pass the network's first address (203.0.113.0): its row is that of all who share it.
+A visitor of IPv6 is a network (privacy.ipv6_prefix): its rows go, with those of the address itself.
 
 The Kafka topics still hold the visitor's events until their retention is over.
 `
@@ -50,7 +51,12 @@ func address(text string) (string, error) {
 // keys of the last periods if they change. The doors do the same.
 func stored(ips []string, p configs.Privacy, now time.Time) []string {
 	out := slices.Clone(ips)
-	for _, ip := range ips {
+	for _, ip := range ips { // as it was before visitors of IPv6 were networks, and as it is
+		if a, err := netip.ParseAddr(ip); err == nil && a.Is6() && p.IPv6Prefix > 0 && p.IPv6Prefix < 128 {
+			out = append(out, netip.PrefixFrom(a, p.IPv6Prefix).Masked().Addr().String())
+		}
+	}
+	for _, ip := range slices.Clone(out) {
 		if p.Secret == "" || hash.MatchString(ip) {
 			continue
 		}

@@ -74,6 +74,17 @@ func TestStoredAddresses(t *testing.T) {
 	if got := stored([]string{"203.0.113.7"}, configs.Privacy{Secret: "0123456789abcdef"}, now); !slices.Equal(got, []string{"203.0.113.7", hashed}) {
 		t.Errorf("with a secret: %q", got)
 	}
+	// A visitor of IPv6 is its network, and was the address itself before.
+	six := []string{"2001:db8:1:2::7"}
+	if got, want := stored(six, configs.Privacy{IPv6Prefix: 64}, now), []string{"2001:db8:1:2::7", "2001:db8:1:2::"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := stored(six, configs.Privacy{IPv6Prefix: 64, Secret: "0123456789abcdef"}, now); len(got) != 4 {
+		t.Errorf("with a secret: %q", got)
+	}
+	if got := stored(six, configs.Privacy{IPv6Prefix: 128}, now); !slices.Equal(got, six) {
+		t.Errorf("where each address is a visitor: %q", got)
+	}
 	if got := stored([]string{"203.0.113.7", hashed}, configs.Privacy{}, now); !slices.Equal(got, []string{"203.0.113.7", hashed}) {
 		t.Errorf("without: %q", got)
 	}

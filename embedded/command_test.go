@@ -165,7 +165,7 @@ func TestQuery(t *testing.T) {
 	mustPost(t, f.url, click("2", "2001:db8::1", "2018-10-01 15:05"))
 	eventually(t, reader(t, dir), 2, clicks)
 	const ips = "SELECT ip, kafka_offset AS at FROM urlshortener.uniquecounterips WHERE short_url = 'abc'"
-	want := " ip          | at\n-------------+----\n 2001:db8::1 |  0\n 203.0.113.7 |  0\n\n(2 rows)\n"
+	want := " ip          | at\n-------------+----\n  2001:db8:: |  0\n 203.0.113.7 |  0\n\n(2 rows)\n"
 	if got, err := ask(ips); err != nil || got != want {
 		t.Errorf("while it runs: %v\n%s\nwant\n%s", err, got, want)
 	}

@@ -6,6 +6,7 @@
 package enrich
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -40,6 +41,10 @@ type Options struct {
 
 	// TruncateIP keeps the network of an address, an IPv4 /24 or an IPv6 /48. Default: all of it.
 	TruncateIP bool
+
+	// IPv6Prefix is how many bits of an IPv6 address make a visitor: whoever has one address has all of its /64, and often of a /56.
+	// Default: 128, each address.
+	IPv6Prefix int
 }
 
 // How often the key of hashes changes, as time.Time formats the period.
@@ -56,6 +61,7 @@ type Enricher struct {
 	hashKey       []byte            // nil: addresses are kept as they are
 	period        string            // of the key, as time.Time formats it; empty: it stays the same
 	truncate      bool
+	prefix        int // of an IPv6 address
 	agents        *agents
 }
 
@@ -63,6 +69,10 @@ type Enricher struct {
 func New(o Options) (*Enricher, error) {
 	e := &Enricher{
 		countryHeader: http.CanonicalHeaderKey(strings.TrimSpace(o.CountryHeader)), agents: newAgents(), period: o.Rotate, truncate: o.TruncateIP,
+		prefix: cmp.Or(o.IPv6Prefix, 128),
+	}
+	if e.prefix < 1 || e.prefix > 128 {
+		return nil, fmt.Errorf("an IPv6 address has no network of %d bits", e.prefix)
 	}
 	for _, text := range o.TrustedProxies {
 		if text = strings.TrimSpace(text); text == "" {

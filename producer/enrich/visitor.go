@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// VisitorIP is the name under which the address of an event of that time is counted and kept: itself, its network, or its keyed hash,
-// which is the same for the same address and key and tells nothing without the key. A person gets it with
+// VisitorIP is the name under which the address of an event of that time is counted and kept: itself (of an IPv6 address its network, as
+// IPv6Prefix says), its wider network, or its keyed hash, which is the same for the same address and key and tells nothing without the key. A person gets it with
 //
 //	printf %s 203.0.113.7 | openssl dgst -sha256 -hmac KEY
 //
@@ -25,6 +25,9 @@ func (e *Enricher) VisitorIP(ip netip.Addr, at time.Time) string {
 		return ""
 	}
 	ip = plain(ip)
+	if ip.Is6() && !ip.IsLinkLocalUnicast() && !ip.IsLoopback() { // which are not routed: all of a link is fe80::/64
+		ip = first(ip, e.prefix)
+	}
 	if e.truncate {
 		ip = network(ip)
 	}
@@ -40,10 +43,14 @@ func (e *Enricher) VisitorIP(ip netip.Addr, at time.Time) string {
 
 // network is the first address of the IPv4 /24 or the IPv6 /48 that an address is in.
 func network(ip netip.Addr) netip.Addr {
-	bits := 48
 	if ip.Is4() {
-		bits = 24
+		return first(ip, 24)
 	}
+	return first(ip, 48)
+}
+
+// first is the first address of the network of so many bits that an address is in.
+func first(ip netip.Addr, bits int) netip.Addr {
 	prefix, err := ip.Prefix(bits)
 	if err != nil { // no address is shorter
 		return ip

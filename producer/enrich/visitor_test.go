@@ -116,6 +116,33 @@ func TestTruncatedVisitors(t *testing.T) {
 	}
 }
 
+// TestVisitorsOfIPv6: whoever has one address has 2^64 of them, and is one visitor.
+func TestVisitorsOfIPv6(t *testing.T) {
+	f := func(o Options, text, want string) {
+		t.Helper()
+		if got := open(t, o).VisitorIP(netip.MustParseAddr(text), noon); got != want {
+			t.Errorf("%s is kept as %s, want %s", text, got, want)
+		}
+	}
+	by := Options{IPv6Prefix: 64}
+	f(by, "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::")
+	f(by, "2001:db8:1:2:ffff::", "2001:db8:1:2::")
+	f(by, "2001:db8:1:3::6", "2001:db8:1:3::")
+	f(by, "203.0.113.7", "203.0.113.7")
+	f(by, "::ffff:203.0.113.7", "203.0.113.7")
+	f(by, "fe80::1%eth0", "fe80::1") // a network that is not routed: all of it is fe80::/64
+	f(by, "::1", "::1")
+	f(Options{IPv6Prefix: 56}, "2001:db8:1:2ff::1", "2001:db8:1:200::")
+	f(Options{IPv6Prefix: 128}, "2001:db8:1:2:3:4:5:6", "2001:db8:1:2:3:4:5:6")
+	f(Options{IPv6Prefix: 64, TruncateIP: true}, "2001:db8:1:2:3:4:5:6", "2001:db8:1::")
+	f(Options{IPv6Prefix: 32, TruncateIP: true}, "2001:db8:1:2:3:4:5:6", "2001:db8::")
+	hash := Options{IPv6Prefix: 64, HashIP: true, HashKey: "0123456789abcdef"}
+	f(hash, "2001:db8:1:2::7", open(t, hash).VisitorIP(netip.MustParseAddr("2001:db8:1:2::8"), noon))
+	if _, err := New(Options{IPv6Prefix: 129}); err == nil {
+		t.Error("a network of 129 bits")
+	}
+}
+
 // TestRotatedKeys: a visitor has one name in a period, by UTC, and another in the next.
 func TestRotatedKeys(t *testing.T) {
 	const key = "0123456789abcdef"

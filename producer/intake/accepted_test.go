@@ -63,8 +63,8 @@ func acceptedEvents(t *testing.T, b broker) {
 		`{"v":1,"id":"c-1","short_url":"abc","ip":"203.0.113.7","country":"it","ts":1436968800000,"referrer":"news.example","ua":"Mozilla/5.0","bot":true}`,
 		wanted{d.topics.Clicks, "abc|203.0.113.7",
 			`{"v":1,"id":"ID","short_url":"abc","ip":"203.0.113.7","country":"IT","ts":1436968800000,"referrer":"news.example","ua":"Mozilla/5.0","bot":true}`, 1})
-	accept("/v1/clicks", "", `{"short_url":"abc","ip":"2001:DB8:0:0::0001","ts":1436968800000}`, wanted{d.topics.Clicks, "abc|2001:db8::1",
-		`{"v":1,"id":"ID","short_url":"abc","ip":"2001:db8::1","ts":1436968800000}`, 5})
+	accept("/v1/clicks", "", `{"short_url":"abc","ip":"2001:DB8:0:0::0001","ts":1436968800000}`, wanted{d.topics.Clicks, "abc|2001:db8::",
+		`{"v":1,"id":"ID","short_url":"abc","ip":"2001:db8::","ts":1436968800000}`, 0})
 	accept("/v1/clicks", jsonType, `{"short_url":"abc","ip":"::ffff:203.0.113.7","ts":1436968800000}`, wanted{d.topics.Clicks, "abc|203.0.113.7",
 		`{"v":1,"id":"ID","short_url":"abc","ip":"203.0.113.7","ts":1436968800000}`, 1})
 

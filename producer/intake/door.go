@@ -100,6 +100,7 @@ func newParts(cfg configs.Producer) (p parts, err error) {
 	p.enrich, err = enrich.New(enrich.Options{
 		TrustedProxies: cfg.HTTP.TrustedProxies, CountryHeader: cfg.Enrichment.CountryHeader, MaxMindFile: cfg.Enrichment.MaxmindFile,
 		HashIP: cfg.Privacy.IP == hashed, HashKey: cfg.Privacy.Secret, Rotate: periods[cfg.Privacy.Rotate], TruncateIP: cfg.Privacy.IP == truncated,
+		IPv6Prefix: cfg.Privacy.IPv6Prefix,
 	})
 	if err != nil {
 		return p, wrong(err)
@@ -265,6 +266,8 @@ func sensible(cfg configs.Producer) error {
 		return errors.New("privacy.ip must be raw, truncated or hashed")
 	case cfg.Privacy.Rotate != never && (periods[cfg.Privacy.Rotate] == "" || cfg.Privacy.IP != hashed):
 		return errors.New("privacy.rotate must be never, or with privacy.ip: hashed monthly or daily")
+	case cfg.Privacy.IPv6Prefix < 1 || cfg.Privacy.IPv6Prefix > 128:
+		return errors.New("privacy.ipv6_prefix must be from 1 to 128: how many bits of an IPv6 address make a visitor")
 	case cfg.Links.Enabled:
 		return linkOptions(cfg.Links).Sensible()
 	}

@@ -112,6 +112,7 @@ func TestSenselessConfigurationIsRefused(t *testing.T) {
 	f("a key of at least", func(c *configs.Producer) { c.Privacy.IP = "hashed" })
 	f("privacy.rotate", func(c *configs.Producer) { c.Privacy.Rotate = "weekly" })
 	f("privacy.rotate", func(c *configs.Producer) { c.Privacy.Rotate = "daily" }) // of addresses that are not hashed
+	f("privacy.ipv6_prefix", func(c *configs.Producer) { c.Privacy.IPv6Prefix = 0 })
 	f("trusted proxies", func(c *configs.Producer) { c.HTTP.TrustedProxies = []string{"everybody"} })
 	f("http.tls", func(c *configs.Producer) { c.HTTP.TLS.Cert = "cert.pem" })
 	hash := strings.Repeat("0", 64)

@@ -215,7 +215,7 @@ func filledClicks(t *testing.T, b broker) {
 	f(visitor, `{"short_url":"a"}`, models.Click{IP: "8.8.8.8", Country: "US", UA: person})
 	f(visitor, `{"short_url":"a","country":"it","bot":true,"ua":"x"}`, models.Click{IP: "8.8.8.8", Country: "IT", UA: "x", Bot: true})
 	f(http.Header{"X-Forwarded-For": {"2001:db8::1"}, "User-Agent": {person}, "Cf-Ipcountry": {"FR"}}, `{"short_url":"a"}`,
-		models.Click{IP: "2001:db8::1", Country: "FR", UA: person})
+		models.Click{IP: "2001:db8::", Country: "FR", UA: person})
 	f(http.Header{"User-Agent": {"Googlebot/2.1 (+http://www.google.com/bot.html)"}}, `{"short_url":"a"}`,
 		models.Click{IP: "127.0.0.1", UA: "Googlebot/2.1 (+http://www.google.com/bot.html)", Bot: true})
 	f(http.Header{"User-Agent": {"Googlebot/2.1"}}, `{"short_url":"a","bot":false}`, models.Click{IP: "127.0.0.1", UA: "Googlebot/2.1"})

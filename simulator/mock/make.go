@@ -85,11 +85,11 @@ func popularity(r *rand.Rand, s float64, n int) func() int {
 	return func() int { return int(zipf.Uint64()) }
 }
 
-// address is the IP of the n-th visitor, from networks that nobody routes. Every eighth has IPv6.
+// address is the IP of the n-th visitor, from networks that nobody routes. Every eighth has IPv6, of which a door keeps the /64.
 func address(n int) string {
 	if n%8 == 7 {
 		b := [16]byte{0x20, 0x01, 0x0d, 0xb8}
-		binary.BigEndian.PutUint32(b[12:], uint32(n))
+		binary.BigEndian.PutUint32(b[4:], uint32(n))
 		return netip.AddrFrom16(b).String()
 	}
 	return netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}).String()

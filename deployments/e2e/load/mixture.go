@@ -158,19 +158,22 @@ func (m *mixture) moment(now time.Time) models.Millis {
 	return models.Millis(now.UnixMilli())
 }
 
-// address is the n-th visitor's IP, every third of version 6.
+// address is the n-th visitor's IP, every third of version 6, where a visitor is a /64.
 func address(n uint64) string {
 	if n%3 == 2 {
-		return netip.AddrFrom16([16]byte{0x20, 0x01, 0x0d, 0xb8, 8: byte(n >> 24), 9: byte(n >> 16), 14: byte(n >> 8), 15: byte(n)}).String()
+		return netip.AddrFrom16([16]byte{0x20, 0x01, 0x0d, 0xb8, 4: byte(n >> 24), 5: byte(n >> 16), 6: byte(n >> 8), 7: byte(n)}).String()
 	}
 	return netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}).String()
 }
 
-// otherNotation spells an address as others do: an IPv4 address mapped into IPv6, an IPv6 address in full and in capitals.
+// otherNotation spells a visitor as others do: an IPv4 address mapped into IPv6, another address of its IPv6 network in full and in
+// capitals.
 func otherNotation(ip string) string {
 	a := netip.MustParseAddr(ip)
 	if a.Is4() {
 		return "::ffff:" + ip
 	}
-	return strings.ToUpper(a.StringExpanded())
+	b := a.As16()
+	b[8], b[15] = 0xab, b[7]
+	return strings.ToUpper(netip.AddrFrom16(b).StringExpanded())
 }
