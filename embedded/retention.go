@@ -29,16 +29,17 @@ func retention(cfg configs.Embedded, door configs.Producer, counting configs.Con
 	}
 }
 
-// trimInterval is how often the log is bounded while footfall runs.
-const trimInterval = time.Minute
+// trimInterval is how often the log is bounded while footfall runs. Tests have less patience.
+var trimInterval = time.Minute
 
-// trim bounds the log until ctx ends.
-func trim(ctx context.Context, log *broker.Broker, logger *slog.Logger) {
-	for ticker := time.NewTicker(trimInterval); ; {
+// trim bounds the log until ctx ends; then it returns nil. It must have ended before the broker is closed.
+func trim(ctx context.Context, log *broker.Broker, logger *slog.Logger) error {
+	ticker := time.NewTicker(trimInterval)
+	defer ticker.Stop()
+	for {
 		select {
 		case <-ctx.Done():
-			ticker.Stop()
-			return
+			return nil
 		case <-ticker.C:
 		}
 		if err := log.Trim(ctx); err != nil && ctx.Err() == nil {

@@ -74,7 +74,7 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	ended := make(chan struct{}, 2)
+	ended := make(chan struct{}, 3)
 	start := func(run func(context.Context) error) (stop func() error) {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // each part ends when its cleanup says so
 		result := make(chan error, 1)
@@ -84,6 +84,7 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 		}()
 		return func() error { cancel(); return <-result }
 	}
+	cleanups = append(cleanups, start(func(ctx context.Context) error { return trim(ctx, kafka, log) }))
 	consumer, err := rollup.New(counting, store, reg, log)
 	if err != nil {
 		return err
@@ -97,7 +98,6 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 		return err
 	}))
 
-	go trim(ctx, kafka, log)
 	select {
 	case <-ctx.Done():
 	case <-ended: // the cleanup of the part that failed has the error

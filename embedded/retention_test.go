@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestBoundedLog: while events come in and are counted, their log is made smaller again and again, in the next run too; the counts are
+// right, and what is sent again is known.
+func TestBoundedLog(t *testing.T) {
+	defer func(d time.Duration) { trimInterval = d }(trimInterval)
+	trimInterval = 20 * time.Millisecond
+	t.Setenv("FOOTFALL_DATA_LOG_BYTES", "1")
+	t.Setenv("FOOTFALL_DUPLICATES_WINDOW", "200")
+	const rounds, batches, events, text = 2, 12, 400, 1000
+	dir := t.TempDir()
+	sent := int64(0)
+	for round := range rounds {
+		f := start(t, dir)
+		for b := range batches {
+			lines := make([]string, events)
+			for i := range lines {
+				n := (round*batches+b)*events + i
+				lines[i] = fmt.Sprintf(`{"id":"%d","siteId":"site1","guid":"%d","feature2":"%s","ts":1538402700000}`, n, n, strings.Repeat("x", text))
+			}
+			for range 2 { // each batch twice
+				body := strings.NewReader(strings.Join(lines, "\n"))
+				response, err := http.Post(f.url+"/v1/visits", "application/x-ndjson", body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = response.Body.Close()
+				if response.StatusCode/100 != 2 {
+					t.Fatalf("a batch = %s", response.Status)
+				}
+			}
+			sent += events
+		}
+		for _, metric := range []string{"month_views", "month_unique"} {
+			eventually(t, reader(t, dir), sent, `SELECT visits FROM cardinality.Counts WHERE siteId = 'site1' AND month_interval_start = '2018-10-01'
+				AND feature1 = '' AND feature2 = '' AND metric_type = ? AND interval_start = '2018-10-01'`, metric)
+		}
+		if err := f.stop(); err != nil {
+			t.Fatal(err)
+		}
+		left := size(t, dir)
+		t.Logf("round %d: %d bytes of log are left of %d or more", round, left, 2*sent*text)
+		if left > 12<<20 || left < 1<<20 { // a mebibyte or so of each partition, and the window
+			t.Error("that is not what it should be")
+		}
+		if log := f.log.String(); strings.Contains(log, "smaller") || strings.Contains(log, "deleted") {
+			t.Errorf("round %d: %s", round, log)
+		}
+	}
+}
