@@ -10,10 +10,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"os/signal"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -46,6 +48,8 @@ Commands:
   retire --before YYYY-MM [--wait 30m] [--force]
             remove the rows that remember the visitors of intervals which are over by the first
             of that month; counts stay, and visits before it are refused from now on
+  grow --topic TOPIC --partitions N [--wait 30m]
+            let a topic go on with another number of partitions, while events come in
   forget [--guid GUID]... [--ip IP]...
             remove the rows that remember these visitors; counts stay
   rebuild --keyspace-suffix SUFFIX [--from-file VISITS.CSV [--site SITE] [--compare=false]]
@@ -56,7 +60,7 @@ Commands:
             group was moved past them; with --at-most go on without them
   healthz   ask the consumer at http.addr whether it is ready; exit 0 or 1
 
-retire, forget, rebuild and accept-gap tell more with --help. Every key of configs/consumer.yaml can be set in
+retire, grow, forget, rebuild and accept-gap tell more with --help. Every key of configs/consumer.yaml can be set in
 FILE or in the environment (FOOTFALL_KAFKA_BROKERS, ...).
 `
 
@@ -114,6 +118,8 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return audit(ctx, cfg, plan, log, line.repair, report)
 	case "retire":
 		return retire(ctx, cfg, plan, log, line, report)
+	case "grow":
+		return grow(ctx, cfg, plan, log, line, report)
 	case "forget":
 		return forget(ctx, cfg, plan, line, report)
 	case "rebuild":
@@ -140,6 +146,9 @@ type commandLine struct {
 	force      bool
 	guids, ips []string
 
+	topic      string // of grow
+	partitions int
+
 	suffix, visits, site string // of rebuild
 	compare              bool
 
@@ -154,6 +163,7 @@ var commands = map[string][]string{
 
 	"audit":      {"repair"},
 	"retire":     {"before", "wait", "force"},
+	"grow":       {"topic", "partitions", "wait"},
 	"forget":     {"guid", "ip"},
 	"rebuild":    {"keyspace-suffix", "from-file", "site", "compare"},
 	"accept-gap": {"at-most"},
@@ -161,7 +171,7 @@ var commands = map[string][]string{
 }
 
 // help is what a command says about itself; others are in usage.
-var help = map[string]string{"retire": retireHelp, "forget": forgetHelp, "rebuild": rebuildHelp, "accept-gap": acceptGapHelp}
+var help = map[string]string{"retire": retireHelp, "grow": growHelp, "forget": forgetHelp, "rebuild": rebuildHelp, "accept-gap": acceptGapHelp}
 
 // parse takes flags before and after the name of the command.
 func parse(args []string) (line commandLine, err error) {
@@ -169,11 +179,13 @@ func parse(args []string) (line commandLine, err error) {
 	flags.SetOutput(io.Discard) // errors are printed once, by run
 	flags.StringVar(&line.file, "config", "", "")
 	flags.BoolVar(&line.repair, "repair", false, "")
-	var before, wait string // read below: package flag would say what is wrong twice
+	var before, wait, partitions string // read below: package flag would say what is wrong twice
 	var ips []string
 	flags.StringVar(&before, "before", "", "")
 	flags.StringVar(&wait, "wait", "30m", "")
 	flags.BoolVar(&line.force, "force", false, "")
+	flags.StringVar(&line.topic, "topic", "", "")
+	flags.StringVar(&partitions, "partitions", "", "")
 	flags.Func("guid", "", func(text string) error { line.guids = append(line.guids, text); return nil })
 	flags.Func("ip", "", func(text string) error { ips = append(ips, text); return nil })
 	flags.StringVar(&line.suffix, "keyspace-suffix", "", "")
@@ -199,14 +211,12 @@ func parse(args []string) (line commandLine, err error) {
 		line.name, args = flags.Arg(0), flags.Args()[1:]
 	}
 	flags.Visit(func(f *flag.Flag) {
-		for name, own := range commands {
-			if slices.Contains(own, f.Name) && line.name != name {
-				err = fmt.Errorf("--%s belongs to %s", f.Name, name)
-			}
+		if owners := ownersOf(f.Name); len(owners) > 0 && !slices.Contains(owners, line.name) {
+			err = fmt.Errorf("--%s belongs to %s", f.Name, strings.Join(owners, " and "))
 		}
 	})
 	if err == nil {
-		err = line.read(before, wait, ips)
+		err = line.read(before, wait, partitions, ips)
 	}
 	if err == nil {
 		err = line.complete()
@@ -214,8 +224,18 @@ func parse(args []string) (line commandLine, err error) {
 	return line, err
 }
 
+// ownersOf lists the commands that a flag belongs to.
+func ownersOf(flag string) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(commands)) {
+		if slices.Contains(commands[name], flag) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // read takes in what is no plain text.
-func (line *commandLine) read(before, wait string, ips []string) (err error) {
+func (line *commandLine) read(before, wait, partitions string, ips []string) (err error) {
 	if line.name == "retire" && before == "" {
 		return errors.New("retire needs --before YYYY-MM")
 	}
@@ -226,6 +246,9 @@ func (line *commandLine) read(before, wait string, ips []string) (err error) {
 	}
 	if line.wait, err = time.ParseDuration(wait); err != nil || line.wait <= 0 {
 		return fmt.Errorf("--wait %q: want a time such as 30m or 2h", wait)
+	}
+	if line.partitions, err = strconv.Atoi(cmp.Or(partitions, "0")); err != nil || partitions != "" && line.partitions < 1 {
+		return fmt.Errorf("--partitions %q: want a number from 1 on", partitions)
 	}
 	for _, text := range ips {
 		ip, err := address(text)
@@ -240,6 +263,8 @@ func (line *commandLine) read(before, wait string, ips []string) (err error) {
 // complete tells what a command lacks.
 func (line commandLine) complete() error {
 	switch {
+	case line.name == "grow" && (line.topic == "" || line.partitions == 0):
+		return errors.New("grow needs --topic and --partitions")
 	case line.name == "forget" && len(line.guids)+len(line.ips) == 0:
 		return errors.New("forget needs --guid or --ip, of either as many as you like")
 	case slices.Contains(line.guids, ""):

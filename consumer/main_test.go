@@ -47,6 +47,13 @@ func TestCommandLine(t *testing.T) {
 	f(commandLine{}, "want a month", "retire", "--before", "January")
 	f(commandLine{}, "want a month", "retire", "--before", "2026-01-01")
 	f(commandLine{}, "is not over", "retire", "--before", "9999-01")
+	f(commandLine{compare: true, wait: time.Minute, name: "grow", topic: "visits", partitions: 12}, "",
+		"grow", "--topic", "visits", "--partitions", "12", "--wait", "1m")
+	f(commandLine{}, "grow needs --topic and --partitions", "grow", "--topic", "visits")
+	f(commandLine{}, "grow needs --topic and --partitions", "grow", "--partitions", "12")
+	f(commandLine{}, "want a number from 1 on", "grow", "--topic", "visits", "--partitions", "0")
+	f(commandLine{}, "--topic belongs to grow", "audit", "--topic", "visits")
+	f(commandLine{}, "--wait belongs to grow and retire", "audit", "--wait", "1m")
 	f(commandLine{compare: true, wait: wait, name: "forget", guids: []string{"a", "b"}, ips: []string{"203.0.113.7", "2001:db8::1"}}, "",
 		"forget", "--guid", "a", "--guid", "b", "--ip", "::ffff:203.0.113.7", "--ip", "2001:DB8:0::1")
 	f(commandLine{}, "needs --guid or --ip", "forget")
@@ -173,6 +180,8 @@ func TestBadInput(t *testing.T) {
 	f("the month before it is not over", "", "retire", "--before", "9999-01")
 	f("consumer: --wait \"x\": want a time such as 30m or 2h; see", "", "retire", "--before", "2026-01", "--wait", "x")
 	f("--guid belongs to forget", "", "retire", "--before", "2026-01", "--guid", "a")
+	f("want clicks or visits", "", "grow", "--topic", "visit", "--partitions", "12")
+	f("--partitions \"many\": want a number", "", "grow", "--topic", "visits", "--partitions", "many")
 	f("forget needs --guid or --ip", "", "forget")
 	f("--guid is empty", "", "forget", "--guid", "")
 	f("consumer: --ip \"somebody\" is neither an IP address", "", "forget", "--ip", "somebody")

@@ -92,7 +92,7 @@ func (s *Store) Finish(ctx context.Context, before models.Millis) error {
 	return nil
 }
 
-// Committed implements rollup.RetireStore.
+// Committed implements rollup.Store.
 func (s *Store) Committed(ctx context.Context, p models.Partition) (committed int64, err error) {
 	err = s.session.Query(`SELECT committed FROM `+s.names.footfall+`.owners WHERE topic = ? AND kafka_partition = ?`,
 		p.Topic, p.Number).WithContext(ctx).Scan(&committed)

@@ -49,12 +49,12 @@ func RunAudit(ctx context.Context, cfg configs.Consumer, store AuditStore, repai
 		return Audit{}, err
 	}
 	defer func() { _ = c.dead.close() }()
-	inspectors, err := c.inspectors(ctx)
+	src, err := c.sources(ctx)
 	if err != nil {
 		return Audit{}, err
 	}
 	if repair { // it decides as consumers do
-		others, err := decidingOtherwise(ctx, store, slices.Collect(maps.Keys(inspectors)))
+		others, err := decidingOtherwise(ctx, store, src.topics())
 		if err != nil {
 			return Audit{}, err
 		}
@@ -62,7 +62,7 @@ func RunAudit(ctx context.Context, cfg configs.Consumer, store AuditStore, repai
 			return Audit{}, &refusal{otherwise(others)}
 		}
 	}
-	return c.checker(inspectors).audit(ctx, store, repair, report)
+	return c.checker(src).audit(ctx, store, repair, report)
 }
 
 func (c *checker) audit(ctx context.Context, store AuditStore, repair bool, report func(string)) (Audit, error) {

@@ -34,6 +34,7 @@ type checker struct {
 	log     logReader
 	hasher  hasher
 	reach   reach
+	sources sources
 	number  func() int64 // one that no other repair or doubt has
 	metrics *metrics
 	logger  *slog.Logger
@@ -178,11 +179,18 @@ var errRereading = errors.New("reading the log again")
 // events reads s again, without duplicates and what retirements refuse.
 func (c *checker) events(ctx context.Context, p models.Partition, s span) ([]*counted, reading, error) {
 	w := newWindow(c.reach, max(0, s.from-c.reach.offsets))
+	heritage, err := c.inherits(ctx, p, s)
+	if err != nil {
+		return nil, reading{}, err
+	}
+	w.inherited = heritage.to[p.Number]
 	var events []*counted
+	lacking := false
 	r, err := c.log.read(ctx, p, s, c.reach, func(it item) {
 		if it.event == nil {
 			return
 		}
+		lacking = lacking || !it.warm && !heritage.whole(it.at, c.reach.age)
 		if duplicate := w.see(fingerprintOf(c.hasher, it.identity()), it.offset, it.at); !duplicate && !it.warm {
 			events = append(events, &counted{partition: p, offset: it.offset, event: it.event})
 		}
@@ -190,6 +198,7 @@ func (c *checker) events(ctx context.Context, p models.Partition, s span) ([]*co
 	if err != nil {
 		return nil, r, fmt.Errorf("%w: %w", errRereading, err)
 	}
+	r.whole = r.whole && !lacking
 	// Asked after the log was read: a retirement that is decided later takes effect beyond what was read.
 	notices, err := c.store.Notices(ctx)
 	if err != nil {
@@ -199,6 +208,19 @@ func (c *checker) events(ctx context.Context, p models.Partition, s span) ([]*co
 		return refused(notices.Retirements, p, e.offset, e.event) != nil
 	})
 	return events, r, nil
+}
+
+// inherits reads what the window of a partition begins with, if offsets of s are near enough to the beginning.
+func (c *checker) inherits(ctx context.Context, p models.Partition, s span) (bequest, error) {
+	src := c.sources[p.Topic]
+	if src == nil || src.before == nil || s.from > c.reach.offsets {
+		return bequest{}, nil
+	}
+	b, err := inherit(ctx, c.log, src, []int{p.Number}, c.hasher, c.reach)
+	if err != nil {
+		return b, fmt.Errorf("%w: %w", errRereading, err)
+	}
+	return b, nil
 }
 
 // repair writes, for every stretch that is off, what its events are worth as often as it is off, and a ledger row that

@@ -115,10 +115,13 @@ func (o *ownership) add(c *chunk, it item) {
 	c.spans[it.partition] = s
 	c.widest = max(c.widest, s.to-s.from)
 	c.bytes += it.bytes
-	c.read[it.partition.Topic]++
+	if it.event != nil || it.dead != nil {
+		c.read[it.partition.Topic]++
+	}
 	c.highWater[it.partition] = it.highWater
 	retired := o.board.list()
 	switch {
+	case it.dead == nil && it.event == nil: // it means nothing, or is counted in the next generation
 	case it.dead != nil:
 		c.dead = append(c.dead, it.dead)
 	case duplicate:

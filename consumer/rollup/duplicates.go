@@ -70,8 +70,9 @@ func countedByID(ctx context.Context, store Store, topic string) (bool, error) {
 // offsets, any process decides alike which events are duplicates. Not safe for concurrent use.
 type window struct {
 	reach
-	seen trail[int64] // by offset: when an id occurred, in Unix nanoseconds
-	next int64        // the offset it is ready for
+	seen      trail[int64] // by offset: when an id occurred, in Unix nanoseconds
+	inherited inherited    // from the generations before, while that is within reach
+	next      int64        // the offset it is ready for
 }
 
 // reach is how far back an id is looked for. Both bounds must hold: the second one makes sure that the log still has what
@@ -94,6 +95,12 @@ func (w *window) pass(offset int64) { w.next = offset + 1 }
 func (w *window) see(id fingerprint, offset int64, at time.Time) bool {
 	w.seen.moveTo(offset)
 	before, _, duplicate := w.seen.find(id)
+	if offset > w.offsets {
+		w.inherited = nil
+	}
+	if !duplicate && w.inherited != nil {
+		before, duplicate = w.inherited.find(id, offset, w.offsets)
+	}
 	duplicate = duplicate && at.UnixNano()-before <= int64(w.age)
 	w.seen.put(id, at.UnixNano())
 	w.next = offset + 1

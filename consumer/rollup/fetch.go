@@ -22,6 +22,10 @@ type fetcher struct {
 	from      int64 // where reading begins: before start, to fill the duplicate window
 	start     int64 // the first event that is to be counted
 	reach     reach // of the duplicate window that is to be filled; zero if it is full
+	sealed    bool
+	end       int64                              // if it is sealed: nothing from there on is read
+	ready     func(context.Context) error        // returns when something may be handed on; nil: at once
+	count     func(context.Context) (int, error) // asks how many partitions the topic has; nil: nobody need know
 	gates     []gate
 	log       *slog.Logger
 }
@@ -31,8 +35,15 @@ type fetcher struct {
 // The other partitions go on meanwhile. Fetchers of all partitions call it at the same time.
 type gate func(ctx context.Context, it item) error
 
-// run hands on the messages from f.from on until ctx ends. It returns an error only if events are gone from the log.
+// run hands on the messages from f.from on until ctx ends, or the end of a sealed partition is reached. It returns an error only if
+// events are gone from the log, or lie where they do not belong because the topic has another number of partitions.
 func (f *fetcher) run(ctx context.Context, out chan<- item) error {
+	if f.sealed && f.start >= f.end {
+		return nil
+	}
+	if f.ready != nil && f.ready(ctx) != nil {
+		return nil // ctx has ended
+	}
 	reader := kafka.NewReader(kafka.ReaderConfig{
 		Brokers:               f.kafka.Brokers,
 		Dialer:                f.kafka.Dialer(),
@@ -49,8 +60,8 @@ func (f *fetcher) run(ctx context.Context, out chan<- item) error {
 	if err := reader.SetOffset(f.from); err != nil {
 		return fmt.Errorf("reading partition %d of %s: %w", f.partition.Number, f.partition.Topic, err)
 	}
-	next := f.from
-	for attempt := 0; ; attempt++ {
+	next, placed := f.from, int64(0)
+	for attempt := 0; !f.sealed || next < f.end; attempt++ {
 		m, err := reader.FetchMessage(ctx)
 		if ctx.Err() != nil {
 			return nil
@@ -73,6 +84,9 @@ func (f *fetcher) run(ctx context.Context, out chan<- item) error {
 		if m.Offset < next {
 			continue // it was handed on already
 		}
+		if f.sealed && m.Offset >= f.end {
+			break // the last offsets before it hold no messages
+		}
 		if next == f.from {
 			f.warnOfLostIDs(m)
 		}
@@ -84,6 +98,14 @@ func (f *fetcher) run(ctx context.Context, out chan<- item) error {
 		next = m.Offset + 1
 		it := f.inspect.item(f.partition, m)
 		it.warm = m.Offset < f.start
+		if it.misplaced() && m.Offset >= placed {
+			if err := f.counted(ctx); isRefusal(err) {
+				return err
+			} else if err != nil {
+				break // ctx has ended
+			}
+			placed = m.HighWaterMark // what was written before we asked was not placed by a number that came later
+		}
 		if !f.pass(ctx, it) {
 			return nil
 		}
@@ -91,6 +113,33 @@ func (f *fetcher) run(ctx context.Context, out chan<- item) error {
 		case out <- it:
 		case <-ctx.Done():
 			return nil
+		}
+	}
+	return nil
+}
+
+// misplaced tells of a message that lies in another partition than it should.
+func (it item) misplaced() bool {
+	return it.dead != nil && !it.warm && it.dead.invalid.Reason == models.ReasonWrongPartition
+}
+
+// counted refuses a topic that has another number of partitions than it is counted with: a message is then no dead letter because it was
+// placed by the other number. It goes on asking until Kafka answers or ctx ends.
+func (f *fetcher) counted(ctx context.Context) error {
+	if f.count == nil || f.sealed {
+		return nil
+	}
+	for attempt := 0; ; attempt++ {
+		n, err := f.count(ctx)
+		switch {
+		case err == nil && n != len(f.inspect.partitions):
+			return otherPartitions(f.partition.Topic, len(f.inspect.partitions), n)
+		case err == nil:
+			return nil
+		}
+		f.log.Warn("counting partitions failed; trying again", "topic", f.partition.Topic, "attempt", attempt+1, "error", err)
+		if err := sleep(ctx, backoff(attempt)); err != nil {
+			return err
 		}
 	}
 }

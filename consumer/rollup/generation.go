@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"sync"
 	"time"
 
@@ -14,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"footfall/models"
+	"footfall/producer/topics"
 )
 
 // rebalanceTimeout is how long the group waits for members to join again. It does not wait that long for one that drains:
@@ -25,7 +24,7 @@ const rebalanceTimeout = 30 * time.Second
 func drainTimeout(session time.Duration) time.Duration { return session * 3 / 4 }
 
 // generation counts the events of the partitions that this member was given, until the group rebalances or ctx ends.
-func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation, inspectors map[string]inspector) error {
+func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation, src sources) error {
 	stop, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(genCtx, cancel)()
@@ -37,7 +36,8 @@ func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation
 	c.metrics.generations.Inc()
 	defer c.metrics.lost()
 
-	o, fetchers, err := c.begin(stop, gen, inspectors)
+	heirs := c.newHeirs(src)
+	o, fetchers, err := c.begin(stop, gen, heirs)
 	if err != nil {
 		if stop.Err() != nil {
 			return nil
@@ -55,12 +55,19 @@ func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation
 	for _, f := range fetchers {
 		group.Go(func() error { return f.run(fetching, items) })
 	}
+	for _, s := range heirs.successions() {
+		group.Go(func() error {
+			s.await(fetching)
+			return nil
+		})
+	}
+	group.Go(func() error { return o.watchEnds(fetching) })
 	group.Go(func() error {
 		o.watchLag(fetching)
 		return nil
 	})
 	group.Go(func() error {
-		c.checker(inspectors).watchDoubts(fetching, o.sorted())
+		c.checker(src).watchDoubts(fetching, o.sorted())
 		return nil
 	})
 	l := limits{c.cfg.Chunk.MaxEvents, fewer(c.cfg.Chunk.MaxEvents, c.plan), c.cfg.Chunk.MaxBytes, c.cfg.Chunk.MaxAge}
@@ -73,9 +80,9 @@ func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation
 }
 
 // begin takes the partitions and finds out where to go on in each.
-func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors map[string]inspector) (*ownership, []*fetcher, error) {
+func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, heirs heirs) (*ownership, []*fetcher, error) {
 	o := &ownership{
-		store: c.store, tables: c.tables, owner: c.owner, topics: slices.Sorted(maps.Keys(inspectors)), hasher: c.hasher, partitions: map[models.Partition]*owned{},
+		store: c.store, tables: c.tables, owner: c.owner, topics: heirs.sources.topics(), hasher: c.hasher, partitions: map[models.Partition]*owned{},
 		visitors: c.visitors, latest: c.latest, ledger: c.ledger, board: c.board, dead: c.dead, metrics: c.metrics, log: c.log,
 		maxSpan: maxChunkSpan, splitAbove: splitAbove, number: freshNumber, noted: time.Now(),
 		ended: func() bool { return ctx.Err() != nil },
@@ -87,6 +94,9 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors 
 	for topic, list := range gen.Assignments {
 		for _, a := range list {
 			p := models.Partition{Topic: topic, Number: a.ID}
+			if !heirs.sources.counts(p) {
+				continue
+			}
 			partitions = append(partitions, p)
 		}
 	}
@@ -117,8 +127,13 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors 
 	windows := map[models.Partition]*window{}
 	var fetchers []*fetcher
 	for _, p := range partitions {
-		f := &fetcher{kafka: c.kafka, partition: p, inspect: inspectors[p.Topic], gates: []gate{c.board.gate}, log: c.log}
-		own := o.partitions[p]
+		own, src := o.partitions[p], heirs.sources[p.Topic]
+		f := &fetcher{
+			kafka: c.kafka, partition: p, inspect: src.inspect, gates: []gate{c.board.gate}, log: c.log,
+			count: func(ctx context.Context) (int, error) { return topics.Partitions(ctx, c.kafka, p.Topic) },
+		}
+		f.end, f.sealed = src.end(p.Number)
+		own.end, own.sealed = f.end, f.sealed
 		if err := own.goOn(bounds[p], o.tables, c.forgiving); err != nil {
 			return nil, nil, errors.Join(err, o.giveBack(ctx))
 		}
@@ -129,11 +144,15 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, inspectors 
 			own.window = newWindow(c.reach(), f.from)
 			f.reach = c.reach()
 		}
+		heirs.add(f, own.window)
 		windows[p] = own.window
 		fetchers = append(fetchers, f)
 	}
 	c.windows = windows
 	if err := o.doubtPredecessors(ctx); err != nil {
+		return nil, nil, err
+	}
+	if err := o.progress(ctx); err != nil { // one may be at its end, and nothing left to count
 		return nil, nil, err
 	}
 	claimed, err := o.claim(ctx, c.committer(gen))
@@ -205,7 +224,12 @@ func (o *ownership) watchLag(ctx context.Context) {
 	for {
 		if bounds, err := o.bounds(ctx, partitions); err == nil {
 			for _, p := range partitions {
-				o.metrics.lagging(p, bounds[p].to-o.partitions[p].counted.Load())
+				to := bounds[p].to
+				if own := o.partitions[p]; own.sealed {
+					o.metrics.beyond(p, o.beyondSeal(ctx, p, to))
+					to = min(to, own.end)
+				}
+				o.metrics.lagging(p, to-o.partitions[p].counted.Load())
 			}
 		}
 		if sleep(ctx, lagInterval) != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,7 +16,6 @@ import (
 	"footfall/configs"
 	"footfall/models"
 	"footfall/producer/dial"
-	"footfall/producer/topics"
 )
 
 // Consumer is one member of the consumer group.
@@ -85,20 +85,36 @@ func (c *Consumer) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.dead.close()) }()
-	inspectors, err := c.lookAround(ctx)
-	if ctx.Err() != nil {
-		return nil //nolint:nilerr // asked to stop before it had begun
+	for attempt := 0; ; attempt++ {
+		src, err := c.lookAround(ctx)
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // asked to stop before it had begun
+		}
+		switch {
+		case err == nil:
+			attempt = 0
+			if err := c.join(ctx, src); err != nil || ctx.Err() != nil {
+				return err
+			}
+		case attempt == 0 || isRefusal(err):
+			return err
+		default: // it was a member already: nobody has to be told but the log
+			c.log.Warn("looking at the topics failed; trying again", "attempt", attempt, "error", err)
+			_ = sleep(ctx, backoff(attempt))
+		}
 	}
-	if err != nil {
-		return err
-	}
-	ctx, refuse := context.WithCancelCause(ctx)
-	defer refuse(nil)
+}
+
+// join is a member of the group until ctx ends, or until other topics are to be read. An error is a *refusal, or the group was not left.
+func (c *Consumer) join(ctx context.Context, src sources) error {
+	ctx, leave := context.WithCancelCause(ctx)
+	defer leave(nil)
+	c.kafka.Forget()
 	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
 		ID:                    c.cfg.Kafka.Group,
 		Brokers:               c.kafka.Brokers,
 		Dialer:                c.kafka.Dialer(),
-		Topics:                []string{c.cfg.Kafka.Topics.Clicks, c.cfg.Kafka.Topics.Visits},
+		Topics:                src.topics(),
 		SessionTimeout:        c.cfg.Kafka.SessionTimeout,
 		HeartbeatInterval:     c.cfg.Kafka.SessionTimeout / 10,
 		RebalanceTimeout:      rebalanceTimeout,
@@ -109,6 +125,9 @@ func (c *Consumer) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("joining group %s: %w", c.cfg.Kafka.Group, err)
 	}
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	watching.Go(func() { leave(c.watch(ctx, src)) })
 	for ctx.Err() == nil {
 		gen, err := group.Next(ctx)
 		if err != nil {
@@ -118,8 +137,8 @@ func (c *Consumer) Run(ctx context.Context) (err error) {
 			continue
 		}
 		gen.Start(func(genCtx context.Context) {
-			if err := c.generation(ctx, genCtx, gen, inspectors); isRefusal(err) {
-				refuse(err)
+			if err := c.generation(ctx, genCtx, gen, src); isRefusal(err) {
+				leave(err)
 			} else if err != nil {
 				c.log.Warn("generation ended early; joining again", "error", err)
 			}
@@ -134,64 +153,33 @@ func (c *Consumer) Run(ctx context.Context) (err error) {
 	return nil
 }
 
-// lookAround refuses what nobody should count, before the group notices us, and makes the inspectors of what is there.
-func (c *Consumer) lookAround(ctx context.Context) (_ map[string]inspector, err error) {
+// lookAround refuses what nobody should count, before the group notices us, and finds what there is to count.
+func (c *Consumer) lookAround(ctx context.Context) (_ sources, err error) {
 	if c.tables, err = tablesOf(ctx, c.store); err != nil {
 		return nil, err
 	}
 	if err := c.unsharedYet(ctx); err != nil {
 		return nil, err // before the tables are tied to this group
 	}
-	inspectors, err := c.inspectors(ctx)
+	src, err := c.sources(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, topic := range []string{c.cfg.Kafka.Topics.Clicks, c.cfg.Kafka.Topics.Visits} {
+	for _, topic := range src.growing() {
 		if err := c.keeps(ctx, topic); err != nil {
 			return nil, err
 		}
 	}
-	return inspectors, nil
-}
-
-// inspectors makes the inspector of each topic, which must exist.
-func (c *Consumer) inspectors(ctx context.Context) (map[string]inspector, error) {
-	t := c.cfg.Kafka.Topics
-	out := map[string]inspector{}
-	for topic, decode := range map[string]func([]byte) (models.Event, error){t.Clicks: decodeClick, t.Visits: c.plan.Decode} {
-		n, err := topics.Partitions(ctx, c.kafka, topic)
-		if err != nil {
-			return nil, err
-		}
-		byID, err := countedByID(ctx, c.store, topic) // before the other facts are recorded, by which it tells that there were none
-		if err != nil {
-			return nil, err
-		}
-		if byID {
-			c.log.Warn("this topic was first counted when an id had to be unique among all senders, and stays so: of two that use the"+
-				" same id one may not be counted; a new topic (kafka.topics) tells them apart", "topic", topic)
-		}
-		if err := c.settled(ctx, topic, n); err != nil {
-			return nil, err
-		}
-		in := newInspector(decode, n)
-		in.byID = byID
-		out[topic] = in
-	}
-	if _, err := topics.Partitions(ctx, c.kafka, t.Dead); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return src, nil
 }
 
 // settled compares with what a topic was counted with from the beginning. Visitors would be decided in another partition, or
 // repairs made by another rule, if that changed.
-func (c *Consumer) settled(ctx context.Context, topic string, partitions int) error {
+func (c *Consumer) settled(ctx context.Context, topic string) error {
 	d := c.cfg.Duplicates
 	for _, s := range []struct{ what, value, remedy string }{
-		{"partitions", strconv.Itoa(partitions), "use a new topic (kafka.topics) with the number you want"},
-		{"duplicates.window", strconv.Itoa(d.Window), "set it back, or use a new topic (kafka.topics)"},
-		{"duplicates.age", d.Age.String(), "set it back, or use a new topic (kafka.topics)"},
+		{"duplicates.window", strconv.Itoa(d.Window), "set it back"},
+		{"duplicates.age", d.Age.String(), "set it back"},
 		{"kafka.group", c.cfg.Kafka.Group, "set kafka.group to that one: two groups would count everything twice, until repaired"},
 	} {
 		recorded, err := c.store.Setting(ctx, fact(topic, s.what), s.value)
@@ -213,10 +201,10 @@ func (c *Consumer) reach() reach {
 	return reach{int64(c.cfg.Duplicates.Window), c.cfg.Duplicates.Age}
 }
 
-func (c *Consumer) checker(inspectors map[string]inspector) *checker {
+func (c *Consumer) checker(src sources) *checker {
 	return &checker{
-		store: c.store, hasher: c.hasher, reach: c.reach(), metrics: c.metrics, logger: c.log,
-		log:    &kafkaLog{kafka: c.kafka, inspectors: inspectors},
+		store: c.store, hasher: c.hasher, reach: c.reach(), metrics: c.metrics, logger: c.log, sources: src,
+		log:    &kafkaLog{kafka: c.kafka, sources: src},
 		number: freshNumber,
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/segmentio/kafka-go"
 
 	"footfall/models"
+	"footfall/producer/topics"
 )
 
 // inspector turns the messages of one topic into items: an event, or the reason why it is none.
@@ -13,14 +14,20 @@ type inspector struct {
 	decode     func([]byte) (models.Event, error)
 	partitions []int // of the topic
 	byID       bool  // its duplicates are told by their ids alone
+	physical   []int // the partitions that it had in the end, if somebody added some; else nil
 }
 
 func newInspector(decode func([]byte) (models.Event, error), partitions int) inspector {
-	in := inspector{decode: decode}
-	for p := range partitions {
-		in.partitions = append(in.partitions, p)
+	return inspector{decode: decode, partitions: numbers(partitions)}
+}
+
+// numbers are those below n.
+func numbers(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
 	}
-	return in
+	return list
 }
 
 func decodeClick(data []byte) (models.Event, error) { return models.UnmarshalClick(data, false) }
@@ -28,6 +35,9 @@ func decodeClick(data []byte) (models.Event, error) { return models.UnmarshalCli
 func (in inspector) item(p models.Partition, m kafka.Message) item {
 	it := item{partition: p, offset: m.Offset, at: m.Time, byID: in.byID, bytes: len(m.Key) + len(m.Value), highWater: m.HighWaterMark}
 	event, err := in.event(m)
+	if errors.Is(err, errCarried) || err != nil && string(m.Value) == topics.Probe {
+		return it
+	}
 	if err != nil {
 		invalid := &models.Invalid{Reason: models.ReasonBadJSON, Detail: err.Error()}
 		_ = errors.As(err, &invalid)
@@ -65,8 +75,20 @@ func (in inspector) place(event models.Event, m kafka.Message) error {
 	if string(m.Key) != event.KafkaKey() {
 		return &models.Invalid{Reason: models.ReasonWrongPartition, Detail: "the Kafka key is not the one of the event"}
 	}
-	if want := (kafka.Murmur2Balancer{Consistent: true}).Balance(m, in.partitions...); want != m.Partition {
-		return &models.Invalid{Reason: models.ReasonWrongPartition, Detail: "the partition is not Murmur2 of the Kafka key"}
+	if partitionOf(m.Key, in.partitions) == m.Partition {
+		return nil
 	}
-	return nil
+	if in.physical != nil && partitionOf(m.Key, in.physical) == m.Partition {
+		return errCarried
+	}
+	return &models.Invalid{Reason: models.ReasonWrongPartition, Detail: "the partition is not Murmur2 of the Kafka key"}
+}
+
+// errCarried: somebody gave the topic more partitions, and this event was placed by their number. It is not counted here: growing the topic
+// writes it to the next generation.
+var errCarried = errors.New("carried over to the next generation")
+
+// partitionOf is the partition of a Kafka key, out of these.
+func partitionOf(key []byte, partitions []int) int {
+	return (kafka.Murmur2Balancer{Consistent: true}).Balance(kafka.Message{Key: key}, partitions...)
 }

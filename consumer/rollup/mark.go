@@ -166,15 +166,17 @@ func (c *Consumer) unsharedYet(ctx context.Context) (err error) {
 	}
 }
 
-// everyPartition lists those of the topics that are counted.
+// everyPartition lists those of all generations of the topics that are counted.
 func (c *Consumer) everyPartition(ctx context.Context) (list []models.Partition, err error) {
-	for _, topic := range []string{c.cfg.Kafka.Topics.Clicks, c.cfg.Kafka.Topics.Visits} {
-		n, err := topics.Partitions(ctx, c.kafka, topic)
+	for _, base := range []string{c.cfg.Kafka.Topics.Clicks, c.cfg.Kafka.Topics.Visits} {
+		found, err := topics.Generations(ctx, c.kafka, base)
 		if err != nil {
 			return nil, err
 		}
-		for number := range n {
-			list = append(list, models.Partition{Topic: topic, Number: number})
+		for _, g := range found {
+			for number := range g.Partitions {
+				list = append(list, models.Partition{Topic: g.Topic, Number: number})
+			}
 		}
 	}
 	return list, nil

@@ -26,6 +26,7 @@ type metrics struct {
 	openDoubts   *prometheus.GaugeVec
 	unsettled    prometheus.Counter
 	repairs      *prometheus.CounterVec
+	beyondSeal   *prometheus.GaugeVec
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
@@ -87,7 +88,12 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "footfall_repairs_total",
 			Help: "Keys whose counts were repaired from the log, by outcome of the write: applied, refused, unknown.",
 		}, []string{"outcome"}),
+		beyondSeal: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "footfall_beyond_seal_events",
+			Help: "Events that somebody wrote to a sealed topic: they are not counted until consumer grow, run again, carries them over.",
+		}, []string{"topic", "partition"}),
 	}
+	reg.MustRegister(m.beyondSeal)
 	reg.MustRegister(m.events, m.lruHits, m.lookups, m.ledgerReads, m.batches, m.flushSeconds, m.flushRetries, m.lag,
 		m.epoch, m.generations, m.doubts, m.openDoubts, m.unsettled, m.repairs)
 	return m
@@ -104,6 +110,7 @@ func (m *metrics) lost() {
 	m.lag.Reset()
 	m.epoch.Reset()
 	m.openDoubts.Reset()
+	m.beyondSeal.Reset()
 }
 
 func (m *metrics) doubted(p models.Partition, n int) {
@@ -139,6 +146,10 @@ func (m *metrics) flushed(c *chunk, took time.Duration) {
 			m.events.WithLabelValues(topic, outcome).Add(float64(n))
 		}
 	}
+}
+
+func (m *metrics) beyond(p models.Partition, n int64) {
+	m.beyondSeal.WithLabelValues(labels(p)...).Set(float64(n))
 }
 
 func (m *metrics) lagging(p models.Partition, behind int64) {

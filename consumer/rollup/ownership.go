@@ -55,10 +55,13 @@ type owned struct {
 	counted   atomic.Int64 // the same, for those who only look
 	highWater int64
 	window    *window
-	uncertain int64 // writes that touch events below may still land: keys are read thoroughly
-	clear     int64 // nobody counted anything from here on before this epoch was taken; 0: that is not known
-	confirmed int64 // how far it was when the store last said that it is ours
-	unknown   int64 // where the group does not say how far the last owner was: the end of the log; else 0
+	sealed    bool
+	end       int64        // where it ends for good, if it is sealed
+	noted     atomic.Int64 // how far the store knows that it is counted
+	uncertain int64        // writes that touch events below may still land: keys are read thoroughly
+	clear     int64        // nobody counted anything from here on before this epoch was taken; 0: that is not known
+	confirmed int64        // how far it was when the store last said that it is ours
+	unknown   int64        // where the group does not say how far the last owner was: the end of the log; else 0
 }
 
 // settleMargin is added to the store's write timeout, which runs by another clock and from another moment.
@@ -124,6 +127,7 @@ func (o *ownership) takeOne(ctx context.Context, partition models.Partition, p *
 				p.clear = math.MaxInt64 // somebody else was here meanwhile
 			}
 			p.tenure = t
+			p.noted.Store(t.Committed)
 			o.metrics.took(t)
 			return nil
 		}
@@ -171,9 +175,11 @@ var errTaken = errors.New("taken by another owner")
 // progressInterval is how often an owner notes in the store how far it is.
 const progressInterval = 30 * time.Second
 
-// progress notes how far every partition is. It returns an error if somebody else has taken one.
+// progress notes how far every partition is, now and then, and at once where one is counted to its end: the next generation waits for
+// that. It returns an error if somebody else has taken one.
 func (o *ownership) progress(ctx context.Context) error {
-	if time.Since(o.noted) < progressInterval {
+	atEnd := func(p models.Partition) bool { return o.partitions[p].atEnd() }
+	if time.Since(o.noted) < progressInterval && !slices.ContainsFunc(o.sorted(), atEnd) {
 		return nil
 	}
 	o.noted = time.Now()
@@ -186,6 +192,7 @@ func (o *ownership) progress(ctx context.Context) error {
 			return fmt.Errorf("partition %d of %s was %w", partition.Number, partition.Topic, errTaken)
 		default:
 			p.confirmed = p.next
+			p.noted.Store(p.reached())
 		}
 		return nil
 	})

@@ -237,7 +237,7 @@ func (p *pace) tell(left int64) {
 
 // committed is how far a group is, by what Kafka says, and by what its members left in the store: Kafka forgets groups that are
 // empty for long.
-func (c *Consumer) committed(ctx context.Context, store RetireStore, group string, partitions []models.Partition) (map[models.Partition]int64, error) {
+func (c *Consumer) committed(ctx context.Context, store Store, group string, partitions []models.Partition) (map[models.Partition]int64, error) {
 	out := map[models.Partition]int64{}
 	for _, p := range partitions {
 		to, err := store.Committed(ctx, p)

@@ -40,7 +40,7 @@ func aLog(t *testing.T, messages int) (log *kafkaLog, begin time.Time, cluster *
 		}
 	}
 	decode := func([]byte) (models.Event, error) { return nil, errors.New("no event") }
-	log = &kafkaLog{kafka: via, inspectors: map[string]inspector{"clicks": newInspector(decode, 1)}}
+	log = &kafkaLog{kafka: via, sources: sources{"clicks": {topic: "clicks", inspect: newInspector(decode, 1)}}}
 	return log, begin, cluster, func(before int64) {
 		retention := kmsg.NewPtrDeleteRecordsRequest() // does at once what it would do one day
 		retention.Topics = []kmsg.DeleteRecordsRequestTopic{{Topic: "clicks", Partitions: []kmsg.DeleteRecordsRequestTopicPartition{{Offset: before}}}}

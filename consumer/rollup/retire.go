@@ -29,8 +29,6 @@ type RetireStore interface {
 	Uneven(ctx context.Context, before models.Millis, each func(Uneven)) error
 	// DropVisitors removes the rows of intervals that are over at a moment, and tells how many now and then.
 	DropVisitors(ctx context.Context, before models.Millis, progress func(Dropped)) (Dropped, error)
-	// Committed is how far the partition's owners said they had counted.
-	Committed(ctx context.Context, p models.Partition) (int64, error)
 }
 
 // Uneven is a counter of visitors that does not equal the number of their rows.
@@ -295,7 +293,7 @@ func (c *Consumer) ends(ctx context.Context, topic string, n int) (map[int]int64
 }
 
 // counting asks how far the group is, and whether it has members.
-func (c *Consumer) counting(ctx context.Context, store RetireStore, topic string, n int) (counting, error) {
+func (c *Consumer) counting(ctx context.Context, store Store, topic string, n int) (counting, error) {
 	var partitions []models.Partition
 	for number := range n {
 		partitions = append(partitions, models.Partition{Topic: topic, Number: number})

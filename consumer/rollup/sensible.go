@@ -44,6 +44,8 @@ func sensible(cfg configs.Consumer) error {
 		return errors.New("kafka.topics: clicks, visits and dead need a name each")
 	case t.Clicks == t.Visits || t.Clicks == t.Dead || t.Visits == t.Dead:
 		return errors.New("kafka.topics: clicks, visits and dead cannot share a topic")
+	case isGeneration(t.Clicks) || isGeneration(t.Visits):
+		return errors.New("kafka.topics: a name that ends in -g and a number is that of a later generation; want the first one's")
 	case cfg.Kafka.Group == "":
 		return errors.New("kafka.group is empty")
 	case cfg.Kafka.SessionTimeout <= 0:
@@ -64,4 +66,10 @@ func sensible(cfg configs.Consumer) error {
 		return errors.New("ledger.cache must be at least 1")
 	}
 	return nil
+}
+
+// isGeneration tells whether a topic's name is that of a generation after the first.
+func isGeneration(topic string) bool {
+	_, n := models.SplitGeneration(topic)
+	return n > 1
 }

@@ -26,6 +26,7 @@ func TestSensible(t *testing.T) {
 	f(func(c *configs.Consumer) { c.Kafka.Brokers = nil }, "kafka.brokers")
 	f(func(c *configs.Consumer) { c.Kafka.Topics.Dead = "" }, "kafka.topics")
 	f(func(c *configs.Consumer) { c.Kafka.Topics.Dead = c.Kafka.Topics.Clicks }, "kafka.topics")
+	f(func(c *configs.Consumer) { c.Kafka.Topics.Visits = "visits-g2" }, "later generation")
 	f(func(c *configs.Consumer) { c.Kafka.Group = "" }, "kafka.group")
 	f(func(c *configs.Consumer) { c.Kafka.SessionTimeout = 0 }, "kafka.session_timeout")
 	f(func(c *configs.Consumer) { c.Chunk.MaxEvents = 0 }, "chunk.max_events")

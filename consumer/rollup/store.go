@@ -32,6 +32,9 @@ type Store interface {
 	// Owners lists who took which partition last, of all topics, in any order.
 	Owners(ctx context.Context) ([]Owner, error)
 
+	// Committed is how far the partition's owners said they had counted, 0 if nobody did.
+	Committed(ctx context.Context, p models.Partition) (int64, error)
+
 	// FirstSeen finds the position of the event that was first, for each of the sightings and in their order; the zero
 	// position: never seen. The sightings are distinct, and the list is the caller's as with Remember.
 	FirstSeen(ctx context.Context, sightings []models.Sighting) ([]models.Position, error)

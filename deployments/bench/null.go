@@ -25,6 +25,7 @@ func (null) Take(_ context.Context, p models.Partition, owner string) (rollup.Te
 func (null) Owners(context.Context) ([]rollup.Owner, error)               { return nil, nil }
 func (null) Release(context.Context, rollup.Tenure, int64) (bool, error)  { return true, nil }
 func (null) Progress(context.Context, rollup.Tenure, int64) (bool, error) { return true, nil }
+func (null) Committed(context.Context, models.Partition) (int64, error)   { return 0, nil }
 func (null) FirstSeen(_ context.Context, sightings []models.Sighting) ([]models.Position, error) {
 	return make([]models.Position, len(sightings)), nil
 }

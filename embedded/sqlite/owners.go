@@ -89,6 +89,22 @@ func (s *Store) Owners(ctx context.Context) (owners []rollup.Owner, err error) {
 	return owners, nil
 }
 
+// Committed implements rollup.Store.
+func (s *Store) Committed(ctx context.Context, p models.Partition) (committed int64, err error) {
+	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		err := tx.QueryRowContext(ctx, "SELECT committed FROM footfall.owners WHERE topic = ? AND kafka_partition = ?", p.Topic, p.Number).
+			Scan(&committed)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("reading how far partition %d of %s is counted: %w", p.Number, p.Topic, err)
+	}
+	return committed, nil
+}
+
 // Setting implements rollup.Store.
 func (s *Store) Setting(ctx context.Context, name, value string) (recorded string, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {

@@ -56,6 +56,9 @@ func (k Kafka) Client(timeout time.Duration) *kafka.Client {
 	return &kafka.Client{Addr: k.Addr(), Timeout: timeout, Transport: k.shared}
 }
 
+// Forget lets all clients ask the cluster anew how it is. What they know may be some seconds old, and lack a topic that was just made.
+func (k Kafka) Forget() { k.shared.CloseIdleConnections() }
+
 // Transport is for kafka-go's Writer and Client. The caller may set its other fields, and closes its idle connections.
 func (k Kafka) Transport() *kafka.Transport {
 	return &kafka.Transport{TLS: k.tls, SASL: k.sasl, DialTimeout: dialTimeout}

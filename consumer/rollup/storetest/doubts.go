@@ -81,6 +81,13 @@ func testConfirm(t *testing.T, s *suite) {
 
 func testProgress(t *testing.T, s *suite) {
 	p := models.Partition{Topic: name("topic")}
+	committed := func(want int64) {
+		t.Helper()
+		if got, err := s.store.Committed(t.Context(), p); err != nil || got != want {
+			t.Errorf("Committed is %d, %v; want %d", got, err, want)
+		}
+	}
+	committed(0)
 	first, err := s.store.Take(t.Context(), p, "first")
 	if err != nil {
 		t.Fatal(err)
@@ -88,6 +95,7 @@ func testProgress(t *testing.T, s *suite) {
 	if ok, err := s.store.Progress(t.Context(), first, 7); !ok || err != nil {
 		t.Fatalf("progress of the owner: %v, %v", ok, err)
 	}
+	committed(7)
 	second, err := s.store.Take(t.Context(), p, "second")
 	if err != nil {
 		t.Fatal(err)
@@ -98,4 +106,5 @@ func testProgress(t *testing.T, s *suite) {
 	if ok, err := s.store.Progress(t.Context(), first, 9); ok || err != nil {
 		t.Errorf("progress of one who lost the partition: %v, %v", ok, err)
 	}
+	committed(7)
 }

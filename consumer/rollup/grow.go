@@ -1,0 +1,217 @@
+package rollup
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"footfall/configs"
+	"footfall/models"
+	"footfall/producer/topics"
+)
+
+// grower lets a topic go on as its next generation. Each step can be taken again.
+type grower struct {
+	*Consumer
+	base   string
+	report func(string, ...any)
+}
+
+// RunGrow gives a topic, one of kafka.topics, another number of partitions while events come in: it creates the next generation, seals the
+// one in use, writes what lies where consumers do not count it to the newest one, and returns when consumers have counted the old one, or
+// after wait with an error. To run it again goes on.
+func RunGrow(ctx context.Context, cfg configs.Consumer, store Store, base string, partitions int, wait time.Duration, log *slog.Logger, report func(string, ...any)) error {
+	c, err := New(cfg, store, prometheus.NewRegistry(), log)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.dead.close() }()
+	g := &grower{c, base, report}
+	if err := g.sameBases(ctx); err != nil {
+		return err
+	}
+	if err := g.grow(ctx, partitions); err != nil {
+		return err
+	}
+	g.kafka.Forget()
+	src, err := g.sources(ctx)
+	if err != nil {
+		return err
+	}
+	if err := g.carryAll(ctx, src); err != nil {
+		return err
+	}
+	if err := g.await(ctx, src, wait); err != nil {
+		return err
+	}
+	if err := g.carryAll(ctx, src); err != nil { // what a leader had taken just before it was sealed
+		return err
+	}
+	g.advise(src)
+	return nil
+}
+
+// grow makes the next generation, or goes on with one that was begun.
+func (g *grower) grow(ctx context.Context, partitions int) error {
+	found, err := topics.Generations(ctx, g.kafka, g.base)
+	if err != nil {
+		return err
+	}
+	newest := found[len(found)-1]
+	if newest.Number > 1 {
+		old := models.GenerationTopic(g.base, newest.Number-1)
+		begun, err := readSeal(ctx, g.store, old)
+		if err != nil {
+			return err
+		}
+		if begun == nil {
+			if newest.Partitions != partitions {
+				return fmt.Errorf("growing %s to %d partitions was begun, and is not done: run it with --partitions %d first", old,
+					newest.Partitions, newest.Partitions)
+			}
+			return g.seal(ctx, old, newest.Topic)
+		}
+	}
+	counted, err := g.record(ctx, newest.Topic, newest.Partitions)
+	if err != nil {
+		return err
+	}
+	if counted == partitions && newest.Partitions == partitions {
+		g.report("topic %s has %d partitions", newest.Topic, partitions)
+		return nil
+	}
+	next := models.GenerationTopic(g.base, newest.Number+1)
+	if err := topics.CreateLike(ctx, g.kafka, next, newest.Topic, partitions); err != nil {
+		return err
+	}
+	if _, err := g.record(ctx, next, partitions); err != nil {
+		return err
+	}
+	g.report("created topic %s with %d partitions", next, partitions)
+	return g.seal(ctx, newest.Topic, next)
+}
+
+// record records how many partitions a generation is counted with, if nobody did, and returns what is recorded.
+func (g *grower) record(ctx context.Context, topic string, partitions int) (int, error) {
+	if _, err := countedByID(ctx, g.store, topic); err != nil { // it wants to be asked first
+		return 0, err
+	}
+	recorded, err := g.store.Setting(ctx, fact(topic, "partitions"), strconv.Itoa(partitions))
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(recorded)
+}
+
+// seal lets Kafka refuse what is still sent to a topic, and records where it ends.
+func (g *grower) seal(ctx context.Context, topic, next string) error {
+	ends, err := topics.Seal(ctx, g.kafka, topic)
+	if err != nil {
+		return err
+	}
+	s := seal{Ends: make([]int64, len(ends)), At: time.Now().UTC()}
+	total := int64(0)
+	for p, end := range ends {
+		s.Ends[p] = end
+		total += end
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	if _, err := g.store.Setting(ctx, fact(topic, factSealed), string(text)); err != nil {
+		return err
+	}
+	g.report("sealed topic %s after %d messages: doors go on with %s", topic, total, next)
+	return nil
+}
+
+// await returns when all sealed generations are counted.
+func (g *grower) await(ctx context.Context, src sources, wait time.Duration) error {
+	patient, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("gave up after %v (--wait): the topic is sealed, consumers go on by"+
+		" themselves; to run it again waits for them", wait))
+	defer cancel()
+	var told time.Time
+	for {
+		left, nobody, err := g.left(patient, src)
+		if err == nil && left == 0 {
+			return nil
+		}
+		if err == nil && time.Since(told) > progressEvery {
+			told = time.Now()
+			g.report("waiting: %d messages before the seal are not counted yet%s", left, nobody)
+		}
+		if err == nil {
+			err = sleep(patient, retireInterval)
+		}
+		if patient.Err() != nil && ctx.Err() == nil {
+			return fmt.Errorf("%d messages before the seal are not counted yet%s: %w", left, nobody, context.Cause(patient))
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// left is how many messages of sealed generations are not counted yet, and whether nobody counts.
+func (g *grower) left(ctx context.Context, src sources) (left int64, nobody string, err error) {
+	for _, topic := range g.sealed(src) {
+		done, err := countedToSeal(ctx, g.store, src[topic])
+		if err != nil {
+			return left, nobody, err
+		}
+		if done {
+			continue
+		}
+		n, err := leftToSeal(ctx, g.store, src[topic])
+		if err != nil {
+			return left, nobody, err
+		}
+		left += max(n, 1) // one before it may be what is missing
+	}
+	if left == 0 {
+		return 0, "", nil
+	}
+	members, err := g.members(ctx)
+	if err == nil && members == 0 {
+		nobody = "; nobody counts: the group has no members, start a consumer"
+	}
+	return left, nobody, err
+}
+
+// sealed lists the sealed generations of the base that exist, the oldest first.
+func (g *grower) sealed(src sources) (list []string) {
+	for s := g.newest(src).before; s != nil; s = s.before {
+		if !s.gone {
+			list = append([]string{s.topic}, list...)
+		}
+	}
+	return list
+}
+
+// newest is the generation of the base that still grows.
+func (g *grower) newest(src sources) *source {
+	for _, topic := range src.growing() {
+		if base, _ := models.SplitGeneration(topic); base == g.base {
+			return src[topic]
+		}
+	}
+	panic("no generation of " + g.base + " grows") // sources would have failed
+}
+
+func (g *grower) advise(src sources) {
+	for _, topic := range g.sealed(src) {
+		g.report("topic %s is counted to its end. Keep it until %s, when no id of it can come again (duplicates.age), and as long as"+
+			" footfall_doubts_open is above 0 for it; then it can be deleted", topic,
+			src[topic].seal.At.Add(g.cfg.Duplicates.Age+repairTime).Format(time.DateTime+" MST"))
+	}
+}
+
+// errSealedToo: what was to be carried over met a seal.
+var errSealedToo = errors.New("the newest generation is being sealed as well: run it again")

@@ -1,0 +1,135 @@
+package rollup
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"footfall/models"
+)
+
+// chain makes generations of one topic, the oldest first, with so many partitions each; all but the last are sealed at these ends.
+func chain(ends ...[]int64) *source {
+	var last *source
+	for i, list := range ends {
+		s := &source{topic: models.GenerationTopic("clicks", i+1), inspect: newInspector(decodeClick, len(list)), before: last}
+		if i < len(ends)-1 {
+			s.seal = &seal{Ends: list, At: time.Unix(0, 0)}
+		}
+		last = s
+	}
+	return last
+}
+
+// A generation waits until all partitions of the one before it are counted to their ends, and all before that, also where one is empty.
+func TestAGenerationWaitsForThoseBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newMemory()
+		newest := chain([]int64{5, 0, 7}, []int64{0, 0}, []int64{0})
+		s := newSuccession(store, newest.before, newOwner(t, store, 0).log)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go s.await(ctx)
+		opened := make(chan error, 1)
+		go func() { opened <- s.gate(ctx, item{}) }()
+		note := func(topic string, number int, to int64) {
+			t.Helper()
+			tenure, err := store.Take(t.Context(), models.Partition{Topic: topic, Number: number}, "owner")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ok, err := store.Progress(t.Context(), tenure, to); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+			time.Sleep(time.Minute)
+			synctest.Wait()
+		}
+		for _, p := range []struct {
+			number int
+			to     int64
+		}{{0, 4}, {2, 7}, {0, 5}} {
+			if len(opened) > 0 {
+				t.Fatalf("it opened before partition %d was counted to %d", p.number, p.to)
+			}
+			note("clicks", p.number, p.to)
+		}
+		select {
+		case err := <-opened:
+			if err != nil {
+				t.Error(err)
+			}
+		default:
+			t.Error("it did not open when all was counted")
+		}
+		for _, topic := range []string{"clicks", "clicks-g2"} {
+			if store.settings[fact(topic, factCounted)] == "" {
+				t.Errorf("nobody recorded that %s is counted", topic)
+			}
+		}
+	})
+}
+
+// One who has counted a sealed partition to its end says so at once.
+func TestTheEndOfAPartitionIsNotedAtOnce(t *testing.T) {
+	store := newMemory()
+	o := newOwner(t, store, 0)
+	o.noted = time.Now()
+	own := o.partitions[p0]
+	for _, next := range []int64{4, 5} {
+		own.sealed, own.end, own.next = true, 5, next
+		own.counted.Store(next)
+		if err := o.progress(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := store.owners[p0].Committed; (got == 5) != (next == 5) {
+			t.Errorf("at %d of 5 the store knows of %d", next, got)
+		}
+	}
+}
+
+// What is inherited is the latest of each id, as far from the partition's first offset as the log between says.
+func TestInheritance(t *testing.T) {
+	f := func(name string, heir *source, log memoryLog, offset int64, age time.Duration, want bool) {
+		t.Helper()
+		h, r := newHasher(), reach{10, time.Hour}
+		e := click(1)
+		to := partitionOf([]byte(e.KafkaKey()), heir.inspect.partitions)
+		b, err := inherit(t.Context(), log, heir, []int{to}, h, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWindow(r, 0)
+		w.inherited = b.to[to]
+		if offset > 0 {
+			w.pass(offset - 1)
+		}
+		if got := w.see(fingerprintOf(h, e.Identity()), offset, time.Unix(0, 0).Add(age)); got != want {
+			t.Errorf("%s: a duplicate is %v, want %v", name, got, want)
+		}
+	}
+	first := chain([]int64{4}, []int64{0})
+	log := memoryLog{{Topic: "clicks"}: {click(1), click(2), click(2), click(2)}}
+	f("within reach", first, log, 6, time.Minute, true) // four before the seal and six after
+	f("too far", first, log, 7, time.Minute, false)
+	f("too old", first, log, 0, 2*time.Hour, false)
+	f("another id", first, memoryLog{{Topic: "clicks"}: {click(2), click(2), click(2), click(2)}}, 0, 0, false)
+	f("beyond the seal", chain([]int64{3}, []int64{0}), memoryLog{{Topic: "clicks"}: {click(2), click(2), click(2), click(1)}}, 0, 0, false)
+	second := chain([]int64{4}, []int64{3}, []int64{0})
+	log[models.Partition{Topic: "clicks-g2"}] = []models.Event{click(2), click(2), click(2)}
+	f("over a short generation", second, log, 3, time.Minute, true) // four, three and three
+	f("over a short generation, too far", second, log, 4, time.Minute, false)
+	log[models.Partition{Topic: "clicks-g2"}] = []models.Event{click(2), click(1), click(2)}
+	f("the latest decides", second, log, 8, time.Minute, true)
+	f("the latest decides, too far", second, log, 9, time.Minute, false)
+}
+
+// memoryLog is a log in memory, all of whose messages are of the same time.
+type memoryLog map[models.Partition][]models.Event
+
+func (l memoryLog) read(_ context.Context, p models.Partition, s span, _ reach, each func(item)) (reading, error) {
+	for offset := s.from; offset < min(s.to, int64(len(l[p]))); offset++ {
+		each(item{partition: p, offset: offset, event: l[p][offset], at: time.Unix(0, 0)})
+	}
+	return reading{s, true}, nil
+}
