@@ -8,7 +8,8 @@ import (
 	"os"
 )
 
-// Client is the TLS of a client, or nil if it is not enabled. It reads the files that the configuration names. The name
+// Client is the TLS of a client, or nil if it is not enabled. It reads the files that the configuration names, and its
+// own certificate again when that is renewed. The name
 // that a server's certificate must have is left to whoever dials. Errors are *Wrong.
 func (c TLS) Client() (*tls.Config, error) {
 	out, err := c.client()
@@ -37,11 +38,11 @@ func (c TLS) client() (*tls.Config, error) {
 		return nil, errors.New("cert and key belong together: set both or none")
 	}
 	if c.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(c.Cert, c.Key)
+		pair, err := LoadKeyPair(c.Cert, c.Key)
 		if err != nil {
 			return nil, fmt.Errorf("reading cert and key: %w", err)
 		}
-		out.Certificates = []tls.Certificate{pair}
+		out.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return pair.Current(), nil }
 	}
 	return out, nil
 }

@@ -58,5 +58,8 @@ func (d *door) adminRoutes(ctx context.Context, reg *prometheus.Registry) http.H
 	mux.Handle("/", d.observed("other", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		d.refuse(w, &refusal{reason: notFound, detail: "GET /metrics, /readyz or /healthz; events go to http.addr"}, "")
 	})))
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		guard(w, r)
+		mux.ServeHTTP(w, r)
+	})
 }

@@ -8,7 +8,6 @@ package intake
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -77,7 +76,7 @@ type parts struct {
 	plan   *models.Plan
 	access *access
 	enrich *enrich.Enricher
-	secure *tls.Config // nil for plain HTTP
+	secure *configs.KeyPair // nil for plain HTTP
 	via    dial.Kafka
 }
 
@@ -91,7 +90,7 @@ func newParts(cfg configs.Producer) (p parts, err error) {
 	if p.access, err = newAccess(cfg.Access); err != nil {
 		return p, wrong(err)
 	}
-	if p.secure, err = tlsConfig(cfg.HTTP.TLS.Cert, cfg.HTTP.TLS.Key); err != nil {
+	if p.secure, err = keyPair(cfg.HTTP.TLS.Cert, cfg.HTTP.TLS.Key); err != nil {
 		return p, wrong(err)
 	}
 	if p.via, err = dial.New(cfg.Kafka.Brokers, cfg.Kafka.TLS, cfg.Kafka.SASL); err != nil {
@@ -139,7 +138,7 @@ func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *pro
 	defer func() { _ = listener.Close() }() // where it is not served from, or not any more
 	listener = boundConns(listener, cfg.HTTP.Connections, cfg.HTTP.PerNetwork, p.enrich.Trusts, reg)
 	if p.secure != nil {
-		listener = tls.NewListener(listener, p.secure)
+		listener = encrypt(listener, p.secure, log)
 	}
 	d := &door{
 		cfg: cfg, visits: visits{p.plan}, pub: pub, metrics: m, log: log, kafka: readiness{

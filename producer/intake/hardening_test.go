@@ -47,6 +47,27 @@ func certificate(t *testing.T) (cert, key string, roots *x509.CertPool) {
 	return cert, key, roots
 }
 
+// renewed: a door shows its new certificate to who comes next, and the old one as long as the new one is half there.
+func renewed(t *testing.T, b broker) {
+	cert, key, _ := certificate(t)
+	d := openDoor(t, b, func(cfg *configs.Producer) { cfg.HTTP.TLS.Cert, cfg.HTTP.TLS.Key = cert, key })
+	shown := func(roots *x509.CertPool) bool {
+		conn, err := tls.Dial("tcp", d.addr, &tls.Config{RootCAs: roots})
+		if err != nil {
+			return false
+		}
+		must(t, conn.Close())
+		return true
+	}
+	newCert, newKey, roots := certificate(t)
+	must(t, os.Rename(newCert, cert))
+	eventually(t, "the log tells of half a renewal", 10*time.Second, func() bool {
+		return !shown(roots) && strings.Contains(d.log.String(), "the certificate of before stays")
+	})
+	must(t, os.Rename(newKey, key))
+	eventually(t, "the new certificate is shown", 10*time.Second, func() bool { return shown(roots) })
+}
+
 // encrypted: with a certificate the door speaks TLS and nothing else, and whoever fails at it does not get into the log.
 func encrypted(t *testing.T, b broker) {
 	cert, key, roots := certificate(t)
@@ -56,8 +77,8 @@ func encrypted(t *testing.T, b broker) {
 	response, err := client.Post("https://"+d.addr+"/track?siteId=s", formType, strings.NewReader("guid=g&id=secret"))
 	must(t, err)
 	must(t, response.Body.Close())
-	if response.StatusCode != http.StatusAccepted {
-		t.Errorf("over TLS: %s", response.Status)
+	if h := response.Header; response.StatusCode != http.StatusAccepted || h.Get("Strict-Transport-Security") != "max-age=31536000" || h.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("over TLS: %s, %v", response.Status, h)
 	}
 	if conn, err := tls.Dial("tcp", d.addr, &tls.Config{RootCAs: roots, MaxVersion: tls.VersionTLS11}); err == nil {
 		t.Error("TLS 1.1 is spoken")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -157,6 +158,9 @@ func exchangeHTTP(method, url string, header http.Header, body io.Reader) (reply
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
 		return reply{}, err
+	}
+	if response.Header.Get("X-Content-Type-Options") != "nosniff" {
+		return reply{}, fmt.Errorf("%s %s: browsers may take the answer for something else: no nosniff", method, url)
 	}
 	r := reply{status: response.StatusCode, header: response.Header, raw: string(text)}
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") && len(text) > 0 {

@@ -49,6 +49,7 @@ var suites = []struct {
 	{"intruders get nothing past keys, origins and links", false, guardedHostile},
 	{"spoofed addresses", false, spoofedAddresses},
 	{"a door with a certificate", false, encrypted},
+	{"a certificate that is renewed", false, renewed},
 	{"slow clients are sent away", true, slowClients}, // harms nobody, but once is enough
 	{"a door that closes answers what is in flight", false, closing},
 	{"health and metrics", false, health},

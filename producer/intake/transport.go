@@ -6,23 +6,37 @@ import (
 	"fmt"
 	"log"
 	"log/slog"
+	"net"
 	"regexp"
 	"strings"
+
+	"footfall/configs"
 )
 
-// tlsConfig reads the door's certificate; nil, for plain HTTP, if there is none.
-func tlsConfig(cert, key string) (*tls.Config, error) {
+// keyPair reads the door's certificate; nil, for plain HTTP, if there is none.
+func keyPair(cert, key string) (*configs.KeyPair, error) {
 	switch {
 	case cert == "" && key == "":
 		return nil, nil
 	case cert == "" || key == "":
 		return nil, errors.New("http.tls needs both cert and key")
 	}
-	pair, err := tls.LoadX509KeyPair(cert, key)
+	pair, err := configs.LoadKeyPair(cert, key)
 	if err != nil {
 		return nil, fmt.Errorf("reading http.tls.cert and http.tls.key: %w", err)
 	}
-	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
+	return pair, nil
+}
+
+// encrypt makes a listener of TLS, with the certificate as its files have it.
+func encrypt(l net.Listener, pair *configs.KeyPair, log *slog.Logger) net.Listener {
+	pair.Failed = func(err error) {
+		log.Error("http.tls.cert and http.tls.key changed and cannot be used: the certificate of before stays", "error", err.Error())
+	}
+	return tls.NewListener(l, &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return pair.Current(), nil },
+	})
 }
 
 // address is an IP with a port, as net/http writes it.

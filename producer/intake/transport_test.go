@@ -30,11 +30,11 @@ func TestNoAddressesInTheLog(t *testing.T) {
 }
 
 func TestCertificatesComeInPairs(t *testing.T) {
-	if c, err := tlsConfig("", ""); c != nil || err != nil {
+	if c, err := keyPair("", ""); c != nil || err != nil {
 		t.Errorf("none: %v, %v", c, err)
 	}
 	for _, pair := range [][2]string{{"a", ""}, {"", "a"}, {"none.pem", "none.pem"}} {
-		if _, err := tlsConfig(pair[0], pair[1]); err == nil || !strings.Contains(err.Error(), "http.tls") {
+		if _, err := keyPair(pair[0], pair[1]); err == nil || !strings.Contains(err.Error(), "http.tls") {
 			t.Errorf("%v: %v", pair, err)
 		}
 	}
