@@ -1,8 +1,8 @@
 // Package links makes short links and redirects them. A redirect counts as a click, but never waits for it: the click goes
 // into a bounded queue, which workers empty into Kafka. What does not fit is dropped and counted, never in silence.
 //
-// create.go makes links, redirect.go follows them through cache.go, queue.go takes the clicks; names.go and target.go say
-// what may be a link and where it may lead.
+// create.go makes links, redirect.go follows them through cache.go, queue.go takes the clicks; names.go, target.go and host.go
+// say what may be a link and where it may lead.
 package links
 
 import (

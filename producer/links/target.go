@@ -2,6 +2,7 @@ package links
 
 import (
 	"net/url"
+	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -51,28 +52,11 @@ func checkLoop(long, base string) error {
 	if err != nil || hostOf(target) != hostOf(own) {
 		return nil //nolint:nilerr // the client wrote something odd for a host, which is not ours then
 	}
-	if folder := strings.TrimRight(own.Path, "/") + "/"; folder == "/" || strings.HasPrefix(target.Path, folder) {
+	folder := strings.TrimRight(own.Path, "/") + "/"
+	if folder == "/" || strings.HasPrefix(path.Clean("/"+target.Path)+"/", folder) { // as browsers read it, dots and all
 		return &models.Invalid{Reason: "bad_long_url", Detail: "it leads back to this door"}
 	}
 	return nil
-}
-
-// hostOf is a URL's host in one notation. http and https of one host are taken for one.
-func hostOf(u *url.URL) string {
-	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
-	if port := u.Port(); port != "" && port != "80" && port != "443" {
-		return host + ":" + port
-	}
-	return host
-}
-
-// host is hostOf a text; empty for what is no URL.
-func host(text string) string {
-	u, err := url.Parse(text)
-	if err != nil {
-		return ""
-	}
-	return hostOf(u)
 }
 
 // notInTarget refuses what some reader of the URL would drop or take for something else. U+FFFD is what the JSON decoder
