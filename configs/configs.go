@@ -74,7 +74,10 @@ type Consumer struct {
 		Window int
 		Age    time.Duration
 	}
-	Visitors  struct{ LRU int }
+	Visitors struct {
+		LRU   int
+		IPTTL time.Duration `mapstructure:"ip_ttl"`
+	}
 	Ledger    struct{ Cache int }
 	Cassandra Cassandra
 	Log       Log

@@ -32,12 +32,12 @@ A visitor of IPv6 is a network (privacy.ipv6_prefix): its rows go, with those of
 The Kafka topics still hold the visitor's events until their retention is over.
 `
 
-// hash is what a door keeps in place of an IP with privacy.ip: hashed.
+// hash is what a door keeps in place of an IP with privacy.ip: hashed, unless it has names of a period.
 var hash = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // address reads an IP in any notation, or what is stored in its place.
 func address(text string) (string, error) {
-	if hash.MatchString(text) {
+	if _, named := models.PeriodEnd(text); named || hash.MatchString(text) {
 		return text, nil
 	}
 	ip, err := netip.ParseAddr(text)
@@ -57,11 +57,13 @@ func stored(ips []string, p configs.Privacy, now time.Time) []string {
 		}
 	}
 	for _, ip := range slices.Clone(out) {
-		if p.Secret == "" || hash.MatchString(ip) {
+		if _, err := netip.ParseAddr(ip); p.Secret == "" || err != nil { // it is a hash
 			continue
 		}
-		for _, key := range keys(p, now) {
-			out = append(out, hex.EncodeToString(mac(key, ip)))
+		secret := []byte(p.Secret)
+		out = append(out, hex.EncodeToString(mac(secret, ip)))
+		for _, period := range periods(p.Rotate, now) {
+			out = append(out, models.PeriodName(period, mac(mac(secret, period), ip)))
 		}
 	}
 	return out
@@ -70,21 +72,19 @@ func stored(ips []string, p configs.Privacy, now time.Time) []string {
 // How far back visitors are found whose names change with the period.
 const monthsBack, daysBack = 36, 400
 
-// keys are those that hashes may have been made with: the secret itself, and the keys of periods.
-func keys(p configs.Privacy, now time.Time) [][]byte {
-	secret := []byte(p.Secret)
-	keys := [][]byte{secret}
-	switch first := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC); p.Rotate {
+// periods are those of the last years that a visitor may have a name of its own in.
+func periods(rotate string, now time.Time) (list []string) {
+	switch first := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC); rotate {
 	case "monthly":
 		for i := range monthsBack {
-			keys = append(keys, mac(secret, first.AddDate(0, -i, 0).Format("2006-01")))
+			list = append(list, first.AddDate(0, -i, 0).Format(models.Monthly))
 		}
 	case "daily":
 		for i := range daysBack {
-			keys = append(keys, mac(secret, now.UTC().AddDate(0, 0, -i).Format(time.DateOnly)))
+			list = append(list, now.UTC().AddDate(0, 0, -i).Format(models.Daily))
 		}
 	}
-	return keys
+	return list
 }
 
 func mac(key []byte, text string) []byte {

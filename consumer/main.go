@@ -283,6 +283,7 @@ func count(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *sl
 		return err
 	}
 	defer store.Close()
+	store.ExpireIPs(cfg.Visitors.IPTTL)
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), store)
 	durable := newDurability(store, cfg.Cassandra.RequireDurable, reg, log)

@@ -65,6 +65,7 @@ func rebuild(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *
 		return err
 	}
 	defer fresh.Close()
+	fresh.ExpireIPs(cfg.Visitors.IPTTL)
 	return guarded(ctx, func(ctx context.Context) error {
 		if line.visits != "" {
 			return rebuildFile(ctx, cfg, fresh, live, file, line.compare, log, report)

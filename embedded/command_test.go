@@ -89,7 +89,7 @@ func TestUnknownKey(t *testing.T) {
 // TestBadConfiguration: also what only one of the parts notices is marked, so that the process exits with 2.
 func TestBadConfiguration(t *testing.T) {
 	for name, value := range map[string]string{
-		"FOOTFALL_HTTP_ADDR": "nowhere", "FOOTFALL_PRIVACY_IP": "some", "FOOTFALL_DATA_LOG_BYTES": "-1", "FOOTFALL_CHUNK_MAX_EVENTS": "0", "FOOTFALL_KAFKA_PARTITIONS": "six",
+		"FOOTFALL_HTTP_ADDR": "nowhere", "FOOTFALL_PRIVACY_IP": "some", "FOOTFALL_DATA_LOG_BYTES": "-1", "FOOTFALL_VISITORS_IP_TTL": "1h", "FOOTFALL_CHUNK_MAX_EVENTS": "0", "FOOTFALL_KAFKA_PARTITIONS": "six",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("FOOTFALL_DATA_DIR", t.TempDir())

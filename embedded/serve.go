@@ -122,6 +122,9 @@ func parts(cfg configs.Embedded) (door configs.Producer, counting configs.Consum
 	if err = intake.Check(door); err != nil { // before anything is begun
 		return door, counting, nil, err
 	}
+	if counting.Visitors.IPTTL != 0 {
+		return door, counting, nil, configs.MarkWrong(errors.New("visitors.ip_ttl is for Cassandra: rows in SQLite stay; set it to 0s"))
+	}
 	plan, err = models.NewPlan(counting.Features, counting.Metrics)
 	return door, counting, plan, configs.MarkWrong(err)
 }

@@ -86,6 +86,7 @@ func TestStore(t *testing.T) {
 	t.Run("Notices", func(t *testing.T) { testNotices(t, testOpen(t, cfg, plan)) })
 	t.Run("LocalTransactions", func(t *testing.T) { testLocalTransactions(t, testOpen(t, cfg, plan)) })
 	t.Run("Uneven", func(t *testing.T) { testUneven(t, testOpen(t, cfg, plan)) })
+	t.Run("Expiry", func(t *testing.T) { testExpiry(t, testOpen(t, cfg, plan)) })
 	t.Run("ForgetClocks", func(t *testing.T) { testForgetClocks(t, testOpen(t, cfg, plan)) })
 	t.Run("DropClocks", func(t *testing.T) { testDropClocks(t, testOpen(t, cfg, plan)) })
 	t.Run("Tokens", func(t *testing.T) { testTokens(t, testOpen(t, cfg, plan)) })

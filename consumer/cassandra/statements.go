@@ -9,14 +9,15 @@ import (
 
 // statements is all the CQL of the data path, with the keyspaces' names filled in. gocql prepares each once.
 type statements struct {
-	counter    map[string]string // by models.Cell.Counter
-	read       map[string]string // by models.Cell.Counter
-	ledger     map[models.Keyspace]string
-	readLedger map[models.Keyspace]string
-	seen       map[models.Keyspace]string
-	remember   map[models.Keyspace]string
-	siteCells  string // all counters of a site's key
-	latest     string
+	counter       map[string]string // by models.Cell.Counter
+	read          map[string]string // by models.Cell.Counter
+	ledger        map[models.Keyspace]string
+	readLedger    map[models.Keyspace]string
+	seen          map[models.Keyspace]string
+	remember      map[models.Keyspace]string
+	siteCells     string // all counters of a site's key
+	latest        string
+	rememberUntil string // of a link's visitor, with a TTL
 }
 
 func newStatements(n names, plan *models.Plan) statements {
@@ -57,6 +58,7 @@ func newStatements(n names, plan *models.Plan) statements {
 				` VALUES (?, ?, ?, ?, ?, ?, ?, ?` + strings.Repeat(`, ?`, len(plan.Features())) + `)`,
 		},
 	}
+	s.rememberUntil = s.remember[models.URLShortener] + ` USING TTL ?`
 	s.latest = `INSERT INTO ` + n.urlshortener + `.latestclicks (short_url, day, at, country, referrer, ip, bot, id)` +
 		` VALUES (?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?`
 	for counter, clustering := range map[string]string{

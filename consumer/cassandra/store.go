@@ -34,6 +34,7 @@ type Store struct {
 	replication  string       // of the keyspaces, as recorded
 	replicated   bool         // some keyspace has more than one replica
 	traffic      *traffic
+	ipTTL        time.Duration // how long rows of names of a period stay after it; 0: for ever
 }
 
 var _ rollup.Store = (*Store)(nil)

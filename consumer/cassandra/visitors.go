@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/gocql/gocql"
 
@@ -243,10 +244,35 @@ func (s *Store) remember(ctx context.Context, sightings []models.Sighting, first
 			}
 		}
 		args = append(args, topic, at.Partition, at.Offset)
+		statement := s.cql.remember[sighting.Keyspace]
+		if s.ipTTL > 0 && sighting.Keyspace == models.URLShortener {
+			statement, args = s.cql.rememberUntil, append(args, secondsLeft(sighting.Visitor, s.ipTTL, time.Now()))
+		}
 		if i == 0 {
 			args = slices.Grow(args, len(args)*(len(together)-1)) // all have as many
 		}
-		batch.Query(s.cql.remember[sighting.Keyspace], args[begin:len(args):len(args)]...)
+		batch.Query(statement, args[begin:len(args):len(args)]...)
 	}
 	return s.session.ExecuteBatch(batch)
+}
+
+// ExpireIPs makes rows of links' visitors go so long after the period of their name, those that are written from now on. Names without a
+// period stay. Call it before anything else. Default: all stay.
+func (s *Store) ExpireIPs(after time.Duration) { s.ipTTL = after }
+
+// farAhead is more than a period: no door makes such a name, and Cassandra refuses rows that are to stay for decades.
+const farAhead = 62 * 24 * time.Hour
+
+// secondsLeft is how long the row of a visitor is to stay, as Cassandra takes it: 0 is for ever. One who comes when the row of its period
+// should be gone already gets one for as long as rows are needed.
+func secondsLeft(visitor string, after time.Duration, now time.Time) int {
+	end, periodic := models.PeriodEnd(visitor)
+	if !periodic || end.Sub(now) > farAhead {
+		return 0
+	}
+	left := end.Add(after).Sub(now)
+	if left < after {
+		left = after
+	}
+	return int(left/time.Second) + 1
 }

@@ -31,7 +31,26 @@ func (c *Consumer) keeps(ctx context.Context, topic string) error {
 		c.log.Warn("the topic is cut by size: events may go before they are counted, or ids while they may come again; retention.bytes=-1"+
 			" keeps them for retention.ms", "topic", topic, "retention_bytes", limit)
 	}
+	if ttl := c.cfg.Visitors.IPTTL; ttl > 0 && topic == c.cfg.Kafka.Topics.Clicks {
+		if err := outlives(topic, config, ttl); err != nil {
+			return err
+		}
+	}
 	return forgets(topic, config, c.cfg.Duplicates.Age+repairTime)
+}
+
+// outlives is the error about clicks that Kafka keeps for longer than rows of their visitors stay after their period. Whoever reads such
+// a click again would not find out that it was not the visitor's first.
+func outlives(topic string, config map[string]string, ttl time.Duration) error {
+	ms, told, err := retentionMS(topic, config)
+	if !told || err != nil {
+		return err
+	}
+	if most := ttl - repairTime; ms < 0 || ms > most.Milliseconds() {
+		return fmt.Errorf("topic %s keeps its events for %d ms (-1: for ever), but rows of their visitors may go %v after their period:"+
+			" set visitors.ip_ttl to more than that, an hour and the doors' time.max_age, or to 0s", topic, ms, ttl)
+	}
+	return nil
 }
 
 // forgets is the error about a topic that is configured to lose events before they are as old as needed.
@@ -43,17 +62,25 @@ func forgets(topic string, config map[string]string, needed time.Duration) error
 		return fmt.Errorf("topic %s has cleanup.policy=%s: Kafka keeps each visitor's last event only, and what it removes is not"+
 			" counted: %s; what was removed so far is gone", topic, policy, mend("cleanup.policy=delete"))
 	}
-	text, told := config["retention.ms"]
-	if !told {
-		return nil
-	}
-	ms, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return fmt.Errorf("topic %s has retention.ms %q: %w", topic, text, err)
+	ms, told, err := retentionMS(topic, config)
+	if !told || err != nil {
+		return err
 	}
 	if kept := time.Duration(ms) * time.Millisecond; ms >= 0 && ms < needed.Milliseconds() {
 		return fmt.Errorf("topic %s keeps its events for %v, but ids are looked for, and doubts settled, within %v (duplicates.age and"+
 			" an hour): %s", topic, kept, needed, mend(fmt.Sprintf("retention.ms=%d", needed.Milliseconds())))
 	}
 	return nil
+}
+
+// retentionMS is how long a topic keeps its events, -1 for ever, if the broker tells.
+func retentionMS(topic string, config map[string]string) (ms int64, told bool, err error) {
+	text, told := config["retention.ms"]
+	if !told {
+		return 0, false, nil
+	}
+	if ms, err = strconv.ParseInt(text, 10, 64); err != nil {
+		err = fmt.Errorf("topic %s has retention.ms %q: %w", topic, text, err)
+	}
+	return ms, true, err
 }

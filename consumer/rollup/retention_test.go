@@ -3,6 +3,7 @@ package rollup
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -35,6 +36,25 @@ func TestTopicsThatKeepLongEnough(t *testing.T) {
 			t.Errorf("retention.ms %s makes it say\n%s", retention, b.said.String())
 		}
 	}
+}
+
+// Rows of visitors must not go while somebody may read their clicks again.
+func TestRowsThatGoBeforeTheirClicks(t *testing.T) {
+	f := func(retention string, ttl time.Duration, refused bool) {
+		t.Helper()
+		err := outlives("clicks", map[string]string{"retention.ms": retention}, ttl)
+		if refused != (err != nil) || refused && !strings.Contains(err.Error(), "visitors.ip_ttl") {
+			t.Errorf("retention.ms %s, visitors.ip_ttl %v: %v", retention, ttl, err)
+		}
+	}
+	f("90000000", 26*time.Hour, false)
+	f("90000000", 26*time.Hour-time.Millisecond, true)
+	f("-1", 1000*time.Hour, true)
+
+	b := newBench(t, 1)
+	b.cfg.Visitors.IPTTL = 26 * time.Hour
+	b.configure(t, "clicks", "retention.ms", "604800000")
+	b.refused(t, "clicks", "visitors.ip_ttl")
 }
 
 // How many bytes a day's events are nobody knows at start: a limit by size is told, and no reason to stop.

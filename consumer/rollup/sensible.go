@@ -62,6 +62,8 @@ func sensible(cfg configs.Consumer) error {
 		return errors.New("duplicates.age must be more than 0; duplicates.window 0 lets every event count")
 	case cfg.Visitors.LRU < 0:
 		return errors.New("visitors.lru must not be negative; 0 remembers nobody")
+	case cfg.Visitors.IPTTL < 0 || cfg.Visitors.IPTTL > maxLatestTTL:
+		return fmt.Errorf("visitors.ip_ttl is %v: want 0s (rows stay) to %v", cfg.Visitors.IPTTL, maxLatestTTL)
 	case cfg.Ledger.Cache < 1:
 		return errors.New("ledger.cache must be at least 1")
 	}

@@ -3,6 +3,7 @@ package rollup
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"footfall/configs"
 	"footfall/models"
@@ -36,6 +37,8 @@ func TestSensible(t *testing.T) {
 	f(func(c *configs.Consumer) { c.Chunk.MaxAge = 0 }, "chunk.max_age")
 	f(func(c *configs.Consumer) { c.Duplicates.Window = -1 }, "duplicates.window")
 	f(func(c *configs.Consumer) { c.Visitors.LRU = -1 }, "visitors.lru")
+	f(func(c *configs.Consumer) { c.Visitors.IPTTL = -1 }, "visitors.ip_ttl")
+	f(func(c *configs.Consumer) { c.Visitors.IPTTL = 6 * 365 * 24 * time.Hour }, "visitors.ip_ttl")
 	f(func(c *configs.Consumer) { c.Ledger.Cache = 0 }, "ledger.cache")
 }
 

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-	"time"
 
 	"github.com/oschwald/maxminddb-golang/v2"
 )
@@ -36,7 +35,7 @@ type Options struct {
 	HashIP  bool
 	HashKey string
 
-	// Rotate is how long a hash stays the same: Monthly or Daily, in UTC. Default: as long as the key does.
+	// Rotate is how long a hash stays the same: models.Monthly or models.Daily. Default: as long as the key does.
 	Rotate string
 
 	// TruncateIP keeps the network of an address, an IPv4 /24 or an IPv6 /48. Default: all of it.
@@ -46,12 +45,6 @@ type Options struct {
 	// Default: 128, each address.
 	IPv6Prefix int
 }
-
-// How often the key of hashes changes, as time.Time formats the period.
-const (
-	Monthly = "2006-01"
-	Daily   = time.DateOnly
-)
 
 // Enricher answers questions about a request. It is safe for concurrent use until Close.
 type Enricher struct {

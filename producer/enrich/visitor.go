@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"net/netip"
 	"time"
+
+	"footfall/models"
 )
 
 // VisitorIP is the name under which the address of an event of that time is counted and kept: itself (of an IPv6 address its network, as
@@ -14,7 +16,7 @@ import (
 //	printf %s 203.0.113.7 | openssl dgst -sha256 -hmac KEY
 //
 // It is "" for no address. Another key makes other visitors of everybody. With Rotate the key of a month or day is used, which is made
-// of the key and the UTC period:
+// of the key and the UTC period, and the name is 2026-11: and the first 48 digits of
 //
 //	printf %s 2026-11 | openssl dgst -sha256 -hmac KEY                                        # PERIODKEY
 //	printf %s 203.0.113.7 | openssl dgst -sha256 -mac HMAC -macopt hexkey:PERIODKEY
@@ -34,11 +36,11 @@ func (e *Enricher) VisitorIP(ip netip.Addr, at time.Time) string {
 	if e.hashKey == nil {
 		return ip.String()
 	}
-	key := e.hashKey
-	if e.period != "" {
-		key = mac(key, at.UTC().Format(e.period))
+	if e.period == "" {
+		return hex.EncodeToString(mac(e.hashKey, ip.String()))
 	}
-	return hex.EncodeToString(mac(key, ip.String()))
+	period := at.UTC().Format(e.period)
+	return models.PeriodName(period, mac(mac(e.hashKey, period), ip.String()))
 }
 
 // network is the first address of the IPv4 /24 or the IPv6 /48 that an address is in.

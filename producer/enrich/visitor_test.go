@@ -150,19 +150,19 @@ func TestRotatedKeys(t *testing.T) {
 	name := func(rotate string, at time.Time) string {
 		return open(t, Options{HashIP: true, HashKey: key, Rotate: rotate}).VisitorIP(ip, at)
 	}
-	// printf %s 2026-11 | openssl dgst -sha256 -hmac 0123456789abcdef, and that as -macopt hexkey of the address
-	if got := name(Monthly, noon); got != "43ec218e15daf6fe7a4c4dbce18152221c04f187a6b30299de8eeb7d04a0438f" {
+	// printf %s 2026-11 | openssl dgst -sha256 -hmac 0123456789abcdef, and that as -macopt hexkey of the address: 48 digits
+	if got := name(models.Monthly, noon); got != "2026-11:43ec218e15daf6fe7a4c4dbce18152221c04f187a6b30299" {
 		t.Errorf("in November: %s", got)
 	}
-	if got := name(Daily, noon); got != "94125adf949798935bc98a6c71ec62368fdc837e03c1468cde83a3e32e072b2d" {
+	if got := name(models.Daily, noon); got != "2026-11-16:94125adf949798935bc98a6c71ec62368fdc837e03c1468c" {
 		t.Errorf("on the 16th: %s", got)
 	}
 	lastOfMonth := time.Date(2026, 12, 1, 0, 59, 0, 0, rome) // still November in UTC
-	if name(Monthly, noon) != name(Monthly, lastOfMonth) || name(Monthly, noon) == name(Monthly, lastOfMonth.Add(time.Minute)) {
+	if name(models.Monthly, noon) != name(models.Monthly, lastOfMonth) || name(models.Monthly, noon) == name(models.Monthly, lastOfMonth.Add(time.Minute)) {
 		t.Error("a month is not a month of UTC")
 	}
 	lastOfDay := time.Date(2026, 11, 17, 0, 59, 0, 0, rome)
-	if name(Daily, noon) != name(Daily, lastOfDay) || name(Daily, noon) == name(Daily, lastOfDay.Add(time.Minute)) {
+	if name(models.Daily, noon) != name(models.Daily, lastOfDay) || name(models.Daily, noon) == name(models.Daily, lastOfDay.Add(time.Minute)) {
 		t.Error("a day is not a day of UTC")
 	}
 	if name("", noon) != name("", lastOfMonth.AddDate(1, 0, 0)) {

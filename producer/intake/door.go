@@ -42,7 +42,7 @@ const raw, truncated, hashed = "raw", "truncated", "hashed"
 // never is privacy.rotate of a secret that stays; periods are the others.
 const never = "never"
 
-var periods = map[string]string{"monthly": enrich.Monthly, "daily": enrich.Daily}
+var periods = map[string]string{"monthly": models.Monthly, "daily": models.Daily}
 
 // Run opens the door: it makes sure that the topics exist (cfg.Kafka.CreateTopics: creates them), listens on
 // cfg.HTTP.Addr and cfg.HTTP.AdminAddr, calls ready with the addresses it got, and serves until ctx ends. Then it stops
