@@ -30,6 +30,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProducer) != "" {
 		main()
 	}
+	if kind := os.Getenv(asHostile); kind != "" {
+		hostile[kind](context.Background(), os.Args[1])
+	}
 	os.Exit(m.Run())
 }
 
