@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -34,7 +35,9 @@ func splitArray(body []byte, most int) ([][]byte, error) {
 		if err := d.Decode(&element); err != nil {
 			return nil, badArray(err)
 		}
-		elements = append(elements, element)
+		if elements = append(elements, element); len(elements)%yieldEvery == 0 {
+			runtime.Gosched()
+		}
 	}
 	if _, err := d.Token(); err != nil {
 		return nil, badArray(err)

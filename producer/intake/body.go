@@ -85,6 +85,11 @@ func (d *door) readBody(w http.ResponseWriter, r *http.Request, in *room, mayBat
 			if step.of == d.large || step.of.scarce() {
 				network.hurry()
 			}
+			if zipped {
+				if err := network.grind(r.Context(), in, d.mill); err != nil {
+					return nil, err
+				}
+			}
 		}
 		if _, err := buffer.ReadFrom(io.LimitReader(source, step.upTo+1-int64(buffer.Len()))); err != nil {
 			return nil, notRead(err, most)

@@ -144,7 +144,7 @@ func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *pro
 		cfg: cfg, visits: visits{p.plan}, pub: pub, metrics: m, log: log, kafka: readiness{
 			via: p.via, names: func() []string { return append(pub.topics(), cfg.Kafka.Topics.Dead) }, log: log,
 		},
-		access: p.access, limits: newLimits(cfg.Limits), enrich: p.enrich, small: small, large: large,
+		access: p.access, limits: newLimits(cfg.Limits), enrich: p.enrich, small: small, large: large, mill: newMill(),
 	}
 	closeAdmin, err := d.openAdmin(ctx, reg)
 	if err != nil {
@@ -180,6 +180,7 @@ type door struct {
 	links   *links.Handler // nil unless links.enabled
 	small   *places        // one for each body that is larger than most events, and for what decompresses one
 	large   *places        // one for each body that is larger than one event may be
+	mill    *places        // one for each batch that is being worked at
 
 	unnamedProxy sync.Once // warns of what may be one
 

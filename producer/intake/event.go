@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"runtime"
 	"time"
 
 	"footfall/models"
@@ -34,6 +35,9 @@ type outcome struct {
 func read(parts [][]byte, most int64, way func(raw []byte) (draft, error)) ([]draft, []outcome) {
 	drafts, outcomes := make([]draft, len(parts)), make([]outcome, len(parts))
 	for i, part := range parts {
+		if i%yieldEvery == yieldEvery-1 {
+			runtime.Gosched()
+		}
 		if int64(len(part)) > most {
 			outcomes[i].err = tooLarge(most)
 			continue
@@ -44,12 +48,15 @@ func read(parts [][]byte, most int64, way func(raw []byte) (draft, error)) ([]dr
 }
 
 // accept completes, checks and publishes events, and says in outcomes what became of each. Those that have an error
-// already are left alone.
-func (d *door) accept(topic string, from sender, drafts []draft, outcomes []outcome) {
+// already are left alone. It calls wait before it waits for Kafka.
+func (d *door) accept(topic string, from sender, drafts []draft, outcomes []outcome, wait func()) {
 	now := time.Now()
 	var good []models.Event
 	var places []int
 	for i := range drafts {
+		if i%yieldEvery == yieldEvery-1 {
+			runtime.Gosched()
+		}
 		if outcomes[i].err != nil {
 			continue
 		}
@@ -58,8 +65,13 @@ func (d *door) accept(topic string, from sender, drafts []draft, outcomes []outc
 			good, places = append(good, drafts[i].event), append(places, i)
 		}
 	}
+	if len(good) == 0 {
+		return
+	}
+	sent := d.pub.submit(from.tenant.shares(), topic, good)
+	wait()
 	// Not the request's context: see takeJSON.
-	for i, err := range d.pub.publish(context.Background(), topic, good) {
+	for i, err := range d.pub.await(context.Background(), sent) {
 		outcomes[places[i]].err = err
 	}
 }

@@ -31,6 +31,7 @@ func closedDoor(t testing.TB) *door {
 	}
 	d := &door{cfg: cfg, enrich: about}
 	d.small, d.large = newRooms(cfg)
+	d.mill = newMill()
 	return d
 }
 

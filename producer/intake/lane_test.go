@@ -22,7 +22,7 @@ func TestPartitionFailsAlone(t *testing.T) {
 	cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: testTopic, Partitions: []int32{bad}, Err: kerr.TopicAuthorizationFailed, Count: -1})
 	events := spreadClicks(60)
 	failed, began := 0, time.Now()
-	for i, err := range p.publish(t.Context(), testTopic, events) {
+	for i, err := range p.publish(t.Context(), tenant{}, testTopic, events) {
 		if inBad := p.partitionOf(events[i]) == bad; inBad != (err != nil) {
 			t.Errorf("event %d of partition %d: %v", i, p.partitionOf(events[i]), err)
 		} else if inBad {
@@ -48,14 +48,14 @@ func TestOrderIsKept(t *testing.T) {
 	want := []string{"1", "2", "3", "4", "5", "6"}
 	var senders sync.WaitGroup
 	for i, id := range want {
-		senders.Go(func() { allTaken(t, p.publish(t.Context(), testTopic, clicksOf("a", id))) })
+		senders.Go(func() { allTaken(t, p.publish(t.Context(), tenant{}, testTopic, clicksOf("a", id))) })
 		p.inFlight(t, i+1)
 	}
 	other := "b"
 	for p.partitionOf(clicksOf(other, "x")[0]) == bad {
 		other += "b"
 	}
-	allTaken(t, p.publish(t.Context(), testTopic, clicksOf(other, "x"))) // while the others wait
+	allTaken(t, p.publish(t.Context(), tenant{}, testTopic, clicksOf(other, "x"))) // while the others wait
 	p.inFlight(t, len(want))
 	if err := failing.Wait(t.Context(), failing.Hits()+1); err != nil { // once more, now that others wait behind the first
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func TestGivenUpInTime(t *testing.T) {
 	cluster, p := openTest(t, 1, func(cfg *configs.Producer) { cfg.Kafka.Timeout = time.Second })
 	attempts := cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.NotLeaderForPartition, Count: -1})
 	began := time.Now()
-	if got := reason(p.publish(t.Context(), testTopic, spreadClicks(1))[0]); got != kafkaUnavailable || time.Since(began) < 900*time.Millisecond {
+	if got := reason(p.publish(t.Context(), tenant{}, testTopic, spreadClicks(1))[0]); got != kafkaUnavailable || time.Since(began) < 900*time.Millisecond {
 		t.Errorf("%q after %v", got, time.Since(began))
 	}
 	p.inFlight(t, 0)
@@ -84,7 +84,7 @@ func TestGivenUpInTime(t *testing.T) {
 // TestSlotsOfTheLateAreFreed: what waits behind others is given up together with them, not sent one after the other.
 func TestSlotsOfTheLateAreFreed(t *testing.T) {
 	cluster, p := openTest(t, 1, func(cfg *configs.Producer) { cfg.Kafka.Timeout = 500 * time.Millisecond })
-	allTaken(t, p.publish(t.Context(), testTopic, spreadClicks(60)))
+	allTaken(t, p.publish(t.Context(), tenant{}, testTopic, spreadClicks(60)))
 	release := held(cluster)
 	defer release()
 	events := clicksOf("a", slices.Repeat([]string{"i"}, 3000)...)
@@ -92,7 +92,7 @@ func TestSlotsOfTheLateAreFreed(t *testing.T) {
 		e.(*models.Click).UA = strings.Repeat("u", models.MaxUA)
 	}
 	began := time.Now()
-	p.publish(t.Context(), testTopic, events)
+	p.publish(t.Context(), tenant{}, testTopic, events)
 	p.inFlight(t, 0)
 	if took := time.Since(began); took > 3*time.Second { // sent one after the other they would take four
 		t.Errorf("the slots were free after %v", took)
@@ -113,7 +113,7 @@ func TestLargeGroupsAreSplit(t *testing.T) {
 			e.(*models.Click).Referrer = strings.Repeat(string(rune('a'+i)), models.MaxReferrer)
 		}
 		sent += len(events)
-		senders.Go(func() { allTaken(t, p.publish(t.Context(), testTopic, events)) })
+		senders.Go(func() { allTaken(t, p.publish(t.Context(), tenant{}, testTopic, events)) })
 		p.inFlight(t, sent)
 	}
 	release()
@@ -131,7 +131,7 @@ func TestBrokerThatTakesLittle(t *testing.T) {
 	}})
 	events := clicksOf("a", slices.Repeat([]string{"i"}, 200)...)
 	for attempt := 1; ; attempt++ {
-		outcomes := p.publish(t.Context(), testTopic, events)
+		outcomes := p.publish(t.Context(), tenant{}, testTopic, events)
 		if !slices.ContainsFunc(outcomes, func(err error) bool { return err != nil }) {
 			break
 		}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -30,6 +31,17 @@ const (
 	largeRate     = 64 << 10        // bytes a second that data must come at, or be read at: the most within readTimeout
 )
 
+// newMill are places at the processors, for what takes them for long: decompressing and reading batches. One client has half of
+// them, as has one key, so that single events and others' batches find one that is free. Nobody has a place while it waits for
+// the network or for Kafka.
+func newMill() *places {
+	most := runtime.GOMAXPROCS(0)
+	return newPlaces(most, max(1, most/2), largeWaiting, largeWaiting, largePatience)
+}
+
+// yieldEvery is after how many events of a batch others have their turn.
+const yieldEvery = 32
+
 // newRooms are the places that a configuration has.
 func newRooms(cfg configs.Producer) (small, large *places) {
 	rooms := func(bytes, each int64) *places {
@@ -48,6 +60,14 @@ type tenant struct {
 
 // all is everybody with the same key, wherever they are.
 func (t tenant) all() tenant { return tenant{grant: t.grant} }
+
+// shares is with whom it shares slots: with everybody who has the same key, or who has none in the same network.
+func (t tenant) shares() tenant {
+	if t.grant == "" {
+		return t
+	}
+	return t.all()
+}
 
 // places are given in the order in which they are asked for, but for clients that have as many as they may, and for keys
 // whose clients together have half of all. It is safe for concurrent use.
@@ -150,6 +170,14 @@ func (r *room) take(ctx context.Context, of *places) error {
 	return nil
 }
 
+// drop gives one place back, if it is there.
+func (r *room) drop(of *places) {
+	if i := slices.Index(r.held, of); i >= 0 {
+		of.give(r.client)
+		r.held = slices.Delete(r.held, i, i+1)
+	}
+}
+
 // leave gives the places back, if there are any; it may be called again.
 func (r *room) leave() {
 	for _, of := range r.held {
@@ -202,6 +230,9 @@ type paced struct {
 
 	hurried time.Time // since when it has to hurry; zero: it has not
 	bytes   int64     // since then
+
+	aside  func()       // gives the place in the mill to others while it waits for data; nil: it has none
+	resume func() error // takes it again
 }
 
 func newPaced(w http.ResponseWriter, from io.Reader) *paced {
@@ -209,12 +240,25 @@ func newPaced(w http.ResponseWriter, from io.Reader) *paced {
 }
 
 func (p *paced) Read(b []byte) (int, error) {
+	if p.aside != nil {
+		p.aside()
+	}
 	n, err := p.from.Read(b)
 	if !p.hurried.IsZero() {
 		p.bytes += int64(n)
 		p.expect()
 	}
+	if p.aside != nil && err == nil {
+		err = p.resume()
+	}
 	return n, err
+}
+
+// grind takes a place in the mill for what is done with the data, but not for waiting for it.
+func (p *paced) grind(ctx context.Context, in *room, mill *places) error {
+	p.aside = func() { in.drop(mill) }
+	p.resume = func() error { return in.take(ctx, mill) }
+	return p.resume()
 }
 
 // hurry begins, or begins anew for whoever was made to wait.

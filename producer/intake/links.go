@@ -23,7 +23,7 @@ func (d *door) openLinks(store links.Store, reg prometheus.Registerer) error {
 	o.Store, o.Enrich, o.Log, o.Metrics = store, d.enrich, d.log, reg
 	o.Allow, o.Begin, o.Refer, o.Panicked = d.mayLink, d.beginLink, d.mayRefer, d.metrics.panics.Inc
 	o.Publish = func(ctx context.Context, c *models.Click) error {
-		return d.pub.publish(ctx, d.cfg.Kafka.Topics.Clicks, []models.Event{c})[0]
+		return d.pub.publish(ctx, tenant{grant: "redirects"}, d.cfg.Kafka.Topics.Clicks, []models.Event{c})[0]
 	}
 	o.Refused = func(reason string) { d.metrics.refused.WithLabelValues(reason).Inc() }
 	handler, err := links.New(o)

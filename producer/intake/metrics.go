@@ -38,7 +38,7 @@ func newMetrics(reg *prometheus.Registry, large *places) *metrics {
 		}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "footfall_door_in_flight",
-			Help: "Events being written to Kafka; http.max_in_flight is the most there can be.",
+			Help: "Events being written to Kafka; http.max_in_flight is the most there can be of one tenant, and half as many more of several.",
 		}),
 		write: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "footfall_door_kafka_write_seconds",

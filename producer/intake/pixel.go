@@ -72,7 +72,7 @@ func (d *door) takePixel(w http.ResponseWriter, r *http.Request) {
 		topic = d.cfg.Kafka.Topics.Clicks
 	}
 	one := []outcome{{err: err}}
-	d.accept(topic, from, []draft{written}, one)
+	d.accept(topic, from, []draft{written}, one, func() {})
 	if one[0].err != nil {
 		d.refuse(w, one[0].err, one[0].id)
 		return

@@ -41,7 +41,7 @@ type publisher struct {
 	transport atomic.Pointer[kafka.Transport] // another one when a topic goes on as a new generation
 	timeout   time.Duration
 	patience  time.Duration
-	slots     int // how many events there may be at once
+	slots     int // how many events there may be at once; see roomFor
 	metrics   *metrics
 	log       *slog.Logger
 	life      context.Context // of requests to Kafka
@@ -55,15 +55,17 @@ type publisher struct {
 	lanes   map[string][]*lane   // by generation
 	ready   []*lane              // that have something to send and may send it
 	brokers map[int32]*broker
-	nobody  broker        // leads partitions that have no leader: all that is sent to it fails
-	looked  time.Time     // when the leaders were last looked up
-	used    int           // slots
+	nobody  broker    // leads partitions that have no leader: all that is sent to it fails
+	looked  time.Time // when the leaders were last looked up
+	used    int       // slots
+	shares  map[tenant]*part
 	failing bool          // the last group failed; to log the change and not every event
 	empty   chan struct{} // closed when used is 0; nil unless somebody waits for it
 }
 
 // delivery is the events of one call under way.
 type delivery struct {
+	share    *part // of the slots
 	since    time.Time
 	outcomes []error // errUnderWay until it is known
 	left     int     // of which it is not
@@ -78,7 +80,7 @@ func openPublisher(ctx context.Context, via dial.Kafka, cfg configs.Producer, m 
 	p := &publisher{
 		via: via, addr: via.Addr(), timeout: cfg.Kafka.Timeout, patience: patience, slots: cfg.HTTP.MaxInFlight,
 		metrics: m, log: log, current: map[string]string{}, sealed: map[string][]suspect{}, added: map[string]bool{}, spread: spread{},
-		lanes: map[string][]*lane{}, brokers: map[int32]*broker{},
+		lanes: map[string][]*lane{}, brokers: map[int32]*broker{}, shares: map[tenant]*part{},
 	}
 	for _, base := range []string{cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits} {
 		newest, err := newest(ctx, via, base)
@@ -95,21 +97,28 @@ func openPublisher(ctx context.Context, via dial.Kafka, cfg configs.Producer, m 
 
 // publish writes events to the newest generation of a topic and returns what became of each: nil when Kafka has acknowledged it. It waits for kafka.timeout, or
 // until ctx ends. After kafka_unavailable the event may still get there: an acknowledgement can be late or lost.
-func (p *publisher) publish(ctx context.Context, base string, events []models.Event) []error {
-	if len(events) == 0 {
-		return nil
-	}
+func (p *publisher) publish(ctx context.Context, of tenant, base string, events []models.Event) []error {
+	return p.await(ctx, p.submit(of, base, events))
+}
+
+// submit puts events on their way and waits for nothing.
+func (p *publisher) submit(of tenant, base string, events []models.Event) *delivery {
 	d := &delivery{since: time.Now(), outcomes: make([]error, len(events)), done: make(chan struct{})}
 	text := encode(events, d.outcomes)
 	p.mu.Lock()
+	d.share = p.partOf(of)
 	p.enter(base, d, text)
+	if d.left == 0 { // nobody else will
+		close(d.done)
+	}
 	p.flush()
-	waiting := d.left > 0
 	p.mu.Unlock()
 	text.reuse()
-	if !waiting {
-		return d.outcomes
-	}
+	return d
+}
+
+// await is the second half of publish.
+func (p *publisher) await(ctx context.Context, d *delivery) []error {
 	enough := time.NewTimer(p.timeout)
 	defer enough.Stop()
 	select {
@@ -130,7 +139,7 @@ func (p *publisher) enter(base string, d *delivery, text *encoded) {
 		case d.outcomes[i] != nil: // could not be encoded
 		case closed:
 			d.outcomes[i] = unavailable(errClosed)
-		case p.used >= p.slots:
+		case !p.roomFor(d.share):
 			d.outcomes[i] = &refusal{reason: overloaded, detail: "too many events are being written; try again"}
 		default:
 			key, value := text.of(e)
@@ -138,8 +147,10 @@ func (p *publisher) enter(base string, d *delivery, text *encoded) {
 			d.outcomes[i] = errUnderWay
 			d.left++
 			p.used++
+			d.share.held++
 		}
 	}
+	p.release(d.share, 0)
 	p.metrics.inFlight.Add(float64(p.used - before))
 }
 
@@ -174,6 +185,7 @@ func (p *publisher) settle(g *group, err error) {
 		err = unavailable(err)
 	}
 	for _, e := range g.entries {
+		p.release(e.of.share, 1)
 		e.of.outcomes[e.index] = err
 		e.of.failed = e.of.failed || err != nil
 		if e.of.left--; e.of.left > 0 {

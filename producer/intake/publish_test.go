@@ -148,15 +148,15 @@ func TestSlotsAreKept(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if got := count(p.publish(ctx, testTopic, spreadClicks(15))); got[kafkaUnavailable] != 10 || got[overloaded] != 5 {
+	if got := count(p.publish(ctx, tenant{}, testTopic, spreadClicks(15))); got[kafkaUnavailable] != 10 || got[overloaded] != 5 {
 		t.Errorf("15 events for 10 slots: %v", got)
 	}
-	if got := count(p.publish(t.Context(), testTopic, spreadClicks(3))); got[overloaded] != 3 {
+	if got := count(p.publish(t.Context(), tenant{}, testTopic, spreadClicks(3))); got[overloaded] != 3 {
 		t.Errorf("when the slots are taken by events that were given up: %v", got)
 	}
 	release()
 	p.inFlight(t, 0)
-	allTaken(t, p.publish(t.Context(), testTopic, spreadClicks(10)))
+	allTaken(t, p.publish(t.Context(), tenant{}, testTopic, spreadClicks(10)))
 	total := int64(0)
 	for _, n := range cluster.PartitionInfos(testTopic) {
 		total += n.HighWatermark
@@ -169,12 +169,12 @@ func TestSlotsAreKept(t *testing.T) {
 // TestPublishEndsWithItsContext: a closing door does not wait for a Kafka that is away longer than it said.
 func TestPublishEndsWithItsContext(t *testing.T) {
 	cluster, p := openTest(t, 1, nil)
-	allTaken(t, p.publish(t.Context(), testTopic, spreadClicks(1)))
+	allTaken(t, p.publish(t.Context(), tenant{}, testTopic, spreadClicks(1)))
 	cluster.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	if got := reason(p.publish(ctx, testTopic, spreadClicks(1))[0]); got != kafkaUnavailable || time.Since(began) > 10*time.Second {
+	if got := reason(p.publish(ctx, tenant{}, testTopic, spreadClicks(1))[0]); got != kafkaUnavailable || time.Since(began) > 10*time.Second {
 		t.Errorf("without Kafka: %q after %v", got, time.Since(began))
 	}
 }
@@ -185,7 +185,7 @@ func TestClosing(t *testing.T) {
 	release := held(cluster)
 	defer release()
 	waiting := make(chan []error, 1)
-	go func() { waiting <- p.publish(t.Context(), testTopic, spreadClicks(20)) }()
+	go func() { waiting <- p.publish(t.Context(), tenant{}, testTopic, spreadClicks(20)) }()
 	p.inFlight(t, 20)
 	began := time.Now()
 	p.close()
@@ -201,7 +201,7 @@ func TestClosing(t *testing.T) {
 		t.Fatal("a sender still waits for a publisher that is closed")
 	}
 	p.inFlight(t, 0)
-	if got := reason(p.publish(t.Context(), testTopic, spreadClicks(1))[0]); got != kafkaUnavailable {
+	if got := reason(p.publish(t.Context(), tenant{}, testTopic, spreadClicks(1))[0]); got != kafkaUnavailable {
 		t.Errorf("after it was closed: %q", got)
 	}
 }

@@ -67,7 +67,7 @@ func (d *door) takeJSON(topic string, way func(raw []byte) (draft, error)) http.
 			return
 		}
 		drafts, outcomes := read(parts, d.cfg.HTTP.MaxBody, way)
-		d.accept(topic, from, drafts, outcomes)
+		d.accept(topic, from, drafts, outcomes, func() { in.drop(d.mill) })
 		if batch {
 			d.answerBatch(w, outcomes)
 		} else {
@@ -84,6 +84,9 @@ func (d *door) parts(w http.ResponseWriter, r *http.Request, in *room) (parts []
 	}
 	lines := media == linesText
 	body, err := d.readBody(w, r, in, func(beginning []byte) bool { return lines || isArray(beginning) })
+	if err == nil && len(body) > smallBody && (lines || isArray(body)) {
+		err = in.take(r.Context(), d.mill)
+	}
 	switch {
 	case err != nil:
 	case lines:
@@ -104,15 +107,19 @@ func (d *door) chargeBatch(from sender, events int, in *room) error {
 	case from.id != "":
 		return &refusal{reason: conflictingID, detail: "Idempotency-Key is for single events: give each event of a batch an id"}
 	}
-	var err error
-	switch {
-	case events > smallAnswer:
-		err = in.take(from.request.Context(), d.large)
-	case events > freeAnswer:
-		err = in.take(from.request.Context(), d.small)
-	}
-	if err != nil {
-		return err
+	if events > freeAnswer {
+		answers := d.small
+		if events > smallAnswer {
+			answers = d.large
+		}
+		in.drop(d.mill) // nobody waits in there
+		err := in.take(from.request.Context(), answers)
+		if err == nil {
+			err = in.take(from.request.Context(), d.mill)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return d.limits.clientOwes(d.enrich.ClientIP(from.request), events-1, from.hasPageKey(), time.Now()) // admit charged for one
 }
@@ -142,7 +149,7 @@ func (d *door) takeForm(w http.ResponseWriter, r *http.Request) {
 	written, err := d.visits.track(r.URL.RawQuery, body)
 	d.fillSite(from, written)
 	one := []outcome{{err: err}}
-	d.accept(d.cfg.Kafka.Topics.Visits, from, []draft{written}, one)
+	d.accept(d.cfg.Kafka.Topics.Visits, from, []draft{written}, one, func() {})
 	d.answerOne(w, one[0])
 }
 

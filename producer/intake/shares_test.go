@@ -1,0 +1,59 @@
+package intake
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"footfall/configs"
+)
+
+// TestSlotsAreShared: one tenant may have all slots while nobody else wants any. When somebody does it gets some, as much as the
+// first at the most, and the first gets no more.
+func TestSlotsAreShared(t *testing.T) {
+	cluster, p := openTest(t, 1, func(cfg *configs.Producer) { cfg.HTTP.MaxInFlight = 100 })
+	release := held(cluster)
+	defer release()
+	results := make(chan []error, 100)
+	taken := func(of string, events int) int {
+		t.Helper()
+		before := p.slotsOf(of)
+		go func() { results <- p.publish(t.Context(), tenant{grant: of}, testTopic, spreadClicks(events)) }()
+		now, deadline := before, time.Now().Add(200*time.Millisecond)
+		for now-before < events && time.Now().Before(deadline) {
+			time.Sleep(time.Millisecond)
+			now = p.slotsOf(of)
+		}
+		return now - before
+	}
+	f := func(of string, events, want int) {
+		t.Helper()
+		if got := taken(of, events); got != want {
+			t.Errorf("%s got %d of %d slots, want %d", of, got, events, want)
+		}
+	}
+	f("hostile", 150, 100)
+	f("hostile", 1, 0)
+	f("good", 1, 1)
+	f("good", 100, 24) // 25 of the 50 that are kept: the others are for the next
+	f("hostile", 1, 0)
+	f("better", 1, 1)
+	for i := range 5 {
+		f(fmt.Sprint("another ", i), 1, 1)
+	}
+	release()
+	p.inFlight(t, 0)
+	if len(p.shares) != 0 {
+		t.Errorf("shares of nobody: %v", p.shares)
+	}
+	allTaken(t, p.publish(t.Context(), tenant{grant: "good"}, testTopic, spreadClicks(100)))
+}
+
+func (p *publisher) slotsOf(grant string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.shares[tenant{grant: grant}]; s != nil {
+		return s.held
+	}
+	return 0
+}
