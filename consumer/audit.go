@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -12,8 +13,8 @@ import (
 	"footfall/models"
 )
 
-// audit checks all keys, and with repair mends what is off. It fails if something is wrong and was not repaired.
-func audit(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, repair bool, report func(string, ...any)) error {
+// audit checks all keys, and with --repair mends what is off. It fails if something is wrong and was not repaired.
+func audit(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, line commandLine, report func(string, ...any)) error {
 	store, err := cassandra.Open(ctx, cfg.Cassandra, plan)
 	if err != nil {
 		return err
@@ -22,18 +23,21 @@ func audit(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *sl
 	started := time.Now()
 	var a rollup.Audit
 	err = guarded(ctx, func(ctx context.Context) (err error) {
-		a, err = rollup.RunAudit(ctx, cfg, store, repair, log, func(line string) { report("%s", line) })
+		o := rollup.AuditOptions{Repair: line.repair, Walk: "audit", Resume: line.resume}
+		a, err = rollup.RunAudit(ctx, cfg, store, o, log, func(line string) { report("%s", line) })
 		return err
 	}, store)
 	report("%d keys read in %v: %d off, %d repaired, %d links whose sums differ, %d too busy to compare,"+
 		" %d stretches no longer in the log",
 		a.Keys, time.Since(started).Round(time.Millisecond), a.Off, a.Repaired, a.Unsums, a.Busy, a.Unreadable)
 	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("%w; consumer audit --resume goes on", err)
 	case err != nil:
 		return err
 	case a.Clean():
 		return nil
-	case repair:
+	case line.repair:
 		return errors.New("something is off and could not be repaired")
 	}
 	return errors.New("something is off: consumer audit --repair mends what the log still holds")

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -41,10 +42,11 @@ Commands:
             features and metrics, and keep them
   acknowledge-replication
             go on counting after the keyspaces were replicated otherwise and fully repaired
-  audit [--repair]
+  audit [--repair] [--resume]
             hold every key's ledger against the rule that each event is counted once, and
-            links' totals against their parts; with --repair mend what is off from the log.
-            Safe while consumers run. Exits 1 if something is wrong and was not repaired
+            links' totals against their parts; with --repair mend what is off from the log,
+            with --resume go on where one was stopped within the last week. Safe while consumers
+            run. Exits 1 if something is wrong and was not repaired
   retire --before YYYY-MM [--wait 30m] [--force]
             remove the rows that remember the visitors of intervals which are over by the first
             of that month; counts stay, and visits before it are refused from now on
@@ -115,7 +117,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	case "acknowledge-replication":
 		return cassandra.AcknowledgeReplication(ctx, cfg.Cassandra, report)
 	case "audit":
-		return audit(ctx, cfg, plan, log, line.repair, report)
+		return audit(ctx, cfg, plan, log, line, report)
 	case "retire":
 		return retire(ctx, cfg, plan, log, line, report)
 	case "grow":
@@ -134,13 +136,19 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 
 // reportTo writes lines for people. They name links and sites, which are what anybody sent.
 func reportTo(w io.Writer) func(format string, args ...any) {
-	return func(format string, args ...any) { fmt.Fprintln(w, models.Visible(fmt.Sprintf(format, args...))) }
+	var one sync.Mutex
+	return func(format string, args ...any) {
+		one.Lock()
+		defer one.Unlock()
+		fmt.Fprintln(w, models.Visible(fmt.Sprintf(format, args...)))
+	}
 }
 
 // commandLine is what an operator typed.
 type commandLine struct {
 	name, file string
 	repair     bool
+	resume     bool
 	before     models.Millis
 	wait       time.Duration
 	force      bool
@@ -161,7 +169,7 @@ var commands = map[string][]string{
 
 	"acknowledge-replication": nil,
 
-	"audit":      {"repair"},
+	"audit":      {"repair", "resume"},
 	"retire":     {"before", "wait", "force"},
 	"grow":       {"topic", "partitions", "wait"},
 	"forget":     {"guid", "ip"},
@@ -179,6 +187,7 @@ func parse(args []string) (line commandLine, err error) {
 	flags.SetOutput(io.Discard) // errors are printed once, by run
 	flags.StringVar(&line.file, "config", "", "")
 	flags.BoolVar(&line.repair, "repair", false, "")
+	flags.BoolVar(&line.resume, "resume", false, "")
 	var before, wait, partitions string // read below: package flag would say what is wrong twice
 	var ips []string
 	flags.StringVar(&before, "before", "", "")

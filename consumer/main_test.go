@@ -37,6 +37,8 @@ func TestCommandLine(t *testing.T) {
 	f(commandLine{compare: true, wait: wait, name: "migrate", file: "x.yaml"}, "", "migrate", "--config", "x.yaml")
 	f(commandLine{compare: true, wait: wait, name: "audit", repair: true}, "", "audit", "--repair")
 	f(commandLine{compare: true, wait: wait, name: "audit", repair: true, file: "x.yaml"}, "", "--config", "x.yaml", "audit", "--repair")
+	f(commandLine{compare: true, wait: wait, name: "audit", resume: true}, "", "audit", "--resume")
+	f(commandLine{}, "--resume belongs to audit", "retire", "--before", "2026-01", "--resume")
 	f(commandLine{}, "unknown argument", "count")
 	f(commandLine{}, "unknown argument", "audit", "everything")
 	f(commandLine{}, "--repair belongs to audit", "--repair")

@@ -2,8 +2,11 @@ package cassandra
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gocql/gocql"
@@ -14,28 +17,77 @@ import (
 
 var _ rollup.AuditStore = (*Store)(nil)
 
-// Keys implements rollup.AuditStore: it reads the ledgers of both keyspaces as a whole, page by page. Rows of a key come one
-// after the other.
-func (s *Store) Keys(ctx context.Context, each func(models.Key, []rollup.LedgerRow) error) error {
-	const ledger = `topic, kafka_partition, kind, epoch, from_offset, to_offset FROM `
-	links := `SELECT short_url, ` + ledger + s.names.urlshortener + `.applied`
-	if err := s.eachKey(ctx, links, models.URLShortener, each); err != nil {
-		return fmt.Errorf("reading the ledger of links: %w", err)
-	}
-	sites := `SELECT siteId, month_interval_start, ` + strings.Join(s.plan.Features(), ", ") + `, ` + ledger + s.names.cardinality + `.applied`
-	if err := s.eachKey(ctx, sites, models.Cardinality, each); err != nil {
-		return fmt.Errorf("reading the ledger of sites: %w", err)
-	}
-	return nil
+// patience is for reads of much, page by page: one that takes hours must not end because one page timed out. Nothing that writes
+// may have it.
+var patience = &patient{gocql.ExponentialBackoffRetryPolicy{NumRetries: 5, Min: 100 * time.Millisecond, Max: 5 * time.Second}}
+
+type patient struct {
+	gocql.ExponentialBackoffRetryPolicy
 }
 
-func (s *Store) eachKey(ctx context.Context, cql string, keyspace models.Keyspace, each func(models.Key, []rollup.LedgerRow) error) error {
+// GetRetryType implements gocql.RetryPolicy: the same node again, as long as it is up. There may be no other.
+func (patient) GetRetryType(error) gocql.RetryType { return gocql.Retry }
+
+// keysTogether is how many keys are handed on, and their sums read, at once.
+const keysTogether = 500
+
+// between is a part of the ring, from the first to the last token.
+type between struct{ first, last int64 }
+
+var wholeRing = between{math.MinInt64, math.MaxInt64}
+
+// partOfRing divides the ring evenly. Vnodes do not matter: a range that spans several of them is put together by the node asked.
+func partOfRing(p rollup.Part) between {
+	width := math.MaxUint64 / uint64(p.Of)
+	first := uint64(p.Number) * width
+	last := first + width - 1
+	if p.Number == p.Of-1 {
+		last = math.MaxUint64
+	}
+	return between{int64(first ^ 1<<63), int64(last ^ 1<<63)}
+}
+
+// around is the part of the ring that has all these keys.
+func around(keys []models.Key) between {
+	b := between{math.MaxInt64, math.MinInt64}
+	for _, key := range keys {
+		token := keyToken(key)
+		b.first, b.last = min(b.first, token), max(b.last, token)
+	}
+	return b
+}
+
+// where is the condition for a table with that partition key.
+func (b between) where(partitionKey string) string {
+	return fmt.Sprintf(` WHERE token(%s) >= %d AND token(%s) <= %d`, partitionKey, b.first, partitionKey, b.last)
+}
+
+// Keys implements rollup.WalkStore: it reads the ledgers of a part of the ring, page by page. Rows of a key come one after the
+// other.
+func (s *Store) Keys(ctx context.Context, part rollup.Part, each func([]rollup.KeyLedger) error) error {
+	var together []rollup.KeyLedger
+	err := s.eachLedger(ctx, part.Keyspace, partOfRing(part), func(k rollup.KeyLedger) error {
+		if together = append(together, k); len(together) < keysTogether {
+			return nil
+		}
+		full := together
+		together = nil
+		return each(full)
+	})
+	if err == nil && len(together) > 0 {
+		err = each(together)
+	}
+	return err
+}
+
+func (s *Store) eachLedger(ctx context.Context, keyspace models.Keyspace, b between, each func(rollup.KeyLedger) error) error {
 	key := models.Key{Keyspace: keyspace}
 	var month time.Time
 	features := make([]string, len(s.plan.Features()))
 	var row rollup.LedgerRow
-	columns := []any{&key.Name}
+	columns, partitionKey, table := []any{&key.Name}, `short_url`, s.names.urlshortener
 	if keyspace == models.Cardinality {
+		partitionKey, table = `siteId, month_interval_start, `+strings.Join(s.plan.Features(), ", "), s.names.cardinality
 		columns = append(columns, &month)
 		for i := range features {
 			columns = append(columns, &features[i])
@@ -43,46 +95,92 @@ func (s *Store) eachKey(ctx context.Context, cql string, keyspace models.Keyspac
 	}
 	columns = append(columns, &row.Partition.Topic, &row.Partition.Number, &row.Kind, &row.Epoch, &row.From, &row.To)
 
-	var last models.Key
-	var rows []rollup.LedgerRow
-	scanner := s.session.Query(cql).WithContext(ctx).PageSize(1000).Iter().Scanner()
+	var last rollup.KeyLedger
+	scanner := s.session.Query(`SELECT ` + partitionKey + `, topic, kafka_partition, kind, epoch, from_offset, to_offset FROM ` + table +
+		`.applied` + b.where(partitionKey)).WithContext(ctx).PageSize(1000).RetryPolicy(patience).Iter().Scanner()
 	for scanner.Next() {
 		if err := scanner.Scan(columns...); err != nil {
-			return err
+			return fmt.Errorf("reading ledgers: %w", err)
 		}
 		if keyspace == models.Cardinality {
 			key.Month, key.Features = models.Millis(month.UnixMilli()), models.NewFeatures(features...)
 		}
-		if key != last && len(rows) > 0 {
-			if err := each(last, rows); err != nil {
+		if key != last.Key && len(last.Rows) > 0 {
+			if err := each(last); err != nil {
 				return err
 			}
-			rows = nil
+			last.Rows = nil
 		}
-		last, rows = key, append(rows, row)
+		last.Key, last.Rows = key, append(last.Rows, row)
 	}
 	if err := scanner.Err(); err != nil {
-		return err
+		return fmt.Errorf("reading ledgers: %w", told(err))
 	}
-	if len(rows) > 0 {
-		return each(last, rows)
+	if len(last.Rows) > 0 {
+		return each(last)
 	}
 	return nil
 }
 
-// Sums implements rollup.AuditStore: one partition of each table.
-func (s *Store) Sums(ctx context.Context, key models.Key) (map[string]int64, error) {
-	sums := map[string]int64{}
-	for _, table := range []string{
-		models.ClickCounter, models.HourCounters, models.DayCounters, models.CountryCounters, models.ReferrerCounters,
-	} {
-		var sum int64
-		err := s.session.Query(`SELECT SUM(value) FROM `+s.names.urlshortener+`.`+table+` WHERE short_url = ?`, key.Name).
-			Consistency(gocql.LocalQuorum).WithContext(ctx).Scan(&sum)
-		if err != nil {
-			return nil, fmt.Errorf("adding up %s of %s: %w", table, key.Name, err)
-		}
-		sums[table] = sum
+// Sums implements rollup.AuditStore: a stretch of each table.
+func (s *Store) Sums(ctx context.Context, links []models.Key) (map[models.Key]rollup.LinkSums, error) {
+	sums := make(map[models.Key]rollup.LinkSums, len(links))
+	for _, link := range links {
+		sums[link] = rollup.LinkSums{Tables: map[string]int64{}}
 	}
-	return sums, nil
+	stretch := around(links)
+	tables := []string{models.ClickCounter, models.HourCounters, models.DayCounters, models.CountryCounters, models.ReferrerCounters}
+	var mu sync.Mutex
+	err := s.each(ctx, len(tables), func(ctx context.Context, i int) error {
+		key := models.Key{Keyspace: models.URLShortener}
+		var sum int64
+		scanner := s.session.Query(`SELECT short_url, SUM(value) FROM ` + s.names.urlshortener + `.` + tables[i] + stretch.where(`short_url`) +
+			` GROUP BY short_url`).WithContext(ctx).PageSize(1000).RetryPolicy(patience).Iter().Scanner()
+		for scanner.Next() {
+			if err := scanner.Scan(&key.Name, &sum); err != nil {
+				return err
+			}
+			mu.Lock()
+			if link, wanted := sums[key]; wanted {
+				link.Tables[tables[i]] = sum
+			}
+			mu.Unlock()
+		}
+		if err := scanner.Err(); err != nil {
+			return fmt.Errorf("adding up %s: %w", tables[i], told(err))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = s.eachLedger(ctx, models.URLShortener, stretch, func(k rollup.KeyLedger) error {
+		if link, wanted := sums[k.Key]; wanted {
+			link.Ledger = k.Rows
+			sums[k.Key] = link
+		}
+		return nil
+	})
+	return sums, err
+}
+
+// walkTTL is how long it is remembered how far a walk was that was stopped, in seconds.
+const walkTTL = 7 * 24 * 3600
+
+// Walked implements rollup.WalkStore. It is among the settings, as a row that comes and goes.
+func (s *Store) Walked(ctx context.Context, walk string) (progress string, err error) {
+	err = s.session.Query(`SELECT value FROM `+s.names.footfall+`.settings WHERE name = ?`, "walk: "+walk).WithContext(ctx).Scan(&progress)
+	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
+		return "", fmt.Errorf("reading how far %s was: %w", walk, err)
+	}
+	return progress, nil
+}
+
+// NoteWalked implements rollup.WalkStore.
+func (s *Store) NoteWalked(ctx context.Context, walk, progress string) error {
+	if progress == "" {
+		return s.session.Query(`DELETE FROM `+s.names.footfall+`.settings WHERE name = ?`, "walk: "+walk).WithContext(ctx).Exec()
+	}
+	return s.session.Query(`INSERT INTO `+s.names.footfall+`.settings (name, value) VALUES (?, ?) USING TTL ?`, "walk: "+walk, progress, walkTTL).
+		WithContext(ctx).Exec()
 }

@@ -2,11 +2,9 @@ package cassandra
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"sync"
 	"time"
-
-	"github.com/gocql/gocql"
 
 	"footfall/consumer/rollup"
 	"footfall/models"
@@ -14,57 +12,94 @@ import (
 
 var _ rollup.CompareStore = (*Store)(nil)
 
+// linkTable is where a counter of links is.
+type linkTable struct{ table, clustering, column, counter string }
+
+var linkTables = []linkTable{
+	{models.ClickCounter, "", "value", models.ClickCounter},
+	{models.UniqueCounter, "", "value", models.UniqueCounter},
+	{models.BotCounter, "", "value", models.BotCounter},
+	{models.HourCounters, "hour", "value", models.HourCounters},
+	{models.DayCounters, "day", "value", models.DayCounters},
+	{models.CountryCounters, "country", "value", models.CountryCounters},
+	{models.ReferrerCounters, "referrer", "value", models.ReferrerCounters},
+	{"amountcounters", "day", models.NumValues, models.NumValues},
+	{"amountcounters", "day", models.SumValues, models.SumValues},
+}
+
 // Cells implements rollup.CompareStore: one partition of each table. A counter of 0 is as good as none.
 func (s *Store) Cells(ctx context.Context, key models.Key) (map[models.Cell]int64, error) {
 	if key.Keyspace == models.Cardinality {
 		return s.siteCells(ctx, key)
 	}
-	cells := map[models.Cell]int64{}
-	for _, counter := range []string{models.ClickCounter, models.UniqueCounter, models.BotCounter} {
-		var n int64
-		err := s.session.Query(s.cql.read[counter], key.Name).WithContext(ctx).Scan(&n)
-		if err != nil && !errors.Is(err, gocql.ErrNotFound) {
-			return nil, fmt.Errorf("reading %s: %w", counter, err)
-		}
-		if n != 0 {
-			cells[models.Cell{Counter: counter}] = n
-		}
+	found, err := s.LinkCells(ctx, []models.Key{key})
+	return found[key], err
+}
+
+// LinkCells implements rollup.CompareStore: a stretch of each table.
+func (s *Store) LinkCells(ctx context.Context, links []models.Key) (map[models.Key]map[models.Cell]int64, error) {
+	out := make(map[models.Key]map[models.Cell]int64, len(links))
+	for _, link := range links {
+		out[link] = map[models.Cell]int64{}
 	}
-	var at time.Time
-	var label string
-	for _, t := range []struct {
-		table, clustering, column, counter string
-		into                               any
-	}{
-		{models.HourCounters, "hour", "value", models.HourCounters, &at},
-		{models.DayCounters, "day", "value", models.DayCounters, &at},
-		{models.CountryCounters, "country", "value", models.CountryCounters, &label},
-		{models.ReferrerCounters, "referrer", "value", models.ReferrerCounters, &label},
-		{"amountcounters", "day", models.NumValues, models.NumValues, &at},
-		{"amountcounters", "day", models.SumValues, models.SumValues, &at},
-	} {
-		var n int64
-		scanner := s.session.Query(`SELECT `+t.clustering+`, `+t.column+` FROM `+s.names.urlshortener+`.`+t.table+
-			` WHERE short_url = ?`, key.Name).WithContext(ctx).Iter().Scanner()
-		for scanner.Next() {
-			if err := scanner.Scan(t.into, &n); err != nil {
-				return nil, fmt.Errorf("reading %s: %w", t.table, err)
-			}
-			cell := models.Cell{Counter: t.counter}
-			if t.into == any(&at) {
-				cell.At = models.Millis(at.UnixMilli())
-			} else {
-				cell.Label = label
-			}
-			if n != 0 {
+	where := around(links).where(`short_url`)
+	var mu sync.Mutex
+	err := s.each(ctx, len(linkTables), func(ctx context.Context, i int) error {
+		err := s.eachLinkCell(ctx, linkTables[i], where, func(link models.Key, cell models.Cell, n int64) {
+			mu.Lock()
+			defer mu.Unlock()
+			if cells := out[link]; cells != nil && n != 0 {
 				cells[cell] = n
 			}
+		})
+		if err != nil {
+			return fmt.Errorf("reading %s: %w", linkTables[i].table, told(err))
 		}
-		if err := scanner.Err(); err != nil {
-			return nil, fmt.Errorf("reading %s: %w", t.table, err)
-		}
+		return nil
+	})
+	return out, err
+}
+
+// LinkLedgers implements rollup.CompareStore: a stretch of the ledger.
+func (s *Store) LinkLedgers(ctx context.Context, links []models.Key) (map[models.Key][]rollup.LedgerRow, error) {
+	out := make(map[models.Key][]rollup.LedgerRow, len(links))
+	for _, link := range links {
+		out[link] = nil
 	}
-	return cells, nil
+	err := s.eachLedger(ctx, models.URLShortener, around(links), func(k rollup.KeyLedger) error {
+		if _, wanted := out[k.Key]; wanted {
+			out[k.Key] = k.Rows
+		}
+		return nil
+	})
+	return out, err
+}
+
+func (s *Store) eachLinkCell(ctx context.Context, t linkTable, where string, each func(models.Key, models.Cell, int64)) error {
+	link, cell := models.Key{Keyspace: models.URLShortener}, models.Cell{Counter: t.counter}
+	var at time.Time
+	var n int64
+	selected, columns := `short_url, `+t.column, []any{&link.Name, &n}
+	switch t.clustering {
+	case "":
+	case "hour", "day":
+		selected, columns = selected+`, `+t.clustering, append(columns, &at)
+	default:
+		selected, columns = selected+`, `+t.clustering, append(columns, &cell.Label)
+	}
+	scanner := s.session.Query(`SELECT ` + selected + ` FROM ` + s.names.urlshortener + `.` + t.table + where).
+		WithContext(ctx).PageSize(1000).RetryPolicy(patience).Iter().Scanner()
+	for scanner.Next() {
+		n = 0 // a column may be null
+		if err := scanner.Scan(columns...); err != nil {
+			return err
+		}
+		if !at.IsZero() {
+			cell.At = models.Millis(at.UnixMilli())
+		}
+		each(link, cell, n)
+	}
+	return scanner.Err()
 }
 
 func (s *Store) siteCells(ctx context.Context, key models.Key) (map[models.Cell]int64, error) {

@@ -101,7 +101,7 @@ func (f *forgetting) onSites(ctx context.Context, guids []string) error {
 	}
 	const where = ` WHERE siteId = ? AND interval_size = ? AND interval_start = ? AND bucket = ? AND guid = ?`
 	read := func(each func(visitorPartition) error) error {
-		return f.eachVisitorPartition(ctx, func(p visitorPartition) error {
+		return f.eachVisitorPartition(ctx, wholeRing, func(p visitorPartition) error {
 			if byBucket[p.bucket] == nil {
 				return nil
 			}

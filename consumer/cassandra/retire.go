@@ -111,9 +111,8 @@ const clockSpread = time.Minute
 // DropVisitors implements rollup.RetireStore. A partition holds visitors of one interval, and goes as a whole: that leaves one
 // tombstone, however many visitors there were. Nobody writes rows of such an interval any more, so it does no harm that the
 // tombstone is ahead of its time.
-func (s *Store) DropVisitors(ctx context.Context, before models.Millis, progress func(rollup.Dropped)) (rollup.Dropped, error) {
+func (s *Store) DropVisitors(ctx context.Context, part rollup.Part, before models.Millis, read func(n int)) (rollup.Dropped, error) {
 	var d rollup.Dropped
-	intervals := map[visitorPartition]bool{}
 	var gathered []visitorPartition
 	asOf := time.Now().Add(clockSpread).UnixMicro() // a consumer's clock may be ahead of ours
 	drop := func() error {
@@ -121,20 +120,15 @@ func (s *Store) DropVisitors(ctx context.Context, before models.Millis, progress
 			return s.session.Query(`DELETE FROM `+s.names.cardinality+`.GuidData USING TIMESTAMP ? WHERE siteId = ? AND interval_size = ?`+
 				` AND interval_start = ? AND bucket = ?`, append([]any{asOf}, gathered[i].args()...)...).WithContext(ctx).Exec()
 		})
-		if err != nil {
-			return err
+		if err == nil {
+			d.Partitions += len(gathered)
+			gathered = gathered[:0]
 		}
-		for _, p := range gathered {
-			p.bucket = ""
-			intervals[p] = true
-		}
-		d.Partitions, d.Intervals = d.Partitions+len(gathered), len(intervals)
-		gathered = gathered[:0]
-		progress(d)
-		return nil
+		return err
 	}
-	err := s.eachVisitorPartition(ctx, func(p visitorPartition) error {
+	err := s.eachVisitorPartition(ctx, partOfRing(part), func(p visitorPartition) error {
 		d.Read++
+		read(1)
 		if models.IntervalEnd(p.interval, p.start) <= before {
 			gathered = append(gathered, p)
 		}
@@ -152,12 +146,13 @@ func (s *Store) DropVisitors(ctx context.Context, before models.Millis, progress
 	return d, nil
 }
 
-// eachVisitorPartition calls each with every partition of visitors of sites.
-func (s *Store) eachVisitorPartition(ctx context.Context, each func(visitorPartition) error) error {
+// eachVisitorPartition calls each with every partition of visitors of sites in a part of the ring.
+func (s *Store) eachVisitorPartition(ctx context.Context, b between, each func(visitorPartition) error) error {
+	const partitionKey = `siteId, interval_size, interval_start, bucket`
 	p := visitorPartition{keyspace: models.Cardinality}
 	var start time.Time
-	scanner := s.session.Query(`SELECT DISTINCT siteId, interval_size, interval_start, bucket FROM ` + s.names.cardinality +
-		`.GuidData`).WithContext(ctx).PageSize(1000).Iter().Scanner()
+	scanner := s.session.Query(`SELECT DISTINCT ` + partitionKey + ` FROM ` + s.names.cardinality + `.GuidData` + b.where(partitionKey)).
+		WithContext(ctx).PageSize(1000).RetryPolicy(patience).Iter().Scanner()
 	for scanner.Next() {
 		if err := scanner.Scan(&p.name, &p.interval, &start, &p.bucket); err != nil {
 			return err

@@ -119,7 +119,7 @@ func testUneven(t *testing.T, s *Store) {
 	f := func(want ...rollup.Uneven) {
 		t.Helper()
 		var got []rollup.Uneven
-		err := s.Uneven(ctx, before, func(u rollup.Uneven) {
+		err := s.Uneven(ctx, before, func(string) {}, func(u rollup.Uneven) {
 			if u.Key.Name == "uneven" { // other tests have rows without counts
 				got = append(got, u)
 			}

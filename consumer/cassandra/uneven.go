@@ -8,39 +8,88 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/gocql/gocql"
+	"golang.org/x/sync/errgroup"
 
 	"footfall/consumer/rollup"
 	"footfall/models"
 )
 
-// Uneven implements rollup.RetireStore. It reads every row that DropVisitors would remove, interval by interval: in memory are
-// the names of the partitions, and the combinations of one interval.
-func (s *Store) Uneven(ctx context.Context, before models.Millis, each func(rollup.Uneven)) error {
-	buckets := map[visitorPartition][]string{}
-	names := map[string]string{} // of buckets: 256 texts, not one each
-	err := s.eachVisitorPartition(ctx, func(p visitorPartition) error {
-		if models.IntervalEnd(p.interval, p.start) > before {
-			return nil
-		}
-		if _, known := names[p.bucket]; !known {
-			names[p.bucket] = p.bucket
-		}
-		bucket := names[p.bucket]
-		p.bucket = ""
-		buckets[p] = append(buckets[p], bucket)
-		return nil
-	})
-	for interval, list := range buckets {
-		if err == nil {
-			err = s.unevenInterval(ctx, interval, list, each)
-		}
+// maxIntervals bounds how many intervals of sites are in memory at once.
+const maxIntervals = 500_000
+
+// unevenParts is how many parts of the ring are read for one list of intervals, and unevenAtOnce how many parts or intervals at
+// the same time.
+const (
+	unevenParts  = 256
+	unevenAtOnce = 16
+)
+
+// Uneven implements rollup.RetireStore. It reads every row that DropVisitors would remove, interval by interval. The buckets of an
+// interval lie all over the ring, so the intervals are listed first: where they are too many, in several passes.
+func (s *Store) Uneven(ctx context.Context, before models.Millis, progress func(string), each func(rollup.Uneven)) error {
+	var mu sync.Mutex
+	one := func(u rollup.Uneven) {
+		mu.Lock()
+		defer mu.Unlock()
+		each(u)
 	}
-	if err != nil {
-		return fmt.Errorf("comparing visitors with their counts: %w", err)
+	for todo := []class{{0, 1}}; len(todo) > 0; {
+		last := len(todo) - 1
+		listed := newIntervals(todo[last], before, maxIntervals)
+		todo = todo[:last]
+		err := s.inParts(ctx, func(ctx context.Context, b between) error {
+			return s.eachVisitorPartition(ctx, b, func(p visitorPartition) error {
+				listed.add(p)
+				return nil
+			})
+		})
+		if err == nil {
+			err = s.unevenIntervals(ctx, listed.found, progress, one)
+		}
+		if err != nil {
+			return fmt.Errorf("comparing visitors with their counts: %w", err)
+		}
+		todo = append(todo, listed.left...)
 	}
 	return nil
+}
+
+// inParts does something for all parts of the ring, some at once.
+func (s *Store) inParts(ctx context.Context, do func(context.Context, between) error) error {
+	group, working := errgroup.WithContext(ctx)
+	group.SetLimit(unevenAtOnce)
+	for number := range unevenParts {
+		group.Go(func() error { return do(working, partOfRing(rollup.Part{Number: number, Of: unevenParts})) })
+	}
+	return group.Wait()
+}
+
+func (s *Store) unevenIntervals(ctx context.Context, found map[visitorPartition]*bucketSet, progress func(string), each func(rollup.Uneven)) error {
+	started, told, done := time.Now(), time.Now(), 0
+	var mu sync.Mutex
+	group, working := errgroup.WithContext(ctx)
+	group.SetLimit(unevenAtOnce)
+	for interval, buckets := range found {
+		if working.Err() != nil {
+			break
+		}
+		group.Go(func() error {
+			err := s.unevenInterval(working, interval, buckets.list(), each)
+			mu.Lock()
+			defer mu.Unlock()
+			if done++; time.Since(told) > 5*time.Second {
+				told = time.Now()
+				took := time.Since(started)
+				progress(fmt.Sprintf("%d of %d intervals of sites compared, %.0f a second, about %v left", done, len(found),
+					float64(done)/took.Seconds(), (took / time.Duration(done) * time.Duration(len(found)-done)).Round(time.Second)))
+			}
+			return err
+		})
+	}
+	return group.Wait()
 }
 
 func (s *Store) unevenInterval(ctx context.Context, interval visitorPartition, buckets []string, each func(rollup.Uneven)) error {
@@ -66,7 +115,7 @@ func (s *Store) unevenInterval(ctx context.Context, interval visitorPartition, b
 			Keyspace: models.Cardinality, Name: interval.name, Interval: interval.interval, Start: interval.start, Features: all[i],
 		}.Counted()
 		var n int64
-		err := s.session.Query(s.cql.read[cell.Counter], appendCell(keyArgs(key), cell)...).WithContext(ctx).Scan(&n)
+		err := s.session.Query(s.cql.read[cell.Counter], appendCell(keyArgs(key), cell)...).WithContext(ctx).RetryPolicy(patience).Scan(&n)
 		if err != nil && !errors.Is(err, gocql.ErrNotFound) {
 			return err
 		}
@@ -88,7 +137,7 @@ func (s *Store) combinations(ctx context.Context, p visitorPartition) (map[model
 		columns[i] = &features[i]
 	}
 	scanner := s.session.Query(`SELECT `+strings.Join(s.plan.Features(), ", ")+` FROM `+s.names.cardinality+`.GuidData WHERE siteId = ?`+
-		` AND interval_size = ? AND interval_start = ? AND bucket = ?`, p.args()...).WithContext(ctx).PageSize(5000).Iter().Scanner()
+		` AND interval_size = ? AND interval_start = ? AND bucket = ?`, p.args()...).WithContext(ctx).PageSize(5000).RetryPolicy(patience).Iter().Scanner()
 	for scanner.Next() {
 		if err := scanner.Scan(columns...); err != nil {
 			return nil, err

@@ -86,7 +86,7 @@ func (w *world) startAudit(ctx context.Context) {
 	w.tell("audit %d starts", a.id)
 	go func() {
 		store := &view{a, auditing}
-		found, err := w.checker(store).audit(ctx, store, true, func(line string) { w.tell("audit %d: %s", a.id, line) })
+		found, err := w.checker(store).audit(ctx, store, AuditOptions{Repair: true}, func(line string) { w.tell("audit %d: %s", a.id, line) })
 		w.tell("audit %d ends: %+v, %v", a.id, found, err)
 		a.done.Store(true)
 		cancel()

@@ -5,9 +5,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
-	"time"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -15,13 +14,26 @@ import (
 	"footfall/models"
 )
 
-// AuditStore is a store that can be audited: it can also be read as a whole.
+// AuditStore is a store that can be audited.
 type AuditStore interface {
-	Store
-	// Keys calls each with every key that has a ledger, in any order.
-	Keys(ctx context.Context, each func(models.Key, []LedgerRow) error) error
-	// Sums adds up the counters of a link, by table.
-	Sums(ctx context.Context, key models.Key) (map[string]int64, error)
+	WalkStore
+	// Sums adds up the counters of links that Keys has handed on together, by table, and then reads their ledgers.
+	Sums(ctx context.Context, links []models.Key) (map[models.Key]LinkSums, error)
+}
+
+// LinkSums is the sum of a link's counters in each table, and the link's ledger after they were read.
+type LinkSums struct {
+	Tables map[string]int64
+	Ledger []LedgerRow
+}
+
+// AuditOptions say what an audit is to do.
+type AuditOptions struct {
+	Repair bool              // mend what is off
+	Only   []models.Keyspace // empty: all
+	// Walk is the name under which an audit that was stopped can be gone on with, empty: it cannot; Resume: go on with that.
+	Walk   string
+	Resume bool
 }
 
 // Audit is what an audit found.
@@ -41,9 +53,13 @@ func (a Audit) Clean() bool { return a.Off == a.Repaired && a.Unsums == 0 && a.U
 // mended by the next.
 const auditRounds = 5
 
-// RunAudit checks every key that has a ledger, whoever owns its partitions meanwhile, and with repair mends what is off from the
-// log. report gets a line per finding and, on long runs, on progress. It returns an error if it could not finish.
-func RunAudit(ctx context.Context, cfg configs.Consumer, store AuditStore, repair bool, log *slog.Logger, report func(string)) (Audit, error) {
+// maxBroken bounds the keys that are off and not yet repaired.
+const maxBroken = 10_000
+
+// RunAudit checks every key that has a ledger, whoever owns its partitions meanwhile, and if it is to repair mends what is off from
+// the log. report gets a line per finding and, on long runs, on progress, from several goroutines at once. It returns an error if it
+// could not finish.
+func RunAudit(ctx context.Context, cfg configs.Consumer, store AuditStore, o AuditOptions, log *slog.Logger, report func(string)) (Audit, error) {
 	c, err := New(cfg, store, prometheus.NewRegistry(), log)
 	if err != nil {
 		return Audit{}, err
@@ -53,7 +69,7 @@ func RunAudit(ctx context.Context, cfg configs.Consumer, store AuditStore, repai
 	if err != nil {
 		return Audit{}, err
 	}
-	if repair { // it decides as consumers do
+	if o.Repair { // it decides as consumers do
 		others, err := decidingOtherwise(ctx, store, src.topics())
 		if err != nil {
 			return Audit{}, err
@@ -62,41 +78,105 @@ func RunAudit(ctx context.Context, cfg configs.Consumer, store AuditStore, repai
 			return Audit{}, &refusal{otherwise(others)}
 		}
 	}
-	return c.checker(src).audit(ctx, store, repair, report)
+	return c.checker(src).audit(ctx, store, o, report)
 }
 
-func (c *checker) audit(ctx context.Context, store AuditStore, repair bool, report func(string)) (Audit, error) {
-	var a Audit
-	broken := map[models.Key][]LedgerRow{}
-	last := time.Now()
-	err := store.Keys(ctx, func(key models.Key, rows []LedgerRow) error {
-		if a.Keys++; time.Since(last) > 5*time.Second {
-			last = time.Now()
-			report(fmt.Sprintf("%d keys read, %d off so far", a.Keys, len(broken)))
+// auditor is one audit under way.
+type auditor struct {
+	*checker
+	store  AuditStore
+	repair bool
+	report func(string)
+
+	mu     sync.Mutex // parts are read side by side; repairs are made by one at a time
+	found  Audit
+	broken map[models.Key][]LedgerRow // to be repaired
+}
+
+func (c *checker) audit(ctx context.Context, store AuditStore, o AuditOptions, report func(string)) (Audit, error) {
+	a := &auditor{checker: c, store: store, repair: o.Repair, report: report, broken: map[models.Key][]LedgerRow{}}
+	w := walker{
+		keyspaces: o.Only, parts: max(1, c.parts), atOnce: max(1, c.partsAtOnce), what: "keys", name: o.Walk, resume: o.Resume, notes: store,
+		report: func(format string, args ...any) { report(fmt.Sprintf(format, args...)) },
+	}
+	if len(o.Only) == 0 {
+		w.keyspaces = keyspaces
+	}
+	before, err := w.walk(ctx, a.part)
+	a.found.Keys += before // in which nothing was found
+	if err != nil {
+		return a.found, fmt.Errorf("auditing: %w", err)
+	}
+	return a.found, a.mend(ctx)
+}
+
+// part audits a part of a keyspace, and tells whether nothing was found there.
+func (a *auditor) part(ctx context.Context, part Part, read func(int)) (clean bool, err error) {
+	clean = true
+	err = a.store.Keys(ctx, part, func(batch []KeyLedger) error {
+		read(len(batch))
+		off, err := a.off(ctx, batch)
+		if err != nil {
+			return err
 		}
-		if len(describe(key, rows)) > 0 {
-			// Owners write meanwhile, and a key's rows may have come in two pages: ask again before calling it off.
-			again, err := store.Ledger(ctx, []models.Key{key})
-			if err != nil {
+		unsums, busy := 0, 0
+		if part.Keyspace == models.URLShortener {
+			if unsums, busy, err = a.sums(ctx, batch); err != nil {
 				return err
 			}
-			if off := describe(key, again[key]); len(off) > 0 {
-				broken[key] = again[key]
-				for _, line := range off {
-					report(line)
-				}
-			}
 		}
-		return c.auditSums(ctx, store, key, &a, report)
+		clean = clean && len(off)+unsums+busy == 0
+		return a.add(ctx, Audit{Keys: len(batch), Off: len(off), Unsums: unsums, Busy: busy}, off)
 	})
+	return clean, err
+}
+
+// add adds up what was found in a batch, and mends what is off when there is much of it.
+func (a *auditor) add(ctx context.Context, found Audit, off []KeyLedger) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.found.Keys += found.Keys
+	a.found.Off += found.Off
+	a.found.Unsums += found.Unsums
+	a.found.Busy += found.Busy
+	if !a.repair {
+		return nil
+	}
+	for _, k := range off {
+		a.broken[k.Key] = k.Rows
+	}
+	if len(a.broken) < cmp.Or(a.maxBroken, maxBroken) {
+		return nil
+	}
+	return a.mend(ctx)
+}
+
+// off lists the keys of a batch whose ledger breaks the rule, with it.
+func (a *auditor) off(ctx context.Context, batch []KeyLedger) (off []KeyLedger, err error) {
+	var suspects []models.Key
+	for _, k := range batch {
+		if len(describe(k.Key, k.Rows)) > 0 {
+			suspects = append(suspects, k.Key)
+		}
+	}
+	if len(suspects) == 0 {
+		return nil, nil
+	}
+	// Owners write meanwhile, and a key's rows may have come in two pages: ask again before calling it off.
+	again, err := patiently(ctx, func() (map[models.Key][]LedgerRow, error) { return a.store.Ledger(ctx, suspects) })
 	if err != nil {
-		return a, fmt.Errorf("auditing: %w", err)
+		return nil, err
 	}
-	a.Off = len(broken)
-	if repair && a.Off > 0 {
-		err = c.auditRepair(ctx, broken, &a, report)
+	for _, key := range suspects {
+		lines := describe(key, again[key])
+		for _, line := range lines {
+			a.report(line)
+		}
+		if len(lines) > 0 {
+			off = append(off, KeyLedger{key, again[key]})
+		}
 	}
-	return a, err
+	return off, nil
 }
 
 // describe tells, a line each, where a key's ledger breaks the rule.
@@ -110,138 +190,42 @@ func describe(key models.Key, rows []LedgerRow) (lines []string) {
 	return lines
 }
 
-// auditRepair mends the broken keys and looks at them again, until they are whole and every replica says so. Each stretch is
-// put in doubt before it is mended, so that the partitions' owners look at the keys with events in it after the audit has ended too.
-func (c *checker) auditRepair(ctx context.Context, broken map[models.Key][]LedgerRow, a *Audit, report func(string)) error {
+// sums compares links' totals with the sums over their parts, and tells how many differ, and how many could not be compared. They are
+// read one after the other, so they are compared only if the ledger is the same before and after: then nothing was counted
+// meanwhile.
+func (a *auditor) sums(ctx context.Context, batch []KeyLedger) (unsums, busy int, err error) {
 	for range auditRounds {
-		a.Unreadable = 0
-		failed := false
-		spans := stretches(broken, c.reach.offsets)
-		for _, p := range slices.SortedFunc(maps.Keys(spans), comparePartitions) {
-			for _, s := range spans[p] {
-				f, err := c.check(ctx, p, s, offWithin(broken, p, s), c.noteAgain(ctx, Doubt{Partition: p, From: s.from, To: s.to, Reason: doubtAudit}))
-				switch {
-				case unreadable(err) || f.gone > 0:
-					a.Unreadable++
-					report(fmt.Sprintf("offsets %d to %d of %s/%d cannot all be checked: %d of them are no longer in the log (%v)",
-						s.from, s.to-1, p.Topic, p.Number, f.gone, err))
-				case err != nil: // it is looked at again
-					failed = true
-					report(fmt.Sprintf("repairing: %v", err))
-				}
-			}
+		links := make([]models.Key, len(batch))
+		for i, k := range batch {
+			links[i] = k.Key
 		}
-		if failed { // a write of unknown outcome may still land
-			if err := sleep(ctx, c.store.WriteTimeout()+settleMargin); err != nil {
-				return err
-			}
-		}
-		whole, err := c.look(ctx, broken, report)
+		found, err := patiently(ctx, func() (map[models.Key]LinkSums, error) { return a.store.Sums(ctx, links) })
 		if err != nil {
-			return err
+			return 0, 0, err
 		}
-		a.Repaired += whole
-		if len(broken) == 0 || a.Unreadable > 0 && !failed {
+		var changed []KeyLedger
+		for _, k := range batch {
+			switch sums := found[k.Key]; {
+			case !slices.Equal(k.Rows, sums.Ledger):
+				changed = append(changed, KeyLedger{k.Key, sums.Ledger})
+			case !a.even(k.Key, sums.Tables):
+				unsums++
+			}
+		}
+		if batch = changed; len(batch) == 0 {
 			break
 		}
 	}
-	return nil
+	return unsums, len(batch), nil
 }
 
-// look takes out of broken what is whole on every replica, and says how many that are.
-func (c *checker) look(ctx context.Context, broken map[models.Key][]LedgerRow, report func(string)) (int, error) {
-	cells := make(map[models.Key][]models.Cell, len(broken))
-	for key := range broken {
-		cells[key] = nil
-	}
-	rows, complete, err := c.store.Confirm(ctx, cells)
-	if err != nil {
-		return 0, err
-	}
-	if !complete {
-		report("a replica does not answer: whether the repairs hold is not certain before it does; run the audit again then")
-		return 0, nil
-	}
-	whole := 0
-	for key := range broken {
-		if broken[key] = rows[key]; len(describe(key, rows[key])) == 0 {
-			delete(broken, key)
-			whole++
+// even tells whether a link's total is the sum over its parts, and says so if it is not.
+func (a *auditor) even(link models.Key, sums map[string]int64) bool {
+	for _, table := range []string{models.HourCounters, models.DayCounters, models.CountryCounters, models.ReferrerCounters} {
+		if sums[table] != sums[models.ClickCounter] {
+			a.report(fmt.Sprintf("%s: clickcounter has %d, %s add up to %d", link.Name, sums[models.ClickCounter], table, sums[table]))
+			return false
 		}
 	}
-	return whole, nil
-}
-
-// offWithin lists the keys that are off in s.
-func offWithin(broken map[models.Key][]LedgerRow, p models.Partition, s span) (keys []models.Key) {
-	for key, rows := range broken {
-		if len(excessesIn(rows, p, s)) > 0 {
-			keys = append(keys, key)
-		}
-	}
-	return keys
-}
-
-// stretches lists, per partition, what is off in any key, in order. Stretches that are less than near apart are one: the
-// offsets between them have to be read in any case.
-func stretches(broken map[models.Key][]LedgerRow, near int64) map[models.Partition][]span {
-	all := map[models.Partition][]span{}
-	for _, rows := range broken {
-		for _, p := range partitionsOf(rows) {
-			for _, e := range excesses(rows, p) {
-				all[p] = append(all[p], e.span)
-			}
-		}
-	}
-	for p, list := range all {
-		slices.SortFunc(list, func(a, b span) int { return cmp.Compare(a.from, b.from) })
-		var out []span
-		for _, s := range list {
-			if n := len(out) - 1; n >= 0 && s.from <= out[n].to+near {
-				out[n].to = max(out[n].to, s.to)
-			} else {
-				out = append(out, s)
-			}
-		}
-		all[p] = nil
-		for _, s := range out {
-			all[p] = append(all[p], s.pieces()...)
-		}
-	}
-	return all
-}
-
-// auditSums compares a link's total with the sums over its parts. They are read one after the other, so they are compared
-// only if the ledger is the same before and after: then nothing was counted meanwhile.
-func (c *checker) auditSums(ctx context.Context, store AuditStore, key models.Key, a *Audit, report func(string)) error {
-	if key.Keyspace != models.URLShortener {
-		return nil
-	}
-	for range auditRounds {
-		before, err := store.Ledger(ctx, []models.Key{key})
-		if err != nil {
-			return err
-		}
-		sums, err := store.Sums(ctx, key)
-		if err != nil {
-			return err
-		}
-		after, err := store.Ledger(ctx, []models.Key{key})
-		if err != nil {
-			return err
-		}
-		if !slices.Equal(before[key], after[key]) {
-			continue
-		}
-		for _, table := range []string{models.HourCounters, models.DayCounters, models.CountryCounters, models.ReferrerCounters} {
-			if sums[table] != sums[models.ClickCounter] {
-				a.Unsums++
-				report(fmt.Sprintf("%s: clickcounter has %d, %s add up to %d", key.Name, sums[models.ClickCounter], table, sums[table]))
-				return nil
-			}
-		}
-		return nil
-	}
-	a.Busy++
-	return nil
+	return true
 }

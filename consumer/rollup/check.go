@@ -37,7 +37,10 @@ type checker struct {
 	sources sources
 	number  func() int64 // one that no other repair or doubt has
 	metrics *metrics
-	logger  *slog.Logger
+
+	parts, partsAtOnce int // of an audit; 0: one
+	maxBroken          int // keys that an audit gathers before it mends them; 0: the default
+	logger             *slog.Logger
 }
 
 // finding is what a check found.

@@ -17,6 +17,10 @@ type CompareStore interface {
 	RetireStore
 	// Cells reads all counters of a key.
 	Cells(ctx context.Context, key models.Key) (map[models.Cell]int64, error)
+	// LinkCells and LinkLedgers are Cells and Ledger for links that Keys has handed on together, be it by another store with the
+	// same links.
+	LinkCells(ctx context.Context, links []models.Key) (map[models.Key]map[models.Cell]int64, error)
+	LinkLedgers(ctx context.Context, links []models.Key) (map[models.Key][]LedgerRow, error)
 }
 
 // Comparison is what comparing two sets of tables found.
@@ -37,116 +41,189 @@ type side struct {
 type comparer struct {
 	live, fresh side
 	report      func(string, ...any)
+	parts       int // 0: one
+
+	mu    sync.Mutex
+	found Comparison
+	busy  []models.Key // to be compared again
 }
 
-// The lines that are printed about cells that differ, and the keys that are compared at once.
+// The lines that are printed about cells that differ; the keys that are compared at once, of those that are compared one by one; and
+// the keys that are remembered because they were busy. What is more stays busy.
 const (
 	maxDiffering  = 20
 	compareAtOnce = 16
+	maxBusy       = 100_000
 )
 
-// keys lists all keys of both sides that want tells to compare.
-func (c *comparer) keys(ctx context.Context, want func(models.Key) bool) ([]models.Key, error) {
-	all := map[models.Key]bool{}
-	for _, s := range []side{c.fresh, c.live} {
-		err := s.store.Keys(ctx, func(key models.Key, _ []LedgerRow) error {
-			if want(key) {
-				all[key] = true
-			}
-			return nil
+// all compares all keys of both sides, of some keyspaces, that want tells to compare.
+func (c *comparer) all(ctx context.Context, keyspaces []models.Keyspace, want func(models.Key) bool) error {
+	w := walker{keyspaces: keyspaces, parts: max(1, c.parts), atOnce: walkAtOnce, what: "keys", report: c.report}
+	_, err := w.walk(ctx, func(ctx context.Context, part Part, read func(int)) (bool, error) {
+		err := c.fresh.store.Keys(ctx, part, func(batch []KeyLedger) error {
+			read(len(batch))
+			return c.compare(ctx, wanted(batch, want), true)
 		})
 		if err != nil {
-			return nil, fmt.Errorf("listing keys: %w", err)
+			return false, err
+		}
+		return true, c.live.store.Keys(ctx, part, func(batch []KeyLedger) error {
+			read(len(batch))
+			missing, err := c.missing(ctx, wanted(batch, want))
+			if err != nil {
+				return err
+			}
+			return c.compare(ctx, missing, true)
+		})
+	})
+	return err
+}
+
+func wanted(batch []KeyLedger, want func(models.Key) bool) (keys []models.Key) {
+	for _, k := range batch {
+		if want(k.Key) {
+			keys = append(keys, k.Key)
 		}
 	}
-	return slices.SortedFunc(maps.Keys(all), compareKeys), nil
+	return keys
 }
 
-// compare compares the cells of keys, adds up what it finds, and returns those keys that it can say nothing about yet.
-func (c *comparer) compare(ctx context.Context, keys []models.Key, found *Comparison) (busy []models.Key, err error) {
-	var mu sync.Mutex
-	group, working := errgroup.WithContext(ctx)
-	group.SetLimit(compareAtOnce)
+// missing lists those of live's keys that fresh does not have: the others have been compared.
+func (c *comparer) missing(ctx context.Context, keys []models.Key) (missing []models.Key, err error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	rows, err := ledgersOf(ctx, c.fresh.store, keys, true)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(keys, func(key models.Key) bool { return len(rows[key]) > 0 }), nil
+}
+
+// again compares the keys that were busy.
+func (c *comparer) again(ctx context.Context) error {
+	keys := c.busy
+	c.busy = nil
+	for some := range slices.Chunk(keys, compareAtOnce) {
+		if err := c.compare(ctx, some, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cellsOf reads the cells of keys of one keyspace; together: they lie next to each other.
+func cellsOf(ctx context.Context, store CompareStore, keys []models.Key, together bool) (map[models.Key]map[models.Cell]int64, error) {
+	return patiently(ctx, func() (map[models.Key]map[models.Cell]int64, error) {
+		if together && keys[0].Keyspace == models.URLShortener {
+			return store.LinkCells(ctx, keys)
+		}
+		var mu sync.Mutex
+		out := make(map[models.Key]map[models.Cell]int64, len(keys))
+		group, working := errgroup.WithContext(ctx)
+		group.SetLimit(compareAtOnce)
+		for _, key := range keys {
+			group.Go(func() error {
+				cells, err := store.Cells(working, key)
+				mu.Lock()
+				defer mu.Unlock()
+				out[key] = cells
+				return err
+			})
+		}
+		return out, group.Wait()
+	})
+}
+
+// ledgersOf is the same for ledgers.
+func ledgersOf(ctx context.Context, store CompareStore, keys []models.Key, together bool) (map[models.Key][]LedgerRow, error) {
+	return patiently(ctx, func() (map[models.Key][]LedgerRow, error) {
+		if together && keys[0].Keyspace == models.URLShortener {
+			return store.LinkLedgers(ctx, keys)
+		}
+		return store.Ledger(ctx, keys)
+	})
+}
+
+// compare compares the cells of keys of one keyspace, adds up what it finds, and keeps those that it can say nothing about yet. Their
+// ledgers are read before and after.
+func (c *comparer) compare(ctx context.Context, keys []models.Key, together bool) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	before, err := c.ledgers(ctx, keys, together)
+	if err != nil {
+		return err
+	}
+	live, err := cellsOf(ctx, c.live.store, keys, together)
+	if err != nil {
+		return fmt.Errorf("comparing %s: %w", keys[0].Name, err)
+	}
+	fresh, err := cellsOf(ctx, c.fresh.store, keys, together)
+	if err != nil {
+		return fmt.Errorf("comparing %s: %w", keys[0].Name, err)
+	}
+	after, err := c.ledgers(ctx, keys, together)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, key := range keys {
-		group.Go(func() error {
-			pair, err := c.read(working, key)
-			if err != nil {
-				return fmt.Errorf("comparing %s: %w", key.Name, err)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case pair.busy:
-				busy = append(busy, key)
-			case pair.foreign:
-				found.Foreign++
-			default:
-				found.Keys++
-				found.Cells += len(pair.all)
-				for _, cell := range pair.all {
-					if pair.live[cell] == pair.fresh[cell] {
-						continue
-					}
-					if found.Differ++; found.Differ <= maxDiffering {
-						c.report("%s: in use %d, counted again %d", describeCell(key, cell), pair.live[cell], pair.fresh[cell])
-					}
-				}
-			}
-			return nil
-		})
+		busy := !slices.Equal(before[0][key], after[0][key]) || !slices.Equal(before[1][key], after[1][key])
+		behind, foreign := c.beyond(before, key)
+		switch {
+		case (busy || behind) && len(c.busy) < maxBusy:
+			c.busy = append(c.busy, key)
+		case busy || behind:
+			c.found.Busy++
+		case foreign:
+			c.found.Foreign++
+		default:
+			c.differ(key, live[key], fresh[key])
+		}
 	}
-	err = group.Wait()
-	slices.SortFunc(busy, compareKeys)
-	return busy, err
+	return nil
 }
 
-// pair is a key as both sides have it.
-type pair struct {
-	live, fresh   map[models.Cell]int64
-	all           []models.Cell
-	busy, foreign bool
-}
-
-// read reads a key on both sides, its ledgers before and after.
-func (c *comparer) read(ctx context.Context, key models.Key) (p pair, err error) {
-	before, err := c.ledgers(ctx, key)
-	if err != nil {
-		return p, err
-	}
-	if p.live, err = c.live.store.Cells(ctx, key); err != nil {
-		return p, err
-	}
-	if p.fresh, err = c.fresh.store.Cells(ctx, key); err != nil {
-		return p, err
-	}
-	after, err := c.ledgers(ctx, key)
-	if err != nil {
-		return p, err
-	}
-	seen := maps.Clone(p.live)
-	maps.Copy(seen, p.fresh)
-	p.all = slices.SortedFunc(maps.Keys(seen), compareCells)
-	p.busy = !slices.Equal(before[0], after[0]) || !slices.Equal(before[1], after[1])
+// beyond tells whether one side has counted what the other has not seen yet, and whether it has what the other will never see.
+func (c *comparer) beyond(rows [2]map[models.Key][]LedgerRow, key models.Key) (behind, foreign bool) {
 	for i, other := range []side{c.fresh, c.live} {
 		if other.at == nil {
 			continue
 		}
-		for _, row := range before[i] {
+		for _, row := range rows[i][key] {
 			at, known := other.at[row.Partition]
-			p.foreign = p.foreign || !known
-			p.busy = p.busy || known && row.Kind == KindOwner && row.To > at
+			foreign = foreign || !known
+			behind = behind || known && row.Kind == KindOwner && row.To > at
 		}
 	}
-	return p, nil
+	return behind, foreign
 }
 
-func (c *comparer) ledgers(ctx context.Context, key models.Key) (rows [2][]LedgerRow, err error) {
+// differ compares the cells of a key.
+func (c *comparer) differ(key models.Key, live, fresh map[models.Cell]int64) {
+	seen := make(map[models.Cell]int64, len(live))
+	maps.Copy(seen, live)
+	maps.Copy(seen, fresh)
+	c.found.Keys++
+	c.found.Cells += len(seen)
+	for _, cell := range slices.SortedFunc(maps.Keys(seen), compareCells) {
+		if live[cell] == fresh[cell] {
+			continue
+		}
+		if c.found.Differ++; c.found.Differ <= maxDiffering {
+			c.report("%s: in use %d, counted again %d", describeCell(key, cell), live[cell], fresh[cell])
+		}
+	}
+}
+
+// ledgers reads the ledgers of live and of fresh.
+func (c *comparer) ledgers(ctx context.Context, keys []models.Key, together bool) (rows [2]map[models.Key][]LedgerRow, err error) {
 	for i, s := range []side{c.live, c.fresh} {
-		list, err := s.store.Ledger(ctx, []models.Key{key})
-		if err != nil {
+		if rows[i], err = ledgersOf(ctx, s.store, keys, together); err != nil {
 			return rows, err
 		}
-		rows[i] = list[key]
 	}
 	return rows, nil
 }

@@ -98,7 +98,7 @@ func TestARepairIsDoubtedBeforeAndAfter(t *testing.T) {
 		before = len(m.doubts[p0])
 		return fault{}
 	}
-	audit, err := newChecker(m, clicksLog(2)).audit(t.Context(), m, true, func(string) {})
+	audit, err := newChecker(m, clicksLog(2)).audit(t.Context(), m, AuditOptions{Repair: true}, func(string) {})
 	if err != nil || audit.Off != 1 || audit.Repaired != 1 || m.clicks() != 2 {
 		t.Errorf("audit %+v, %v; %d clicks", audit, err, m.clicks())
 	}

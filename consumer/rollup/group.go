@@ -206,5 +206,6 @@ func (c *Consumer) checker(src sources) *checker {
 		store: c.store, hasher: c.hasher, reach: c.reach(), metrics: c.metrics, logger: c.log, sources: src,
 		log:    &kafkaLog{kafka: c.kafka, sources: src},
 		number: freshNumber,
+		parts:  walkParts, partsAtOnce: walkAtOnce,
 	}
 }

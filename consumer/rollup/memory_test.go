@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"slices"
 	"sync"
@@ -195,7 +196,7 @@ func (m *memory) Committed(ctx context.Context, p models.Partition) (int64, erro
 	return m.owners[p].Committed, ctx.Err()
 }
 
-func (m *memory) Uneven(ctx context.Context, before models.Millis, each func(Uneven)) error {
+func (m *memory) Uneven(ctx context.Context, before models.Millis, _ func(string), each func(Uneven)) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	rows := map[models.Sighting]int64{}
@@ -212,12 +213,19 @@ func (m *memory) Uneven(ctx context.Context, before models.Millis, each func(Une
 	return ctx.Err()
 }
 
-func (m *memory) DropVisitors(ctx context.Context, before models.Millis, _ func(Dropped)) (d Dropped, err error) {
+func (m *memory) DropVisitors(ctx context.Context, part Part, before models.Millis, read func(int)) (d Dropped, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	d.Read = len(m.first)
-	maps.DeleteFunc(m.first, func(s models.Sighting, _ models.Position) bool { return s.Closed(before) })
-	d.Partitions = d.Read - len(m.first)
+	for s := range m.first {
+		if key, _ := s.Counted(); !part.has(key) {
+			continue
+		}
+		if d.Read++; s.Closed(before) {
+			delete(m.first, s)
+			d.Partitions++
+		}
+	}
+	read(d.Read)
 	return d, ctx.Err()
 }
 
@@ -302,21 +310,75 @@ func (m *memory) WriteTimeout() time.Duration { return m.timeout }
 
 func unknown(reason string) error { return fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.New(reason)) }
 
-func (m *memory) Keys(_ context.Context, each func(models.Key, []LedgerRow) error) error {
+func (m *memory) Keys(_ context.Context, part Part, each func([]KeyLedger) error) error {
+	m.mu.Lock()
+	var together []KeyLedger
 	for _, key := range slices.SortedFunc(maps.Keys(m.ledger), compareKeys) {
-		if err := each(key, sortedRows(m.ledger[key])); err != nil {
+		if part.has(key) {
+			together = append(together, KeyLedger{key, sortedRows(m.ledger[key])})
+		}
+	}
+	m.mu.Unlock()
+	for some := range slices.Chunk(together, 3) {
+		if err := each(some); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m *memory) Sums(_ context.Context, key models.Key) (map[string]int64, error) {
-	sums := map[string]int64{}
-	for cell, n := range m.cells[key] {
-		sums[cell.Counter] += n
+// has tells whether a key lies in the part, in this store.
+func (p Part) has(key models.Key) bool {
+	h := fnv.New32a()
+	fmt.Fprint(h, key)
+	return key.Keyspace == p.Keyspace && int(h.Sum32()%uint32(p.Of)) == p.Number
+}
+
+func (m *memory) Sums(_ context.Context, links []models.Key) (map[models.Key]LinkSums, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := map[models.Key]LinkSums{}
+	for _, link := range links {
+		sums := LinkSums{map[string]int64{}, sortedRows(m.ledger[link])}
+		for cell, n := range m.cells[link] {
+			sums.Tables[cell.Counter] += n
+		}
+		out[link] = sums
 	}
-	return sums, nil
+	return out, nil
+}
+
+func (m *memory) Cells(_ context.Context, key models.Key) (map[models.Cell]int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.cells[key]), nil
+}
+
+func (m *memory) LinkCells(ctx context.Context, links []models.Key) (map[models.Key]map[models.Cell]int64, error) {
+	out := map[models.Key]map[models.Cell]int64{}
+	for _, link := range links {
+		out[link], _ = m.Cells(ctx, link)
+	}
+	return out, ctx.Err()
+}
+
+func (m *memory) LinkLedgers(ctx context.Context, links []models.Key) (map[models.Key][]LedgerRow, error) {
+	return m.Ledger(ctx, links)
+}
+
+func (m *memory) Walked(ctx context.Context, walk string) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.settings["walk: "+walk], ctx.Err()
+}
+
+func (m *memory) NoteWalked(ctx context.Context, walk, progress string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.settings["walk: "+walk] = progress; progress == "" {
+		delete(m.settings, "walk: "+walk)
+	}
+	return ctx.Err()
 }
 
 func sortedRows(rows map[LedgerID]LedgerRow) []LedgerRow {

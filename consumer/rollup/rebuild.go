@@ -28,32 +28,30 @@ func RunRebuild(ctx context.Context, cfg configs.Consumer, fresh, live CompareSt
 	if err := r.prepare(ctx, live); err != nil {
 		return Comparison{}, err
 	}
-	compare := &comparer{live: side{store: live}, fresh: side{store: fresh}, report: report}
-	var found Comparison
-	var left []models.Key
+	compare := &comparer{live: side{store: live}, fresh: side{store: fresh}, parts: walkParts, report: report}
 	for round := range rebuildRounds {
 		err := r.replay(ctx)
 		if err != nil {
-			return found, err
+			return compare.found, err
 		}
 		if compare.live.at, err = r.consumer.committed(ctx, live, group, r.partitions); err != nil {
-			return found, err
+			return compare.found, err
 		}
 		if compare.fresh.at, err = r.consumer.committed(ctx, fresh, cfg.Kafka.Group, r.partitions); err != nil {
-			return found, err
+			return compare.found, err
 		}
 		if round == 0 {
-			if left, err = compare.keys(ctx, func(models.Key) bool { return true }); err != nil {
-				return found, err
-			}
-			report("comparing %d keys", len(left))
+			report("comparing all keys")
+			err = compare.all(ctx, keyspaces, func(models.Key) bool { return true })
+		} else {
+			err = compare.again(ctx)
 		}
-		if left, err = compare.compare(ctx, left, &found); err != nil || len(left) == 0 {
-			return found, err
+		if err != nil || len(compare.busy) == 0 {
+			return compare.found, err
 		}
 	}
-	found.Busy = len(left)
-	return found, nil
+	compare.found.Busy += len(compare.busy)
+	return compare.found, nil
 }
 
 // rebuild is one under way.
@@ -90,7 +88,7 @@ func (r *rebuild) prepare(ctx context.Context, live CompareStore) (err error) {
 		return err
 	}
 	// A topic that was counted before, under another kafka.topics, may be there as well: each is counted once.
-	if err := onlyFrom(ctx, r.fresh, "topics", func(topic string) bool { return !strings.HasPrefix(topic, fileTopic) }); err != nil {
+	if err := onlyFrom(ctx, r.fresh, "topics", func(topic string) bool { return !strings.HasPrefix(topic, fileTopic) }, r.report); err != nil {
 		return err
 	}
 	for _, topic := range []string{r.cfg.Kafka.Topics.Clicks, r.cfg.Kafka.Topics.Visits} {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -34,14 +35,14 @@ func (f VisitsFile) source() string {
 }
 
 // RunFile counts a file of visits into store, as if it were a topic of one partition. Run again, it goes on where it was.
-func RunFile(ctx context.Context, cfg configs.Consumer, store AuditStore, file VisitsFile, log *slog.Logger, report func(string, ...any)) error {
+func RunFile(ctx context.Context, cfg configs.Consumer, store WalkStore, file VisitsFile, log *slog.Logger, report func(string, ...any)) error {
 	c, err := New(cfg, store, prometheus.NewRegistry(), log)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = c.dead.close() }()
 	p := models.Partition{Topic: fileTopic + file.Name}
-	if err := onlyFrom(ctx, store, file.source(), func(topic string) bool { return topic == p.Topic }); err != nil {
+	if err := onlyFrom(ctx, store, file.source(), func(topic string) bool { return topic == p.Topic }, report); err != nil {
 		return err
 	}
 	o := &ownership{
@@ -78,14 +79,20 @@ func RunFile(ctx context.Context, cfg configs.Consumer, store AuditStore, file V
 
 // onlyFrom refuses to count from a source into tables that are counted from another: what one of them has counted would be
 // skipped, or counted twice.
-func onlyFrom(ctx context.Context, store AuditStore, source string, own func(topic string) bool) error {
-	err := store.Keys(ctx, func(_ models.Key, rows []LedgerRow) error {
-		for _, row := range rows {
-			if !own(row.Partition.Topic) {
-				return fmt.Errorf("these tables hold counts from %s, not only from %s: use another suffix", row.Partition.Topic, source)
+func onlyFrom(ctx context.Context, store WalkStore, source string, own func(topic string) bool, report func(string, ...any)) error {
+	w := walker{keyspaces: keyspaces, parts: walkParts, atOnce: walkAtOnce, what: "keys", report: report}
+	_, err := w.walk(ctx, func(ctx context.Context, part Part, read func(int)) (bool, error) {
+		return true, store.Keys(ctx, part, func(batch []KeyLedger) error {
+			read(len(batch))
+			for _, k := range batch {
+				for _, row := range k.Rows {
+					if !own(row.Partition.Topic) {
+						return fmt.Errorf("these tables hold counts from %s, not only from %s: use another suffix", row.Partition.Topic, source)
+					}
+				}
 			}
-		}
-		return nil
+			return nil
+		})
 	})
 	if err != nil {
 		return err
@@ -126,20 +133,26 @@ func (o *ownership) countFile(ctx context.Context, p models.Partition, file Visi
 // RunCompareSites compares all counters of the sites that fresh has with those of live, whatever they were counted from. Nobody
 // should count meanwhile.
 func RunCompareSites(ctx context.Context, fresh, live CompareStore, report func(string, ...any)) (found Comparison, err error) {
-	c := &comparer{live: side{store: live}, fresh: side{store: fresh}, report: report}
+	c := &comparer{live: side{store: live}, fresh: side{store: fresh}, parts: walkParts, report: report}
+	only := []models.Keyspace{models.Cardinality}
+	var mu sync.Mutex
 	sites := map[string]bool{}
-	err = fresh.Keys(ctx, func(key models.Key, _ []LedgerRow) error {
-		sites[key.Name] = sites[key.Name] || key.Keyspace == models.Cardinality
-		return nil
+	w := walker{keyspaces: only, parts: walkParts, atOnce: walkAtOnce, what: "keys", report: report}
+	_, err = w.walk(ctx, func(ctx context.Context, part Part, read func(int)) (bool, error) {
+		return true, fresh.Keys(ctx, part, func(batch []KeyLedger) error {
+			read(len(batch))
+			mu.Lock()
+			defer mu.Unlock()
+			for _, k := range batch {
+				sites[k.Key.Name] = true
+			}
+			return nil
+		})
 	})
 	if err != nil {
 		return found, err
 	}
-	keys, err := c.keys(ctx, func(key models.Key) bool { return key.Keyspace == models.Cardinality && sites[key.Name] })
-	if err != nil {
-		return found, err
-	}
-	busy, err := c.compare(ctx, keys, &found)
-	found.Busy = len(busy)
-	return found, err
+	err = c.all(ctx, only, func(key models.Key) bool { return sites[key.Name] })
+	c.found.Busy += len(c.busy)
+	return c.found, err
 }

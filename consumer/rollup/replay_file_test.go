@@ -49,7 +49,8 @@ func TestTablesAreCountedFromOneSource(t *testing.T) {
 	other.Name = "november.csv"
 	f(m, other, "hold counts from file:visits.csv")
 	topics := func(m *memory) error {
-		return onlyFrom(t.Context(), m, "topics", func(topic string) bool { return !strings.HasPrefix(topic, fileTopic) })
+		return onlyFrom(t.Context(), m, "topics", func(topic string) bool { return !strings.HasPrefix(topic, fileTopic) },
+			func(string, ...any) {})
 	}
 	if err := topics(m); err == nil || !strings.Contains(err.Error(), "hold counts from file:visits.csv") {
 		t.Errorf("topics into the tables of a file: %v", err)

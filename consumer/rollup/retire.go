@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,10 +26,12 @@ type RetireStore interface {
 	// Finish says that all below those offsets is counted, and that rows may go.
 	Finish(ctx context.Context, before models.Millis) error
 	// Uneven calls each, one at a time, with the counters of which more or fewer visitors have rows than are counted, among the
-	// rows that DropVisitors would remove. One without any row is left out. It is for intervals that nobody counts any more.
-	Uneven(ctx context.Context, before models.Millis, each func(Uneven)) error
-	// DropVisitors removes the rows of intervals that are over at a moment, and tells how many now and then.
-	DropVisitors(ctx context.Context, before models.Millis, progress func(Dropped)) (Dropped, error)
+	// rows that DropVisitors would remove. One without any row is left out. It is for intervals that nobody counts any more. progress
+	// gets a line now and then.
+	Uneven(ctx context.Context, before models.Millis, progress func(string), each func(Uneven)) error
+	// DropVisitors removes the rows of a part's intervals that are over at a moment. read is told how many partitions of the
+	// database were looked at.
+	DropVisitors(ctx context.Context, part Part, before models.Millis, read func(n int)) (Dropped, error)
 }
 
 // Uneven is a counter of visitors that does not equal the number of their rows.
@@ -38,10 +41,9 @@ type Uneven struct {
 	Rows, Counted int64
 }
 
-// Dropped is what DropVisitors removed.
+// Dropped is what DropVisitors did.
 type Dropped struct {
-	Partitions int // of the database
-	Intervals  int // of sites: a month, week or day of one site
+	Partitions int // of the database, that are removed
 	Read       int // partitions looked at
 }
 
@@ -51,8 +53,9 @@ type retirer struct {
 	topic  string
 	ends   func(context.Context) (map[int]int64, error)
 	group  func(context.Context) (counting, error)
-	audit  func(context.Context) (Audit, error)
+	audit  func(ctx context.Context, walk string) (Audit, error) // of sites; walk is its name
 	report func(string, ...any)
+	parts  int           // that rows are removed in; 0: one
 	margin time.Duration // until nobody decides without a notice
 	force  bool          // though rows tell of more visitors than are counted
 }
@@ -81,8 +84,10 @@ func RunRetire(ctx context.Context, cfg configs.Consumer, store RetireStore, bef
 		store: store, topic: topic, report: report, margin: noticeMargin, force: force,
 		ends:  func(ctx context.Context) (map[int]int64, error) { return c.ends(ctx, topic, n) },
 		group: func(ctx context.Context) (counting, error) { return c.counting(ctx, store, topic, n) },
-		audit: func(ctx context.Context) (Audit, error) {
-			return RunAudit(ctx, cfg, store, false, log, func(line string) { report("%s", line) })
+		parts: walkParts,
+		audit: func(ctx context.Context, walk string) (Audit, error) {
+			o := AuditOptions{Only: []models.Keyspace{models.Cardinality}, Walk: walk, Resume: true}
+			return RunAudit(ctx, cfg, store, o, log, func(line string) { report("%s", line) })
 		},
 	}
 	return r.run(ctx, before, wait)
@@ -112,17 +117,30 @@ func (r *retirer) run(ctx context.Context, before models.Millis, wait time.Durat
 	if err := sleep(ctx, r.margin); err != nil { // consumers that meet old events again must know
 		return err
 	}
-	last := time.Now()
-	dropped, err := r.store.DropVisitors(ctx, before, func(d Dropped) {
-		if time.Since(last) > progressEvery {
-			last = time.Now()
-			r.report("%d partitions of visitors removed, %d looked at", d.Partitions, d.Read)
-		}
+	return r.drop(ctx, before)
+}
+
+// drop removes the rows, part by part. One who was stopped goes on with the parts that are left.
+func (r *retirer) drop(ctx context.Context, before models.Millis) error {
+	w := walker{
+		keyspaces: []models.Keyspace{models.Cardinality}, parts: max(1, r.parts), atOnce: min(max(1, r.parts), walkAtOnce),
+		what: "partitions of visitors", report: r.report, name: walkOf(before) + ", removing", resume: true, notes: r.store,
+	}
+	var mu sync.Mutex
+	var all Dropped
+	_, err := w.walk(ctx, func(ctx context.Context, part Part, read func(int)) (bool, error) {
+		d, err := r.store.DropVisitors(ctx, part, before, read)
+		mu.Lock()
+		defer mu.Unlock()
+		all.Partitions, all.Read = all.Partitions+d.Partitions, all.Read+d.Read
+		return true, err
 	})
-	r.report("%d partitions of visitors removed, of %d intervals; %d are left; counts stay as they are",
-		dropped.Partitions, dropped.Intervals, dropped.Read-dropped.Partitions)
+	r.report("%d partitions of visitors removed; %d are left; counts stay as they are", all.Partitions, all.Read-all.Partitions)
 	return err
 }
+
+// walkOf names the walks of a retirement, which are gone on with after a stop.
+func walkOf(before models.Millis) string { return "retire " + before.Time().Format(time.DateOnly) }
 
 // decide finds the retirement, or makes it one that is decided.
 func (r *retirer) decide(ctx context.Context, before models.Millis) (Retirement, error) {
@@ -196,20 +214,16 @@ func (r *retirer) counted(ctx context.Context, it Retirement) error {
 	}
 }
 
-// whole fails unless an audit finds nothing that a repair would need the rows for. Links' sums are no such thing: the rows are
-// of sites.
+// whole fails unless an audit finds nothing that a repair would need the rows for. No link is asked: the rows are of sites.
 func (r *retirer) whole(ctx context.Context, before models.Millis) error {
 	r.report("all visits up to the retirement are counted; auditing")
-	a, err := r.audit(ctx)
+	a, err := r.audit(ctx, walkOf(before))
 	if err != nil {
 		return err
 	}
 	if a.Off > a.Repaired || a.Unreadable > 0 {
 		return fmt.Errorf("the audit of %d keys found %d off: mending them would need the rows, so nothing is removed; run consumer"+
 			" audit --repair first", a.Keys, a.Off)
-	}
-	if a.Unsums > 0 {
-		r.report("%d links have sums that differ: that has nothing to do with the visitors of sites", a.Unsums)
 	}
 	if err := r.even(ctx, before); err != nil {
 		return err
@@ -221,7 +235,8 @@ func (r *retirer) whole(ctx context.Context, before models.Millis) error {
 // even compares counts with the rows that are about to go. Fewer rows are what forget leaves behind, or a retire that was stopped.
 func (r *retirer) even(ctx context.Context, before models.Millis) error {
 	more, fewer := 0, 0
-	err := r.store.Uneven(ctx, before, func(u Uneven) {
+	tell := func(line string) { r.report("%s", line) }
+	err := r.store.Uneven(ctx, before, tell, func(u Uneven) {
 		if u.Rows > u.Counted {
 			more++
 		} else {

@@ -49,14 +49,14 @@ func (w *world) startRetire(ctx context.Context) {
 			}
 			return counting{1, to}, nil
 		},
-		audit: func(ctx context.Context) (Audit, error) {
+		audit: func(ctx context.Context, walk string) (Audit, error) {
 			if !a.wait(retiring) {
 				return Audit{}, errDead
 			}
 			if w.awaited(false) {
 				return Audit{}, errors.New("a process is paused")
 			}
-			return w.checker(store).audit(ctx, store, false, func(line string) { w.tell("retire: %s", line) })
+			return w.checker(store).audit(ctx, store, AuditOptions{Only: []models.Keyspace{models.Cardinality}, Walk: walk, Resume: true}, func(line string) { w.tell("retire: %s", line) })
 		},
 	}
 	if r.margin = noticeMargin; w.controls.hasty {

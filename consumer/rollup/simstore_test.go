@@ -174,8 +174,8 @@ func (v *view) Finish(ctx context.Context, before models.Millis) error {
 	return v.call(ctx, func() error { return v.memory.Finish(ctx, before) })
 }
 
-func (v *view) DropVisitors(ctx context.Context, before models.Millis, progress func(Dropped)) (d Dropped, err error) {
-	err = v.call(ctx, func() (err error) { d, err = v.memory.DropVisitors(ctx, before, progress); return err })
+func (v *view) DropVisitors(ctx context.Context, part Part, before models.Millis, read func(int)) (d Dropped, err error) {
+	err = v.call(ctx, func() (err error) { d, err = v.memory.DropVisitors(ctx, part, before, read); return err })
 	v.w.out.Removed += d.Partitions
 	return d, err
 }

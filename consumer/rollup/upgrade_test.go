@@ -55,7 +55,7 @@ func TestUpgradeToAnotherVersion(t *testing.T) {
 	if refused := new(refusal); !errors.As(err, &refused) || !strings.Contains(err.Error(), "old/3/u") {
 		t.Errorf("beside an older one it ends with %v", err)
 	}
-	_, err = RunAudit(t.Context(), b.cfg, b.store, true, slog.New(slog.DiscardHandler), func(string) {})
+	_, err = RunAudit(t.Context(), b.cfg, b.store, AuditOptions{Repair: true}, slog.New(slog.DiscardHandler), func(string) {})
 	if err == nil || !strings.Contains(err.Error(), "old/3/u") {
 		t.Errorf("an audit that repairs beside an older one ends with %v", err)
 	}

@@ -183,7 +183,7 @@ func (w *world) run(ctx context.Context) (outcomes, error) {
 	if !w.equal() {
 		return w.out, fmt.Errorf("counted %v, the log says %v", w.store.cells, w.truth())
 	}
-	audit, err := w.checker(w.store).audit(ctx, w.store, false, func(line string) { w.tell("audit: %s", line) })
+	audit, err := w.checker(w.store).audit(ctx, w.store, AuditOptions{}, func(line string) { w.tell("audit: %s", line) })
 	if err != nil || !audit.Clean() {
 		return w.out, fmt.Errorf("left for the audit: %+v, %w", audit, err)
 	}

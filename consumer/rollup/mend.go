@@ -1,0 +1,120 @@
+package rollup
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"footfall/models"
+)
+
+// mend mends the broken keys and looks at them again, until they are whole and every replica says so. Each stretch is put in
+// doubt before it is mended, so that the partitions' owners look at the keys with events in it after the audit has ended too.
+func (a *auditor) mend(ctx context.Context) error {
+	defer clear(a.broken)
+	gone := 0
+	for round := 0; round < auditRounds && len(a.broken) > 0; round++ {
+		var failed bool
+		gone, failed = a.mendOnce(ctx)
+		if failed { // a write of unknown outcome may still land
+			if err := sleep(ctx, a.checker.store.WriteTimeout()+settleMargin); err != nil {
+				return err
+			}
+		}
+		whole, err := a.look(ctx, a.broken, a.report)
+		if err != nil {
+			return err
+		}
+		a.found.Repaired += whole
+		if gone > 0 && !failed {
+			break
+		}
+	}
+	a.found.Unreadable += gone
+	return nil
+}
+
+// mendOnce tells how many stretches the log no longer holds, and whether others failed.
+func (a *auditor) mendOnce(ctx context.Context) (gone int, failed bool) {
+	spans := stretches(a.broken, a.reach.offsets)
+	for _, p := range slices.SortedFunc(maps.Keys(spans), comparePartitions) {
+		for _, s := range spans[p] {
+			f, err := a.check(ctx, p, s, offWithin(a.broken, p, s), a.noteAgain(ctx, Doubt{Partition: p, From: s.from, To: s.to, Reason: doubtAudit}))
+			switch {
+			case unreadable(err) || f.gone > 0:
+				gone++
+				a.report(fmt.Sprintf("offsets %d to %d of %s/%d cannot all be checked: %d of them are no longer in the log (%v)",
+					s.from, s.to-1, p.Topic, p.Number, f.gone, err))
+			case err != nil: // it is looked at again
+				failed = true
+				a.report(fmt.Sprintf("repairing: %v", err))
+			}
+		}
+	}
+	return gone, failed
+}
+
+// look takes out of broken what is whole on every replica, and says how many that are.
+func (c *checker) look(ctx context.Context, broken map[models.Key][]LedgerRow, report func(string)) (int, error) {
+	cells := make(map[models.Key][]models.Cell, len(broken))
+	for key := range broken {
+		cells[key] = nil
+	}
+	rows, complete, err := c.store.Confirm(ctx, cells)
+	if err != nil {
+		return 0, err
+	}
+	if !complete {
+		report("a replica does not answer: whether the repairs hold is not certain before it does; run the audit again then")
+		return 0, nil
+	}
+	whole := 0
+	for key := range broken {
+		if broken[key] = rows[key]; len(describe(key, rows[key])) == 0 {
+			delete(broken, key)
+			whole++
+		}
+	}
+	return whole, nil
+}
+
+// offWithin lists the keys that are off in s.
+func offWithin(broken map[models.Key][]LedgerRow, p models.Partition, s span) (keys []models.Key) {
+	for key, rows := range broken {
+		if len(excessesIn(rows, p, s)) > 0 {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// stretches lists, per partition, what is off in any key, in order. Stretches that are less than near apart are one: the
+// offsets between them have to be read in any case.
+func stretches(broken map[models.Key][]LedgerRow, near int64) map[models.Partition][]span {
+	all := map[models.Partition][]span{}
+	for _, rows := range broken {
+		for _, p := range partitionsOf(rows) {
+			for _, e := range excesses(rows, p) {
+				all[p] = append(all[p], e.span)
+			}
+		}
+	}
+	for p, list := range all {
+		slices.SortFunc(list, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+		var out []span
+		for _, s := range list {
+			if n := len(out) - 1; n >= 0 && s.from <= out[n].to+near {
+				out[n].to = max(out[n].to, s.to)
+			} else {
+				out = append(out, s)
+			}
+		}
+		all[p] = nil
+		for _, s := range out {
+			all[p] = append(all[p], s.pieces()...)
+		}
+	}
+	return all
+}
