@@ -21,7 +21,7 @@ import (
 
 // A log of 2 GB, as an earlier version may have left it: go test ./embedded -run LargeLog -log.bytes 2000000000 -log.rss 300
 var (
-	logBytes = flag.Int64("log.bytes", 200_000_000, "size of the log that TestLargeLog starts with")
+	logBytes = flag.Int64("log.bytes", 100_000_000, "size of the log that TestLargeLog starts with")
 	logRSS   = flag.Int64("log.rss", 0, "most memory in MB for it, with the defaults; 0: 160 MB with a small window and bound")
 )
 
