@@ -112,7 +112,7 @@ func testTables(t *testing.T, store *Store, suffix string) {
 	want := []string{
 		"cardinality.applied", "cardinality.counts", "cardinality.guiddata",
 		"footfall.doubts", "footfall.forgotten", "footfall.owners", "footfall.retired", "footfall.schema_lock",
-		"footfall.schema_migrations", "footfall.settings",
+		"footfall.schema_migrations", "footfall.settings", "footfall.tails",
 		"urlshortener.amountcounters", "urlshortener.applied", "urlshortener.botcounter", "urlshortener.clickcounter", "urlshortener.countrycounters",
 		"urlshortener.daycounters", "urlshortener.hourcounters", "urlshortener.latestclicks", "urlshortener.referrercounters",
 		"urlshortener.uniquecounter", "urlshortener.uniquecounterips", "urlshortener.urls",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -22,7 +23,8 @@ func RunAcceptGap(ctx context.Context, cfg configs.Consumer, store RetireStore, 
 		return err
 	}
 	defer func() { _ = c.dead.close() }()
-	if _, err := c.lookAround(ctx); err != nil {
+	src, err := c.lookAround(ctx)
+	if err != nil {
 		return err
 	}
 	members, err := c.members(ctx)
@@ -32,7 +34,7 @@ func RunAcceptGap(ctx context.Context, cfg configs.Consumer, store RetireStore, 
 	if err != nil {
 		return err
 	}
-	gaps, err := c.gaps(ctx, store)
+	gaps, err := c.gaps(ctx, store, src)
 	if err != nil {
 		return err
 	}
@@ -67,11 +69,12 @@ type gap struct {
 }
 
 // gaps finds them as consumers do when they take a partition.
-func (c *Consumer) gaps(ctx context.Context, store RetireStore) (found []gap, err error) {
+func (c *Consumer) gaps(ctx context.Context, store RetireStore, src sources) (found []gap, err error) {
 	partitions, err := c.everyPartition(ctx)
 	if err != nil {
 		return nil, err
 	}
+	partitions = slices.DeleteFunc(partitions, func(p models.Partition) bool { return !src.counts(p) })
 	places, err := c.places(ctx, c.cfg.Kafka.Group, partitions)
 	if err != nil {
 		return nil, err
@@ -86,6 +89,7 @@ func (c *Consumer) gaps(ctx context.Context, store RetireStore) (found []gap, er
 			return nil, err
 		}
 		own := &owned{tenure: Tenure{Partition: p, Committed: committed}, next: places[p].offset, said: places[p].mark}
+		own.end, own.sealed = src[p.Topic].end(p.Number)
 		if reached := max(own.next, committed); reached > bounds[p].to {
 			return nil, recreated(p, reached)
 		}

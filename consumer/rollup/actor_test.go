@@ -107,6 +107,10 @@ func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 			}
 			return bounds, nil
 		},
+		sumAt: func(_ context.Context, p models.Partition, offset int64) (string, error) {
+			it := a.w.item(p, offset)
+			return it.tail().Sum, nil
+		},
 	}
 	a.ledger = o.ledger
 	if a.w.controls.shortDoubts {
@@ -117,7 +121,7 @@ func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 		if a.w.controls.believing {
 			at.tables = simTables
 		}
-		o.partitions[p] = &owned{next: at.offset, said: at.mark}
+		o.partitions[p] = &owned{next: at.offset, committed: at.offset, said: at.mark}
 	}
 	if a.w.controls.deaf {
 		o.board = nil
@@ -132,6 +136,13 @@ func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 		if a.w.controls.noReading {
 			own.clear, own.unknown = 1, 0
 		}
+	}
+	bounds, err := o.bounds(ctx, a.partitions)
+	if err != nil {
+		return err
+	}
+	if err := o.sameLog(ctx, bounds); err != nil {
+		return err
 	}
 	within := simReach
 	if a.w.controls.noDuplicate {

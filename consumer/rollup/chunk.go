@@ -29,15 +29,15 @@ type chunk struct {
 	dead       []*deadLetter
 	buried     bool // the dead letters are written; a flush that is tried again need not do it twice
 	bytes      int
-	visits     int   // among the events
-	widest     int64 // of the spans
-	highWater  map[models.Partition]int64
-	decided    int            // in which era of the visitors; 0: not yet
-	added      *deltas        // what the events are worth, added up ahead; nil: to be done
-	trouble    error          // with deciding them ahead; for whoever counts the chunk
-	done       chan struct{}  // closed when it is counted, or given up
-	read       map[string]int // by topic
-	duplicates map[string]int // by topic
+	visits     int                        // among the events
+	widest     int64                      // of the spans
+	last       map[models.Partition]*item // of each span
+	decided    int                        // in which era of the visitors; 0: not yet
+	added      *deltas                    // what the events are worth, added up ahead; nil: to be done
+	trouble    error                      // with deciding them ahead; for whoever counts the chunk
+	done       chan struct{}              // closed when it is counted, or given up
+	read       map[string]int             // by topic
+	duplicates map[string]int             // by topic
 }
 
 // span is the offsets [from, to) of one partition.
@@ -54,7 +54,7 @@ type counted struct {
 func newChunk() *chunk {
 	return &chunk{
 		spans: map[models.Partition]span{}, read: map[string]int{}, duplicates: map[string]int{},
-		highWater: map[models.Partition]int64{}, done: make(chan struct{}),
+		last: map[models.Partition]*item{}, done: make(chan struct{}),
 	}
 }
 
@@ -118,7 +118,11 @@ func (o *ownership) add(c *chunk, it item) {
 	if it.event != nil || it.dead != nil {
 		c.read[it.partition.Topic]++
 	}
-	c.highWater[it.partition] = it.highWater
+	if last := c.last[it.partition]; last != nil {
+		*last = it
+	} else {
+		c.last[it.partition] = &it
+	}
 	retired := o.board.list()
 	switch {
 	case it.dead == nil && it.event == nil: // it means nothing, or is counted in the next generation
@@ -156,7 +160,7 @@ func (c *chunk) halves() [2]*chunk {
 	first.events, second.events = c.events[:middle], c.events[middle:]
 	first.read, first.duplicates = c.read, c.duplicates
 	first.dead, first.buried, second.buried = c.dead, c.buried, true
-	first.highWater, second.highWater = c.highWater, c.highWater
+	first.last, second.last = c.last, c.last
 	first.decided, second.decided = c.decided, c.decided
 	for p, s := range c.spans {
 		at := s.to

@@ -124,9 +124,9 @@ func tooLarge(w KeyWrite) bool {
 // checkAhead refuses to go on if a key's ledger is ahead of the log: the topic was created anew, and its offsets do not
 // mean what the ledger says.
 func (o *ownership) checkAhead(ctx context.Context, c *chunk, at map[models.Key]positions) error {
-	for p, mark := range c.highWater {
+	for p, last := range c.last {
 		own := o.partitions[p]
-		own.highWater = max(own.highWater, mark)
+		own.highWater = max(own.highWater, last.highWater)
 	}
 	for _, known := range at {
 		for p, pos := range known {

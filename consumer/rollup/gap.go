@@ -10,7 +10,7 @@ import (
 // begin. It refuses a log that is not the one that was counted, and to leave out events that nobody has counted; forgiving, it
 // leaves out those that Kafka has deleted.
 func (p *owned) goOn(log span, tables string, forgiving bool) error {
-	if p.next < p.tenure.Committed { // the group has no offset, or it was set back
+	if p.said.tables != tables || p.next < p.tenure.Committed { // the group has no offset, or it was moved: an owner was further, perhaps
 		p.unknown = log.to
 	}
 	p.clear, p.highWater = log.to, log.to
@@ -42,7 +42,11 @@ func (p *owned) gap(log span, tables string) (start int64, lost span) {
 		start = counted
 	}
 	start = max(start, log.from)
-	return start, span{counted, start}
+	lost = span{counted, start}
+	if p.sealed { // what lies beyond the seal is counted elsewhere
+		lost.to = min(lost.to, p.end)
+	}
+	return start, lost
 }
 
 // howToAccept ends the refusals to leave out events.

@@ -89,6 +89,9 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, heirs heirs
 		bounds: func(ctx context.Context, ps []models.Partition) (map[models.Partition]span, error) {
 			return logBounds(ctx, c.kafka, ps)
 		},
+		sumAt: func(ctx context.Context, p models.Partition, offset int64) (string, error) {
+			return sumAt(ctx, c.kafka, p, offset)
+		},
 	}
 	var partitions []models.Partition
 	for topic, list := range gen.Assignments {
@@ -108,7 +111,7 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, heirs heirs
 		return nil, nil, err
 	}
 	for p, at := range places {
-		o.partitions[p] = &owned{next: at.offset, said: at.mark}
+		o.partitions[p] = &owned{next: at.offset, committed: at.offset, said: at.mark}
 	}
 	if err := o.take(ctx); err != nil {
 		return nil, nil, err
@@ -149,6 +152,9 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, heirs heirs
 		fetchers = append(fetchers, f)
 	}
 	c.windows = windows
+	if err := o.sameLog(ctx, bounds); err != nil {
+		return nil, nil, errors.Join(err, o.giveBack(ctx))
+	}
 	if err := o.doubtPredecessors(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -204,6 +210,9 @@ func (o *ownership) countChunk(ctx context.Context, ch *chunk, commit commit) er
 			return err
 		}
 		return errors.Join(fmt.Errorf("flushing: %w", err), o.lastWord(ctx, ch.spans))
+	}
+	for p, last := range ch.last {
+		o.partitions[p].tail = last.tail()
 	}
 	err := commit(ctx, o.places())
 	if err == nil {

@@ -26,12 +26,19 @@ type place struct {
 // writes none: so an offset with a mark was counted into the tables that it names.
 type mark struct {
 	tables string // which they are; empty: there is no mark
+	tail   string // the sum of the message before the offset; empty: not known
 }
 
 // markVersion begins every mark.
 const markVersion = "footfall/1"
 
-func (m mark) String() string { return markVersion + " tables=" + m.tables }
+func (m mark) String() string {
+	text := markVersion + " tables=" + m.tables
+	if m.tail != "" {
+		text += " tail=" + m.tail
+	}
+	return text
+}
 
 // readMark reads what was committed beside an offset. What is none of ours is no mark.
 func readMark(metadata string) (m mark) {
@@ -40,8 +47,11 @@ func readMark(metadata string) (m mark) {
 		return m
 	}
 	for _, field := range fields[1:] {
-		if name, value, _ := strings.Cut(field, "="); name == "tables" {
+		switch name, value, _ := strings.Cut(field, "="); name {
+		case "tables":
 			m.tables = value
+		case "tail":
+			m.tail = value
 		}
 	}
 	return m

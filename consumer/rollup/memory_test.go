@@ -22,6 +22,7 @@ type memory struct {
 	ledger   map[models.Key]map[LedgerID]LedgerRow
 	first    map[models.Sighting]models.Position
 	owners   map[models.Partition]ownerRow
+	tails    map[models.Partition]Tail
 	doubts   map[models.Partition][]Doubt
 	settings map[string]string
 	notices  Notices
@@ -54,6 +55,7 @@ func newMemory() *memory {
 		ledger:   map[models.Key]map[LedgerID]LedgerRow{},
 		first:    map[models.Sighting]models.Position{},
 		owners:   map[models.Partition]ownerRow{},
+		tails:    map[models.Partition]Tail{},
 		doubts:   map[models.Partition][]Doubt{},
 		settings: map[string]string{},
 
@@ -103,6 +105,19 @@ func (m *memory) Owners(ctx context.Context) (owners []Owner, err error) {
 		owners = append(owners, Owner{p, row.Owner, row.clean})
 	}
 	return owners, ctx.Err()
+}
+
+func (m *memory) NoteTail(ctx context.Context, p models.Partition, t Tail) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.tails[p] = t
+	return ctx.Err()
+}
+
+func (m *memory) Tail(ctx context.Context, p models.Partition) (Tail, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.tails[p], ctx.Err()
 }
 
 func (m *memory) NoteDoubt(ctx context.Context, d Doubt) error {

@@ -19,14 +19,32 @@ import (
 // move sets the group's offset of clicks as Kafka's own tool does, which writes no mark.
 func (b *bench) move(t *testing.T, partition int, offset int64) {
 	t.Helper()
+	b.put(t, kafka.OffsetCommit{Partition: partition, Offset: offset})
+}
+
+// put sets the group's offset of clicks, and what is beside it.
+func (b *bench) put(t *testing.T, at kafka.OffsetCommit) {
+	t.Helper()
 	topic := b.cfg.Kafka.Topics.Clicks
 	client := &kafka.Client{Addr: kafka.TCP(b.cfg.Kafka.Brokers...)}
 	answer, err := client.OffsetCommit(t.Context(), &kafka.OffsetCommitRequest{
-		GroupID: b.cfg.Kafka.Group, GenerationID: -1, Topics: map[string][]kafka.OffsetCommit{topic: {{Partition: partition, Offset: offset}}},
+		GroupID: b.cfg.Kafka.Group, GenerationID: -1, Topics: map[string][]kafka.OffsetCommit{topic: {at}},
 	})
 	if err != nil || answer.Topics[topic][0].Error != nil {
 		t.Fatal(err, answer)
 	}
+}
+
+// place is where the group is, and the mark beside it.
+func (b *bench) place(t *testing.T, p models.Partition) kafka.OffsetCommit {
+	t.Helper()
+	client := &kafka.Client{Addr: kafka.TCP(b.cfg.Kafka.Brokers...)}
+	answer, err := client.OffsetFetch(t.Context(), &kafka.OffsetFetchRequest{GroupID: b.cfg.Kafka.Group, Topics: map[string][]int{p.Topic: {p.Number}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := answer.Topics[p.Topic][0]
+	return kafka.OffsetCommit{Partition: p.Number, Offset: at.CommittedOffset, Metadata: at.Metadata}
 }
 
 // deleteGroup is what the refusal about shared groups asks for.
@@ -106,6 +124,8 @@ func newTablesAndTheGroupOfOthers(t *testing.T, b *bench) {
 
 // crashing is a store that its owner cannot reach any more when it leaves.
 type crashing struct{ *memory }
+
+func (crashing) NoteTail(context.Context, models.Partition, Tail) error { return errors.New("crashed") }
 
 func (crashing) Release(context.Context, Tenure, int64) (bool, error) {
 	return false, errors.New("crashed")

@@ -35,6 +35,7 @@ type ownership struct {
 	number     func() int64 // one that no other has
 	ended      func() bool  // the group has given the partitions to others, or is about to
 	bounds     func(context.Context, []models.Partition) (map[models.Partition]span, error)
+	sumAt      func(context.Context, models.Partition, int64) (string, error) // of the message at an offset; empty: there is none
 
 	maxSpan    int64 // offsets of one partition in one chunk
 	splitAbove int   // events: smaller chunks are not split, they are not too large for anything
@@ -49,7 +50,10 @@ type ownership struct {
 // owned is one partition.
 type owned struct {
 	tenure    Tenure
-	said      mark         // beside the group's offset, when it was taken
+	said      mark         // beside the group's offset, when it was taken,
+	committed int64        // which was this
+	tail      Tail         // the last message that was counted
+	kept      Tail         // the one that the store knows
 	next      int64        // every event below is counted
 	collected int64        // every event below is in a chunk, or was; 0: none is yet. For whoever collects
 	counted   atomic.Int64 // the same, for those who only look
@@ -152,6 +156,7 @@ func (o *ownership) settle() {
 // Where somebody else has taken the partition already, the last spans were perhaps counted by both: they are in doubt.
 func (o *ownership) release(ctx context.Context) error {
 	lost := o.each(func(partition models.Partition, p *owned) error {
+		o.noteTail(ctx, partition, p)
 		ok, err := o.store.Release(ctx, p.tenure, p.reached())
 		if err == nil && !ok {
 			err = errTaken
@@ -184,6 +189,7 @@ func (o *ownership) progress(ctx context.Context) error {
 	}
 	o.noted = time.Now()
 	lost := o.each(func(partition models.Partition, p *owned) error {
+		o.noteTail(ctx, partition, p)
 		ok, err := o.store.Progress(ctx, p.tenure, p.reached())
 		switch {
 		case err != nil:
@@ -244,7 +250,11 @@ func (o *ownership) epochs() map[models.Partition]int64 {
 func (o *ownership) places() map[models.Partition]place {
 	out := make(map[models.Partition]place, len(o.partitions))
 	for partition, p := range o.partitions {
-		out[partition] = place{p.next, mark{tables: o.tables}}
+		at := place{p.next, mark{tables: o.tables}}
+		if p.tail.Offset == p.next {
+			at.tail = p.tail.Sum
+		}
+		out[partition] = at
 	}
 	return out
 }

@@ -35,6 +35,12 @@ type Store interface {
 	// Committed is how far the partition's owners said they had counted, 0 if nobody did.
 	Committed(ctx context.Context, p models.Partition) (int64, error)
 
+	// NoteTail keeps the last message of p that was counted, in place of the one noted before.
+	NoteTail(ctx context.Context, p models.Partition, t Tail) error
+
+	// Tail reads what was noted; the zero Tail if nothing was.
+	Tail(ctx context.Context, p models.Partition) (Tail, error)
+
 	// FirstSeen finds the position of the event that was first, for each of the sightings and in their order; the zero
 	// position: never seen. The sightings are distinct, and the list is the caller's as with Remember.
 	FirstSeen(ctx context.Context, sightings []models.Sighting) ([]models.Position, error)

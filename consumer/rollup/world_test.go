@@ -337,7 +337,9 @@ func (w *world) item(p models.Partition, offset int64) item {
 	defer w.reading.Unlock()
 	m := w.log[p][offset]
 	it := item{partition: p, offset: offset, event: m.Event, byID: w.byID, at: m.at, highWater: int64(len(w.log[p]))}
-	if m.Event == nil {
+	if m.Event != nil {
+		it.value = []byte(m.EventID())
+	} else {
 		it.dead = &deadLetter{invalid: &models.Invalid{Reason: models.ReasonBadJSON}}
 	}
 	return it

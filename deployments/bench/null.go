@@ -22,10 +22,12 @@ func (null) Take(_ context.Context, p models.Partition, owner string) (rollup.Te
 	return rollup.Tenure{Partition: p, Owner: owner, Epoch: 1, Fresh: true}, nil
 }
 
-func (null) Owners(context.Context) ([]rollup.Owner, error)               { return nil, nil }
-func (null) Release(context.Context, rollup.Tenure, int64) (bool, error)  { return true, nil }
-func (null) Progress(context.Context, rollup.Tenure, int64) (bool, error) { return true, nil }
-func (null) Committed(context.Context, models.Partition) (int64, error)   { return 0, nil }
+func (null) Owners(context.Context) ([]rollup.Owner, error)                { return nil, nil }
+func (null) Release(context.Context, rollup.Tenure, int64) (bool, error)   { return true, nil }
+func (null) Progress(context.Context, rollup.Tenure, int64) (bool, error)  { return true, nil }
+func (null) Committed(context.Context, models.Partition) (int64, error)    { return 0, nil }
+func (null) NoteTail(context.Context, models.Partition, rollup.Tail) error { return nil }
+func (null) Tail(context.Context, models.Partition) (rollup.Tail, error)   { return rollup.Tail{}, nil }
 func (null) FirstSeen(_ context.Context, sightings []models.Sighting) ([]models.Position, error) {
 	return make([]models.Position, len(sightings)), nil
 }

@@ -7,7 +7,7 @@
 -- Versions (PRAGMA user_version of each file):
 --   1: the first.
 --   2: doubts have an id; topics became settings, which also have the features and metrics chosen, since before the tables
---      are made for them. amountcounters, latestclicks.
+--      are made for them. amountcounters, latestclicks. tails, which are made when a file of this version has none yet.
 
 -- footfall.db: bookkeeping, not for analysts.
 
@@ -40,6 +40,14 @@ CREATE TABLE IF NOT EXISTS footfall.doubts (
 CREATE TABLE IF NOT EXISTS footfall.settings (
     name TEXT PRIMARY KEY,
     value TEXT NOT NULL
+) WITHOUT ROWID, STRICT;
+
+-- The last message of each Kafka partition that was counted: the offset after it, and a fingerprint.
+CREATE TABLE IF NOT EXISTS footfall.tails (
+    topic TEXT NOT NULL,
+    kafka_partition INTEGER NOT NULL,
+    tail TEXT NOT NULL,
+    PRIMARY KEY (topic, kafka_partition)
 ) WITHOUT ROWID, STRICT;
 
 -- The one log that these files count: offsets of another mean nothing here.

@@ -53,6 +53,7 @@ func Run(t *testing.T, open func(t *testing.T) (rollup.Store, Reader)) {
 		{"ConcurrentTakes", testConcurrentTakes},
 		{"ConcurrentTakesAndReleases", testConcurrentTakesAndReleases},
 		{"Progress", testProgress},
+		{"Tails", testTails},
 		{"Doubts", testDoubts},
 		{"Setting", testSetting},
 		{"Confirm", testConfirm},

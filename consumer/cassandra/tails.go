@@ -1,0 +1,33 @@
+package cassandra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/gocql/gocql"
+
+	"footfall/consumer/rollup"
+	"footfall/models"
+)
+
+// NoteTail implements rollup.Store. It is no transaction: what anybody notes is true, also if it is not the latest.
+func (s *Store) NoteTail(ctx context.Context, p models.Partition, t rollup.Tail) error {
+	err := s.session.Query(`INSERT INTO `+s.names.footfall+`.tails (topic, kafka_partition, tail) VALUES (?, ?, ?)`,
+		p.Topic, p.Number, t.String()).WithContext(ctx).Exec()
+	if err != nil {
+		return fmt.Errorf("noting the last event of partition %d of %s: %w", p.Number, p.Topic, err)
+	}
+	return nil
+}
+
+// Tail implements rollup.Store.
+func (s *Store) Tail(ctx context.Context, p models.Partition) (rollup.Tail, error) {
+	var text string
+	err := s.session.Query(`SELECT tail FROM `+s.names.footfall+`.tails WHERE topic = ? AND kafka_partition = ?`,
+		p.Topic, p.Number).WithContext(ctx).Scan(&text)
+	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
+		return rollup.Tail{}, fmt.Errorf("reading the last event of partition %d of %s: %w", p.Number, p.Topic, err)
+	}
+	return rollup.ReadTail(text)
+}

@@ -1,0 +1,35 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"footfall/consumer/rollup"
+	"footfall/models"
+)
+
+// NoteTail implements rollup.Store.
+func (s *Store) NoteTail(ctx context.Context, p models.Partition, t rollup.Tail) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO footfall.tails (topic, kafka_partition, tail) VALUES (?, ?, ?)",
+			p.Topic, p.Number, t.String())
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("noting the last event of partition %d of %s: %w", p.Number, p.Topic, err)
+	}
+	return nil
+}
+
+// Tail implements rollup.Store.
+func (s *Store) Tail(ctx context.Context, p models.Partition) (rollup.Tail, error) {
+	var text string
+	err := s.readers.QueryRowContext(ctx, "SELECT tail FROM footfall.tails WHERE topic = ? AND kafka_partition = ?",
+		p.Topic, p.Number).Scan(&text)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return rollup.Tail{}, fmt.Errorf("reading the last event of partition %d of %s: %w", p.Number, p.Topic, err)
+	}
+	return rollup.ReadTail(text)
+}
