@@ -61,3 +61,47 @@ func TestAConnectionThatFlapsLeavesNoRows(t *testing.T) {
 		}
 	})
 }
+
+// linksIn is a chunk with a click on each of so many links.
+func linksIn(o *ownership, links int) *chunk {
+	c := newChunk()
+	for i := range int64(links) {
+		linkAt(o, c, p0, o.partitions[p0].next+i, fmt.Sprint("link", i))
+	}
+	return c
+}
+
+// A write of unknown outcome makes its own key go on in a new row. Keys whose writes were answered have nothing under way, and keep theirs.
+func TestOnlyKeysInDoubtGetNewRows(t *testing.T) {
+	const links, flaps = 20, 200
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		m.timeout = 5 * time.Second
+		o := newOwner(t, m, 1000)
+		for i := range flaps {
+			failed, landed := false, i%2 == 0
+			m.onApply = func(w KeyWrite) fault {
+				if failed || w.Key.Name != fmt.Sprint("link", i%links) {
+					return fault{}
+				}
+				failed = true
+				return fault{err: unknown("reset"), lost: !landed}
+			}
+			flush(t, o, linksIn(o, links))
+			o.partitions[p0].highWater = 10_000
+		}
+		rows := 0
+		for _, list := range m.ledger {
+			rows += len(list)
+			if off := excesses(sortedRows(list), p0); len(off) > 0 {
+				t.Errorf("counted otherwise than once: %v", off)
+			}
+		}
+		if want := links + flaps; rows > want {
+			t.Errorf("%d flaps leave %d rows for %d keys, want %d at the most: one more for each write in doubt", flaps, rows, links, want)
+		}
+		if n := m.allClicks(); n != links*flaps {
+			t.Errorf("%d clicks of %d", n, links*flaps)
+		}
+	})
+}

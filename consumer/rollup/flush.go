@@ -152,6 +152,7 @@ var errNotApplied = errors.New("writing counters")
 func (o *ownership) apply(ctx context.Context, writes []KeyWrite, c *chunk) error {
 	var failed error
 	failures := 0
+	o.doubted = o.doubted[:0]
 	for i, err := range o.store.Apply(ctx, writes) {
 		o.metrics.batch(err)
 		if err == nil {
@@ -159,6 +160,9 @@ func (o *ownership) apply(ctx context.Context, writes []KeyWrite, c *chunk) erro
 			continue
 		}
 		failures++
+		if errors.Is(err, ErrUnknownOutcome) {
+			o.doubted = append(o.doubted, writes[i].Key)
+		}
 		if failed == nil || errors.Is(err, ErrUnknownOutcome) {
 			failed = err // the worst one is told
 		}
@@ -189,7 +193,7 @@ func (o *ownership) recover(ctx context.Context, c *chunk, cause error, attempt 
 		return fmt.Errorf("the partitions are no longer ours: %w", cause)
 	}
 	o.visitors.drop()
-	if err := o.take(ctx); err != nil {
+	if err := o.renew(ctx, cause); err != nil {
 		return err
 	}
 	if o.ended() { // meanwhile, and we have taken them from somebody, who will find that out
@@ -210,6 +214,24 @@ func (o *ownership) recover(ctx context.Context, c *chunk, cause error, attempt 
 	}
 	o.settle() // also if somebody left the partitions clean meanwhile: these writes are our own
 	return o.doubt(ctx, c.spans, doubtOutcome)
+}
+
+// renew takes new epochs. Where nobody else was in between, only keys whose writes are in doubt need new rows under them.
+func (o *ownership) renew(ctx context.Context, cause error) error {
+	if err := o.takeAll(ctx); err != nil {
+		o.ledger.drop()
+		return err
+	}
+	ours := errors.Is(cause, errNotApplied) && len(o.doubted) > 0
+	for _, p := range o.partitions {
+		ours = ours && p.follows
+	}
+	if ours {
+		o.ledger.renew(o.doubted)
+	} else {
+		o.ledger.drop()
+	}
+	return nil
 }
 
 // backoff grows from 100 ms to 5 s.

@@ -1,6 +1,7 @@
 package rollup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -16,15 +17,15 @@ var errSuperseded = errors.New("another owner went further: taking a new epoch")
 
 // position is how far a key's counters are in one Kafka partition.
 type position struct {
-	to  int64 // every event of the key below is counted
-	own bool  // the current epoch has a ledger row for the key and the partition
+	to    int64 // every event of the key below is counted
+	epoch int64 // of the ledger row that goes on there, which is one of our own; 0: a row has to be opened
 }
 
 // positions of one key, by partition. A partition that is absent has the zero position.
 type positions map[models.Partition]position
 
-// ledger remembers positions of keys, so that they are not read again for each flush. What it holds is true for one set of
-// epochs only. Not safe for concurrent use.
+// ledger remembers positions of keys, so that they are not read again for each flush. What it holds is true as long as nobody else
+// has the partitions. Not safe for concurrent use.
 type ledger struct {
 	store  Store
 	cache  *simplelru.LRU[models.Key, positions]
@@ -41,6 +42,16 @@ func newLedger(store Store, size int) *ledger {
 func (l *ledger) drop() {
 	l.cache.Purge()
 	l.forgot = false
+}
+
+// renew is for when our epochs have followed each other, since writes of these keys are in doubt: their rows must not be added to any more, and
+// their positions are forgotten. Nothing is under way for the others, whose rows go on as they are: a row more for every key would
+// be all that a new epoch gives them.
+func (l *ledger) renew(doubted []models.Key) {
+	for _, key := range doubted {
+		l.cache.Remove(key)
+	}
+	l.forgot = false // what is not remembered has no row under the new epochs
 }
 
 // forget forgets all positions under epochs that stay the same: each key is read again before more is added to it.
@@ -119,7 +130,7 @@ func positionsOf(rows []LedgerRow, epochs map[models.Partition]int64) (positions
 		p := out[row.Partition]
 		p.to = max(p.to, row.To)
 		if row.Epoch == epoch {
-			p.own = true
+			p.epoch = epoch
 			own[row.Partition] = row.To
 		}
 		out[row.Partition] = p
@@ -141,7 +152,7 @@ func plan(work deltas, spans map[models.Partition]span, at map[models.Key]positi
 		w := KeyWrite{Key: key, Cells: s.cells}
 		for _, partition := range s.partitions {
 			if row, ok := extend(spans[partition], at[key][partition]); ok {
-				row.LedgerID = LedgerID{Partition: partition, Kind: KindOwner, Epoch: epochs[partition]}
+				row.LedgerID = LedgerID{Partition: partition, Kind: KindOwner, Epoch: cmp.Or(at[key][partition].epoch, epochs[partition])}
 				w.Ledger = append(w.Ledger, row)
 			}
 		}
@@ -158,7 +169,7 @@ func extend(s span, p position) (LedgerRow, bool) {
 	switch {
 	case s.to <= p.to:
 		return LedgerRow{}, false
-	case p.own:
+	case p.epoch != 0:
 		return LedgerRow{To: s.to - p.to}, true
 	}
 	return LedgerRow{From: max(p.to, s.from), To: s.to}, true
@@ -172,7 +183,7 @@ func (l *ledger) acknowledge(w KeyWrite, spans map[models.Partition]span) {
 	}
 	moved := maps.Clone(known)
 	for _, row := range w.Ledger {
-		moved[row.Partition] = position{to: spans[row.Partition].to, own: true}
+		moved[row.Partition] = position{to: spans[row.Partition].to, epoch: row.Epoch}
 	}
 	l.cache.Add(w.Key, moved)
 }

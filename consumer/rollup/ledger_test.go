@@ -33,8 +33,8 @@ func TestPositionsOf(t *testing.T) {
 	// A predecessor's row is where we go on, but not ours.
 	f([]LedgerRow{owner(p0, 4, 0, 30)}, positions{p0: {to: 30}}, nil)
 	f([]LedgerRow{owner(p0, 4, 0, 30), owner(p0, 3, 0, 40)}, positions{p0: {to: 40}}, nil)
-	f([]LedgerRow{owner(p0, 4, 0, 30), owner(p0, 5, 30, 50)}, positions{p0: {to: 50, own: true}}, nil)
-	f([]LedgerRow{owner(p0, 5, 0, 10), owner(p1, 1, 0, 7)}, positions{p0: {to: 10, own: true}, p1: {to: 7}}, nil)
+	f([]LedgerRow{owner(p0, 4, 0, 30), owner(p0, 5, 30, 50)}, positions{p0: {to: 50, epoch: 5}}, nil)
+	f([]LedgerRow{owner(p0, 5, 0, 10), owner(p1, 1, 0, 7)}, positions{p0: {to: 10, epoch: 5}, p1: {to: 7}}, nil)
 	// Repairs do not move anybody.
 	f([]LedgerRow{{LedgerID{p0, KindMinus, 9}, 0, 99}, {LedgerID{p0, KindPlus, 8}, 0, 99}}, positions{}, nil)
 	// Partitions of others do not matter.
@@ -79,13 +79,15 @@ func TestPlan(t *testing.T) {
 	f(clicks(p0, 103, 107), positions{p0: {to: 60}}, 2, owner(p0, 5, 100, 110))
 	f(clicks(p0, 103, 107), positions{p0: {to: 105}}, 1, owner(p0, 5, 105, 110))
 	// Seen by us: the row is extended, over the offsets without the key's events too.
-	f(clicks(p0, 103, 107), positions{p0: {to: 60, own: true}}, 2, owner(p0, 5, 0, 50))
-	f(clicks(p0, 103, 107), positions{p0: {to: 108, own: true}}, 0, owner(p0, 5, 0, 2))
+	f(clicks(p0, 103, 107), positions{p0: {to: 60, epoch: 5}}, 2, owner(p0, 5, 0, 50))
+	f(clicks(p0, 103, 107), positions{p0: {to: 108, epoch: 5}}, 0, owner(p0, 5, 0, 2))
+	// Seen by us under an epoch that we renewed for other keys' sake: its row goes on.
+	f(clicks(p0, 103, 107), positions{p0: {to: 60, epoch: 4}}, 2, owner(p0, 4, 0, 50))
 	// Counted already: nothing to write.
-	f(clicks(p0, 103, 107), positions{p0: {to: 110, own: true}}, 0)
+	f(clicks(p0, 103, 107), positions{p0: {to: 110, epoch: 5}}, 0)
 	f(clicks(p0, 103, 107), positions{p0: {to: 120}}, 0)
 	// Several partitions: one write.
-	f(append(clicks(p0, 103), clicks(p1, 40, 41, 49)...), positions{p1: {to: 41, own: true}}, 3,
+	f(append(clicks(p0, 103), clicks(p1, 40, 41, 49)...), positions{p1: {to: 41, epoch: 2}}, 3,
 		owner(p0, 5, 100, 110), owner(p1, 2, 0, 9))
-	f(append(clicks(p0, 103), clicks(p1, 40)...), positions{p1: {to: 50, own: true}}, 1, owner(p0, 5, 100, 110))
+	f(append(clicks(p0, 103), clicks(p1, 40)...), positions{p1: {to: 50, epoch: 2}}, 1, owner(p0, 5, 100, 110))
 }

@@ -40,7 +40,8 @@ type ownership struct {
 	maxSpan    int64 // offsets of one partition in one chunk
 	splitAbove int   // events: smaller chunks are not split, they are not too large for anything
 
-	noted time.Time // when progress was noted last
+	noted   time.Time    // when progress was noted last
+	doubted []models.Key // whose last write is of unknown outcome
 
 	// settled is when writes of a predecessor, or our own of unknown outcome, have landed or been dropped. The ledger is
 	// not read before.
@@ -62,6 +63,7 @@ type owned struct {
 	sealed    bool
 	end       int64        // where it ends for good, if it is sealed
 	noted     atomic.Int64 // how far the store knows that it is counted
+	follows   bool         // the epoch follows one that was ours
 	uncertain int64        // writes that touch events below may still land: keys are read thoroughly
 	clear     int64        // nobody counted anything from here on before this epoch was taken; 0: that is not known
 	confirmed int64        // how far it was when the store last said that it is ours
@@ -106,10 +108,14 @@ func (o *ownership) unconfirmed(lost map[models.Partition]error) map[models.Part
 	return spans
 }
 
-// take takes every partition, anew if need be, and forgets the positions read under former epochs. It goes on trying until
-// the store answers or ctx ends.
+// take takes every partition, and forgets the positions read under former epochs. It goes on trying until the store answers or ctx
+// ends.
 func (o *ownership) take(ctx context.Context) error {
 	o.ledger.drop()
+	return o.takeAll(ctx)
+}
+
+func (o *ownership) takeAll(ctx context.Context) error {
 	failed := o.each(func(partition models.Partition, p *owned) error { return o.takeOne(ctx, partition, p) })
 	for _, err := range failed {
 		return err // ctx has ended: one tells as much as all
@@ -127,7 +133,7 @@ func (o *ownership) takeOne(ctx context.Context, partition models.Partition, p *
 	for attempt := 0; ; attempt++ {
 		t, err := o.store.Take(ctx, partition, o.owner)
 		if err == nil {
-			if p.tenure.Epoch > 0 && (t.Before != p.tenure.Epoch || t.Fresh) {
+			if p.follows = t.Before == p.tenure.Epoch && !t.Fresh; p.tenure.Epoch > 0 && !p.follows {
 				p.clear = math.MaxInt64 // somebody else was here meanwhile
 			}
 			p.tenure = t
