@@ -79,6 +79,7 @@ func (d *door) readBody(w http.ResponseWriter, r *http.Request, in *room, mayBat
 			return nil, tooLarge(single)
 		}
 		if step.of != nil {
+			in.drop(d.mill) // nobody waits in there
 			if err := in.take(r.Context(), step.of); err != nil {
 				return nil, err
 			}

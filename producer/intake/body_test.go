@@ -1,7 +1,9 @@
 package intake
 
 import (
+	"compress/gzip"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -82,3 +84,109 @@ func TestAPanicLeavesNoPlaceTaken(t *testing.T) {
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// TestTheMillIsForBatches: when all processors are busy with batches a single event passes, and another batch waits for its turn.
+func TestTheMillIsForBatches(t *testing.T) {
+	d := closedDoor(t)
+	d.mill = newPlaces(1, 1, 1, 1, time.Millisecond)
+	if !d.mill.take(t.Context(), tenant{grant: "another"}) {
+		t.Fatal("no place where there is one")
+	}
+	f := func(body, zipped, want string) {
+		t.Helper()
+		r := httptest.NewRequest(http.MethodPost, "/v1/visits", strings.NewReader(body))
+		r.Header.Set("Content-Encoding", zipped)
+		in := room{}
+		defer in.leave()
+		if _, _, err := d.parts(httptest.NewRecorder(), r, &in); want == "" && err != nil || want != "" && refusalOf(err).reason != want {
+			t.Errorf("%.20s: %v, want %q", body, err, want)
+		}
+	}
+	batch := "[" + strings.Repeat(`{"guid":"g"},`, 500) + "{}]"
+	f(`{"guid":"`+strings.Repeat("g", 5000)+`"}`, "", "")
+	f(zippedText(`{"guid":"g"}`), "gzip", "")
+	f(batch, "", overloaded)
+	f(zippedText(batch), "gzip", overloaded)
+	d.mill.give(tenant{grant: "another"})
+	f(batch, "", "")
+	f(zippedText(batch), "gzip", "")
+	if n := d.mill.inUse(); n != 0 {
+		t.Errorf("%d places are still taken", n)
+	}
+}
+
+// TestNobodyWaitsInTheMill: who sends compressed data slowly leaves the processors to others until there is more of it.
+func TestNobodyWaitsInTheMill(t *testing.T) {
+	d := closedDoor(t)
+	var text strings.Builder
+	random := rand.New(rand.NewPCG(1, 2)) // so that there is much of it compressed, too
+	for range 20_000 {
+		text.WriteByte("0123456789abcdef"[random.IntN(16)])
+	}
+	batch := zippedText(`[{"guid":"` + text.String() + `"}]`)
+	waits, milled := 0, 0
+	rest := strings.NewReader(batch)
+	body := readerFunc(func(p []byte) (int, error) {
+		waits++
+		milled += d.mill.inUse()
+		return rest.Read(p[:min(len(p), 1000)])
+	})
+	r := httptest.NewRequest(http.MethodPost, "/v1/visits", body)
+	r.Header.Set("Content-Encoding", "gzip")
+	in := room{}
+	if _, _, err := d.parts(httptest.NewRecorder(), r, &in); err != nil {
+		t.Fatal(err)
+	}
+	if waits < 10 || milled > 0 {
+		t.Errorf("had a place in %d of %d waits for data", milled, waits)
+	}
+	if n := d.mill.inUse(); n != 1 {
+		t.Errorf("%d places are taken when all is there, want 1", n)
+	}
+	in.leave()
+}
+
+func zippedText(text string) string {
+	var b strings.Builder
+	w := gzip.NewWriter(&b)
+	_, _ = io.WriteString(w, text)
+	_ = w.Close()
+	return b.String()
+}
+
+// TestNobodyWaitsForRoomInTheMill: neither for a large body nor for the answer to a batch.
+func TestNobodyWaitsForRoomInTheMill(t *testing.T) {
+	f := func(body, zipped string) {
+		t.Helper()
+		d := closedDoor(t)
+		d.large = newPlaces(1, 1, 1, 1, time.Minute)
+		d.limits = newLimits(d.cfg.Limits)
+		if !d.large.take(t.Context(), tenant{grant: "another"}) {
+			t.Fatal("no place where there is one")
+		}
+		r := httptest.NewRequest(http.MethodPost, "/v1/visits", strings.NewReader(body))
+		r.Header.Set("Content-Encoding", zipped)
+		done := make(chan error, 1)
+		go func() {
+			in := room{}
+			defer in.leave()
+			parts, _, err := d.parts(httptest.NewRecorder(), r, &in)
+			if err == nil {
+				err = d.chargeBatch(sender{request: r}, len(parts), &in)
+			}
+			done <- err
+		}()
+		for d.large.waits() == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		if n := d.mill.inUse(); n != 0 {
+			t.Errorf("%d places of the mill are taken by who waits for a large place", n)
+		}
+		d.large.give(tenant{grant: "another"})
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	f("["+strings.Repeat(`{"guid":"g"},`, 500)+"{}]", "")
+	f(zippedText("["+strings.Repeat(" ", 200<<10)+"{}]"), "gzip")
+}
