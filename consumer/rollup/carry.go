@@ -29,7 +29,7 @@ type carrying struct {
 
 // carryAll carries over what the sealed generations of the base hold and nobody counts there.
 func (g *grower) carryAll(ctx context.Context, src sources) error {
-	to := g.newest(src)
+	to := src.newest(g.base)
 	writer := &kafka.Writer{
 		Addr: g.kafka.Addr(), Transport: g.kafka.Transport(), Topic: to.topic, Balancer: kafka.Murmur2Balancer{Consistent: true},
 		RequiredAcks: kafka.RequireAll, BatchTimeout: 5 * time.Millisecond,

@@ -70,6 +70,38 @@ func (s sources) growing() []string {
 	return out
 }
 
+// newest is the generation of a base that still grows.
+func (s sources) newest(base string) *source {
+	for _, topic := range s.growing() {
+		if b, _ := models.SplitGeneration(topic); b == base {
+			return s[topic]
+		}
+	}
+	panic("no generation of " + base + " grows") // finding the sources would have failed
+}
+
+// before lists the partitions of the generations before a topic that exist.
+func (s sources) before(topic string) (list []models.Partition) {
+	src := s[topic]
+	if src == nil {
+		return nil
+	}
+	for src = src.before; src != nil; src = src.before {
+		if !src.gone {
+			list = append(list, src.all()...)
+		}
+	}
+	return list
+}
+
+// all lists the partitions that are counted.
+func (s *source) all() (list []models.Partition) {
+	for n := range s.partitions() {
+		list = append(list, models.Partition{Topic: s.topic, Number: n})
+	}
+	return list
+}
+
 // bases are the topics as configured, and how their messages are read.
 func (c *Consumer) bases() map[string]func([]byte) (models.Event, error) {
 	t := c.cfg.Kafka.Topics

@@ -187,22 +187,12 @@ func (g *grower) left(ctx context.Context, src sources) (left int64, nobody stri
 
 // sealed lists the sealed generations of the base that exist, the oldest first.
 func (g *grower) sealed(src sources) (list []string) {
-	for s := g.newest(src).before; s != nil; s = s.before {
+	for s := src.newest(g.base).before; s != nil; s = s.before {
 		if !s.gone {
 			list = append([]string{s.topic}, list...)
 		}
 	}
 	return list
-}
-
-// newest is the generation of the base that still grows.
-func (g *grower) newest(src sources) *source {
-	for _, topic := range src.growing() {
-		if base, _ := models.SplitGeneration(topic); base == g.base {
-			return src[topic]
-		}
-	}
-	panic("no generation of " + g.base + " grows") // sources would have failed
 }
 
 func (g *grower) advise(src sources) {

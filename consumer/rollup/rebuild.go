@@ -14,6 +14,7 @@ import (
 
 	"footfall/configs"
 	"footfall/models"
+	"footfall/producer/topics"
 )
 
 // rebuildRounds is how often keys that were counted on meanwhile are counted up to the end of the log again and compared.
@@ -59,6 +60,7 @@ type rebuild struct {
 	cfg        configs.Consumer
 	fresh      CompareStore
 	consumer   *Consumer // of the last replay
+	sources    sources
 	partitions []models.Partition
 	log        *slog.Logger
 	report     func(string, ...any)
@@ -69,10 +71,18 @@ func (r *rebuild) prepare(ctx context.Context, live CompareStore) (err error) {
 	if err := r.renew(); err != nil {
 		return err
 	}
-	if r.partitions, err = r.consumer.everyPartition(ctx); err != nil {
+	if err := r.takeOverFacts(ctx, live); err != nil {
 		return err
 	}
-	bounds, err := logBounds(ctx, r.consumer.kafka, r.partitions)
+	src, err := r.consumer.sources(ctx)
+	if err != nil {
+		return err
+	}
+	r.sources = src
+	for _, topic := range src.topics() {
+		r.partitions = append(r.partitions, src[topic].all()...)
+	}
+	bounds, err := r.bounds(ctx)
 	if err != nil {
 		return err
 	}
@@ -91,12 +101,49 @@ func (r *rebuild) prepare(ctx context.Context, live CompareStore) (err error) {
 	if err := onlyFrom(ctx, r.fresh, "topics", func(topic string) bool { return !strings.HasPrefix(topic, fileTopic) }, r.report); err != nil {
 		return err
 	}
-	for _, topic := range []string{r.cfg.Kafka.Topics.Clicks, r.cfg.Kafka.Topics.Visits} {
-		if err := sameRule(ctx, live, r.fresh, topic); err != nil {
+	return takeOver(ctx, live, r.fresh)
+}
+
+// takeOverFacts lets fresh know of each generation what live knows: the rule of its duplicates, its partitions and its seal; and that it is
+// counted, if it can no longer be.
+func (r *rebuild) takeOverFacts(ctx context.Context, live CompareStore) error {
+	for base := range r.consumer.bases() {
+		found, err := topics.Generations(ctx, r.consumer.kafka, base)
+		if err != nil {
 			return err
 		}
+		for n := 1; n <= found[len(found)-1].Number; n++ {
+			topic := models.GenerationTopic(base, n)
+			if err := sameRule(ctx, live, r.fresh, topic); err != nil {
+				return err
+			}
+			facts := []string{"partitions", factSealed}
+			if !slices.ContainsFunc(found, func(g topics.Generation) bool { return g.Topic == topic }) {
+				facts = append(facts, factCounted)
+			}
+			for _, what := range facts {
+				value, err := live.Setting(ctx, fact(topic, what), "")
+				if err != nil {
+					return err
+				}
+				if _, err := r.fresh.Setting(ctx, fact(topic, what), value); err != nil {
+					return err
+				}
+			}
+		}
 	}
-	return takeOver(ctx, live, r.fresh)
+	return nil
+}
+
+// bounds are those of the log, up to the seals.
+func (r *rebuild) bounds(ctx context.Context) (map[models.Partition]span, error) {
+	bounds, err := logBounds(ctx, r.consumer.kafka, r.partitions)
+	for p, s := range bounds {
+		if end, sealed := r.sources[p.Topic].end(p.Number); sealed {
+			bounds[p] = span{min(s.from, end), min(s.to, end)}
+		}
+	}
+	return bounds, err
 }
 
 // renew makes a consumer for one replay. It writes no dead letters: they have been written.
@@ -179,7 +226,7 @@ func (r *rebuild) replay(ctx context.Context) error {
 	if err := r.renew(); err != nil {
 		return err
 	}
-	bounds, err := logBounds(ctx, r.consumer.kafka, r.partitions)
+	bounds, err := r.bounds(ctx)
 	if err != nil {
 		return err
 	}

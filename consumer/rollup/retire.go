@@ -52,7 +52,8 @@ type retirer struct {
 	store  RetireStore
 	topic  string
 	ends   func(context.Context) (map[int]int64, error)
-	group  func(context.Context) (counting, error)
+	group  func(ctx context.Context, topic string) (counting, error)
+	before func(topic string) []models.Partition                 // those of earlier generations; nil: there are none
 	audit  func(ctx context.Context, walk string) (Audit, error) // of sites; walk is its name
 	report func(string, ...any)
 	parts  int           // that rows are removed in; 0: one
@@ -75,15 +76,28 @@ func RunRetire(ctx context.Context, cfg configs.Consumer, store RetireStore, bef
 		return err
 	}
 	defer func() { _ = c.dead.close() }()
-	topic := cfg.Kafka.Topics.Visits
-	n, err := topics.Partitions(ctx, c.kafka, topic)
+	src, err := c.sources(ctx)
 	if err != nil {
 		return err
 	}
+	visits := src.newest(cfg.Kafka.Topics.Visits)
+	if err := c.notGrowing(ctx, visits); err != nil {
+		return err
+	}
 	r := &retirer{
-		store: store, topic: topic, report: report, margin: noticeMargin, force: force,
-		ends:  func(ctx context.Context) (map[int]int64, error) { return c.ends(ctx, topic, n) },
-		group: func(ctx context.Context) (counting, error) { return c.counting(ctx, store, topic, n) },
+		store: store, topic: visits.topic, report: report, margin: noticeMargin, force: force, before: src.before,
+		ends: func(ctx context.Context) (map[int]int64, error) {
+			ends, err := c.ends(ctx, visits.topic, visits.partitions())
+			if err == nil {
+				// Visits of a next generation may have been counted by those who did not know of this. If there is none by now, there is
+				// none that was written before it was announced.
+				err = c.notGrowing(ctx, visits)
+			}
+			return ends, err
+		},
+		group: func(ctx context.Context, topic string) (counting, error) {
+			return c.counting(ctx, store, topic, src[topic].partitions())
+		},
 		parts: walkParts,
 		audit: func(ctx context.Context, walk string) (Audit, error) {
 			o := AuditOptions{Only: []models.Keyspace{models.Cardinality}, Walk: walk, Resume: true}
@@ -148,12 +162,15 @@ func (r *retirer) decide(ctx context.Context, before models.Millis) (Retirement,
 	if err != nil || it.Done {
 		return it, err
 	}
-	if it.Topic != "" && it.Topic != r.topic {
+	begun, _ := models.SplitGeneration(it.Topic)
+	switch base, _ := models.SplitGeneration(r.topic); {
+	case it.Topic != "" && begun != base:
 		return it, fmt.Errorf("this was begun while visits were in topic %s, now they are in %s (kafka.topics): run it with that one, to"+
 			" see that all of it is counted", it.Topic, r.topic)
-	}
-	if it.decided() {
+	case it.decided():
 		return it, nil
+	case it.Topic != "" && it.Topic != r.topic:
+		return it, fmt.Errorf("this was announced before %s followed %s: consumers give that up within minutes, run it again then", r.topic, it.Topic)
 	}
 	if err := r.store.Announce(ctx, before, r.topic); err != nil {
 		return it, err
@@ -260,7 +277,7 @@ func (r *retirer) even(ctx context.Context, before models.Millis) error {
 
 // missing says what has to happen before rows may go; empty if nothing.
 func (r *retirer) missing(ctx context.Context, it Retirement) (string, error) {
-	group, err := r.group(ctx)
+	group, err := r.group(ctx, it.Topic)
 	if err != nil {
 		return "", err
 	}
@@ -277,6 +294,15 @@ func (r *retirer) missing(ctx context.Context, it Retirement) (string, error) {
 			}
 		}
 	}
+	if r.before != nil {
+		for _, p := range r.before(it.Topic) {
+			open, err := r.store.Doubts(ctx, p)
+			if err != nil {
+				return "", err
+			}
+			doubts += len(open)
+		}
+	}
 	nobody := ""
 	if group.members == 0 {
 		nobody = "; nobody counts: the group has no members, start a consumer"
@@ -288,6 +314,27 @@ func (r *retirer) missing(ctx context.Context, it Retirement) (string, error) {
 		return fmt.Sprintf("%d doubts about visits are open; consumers settle them in about ten minutes%s", doubts, nobody), nil
 	}
 	return "", nil
+}
+
+// notGrowing refuses while visits go on as a next generation, or the last one is not counted.
+func (c *Consumer) notGrowing(ctx context.Context, visits *source) error {
+	base, _ := models.SplitGeneration(visits.topic)
+	found, err := topics.Generations(ctx, c.kafka, base)
+	if err != nil {
+		return err
+	}
+	growing := found[len(found)-1].Topic != visits.topic
+	if !growing && visits.before != nil {
+		counted, err := countedToSeal(ctx, c.store, visits.before)
+		if err != nil {
+			return err
+		}
+		growing = !counted
+	}
+	if growing {
+		return fmt.Errorf("topic %s is being grown: wait until consumer grow is done, then run this again", base)
+	}
+	return nil
 }
 
 // ends are the offsets after the last messages of a topic.

@@ -129,7 +129,7 @@ func TestRetireSaysWhatItWaitsFor(t *testing.T) {
 			r := &retirer{
 				store: m, topic: "visits", force: force,
 				ends:  func(context.Context) (map[int]int64, error) { return map[int]int64{0: 10}, nil },
-				group: func(context.Context) (counting, error) { return group, nil },
+				group: func(context.Context, string) (counting, error) { return group, nil },
 				audit: func(ctx context.Context, _ string) (Audit, error) { // takes longer than it may wait
 					return a, sleep(ctx, 2*time.Minute)
 				},

@@ -14,7 +14,7 @@ import (
 // from; nobody counts a visit that it speaks of in between.
 type Retirement struct {
 	Before models.Millis
-	Topic  string        // of visits; on any other, all that it speaks of is refused
+	Topic  string        // of visits; on any other, but for its earlier generations, all that it speaks of is refused
 	From   map[int]int64 // by partition; nil: announced, not decided
 	Done   bool          // all that lies below From is counted; rows of closed intervals may be gone
 }
@@ -26,9 +26,18 @@ func (r Retirement) speaksOf(e models.Event) bool {
 
 func (r Retirement) decided() bool { return r.From != nil }
 
-// reached tells whether the offset lies where visits are refused.
+// reached tells whether the offset lies where visits are refused. All earlier generations of the topic lie before that, all later ones
+// beyond.
 func (r Retirement) reached(p models.Partition, offset int64) bool {
-	return r.decided() && (p.Topic != r.Topic || offset >= r.From[p.Number])
+	if !r.decided() {
+		return false
+	}
+	if p.Topic == r.Topic {
+		return offset >= r.From[p.Number]
+	}
+	base, n := models.SplitGeneration(p.Topic)
+	decided, last := models.SplitGeneration(r.Topic)
+	return base != decided || n > last
 }
 
 // undecided finds a retirement that will decide about the event.

@@ -34,7 +34,7 @@ func (w *world) startRetire(ctx context.Context) {
 			w.write(6) // they come just too late
 			return ends, nil
 		},
-		group: func(context.Context) (counting, error) {
+		group: func(context.Context, string) (counting, error) {
 			if !a.wait(retiring) {
 				return counting{}, errDead
 			}
