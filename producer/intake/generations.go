@@ -86,6 +86,8 @@ func (p *publisher) follow(base, old string) {
 		p.stay(base, err)
 		return
 	}
+	p.following.Lock() // or two would each make a transport that does not know the other's topic
+	defer p.following.Unlock()
 	transport := p.connect(found.Topic)
 	// Asked for the first time it waits for brokers, for which nobody else should. An error is met again by whoever writes.
 	_, _ = transport.RoundTrip(ctx, p.addr, &metadata.Request{TopicNames: transport.MetadataTopics})

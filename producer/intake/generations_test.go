@@ -107,6 +107,28 @@ func newDoorOnAGrownTopic(t *testing.T, b broker, old *runningDoor) {
 	}
 }
 
+// TestBothTopicsGrowAtOnce: what the door knows of one's next generation does not make it forget the other's.
+func TestBothTopicsGrowAtOnce(t *testing.T) {
+	for range 10 { // or the two might just miss each other
+		b := startFake(t)
+		d := openDoor(t, b, nil)
+		growTopic(t, b, d.topics.Visits, 2, 5)
+		growTopic(t, b, d.topics.Clicks, 2, 7)
+		var senders sync.WaitGroup
+		for path, body := range map[string]string{"/v1/visits": `{"siteId":"s","guid":"g"}`, "/v1/clicks": `{"short_url":"abc","ip":"192.0.2.1"}`} {
+			senders.Go(func() {
+				if r := d.post(t, path, jsonType, body); r.status != http.StatusAccepted {
+					t.Errorf("%s: %d %s", path, r.status, r.raw)
+				}
+			})
+		}
+		senders.Wait()
+		if t.Failed() {
+			return
+		}
+	}
+}
+
 // growTopic makes the nth generation of a topic and seals the one before, as `consumer grow` does.
 func growTopic(t *testing.T, b broker, base string, n, partitions int) {
 	t.Helper()

@@ -46,6 +46,7 @@ type publisher struct {
 	log       *slog.Logger
 	life      context.Context // of requests to Kafka
 	end       context.CancelFunc
+	following sync.Mutex // taken before mu, by whoever finds a newer generation
 
 	mu      sync.Mutex           // of all below, of lanes, groups and deliveries
 	current map[string]string    // by topic as it is configured: the generation of it that is written to
