@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/gocql/gocql"
@@ -94,9 +95,29 @@ func (s *Store) Owners(ctx context.Context) ([]rollup.Owner, error) {
 
 // Setting implements rollup.Store.
 func (s *Store) Setting(ctx context.Context, name, value string) (string, error) {
-	if value == "" {
-		return s.recorded(ctx, name)
+	// Consumers that start at the same time ask about the same settings: they would get into each other's way.
+	recorded, err := s.recorded(ctx, name)
+	if err != nil || recorded != "" || value == "" {
+		return recorded, err
 	}
+	for attempt := range settingAttempts {
+		if recorded, err = s.record(ctx, name, value); err == nil {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return "", err
+		case <-time.After(time.Duration(rand.IntN(1<<attempt*100)+50) * time.Millisecond):
+		}
+	}
+	return recorded, err
+}
+
+// settingAttempts is how often a setting is tried to be recorded: transactions about the same one time out when many begin at once.
+const settingAttempts = 5
+
+// record may be done again: whoever was first, its value is what is recorded.
+func (s *Store) record(ctx context.Context, name, value string) (string, error) {
 	last := map[string]any{}
 	fresh, err := s.session.Query(`INSERT INTO `+s.names.footfall+`.settings (name, value) VALUES (?, ?) IF NOT EXISTS`,
 		name, value).WithContext(ctx).MapScanCAS(last)
