@@ -9,7 +9,7 @@ import (
 	"footfall/models"
 )
 
-// namesRoom is how many sites and links are remembered, detailsRoom how much else: with the rates beside them, 70 MB of
+// namesRoom is how many sites and links are remembered, detailsRoom how much else: with the rates and visitors beside them, 95 MB of
 // memory when all is full.
 const namesRoom, detailsRoom = 1 << 17, 1 << 18
 

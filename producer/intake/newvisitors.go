@@ -21,7 +21,7 @@ type newVisitors struct {
 
 	mu    sync.Mutex
 	known *seen
-	of    *simplelru.LRU[string, *minute] // by site or link; who is forgotten begins anew, which is only ever too kind
+	of    *simplelru.LRU[uint64, *minute] // by site or link; who is forgotten begins anew, which is only ever too kind
 }
 
 // watchNewVisitors returns nil, which limits nobody, for 0.
@@ -29,7 +29,7 @@ func watchNewVisitors(perMinute int) *newVisitors {
 	if perMinute <= 0 {
 		return nil
 	}
-	of, err := simplelru.NewLRU[string, *minute](remembered, nil)
+	of, err := simplelru.NewLRU[uint64, *minute](remembered, nil)
 	if err != nil {
 		panic(err) // the size is not positive
 	}
@@ -41,14 +41,7 @@ func (v *newVisitors) note(event models.Event, now time.Time) error {
 	if v == nil {
 		return nil
 	}
-	var whose string
-	switch e := event.(type) {
-	case *models.Visit:
-		whose = "site " + e.SiteID
-	case *models.Click:
-		whose = "link " + e.ShortURL
-	}
-	visitor := maphash.String(v.seed, whose+"\x00"+event.KafkaKey())
+	whose, visitor := v.hashes(event)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.known.has(visitor) {
@@ -65,6 +58,25 @@ func (v *newVisitors) note(event models.Event, now time.Time) error {
 	m.fresh++
 	v.known.add(visitor)
 	return nil
+}
+
+// hashes are those of an event's site or link, and of its visitor there.
+func (v *newVisitors) hashes(event models.Event) (whose, visitor uint64) {
+	var kind, name, who string
+	switch e := event.(type) {
+	case *models.Visit:
+		kind, name, who = "site\x00", e.SiteID, e.GUID
+	case *models.Click:
+		kind, name, who = "link\x00", e.ShortURL, e.IP
+	}
+	var h maphash.Hash
+	h.SetSeed(v.seed)
+	_, _ = h.WriteString(kind) // never fails
+	_, _ = h.WriteString(name)
+	whose = h.Sum64()
+	_ = h.WriteByte(0)
+	_, _ = h.WriteString(who)
+	return whose, h.Sum64()
 }
 
 // ways is how many visitors share a place: what fits into a line of the processor's cache.
