@@ -24,11 +24,11 @@ func TestBoundedLog(t *testing.T) {
 			lines := make([]string, events)
 			for i := range lines {
 				n := (round*batches+b)*events + i
-				lines[i] = fmt.Sprintf(`{"id":"%d","siteId":"site1","guid":"%d","feature2":"%s","ts":1538402700000}`, n, n, strings.Repeat("x", text))
+				lines[i] = fmt.Sprintf(`{"id":"%d","short_url":"abc","ip":"10.0.%d.%d","referrer":"%s"}`, n, n/256, n%256, strings.Repeat("x", text))
 			}
 			for range 2 { // each batch twice
 				body := strings.NewReader(strings.Join(lines, "\n"))
-				response, err := http.Post(f.url+"/v1/visits", "application/x-ndjson", body)
+				response, err := http.Post(f.url+"/v1/clicks", "application/x-ndjson", body)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -39,10 +39,8 @@ func TestBoundedLog(t *testing.T) {
 			}
 			sent += events
 		}
-		for _, metric := range []string{"month_views", "month_unique"} {
-			eventually(t, reader(t, dir), sent, `SELECT visits FROM cardinality.Counts WHERE siteId = 'site1' AND month_interval_start = '2018-10-01'
-				AND feature1 = '' AND feature2 = '' AND metric_type = ? AND interval_start = '2018-10-01'`, metric)
-		}
+		eventually(t, reader(t, dir), sent, clicks)
+		eventually(t, reader(t, dir), sent, "SELECT value FROM urlshortener.uniquecounter WHERE short_url = 'abc'")
 		if err := f.stop(); err != nil {
 			t.Fatal(err)
 		}
