@@ -25,27 +25,32 @@ type cluster interface {
 	Close()
 }
 
-// guarded does something that takes long for as long as the replication of the stores' keyspaces stays what it is.
+// guarded does something that takes long for as long as the replication of the stores' keyspaces stays what it is. When it changes,
+// the store is closed: what was read since may be wrong, and must not be written.
 func guarded(ctx context.Context, do func(context.Context) error, stores ...cluster) error {
 	group, ctx := errgroup.WithContext(ctx)
 	watching, done := context.WithCancel(ctx)
+	changed := make(chan error, len(stores))
 	for _, store := range stores {
 		group.Go(func() error {
-			return every(watching, replicationEvery, func() error { return sameReplication(watching, store) })
+			return every(watching, replicationEvery, func() error {
+				err := store.SameReplication(watching)
+				if err != nil {
+					changed <- err // before anything fails because of it
+					store.Close()
+				}
+				return err
+			})
 		})
 	}
 	group.Go(func() error {
 		defer done()
 		return do(ctx)
 	})
-	return group.Wait()
-}
-
-// sameReplication closes the store when its replication has changed: what was read since may be wrong, and must not be written.
-func sameReplication(ctx context.Context, store cluster) error {
-	err := store.SameReplication(ctx)
-	if err != nil {
-		store.Close()
+	err := group.Wait()
+	select {
+	case err = <-changed:
+	default:
 	}
 	return err
 }

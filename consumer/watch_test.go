@@ -6,6 +6,8 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,15 +20,33 @@ import (
 
 // aCluster says what a test wants it to.
 type aCluster struct {
+	mu      sync.Mutex
 	nodes   []cassandra.Node
 	err     error
 	changed error
-	closed  bool
+	closed  atomic.Bool
 }
 
-func (c *aCluster) Nodes(context.Context) ([]cassandra.Node, error) { return c.nodes, c.err }
-func (c *aCluster) SameReplication(context.Context) error           { return c.changed }
-func (c *aCluster) Close()                                          { c.closed = true }
+func (c *aCluster) Nodes(context.Context) ([]cassandra.Node, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.nodes, c.err
+}
+
+func (c *aCluster) SameReplication(context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.changed
+}
+
+func (c *aCluster) Close() { c.closed.Store(true) }
+
+// become changes what it says from now on.
+func (c *aCluster) become(change func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change()
+}
 
 func TestOneNodeThatIsNotDurableIsEnough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -39,13 +59,13 @@ func TestOneNodeThatIsNotDurableIsEnough(t *testing.T) {
 			t.Errorf("durable %v, %v, %q", testutil.ToFloat64(d.gauge), err, said.String())
 		}
 		go func() { ended <- d.watch(ctx) }()
-		store.nodes = append(store.nodes, cassandra.Node{Address: "c", CommitlogSync: "periodic"}) // it comes up
+		store.become(func() { store.nodes = append(store.nodes, cassandra.Node{Address: "c", CommitlogSync: "periodic"}) }) // it comes up
 		time.Sleep(3 * nodesEvery)
 		synctest.Wait()
 		if testutil.ToFloat64(d.gauge) != 0 || strings.Count(said.String(), "periodic") != 1 || !strings.Contains(said.String(), "node=c") {
 			t.Errorf("durable %v, said %q", testutil.ToFloat64(d.gauge), said.String())
 		}
-		store.nodes = store.nodes[:2]
+		store.become(func() { store.nodes = store.nodes[:2] })
 		time.Sleep(nodesEvery)
 		synctest.Wait()
 		if testutil.ToFloat64(d.gauge) != 1 {
@@ -67,13 +87,15 @@ func TestRequireDurable(t *testing.T) {
 		}
 		ended := make(chan error, 1)
 		go func() { ended <- d.watch(t.Context()) }()
-		store.err = errors.New("no connection")
+		store.become(func() { store.err = errors.New("no connection") })
 		time.Sleep(3 * nodesEvery)
 		synctest.Wait()
 		if len(ended) > 0 {
 			t.Errorf("gave up because Cassandra does not answer: %v", <-ended)
 		}
-		store.err, store.nodes = nil, append(store.nodes, cassandra.Node{Address: "b", CommitlogSync: "periodic"})
+		store.become(func() {
+			store.err, store.nodes = nil, append(store.nodes, cassandra.Node{Address: "b", CommitlogSync: "periodic"})
+		})
 		if err := <-ended; err == nil || !strings.Contains(err.Error(), `node b is "periodic"`) {
 			t.Errorf("%v, want the node", err)
 		}
@@ -87,19 +109,22 @@ func TestRequireDurable(t *testing.T) {
 func TestGuarded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &aCluster{}
-		if err := guarded(t.Context(), func(context.Context) error { return nil }, store); err != nil || store.closed {
-			t.Errorf("%v, closed %v", err, store.closed)
+		if err := guarded(t.Context(), func(context.Context) error { return nil }, store); err != nil || store.closed.Load() {
+			t.Errorf("%v, closed %v", err, store.closed.Load())
 		}
-		time.AfterFunc(time.Minute, func() { store.changed = errors.New("changed") })
+		changed := errors.New("changed")
+		time.AfterFunc(time.Minute, func() { store.become(func() { store.changed = changed }) })
 		started := time.Now()
 		err := guarded(t.Context(), func(ctx context.Context) error {
-			<-ctx.Done()
-			if !store.closed {
+			for !store.closed.Load() && ctx.Err() == nil {
+				time.Sleep(time.Millisecond)
+			}
+			if !store.closed.Load() {
 				t.Error("the store is still open")
 			}
-			return ctx.Err()
+			return errors.New("the connection was closed")
 		}, &aCluster{}, store)
-		if took := time.Since(started); !errors.Is(err, store.changed) || took > time.Minute+2*replicationEvery {
+		if took := time.Since(started); !errors.Is(err, changed) || took > time.Minute+2*replicationEvery {
 			t.Errorf("%v after %v", err, took)
 		}
 	})
