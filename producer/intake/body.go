@@ -47,7 +47,7 @@ func mediaOf(h http.Header, wanted []string) (string, error) {
 // readBody reads and decompresses a body: an event, or with mayBatch a batch.
 //
 // Nobody gets more memory than it has sent data for, and what is more than most events need only while there is room: slow
-// clients, and many of them, cannot use it up, nor keep the others out (large.go). Compressed data is the exception: a hundred
+// clients, and many of them, cannot use it up, nor keep the others out (places.go). Compressed data is the exception: a hundred
 // bytes of it are as much as one event may be. So whoever sends it has to hurry from the first byte on and cannot keep what it
 // got. A bomb of zeros is decompressed up to the limit and no further.
 func (d *door) readBody(w http.ResponseWriter, r *http.Request, in *room, mayBatch func(beginning []byte) bool) ([]byte, error) {

@@ -1,0 +1,220 @@
+package intake
+
+import (
+	"container/list"
+	"context"
+	"net/netip"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"footfall/configs"
+)
+
+// Bodies and answers in memory share http.body_bytes, as places: large ones for what is larger than one event, two thirds of
+// the bytes, and small ones. Whoever has a large one has to hurry, and nobody has many: else some slow senders would keep
+// everybody's batches out. What is smaller than freeBody has no place: there is one of it per connection.
+const (
+	freeBody     = 4 << 10 // any event of two features, but for odd ones
+	freeAnswer   = 50      // events of a batch whose answer needs no place
+	smallAnswer  = 300     // events of a batch whose answer has max_body's default size at the most
+	clientsShare = 8       // one client has at most this part of the places
+	largeWaiting = 1024    // how many may wait for a place, each with the data of one event at most
+	largeQueue   = 32      // of those, of one client
+
+	largePatience = 3 * time.Second // how long each of them waits
+	largeGrace    = time.Second     // what a sender with a place may take besides its data
+	answerGrace   = 2 * time.Second // what a reader of an answer may take besides its data
+	largeRate     = 64 << 10        // bytes a second that data must come at, or be read at: the most within readTimeout
+)
+
+// newMill are places at the processors, for what takes them for long: decompressing and reading batches. One client has half of
+// them, as has one key, so that single events and others' batches find one that is free. Nobody has a place while it waits for
+// the network or for Kafka.
+func newMill() *places {
+	most := runtime.GOMAXPROCS(0)
+	return newPlaces(most, max(1, most/2), largeWaiting, largeWaiting, largePatience)
+}
+
+// yieldEvery is after how many events of a batch others have their turn.
+const yieldEvery = 32
+
+// newRooms are the places that a configuration has.
+func newRooms(cfg configs.Producer) (small, large *places) {
+	rooms := func(bytes, each int64) *places {
+		most := int(max(1, bytes/each))
+		return newPlaces(most, max(1, most/clientsShare), largeWaiting, largeQueue, largePatience)
+	}
+	http := cfg.HTTP
+	return rooms(http.BodyBytes/3, http.MaxBody), rooms(http.BodyBytes/3*2, max(http.BatchBytes, http.MaxBody))
+}
+
+// tenant is who shares with others: a client's network, and with a key its grant.
+type tenant struct {
+	grant   string // empty at an open door
+	network netip.Prefix
+}
+
+// all is everybody with the same key, wherever they are.
+func (t tenant) all() tenant { return tenant{grant: t.grant} }
+
+// shares is with whom it shares slots: with everybody who has the same key, or who has none in the same network.
+func (t tenant) shares() tenant {
+	if t.grant == "" {
+		return t
+	}
+	return t.all()
+}
+
+// places are given in the order in which they are asked for, but for clients that have as many as they may, and for keys
+// whose clients together have half of all. It is safe for concurrent use.
+type places struct {
+	most, perClient int           // taken
+	line, perLine   int           // waiting, of all and of one client
+	patience        time.Duration // of who waits
+
+	mu      sync.Mutex
+	taken   int
+	by      map[tenant]int // and by all of a grant
+	waiting *list.List     // of *waiter, the first in front
+	inLine  map[tenant]int
+}
+
+// waiter wants a place. given is closed when it has one.
+type waiter struct {
+	client tenant
+	given  chan struct{}
+}
+
+func newPlaces(most, perClient, line, perLine int, patience time.Duration) *places {
+	return &places{
+		most: most, perClient: perClient, line: line, perLine: perLine, patience: patience,
+		by: map[tenant]int{}, waiting: list.New(), inLine: map[tenant]int{},
+	}
+}
+
+// take waits for a place for a while, but not longer than ctx, and tells whether there was one. Whoever has it gives it back.
+func (p *places) take(ctx context.Context, client tenant) bool {
+	p.mu.Lock()
+	if p.free(client) {
+		p.grant(client)
+		p.mu.Unlock()
+		return true
+	}
+	if p.waiting.Len() >= p.line || p.inLine[client] >= p.perLine {
+		p.mu.Unlock()
+		return false
+	}
+	me := &waiter{client, make(chan struct{})}
+	place := p.waiting.PushBack(me)
+	p.inLine[client]++
+	p.mu.Unlock()
+
+	enough := time.NewTimer(p.patience)
+	defer enough.Stop()
+	select {
+	case <-me.given:
+		return true
+	case <-enough.C:
+	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-me.given: // just now
+		return true
+	default:
+		p.leave(place)
+		return false
+	}
+}
+
+// give gives a place back, and on to whoever waits longest and may have it.
+func (p *places) give(client tenant) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.taken--
+	less(p.by, client)
+	if client.grant != "" {
+		less(p.by, client.all())
+	}
+	for e := p.waiting.Front(); e != nil; e = e.Next() {
+		if next := e.Value.(*waiter); p.free(next.client) {
+			p.leave(e)
+			p.grant(next.client)
+			close(next.given)
+			return
+		}
+	}
+}
+
+// room is what a request has of the places, at most one of each kind. Its owner defers leave before anything else, so that
+// whatever happens, a panic too, they are given back.
+type room struct {
+	client tenant
+	held   []*places
+}
+
+// take makes sure that there is a place, or says why there is none.
+func (r *room) take(ctx context.Context, of *places) error {
+	if slices.Contains(r.held, of) {
+		return nil
+	}
+	if !of.take(ctx, r.client) {
+		return &refusal{reason: overloaded, detail: "too many large requests, or answers that were not read; try again, or send smaller ones"}
+	}
+	r.held = append(r.held, of)
+	return nil
+}
+
+// drop gives one place back, if it is there.
+func (r *room) drop(of *places) {
+	if i := slices.Index(r.held, of); i >= 0 {
+		of.give(r.client)
+		r.held = slices.Delete(r.held, i, i+1)
+	}
+}
+
+// leave gives the places back, if there are any; it may be called again.
+func (r *room) leave() {
+	for _, of := range r.held {
+		of.give(r.client)
+	}
+	r.held = nil
+}
+
+// leave, free and grant are for holders of mu.
+func (p *places) leave(e *list.Element) {
+	p.waiting.Remove(e)
+	less(p.inLine, e.Value.(*waiter).client)
+}
+
+func (p *places) free(client tenant) bool {
+	return p.taken < p.most && p.by[client] < p.perClient && (client.grant == "" || p.by[client.all()] < max(p.most/2, 1))
+}
+
+func (p *places) grant(client tenant) {
+	p.taken++
+	p.by[client]++
+	if client.grant != "" {
+		p.by[client.all()]++
+	}
+}
+
+// less takes one away from a count, and forgets who has none.
+func less(counts map[tenant]int, client tenant) {
+	if counts[client]--; counts[client] == 0 {
+		delete(counts, client)
+	}
+}
+
+// inUse is how many places are taken.
+func (p *places) inUse() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.taken
+}
+
+// scarce tells whether more than half of the places are taken.
+func (p *places) scarce() bool { return 2*p.inUse() > p.most }
