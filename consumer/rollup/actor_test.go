@@ -150,6 +150,9 @@ func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 	}
 	for p, own := range o.partitions {
 		own.window = newWindow(within, max(0, own.next-simReach.offsets))
+		if err := a.follow(ctx, p, own, h); err != nil {
+			return err
+		}
 		for offset := own.window.next; offset < own.next; offset++ {
 			it := a.w.item(p, offset)
 			it.warm = true
@@ -159,12 +162,18 @@ func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 	if err := o.doubtPredecessors(ctx); err != nil {
 		return err
 	}
+	if err := a.noteEnds(ctx, o); err != nil {
+		return err
+	}
 	if _, err := o.claim(ctx, a.commit); err != nil {
 		return err
 	}
 	collect := func() (*chunk, error) {
 		c := newChunk()
 		for _, p := range a.partitions {
+			if a.gated(ctx, store, p) {
+				continue
+			}
 			next := max(o.partitions[p].next, o.partitions[p].collected)
 			for offset := next; offset < min(a.w.written(p), next+as.offsets()); offset++ {
 				it := a.w.item(p, offset)
@@ -194,6 +203,9 @@ func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 			}
 			if a.superseded.Load() {
 				break
+			}
+			if err := a.noteEnds(ctx, o); err != nil {
+				return err
 			}
 			continue
 		}

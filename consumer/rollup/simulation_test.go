@@ -78,6 +78,8 @@ type controls struct {
 	believing   bool // a group that was moved forward is believed
 
 	sharedEpochs bool // epochs have no random bits
+	noGate       bool // a generation does not wait for the one before it
+	noInherit    bool // nor know its ids
 	noForgetting bool // positions are taken for all there is after a lost connection
 }
 
@@ -124,6 +126,8 @@ func TestSimulationSees(t *testing.T) {
 	f("positions not read again", 3, 100, controls{noForgetting: true})
 	f("epochs without random bits", 3, 100, controls{sharedEpochs: true})
 	f("moved groups believed", 10, 40, controls{believing: true})
+	f("generations not one after the other", 5, 40, controls{noGate: true})
+	f("ids of the generation before not known", 15, 40, controls{noInherit: true})
 	f("retirements too hasty", 2, 120, controls{hasty: true})
 }
 
@@ -224,7 +228,7 @@ func (w *world) duplicate(p models.Partition, offset int) bool {
 			return m.at.Sub(before.at) <= simReach.age
 		}
 	}
-	return false
+	return w.inheritedDuplicate(p, offset)
 }
 
 // equal compares the counters with the truth; a counter of 0 is as good as none.

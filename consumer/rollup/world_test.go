@@ -44,6 +44,7 @@ type world struct {
 	retires    bool        // March is retired; else all of the log is there from the beginning
 	retiring   bool        // that has begun
 	byID       bool        // duplicates are told by their ids alone
+	sources    sources     // of the topic that grows; nil: none does
 	partitions []models.Partition
 	committed  map[models.Partition]place
 	refused    atomic.Bool // a consumer wants its operator to decide
@@ -82,12 +83,19 @@ func newWorld(seed int, c controls) *world {
 	w.rnd, w.fate, w.span, w.oddities = rand.New(rand.NewPCG(uint64(seed), 1)), lots{w}, simSpan, newOddities(seed, c)
 	w.partitions = []models.Partition{{Topic: "clicks", Number: 0}, {Topic: "clicks", Number: 1}, {Topic: "visits", Number: 0}}
 	w.back = time.Now().Add(time.Duration(w.rnd.IntN(50)-25) * time.Minute)
-	w.byID = seed%4 == 2
+	grows := c.grows(seed)
+	w.byID = seed%4 == 2 && !grows
 	w.compose()
+	if grows {
+		w.succeed()
+	}
 	if w.retires = c.retires(seed); w.retires {
 		w.write(len(w.unwritten) / 2)
 	} else {
 		w.write(len(w.unwritten))
+	}
+	if grows {
+		w.seal()
 	}
 	return w
 }
@@ -360,6 +368,6 @@ var simMetrics = sync.OnceValue(func() *metrics { return newMetrics(prometheus.N
 func (w *world) checker(s Store) *checker {
 	return &checker{
 		store: s, log: w, hasher: newHasher(), reach: simReach, metrics: simMetrics(), logger: slog.New(slog.DiscardHandler),
-		number: w.fresh,
+		number: w.fresh, sources: w.sources,
 	}
 }

@@ -1,0 +1,99 @@
+package rollup
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"footfall/models"
+)
+
+// grows tells whether the topic of clicks goes on as another generation in this play: in every fourth.
+func (c controls) grows(seed int) bool {
+	return c.noGate || c.noInherit || c == controls{} && seed%4 == 0
+}
+
+// heirsOfClicks are the partitions of its next generation.
+var heirsOfClicks = []models.Partition{{Topic: "clicks-g2", Number: 0}, {Topic: "clicks-g2", Number: 1}, {Topic: "clicks-g2", Number: 2}}
+
+// succeed lets the second half of the clicks be in the next generation, where their visitors are in other partitions. Some of them were
+// sent before.
+func (w *world) succeed() {
+	w.partitions = append(w.partitions, heirsOfClicks...)
+	for i := len(w.unwritten) / 2; i < len(w.unwritten); i++ {
+		u := &w.unwritten[i]
+		if u.p.Topic != "clicks" {
+			continue
+		}
+		u.p = heirsOfClicks[0]
+		if u.Event != nil {
+			u.p = heirsOfClicks[partitionOf([]byte(u.KafkaKey()), numbers(len(heirsOfClicks)))]
+		}
+	}
+}
+
+// seal makes the sources of a world all of whose log is written.
+func (w *world) seal() {
+	first := &source{topic: "clicks", inspect: newInspector(nil, 2), seal: &seal{At: time.Now()}}
+	for n := range first.partitions() {
+		first.seal.Ends = append(first.seal.Ends, w.written(models.Partition{Topic: "clicks", Number: n}))
+	}
+	next := &source{topic: "clicks-g2", inspect: newInspector(nil, len(heirsOfClicks)), before: first}
+	w.sources = sources{first.topic: first, next.topic: next}
+}
+
+// follow does for a partition what a member does before it counts a world that grows.
+func (a *actor) follow(ctx context.Context, p models.Partition, own *owned, h hasher) error {
+	src := a.w.sources[p.Topic]
+	if src == nil {
+		return nil
+	}
+	own.end, own.sealed = src.end(p.Number)
+	if src.before == nil || a.w.controls.noInherit {
+		return nil
+	}
+	b, err := inherit(ctx, a.w, src, []int{p.Number}, h, simReach)
+	own.window.inherited = b.to[p.Number]
+	return err
+}
+
+// gated tells whether a partition has to wait for the generation before it.
+func (a *actor) gated(ctx context.Context, store Store, p models.Partition) bool {
+	src := a.w.sources[p.Topic]
+	if src == nil || src.before == nil || a.w.controls.noGate {
+		return false
+	}
+	open, err := countedToSeal(ctx, store, src.before)
+	return err != nil || !open
+}
+
+// noteEnds notes that partitions are counted to their ends, if nothing is left to count that it could be said with. Members let go
+// of them instead, which says the same.
+func (a *actor) noteEnds(ctx context.Context, o *ownership) error {
+	if !slices.ContainsFunc(o.sorted(), func(p models.Partition) bool { return o.partitions[p].atEnd() }) {
+		return nil
+	}
+	return o.progress(ctx)
+}
+
+// inheritedDuplicate looks for the last occurrence of the message's id in the generation before, naively.
+func (w *world) inheritedDuplicate(p models.Partition, offset int) bool {
+	src, m := w.sources[p.Topic], w.log[p][offset]
+	if src == nil || src.before == nil {
+		return false
+	}
+	for n := range src.before.partitions() {
+		log := w.log[models.Partition{Topic: src.before.topic, Number: n}]
+		for i := len(log) - 1; i >= 0 && offset+len(log)-i <= int(simReach.offsets); i-- {
+			if log[i].Event != nil && log[i].EventID() == m.EventID() && log[i].KafkaKey() == m.KafkaKey() {
+				return m.at.Sub(log[i].at) <= simReach.age
+			}
+		}
+	}
+	return false
+}
+
+func (v *view) Committed(ctx context.Context, p models.Partition) (to int64, err error) {
+	err = v.call(ctx, func() (err error) { to, err = v.memory.Committed(ctx, p); return err })
+	return to, err
+}
