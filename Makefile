@@ -29,7 +29,7 @@ test: ## all tests; those on the real stack where Java and Maven, or a container
 	go test $(RACE) -run '^$$' ./... > /dev/null
 	go test $(RACE) -count=1 -p 1 -timeout 28m $$(go list ./... | grep -vE '/deployments/(e2e|faults)$$')
 	go test -count=1 -p 1 -timeout 28m ./deployments/e2e ./deployments/faults
-	go test -count=1 ./consumer/rollup -run 'TestSimulation' -sim.seeds 1000 -v
+	go test -count=1 ./consumer/rollup -run 'TestSimulation|TestSmallWorlds' -sim.seeds 1000 -v
 
 chromium: ## the browser that a test of the page script needs (Debian's, as root)
 	@command -v chromium > /dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; }

@@ -250,6 +250,10 @@ func (a *actor) wait(who string) bool {
 	a.mu.Lock()
 	a.turns[who] = turn
 	a.mu.Unlock()
+	select {
+	case a.w.knocks <- struct{}{}:
+	default: // nobody listens, or is told already
+	}
 	return <-turn
 }
 

@@ -56,6 +56,7 @@ type world struct {
 	forming    time.Time  // a rebalance is under way: the next generation begins then at the latest
 	faults     bool
 	oddities
+	knocks chan struct{} // tells that somebody waits for a turn; nil: nobody wants to know
 	over   atomic.Bool
 	number atomic.Int64
 	out    outcomes

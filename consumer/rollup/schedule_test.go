@@ -1,0 +1,265 @@
+package rollup
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// path is one schedule: which of how many branches is taken at each choice. The zero value is the one in which nothing happens.
+type path struct {
+	taken, of []int
+	at        int // the choice that comes next in this play
+}
+
+// choose takes one of n branches: those of the path first, then the first of each.
+func (p *path) choose(n int) int {
+	if n < 2 {
+		return 0
+	}
+	if p.at == len(p.taken) {
+		p.taken, p.of = append(p.taken, 0), append(p.of, n)
+	}
+	if p.of[p.at] == 0 { // told by a person
+		p.of[p.at] = n
+	}
+	if p.of[p.at] != n {
+		panic(fmt.Sprintf("choice %d of %v had %d branches and has %d: the same schedule plays differently", p.at, p.taken, p.of[p.at], n))
+	}
+	p.at++
+	return p.taken[p.at-1]
+}
+
+// next goes on to the next schedule, depth first: the last choice that has an untried branch takes it. False: there is none.
+func (p *path) next() bool {
+	p.at = 0
+	for i := len(p.taken) - 1; i >= 0; i-- {
+		if p.taken[i]++; p.taken[i] < p.of[i] {
+			p.taken, p.of = p.taken[:i+1], p.of[:i+1]
+			return true
+		}
+	}
+	return false
+}
+
+func (p *path) String() string {
+	return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(p.taken)), ","), "[]")
+}
+
+// schedule is the fate of a small world: it follows a path of choices. A choice comes up only while there is something left of
+// what may happen, so that the paths have an end.
+type schedule struct {
+	*world
+	path  *path
+	small smallWorld
+	left  allowance
+	last  waiting // whose turn it was
+	asked bool    // whether somebody wakes up while all wait for the clock
+}
+
+// allowance is how often something may happen in one play.
+type allowance struct {
+	writes   int // of counters that do not just succeed
+	calls    int // others that fail
+	blows    int
+	setBacks int // of the group
+	turns    int // that are not those of the one whose turn it was, or else of the first that waits
+	odd      int // transactions that misbehave
+}
+
+// spend chooses between nothing, 0, and n other things, if there is some left of an allowance.
+func (s *schedule) spend(left *int, n int) int {
+	if *left == 0 {
+		return 0
+	}
+	i := s.path.choose(n + 1)
+	if i > 0 {
+		*left--
+	}
+	return i
+}
+
+func (s *schedule) between(ctx context.Context, _ int) {
+	if s.small.retires && !s.retiring && s.committed[s.partitions[0]] == s.written(s.partitions[0]) {
+		s.retiring = true
+		s.startRetire(ctx)
+	}
+}
+
+// next lets something happen, or else lets whoever had the last turn go on. That is one schedule of many: the others are those in
+// which up to left.turns times it is somebody else.
+func (s *schedule) next(ready []waiting) int {
+	s.asked = false
+	if s.wakes() {
+		return -1
+	}
+	if live := s.live(); len(live) > 0 {
+		if i := s.spend(&s.left.blows, len(s.small.blows)); i > 0 {
+			s.strike(s.small.blows[i-1], live[0])
+			return -1
+		}
+	}
+	i := max(0, slices.Index(ready, s.last))
+	i = (i + s.spend(&s.left.turns, len(ready)-1)) % len(ready)
+	s.last = ready[i]
+	return i
+}
+
+// blow is something that happens to a consumer, or to the store.
+type blow int
+
+const (
+	crash blow = iota
+	leave      // when asked to: the group is about to rebalance
+	pause      // for so long that the partition goes to another
+	restart
+	audit // begins, and repairs
+)
+
+func (s *schedule) strike(b blow, a *actor) {
+	switch b {
+	case crash:
+		a.crash()
+		s.regroup()
+	case leave:
+		a.leaving.Store(true)
+		s.tell("%s is asked to leave", a)
+		s.regroup()
+	case pause:
+		a.zombie, a.asleep = true, time.Now().Add(forever)
+		s.out.Zombies++
+		s.tell("%s becomes a zombie", a)
+		s.regroup()
+	case restart:
+		s.restart()
+	case audit:
+		s.startAudit(context.Background())
+	}
+}
+
+// forever is longer than any play, and wellAfter longer than doubts stay open.
+const (
+	forever   = 24 * time.Hour
+	wellAfter = 11 * time.Minute
+)
+
+// sleeper is the consumer that is paused, if there is one.
+func (s *schedule) sleeper() *actor {
+	for _, a := range s.actors {
+		if time.Until(a.asleep) > time.Hour {
+			return a
+		}
+	}
+	return nil
+}
+
+// wakes chooses whether the one that is paused goes on now. Then it is its turn.
+func (s *schedule) wakes() bool {
+	a := s.sleeper()
+	if a == nil || s.path.choose(2) == 0 {
+		return false
+	}
+	s.wake(a, 0)
+	return true
+}
+
+func (s *schedule) wake(a *actor, after time.Duration) {
+	a.asleep, s.last = time.Now().Add(after), waiting{a, consuming}
+	s.tell("%s wakes up in %v", a, after)
+}
+
+// idle moves the clock to where somebody has something to do. Whoever is paused may wake up before; and does when nothing else is
+// left to happen, at once or when all doubts are settled.
+func (s *schedule) idle() {
+	if !s.asked {
+		s.asked = true
+		if s.wakes() {
+			return
+		}
+	}
+	if a := s.sleeper(); a != nil && (s.decided() || s.controls.noRechecks) {
+		s.wake(a, time.Duration(s.path.choose(2))*wellAfter)
+		return
+	}
+	select {
+	case <-s.knocks:
+	case <-time.After(5 * time.Second):
+	}
+}
+
+func (s *schedule) callEnds() ending {
+	return []ending{done, failed, disconnected, unheard}[s.spend(&s.left.calls, 3)]
+}
+
+func (s *schedule) writeEnds() ending {
+	if i := s.spend(&s.left.writes, len(s.small.endings)); i > 0 {
+		return s.small.endings[i-1]
+	}
+	return done
+}
+
+// landsIn is when a late write lands at the latest.
+func (s *schedule) landsIn() time.Duration { return time.Minute }
+
+// beforeReading lets late writes land. Sums commute, so nobody can tell when one landed but by reading: before a look at the ledger
+// or after it are all the moments that there are.
+func (s *schedule) beforeReading() {
+	if len(s.late) > 0 && s.path.choose(2) == 1 {
+		for i := range s.late {
+			s.late[i].due = time.Time{}
+		}
+		s.land()
+	}
+}
+
+// nothingDue leaves out looks for doubts that find nothing to do: they change nothing, whenever they come.
+func (s *schedule) nothingDue(doubts []Doubt) bool {
+	c := &checker{store: s.store}
+	return !slices.ContainsFunc(doubts, func(d Doubt) bool { return !time.Now().Before(c.due(d)) })
+}
+
+// decided leaves out the last look at doubts, ten minutes later: nothing is late for so long here, and it would see what the one
+// before it saw.
+func (s *schedule) decided() bool {
+	for _, list := range s.store.doubts {
+		if slices.ContainsFunc(list, func(d Doubt) bool { return d.Checks < len(rechecks)-1 }) {
+			return false
+		}
+	}
+	return len(s.late) == 0
+}
+
+// regrouped sets the group back to any offset that is below what its last owner left in the store, or lets Kafka forget it.
+func (s *schedule) regrouped() {
+	p := s.partitions[0]
+	if at := min(s.committed[p], s.store.owners[p].Committed); at > 0 {
+		if i := s.spend(&s.left.setBacks, int(at)+1); i > 0 {
+			s.setBack(p, int64(i-2))
+		}
+	}
+}
+
+func (s *schedule) habits() habits {
+	return habits{
+		cache: 4, poll: s.small.poll,
+		offsets: func() int64 { return s.span },
+		ahead:   func() bool { return s.small.ahead },
+	}
+}
+
+func (s *schedule) order(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+func (s *schedule) stored() bool           { return s.path.choose(2) == 1 }
+func (s *schedule) crashes() bool          { return false }
+func (s *schedule) session() time.Duration { return 10 * time.Second }
+func (s *schedule) together() bool         { return true }
+func (s *schedule) forgotten(int) int      { return 1 }
+func (s *schedule) odd(int) bool           { return s.spend(&s.left.odd, 1) == 1 }

@@ -1,0 +1,202 @@
+package rollup
+
+import (
+	"flag"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"footfall/models"
+)
+
+var (
+	simWorlds   = flag.Int("sim.worlds", 0, "how many more turns the small worlds give to somebody else than usual: each makes it some fifty times as long")
+	simSchedule = flag.String("sim.schedule", "", "play this schedule of the small worlds only, such as '0,0,1', and tell what happens")
+)
+
+// smallWorld is a world whose schedules can all be played: one key, one partition, few events.
+type smallWorld struct {
+	name    string
+	log     string // a message each: the visitor and the id, or - for a dead letter
+	chunk   int64  // offsets
+	ahead   bool   // the next chunk is looked at before one is counted
+	endings []ending
+	blows   []blow
+	allowance
+	away    time.Duration // a replica is, for so long
+	died    bool          // somebody had the partition before, counted nothing and died
+	retires bool          // March is retired when all is counted
+	poll    time.Duration
+}
+
+// new makes the world anew.
+func (s smallWorld) new(c controls, p *path) *world {
+	w := emptyWorld(c)
+	if s.poll == 0 {
+		s.poll = 5 * time.Second
+	}
+	fate := &schedule{world: w, path: p, small: s, left: s.allowance}
+	fate.left.turns += *simWorlds
+	w.fate, w.span, w.knocks, w.back = fate, s.chunk, make(chan struct{}, 1), time.Now().Add(s.away)
+	w.takings = map[models.Partition]taking{}
+	only := models.Partition{Topic: "clicks"}
+	if s.retires {
+		only.Topic = "visits"
+	}
+	w.partitions = []models.Partition{only}
+	if s.died {
+		w.store.owners[only] = ownerRow{Tenure: Tenure{Partition: only, Owner: "somebody", Epoch: w.nextEpoch(0)}}
+	}
+	for i, m := range strings.Fields(s.log) {
+		ts := models.Earliest + models.Millis(i)*1000
+		next := unwritten{only, logged{at: ts.Time()}}
+		switch {
+		case m == "-":
+		case s.retires:
+			next.Event = &models.Visit{V: 1, ID: m[1:], SiteID: "site", GUID: m[:1], TS: ts, Features: []string{"", ""}}
+		default:
+			next.Event = &models.Click{V: 1, ID: m[1:], ShortURL: "link", IP: m[:1], TS: ts}
+		}
+		w.unwritten = append(w.unwritten, next)
+	}
+	if s.retires {
+		w.write(len(w.unwritten) - 1)
+	} else {
+		w.write(len(w.unwritten))
+	}
+	return w
+}
+
+// play plays one schedule and compares.
+func (s smallWorld) play(t *testing.T, c controls, p *path, tell func(string, ...any)) (err error) {
+	synctest.Test(t, func(t *testing.T) {
+		w := s.new(c, p)
+		w.tell = tell
+		_, err = w.run(t.Context())
+	})
+	return err
+}
+
+func silent(string, ...any) {}
+
+// playAll plays every schedule until each says no, and returns how many there were.
+func (s smallWorld) playAll(t *testing.T, c controls, each func(n int, p *path, err error) bool) int {
+	p := &path{}
+	for n := 1; ; n++ {
+		if err := s.play(t, c, p, silent); !each(n, p, err) || !p.next() {
+			return n
+		}
+	}
+}
+
+// parse reads a schedule as a failure tells it.
+func parse(t *testing.T, text string) *path {
+	t.Helper()
+	p := &path{}
+	for _, field := range strings.Split(text, ",") {
+		n, err := strconv.Atoi(field)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.taken, p.of = append(p.taken, n), append(p.of, 0)
+	}
+	return p
+}
+
+var (
+	// anything is what may become of a write besides that it is done and that is heard.
+	anything = []ending{unheard, late, lost, failed, disconnected}
+	// smallWorlds are those that are played. Each has two owners or more, and one of what its allowance says.
+	smallWorlds = []smallWorld{
+		{name: "write", log: "a1 - a2 a1 b1", chunk: 3, endings: anything, blows: []blow{crash, leave, pause},
+			allowance: allowance{writes: 1, blows: 1}},
+		{name: "ahead", log: "a1 a2 - b1", chunk: 2, ahead: true, endings: []ending{late, lost}, blows: []blow{crash, pause},
+			allowance: allowance{writes: 1, blows: 1}},
+		{name: "set back", log: "a1 - a2 a1 b1 b2", chunk: 2, blows: []blow{crash, leave, pause}, allowance: allowance{blows: 1, setBacks: 1}},
+		{name: "set back, write", log: "a1 - b1", chunk: 2, endings: []ending{late}, blows: []blow{crash, leave},
+			allowance: allowance{writes: 1, blows: 1, setBacks: 1}},
+		{name: "call", log: "a1 b1 a2", chunk: 2, blows: []blow{crash, leave}, allowance: allowance{calls: 1, blows: 1}},
+		{name: "turns", log: "a1 a2 b1", chunk: 2, blows: []blow{pause}, allowance: allowance{blows: 1, turns: 1}},
+		{name: "replica", log: "a1 a2 b1", chunk: 2, endings: []ending{hidden}, away: 90 * time.Second, blows: []blow{crash, pause},
+			allowance: allowance{writes: 1, blows: 1}},
+		{name: "restart", log: "a1 a2 b1", chunk: 2, endings: []ending{late}, blows: []blow{restart}, allowance: allowance{writes: 1, blows: 1}},
+		{name: "audit", log: "a1 a2 b1", chunk: 2, endings: []ending{late, unheard}, blows: []blow{audit},
+			allowance: allowance{writes: 1, blows: 1, turns: 1}},
+		{name: "transaction", log: "a1 a2 b1", chunk: 2, died: true, blows: []blow{pause}, allowance: allowance{blows: 1, odd: 1, turns: 1}},
+		{name: "retire", log: "a1 b1 a2 c1", chunk: 2, retires: true, poll: 200 * time.Millisecond, blows: []blow{crash, leave},
+			allowance: allowance{blows: 1}},
+	}
+)
+
+// The small worlds play the same code as the simulation, through every schedule that there is: whatever may happen to one write, one
+// call or one consumer, at every step. Here nothing is left to luck; but little happens in one play.
+func TestSmallWorlds(t *testing.T) {
+	var total atomic.Int64
+	t.Run("all", func(t *testing.T) {
+		for _, s := range smallWorlds {
+			t.Run(s.name, func(t *testing.T) {
+				t.Parallel()
+				if *simSchedule != "" {
+					if err := s.play(t, controls{}, parse(t, *simSchedule), t.Logf); err != nil {
+						t.Error(err)
+					}
+					return
+				}
+				n := s.playAll(t, controls{}, func(n int, p *path, err error) bool {
+					if err != nil {
+						t.Errorf("schedule %v: %v\nreplay it: go test ./consumer/rollup -run 'TestSmallWorlds/all/%s$' -sim.schedule %v -v", p, err,
+							strings.ReplaceAll(s.name, " ", "_"), p)
+					}
+					return err == nil && (!raced || n < racedSchedules)
+				})
+				t.Logf("%d schedules", n)
+				total.Add(int64(n))
+			})
+		}
+	})
+	t.Logf("%d schedules of %d small worlds", total.Load(), len(smallWorlds))
+}
+
+// racedSchedules are as many of a world as the race detector looks at: it takes ten times as long and sees little new after a few.
+const racedSchedules = 200
+
+// Each control must be found by a small world, or the worlds are too small.
+func TestSmallWorldsSee(t *testing.T) {
+	if raced {
+		t.Skip("the race detector makes minutes of it and sees nothing new; make test plays it without")
+	}
+	f := func(name, world string, c controls) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := smallWorlds[slices.IndexFunc(smallWorlds, func(s smallWorld) bool { return s.name == world })]
+			var wrong error
+			n := s.playAll(t, c, func(_ int, _ *path, err error) bool {
+				wrong = err
+				return err == nil
+			})
+			if wrong == nil {
+				t.Fatalf("%s goes unnoticed in all %d schedules of the world %q", name, n, world)
+			}
+			t.Logf("found by schedule %d of the world %q", n, world)
+		})
+	}
+	f("ledger off", "write", controls{noLedger: true})
+	f("blind retry", "write", controls{blindRetry: true})
+	f("LRU filled before the insert", "call", controls{earlyLRU: true})
+	f("repair shrinks an owner's row", "set back", controls{shrinks: true})
+	f("store loses acknowledged writes", "restart", controls{forgetful: true})
+	f("duplicates counted", "write", controls{noDuplicate: true})
+	f("ids forgotten at dead letters", "write", controls{forgetsIDs: true})
+	f("doubts never checked", "write", controls{noRechecks: true})
+	f("doubts never noted", "write", controls{noDoubts: true})
+	f("some replicas taken for all", "replica", controls{anyReplica: true})
+	f("doubts too short", "write", controls{shortDoubts: true})
+	f("ledger not read", "set back", controls{noReading: true})
+	f("retirements not noticed", "retire", controls{deaf: true})
+	f("retirements too hasty", "retire", controls{hasty: true})
+	f("epochs without random bits", "transaction", controls{sharedEpochs: true})
+}
