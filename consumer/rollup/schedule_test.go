@@ -65,6 +65,7 @@ type allowance struct {
 	calls    int // others that fail
 	blows    int
 	setBacks int // of the group
+	forwards int // the same, to where nobody was
 	turns    int // that are not those of the one whose turn it was, or else of the first that waits
 	odd      int // transactions that misbehave
 }
@@ -82,7 +83,7 @@ func (s *schedule) spend(left *int, n int) int {
 }
 
 func (s *schedule) between(ctx context.Context, _ int) {
-	if s.small.retires && !s.retiring && s.committed[s.partitions[0]] == s.written(s.partitions[0]) {
+	if s.small.retires && !s.retiring && s.committed[s.partitions[0]].offset == s.written(s.partitions[0]) {
 		s.retiring = true
 		s.startRetire(ctx)
 	}
@@ -231,13 +232,16 @@ func (s *schedule) decided() bool {
 	return len(s.late) == 0
 }
 
-// regrouped sets the group back to any offset that is below what its last owner left in the store, or lets Kafka forget it.
+// regrouped sets the group back to any offset below the one that it is at, or lets Kafka forget it; or sets it forward.
 func (s *schedule) regrouped() {
 	p := s.partitions[0]
-	if at := min(s.committed[p], s.store.owners[p].Committed); at > 0 {
+	if at := s.committed[p].offset; at > 0 {
 		if i := s.spend(&s.left.setBacks, int(at)+1); i > 0 {
 			s.setBack(p, int64(i-2))
 		}
+	}
+	if s.spend(&s.left.forwards, 1) == 1 {
+		s.setForward(p, 1)
 	}
 }
 

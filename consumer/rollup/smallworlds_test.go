@@ -119,6 +119,9 @@ var (
 		{name: "set back", log: "a1 - a2 a1 b1 b2", chunk: 2, blows: []blow{crash, leave, pause}, allowance: allowance{blows: 1, setBacks: 1}},
 		{name: "set back, write", log: "a1 - b1", chunk: 2, endings: []ending{late}, blows: []blow{crash, leave},
 			allowance: allowance{writes: 1, blows: 1, setBacks: 1}},
+		{name: "far back", log: "a1 a2 a3 a4", chunk: 1, endings: []ending{late}, blows: []blow{crash},
+			allowance: allowance{writes: 1, blows: 1, setBacks: 1}},
+		{name: "forward", log: "a1 - a2 b1", chunk: 2, blows: []blow{crash, leave, pause}, allowance: allowance{blows: 1, forwards: 1}},
 		{name: "call", log: "a1 b1 a2", chunk: 2, blows: []blow{crash, leave}, allowance: allowance{calls: 1, blows: 1}},
 		{name: "turns", log: "a1 a2 b1", chunk: 2, blows: []blow{pause}, allowance: allowance{blows: 1, turns: 1}},
 		{name: "replica", log: "a1 a2 b1", chunk: 2, endings: []ending{hidden}, away: 90 * time.Second, blows: []blow{crash, pause},
@@ -196,6 +199,8 @@ func TestSmallWorldsSee(t *testing.T) {
 	f("some replicas taken for all", "replica", controls{anyReplica: true})
 	f("doubts too short", "write", controls{shortDoubts: true})
 	f("ledger not read", "set back", controls{noReading: true})
+	f("moved groups believed", "forward", controls{believing: true})
+	f("positions not read again", "write", controls{noForgetting: true})
 	f("retirements not noticed", "retire", controls{deaf: true})
 	f("retirements too hasty", "retire", controls{hasty: true})
 	f("epochs without random bits", "transaction", controls{sharedEpochs: true})
