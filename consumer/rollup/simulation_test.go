@@ -125,7 +125,7 @@ func TestSimulationSees(t *testing.T) {
 	f("retirements not noticed", 4, 20, controls{deaf: true})
 	f("positions not read again", 3, 100, controls{noForgetting: true})
 	f("epochs without random bits", 3, 100, controls{sharedEpochs: true})
-	f("moved groups believed", 10, 40, controls{believing: true})
+	f("moved groups believed", 6, 40, controls{believing: true})
 	f("generations not one after the other", 5, 40, controls{noGate: true})
 	f("ids of the generation before not known", 15, 40, controls{noInherit: true})
 	f("retirements too hasty", 2, 120, controls{hasty: true})
