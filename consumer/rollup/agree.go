@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"footfall/models"
 )
 
 // decisionVersion is the version of what consumers decide about the log: what is a duplicate, who is a visitor's first, what an event
@@ -93,20 +95,24 @@ func (o *ownership) stillAgree(ctx context.Context) error {
 	return nil
 }
 
-// others lists who took partitions of our topics that are not ours, and decides otherwise.
+// others lists who took partitions that are counted and not ours, and decides otherwise.
 func (o *ownership) others(ctx context.Context) ([]Owner, error) {
-	others, err := decidingOtherwise(ctx, o.store, o.topics)
+	if o.counts == nil {
+		return nil, nil
+	}
+	others, err := decidingOtherwise(ctx, o.store, o.counts)
 	return slices.DeleteFunc(others, func(other Owner) bool {
 		_, ours := o.partitions[other.Partition]
 		return ours
 	}), err
 }
 
-// decidingOtherwise lists those who took partitions of the topics last, and decide by another version.
-func decidingOtherwise(ctx context.Context, store Store, topics []string) ([]Owner, error) {
+// decidingOtherwise lists those who took partitions that are counted last, and decide by another version. Others are nobody's: those that
+// somebody had added, and earlier versions took all the same, would be waited for in vain.
+func decidingOtherwise(ctx context.Context, store Store, counts func(models.Partition) bool) ([]Owner, error) {
 	owners, err := store.Owners(ctx)
 	return slices.DeleteFunc(owners, func(o Owner) bool {
-		return !slices.Contains(topics, o.Partition.Topic) || versionOf(o.Name) == decisionVersion
+		return !counts(o.Partition) || versionOf(o.Name) == decisionVersion
 	}), err
 }
 

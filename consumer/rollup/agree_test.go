@@ -30,7 +30,7 @@ func newAgreeing(t *testing.T, m *memory, other string, clean bool) *ownership {
 	t.Helper()
 	m.owners[neighbour] = ownerRow{Tenure: Tenure{Partition: neighbour, Owner: other, Epoch: 1}, clean: clean}
 	o := newOwner(t, m, 10)
-	o.topics = []string{p0.Topic}
+	o.counts = func(p models.Partition) bool { return p.Topic == p0.Topic && p.Number <= neighbour.Number }
 	return o
 }
 
@@ -125,4 +125,25 @@ func TestALateComerEndsTheGeneration(t *testing.T) {
 	if refused := new(refusal); err == nil || errors.As(err, &refused) {
 		t.Errorf("beside one who decides otherwise progress says %v", err)
 	}
+}
+
+// Consumers of earlier versions took partitions that somebody had added, too. Nobody takes those any more: whoever waited for it would
+// do so for ever, as soon as it had counted once.
+func TestPartitionsThatNobodyCountsAreNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, clean := range []bool{true, false} {
+			m := newMemory()
+			o := newAgreeing(t, m, "a/1/u/v1", true)
+			added := models.Partition{Topic: p0.Topic, Number: neighbour.Number + 1}
+			m.owners[added] = ownerRow{Tenure: Tenure{Partition: added, Owner: "old/7/u", Epoch: 1}, clean: clean}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			if err := o.agree(ctx, math.MaxInt64); err != nil {
+				t.Errorf("beside an added partition, left clean: %v: %v", clean, err)
+			}
+			if err := o.stillAgree(ctx); err != nil {
+				t.Errorf("beside an added partition, left clean: %v: %v", clean, err)
+			}
+		}
+	})
 }

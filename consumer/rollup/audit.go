@@ -70,7 +70,7 @@ func RunAudit(ctx context.Context, cfg configs.Consumer, store AuditStore, o Aud
 		return Audit{}, err
 	}
 	if o.Repair { // it decides as consumers do
-		others, err := decidingOtherwise(ctx, store, src.topics())
+		others, err := decidingOtherwise(ctx, store, src.counts)
 		if err != nil {
 			return Audit{}, err
 		}

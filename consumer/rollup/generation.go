@@ -82,7 +82,7 @@ func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation
 // begin takes the partitions and finds out where to go on in each.
 func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, heirs heirs) (*ownership, []*fetcher, error) {
 	o := &ownership{
-		store: c.store, tables: c.tables, owner: c.owner, topics: heirs.sources.topics(), hasher: c.hasher, partitions: map[models.Partition]*owned{},
+		store: c.store, tables: c.tables, owner: c.owner, counts: heirs.sources.counts, hasher: c.hasher, partitions: map[models.Partition]*owned{},
 		visitors: c.visitors, latest: c.latest, ledger: c.ledger, board: c.board, dead: c.dead, metrics: c.metrics, log: c.log,
 		maxSpan: maxChunkSpan, splitAbove: splitAbove, number: freshNumber, noted: time.Now(),
 		ended: func() bool { return ctx.Err() != nil },

@@ -93,8 +93,8 @@ func (t *heirTopic) of(ctx context.Context, partition int) (inherited, error) {
 	return t.got.to[partition], nil
 }
 
-// counts tells whether the partition's events are counted: those that somebody added are carried over instead.
+// counts tells whether the partition is read and its events are counted: those that somebody added are carried over instead.
 func (s sources) counts(p models.Partition) bool {
 	src, known := s[p.Topic]
-	return known && p.Number < src.partitions()
+	return known && !src.gone && p.Number < src.partitions()
 }

@@ -22,7 +22,7 @@ type ownership struct {
 	store      Store
 	tables     string // which these are
 	owner      string
-	topics     []string // of the group
+	counts     func(models.Partition) bool // whether somebody of the group does; nil: there is no group
 	hasher     hasher
 	partitions map[models.Partition]*owned
 	visitors   *visitors
