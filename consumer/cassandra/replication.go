@@ -81,12 +81,39 @@ func (s *Store) checkReplication(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	recorded, err := s.Setting(ctx, replicationSetting, now.String())
+	recorded, err := s.recordedReplication(ctx, now)
+	if missing(err) { // tables that are older than the settings; nothing is counted into them before they are migrated
+		recorded, err = now.String(), nil
+	}
 	if err != nil {
 		return err
 	}
 	s.replication, s.replicated = recorded, now.several()
 	return s.sameReplication(now)
+}
+
+// recordedReplication records the replication the first time. Where data is replicated every replica is asked first: a quorum of new
+// ones would not know what is recorded, and take what was changed for the first.
+func (s *Store) recordedReplication(ctx context.Context, now replication) (string, error) {
+	if !now.several() {
+		return s.Setting(ctx, replicationSetting, now.String())
+	}
+	var recorded string
+	err := s.session.Query(`SELECT value FROM `+s.names.footfall+`.settings WHERE name = ?`, replicationSetting).
+		Consistency(gocql.All).WithContext(ctx).Scan(&recorded)
+	switch {
+	case err == nil:
+		return recorded, nil
+	case errors.Is(err, gocql.ErrNotFound):
+		return s.Setting(ctx, replicationSetting, now.String())
+	case !replicaMissing(err):
+		return "", fmt.Errorf("reading the recorded replication: %w", err)
+	}
+	if recorded, err = s.recorded(ctx, replicationSetting); err == nil && recorded == "" {
+		err = errors.New("the replication of the keyspaces is not recorded yet, as far as the nodes that answer know: start the first" +
+			" consumer of this version while all nodes are up")
+	}
+	return recorded, err
 }
 
 func (s *Store) sameReplication(now replication) error {
