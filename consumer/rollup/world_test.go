@@ -18,11 +18,11 @@ import (
 
 const (
 	simTables = "these"
-	simSpan   = 7   // offsets of one partition in a chunk, at the most
-	simEvents = 120 // in the log, about one in ten of them followed by some messages that are none
-	simDead   = 12  // such messages one after the other, at the most
-	simFaulty = 600 // steps with faults; then the world heals
-	simLimit  = 20_000
+	simSpan   = 7      // offsets of one partition in a chunk, at the most
+	simEvents = 120    // in the log, about one in ten of them followed by some messages that are none
+	simDead   = 12     // such messages one after the other, at the most
+	simFaulty = 600    // steps with faults; then the world heals
+	simLimit  = 60_000 // somebody who waits for one that pauses for 40 minutes uses up most of them
 )
 
 // simReach is how far back ids are looked for. Some that are sent again are too far back, by offset or by time.
