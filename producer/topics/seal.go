@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
-	"time"
 
 	"github.com/segmentio/kafka-go"
 
@@ -22,13 +20,9 @@ const (
 	sealed   = "1"
 )
 
-// quiet is how long the ends of a sealed topic have to stay as they are. A write that its leader had let in before it knew of the seal is
-// appended within that time.
-const quiet = time.Second
-
 // Seal lets a topic take no more messages, for good, and returns where each of its partitions ends. When it returns, the leader of each
-// partition has refused a message for its size (MESSAGE_TOO_LARGE); one that becomes leader later has read the same configuration
-// before. Replication goes on. Like Ensure it waits for partitions without a leader. To do it again does no harm.
+// partition has refused a message for its size (MESSAGE_TOO_LARGE), and all that it had taken is replicated; one that becomes leader later
+// has read the same configuration before. Like Ensure it waits for partitions without a leader. To do it again does no harm.
 func Seal(ctx context.Context, via dial.Kafka, topic string) (map[int]int64, error) {
 	if err := setSeal(ctx, via, topic); err != nil {
 		return nil, err
@@ -84,45 +78,4 @@ func refuses(ctx context.Context, via dial.Kafka, topic string, partition int) e
 		return fmt.Errorf("its leader still takes messages: %w", errNotYet)
 	}
 	return err
-}
-
-// finalEnds are the ends of a sealed topic, when they stayed as they are for a while.
-func finalEnds(ctx context.Context, via dial.Kafka, topic string, n int) (map[int]int64, error) {
-	var last map[int]int64
-	for {
-		var ends map[int]int64
-		err := retry(ctx, "asking for the ends of "+topic, func(ctx context.Context) (err error) {
-			ends, err = Ends(ctx, via, topic, n)
-			return err
-		})
-		if err != nil || maps.Equal(ends, last) {
-			return ends, err
-		}
-		last = ends
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(quiet):
-		}
-	}
-}
-
-// Ends asks once for the offsets behind the last messages of a topic's first n partitions.
-func Ends(ctx context.Context, via dial.Kafka, topic string, n int) (map[int]int64, error) {
-	request := kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{}}
-	for p := range n {
-		request.Topics[topic] = append(request.Topics[topic], kafka.LastOffsetOf(p))
-	}
-	answer, err := via.Client(attempt).ListOffsets(ctx, &request)
-	if err != nil {
-		return nil, fmt.Errorf("asking for the ends of %s: %w", topic, err)
-	}
-	ends := map[int]int64{}
-	for _, p := range answer.Topics[topic] {
-		if p.Error != nil {
-			return nil, fmt.Errorf("asking for the end of partition %d of %s: %w", p.Partition, topic, p.Error)
-		}
-		ends[p.Partition] = p.LastOffset
-	}
-	return ends, nil
 }
