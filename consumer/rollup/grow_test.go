@@ -178,6 +178,18 @@ func TestBeyondTheSeal(t *testing.T) {
 	if f.topic != "clicks-g2" {
 		t.Errorf("the seal was not put on again: the door writes to %s", f.topic)
 	}
+
+	// One who was killed when it had written, and not said so, is followed by one who finds what was written in the log.
+	f.store.mu.Lock()
+	maps.DeleteFunc(f.store.settings, func(name, _ string) bool { return strings.HasPrefix(name, fact("clicks", "carried ")) })
+	f.store.mu.Unlock()
+	before := f.ends(t, "clicks-g2", 3)
+	if err := f.grow(t.Context(), 3, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if after := f.ends(t, "clicks-g2", 3); !maps.Equal(before, after) {
+		t.Errorf("what was carried over was written again: %v, before %v", after, before)
+	}
 }
 
 // TestOtherTopicsAreRefused: tables are counted from one topic of clicks and one of visits.

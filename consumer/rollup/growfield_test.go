@@ -189,3 +189,12 @@ func (f *field) remove(t *testing.T, topic string) {
 		t.Fatal(answer, err)
 	}
 }
+
+func (f *field) ends(t *testing.T, topic string, partitions int) map[int]int64 {
+	t.Helper()
+	ends, err := topics.Ends(t.Context(), dial.Plain(f.cfg.Kafka.Brokers...), topic, partitions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ends
+}
