@@ -41,8 +41,8 @@ func testLocalTransactions(t *testing.T, s *Store) {
 		t.Fatal(err)
 	}
 	s.session.SetTrace(nil)
-	if len(seen.ids) != 4 {
-		t.Fatalf("%d requests, want a read and three transactions", len(seen.ids))
+	if len(seen.ids) != 5 {
+		t.Fatalf("%d requests, want two reads and three transactions", len(seen.ids))
 	}
 	for _, id := range seen.ids {
 		var parameters map[string]string
