@@ -22,13 +22,13 @@ down: ## stop what `make up` started; data stays
 	go run ./deployments/stackctl down
 
 # Packages run one after the other: the suites on the real stack want the machine for themselves. Never from the cache: some
-# tests build and run the product as a process, which the cache does not see. The two suites that do little else run without the
-# race detector: it would look at the judge, not at the product, and takes minutes.
+# tests build and run the product as a process, which the cache does not see. The suites that do little else run without the race
+# detector: it would look at the judge, not at the product, takes minutes, and several times the memory that one of them bounds.
 test: ## all tests; those on the real stack where Java and Maven, or a container engine, are there (CI=true: they must be)
 	go run ./deployments/stackctl up --optional --bare
 	go test $(RACE) -run '^$$' ./... > /dev/null
-	go test $(RACE) -count=1 -p 1 -timeout 28m $$(go list ./... | grep -vE '/deployments/(e2e|faults)$$')
-	go test -count=1 -p 1 -timeout 28m ./deployments/e2e ./deployments/faults
+	go test $(RACE) -count=1 -p 1 -timeout 28m $$(go list ./... | grep -vE '/deployments/(e2e|faults)$$|^footfall/producer$$')
+	go test -count=1 -p 1 -timeout 28m ./producer ./deployments/e2e ./deployments/faults
 	go test -count=1 ./consumer/rollup -run 'TestSimulation|TestSmallWorlds' -sim.seeds 1000 -v
 
 chromium: ## the browser that a test of the page script needs (Debian's, as root)
