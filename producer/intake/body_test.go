@@ -118,12 +118,7 @@ func TestTheMillIsForBatches(t *testing.T) {
 // TestNobodyWaitsInTheMill: who sends compressed data slowly leaves the processors to others until there is more of it.
 func TestNobodyWaitsInTheMill(t *testing.T) {
 	d := closedDoor(t)
-	var text strings.Builder
-	random := rand.New(rand.NewPCG(1, 2)) // so that there is much of it compressed, too
-	for range 20_000 {
-		text.WriteByte("0123456789abcdef"[random.IntN(16)])
-	}
-	batch := zippedText(`[{"guid":"` + text.String() + `"}]`)
+	batch := zippedText(`[{"guid":"` + noise(20_000) + `"}]`) // much of it compressed, too
 	waits, milled := 0, 0
 	rest := strings.NewReader(batch)
 	body := readerFunc(func(p []byte) (int, error) {
@@ -189,4 +184,45 @@ func TestNobodyWaitsForRoomInTheMill(t *testing.T) {
 	}
 	f("["+strings.Repeat(`{"guid":"g"},`, 500)+"{}]", "")
 	f(zippedText("["+strings.Repeat(" ", 200<<10)+"{}]"), "gzip")
+}
+
+// TestWaitingForTheMillIsNotTheSendersTime: whoever sent all of a compressed batch at once is not late because others were worked at
+// for longer than a sender may take.
+func TestWaitingForTheMillIsNotTheSendersTime(t *testing.T) {
+	d := closedDoor(t)
+	d.mill = newPlaces(1, 1, 1, 1, 10*time.Second)
+	another := tenant{grant: "another"}
+	if !d.mill.take(t.Context(), another) {
+		t.Fatal("no place where there is one")
+	}
+	outcome := make(chan error, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		in := room{}
+		defer in.leave()
+		_, _, err := d.parts(w, r, &in)
+		outcome <- err
+	}))
+	defer server.Close()
+	time.AfterFunc(largeGrace+700*time.Millisecond, func() { d.mill.give(another) })
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader(zippedText(`[{"guid":"`+noise(60_000)+`"}]`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Encoding", "gzip")
+	if answer, err := server.Client().Do(r); err == nil { // else the outcome tells why
+		_ = answer.Body.Close()
+	}
+	if err := <-outcome; err != nil {
+		t.Errorf("a batch that came at once, and waited for others: %v", err)
+	}
+}
+
+// noise is text that compresses badly.
+func noise(size int) string {
+	var text strings.Builder
+	random := rand.New(rand.NewPCG(1, 2))
+	for range size {
+		text.WriteByte("0123456789abcdef"[random.IntN(16)])
+	}
+	return text.String()
 }

@@ -40,10 +40,18 @@ func (p *paced) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// grind takes a place in the mill for what is done with the data, but not for waiting for it.
+// grind takes a place in the mill for what is done with the data, but not for waiting for it. How long others have the mill is not
+// the sender's time.
 func (p *paced) grind(ctx context.Context, in *room, mill *places) error {
 	p.aside = func() { in.drop(mill) }
-	p.resume = func() error { return in.take(ctx, mill) }
+	p.resume = func() error {
+		asked := time.Now()
+		defer func() {
+			p.hurried = p.hurried.Add(time.Since(asked)) // only compressed data comes here, which always has to hurry
+			p.expect()
+		}()
+		return in.take(ctx, mill)
+	}
 	return p.resume()
 }
 

@@ -56,19 +56,21 @@ type tenant struct {
 	network netip.Prefix
 }
 
-// all is everybody with the same key, wherever they are.
-func (t tenant) all() tenant { return tenant{grant: t.grant} }
-
-// shares is with whom it shares slots: with everybody who has the same key, or who has none in the same network.
+// shares is with whom it shares: with everybody who has the same key, wherever they are. Without a key it is alone, but for IPv6,
+// where one customer has all /64 of a /48.
 func (t tenant) shares() tenant {
-	if t.grant == "" {
-		return t
+	switch ip := t.network.Addr(); {
+	case t.grant != "":
+		return tenant{grant: t.grant}
+	case ip.Is6():
+		wide, _ := ip.Prefix(48) // it has more bits
+		return tenant{network: wide}
 	}
-	return t.all()
+	return t
 }
 
-// places are given in the order in which they are asked for, but for clients that have as many as they may, and for keys
-// whose clients together have half of all. It is safe for concurrent use.
+// places are given in the order in which they are asked for, but for clients that have as many as they may, and for those who share
+// a key or a wide network and together have half of all. It is safe for concurrent use.
 type places struct {
 	most, perClient int           // taken
 	line, perLine   int           // waiting, of all and of one client
@@ -76,9 +78,9 @@ type places struct {
 
 	mu      sync.Mutex
 	taken   int
-	by      map[tenant]int // and by all of a grant
+	by      map[tenant]int // and by all who share
 	waiting *list.List     // of *waiter, the first in front
-	inLine  map[tenant]int
+	inLine  map[tenant]int // likewise
 }
 
 // waiter wants a place. given is closed when it has one.
@@ -102,13 +104,13 @@ func (p *places) take(ctx context.Context, client tenant) bool {
 		p.mu.Unlock()
 		return true
 	}
-	if p.waiting.Len() >= p.line || p.inLine[client] >= p.perLine {
+	if p.waiting.Len() >= p.line || p.inLine[client] >= p.perLine || !half(p.inLine, client, p.line) {
 		p.mu.Unlock()
 		return false
 	}
 	me := &waiter{client, make(chan struct{})}
 	place := p.waiting.PushBack(me)
-	p.inLine[client]++
+	more(p.inLine, client)
 	p.mu.Unlock()
 
 	enough := time.NewTimer(p.patience)
@@ -136,9 +138,6 @@ func (p *places) give(client tenant) {
 	defer p.mu.Unlock()
 	p.taken--
 	less(p.by, client)
-	if client.grant != "" {
-		less(p.by, client.all())
-	}
 	for e := p.waiting.Front(); e != nil; e = e.Next() {
 		if next := e.Value.(*waiter); p.free(next.client) {
 			p.leave(e)
@@ -191,20 +190,38 @@ func (p *places) leave(e *list.Element) {
 }
 
 func (p *places) free(client tenant) bool {
-	return p.taken < p.most && p.by[client] < p.perClient && (client.grant == "" || p.by[client.all()] < max(p.most/2, 1))
+	return p.taken < p.most && p.by[client] < p.perClient && half(p.by, client, p.most)
 }
 
 func (p *places) grant(client tenant) {
 	p.taken++
-	p.by[client]++
-	if client.grant != "" {
-		p.by[client.all()]++
+	more(p.by, client)
+}
+
+// half tells whether those who share with a client have less than half of the most together. Whoever shares with nobody may have all.
+func half(counts map[tenant]int, client tenant, most int) bool {
+	all := client.shares()
+	return all == client || counts[all] < max(most/2, 1)
+}
+
+// more counts one for a client, and for all who share with it.
+func more(counts map[tenant]int, client tenant) {
+	counts[client]++
+	if all := client.shares(); all != client {
+		counts[all]++
 	}
 }
 
-// less takes one away from a count, and forgets who has none.
+// less undoes more, and forgets who has none.
 func less(counts map[tenant]int, client tenant) {
-	if counts[client]--; counts[client] == 0 {
+	counts[client]--
+	if all := client.shares(); all != client {
+		counts[all]--
+		if counts[all] == 0 {
+			delete(counts, all)
+		}
+	}
+	if counts[client] == 0 {
 		delete(counts, client)
 	}
 }

@@ -50,8 +50,8 @@ func TestPlacesGoRound(t *testing.T) {
 	if name := <-got; name != "the third's" {
 		t.Errorf("got a place: %s", name)
 	}
-	if p.inUse() != 3 || p.waits() != 0 {
-		t.Errorf("%d taken, %d waiting", p.inUse(), p.waits())
+	if p.inUse() != 3 || p.waits() != 0 || p.by[client(1)] != 1 || p.by[client(2)] != 1 || p.by[client(3)] != 1 {
+		t.Errorf("%d taken by %v, %d waiting", p.inUse(), p.by, p.waits())
 	}
 }
 
@@ -143,5 +143,31 @@ func TestAKeyLeavesHalf(t *testing.T) {
 	p.give(of("good", 0))
 	if p.inUse() != 0 || len(p.by) != 0 {
 		t.Errorf("%d taken by %v", p.inUse(), p.by)
+	}
+}
+
+// TestAWideNetworkLeavesHalf: at an open door whoever has an IPv6 /48 has 65,536 of its /64, and half of the places and of the line.
+func TestAWideNetworkLeavesHalf(t *testing.T) {
+	p := newPlaces(8, 2, 4, 4, time.Minute)
+	of := func(network string, n int) tenant {
+		return tenant{network: networkOf(netip.MustParseAddr(fmt.Sprintf("%s:%x::1", network, n)))}
+	}
+	gone, hangUp := context.WithCancel(t.Context())
+	refused := make(chan bool, 8)
+	for n := range 8 {
+		go func() { refused <- !p.take(gone, of("2001:db8:1", n)) }()
+	}
+	for range 6 {
+		<-refused
+	}
+	if p.inUse() != 4 || p.waits() != 2 || !p.take(t.Context(), of("2001:db8:2", 0)) {
+		t.Errorf("eight networks of a /48 have %d of 8 places, and %d of 4 in the line", p.inUse(), p.waits())
+	}
+	hangUp()
+	for range 2 {
+		<-refused
+	}
+	if len(p.inLine) != 0 {
+		t.Errorf("nobody waits, but %v", p.inLine)
 	}
 }
