@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -164,6 +165,13 @@ func (f *fixture) follow(method, path string, header ...string) *httptest.Respon
 	w := httptest.NewRecorder()
 	f.Redirect(w, r)
 	return w
+}
+
+// followFrom is a visit of a client at that address.
+func (f *fixture) followFrom(ip, path string) {
+	r := httptest.NewRequest(http.MethodGet, "http://sho.rt"+path, nil)
+	r.RemoteAddr = net.JoinHostPort(ip, "1234")
+	f.Redirect(httptest.NewRecorder(), r)
 }
 
 // post asks to make a link.

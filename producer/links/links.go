@@ -46,7 +46,7 @@ type Options struct {
 	Cache int
 	// NegativeTTL is how long a link that is not there is remembered as such.
 	NegativeTTL time.Duration
-	// Queue is how many clicks may wait for Kafka.
+	// Queue is how many clicks may wait for Kafka, and half as many again where they are of several clients.
 	Queue int
 	// BaseURL is what short links begin with. Default: what the request was sent to.
 	BaseURL string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,25 +25,42 @@ const (
 )
 
 // queue holds clicks until Kafka has them. It is bounded: while Kafka is away it fills up, and what does not fit is
-// dropped and counted. It is safe for concurrent use.
+// dropped and counted. Where it is full, half as many again are for clients that have less than an equal part: whoever follows
+// links faster than Kafka takes clicks drops its own. It is safe for concurrent use.
 type queue struct {
 	o       *Options
 	log     *slog.Logger
 	dropped *prometheus.CounterVec
 
-	clicks  chan *models.Click
+	clicks  chan queued
 	working sync.WaitGroup
 	stop    context.Context // ends when workers must give up
 	giveUp  context.CancelFunc
 
 	left atomic.Int64 // clicks that were given up
 
-	mu     sync.RWMutex // add holds it to read, so that nobody adds to a closed queue
-	closed bool
+	mu      sync.Mutex // of all below; add holds it, so that nobody adds to a closed queue
+	closed  bool
+	waiting map[netip.Prefix]int // clicks by client
+}
+
+// queued is a click that waits, and whose it is: an IPv4 address or an IPv6 /48, of which one customer has every address.
+type queued struct {
+	click  *models.Click
+	client netip.Prefix
+}
+
+func clientOf(ip netip.Addr) netip.Prefix {
+	bits := 32
+	if ip.Is6() {
+		bits = 48
+	}
+	client, _ := ip.Prefix(bits) // none for no address
+	return client
 }
 
 func newQueue(o Options) *queue {
-	q := &queue{o: &o, log: o.Log, clicks: make(chan *models.Click, o.Queue)}
+	q := &queue{o: &o, log: o.Log, clicks: make(chan queued, o.Queue+(o.Queue+1)/2), waiting: map[netip.Prefix]int{}}
 	q.stop, q.giveUp = context.WithCancel(context.Background())
 	q.dropped = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "footfall_clicks_dropped_total",
@@ -53,7 +71,7 @@ func newQueue(o Options) *queue {
 	}
 	waiting := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "footfall_clicks_queued",
-		Help: "Clicks of redirects that wait for Kafka; links.queue is the most there can be.",
+		Help: "Clicks of redirects that wait for Kafka; links.queue is the most there can be, and half as many again of several clients.",
 	}, func() float64 { return float64(len(q.clicks)) })
 	o.Metrics.MustRegister(q.dropped, waiting)
 	for range workers {
@@ -62,22 +80,45 @@ func newQueue(o Options) *queue {
 	return q
 }
 
-// add takes a click, or drops it. It never waits.
-func (q *queue) add(c *models.Click) {
+// add takes a click of a client at an address, or drops it. It never waits.
+func (q *queue) add(c *models.Click, from netip.Addr) {
 	if err := c.Validate(); err != nil {
 		q.drop("invalid", err)
 		return
 	}
-	q.mu.RLock()
-	defer q.mu.RUnlock()
-	if q.closed {
+	client := clientOf(from)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.closed:
 		q.drop("closing", nil)
-		return
-	}
-	select {
-	case q.clicks <- c:
-	default:
+	case !q.roomFor(client):
 		q.drop("queue_full", nil)
+	default:
+		q.waiting[client]++
+		q.clicks <- queued{c, client} // there is room: others only take
+	}
+}
+
+// roomFor tells whether a client may have one more click in the queue. The caller holds mu.
+func (q *queue) roomFor(client netip.Prefix) bool {
+	held := len(q.clicks)
+	if held < q.o.Queue {
+		return true
+	}
+	clients := len(q.waiting)
+	if q.waiting[client] == 0 {
+		clients++
+	}
+	return q.waiting[client] < min(max(1, q.o.Queue/clients), cap(q.clicks)-held)
+}
+
+// taken notes that a client's click does not wait any more.
+func (q *queue) taken(client netip.Prefix) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.waiting[client]--; q.waiting[client] == 0 {
+		delete(q.waiting, client)
 	}
 }
 
@@ -90,7 +131,8 @@ func (q *queue) drop(reason string, err error) {
 
 func (q *queue) work() {
 	for c := range q.clicks {
-		switch err := q.write(c); {
+		q.taken(c.client)
+		switch err := q.write(c.click); {
 		case errors.Is(err, errPanic):
 			q.drop("panic", err)
 		case err != nil:

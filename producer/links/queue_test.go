@@ -1,7 +1,9 @@
 package links
 
 import (
+	"fmt"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -39,6 +41,41 @@ func TestKafkaAway(t *testing.T) {
 	}
 }
 
+// TestAFloodDropsItsOwn: one client that follows links faster than Kafka takes clicks, which needs no key, loses its own and nobody
+// else's.
+func TestAFloodDropsItsOwn(t *testing.T) {
+	f := newFixture(t, func(o *Options) { o.Queue = 100 })
+	f.store.links["abc"] = "https://a.example/"
+	f.kafka.set(func() { f.kafka.blocked = make(chan struct{}) })
+	for range 1000 {
+		f.followFrom("203.0.113.7", "/abc")
+	}
+	if f.dropped("queue_full") < 500 {
+		t.Fatalf("%v dropped: there is no flood", f.dropped("queue_full"))
+	}
+	for n := range 20 {
+		f.followFrom(fmt.Sprintf("198.51.100.%d", n), "/abc")
+		f.followFrom(fmt.Sprintf("2001:db8:1:%d::1", n), "/abc") // all one client's
+	}
+	f.kafka.set(func() { close(f.kafka.blocked) })
+	f.close(t, time.Minute)
+	others, wide := 0, 0
+	for _, c := range f.kafka.clicks {
+		if strings.HasPrefix(c.IP, "198.51.100.") {
+			others++
+		}
+		if strings.HasPrefix(c.IP, "2001:db8:1:") {
+			wide++
+		}
+	}
+	if others != 20 || wide == 0 || wide == 20 {
+		t.Errorf("%d of 20 clicks of others are in Kafka, and %d of 20 of one who has a /48", others, wide)
+	}
+	if len(f.queue.waiting) != 0 {
+		t.Errorf("nobody waits, but %v", f.queue.waiting)
+	}
+}
+
 // TestClosingEndsInTime: what Kafka does not take until then is counted as dropped.
 func TestClosingEndsInTime(t *testing.T) {
 	for name, spoil := range map[string]func(*topic){
@@ -71,7 +108,7 @@ func TestClosingEndsInTime(t *testing.T) {
 // TestAnInvalidClickIsCounted: a peer without an address, as on a unix socket, is redirected all the same.
 func TestAnInvalidClickIsCounted(t *testing.T) {
 	f := newFixture(t, nil)
-	f.queue.add(f.click(&http.Request{RemoteAddr: "@", Header: http.Header{}}, "abc"))
+	f.queue.add(f.click(&http.Request{RemoteAddr: "@", Header: http.Header{}}, "abc"), netip.Addr{})
 	if f.dropped("invalid") != 1 {
 		t.Errorf("%v", f.dropped("invalid"))
 	}

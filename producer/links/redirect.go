@@ -49,7 +49,7 @@ func (h *Handler) Redirect(w http.ResponseWriter, r *http.Request) {
 		if !h.o.Refer(c) {
 			c.Referrer = ""
 		}
-		h.queue.add(c)
+		h.queue.add(c, h.o.Enrich.ClientIP(r))
 	}
 	w.Header().Set("Location", location(long))
 	w.WriteHeader(http.StatusFound)
