@@ -156,12 +156,12 @@ func (c *Consumer) follow(ctx context.Context, out sources, base string, found [
 		if s.seal, err = readSeal(ctx, c.store, s.topic); err != nil {
 			return err
 		}
-		if s.gone, err = c.isGone(ctx, s, i < 0); err != nil {
-			return err
-		}
 		partitions := 0
 		if i >= 0 {
 			partitions = found[i].Partitions
+		}
+		if s.gone, err = c.isGone(ctx, s, partitions); err != nil {
+			return err
 		}
 		if s.inspect, err = c.inspector(ctx, s, partitions, decode); err != nil {
 			return err
@@ -179,12 +179,14 @@ func (c *Consumer) follow(ctx context.Context, out sources, base string, found [
 		models.GenerationTopic(base, found[len(found)-1].Number+1), base)}
 }
 
-// isGone tells whether a generation need not be read since it was deleted, or is another one that was made under its name.
-func (c *Consumer) isGone(ctx context.Context, s *source, missing bool) (bool, error) {
+// isGone tells whether a generation need not be read since it was deleted, or is another one that was made under its name. It has so many
+// partitions now; 0: it does not exist.
+func (c *Consumer) isGone(ctx context.Context, s *source, partitions int) (bool, error) {
 	counted, err := c.store.Setting(ctx, fact(s.topic, factCounted), "")
 	if err != nil {
 		return false, err
 	}
+	missing := partitions == 0
 	if missing && counted == "" {
 		return false, &refusal{fmt.Sprintf("topic %s does not exist, and nobody has counted all of it: its events would be missing. Put it back, or"+
 			" count into new tables with another cassandra.keyspace_suffix", s.topic)}
@@ -192,16 +194,41 @@ func (c *Consumer) isGone(ctx context.Context, s *source, missing bool) (bool, e
 	if missing || counted == "" {
 		return missing, nil
 	}
-	ends, err := topics.Ends(ctx, c.kafka, s.topic, 1)
+	same, err := c.sameTopic(ctx, s, partitions)
+	if err == nil && !same {
+		c.log.Warn("all of this topic was counted, and it is now another one under the same name: it is left alone, and can be deleted",
+			"topic", s.topic)
+	}
+	return !same, err
+}
+
+// sameTopic tells whether a generation that was counted to its seal can still be the one that was counted.
+func (c *Consumer) sameTopic(ctx context.Context, s *source, partitions int) (bool, error) {
+	if partitions < len(s.seal.Ends) {
+		return false, nil
+	}
+	ends, err := topics.Ends(ctx, c.kafka, s.topic, len(s.seal.Ends))
 	if err != nil {
 		return false, err
 	}
-	if ends[0] < s.seal.Ends[0] {
-		c.log.Warn("all of this topic was counted, and it is now another one under the same name: it is left alone, and can be deleted",
-			"topic", s.topic)
-		return true, nil
+	for n, end := range s.seal.Ends {
+		if ends[n] < end {
+			return false, nil
+		}
+		p := models.Partition{Topic: s.topic, Number: n}
+		known, err := c.store.Tail(ctx, p)
+		if err != nil {
+			return false, err
+		}
+		if known.Sum == "" {
+			continue
+		}
+		found, err := sumAt(ctx, c.kafka, p, known.Offset-1)
+		if err != nil || found != "" && found != known.Sum {
+			return false, err
+		}
 	}
-	return false, nil
+	return true, nil
 }
 
 // inspector makes the inspector of a generation, by the number of partitions and the rule that it is counted with.

@@ -1,0 +1,52 @@
+package rollup
+
+import (
+	"testing"
+	"time"
+
+	"footfall/producer/dial"
+	"footfall/producer/topics"
+)
+
+// An old generation is deleted when it is counted, as grow advises, and somebody who still knows its name has Kafka create it again. That
+// one is left alone, whatever is in it: consumers go on.
+func TestADeletedGenerationThatIsCreatedAgain(t *testing.T) {
+	f := func(partitions, messages int) {
+		t.Helper()
+		f := newField(t, 2)
+		for n := 0; len(f.sent) < 20; n++ { // partition 0 stays empty
+			if e := click(n); partitionOf([]byte(e.KafkaKey()), numbers(2)) == 1 {
+				f.send(t, e)
+			}
+		}
+		stop := f.consume(t)
+		if err := f.grow(t.Context(), 3, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		f.remove(t, "clicks")
+		if err := topics.Ensure(t.Context(), dial.Plain(f.cfg.Kafka.Brokers...), []string{"clicks"}, partitions, -1, true); err != nil {
+			t.Fatal(err)
+		}
+		f.connect(t)
+		for n := range messages {
+			if err := f.put(t, "clicks", click(1000+n), partitions); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f.topic, f.sizes["clicks-g2"] = "clicks-g2", 3
+		for n := range 30 {
+			f.send(t, click(500+n)) // ids that the old one had cannot be told any more
+		}
+		stop = f.consume(t)
+		f.counted(t)
+		if err := stop(); err != nil {
+			t.Errorf("created again with %d partitions and %d messages: %v", partitions, messages, err)
+		}
+	}
+	f(1, 0)
+	f(2, 0)
+	f(2, 100) // further than it was sealed
+}
