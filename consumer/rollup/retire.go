@@ -170,7 +170,15 @@ func (r *retirer) decide(ctx context.Context, before models.Millis) (Retirement,
 	case it.decided():
 		return it, nil
 	case it.Topic != "" && it.Topic != r.topic:
-		return it, fmt.Errorf("this was announced before %s followed %s: consumers give that up within minutes, run it again then", r.topic, it.Topic)
+		// Whoever announced it never decided. Consumers give it up only when a visit that it speaks of comes by.
+		given, err := r.store.Withdraw(ctx, before)
+		if err == nil && !given {
+			err = errors.New("another retire runs: run it again")
+		}
+		if err != nil {
+			return it, err
+		}
+		r.report("this was announced before %s followed %s, and not decided: it is announced anew", r.topic, it.Topic)
 	}
 	if err := r.store.Announce(ctx, before, r.topic); err != nil {
 		return it, err

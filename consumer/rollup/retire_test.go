@@ -162,6 +162,27 @@ func TestRetireSaysWhatItWaitsFor(t *testing.T) {
 	f(counting{1, all}, nil, Audit{}, "1 counts are higher than the visitors that have rows")
 }
 
+// A retirement was announced, its process died, and the topic has grown since. No old visit need ever come by for a consumer to give it up.
+func TestARetirementThatWasAnnouncedBeforeTheTopicGrew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		_ = m.Announce(t.Context(), april, "visits")
+		r := &retirer{
+			store: m, topic: "visits-g2",
+			ends:   func(context.Context) (map[int]int64, error) { return map[int]int64{0: 10, 1: 20}, nil },
+			group:  func(context.Context, string) (counting, error) { return counting{1, map[int]int64{0: 10, 1: 20}}, nil },
+			audit:  func(context.Context, string) (Audit, error) { return Audit{}, nil },
+			report: t.Logf,
+		}
+		if err := r.run(t.Context(), april, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := r.find(t.Context(), april); err != nil || got.Topic != "visits-g2" || got.From[1] != 20 || !got.Done {
+			t.Errorf("retired: %+v, %v", got, err)
+		}
+	})
+}
+
 // What was counted before a retirement was done with is left out when it comes by again, whenever that is noticed; what came
 // after is put among the dead letters.
 func TestOldVisitsAreNotCountedAgain(t *testing.T) {
