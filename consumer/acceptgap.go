@@ -12,12 +12,15 @@ import (
 
 const acceptGapHelp = `Usage: consumer accept-gap [--at-most N]
 
-Tells which events consumers refuse to leave out: those that Kafka has deleted before they were
-counted, and those that the group was moved past. Without --at-most it changes nothing. With it,
-and if no more than N events are missing, it writes down that they are never counted, and
-consumers go on behind them. There is no way back: what was accepted is taken for counted.
+Lists the events that consumers refuse to leave out: those that Kafka deleted before they were
+counted, and those that the group was moved past. All consumers of the group must be stopped.
 
-All consumers of the group must be stopped.
+Without --at-most it changes nothing. With --at-most, if no more than N events are missing, it
+writes down that they are never counted; consumers that are started then go on behind them. There
+is no way back: what was accepted is taken for counted.
+
+If Kafka still has the events, they can be counted instead: set the group's offset back
+(kafka-consumer-groups.sh --reset-offsets). Nothing is counted twice.
 `
 
 func acceptGap(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, atMost int64, report func(string, ...any)) error {

@@ -23,11 +23,11 @@ uniquecounterips and latestclicks by IP, on all links. Prints how many. Counts s
 When such a visitor is seen again it counts as a new one. Running consumers forget what they
 remember of visitors within a few seconds.
 
-With privacy.ip: hashed at the doors, rows have a hash in place of the IP: pass that hash, or the
-IP with the doors' secret in the environment (FOOTFALL_PRIVACY_SECRET), and FOOTFALL_PRIVACY_ROTATE
-as they have it: then rows of the last 36 months, or 400 days, are found. With privacy.ip: truncated
-pass the network's first address (203.0.113.0): its row is that of all who share it.
-A visitor of IPv6 is a network (privacy.ipv6_prefix): its rows go, with those of the address itself.
+With privacy.ip: hashed at the doors, rows have a hash in place of the IP. Pass that hash, or pass
+the IP and set FOOTFALL_PRIVACY_SECRET and FOOTFALL_PRIVACY_ROTATE as the doors have them: then rows
+of the last 36 months, or 400 days, are found. With privacy.ip: truncated pass the network's first
+address (203.0.113.0): its row is that of all who share it. Of IPv6, the rows of the address and of
+its network go; set FOOTFALL_PRIVACY_IPV6_PREFIX if the doors have another than 64.
 
 The Kafka topics still hold the visitor's events until their retention is over.
 `

@@ -13,21 +13,23 @@ import (
 
 const growHelp = `Usage: consumer grow --topic TOPIC --partitions N [--wait 30m]
 
-Lets a topic, one of kafka.topics as configured (clicks or visits), go on with another number of
-partitions, more or fewer, while events come in. Nothing is lost and nothing counted twice; doors and
-consumers need no restart.
+Gives a topic another number of partitions, more or fewer, while events come in. TOPIC is clicks or
+visits, as kafka.topics has them. Nothing is lost and nothing is counted twice. Doors and consumers
+need no restart; consumers have to run.
 
-It creates the topic's next generation (visits, visits-g2, visits-g3, ...) like the one in use, seals
-that one, so that Kafka refuses what is still sent to it, and waits until consumers have counted
-it to its end, which they do before they count anything of the next. Doors that are refused go on
-with the next generation. Others who write to the topic get MESSAGE_TOO_LARGE
-(RecordTooLargeException) from then on, and have to write to the next generation.
+It creates the topic's next generation (visits, visits-g2, visits-g3, ...) like the one in use. It
+seals the old one: Kafka refuses what is still sent to it, and doors that are refused go on with the
+next generation. Then it waits, as long as --wait says, until consumers have counted the old one to
+its end. They count nothing of the next before.
+
+Others who write to the topic get MESSAGE_TOO_LARGE (RecordTooLargeException) from the seal on, and
+have to write to the next generation. kafka.topics stays as it is in all configurations.
 
 A topic that was given more partitions by hand is grown in the same way: what was placed by their
 number is written to the next generation, where it is counted.
 
-Run it again if it was interrupted, or if messages lie beyond a seal: it goes on. It exits 0 when the
-old generation is counted, and says until when to keep it.
+It exits 0 when the old generation is counted, and says until when to keep that topic. If it was
+interrupted, or if messages lie beyond a seal (footfall_beyond_seal_events), run it again.
 `
 
 func grow(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, line commandLine, report func(string, ...any)) error {

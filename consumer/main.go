@@ -41,25 +41,27 @@ Commands:
   migrate   bring the schema of the keyspaces up to date; new ones are made for the configured
             features and metrics, and keep them
   acknowledge-replication
-            go on counting after the keyspaces were replicated otherwise and fully repaired
+            record another replication of the keyspaces, so that consumers count again. First stop
+            all consumers, ALTER KEYSPACE, and run nodetool repair --full on every node
   audit [--repair] [--resume]
-            hold every key's ledger against the rule that each event is counted once, and
-            links' totals against their parts; with --repair mend what is off from the log,
-            with --resume go on where one was stopped within the last week. Safe while consumers
-            run. Exits 1 if something is wrong and was not repaired
+            check in every key's ledger that each event is counted once, and compare links'
+            totals with their parts. --repair mends from the log what is off; --resume goes on
+            with an audit that was stopped within the last week. Consumers may run meanwhile.
+            Exits 1 if something is wrong and was not repaired
   retire --before YYYY-MM [--wait 30m] [--force]
             remove the rows that remember the visitors of intervals which are over by the first
             of that month; counts stay, and visits before it are refused from now on
   grow --topic TOPIC --partitions N [--wait 30m]
-            let a topic go on with another number of partitions, while events come in
+            give a topic another number of partitions, while events come in and consumers run
   forget [--guid GUID]... [--ip IP]...
             remove the rows that remember these visitors; counts stay
   rebuild --keyspace-suffix SUFFIX [--from-file VISITS.CSV [--site SITE] [--compare=false]]
             count the topics, or a file of visits, once more into a second set of tables, and
             compare all counts with the ones in use
   accept-gap [--at-most N]
-            tell which events consumers refuse to leave out, because Kafka has deleted them or the
-            group was moved past them; with --at-most go on without them
+            list the events that consumers refuse to leave out, because Kafka has deleted them or
+            the group was moved past them; with --at-most go on without them. Stop all consumers
+            first
   healthz   ask the consumer at http.addr whether it is ready; exit 0 or 1
 
 retire, grow, forget, rebuild and accept-gap tell more with --help. Every key of configs/consumer.yaml can be set in

@@ -20,11 +20,12 @@ const rebuildHelp = `Usage: consumer rebuild --keyspace-suffix SUFFIX
                         [--compare=false]
 
 Makes a second set of tables, in keyspaces whose names end in SUFFIX, and counts into them all
-that the topics hold, from the beginning to where they end now, under a consumer group of its own
-(kafka.group, with SUFFIX instead of cassandra.keyspace_suffix). Then it compares every counter with the tables in use and prints those
-that differ, 20 at the most. Consumers may run meanwhile; keys that are counted on all the time
-are said to be busy. Exits 1 if anything differs, if a key was busy to the end, or if nothing
-could be compared. Run again, it goes on and compares anew.
+that the topics hold, from the beginning to where they end now. It does so under a consumer group
+of its own: kafka.group, with SUFFIX instead of cassandra.keyspace_suffix. Then it compares every
+counter with the tables in use and prints those that differ, 20 at the most. Consumers may run
+meanwhile; keys that are counted on all the time are said to be busy. Exits 1 if anything differs,
+if a key was busy to the end, or if nothing could be compared. Run again, it goes on and compares
+anew.
 
 With --from-file the visits come from a CSV file, such as the simulator writes: its first line
 names the columns, guid, timestamp (Unix seconds) or ts (milliseconds), siteId unless --site is
@@ -32,7 +33,8 @@ given, and the features. All counters of its sites are compared with those in us
 should count into meanwhile; --compare=false leaves that out. After a retire the two differ where
 visits came too late and were refused.
 
-A second set of tables is counted from the topics or from one file, never from both. It stays. Count into it with cassandra.keyspace_suffix, or drop it.
+A second set of tables is counted from the topics or from one file, never from both. It stays: count
+into it with cassandra.keyspace_suffix, or drop it.
 `
 
 // newSuffix is what a second set of keyspaces may end in.

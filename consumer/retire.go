@@ -20,11 +20,11 @@ retire. Counts stay as they are. Visits before that day that come later are refu
 the dead letters as interval_retired, since nobody could tell any more whether their visitors
 were counted.
 
-Nothing is removed before all visits that were in the log are counted and no doubt about them is
-open, so consumers must be running, and not before an audit finds every key whole: a repair
-would need those rows. It waits for that as long as --wait says. Then it reads all rows that are to
-go, and stops if a count is lower than the number of visitors who have rows; --force goes on. Run
-it again to go on.
+Consumers must be running. It waits, as long as --wait says, until they have counted all visits that
+were in the log and no doubt about them is open. Then it audits the sites, however long that takes:
+it removes nothing if a key is off, since a repair would need those rows. Then it reads all rows that
+are to go, and stops if a count is lower than the number of visitors who have rows; --force goes on.
+Stopped at any point, run it again: it goes on.
 `
 
 // month reads the first moment of a month that has begun: YYYY-MM.
