@@ -269,7 +269,12 @@ func (c *Consumer) inspector(ctx context.Context, s *source, partitions int, dec
 	return in, nil
 }
 
+// otherPartitions is the refusal of a topic that has another number of partitions than it was counted with.
 func otherPartitions(topic string, counted, now int) error {
+	if now < counted {
+		return &refusal{fmt.Sprintf("topic %s has partitions %d, but was counted with %d so far. Kafka takes none away: was the topic created"+
+			" anew? Count what it has into other tables (cassandra.keyspace_suffix)", topic, now, counted)}
+	}
 	base, _ := models.SplitGeneration(topic)
 	return &refusal{fmt.Sprintf("topic %s has partitions %d, but was counted with %d so far, and must be to the end, since a visitor's events"+
 		" have to be in one partition: run consumer grow --topic %s --partitions %d (or any other number), which loses nothing",

@@ -1,6 +1,7 @@
 package rollup
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -49,4 +50,30 @@ func TestADeletedGenerationThatIsCreatedAgain(t *testing.T) {
 	f(1, 0)
 	f(2, 0)
 	f(2, 100) // further than it was sealed
+}
+
+// A topic that has fewer partitions than it was counted with is another one: Kafka never takes any away. To grow it would seal, for good,
+// fewer partitions than there are to be counted.
+func TestATopicThatWasCreatedAnewWithFewerPartitions(t *testing.T) {
+	f := newField(t, 3)
+	f.send(t, click(1))
+	stop := f.consume(t)
+	f.counted(t)
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	f.remove(t, "clicks")
+	if err := topics.Ensure(t.Context(), dial.Plain(f.cfg.Kafka.Brokers...), []string{"clicks"}, 2, -1, true); err != nil {
+		t.Fatal(err)
+	}
+	err := <-f.run(t.Context(), t)
+	if !isRefusal(err) || !strings.Contains(err.Error(), "created anew") || strings.Contains(err.Error(), "consumer grow") {
+		t.Errorf("the consumer ended with %v", err)
+	}
+	if err := f.grow(t.Context(), 4, time.Millisecond); err == nil || !strings.Contains(err.Error(), "created anew") {
+		t.Errorf("growing it: %v", err)
+	}
+	if f.store.settings[fact("clicks", factSealed)] != "" {
+		t.Error("it is sealed")
+	}
 }

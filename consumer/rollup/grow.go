@@ -90,6 +90,13 @@ func (g *grower) grow(ctx context.Context, partitions int) error {
 	if err := topics.CreateLike(ctx, g.kafka, next, newest.Topic, partitions); err != nil {
 		return err
 	}
+	created, err := topics.Partitions(ctx, g.kafka, next)
+	if err != nil {
+		return err
+	}
+	if created != partitions {
+		return fmt.Errorf("somebody else has just grown %s to %d partitions: run it again", g.base, created)
+	}
 	if _, err := g.record(ctx, next, partitions); err != nil {
 		return err
 	}
@@ -97,7 +104,8 @@ func (g *grower) grow(ctx context.Context, partitions int) error {
 	return g.seal(ctx, newest.Topic, next)
 }
 
-// record records how many partitions a generation is counted with, if nobody did, and returns what is recorded.
+// record records how many partitions a generation is counted with, if nobody did, and returns what is recorded. It refuses one that has
+// fewer now: a seal is for good, and it would have no ends for the others.
 func (g *grower) record(ctx context.Context, topic string, partitions int) (int, error) {
 	if _, err := countedByID(ctx, g.store, topic); err != nil { // it wants to be asked first
 		return 0, err
@@ -106,11 +114,22 @@ func (g *grower) record(ctx context.Context, topic string, partitions int) (int,
 	if err != nil {
 		return 0, err
 	}
-	return strconv.Atoi(recorded)
+	counted, err := strconv.Atoi(recorded)
+	if err == nil && counted > partitions {
+		err = otherPartitions(topic, counted, partitions)
+	}
+	return counted, err
 }
 
 // seal lets Kafka refuse what is still sent to a topic, and records where it ends.
 func (g *grower) seal(ctx context.Context, topic, next string) error {
+	partitions, err := topics.Partitions(ctx, g.kafka, topic)
+	if err != nil {
+		return err
+	}
+	if _, err := g.record(ctx, topic, partitions); err != nil {
+		return err
+	}
 	ends, err := topics.Seal(ctx, g.kafka, topic)
 	if err != nil {
 		return err
