@@ -53,6 +53,7 @@ var hostile = map[string]func(ctx context.Context, addr string){
 	"answers that are not read": unreadAnswers,
 	"connections without a key": keylessConnections,
 	"batches in all slots":      manyBatches,
+	"events as large as can be": largeEvents,
 }
 
 // startHostile starts one, which gives way to the others on this machine: in earnest it has a machine of its own.

@@ -51,17 +51,27 @@ func manyBatches(ctx context.Context, addr string) {
 		fmt.Fprintf(&batch, "%c{\"siteId\":\"bad\",\"guid\":\"%d\",\"feature1\":\"a\"}", "[,"[min(i, 1)], i)
 	}
 	request := hostileRequest(batch.String() + "]")
-	hostiles(ctx, addr, 16, func(conn net.Conn) error {
-		if _, err := io.WriteString(conn, request); err != nil {
-			return err
-		}
-		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err != nil {
-			return err
-		}
-		_, err = io.Copy(io.Discard, response.Body)
-		return errors.Join(err, response.Body.Close())
-	})
+	hostiles(ctx, addr, 16, func(conn net.Conn) error { return exchange(conn, request) })
+}
+
+// largeEvents are 200 connections that send single events of 64 KB, each of which takes a processor for long before it is refused.
+func largeEvents(ctx context.Context, addr string) {
+	body := `{"siteId":"bad","guid":"g","feature1":"` + strings.Repeat(`\u0061`, 10800) + `"}`
+	request := fmt.Sprintf("POST /v1/visits HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer bad\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	hostiles(ctx, addr, 200, func(conn net.Conn) error { return exchange(conn, request) })
+}
+
+// exchange sends a request and reads the answer.
+func exchange(conn net.Conn, request string) error {
+	if _, err := io.WriteString(conn, request); err != nil {
+		return err
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, response.Body)
+	return errors.Join(err, response.Body.Close())
 }
 
 // hostiles keeps connections from another address open, and does the same with each of them again and again.

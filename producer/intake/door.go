@@ -180,7 +180,7 @@ type door struct {
 	links   *links.Handler // nil unless links.enabled
 	small   *places        // one for each body that is larger than most events, and for what decompresses one
 	large   *places        // one for each body that is larger than one event may be
-	mill    *places        // one for each batch that is being worked at
+	mill    *places        // one for each batch, or event as large as one, that is being worked at
 
 	unnamedProxy sync.Once // warns of what may be one
 

@@ -17,6 +17,7 @@ import (
 // everybody's batches out. What is smaller than freeBody has no place: there is one of it per connection.
 const (
 	freeBody     = 4 << 10 // any event of two features, but for odd ones
+	oddBody      = 8 << 10 // from here on a single event takes a processor for as long as a batch does
 	freeAnswer   = 50      // events of a batch whose answer needs no place
 	smallAnswer  = 300     // events of a batch whose answer has max_body's default size at the most
 	clientsShare = 8       // one client has at most this part of the places
@@ -29,8 +30,8 @@ const (
 	largeRate     = 64 << 10        // bytes a second that data must come at, or be read at: the most within readTimeout
 )
 
-// newMill are places at the processors, for what takes them for long: decompressing and reading batches. One client has half of
-// them, as has one key, so that single events and others' batches find one that is free. Nobody has a place while it waits for
+// newMill are places at the processors, for what takes them for long: decompressing and reading batches, and single events that are as large. One client has half of
+// them, as has one key, so that common events and others' batches find one that is free. Nobody has a place while it waits for
 // the network or for Kafka.
 func newMill() *places {
 	most := runtime.GOMAXPROCS(0)

@@ -84,7 +84,7 @@ func (d *door) parts(w http.ResponseWriter, r *http.Request, in *room) (parts []
 	}
 	lines := media == linesText
 	body, err := d.readBody(w, r, in, func(beginning []byte) bool { return lines || isArray(beginning) })
-	if err == nil && len(body) > smallBody && (lines || isArray(body)) {
+	if err == nil && (len(body) > smallBody && (lines || isArray(body)) || len(body) > oddBody) {
 		err = in.take(r.Context(), d.mill)
 	}
 	switch {
@@ -142,6 +142,9 @@ func (d *door) takeForm(w http.ResponseWriter, r *http.Request) {
 	in := room{client: from.tenant}
 	defer in.leave()
 	body, err := d.readBody(w, r, &in, nil)
+	if err == nil && len(body) > oddBody {
+		err = in.take(r.Context(), d.mill)
+	}
 	if err != nil {
 		d.refuse(w, err, "")
 		return
@@ -149,7 +152,7 @@ func (d *door) takeForm(w http.ResponseWriter, r *http.Request) {
 	written, err := d.visits.track(r.URL.RawQuery, body)
 	d.fillSite(from, written)
 	one := []outcome{{err: err}}
-	d.accept(d.cfg.Kafka.Topics.Visits, from, []draft{written}, one, func() {})
+	d.accept(d.cfg.Kafka.Topics.Visits, from, []draft{written}, one, func() { in.drop(d.mill) })
 	d.answerOne(w, one[0])
 }
 
