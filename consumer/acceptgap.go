@@ -16,7 +16,7 @@ Lists the events that consumers refuse to leave out: those that Kafka deleted be
 counted, and those that the group was moved past. All consumers of the group must be stopped.
 
 Without --at-most it changes nothing. With --at-most, if no more than N events are missing, it
-writes down that they are never counted; consumers that are started then go on behind them. There
+writes down that they are never counted; consumers that are started then go on after them. There
 is no way back: what was accepted is taken for counted.
 
 If Kafka still has the events, they can be counted instead: set the group's offset back
