@@ -10,6 +10,7 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
+	"footfall/models"
 	"footfall/producer/topics"
 )
 
@@ -31,7 +32,8 @@ func (c *Consumer) keeps(ctx context.Context, topic string) error {
 		c.log.Warn("the topic is cut by size: events may go before they are counted, or ids while they may come again; retention.bytes=-1"+
 			" keeps them for retention.ms", "topic", topic, "retention_bytes", limit)
 	}
-	if ttl := c.cfg.Visitors.IPTTL; ttl > 0 && topic == c.cfg.Kafka.Topics.Clicks {
+	base, _ := models.SplitGeneration(topic)
+	if ttl := c.cfg.Visitors.IPTTL; ttl > 0 && base == c.cfg.Kafka.Topics.Clicks {
 		if err := outlives(topic, config, ttl); err != nil {
 			return err
 		}
