@@ -136,13 +136,16 @@ func (c *Consumer) join(ctx context.Context, src sources) error {
 			}
 			continue
 		}
+		ended := make(chan struct{})
 		gen.Start(func(genCtx context.Context) {
+			defer close(ended)
 			if err := c.generation(ctx, genCtx, gen, src); isRefusal(err) {
 				leave(err)
 			} else if err != nil {
 				c.log.Warn("generation ended early; joining again", "error", err)
 			}
 		})
+		<-ended // the group does not wait for a function that was started when the generation was over already
 	}
 	if err := group.Close(); err != nil { // waits for the generation to drain, then leaves
 		return fmt.Errorf("leaving group %s: %w", c.cfg.Kafka.Group, err)
