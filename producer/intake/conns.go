@@ -103,7 +103,7 @@ func (c *conns) admit(raw net.Conn) (in *conn, why string) {
 		_ = tcp.SetWriteBuffer(sendBuffer) // else it has what the system gives
 	}
 	if at, ok := raw.RemoteAddr().(*net.TCPAddr); ok && c.perNetwork > 0 {
-		if ip := at.AddrPort().Addr().Unmap(); !c.proxy(ip) {
+		if ip := at.AddrPort().Addr().Unmap().WithZone(""); !c.proxy(ip) {
 			in.networks = networksOf(ip)
 		}
 	}

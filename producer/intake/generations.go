@@ -8,14 +8,15 @@ import (
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol/metadata"
 
+	"footfall/models"
 	"footfall/producer/dial"
 	"footfall/producer/topics"
 )
 
 // A topic that is given another number of partitions goes on as a new Kafka topic, its next generation. `consumer grow` makes
 // that one first and seals the old one then: Kafka refuses whatever is written to it, for its size. A door that hears so looks
-// for a newer generation and writes there what was refused, which is certainly in no log yet. So nobody has to tell the doors,
-// and no event is lost or answered with an error.
+// for a newer generation and writes there what was refused. That is in no log yet, or, where the answer to an earlier attempt was lost,
+// in the old one under the same id, which consumers see. So nobody has to tell the doors, and no event is lost.
 
 // suspect is a group that Kafka refused for its size: perhaps its topic is sealed.
 type suspect struct {
@@ -82,7 +83,7 @@ func (p *publisher) follow(base, old string) {
 	ctx, cancel := context.WithTimeout(p.life, p.timeout)
 	defer cancel()
 	found, err := newest(ctx, p.via, base)
-	if err != nil || found.Topic == old {
+	if _, number := models.SplitGeneration(old); err != nil || found.Number <= number { // a broker that is behind knows older ones only
 		p.stay(base, err)
 		return
 	}

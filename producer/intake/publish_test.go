@@ -19,6 +19,7 @@ import (
 	"footfall/configs"
 	"footfall/models"
 	"footfall/producer/dial"
+	"footfall/producer/topics"
 )
 
 const testTopic, testPartitions = "clicks", 6
@@ -203,5 +204,20 @@ func TestClosing(t *testing.T) {
 	p.inFlight(t, 0)
 	if got := reason(p.publish(t.Context(), tenant{}, testTopic, spreadClicks(1))[0]); got != kafkaUnavailable {
 		t.Errorf("after it was closed: %q", got)
+	}
+}
+
+// TestADoorDoesNotGoBack: a broker that is behind does not know the generation that is written to. The one before it is no newer one.
+func TestADoorDoesNotGoBack(t *testing.T) {
+	_, p := openTest(t, 1, nil)
+	next := models.GenerationTopic(testTopic, 2)
+	p.mu.Lock()
+	p.open(testTopic, topics.Generation{Topic: next, Number: 2, Partitions: 5})
+	p.mu.Unlock()
+	p.follow(testTopic, next)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.current[testTopic] != next || len(p.lanes[testTopic]) != testPartitions {
+		t.Errorf("the door writes to %s, and has %d lanes of %s", p.current[testTopic], len(p.lanes[testTopic]), testTopic)
 	}
 }
