@@ -98,14 +98,24 @@ func (s *schedule) next(ready []waiting) int {
 	}
 	if live := s.live(); len(live) > 0 {
 		if i := s.spend(&s.left.blows, len(s.small.blows)); i > 0 {
-			s.strike(s.small.blows[i-1], live[0])
+			s.strike(s.small.blows[i-1], live[s.path.choose(len(live))])
 			return -1
 		}
 	}
-	i := max(0, slices.Index(ready, s.last))
+	i := s.usual(ready)
 	i = (i + s.spend(&s.left.turns, len(ready)-1)) % len(ready)
 	s.last = ready[i]
 	return i
+}
+
+// usual is whoever had the last turn, or else the first that waits. Where a topic grows several consumers count at once: a turn is a
+// consumer's then, whichever of its goroutines waits, or one turn of another would not get it far.
+func (s *schedule) usual(ready []waiting) int {
+	i := slices.Index(ready, s.last)
+	if i < 0 && s.small.grows() {
+		i = slices.IndexFunc(ready, func(r waiting) bool { return r.a == s.last.a })
+	}
+	return max(0, i)
 }
 
 // blow is something that happens to a consumer, or to the store.
@@ -264,6 +274,6 @@ func (s *schedule) order(n int) []int {
 func (s *schedule) stored() bool           { return s.path.choose(2) == 1 }
 func (s *schedule) crashes() bool          { return false }
 func (s *schedule) session() time.Duration { return 10 * time.Second }
-func (s *schedule) together() bool         { return true }
+func (s *schedule) together() bool         { return !s.small.grows() || s.path.choose(2) == 1 }
 func (s *schedule) forgotten(int) int      { return 1 }
 func (s *schedule) odd(int) bool           { return s.spend(&s.left.odd, 1) == 1 }

@@ -34,11 +34,19 @@ func (w *world) succeed() {
 
 // seal makes the sources of a world all of whose log is written.
 func (w *world) seal() {
-	first := &source{topic: "clicks", inspect: newInspector(nil, 2), seal: &seal{At: time.Now()}}
+	count := func(topic string) (n int) {
+		for _, p := range w.partitions {
+			if p.Topic == topic {
+				n++
+			}
+		}
+		return n
+	}
+	first := &source{topic: "clicks", inspect: newInspector(nil, count("clicks")), seal: &seal{At: time.Now()}}
 	for n := range first.partitions() {
 		first.seal.Ends = append(first.seal.Ends, w.written(models.Partition{Topic: "clicks", Number: n}))
 	}
-	next := &source{topic: "clicks-g2", inspect: newInspector(nil, len(heirsOfClicks)), before: first}
+	next := &source{topic: "clicks-g2", inspect: newInspector(nil, count("clicks-g2")), before: first}
 	w.sources = sources{first.topic: first, next.topic: next}
 }
 

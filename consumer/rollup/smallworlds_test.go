@@ -18,10 +18,10 @@ var (
 	simSchedule = flag.String("sim.schedule", "", "play this schedule of the small worlds only, such as '0,0,1', and tell what happens")
 )
 
-// smallWorld is a world whose schedules can all be played: one key, one partition, few events.
+// smallWorld is a world whose schedules can all be played: one key, one partition, few events. The topic may grow.
 type smallWorld struct {
 	name    string
-	log     string // a message each: the visitor and the id, or - for a dead letter
+	log     string // a message each: the visitor and the id, or - for a dead letter; | where the topic goes on with two partitions
 	chunk   int64  // offsets
 	ahead   bool   // the next chunk is looked at before one is counted
 	endings []ending
@@ -51,9 +51,27 @@ func (s smallWorld) new(c controls, p *path) *world {
 	if s.died {
 		w.store.owners[only] = ownerRow{Tenure: Tenure{Partition: only, Owner: "somebody", Epoch: w.nextEpoch(0)}}
 	}
+	s.compose(w)
+	if s.retires {
+		w.write(len(w.unwritten) - 1)
+	} else {
+		w.write(len(w.unwritten))
+	}
+	if s.grows() {
+		w.seal()
+	}
+	return w
+}
+
+// compose makes the log.
+func (s smallWorld) compose(w *world) {
 	for i, m := range strings.Fields(s.log) {
+		if m == "|" {
+			w.partitions = append(w.partitions, heirsOfClicks[:2]...)
+			continue
+		}
 		ts := models.Earliest + models.Millis(i)*1000
-		next := unwritten{only, logged{at: ts.Time()}}
+		next := unwritten{w.partitions[0], logged{at: ts.Time()}}
 		switch {
 		case m == "-":
 		case s.retires:
@@ -61,15 +79,14 @@ func (s smallWorld) new(c controls, p *path) *world {
 		default:
 			next.Event = &models.Click{V: 1, ID: m[1:], ShortURL: "link", IP: m[:1], TS: ts}
 		}
+		if heirs := w.partitions[1:]; len(heirs) > 0 && next.Event != nil {
+			next.p = heirs[partitionOf([]byte(next.KafkaKey()), numbers(len(heirs)))]
+		}
 		w.unwritten = append(w.unwritten, next)
 	}
-	if s.retires {
-		w.write(len(w.unwritten) - 1)
-	} else {
-		w.write(len(w.unwritten))
-	}
-	return w
 }
+
+func (s smallWorld) grows() bool { return strings.Contains(s.log, "|") }
 
 // play plays one schedule and compares.
 func (s smallWorld) play(t *testing.T, c controls, p *path, tell func(string, ...any)) (err error) {
@@ -132,6 +149,8 @@ var (
 		{name: "transaction", log: "a1 a2 b1", chunk: 2, died: true, blows: []blow{pause}, allowance: allowance{blows: 1, odd: 1, turns: 1}},
 		{name: "retire", log: "a1 b1 a2 c1", chunk: 2, retires: true, poll: 200 * time.Millisecond, blows: []blow{crash, leave},
 			allowance: allowance{blows: 1}},
+		{name: "grow", log: "a1 | a2 a1", chunk: 2, blows: []blow{crash}, allowance: allowance{blows: 1, turns: 1}},
+		{name: "grow, pause", log: "a1 | a2 a1", chunk: 2, blows: []blow{pause}, allowance: allowance{blows: 1}},
 	}
 )
 
@@ -204,4 +223,6 @@ func TestSmallWorldsSee(t *testing.T) {
 	f("retirements not noticed", "retire", controls{deaf: true})
 	f("retirements too hasty", "retire", controls{hasty: true})
 	f("epochs without random bits", "transaction", controls{sharedEpochs: true})
+	f("generations not one after the other", "grow", controls{noGate: true})
+	f("ids of the generation before not known", "grow", controls{noInherit: true})
 }
