@@ -31,6 +31,8 @@ var faults = []fault{
 	{"producer-killed", "kill -9 of the door with requests under way", false, producerKilled},
 	{"duplicates", "the same ids sent again by clients and by a writer", false, duplicates},
 	{"rebalances", "a consumer joins or leaves every 3 s for a minute", false, rebalances},
+	{"flap", "connections to Cassandra lost again and again, in the midst of flushes and right after", false, flapping},
+	{"grow", "both topics get more partitions, kill -9 of a consumer meanwhile", false, grown},
 	{"three-nodes", "RF 3: one of three Cassandra nodes killed, one paused, in turn", false, threeNodes},
 	{"control-ledger", "no ledger; consumer killed", false, controlLedger},
 	{"control-retry", "blind retries of writes of unknown outcome; replies cut", false, controlRetry},

@@ -34,6 +34,12 @@ func TestTheLogDecidesWhatIsADuplicate(t *testing.T) {
 	if got := r.oracle.Cells()[oracle.Name("urlshortener.clickcounter", "short_url", "a")]; got != 4 {
 		t.Errorf("4 clicks are counted as %d", got)
 	}
+	last = map[identity]int64{{"a|::1", "c"}: -1, {"a|::1", "d"}: -1} // in the last offset before the topic grew
+	click("c", window-1, "::1")
+	click("d", window, "::1") // out of the window
+	if r.duplicates != 3 || r.across != 1 {
+		t.Errorf("%d duplicates, %d of them sent before the topic grew, want 3 and 1", r.duplicates, r.across)
+	}
 	for _, value := range []string{"", "{}", `{"v":2,"id":"x"}`} {
 		if err := r.add(kafka.Message{Topic: "x-clicks", Value: []byte(value)}, last); err == nil {
 			t.Errorf("%q passes for an event", value)

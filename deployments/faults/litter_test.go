@@ -27,8 +27,11 @@ func (w *world) litterUntil(done <-chan struct{}, seed uint64) {
 			return
 		case <-time.After(300 * time.Millisecond):
 		}
-		p := broker.Partition{Topic: w.Topics[rnd.IntN(len(w.Topics))], Number: rnd.IntN(partitions)}
-		_ = w.drop(context.Background(), p, 1+rnd.IntN(litterBurst)) // Kafka may be away; read counts what came
+		w.littering.Lock()
+		topics := w.Topics
+		w.littering.Unlock()
+		p := broker.Partition{Topic: topics[rnd.IntN(len(topics))], Number: rnd.IntN(partitions)}
+		_ = w.drop(context.Background(), p, 1+rnd.IntN(litterBurst)) // Kafka may be away, or the topic sealed; read counts what came
 	}
 }
 

@@ -1,10 +1,12 @@
 package faults
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/segmentio/kafka-go"
@@ -19,6 +21,7 @@ type reading struct {
 	ends       map[broker.Partition]int64
 	events     int64 // messages, without poison
 	duplicates int64 // of those, not to be counted
+	across     int64 // of those, sent before the topic grew
 	dead       int64 // messages that are no events and came with the traffic
 	ids        map[string]bool
 	oracle     *oracle.Oracle
@@ -38,8 +41,12 @@ func (w *world) read(ctx context.Context) (*reading, error) {
 		return w.last, nil
 	}
 	r := &reading{ends: ends, ids: map[string]bool{}, oracle: oracle.New()}
-	for p, end := range ends {
-		last := map[identity]int64{} // where it was last
+	earlier := map[string]map[identity]int64{} // by topic: where it was last, counted from the end of its partition
+	for _, p := range inOrder(ends) {
+		last, end := map[identity]int64{}, ends[p] // where it was last
+		if before, grown := strings.CutSuffix(p.Topic, "-g2"); grown {
+			maps.Copy(last, earlier[before])
+		}
 		err := w.Read(ctx, p, end, func(m kafka.Message) error {
 			if w.poison[broker.Origin(m.Topic, m.Partition, m.Offset)] {
 				return nil
@@ -53,9 +60,22 @@ func (w *world) read(ctx context.Context) (*reading, error) {
 		if err != nil {
 			return nil, err
 		}
+		if earlier[p.Topic] == nil {
+			earlier[p.Topic] = map[identity]int64{}
+		}
+		for same, offset := range last {
+			earlier[p.Topic][same] = offset - end
+		}
 	}
 	w.last = r
 	return r, nil
+}
+
+// inOrder lists partitions, those of earlier generations first.
+func inOrder(ends map[broker.Partition]int64) []broker.Partition {
+	return slices.SortedFunc(maps.Keys(ends), func(a, b broker.Partition) int {
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Number, b.Number))
+	})
 }
 
 // identity is what events that were sent twice have in common: the visitor, as Kafka's key says, and the id.
@@ -88,11 +108,14 @@ func (r *reading) add(m kafka.Message, last map[identity]int64) error {
 	last[same] = m.Offset
 	if seen && before >= m.Offset-window {
 		r.duplicates++
+		if before < 0 {
+			r.across++
+		}
 		return nil
 	}
 	// The oracle has a rule of its own for duplicates; here the log's has decided, so every event gets a name of its own.
 	place := broker.Origin(m.Topic, m.Partition, m.Offset)
-	if strings.HasSuffix(m.Topic, "-clicks") {
+	if strings.Contains(m.Topic, "-clicks") {
 		r.oracle.Click(&models.Click{
 			ID: place, ShortURL: e.ShortURL, IP: e.IP, Country: e.Country, Referrer: e.Referrer, Bot: e.Bot, Amount: e.Amount, TS: models.Millis(e.TS),
 		})

@@ -31,7 +31,13 @@ func (w *world) send(t *testing.T, seed uint64) *traffic {
 
 func (w *world) sendAt(t *testing.T, seed uint64, n, rate int) *traffic {
 	t.Helper()
-	tr := &traffic{events: load.Make(seed, n), stop: make(chan struct{}), done: make(chan struct{})}
+	return w.sendThese(t, seed, load.Make(seed, n), load.Order(seed, n), rate)
+}
+
+// sendThese sends events in an order, with dead letters between them.
+func (w *world) sendThese(t *testing.T, seed uint64, events []load.Event, order []int, rate int) *traffic {
+	t.Helper()
+	tr := &traffic{events: events, stop: make(chan struct{}), done: make(chan struct{})}
 	w.sent = append(w.sent, tr)
 	begun := time.Now()
 	client := &load.Client{
@@ -48,7 +54,7 @@ func (w *world) sendAt(t *testing.T, seed uint64, n, rate int) *traffic {
 		sent := make(chan struct{})
 		var littering sync.WaitGroup
 		littering.Go(func() { w.litterUntil(sent, seed) })
-		tr.result, tr.err = client.Send(t.Context(), tr.events, load.Order(seed, n))
+		tr.result, tr.err = client.Send(t.Context(), tr.events, order)
 		close(sent)
 		littering.Wait()
 	}()

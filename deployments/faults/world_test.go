@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,6 +37,7 @@ type world struct {
 	started   int // consumers, ever
 	consumers []*consumer
 	sent      []*traffic
+	littering sync.Mutex      // over Topics, while traffic goes on
 	poison    map[string]bool // origins of messages that must not be counted
 	gone      map[string]float64
 	last      *reading      // what was read of the log last
