@@ -48,11 +48,15 @@ func absolute(raw string) bool {
 // Referrer is what a referrer is counted under that a sender reports: a name, such as news.example, as it was sent, and of anything
 // that is more than a name its host as RefererHost has it.
 func Referrer(raw string) string {
-	if !strings.ContainsAny(raw, `/\?#@:%`) {
-		return raw
+	for i := range len(raw) {
+		if notInName[raw[i]] {
+			return RefererHost(raw)
+		}
 	}
-	return RefererHost(raw)
+	return raw
 }
+
+var notInName = [256]bool{'/': true, '\\': true, '?': true, '#': true, '@': true, ':': true, '%': true}
 
 // notInHost allows letters of all scripts: browsers send such names in ASCII, but services report them as they are read.
 func notInHost(r rune) bool {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime"
+	"slices"
 	"time"
 
 	"footfall/models"
@@ -50,21 +51,7 @@ func read(parts [][]byte, most int64, way func(raw []byte) (draft, error)) ([]dr
 // accept completes, checks and publishes events, and says in outcomes what became of each. Those that have an error
 // already are left alone. It calls wait before it waits for Kafka.
 func (d *door) accept(topic string, from sender, drafts []draft, outcomes []outcome, wait func()) {
-	now := time.Now()
-	var good []models.Event
-	var places []int
-	for i := range drafts {
-		if i%yieldEvery == yieldEvery-1 {
-			runtime.Gosched()
-		}
-		if outcomes[i].err != nil {
-			continue
-		}
-		if outcomes[i].err = d.prepare(from, drafts[i], now); outcomes[i].err == nil {
-			outcomes[i].id = repeated(drafts[i].event.EventID())
-			good, places = append(good, drafts[i].event), append(places, i)
-		}
-	}
+	good, places := d.judge(from, drafts, outcomes)
 	if len(good) == 0 {
 		return
 	}
@@ -74,6 +61,39 @@ func (d *door) accept(topic string, from sender, drafts []draft, outcomes []outc
 	for i, err := range d.pub.await(context.Background(), sent) {
 		outcomes[places[i]].err = err
 	}
+}
+
+// judge completes and checks events, and returns those that are taken, and which of the drafts they are.
+func (d *door) judge(from sender, drafts []draft, outcomes []outcome) (good []models.Event, places []int) {
+	now := time.Now()
+	for i := range drafts {
+		if i%yieldEvery == yieldEvery-1 {
+			runtime.Gosched()
+		}
+		if outcomes[i].err != nil {
+			continue
+		}
+		named := from.id != "" || drafts[i].event.EventID() != "" // by its sender
+		if outcomes[i].err = d.prepare(from, drafts[i], now); outcomes[i].err == nil {
+			if outcomes[i].id = drafts[i].event.EventID(); named {
+				outcomes[i].id = repeated(outcomes[i].id)
+			}
+			good, places = append(good, drafts[i].event), append(places, i)
+		}
+	}
+	refused := 0
+	d.limits.visitors.note(good, now, func(i int, why error) {
+		outcomes[places[i]] = outcome{err: why}
+		refused++
+	})
+	if refused > 0 {
+		good = good[:0]
+		places = slices.DeleteFunc(places, func(i int) bool { return outcomes[i].err != nil })
+		for _, i := range places {
+			good = append(good, drafts[i].event)
+		}
+	}
+	return good, places
 }
 
 // repeated is an id as an answer has it: as it is, or empty if its sender made it longer than answers repeat. A part of it would

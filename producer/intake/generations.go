@@ -132,9 +132,9 @@ func (p *publisher) stay(base string, err error) {
 // move puts the events of a group into the lanes of the generation that is written to. The group itself is left to whoever may
 // still be reading its bytes. The caller holds mu.
 func (p *publisher) move(g *group) {
-	i := 0
+	i, lanes := 0, p.lanes[p.current[g.lane.base]]
 	for key, value := range g.records() {
-		p.put(g.lane.base, key, value, g.entries[i])
+		p.put(lanes, key, value, g.entries[i])
 		i++
 	}
 }

@@ -37,6 +37,9 @@ func newLimits(cfg configs.Limits) *limits {
 
 // client charges whoever sent the request for an event.
 func (l *limits) client(ip netip.Addr, now time.Time) error {
+	if l.clients == nil {
+		return nil
+	}
 	return limited(l.clients.charge(sharesOf(ip), 1, 1, now), "too many events from your address")
 }
 
@@ -56,18 +59,23 @@ func (l *limits) clientOwes(ip netip.Addr, n int, page bool, now time.Time) erro
 }
 
 // networkOf is whom an address belongs to.
-func networkOf(ip netip.Addr) netip.Prefix { return sharesOf(ip)[0].name }
+func networkOf(ip netip.Addr) netip.Prefix {
+	bits := 32
+	if ip.Is6() {
+		bits = 64
+	}
+	network, _ := ip.Prefix(bits) // none for no address, such as on a unix socket: all of them are one client
+	return network
+}
 
 // sharesOf are who is charged for an address: what one household or one server is given, and what it may have been given of. A
 // tunnel or a rented server often comes with a /56 or a /48, and each of its /64 would be another client.
 func sharesOf(ip netip.Addr) []share[netip.Prefix] {
-	if !ip.Is6() {
-		network, _ := ip.Prefix(32) // none for no address, such as on a unix socket: all of them are one client
-		return []share[netip.Prefix]{{network, 1}}
-	}
-	all := []share[netip.Prefix]{{times: 1}, {times: 4}, {times: 16}}
-	for i, bits := range []int{64, 56, 48} {
-		all[i].name, _ = ip.Prefix(bits) // the bits are fewer than it has
+	all := []share[netip.Prefix]{{networkOf(ip), 1}}
+	if ip.Is6() {
+		wide, _ := ip.Prefix(56) // the bits are fewer than it has
+		wider, _ := ip.Prefix(48)
+		all = append(all, share[netip.Prefix]{wide, 4}, share[netip.Prefix]{wider, 16})
 	}
 	return all
 }
@@ -83,10 +91,7 @@ func (l *limits) event(owner string, event models.Event, now time.Time) error {
 			return err
 		}
 	}
-	if err := l.keys.note(owner, event, now); err != nil {
-		return err
-	}
-	return l.visitors.note(event, now)
+	return l.keys.note(owner, event, now)
 }
 
 func limited(wait time.Duration, detail string) error {

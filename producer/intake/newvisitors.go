@@ -3,6 +3,7 @@ package intake
 import (
 	"hash/maphash"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
@@ -16,12 +17,12 @@ const visitorsRoom = 1 << 20
 // newVisitors bounds how many visitors of a site, or of a link, a sender can make up: each is a row in every interval, under
 // every combination of features. What is new is decided from memory, as it is for newKeys. It is safe for concurrent use.
 type newVisitors struct {
-	perMinute int
-	seed      maphash.Seed
+	perMinute           int
+	sites, links, names maphash.Seed
+	known               *seen
 
-	mu    sync.Mutex
-	known *seen
-	of    *simplelru.LRU[uint64, *minute] // by site or link; who is forgotten begins anew, which is only ever too kind
+	mu sync.Mutex                      // of what changes in known, and of
+	of *simplelru.LRU[uint64, *minute] // by site or link; who is forgotten begins anew, which is only ever too kind
 }
 
 // watchNewVisitors returns nil, which limits nobody, for 0.
@@ -33,15 +34,42 @@ func watchNewVisitors(perMinute int) *newVisitors {
 	if err != nil {
 		panic(err) // the size is not positive
 	}
-	return &newVisitors{perMinute: perMinute, seed: maphash.MakeSeed(), known: newSeen(visitorsRoom), of: of}
+	return &newVisitors{
+		perMinute: perMinute, sites: maphash.MakeSeed(), links: maphash.MakeSeed(), names: maphash.MakeSeed(), known: newSeen(visitorsRoom), of: of,
+	}
 }
 
-// note returns an error if the event is of a new visitor and its site or link had too many.
-func (v *newVisitors) note(event models.Event, now time.Time) error {
+// together is how many events are looked up at a time. Where a visitor is remembered is anywhere in megabytes, so that each costs
+// a wait for the memory; a processor waits for several of them at once if it is told them one right after the other.
+const together = 32
+
+// note finds those events that are of a new visitor though their site or link had too many, and says why they are refused.
+func (v *newVisitors) note(events []models.Event, now time.Time, refuse func(i int, why error)) {
 	if v == nil {
-		return nil
+		return
 	}
-	whose, visitor := v.hashes(event)
+	var whose, visitor [together]uint64
+	var known [together]bool
+	for from := 0; from < len(events); from += together {
+		some := events[from:min(from+together, len(events))]
+		for i, e := range some {
+			whose[i], visitor[i] = v.hashes(e)
+		}
+		for i := range some {
+			known[i] = v.known.latest(visitor[i])
+		}
+		for i := range some {
+			if !known[i] { // few are not, so that nobody has to wait for another
+				if err := v.one(whose[i], visitor[i], now); err != nil {
+					refuse(from+i, err)
+				}
+			}
+		}
+	}
+}
+
+// one is note for one event.
+func (v *newVisitors) one(whose, visitor uint64, now time.Time) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.known.has(visitor) {
@@ -62,34 +90,32 @@ func (v *newVisitors) note(event models.Event, now time.Time) error {
 
 // hashes are those of an event's site or link, and of its visitor there.
 func (v *newVisitors) hashes(event models.Event) (whose, visitor uint64) {
-	var kind, name, who string
 	switch e := event.(type) {
 	case *models.Visit:
-		kind, name, who = "site\x00", e.SiteID, e.GUID
+		whose, visitor = maphash.String(v.sites, e.SiteID), maphash.String(v.names, e.GUID)
 	case *models.Click:
-		kind, name, who = "link\x00", e.ShortURL, e.IP
+		whose, visitor = maphash.String(v.links, e.ShortURL), maphash.String(v.names, e.IP)
 	}
-	var h maphash.Hash
-	h.SetSeed(v.seed)
-	_, _ = h.WriteString(kind) // never fails
-	_, _ = h.WriteString(name)
-	whose = h.Sum64()
-	_ = h.WriteByte(0)
-	_, _ = h.WriteString(who)
-	return whose, h.Sum64()
+	return whose, whose ^ visitor // which nobody can aim at without the seeds
 }
 
 // ways is how many visitors share a place: what fits into a line of the processor's cache.
 const ways = 8
 
 // seen remembers hashes, eight to a place. A new one pushes out the one of its place that was not seen for longest. It takes
-// eight bytes for each, a tenth of what a list in order takes. It is not safe for concurrent use.
+// eight bytes for each, a tenth of what a list in order takes. It is not safe for concurrent use, but for latest.
 type seen struct{ places [][ways]uint64 }
 
 // newSeen has room for so many, a power of two.
 func newSeen(room int) *seen { return &seen{make([][ways]uint64, room/ways)} }
 
-func (s *seen) place(hash uint64) *[ways]uint64 { return &s.places[hash%uint64(len(s.places))] }
+func (s *seen) place(hash uint64) *[ways]uint64 { return &s.places[hash&uint64(len(s.places)-1)] }
+
+// latest tells whether a hash is the one of its place that was seen last. Then it is known, and there is nothing to change. It
+// needs no lock: all others change the first of a place under one, and in one step.
+func (s *seen) latest(hash uint64) bool {
+	return atomic.LoadUint64(&s.place(hash)[0]) == hash && hash != 0
+}
 
 // has tells whether a hash is known, and keeps it so.
 func (s *seen) has(hash uint64) bool {
@@ -97,7 +123,7 @@ func (s *seen) has(hash uint64) bool {
 	for i, h := range p {
 		if h == hash && h != 0 {
 			copy(p[1:i+1], p[:i])
-			p[0] = hash
+			atomic.StoreUint64(&p[0], hash)
 			return true
 		}
 	}
@@ -108,5 +134,5 @@ func (s *seen) has(hash uint64) bool {
 func (s *seen) add(hash uint64) {
 	p := s.place(hash)
 	copy(p[1:], p[:ways-1])
-	p[0] = hash
+	atomic.StoreUint64(&p[0], hash)
 }

@@ -14,10 +14,10 @@ func TestNewVisitors(t *testing.T) {
 	v := watchNewVisitors(3)
 	now := time.Unix(1_000_000, 0)
 	visit := func(site, guid string) string {
-		return reason(v.note(&models.Visit{SiteID: site, GUID: guid}, now))
+		return reason(v.noteOne(&models.Visit{SiteID: site, GUID: guid}, now))
 	}
 	click := func(link, ip string) string {
-		return reason(v.note(&models.Click{ShortURL: link, IP: ip}, now))
+		return reason(v.noteOne(&models.Click{ShortURL: link, IP: ip}, now))
 	}
 	for range 2 {
 		for i := range 5 {
@@ -36,7 +36,7 @@ func TestNewVisitors(t *testing.T) {
 	if visit("other", "g4") != "" || click("other", "203.0.113.4") != "" {
 		t.Error("another site, or another link, is limited")
 	}
-	err := v.note(&models.Visit{SiteID: "s", GUID: "g4"}, now.Add(20*time.Second))
+	err := v.noteOne(&models.Visit{SiteID: "s", GUID: "g4"}, now.Add(20*time.Second))
 	if wait := refusalOf(err).wait(); wait != 40*time.Second {
 		t.Errorf("told to wait %v", wait)
 	}
@@ -44,8 +44,33 @@ func TestNewVisitors(t *testing.T) {
 	if got := visit("s", "g4"); got != "" {
 		t.Errorf("in the next minute: %q", got)
 	}
-	if err := watchNewVisitors(0).note(&models.Visit{}, now); err != nil {
+	if err := watchNewVisitors(0).noteOne(&models.Visit{}, now); err != nil {
 		t.Errorf("without a limit: %v", err)
+	}
+}
+
+func (v *newVisitors) noteOne(event models.Event, now time.Time) (why error) {
+	v.note([]models.Event{event}, now, func(_ int, err error) { why = err })
+	return why
+}
+
+// TestNewVisitorsOfABatch: a batch is judged as its events would be one by one, wherever in it they are.
+func TestNewVisitorsOfABatch(t *testing.T) {
+	v, now := watchNewVisitors(together+5), time.Unix(1_000_000, 0)
+	var batch []models.Event
+	for i := range 3 * together {
+		batch = append(batch, &models.Visit{SiteID: "s", GUID: fmt.Sprint(i)})
+	}
+	for range 2 {
+		refused := 0
+		v.note(batch, now, func(i int, why error) {
+			if refused++; i < together+5 || reason(why) != tooManyNewVisitors {
+				t.Errorf("event %d: %v", i, why)
+			}
+		})
+		if want := len(batch) - together - 5; refused != want {
+			t.Errorf("%d events are refused, want %d", refused, want)
+		}
 	}
 }
 

@@ -134,7 +134,7 @@ func (p *publisher) await(ctx context.Context, d *delivery) []error {
 
 // enter puts events into the lanes of their partitions, as many as there are slots for. The caller holds mu.
 func (p *publisher) enter(base string, d *delivery, text *encoded) {
-	before, closed := p.used, p.life.Err() != nil
+	before, closed, lanes := p.used, p.life.Err() != nil, p.lanes[p.current[base]]
 	for i, e := range text.events {
 		switch {
 		case d.outcomes[i] != nil: // could not be encoded
@@ -144,7 +144,7 @@ func (p *publisher) enter(base string, d *delivery, text *encoded) {
 			d.outcomes[i] = &refusal{reason: overloaded, detail: "too many events are being written; try again"}
 		default:
 			key, value := text.of(e)
-			p.put(base, key, value, entry{d, i})
+			p.put(lanes, key, value, entry{d, i})
 			d.outcomes[i] = errUnderWay
 			d.left++
 			p.used++
@@ -155,10 +155,9 @@ func (p *publisher) enter(base string, d *delivery, text *encoded) {
 	p.metrics.inFlight.Add(float64(p.used - before))
 }
 
-// put adds an event to the lane of its partition. The caller holds mu.
-func (p *publisher) put(base string, key, value []byte, whose entry) {
-	topic := p.current[base]
-	l := p.lanes[topic][p.spread.Balance(kafka.Message{Topic: topic, Key: key})]
+// put adds an event to the lane of its partition, which is one of a topic's. The caller holds mu.
+func (p *publisher) put(lanes []*lane, key, value []byte, whose entry) {
+	l := lanes[p.spread.Balance(kafka.Message{Topic: lanes[0].topic, Key: key})]
 	if l.add(key, value, whose, whose.of.since) {
 		p.ready = append(p.ready, l)
 	}

@@ -142,8 +142,8 @@ func answer(w http.ResponseWriter, status int, body any) {
 	write(w, status, text)
 }
 
-// jsonHeader and varyHeader are shared by all answers. Nobody changes them: whoever adds to them gets a copy.
-var jsonHeader, varyHeader = []string{"application/json"}, []string{"Origin"}
+// These are shared by all answers. Nobody changes them: whoever adds to them gets a copy.
+var jsonHeader, varyHeader, nosniffHeader = []string{"application/json"}, []string{"Origin"}, []string{"nosniff"}
 
 // write answers with JSON, and a line end for whoever looks at it on a terminal.
 func write(w http.ResponseWriter, status int, text []byte) {

@@ -52,7 +52,7 @@ func (d *door) routes() http.Handler {
 
 // guard tells browsers to take nothing for what it is not called, and, where the door speaks TLS, to come by TLS only for a year.
 func guard(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header()["X-Content-Type-Options"] = nosniffHeader
 	if r.TLS != nil {
 		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
 	}
