@@ -144,8 +144,9 @@ func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *pro
 		cfg: cfg, visits: visits{p.plan}, pub: pub, metrics: m, log: log, kafka: readiness{
 			via: p.via, names: func() []string { return append(pub.topics(), cfg.Kafka.Topics.Dead) }, log: log,
 		},
-		access: p.access, limits: newLimits(cfg.Limits), enrich: p.enrich, small: small, large: large, mill: newMill(),
+		access: p.access, limits: newLimits(cfg.Limits), enrich: p.enrich, small: small, large: large, company: newCompany(),
 	}
+	d.mill = newMill(d.company)
 	closeAdmin, err := d.openAdmin(ctx, reg)
 	if err != nil {
 		return err
@@ -181,6 +182,7 @@ type door struct {
 	small   *places        // one for each body that is larger than most events, and for what decompresses one
 	large   *places        // one for each body that is larger than one event may be
 	mill    *places        // one for each batch, or event as large as one, that is being worked at
+	company *company       // who else is there
 
 	unnamedProxy sync.Once // warns of what may be one
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"runtime"
-	"slices"
 	"time"
 
 	"footfall/models"
@@ -51,7 +50,14 @@ func read(parts [][]byte, most int64, way func(raw []byte) (draft, error)) ([]dr
 // accept completes, checks and publishes events, and says in outcomes what became of each. Those that have an error
 // already are left alone. It calls wait before it waits for Kafka.
 func (d *door) accept(topic string, from sender, drafts []draft, outcomes []outcome, wait func()) {
-	good, places := d.judge(from, drafts, outcomes)
+	d.judge(from, drafts, outcomes)
+	var good []models.Event
+	var places []int
+	for i := range drafts {
+		if outcomes[i].err == nil {
+			good, places = append(good, drafts[i].event), append(places, i)
+		}
+	}
 	if len(good) == 0 {
 		return
 	}
@@ -63,8 +69,8 @@ func (d *door) accept(topic string, from sender, drafts []draft, outcomes []outc
 	}
 }
 
-// judge completes and checks events, and returns those that are taken, and which of the drafts they are.
-func (d *door) judge(from sender, drafts []draft, outcomes []outcome) (good []models.Event, places []int) {
+// judge completes and checks events, and says in outcomes which are not taken, and the ids of the others.
+func (d *door) judge(from sender, drafts []draft, outcomes []outcome) {
 	now := time.Now()
 	for i := range drafts {
 		if i%yieldEvery == yieldEvery-1 {
@@ -78,22 +84,9 @@ func (d *door) judge(from sender, drafts []draft, outcomes []outcome) (good []mo
 			if outcomes[i].id = drafts[i].event.EventID(); named {
 				outcomes[i].id = repeated(outcomes[i].id)
 			}
-			good, places = append(good, drafts[i].event), append(places, i)
 		}
 	}
-	refused := 0
-	d.limits.visitors.note(good, now, func(i int, why error) {
-		outcomes[places[i]] = outcome{err: why}
-		refused++
-	})
-	if refused > 0 {
-		good = good[:0]
-		places = slices.DeleteFunc(places, func(i int) bool { return outcomes[i].err != nil })
-		for _, i := range places {
-			good = append(good, drafts[i].event)
-		}
-	}
-	return good, places
+	d.limits.visitors.note(drafts, outcomes, now)
 }
 
 // repeated is an id as an answer has it: as it is, or empty if its sender made it longer than answers repeat. A part of it would

@@ -31,7 +31,8 @@ func closedDoor(t testing.TB) *door {
 	}
 	d := &door{cfg: cfg, enrich: about}
 	d.small, d.large = newRooms(cfg)
-	d.mill = newMill()
+	d.company = newCompany()
+	d.mill = newMill(d.company)
 	return d
 }
 

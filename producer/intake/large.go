@@ -10,9 +10,9 @@ import (
 // paced reads a body. Once it is told to hurry, the data has to come at largeRate, and what is late is a timeout. It counts
 // what comes over the network: a compressed body is not faster for being long.
 type paced struct {
-	from    io.Reader
-	control *http.ResponseController
-	until   time.Time // when all of it must be there
+	from  io.Reader
+	of    http.ResponseWriter
+	until time.Time // when all of it must be there
 
 	hurried time.Time // since when it has to hurry; zero: it has not
 	bytes   int64     // since then
@@ -22,7 +22,7 @@ type paced struct {
 }
 
 func newPaced(w http.ResponseWriter, from io.Reader) *paced {
-	return &paced{from: from, control: http.NewResponseController(w), until: time.Now().Add(readTimeout)}
+	return &paced{from: from, of: w, until: time.Now().Add(readTimeout)}
 }
 
 func (p *paced) Read(b []byte) (int, error) {
@@ -66,7 +66,7 @@ func (p *paced) expect() {
 	if next.After(p.until) {
 		next = p.until
 	}
-	_ = p.control.SetReadDeadline(next) // a test's writer has none
+	_ = http.NewResponseController(p.of).SetReadDeadline(next) // a test's writer has none
 }
 
 // relax is for when the body is there: net/http goes on reading, to see whether the client hangs up.
@@ -74,5 +74,5 @@ func (p *paced) relax() {
 	if p.hurried.IsZero() {
 		return
 	}
-	_ = p.control.SetReadDeadline(p.until)
+	_ = http.NewResponseController(p.of).SetReadDeadline(p.until)
 }

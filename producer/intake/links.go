@@ -108,9 +108,18 @@ func (d *door) mayRefer(c *models.Click) bool {
 
 // follow is GET /{short_url}, for anyone who does not come too often.
 func (d *door) follow(w http.ResponseWriter, r *http.Request) {
-	if err := d.limits.client(d.enrich.ClientIP(r), time.Now()); err != nil {
+	if err := d.admitFollower(r); err != nil {
 		d.refuse(w, err, "")
 		return
 	}
 	d.links.Redirect(w, r)
+}
+
+func (d *door) admitFollower(r *http.Request) error {
+	ip, now := d.enrich.ClientIP(r), time.Now()
+	if err := d.limits.client(ip, now); err != nil {
+		return err
+	}
+	d.company.note(tenant{network: networkOf(ip)}, now)
+	return nil
 }

@@ -43,26 +43,30 @@ func watchNewVisitors(perMinute int) *newVisitors {
 // a wait for the memory; a processor waits for several of them at once if it is told them one right after the other.
 const together = 32
 
-// note finds those events that are of a new visitor though their site or link had too many, and says why they are refused.
-func (v *newVisitors) note(events []models.Event, now time.Time, refuse func(i int, why error)) {
+// note refuses those events that are of a new visitor though their site or link had too many. Those that have an error already
+// are left alone.
+func (v *newVisitors) note(drafts []draft, outcomes []outcome, now time.Time) {
 	if v == nil {
 		return
 	}
 	var whose, visitor [together]uint64
 	var known [together]bool
-	for from := 0; from < len(events); from += together {
-		some := events[from:min(from+together, len(events))]
-		for i, e := range some {
-			whose[i], visitor[i] = v.hashes(e)
+	for from := 0; from < len(drafts); from += together {
+		some, became := drafts[from:min(from+together, len(drafts))], outcomes[from:]
+		for i := range some {
+			if became[i].err == nil {
+				whose[i], visitor[i] = v.hashes(some[i].event)
+			}
 		}
 		for i := range some {
 			known[i] = v.known.latest(visitor[i])
 		}
 		for i := range some {
-			if !known[i] { // few are not, so that nobody has to wait for another
-				if err := v.one(whose[i], visitor[i], now); err != nil {
-					refuse(from+i, err)
-				}
+			if known[i] || became[i].err != nil { // as nearly all are, so that nobody has to wait for another
+				continue
+			}
+			if err := v.one(whose[i], visitor[i], now); err != nil {
+				became[i] = outcome{err: err}
 			}
 		}
 	}

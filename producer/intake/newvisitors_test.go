@@ -49,27 +49,36 @@ func TestNewVisitors(t *testing.T) {
 	}
 }
 
-func (v *newVisitors) noteOne(event models.Event, now time.Time) (why error) {
-	v.note([]models.Event{event}, now, func(_ int, err error) { why = err })
-	return why
+func (v *newVisitors) noteOne(event models.Event, now time.Time) error {
+	one := make([]outcome, 1)
+	v.note([]draft{{event: event}}, one, now)
+	return one[0].err
 }
 
 // TestNewVisitorsOfABatch: a batch is judged as its events would be one by one, wherever in it they are.
 func TestNewVisitorsOfABatch(t *testing.T) {
-	v, now := watchNewVisitors(together+5), time.Unix(1_000_000, 0)
-	var batch []models.Event
-	for i := range 3 * together {
-		batch = append(batch, &models.Visit{SiteID: "s", GUID: fmt.Sprint(i)})
+	const most, bad = together + 5, 7
+	v, now := watchNewVisitors(most), time.Unix(1_000_000, 0)
+	batch := make([]draft, 3*together)
+	for i := range batch {
+		batch[i].event = &models.Visit{SiteID: "s", GUID: fmt.Sprint(i)}
 	}
+	batch[bad] = draft{} // could not be read
 	for range 2 {
-		refused := 0
-		v.note(batch, now, func(i int, why error) {
-			if refused++; i < together+5 || reason(why) != tooManyNewVisitors {
-				t.Errorf("event %d: %v", i, why)
+		outcomes := make([]outcome, len(batch))
+		outcomes[bad].err = &refusal{reason: internalError}
+		v.note(batch, outcomes, now)
+		for i, o := range outcomes {
+			want := ""
+			switch {
+			case i == bad:
+				want = internalError
+			case i > most: // one more, since the bad one is nobody's
+				want = tooManyNewVisitors
 			}
-		})
-		if want := len(batch) - together - 5; refused != want {
-			t.Errorf("%d events are refused, want %d", refused, want)
+			if got := reason(o.err); got != want {
+				t.Errorf("event %d: %q, want %q", i, got, want)
+			}
 		}
 	}
 }

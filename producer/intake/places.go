@@ -30,16 +30,18 @@ const (
 	largeRate     = 64 << 10        // bytes a second that data must come at, or be read at: the most within readTimeout
 )
 
-// newMill are places at the processors, for what takes them for long: decompressing and reading batches, and single events that are as large. One client has half of
-// them, as has one key, so that common events and others' batches find one that is free. Nobody has a place while it waits for
-// the network or for Kafka.
-func newMill() *places {
+// newMill are places at the processors, for what takes them for long: decompressing and reading batches, and single events that are as
+// large. One client has half of them, as has one key, so that common events and others' batches find one that is free; where nobody
+// else is, it has all. Nobody has a place while it waits for the network or for Kafka.
+func newMill(who *company) *places {
 	most := runtime.GOMAXPROCS(0)
-	return newPlaces(most, max(1, most/2), largeWaiting, largeWaiting, largePatience)
+	mill := newPlaces(most, max(1, most/2), largeWaiting, largeWaiting, largePatience)
+	mill.alone = func(client tenant) bool { return who.alone(client, time.Now()) }
+	return mill
 }
 
-// yieldEvery is after how many events of a batch others have their turn.
-const yieldEvery = 32
+// yieldEvery is after how many events of a batch others have their turn: a fifth of a millisecond. A turn costs as much as an event.
+const yieldEvery = 128
 
 // newRooms are the places that a configuration has.
 func newRooms(cfg configs.Producer) (small, large *places) {
@@ -76,6 +78,8 @@ type places struct {
 	most, perClient int           // taken
 	line, perLine   int           // waiting, of all and of one client
 	patience        time.Duration // of who waits
+
+	alone func(tenant) bool // tells who may have all; nil: nobody
 
 	mu      sync.Mutex
 	taken   int
@@ -133,19 +137,21 @@ func (p *places) take(ctx context.Context, client tenant) bool {
 	}
 }
 
-// give gives a place back, and on to whoever waits longest and may have it.
+// give gives a place back, and on to whoever waits longest and may have it. There may be more to give on: for whoever is alone
+// by now.
 func (p *places) give(client tenant) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.taken--
 	less(p.by, client)
-	for e := p.waiting.Front(); e != nil; e = e.Next() {
-		if next := e.Value.(*waiter); p.free(next.client) {
-			p.leave(e)
-			p.grant(next.client)
-			close(next.given)
-			return
+	for e := p.waiting.Front(); e != nil && p.taken < p.most; {
+		one, next := e, e.Next()
+		if w := one.Value.(*waiter); p.free(w.client) {
+			p.leave(one)
+			p.grant(w.client)
+			close(w.given)
 		}
+		e = next
 	}
 }
 
@@ -191,7 +197,10 @@ func (p *places) leave(e *list.Element) {
 }
 
 func (p *places) free(client tenant) bool {
-	return p.taken < p.most && p.by[client] < p.perClient && half(p.by, client, p.most)
+	if p.taken >= p.most {
+		return false
+	}
+	return p.by[client] < p.perClient && half(p.by, client, p.most) || p.alone != nil && p.alone(client)
 }
 
 func (p *places) grant(client tenant) {

@@ -11,9 +11,9 @@ import (
 
 // admit looks at a request before its body is read: whether its sender may send now, and by which key.
 func (d *door) admit(r *http.Request) (sender, error) {
-	ip := d.enrich.ClientIP(r)
+	ip, now := d.enrich.ClientIP(r), time.Now()
 	from := sender{request: r, page: pageOf(r), tenant: tenant{network: networkOf(ip)}}
-	if err := d.limits.client(ip, time.Now()); err != nil {
+	if err := d.limits.client(ip, now); err != nil {
 		return from, err
 	}
 	switch ids := r.Header.Values("Idempotency-Key"); {
@@ -28,10 +28,14 @@ func (d *door) admit(r *http.Request) (sender, error) {
 	if from.held, err = d.access.holds(r); len(from.held) > 0 {
 		from.tenant.grant = from.held[0].name
 	}
-	if err != nil || !from.hasPageKey() {
+	if err != nil {
 		return from, err
 	}
-	err = d.limits.page(d.enrich.ClientIP(r), time.Now())
+	d.company.note(from.tenant, now)
+	if !from.hasPageKey() {
+		return from, nil
+	}
+	err = d.limits.page(ip, now)
 	if err != nil && r.Header.Get("X-Forwarded-For") != "" && !d.enrich.PeerTrusted(r) {
 		d.unnamedProxy.Do(func() {
 			d.log.Warn("limited a client that says it forwards others: if it is your proxy, name it in http.trusted_proxies; else all its visitors are one client")
