@@ -31,7 +31,7 @@ const (
 	hostileRounds = 4
 	roundEvents   = 150
 	worseAtMost   = 3                     // times what it takes alone
-	noise         = 50 * time.Millisecond // below which a machine that runs all of it, and more, on two cores tells nothing
+	noise         = 25 * time.Millisecond // below which a machine that runs all of it, and more, on two cores tells nothing
 	growthAtMost  = 192 << 20             // of the resident memory; most of it is garbage that is not worth collecting yet
 )
 
