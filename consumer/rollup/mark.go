@@ -152,6 +152,10 @@ func (c *Consumer) unshared(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return c.unsharedIn(ctx, partitions)
+}
+
+func (c *Consumer) unsharedIn(ctx context.Context, partitions []models.Partition) error {
 	places, err := c.places(ctx, c.cfg.Kafka.Group, partitions)
 	if err != nil {
 		return err
@@ -167,10 +171,15 @@ func (c *Consumer) unshared(ctx context.Context) error {
 // groupPatience is how long a group's coordinator may be out of reach at start. A cluster that is new needs some seconds to make one.
 const groupPatience = 30 * time.Second
 
-// unsharedYet is unshared for one who has just started, perhaps together with Kafka.
-func (c *Consumer) unsharedYet(ctx context.Context) (err error) {
+// unsharedYet is unshared for one who has just started, perhaps together with Kafka. Only the group is asked again: looking for the
+// topics waits for brokers by itself, and fails at once where that is no use, as with a wrong password.
+func (c *Consumer) unsharedYet(ctx context.Context) error {
+	partitions, err := c.everyPartition(ctx)
+	if err != nil {
+		return err
+	}
 	for until, attempt := time.Now().Add(groupPatience), 0; ; attempt++ {
-		if err = c.unshared(ctx); err == nil || isRefusal(err) || time.Now().After(until) || sleep(ctx, backoff(attempt)) != nil {
+		if err = c.unsharedIn(ctx, partitions); err == nil || isRefusal(err) || time.Now().After(until) || sleep(ctx, backoff(attempt)) != nil {
 			return err
 		}
 	}
