@@ -27,8 +27,8 @@ down: ## stop what `make up` started; data stays
 test: ## all tests; those on the real stack where Java and Maven, or a container engine, are there (CI=true: they must be)
 	go run ./deployments/stackctl up --optional --bare
 	go test $(RACE) -run '^$$' ./... > /dev/null
-	go test $(RACE) -count=1 -p 1 -timeout 28m $$(go list ./... | grep -vE '/deployments/(e2e|faults)$$|^footfall/producer$$')
-	go test -count=1 -p 1 -timeout 28m ./producer ./deployments/e2e ./deployments/faults
+	go test $(RACE) -count=1 -p 1 -timeout 28m $$(go list ./... | grep -vE '/test/(e2e|faults)$$|^footfall/producer$$')
+	go test -count=1 -p 1 -timeout 28m ./producer ./test/e2e ./test/faults
 	go test -count=1 ./consumer/rollup -run 'TestSimulation|TestSmallWorlds' -sim.seeds 1000 -v
 
 chromium: ## the browser that a test of the page script needs (Debian's, as root)
@@ -38,14 +38,14 @@ wrk: ## the load generator that `make load` and a test need (Debian's, as root)
 	@command -v wrk > /dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends wrk; }
 
 load: ## 200 connections for 30 s and as many slow ones, against the door on the real Kafka of `make up`
-	go test -count=1 -v ./deployments/e2e -run 'TestLoad$$' -load.for 30s
+	go test -count=1 -v ./test/e2e -run 'TestLoad$$' -load.for 30s
 
 faults: ## break real Kafka, Cassandra and consumers in every way we know, and compare all counts (20 minutes)
-	go test -count=1 -v -timeout 40m ./deployments/faults -faults.all
+	go test -count=1 -v -timeout 40m ./test/faults -faults.all
 
 # SYNC=periodic: the consumers alone, on a Cassandra of its own with that commitlog_sync.
 bench: ## speed beside others on the stack of `make up`, into docs/benchmarks.md (20 minutes, and the machine for itself)
-	@go build -o bin/bench ./deployments/bench
+	@go build -o bin/bench ./test/bench
 	bin/bench $(if $(SYNC),-sync $(SYNC) -o docs/benchmarks-$(SYNC).md,-o docs/benchmarks.md)
 
 lint: $(GOLANGCI) ## formatting and static checks

@@ -14,25 +14,25 @@ var allowed = map[string][]string{
 	"configs":    {},
 	"migrations": {},
 
-	"producer/assets": {},
-	"producer/dial":   {"configs"},
-	"producer/health": {},
-	"producer/topics": {"models", "producer/dial"},
-	"producer/enrich": {"models"},
-	"producer/links":  {"models", "producer/enrich"},
-	"producer/intake": {"models", "configs", "producer/assets", "producer/dial", "producer/topics", "producer/enrich", "producer/links"},
-	"producer":        {"models", "configs", "producer/dial", "producer/health", "producer/intake", "producer/links", "producer/topics", "consumer/cassandra"},
+	"producer/assets":       {},
+	"internal/kafka/dial":   {"configs"},
+	"internal/health":       {},
+	"internal/kafka/topics": {"models", "internal/kafka/dial"},
+	"producer/enrich":       {"models"},
+	"producer/links":        {"models", "producer/enrich"},
+	"producer/intake":       {"models", "configs", "producer/assets", "internal/kafka/dial", "internal/kafka/topics", "producer/enrich", "producer/links"},
+	"producer":              {"models", "configs", "internal/kafka/dial", "internal/health", "producer/intake", "producer/links", "internal/kafka/topics", "consumer/cassandra"},
 
-	"consumer/rollup":           {"models", "configs", "producer/dial", "producer/topics"},
+	"consumer/rollup":           {"models", "configs", "internal/kafka/dial", "internal/kafka/topics"},
 	"consumer/rollup/storetest": {"models", "consumer/rollup"},
 	"consumer/cassandra":        {"models", "configs", "migrations", "consumer/rollup"},
-	"consumer/heap":             {},
-	"consumer":                  {"models", "configs", "consumer/rollup", "consumer/cassandra", "consumer/heap", "producer/health"},
+	"consumer/gcpacer":          {},
+	"consumer":                  {"models", "configs", "consumer/rollup", "consumer/cassandra", "consumer/gcpacer", "internal/health"},
 
 	// Nothing may import embedded: it can be deleted without touching the core.
 	"embedded/sqlite": {"models", "consumer/rollup"},
 	"embedded/broker": {"models"},
-	"embedded":        {"configs", "models", "consumer/rollup", "producer/dial", "producer/intake", "producer/links", "producer/topics", "embedded/sqlite", "embedded/broker"},
+	"embedded":        {"configs", "models", "consumer/rollup", "internal/kafka/dial", "producer/intake", "producer/links", "internal/kafka/topics", "embedded/sqlite", "embedded/broker"},
 
 	// The simulator counts for itself: nothing of what it judges may help it.
 	"simulator/mock":   {},
@@ -46,17 +46,17 @@ var allowed = map[string][]string{
 	"deployments/stack":           {},
 	"deployments/stack/stacktest": {"deployments/stack"},
 	"deployments/stackctl":        {"deployments/stack"},
-	"deployments/bench":           {"models", "configs", "consumer/rollup", "consumer/cassandra", "consumer/heap", "producer/dial", "producer/topics", "deployments/e2e", "deployments/stack"},
-	"deployments/e2e":             {"models", "deployments/e2e", "deployments/stack"},
-	"deployments/faults":          {"models", "deployments/e2e", "deployments/stack"},
-	"deployments/faults/control":  {"models", "configs", "consumer/rollup", "consumer/cassandra"},
+	"test/bench":                  {"models", "configs", "consumer/rollup", "consumer/cassandra", "consumer/gcpacer", "internal/kafka/dial", "internal/kafka/topics", "test/e2e", "deployments/stack"},
+	"test/e2e":                    {"models", "test/e2e", "deployments/stack"},
+	"test/faults":                 {"models", "test/e2e", "deployments/stack"},
+	"test/faults/control":         {"models", "configs", "consumer/rollup", "consumer/cassandra"},
 }
 
 // forbidden are libraries that must stay where they belong, with the reason.
 var forbidden = []struct{ library, only, reason string }{
 	{"github.com/spf13/viper", "configs", "configs is the one place that knows viper"},
-	{"github.com/gocql/gocql", "consumer/cassandra simulator/store deployments", "the rollup knows no driver of a store"},
-	{"modernc.org/sqlite", "embedded simulator/store deployments/e2e", "the rollup knows no driver of a store"},
+	{"github.com/gocql/gocql", "consumer/cassandra simulator/store deployments test", "the rollup knows no driver of a store"},
+	{"modernc.org/sqlite", "embedded simulator/store test/e2e", "the rollup knows no driver of a store"},
 	{"github.com/twmb/franz-go", "embedded", "kfake is the embedded broker, nothing else"},
 	{"footfall/embedded", "embedded", "embedded can be deleted without touching the core"},
 }

@@ -26,10 +26,10 @@ import (
 
 	"footfall/configs"
 	"footfall/consumer/cassandra"
-	"footfall/consumer/heap"
+	"footfall/consumer/gcpacer"
 	"footfall/consumer/rollup"
+	"footfall/internal/health"
 	"footfall/models"
-	"footfall/producer/health"
 )
 
 const usage = `Usage: consumer [--config FILE] [COMMAND]
@@ -78,7 +78,7 @@ func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	heap.Relax()
+	gcpacer.Relax()
 	err := command(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	if err == nil {
 		return 0

@@ -13,8 +13,8 @@ import (
 	"footfall/configs"
 	"footfall/consumer/rollup"
 	"footfall/embedded/sqlite"
-	"footfall/producer/dial"
-	"footfall/producer/dial/dialtest"
+	"footfall/internal/kafka/dial"
+	"footfall/internal/kafka/dial/dialtest"
 	"footfall/producer/intake"
 )
 

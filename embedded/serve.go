@@ -16,10 +16,10 @@ import (
 	"footfall/consumer/rollup"
 	"footfall/embedded/broker"
 	"footfall/embedded/sqlite"
+	"footfall/internal/kafka/dial"
+	"footfall/internal/kafka/topics"
 	"footfall/models"
-	"footfall/producer/dial"
 	"footfall/producer/intake"
-	"footfall/producer/topics"
 )
 
 // serve runs all of footfall until ctx ends or a part fails, and calls ready with the door's addresses once it is open. It

@@ -18,11 +18,11 @@ import (
 
 	"footfall/configs"
 	"footfall/consumer/cassandra"
+	"footfall/internal/health"
+	"footfall/internal/kafka/dial"
+	"footfall/internal/kafka/topics"
 	"footfall/models"
-	"footfall/producer/dial"
-	"footfall/producer/health"
 	"footfall/producer/intake"
-	"footfall/producer/topics"
 )
 
 const usage = `Usage: producer [--config FILE] [COMMAND]

@@ -19,8 +19,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kfake"
 
-	"footfall/producer/dial"
-	"footfall/producer/topics"
+	"footfall/internal/kafka/dial"
+	"footfall/internal/kafka/topics"
 )
 
 // asProducer makes the test binary behave as the producer, so that exit codes and signals are tested on a process.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"footfall/configs"
-	"footfall/producer/dial/dialtest"
+	"footfall/internal/kafka/dial/dialtest"
 )
 
 // wire is as much of a Cassandra node as it takes to see who logs in: it speaks the native protocol up to the password,

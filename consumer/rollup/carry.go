@@ -10,8 +10,8 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
+	"footfall/internal/kafka/topics"
 	"footfall/models"
-	"footfall/producer/topics"
 )
 
 // Some messages of a sealed generation are not counted there: what lies beyond the seal, since somebody took it off; what lies in partitions

@@ -8,8 +8,8 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
+	"footfall/internal/kafka/dial"
 	"footfall/models"
-	"footfall/producer/dial"
 )
 
 // deadLetter is a message that cannot be counted.

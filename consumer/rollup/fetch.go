@@ -9,8 +9,8 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
+	"footfall/internal/kafka/dial"
 	"footfall/models"
-	"footfall/producer/dial"
 )
 
 // fetcher reads one partition of the log, offset by offset. kafka-go's group reader hands out stale messages after a

@@ -9,8 +9,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"footfall/configs"
+	"footfall/internal/kafka/dial"
 	"footfall/models"
-	"footfall/producer/dial"
 )
 
 // two partitions of a log in process, and an owner that counts what is sent to them.

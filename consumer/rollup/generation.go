@@ -11,8 +11,8 @@ import (
 	"github.com/segmentio/kafka-go"
 	"golang.org/x/sync/errgroup"
 
+	"footfall/internal/kafka/topics"
 	"footfall/models"
-	"footfall/producer/topics"
 )
 
 // rebalanceTimeout is how long the group waits for members to join again. It does not wait that long for one that drains:

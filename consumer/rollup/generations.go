@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"footfall/internal/kafka/topics"
 	"footfall/models"
-	"footfall/producer/topics"
 )
 
 // source is one generation of a topic that events are counted from.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"footfall/producer/dial"
-	"footfall/producer/topics"
+	"footfall/internal/kafka/dial"
+	"footfall/internal/kafka/topics"
 )
 
 // An old generation is deleted when it is counted, as grow advises, and somebody who still knows its name has Kafka create it again. That

@@ -14,8 +14,8 @@ import (
 	"github.com/segmentio/kafka-go"
 
 	"footfall/configs"
+	"footfall/internal/kafka/dial"
 	"footfall/models"
-	"footfall/producer/dial"
 )
 
 // Consumer is one member of the consumer group.

@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/configs"
+	"footfall/internal/kafka/topics"
 	"footfall/models"
-	"footfall/producer/topics"
 )
 
 // grower lets a topic go on as its next generation. Each step can be taken again.

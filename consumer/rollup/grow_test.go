@@ -14,9 +14,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"footfall/internal/kafka/dial"
+	"footfall/internal/kafka/topics"
 	"footfall/models"
-	"footfall/producer/dial"
-	"footfall/producer/topics"
 )
 
 // TestGrowing: two consumers count while a topic grows and shrinks, with ids that are sent again across the seals, and visitors in all

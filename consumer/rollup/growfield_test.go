@@ -18,9 +18,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"footfall/configs"
+	"footfall/internal/kafka/dial"
+	"footfall/internal/kafka/topics"
 	"footfall/models"
-	"footfall/producer/dial"
-	"footfall/producer/topics"
 )
 
 // field is a broker in process whose topics grow, a store, consumers, and what was sent.

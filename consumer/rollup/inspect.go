@@ -5,8 +5,8 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
+	"footfall/internal/kafka/topics"
 	"footfall/models"
-	"footfall/producer/topics"
 )
 
 // inspector turns the messages of one topic into items: an event, or the reason why it is none.

@@ -13,8 +13,8 @@ import (
 	"github.com/segmentio/kafka-go"
 
 	"footfall/configs"
+	"footfall/internal/kafka/topics"
 	"footfall/models"
-	"footfall/producer/topics"
 )
 
 // rebuildRounds is how often keys that were counted on meanwhile are counted up to the end of the log again and compared.

@@ -7,8 +7,8 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
+	"footfall/internal/kafka/dial"
 	"footfall/models"
-	"footfall/producer/dial"
 )
 
 // kafkaLog reads parts of Kafka partitions again.

@@ -11,8 +11,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"footfall/configs"
+	"footfall/internal/kafka/dial"
 	"footfall/models"
-	"footfall/producer/dial"
 )
 
 // aLog is a broker in process with one message a minute, and a way to make retention cut it.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
+	"footfall/internal/kafka/topics"
 	"footfall/models"
-	"footfall/producer/topics"
 )
 
 // repairTime is how much longer than duplicates.age Kafka has to keep events: doubts about them may take that long.

@@ -17,9 +17,9 @@ import (
 
 	"footfall/configs"
 	"footfall/deployments/stack/stacktest"
+	"footfall/internal/kafka/dial"
+	"footfall/internal/kafka/topics"
 	"footfall/models"
-	"footfall/producer/dial"
-	"footfall/producer/topics"
 )
 
 // patience is for a consumer that counts a few events.

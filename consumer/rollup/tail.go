@@ -12,8 +12,8 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
+	"footfall/internal/kafka/dial"
 	"footfall/models"
-	"footfall/producer/dial"
 )
 
 // Tail is the last message of a partition that was counted: what has to stand before Offset, or the log is another one. Sum is a

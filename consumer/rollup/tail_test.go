@@ -10,9 +10,9 @@ import (
 	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"footfall/internal/kafka/dial"
+	"footfall/internal/kafka/topics"
 	"footfall/models"
-	"footfall/producer/dial"
-	"footfall/producer/topics"
 )
 
 // recreate deletes the topic of clicks and creates it anew.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"footfall/internal/kafka/topics"
 	"footfall/models"
-	"footfall/producer/topics"
 )
 
 // lookInterval is how often a consumer looks whether its topics have changed.

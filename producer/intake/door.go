@@ -21,11 +21,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/configs"
+	"footfall/internal/kafka/dial"
+	"footfall/internal/kafka/topics"
 	"footfall/models"
-	"footfall/producer/dial"
 	"footfall/producer/enrich"
 	"footfall/producer/links"
-	"footfall/producer/topics"
 )
 
 // Time that a client may take. A sender is a service nearby or a script on a page; neither is slow for good reasons.

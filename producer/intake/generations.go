@@ -8,9 +8,9 @@ import (
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol/metadata"
 
+	"footfall/internal/kafka/dial"
+	"footfall/internal/kafka/topics"
 	"footfall/models"
-	"footfall/producer/dial"
-	"footfall/producer/topics"
 )
 
 // A topic that is given another number of partitions goes on as a new Kafka topic, its next generation. `consumer grow` makes

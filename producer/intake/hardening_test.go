@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"footfall/configs"
-	"footfall/deployments/e2e/load"
+	"footfall/test/e2e/load"
 )
 
 // certificate writes a certificate for 127.0.0.1 and its key.

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"footfall/producer/dial"
-	"footfall/producer/topics"
+	"footfall/internal/kafka/dial"
+	"footfall/internal/kafka/topics"
 )
 
 const (

@@ -15,14 +15,14 @@ import (
 	"time"
 
 	"footfall/configs"
-	"footfall/deployments/e2e/load"
+	"footfall/test/e2e/load"
 )
 
 var loadFor = flag.Duration("load.for", 4*time.Second, "how long the load test sends")
 
 // TestLoad: 200 connections as fast as they can, and beside them clients that open connections and hardly send, some of them
 // large batches. Nobody gets another answer than 202, 429 or 503, large batches get through, and every 202 is in the topic. It
-// is here for the race detector; deployments/e2e does the same to a process on real Kafka, and looks at its memory.
+// is here for the race detector; test/e2e does the same to a process on real Kafka, and looks at its memory.
 func TestLoad(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: not with -short")

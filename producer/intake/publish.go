@@ -13,8 +13,8 @@ import (
 	"github.com/segmentio/kafka-go"
 
 	"footfall/configs"
+	"footfall/internal/kafka/dial"
 	"footfall/models"
-	"footfall/producer/dial"
 )
 
 const (

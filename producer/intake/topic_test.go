@@ -9,8 +9,8 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
-	"footfall/producer/dial"
-	"footfall/producer/topics"
+	"footfall/internal/kafka/dial"
+	"footfall/internal/kafka/topics"
 )
 
 // ends are the end offsets of all partitions of a topic.

@@ -1,0 +1,81 @@
+package topics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/segmentio/kafka-go"
+
+	"footfall/internal/kafka/dial"
+)
+
+// Probe is the message that a sealed topic has to refuse. One that lands, since its broker did not know of the seal yet, means nothing.
+const Probe = "is this topic sealed?"
+
+// A sealed topic takes no message that is longer than this, which is none.
+const (
+	sealedBy = "max.message.bytes"
+	sealed   = "1"
+)
+
+// Seal lets a topic take no more messages, for good, and returns where each of its partitions ends. When it returns, the leader of each
+// partition has refused a message for its size (MESSAGE_TOO_LARGE), and all that it had taken is replicated; one that becomes leader later
+// has read the same configuration before. Like Ensure it waits for partitions without a leader. To do it again does no harm.
+func Seal(ctx context.Context, via dial.Kafka, topic string) (map[int]int64, error) {
+	if err := setSeal(ctx, via, topic); err != nil {
+		return nil, err
+	}
+	n, err := Partitions(ctx, via, topic)
+	if err != nil {
+		return nil, err
+	}
+	for p := range n {
+		what := fmt.Sprintf("sealing partition %d of %s on %s", p, topic, strings.Join(via.Brokers, ", "))
+		if err := retry(ctx, what, func(ctx context.Context) error { return refuses(ctx, via, topic, p) }); err != nil {
+			return nil, err
+		}
+	}
+	return finalEnds(ctx, via, topic, n)
+}
+
+func setSeal(ctx context.Context, via dial.Kafka, topic string) error {
+	return retry(ctx, "sealing topic "+topic, func(ctx context.Context) error {
+		client, done := connect(via, []string{topic})
+		defer done()
+		answer, err := client.IncrementalAlterConfigs(ctx, &kafka.IncrementalAlterConfigsRequest{
+			Resources: []kafka.IncrementalAlterConfigsRequestResource{{
+				ResourceType: kafka.ResourceTypeTopic, ResourceName: topic,
+				Configs: []kafka.IncrementalAlterConfigsRequestConfig{{Name: sealedBy, Value: sealed}},
+			}},
+		})
+		if err != nil {
+			return fmt.Errorf("setting %s to %s: %w", sealedBy, sealed, err)
+		}
+		for _, r := range answer.Resources {
+			err = errors.Join(err, r.Error)
+		}
+		return err
+	})
+}
+
+// refuses is nil if the partition's leader refused a message for its size.
+func refuses(ctx context.Context, via dial.Kafka, topic string, partition int) error {
+	client, done := connect(via, []string{topic})
+	defer done()
+	answer, err := client.Produce(ctx, &kafka.ProduceRequest{
+		Topic: topic, Partition: partition, RequiredAcks: kafka.RequireAll,
+		Records: kafka.NewRecordReader(kafka.Record{Value: kafka.NewBytes([]byte(Probe))}),
+	})
+	if err == nil {
+		err = answer.Error
+	}
+	switch {
+	case errors.Is(err, kafka.MessageSizeTooLarge):
+		return nil
+	case err == nil:
+		return fmt.Errorf("its leader still takes messages: %w", errNotYet)
+	}
+	return err
+}

@@ -1,0 +1,70 @@
+package topics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/segmentio/kafka-go"
+
+	"footfall/internal/kafka/dial"
+)
+
+// ownConfig is what DescribeConfigs calls a value that was set for the topic itself.
+const ownConfig = 1
+
+// CreateLike creates a topic with so many partitions, and for the rest as another one is: as many replicas, and what was configured
+// for that one itself, but for the seal. A topic that is there already is left as it is. Like Ensure it waits for brokers and leaders.
+func CreateLike(ctx context.Context, via dial.Kafka, topic, model string, partitions int) error {
+	what := fmt.Sprintf("creating topic %s like %s", topic, model)
+	return retry(ctx, what, func(ctx context.Context) error {
+		missing, err := inspect(ctx, via, []string{topic})
+		if err != nil || len(missing) == 0 {
+			return err
+		}
+		config, err := configLike(ctx, via, topic, model, partitions)
+		if err != nil {
+			return err
+		}
+		client, done := connect(via, []string{topic})
+		defer done()
+		answer, err := client.CreateTopics(ctx, &kafka.CreateTopicsRequest{Topics: []kafka.TopicConfig{config}})
+		if err != nil {
+			return err
+		}
+		if err := answer.Errors[topic]; err != nil && !errors.Is(err, kafka.TopicAlreadyExists) {
+			return err
+		}
+		return errNotYet // look again until the leaders are known
+	})
+}
+
+func configLike(ctx context.Context, via dial.Kafka, topic, model string, partitions int) (kafka.TopicConfig, error) {
+	config := kafka.TopicConfig{Topic: topic, NumPartitions: partitions, ReplicationFactor: -1}
+	found, err := look(ctx, via, []string{model})
+	if err != nil {
+		return config, err
+	}
+	if len(found[0].Partitions) > 0 {
+		config.ReplicationFactor = len(found[0].Partitions[0].Replicas)
+	}
+	client, done := connect(via, []string{model})
+	defer done()
+	answer, err := client.DescribeConfigs(ctx, &kafka.DescribeConfigsRequest{
+		Resources: []kafka.DescribeConfigRequestResource{{ResourceType: kafka.ResourceTypeTopic, ResourceName: model}},
+	})
+	if err != nil {
+		return config, err
+	}
+	for _, r := range answer.Resources {
+		if r.Error != nil {
+			return config, r.Error
+		}
+		for _, e := range r.ConfigEntries {
+			if seal := e.ConfigName == sealedBy && e.ConfigValue == sealed; e.ConfigSource == ownConfig && !seal {
+				config.ConfigEntries = append(config.ConfigEntries, kafka.ConfigEntry{ConfigName: e.ConfigName, ConfigValue: e.ConfigValue})
+			}
+		}
+	}
+	return config, nil
+}

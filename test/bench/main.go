@@ -1,0 +1,162 @@
+// Command bench measures footfall beside others that bring events from Kafka into Cassandra, all in one run, so that noise
+// hits all sides alike. It wants the stack of `make up`, uses topics and keyspaces of its own and removes them.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gocql/gocql"
+
+	"footfall/test/e2e/process"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	run := func() error { return command(ctx) }
+	if len(os.Args) == 3 && os.Args[1] == "child" {
+		run = func() error { return child(ctx, os.Args[2]) }
+	}
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// bench is one run.
+type bench struct {
+	task    // where the servers are
+	dir     string
+	name    string
+	session *gocql.Session
+	n       int // of keyspace suffixes given out
+
+	events  int
+	seconds int    // that a rival may take
+	sync    string // commitlog_sync of a node of its own; empty: the stack of `make up`
+	server  int    // Cassandra's process id, 0 if unknown
+	only    map[string]bool
+	warm    bool // Cassandra
+	report  *report
+
+	recorded *running // has footfall's requests and gives Cassandra's limit
+}
+
+func command(ctx context.Context) (err error) {
+	b := &bench{only: map[string]bool{}, name: fmt.Sprintf("bench%x", time.Now().UnixMilli()&0xffffffff)}
+	only := flag.String("only", "", "comma-separated parts, such as clicks,visits,cold,viral,door,freshness,growth; all if empty")
+	sides := flag.String("sides", "", "comma-separated sides, such as usual,sink,footfall; all but again if empty")
+	state := flag.String("state", "", "file that keeps what was measured, for a run in parts")
+	out := flag.String("o", "", "also write the report to this file")
+	flag.StringVar(&b.Broker, "kafka", "127.0.0.1:9092", "Kafka")
+	flag.StringVar(&b.Host, "cassandra", "127.0.0.1", "Cassandra")
+	flag.IntVar(&b.Port, "port", 9042, "of Cassandra")
+	flag.IntVar(&b.events, "events", 300_000, "of each workload")
+	flag.IntVar(&b.seconds, "seconds", 60, "that a slow rival may take")
+	flag.StringVar(&b.sync, "sync", "", "measure consumers on a Cassandra of its own with this commitlog_sync: periodic, Cassandra's default")
+	flag.Parse()
+	if b.sync != "" && b.sync != "periodic" {
+		return fmt.Errorf("-sync %s: periodic is the one to compare with; make up has group", b.sync)
+	}
+	if b.sync != "" && *only+*sides == "" {
+		*only, *sides = "clicks,visits,cold", "usual,sink,footfall,replay"
+	}
+	for _, name := range strings.Split(*only+","+*sides, ",") {
+		if name != "" && !slices.Contains(parts, name) && !slices.Contains(sideNames(), name) {
+			return fmt.Errorf("there is no %q: parts are %s; sides are %s", name, strings.Join(parts, ", "), strings.Join(sideNames(), ", "))
+		}
+		b.only[name] = name != ""
+	}
+	if b.dir, err = os.MkdirTemp("", "footfall-bench-"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
+	if err := process.Build(ctx, b.dir, "consumer", "producer"); err != nil {
+		return err
+	}
+	if b.sync != "" {
+		stop, err := b.startCassandra(ctx)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
+	b.server = serverPID(b.Port)
+	if b.session, err = connect(b.task); err != nil {
+		return fmt.Errorf("connecting to Cassandra (make up starts it): %w", err)
+	}
+	defer b.session.Close()
+	b.report = newReport(ctx, b)
+	if *state != "" {
+		if err := b.report.load(*state); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, b.report.save(*state)) }()
+	}
+	begun := time.Now()
+	err = b.all(ctx)
+	b.report.Took += time.Since(begun)
+	b.report.write(os.Stdout) // what was measured is worth having, whatever came then
+	if err != nil {
+		return err
+	}
+	if *out == "" {
+		return nil
+	}
+	file, err := os.Create(filepath.Clean(*out))
+	if err != nil {
+		return err
+	}
+	b.report.write(file)
+	return file.Close()
+}
+
+var parts = []string{"clicks", "visits", "cold", "viral", "door", "freshness", "growth"}
+
+func (b *bench) all(ctx context.Context) error {
+	for _, w := range workloads {
+		if !b.wants(w.name, parts...) {
+			continue
+		}
+		err := b.withTopic(ctx, w, b.events, func(t task) error {
+			t.Prefix = max(1, t.Events/w.shorter())
+			t.Uniques, t.PrefixUniques = w.uniques(t.Events, t.Prefix)
+			return b.compare(ctx, w, t)
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", w.name, err)
+		}
+	}
+	b.report.judge()
+	for _, part := range []struct {
+		name    string
+		measure func(context.Context) error
+	}{{"door", b.measureDoor}, {"freshness", b.measureFreshness}, {"growth", b.measureGrowth}} {
+		if b.wants(part.name, parts...) {
+			if err := part.measure(ctx); err != nil {
+				return fmt.Errorf("%s: %w", part.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// wants tells whether a part is asked for: by name, or because none of its kind is.
+func (b *bench) wants(name string, kind ...string) bool {
+	for _, k := range kind {
+		if b.only[k] {
+			return b.only[name]
+		}
+	}
+	return true
+}

@@ -1,0 +1,168 @@
+package e2e
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"footfall/deployments/stack"
+	"footfall/test/e2e/process"
+)
+
+// TestPagesInABrowser opens pages that embed the script from another origin, in a real browser, clicks through them and
+// closes one while its beacon is under way. What was seen is counted, and nothing else.
+func TestPagesInABrowser(t *testing.T) {
+	browser := openBrowser(t)
+	d := newEmbedded(t)
+	door := newGate(t, d.url)
+	site := newSite(t, door.URL, "")
+
+	// From a page elsewhere to one, to two, to a page that opts out: one visitor, three views.
+	first := browser.tab(t)
+	first.run(t, chromedp.Navigate(site.elsewhere+"/start"))
+	first.follow(t, "one")
+	// The page changes without loading: a view that no referrer brought, of a path that is too long in bytes only.
+	if _, err := chromedp.Run(first, chromedp.Evaluate[any](`footfall("/" + "ü".repeat(600))`)); err != nil {
+		t.Fatal(err)
+	}
+	cut := "/" + strings.Repeat("ü", 511)
+	first.follow(t, "two")
+	first.follow(t, "off")
+	first.follow(t, "htmloff")
+	// Another tab is another visitor.
+	second := browser.tab(t)
+	second.run(t, chromedp.Navigate(site.here+"/one"))
+	// Whoever asks not to be tracked is not.
+	for _, wish := range []string{"doNotTrack", "globalPrivacyControl"} {
+		shy := browser.tab(t)
+		_, err := chromedp.Call(shy, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
+			Source: `Object.defineProperty(Navigator.prototype, "` + wish + `", {value: "1"})`,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shy.run(t, chromedp.Navigate(site.here+"/one"))
+	}
+	// A tab is closed while the door has not answered.
+	door.hold()
+	hasty := browser.tab(t)
+	hasty.run(t, chromedp.Navigate(site.here+"/three"))
+	door.waiting(t)
+	hasty.close()
+	door.release()
+
+	want := map[string]int64{
+		"month_views  ":               5,
+		"month_views  " + cut:         1,
+		"month_unique  " + cut:        1,
+		"month_views  /one":           2,
+		"month_views  /two":           1,
+		"month_views  /three":         1,
+		"month_views 127.0.0.1 ":      1,
+		"month_unique  ":              3,
+		"month_unique  /one":          2,
+		"month_unique 127.0.0.1 ":     1,
+		"month_unique 127.0.0.1 /one": 1,
+		"month_unique  /two":          1,
+		"month_unique  /three":        1,
+	}
+	within(t, time.Minute, func() error {
+		got := d.visits(t, "site1")
+		for cell, n := range want {
+			if got[cell] != n {
+				return fmt.Errorf("%q is %d, want %d; all: %v", cell, got[cell], n, got)
+			}
+		}
+		return nil
+	})
+	if n := door.beacons.Load(); n != 5 {
+		t.Errorf("%d beacons were sent, want 5", n)
+	}
+	if got := d.visits(t, "site1"); len(got) != len(want) {
+		t.Errorf("counted %v, want %v", got, want)
+	}
+	first.clean(t)
+	for _, complaint := range browser.complaints() {
+		t.Error("the browser says: " + complaint)
+	}
+}
+
+// TestPagesOfAClosedDoor: with a key in the page and its origin listed, views are counted as at an open door. The same page under
+// another origin is refused, and that can be seen.
+func TestPagesOfAClosedDoor(t *testing.T) {
+	browser := openBrowser(t)
+	ports, err := stack.FreePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := fmt.Sprint("127.0.0.1:", ports[0]) // known before it is open: the door has to know the site
+	door := newGate(t, "http://"+address)
+	site := newSite(t, door.URL, `data-key="ours"`)
+	d := newEmbedded(t, "FOOTFALL_HTTP_ADDR="+address, "FOOTFALL_ACCESS_OPEN=false",
+		`FOOTFALL_ACCESS_SITES=[{"site":"site1","key_hashes":["`+fmt.Sprintf("%x", sha256.Sum256([]byte("ours")))+`"],"origins":["`+site.here+`"]}]`)
+
+	listed := browser.tab(t)
+	listed.run(t, chromedp.Navigate(site.elsewhere+"/start"))
+	listed.follow(t, "one")
+	listed.follow(t, "two")
+	want := map[string]int64{
+		"month_views  ": 2, "month_views  /one": 1, "month_views  /two": 1, "month_views 127.0.0.1 ": 1,
+		"month_unique  ": 1, "month_unique  /one": 1, "month_unique  /two": 1, "month_unique 127.0.0.1 ": 1, "month_unique 127.0.0.1 /one": 1,
+	}
+	counted := func() error {
+		if got := d.visits(t, "site1"); !maps.Equal(got, want) {
+			return fmt.Errorf("counted %v, want %v", got, want)
+		}
+		return nil
+	}
+	within(t, time.Minute, counted)
+	for _, complaint := range browser.complaints() {
+		t.Error("the browser says: " + complaint)
+	}
+
+	other := browser.tab(t)
+	other.run(t, chromedp.Navigate(site.elsewhere+"/one"))
+	within(t, time.Minute, func() error {
+		measured, err := process.Metrics(t.Context(), d.admin)
+		if err != nil {
+			return err
+		}
+		if n := measured[`footfall_door_refused_total{reason="origin_not_allowed"}`]; n != 1 {
+			return fmt.Errorf("%v views of a page that is not listed were refused", n)
+		}
+		return nil
+	})
+	// One view more, to see that counting went on and the refused one is not in it.
+	listed.run(t, chromedp.Navigate(site.here+"/three"))
+	want["month_views  "], want["month_views  /three"], want["month_unique  /three"] = 3, 1, 1
+	within(t, time.Minute, counted)
+}
+
+// visits are the counters of a month and a site, by metric and features.
+func (d *embedded) visits(t *testing.T, siteID string) map[string]int64 {
+	t.Helper()
+	rows, err := d.visited.Query("SELECT metric_type, feature1, feature2, visits FROM counts WHERE siteId = ? AND metric_type LIKE 'month_%'", siteID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	got := map[string]int64{}
+	for rows.Next() {
+		var metric, feature1, feature2 string
+		var n int64
+		if err := rows.Scan(&metric, &feature1, &feature2, &n); err != nil {
+			t.Fatal(err)
+		}
+		got[metric+" "+feature1+" "+feature2] = n
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}

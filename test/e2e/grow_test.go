@@ -1,0 +1,147 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"footfall/test/e2e/load"
+	"footfall/test/e2e/oracle"
+	"footfall/test/e2e/process"
+)
+
+// Both topics go from 6 partitions to 12 and to 13 while events come in, some of them under the same id again, and a consumer is killed in
+// the midst of it. Senders get nothing but 202, and every cell is what the oracle says.
+func TestGrow(t *testing.T) {
+	d := newReal(t, 2)
+	victim := d.addConsumer(t)
+	d.stable(t, 3)
+	const n = 100_000
+	events, order := load.Make(71, n), load.Order(71, n)
+	grown := make(chan struct{})
+	client := &load.Client{URL: d.door(), Connections: 16, Stop: grown, Pace: func(int) {
+		select {
+		case <-grown:
+		case <-time.After(40 * time.Millisecond):
+		}
+	}}
+	type outcome struct {
+		result *load.Result
+		err    error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		result, err := client.Send(t.Context(), events, order)
+		done <- outcome{result, err}
+	}()
+	d.progress(t)
+	bases := d.Topics
+	for i, partitions := range []int{12, 13} {
+		begun, growing := time.Now(), make(chan error, 2)
+		for _, base := range bases {
+			go func() { growing <- d.grow(t, base, partitions) }()
+		}
+		if i == 0 {
+			d.sealed(t, bases[0])
+			victim.Kill()
+			t.Logf("consumer killed %s after growing began", time.Since(begun).Round(time.Millisecond))
+		}
+		for range bases {
+			if err := <-growing; err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Logf("%d partitions after %s", partitions, time.Since(begun).Round(time.Millisecond))
+		for _, base := range bases {
+			d.Topics = append(d.Topics, fmt.Sprintf("%s-g%d", base, i+2))
+		}
+		d.counting(t, d.Topics[len(d.Topics)-2:])
+	}
+	close(grown)
+	end := <-done
+	if end.err != nil {
+		t.Fatal(end.err)
+	}
+	if end.result.Busy > 0 {
+		t.Errorf("%d requests were answered 503, or not at all", end.result.Busy)
+	}
+	t.Logf("%d events were accepted, the rest was not sent", end.result.Requests)
+	want := end.result.Oracle(events)
+	d.settle(t, want)
+	within(t, 2*time.Minute, func() error { // what the killed consumer had under way is checked, and repaired if need be
+		if differences := oracle.Diff(want.Cells(), d.dump(t).Cells); len(differences) > 0 {
+			return fmt.Errorf("%d cells differ, such as %s", len(differences), differences[0])
+		}
+		return nil
+	})
+	equal(t, want.Cells(), d.dump(t))
+	dead, err := d.DeadLetters(t.Context())
+	if err != nil || len(dead) > 0 {
+		t.Errorf("%d dead letters, %v", len(dead), err)
+	}
+	d.afterGrowth(t)
+}
+
+// afterGrowth: what operators do works on all generations.
+func (d *real) afterGrowth(t *testing.T) {
+	t.Helper()
+	if printed, err := d.command(t, "audit"); err != nil {
+		t.Errorf("audit: %v\n%s", err, printed)
+	}
+	suffix := d.suffix + "_v2"
+	t.Cleanup(func() { d.drop(t, suffix) })
+	printed, err := d.command(t, "rebuild", "--keyspace-suffix", suffix)
+	if err != nil || !strings.Contains(printed, " 0 differ; 0 keys were too busy to compare, 0 hold") || nothingCompared.MatchString(printed) {
+		t.Errorf("rebuild: %v\n%s", err, printed)
+	}
+	t.Log(last(printed))
+}
+
+// grow runs the command.
+func (d *real) grow(t *testing.T, topic string, partitions int) error {
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer cancel()
+	printed, err := process.Run(ctx, process.Command{
+		Name: "grow" + unique(), Path: binary(t, "consumer"), Env: d.env, Dir: d.dir,
+		Args: []string{"grow", "--topic", topic, "--partitions", fmt.Sprint(partitions)},
+	})
+	if err == nil && !strings.Contains(printed, "is counted to its end") {
+		err = fmt.Errorf("it did not say that the old generation is counted")
+	}
+	if err != nil {
+		return fmt.Errorf("growing %s: %w\n%s", topic, err, printed)
+	}
+	return nil
+}
+
+// sealed waits until a topic is.
+func (d *real) sealed(t *testing.T, topic string) {
+	t.Helper()
+	within(t, time.Minute, func() error {
+		var value string
+		return d.session.Query("SELECT value FROM footfall"+d.suffix+".settings WHERE name = ?", "topic "+topic+": sealed").Scan(&value)
+	})
+}
+
+// counting waits until something of each of the topics is counted.
+func (d *real) counting(t *testing.T, topics []string) {
+	t.Helper()
+	within(t, time.Minute, func() error {
+		at, err := d.Committed(t.Context())
+		if err != nil {
+			return err
+		}
+		sums := map[string]int64{}
+		for p, offset := range at {
+			sums[p.Topic] += offset
+		}
+		for _, topic := range topics {
+			if sums[topic] == 0 {
+				return fmt.Errorf("nothing of %s is counted", topic)
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,47 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+
+	"footfall/test/e2e/load"
+	"footfall/test/e2e/process"
+)
+
+// What a consumer tells about itself must be true: with one replica, its numbers are those of the log and the oracle.
+func TestMetricsAgreeWithTheOracle(t *testing.T) {
+	d := newReal(t, 0)
+	c := d.addConsumer(t)
+	const n = 3000
+	want, result := send(t, d, load.Make(6, n), load.Order(6, n), nil)
+	d.settle(t, want)
+
+	ends, err := d.Ends(t.Context(), d.Topics...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inLog := map[string]int64{}
+	for p, end := range ends {
+		inLog[p.Topic] += end
+	}
+	if got := inLog[d.Topics[0]] + inLog[d.Topics[1]]; got != result.Requests && result.Busy == 0 {
+		t.Errorf("%d events in the log, %d were accepted", got, result.Requests)
+	}
+	got, err := process.Metrics(t.Context(), c.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for topic, counted := range map[string]int64{d.Topics[0]: want.Clicks, d.Topics[1]: want.Visits} {
+		for outcome, want := range map[string]int64{
+			"read": inLog[topic], "applied": counted, "duplicate": inLog[topic] - counted, "invalid": 0,
+		} {
+			name := fmt.Sprintf(`footfall_events_total{outcome=%q,topic=%q}`, outcome, topic)
+			if int64(got[name]) != want {
+				t.Errorf("%s is %v, want %d", name, got[name], want)
+			}
+		}
+		if inLog[topic] == counted {
+			t.Errorf("no duplicate reached %s: nothing was tested", topic)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package e2e
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"footfall/test/e2e/oracle"
+)
+
+// query is as much of a SELECT as analysts need to read one partition.
+type query struct {
+	columns []string
+	table   string
+	where   []condition
+	limit   int // 0: none
+}
+
+// condition compares a column with a text, as cells have it.
+type condition struct{ column, by, value string }
+
+var (
+	selectPattern = regexp.MustCompile(`(?i)^SELECT (.+) FROM (\S+) WHERE (.+?)(?: LIMIT (\d+))?$`)
+	wherePattern  = regexp.MustCompile(`(?i)^(\w+) (=|>=|<) (?:'(.*)'|minTimeuuid\('(.*)\+0000'\))$`)
+	andPattern    = regexp.MustCompile(`(?i)\s+AND\s+`)
+	commaPattern  = regexp.MustCompile(`\s*,\s*`)
+)
+
+func parseQuery(text string) (query, error) {
+	parts := selectPattern.FindStringSubmatch(text)
+	if parts == nil {
+		return query{}, fmt.Errorf("not of the form SELECT … FROM … WHERE …")
+	}
+	q := query{
+		columns: commaPattern.Split(strings.ToLower(parts[1]), -1), table: strings.ToLower(parts[2]),
+	}
+	for _, text := range andPattern.Split(parts[3], -1) {
+		c := wherePattern.FindStringSubmatch(text)
+		if c == nil {
+			return query{}, fmt.Errorf("neither an equality nor a bound: %s", text)
+		}
+		q.where = append(q.where, condition{strings.ToLower(c[1]), c[2], canonical(strings.ReplaceAll(c[3]+c[4], "''", "'"))})
+	}
+	if parts[4] != "" {
+		q.limit, _ = strconv.Atoi(parts[4]) // the pattern lets digits through only
+	}
+	return q, nil
+}
+
+// answer is what the query must return, rows in the order of the table.
+func (q query) answer(cells oracle.Cells) [][]string {
+	var rows []map[string]string
+	for name, value := range cells {
+		table, row := split(name)
+		row["value"], row["visits"] = strconv.FormatInt(value, 10), strconv.FormatInt(value, 10)
+		if table == q.table+".num_values" {
+			amounts(row, value, cells[strings.Replace(name, ".num_values|", ".sum_values|", 1)])
+			table = q.table
+		}
+		if table == q.table {
+			rows = append(rows, row)
+		}
+	}
+	return q.pick(rows)
+}
+
+// pick is what the query must return of a table's rows.
+func (q query) pick(all []map[string]string) [][]string {
+	var rows []map[string]string
+	for _, row := range all {
+		if q.matches(row) {
+			rows = append(rows, row)
+		}
+	}
+	slices.SortFunc(rows, compareRows)
+	var out [][]string
+	for _, row := range rows {
+		var values []string
+		for _, c := range q.columns {
+			values = append(values, row[c])
+		}
+		out = append(out, values)
+	}
+	if q.limit > 0 && len(out) > q.limit {
+		out = out[:q.limit]
+	}
+	return out
+}
+
+// amounts fills in a row of the table that has two counters, and what can be selected of them.
+func amounts(row map[string]string, number, sum int64) {
+	row["num_values"], row["sum_values"] = strconv.FormatInt(number, 10), strconv.FormatInt(sum, 10)
+	row["cast(sum_values as double) / num_values as average"] = short(float64(sum) / float64(number))
+}
+
+// short writes a fraction with as many digits as every shell shows.
+func short(average float64) string { return strconv.FormatFloat(average, 'g', 5, 64) }
+
+// rounded cuts the averages of an answer.
+func (q query) rounded(rows [][]string) [][]string {
+	for i, column := range q.columns {
+		for _, row := range rows {
+			if average, err := strconv.ParseFloat(row[i], 64); err == nil && strings.HasSuffix(column, " as average") {
+				row[i] = short(average)
+			}
+		}
+	}
+	return rows
+}
+
+func (q query) matches(row map[string]string) bool {
+	for _, c := range q.where {
+		switch order := cmp.Compare(row[c.column], c.value); {
+		case c.by == "=" && order != 0, c.by == ">=" && order < 0, c.by == "<" && order >= 0:
+			return false
+		}
+	}
+	return true
+}
+
+// compareRows orders rows of one partition as the tables do: newest hour or day first, all else growing. Text in the form
+// that cells have sorts like its bytes, and times in it like times.
+func compareRows(a, b map[string]string) int {
+	return cmp.Or(
+		cmp.Compare(b["hour"], a["hour"]), cmp.Compare(b["day"], a["day"]), cmp.Compare(b["at"], a["at"]),
+		cmp.Compare(a["metric_type"], b["metric_type"]), cmp.Compare(a["interval_start"], b["interval_start"]),
+		cmp.Compare(a["country"], b["country"]), cmp.Compare(a["referrer"], b["referrer"]), cmp.Compare(a["ip"], b["ip"]),
+		cmp.Compare(a["guid"], b["guid"]), cmp.Compare(a["feature1"], b["feature1"]), cmp.Compare(a["feature2"], b["feature2"]),
+	)
+}
+
+// split takes the name of a cell apart.
+func split(name string) (table string, row map[string]string) {
+	table, rest, _ := strings.Cut(name, "|")
+	row = map[string]string{}
+	for rest != "" {
+		column, value, _ := strings.Cut(rest, "=")
+		text, err := strconv.QuotedPrefix(value)
+		if err == nil {
+			row[column], _ = strconv.Unquote(text) // it is quoted
+			rest = strings.TrimPrefix(value[len(text):], "|")
+			continue
+		}
+		row[column], rest, _ = strings.Cut(value, "|")
+	}
+	return table, row
+}
+
+// canonical writes what looks like a moment as cells do; all else it leaves alone.
+func canonical(text string) string {
+	for _, layout := range []string{"2006-01-02", "2006-01-02 15:04", "2006-01-02 15:04:05.000000-0700"} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at.UTC().Format(time.RFC3339Nano)
+		}
+	}
+	return text
+}
+
+func TestQueriesOnTheOracle(t *testing.T) {
+	hour := func(h int) time.Time { return time.Date(2018, 10, 1, h, 0, 0, 0, time.UTC) }
+	cells := oracle.Cells{
+		oracle.Name("urlshortener.hourcounters", "short_url", "abc", "hour", hour(1)): 1,
+		oracle.Name("urlshortener.hourcounters", "short_url", "abc", "hour", hour(3)): 3,
+		oracle.Name("urlshortener.hourcounters", "short_url", "abc", "hour", hour(2)): 2,
+		oracle.Name("urlshortener.hourcounters", "short_url", "ab|", "hour", hour(4)): 4,
+		oracle.Name("urlshortener.clickcounter", "short_url", "abc"):                  9,
+	}
+	q, err := parseQuery("SELECT hour, value FROM urlshortener.hourcounters WHERE short_url = 'abc' LIMIT 2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{{"2018-10-01T03:00:00Z", "3"}, {"2018-10-01T02:00:00Z", "2"}}
+	if got := q.answer(cells); !slices.EqualFunc(got, want, slices.Equal[[]string]) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	q, err = parseQuery("SELECT value FROM urlshortener.hourcounters WHERE short_url = 'abc' AND hour >= '2018-10-01 02:00' AND hour < '2018-10-01 03:00'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := q.answer(cells); fmt.Sprint(got) != "[[2]]" {
+		t.Errorf("a range has %q", got)
+	}
+	for _, text := range statements(promised) {
+		if _, err := parseQuery(text); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

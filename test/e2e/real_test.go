@@ -1,0 +1,176 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/gocql/gocql"
+
+	"footfall/deployments/stack/stacktest"
+	"footfall/test/e2e/broker"
+	"footfall/test/e2e/dump"
+	"footfall/test/e2e/process"
+)
+
+// real is the product on the Kafka and the Cassandra of `make up`, with topics, a group and keyspaces of its own.
+type real struct {
+	*broker.Broker
+	session   *gocql.Session
+	host      string
+	port      int
+	suffix    string
+	env       []string
+	dir       string
+	url       string
+	consumers int // ever started
+	keeps     kept
+}
+
+var (
+	doorOpen      = regexp.MustCompile(`"the door is open","addr":"([^"]+)"`)
+	adminOpen     = regexp.MustCompile(`"the door is open","addr":"[^"]+","admin":"([^"]+)"`)
+	consumerReady = regexp.MustCompile(`"consumer started","addr":"([^"]+)"`)
+)
+
+// newReal starts the door and so many consumers.
+func newReal(t *testing.T, consumers int) *real {
+	t.Helper()
+	return newRealKeeping(t, consumers, byDefault)
+}
+
+func newRealKeeping(t *testing.T, consumers int, what kept) *real {
+	t.Helper()
+	kafkaAddress, host, port := stacktest.Require(t)
+	cluster := gocql.NewCluster(host)
+	cluster.Port = port
+	d := prepare(t, what, kafkaAddress, cluster)
+	d.open(t, consumers)
+	return d
+}
+
+// prepare makes the schema of a deployment on these servers. What env says comes last.
+func prepare(t *testing.T, what kept, kafkaAddress string, cluster *gocql.ClusterConfig, env ...string) *real {
+	t.Helper()
+	name, host, port := unique(), cluster.Hosts[0], cluster.Port
+	d := &real{
+		Broker: broker.New(kafkaAddress, name, name+"-dead", name+"-clicks", name+"-visits"),
+		host:   host, port: port, suffix: "_" + name, dir: t.TempDir(), keeps: what,
+		env: append(what.env(),
+			"FOOTFALL_HTTP_ADDR=127.0.0.1:0",
+			"FOOTFALL_ACCESS_OPEN=true",
+			"FOOTFALL_KAFKA_BROKERS="+kafkaAddress,
+			"FOOTFALL_KAFKA_TOPICS_CLICKS="+name+"-clicks",
+			"FOOTFALL_KAFKA_TOPICS_VISITS="+name+"-visits",
+			"FOOTFALL_KAFKA_TOPICS_DEAD="+name+"-dead",
+			"FOOTFALL_KAFKA_CREATE_TOPICS=true",
+			"FOOTFALL_KAFKA_GROUP="+name,
+			"FOOTFALL_CASSANDRA_HOSTS="+host,
+			"FOOTFALL_CASSANDRA_PORT="+strconv.Itoa(port),
+			"FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=_"+name,
+			"FOOTFALL_LATEST_ENABLED=true",
+		),
+	}
+	d.env = append(d.env, env...)
+	d.connect(t, cluster)
+	t.Cleanup(func() { d.clean(t) })
+
+	migrate := process.Command{Name: "migrate", Path: binary(t, "consumer"), Args: []string{"migrate"}, Env: d.env, Dir: d.dir}
+	if _, err := process.Run(patiently(t), migrate); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// open starts the door, for which env comes last, and so many consumers.
+func (d *real) open(t *testing.T, consumers int, env ...string) {
+	t.Helper()
+	env = append(d.env[:len(d.env):len(d.env)], env...)
+	producer := start(t, process.Command{Name: "producer", Path: binary(t, "producer"), Env: env, Dir: d.dir})
+	address, err := producer.Expect(patiently(t), doorOpen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.url = "http://" + address
+	for range consumers {
+		d.addConsumer(t)
+	}
+}
+
+// consumer is one replica.
+type consumer struct {
+	*process.Process
+	url string // of its health and metrics
+}
+
+func (d *real) addConsumer(t *testing.T) *consumer {
+	t.Helper()
+	d.consumers++
+	name := fmt.Sprintf("consumer%d", d.consumers)
+	p := start(t, process.Command{Name: name, Path: binary(t, "consumer"), Env: d.env, Dir: d.dir})
+	address, err := p.Expect(patiently(t), consumerReady)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &consumer{Process: p, url: "http://" + address}
+}
+
+func (d *real) connect(t *testing.T, cluster *gocql.ClusterConfig) {
+	t.Helper()
+	cluster.ProtoVersion = 4
+	cluster.Timeout, cluster.ConnectTimeout = time.Minute, 10*time.Second // dropping a keyspace may take a while
+	session, err := cluster.CreateSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.session = session
+}
+
+// clean leaves the servers as they were.
+func (d *real) clean(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	errs := d.Remove(ctx)
+	for _, keyspace := range []string{"footfall", "urlshortener", "cardinality"} {
+		errs = errors.Join(errs, d.session.Query("DROP KEYSPACE IF EXISTS "+keyspace+d.suffix).WithContext(ctx).Exec())
+	}
+	d.session.Close()
+	if errs != nil {
+		t.Errorf("cleaning up: %v", errs)
+	}
+}
+
+func (d *real) door() string { return d.url }
+
+func (d *real) kept() kept { return d.keeps }
+
+func (d *real) dump(t *testing.T) *dump.Dump {
+	t.Helper()
+	got, err := dump.Cassandra(t.Context(), d.session, d.suffix, d.keeps.features...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func (d *real) clicks(t *testing.T, link string) (n int64) {
+	t.Helper()
+	query := d.session.Query("SELECT value FROM urlshortener"+d.suffix+".clickcounter WHERE short_url = ?", link)
+	if err := query.WithContext(t.Context()).Scan(&n); err != nil && !errors.Is(err, gocql.ErrNotFound) {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// patiently is a context for things that take seconds at the most.
+func patiently(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}

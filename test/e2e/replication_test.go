@@ -1,0 +1,46 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"footfall/test/e2e/load"
+)
+
+// Somebody changes the replication under a consumer that counts. It stops by itself, nobody else begins, and an operator who has
+// repaired the keyspaces says so; then all is counted, and nothing twice.
+func TestReplicationChangesUnderAConsumer(t *testing.T) {
+	d := newReal(t, 0)
+	first := d.addConsumer(t)
+	const n = 1000
+	events := load.Make(31, 2*n)
+	half, _ := send(t, d, events[:n], load.Order(31, n), nil)
+	d.settle(t, half)
+	d.exec(t, `ALTER KEYSPACE cardinality%s WITH replication = {'class': 'NetworkTopologyStrategy', 'datacenter1': 1}`)
+	for limit := patiently(t); first.Running(); {
+		select {
+		case <-limit.Done():
+			t.Fatal("the consumer goes on")
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	if said, err := first.Printed(); err != nil || !strings.Contains(said, "consumer: the replication of the keyspaces is") {
+		t.Errorf("%q, %v", said, err)
+	}
+	first.Kill() // it has ended by itself, and that was expected
+	for _, keyspace := range []string{"footfall", "urlshortener"} {
+		d.exec(t, `ALTER KEYSPACE `+keyspace+`%s WITH replication = {'class': 'NetworkTopologyStrategy', 'datacenter1': 1}`)
+	}
+	d.refused(t, "'class': 'NetworkTopologyStrategy', 'datacenter1': '1'", "repair --full")
+	if said, err := d.command(t, "audit"); err == nil {
+		t.Errorf("an audit was content: %s", said)
+	}
+	if said, err := d.command(t, "acknowledge-replication"); err != nil || !strings.Contains(said, "recorded") {
+		t.Errorf("%q, %v", said, err)
+	}
+	d.addConsumer(t)
+	want, _ := send(t, d, events, load.Order(31, 2*n), nil) // the first half once more: duplicates
+	d.settle(t, want)
+	equal(t, want.Cells(), d.dump(t))
+}

@@ -1,0 +1,111 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"footfall/test/e2e/process"
+)
+
+// simulated are command lines of the simulator, by what the tables keep.
+var simulated = []struct {
+	name    string
+	keeps   kept
+	options string
+}{
+	{"2 features", byDefault, "--zipf 1.2"},
+	{"4 features", fourFeatures, "--features " + strings.Join(fourFeatures.features, " ")},
+}
+
+// shownRows is how many rows that differ the simulator lists.
+const shownRows = 20
+
+// simulate sends made-up events to a door and lets the simulator compare, row by row, what was counted.
+func simulate(t *testing.T, env []string, options ...string) (string, error) {
+	t.Helper()
+	return process.Run(patiently(t), process.Command{
+		Name: "simulator", Path: binary(t, "simulator"), Env: env, Dir: t.TempDir(),
+		Args: append(strings.Fields("-s site1 -g 100 -r facebook.com google.com -p /index.html /index2.html /index3.html "+
+			"-f 2018-10-20 -t 2018-11-10 -n 800 --clicks 800 --verify"), options...),
+	})
+}
+
+// judgeSimulated wants the store to hold what the simulator counted for itself; and the judge must be able to say no.
+func judgeSimulated(t *testing.T, door string, env []string, options string) {
+	t.Helper()
+	more := strings.Fields(options)
+	printed, err := simulate(t, env, append(more, "--seed=1", "--send="+door)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(printed, "Simulation complete. Check ") {
+		t.Errorf("it printed\n%s", printed)
+	}
+	// The same again is the same: what is sent twice is counted once.
+	if _, err := simulate(t, env, append(more, "--seed=1", "--send="+door)...); err != nil {
+		t.Error(err)
+	}
+	began := time.Now()
+	_, err = simulate(t, env, append(more, "--seed=2", "--wait=100ms")...)
+	var code *exec.ExitError
+	if err == nil || !errors.As(err, &code) || code.ExitCode() != 1 || !strings.Contains(err.Error(), "rows differ after 100ms") ||
+		!strings.Contains(err.Error(), "Counts('site1', '2018-1") || strings.Count(err.Error(), ", want ") > shownRows {
+		t.Errorf("with visits that were not sent, after %s: %v", time.Since(began), err)
+	}
+}
+
+func TestTheSimulatorAgreesWithTheOneProcessDefault(t *testing.T) {
+	for _, s := range simulated {
+		t.Run(s.name, func(t *testing.T) {
+			d := newEmbeddedKeeping(t, s.keeps)
+			judgeSimulated(t, d.url, d.env, s.options)
+		})
+	}
+}
+
+func TestTheSimulatorAgreesWithCassandra(t *testing.T) {
+	for _, s := range simulated {
+		t.Run(s.name, func(t *testing.T) {
+			d := newRealKeeping(t, 2, s.keeps)
+			judgeSimulated(t, d.url, append(d.env, "FOOTFALL_DATA_DIR="+t.TempDir()), s.options)
+		})
+	}
+}
+
+// Mistakes are told in a line and with exit code 2, never with a stack, and nothing is written.
+func TestTheSimulatorTellsMistakes(t *testing.T) {
+	const good = "-s site1 -g 10 -r facebook.com -p /index.html -f 2018-10-01 -t 2018-11-01 -n 5 "
+	for line, want := range map[string]string{
+		"-s site1 --nonsense":           "--nonsense",
+		"":                              "missing required options",
+		good + "--features select page": "select is a word",
+		good + "--features siteid page": "siteid is something else",
+		good + "--seed=-1":              "--seed",
+		good + "--send=localhost:8080":  "--send wants the address",
+		good + "--verify":               "give the --seed",
+		strings.Replace(good, "site1", strings.Repeat("s", 129), 1):                        "--site_id has 129 bytes",
+		strings.Replace(good, "-f 2018-10-01", "-f 1970-01-01", 1):                         "--from 1970-01-01",
+		strings.Replace(good, "-f 2018-10-01", "-f 2018-02-30", 1):                         "yyyy-MM-dd",
+		strings.Replace(good, "2018-11-01", "2018-10-01", 1):                               "--to must be after --from",
+		strings.Replace(good, "2018-11-01", "9999-12-31", 1) + "--send=http://127.0.0.1:1": "in the future",
+		strings.Replace(good, "-n 5", "-n 99999999999999999999", 1):                        "--num_samples",
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		cmd := exec.CommandContext(ctx, binary(t, "simulator"), strings.Fields(line)...)
+		cmd.Dir = t.TempDir()
+		printed, err := cmd.CombinedOutput()
+		cancel()
+		var code *exec.ExitError
+		if !errors.As(err, &code) || code.ExitCode() != 2 || strings.Count(string(printed), "\n") != 1 || !strings.Contains(string(printed), want) {
+			t.Errorf("%s: %v: %q, want %q", line, err, printed, want)
+		}
+		if files, err := os.ReadDir(cmd.Dir); err != nil || len(files) > 0 {
+			t.Errorf("%s: it wrote %v, %v", line, files, err)
+		}
+	}
+}

@@ -1,0 +1,214 @@
+package faults
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"footfall/test/e2e/broker"
+	"footfall/test/faults/wire"
+)
+
+// flushPatience is how long the next flush with enough keys may take to come.
+const flushPatience = 90 * time.Second
+
+// hit waits for the fault that was armed.
+func hit(t *testing.T, done <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-done:
+	case <-time.After(flushPatience):
+		t.Fatalf("no flush with enough writes within %s: nothing was tested", flushPatience)
+	}
+}
+
+// midst is after how many requests of a flush the fault comes: one carries up to ten keys, and a flush seldom has fewer than
+// twenty of them.
+func midst() int { return 2 + rand.IntN(8) }
+
+// A consumer dies in the midst of a flush: some keys of the chunk are written, some are under way, some are not begun.
+func consumerKilled(t *testing.T, s servers, r *row) {
+	w := newWorld(t, s)
+	victim, other := w.addConsumer(t), w.addConsumer(t)
+	w.members(t, 2)
+	load := w.send(t, 1)
+	w.progress(t, "starting")
+	rounds, hits := times(10, 3), 0
+	var taken, counting time.Duration
+	for i := range rounds {
+		if i > 0 {
+			victim, other = other, w.addConsumer(t)
+			w.members(t, 2)
+			w.progress(t, "joining")
+		}
+		w.collect(victim)
+		unanswered := 0
+		hit(t, victim.proxy.During(wire.Counters, midst(), func(n int) {
+			unanswered = n
+			victim.Kill()
+		}))
+		killed := time.Now()
+		if unanswered > 0 {
+			hits++
+		}
+		w.takenOver(t, victim)
+		took := time.Since(killed)
+		w.progress(t, "taking over")
+		counted := time.Since(killed)
+		t.Logf("kill %d: taken over after %.1f s, counted on after %.1f s", i+1, took.Seconds(), counted.Seconds())
+		taken, counting = max(taken, took), max(counting, counted)
+	}
+	end := time.Now()
+	load.end(t)
+	r.hits = fmt.Sprintf("%d of %d", hits, rounds)
+	r.note = fmt.Sprintf("partitions taken over within %.1f s, counted on within %.1f s", taken.Seconds(), counting.Seconds())
+	if hits < rounds {
+		t.Errorf("%d of %d kills hit a flush", hits, rounds)
+	}
+	// The short form runs beside other tests, on machines that are busy.
+	if most := time.Duration(times(15, 30)) * time.Second; counting > most {
+		t.Errorf("counting went on %s after a kill, want %s at the most", counting, most)
+	}
+	w.equal(t, r, end)
+}
+
+// A consumer stops in the midst of a flush, loses its partitions, and wakes up: it writes what it still had to write.
+func zombie(t *testing.T, s servers, r *row) {
+	// Few writes at once leave it much to write, and a long timeout the will to do so when it wakes up.
+	w := newWorld(t, s, "FOOTFALL_CASSANDRA_IN_FLIGHT=8", "FOOTFALL_CASSANDRA_TIMEOUT=60s")
+	victim := w.addConsumer(t)
+	w.addConsumer(t)
+	w.members(t, 2)
+	load := w.send(t, 2)
+	w.progress(t, "starting")
+	rounds, hits, late := times(3, 1), 0, int64(0)
+	var end time.Time
+	for range rounds {
+		var pausing error
+		hit(t, victim.proxy.During(wire.Counters, midst(), func(int) { pausing = victim.Pause() }))
+		if pausing != nil {
+			t.Fatal(pausing)
+		}
+		w.takenOver(t, victim)
+		w.progress(t, "taking over")
+		before := victim.proxy.Written()
+		if err := victim.Resume(); err != nil {
+			t.Fatal(err)
+		}
+		end = time.Now()
+		// It belongs to the group no more and has to join again before it may write anything new.
+		time.Sleep(200 * time.Millisecond)
+		if n := victim.proxy.Written() - before; n > 0 {
+			hits, late = hits+1, late+n
+		}
+		w.members(t, 2)
+		w.progress(t, "joining again")
+	}
+	load.end(t)
+	r.hits = fmt.Sprintf("%d of %d", hits, rounds)
+	r.note = fmt.Sprintf("%d writes by the zombie in the first 0.2 s after it woke up", late)
+	if hits == 0 {
+		t.Error("no zombie wrote anything: nothing was tested")
+	}
+	w.equal(t, r, end)
+}
+
+// Consumers come and go while events flow.
+func rebalances(t *testing.T, s servers, r *row) {
+	w := newWorld(t, s)
+	w.addConsumer(t)
+	load := w.send(t, 3)
+	w.progress(t, "starting")
+	changes := 0
+	var guests []*consumer
+	for begun := time.Now(); time.Since(begun) < time.Minute; changes++ {
+		next := time.Now().Add(3 * time.Second)
+		if len(guests) < 1+changes%3 {
+			guests = append(guests, w.addConsumer(t))
+		} else {
+			w.collect(guests[0])
+			if err := guests[0].Stop(time.Minute); err != nil {
+				t.Errorf("%v\n%s", err, guests[0].Tail(30))
+			}
+			guests = guests[1:]
+		}
+		time.Sleep(time.Until(next))
+	}
+	end := time.Now()
+	load.end(t)
+	generations := int(w.metric(t, "footfall_generations_total"))
+	r.hits = fmt.Sprintf("%d changes", changes)
+	r.note = fmt.Sprintf("%d generations of members", generations)
+	if generations < changes {
+		t.Errorf("%d generations after %d changes: nothing was tested", generations, changes)
+	}
+	w.equal(t, r, end)
+}
+
+// members waits until the group is stable with so many members.
+func (w *world) members(t *testing.T, n int) {
+	t.Helper()
+	within(t, 2*time.Minute, fmt.Sprintf("a group of %d", n), func() error {
+		got, err := w.Members(t.Context())
+		if err == nil && got != n {
+			err = fmt.Errorf("%d members", got)
+		}
+		return err
+	})
+}
+
+// progress waits until something was committed in every partition since now.
+func (w *world) progress(t *testing.T, what string) {
+	t.Helper()
+	var before map[broker.Partition]int64
+	within(t, catchUpPatience, "progress after "+what, func() error {
+		now, err := w.Committed(t.Context())
+		if err != nil {
+			return err
+		}
+		if before == nil {
+			before = now
+		}
+		for p, offset := range now {
+			if offset <= before[p] {
+				if w.sent[len(w.sent)-1].over() {
+					t.Fatalf("the load ended before there was progress after %s: %v", what, w.sent[len(w.sent)-1].err)
+				}
+				return fmt.Errorf("%v is still at %d", p, offset)
+			}
+		}
+		return nil
+	})
+}
+
+// takenOver waits until a consumer's process owns no partition any more.
+func (w *world) takenOver(t *testing.T, c *consumer) {
+	t.Helper()
+	session, err := w.session(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	within(t, time.Minute, "taking over", func() error {
+		scanner := session.Query("SELECT owner FROM footfall_" + w.name + ".owners").WithContext(t.Context()).Iter().Scanner()
+		held := 0
+		for scanner.Next() {
+			var owner string
+			if err := scanner.Scan(&owner); err != nil {
+				return err
+			}
+			if strings.Contains(owner, fmt.Sprintf("/%d/", c.PID())) {
+				held++
+			}
+		}
+		if err := scanner.Err(); err != nil {
+			return err
+		}
+		if held > 0 {
+			return fmt.Errorf("%d partitions still belong to %s", held, c.Name)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,101 @@
+package faults
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"footfall/test/faults/wire"
+)
+
+// addControl starts a consumer that lacks a safeguard.
+func (w *world) addControl(t *testing.T, safeguard string, env ...string) *consumer {
+	t.Helper()
+	return w.addBehindProxy(t, "control", append(env, "FOOTFALL_TEST_CONTROL="+safeguard)...)
+}
+
+// wrong is judge, for consumers that the oracle must find wrong.
+func (w *world) wrong(t *testing.T, r *row) {
+	t.Helper()
+	w.caughtUp(t)
+	w.firstChecks(t) // what is repaired by itself does not count
+	diff, read := w.compare(t)
+	r.events, r.cells, r.wrong = read.events, len(read.oracle.Cells()), len(diff)
+	r.duplicates, r.dead = read.duplicates, read.dead
+	w.audit(t, r)
+	if len(diff) == 0 {
+		t.Error("the oracle found nothing wrong: it could not see a fault either")
+	}
+	for _, c := range w.consumers {
+		c.end()
+	}
+}
+
+// Without the ledger a successor counts the whole chunk again, of which half was written.
+func controlLedger(t *testing.T, s servers, r *row) {
+	w := newWorld(t, s)
+	victim := w.addControl(t, "ledger")
+	load := w.send(t, 13)
+	w.progress(t, "starting")
+	hit(t, victim.proxy.During(wire.Counters, midst(), func(int) { victim.Kill() }))
+	w.addControl(t, "ledger")
+	w.progress(t, "taking over")
+	load.end(t)
+	r.hits = "1 of 1"
+	w.wrong(t, r)
+}
+
+// Writes whose answer was lost are applied twice if they are just sent again.
+func controlRetry(t *testing.T, s servers, r *row) {
+	w := newWorld(t, s)
+	victim := w.addControl(t, "doubt")
+	load := w.send(t, 14)
+	w.progress(t, "starting")
+	hit(t, victim.proxy.During(wire.Counters, midst(), func(int) { victim.proxy.Mute() }))
+	time.Sleep(time.Second)
+	victim.proxy.Cut()
+	victim.proxy.Unmute()
+	load.end(t)
+	r.hits = "1 of 1"
+	w.wrong(t, r)
+}
+
+// The driver does the same by itself if it has a retry policy: Cassandra's answers get lost for longer than it waits, and
+// there is no failure that the ledger could hear of.
+func controlDriver(t *testing.T, s servers, r *row) {
+	w := newWorld(t, s)
+	const timeout = 2 * time.Second
+	victim := w.addControl(t, "one-attempt", "FOOTFALL_CASSANDRA_TIMEOUT="+timeout.String())
+	load := w.send(t, 17)
+	w.progress(t, "starting")
+	hit(t, victim.proxy.During(wire.Counters, midst(), func(int) { victim.proxy.Mute() }))
+	time.Sleep(timeout * 3 / 2)
+	victim.proxy.Unmute()
+	w.progress(t, "losing answers")
+	load.end(t)
+	r.hits = "1 of 1"
+	w.wrong(t, r)
+	if n := w.said(t, "flush failed"); n > 0 {
+		t.Errorf("%d flushes failed: it was not the driver that tried again", n)
+	}
+}
+
+// A visitor who is taken for remembered, and is not, has no row for ever.
+func controlVisitors(t *testing.T, s servers, r *row) {
+	w := newWorld(t, s)
+	const timeout = 2 * time.Second
+	victim := w.addControl(t, "acknowledged-visitors", "FOOTFALL_CASSANDRA_TIMEOUT="+timeout.String())
+	load := w.send(t, 15)
+	w.progress(t, "starting")
+	victim.proxy.Lose(wire.Visitors, 10)
+	within(t, flushPatience, "losing inserts", func() error {
+		if n := victim.proxy.Unlost(wire.Visitors); n > 0 {
+			return fmt.Errorf("%d have still to come", n)
+		}
+		return nil
+	})
+	w.progress(t, "losing inserts")
+	load.end(t)
+	r.hits = "10 inserts"
+	w.wrong(t, r)
+}

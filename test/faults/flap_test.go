@@ -1,0 +1,44 @@
+package faults
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"footfall/test/faults/wire"
+)
+
+// Connections to Cassandra are lost again and again: in the midst of a flush, so that nobody knows what became of its writes, and twice more
+// a second apart, while consumers connect and read what they need to go on.
+func flapping(t *testing.T, s servers, r *row) {
+	w := newWorld(t, s)
+	victim, other := w.addConsumer(t), w.addConsumer(t)
+	w.members(t, 2)
+	load := w.sendAt(t, 19, plenty, rate/2) // what comes in meanwhile has to be caught up with
+	w.progress(t, "starting")
+	const rounds = 6
+	hits, writes, begun := 0, 0, time.Now()
+	for range rounds {
+		hit(t, victim.proxy.During(wire.Counters, midst(), func(n int) {
+			hits, writes = hits+min(1, n), writes+n
+			victim.proxy.Cut()
+			other.proxy.Cut()
+		}))
+		for range 2 {
+			time.Sleep(time.Second) // this is the fault
+			victim.proxy.Cut()
+			other.proxy.Cut()
+		}
+	}
+	end := time.Now()
+	w.progress(t, "flapping")
+	counting := time.Since(end)
+	load.end(t)
+	w.equal(t, r, end)
+	r.hits = fmt.Sprintf("%d of %d", hits, rounds)
+	r.note = fmt.Sprintf("%d cuts in %.1f s, %d counter writes without an answer; all partitions counted on within %.1f s; %d generations of members",
+		3*rounds, end.Sub(begun).Seconds(), writes, counting.Seconds(), int(w.gone["footfall_generations_total"]))
+	if hits == 0 || r.doubts == 0 {
+		t.Errorf("%d cuts hit a flush, %d doubts: nothing was tested", hits, r.doubts)
+	}
+}

@@ -1,0 +1,106 @@
+package faults
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"footfall/test/e2e/process"
+	"footfall/test/faults/wire"
+)
+
+// grownTo is how many partitions both topics have afterwards: no multiple of what they had, so that most visitors move.
+const grownTo = 7
+
+// Both topics go on with more partitions under traffic, and a consumer is killed in the midst of a flush meanwhile: after the next
+// generations were created, and before the old ones are counted. Then clients send again what they had sent before.
+func grown(t *testing.T, s servers, r *row) {
+	w := newWorld(t, s)
+	victim := w.addConsumer(t)
+	w.addConsumer(t)
+	w.members(t, 2)
+	load := w.send(t, 18)
+	w.progress(t, "starting")
+	old := w.Topics
+	begun := time.Now()
+	growing := make(chan error, 1)
+	go func() { growing <- w.growAll(t, old) }()
+	w.created(t, old[0]+"-g2")
+	w.collect(victim)
+	unanswered := 0
+	hit(t, victim.proxy.During(wire.Counters, midst(), func(n int) {
+		unanswered = n
+		victim.Kill()
+	}))
+	end := time.Now()
+	if len(growing) > 0 || unanswered == 0 {
+		t.Errorf("the kill came too late, or with %d writes under way: nothing was tested", unanswered)
+	}
+	w.addConsumer(t)
+	if err := <-growing; err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(begun)
+	next := []string{old[0] + "-g2", old[1] + "-g2"}
+	w.follow(next)
+	w.progress(t, "growing")
+	load.end(t)
+	w.again(t, load, 18).wait(t)
+	w.follow(append(old[:len(old):len(old)], next...))
+	w.equal(t, r, end)
+	r.hits = "2 topics, 1 kill"
+	r.note = fmt.Sprintf("from %d to %d partitions within %.1f s; %d of the duplicates were sent before the seal", partitions, grownTo,
+		took.Seconds(), w.last.across)
+	if w.last.across < 100 {
+		t.Errorf("%d ids were sent again across the seal: nothing was tested", w.last.across)
+	}
+}
+
+// growAll runs the operator's command for all topics at the same time.
+func (w *world) growAll(t *testing.T, topics []string) error {
+	var all errgroup.Group
+	for _, topic := range topics {
+		all.Go(func() error {
+			printed, err := process.Run(patiently(t), process.Command{
+				Name: "grow-" + topic, Path: binary(t, "consumer"), Env: w.env, Dir: w.dir,
+				Args: []string{"grow", "--topic", topic, "--partitions", fmt.Sprint(grownTo)},
+			})
+			if err == nil && !strings.Contains(printed, "is counted to its end") {
+				err = fmt.Errorf("it did not say that the old generation is counted: %s", printed)
+			}
+			return err
+		})
+	}
+	return all.Wait()
+}
+
+// created waits until a topic exists.
+func (w *world) created(t *testing.T, topic string) {
+	t.Helper()
+	within(t, time.Minute, "creating "+topic, func() error {
+		_, err := w.Partitions(t.Context(), topic)
+		return err
+	})
+}
+
+// follow lets the test look at these topics from now on; dead letters go to them too.
+func (w *world) follow(topics []string) {
+	w.littering.Lock()
+	defer w.littering.Unlock()
+	w.Topics = topics
+}
+
+// again sends once more what a load has sent.
+func (w *world) again(t *testing.T, tr *traffic, seed uint64) *traffic {
+	t.Helper()
+	var order []int
+	for i, accepted := range tr.result.Accepted {
+		if accepted {
+			order = append(order, i)
+		}
+	}
+	return w.sendThese(t, seed, tr.events, order, 4*rate)
+}

@@ -1,0 +1,186 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"testing"
+	"time"
+
+	"footfall/test/e2e/dump"
+	"footfall/test/e2e/oracle"
+	"footfall/test/e2e/process"
+)
+
+// The deadlines are generous, since the machine may be busy with other things. A repair that the first look at a doubt
+// cannot make is made by the second, a minute later.
+const (
+	catchUpPatience = 3 * time.Minute
+	repairPatience  = 100 * time.Second
+)
+
+// judge waits until the consumers have caught up and compares every cell with the oracle. If some differ it waits for the
+// consumers to repair them. Then it lets the open doubts pass their first check, compares once more, and asks the audit.
+// since is when the fault ended.
+func (w *world) judge(t *testing.T, r *row, since time.Time) {
+	t.Helper()
+	w.caughtUp(t)
+	diff, read := w.compare(t)
+	r.first = len(diff)
+	deadline := time.Now().Add(w.patience)
+	for len(diff) > 0 && time.Now().Before(deadline) {
+		time.Sleep(time.Second)
+		diff, read = w.compare(t)
+	}
+	r.recovered = time.Since(since)
+	if len(diff) == 0 {
+		w.firstChecks(t)
+		diff, read = w.compare(t)
+	}
+	r.events, r.duplicates, r.dead, r.cells, r.wrong = read.events, read.duplicates, read.dead, len(read.oracle.Cells()), len(diff)
+	r.doubts = int(w.metric(t, "footfall_doubts_total"))
+	r.repaired = w.repairs(t)
+	if said := w.said(t, "repairing counts"); r.repaired > 0 && said == 0 {
+		t.Errorf("%d repairs, and no consumer's log tells of them", r.repaired)
+	}
+	if read.dead == 0 {
+		t.Error("no dead letter came with the traffic")
+	}
+	if missing := w.missing(read); len(missing) > 0 {
+		t.Errorf("%d events were answered with 202 and are not in the log, such as %s", len(missing), missing[0])
+	}
+	w.audit(t, r)
+	for _, line := range diff[:min(10, len(diff))] {
+		t.Log(line)
+	}
+}
+
+// equal is judge, for faults after which every cell must be right and the audit content.
+func (w *world) equal(t *testing.T, r *row, since time.Time) {
+	t.Helper()
+	w.judge(t, r, since)
+	if r.wrong > 0 {
+		t.Errorf("%d of %d cells are wrong", r.wrong, r.cells)
+	}
+	if !r.clean {
+		t.Errorf("audit: %s", r.audit)
+	}
+	w.stopAll(t)
+}
+
+// caughtUp waits until the group has committed everything. A consumer commits what it has counted, and nothing else.
+func (w *world) caughtUp(t *testing.T) {
+	t.Helper()
+	within(t, catchUpPatience, "catching up", func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		lag, err := w.Lag(ctx)
+		if err == nil && lag != 0 {
+			err = fmt.Errorf("%d events are not committed", lag)
+		}
+		return err
+	})
+}
+
+// compare reads log and tables, while nothing is added to the log.
+func (w *world) compare(t *testing.T) (diff []string, read *reading) {
+	t.Helper()
+	within(t, catchUpPatience, "comparing", func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var err error
+		if read, err = w.read(ctx); err != nil {
+			return err
+		}
+		committed, err := w.Committed(ctx)
+		if err != nil {
+			return err
+		}
+		if !maps.Equal(committed, read.ends) { // an event that its sender had given up came late
+			return errors.New("the log grows, and consumers are behind")
+		}
+		session, err := w.session(ctx)
+		if err != nil {
+			return err
+		}
+		defer session.Close()
+		got, err := dump.Cassandra(ctx, session, "_"+w.name)
+		if err != nil {
+			return err
+		}
+		diff = oracle.Diff(read.oracle.Cells(), got.Cells)
+		return nil
+	})
+	return diff, read
+}
+
+// firstChecks waits until every doubt has passed a check, or is settled.
+func (w *world) firstChecks(t *testing.T) {
+	t.Helper()
+	within(t, repairPatience, "checking doubts", func() error {
+		session, err := w.session(t.Context())
+		if err != nil {
+			return err
+		}
+		defer session.Close()
+		open, checks := 0, 0
+		scanner := session.Query("SELECT checks FROM footfall_" + w.name + ".doubts").WithContext(t.Context()).Iter().Scanner()
+		for scanner.Next() {
+			if err := scanner.Scan(&checks); err != nil {
+				return err
+			}
+			if checks == 0 {
+				open++
+			}
+		}
+		if err := scanner.Err(); err != nil {
+			return err
+		}
+		if open > 0 {
+			return fmt.Errorf("%d doubts have not been looked at", open)
+		}
+		return nil
+	})
+}
+
+// repairs counts the ledger's rows of repairs: they outlive the processes that made them.
+func (w *world) repairs(t *testing.T) int {
+	t.Helper()
+	session, err := w.session(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	n := 0
+	for _, keyspace := range []string{"urlshortener_", "cardinality_"} {
+		scanner := session.Query("SELECT kind FROM " + keyspace + w.name + ".applied").WithContext(t.Context()).Iter().Scanner()
+		for scanner.Next() {
+			var kind string
+			if err := scanner.Scan(&kind); err != nil {
+				t.Fatal(err)
+			}
+			if kind != "owner" {
+				n++
+			}
+		}
+		if err := scanner.Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return n
+}
+
+// audit runs the operator's own check.
+func (w *world) audit(t *testing.T, r *row) {
+	t.Helper()
+	w.started++
+	printed, err := process.Run(patiently(t), process.Command{
+		Name: fmt.Sprintf("audit%d", w.started), Path: binary(t, "consumer"), Args: []string{"audit"}, Env: w.env, Dir: w.dir,
+	})
+	r.clean = err == nil
+	r.audit = summary.FindString(printed)
+	if r.audit == "" {
+		t.Errorf("audit: %v\n%s", err, printed)
+	}
+}

@@ -1,0 +1,184 @@
+package faults
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gocql/gocql"
+
+	"footfall/deployments/stack"
+	"footfall/test/e2e/broker"
+	"footfall/test/e2e/process"
+)
+
+// servers are shared by all faults of a run: starting them takes longer than most faults.
+type servers struct {
+	kafka *stack.Kafka
+	nodes []*stack.Cassandra
+}
+
+// world is one deployment of the product with topics, a group and keyspaces of its own, so that what one fault leaves
+// behind cannot help or harm the next.
+type world struct {
+	servers
+	*broker.Broker
+	name      string
+	env       []string
+	dir       string
+	door      string // its address, the same for every door that is started
+	producer  *process.Process
+	started   int // consumers, ever
+	consumers []*consumer
+	sent      []*traffic
+	littering sync.Mutex      // over Topics, while traffic goes on
+	poison    map[string]bool // origins of messages that must not be counted
+	gone      map[string]float64
+	last      *reading      // what was read of the log last
+	patience  time.Duration // with consumers that have to repair something
+}
+
+var (
+	doorOpen        = regexp.MustCompile(`"the door is open","addr":"([^"]+)"`)
+	consumerStarted = regexp.MustCompile(`"consumer started","addr":"([^"]+)"`)
+)
+
+// requestTimeout is how long consumers wait for an answer of Cassandra's: their default.
+const requestTimeout = 12 * time.Second
+
+// partitions of each topic: enough that every consumer has some of both.
+const partitions = 4
+
+// newWorld creates schema and topics and opens the door. env is for all processes of it.
+func newWorld(t *testing.T, s servers, env ...string) *world {
+	t.Helper()
+	var b [3]byte
+	_, _ = rand.Read(b[:]) // never fails
+	name := "f" + hex.EncodeToString(b[:])
+	ports, err := stack.FreePorts(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{
+		servers: s, name: name, door: fmt.Sprintf("127.0.0.1:%d", ports[0]), poison: map[string]bool{}, gone: map[string]float64{},
+		patience: repairPatience,
+		Broker:   broker.New(s.kafka.Addr(), name, name+"-dead", name+"-clicks", name+"-visits"),
+		dir:      logDir(t, regexp.MustCompile(`\W+`).ReplaceAllString(t.Name(), "-")),
+		env: append([]string{
+			"FOOTFALL_KAFKA_BROKERS=" + s.kafka.Addr(),
+			"FOOTFALL_KAFKA_TOPICS_CLICKS=" + name + "-clicks",
+			"FOOTFALL_KAFKA_TOPICS_VISITS=" + name + "-visits",
+			"FOOTFALL_KAFKA_TOPICS_DEAD=" + name + "-dead",
+			"FOOTFALL_KAFKA_CREATE_TOPICS=true",
+			"FOOTFALL_ACCESS_OPEN=true",
+			"FOOTFALL_KAFKA_PARTITIONS=" + strconv.Itoa(partitions),
+			"FOOTFALL_KAFKA_GROUP=" + name,
+			"FOOTFALL_KAFKA_SESSION_TIMEOUT=6s", // the shortest that brokers allow
+			"FOOTFALL_CASSANDRA_HOSTS=" + s.nodes[0].Address,
+			"FOOTFALL_CASSANDRA_PORT=" + strconv.Itoa(s.nodes[0].Port),
+			"FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=_" + name,
+			"FOOTFALL_CASSANDRA_TIMEOUT=" + requestTimeout.String(),
+			// A chunk has a second's events and a few hundred keys, and a flush does not write all of them at once: it is long
+			// enough to be hit, and has keys left to write when it is.
+			"FOOTFALL_CHUNK_MAX_AGE=1s",
+			"FOOTFALL_CHUNK_MAX_EVENTS=1500",
+			"FOOTFALL_CASSANDRA_IN_FLIGHT=48",
+		}, env...),
+	}
+	s.repair(t)
+	migrate := process.Command{Name: "migrate", Path: binary(t, "consumer"), Args: []string{"migrate"}, Env: w.env, Dir: w.dir}
+	if _, err := process.Run(patiently(t), migrate); err != nil {
+		t.Fatal(err)
+	}
+	w.openDoor(t)
+	t.Cleanup(func() {
+		w.producer.Kill()
+		for _, c := range w.consumers {
+			c.end()
+		}
+		if t.Failed() {
+			for _, c := range w.consumers {
+				t.Log(c.Tail(15))
+			}
+		}
+		w.dropTables(t)
+	})
+	return w
+}
+
+// dropTables forgets the world's tables: with those of all worlds Cassandra would take longer and longer to start.
+func (w *world) dropTables(t *testing.T) {
+	t.Helper()
+	if len(w.nodes) > 1 {
+		return // nobody else uses them
+	}
+	session, err := w.session(context.Background())
+	if err != nil {
+		t.Log(err) // the next world starts what is dead
+		return
+	}
+	defer session.Close()
+	for _, keyspace := range []string{"footfall_", "urlshortener_", "cardinality_"} {
+		if err := session.Query("DROP KEYSPACE " + keyspace + w.name).Exec(); err != nil {
+			t.Log(err)
+		}
+	}
+}
+
+// repair brings back what a fault that failed half-way has left paused or dead, so that the next is judged for itself.
+func (s servers) repair(t *testing.T) {
+	t.Helper()
+	for _, n := range s.nodes {
+		_ = n.Resume() // it fails only if it does not run
+		if err := n.Start(patiently(t)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.kafka.Start(patiently(t)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// openDoor starts the door, again where it was before.
+func (w *world) openDoor(t *testing.T) {
+	t.Helper()
+	w.started++
+	p, err := process.Start(process.Command{
+		Name: fmt.Sprintf("producer%d", w.started), Path: binary(t, "producer"), Dir: w.dir,
+		Env: append(w.env[:len(w.env):len(w.env)], "FOOTFALL_HTTP_ADDR="+w.door),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.producer = p
+	if _, err := p.Expect(patiently(t), doorOpen); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// session connects to Cassandra itself, past all proxies.
+func (w *world) session(ctx context.Context) (*gocql.Session, error) {
+	cluster := gocql.NewCluster(w.nodes[0].Address)
+	cluster.Port, cluster.ProtoVersion = w.nodes[0].Port, 4
+	cluster.Timeout, cluster.ConnectTimeout = 20*time.Second, 5*time.Second
+	cluster.Consistency = gocql.Quorum
+	cluster.Logger = silence{}
+	session, err := cluster.CreateSession()
+	if err != nil {
+		return nil, fmt.Errorf("connecting to Cassandra: %w", err)
+	}
+	return session, ctx.Err()
+}
+
+// silence drops gocql's log: a node that is away is what we want.
+type silence struct{}
+
+func (silence) Print(...any)          {}
+func (silence) Printf(string, ...any) {}
+func (silence) Println(...any)        {}
