@@ -28,8 +28,12 @@ func OpenEmbedded(dir string) (_ Store, err error) {
 			err = errors.Join(err, e.Close())
 		}
 	}()
+	absolute, err := filepath.Abs(dir) // in a file: URI a relative path would be read as a host
+	if err != nil {
+		return nil, fmt.Errorf("opening the counts in %s: %w", dir, err)
+	}
 	for _, keyspace := range []string{"cardinality", "urlshortener"} {
-		file := filepath.Join(dir, keyspace+".db")
+		file := filepath.Join(absolute, keyspace+".db")
 		if _, err := os.Stat(file); err != nil {
 			return nil, fmt.Errorf("opening the counts: %w (FOOTFALL_DATA_DIR says where they are)", err)
 		}
