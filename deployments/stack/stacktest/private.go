@@ -22,7 +22,8 @@ const heapMB = 512
 // Kafka starts a broker of the test's own on a free port. The test may Kill,
 // Pause and Start it at will; it is ended, and its data removed, with the test.
 // configure, if given, may change the value before the start. Where the stack
-// cannot be had the test is skipped, or fails with CI=true.
+// cannot be had the test is skipped, or fails with CI=true. With -short it is
+// always skipped.
 func Kafka(t testing.TB, configure ...func(*stack.Kafka)) *stack.Kafka {
 	t.Helper()
 	available(t)
@@ -44,6 +45,7 @@ func Kafka(t testing.TB, configure ...func(*stack.Kafka)) *stack.Kafka {
 // Kill, Pause and Start them at will; they are ended, and their data removed,
 // with the test. configure, if given, may change each value before its start.
 // Where the stack cannot be had the test is skipped, or fails with CI=true.
+// With -short it is always skipped.
 func Cassandra(t testing.TB, n int, configure ...func(*stack.Cassandra)) []*stack.Cassandra {
 	t.Helper()
 	available(t)
@@ -80,6 +82,7 @@ func Cassandra(t testing.TB, n int, configure ...func(*stack.Cassandra)) []*stac
 
 func available(t testing.TB) {
 	t.Helper()
+	notShort(t)
 	if err := stack.Available(t.Context()); err != nil {
 		skip(t, err)
 	}

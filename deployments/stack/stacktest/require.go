@@ -18,13 +18,15 @@ import (
 // 127.0.0.1:9042, or what FOOTFALL_TEST_KAFKA (host:port) and
 // FOOTFALL_TEST_CASSANDRA (host:port) name. Where one of the two does not
 // answer the test is skipped; with CI=true it fails, so that a broken stack
-// cannot pass for a green run.
+// cannot pass for a green run. With -short nobody is asked: such a run has no
+// servers.
 //
 // Others use the same servers at the same time: give topics, groups and
 // keyspaces names of your own, and kill nothing. See Kafka and Cassandra for
 // servers that may be harmed.
 func Require(t testing.TB) (brokers, cassandraHost string, cassandraPort int) {
 	t.Helper()
+	notShort(t)
 	brokers = fromEnv("FOOTFALL_TEST_KAFKA", "127.0.0.1:9092")
 	host, portText, err := net.SplitHostPort(fromEnv("FOOTFALL_TEST_CASSANDRA", "127.0.0.1:9042"))
 	if err != nil {
@@ -43,6 +45,14 @@ func Require(t testing.TB) (brokers, cassandraHost string, cassandraPort int) {
 		skip(t, err)
 	}
 	return brokers, host, port
+}
+
+// notShort skips a test that needs servers where the run is to have none.
+func notShort(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skipf("this test needs the real stack: not with -short")
+	}
 }
 
 // skip ends the test, as a failure where a missing stack must not go unseen.

@@ -1,8 +1,10 @@
 package stacktest
 
 import (
+	"flag"
 	"fmt"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -25,8 +27,9 @@ func (s *spy) end(how, format string, args []any) {
 }
 
 func TestWithoutAStack(t *testing.T) {
-	f := func(ci, cassandra, want string) {
+	f := func(short bool, ci, cassandra, want string) {
 		t.Helper()
+		setShort(t, short)
 		t.Setenv("CI", ci)
 		t.Setenv("FOOTFALL_TEST_KAFKA", "127.0.0.1:1")
 		t.Setenv("FOOTFALL_TEST_CASSANDRA", cassandra)
@@ -40,11 +43,43 @@ func TestWithoutAStack(t *testing.T) {
 		if !strings.HasPrefix(s.how, want) {
 			t.Errorf("CI=%s: %q, want %q", ci, s.how, want)
 		}
-		if strings.Contains(want, "needs") && !strings.Contains(s.how, "run make up") {
+		if strings.Contains(want, "needs") && !short && !strings.Contains(s.how, "run make up") {
 			t.Errorf("%q does not say what to do", s.how)
 		}
 	}
-	f("", "127.0.0.1:1", "skip: this test needs the real stack")
-	f("true", "127.0.0.1:1", "fail: this test needs the real stack")
-	f("", "127.0.0.1", "fail: reading FOOTFALL_TEST_CASSANDRA")
+	f(false, "", "127.0.0.1:1", "skip: this test needs the real stack")
+	f(false, "true", "127.0.0.1:1", "fail: this test needs the real stack")
+	f(false, "", "127.0.0.1", "fail: reading FOOTFALL_TEST_CASSANDRA")
+	f(true, "true", "127.0.0.1:1", "skip: this test needs the real stack: not with -short")
+}
+
+// Servers of a test's own are not started either.
+func TestShortStartsNoServer(t *testing.T) {
+	setShort(t, true)
+	for name, start := range map[string]func(testing.TB){
+		"Kafka":     func(tb testing.TB) { Kafka(tb) },
+		"Cassandra": func(tb testing.TB) { Cassandra(tb, 1) },
+	} {
+		s := &spy{TB: t}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			start(s)
+		}()
+		<-done
+		if !strings.HasPrefix(s.how, "skip: ") {
+			t.Errorf("%s: %q, want a skip", name, s.how)
+		}
+	}
+}
+
+// setShort sets -short until the test ends.
+func setShort(t *testing.T, short bool) {
+	t.Helper()
+	f := flag.Lookup("test.short")
+	before := f.Value.String()
+	t.Cleanup(func() { _ = f.Value.Set(before) }) // it was a value of this flag
+	if err := f.Value.Set(strconv.FormatBool(short)); err != nil {
+		t.Fatal(err)
+	}
 }
