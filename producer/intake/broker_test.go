@@ -14,10 +14,10 @@ import (
 // broker is a Kafka that a test may mistreat. The suites take any; kfake_test.go and real_test.go run them on both kinds.
 type broker interface {
 	Addr() string
-	Kill(t *testing.T)   // as a crash would; acknowledged events stay
-	Start(t *testing.T)  // again, at the same address
-	Pause(t *testing.T)  // connections stay open and silent
-	Resume(t *testing.T) // undoes Pause
+	Kill(t testing.TB)   // as a crash would; acknowledged events stay
+	Start(t testing.TB)  // again, at the same address
+	Pause(t testing.TB)  // connections stay open and silent
+	Resume(t testing.TB) // undoes Pause
 }
 
 // fake is kfake: a broker in this process, with its data on disk so that it can come back.
@@ -29,7 +29,7 @@ type fake struct {
 	gate    sync.RWMutex // held for writing while paused
 }
 
-func startFake(t *testing.T) *fake {
+func startFake(t testing.TB) *fake {
 	t.Helper()
 	ports, err := stack.FreePorts(1)
 	if err != nil {
@@ -43,7 +43,7 @@ func startFake(t *testing.T) *fake {
 
 func (f *fake) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(f.port)) }
 
-func (f *fake) Start(t *testing.T) {
+func (f *fake) Start(t testing.TB) {
 	t.Helper()
 	cluster, err := kfake.NewCluster(kfake.Ports(f.port), kfake.DataDir(f.dir), kfake.ListenFn(
 		func(network, address string) (net.Listener, error) {
@@ -56,9 +56,9 @@ func (f *fake) Start(t *testing.T) {
 	f.cluster = cluster
 }
 
-func (f *fake) Kill(*testing.T)   { f.cluster.Close() }
-func (f *fake) Pause(*testing.T)  { f.gate.Lock() }
-func (f *fake) Resume(*testing.T) { f.gate.Unlock() }
+func (f *fake) Kill(testing.TB)   { f.cluster.Close() }
+func (f *fake) Pause(testing.TB)  { f.gate.Lock() }
+func (f *fake) Resume(testing.TB) { f.gate.Unlock() }
 
 // gatedListener hands out connections that let nothing through while the gate is closed, as those of a process that was
 // stopped with SIGSTOP.

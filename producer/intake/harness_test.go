@@ -34,13 +34,13 @@ type runningDoor struct {
 }
 
 // openDoor runs a door and closes it when the test ends.
-func openDoor(t *testing.T, b broker, tweak func(*configs.Producer)) *runningDoor {
+func openDoor(t testing.TB, b broker, tweak func(*configs.Producer)) *runningDoor {
 	t.Helper()
 	return openDoorWith(t, b, nil, tweak)
 }
 
 // openDoorWith runs a door with a store of links.
-func openDoorWith(t *testing.T, b broker, store links.Store, tweak func(*configs.Producer)) *runningDoor {
+func openDoorWith(t testing.TB, b broker, store links.Store, tweak func(*configs.Producer)) *runningDoor {
 	t.Helper()
 	cfg := defaults(t, b.Addr())
 	if tweak != nil {
@@ -70,7 +70,7 @@ func openDoorWith(t *testing.T, b broker, store links.Store, tweak func(*configs
 }
 
 // close ends the door and checks that it ends well. It may be called again.
-func (d *runningDoor) close(t *testing.T) {
+func (d *runningDoor) close(t testing.TB) {
 	t.Helper()
 	d.stop()
 	select {
@@ -85,7 +85,7 @@ func (d *runningDoor) close(t *testing.T) {
 }
 
 // defaults are those of producer.yaml but for the addresses and names that a test must not share.
-func defaults(t *testing.T, broker string) configs.Producer {
+func defaults(t testing.TB, broker string) configs.Producer {
 	t.Helper()
 	cfg, err := configs.LoadProducer("")
 	if err != nil {
@@ -183,7 +183,7 @@ func (d *runningDoor) metric(t *testing.T, sample string) string {
 }
 
 // eventually polls until ok, and fails when it takes too long.
-func eventually(t *testing.T, what string, within time.Duration, ok func() bool) {
+func eventually(t testing.TB, what string, within time.Duration, ok func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(within)
 	for !ok() {

@@ -48,7 +48,7 @@ type private struct{ kafka *stack.Kafka }
 
 func (p private) Addr() string { return p.kafka.Addr() }
 
-func (p private) Start(t *testing.T) {
+func (p private) Start(t testing.TB) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -57,7 +57,7 @@ func (p private) Start(t *testing.T) {
 
 // Pause returns when Kafka stands still: a signal is only sent, and a door that sends at once may be answered before all
 // threads have got it.
-func (p private) Pause(t *testing.T) {
+func (p private) Pause(t testing.TB) {
 	t.Helper()
 	must(t, p.kafka.Pause())
 	pid, err := p.kafka.PID()
@@ -66,7 +66,7 @@ func (p private) Pause(t *testing.T) {
 }
 
 // still tells whether all threads of a process are stopped, where there is a /proc to ask.
-func still(t *testing.T, pid int) bool {
+func still(t testing.TB, pid int) bool {
 	t.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	must(t, err)
@@ -82,10 +82,10 @@ func still(t *testing.T, pid int) bool {
 	return true
 }
 
-func (p private) Kill(t *testing.T)   { t.Helper(); must(t, p.kafka.Kill()) }
-func (p private) Resume(t *testing.T) { t.Helper(); must(t, p.kafka.Resume()) }
+func (p private) Kill(t testing.TB)   { t.Helper(); must(t, p.kafka.Kill()) }
+func (p private) Resume(t testing.TB) { t.Helper(); must(t, p.kafka.Resume()) }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ type shared string
 func (s shared) Addr() string { return string(s) }
 
 // forget deletes a test's topics, which would pile up.
-func (s shared) forget(t *testing.T, names configs.Topics) {
+func (s shared) forget(t testing.TB, names configs.Topics) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -112,7 +112,7 @@ func (s shared) forget(t *testing.T, names configs.Topics) {
 	}
 }
 
-func (shared) Start(t *testing.T)  { t.Helper(); t.Fatal("this suite harms the broker: mark it so") }
-func (shared) Kill(t *testing.T)   { t.Helper(); t.Fatal("this suite harms the broker: mark it so") }
-func (shared) Pause(t *testing.T)  { t.Helper(); t.Fatal("this suite harms the broker: mark it so") }
-func (shared) Resume(t *testing.T) { t.Helper(); t.Fatal("this suite harms the broker: mark it so") }
+func (shared) Start(t testing.TB)  { t.Helper(); t.Fatal("this suite harms the broker: mark it so") }
+func (shared) Kill(t testing.TB)   { t.Helper(); t.Fatal("this suite harms the broker: mark it so") }
+func (shared) Pause(t testing.TB)  { t.Helper(); t.Fatal("this suite harms the broker: mark it so") }
+func (shared) Resume(t testing.TB) { t.Helper(); t.Fatal("this suite harms the broker: mark it so") }
