@@ -19,8 +19,9 @@ var allowed = map[string][]string{
 	"internal/health":       {},
 	"internal/kafka/topics": {"models", "internal/kafka/dial"},
 	"producer/enrich":       {"models"},
-	"producer/links":        {"models", "producer/enrich"},
-	"producer/intake":       {"models", "configs", "producer/assets", "internal/kafka/dial", "internal/kafka/topics", "producer/enrich", "producer/links"},
+	"producer/answer":       {"models"},
+	"producer/links":        {"models", "producer/answer", "producer/enrich"},
+	"producer/intake":       {"models", "configs", "producer/answer", "producer/assets", "internal/kafka/dial", "internal/kafka/topics", "producer/enrich", "producer/links"},
 	"producer":              {"models", "configs", "internal/kafka/dial", "internal/health", "producer/intake", "producer/links", "internal/kafka/topics", "consumer/cassandra"},
 
 	"consumer/rollup":           {"models", "configs", "internal/kafka/dial", "internal/kafka/topics"},

@@ -14,6 +14,7 @@ import (
 
 	"footfall/configs"
 	"footfall/models"
+	"footfall/producer/answer"
 	"footfall/producer/links"
 )
 
@@ -114,7 +115,7 @@ func (a *access) holds(r *http.Request) ([]grant, error) {
 	}
 	key := keyOf(r)
 	if key == "" {
-		return nil, &refusal{reason: missingKey, detail: "send your write key as Authorization: Bearer KEY, or as ?key=KEY"}
+		return nil, &answer.Refusal{Reason: answer.MissingKey, Detail: "send your write key as Authorization: Bearer KEY, or as ?key=KEY"}
 	}
 	hash := sha256.Sum256([]byte(key))
 	var held []grant
@@ -128,7 +129,7 @@ func (a *access) holds(r *http.Request) ([]grant, error) {
 		}
 	}
 	if len(held) == 0 {
-		return nil, &refusal{reason: wrongKey, detail: "no such write key"}
+		return nil, &answer.Refusal{Reason: answer.WrongKey, Detail: "no such write key"}
 	}
 	return held, nil
 }
@@ -142,7 +143,7 @@ func (a *access) makers(r *http.Request) ([]grant, error) {
 	}
 	held = slices.DeleteFunc(held, func(g grant) bool { return !g.makes })
 	if len(held) == 0 {
-		return nil, &refusal{reason: wrongKey, detail: "this key makes no links: its entry of access.sites needs create_links: true"}
+		return nil, &answer.Refusal{Reason: answer.WrongKey, Detail: "this key makes no links: its entry of access.sites needs create_links: true"}
 	}
 	return held, nil
 }
@@ -176,7 +177,7 @@ func (a *access) owner(held []grant, from page, event models.Event) (string, err
 	if a.open {
 		return "anyone", nil
 	}
-	var why error = &refusal{reason: wrongKey, detail: "this key is not for this site or link"}
+	var why error = &answer.Refusal{Reason: answer.WrongKey, Detail: "this key is not for this site or link"}
 	for _, g := range held {
 		if !g.covers(event) {
 			continue
@@ -184,7 +185,7 @@ func (a *access) owner(held []grant, from page, event models.Event) (string, err
 		if g.admits(from) {
 			return g.name, nil
 		}
-		why = &refusal{reason: originNotAllowed, detail: "this key is not for pages of this origin"}
+		why = &answer.Refusal{Reason: answer.OriginNotAllowed, Detail: "this key is not for pages of this origin"}
 	}
 	return "", why
 }
@@ -195,7 +196,7 @@ func (a *access) beginning(held []grant, from page) (string, error) {
 		return "", nil
 	}
 	shortest := ""
-	var why error = &refusal{reason: wrongKey, detail: "this key is not for names that are made up: send the short_url that you want"}
+	var why error = &answer.Refusal{Reason: answer.WrongKey, Detail: "this key is not for names that are made up: send the short_url that you want"}
 	for _, g := range held {
 		text, several := strings.CutSuffix(g.links, "*")
 		switch {
@@ -205,7 +206,7 @@ func (a *access) beginning(held []grant, from page) (string, error) {
 				shortest, why = text, nil
 			}
 		case why != nil:
-			why = &refusal{reason: originNotAllowed, detail: "this key is not for pages of this origin"}
+			why = &answer.Refusal{Reason: answer.OriginNotAllowed, Detail: "this key is not for pages of this origin"}
 		}
 	}
 	return shortest, why

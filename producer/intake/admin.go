@@ -10,6 +10,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"footfall/producer/answer"
 )
 
 // openAdmin answers operators on http.admin_addr, which is none of the public's business: how much is counted, what is refused
@@ -49,14 +51,14 @@ func (d *door) adminRoutes(ctx context.Context, reg *prometheus.Registry) http.H
 	route("/healthz", http.HandlerFunc(alive))
 	route("/readyz", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if ctx.Err() != nil {
-			refuse(w, &refusal{reason: overloaded, detail: "the door is closing"}, "")
+			answer.Refuse(w, &answer.Refusal{Reason: answer.Overloaded, Detail: "the door is closing"}, "")
 			return
 		}
 		d.ready(w, r)
 	}))
 	route("/metrics", promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
 	mux.Handle("/", d.observed("other", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		d.refuse(w, &refusal{reason: notFound, detail: "GET /metrics, /readyz or /healthz; events go to http.addr"}, "")
+		d.refuse(w, &answer.Refusal{Reason: answer.NotFound, Detail: "GET /metrics, /readyz or /healthz; events go to http.addr"}, "")
 	})))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		guard(w, r)

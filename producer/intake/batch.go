@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"footfall/models"
+	"footfall/producer/answer"
 )
 
 // isArray tells whether JSON text is an array, from its beginning.
@@ -71,7 +72,7 @@ func splitLines(body []byte, most int) ([][]byte, error) {
 }
 
 func tooMany(most int) error {
-	return &refusal{reason: tooManyEvents, detail: fmt.Sprintf("at most %d events in a batch", most)}
+	return &answer.Refusal{Reason: answer.TooManyEvents, Detail: fmt.Sprintf("at most %d events in a batch", most)}
 }
 
 // result is what became of one event of a batch. Fields are those of a single event's answer.
@@ -113,19 +114,19 @@ func (d *door) answerBatch(w http.ResponseWriter, outcomes []outcome) {
 		if o.err != nil {
 			status = http.StatusMultiStatus
 			why := d.count(o.err)
-			one.Status, one.Error = why.status(), why.reason
-			if details += len(why.detail); details <= batchDetails {
-				one.Detail = why.detail
+			one.Status, one.Error = why.Status(), why.Reason
+			if details += len(why.Detail); details <= batchDetails {
+				one.Detail = why.Detail
 			}
-			wait = max(wait, why.wait())
+			wait = max(wait, why.RetryAfter())
 		}
 		if i > 0 {
 			text = append(text, ',')
 		}
 		text = one.append(text)
 	}
-	retryAfter(w.Header(), wait)
+	answer.SetRetryAfter(w.Header(), wait)
 	until := time.Now().Add(answerGrace + time.Duration(len(text))*time.Second/largeRate)
 	_ = http.NewResponseController(w).SetWriteDeadline(until) // a test's writer has none
-	write(w, status, append(text, ']', '}'))
+	answer.Text(w, status, append(text, ']', '}'))
 }

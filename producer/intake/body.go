@@ -12,6 +12,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"footfall/producer/answer"
 )
 
 // The media types of the ways in. A request that names none is taken for the first that its way takes.
@@ -36,10 +38,10 @@ func mediaOf(h http.Header, wanted []string) (string, error) {
 	}
 	got, params, err := mime.ParseMediaType(given)
 	if err != nil || !slices.Contains(wanted, got) {
-		return "", &refusal{reason: unsupportedMedia, detail: "Content-Type must be " + strings.Join(wanted, " or ")}
+		return "", &answer.Refusal{Reason: answer.UnsupportedMedia, Detail: "Content-Type must be " + strings.Join(wanted, " or ")}
 	}
 	if charset := params["charset"]; charset != "" && !strings.EqualFold(charset, "utf-8") {
-		return "", &refusal{reason: unsupportedMedia, detail: "charset must be utf-8"}
+		return "", &answer.Refusal{Reason: answer.UnsupportedMedia, Detail: "charset must be utf-8"}
 	}
 	return got, nil
 }
@@ -111,7 +113,7 @@ func decompressed(h http.Header, body io.Reader) (source io.Reader, zipped bool,
 	case "gzip", "x-gzip":
 		return &unzipping{from: body}, true, nil
 	}
-	return nil, false, &refusal{reason: unsupportedMedia, detail: "Content-Encoding must be gzip or absent"}
+	return nil, false, &answer.Refusal{Reason: answer.UnsupportedMedia, Detail: "Content-Encoding must be gzip or absent"}
 }
 
 // unzipping is gzip.Reader that reads nothing before it is asked to.
@@ -138,18 +140,18 @@ func (u *unzipping) Read(p []byte) (n int, err error) {
 func malformedZip(err error) error {
 	var corrupt flate.CorruptInputError
 	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &corrupt) {
-		return &refusal{reason: badGzip, detail: "the body is not gzip, or not all of it", cause: err}
+		return &answer.Refusal{Reason: answer.BadGzip, Detail: "the body is not gzip, or not all of it", Cause: err}
 	}
 	return err
 }
 
 func tooLarge(limit int64) error {
-	return &refusal{reason: bodyTooLarge, detail: fmt.Sprintf("at most %d bytes", limit)}
+	return &answer.Refusal{Reason: answer.BodyTooLarge, Detail: fmt.Sprintf("at most %d bytes", limit)}
 }
 
 // notRead turns an error of reading into an answer.
 func notRead(err error, limit int64) error {
-	var known *refusal
+	var known *answer.Refusal
 	var over *http.MaxBytesError
 	switch {
 	case errors.As(err, &known):
@@ -157,7 +159,7 @@ func notRead(err error, limit int64) error {
 	case errors.As(err, &over):
 		return tooLarge(limit)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &refusal{reason: bodyTimeout, detail: "the body took too long", cause: err}
+		return &answer.Refusal{Reason: answer.BodyTimeout, Detail: "the body took too long", Cause: err}
 	}
-	return &refusal{reason: incompleteBody, detail: "the body ended early or is malformed", cause: err}
+	return &answer.Refusal{Reason: answer.IncompleteBody, Detail: "the body ended early or is malformed", Cause: err}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"footfall/producer/answer"
 )
 
 // TestLargeBodiesAreBounded: what is larger than an event takes one of a few places, until its request is done with it.
@@ -21,7 +23,7 @@ func TestLargeBodiesAreBounded(t *testing.T) {
 		var in room
 		got, err := d.readBody(httptest.NewRecorder(), r, &in, isArray)
 		if err != nil {
-			return in.leave, refusalOf(err).reason
+			return in.leave, answer.Of(err).Reason
 		}
 		if string(got) != body {
 			t.Errorf("%d of %d bytes were read", len(got), size)
@@ -33,7 +35,7 @@ func TestLargeBodiesAreBounded(t *testing.T) {
 		t.Fatal(reason)
 	}
 	second, reason := read(65537)
-	if reason != overloaded {
+	if reason != answer.Overloaded {
 		t.Errorf("a second large body: %q", reason)
 	}
 	second()
@@ -49,7 +51,7 @@ func TestLargeBodiesAreBounded(t *testing.T) {
 	}
 	again()
 	over, reason := read(1<<20 + 1)
-	if reason != bodyTooLarge {
+	if reason != answer.BodyTooLarge {
 		t.Errorf("one byte too many: %q", reason)
 	}
 	over()
@@ -98,15 +100,15 @@ func TestTheMillIsForBatches(t *testing.T) {
 		r.Header.Set("Content-Encoding", zipped)
 		in := room{}
 		defer in.leave()
-		if _, _, err := d.parts(httptest.NewRecorder(), r, &in); want == "" && err != nil || want != "" && refusalOf(err).reason != want {
+		if _, _, err := d.parts(httptest.NewRecorder(), r, &in); want == "" && err != nil || want != "" && answer.Of(err).Reason != want {
 			t.Errorf("%.20s: %v, want %q", body, err, want)
 		}
 	}
 	batch := "[" + strings.Repeat(`{"guid":"g"},`, 500) + "{}]"
 	f(`{"guid":"`+strings.Repeat("g", 5000)+`"}`, "", "")
 	f(zippedText(`{"guid":"g"}`), "gzip", "")
-	f(batch, "", overloaded)
-	f(zippedText(batch), "gzip", overloaded)
+	f(batch, "", answer.Overloaded)
+	f(zippedText(batch), "gzip", answer.Overloaded)
 	d.mill.give(tenant{grant: "another"})
 	f(batch, "", "")
 	f(zippedText(batch), "gzip", "")

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"footfall/models"
+	"footfall/producer/answer"
 )
 
 // shared lets pages of other origins use a route: those that some site allows, or all if the door is open. The origin is
@@ -33,7 +34,7 @@ func (d *door) shared(methods []string, next http.Handler) http.Handler {
 		switch {
 		case origin == "":
 		case !allowed:
-			d.refuse(w, &refusal{reason: originNotAllowed, detail: "no site takes events from this origin"}, "")
+			d.refuse(w, &answer.Refusal{Reason: answer.OriginNotAllowed, Detail: "no site takes events from this origin"}, "")
 			return
 		default:
 			h.Set("Access-Control-Allow-Methods", allow)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"footfall/models"
+	"footfall/producer/answer"
 )
 
 // draft is an event as its sender wrote it.
@@ -145,7 +146,7 @@ func stamp(version *int, ts *models.Millis, id *string, header string, now time.
 	}
 	switch {
 	case header != "" && *id != "" && *id != header:
-		return &refusal{reason: conflictingID, detail: "Idempotency-Key and id differ"}
+		return &answer.Refusal{Reason: answer.ConflictingID, Detail: "Idempotency-Key and id differ"}
 	case header != "":
 		*id = header
 	case *id == "":
@@ -167,9 +168,9 @@ func (d *door) timely(event models.Event, now time.Time) error {
 	limit := d.cfg.Time
 	switch {
 	case at.Sub(now) > limit.MaxAhead: // Sub saturates: year 9999 is far ahead, not long ago
-		return &refusal{reason: timestampInFuture, detail: fmt.Sprintf("more than %v ahead of the door's clock", limit.MaxAhead)}
+		return &answer.Refusal{Reason: answer.TimestampInFuture, Detail: fmt.Sprintf("more than %v ahead of the door's clock", limit.MaxAhead)}
 	case limit.MaxAge > 0 && now.Sub(at) > limit.MaxAge:
-		return &refusal{reason: tooOld, detail: fmt.Sprintf("older than %v", limit.MaxAge)}
+		return &answer.Refusal{Reason: answer.TooOld, Detail: fmt.Sprintf("older than %v", limit.MaxAge)}
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"footfall/configs"
 	"footfall/models"
+	"footfall/producer/answer"
 	"footfall/producer/enrich"
 )
 
@@ -53,8 +54,8 @@ func (d *door) check(t *testing.T, written draft, err error) {
 		err = d.prepare(sender{request: r}, written, time.Now())
 	}
 	if err != nil {
-		if why := refusalOf(err); why.reason == internalError || why.status() < 400 || why.status() > 499 {
-			t.Errorf("%v is answered with %d %s", err, why.status(), why.reason)
+		if why := answer.Of(err); why.Reason == answer.Internal || why.Status() < 400 || why.Status() > 499 {
+			t.Errorf("%v is answered with %d %s", err, why.Status(), why.Reason)
 		}
 		return
 	}
@@ -104,7 +105,7 @@ func FuzzArray(f *testing.F) {
 		switch {
 		case wrong != nil && err == nil:
 			t.Fatalf("%q is no JSON (%v), but was cut into %q", body, wrong, parts)
-		case wrong == nil && len(want) > most && reason(err) != tooManyEvents:
+		case wrong == nil && len(want) > most && reason(err) != answer.TooManyEvents:
 			t.Fatalf("%d elements: %v", len(want), err)
 		case wrong == nil && len(want) <= most && (err != nil || len(parts) != len(want)):
 			t.Fatalf("%q was cut into %q, %v", body, parts, err)
@@ -125,7 +126,7 @@ func FuzzLines(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		parts, err := splitLines(body, most)
 		if err != nil {
-			if reason(err) != tooManyEvents {
+			if reason(err) != answer.TooManyEvents {
 				t.Error(err)
 			}
 			return
@@ -186,7 +187,7 @@ func FuzzGzip(f *testing.F) {
 		got, err := d.readBody(httptest.NewRecorder(), r, &place, isArray)
 		place.leave()
 		if err != nil {
-			if why := reason(err); why != badGzip && why != bodyTooLarge {
+			if why := reason(err); why != answer.BadGzip && why != answer.BodyTooLarge {
 				t.Errorf("%q: %v", body, err)
 			}
 			return
@@ -215,7 +216,7 @@ func FuzzMedia(f *testing.F) {
 		for _, wanted := range [][]string{{jsonText, linesText}, {formText, plainText}} {
 			got, err := mediaOf(h, wanted)
 			switch {
-			case err != nil && reason(err) != unsupportedMedia:
+			case err != nil && reason(err) != answer.UnsupportedMedia:
 				t.Errorf("%q: %v", media, err)
 			case err == nil && media == "" && got != wanted[0]:
 				t.Errorf("none is %q", got)
@@ -223,7 +224,7 @@ func FuzzMedia(f *testing.F) {
 				t.Errorf("%q is %q", media, got)
 			}
 		}
-		if body, _, err := decompressed(h, strings.NewReader("")); err != nil && reason(err) != unsupportedMedia || err == nil && body == nil {
+		if body, _, err := decompressed(h, strings.NewReader("")); err != nil && reason(err) != answer.UnsupportedMedia || err == nil && body == nil {
 			t.Errorf("%q: %v", encoding, err)
 		}
 	})

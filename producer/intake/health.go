@@ -9,6 +9,7 @@ import (
 
 	"footfall/internal/kafka/dial"
 	"footfall/internal/kafka/topics"
+	"footfall/producer/answer"
 )
 
 const (
@@ -22,15 +23,15 @@ type state struct {
 }
 
 // alive is /healthz: the process serves. Kafka being away is no reason to restart it.
-func alive(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, state{"ok"}) }
+func alive(w http.ResponseWriter, _ *http.Request) { answer.JSON(w, http.StatusOK, state{"ok"}) }
 
 // ready is /readyz: events can be taken right now.
 func (d *door) ready(w http.ResponseWriter, _ *http.Request) {
 	if err := d.kafka.check(); err != nil {
-		refuse(w, &refusal{reason: kafkaUnavailable, detail: "the log says why"}, "")
+		answer.Refuse(w, &answer.Refusal{Reason: answer.KafkaUnavailable, Detail: "the log says why"}, "")
 		return
 	}
-	answer(w, http.StatusOK, state{"ready"})
+	answer.JSON(w, http.StatusOK, state{"ready"})
 }
 
 // readiness asks Kafka whether the topics can be written to, at most once in readyFor. It is safe for concurrent use:

@@ -13,6 +13,7 @@ import (
 
 	"footfall/configs"
 	"footfall/models"
+	"footfall/producer/answer"
 )
 
 // TestPartitionFailsAlone: one that refuses fails at once and for itself.
@@ -72,7 +73,7 @@ func TestGivenUpInTime(t *testing.T) {
 	cluster, p := openTest(t, 1, func(cfg *configs.Producer) { cfg.Kafka.Timeout = time.Second })
 	attempts := cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.NotLeaderForPartition, Count: -1})
 	began := time.Now()
-	if got := reason(p.publish(t.Context(), tenant{}, testTopic, spreadClicks(1))[0]); got != kafkaUnavailable || time.Since(began) < 900*time.Millisecond {
+	if got := reason(p.publish(t.Context(), tenant{}, testTopic, spreadClicks(1))[0]); got != answer.KafkaUnavailable || time.Since(began) < 900*time.Millisecond {
 		t.Errorf("%q after %v", got, time.Since(began))
 	}
 	p.inFlight(t, 0)

@@ -10,6 +10,7 @@ import (
 
 	"footfall/configs"
 	"footfall/models"
+	"footfall/producer/answer"
 )
 
 // remembered is how many clients, and how many sites, a rate is kept for. Who is forgotten begins anew, which is only
@@ -98,7 +99,7 @@ func limited(wait time.Duration, detail string) error {
 	if wait <= 0 {
 		return nil
 	}
-	return &refusal{reason: rateLimited, detail: detail, after: wait}
+	return &answer.Refusal{Reason: answer.RateLimited, Detail: detail, After: wait}
 }
 
 // buckets are token buckets by name.

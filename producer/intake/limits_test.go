@@ -12,13 +12,14 @@ import (
 
 	"footfall/configs"
 	"footfall/models"
+	"footfall/producer/answer"
 )
 
 // reason is that of a refusal, "" of none.
 func reason(err error) string {
-	var why *refusal
+	var why *answer.Refusal
 	if errors.As(err, &why) {
-		return why.reason
+		return why.Reason
 	}
 	return ""
 }
@@ -74,7 +75,7 @@ func TestWhoWaitsAsToldGetsIn(t *testing.T) {
 	for i := range 200 {
 		if err := l.client(ip, now); err != nil {
 			header := http.Header{}
-			retryAfter(header, refusalOf(err).wait())
+			answer.SetRetryAfter(header, answer.Of(err).RetryAfter())
 			seconds, err := strconv.Atoi(header.Get("Retry-After"))
 			if err != nil {
 				t.Fatal(err)
@@ -112,7 +113,7 @@ func TestManyBatchesAtOnce(t *testing.T) {
 			taken++
 			continue
 		}
-		if wait := refusalOf(err).wait(); reason(err) != rateLimited || wait != 100*time.Second { // 1,000 tokens at 10 a second
+		if wait := answer.Of(err).RetryAfter(); reason(err) != answer.RateLimited || wait != 100*time.Second { // 1,000 tokens at 10 a second
 			t.Fatalf("%v, wait %v", err, wait)
 		}
 	}
@@ -136,12 +137,12 @@ func TestClientsAreNetworks(t *testing.T) {
 		}
 	}
 	f("203.0.113.7", "")
-	f("203.0.113.7", rateLimited)
+	f("203.0.113.7", answer.RateLimited)
 	f("203.0.113.8", "")
 	f("2001:db8:0:1::1", "")
-	f("2001:db8:0:1:ffff::2", rateLimited)
+	f("2001:db8:0:1:ffff::2", answer.RateLimited)
 	f("2001:db8:0:2::1", "")
-	if reason(l.client(netip.Addr{}, now)) != "" || reason(l.client(netip.Addr{}, now)) != rateLimited {
+	if reason(l.client(netip.Addr{}, now)) != "" || reason(l.client(netip.Addr{}, now)) != answer.RateLimited {
 		t.Error("clients without an address are not one client")
 	}
 }
@@ -158,7 +159,7 @@ func TestNewKeys(t *testing.T) {
 	for i := range 10 {
 		want := ""
 		if i >= 3 {
-			want = tooManyNewKeys
+			want = answer.TooManyNewKeys
 		}
 		if got := click("o", fmt.Sprint("l", i)); got != want {
 			t.Errorf("link %d: %q, want %q", i, got, want)
@@ -170,14 +171,14 @@ func TestNewKeys(t *testing.T) {
 	if got := click("other", "l9"); got != "" {
 		t.Errorf("another owner: %q", got)
 	}
-	if got := visit("s", "a", "b"); got != tooManyNewKeys {
+	if got := visit("s", "a", "b"); got != answer.TooManyNewKeys {
 		t.Errorf("a new site of an owner who had enough: %q", got)
 	}
 	now = now.Add(time.Minute)
 	if got := click("o", "l9"); got != "" {
 		t.Errorf("a minute later: %q", got)
 	}
-	for i, want := range []string{"", "", "", tooManyNewKeys, tooManyNewKeys} {
+	for i, want := range []string{"", "", "", answer.TooManyNewKeys, answer.TooManyNewKeys} {
 		if got := visit("s", "a", fmt.Sprint(i)); got != want {
 			t.Errorf("features %d: %q, want %q", i, got, want)
 		}
@@ -185,7 +186,7 @@ func TestNewKeys(t *testing.T) {
 	if visit("s", "a", "0") != "" || visit("s2", "a", "") != "" {
 		t.Error("known features, or another site, are limited")
 	}
-	if got := visit("s3", "", ""); got != tooManyNewKeys { // l9, s and s2 were new in this minute
+	if got := visit("s3", "", ""); got != answer.TooManyNewKeys { // l9, s and s2 were new in this minute
 		t.Errorf("a third new site: %q", got)
 	}
 }
@@ -199,7 +200,7 @@ func TestMonthsAreNewKeys(t *testing.T) {
 		for range 2 {
 			want := ""
 			if i >= 3 {
-				want = tooManyNewKeys
+				want = answer.TooManyNewKeys
 			}
 			v := &models.Visit{SiteID: "s", TS: models.Millis(at.UnixMilli()), Features: []string{"a", "b"}}
 			if got := reason(k.note("o", v, now)); got != want {
@@ -250,7 +251,7 @@ func TestReferrersAreNewKeys(t *testing.T) {
 	for i := range 6 {
 		want := ""
 		if i >= 2 {
-			want = tooManyNewKeys
+			want = answer.TooManyNewKeys
 		}
 		if got := click(fmt.Sprint("r", i)); got != want {
 			t.Errorf("referrer %d: %q, want %q", i, got, want)

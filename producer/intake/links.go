@@ -10,6 +10,7 @@ import (
 
 	"footfall/configs"
 	"footfall/models"
+	"footfall/producer/answer"
 	"footfall/producer/links"
 )
 
@@ -102,7 +103,7 @@ func (d *door) mayRefer(c *models.Click) bool {
 	if d.limits.keys.referrer(c, time.Now()) == nil {
 		return true
 	}
-	d.metrics.filtered.WithLabelValues(tooManyNewKeys).Inc()
+	d.metrics.filtered.WithLabelValues(answer.TooManyNewKeys).Inc()
 	return false
 }
 

@@ -1,6 +1,13 @@
 package intake
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"footfall/producer/answer"
+)
+
+// prefetched is why the server leaves out a visit whose page was only fetched in advance. It is no refusal.
+const prefetched = "prefetch"
 
 // metrics are what the door tells about itself.
 type metrics struct {
@@ -46,7 +53,7 @@ func newMetrics(reg *prometheus.Registry, large *places) *metrics {
 			Buckets: []float64{.005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10},
 		}),
 	}
-	for _, reason := range []string{tooManyNewKeys, prefetched} {
+	for _, reason := range []string{answer.TooManyNewKeys, prefetched} {
 		m.filtered.WithLabelValues(reason) // 0 is worth seeing
 	}
 	gauge(reg, "footfall_door_large_bodies",

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"footfall/models"
+	"footfall/producer/answer"
 )
 
 // namesRoom is how many sites and links are remembered, detailsRoom how much else: with the rates and visitors beside them, 95 MB of
@@ -123,7 +124,7 @@ func (k *newKeys) referrer(c *models.Click, now time.Time) error {
 	}
 	all := k.minuteOf(visitors)
 	if !link.room(k.referrers, now) || !all.room(k.perMinute, now) {
-		return &refusal{reason: tooManyNewKeys}
+		return &answer.Refusal{Reason: answer.TooManyNewKeys}
 	}
 	link.fresh++
 	all.fresh++
@@ -160,9 +161,9 @@ func (k *newKeys) detail(grant string, m *minute, name string, now time.Time) er
 
 func (k *newKeys) count(m *minute, now time.Time) error {
 	if !m.room(k.perMinute, now) {
-		return &refusal{
-			reason: tooManyNewKeys, detail: "too many links, their referrers or days, sites or features that were never seen before",
-			after: m.ends(now),
+		return &answer.Refusal{
+			Reason: answer.TooManyNewKeys, Detail: "too many links, their referrers or days, sites or features that were never seen before",
+			After: m.ends(now),
 		}
 	}
 	m.fresh++

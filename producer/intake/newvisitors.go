@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"footfall/models"
+	"footfall/producer/answer"
 )
 
 // visitorsRoom is how many visitors are remembered: 8 MB.
@@ -85,7 +86,7 @@ func (v *newVisitors) one(whose, visitor uint64, now time.Time) error {
 		v.of.Add(whose, m)
 	}
 	if !m.room(v.perMinute, now) {
-		return &refusal{reason: tooManyNewVisitors, detail: "too many visitors of this site or link that were never seen before", after: m.ends(now)}
+		return &answer.Refusal{Reason: answer.TooManyNewVisitors, Detail: "too many visitors of this site or link that were never seen before", After: m.ends(now)}
 	}
 	m.fresh++
 	v.known.add(visitor)

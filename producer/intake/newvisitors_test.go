@@ -8,6 +8,7 @@ import (
 
 	"footfall/configs"
 	"footfall/models"
+	"footfall/producer/answer"
 )
 
 func TestNewVisitors(t *testing.T) {
@@ -23,7 +24,7 @@ func TestNewVisitors(t *testing.T) {
 		for i := range 5 {
 			want := ""
 			if i >= 3 {
-				want = tooManyNewVisitors
+				want = answer.TooManyNewVisitors
 			}
 			if got := visit("s", fmt.Sprint("g", i)); got != want {
 				t.Errorf("visitor %d of a site: %q, want %q", i, got, want)
@@ -37,7 +38,7 @@ func TestNewVisitors(t *testing.T) {
 		t.Error("another site, or another link, is limited")
 	}
 	err := v.noteOne(&models.Visit{SiteID: "s", GUID: "g4"}, now.Add(20*time.Second))
-	if wait := refusalOf(err).wait(); wait != 40*time.Second {
+	if wait := answer.Of(err).RetryAfter(); wait != 40*time.Second {
 		t.Errorf("told to wait %v", wait)
 	}
 	now = now.Add(time.Minute)
@@ -66,15 +67,15 @@ func TestNewVisitorsOfABatch(t *testing.T) {
 	batch[bad] = draft{} // could not be read
 	for range 2 {
 		outcomes := make([]outcome, len(batch))
-		outcomes[bad].err = &refusal{reason: internalError}
+		outcomes[bad].err = &answer.Refusal{Reason: answer.Internal}
 		v.note(batch, outcomes, now)
 		for i, o := range outcomes {
 			want := ""
 			switch {
 			case i == bad:
-				want = internalError
+				want = answer.Internal
 			case i > most: // one more, since the bad one is nobody's
-				want = tooManyNewVisitors
+				want = answer.TooManyNewVisitors
 			}
 			if got := reason(o.err); got != want {
 				t.Errorf("event %d: %q, want %q", i, got, want)

@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"footfall/models"
+	"footfall/producer/answer"
 	"footfall/producer/assets"
 	"footfall/producer/links"
 )
@@ -94,7 +95,7 @@ func TestOpenAPIHasEveryStatus(t *testing.T) {
 		http.StatusOK: true, http.StatusCreated: true, http.StatusAccepted: true, http.StatusNoContent: true, http.StatusMultiStatus: true,
 		http.StatusFound: true, http.StatusNotModified: true, http.StatusBadRequest: true, http.StatusConflict: true,
 	}
-	for _, status := range statuses {
+	for _, status := range answer.Statuses {
 		given[status] = status != http.StatusMethodNotAllowed // for methods that are not described
 	}
 	delete(given, http.StatusMethodNotAllowed)

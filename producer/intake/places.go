@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"footfall/configs"
+	"footfall/producer/answer"
 )
 
 // Bodies and answers in memory share http.body_bytes, as places: large ones for what is larger than one event, two thirds of
@@ -168,7 +169,7 @@ func (r *room) take(ctx context.Context, of *places) error {
 		return nil
 	}
 	if !of.take(ctx, r.client) {
-		return &refusal{reason: overloaded, detail: "too many large requests, or answers that were not read; try again, or send smaller ones"}
+		return &answer.Refusal{Reason: answer.Overloaded, Detail: "too many large requests, or answers that were not read; try again, or send smaller ones"}
 	}
 	r.held = append(r.held, of)
 	return nil

@@ -15,6 +15,7 @@ import (
 	"footfall/configs"
 	"footfall/internal/kafka/dial"
 	"footfall/models"
+	"footfall/producer/answer"
 )
 
 const (
@@ -141,7 +142,7 @@ func (p *publisher) enter(base string, d *delivery, text *encoded) {
 		case closed:
 			d.outcomes[i] = unavailable(errClosed)
 		case !p.roomFor(d.share):
-			d.outcomes[i] = &refusal{reason: overloaded, detail: "too many events are being written; try again"}
+			d.outcomes[i] = &answer.Refusal{Reason: answer.Overloaded, Detail: "too many events are being written; try again"}
 		default:
 			key, value := text.of(e)
 			p.put(lanes, key, value, entry{d, i})
@@ -243,5 +244,5 @@ func (p *publisher) close() {
 }
 
 func unavailable(cause error) error {
-	return &refusal{reason: kafkaUnavailable, detail: "Kafka did not acknowledge the event in time; send it again with this id", cause: cause}
+	return &answer.Refusal{Reason: answer.KafkaUnavailable, Detail: "Kafka did not acknowledge the event in time; send it again with this id", Cause: cause}
 }

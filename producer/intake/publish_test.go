@@ -20,6 +20,7 @@ import (
 	"footfall/internal/kafka/dial"
 	"footfall/internal/kafka/topics"
 	"footfall/models"
+	"footfall/producer/answer"
 )
 
 const testTopic, testPartitions = "clicks", 6
@@ -149,10 +150,10 @@ func TestSlotsAreKept(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if got := count(p.publish(ctx, tenant{}, testTopic, spreadClicks(15))); got[kafkaUnavailable] != 10 || got[overloaded] != 5 {
+	if got := count(p.publish(ctx, tenant{}, testTopic, spreadClicks(15))); got[answer.KafkaUnavailable] != 10 || got[answer.Overloaded] != 5 {
 		t.Errorf("15 events for 10 slots: %v", got)
 	}
-	if got := count(p.publish(t.Context(), tenant{}, testTopic, spreadClicks(3))); got[overloaded] != 3 {
+	if got := count(p.publish(t.Context(), tenant{}, testTopic, spreadClicks(3))); got[answer.Overloaded] != 3 {
 		t.Errorf("when the slots are taken by events that were given up: %v", got)
 	}
 	release()
@@ -175,7 +176,7 @@ func TestPublishEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	if got := reason(p.publish(ctx, tenant{}, testTopic, spreadClicks(1))[0]); got != kafkaUnavailable || time.Since(began) > 10*time.Second {
+	if got := reason(p.publish(ctx, tenant{}, testTopic, spreadClicks(1))[0]); got != answer.KafkaUnavailable || time.Since(began) > 10*time.Second {
 		t.Errorf("without Kafka: %q after %v", got, time.Since(began))
 	}
 }
@@ -195,14 +196,14 @@ func TestClosing(t *testing.T) {
 	}
 	select {
 	case outcomes := <-waiting:
-		if reason(outcomes[0]) != kafkaUnavailable {
+		if reason(outcomes[0]) != answer.KafkaUnavailable {
 			t.Errorf("an event that was left behind: %v", outcomes[0])
 		}
 	case <-time.After(20 * time.Second):
 		t.Fatal("a sender still waits for a publisher that is closed")
 	}
 	p.inFlight(t, 0)
-	if got := reason(p.publish(t.Context(), tenant{}, testTopic, spreadClicks(1))[0]); got != kafkaUnavailable {
+	if got := reason(p.publish(t.Context(), tenant{}, testTopic, spreadClicks(1))[0]); got != answer.KafkaUnavailable {
 		t.Errorf("after it was closed: %q", got)
 	}
 }

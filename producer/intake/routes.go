@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"footfall/producer/answer"
 	"footfall/producer/assets"
 )
 
@@ -34,7 +35,7 @@ func (d *door) routes() http.Handler {
 	route("/openapi.yaml", get, assets.ServeOpenAPI())
 	route("/healthz", get, http.HandlerFunc(alive))
 	nothing := d.observed("other", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		d.refuse(w, &refusal{reason: notFound, detail: "POST to /track, /v1/visits or /v1/clicks, or GET /pixel.gif"}, "")
+		d.refuse(w, &answer.Refusal{Reason: answer.NotFound, Detail: "POST to /track, /v1/visits or /v1/clicks, or GET /pixel.gif"}, "")
 	}))
 	mux.Handle("/", nothing)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -49,6 +50,9 @@ func (d *door) routes() http.Handler {
 		mux.ServeHTTP(w, r)
 	})
 }
+
+// These values are shared by all answers. net/http does not change them, and whoever adds a value gets a copy.
+var varyHeader, nosniffHeader = []string{"Origin"}, []string{"nosniff"}
 
 // guard tells browsers to take nothing for what it is not called, and, where the door speaks TLS, to come by TLS only for a year.
 func guard(w http.ResponseWriter, r *http.Request) {
@@ -79,7 +83,7 @@ func (d *door) only(methods []string, next http.Handler) http.Handler {
 			}
 		}
 		w.Header().Set("Allow", allow)
-		d.refuse(w, &refusal{reason: methodNotAllowed, detail: "use " + allow}, "")
+		d.refuse(w, &answer.Refusal{Reason: answer.MethodNotAllowed, Detail: "use " + allow}, "")
 	})
 }
 
@@ -91,9 +95,9 @@ func (d *door) observed(route string, next http.Handler) http.Handler {
 			if p := recover(); p != nil {
 				d.metrics.panics.Inc()
 				d.log.Error("a handler panicked", "route", route, "panic", p, "stack", string(debug.Stack()))
-				d.metrics.refused.WithLabelValues(internalError).Inc()
+				d.metrics.refused.WithLabelValues(answer.Internal).Inc()
 				if rec.status == 0 {
-					refuse(rec, &refusal{reason: internalError}, "")
+					answer.Refuse(rec, &answer.Refusal{Reason: answer.Internal}, "")
 				}
 			}
 			d.metrics.requests.WithLabelValues(route, strconv.Itoa(rec.code())).Inc()

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/configs"
+	"footfall/producer/answer"
 )
 
 // TestAPanicIsA500 and the process lives: the same server answers again.
@@ -69,7 +70,7 @@ func TestTheUnforeseenIsOurFault(t *testing.T) {
 	d := &door{metrics: newMetrics(prometheus.NewRegistry(), &places{}), log: slog.New(slog.NewJSONHandler(&log, nil))}
 	w := httptest.NewRecorder()
 	d.refuse(w, errors.New("what is this"), "some-id")
-	if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), internalError) || strings.Contains(w.Body.String(), "what is this") {
+	if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), answer.Internal) || strings.Contains(w.Body.String(), "what is this") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	if !strings.Contains(log.String(), "what is this") {

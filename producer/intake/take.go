@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"footfall/models"
+	"footfall/producer/answer"
 	"footfall/producer/enrich"
 )
 
@@ -18,7 +19,7 @@ func (d *door) admit(r *http.Request) (sender, error) {
 	}
 	switch ids := r.Header.Values("Idempotency-Key"); {
 	case len(ids) > 1:
-		return from, &refusal{reason: repeatedField, detail: "Idempotency-Key"}
+		return from, &answer.Refusal{Reason: answer.RepeatedField, Detail: "Idempotency-Key"}
 	case len(ids) == 1 && ids[0] == "": // a sender that means to be safe and is not
 		return from, &models.Invalid{Reason: "bad_id", Detail: "Idempotency-Key is empty"}
 	case len(ids) == 1:
@@ -107,9 +108,9 @@ func (d *door) parts(w http.ResponseWriter, r *http.Request, in *room) (parts []
 func (d *door) chargeBatch(from sender, events int, in *room) error {
 	switch {
 	case events == 0:
-		return &refusal{reason: emptyBatch, detail: "no event in the batch"}
+		return &answer.Refusal{Reason: answer.EmptyBatch, Detail: "no event in the batch"}
 	case from.id != "":
-		return &refusal{reason: conflictingID, detail: "Idempotency-Key is for single events: give each event of a batch an id"}
+		return &answer.Refusal{Reason: answer.ConflictingID, Detail: "Idempotency-Key is for single events: give each event of a batch an id"}
 	}
 	if events > freeAnswer {
 		answers := d.small
@@ -175,16 +176,16 @@ func (d *door) answerOne(w http.ResponseWriter, o outcome) {
 		return
 	}
 	if o.id == "" {
-		write(w, http.StatusAccepted, []byte(`{}`))
+		answer.Text(w, http.StatusAccepted, []byte(`{}`))
 		return
 	}
-	write(w, http.StatusAccepted, append(models.AppendText(append(make([]byte, 0, 64), `{"id":`...), o.id), '}'))
+	answer.Text(w, http.StatusAccepted, append(models.AppendText(append(make([]byte, 0, 64), `{"id":`...), o.id), '}'))
 }
 
 // refuse answers, and counts the reason.
 func (d *door) refuse(w http.ResponseWriter, err error, id string) {
 	hasten(w)
-	refuse(w, d.count(err), id)
+	answer.Refuse(w, d.count(err), id)
 }
 
 // hasten is for an answer that may be given before the body was read. net/http waits for the rest of it first, so that who
@@ -194,10 +195,10 @@ func hasten(w http.ResponseWriter) {
 }
 
 // count finds the answer to an error, counts it, and logs what should not have happened.
-func (d *door) count(err error) *refusal {
-	why := refusalOf(err)
-	d.metrics.refused.WithLabelValues(why.reason).Inc()
-	if why.reason == internalError {
+func (d *door) count(err error) *answer.Refusal {
+	why := answer.Of(err)
+	d.metrics.refused.WithLabelValues(why.Reason).Inc()
+	if why.Reason == answer.Internal {
 		d.log.Error("an event could not be taken", "error", err)
 	}
 	return why

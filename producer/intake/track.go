@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"footfall/models"
+	"footfall/producer/answer"
 )
 
 // trackFields are what a form may hold besides features. The sources' form has no id; a sender that wants to retry safely
@@ -19,7 +20,7 @@ func (w visits) track(query string, body []byte) (draft, error) {
 	// A line end cannot be part of a form, where it would be %0A: it comes from a file or an editor.
 	values, err := url.ParseQuery(string(bytes.TrimRight(body, "\r\n")))
 	if err != nil {
-		return draft{}, &refusal{reason: badForm, detail: models.Excerpt(err.Error())}
+		return draft{}, &answer.Refusal{Reason: answer.BadForm, Detail: models.Excerpt(err.Error())}
 	}
 	inURL, err := parseQuery(query)
 	if err != nil {
@@ -45,10 +46,10 @@ func (d *door) fillSite(from sender, written draft) {
 func parseQuery(query string) (url.Values, error) {
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return nil, &refusal{reason: badForm, detail: "in the URL: " + models.Excerpt(err.Error())}
+		return nil, &answer.Refusal{Reason: answer.BadForm, Detail: "in the URL: " + models.Excerpt(err.Error())}
 	}
 	if len(values["key"]) > 1 {
-		return nil, &refusal{reason: repeatedField, detail: "key"}
+		return nil, &answer.Refusal{Reason: answer.RepeatedField, Detail: "key"}
 	}
 	delete(values, "key")
 	return values, nil
@@ -78,7 +79,7 @@ func onlyOnce(values url.Values, known []string) error {
 		case !slices.Contains(known, name):
 			return &models.Invalid{Reason: models.ReasonUnknownField, Detail: models.Excerpt(name)}
 		case len(v) > 1:
-			return &refusal{reason: repeatedField, detail: models.Excerpt(name)}
+			return &answer.Refusal{Reason: answer.RepeatedField, Detail: models.Excerpt(name)}
 		}
 	}
 	return nil

@@ -42,8 +42,8 @@ func newCache(o Options) *cache {
 	}
 }
 
-// answer is what the store said about a link.
-type answer struct {
+// lookup is the result of asking the store for a link.
+type lookup struct {
 	long  string
 	found bool
 }
@@ -59,22 +59,22 @@ func (c *cache) target(ctx context.Context, short string) (string, bool, error) 
 		if r.Err != nil {
 			return "", false, r.Err
 		}
-		a := r.Val.(answer)
+		a := r.Val.(lookup)
 		return a.long, a.found, nil
 	case <-ctx.Done():
 		return "", false, ctx.Err()
 	}
 }
 
-func (c *cache) known(short string) (answer, bool) {
+func (c *cache) known(short string) (lookup, bool) {
 	if long, ok := c.found.Get(short); ok {
-		return answer{long, true}, true
+		return lookup{long, true}, true
 	}
 	_, ok := c.missing.Get(short)
-	return answer{}, ok
+	return lookup{}, ok
 }
 
-func (c *cache) ask(ctx context.Context, short string) (said answer, err error) {
+func (c *cache) ask(ctx context.Context, short string) (said lookup, err error) {
 	defer c.o.survive("the store of links", &err) // singleflight would panic again, in a goroutine of its own
 	if a, ok := c.known(short); ok {              // who asked before was answered a moment ago
 		return a, nil
@@ -83,21 +83,21 @@ func (c *cache) ask(ctx context.Context, short string) (said answer, err error) 
 	case c.places <- struct{}{}:
 		defer func() { <-c.places }()
 	default:
-		return answer{}, errBusy
+		return lookup{}, errBusy
 	}
 	// Not the request's own context: others wait for the same answer when its client hangs up.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
 	defer cancel()
 	long, found, err := c.o.Store.Target(ctx, short)
 	if err != nil {
-		return answer{}, err
+		return lookup{}, err
 	}
 	if found {
 		c.found.Add(short, long)
 	} else {
 		c.missing.Add(short, struct{}{})
 	}
-	return answer{long, found}, nil
+	return lookup{long, found}, nil
 }
 
 // put remembers a link that was just created. found is asked before missing, so it does not matter if somebody who looked

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"footfall/models"
+	"footfall/producer/answer"
 )
 
 // maxBody is ample for the longest target, every byte of it escaped.
@@ -43,12 +44,12 @@ type made struct {
 func (h *Handler) Create(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", "POST")
-		h.refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "use POST")
+		h.refuse(w, &answer.Refusal{Reason: answer.MethodNotAllowed, Detail: "use POST"})
 		return
 	}
-	body, status, err := readBody(w, r)
+	body, err := readBody(w, r)
 	if err != nil {
-		h.refuseErr(w, status, err)
+		h.refuse(w, err)
 		return
 	}
 	want, err := decode(body)
@@ -56,11 +57,11 @@ func (h *Handler) Create(w http.ResponseWriter, r *http.Request) {
 		err = &models.Invalid{Reason: "bad_host", Detail: "the request's Host is too long to make a link of"}
 	}
 	if err != nil {
-		h.refuseErr(w, http.StatusBadRequest, err)
+		h.refuse(w, err)
 		return
 	}
 	if err := checkLoop(want.LongURL, h.base(r)); err != nil {
-		h.refuseErr(w, http.StatusBadRequest, err)
+		h.refuse(w, err)
 		return
 	}
 	random, beginning := want.ShortURL == "", ""
@@ -95,8 +96,7 @@ func (h *Handler) Create(w http.ResponseWriter, r *http.Request) {
 			want.ShortURL = beginning + randomName(codeLength+n)
 			continue
 		default:
-			h.o.Refused("short_url_taken")
-			write(w, http.StatusConflict, refusal{Error: "short_url_taken", Detail: "it leads elsewhere", LongURL: existing})
+			h.refuse(w, &answer.Refusal{Reason: answer.ShortURLTaken, Detail: "it leads elsewhere", LongURL: existing})
 		}
 		return
 	}
@@ -129,27 +129,27 @@ func decode(body []byte) (wanted, error) {
 	return want, checkTarget(want.LongURL)
 }
 
-// readBody reads a small JSON body; the status is for the error.
-func readBody(w http.ResponseWriter, r *http.Request) (body []byte, status int, err error) {
-	unsupported := &models.Invalid{Reason: "unsupported_media_type", Detail: "want application/json, in UTF-8 and not compressed"}
+// readBody reads a small JSON body.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	unsupported := &answer.Refusal{Reason: answer.UnsupportedMedia, Detail: "want application/json, in UTF-8 and not compressed"}
 	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return nil, http.StatusUnsupportedMediaType, unsupported
+		return nil, unsupported
 	}
 	if given := r.Header.Get("Content-Type"); given != "" {
 		kind, params, err := mime.ParseMediaType(given)
 		if err != nil || kind != "application/json" || (params["charset"] != "" && !strings.EqualFold(params["charset"], "utf-8")) {
-			return nil, http.StatusUnsupportedMediaType, unsupported
+			return nil, unsupported
 		}
 	}
-	body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var over *http.MaxBytesError
 	switch {
 	case err == nil:
-		return body, 0, nil
+		return body, nil
 	case errors.As(err, &over):
-		return nil, http.StatusRequestEntityTooLarge, &models.Invalid{Reason: "body_too_large", Detail: fmt.Sprintf("at most %d bytes", maxBody)}
+		return nil, &answer.Refusal{Reason: answer.BodyTooLarge, Detail: fmt.Sprintf("at most %d bytes", maxBody)}
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, http.StatusRequestTimeout, &models.Invalid{Reason: "body_timeout", Detail: "the body took too long"}
+		return nil, &answer.Refusal{Reason: answer.BodyTimeout, Detail: "the body took too long", Cause: err}
 	}
-	return nil, http.StatusBadRequest, &models.Invalid{Reason: "incomplete_body", Detail: "the body ended early or is malformed"}
+	return nil, &answer.Refusal{Reason: answer.IncompleteBody, Detail: "the body ended early or is malformed", Cause: err}
 }

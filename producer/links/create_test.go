@@ -129,7 +129,7 @@ func TestCreateRefuses(t *testing.T) {
 	check := func(status int, reason, body string, header ...string) {
 		t.Helper()
 		w := f.post(body, header...)
-		var got refusal
+		var got struct{ Error string }
 		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != status || got.Error != reason {
 			t.Errorf("%.100q %q: %d %s; want %d %s", body, header, w.Code, w.Body, status, reason)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"footfall/models"
+	"footfall/producer/answer"
 	"footfall/producer/enrich"
 )
 
@@ -17,13 +18,13 @@ import (
 func (h *Handler) Redirect(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		h.refuse(w, http.StatusMethodNotAllowed, "method_not_allowed", "use GET")
+		h.refuse(w, &answer.Refusal{Reason: answer.MethodNotAllowed, Detail: "use GET"})
 		return
 	}
 	short := strings.TrimPrefix(r.URL.EscapedPath(), "/") // an escaped name is another name
 	w.Header().Set("Cache-Control", "private, no-store")
 	if !Name(short) {
-		h.refuse(w, http.StatusNotFound, "not_found", "there is no such link")
+		h.refuse(w, &answer.Refusal{Reason: answer.NotFound, Detail: "there is no such link"})
 		return
 	}
 	long, found, err := h.cache.target(r.Context(), short)
@@ -32,16 +33,16 @@ func (h *Handler) Redirect(w http.ResponseWriter, r *http.Request) {
 		h.unavailable(w, r, err)
 		return
 	case !found:
-		h.refuse(w, http.StatusNotFound, "not_found", "there is no such link")
+		h.refuse(w, &answer.Refusal{Reason: answer.NotFound, Detail: "there is no such link"})
 		return
 	}
 	if err := checkTarget(long); err != nil { // it was not stored through Create
 		h.o.Log.Warn("a stored link has a target that is not followed", "short_url", short, "error", err.Error())
-		h.refuse(w, http.StatusNotFound, "not_found", "there is no such link")
+		h.refuse(w, &answer.Refusal{Reason: answer.NotFound, Detail: "there is no such link"})
 		return
 	}
 	if h.leadsBack(r, long) {
-		h.refuse(w, http.StatusNotFound, "link_loop", "this link leads back to this door")
+		h.refuse(w, &answer.Refusal{Reason: answer.LinkLoop, Detail: "this link leads back to this server"})
 		return
 	}
 	if r.Method == http.MethodGet {

@@ -54,7 +54,7 @@ func checkLoop(long, base string) error {
 	}
 	folder := strings.TrimRight(own.Path, "/") + "/"
 	if folder == "/" || strings.HasPrefix(path.Clean("/"+target.Path)+"/", folder) { // as browsers read it, dots and all
-		return &models.Invalid{Reason: "bad_long_url", Detail: "it leads back to this door"}
+		return &models.Invalid{Reason: "bad_long_url", Detail: "it leads back to this server"}
 	}
 	return nil
 }
