@@ -12,23 +12,28 @@ import (
 var allowed = map[string][]string{
 	"models":     {},
 	"configs":    {},
-	"migrations": {},
+	"migrations": {"models", "configs", "internal/cql"},
 
-	"producer/assets":       {},
 	"internal/kafka/dial":   {"configs"},
-	"internal/health":       {},
 	"internal/kafka/topics": {"models", "internal/kafka/dial"},
-	"producer/enrich":       {"models"},
-	"producer/answer":       {"models"},
-	"producer/links":        {"models", "producer/answer", "producer/enrich"},
-	"producer/intake":       {"models", "configs", "producer/answer", "producer/assets", "internal/kafka/dial", "internal/kafka/topics", "producer/enrich", "producer/links"},
-	"producer":              {"models", "configs", "internal/kafka/dial", "internal/health", "producer/intake", "producer/links", "internal/kafka/topics", "consumer/cassandra"},
+	"internal/cql":          {"configs"},
+	"internal/cql/cqltest":  {"configs", "internal/cql", "deployments/stack/stacktest"},
+	"internal/health":       {},
+
+	"producer/assets": {},
+	"producer/enrich": {"models"},
+	"producer/answer": {"models"},
+	"producer/links":  {"models", "producer/answer", "producer/enrich"},
+	"producer/intake": {"models", "configs", "producer/answer", "producer/assets", "internal/kafka/dial", "internal/kafka/topics", "producer/enrich", "producer/links"},
+	"producer":        {"models", "configs", "internal/kafka/dial", "internal/kafka/topics", "internal/health", "producer/intake", "producer/links", "producer/links/cassandra"},
+
+	"producer/links/cassandra": {"configs", "internal/cql"},
 
 	"consumer/rollup":           {"models", "configs", "internal/kafka/dial", "internal/kafka/topics"},
 	"consumer/rollup/storetest": {"models", "consumer/rollup"},
-	"consumer/cassandra":        {"models", "configs", "migrations", "consumer/rollup"},
+	"consumer/cassandra":        {"models", "configs", "migrations", "internal/cql", "consumer/rollup"},
 	"consumer/gcpacer":          {},
-	"consumer":                  {"models", "configs", "consumer/rollup", "consumer/cassandra", "consumer/gcpacer", "internal/health"},
+	"consumer":                  {"models", "configs", "migrations", "consumer/rollup", "consumer/cassandra", "consumer/gcpacer", "internal/health"},
 
 	// Nothing may import embedded: it can be deleted without touching the core.
 	"embedded/sqlite": {"models", "consumer/rollup"},
@@ -56,9 +61,11 @@ var allowed = map[string][]string{
 // forbidden are libraries that must stay where they belong, with the reason.
 var forbidden = []struct{ library, only, reason string }{
 	{"github.com/spf13/viper", "configs", "configs is the one place that knows viper"},
-	{"github.com/gocql/gocql", "consumer/cassandra simulator/store deployments test", "the rollup knows no driver of a store"},
+	{"github.com/gocql/gocql", "internal/cql migrations consumer/cassandra producer/links/cassandra simulator/store deployments test", "the rollup knows no driver of a store"},
 	{"modernc.org/sqlite", "embedded simulator/store test/e2e", "the rollup knows no driver of a store"},
 	{"github.com/twmb/franz-go", "embedded", "kfake is the embedded broker, nothing else"},
+	{"footfall/consumer", "consumer embedded test", "a door knows Kafka and links, not who counts"},
+	{"footfall/producer", "producer embedded", "a consumer knows the topics, not who writes to them"},
 	{"footfall/embedded", "embedded", "embedded can be deleted without touching the core"},
 }
 

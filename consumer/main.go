@@ -29,6 +29,7 @@ import (
 	"footfall/consumer/gcpacer"
 	"footfall/consumer/rollup"
 	"footfall/internal/health"
+	"footfall/migrations"
 	"footfall/models"
 )
 
@@ -115,7 +116,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	report := reportTo(stdout)
 	switch line.name {
 	case "migrate":
-		return cassandra.Migrate(ctx, cfg.Cassandra, plan, report)
+		return migrations.Apply(ctx, cfg.Cassandra, plan, report)
 	case "acknowledge-replication":
 		return cassandra.AcknowledgeReplication(ctx, cfg.Cassandra, report)
 	case "audit":

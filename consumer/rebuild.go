@@ -12,6 +12,7 @@ import (
 	"footfall/configs"
 	"footfall/consumer/cassandra"
 	"footfall/consumer/rollup"
+	"footfall/migrations"
 	"footfall/models"
 )
 
@@ -59,7 +60,7 @@ func rebuild(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *
 	group := cfg.Kafka.Group
 	cfg.Kafka.Group = strings.TrimSuffix(group, cfg.Cassandra.KeyspaceSuffix) + line.suffix
 	cfg.Cassandra.KeyspaceSuffix = line.suffix
-	if err := cassandra.Migrate(ctx, cfg.Cassandra, plan, func(string, ...any) {}); err != nil {
+	if err := migrations.Apply(ctx, cfg.Cassandra, plan, func(string, ...any) {}); err != nil {
 		return err
 	}
 	fresh, err := cassandra.Open(ctx, cfg.Cassandra, plan)

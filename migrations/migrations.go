@@ -1,5 +1,5 @@
-// Package migrations holds the schema as numbered .cql files, part of the binary. They are applied in order by
-// `consumer migrate` and never edited after they land: a change is a new file. Where tables have features as columns, a file
+// Package migrations holds the schema as numbered .cql files, part of the binary, applies them (`consumer migrate`) and checks that a
+// database has them. They are never edited after they land: a change is a new file. Where tables have features as columns, a file
 // holds ${features} and ${feature_columns} in their place: what lands is the file with the names filled in.
 package migrations
 

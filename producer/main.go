@@ -17,12 +17,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"footfall/configs"
-	"footfall/consumer/cassandra"
 	"footfall/internal/health"
 	"footfall/internal/kafka/dial"
 	"footfall/internal/kafka/topics"
 	"footfall/models"
 	"footfall/producer/intake"
+	"footfall/producer/links/cassandra"
 )
 
 const usage = `Usage: producer [--config FILE] [COMMAND]
@@ -121,7 +121,7 @@ func door(ctx context.Context, cfg configs.Producer, log *slog.Logger) error {
 	if !cfg.Links.Enabled {
 		return intake.Run(ctx, cfg, nil, reg, log, func(string, string) {})
 	}
-	store, err := cassandra.OpenLinks(ctx, cfg.Cassandra)
+	store, err := cassandra.Open(ctx, cfg.Cassandra)
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil // asked to stop while still waiting for Cassandra
 	}

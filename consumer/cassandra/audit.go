@@ -85,9 +85,9 @@ func (s *Store) eachLedger(ctx context.Context, keyspace models.Keyspace, b betw
 	var month time.Time
 	features := make([]string, len(s.plan.Features()))
 	var row rollup.LedgerRow
-	columns, partitionKey, table := []any{&key.Name}, `short_url`, s.names.urlshortener
+	columns, partitionKey, table := []any{&key.Name}, `short_url`, s.names.URLShortener
 	if keyspace == models.Cardinality {
-		partitionKey, table = `siteId, month_interval_start, `+strings.Join(s.plan.Features(), ", "), s.names.cardinality
+		partitionKey, table = `siteId, month_interval_start, `+strings.Join(s.plan.Features(), ", "), s.names.Cardinality
 		columns = append(columns, &month)
 		for i := range features {
 			columns = append(columns, &features[i])
@@ -134,7 +134,7 @@ func (s *Store) Sums(ctx context.Context, links []models.Key) (map[models.Key]ro
 	err := s.each(ctx, len(tables), func(ctx context.Context, i int) error {
 		key := models.Key{Keyspace: models.URLShortener}
 		var sum int64
-		scanner := s.session.Query(`SELECT short_url, SUM(value) FROM ` + s.names.urlshortener + `.` + tables[i] + stretch.where(`short_url`) +
+		scanner := s.session.Query(`SELECT short_url, SUM(value) FROM ` + s.names.URLShortener + `.` + tables[i] + stretch.where(`short_url`) +
 			` GROUP BY short_url`).WithContext(ctx).PageSize(1000).RetryPolicy(patience).Iter().Scanner()
 		for scanner.Next() {
 			if err := scanner.Scan(&key.Name, &sum); err != nil {
@@ -169,7 +169,7 @@ const walkTTL = 7 * 24 * 3600
 
 // Walked implements rollup.WalkStore. It is among the settings, as a row that comes and goes.
 func (s *Store) Walked(ctx context.Context, walk string) (progress string, err error) {
-	err = s.session.Query(`SELECT value FROM `+s.names.footfall+`.settings WHERE name = ?`, "walk: "+walk).WithContext(ctx).Scan(&progress)
+	err = s.session.Query(`SELECT value FROM `+s.names.Footfall+`.settings WHERE name = ?`, "walk: "+walk).WithContext(ctx).Scan(&progress)
 	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
 		return "", fmt.Errorf("reading how far %s was: %w", walk, err)
 	}
@@ -179,8 +179,8 @@ func (s *Store) Walked(ctx context.Context, walk string) (progress string, err e
 // NoteWalked implements rollup.WalkStore.
 func (s *Store) NoteWalked(ctx context.Context, walk, progress string) error {
 	if progress == "" {
-		return s.session.Query(`DELETE FROM `+s.names.footfall+`.settings WHERE name = ?`, "walk: "+walk).WithContext(ctx).Exec()
+		return s.session.Query(`DELETE FROM `+s.names.Footfall+`.settings WHERE name = ?`, "walk: "+walk).WithContext(ctx).Exec()
 	}
-	return s.session.Query(`INSERT INTO `+s.names.footfall+`.settings (name, value) VALUES (?, ?) USING TTL ?`, "walk: "+walk, progress, walkTTL).
+	return s.session.Query(`INSERT INTO `+s.names.Footfall+`.settings (name, value) VALUES (?, ?) USING TTL ?`, "walk: "+walk, progress, walkTTL).
 		WithContext(ctx).Exec()
 }

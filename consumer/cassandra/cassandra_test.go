@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -15,45 +14,14 @@ import (
 	"footfall/configs"
 	"footfall/consumer/rollup"
 	"footfall/consumer/rollup/storetest"
-	"footfall/deployments/stack/stacktest"
+	"footfall/internal/cql/cqltest"
+	"footfall/migrations"
 	"footfall/models"
 )
 
-// testConfig points at the real Cassandra, with keyspaces of the test's own that are dropped when it ends.
-func testConfig(t *testing.T) configs.Cassandra {
-	t.Helper()
-	_, host, port := stacktest.Require(t)
-	cfg, err := configs.LoadConsumer("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg.Cassandra.Hosts, cfg.Cassandra.Port = []string{host}, port
-	cfg.Cassandra.KeyspaceSuffix = "_t" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	t.Cleanup(func() {
-		session, err := connect(cfg.Cassandra.CassandraClient)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer session.Close()
-		n := newNames(cfg.Cassandra.KeyspaceSuffix)
-		for _, keyspace := range []string{n.footfall, n.urlshortener, n.cardinality} {
-			drop := func() error { return session.Query(`DROP KEYSPACE IF EXISTS ` + keyspace).Exec() }
-			err := drop()
-			for attempt := 0; err != nil && attempt < 3; attempt++ { // a busy server takes longer than the driver waits
-				err = drop()
-			}
-			if err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	return cfg.Cassandra
-}
-
 func testMigrate(t *testing.T, cfg configs.Cassandra, plan *models.Plan) (steps []string) {
 	t.Helper()
-	err := Migrate(t.Context(), cfg, plan, func(format string, args ...any) { steps = append(steps, fmt.Sprintf(format, args...)) })
+	err := migrations.Apply(t.Context(), cfg, plan, func(format string, args ...any) { steps = append(steps, fmt.Sprintf(format, args...)) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +40,7 @@ func testOpen(t *testing.T, cfg configs.Cassandra, plan *models.Plan) *Store {
 
 // One schema serves all: Cassandra takes seconds to create it.
 func TestStore(t *testing.T) {
-	cfg, plan := testConfig(t), models.DefaultPlan()
+	cfg, plan := cqltest.Config(t), models.DefaultPlan()
 	testMigrate(t, cfg, plan)
 	storetest.Run(t, func(t *testing.T) (rollup.Store, storetest.Reader) {
 		store := testOpen(t, cfg, plan)
@@ -98,7 +66,7 @@ func TestStore(t *testing.T) {
 
 // testByHand: a visitor whose row somebody put there without a position was seen, but by no event of the log.
 func testByHand(t *testing.T, s *Store) {
-	insert := `INSERT INTO ` + s.names.urlshortener + `.uniquecounterips (short_url, ip`
+	insert := `INSERT INTO ` + s.names.URLShortener + `.uniquecounterips (short_url, ip`
 	for ip, cql := range map[string]string{
 		"192.0.2.1": insert + `) VALUES ('by-hand', ?)`,
 		"192.0.2.2": insert + `, topic) VALUES ('by-hand', ?, 'clicks')`,
@@ -120,7 +88,7 @@ func TestPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := testConfig(t)
+	cfg := cqltest.Config(t)
 	testMigrate(t, cfg, plan)
 	storetest.RunPlan(t, plan, func(t *testing.T) (rollup.Store, storetest.Reader) {
 		store := testOpen(t, cfg, plan)
@@ -139,7 +107,7 @@ func TestPlan(t *testing.T) {
 			store.Close()
 		}
 		wanted("opening", err)
-		wanted("migrating", Migrate(t.Context(), cfg, other, func(string, ...any) {}))
+		wanted("migrating", migrations.Apply(t.Context(), cfg, other, func(string, ...any) {}))
 	}
 	refused(models.DefaultPlan())
 	fewer, err := models.NewPlan(plan.Features(), []string{models.DayViews})
@@ -161,7 +129,7 @@ func testReservedWords(t *testing.T, store *Store) {
 		}
 		allowed++
 		wg.Go(func() {
-			err := store.session.Query(`SELECT ` + word + ` FROM ` + store.names.footfall + `.owners WHERE ` + word + ` = 'x'`).Exec()
+			err := store.session.Query(`SELECT ` + word + ` FROM ` + store.names.Footfall + `.owners WHERE ` + word + ` = 'x'`).Exec()
 			var answer gocql.RequestError
 			if !errors.As(err, &answer) || answer.Code() != gocql.ErrCodeInvalid {
 				t.Errorf("a feature may be called %s, but: %v", word, err)
@@ -185,7 +153,7 @@ const cqlWords = `access add aggregate all allow alter and any apply as asc asci
 	update use user users using uuid values varchar varint vector view where with writetime maxwritetime identity ann`
 
 func (s *Store) readLatest(ctx context.Context, link string, day models.Millis) (ids []string, err error) {
-	scanner := s.session.Query(`SELECT id FROM `+s.names.urlshortener+`.latestclicks WHERE short_url = ? AND day = ?`, link, day.Time()).
+	scanner := s.session.Query(`SELECT id FROM `+s.names.URLShortener+`.latestclicks WHERE short_url = ? AND day = ?`, link, day.Time()).
 		WithContext(ctx).Iter().Scanner()
 	for scanner.Next() {
 		var id string

@@ -87,7 +87,7 @@ func (s *Store) eachLinkCell(ctx context.Context, t linkTable, where string, eac
 	default:
 		selected, columns = selected+`, `+t.clustering, append(columns, &cell.Label)
 	}
-	scanner := s.session.Query(`SELECT ` + selected + ` FROM ` + s.names.urlshortener + `.` + t.table + where).
+	scanner := s.session.Query(`SELECT ` + selected + ` FROM ` + s.names.URLShortener + `.` + t.table + where).
 		WithContext(ctx).PageSize(1000).RetryPolicy(patience).Iter().Scanner()
 	for scanner.Next() {
 		n = 0 // a column may be null

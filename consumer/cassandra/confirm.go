@@ -2,7 +2,6 @@ package cassandra
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -10,6 +9,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"footfall/consumer/rollup"
+	"footfall/internal/cql"
 	"footfall/models"
 )
 
@@ -49,7 +49,7 @@ func (s *Store) Confirm(ctx context.Context, cells map[models.Key][]models.Cell)
 // on every replica too when this is complete.
 func (s *Store) confirmKey(ctx context.Context, key models.Key, cells []models.Cell) ([]rollup.LedgerRow, bool, error) {
 	rows, err := s.ledgerOf(ctx, key, gocql.All)
-	if replicaMissing(err) {
+	if cql.ReplicaMissing(err) {
 		rows, err := s.ledgerOf(ctx, key, gocql.LocalQuorum) // one dead node stops nobody
 		return rows, false, err
 	}
@@ -59,7 +59,7 @@ func (s *Store) confirmKey(ctx context.Context, key models.Key, cells []models.C
 	for _, cell := range cells {
 		err := s.session.Query(s.cql.read[cell.Counter], appendCell(keyArgs(key), cell)...).
 			Consistency(gocql.All).WithContext(ctx).Exec()
-		if replicaMissing(err) {
+		if cql.ReplicaMissing(err) {
 			return rows, false, nil
 		}
 		if err != nil {
@@ -67,17 +67,4 @@ func (s *Store) confirmKey(ctx context.Context, key models.Key, cells []models.C
 		}
 	}
 	return rows, true, nil
-}
-
-// replicaMissing tells that a read at ALL failed for want of a replica.
-func replicaMissing(err error) bool {
-	var refused gocql.RequestError
-	if !errors.As(err, &refused) {
-		return errors.Is(err, gocql.ErrTimeoutNoResponse)
-	}
-	switch refused.Code() {
-	case gocql.ErrCodeUnavailable, gocql.ErrCodeReadTimeout, gocql.ErrCodeReadFailure:
-		return true
-	}
-	return false
 }

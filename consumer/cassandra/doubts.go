@@ -10,7 +10,7 @@ import (
 
 // NoteDoubt implements rollup.Store.
 func (s *Store) NoteDoubt(ctx context.Context, d rollup.Doubt) error {
-	err := s.session.Query(`INSERT INTO `+s.names.footfall+`.doubts (topic, kafka_partition, id, from_offset, to_offset, reason,`+
+	err := s.session.Query(`INSERT INTO `+s.names.Footfall+`.doubts (topic, kafka_partition, id, from_offset, to_offset, reason,`+
 		` noted_at, checks) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 		d.Partition.Topic, d.Partition.Number, d.ID, d.From, d.To, d.Reason, d.NotedAt, d.Checks).WithContext(ctx).Exec()
 	if err != nil {
@@ -22,7 +22,7 @@ func (s *Store) NoteDoubt(ctx context.Context, d rollup.Doubt) error {
 // Doubts implements rollup.Store.
 func (s *Store) Doubts(ctx context.Context, p models.Partition) ([]rollup.Doubt, error) {
 	var doubts []rollup.Doubt
-	scanner := s.session.Query(`SELECT id, from_offset, to_offset, reason, noted_at, checks FROM `+s.names.footfall+
+	scanner := s.session.Query(`SELECT id, from_offset, to_offset, reason, noted_at, checks FROM `+s.names.Footfall+
 		`.doubts WHERE topic = ? AND kafka_partition = ?`, p.Topic, p.Number).WithContext(ctx).Iter().Scanner()
 	for scanner.Next() {
 		d := rollup.Doubt{Partition: p}
@@ -39,7 +39,7 @@ func (s *Store) Doubts(ctx context.Context, p models.Partition) ([]rollup.Doubt,
 
 // SettleDoubt implements rollup.Store.
 func (s *Store) SettleDoubt(ctx context.Context, d rollup.Doubt) error {
-	err := s.session.Query(`DELETE FROM `+s.names.footfall+`.doubts WHERE topic = ? AND kafka_partition = ?`+
+	err := s.session.Query(`DELETE FROM `+s.names.Footfall+`.doubts WHERE topic = ? AND kafka_partition = ?`+
 		` AND id = ?`, d.Partition.Topic, d.Partition.Number, d.ID).WithContext(ctx).Exec()
 	if err != nil {
 		return fmt.Errorf("settling a doubt: %w", err)

@@ -55,7 +55,7 @@ func testExpiry(t *testing.T, s *Store) {
 		}
 		for ip, want := range want {
 			var left *int // none: for ever
-			err := s.session.Query(`SELECT TTL(kafka_offset) FROM `+s.names.urlshortener+`.uniquecounterips WHERE short_url = ? AND ip = ?`, link, ip).Scan(&left)
+			err := s.session.Query(`SELECT TTL(kafka_offset) FROM `+s.names.URLShortener+`.uniquecounterips WHERE short_url = ? AND ip = ?`, link, ip).Scan(&left)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -45,7 +45,7 @@ func (s *Store) Forget(ctx context.Context, guids, ips []string, progress func(F
 
 // tellForgotten changes the version that consumers look at, whatever the clock of the last one who did so said.
 func (s *Store) tellForgotten(ctx context.Context) error {
-	table := s.names.footfall + `.forgotten`
+	table := s.names.Footfall + `.forgotten`
 	var last *int64
 	err := s.session.Query(`SELECT WRITETIME(version) FROM ` + table + ` WHERE name = 'visitors'`).WithContext(ctx).Scan(&last)
 	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
@@ -110,7 +110,7 @@ func (f *forgetting) onSites(ctx context.Context, guids []string) error {
 	}
 	return together(ctx, f, read, func(ctx context.Context, p visitorPartition) error {
 		for _, guid := range byBucket[p.bucket] {
-			rows, err := f.remove(ctx, f.names.cardinality+`.GuidData`, where, append(p.args(), guid)...)
+			rows, err := f.remove(ctx, f.names.Cardinality+`.GuidData`, where, append(p.args(), guid)...)
 			if err != nil {
 				return err
 			}
@@ -122,7 +122,7 @@ func (f *forgetting) onSites(ctx context.Context, guids []string) error {
 
 // onLinks looks into the partition of every link.
 func (f *forgetting) onLinks(ctx context.Context, ips []string) error {
-	table := f.names.urlshortener + `.uniquecounterips`
+	table := f.names.URLShortener + `.uniquecounterips`
 	read := func(each func(string) error) error {
 		var link string
 		scanner := f.session.Query(`SELECT DISTINCT short_url FROM ` + table).WithContext(ctx).PageSize(1000).Iter().Scanner()
@@ -211,7 +211,7 @@ func (f *forgetting) amongLatest(ctx context.Context, ips []string) error {
 		link string
 		day  time.Time
 	}
-	table := f.names.urlshortener + `.latestclicks`
+	table := f.names.URLShortener + `.latestclicks`
 	read := func(each func(partition) error) error {
 		var p partition
 		scanner := f.session.Query(`SELECT DISTINCT short_url, day FROM ` + table).WithContext(ctx).PageSize(1000).Iter().Scanner()

@@ -67,7 +67,7 @@ func testForgetClocks(t *testing.T, s *Store) {
 	}
 	f(-time.Hour)
 	f(time.Hour)
-	insert := `INSERT INTO ` + s.names.footfall + `.forgotten (name, version) VALUES ('visitors', 'by a clock ahead') USING TIMESTAMP ?`
+	insert := `INSERT INTO ` + s.names.Footfall + `.forgotten (name, version) VALUES ('visitors', 'by a clock ahead') USING TIMESTAMP ?`
 	if err := s.session.Query(insert, time.Now().Add(time.Hour).UnixMicro()).Exec(); err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"footfall/internal/cql"
 	"footfall/models"
 )
 
@@ -49,7 +50,7 @@ func TestGrouped(t *testing.T) {
 
 // Links with the same token are partitions of their own, wherever their visitors stand in the list.
 func TestTwinsAreApart(t *testing.T) {
-	if tokenOf([]byte(twins[0])) != tokenOf([]byte(twins[1])) {
+	if cql.Token([]byte(twins[0])) != cql.Token([]byte(twins[1])) {
 		t.Fatal("these are no twins")
 	}
 	var sightings []models.Sighting

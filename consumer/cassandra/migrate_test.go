@@ -8,12 +8,13 @@ import (
 	"sync"
 	"testing"
 
+	"footfall/internal/cql/cqltest"
 	"footfall/migrations"
 	"footfall/models"
 )
 
 func TestMigrate(t *testing.T) {
-	cfg, plan := testConfig(t), models.DefaultPlan()
+	cfg, plan := cqltest.Config(t), models.DefaultPlan()
 	refused := func(want string) {
 		t.Helper()
 		store, err := Open(t.Context(), cfg, plan)
@@ -29,7 +30,7 @@ func TestMigrate(t *testing.T) {
 	errs := make([]error, 4) // at once
 	var wg sync.WaitGroup
 	for i := range errs {
-		wg.Go(func() { errs[i] = Migrate(t.Context(), cfg, plan, func(string, ...any) {}) })
+		wg.Go(func() { errs[i] = migrations.Apply(t.Context(), cfg, plan, func(string, ...any) {}) })
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {
@@ -44,13 +45,13 @@ func TestMigrate(t *testing.T) {
 	store := testOpen(t, cfg, plan)
 	exec := func(cql string) {
 		t.Helper()
-		if err := store.session.Query(strings.ReplaceAll(cql, "KS", store.names.footfall)).Exec(); err != nil {
+		if err := store.session.Query(strings.ReplaceAll(cql, "KS", store.names.Footfall)).Exec(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	exec(`INSERT INTO KS.schema_migrations (version, name) VALUES (99, 'future')`)
 	refused("use a newer footfall")
-	if err := Migrate(t.Context(), cfg, plan, t.Logf); err == nil || !strings.Contains(err.Error(), "use a newer footfall") {
+	if err := migrations.Apply(t.Context(), cfg, plan, t.Logf); err == nil || !strings.Contains(err.Error(), "use a newer footfall") {
 		t.Errorf("migrating a newer database: %v", err)
 	}
 	exec(`DELETE FROM KS.schema_migrations WHERE version = 99`)
@@ -65,7 +66,7 @@ func TestMigrate(t *testing.T) {
 	if _, err := Open(t.Context(), cfg, four); err == nil || !strings.Contains(err.Error(), plan.String()) || !strings.Contains(err.Error(), four.String()) {
 		t.Errorf("opening old tables for another plan: %v", err)
 	}
-	if err := Migrate(t.Context(), cfg, four, t.Logf); err == nil || !strings.Contains(err.Error(), plan.String()) || !strings.Contains(err.Error(), four.String()) {
+	if err := migrations.Apply(t.Context(), cfg, four, t.Logf); err == nil || !strings.Contains(err.Error(), plan.String()) || !strings.Contains(err.Error(), four.String()) {
 		t.Errorf("migrating old tables to another plan: %v", err)
 	}
 	if steps := testMigrate(t, cfg, plan); len(steps) != 1 {
@@ -75,22 +76,6 @@ func TestMigrate(t *testing.T) {
 
 	exec(`DELETE FROM KS.schema_migrations WHERE version = 4`)
 	refused("run `consumer migrate`")
-}
-
-func TestCompare(t *testing.T) {
-	all := []migrations.Migration{{Version: 1, Name: "a", Checksum: "x"}, {Version: 2, Name: "b", Checksum: "y"}}
-	f := func(recorded map[int]string, want string) {
-		t.Helper()
-		err := compare(all, recorded)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("compare(%v) = %v, want %q", recorded, err, want)
-		}
-	}
-	f(map[int]string{1: "x", 2: "y"}, "")
-	f(map[int]string{1: "x"}, "consumer migrate")
-	f(map[int]string{}, "consumer migrate")
-	f(map[int]string{1: "x", 2: "y", 3: "z"}, "newer footfall")
-	f(map[int]string{1: "edited", 2: "y"}, "never be edited")
 }
 
 // The analysts' tables must not lose a column without somebody noticing.

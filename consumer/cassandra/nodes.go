@@ -5,12 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/gocql/gocql"
+
+	"footfall/internal/cql"
 )
 
 // Node is what one node of the cluster says about itself.
@@ -23,7 +22,7 @@ type Node struct {
 // Nodes asks every node that is up, in the data centre of cassandra.local_dc. One that does not answer is left out; an error says
 // that none did. From then on WriteTimeout is the longest that any of them has said.
 func (s *Store) Nodes(ctx context.Context) ([]Node, error) {
-	hosts := s.nodes.list()
+	hosts := s.nodes.Up()
 	found := make([]Node, len(hosts))
 	failed := make([]error, len(hosts))
 	err := s.each(ctx, len(hosts), func(ctx context.Context, i int) error {
@@ -58,7 +57,7 @@ func (s *Store) askNode(ctx context.Context, host *gocql.HostInfo) (Node, error)
 	)
 	values := map[string]string{}
 	scanner := s.session.Query(`SELECT name, value FROM system_views.settings WHERE name IN ('` + sync + `', '` + counters + `', '` + others + `')`).
-		Consistency(gocql.One).WithContext(context.WithValue(ctx, onlyNode{}, host)).Iter().Scanner()
+		Consistency(gocql.One).WithContext(cql.OnNode(ctx, host)).Iter().Scanner()
 	for scanner.Next() {
 		var name, value string
 		if err := scanner.Scan(&name, &value); err != nil {
@@ -79,87 +78,3 @@ func (s *Store) askNode(ctx context.Context, host *gocql.HostInfo) (Node, error)
 	}
 	return node, nil
 }
-
-// onlyNode is the context's key for the node that a request goes to, whoever holds the data.
-type onlyNode struct{}
-
-// nodes is the driver's policy, but that it remembers which nodes are up, and lets a request go to one of them.
-type nodes struct {
-	gocql.HostSelectionPolicy
-
-	mu sync.Mutex
-	up map[string]*gocql.HostInfo // by id
-}
-
-// watchNodes puts itself between the driver and its policy.
-func (n *nodes) watchNodes(cluster *gocql.ClusterConfig) {
-	n.up = map[string]*gocql.HostInfo{}
-	n.HostSelectionPolicy = cluster.PoolConfig.HostSelectionPolicy
-	cluster.PoolConfig.HostSelectionPolicy = n
-}
-
-func (n *nodes) list() []*gocql.HostInfo {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return slices.Collect(maps.Values(n.up))
-}
-
-func (n *nodes) set(host *gocql.HostInfo, up bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if up {
-		n.up[host.HostID()] = host
-	} else {
-		delete(n.up, host.HostID())
-	}
-}
-
-// AddHost implements gocql.HostSelectionPolicy.
-func (n *nodes) AddHost(host *gocql.HostInfo) {
-	n.set(host, true)
-	n.HostSelectionPolicy.AddHost(host)
-}
-
-// RemoveHost implements gocql.HostSelectionPolicy.
-func (n *nodes) RemoveHost(host *gocql.HostInfo) {
-	n.set(host, false)
-	n.HostSelectionPolicy.RemoveHost(host)
-}
-
-// HostUp implements gocql.HostSelectionPolicy.
-func (n *nodes) HostUp(host *gocql.HostInfo) {
-	n.set(host, true)
-	n.HostSelectionPolicy.HostUp(host)
-}
-
-// HostDown implements gocql.HostSelectionPolicy.
-func (n *nodes) HostDown(host *gocql.HostInfo) {
-	n.set(host, false)
-	n.HostSelectionPolicy.HostDown(host)
-}
-
-// Pick implements gocql.HostSelectionPolicy.
-func (n *nodes) Pick(query gocql.ExecutableQuery) gocql.NextHost {
-	if query == nil {
-		return n.HostSelectionPolicy.Pick(nil)
-	}
-	host, one := query.Context().Value(onlyNode{}).(*gocql.HostInfo)
-	if !one {
-		return n.HostSelectionPolicy.Pick(query)
-	}
-	return func() gocql.SelectedHost {
-		if host == nil {
-			return nil
-		}
-		selected := &thisNode{host}
-		host = nil
-		return selected
-	}
-}
-
-// thisNode implements gocql.SelectedHost.
-type thisNode struct{ host *gocql.HostInfo }
-
-func (t *thisNode) Info() *gocql.HostInfo { return t.host }
-
-func (t *thisNode) Mark(error) {}

@@ -7,6 +7,7 @@ import (
 	"footfall/configs"
 	"footfall/deployments/stack"
 	"footfall/deployments/stack/stacktest"
+	"footfall/internal/cql"
 )
 
 // Each node has settings of its own, and one that comes up may have others than before.
@@ -25,8 +26,8 @@ func TestEveryNodeIsAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg.Cassandra.Hosts, cfg.Cassandra.Port = []string{servers[0].Address}, servers[0].Port
-	s := &Store{nodes: &nodes{}, inFlight: 4} // without a schema, which takes two nodes a minute
-	if s.session, err = connect(cfg.Cassandra.CassandraClient, s.nodes.watchNodes); err != nil {
+	s := &Store{nodes: &cql.Nodes{}, inFlight: 4} // without a schema, which takes two nodes a minute
+	if s.session, err = cql.Connect(cfg.Cassandra.CassandraClient, s.nodes.Watch); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)

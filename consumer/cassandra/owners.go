@@ -34,12 +34,12 @@ func (s *Store) tryTake(ctx context.Context, p models.Partition, owner string) (
 		clean     bool
 	)
 	// A read at LOCAL_SERIAL sees what a predecessor's transaction left half done.
-	err := s.session.Query(`SELECT epoch, owner, clean, committed FROM `+s.names.footfall+
+	err := s.session.Query(`SELECT epoch, owner, clean, committed FROM `+s.names.Footfall+
 		`.owners WHERE topic = ? AND kafka_partition = ?`, p.Topic, p.Number).
 		Consistency(gocql.Consistency(gocql.LocalSerial)).WithContext(ctx).Scan(&t.Before, &lastOwner, &clean, &t.Committed)
 	if errors.Is(err, gocql.ErrNotFound) {
 		t.Epoch, t.Fresh = rollup.NextEpoch(0, time.Now()), true
-		ok, err := s.cas(ctx, `INSERT INTO `+s.names.footfall+`.owners (topic, kafka_partition, epoch, owner, clean,`+
+		ok, err := s.cas(ctx, `INSERT INTO `+s.names.Footfall+`.owners (topic, kafka_partition, epoch, owner, clean,`+
 			` committed, taken_at) VALUES (?, ?, ?, ?, false, 0, ?) IF NOT EXISTS`,
 			p.Topic, p.Number, t.Epoch, owner, time.Now())
 		return t, ok, err
@@ -50,7 +50,7 @@ func (s *Store) tryTake(ctx context.Context, p models.Partition, owner string) (
 	if t.Epoch, t.Fresh = t.Before, clean; !clean {
 		t.Epoch = rollup.NextEpoch(t.Before, time.Now())
 	}
-	ok, err := s.cas(ctx, `UPDATE `+s.names.footfall+`.owners SET epoch = ?, owner = ?, clean = false, taken_at = ?`+
+	ok, err := s.cas(ctx, `UPDATE `+s.names.Footfall+`.owners SET epoch = ?, owner = ?, clean = false, taken_at = ?`+
 		` WHERE topic = ? AND kafka_partition = ? IF epoch = ? AND owner = ? AND clean = ?`,
 		t.Epoch, owner, time.Now(), p.Topic, p.Number, t.Before, lastOwner, clean)
 	return t, ok, err
@@ -67,7 +67,7 @@ func (s *Store) Progress(ctx context.Context, t rollup.Tenure, committed int64) 
 }
 
 func (s *Store) note(ctx context.Context, t rollup.Tenure, committed int64, clean bool) (bool, error) {
-	ok, err := s.cas(ctx, `UPDATE `+s.names.footfall+`.owners SET clean = ?, committed = ?`+
+	ok, err := s.cas(ctx, `UPDATE `+s.names.Footfall+`.owners SET clean = ?, committed = ?`+
 		` WHERE topic = ? AND kafka_partition = ? IF epoch = ? AND owner = ?`,
 		clean, committed, t.Partition.Topic, t.Partition.Number, t.Epoch, t.Owner)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Store) note(ctx context.Context, t rollup.Tenure, committed int64, clea
 // Owners implements rollup.Store. There is a row for each Kafka partition, so that reading all of them is one small scan.
 func (s *Store) Owners(ctx context.Context) ([]rollup.Owner, error) {
 	var owners []rollup.Owner
-	scanner := s.session.Query(`SELECT topic, kafka_partition, owner, clean FROM ` + s.names.footfall + `.owners`).WithContext(ctx).Iter().Scanner()
+	scanner := s.session.Query(`SELECT topic, kafka_partition, owner, clean FROM ` + s.names.Footfall + `.owners`).WithContext(ctx).Iter().Scanner()
 	for scanner.Next() {
 		var o rollup.Owner
 		if err := scanner.Scan(&o.Partition.Topic, &o.Partition.Number, &o.Name, &o.Clean); err != nil {
@@ -119,7 +119,7 @@ const settingAttempts = 5
 // record may be done again: whoever was first, its value is what is recorded.
 func (s *Store) record(ctx context.Context, name, value string) (string, error) {
 	last := map[string]any{}
-	fresh, err := s.session.Query(`INSERT INTO `+s.names.footfall+`.settings (name, value) VALUES (?, ?) IF NOT EXISTS`,
+	fresh, err := s.session.Query(`INSERT INTO `+s.names.Footfall+`.settings (name, value) VALUES (?, ?) IF NOT EXISTS`,
 		name, value).WithContext(ctx).MapScanCAS(last)
 	if err != nil {
 		return "", fmt.Errorf("recording %s: %w", name, err)
@@ -132,7 +132,7 @@ func (s *Store) record(ctx context.Context, name, value string) (string, error) 
 
 // recorded is a setting, or empty.
 func (s *Store) recorded(ctx context.Context, name string) (value string, err error) {
-	err = s.session.Query(`SELECT value FROM `+s.names.footfall+`.settings WHERE name = ?`, name).WithContext(ctx).Scan(&value)
+	err = s.session.Query(`SELECT value FROM `+s.names.Footfall+`.settings WHERE name = ?`, name).WithContext(ctx).Scan(&value)
 	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
 		return "", fmt.Errorf("reading what %s is: %w", name, err)
 	}

@@ -5,27 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"footfall/internal/cql/cqltest"
 	"footfall/models"
 )
 
-func TestReplicationIsWrittenDown(t *testing.T) {
-	f := func(r replication, several bool, want string) {
-		t.Helper()
-		if r.String() != want || r.several() != several {
-			t.Errorf("%v, several replicas: %v; want %s", r, r.several(), want)
-		}
-	}
-	simple := map[string]string{"class": "org.apache.cassandra.locator.SimpleStrategy", "replication_factor": "1"}
-	three := map[string]string{"class": "org.apache.cassandra.locator.NetworkTopologyStrategy", "dc2": "1", "dc1": "3/1"}
-	f(replication{"a": simple, "b": simple}, false, "{'class': 'SimpleStrategy', 'replication_factor': '1'}")
-	f(replication{"a": three, "b": three}, true, "{'class': 'NetworkTopologyStrategy', 'dc1': '3/1', 'dc2': '1'}")
-	f(replication{"b": simple, "a": three}, true, "a {'class': 'NetworkTopologyStrategy', 'dc1': '3/1', 'dc2': '1'},"+
-		" b {'class': 'SimpleStrategy', 'replication_factor': '1'}")
-}
-
 // A change is noticed by whoever has the tables open, and refused to whoever comes, until it is acknowledged.
 func TestReplication(t *testing.T) {
-	cfg, plan := testConfig(t), models.DefaultPlan()
+	cfg, plan := cqltest.Config(t), models.DefaultPlan()
 	testMigrate(t, cfg, plan)
 	reopen := func() error {
 		s, err := Open(t.Context(), cfg, plan)
@@ -44,7 +30,7 @@ func TestReplication(t *testing.T) {
 	s := testOpen(t, cfg, plan)
 	refused := func(err error) {
 		t.Helper()
-		for _, want := range []string{"'datacenter1': '1'", "'SimpleStrategy'", s.names.cardinality, "repair --full", "consumer acknowledge-replication"} {
+		for _, want := range []string{"'datacenter1': '1'", "'SimpleStrategy'", s.names.Cardinality, "repair --full", "consumer acknowledge-replication"} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %q in it", err, want)
 			}
@@ -60,7 +46,7 @@ func TestReplication(t *testing.T) {
 	if text := acknowledge(); !strings.Contains(text, "nothing to do") {
 		t.Errorf("acknowledging what did not change: %q", text)
 	}
-	for i, keyspace := range s.names.all() { // any of them
+	for i, keyspace := range s.names.All() { // any of them
 		alter := `ALTER KEYSPACE ` + keyspace + ` WITH replication = {'class': 'NetworkTopologyStrategy', 'datacenter1': 1}`
 		if err := s.session.Query(alter).Exec(); err != nil {
 			t.Fatal(err)

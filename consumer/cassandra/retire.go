@@ -23,7 +23,7 @@ const (
 
 // Notices implements rollup.Store: two partitions of a few rows.
 func (s *Store) Notices(ctx context.Context) (n rollup.Notices, err error) {
-	scanner := s.session.Query(`SELECT before, state, topic, offsets FROM ` + s.names.footfall + `.retired WHERE name = 'visits'`).
+	scanner := s.session.Query(`SELECT before, state, topic, offsets FROM ` + s.names.Footfall + `.retired WHERE name = 'visits'`).
 		WithContext(ctx).Iter().Scanner()
 	for scanner.Next() {
 		var before time.Time
@@ -41,7 +41,7 @@ func (s *Store) Notices(ctx context.Context) (n rollup.Notices, err error) {
 	if err := scanner.Err(); err != nil {
 		return n, fmt.Errorf("reading what is retired: %w", told(err))
 	}
-	err = s.session.Query(`SELECT version FROM ` + s.names.footfall + `.forgotten WHERE name = 'visitors'`).
+	err = s.session.Query(`SELECT version FROM ` + s.names.Footfall + `.forgotten WHERE name = 'visitors'`).
 		WithContext(ctx).Scan(&n.Forgotten)
 	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
 		return n, fmt.Errorf("reading whether visitors were forgotten: %w", told(err))
@@ -51,7 +51,7 @@ func (s *Store) Notices(ctx context.Context) (n rollup.Notices, err error) {
 
 // Announce implements rollup.RetireStore. The states change by lightweight transaction: what is decided stays so.
 func (s *Store) Announce(ctx context.Context, before models.Millis, topic string) error {
-	_, err := s.cas(ctx, `INSERT INTO `+s.names.footfall+`.retired (name, before, state, topic) VALUES ('visits', ?, ?, ?)`+
+	_, err := s.cas(ctx, `INSERT INTO `+s.names.Footfall+`.retired (name, before, state, topic) VALUES ('visits', ?, ?, ?)`+
 		` IF NOT EXISTS`, before.Time(), announced, topic)
 	if err != nil {
 		return fmt.Errorf("announcing a retirement: %w", err)
@@ -61,7 +61,7 @@ func (s *Store) Announce(ctx context.Context, before models.Millis, topic string
 
 // Decide implements rollup.RetireStore.
 func (s *Store) Decide(ctx context.Context, before models.Millis, from map[int]int64) (bool, error) {
-	ok, err := s.cas(ctx, `UPDATE `+s.names.footfall+`.retired SET state = ?, offsets = ? WHERE name = 'visits' AND before = ?`+
+	ok, err := s.cas(ctx, `UPDATE `+s.names.Footfall+`.retired SET state = ?, offsets = ? WHERE name = 'visits' AND before = ?`+
 		` IF state = ?`, decided, from, before.Time(), announced)
 	if err != nil {
 		return false, fmt.Errorf("deciding a retirement: %w", err)
@@ -71,7 +71,7 @@ func (s *Store) Decide(ctx context.Context, before models.Millis, from map[int]i
 
 // Withdraw implements rollup.Store.
 func (s *Store) Withdraw(ctx context.Context, before models.Millis) (bool, error) {
-	ok, err := s.cas(ctx, `DELETE FROM `+s.names.footfall+`.retired WHERE name = 'visits' AND before = ? IF state = ?`,
+	ok, err := s.cas(ctx, `DELETE FROM `+s.names.Footfall+`.retired WHERE name = 'visits' AND before = ? IF state = ?`,
 		before.Time(), announced)
 	if err != nil {
 		return false, fmt.Errorf("withdrawing a retirement: %w", err)
@@ -81,7 +81,7 @@ func (s *Store) Withdraw(ctx context.Context, before models.Millis) (bool, error
 
 // Finish implements rollup.RetireStore.
 func (s *Store) Finish(ctx context.Context, before models.Millis) error {
-	ok, err := s.cas(ctx, `UPDATE `+s.names.footfall+`.retired SET state = ? WHERE name = 'visits' AND before = ? IF state IN (?, ?)`,
+	ok, err := s.cas(ctx, `UPDATE `+s.names.Footfall+`.retired SET state = ? WHERE name = 'visits' AND before = ? IF state IN (?, ?)`,
 		done, before.Time(), decided, done)
 	if err == nil && !ok {
 		err = errors.New("it is not decided")
@@ -94,7 +94,7 @@ func (s *Store) Finish(ctx context.Context, before models.Millis) error {
 
 // Committed implements rollup.Store.
 func (s *Store) Committed(ctx context.Context, p models.Partition) (committed int64, err error) {
-	err = s.session.Query(`SELECT committed FROM `+s.names.footfall+`.owners WHERE topic = ? AND kafka_partition = ?`,
+	err = s.session.Query(`SELECT committed FROM `+s.names.Footfall+`.owners WHERE topic = ? AND kafka_partition = ?`,
 		p.Topic, p.Number).WithContext(ctx).Scan(&committed)
 	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
 		return 0, fmt.Errorf("reading owners: %w", err)
@@ -117,7 +117,7 @@ func (s *Store) DropVisitors(ctx context.Context, part rollup.Part, before model
 	asOf := time.Now().Add(clockSpread).UnixMicro() // a consumer's clock may be ahead of ours
 	drop := func() error {
 		err := s.each(ctx, len(gathered), func(ctx context.Context, i int) error {
-			return s.session.Query(`DELETE FROM `+s.names.cardinality+`.GuidData USING TIMESTAMP ? WHERE siteId = ? AND interval_size = ?`+
+			return s.session.Query(`DELETE FROM `+s.names.Cardinality+`.GuidData USING TIMESTAMP ? WHERE siteId = ? AND interval_size = ?`+
 				` AND interval_start = ? AND bucket = ?`, append([]any{asOf}, gathered[i].args()...)...).WithContext(ctx).Exec()
 		})
 		if err == nil {
@@ -151,7 +151,7 @@ func (s *Store) eachVisitorPartition(ctx context.Context, b between, each func(v
 	const partitionKey = `siteId, interval_size, interval_start, bucket`
 	p := visitorPartition{keyspace: models.Cardinality}
 	var start time.Time
-	scanner := s.session.Query(`SELECT DISTINCT ` + partitionKey + ` FROM ` + s.names.cardinality + `.GuidData` + b.where(partitionKey)).
+	scanner := s.session.Query(`SELECT DISTINCT ` + partitionKey + ` FROM ` + s.names.Cardinality + `.GuidData` + b.where(partitionKey)).
 		WithContext(ctx).PageSize(1000).RetryPolicy(patience).Iter().Scanner()
 	for scanner.Next() {
 		if err := scanner.Scan(&p.name, &p.interval, &start, &p.bucket); err != nil {

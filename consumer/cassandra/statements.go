@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"footfall/internal/cql"
 	"footfall/models"
 )
 
@@ -20,7 +21,7 @@ type statements struct {
 	rememberUntil string // of a link's visitor, with a TTL
 }
 
-func newStatements(n names, plan *models.Plan) statements {
+func newStatements(n cql.Keyspaces, plan *models.Plan) statements {
 	var (
 		features = strings.Join(plan.Features(), ", ")
 		counts   = `siteId = ? AND month_interval_start = ? AND ` + strings.Join(plan.Features(), " = ? AND ") + ` = ?`
@@ -32,34 +33,34 @@ func newStatements(n names, plan *models.Plan) statements {
 		read     = `SELECT topic, kafka_partition, kind, epoch, from_offset, to_offset FROM %s.applied WHERE `
 	)
 	s := statements{
-		siteCells: `SELECT metric_type, interval_start, visits FROM ` + n.cardinality + `.Counts WHERE ` + counts,
+		siteCells: `SELECT metric_type, interval_start, visits FROM ` + n.Cardinality + `.Counts WHERE ` + counts,
 		counter:   map[string]string{},
 		read:      map[string]string{},
 		ledger: map[models.Keyspace]string{
-			models.URLShortener: fmt.Sprintf(add, n.urlshortener) + shortURL + ledger,
-			models.Cardinality:  fmt.Sprintf(add, n.cardinality) + counts + ledger,
+			models.URLShortener: fmt.Sprintf(add, n.URLShortener) + shortURL + ledger,
+			models.Cardinality:  fmt.Sprintf(add, n.Cardinality) + counts + ledger,
 		},
 		readLedger: map[models.Keyspace]string{
-			models.URLShortener: fmt.Sprintf(read, n.urlshortener) + shortURL,
-			models.Cardinality:  fmt.Sprintf(read, n.cardinality) + counts,
+			models.URLShortener: fmt.Sprintf(read, n.URLShortener) + shortURL,
+			models.Cardinality:  fmt.Sprintf(read, n.Cardinality) + counts,
 		},
 		seen: map[models.Keyspace]string{
-			models.URLShortener: `SELECT short_url, ip, topic, kafka_partition, kafka_offset FROM ` + n.urlshortener +
+			models.URLShortener: `SELECT short_url, ip, topic, kafka_partition, kafka_offset FROM ` + n.URLShortener +
 				`.uniquecounterips WHERE short_url IN ? AND ip IN ?`,
-			models.Cardinality: `SELECT guid, ` + features + `, topic, kafka_partition, kafka_offset FROM ` + n.cardinality +
+			models.Cardinality: `SELECT guid, ` + features + `, topic, kafka_partition, kafka_offset FROM ` + n.Cardinality +
 				`.GuidData WHERE siteId = ? AND interval_size = ? AND interval_start = ? AND bucket IN ?` +
 				` AND (guid, ` + features + `) IN ?`,
 		},
 		remember: map[models.Keyspace]string{
-			models.URLShortener: `INSERT INTO ` + n.urlshortener +
+			models.URLShortener: `INSERT INTO ` + n.URLShortener +
 				`.uniquecounterips (short_url, ip, topic, kafka_partition, kafka_offset) VALUES (?, ?, ?, ?, ?)`,
-			models.Cardinality: `INSERT INTO ` + n.cardinality + `.GuidData (siteId, interval_size, interval_start, bucket,` +
+			models.Cardinality: `INSERT INTO ` + n.Cardinality + `.GuidData (siteId, interval_size, interval_start, bucket,` +
 				` guid, ` + features + `, topic, kafka_partition, kafka_offset)` +
 				` VALUES (?, ?, ?, ?, ?, ?, ?, ?` + strings.Repeat(`, ?`, len(plan.Features())) + `)`,
 		},
 	}
 	s.rememberUntil = s.remember[models.URLShortener] + ` USING TTL ?`
-	s.latest = `INSERT INTO ` + n.urlshortener + `.latestclicks (short_url, day, at, country, referrer, ip, bot, id)` +
+	s.latest = `INSERT INTO ` + n.URLShortener + `.latestclicks (short_url, day, at, country, referrer, ip, bot, id)` +
 		` VALUES (?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?`
 	for counter, clustering := range map[string]string{
 		models.ClickCounter:     "",
@@ -70,17 +71,17 @@ func newStatements(n names, plan *models.Plan) statements {
 		models.CountryCounters:  ` AND country = ?`,
 		models.ReferrerCounters: ` AND referrer = ?`,
 	} {
-		table, where := n.urlshortener+"."+counter, ` WHERE `+shortURL+clustering
+		table, where := n.URLShortener+"."+counter, ` WHERE `+shortURL+clustering
 		s.counter[counter] = `UPDATE ` + table + ` SET value = value + ?` + where
 		s.read[counter] = `SELECT value FROM ` + table + where
 	}
 	for _, column := range []string{models.NumValues, models.SumValues} {
-		table, where := n.urlshortener+".amountcounters", ` WHERE `+shortURL+` AND day = ?`
+		table, where := n.URLShortener+".amountcounters", ` WHERE `+shortURL+` AND day = ?`
 		s.counter[column] = `UPDATE ` + table + ` SET ` + column + ` = ` + column + ` + ?` + where
 		s.read[column] = `SELECT ` + column + ` FROM ` + table + where
 	}
 	for _, metric := range plan.Metrics() {
-		table, where := n.cardinality+".Counts", ` WHERE `+counts+` AND metric_type = ? AND interval_start = ?`
+		table, where := n.Cardinality+".Counts", ` WHERE `+counts+` AND metric_type = ? AND interval_start = ?`
 		s.counter[metric] = `UPDATE ` + table + ` SET visits = visits + ?` + where
 		s.read[metric] = `SELECT visits FROM ` + table + where
 	}

@@ -1,16 +1,11 @@
 // Package cassandra is the store that analysts query: counters, visitors and ledger in Cassandra, by gocql.
 //
-// The session has no retry policy at all: a counter write must never be sent twice, and what failed is decided one level
-// up, by the ledger.
+// Nothing is retried here (see internal/cql): what failed is decided one level up, by the ledger.
 package cassandra
 
 import (
 	"context"
 	"errors"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -19,17 +14,19 @@ import (
 
 	"footfall/configs"
 	"footfall/consumer/rollup"
+	"footfall/internal/cql"
+	"footfall/migrations"
 	"footfall/models"
 )
 
 // Store implements rollup.Store. Safe for concurrent use.
 type Store struct {
 	session      *gocql.Session
-	names        names
+	names        cql.Keyspaces
 	plan         *models.Plan
 	cql          statements
 	inFlight     int
-	nodes        *nodes
+	nodes        *cql.Nodes
 	writeTimeout atomic.Int64 // the longest that a node has said
 	replication  string       // of the keyspaces, as recorded
 	replicated   bool         // some keyspace has more than one replica
@@ -39,15 +36,6 @@ type Store struct {
 
 var _ rollup.Store = (*Store)(nil)
 
-// names are the keyspaces, with the configured suffix.
-type names struct{ footfall, urlshortener, cardinality string }
-
-func newNames(suffix string) names {
-	return names{"footfall" + suffix, "urlshortener" + suffix, "cardinality" + suffix}
-}
-
-func (n names) all() []string { return []string{n.footfall, n.urlshortener, n.cardinality} }
-
 // Open connects and checks that the schema is the one this binary was made for, and that its tables were made for this plan.
 // It returns an error that says what to do when they are not. adjust is for tests that want to see what becomes of a session
 // made otherwise.
@@ -55,13 +43,13 @@ func Open(ctx context.Context, cfg configs.Cassandra, plan *models.Plan, adjust 
 	if cfg.InFlight < 1 {
 		return nil, errors.New("cassandra.in_flight must be at least 1")
 	}
-	known := &nodes{}
-	adjust = append([]func(*gocql.ClusterConfig){localTransactions, known.watchNodes}, adjust...)
-	session, err := connect(cfg.CassandraClient, adjust...)
+	known := &cql.Nodes{}
+	adjust = append([]func(*gocql.ClusterConfig){localTransactions, known.Watch}, adjust...)
+	session, err := cql.Connect(cfg.CassandraClient, adjust...)
 	if err != nil {
 		return nil, err
 	}
-	n := newNames(cfg.KeyspaceSuffix)
+	n := cql.KeyspacesOf(cfg.KeyspaceSuffix)
 	s := &Store{session: session, names: n, plan: plan, cql: newStatements(n, plan), inFlight: cfg.InFlight, nodes: known,
 		traffic: newTraffic()}
 	if err := s.learn(ctx, cfg.LocalDC); err != nil {
@@ -78,40 +66,16 @@ func localTransactions(cluster *gocql.ClusterConfig) { cluster.SerialConsistency
 
 // learn finds out what the cluster is like, and refuses one that does not suit.
 func (s *Store) learn(ctx context.Context, localDC string) error {
-	if err := s.checkSchema(ctx); err != nil {
+	if err := migrations.Check(ctx, s.session, s.names, s.plan); err != nil {
 		return err
 	}
-	if err := s.checkDataCentres(ctx, localDC); err != nil {
+	if err := cql.CheckDataCentres(ctx, s.session, localDC); err != nil {
 		return err
 	}
 	if _, err := s.Nodes(ctx); err != nil {
 		return err
 	}
 	return s.checkReplication(ctx)
-}
-
-// checkDataCentres makes sure that LOCAL_QUORUM always means the same nodes: what one request wrote the next must see.
-func (s *Store) checkDataCentres(ctx context.Context, localDC string) error {
-	found := map[string]bool{}
-	for _, table := range []string{"local", "peers"} {
-		scanner := s.session.Query(`SELECT data_center FROM system.` + table).Consistency(gocql.One).
-			WithContext(ctx).Iter().Scanner()
-		for scanner.Next() {
-			var name string
-			if err := scanner.Scan(&name); err != nil {
-				return fmt.Errorf("reading the cluster's data centres: %w", err)
-			}
-			found[name] = true
-		}
-		if err := scanner.Err(); err != nil {
-			return fmt.Errorf("reading the cluster's data centres: %w", err)
-		}
-	}
-	names := slices.Sorted(maps.Keys(found))
-	if localDC == "" && len(names) > 1 {
-		return fmt.Errorf("the cluster has several data centres (%s): say which one with cassandra.local_dc", strings.Join(names, ", "))
-	}
-	return nil
 }
 
 // Close ends the session. Requests under way fail.

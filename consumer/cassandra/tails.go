@@ -13,7 +13,7 @@ import (
 
 // NoteTail implements rollup.Store. It is no transaction: what anybody notes is true, also if it is not the latest.
 func (s *Store) NoteTail(ctx context.Context, p models.Partition, t rollup.Tail) error {
-	err := s.session.Query(`INSERT INTO `+s.names.footfall+`.tails (topic, kafka_partition, tail) VALUES (?, ?, ?)`,
+	err := s.session.Query(`INSERT INTO `+s.names.Footfall+`.tails (topic, kafka_partition, tail) VALUES (?, ?, ?)`,
 		p.Topic, p.Number, t.String()).WithContext(ctx).Exec()
 	if err != nil {
 		return fmt.Errorf("noting the last event of partition %d of %s: %w", p.Number, p.Topic, err)
@@ -24,7 +24,7 @@ func (s *Store) NoteTail(ctx context.Context, p models.Partition, t rollup.Tail)
 // Tail implements rollup.Store.
 func (s *Store) Tail(ctx context.Context, p models.Partition) (rollup.Tail, error) {
 	var text string
-	err := s.session.Query(`SELECT tail FROM `+s.names.footfall+`.tails WHERE topic = ? AND kafka_partition = ?`,
+	err := s.session.Query(`SELECT tail FROM `+s.names.Footfall+`.tails WHERE topic = ? AND kafka_partition = ?`,
 		p.Topic, p.Number).WithContext(ctx).Scan(&text)
 	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
 		return rollup.Tail{}, fmt.Errorf("reading the last event of partition %d of %s: %w", p.Number, p.Topic, err)

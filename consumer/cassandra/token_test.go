@@ -3,12 +3,13 @@ package cassandra
 import (
 	"testing"
 
+	"footfall/internal/cql"
 	"footfall/models"
 )
 
 // testTokens compares with the server's own: a wrong token costs detours, nothing else, so nobody would notice.
 func testTokens(t *testing.T, store *Store) {
-	urls := store.names.urlshortener + `.urls`
+	urls := store.names.URLShortener + `.urls`
 	for _, name := range []string{"a", "abc", "l000017", "12345678", "123456789abcdef", "123456789abcdefg", "ünïcödé-日本語-and-more-than-sixteen"} {
 		if err := store.session.Query(`INSERT INTO `+urls+` (short_url) VALUES (?)`, name).Exec(); err != nil {
 			t.Fatal(err)
@@ -29,12 +30,12 @@ func testTokens(t *testing.T, store *Store) {
 		t.Fatal(err)
 	}
 	var want int64
-	err := store.session.Query(`SELECT token(siteId, interval_size, interval_start, bucket) FROM `+store.names.cardinality+
+	err := store.session.Query(`SELECT token(siteId, interval_size, interval_start, bucket) FROM `+store.names.Cardinality+
 		`.GuidData WHERE siteId = ? AND interval_size = ? AND interval_start = ? AND bucket = ?`, partitionOf(sighting).args()...).Scan(&want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := tokenOf(partitionOf(sighting).appendKey(nil)); got != want {
+	if got := cql.Token(partitionOf(sighting).appendKey(nil)); got != want {
 		t.Errorf("token of a partition of guids: %d, want %d", got, want)
 	}
 }

@@ -136,7 +136,7 @@ func (s *Store) combinations(ctx context.Context, p visitorPartition) (map[model
 	for i := range features {
 		columns[i] = &features[i]
 	}
-	scanner := s.session.Query(`SELECT `+strings.Join(s.plan.Features(), ", ")+` FROM `+s.names.cardinality+`.GuidData WHERE siteId = ?`+
+	scanner := s.session.Query(`SELECT `+strings.Join(s.plan.Features(), ", ")+` FROM `+s.names.Cardinality+`.GuidData WHERE siteId = ?`+
 		` AND interval_size = ? AND interval_start = ? AND bucket = ?`, p.args()...).WithContext(ctx).PageSize(5000).RetryPolicy(patience).Iter().Scanner()
 	for scanner.Next() {
 		if err := scanner.Scan(columns...); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"footfall/internal/cql"
 	"footfall/models"
 )
 
@@ -59,7 +60,7 @@ func placed(sightings []models.Sighting, perRow int) []sized {
 			row.token = list[i-1].token
 		} else {
 			buffer = partitionOf(s).appendKey(buffer[:0])
-			row.token = tokenOf(buffer)
+			row.token = cql.Token(buffer)
 		}
 		list[i], last = row, s
 	}

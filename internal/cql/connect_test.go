@@ -1,4 +1,4 @@
-package cassandra
+package cql
 
 import (
 	"bufio"
@@ -79,7 +79,7 @@ func (w *wire) serve(conn net.Conn) {
 func (w *wire) login(t *testing.T, cfg configs.CassandraClient) string {
 	t.Helper()
 	cfg.Hosts, cfg.Port, cfg.Timeout = []string{"127.0.0.1"}, w.Addr().(*net.TCPAddr).Port, time.Second
-	if session, err := connect(cfg); err == nil {
+	if session, err := Connect(cfg); err == nil {
 		session.Close()
 		t.Fatal("connected to something that is no Cassandra")
 	}
@@ -129,7 +129,7 @@ func TestMistakesOfTheLoginAreNamed(t *testing.T) {
 		"cassandra.username":        {Hosts: []string{"127.0.0.1"}, Timeout: time.Second, Password: "secret"},
 		"cassandra.tls":             {Hosts: []string{"127.0.0.1"}, Timeout: time.Second, TLS: configs.TLS{CA: "ca.pem"}},
 	} {
-		if _, err := connect(cfg); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Connect(cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

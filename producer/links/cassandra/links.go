@@ -1,3 +1,4 @@
+// Package cassandra keeps short links in the table urls, beside the counters that consumers write.
 package cassandra
 
 import (
@@ -9,22 +10,23 @@ import (
 	"github.com/gocql/gocql"
 
 	"footfall/configs"
+	"footfall/internal/cql"
 )
 
-// Links keeps short links in the table urls. It is safe for concurrent use.
+// Links implements links.Store. Safe for concurrent use.
 type Links struct {
 	session        *gocql.Session
 	create, target string
 }
 
-// OpenLinks connects for links alone, with what a door knows about Cassandra. It returns an error that says what to do
+// Open connects, with what a door knows about Cassandra. It returns an error that says what to do
 // where there is no such table.
-func OpenLinks(ctx context.Context, cfg configs.CassandraClient) (*Links, error) {
-	session, err := connectUntil(ctx, cfg)
+func Open(ctx context.Context, cfg configs.CassandraClient) (*Links, error) {
+	session, err := cql.ConnectUntil(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	urls := newNames(cfg.KeyspaceSuffix).urlshortener + `.urls`
+	urls := cql.KeyspacesOf(cfg.KeyspaceSuffix).URLShortener + `.urls`
 	l := &Links{
 		session: session,
 		create:  `INSERT INTO ` + urls + ` (short_url, long_url, created_at) VALUES (?, ?, ?) IF NOT EXISTS`,
@@ -32,37 +34,12 @@ func OpenLinks(ctx context.Context, cfg configs.CassandraClient) (*Links, error)
 	}
 	if _, _, err := l.Target(ctx, "any"); err != nil {
 		session.Close()
-		var refused gocql.RequestError
-		if errors.As(err, &refused) && refused.Code() == gocql.ErrCodeInvalid {
+		if cql.NoTable(err) {
 			return nil, fmt.Errorf("there is no table %s: run `consumer migrate`", urls)
 		}
 		return nil, err
 	}
 	return l, nil
-}
-
-// connectUntil is connect for those who may be asked to stop meanwhile: the driver takes its time with a node that is silent.
-func connectUntil(ctx context.Context, cfg configs.CassandraClient) (*gocql.Session, error) {
-	type outcome struct {
-		session *gocql.Session
-		err     error
-	}
-	connected := make(chan outcome, 1)
-	go func() {
-		session, err := connect(cfg)
-		connected <- outcome{session, err}
-	}()
-	select {
-	case o := <-connected:
-		return o.session, o.err
-	case <-ctx.Done():
-	}
-	go func() {
-		if o := <-connected; o.err == nil {
-			o.session.Close()
-		}
-	}()
-	return nil, fmt.Errorf("connecting to Cassandra: %w", ctx.Err())
 }
 
 // Close ends the session. Requests under way fail.

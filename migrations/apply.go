@@ -1,4 +1,4 @@
-package cassandra
+package migrations
 
 import (
 	"context"
@@ -11,21 +11,21 @@ import (
 	"github.com/google/uuid"
 
 	"footfall/configs"
-	"footfall/migrations"
+	"footfall/internal/cql"
 	"footfall/models"
 )
 
-// Migrate brings the schema up to date and reports each step. New tables are made for the plan, which is written down beside
+// Apply brings the schema up to date and reports each step. New tables are made for the plan, which is written down beside
 // them; where there are tables already, theirs must be the same. Safe to run twice and by several processes at once: a
 // lock, held by lightweight transaction and let go after lockTTL if its holder dies, lets one of them work while the
 // others wait. (golang-migrate's Cassandra driver locks within its own process only.)
-func Migrate(ctx context.Context, cfg configs.Cassandra, plan *models.Plan, report func(format string, args ...any)) error {
-	session, err := connect(cfg.CassandraClient)
+func Apply(ctx context.Context, cfg configs.Cassandra, plan *models.Plan, report func(format string, args ...any)) error {
+	session, err := cql.Connect(cfg.CassandraClient)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
-	m := migrator{session: session, names: newNames(cfg.KeyspaceSuffix), replication: cfg.Replication, plan: plan, report: report}
+	m := migrator{session: session, names: cql.KeyspacesOf(cfg.KeyspaceSuffix), replication: cfg.Replication, plan: plan, report: report}
 	if err := m.prepare(ctx); err != nil {
 		return fmt.Errorf("preparing migration: %w", err)
 	}
@@ -46,7 +46,7 @@ const (
 
 type migrator struct {
 	session     *gocql.Session
-	names       names
+	names       cql.Keyspaces
 	replication string
 	plan        *models.Plan
 	report      func(format string, args ...any)
@@ -55,12 +55,12 @@ type migrator struct {
 // prepare creates what the lock needs. Several processes may do it at once on several nodes; the table's fixed id keeps
 // them from creating it twice under two ids, which Cassandra would never reconcile.
 func (m *migrator) prepare(ctx context.Context) error {
-	id := uuid.NewSHA1(uuid.NameSpaceURL, []byte("footfall:"+m.names.footfall+".schema_lock"))
-	for _, cql := range []string{
+	id := uuid.NewSHA1(uuid.NameSpaceURL, []byte("footfall:"+m.names.Footfall+".schema_lock"))
+	for _, statement := range []string{
 		`CREATE KEYSPACE IF NOT EXISTS ${footfall} WITH replication = ${replication}`,
 		`CREATE TABLE IF NOT EXISTS ${footfall}.schema_lock (name text PRIMARY KEY, holder text) WITH ID = ` + id.String(),
 	} {
-		if err := m.exec(ctx, cql); err != nil {
+		if err := m.exec(ctx, statement); err != nil {
 			return err
 		}
 	}
@@ -74,9 +74,9 @@ func (m *migrator) lock(ctx context.Context) (func(), error) {
 	for {
 		found := map[string]any{}
 		taken, err := m.session.Query(fmt.Sprintf(`INSERT INTO %s.schema_lock (name, holder) VALUES ('migrate', ?)`+
-			` IF NOT EXISTS USING TTL %d`, m.names.footfall, int(lockTTL.Seconds())), holder).
+			` IF NOT EXISTS USING TTL %d`, m.names.Footfall, int(lockTTL.Seconds())), holder).
 			WithContext(ctx).MapScanCAS(found)
-		if err != nil && !contended(err) {
+		if err != nil && !cql.Contended(err) {
 			return nil, err
 		}
 		if taken || found["holder"] == holder { // ours: an earlier attempt that nobody answered for
@@ -95,19 +95,12 @@ func (m *migrator) lock(ctx context.Context) (func(), error) {
 	return func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
-		_, err := m.session.Query(`DELETE FROM `+m.names.footfall+`.schema_lock WHERE name = 'migrate' IF holder = ?`, holder).
+		_, err := m.session.Query(`DELETE FROM `+m.names.Footfall+`.schema_lock WHERE name = 'migrate' IF holder = ?`, holder).
 			WithContext(ctx).MapScanCAS(map[string]any{})
 		if err != nil {
 			m.report("giving back the schema lock: %v (it goes by itself after %v)", err, lockTTL)
 		}
 	}, nil
-}
-
-// contended tells that a lightweight transaction was not decided in time, because others wanted the same or the server was
-// busy. It may have taken place all the same.
-func contended(err error) bool {
-	var refused gocql.RequestError
-	return errors.As(err, &refused) && (refused.Code() == gocql.ErrCodeWriteTimeout || refused.Code() == gocql.ErrCodeCASWriteUnknown)
 }
 
 func (m *migrator) run(ctx context.Context) error {
@@ -125,7 +118,7 @@ func (m *migrator) run(ctx context.Context) error {
 	if err := m.settlePlan(ctx, len(recorded) > 0); err != nil {
 		return err
 	}
-	all, err := migrations.All(m.plan.Features())
+	all, err := All(m.plan.Features())
 	if err != nil {
 		return err
 	}
@@ -141,7 +134,7 @@ func (m *migrator) run(ctx context.Context) error {
 				return fmt.Errorf("migrating to %d (%s): %w\nin: %s", step.Version, step.Name, err, cql)
 			}
 		}
-		err := m.session.Query(`INSERT INTO `+m.names.footfall+`.schema_migrations (version, name, checksum, applied_at)`+
+		err := m.session.Query(`INSERT INTO `+m.names.Footfall+`.schema_migrations (version, name, checksum, applied_at)`+
 			` VALUES (?, ?, ?, ?)`, step.Version, step.Name, step.Checksum, time.Now()).WithContext(ctx).Exec()
 		if err != nil {
 			return fmt.Errorf("recording migration %d: %w", step.Version, err)
@@ -166,7 +159,7 @@ func (m *migrator) settlePlan(ctx context.Context, old bool) error {
 		if plan = m.plan; old {
 			plan = models.DefaultPlan()
 		}
-		err := m.session.Query(`INSERT INTO `+m.names.footfall+`.settings (name, value) VALUES (?, ?)`, planSetting, plan.Record()).
+		err := m.session.Query(`INSERT INTO `+m.names.Footfall+`.settings (name, value) VALUES (?, ?)`, planSetting, plan.Record()).
 			WithContext(ctx).Exec()
 		if err != nil {
 			return fmt.Errorf("recording the plan: %w", err)
@@ -180,8 +173,8 @@ func (m *migrator) settlePlan(ctx context.Context, old bool) error {
 
 // exec fills in the placeholders, executes, and waits until all nodes agree on the schema.
 func (m *migrator) exec(ctx context.Context, cql string) error {
-	cql = strings.NewReplacer("${footfall}", m.names.footfall, "${urlshortener}", m.names.urlshortener,
-		"${cardinality}", m.names.cardinality, "${replication}", m.replication).Replace(cql)
+	cql = strings.NewReplacer("${footfall}", m.names.Footfall, "${urlshortener}", m.names.URLShortener,
+		"${cardinality}", m.names.Cardinality, "${replication}", m.replication).Replace(cql)
 	if err := m.session.Query(cql).WithContext(ctx).Exec(); err != nil {
 		return err
 	}

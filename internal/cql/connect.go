@@ -1,6 +1,11 @@
-package cassandra
+// Package cql opens sessions to Cassandra, by gocql: where, as whom, encrypted or not. Consumers and doors share it.
+//
+// A session has no retry policy at all: a counter write must never be sent twice, and whoever sent what failed decides what to do
+// about it. A node that is silent is hung up on; see silence.go.
+package cql
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
@@ -14,8 +19,9 @@ import (
 
 const connectTimeout = 5 * time.Second
 
-// connect opens a session without a keyspace.
-func connect(cfg configs.CassandraClient, adjust ...func(*gocql.ClusterConfig)) (*gocql.Session, error) {
+// Connect opens a session without a keyspace, which reads and writes at LOCAL_QUORUM. adjust may change how, before it connects.
+// Errors of the configuration are *configs.Wrong. The session is safe for concurrent use, and the caller closes it.
+func Connect(cfg configs.CassandraClient, adjust ...func(*gocql.ClusterConfig)) (*gocql.Session, error) {
 	cluster, err := newCluster(cfg)
 	if err != nil {
 		return nil, err
@@ -33,6 +39,30 @@ func connect(cfg configs.CassandraClient, adjust ...func(*gocql.ClusterConfig)) 
 			strings.Join(cfg.Hosts, ", "), cfg.Port, err)
 	}
 	return session, nil
+}
+
+// ConnectUntil is Connect for those who may be asked to stop meanwhile: the driver takes its time with a node that is silent.
+func ConnectUntil(ctx context.Context, cfg configs.CassandraClient) (*gocql.Session, error) {
+	type outcome struct {
+		session *gocql.Session
+		err     error
+	}
+	connected := make(chan outcome, 1)
+	go func() {
+		session, err := Connect(cfg)
+		connected <- outcome{session, err}
+	}()
+	select {
+	case o := <-connected:
+		return o.session, o.err
+	case <-ctx.Done():
+	}
+	go func() {
+		if o := <-connected; o.err == nil {
+			o.session.Close()
+		}
+	}()
+	return nil, fmt.Errorf("connecting to Cassandra: %w", ctx.Err())
 }
 
 // suffix is what a keyspace's name may end with.

@@ -1,4 +1,4 @@
-package cassandra
+package migrations
 
 import (
 	"context"
@@ -9,57 +9,57 @@ import (
 
 	"github.com/gocql/gocql"
 
-	"footfall/migrations"
+	"footfall/internal/cql"
 	"footfall/models"
 )
 
 var errBehind = errors.New("the database's schema is older than this binary: run `consumer migrate`")
 
-// checkSchema refuses a database that is not migrated to just what this binary knows, or whose tables were made for another
+// Check refuses a database that is not migrated to just what this binary knows, or whose tables were made for another
 // plan.
-func (s *Store) checkSchema(ctx context.Context) error {
-	recorded, err := recordedMigrations(ctx, s.session, s.names)
-	if missing(err) {
-		return fmt.Errorf("keyspace %s has no schema: run `consumer migrate`", s.names.footfall)
+func Check(ctx context.Context, session *gocql.Session, names cql.Keyspaces, configured *models.Plan) error {
+	recorded, err := recordedMigrations(ctx, session, names)
+	if cql.NoTable(err) {
+		return fmt.Errorf("keyspace %s has no schema: run `consumer migrate`", names.Footfall)
 	}
 	if err != nil {
 		return err
 	}
-	plan, err := recordedPlan(ctx, s.session, s.names)
+	plan, err := recordedPlan(ctx, session, names)
 	if err != nil {
 		return err
 	}
 	if plan == nil {
 		plan = models.DefaultPlan() // made before there was a choice
 	}
-	all, err := migrations.All(plan.Features())
+	all, err := All(plan.Features())
 	if err != nil {
 		return err
 	}
 	if err := compare(all, recorded); err != nil {
 		return err
 	}
-	return samePlan(plan, s.plan, s.names)
+	return samePlan(plan, configured, names)
 }
 
 // samePlan refuses a configuration that is not the one of the tables. They have the features as columns, and a repair has to
 // decide as the owner did: neither may change while the tables live.
-func samePlan(tables, configured *models.Plan, n names) error {
+func samePlan(tables, configured *models.Plan, n cql.Keyspaces) error {
 	if configured.Equal(tables) {
 		return nil
 	}
 	return fmt.Errorf("the tables of keyspace %s were made for %s, but the configuration says %s: set features and metrics as the"+
-		" tables have them, or count into new tables with another cassandra.keyspace_suffix", n.cardinality, tables, configured)
+		" tables have them, or count into new tables with another cassandra.keyspace_suffix", n.Cardinality, tables, configured)
 }
 
 // planSetting is the row of settings that holds the plan.
 const planSetting = "plan"
 
 // recordedPlan reads the plan that the tables were made for, nil if none is written down.
-func recordedPlan(ctx context.Context, session *gocql.Session, n names) (*models.Plan, error) {
+func recordedPlan(ctx context.Context, session *gocql.Session, n cql.Keyspaces) (*models.Plan, error) {
 	var record string
-	err := session.Query(`SELECT value FROM `+n.footfall+`.settings WHERE name = ?`, planSetting).WithContext(ctx).Scan(&record)
-	if errors.Is(err, gocql.ErrNotFound) || missing(err) {
+	err := session.Query(`SELECT value FROM `+n.Footfall+`.settings WHERE name = ?`, planSetting).WithContext(ctx).Scan(&record)
+	if errors.Is(err, gocql.ErrNotFound) || cql.NoTable(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -68,16 +68,10 @@ func recordedPlan(ctx context.Context, session *gocql.Session, n names) (*models
 	return models.ReadPlan(record)
 }
 
-// missing tells that there is no such table.
-func missing(err error) bool {
-	var refused gocql.RequestError
-	return errors.As(err, &refused) && refused.Code() == gocql.ErrCodeInvalid
-}
-
 // recordedMigrations reads which migrations the database has: version and checksum.
-func recordedMigrations(ctx context.Context, session *gocql.Session, n names) (map[int]string, error) {
+func recordedMigrations(ctx context.Context, session *gocql.Session, n cql.Keyspaces) (map[int]string, error) {
 	recorded := map[int]string{}
-	scanner := session.Query(`SELECT version, checksum FROM ` + n.footfall + `.schema_migrations`).
+	scanner := session.Query(`SELECT version, checksum FROM ` + n.Footfall + `.schema_migrations`).
 		WithContext(ctx).Iter().Scanner()
 	for scanner.Next() {
 		var version int
@@ -94,7 +88,7 @@ func recordedMigrations(ctx context.Context, session *gocql.Session, n names) (m
 }
 
 // compare holds what the database recorded against what the binary knows.
-func compare(all []migrations.Migration, recorded map[int]string) error {
+func compare(all []Migration, recorded map[int]string) error {
 	if newest := slices.Max(append(slices.Collect(maps.Keys(recorded)), 0)); newest > len(all) {
 		return fmt.Errorf("the database's schema is at version %d, this binary knows %d: use a newer footfall",
 			newest, len(all))

@@ -1,0 +1,35 @@
+package cql
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gocql/gocql"
+)
+
+// CheckDataCentres makes sure that LOCAL_QUORUM always means the same nodes: what one request wrote the next must see.
+func CheckDataCentres(ctx context.Context, session *gocql.Session, localDC string) error {
+	found := map[string]bool{}
+	for _, table := range []string{"local", "peers"} {
+		scanner := session.Query(`SELECT data_center FROM system.` + table).Consistency(gocql.One).
+			WithContext(ctx).Iter().Scanner()
+		for scanner.Next() {
+			var name string
+			if err := scanner.Scan(&name); err != nil {
+				return fmt.Errorf("reading the cluster's data centres: %w", err)
+			}
+			found[name] = true
+		}
+		if err := scanner.Err(); err != nil {
+			return fmt.Errorf("reading the cluster's data centres: %w", err)
+		}
+	}
+	names := slices.Sorted(maps.Keys(found))
+	if localDC == "" && len(names) > 1 {
+		return fmt.Errorf("the cluster has several data centres (%s): say which one with cassandra.local_dc", strings.Join(names, ", "))
+	}
+	return nil
+}

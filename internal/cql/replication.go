@@ -1,0 +1,70 @@
+package cql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gocql/gocql"
+)
+
+// Replication is what Cassandra says about each keyspace, such as {'class': …, 'dc1': '3'}.
+type Replication map[string]map[string]string
+
+// ReadReplication asks one node about all keyspaces.
+func ReadReplication(ctx context.Context, session *gocql.Session, k Keyspaces) (Replication, error) {
+	found := Replication{}
+	for _, keyspace := range k.All() {
+		var one map[string]string
+		err := session.Query(`SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?`, keyspace).
+			Consistency(gocql.One).WithContext(ctx).Scan(&one)
+		if errors.Is(err, gocql.ErrNotFound) {
+			return nil, fmt.Errorf("keyspace %s does not exist: run `consumer migrate`", keyspace)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading the replication of %s: %w", keyspace, err)
+		}
+		found[keyspace] = one
+	}
+	return found, nil
+}
+
+// String is the same for the same replication: once where all keyspaces have the same, as they should, else with their names.
+func (r Replication) String() string {
+	var texts []string
+	same := true
+	for _, keyspace := range slices.Sorted(maps.Keys(r)) {
+		var pairs []string
+		for _, key := range slices.Sorted(maps.Keys(r[keyspace])) {
+			value := r[keyspace][key]
+			pairs = append(pairs, fmt.Sprintf("'%s': '%s'", key, value[strings.LastIndex(value, ".")+1:]))
+		}
+		text := "{" + strings.Join(pairs, ", ") + "}"
+		same = same && (len(texts) == 0 || strings.HasSuffix(texts[0], text))
+		texts = append(texts, keyspace+" "+text)
+	}
+	if same && len(texts) > 0 {
+		return texts[0][strings.Index(texts[0], "{"):]
+	}
+	return strings.Join(texts, ", ")
+}
+
+// Several tells whether data is on more than one node.
+func (r Replication) Several() bool {
+	for _, one := range r {
+		replicas := 0
+		for _, value := range one {
+			if n, err := strconv.Atoi(strings.Split(value, "/")[0]); err == nil {
+				replicas += n
+			}
+		}
+		if replicas > 1 {
+			return true
+		}
+	}
+	return false
+}
