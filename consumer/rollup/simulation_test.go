@@ -25,6 +25,12 @@ var (
 // raced: with the race detector.
 var raced bool
 
+// brief tells whether a run is to play little: the race detector makes minutes of it, and -short has less than one.
+func brief() bool { return raced || testing.Short() }
+
+// shortSeeds are as many as -short plays.
+const shortSeeds = 5
+
 // The simulation plays the rollup's own code against a log, a group and a store that do what no test bench can be made to
 // do: writes that apply and then fail, fail and then apply late, requests half applied, stores that restart, owners that
 // crash, leave clean, or pause and wake up as zombies at any step, events doubled, checks and audits whose own repairs fail.
@@ -32,6 +38,9 @@ var raced bool
 // anybody's help.
 func TestSimulation(t *testing.T) {
 	first, last := 0, *simSeeds
+	if testing.Short() {
+		last = min(last, shortSeeds)
+	}
 	if *simSeed >= 0 {
 		first, last = *simSeed, *simSeed+1
 	}
@@ -50,7 +59,11 @@ func TestSimulation(t *testing.T) {
 
 // The same seed must play the same, or a failure could not be looked at.
 func TestSimulationReplays(t *testing.T) {
-	for seed := range 5 {
+	seeds := 5
+	if testing.Short() {
+		seeds = 1
+	}
+	for seed := range seeds {
 		a, errA := play(t, seed, controls{})
 		b, errB := play(t, seed, controls{})
 		if a != b || errA != nil || errB != nil {
@@ -92,8 +105,8 @@ func (c controls) audited() bool {
 func (c controls) retires(seed int) bool { return c.deaf || c.hasty || c == controls{} && seed%2 == 1 }
 
 func TestSimulationSees(t *testing.T) {
-	if raced {
-		t.Skip("the race detector makes minutes of it and sees nothing new; make test plays it without")
+	if brief() {
+		t.Skip("takes minutes, more with the race detector, which sees nothing new: neither with -race nor with -short")
 	}
 	// floor is below what was seen, or just that where it is rare: plays are the same each time. A control that finds less has become blind.
 	f := func(name string, floor, seeds int, c controls) {

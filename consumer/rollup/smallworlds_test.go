@@ -173,7 +173,7 @@ func TestSmallWorlds(t *testing.T) {
 						t.Errorf("schedule %v: %v\nreplay it: go test ./consumer/rollup -run 'TestSmallWorlds/all/%s$' -sim.schedule %v -v", p, err,
 							strings.ReplaceAll(s.name, " ", "_"), p)
 					}
-					return err == nil && (!raced || n < racedSchedules)
+					return err == nil && (!brief() || n < briefSchedules)
 				})
 				t.Logf("%d schedules", n)
 				total.Add(int64(n))
@@ -183,13 +183,14 @@ func TestSmallWorlds(t *testing.T) {
 	t.Logf("%d schedules of %d small worlds", total.Load(), len(smallWorlds))
 }
 
-// racedSchedules are as many of a world as the race detector looks at: it takes ten times as long and sees little new after a few.
-const racedSchedules = 200
+// briefSchedules are as many of a world as a brief run plays: with the race detector it takes ten times as long and sees little new
+// after a few.
+const briefSchedules = 200
 
 // Each control must be found by a small world, or the worlds are too small.
 func TestSmallWorldsSee(t *testing.T) {
-	if raced {
-		t.Skip("the race detector makes minutes of it and sees nothing new; make test plays it without")
+	if brief() {
+		t.Skip("takes minutes, more with the race detector, which sees nothing new: neither with -race nor with -short")
 	}
 	f := func(name, world string, c controls) {
 		t.Run(name, func(t *testing.T) {
