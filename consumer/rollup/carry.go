@@ -151,8 +151,7 @@ func (g *grower) uncounted(ctx context.Context, s *source, partition int, want s
 			end = s.seal.Ends[partition]
 		}
 		_, err := s.inspect.event(m)
-		probe := err != nil && string(m.Value) == topics.Probe
-		if !probe && (m.Offset >= end || errors.Is(err, errCarried)) {
+		if not := err != nil && noEvent(m); !not && (m.Offset >= end || errors.Is(err, errCarried)) {
 			out = append(out, kafka.Message{Key: m.Key, Value: m.Value, Headers: m.Headers})
 		}
 	})

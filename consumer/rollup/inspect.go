@@ -35,7 +35,7 @@ func decodeClick(data []byte) (models.Event, error) { return models.UnmarshalCli
 func (in inspector) item(p models.Partition, m kafka.Message) item {
 	it := item{partition: p, offset: m.Offset, at: m.Time, byID: in.byID, bytes: len(m.Key) + len(m.Value), highWater: m.HighWaterMark}
 	event, err := in.event(m)
-	if errors.Is(err, errCarried) || err != nil && string(m.Value) == topics.Probe {
+	if errors.Is(err, errCarried) || err != nil && noEvent(m) {
 		return it
 	}
 	if err != nil {
@@ -49,6 +49,13 @@ func (in inspector) item(p models.Partition, m kafka.Message) item {
 	}
 	it.event, it.value = event, m.Value
 	return it
+}
+
+// noEvent tells whether a message that cannot be read as an event was not meant as one: the probe of a seal, or what Kafka writes at the
+// end of a transaction, which kafka-go hands on as a message: its key is a version and how it ended, its value a version and an epoch.
+func noEvent(m kafka.Message) bool {
+	marker := len(m.Key) == 4 && string(m.Key[:3]) == "\x00\x00\x00" && m.Key[3] <= 1 && len(m.Value) == 6 && string(m.Value[:2]) == "\x00\x00"
+	return marker || string(m.Value) == topics.Probe
 }
 
 // refuse makes a dead letter of an item that was taken for an event.
