@@ -163,7 +163,7 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, heirs heirs
 	}
 	claimed, err := o.claim(ctx, c.committer(gen))
 	if err == nil && claimed > 0 {
-		err = c.unshared(ctx)
+		err = c.unshared(ctx, 0)
 	}
 	return o, fetchers, err
 }

@@ -145,44 +145,37 @@ func (o *ownership) claim(ctx context.Context, commit commit) (int, error) {
 	return len(unmarked), nil
 }
 
-// unshared refuses a group that counts into other tables as well. It looks at all partitions, whoever has them: of two who begin at
-// the same time, and claim their own first, one at least sees the other.
-func (c *Consumer) unshared(ctx context.Context) error {
-	partitions, err := c.everyPartition(ctx)
-	if err != nil {
-		return err
-	}
-	return c.unsharedIn(ctx, partitions)
-}
-
-func (c *Consumer) unsharedIn(ctx context.Context, partitions []models.Partition) error {
-	places, err := c.places(ctx, c.cfg.Kafka.Group, partitions)
-	if err != nil {
-		return err
-	}
-	for _, p := range slices.SortedFunc(maps.Keys(places), comparePartitions) {
-		if at := places[p]; at.tables != "" && at.tables != c.tables {
-			return shared(c.cfg.Kafka.Group, p, at, c.tables)
-		}
-	}
-	return nil
-}
-
 // groupPatience is how long a group's coordinator may be out of reach at start. A cluster that is new needs some seconds to make one.
 const groupPatience = 30 * time.Second
 
-// unsharedYet is unshared for one who has just started, perhaps together with Kafka. Only the group is asked again: looking for the
-// topics waits for brokers by itself, and fails at once where that is no use, as with a wrong password.
-func (c *Consumer) unsharedYet(ctx context.Context) error {
+// unshared refuses a group that counts into other tables as well. It looks at all partitions, whoever has them: of two who begin at
+// the same time, and claim their own first, one at least sees the other. A group that does not answer is asked again for as long as
+// patience says. The topics are not: looking for them waits for brokers by itself, and fails at once where that is no use, as with a
+// wrong password.
+func (c *Consumer) unshared(ctx context.Context, patience time.Duration) error {
 	partitions, err := c.everyPartition(ctx)
 	if err != nil {
 		return err
 	}
-	for until, attempt := time.Now().Add(groupPatience), 0; ; attempt++ {
-		if err = c.unsharedIn(ctx, partitions); err == nil || isRefusal(err) || time.Now().After(until) || sleep(ctx, backoff(attempt)) != nil {
+	for until, attempt := time.Now().Add(patience), 0; ; attempt++ {
+		places, err := c.places(ctx, c.cfg.Kafka.Group, partitions)
+		if err == nil {
+			return onlyInto(c.tables, c.cfg.Kafka.Group, places)
+		}
+		if !time.Now().Before(until) || sleep(ctx, backoff(attempt)) != nil {
 			return err
 		}
 	}
+}
+
+// onlyInto refuses the places of a group that counts into other tables than these.
+func onlyInto(tables, group string, places map[models.Partition]place) error {
+	for _, p := range slices.SortedFunc(maps.Keys(places), comparePartitions) {
+		if at := places[p]; at.tables != "" && at.tables != tables {
+			return shared(group, p, at, tables)
+		}
+	}
+	return nil
 }
 
 // everyPartition lists those of all generations of the topics that are counted.
