@@ -12,8 +12,9 @@ import (
 
 const acceptGapHelp = `Usage: consumer accept-gap [--at-most N]
 
-Lists the events that consumers refuse to leave out: those that Kafka deleted before they were
-counted, and those that the group was moved past. All consumers of the group must be stopped.
+Lists the events that consumers refuse to leave out: those that were deleted from Kafka before
+they were counted, alone or with a sealed topic, and those that the group was moved past. All
+consumers of the group must be stopped.
 
 Without --at-most it changes nothing. With --at-most, if no more than N events are missing, it
 writes down that they are never counted; consumers that are started then go on after them. There

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -14,8 +15,8 @@ import (
 	"footfall/models"
 )
 
-// RunAcceptGap tells which events consumers refuse to leave out: those that Kafka has deleted before they were counted, and those that
-// the group was moved past. If there are at most so many, it writes down that they are never counted, and consumers go on behind them;
+// RunAcceptGap tells which events consumers refuse to leave out: those that Kafka has deleted before they were counted, alone or with their
+// topic, and those that the group was moved past. If there are at most so many, it writes down that they are never counted, and consumers go on after them;
 // with 0 it only tells. Nobody may be counting meanwhile.
 func RunAcceptGap(ctx context.Context, cfg configs.Consumer, store RetireStore, atMost int64, log *slog.Logger, report func(string, ...any)) error {
 	c, err := New(cfg, store, prometheus.NewRegistry(), log)
@@ -23,6 +24,7 @@ func RunAcceptGap(ctx context.Context, cfg configs.Consumer, store RetireStore, 
 		return err
 	}
 	defer func() { _ = c.dead.close() }()
+	c.accepting = true
 	src, err := c.lookAround(ctx)
 	if err != nil {
 		return err
@@ -38,7 +40,13 @@ func RunAcceptGap(ctx context.Context, cfg configs.Consumer, store RetireStore, 
 	if err != nil {
 		return err
 	}
-	var total int64
+	missing, total, err := c.missing(ctx, src)
+	if err != nil {
+		return err
+	}
+	for _, m := range missing {
+		report("%d events of topic %s are not counted; the topic was deleted", m.lost, m.topic)
+	}
 	for _, g := range gaps {
 		total += g.lost.to - g.lost.from
 		report("%s are not counted; Kafka has deleted %d of them", g.lost.of(g.partition), max(0, min(g.lost.to, g.log.from)-g.lost.from))
@@ -58,7 +66,12 @@ func RunAcceptGap(ctx context.Context, cfg configs.Consumer, store RetireStore, 
 			return err
 		}
 	}
-	report("%d events will never be counted; consumers go on behind them", total)
+	for _, m := range missing {
+		if _, err := store.Setting(ctx, fact(m.topic, factCounted), fmt.Sprintf("all but %d events that were deleted", m.lost)); err != nil {
+			return err
+		}
+	}
+	report("%d events will never be counted; consumers go on after them", total)
 	return nil
 }
 
@@ -98,6 +111,35 @@ func (c *Consumer) gaps(ctx context.Context, store RetireStore, src sources) (fo
 		}
 	}
 	return found, nil
+}
+
+// missingTopic is a generation that was deleted before all of it was counted.
+type missingTopic struct {
+	topic string
+	lost  int64
+}
+
+// missing finds the generations that consumers miss, and how many events they had that are not counted. One of which nothing is missing, but
+// nobody said so, is recorded as counted.
+func (c *Consumer) missing(ctx context.Context, src sources) (found []missingTopic, total int64, err error) {
+	for _, topic := range slices.Sorted(maps.Keys(src)) {
+		s := src[topic]
+		if !s.gone {
+			continue
+		}
+		if done, err := countedToSeal(ctx, c.store, s); done || err != nil {
+			if err != nil {
+				return nil, 0, err
+			}
+			continue
+		}
+		lost, err := leftToSeal(ctx, c.store, s)
+		if err != nil {
+			return nil, 0, err
+		}
+		found, total = append(found, missingTopic{topic, lost}), total+lost
+	}
+	return found, total, nil
 }
 
 // accept says in the store that all before the end of a gap is counted. What an owner that crashed may have had under way there is in

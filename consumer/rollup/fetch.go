@@ -208,7 +208,7 @@ func (r *refusal) Error() string { return r.text }
 
 func recreated(p models.Partition, offset int64) error {
 	return &refusal{fmt.Sprintf("partition %d of topic %s does not reach offset %d, up to which it is counted: was the topic"+
-		" created anew? Count what it has into other tables (cassandra.keyspace_suffix)", p.Number, p.Topic, offset)}
+		" created anew? "+countAnew, p.Number, p.Topic, offset)}
 }
 
 func truncated(p models.Partition, lost span) error {

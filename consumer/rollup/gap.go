@@ -66,7 +66,7 @@ func (p *owned) uncounted(lost, log span) error {
 	if lost.from < log.from {
 		gone = fmt.Sprintf(", the first %d of which Kafka has deleted,", log.from-lost.from)
 	}
-	return &refusal{fmt.Sprintf("%s%s are not counted in these tables, but the group's offset lies behind them: somebody moved it, or counted"+
+	return &refusal{fmt.Sprintf("%s%s are not counted in these tables, but the group's offset lies after them: somebody moved it, or counted"+
 		" into other tables. Set it back (kafka-consumer-groups.sh --reset-offsets --to-offset %d),"+
 		" and nothing is counted twice. %s", lost.of(p.tenure.Partition), gone, max(lost.from, log.from), howToAccept)}
 }

@@ -169,8 +169,7 @@ func (c *Consumer) follow(ctx context.Context, out sources, base string, found [
 		out[s.topic], last = s, s
 		if s.seal == nil {
 			if newest := found[len(found)-1]; newest.Number > n {
-				c.log.Warn("a topic has a next generation, but is not sealed: nothing is read from that; run consumer grow again",
-					"topic", s.topic, "next", newest.Topic)
+				c.warnOfHalfGrown(s.topic, newest)
 			}
 			return nil
 		}
@@ -188,8 +187,11 @@ func (c *Consumer) isGone(ctx context.Context, s *source, partitions int) (bool,
 	}
 	missing := partitions == 0
 	if missing && counted == "" {
-		return false, &refusal{fmt.Sprintf("topic %s does not exist, and nobody has counted all of it: its events would be missing. Put it back, or"+
-			" count into new tables with another cassandra.keyspace_suffix", s.topic)}
+		if c.accepting && s.seal != nil {
+			return true, nil
+		}
+		return false, &refusal{fmt.Sprintf("topic %s does not exist, and nobody has counted all of it: its events would be missing. Put it back with its"+
+			" offsets. %s", s.topic, howToAccept)}
 	}
 	if missing || counted == "" {
 		return missing, nil
@@ -273,7 +275,7 @@ func (c *Consumer) inspector(ctx context.Context, s *source, partitions int, dec
 func otherPartitions(topic string, counted, now int) error {
 	if now < counted {
 		return &refusal{fmt.Sprintf("topic %s has partitions %d, but was counted with %d so far. Kafka takes none away: was the topic created"+
-			" anew? Count what it has into other tables (cassandra.keyspace_suffix)", topic, now, counted)}
+			" anew? "+countAnew, topic, now, counted)}
 	}
 	base, _ := models.SplitGeneration(topic)
 	return &refusal{fmt.Sprintf("topic %s has partitions %d, but was counted with %d so far, and must be to the end, since a visitor's events"+

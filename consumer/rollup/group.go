@@ -39,6 +39,7 @@ type Consumer struct {
 	member   atomic.Bool
 
 	forgiving bool // events that Kafka has deleted are left out without asking
+	accepting bool // a generation that was deleted before all of it was counted is no reason to refuse
 }
 
 // New makes a consumer that counts into store, whose tables are those of cfg.Features and cfg.Metrics, and registers its
@@ -161,7 +162,7 @@ func (c *Consumer) lookAround(ctx context.Context) (_ sources, err error) {
 	if c.tables, err = tablesOf(ctx, c.store); err != nil {
 		return nil, err
 	}
-	if err := c.unsharedYet(ctx); err != nil {
+	if err := c.unshared(ctx, groupPatience); err != nil {
 		return nil, err // before the tables are tied to this group
 	}
 	src, err := c.sources(ctx)

@@ -83,8 +83,7 @@ func (g *grower) grow(ctx context.Context, partitions int) error {
 		return err
 	}
 	if counted == partitions && newest.Partitions == partitions {
-		g.report("topic %s has %d partitions", newest.Topic, partitions)
-		return nil
+		return g.nothingToGrow(ctx, newest)
 	}
 	next := models.GenerationTopic(g.base, newest.Number+1)
 	if err := topics.CreateLike(ctx, g.kafka, next, newest.Topic, partitions); err != nil {
@@ -102,6 +101,17 @@ func (g *grower) grow(ctx context.Context, partitions int) error {
 	}
 	g.report("created topic %s with %d partitions", next, partitions)
 	return g.seal(ctx, newest.Topic, next)
+}
+
+// nothingToGrow says so. What lies where nobody counts it is carried over all the same.
+func (g *grower) nothingToGrow(ctx context.Context, newest topics.Generation) error {
+	g.report("topic %s has %d partitions already: no next generation is made", newest.Topic, newest.Partitions)
+	byID, err := countedByID(ctx, g.store, newest.Topic)
+	if err == nil && byID {
+		g.report("ids in %s have to be unique among all senders, as when it was first counted, and stay so; a next generation tells senders apart:"+
+			" to get one, grow to another number, such as --partitions %d", newest.Topic, newest.Partitions+1)
+	}
+	return err
 }
 
 // record records how many partitions a generation is counted with, if nobody did, and returns what is recorded. It refuses one that has

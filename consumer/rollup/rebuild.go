@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -117,9 +118,14 @@ func (r *rebuild) takeOverFacts(ctx context.Context, live CompareStore) error {
 			if err := sameRule(ctx, live, r.fresh, topic); err != nil {
 				return err
 			}
-			facts := []string{"partitions", factSealed}
-			if !slices.ContainsFunc(found, func(g topics.Generation) bool { return g.Topic == topic }) {
+			facts := []string{factSealed, "partitions"}
+			i := slices.IndexFunc(found, func(g topics.Generation) bool { return g.Topic == topic })
+			if i < 0 {
 				facts = append(facts, factCounted)
+			} else if anew, err := createdWithFewer(ctx, live, found[i]); err != nil {
+				return err
+			} else if anew {
+				facts = nil // it is another topic than live has counted
 			}
 			for _, what := range facts {
 				value, err := live.Setting(ctx, fact(topic, what), "")
@@ -133,6 +139,20 @@ func (r *rebuild) takeOverFacts(ctx context.Context, live CompareStore) error {
 		}
 	}
 	return nil
+}
+
+// createdWithFewer tells whether a topic that is not sealed has fewer partitions than it was counted with: it was created anew.
+func createdWithFewer(ctx context.Context, store Store, now topics.Generation) (bool, error) {
+	sealed, err := readSeal(ctx, store, now.Topic)
+	if err != nil || sealed != nil {
+		return false, err
+	}
+	recorded, err := store.Setting(ctx, fact(now.Topic, "partitions"), "")
+	if err != nil || recorded == "" {
+		return false, err
+	}
+	counted, err := strconv.Atoi(recorded)
+	return err == nil && now.Partitions < counted, err
 }
 
 // bounds are those of the log, up to the seals.

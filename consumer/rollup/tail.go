@@ -144,8 +144,10 @@ func sumOfRecord(record *kafka.Record) (string, error) {
 	return sumOf(key, value), err
 }
 
+// countAnew ends the refusals of a log that is not the one that was counted.
+const countAnew = "The tables cannot go on with this log: count what it has into new ones with `consumer rebuild`, and use those"
+
 func another(p models.Partition, offset int64) error {
 	return &refusal{fmt.Sprintf("offset %d of topic %s, partition %d, is not the event that was counted: Kafka has lost events that it had"+
-		" acknowledged (was a leader elected uncleanly?), or the topic was created anew. The tables cannot go on with this log: count what it"+
-		" has into new ones with `consumer rebuild`, and use those", offset, p.Topic, p.Number)}
+		" acknowledged (was a leader elected uncleanly?), or the topic was created anew. "+countAnew, offset, p.Topic, p.Number)}
 }

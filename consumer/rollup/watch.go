@@ -20,8 +20,9 @@ var errChanged = errors.New("the topics have changed")
 
 // watch returns when the generations are no longer as they were, with errChanged or a *refusal, or when ctx ends.
 func (c *Consumer) watch(ctx context.Context, src sources) error {
+	halfGrown := map[string]time.Time{}
 	for sleep(ctx, lookInterval) == nil {
-		err := c.look(ctx, src)
+		err := c.look(ctx, src, halfGrown)
 		var refused *refusal
 		if errors.Is(err, errChanged) || errors.As(err, &refused) {
 			return err
@@ -33,8 +34,12 @@ func (c *Consumer) watch(ctx context.Context, src sources) error {
 	return ctx.Err()
 }
 
-// look compares the generations with those that are read. It costs less than finding them.
-func (c *Consumer) look(ctx context.Context, src sources) error {
+// growPatience is how long a topic may be half grown before consumers warn of it, and then how often they do.
+const growPatience = 30 * time.Second
+
+// look compares the generations with those that are read. It costs less than finding them. halfGrown is since when the topics are,
+// for which growing was begun and is not done.
+func (c *Consumer) look(ctx context.Context, src sources, halfGrown map[string]time.Time) error {
 	for base := range c.bases() {
 		found, err := topics.Generations(ctx, c.kafka, base)
 		if err != nil {
@@ -67,7 +72,28 @@ func (c *Consumer) look(ctx context.Context, src sources) error {
 			if found[i].Partitions != s.partitions() {
 				return otherPartitions(s.topic, s.partitions(), found[i].Partitions)
 			}
+			if newest := found[len(found)-1]; newest.Topic != s.topic {
+				c.noteHalfGrown(s.topic, newest, halfGrown)
+			}
 		}
 	}
 	return nil
+}
+
+// noteHalfGrown warns of a topic that stays half grown: whoever grew it was stopped between two steps.
+func (c *Consumer) noteHalfGrown(topic string, next topics.Generation, since map[string]time.Time) {
+	switch began, known := since[topic]; {
+	case !known:
+		since[topic] = time.Now()
+	case time.Since(began) >= growPatience:
+		since[topic] = time.Now()
+		c.warnOfHalfGrown(topic, next)
+	}
+}
+
+func (c *Consumer) warnOfHalfGrown(topic string, next topics.Generation) {
+	base, _ := models.SplitGeneration(topic)
+	c.log.Warn("the topic has a next generation, but where it ends itself is not recorded: nothing of the next one is counted, though doors may"+
+		" write to it already; was consumer grow stopped? Run it again", "topic", topic, "next", next.Topic,
+		"run", fmt.Sprintf("consumer grow --topic %s --partitions %d", base, next.Partitions))
 }

@@ -44,7 +44,7 @@ func TestRefusals(t *testing.T) {
 	d.moveGroup(t, moved, committed[moved])
 	d.acceptGap(t, 3, "3 events will never be counted")
 	d.moveGroup(t, moved, committed[moved]+2)
-	d.refused(t, fmt.Sprintf("2 events of topic %s, partition 0", visits), "the group's offset lies behind them")
+	d.refused(t, fmt.Sprintf("2 events of topic %s, partition 0", visits), "the group's offset lies after them")
 
 	// Somebody changed how far back ids are looked for: repairs would not decide as the owners did.
 	d.refusedWith(t, []string{"FOOTFALL_DUPLICATES_WINDOW=7"}, "has duplicates.window 7, but was counted with 100000")
