@@ -24,7 +24,7 @@ var allowed = map[string][]string{
 	"producer/enrich": {"models"},
 	"producer/answer": {"models"},
 	"producer/links":  {"models", "producer/answer", "producer/enrich"},
-	"producer/intake": {"models", "configs", "producer/answer", "producer/assets", "internal/kafka/dial", "internal/kafka/topics", "producer/enrich", "producer/links"},
+	"producer/intake": {"models", "configs", "producer/answer", "producer/assets", "internal/health", "internal/kafka/dial", "internal/kafka/topics", "producer/enrich", "producer/links"},
 	"producer":        {"models", "configs", "internal/kafka/dial", "internal/kafka/topics", "internal/health", "producer/intake", "producer/links", "producer/links/cassandra"},
 
 	"producer/links/cassandra": {"configs", "internal/cql"},

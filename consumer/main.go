@@ -306,14 +306,14 @@ func count(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *sl
 	if err != nil {
 		return err
 	}
-	listener, err := listen(cfg.HTTP.Addr)
+	operators, err := health.Listen(ctx, "http.addr", cfg.HTTP.Addr)
 	if err != nil {
 		return err
 	}
-	log.Info("consumer started", "addr", listener.Addr().String(), "group", cfg.Kafka.Group)
+	log.Info("consumer started", "addr", operators.Addr(), "group", cfg.Kafka.Group)
 	group, ctx := errgroup.WithContext(ctx)
 	answering, done := context.WithCancel(context.WithoutCancel(ctx)) // until the last flush is over
-	group.Go(func() error { return serveHealth(answering, listener, reg, consumer.Ready) })
+	group.Go(func() error { return operators.Serve(answering, health.Handler(reg, consumer.Ready)) })
 	group.Go(func() error { return durable.watch(ctx) })
 	group.Go(func() error {
 		defer done()

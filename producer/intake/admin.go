@@ -2,15 +2,11 @@ package intake
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"net"
 	"net/http"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"footfall/internal/health"
 	"footfall/producer/answer"
 )
 
@@ -20,24 +16,21 @@ func (d *door) openAdmin(ctx context.Context, reg *prometheus.Registry) (stop fu
 	if d.cfg.HTTP.AdminAddr == "" {
 		return func() {}, nil
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", d.cfg.HTTP.AdminAddr)
+	server, err := health.Listen(ctx, "http.admin_addr", d.cfg.HTTP.AdminAddr)
 	if err != nil {
-		return nil, fmt.Errorf("listening (http.admin_addr): %w", err)
+		return nil, err
 	}
-	d.admin = listener.Addr().String()
-	server := &http.Server{
-		Handler: d.adminRoutes(ctx, reg), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: time.Minute,
-		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: serverLog(d.log),
-	}
+	d.admin, server.ErrorLog = server.Addr(), serverLog(d.log)
+	answering, hangUp := context.WithCancel(context.WithoutCancel(ctx)) // until the last event is answered
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			d.log.Error("serving operators (http.admin_addr)", "error", err.Error()) // events are taken all the same
+		if err := server.Serve(answering, d.adminRoutes(ctx, reg)); err != nil {
+			d.log.Error("operators get no answers any more", "error", err.Error()) // events are taken all the same
 		}
 	}()
 	return func() {
-		_ = server.Close() // who is still asking asks again
+		hangUp()
 		<-ended
 	}, nil
 }
@@ -56,7 +49,7 @@ func (d *door) adminRoutes(ctx context.Context, reg *prometheus.Registry) http.H
 		}
 		d.ready(w, r)
 	}))
-	route("/metrics", promhttp.HandlerFor(reg, promhttp.HandlerOpts{}))
+	route("/metrics", health.Metrics(reg))
 	mux.Handle("/", d.observed("other", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		d.refuse(w, &answer.Refusal{Reason: answer.NotFound, Detail: "GET /metrics, /readyz or /healthz; events go to http.addr"}, "")
 	})))

@@ -1,5 +1,3 @@
-// Package health asks a running footfall process whether it is ready. It exists for container health checks: the images have no
-// shell and no curl.
 package health
 
 import (
@@ -13,7 +11,8 @@ import (
 	"time"
 )
 
-// Ask returns nil if the process that answers operators at addr is ready. key is the key of the configuration that addr is from.
+// Ask returns nil if the process that answers operators at addr is ready. key is the key of the configuration that addr is from. It
+// exists for container health checks: the images have no shell and no curl.
 func Ask(ctx context.Context, key, addr string) error {
 	target, err := reachable(key, addr)
 	if err != nil {
