@@ -29,14 +29,16 @@ var allowed = map[string][]string{
 
 	"producer/links/cassandra": {"configs", "internal/cql"},
 
-	"consumer/rollup":           {"models", "configs", "internal/kafka/dial", "internal/kafka/topics"},
-	"consumer/rollup/storetest": {"models", "consumer/rollup"},
-	"consumer/cassandra":        {"models", "configs", "migrations", "internal/cql", "consumer/rollup"},
-	"consumer/gcpacer":          {},
-	"consumer":                  {"models", "configs", "migrations", "consumer/rollup", "consumer/cassandra", "consumer/gcpacer", "internal/health"},
+	// A store knows what is asked of it, and nothing of those who ask.
+	"consumer/store":           {"models"},
+	"consumer/store/storetest": {"models", "consumer/store"},
+	"consumer/rollup":          {"models", "configs", "internal/kafka/dial", "internal/kafka/topics", "consumer/store"},
+	"consumer/cassandra":       {"models", "configs", "migrations", "internal/cql", "consumer/store"},
+	"consumer/gcpacer":         {},
+	"consumer":                 {"models", "configs", "migrations", "consumer/rollup", "consumer/store", "consumer/cassandra", "consumer/gcpacer", "internal/health"},
 
 	// Nothing may import embedded: it can be deleted without touching the core.
-	"embedded/sqlite": {"models", "consumer/rollup"},
+	"embedded/sqlite": {"models", "consumer/store"},
 	"embedded/broker": {"models"},
 	"embedded":        {"configs", "models", "consumer/rollup", "internal/kafka/dial", "producer/intake", "producer/links", "internal/kafka/topics", "embedded/sqlite", "embedded/broker"},
 
@@ -52,10 +54,10 @@ var allowed = map[string][]string{
 	"deployments/stack":           {},
 	"deployments/stack/stacktest": {"deployments/stack"},
 	"deployments/stackctl":        {"deployments/stack"},
-	"test/bench":                  {"models", "configs", "consumer/rollup", "consumer/cassandra", "consumer/gcpacer", "internal/kafka/dial", "internal/kafka/topics", "test/e2e", "deployments/stack"},
+	"test/bench":                  {"models", "configs", "consumer/rollup", "consumer/store", "consumer/cassandra", "consumer/gcpacer", "internal/kafka/dial", "internal/kafka/topics", "test/e2e", "deployments/stack"},
 	"test/e2e":                    {"models", "test/e2e", "deployments/stack"},
 	"test/faults":                 {"models", "test/e2e", "deployments/stack"},
-	"test/faults/control":         {"models", "configs", "consumer/rollup", "consumer/cassandra"},
+	"test/faults/control":         {"models", "configs", "consumer/rollup", "consumer/store", "consumer/cassandra"},
 }
 
 // forbidden are libraries that must stay where they belong, with the reason.

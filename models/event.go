@@ -1,5 +1,7 @@
 package models
 
+import "cmp"
+
 // Event is one click or one visit: what the door takes, what the topics carry, what the consumer counts.
 // Implementations are plain values, safe for concurrent use once they are validated.
 type Event interface {
@@ -50,6 +52,12 @@ type Key struct {
 	Features Features // Cardinality only
 }
 
+// Compare orders keys, for those who have to do something for each in the same order each time.
+func (k Key) Compare(o Key) int {
+	return cmp.Or(cmp.Compare(k.Keyspace, o.Keyspace), cmp.Compare(k.Name, o.Name), cmp.Compare(k.Month, o.Month),
+		cmp.Compare(k.Features, o.Features))
+}
+
 // Cell is one counter inside a key.
 type Cell struct {
 	// Counter is the table (URLShortener), or its column where a table has two; or the metric_type (Cardinality).
@@ -75,6 +83,11 @@ type Sighting struct {
 type Partition struct {
 	Topic  string
 	Number int
+}
+
+// Compare orders partitions, by topic and number.
+func (p Partition) Compare(o Partition) int {
+	return cmp.Or(cmp.Compare(p.Topic, o.Topic), cmp.Compare(p.Number, o.Number))
 }
 
 // Position is where in the log an event stands. A visitor's row keeps the position of the event that was first, which

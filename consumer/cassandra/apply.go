@@ -10,15 +10,15 @@ import (
 
 	"github.com/gocql/gocql"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 )
 
 var errNotSent = errors.New("not sent")
 
-// Apply implements rollup.Store: counter batches of a few keys each. The statements of one key share keyspace and partition
+// Apply implements store.Store: counter batches of a few keys each. The statements of one key share keyspace and partition
 // key, which makes them ONE counter mutation over several tables, applied whole or not at all. Each key stands for itself,
 // but what becomes of a request is told for all its keys together.
-func (s *Store) Apply(ctx context.Context, writes []rollup.KeyWrite) []error {
+func (s *Store) Apply(ctx context.Context, writes []store.KeyWrite) []error {
 	errs := make([]error, len(writes))
 	parts := make([]sized, len(writes))
 	for i, w := range writes {
@@ -32,7 +32,7 @@ func (s *Store) Apply(ctx context.Context, writes []rollup.KeyWrite) []error {
 			// One request's failure must not cancel the others: that would put them in doubt as well.
 			err = s.applyTogether(ctx, writes, groups[i], errs)
 		}
-		if errors.Is(err, rollup.ErrUnknownOutcome) {
+		if errors.Is(err, store.ErrUnknownOutcome) {
 			return err // but no more are begun: all will be decided by the ledger, and a node that hangs costs time
 		}
 		return nil
@@ -42,7 +42,7 @@ func (s *Store) Apply(ctx context.Context, writes []rollup.KeyWrite) []error {
 
 // applyTogether sends some of the writes as one request and notes what became of each. It returns the last of that, which is
 // the worst.
-func (s *Store) applyTogether(ctx context.Context, writes []rollup.KeyWrite, together []sized, errs []error) (worst error) {
+func (s *Store) applyTogether(ctx context.Context, writes []store.KeyWrite, together []sized, errs []error) (worst error) {
 	batch := s.newBatch(ctx, kindCounters, gocql.CounterBatch)
 	for _, part := range together {
 		s.add(batch, writes[part.index])
@@ -51,7 +51,7 @@ func (s *Store) applyTogether(ctx context.Context, writes []rollup.KeyWrite, tog
 	if len(together) > 1 && refusedAs(err, gocql.ErrCodeSyntax, gocql.ErrCodeUnauthorized, gocql.ErrCodeInvalid) {
 		// For one key's sake, or because the batch is too large for this server's settings. Nothing of it was applied.
 		for i := range together {
-			if worst = s.applyTogether(ctx, writes, together[i:i+1], errs); errors.Is(worst, rollup.ErrUnknownOutcome) {
+			if worst = s.applyTogether(ctx, writes, together[i:i+1], errs); errors.Is(worst, store.ErrUnknownOutcome) {
 				break
 			}
 		}
@@ -64,7 +64,7 @@ func (s *Store) applyTogether(ctx context.Context, writes []rollup.KeyWrite, tog
 }
 
 // counterBytes is about what Cassandra takes a write for: each cell with its clustering, timestamps and the counter's shard.
-func counterBytes(w rollup.KeyWrite) int {
+func counterBytes(w store.KeyWrite) int {
 	const perCell, perLedger = 80, 180
 	n := perCell*len(w.Cells) + perLedger*len(w.Ledger)
 	for cell := range w.Cells {
@@ -74,7 +74,7 @@ func counterBytes(w rollup.KeyWrite) int {
 }
 
 // add puts the statements of one key into a batch. They share the key's values, and the memory for all values.
-func (s *Store) add(batch *gocql.Batch, w rollup.KeyWrite) {
+func (s *Store) add(batch *gocql.Batch, w store.KeyWrite) {
 	const most = 6 // values of a statement beside the key: those of a ledger row
 	key := keyArgs(w.Key)
 	args := make([]any, 0, (len(w.Cells)+len(w.Ledger))*(len(key)+most))
@@ -99,7 +99,7 @@ func outcome(err error, keys int) error {
 	if err == nil || certain(err) && (keys == 1 || !refusedAs(err, gocql.ErrCodeUnavailable)) {
 		return told(err)
 	}
-	return fmt.Errorf("%w: %w", rollup.ErrUnknownOutcome, err)
+	return fmt.Errorf("%w: %w", store.ErrUnknownOutcome, err)
 }
 
 // told marks the failure of a connection as such.
@@ -107,11 +107,11 @@ func told(err error) error {
 	var network *net.OpError
 	for _, lost := range []error{gocql.ErrNoConnections, gocql.ErrConnectionClosed, gocql.ErrTimeoutNoResponse, io.EOF} {
 		if errors.Is(err, lost) {
-			return fmt.Errorf("%w: %w", rollup.ErrDisconnected, err)
+			return fmt.Errorf("%w: %w", store.ErrDisconnected, err)
 		}
 	}
 	if errors.As(err, &network) {
-		return fmt.Errorf("%w: %w", rollup.ErrDisconnected, err)
+		return fmt.Errorf("%w: %w", store.ErrDisconnected, err)
 	}
 	return err
 }

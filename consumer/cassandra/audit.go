@@ -11,11 +11,11 @@ import (
 
 	"github.com/gocql/gocql"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
-var _ rollup.AuditStore = (*Store)(nil)
+var _ store.AuditStore = (*Store)(nil)
 
 // patience is for reads of much, page by page: one that takes hours must not end because one page timed out. Nothing that writes
 // may have it.
@@ -37,7 +37,7 @@ type between struct{ first, last int64 }
 var wholeRing = between{math.MinInt64, math.MaxInt64}
 
 // partOfRing divides the ring evenly. Vnodes do not matter: a range that spans several of them is put together by the node asked.
-func partOfRing(p rollup.Part) between {
+func partOfRing(p store.Part) between {
 	width := math.MaxUint64 / uint64(p.Of)
 	first := uint64(p.Number) * width
 	last := first + width - 1
@@ -62,11 +62,11 @@ func (b between) where(partitionKey string) string {
 	return fmt.Sprintf(` WHERE token(%s) >= %d AND token(%s) <= %d`, partitionKey, b.first, partitionKey, b.last)
 }
 
-// Keys implements rollup.WalkStore: it reads the ledgers of a part of the ring, page by page. Rows of a key come one after the
+// Keys implements store.WalkStore: it reads the ledgers of a part of the ring, page by page. Rows of a key come one after the
 // other.
-func (s *Store) Keys(ctx context.Context, part rollup.Part, each func([]rollup.KeyLedger) error) error {
-	var together []rollup.KeyLedger
-	err := s.eachLedger(ctx, part.Keyspace, partOfRing(part), func(k rollup.KeyLedger) error {
+func (s *Store) Keys(ctx context.Context, part store.Part, each func([]store.KeyLedger) error) error {
+	var together []store.KeyLedger
+	err := s.eachLedger(ctx, part.Keyspace, partOfRing(part), func(k store.KeyLedger) error {
 		if together = append(together, k); len(together) < keysTogether {
 			return nil
 		}
@@ -80,11 +80,11 @@ func (s *Store) Keys(ctx context.Context, part rollup.Part, each func([]rollup.K
 	return err
 }
 
-func (s *Store) eachLedger(ctx context.Context, keyspace models.Keyspace, b between, each func(rollup.KeyLedger) error) error {
+func (s *Store) eachLedger(ctx context.Context, keyspace models.Keyspace, b between, each func(store.KeyLedger) error) error {
 	key := models.Key{Keyspace: keyspace}
 	var month time.Time
 	features := make([]string, len(s.plan.Features()))
-	var row rollup.LedgerRow
+	var row store.LedgerRow
 	columns, partitionKey, table := []any{&key.Name}, `short_url`, s.names.URLShortener
 	if keyspace == models.Cardinality {
 		partitionKey, table = `siteId, month_interval_start, `+strings.Join(s.plan.Features(), ", "), s.names.Cardinality
@@ -95,7 +95,7 @@ func (s *Store) eachLedger(ctx context.Context, keyspace models.Keyspace, b betw
 	}
 	columns = append(columns, &row.Partition.Topic, &row.Partition.Number, &row.Kind, &row.Epoch, &row.From, &row.To)
 
-	var last rollup.KeyLedger
+	var last store.KeyLedger
 	scanner := s.session.Query(`SELECT ` + partitionKey + `, topic, kafka_partition, kind, epoch, from_offset, to_offset FROM ` + table +
 		`.applied` + b.where(partitionKey)).WithContext(ctx).PageSize(1000).RetryPolicy(patience).Iter().Scanner()
 	for scanner.Next() {
@@ -122,11 +122,11 @@ func (s *Store) eachLedger(ctx context.Context, keyspace models.Keyspace, b betw
 	return nil
 }
 
-// Sums implements rollup.AuditStore: a stretch of each table.
-func (s *Store) Sums(ctx context.Context, links []models.Key) (map[models.Key]rollup.LinkSums, error) {
-	sums := make(map[models.Key]rollup.LinkSums, len(links))
+// Sums implements store.AuditStore: a stretch of each table.
+func (s *Store) Sums(ctx context.Context, links []models.Key) (map[models.Key]store.LinkSums, error) {
+	sums := make(map[models.Key]store.LinkSums, len(links))
 	for _, link := range links {
-		sums[link] = rollup.LinkSums{Tables: map[string]int64{}}
+		sums[link] = store.LinkSums{Tables: map[string]int64{}}
 	}
 	stretch := around(links)
 	tables := []string{models.ClickCounter, models.HourCounters, models.DayCounters, models.CountryCounters, models.ReferrerCounters}
@@ -154,7 +154,7 @@ func (s *Store) Sums(ctx context.Context, links []models.Key) (map[models.Key]ro
 	if err != nil {
 		return nil, err
 	}
-	err = s.eachLedger(ctx, models.URLShortener, stretch, func(k rollup.KeyLedger) error {
+	err = s.eachLedger(ctx, models.URLShortener, stretch, func(k store.KeyLedger) error {
 		if link, wanted := sums[k.Key]; wanted {
 			link.Ledger = k.Rows
 			sums[k.Key] = link
@@ -167,7 +167,7 @@ func (s *Store) Sums(ctx context.Context, links []models.Key) (map[models.Key]ro
 // walkTTL is how long it is remembered how far a walk was that was stopped, in seconds.
 const walkTTL = 7 * 24 * 3600
 
-// Walked implements rollup.WalkStore. It is among the settings, as a row that comes and goes.
+// Walked implements store.WalkStore. It is among the settings, as a row that comes and goes.
 func (s *Store) Walked(ctx context.Context, walk string) (progress string, err error) {
 	err = s.session.Query(`SELECT value FROM `+s.names.Footfall+`.settings WHERE name = ?`, "walk: "+walk).WithContext(ctx).Scan(&progress)
 	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
@@ -176,7 +176,7 @@ func (s *Store) Walked(ctx context.Context, walk string) (progress string, err e
 	return progress, nil
 }
 
-// NoteWalked implements rollup.WalkStore.
+// NoteWalked implements store.WalkStore.
 func (s *Store) NoteWalked(ctx context.Context, walk, progress string) error {
 	if progress == "" {
 		return s.session.Query(`DELETE FROM `+s.names.Footfall+`.settings WHERE name = ?`, "walk: "+walk).WithContext(ctx).Exec()

@@ -12,8 +12,8 @@ import (
 	"github.com/gocql/gocql"
 
 	"footfall/configs"
-	"footfall/consumer/rollup"
-	"footfall/consumer/rollup/storetest"
+	"footfall/consumer/store"
+	"footfall/consumer/store/storetest"
 	"footfall/internal/cql/cqltest"
 	"footfall/migrations"
 	"footfall/models"
@@ -42,18 +42,18 @@ func testOpen(t *testing.T, cfg configs.Cassandra, plan *models.Plan) *Store {
 func TestStore(t *testing.T) {
 	cfg, plan := cqltest.Config(t), models.DefaultPlan()
 	testMigrate(t, cfg, plan)
-	storetest.Run(t, func(t *testing.T) (rollup.Store, storetest.Reader) {
-		store := testOpen(t, cfg, plan)
-		return store, store.readCell
+	storetest.Run(t, func(t *testing.T) (store.Store, storetest.Reader) {
+		db := testOpen(t, cfg, plan)
+		return db, db.readCell
 	})
 	t.Run("Latest", func(t *testing.T) {
-		store := testOpen(t, cfg, plan)
-		storetest.RunLatest(t, store, store.readLatest)
+		db := testOpen(t, cfg, plan)
+		storetest.RunLatest(t, db, db.readLatest)
 	})
 	t.Run("Settings", func(t *testing.T) { testSettings(t, testOpen(t, cfg, plan)) })
 	t.Run("Notices", func(t *testing.T) { testNotices(t, testOpen(t, cfg, plan)) })
 	t.Run("LocalTransactions", func(t *testing.T) { testLocalTransactions(t, testOpen(t, cfg, plan)) })
-	t.Run("Uneven", func(t *testing.T) { testUneven(t, testOpen(t, cfg, plan)) })
+	t.Run("CountMismatches", func(t *testing.T) { testCountMismatches(t, testOpen(t, cfg, plan)) })
 	t.Run("Expiry", func(t *testing.T) { testExpiry(t, testOpen(t, cfg, plan)) })
 	t.Run("ForgetClocks", func(t *testing.T) { testForgetClocks(t, testOpen(t, cfg, plan)) })
 	t.Run("DropClocks", func(t *testing.T) { testDropClocks(t, testOpen(t, cfg, plan)) })
@@ -90,9 +90,9 @@ func TestPlan(t *testing.T) {
 	}
 	cfg := cqltest.Config(t)
 	testMigrate(t, cfg, plan)
-	storetest.RunPlan(t, plan, func(t *testing.T) (rollup.Store, storetest.Reader) {
-		store := testOpen(t, cfg, plan)
-		return store, store.readCell
+	storetest.RunPlan(t, plan, func(t *testing.T) (store.Store, storetest.Reader) {
+		db := testOpen(t, cfg, plan)
+		return db, db.readCell
 	})
 	refused := func(other *models.Plan) {
 		t.Helper()
@@ -102,9 +102,9 @@ func TestPlan(t *testing.T) {
 				t.Errorf("%s: %v, want both plans and what to do", what, err)
 			}
 		}
-		store, err := Open(t.Context(), cfg, other)
+		db, err := Open(t.Context(), cfg, other)
 		if err == nil {
-			store.Close()
+			db.Close()
 		}
 		wanted("opening", err)
 		wanted("migrating", migrations.Apply(t.Context(), cfg, other, func(string, ...any) {}))
@@ -197,7 +197,7 @@ func TestOutcome(t *testing.T) {
 	f := func(err error, unknown bool) {
 		t.Helper()
 		got := outcome(err, keys)
-		if !errors.Is(got, err) || errors.Is(got, rollup.ErrUnknownOutcome) != unknown {
+		if !errors.Is(got, err) || errors.Is(got, store.ErrUnknownOutcome) != unknown {
 			t.Errorf("outcome(%v) = %v, want unknown %v", err, got, unknown)
 		}
 	}

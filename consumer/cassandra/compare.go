@@ -6,11 +6,11 @@ import (
 	"sync"
 	"time"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
-var _ rollup.CompareStore = (*Store)(nil)
+var _ store.CompareStore = (*Store)(nil)
 
 // linkTable is where a counter of links is.
 type linkTable struct{ table, clustering, column, counter string }
@@ -27,7 +27,7 @@ var linkTables = []linkTable{
 	{"amountcounters", "day", models.SumValues, models.SumValues},
 }
 
-// Cells implements rollup.CompareStore: one partition of each table. A counter of 0 is as good as none.
+// Cells implements store.CompareStore: one partition of each table. A counter of 0 is as good as none.
 func (s *Store) Cells(ctx context.Context, key models.Key) (map[models.Cell]int64, error) {
 	if key.Keyspace == models.Cardinality {
 		return s.siteCells(ctx, key)
@@ -36,7 +36,7 @@ func (s *Store) Cells(ctx context.Context, key models.Key) (map[models.Cell]int6
 	return found[key], err
 }
 
-// LinkCells implements rollup.CompareStore: a stretch of each table.
+// LinkCells implements store.CompareStore: a stretch of each table.
 func (s *Store) LinkCells(ctx context.Context, links []models.Key) (map[models.Key]map[models.Cell]int64, error) {
 	out := make(map[models.Key]map[models.Cell]int64, len(links))
 	for _, link := range links {
@@ -60,13 +60,13 @@ func (s *Store) LinkCells(ctx context.Context, links []models.Key) (map[models.K
 	return out, err
 }
 
-// LinkLedgers implements rollup.CompareStore: a stretch of the ledger.
-func (s *Store) LinkLedgers(ctx context.Context, links []models.Key) (map[models.Key][]rollup.LedgerRow, error) {
-	out := make(map[models.Key][]rollup.LedgerRow, len(links))
+// LinkLedgers implements store.CompareStore: a stretch of the ledger.
+func (s *Store) LinkLedgers(ctx context.Context, links []models.Key) (map[models.Key][]store.LedgerRow, error) {
+	out := make(map[models.Key][]store.LedgerRow, len(links))
 	for _, link := range links {
 		out[link] = nil
 	}
-	err := s.eachLedger(ctx, models.URLShortener, around(links), func(k rollup.KeyLedger) error {
+	err := s.eachLedger(ctx, models.URLShortener, around(links), func(k store.KeyLedger) error {
 		if _, wanted := out[k.Key]; wanted {
 			out[k.Key] = k.Rows
 		}

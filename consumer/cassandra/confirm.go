@@ -8,14 +8,14 @@ import (
 
 	"github.com/gocql/gocql"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/internal/cql"
 	"footfall/models"
 )
 
-// Confirm implements rollup.Store. After a crash a counter write may be on its leader replica alone, where a quorum misses
+// Confirm implements store.Store. After a crash a counter write may be on its leader replica alone, where a quorum misses
 // it; reads at ALL see it and repair the others. With one replica an ordinary read is as good.
-func (s *Store) Confirm(ctx context.Context, cells map[models.Key][]models.Cell) (map[models.Key][]rollup.LedgerRow, bool, error) {
+func (s *Store) Confirm(ctx context.Context, cells map[models.Key][]models.Cell) (map[models.Key][]store.LedgerRow, bool, error) {
 	keys := make([]models.Key, 0, len(cells))
 	for key := range cells {
 		keys = append(keys, key)
@@ -25,7 +25,7 @@ func (s *Store) Confirm(ctx context.Context, cells map[models.Key][]models.Cell)
 		return rows, true, err
 	}
 	var mu sync.Mutex
-	out := make(map[models.Key][]rollup.LedgerRow, len(keys))
+	out := make(map[models.Key][]store.LedgerRow, len(keys))
 	var partial atomic.Bool
 	err := s.each(ctx, len(keys), func(ctx context.Context, i int) error {
 		rows, complete, err := s.confirmKey(ctx, keys[i], cells[keys[i]])
@@ -47,7 +47,7 @@ func (s *Store) Confirm(ctx context.Context, cells map[models.Key][]models.Cell)
 
 // confirmKey reads the ledger, then the cells. What the ledger says was applied before the cells were read, so that they are
 // on every replica too when this is complete.
-func (s *Store) confirmKey(ctx context.Context, key models.Key, cells []models.Cell) ([]rollup.LedgerRow, bool, error) {
+func (s *Store) confirmKey(ctx context.Context, key models.Key, cells []models.Cell) ([]store.LedgerRow, bool, error) {
 	rows, err := s.ledgerOf(ctx, key, gocql.All)
 	if cql.ReplicaMissing(err) {
 		rows, err := s.ledgerOf(ctx, key, gocql.LocalQuorum) // one dead node stops nobody

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
-// NoteDoubt implements rollup.Store.
-func (s *Store) NoteDoubt(ctx context.Context, d rollup.Doubt) error {
+// NoteDoubt implements store.Store.
+func (s *Store) NoteDoubt(ctx context.Context, d store.Doubt) error {
 	err := s.session.Query(`INSERT INTO `+s.names.Footfall+`.doubts (topic, kafka_partition, id, from_offset, to_offset, reason,`+
 		` noted_at, checks) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 		d.Partition.Topic, d.Partition.Number, d.ID, d.From, d.To, d.Reason, d.NotedAt, d.Checks).WithContext(ctx).Exec()
@@ -19,13 +19,13 @@ func (s *Store) NoteDoubt(ctx context.Context, d rollup.Doubt) error {
 	return nil
 }
 
-// Doubts implements rollup.Store.
-func (s *Store) Doubts(ctx context.Context, p models.Partition) ([]rollup.Doubt, error) {
-	var doubts []rollup.Doubt
+// Doubts implements store.Store.
+func (s *Store) Doubts(ctx context.Context, p models.Partition) ([]store.Doubt, error) {
+	var doubts []store.Doubt
 	scanner := s.session.Query(`SELECT id, from_offset, to_offset, reason, noted_at, checks FROM `+s.names.Footfall+
 		`.doubts WHERE topic = ? AND kafka_partition = ?`, p.Topic, p.Number).WithContext(ctx).Iter().Scanner()
 	for scanner.Next() {
-		d := rollup.Doubt{Partition: p}
+		d := store.Doubt{Partition: p}
 		if err := scanner.Scan(&d.ID, &d.From, &d.To, &d.Reason, &d.NotedAt, &d.Checks); err != nil {
 			return nil, fmt.Errorf("reading doubts: %w", err)
 		}
@@ -37,8 +37,8 @@ func (s *Store) Doubts(ctx context.Context, p models.Partition) ([]rollup.Doubt,
 	return doubts, nil
 }
 
-// SettleDoubt implements rollup.Store.
-func (s *Store) SettleDoubt(ctx context.Context, d rollup.Doubt) error {
+// SettleDoubt implements store.Store.
+func (s *Store) SettleDoubt(ctx context.Context, d store.Doubt) error {
 	err := s.session.Query(`DELETE FROM `+s.names.Footfall+`.doubts WHERE topic = ? AND kafka_partition = ?`+
 		` AND id = ?`, d.Partition.Topic, d.Partition.Number, d.ID).WithContext(ctx).Exec()
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/gocql/gocql"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -81,7 +81,7 @@ func testDropClocks(t *testing.T, s *Store) {
 		rememberAt(t, s, sighting, models.Position{Topic: "t", Offset: 1}, time.Now().Add(clockSpread/2))
 	}
 	before := models.Earliest + 100*86_400_000
-	if _, err := s.DropVisitors(t.Context(), rollup.Part{Keyspace: models.Cardinality, Of: 1}, before, func(int) {}); err != nil {
+	if _, err := s.DropVisitors(t.Context(), store.Part{Keyspace: models.Cardinality, Of: 1}, before, func(int) {}); err != nil {
 		t.Fatal(err)
 	}
 	first, err := s.FirstSeen(t.Context(), visit.Sightings())

@@ -8,13 +8,13 @@ import (
 
 	"github.com/gocql/gocql"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
-var _ rollup.LatestStore = (*Store)(nil)
+var _ store.LatestStore = (*Store)(nil)
 
-// KeepLatest implements rollup.LatestStore: a batch for many clicks of a link and day. A row lives until ttl after its click,
+// KeepLatest implements store.LatestStore: a batch for many clicks of a link and day. A row lives until ttl after its click,
 // not after its writing, and is written as of the click: what was deleted since stays so when it is written again.
 func (s *Store) KeepLatest(ctx context.Context, clicks []models.LatestClick, ttl time.Duration) error {
 	type partition struct {

@@ -7,14 +7,14 @@ import (
 
 	"github.com/gocql/gocql"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
-// Ledger implements rollup.Store: one read per key, of one partition.
-func (s *Store) Ledger(ctx context.Context, keys []models.Key) (map[models.Key][]rollup.LedgerRow, error) {
+// Ledger implements store.Store: one read per key, of one partition.
+func (s *Store) Ledger(ctx context.Context, keys []models.Key) (map[models.Key][]store.LedgerRow, error) {
 	var mu sync.Mutex
-	out := make(map[models.Key][]rollup.LedgerRow, len(keys))
+	out := make(map[models.Key][]store.LedgerRow, len(keys))
 	err := s.each(ctx, len(keys), func(ctx context.Context, i int) error {
 		rows, err := s.ledgerOf(ctx, keys[i], gocql.LocalQuorum)
 		if err != nil || len(rows) == 0 {
@@ -28,11 +28,11 @@ func (s *Store) Ledger(ctx context.Context, keys []models.Key) (map[models.Key][
 	return out, err
 }
 
-func (s *Store) ledgerOf(ctx context.Context, key models.Key, level gocql.Consistency) ([]rollup.LedgerRow, error) {
-	var rows []rollup.LedgerRow
+func (s *Store) ledgerOf(ctx context.Context, key models.Key, level gocql.Consistency) ([]store.LedgerRow, error) {
+	var rows []store.LedgerRow
 	scanner := s.query(ctx, kindLedger, s.cql.readLedger[key.Keyspace], keyArgs(key)...).Consistency(level).Iter().Scanner()
 	for scanner.Next() {
-		var r rollup.LedgerRow
+		var r store.LedgerRow
 		if err := scanner.Scan(&r.Partition.Topic, &r.Partition.Number, &r.Kind, &r.Epoch, &r.From, &r.To); err != nil {
 			return nil, fmt.Errorf("reading ledger: %w", err)
 		}

@@ -9,17 +9,17 @@ import (
 
 	"github.com/gocql/gocql"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
-// Take implements rollup.Store by lightweight transaction. A failed attempt may have taken effect: taking again then
+// Take implements store.Store by lightweight transaction. A failed attempt may have taken effect: taking again then
 // yields one more epoch, which does no harm.
-func (s *Store) Take(ctx context.Context, p models.Partition, owner string) (rollup.Tenure, error) {
+func (s *Store) Take(ctx context.Context, p models.Partition, owner string) (store.Tenure, error) {
 	for {
 		t, ok, err := s.tryTake(ctx, p, owner)
 		if err != nil {
-			return rollup.Tenure{}, fmt.Errorf("taking partition %d of %s: %w", p.Number, p.Topic, err)
+			return store.Tenure{}, fmt.Errorf("taking partition %d of %s: %w", p.Number, p.Topic, err)
 		}
 		if ok {
 			return t, nil
@@ -27,8 +27,8 @@ func (s *Store) Take(ctx context.Context, p models.Partition, owner string) (rol
 	}
 }
 
-func (s *Store) tryTake(ctx context.Context, p models.Partition, owner string) (rollup.Tenure, bool, error) {
-	t := rollup.Tenure{Partition: p, Owner: owner}
+func (s *Store) tryTake(ctx context.Context, p models.Partition, owner string) (store.Tenure, bool, error) {
+	t := store.Tenure{Partition: p, Owner: owner}
 	var (
 		lastOwner string
 		clean     bool
@@ -38,7 +38,7 @@ func (s *Store) tryTake(ctx context.Context, p models.Partition, owner string) (
 		`.owners WHERE topic = ? AND kafka_partition = ?`, p.Topic, p.Number).
 		Consistency(gocql.Consistency(gocql.LocalSerial)).WithContext(ctx).Scan(&t.Before, &lastOwner, &clean, &t.Committed)
 	if errors.Is(err, gocql.ErrNotFound) {
-		t.Epoch, t.Fresh = rollup.NextEpoch(0, time.Now()), true
+		t.Epoch, t.Fresh = store.NextEpoch(0, time.Now()), true
 		ok, err := s.cas(ctx, `INSERT INTO `+s.names.Footfall+`.owners (topic, kafka_partition, epoch, owner, clean,`+
 			` committed, taken_at) VALUES (?, ?, ?, ?, false, 0, ?) IF NOT EXISTS`,
 			p.Topic, p.Number, t.Epoch, owner, time.Now())
@@ -48,7 +48,7 @@ func (s *Store) tryTake(ctx context.Context, p models.Partition, owner string) (
 		return t, false, err
 	}
 	if t.Epoch, t.Fresh = t.Before, clean; !clean {
-		t.Epoch = rollup.NextEpoch(t.Before, time.Now())
+		t.Epoch = store.NextEpoch(t.Before, time.Now())
 	}
 	ok, err := s.cas(ctx, `UPDATE `+s.names.Footfall+`.owners SET epoch = ?, owner = ?, clean = false, taken_at = ?`+
 		` WHERE topic = ? AND kafka_partition = ? IF epoch = ? AND owner = ? AND clean = ?`,
@@ -56,17 +56,17 @@ func (s *Store) tryTake(ctx context.Context, p models.Partition, owner string) (
 	return t, ok, err
 }
 
-// Release implements rollup.Store.
-func (s *Store) Release(ctx context.Context, t rollup.Tenure, committed int64) (bool, error) {
+// Release implements store.Store.
+func (s *Store) Release(ctx context.Context, t store.Tenure, committed int64) (bool, error) {
 	return s.note(ctx, t, committed, true)
 }
 
-// Progress implements rollup.Store.
-func (s *Store) Progress(ctx context.Context, t rollup.Tenure, committed int64) (bool, error) {
+// Progress implements store.Store.
+func (s *Store) Progress(ctx context.Context, t store.Tenure, committed int64) (bool, error) {
 	return s.note(ctx, t, committed, false)
 }
 
-func (s *Store) note(ctx context.Context, t rollup.Tenure, committed int64, clean bool) (bool, error) {
+func (s *Store) note(ctx context.Context, t store.Tenure, committed int64, clean bool) (bool, error) {
 	ok, err := s.cas(ctx, `UPDATE `+s.names.Footfall+`.owners SET clean = ?, committed = ?`+
 		` WHERE topic = ? AND kafka_partition = ? IF epoch = ? AND owner = ?`,
 		clean, committed, t.Partition.Topic, t.Partition.Number, t.Epoch, t.Owner)
@@ -76,12 +76,12 @@ func (s *Store) note(ctx context.Context, t rollup.Tenure, committed int64, clea
 	return ok, nil
 }
 
-// Owners implements rollup.Store. There is a row for each Kafka partition, so that reading all of them is one small scan.
-func (s *Store) Owners(ctx context.Context) ([]rollup.Owner, error) {
-	var owners []rollup.Owner
+// Owners implements store.Store. There is a row for each Kafka partition, so that reading all of them is one small scan.
+func (s *Store) Owners(ctx context.Context) ([]store.Owner, error) {
+	var owners []store.Owner
 	scanner := s.session.Query(`SELECT topic, kafka_partition, owner, clean FROM ` + s.names.Footfall + `.owners`).WithContext(ctx).Iter().Scanner()
 	for scanner.Next() {
-		var o rollup.Owner
+		var o store.Owner
 		if err := scanner.Scan(&o.Partition.Topic, &o.Partition.Number, &o.Name, &o.Clean); err != nil {
 			return nil, fmt.Errorf("reading owners: %w", err)
 		}
@@ -93,7 +93,7 @@ func (s *Store) Owners(ctx context.Context) ([]rollup.Owner, error) {
 	return owners, nil
 }
 
-// Setting implements rollup.Store.
+// Setting implements store.Store.
 func (s *Store) Setting(ctx context.Context, name, value string) (string, error) {
 	// Consumers that start at the same time ask about the same settings: they would get into each other's way.
 	recorded, err := s.recorded(ctx, name)

@@ -8,11 +8,11 @@ import (
 
 	"github.com/gocql/gocql"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
-var _ rollup.RetireStore = (*Store)(nil)
+var _ store.RetireStore = (*Store)(nil)
 
 // The states of a retirement.
 const (
@@ -21,14 +21,14 @@ const (
 	done      = "done"
 )
 
-// Notices implements rollup.Store: two partitions of a few rows.
-func (s *Store) Notices(ctx context.Context) (n rollup.Notices, err error) {
+// Notices implements store.Store: two partitions of a few rows.
+func (s *Store) Notices(ctx context.Context) (n store.Notices, err error) {
 	scanner := s.session.Query(`SELECT before, state, topic, offsets FROM ` + s.names.Footfall + `.retired WHERE name = 'visits'`).
 		WithContext(ctx).Iter().Scanner()
 	for scanner.Next() {
 		var before time.Time
 		var state string
-		var r rollup.Retirement
+		var r store.Retirement
 		if err := scanner.Scan(&before, &state, &r.Topic, &r.From); err != nil {
 			return n, fmt.Errorf("reading what is retired: %w", err)
 		}
@@ -49,7 +49,7 @@ func (s *Store) Notices(ctx context.Context) (n rollup.Notices, err error) {
 	return n, nil
 }
 
-// Announce implements rollup.RetireStore. The states change by lightweight transaction: what is decided stays so.
+// Announce implements store.RetireStore. The states change by lightweight transaction: what is decided stays so.
 func (s *Store) Announce(ctx context.Context, before models.Millis, topic string) error {
 	_, err := s.cas(ctx, `INSERT INTO `+s.names.Footfall+`.retired (name, before, state, topic) VALUES ('visits', ?, ?, ?)`+
 		` IF NOT EXISTS`, before.Time(), announced, topic)
@@ -59,7 +59,7 @@ func (s *Store) Announce(ctx context.Context, before models.Millis, topic string
 	return nil
 }
 
-// Decide implements rollup.RetireStore.
+// Decide implements store.RetireStore.
 func (s *Store) Decide(ctx context.Context, before models.Millis, from map[int]int64) (bool, error) {
 	ok, err := s.cas(ctx, `UPDATE `+s.names.Footfall+`.retired SET state = ?, offsets = ? WHERE name = 'visits' AND before = ?`+
 		` IF state = ?`, decided, from, before.Time(), announced)
@@ -69,7 +69,7 @@ func (s *Store) Decide(ctx context.Context, before models.Millis, from map[int]i
 	return ok, nil
 }
 
-// Withdraw implements rollup.Store.
+// Withdraw implements store.Store.
 func (s *Store) Withdraw(ctx context.Context, before models.Millis) (bool, error) {
 	ok, err := s.cas(ctx, `DELETE FROM `+s.names.Footfall+`.retired WHERE name = 'visits' AND before = ? IF state = ?`,
 		before.Time(), announced)
@@ -79,7 +79,7 @@ func (s *Store) Withdraw(ctx context.Context, before models.Millis) (bool, error
 	return ok, nil
 }
 
-// Finish implements rollup.RetireStore.
+// Finish implements store.RetireStore.
 func (s *Store) Finish(ctx context.Context, before models.Millis) error {
 	ok, err := s.cas(ctx, `UPDATE `+s.names.Footfall+`.retired SET state = ? WHERE name = 'visits' AND before = ? IF state IN (?, ?)`,
 		done, before.Time(), decided, done)
@@ -92,7 +92,7 @@ func (s *Store) Finish(ctx context.Context, before models.Millis) error {
 	return nil
 }
 
-// Committed implements rollup.Store.
+// Committed implements store.Store.
 func (s *Store) Committed(ctx context.Context, p models.Partition) (committed int64, err error) {
 	err = s.session.Query(`SELECT committed FROM `+s.names.Footfall+`.owners WHERE topic = ? AND kafka_partition = ?`,
 		p.Topic, p.Number).WithContext(ctx).Scan(&committed)
@@ -108,11 +108,11 @@ const dropAtOnce = 1000
 // clockSpread is how much clocks may differ.
 const clockSpread = time.Minute
 
-// DropVisitors implements rollup.RetireStore. A partition holds visitors of one interval, and goes as a whole: that leaves one
+// DropVisitors implements store.RetireStore. A partition holds visitors of one interval, and goes as a whole: that leaves one
 // tombstone, however many visitors there were. Nobody writes rows of such an interval any more, so it does no harm that the
 // tombstone is ahead of its time.
-func (s *Store) DropVisitors(ctx context.Context, part rollup.Part, before models.Millis, read func(n int)) (rollup.Dropped, error) {
-	var d rollup.Dropped
+func (s *Store) DropVisitors(ctx context.Context, part store.Part, before models.Millis, read func(n int)) (store.Dropped, error) {
+	var d store.Dropped
 	var gathered []visitorPartition
 	asOf := time.Now().Add(clockSpread).UnixMicro() // a consumer's clock may be ahead of ours
 	drop := func() error {

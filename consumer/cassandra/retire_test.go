@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -15,7 +15,7 @@ import (
 func testNotices(t *testing.T, s *Store) {
 	ctx := t.Context()
 	before := models.Millis(time.Date(2018, 11, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
-	want := func(text string, want ...rollup.Retirement) rollup.Notices {
+	want := func(text string, want ...store.Retirement) store.Notices {
 		t.Helper()
 		n, err := s.Notices(ctx)
 		if err != nil {
@@ -51,7 +51,7 @@ func testNotices(t *testing.T, s *Store) {
 	got, err := s.Decide(ctx, before, map[int]int64{0: 1})
 	ok("decided what was never announced", false, got, err)
 	must(s.Announce(ctx, before, "visits"))
-	want("announced", rollup.Retirement{Before: before, Topic: "visits"})
+	want("announced", store.Retirement{Before: before, Topic: "visits"})
 	got, err = s.Withdraw(ctx, before)
 	ok("withdrawn", true, got, err)
 	want("withdrawn")
@@ -62,7 +62,7 @@ func testNotices(t *testing.T, s *Store) {
 	}
 	got, err = s.Decide(ctx, before, map[int]int64{0: 7, 1: 0})
 	ok("decided", true, got, err)
-	decided := rollup.Retirement{Before: before, Topic: "visits", From: map[int]int64{0: 7, 1: 0}}
+	decided := store.Retirement{Before: before, Topic: "visits", From: map[int]int64{0: 7, 1: 0}}
 	got, err = s.Decide(ctx, before, map[int]int64{0: 8, 1: 1})
 	ok("decided twice", false, got, err)
 	got, err = s.Withdraw(ctx, before)
@@ -82,8 +82,8 @@ func testNotices(t *testing.T, s *Store) {
 	}
 }
 
-// testUneven: rows of intervals that are over are held against the counts of their combinations.
-func testUneven(t *testing.T, s *Store) {
+// testCountMismatches: rows of intervals that are over are held against the counts of their combinations.
+func testCountMismatches(t *testing.T, s *Store) {
 	ctx := t.Context()
 	before := models.Millis(time.Date(2015, 3, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
 	var sightings []models.Sighting
@@ -105,9 +105,9 @@ func testUneven(t *testing.T, s *Store) {
 	}
 	apply := func(cells map[models.Key]map[models.Cell]int64) {
 		t.Helper()
-		var writes []rollup.KeyWrite
+		var writes []store.KeyWrite
 		for key, add := range cells {
-			writes = append(writes, rollup.KeyWrite{Key: key, Cells: add})
+			writes = append(writes, store.KeyWrite{Key: key, Cells: add})
 		}
 		for _, err := range s.Apply(ctx, writes) {
 			if err != nil {
@@ -116,10 +116,10 @@ func testUneven(t *testing.T, s *Store) {
 		}
 	}
 	apply(cells)
-	f := func(want ...rollup.Uneven) {
+	f := func(want ...store.CountMismatch) {
 		t.Helper()
-		var got []rollup.Uneven
-		err := s.Uneven(ctx, before, func(string) {}, func(u rollup.Uneven) {
+		var got []store.CountMismatch
+		err := s.CountMismatches(ctx, before, func(string) {}, func(u store.CountMismatch) {
 			if u.Key.Name == "uneven" { // other tests have rows without counts
 				got = append(got, u)
 			}
@@ -133,7 +133,7 @@ func testUneven(t *testing.T, s *Store) {
 	cell := models.Cell{Counter: models.MonthUnique, At: month.Month}
 	apply(map[models.Key]map[models.Cell]int64{month: {cell: 2}})
 	counted := cells[month][cell]
-	f(rollup.Uneven{Key: month, Cell: cell, Rows: counted, Counted: counted + 2})
+	f(store.CountMismatch{Key: month, Cell: cell, Rows: counted, Counted: counted + 2})
 	apply(map[models.Key]map[models.Cell]int64{month: {cell: -3}})
-	f(rollup.Uneven{Key: month, Cell: cell, Rows: counted, Counted: counted - 1})
+	f(store.CountMismatch{Key: month, Cell: cell, Rows: counted, Counted: counted - 1})
 }

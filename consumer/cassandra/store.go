@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"footfall/configs"
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/internal/cql"
 	"footfall/migrations"
 	"footfall/models"
 )
 
-// Store implements rollup.Store. Safe for concurrent use.
+// Store implements store.Store. Safe for concurrent use.
 type Store struct {
 	session      *gocql.Session
 	names        cql.Keyspaces
@@ -34,7 +34,7 @@ type Store struct {
 	ipTTL        time.Duration // how long rows of names of a period stay after it; 0: for ever
 }
 
-var _ rollup.Store = (*Store)(nil)
+var _ store.Store = (*Store)(nil)
 
 // Open connects and checks that the schema is the one this binary was made for, and that its tables were made for this plan.
 // It returns an error that says what to do when they are not. adjust is for tests that want to see what becomes of a session
@@ -81,7 +81,7 @@ func (s *Store) learn(ctx context.Context, localDC string) error {
 // Close ends the session. Requests under way fail.
 func (s *Store) Close() { s.session.Close() }
 
-// WriteTimeout implements rollup.Store: the longer of the two write timeouts of a node, of the node where it is longest.
+// WriteTimeout implements store.Store: the longer of the two write timeouts of a node, of the node where it is longest.
 func (s *Store) WriteTimeout() time.Duration { return time.Duration(s.writeTimeout.Load()) }
 
 // each calls do for 0 … n-1, as many at once as the configuration allows. It starts no more after the first error or when

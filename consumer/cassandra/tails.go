@@ -7,12 +7,12 @@ import (
 
 	"github.com/gocql/gocql"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
-// NoteTail implements rollup.Store. It is no transaction: what anybody notes is true, also if it is not the latest.
-func (s *Store) NoteTail(ctx context.Context, p models.Partition, t rollup.Tail) error {
+// NoteTail implements store.Store. It is no transaction: what anybody notes is true, also if it is not the latest.
+func (s *Store) NoteTail(ctx context.Context, p models.Partition, t store.Tail) error {
 	err := s.session.Query(`INSERT INTO `+s.names.Footfall+`.tails (topic, kafka_partition, tail) VALUES (?, ?, ?)`,
 		p.Topic, p.Number, t.String()).WithContext(ctx).Exec()
 	if err != nil {
@@ -21,13 +21,13 @@ func (s *Store) NoteTail(ctx context.Context, p models.Partition, t rollup.Tail)
 	return nil
 }
 
-// Tail implements rollup.Store.
-func (s *Store) Tail(ctx context.Context, p models.Partition) (rollup.Tail, error) {
+// Tail implements store.Store.
+func (s *Store) Tail(ctx context.Context, p models.Partition) (store.Tail, error) {
 	var text string
 	err := s.session.Query(`SELECT tail FROM `+s.names.Footfall+`.tails WHERE topic = ? AND kafka_partition = ?`,
 		p.Topic, p.Number).WithContext(ctx).Scan(&text)
 	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
-		return rollup.Tail{}, fmt.Errorf("reading the last event of partition %d of %s: %w", p.Number, p.Topic, err)
+		return store.Tail{}, fmt.Errorf("reading the last event of partition %d of %s: %w", p.Number, p.Topic, err)
 	}
-	return rollup.ReadTail(text)
+	return store.ReadTail(text)
 }

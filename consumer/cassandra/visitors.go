@@ -93,7 +93,7 @@ func lookups(sightings []models.Sighting) [][]sized {
 	return grouped(list, among(sightings))
 }
 
-// FirstSeen implements rollup.Store: one read for many visitors.
+// FirstSeen implements store.Store: one read for many visitors.
 func (s *Store) FirstSeen(ctx context.Context, sightings []models.Sighting) ([]models.Position, error) {
 	first := make([]models.Position, len(sightings)) // each place is written by one reader at the most
 	asks := lookups(sightings)
@@ -195,7 +195,7 @@ func clusterings(sightings []models.Sighting, ask []sized) any {
 	return tuples
 }
 
-// Remember implements rollup.Store: one batch for the visitors of a few partitions. No lightweight transaction is needed, since
+// Remember implements store.Store: one batch for the visitors of a few partitions. No lightweight transaction is needed, since
 // a visitor is decided by one consumer, and two that disagree about who owns the partition write the same values.
 func (s *Store) Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error {
 	const perRow = 100 // as Cassandra counts: three cells with their timestamps

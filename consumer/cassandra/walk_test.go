@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -16,7 +16,7 @@ import (
 // together.
 func testWalk(t *testing.T, s *Store) {
 	ctx := t.Context()
-	written := map[models.Key]rollup.KeyWrite{}
+	written := map[models.Key]store.KeyWrite{}
 	for i := range 1300 {
 		key, cells := models.Key{Keyspace: models.URLShortener, Name: fmt.Sprint("walk-", i)}, map[models.Cell]int64{}
 		for _, cell := range []models.Cell{
@@ -31,10 +31,10 @@ func testWalk(t *testing.T, s *Store) {
 			key = models.Key{Keyspace: models.Cardinality, Name: fmt.Sprint("walk-", i), Month: models.Earliest.Month(), Features: models.NewFeatures("fb", "")}
 			cells = map[models.Cell]int64{{Counter: models.MonthViews, At: models.Earliest.Month()}: int64(i + 1)}
 		}
-		w := rollup.KeyWrite{Key: key, Cells: cells}
+		w := store.KeyWrite{Key: key, Cells: cells}
 		for epoch := range int64(1 + i%3) {
-			w.Ledger = append(w.Ledger, rollup.LedgerRow{
-				LedgerID: rollup.LedgerID{Partition: models.Partition{Topic: "walk", Number: i % 2}, Kind: rollup.KindOwner, Epoch: epoch + 1}, From: int64(i), To: int64(i) + 1,
+			w.Ledger = append(w.Ledger, store.LedgerRow{
+				LedgerID: store.LedgerID{Partition: models.Partition{Topic: "walk", Number: i % 2}, Kind: store.KindOwner, Epoch: epoch + 1}, From: int64(i), To: int64(i) + 1,
 			})
 		}
 		written[key] = w
@@ -50,7 +50,7 @@ func testWalk(t *testing.T, s *Store) {
 	for _, keyspace := range []models.Keyspace{models.URLShortener, models.Cardinality} {
 		for number := range 5 {
 			wg.Go(func() {
-				err := s.Keys(ctx, rollup.Part{Keyspace: keyspace, Number: number, Of: 5}, func(batch []rollup.KeyLedger) error {
+				err := s.Keys(ctx, store.Part{Keyspace: keyspace, Number: number, Of: 5}, func(batch []store.KeyLedger) error {
 					mu.Lock()
 					defer mu.Unlock()
 					for _, k := range batch {
@@ -78,7 +78,7 @@ func testWalk(t *testing.T, s *Store) {
 }
 
 // testTogether reads the sums and cells of a batch.
-func testTogether(t *testing.T, s *Store, batch []rollup.KeyLedger, written map[models.Key]rollup.KeyWrite) error {
+func testTogether(t *testing.T, s *Store, batch []store.KeyLedger, written map[models.Key]store.KeyWrite) error {
 	if batch[0].Key.Keyspace != models.URLShortener {
 		return nil
 	}
@@ -141,7 +141,7 @@ func TestPartsOfTheRing(t *testing.T) {
 	for _, of := range []int{1, 2, 3, 7, 256, 1000} {
 		next := wholeRing.first
 		for number := range of {
-			b := partOfRing(rollup.Part{Number: number, Of: of})
+			b := partOfRing(store.Part{Number: number, Of: of})
 			if b.first != next || b.last < b.first {
 				t.Fatalf("part %d of %d: %v, want it to begin at %d", number, of, b, next)
 			}

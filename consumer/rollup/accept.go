@@ -12,13 +12,14 @@ import (
 	"github.com/segmentio/kafka-go"
 
 	"footfall/configs"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
 // RunAcceptGap tells which events consumers refuse to leave out: those that Kafka has deleted before they were counted, alone or with their
 // topic, and those that the group was moved past. If there are at most so many, it writes down that they are never counted, and consumers go on after them;
 // with 0 it only tells. Nobody may be counting meanwhile.
-func RunAcceptGap(ctx context.Context, cfg configs.Consumer, store RetireStore, atMost int64, log *slog.Logger, report func(string, ...any)) error {
+func RunAcceptGap(ctx context.Context, cfg configs.Consumer, store store.RetireStore, atMost int64, log *slog.Logger, report func(string, ...any)) error {
 	c, err := New(cfg, store, prometheus.NewRegistry(), log)
 	if err != nil {
 		return err
@@ -82,7 +83,7 @@ type gap struct {
 }
 
 // gaps finds them as consumers do when they take a partition.
-func (c *Consumer) gaps(ctx context.Context, store RetireStore, src sources) (found []gap, err error) {
+func (c *Consumer) gaps(ctx context.Context, db store.RetireStore, src sources) (found []gap, err error) {
 	partitions, err := c.everyPartition(ctx)
 	if err != nil {
 		return nil, err
@@ -97,11 +98,11 @@ func (c *Consumer) gaps(ctx context.Context, store RetireStore, src sources) (fo
 		return nil, err
 	}
 	for _, p := range partitions {
-		committed, err := store.Committed(ctx, p)
+		committed, err := db.Committed(ctx, p)
 		if err != nil {
 			return nil, err
 		}
-		own := &owned{tenure: Tenure{Partition: p, Committed: committed}, next: places[p].offset, said: places[p].mark}
+		own := &owned{tenure: store.Tenure{Partition: p, Committed: committed}, next: places[p].offset, said: places[p].mark}
 		own.end, own.sealed = src[p.Topic].end(p.Number)
 		if reached := max(own.next, committed); reached > bounds[p].to {
 			return nil, recreated(p, reached)
@@ -156,7 +157,7 @@ func (c *Consumer) accept(ctx context.Context, g gap) error {
 	note := c.store.Release
 	if !own.tenure.Fresh {
 		note = c.store.Progress // whoever comes next has to look after the one who crashed
-		if err := o.doubt(ctx, map[models.Partition]span{g.partition: g.lost.intersect(g.log)}, doubtPredecessor); err != nil {
+		if err := o.doubt(ctx, map[models.Partition]span{g.partition: g.lost.intersect(g.log)}, store.DoubtPredecessor); err != nil {
 			return err
 		}
 	}

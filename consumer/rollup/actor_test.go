@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -328,7 +329,7 @@ func (w *world) land() {
 	})
 }
 
-func (w *world) apply(write KeyWrite) {
+func (w *world) apply(write store.KeyWrite) {
 	if w.controls.noLedger {
 		write.Ledger = nil
 	}
@@ -338,7 +339,7 @@ func (w *world) apply(write KeyWrite) {
 }
 
 // attempt decides the fate of one write.
-func (w *world) attempt(write KeyWrite) error {
+func (w *world) attempt(write store.KeyWrite) error {
 	ends := w.fate.writeEnds()
 	switch ends {
 	case done:
@@ -347,7 +348,7 @@ func (w *world) attempt(write KeyWrite) error {
 	case failed, disconnected:
 		w.out.Refused++
 		if ends == disconnected {
-			return fmt.Errorf("%w: nothing to send it by", ErrDisconnected)
+			return fmt.Errorf("%w: nothing to send it by", store.ErrDisconnected)
 		}
 		return errors.New("overloaded")
 	}
@@ -379,7 +380,7 @@ func (w *world) attempt(write KeyWrite) error {
 
 // reveal lets the hidden writes of a key be seen by all, as a read from all replicas does; of every key, if none is given.
 func (w *world) reveal(keys ...models.Key) {
-	w.hidden = slices.DeleteFunc(w.hidden, func(write KeyWrite) bool {
+	w.hidden = slices.DeleteFunc(w.hidden, func(write store.KeyWrite) bool {
 		if len(keys) > 0 && !slices.Contains(keys, write.Key) {
 			return false
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -96,12 +97,12 @@ func (o *ownership) stillAgree(ctx context.Context) error {
 }
 
 // others lists who took partitions that are counted and not ours, and decides otherwise.
-func (o *ownership) others(ctx context.Context) ([]Owner, error) {
+func (o *ownership) others(ctx context.Context) ([]store.Owner, error) {
 	if o.counts == nil {
 		return nil, nil
 	}
 	others, err := decidingOtherwise(ctx, o.store, o.counts)
-	return slices.DeleteFunc(others, func(other Owner) bool {
+	return slices.DeleteFunc(others, func(other store.Owner) bool {
 		_, ours := o.partitions[other.Partition]
 		return ours
 	}), err
@@ -109,17 +110,17 @@ func (o *ownership) others(ctx context.Context) ([]Owner, error) {
 
 // decidingOtherwise lists those who took partitions that are counted last, and decide by another version. Others are nobody's: those that
 // somebody had added, and earlier versions took all the same, would be waited for in vain.
-func decidingOtherwise(ctx context.Context, store Store, counts func(models.Partition) bool) ([]Owner, error) {
-	owners, err := store.Owners(ctx)
-	return slices.DeleteFunc(owners, func(o Owner) bool {
+func decidingOtherwise(ctx context.Context, db store.Store, counts func(models.Partition) bool) ([]store.Owner, error) {
+	owners, err := db.Owners(ctx)
+	return slices.DeleteFunc(owners, func(o store.Owner) bool {
 		return !counts(o.Partition) || versionOf(o.Name) == decisionVersion
 	}), err
 }
 
-func held(o Owner) bool { return !o.Clean }
+func held(o store.Owner) bool { return !o.Clean }
 
 // otherwise says whom we cannot count beside.
-func otherwise(others []Owner) string {
+func otherwise(others []store.Owner) string {
 	other := others[slices.IndexFunc(others, held)]
 	return fmt.Sprintf("consumer %s, which has partition %d of topic %s, decides about events by version %d and this one by"+
 		" version %d: together they would count wrong. Stop all consumers of one version before the first of the other is started"+

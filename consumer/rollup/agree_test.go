@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -28,7 +29,7 @@ var neighbour = models.Partition{Topic: p0.Topic, Number: 5}
 // newAgreeing is an owner of this version beside one who took the neighbour last.
 func newAgreeing(t *testing.T, m *memory, other string, clean bool) *ownership {
 	t.Helper()
-	m.owners[neighbour] = ownerRow{Tenure: Tenure{Partition: neighbour, Owner: other, Epoch: 1}, clean: clean}
+	m.owners[neighbour] = ownerRow{Tenure: store.Tenure{Partition: neighbour, Owner: other, Epoch: 1}, clean: clean}
 	o := newOwner(t, m, 10)
 	o.counts = func(p models.Partition) bool { return p.Topic == p0.Topic && p.Number <= neighbour.Number }
 	return o
@@ -68,7 +69,7 @@ func TestWhoRefusesLeavesPartitionsAsTheyWere(t *testing.T) {
 		if _, err := m.Take(t.Context(), p1, "crashed"); err != nil {
 			t.Fatal(err)
 		}
-		m.owners[p0] = ownerRow{Tenure: Tenure{Partition: p0, Owner: "old/7/u", Epoch: 3, Committed: 70}, clean: true}
+		m.owners[p0] = ownerRow{Tenure: store.Tenure{Partition: p0, Owner: "old/7/u", Epoch: 3, Committed: 70}, clean: true}
 		if err := newAgreeing(t, m, "old/7/u", false).agree(t.Context(), agreePatience); err == nil {
 			t.Fatal("it counts")
 		}
@@ -135,7 +136,7 @@ func TestPartitionsThatNobodyCountsAreNotWaitedFor(t *testing.T) {
 			m := newMemory()
 			o := newAgreeing(t, m, "a/1/u/v1", true)
 			added := models.Partition{Topic: p0.Topic, Number: neighbour.Number + 1}
-			m.owners[added] = ownerRow{Tenure: Tenure{Partition: added, Owner: "old/7/u", Epoch: 1}, clean: clean}
+			m.owners[added] = ownerRow{Tenure: store.Tenure{Partition: added, Owner: "old/7/u", Epoch: 1}, clean: clean}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 			defer cancel()
 			if err := o.agree(ctx, math.MaxInt64); err != nil {

@@ -11,21 +11,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/configs"
+	"footfall/consumer/store"
 	"footfall/models"
 )
-
-// AuditStore is a store that can be audited.
-type AuditStore interface {
-	WalkStore
-	// Sums adds up the counters of links that Keys has handed on together, by table, and then reads their ledgers.
-	Sums(ctx context.Context, links []models.Key) (map[models.Key]LinkSums, error)
-}
-
-// LinkSums is the sum of a link's counters in each table, and the link's ledger after they were read.
-type LinkSums struct {
-	Tables map[string]int64
-	Ledger []LedgerRow
-}
 
 // AuditOptions say what an audit is to do.
 type AuditOptions struct {
@@ -59,7 +47,7 @@ const maxBroken = 10_000
 // RunAudit checks every key that has a ledger, whoever owns its partitions meanwhile, and if it is to repair mends what is off from
 // the log. report gets a line per finding and, on long runs, on progress, from several goroutines at once. It returns an error if it
 // could not finish.
-func RunAudit(ctx context.Context, cfg configs.Consumer, store AuditStore, o AuditOptions, log *slog.Logger, report func(string)) (Audit, error) {
+func RunAudit(ctx context.Context, cfg configs.Consumer, store store.AuditStore, o AuditOptions, log *slog.Logger, report func(string)) (Audit, error) {
 	c, err := New(cfg, store, prometheus.NewRegistry(), log)
 	if err != nil {
 		return Audit{}, err
@@ -84,19 +72,19 @@ func RunAudit(ctx context.Context, cfg configs.Consumer, store AuditStore, o Aud
 // auditor is one audit under way.
 type auditor struct {
 	*checker
-	store  AuditStore
+	store  store.AuditStore
 	repair bool
 	report func(string)
 
 	mu     sync.Mutex // parts are read side by side; repairs are made by one at a time
 	found  Audit
-	broken map[models.Key][]LedgerRow // to be repaired
+	broken map[models.Key][]store.LedgerRow // to be repaired
 }
 
-func (c *checker) audit(ctx context.Context, store AuditStore, o AuditOptions, report func(string)) (Audit, error) {
-	a := &auditor{checker: c, store: store, repair: o.Repair, report: report, broken: map[models.Key][]LedgerRow{}}
+func (c *checker) audit(ctx context.Context, db store.AuditStore, o AuditOptions, report func(string)) (Audit, error) {
+	a := &auditor{checker: c, store: db, repair: o.Repair, report: report, broken: map[models.Key][]store.LedgerRow{}}
 	w := walker{
-		keyspaces: o.Only, parts: max(1, c.parts), atOnce: max(1, c.partsAtOnce), what: "keys", name: o.Walk, resume: o.Resume, notes: store,
+		keyspaces: o.Only, parts: max(1, c.parts), atOnce: max(1, c.partsAtOnce), what: "keys", name: o.Walk, resume: o.Resume, notes: db,
 		report: func(format string, args ...any) { report(fmt.Sprintf(format, args...)) },
 	}
 	if len(o.Only) == 0 {
@@ -111,9 +99,9 @@ func (c *checker) audit(ctx context.Context, store AuditStore, o AuditOptions, r
 }
 
 // part audits a part of a keyspace, and tells whether nothing was found there.
-func (a *auditor) part(ctx context.Context, part Part, read func(int)) (clean bool, err error) {
+func (a *auditor) part(ctx context.Context, part store.Part, read func(int)) (clean bool, err error) {
 	clean = true
-	err = a.store.Keys(ctx, part, func(batch []KeyLedger) error {
+	err = a.store.Keys(ctx, part, func(batch []store.KeyLedger) error {
 		read(len(batch))
 		off, err := a.off(ctx, batch)
 		if err != nil {
@@ -132,7 +120,7 @@ func (a *auditor) part(ctx context.Context, part Part, read func(int)) (clean bo
 }
 
 // add adds up what was found in a batch, and mends what is off when there is much of it.
-func (a *auditor) add(ctx context.Context, found Audit, off []KeyLedger) error {
+func (a *auditor) add(ctx context.Context, found Audit, off []store.KeyLedger) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.found.Keys += found.Keys
@@ -152,7 +140,7 @@ func (a *auditor) add(ctx context.Context, found Audit, off []KeyLedger) error {
 }
 
 // off lists the keys of a batch whose ledger breaks the rule, with it.
-func (a *auditor) off(ctx context.Context, batch []KeyLedger) (off []KeyLedger, err error) {
+func (a *auditor) off(ctx context.Context, batch []store.KeyLedger) (off []store.KeyLedger, err error) {
 	var suspects []models.Key
 	for _, k := range batch {
 		if len(describe(k.Key, k.Rows)) > 0 {
@@ -163,7 +151,7 @@ func (a *auditor) off(ctx context.Context, batch []KeyLedger) (off []KeyLedger, 
 		return nil, nil
 	}
 	// Owners write meanwhile, and a key's rows may have come in two pages: ask again before calling it off.
-	again, err := patiently(ctx, func() (map[models.Key][]LedgerRow, error) { return a.store.Ledger(ctx, suspects) })
+	again, err := patiently(ctx, func() (map[models.Key][]store.LedgerRow, error) { return a.store.Ledger(ctx, suspects) })
 	if err != nil {
 		return nil, err
 	}
@@ -173,14 +161,14 @@ func (a *auditor) off(ctx context.Context, batch []KeyLedger) (off []KeyLedger, 
 			a.report(line)
 		}
 		if len(lines) > 0 {
-			off = append(off, KeyLedger{key, again[key]})
+			off = append(off, store.KeyLedger{Key: key, Rows: again[key]})
 		}
 	}
 	return off, nil
 }
 
 // describe tells, a line each, where a key's ledger breaks the rule.
-func describe(key models.Key, rows []LedgerRow) (lines []string) {
+func describe(key models.Key, rows []store.LedgerRow) (lines []string) {
 	for _, p := range partitionsOf(rows) {
 		for _, e := range excesses(rows, p) {
 			lines = append(lines, fmt.Sprintf("%s %s %q: offsets %d to %d of %s/%d are counted %d times",
@@ -193,21 +181,21 @@ func describe(key models.Key, rows []LedgerRow) (lines []string) {
 // sums compares links' totals with the sums over their parts, and tells how many differ, and how many could not be compared. They are
 // read one after the other, so they are compared only if the ledger is the same before and after: then nothing was counted
 // meanwhile.
-func (a *auditor) sums(ctx context.Context, batch []KeyLedger) (unsums, busy int, err error) {
+func (a *auditor) sums(ctx context.Context, batch []store.KeyLedger) (unsums, busy int, err error) {
 	for range auditRounds {
 		links := make([]models.Key, len(batch))
 		for i, k := range batch {
 			links[i] = k.Key
 		}
-		found, err := patiently(ctx, func() (map[models.Key]LinkSums, error) { return a.store.Sums(ctx, links) })
+		found, err := patiently(ctx, func() (map[models.Key]store.LinkSums, error) { return a.store.Sums(ctx, links) })
 		if err != nil {
 			return 0, 0, err
 		}
-		var changed []KeyLedger
+		var changed []store.KeyLedger
 		for _, k := range batch {
 			switch sums := found[k.Key]; {
 			case !slices.Equal(k.Rows, sums.Ledger):
-				changed = append(changed, KeyLedger{k.Key, sums.Ledger})
+				changed = append(changed, store.KeyLedger{Key: k.Key, Rows: sums.Ledger})
 			case !a.even(k.Key, sums.Tables):
 				unsums++
 			}

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -30,7 +31,7 @@ type reading struct {
 // repair is a write with a ledger row of its own, which touches nobody else's, and one of unknown outcome, or made twice, is
 // found by the next check like anything else. Safe for concurrent use.
 type checker struct {
-	store   Store
+	store   store.Store
 	log     logReader
 	hasher  hasher
 	reach   reach
@@ -112,7 +113,7 @@ func (c *checker) check(ctx context.Context, p models.Partition, s span, extra [
 // reachBack lets what is broken in s begin before it, as far back as there was nothing to count. One whose group was set back
 // begins a key's row where its chunk begins, and a zombie extends its own from the last chunk that had something for the key: both
 // then cover offsets before the zombie's chunk. Only that chunk is in doubt, and no other doubt would find them.
-func (c *checker) reachBack(ctx context.Context, p models.Partition, s span, rows map[models.Key][]LedgerRow, broken map[models.Key][]excess) error {
+func (c *checker) reachBack(ctx context.Context, p models.Partition, s span, rows map[models.Key][]store.LedgerRow, broken map[models.Key][]excess) error {
 	// Of two rows that meet in s the later one begins there or with a chunk that reaches into it; twice, as in doubtPredecessors.
 	before := span{max(0, s.from-2*maxChunkSpan), s.from}
 	further := map[models.Key][]excess{}
@@ -208,7 +209,7 @@ func (c *checker) events(ctx context.Context, p models.Partition, s span) ([]*co
 		return nil, r, err
 	}
 	events = slices.DeleteFunc(events, func(e *counted) bool {
-		return refused(notices.Retirements, p, e.offset, e.event) != nil
+		return notices.Retirements.Refuse(p, e.offset, e.event) != nil
 	})
 	return events, r, nil
 }
@@ -230,21 +231,21 @@ func (c *checker) inherits(ctx context.Context, p models.Partition, s span) (beq
 // says so.
 func (c *checker) repair(ctx context.Context, p models.Partition, events []*counted, broken map[models.Key][]excess) (int, error) {
 	work := contributions(events)
-	var writes []KeyWrite
-	for _, key := range slices.SortedFunc(maps.Keys(broken), compareKeys) {
-		w := KeyWrite{Key: key, Cells: map[models.Cell]int64{}}
+	var writes []store.KeyWrite
+	for _, key := range slices.SortedFunc(maps.Keys(broken), models.Key.Compare) {
+		w := store.KeyWrite{Key: key, Cells: map[models.Cell]int64{}}
 		for _, e := range broken[key] {
 			for _, con := range work[key] {
 				if e.from <= con.offset && con.offset < e.to {
 					w.Cells[con.cell] -= int64(e.n) * con.n
 				}
 			}
-			kind := KindMinus
+			kind := store.KindMinus
 			if e.n < 0 {
-				kind = KindPlus
+				kind = store.KindPlus
 			}
 			for range max(e.n, -e.n) {
-				w.Ledger = append(w.Ledger, LedgerRow{LedgerID{p, kind, c.number()}, e.from, e.to})
+				w.Ledger = append(w.Ledger, store.LedgerRow{LedgerID: store.LedgerID{Partition: p, Kind: kind, Epoch: c.number()}, From: e.from, To: e.to})
 			}
 			c.logger.Warn("repairing counts", "key", key.Name, "features", key.Features.Values(), "topic", p.Topic,
 				"partition", p.Number, "from", e.from, "to", e.to, "counted_too_often", e.n)
@@ -291,7 +292,7 @@ func (c *checker) decide(ctx context.Context, events []*counted) (map[int64]bool
 	retired := map[int64]bool{}
 	for _, e := range events {
 		e.decide(first)
-		if gone(notices.Retirements, e.event) {
+		if notices.Retirements.RowsGone(e.event) {
 			retired[e.offset] = true
 		}
 	}

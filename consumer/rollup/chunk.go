@@ -130,9 +130,9 @@ func (o *ownership) add(c *chunk, it item) {
 		c.dead = append(c.dead, it.dead)
 	case duplicate:
 		c.duplicates[it.partition.Topic]++
-	case past(retired, it.partition, it.offset, it.event):
+	case retired.Past(it.partition, it.offset, it.event):
 	default:
-		if why := refused(retired, it.partition, it.offset, it.event); why != nil {
+		if why := retired.Refuse(it.partition, it.offset, it.event); why != nil {
 			c.dead = append(c.dead, it.refuse(why))
 			return
 		}

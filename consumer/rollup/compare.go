@@ -9,19 +9,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
-
-// CompareStore is a store whose counters can be held against those of another.
-type CompareStore interface {
-	RetireStore
-	// Cells reads all counters of a key.
-	Cells(ctx context.Context, key models.Key) (map[models.Cell]int64, error)
-	// LinkCells and LinkLedgers are Cells and Ledger for links that Keys has handed on together, be it by another store with the
-	// same links.
-	LinkCells(ctx context.Context, links []models.Key) (map[models.Key]map[models.Cell]int64, error)
-	LinkLedgers(ctx context.Context, links []models.Key) (map[models.Key][]LedgerRow, error)
-}
 
 // Comparison is what comparing two sets of tables found.
 type Comparison struct {
@@ -33,7 +23,7 @@ type Comparison struct {
 
 // side is one set of tables, and how far all of its keys are at least, by partition of the log. Nil: it is not compared by that.
 type side struct {
-	store CompareStore
+	store store.CompareStore
 	at    map[models.Partition]int64
 }
 
@@ -59,15 +49,15 @@ const (
 // all compares all keys of both sides, of some keyspaces, that want tells to compare.
 func (c *comparer) all(ctx context.Context, keyspaces []models.Keyspace, want func(models.Key) bool) error {
 	w := walker{keyspaces: keyspaces, parts: max(1, c.parts), atOnce: walkAtOnce, what: "keys", report: c.report}
-	_, err := w.walk(ctx, func(ctx context.Context, part Part, read func(int)) (bool, error) {
-		err := c.fresh.store.Keys(ctx, part, func(batch []KeyLedger) error {
+	_, err := w.walk(ctx, func(ctx context.Context, part store.Part, read func(int)) (bool, error) {
+		err := c.fresh.store.Keys(ctx, part, func(batch []store.KeyLedger) error {
 			read(len(batch))
 			return c.compare(ctx, wanted(batch, want), true)
 		})
 		if err != nil {
 			return false, err
 		}
-		return true, c.live.store.Keys(ctx, part, func(batch []KeyLedger) error {
+		return true, c.live.store.Keys(ctx, part, func(batch []store.KeyLedger) error {
 			read(len(batch))
 			missing, err := c.missing(ctx, wanted(batch, want))
 			if err != nil {
@@ -79,7 +69,7 @@ func (c *comparer) all(ctx context.Context, keyspaces []models.Keyspace, want fu
 	return err
 }
 
-func wanted(batch []KeyLedger, want func(models.Key) bool) (keys []models.Key) {
+func wanted(batch []store.KeyLedger, want func(models.Key) bool) (keys []models.Key) {
 	for _, k := range batch {
 		if want(k.Key) {
 			keys = append(keys, k.Key)
@@ -113,7 +103,7 @@ func (c *comparer) again(ctx context.Context) error {
 }
 
 // cellsOf reads the cells of keys of one keyspace; together: they lie next to each other.
-func cellsOf(ctx context.Context, store CompareStore, keys []models.Key, together bool) (map[models.Key]map[models.Cell]int64, error) {
+func cellsOf(ctx context.Context, store store.CompareStore, keys []models.Key, together bool) (map[models.Key]map[models.Cell]int64, error) {
 	return patiently(ctx, func() (map[models.Key]map[models.Cell]int64, error) {
 		if together && keys[0].Keyspace == models.URLShortener {
 			return store.LinkCells(ctx, keys)
@@ -136,12 +126,12 @@ func cellsOf(ctx context.Context, store CompareStore, keys []models.Key, togethe
 }
 
 // ledgersOf is the same for ledgers.
-func ledgersOf(ctx context.Context, store CompareStore, keys []models.Key, together bool) (map[models.Key][]LedgerRow, error) {
-	return patiently(ctx, func() (map[models.Key][]LedgerRow, error) {
+func ledgersOf(ctx context.Context, db store.CompareStore, keys []models.Key, together bool) (map[models.Key][]store.LedgerRow, error) {
+	return patiently(ctx, func() (map[models.Key][]store.LedgerRow, error) {
 		if together && keys[0].Keyspace == models.URLShortener {
-			return store.LinkLedgers(ctx, keys)
+			return db.LinkLedgers(ctx, keys)
 		}
-		return store.Ledger(ctx, keys)
+		return db.Ledger(ctx, keys)
 	})
 }
 
@@ -187,7 +177,7 @@ func (c *comparer) compare(ctx context.Context, keys []models.Key, together bool
 }
 
 // beyond tells whether one side has counted what the other has not seen yet, and whether it has what the other will never see.
-func (c *comparer) beyond(rows [2]map[models.Key][]LedgerRow, key models.Key) (behind, foreign bool) {
+func (c *comparer) beyond(rows [2]map[models.Key][]store.LedgerRow, key models.Key) (behind, foreign bool) {
 	for i, other := range []side{c.fresh, c.live} {
 		if other.at == nil {
 			continue
@@ -195,7 +185,7 @@ func (c *comparer) beyond(rows [2]map[models.Key][]LedgerRow, key models.Key) (b
 		for _, row := range rows[i][key] {
 			at, known := other.at[row.Partition]
 			foreign = foreign || !known
-			behind = behind || known && row.Kind == KindOwner && row.To > at
+			behind = behind || known && row.Kind == store.KindOwner && row.To > at
 		}
 	}
 	return behind, foreign
@@ -219,7 +209,7 @@ func (c *comparer) differ(key models.Key, live, fresh map[models.Cell]int64) {
 }
 
 // ledgers reads the ledgers of live and of fresh.
-func (c *comparer) ledgers(ctx context.Context, keys []models.Key, together bool) (rows [2]map[models.Key][]LedgerRow, err error) {
+func (c *comparer) ledgers(ctx context.Context, keys []models.Key, together bool) (rows [2]map[models.Key][]store.LedgerRow, err error) {
 	for i, s := range []side{c.live, c.fresh} {
 		if rows[i], err = ledgersOf(ctx, s.store, keys, together); err != nil {
 			return rows, err

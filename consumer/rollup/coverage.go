@@ -3,6 +3,7 @@ package rollup
 import (
 	"slices"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -14,7 +15,7 @@ type excess struct {
 
 // excesses holds a key's ledger rows of one partition against the rule: where an owner's row covers an offset, owners and
 // plus rows, less minus rows, make exactly 1; elsewhere they make 0. It is a pure function.
-func excesses(rows []LedgerRow, p models.Partition) []excess {
+func excesses(rows []store.LedgerRow, p models.Partition) []excess {
 	var edges []int64
 	for _, row := range rows {
 		if row.Partition == p {
@@ -40,7 +41,7 @@ func excesses(rows []LedgerRow, p models.Partition) []excess {
 }
 
 // excessesIn is the part of a key's excesses that lies in s.
-func excessesIn(rows []LedgerRow, p models.Partition, s span) (out []excess) {
+func excessesIn(rows []store.LedgerRow, p models.Partition, s span) (out []excess) {
 	for _, e := range excesses(rows, p) {
 		if e.span = e.intersect(s); !e.empty() {
 			out = append(out, e)
@@ -50,18 +51,18 @@ func excessesIn(rows []LedgerRow, p models.Partition, s span) (out []excess) {
 }
 
 // worth is how much too often the rows cover s, which no row's edge divides.
-func worth(rows []LedgerRow, p models.Partition, s span) int {
+func worth(rows []store.LedgerRow, p models.Partition, s span) int {
 	n, owned := 0, 0
 	for _, row := range rows {
 		if row.Partition != p || row.From > s.from || row.To < s.to {
 			continue
 		}
 		switch row.Kind {
-		case KindOwner:
+		case store.KindOwner:
 			n, owned = n+1, 1
-		case KindPlus:
+		case store.KindPlus:
 			n++
-		case KindMinus:
+		case store.KindMinus:
 			n--
 		}
 	}
@@ -69,7 +70,7 @@ func worth(rows []LedgerRow, p models.Partition, s span) int {
 }
 
 // partitionsOf lists the partitions that a key's ledger speaks of.
-func partitionsOf(rows []LedgerRow) []models.Partition {
+func partitionsOf(rows []store.LedgerRow) []models.Partition {
 	var out []models.Partition
 	for _, row := range rows {
 		if !slices.Contains(out, row.Partition) {

@@ -3,33 +3,39 @@ package rollup
 import (
 	"slices"
 	"testing"
+
+	"footfall/consumer/store"
 )
 
 func TestExcesses(t *testing.T) {
-	plus := func(n, from, to int64) LedgerRow { return LedgerRow{LedgerID{p0, KindPlus, n}, from, to} }
-	minus := func(n, from, to int64) LedgerRow { return LedgerRow{LedgerID{p0, KindMinus, n}, from, to} }
-	f := func(rows []LedgerRow, want ...excess) {
+	plus := func(n, from, to int64) store.LedgerRow {
+		return store.LedgerRow{LedgerID: store.LedgerID{Partition: p0, Kind: store.KindPlus, Epoch: n}, From: from, To: to}
+	}
+	minus := func(n, from, to int64) store.LedgerRow {
+		return store.LedgerRow{LedgerID: store.LedgerID{Partition: p0, Kind: store.KindMinus, Epoch: n}, From: from, To: to}
+	}
+	f := func(rows []store.LedgerRow, want ...excess) {
 		t.Helper()
 		if got := excesses(rows, p0); !slices.Equal(got, want) {
 			t.Errorf("excesses(%v) = %v, want %v", rows, got, want)
 		}
 	}
 	f(nil)
-	f([]LedgerRow{owner(p0, 1, 0, 10)})
+	f([]store.LedgerRow{owner(p0, 1, 0, 10)})
 	// One after the other, with or without a gap.
-	f([]LedgerRow{owner(p0, 1, 0, 10), owner(p0, 2, 10, 20), owner(p0, 3, 25, 30)})
+	f([]store.LedgerRow{owner(p0, 1, 0, 10), owner(p0, 2, 10, 20), owner(p0, 3, 25, 30)})
 	// Another partition does not matter.
-	f([]LedgerRow{owner(p0, 1, 0, 10), owner(p1, 1, 0, 10)})
+	f([]store.LedgerRow{owner(p0, 1, 0, 10), owner(p1, 1, 0, 10)})
 	// A zombie counted what its successor counted.
-	f([]LedgerRow{owner(p0, 1, 0, 15), owner(p0, 2, 10, 20)}, excess{span{10, 15}, 1})
-	f([]LedgerRow{owner(p0, 1, 0, 15), owner(p0, 2, 10, 20), owner(p0, 3, 12, 30)},
+	f([]store.LedgerRow{owner(p0, 1, 0, 15), owner(p0, 2, 10, 20)}, excess{span{10, 15}, 1})
+	f([]store.LedgerRow{owner(p0, 1, 0, 15), owner(p0, 2, 10, 20), owner(p0, 3, 12, 30)},
 		excess{span{10, 12}, 1}, excess{span{12, 15}, 2}, excess{span{15, 20}, 1})
 	// Repaired.
-	f([]LedgerRow{owner(p0, 1, 0, 15), owner(p0, 2, 10, 20), minus(7, 10, 15)})
+	f([]store.LedgerRow{owner(p0, 1, 0, 15), owner(p0, 2, 10, 20), minus(7, 10, 15)})
 	// Repaired twice, and that repaired.
-	f([]LedgerRow{owner(p0, 1, 0, 15), owner(p0, 2, 10, 20), minus(7, 10, 15), minus(8, 10, 15)}, excess{span{10, 15}, -1})
-	f([]LedgerRow{owner(p0, 1, 0, 15), owner(p0, 2, 10, 20), minus(7, 10, 15), minus(8, 10, 15), plus(9, 10, 15)})
+	f([]store.LedgerRow{owner(p0, 1, 0, 15), owner(p0, 2, 10, 20), minus(7, 10, 15), minus(8, 10, 15)}, excess{span{10, 15}, -1})
+	f([]store.LedgerRow{owner(p0, 1, 0, 15), owner(p0, 2, 10, 20), minus(7, 10, 15), minus(8, 10, 15), plus(9, 10, 15)})
 	// A repair where no owner is.
-	f([]LedgerRow{minus(7, 10, 15)}, excess{span{10, 15}, -1})
-	f([]LedgerRow{owner(p0, 1, 0, 10), plus(7, 5, 15)}, excess{span{5, 15}, 1})
+	f([]store.LedgerRow{minus(7, 10, 15)}, excess{span{10, 15}, -1})
+	f([]store.LedgerRow{owner(p0, 1, 0, 10), plus(7, 5, 15)}, excess{span{5, 15}, 1})
 }

@@ -1,7 +1,6 @@
 package rollup
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -41,7 +40,7 @@ func deltasOf(events []*counted) deltas {
 			s.cells[cell] += n
 		})
 	}
-	return deltas{byKey, slices.SortedFunc(maps.Keys(byKey), compareKeys)}
+	return deltas{byKey, slices.SortedFunc(maps.Keys(byKey), models.Key.Compare)}
 }
 
 // leaveOut takes out again what keys hold already: events below their positions. That is seldom any.
@@ -86,13 +85,4 @@ func contributions(events []*counted) map[models.Key][]contribution {
 		})
 	}
 	return byKey
-}
-
-func compareKeys(a, b models.Key) int {
-	return cmp.Or(cmp.Compare(a.Keyspace, b.Keyspace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Month, b.Month),
-		cmp.Compare(a.Features, b.Features))
-}
-
-func comparePartitions(a, b models.Partition) int {
-	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Number, b.Number))
 }

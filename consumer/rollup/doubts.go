@@ -7,16 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"footfall/consumer/store"
 	"footfall/models"
-)
-
-// Reasons of doubts.
-const (
-	doubtOutcome     = "a write's outcome was unknown"
-	doubtPredecessor = "the last owner left without a word"
-	doubtLost        = "counted while the partition may have been lost"
-	doubtReplicas    = "not every replica could be asked"
-	doubtAudit       = "repaired by an audit"
 )
 
 // rechecks are the times after which a doubt is looked at, from when it was noted. The first is after the store's write
@@ -62,7 +54,7 @@ func (c *checker) checkDoubts(ctx context.Context, p models.Partition, now time.
 
 // checkDoubt checks one doubt. Where it repairs, a new doubt takes the place of the old one, before the repair is sent: the
 // repair may be of unknown outcome, and wants to be seen.
-func (c *checker) checkDoubt(ctx context.Context, d Doubt, now time.Time) error {
+func (c *checker) checkDoubt(ctx context.Context, d store.Doubt, now time.Time) error {
 	f, err := c.check(ctx, d.Partition, span{d.From, d.To}, nil, c.noteAgain(ctx, d))
 	if unreadable(err) || f.gone > 0 {
 		c.metrics.unsettled.Inc()
@@ -92,13 +84,13 @@ func (c *checker) checkDoubt(ctx context.Context, d Doubt, now time.Time) error 
 }
 
 // due is when a doubt is to be looked at next.
-func (c *checker) due(d Doubt) time.Time {
+func (c *checker) due(d store.Doubt) time.Time {
 	return d.NotedAt.Add(c.store.WriteTimeout() + settleMargin + rechecks[min(d.Checks, len(rechecks)-1)])
 }
 
 // noteAgain notes d's offsets anew each time it is called, under a number of its own: one who settles an older doubt, perhaps by
 // a clock that is ahead, must not take this one with it.
-func (c *checker) noteAgain(ctx context.Context, d Doubt) func() error {
+func (c *checker) noteAgain(ctx context.Context, d store.Doubt) func() error {
 	return func() error {
 		d.ID, d.Checks, d.NotedAt = c.number(), 0, time.Now().Truncate(time.Millisecond)
 		return c.store.NoteDoubt(ctx, d)
@@ -108,9 +100,9 @@ func (c *checker) noteAgain(ctx context.Context, d Doubt) func() error {
 // doubt notes that spans are in doubt. It goes on trying until the store answers or ctx ends; should this process die
 // first, its successor doubts the same offsets, since it finds that nobody left clean.
 func (o *ownership) doubt(ctx context.Context, spans map[models.Partition]span, reason string) error {
-	for _, p := range slices.SortedFunc(maps.Keys(spans), comparePartitions) {
+	for _, p := range slices.SortedFunc(maps.Keys(spans), models.Partition.Compare) {
 		for _, s := range spans[p].pieces() {
-			d := Doubt{Partition: p, ID: o.number(), From: s.from, To: s.to, Reason: reason, NotedAt: time.Now().Truncate(time.Millisecond)}
+			d := store.Doubt{Partition: p, ID: o.number(), From: s.from, To: s.to, Reason: reason, NotedAt: time.Now().Truncate(time.Millisecond)}
 			if err := o.note(ctx, d); err != nil {
 				return err
 			}
@@ -119,7 +111,7 @@ func (o *ownership) doubt(ctx context.Context, spans map[models.Partition]span, 
 	return nil
 }
 
-func (o *ownership) note(ctx context.Context, d Doubt) error {
+func (o *ownership) note(ctx context.Context, d store.Doubt) error {
 	for attempt := 0; ; attempt++ {
 		err := o.store.NoteDoubt(ctx, d)
 		if err == nil {
@@ -144,7 +136,7 @@ const (
 func (o *ownership) lastWord(ctx context.Context, spans map[models.Partition]span) (err error) {
 	for range lastWordAttempts {
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWordTimeout)
-		err = o.doubt(within, spans, doubtLost)
+		err = o.doubt(within, spans, store.DoubtLost)
 		cancel()
 		if err == nil {
 			return nil

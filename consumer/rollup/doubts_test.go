@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -28,7 +29,7 @@ func (l clicksLog) read(_ context.Context, p models.Partition, s span, _ reach, 
 	return got, nil
 }
 
-func newChecker(m Store, log logReader) *checker {
+func newChecker(m store.Store, log logReader) *checker {
 	return &checker{
 		store: m, log: log, hasher: newHasher(), reach: reach{100, time.Hour}, number: freshNumber,
 		metrics: newMetrics(prometheus.NewRegistry()), logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
@@ -54,7 +55,7 @@ func TestALostPartitionIsDoubted(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = end(o) // what it says is for the log
-			if !slices.ContainsFunc(m.doubts[p0], func(d Doubt) bool { return d.From == 0 && d.To >= 6 }) {
+			if !slices.ContainsFunc(m.doubts[p0], func(d store.Doubt) bool { return d.From == 0 && d.To >= 6 }) {
 				t.Errorf("doubts %v, want one about all of 0 to 6", m.doubts[p0])
 			}
 		})
@@ -73,10 +74,10 @@ func TestNothingIsCountedAfterTheEnd(t *testing.T) {
 		o := newOwner(t, m, 100)
 		ended := false
 		o.ended = func() bool { return ended }
-		m.onApply = func(KeyWrite) fault { return fault{err: unknown("timeout"), lost: true} }
+		m.onApply = func(store.KeyWrite) fault { return fault{err: unknown("timeout"), lost: true} }
 		m.onTake = func() { ended = true }
 		err := o.countChunk(t.Context(), chunkOf(o, p0, "a"), committed)
-		if !errors.Is(err, ErrUnknownOutcome) || m.clicks() != 0 || len(m.doubts[p0]) == 0 {
+		if !errors.Is(err, store.ErrUnknownOutcome) || m.clicks() != 0 || len(m.doubts[p0]) == 0 {
 			t.Errorf("%v, %d counted, doubts %v", err, m.clicks(), m.doubts[p0])
 		}
 	})
@@ -89,12 +90,12 @@ func TestARepairIsDoubtedBeforeAndAfter(t *testing.T) {
 	if err := o.countChunk(t.Context(), chunkOf(o, p0, "a", "a"), committed); err != nil {
 		t.Fatal(err)
 	}
-	m.apply(KeyWrite{ // a zombie's
+	m.apply(store.KeyWrite{ // a zombie's
 		Key: abc, Cells: map[models.Cell]int64{hit: 2},
-		Ledger: []LedgerRow{{LedgerID{p0, KindOwner, 99}, 0, 2}},
+		Ledger: []store.LedgerRow{{LedgerID: store.LedgerID{Partition: p0, Kind: store.KindOwner, Epoch: 99}, From: 0, To: 2}},
 	})
 	before := -1
-	m.onApply = func(KeyWrite) fault {
+	m.onApply = func(store.KeyWrite) fault {
 		before = len(m.doubts[p0])
 		return fault{}
 	}
@@ -113,7 +114,7 @@ func TestLateLooksKeepTheirDistance(t *testing.T) {
 		m := newMemory()
 		m.timeout = 5 * time.Second
 		c := newChecker(m, clicksLog(2))
-		if err := m.NoteDoubt(t.Context(), Doubt{Partition: p0, ID: 1, From: 0, To: 2, NotedAt: time.Now()}); err != nil {
+		if err := m.NoteDoubt(t.Context(), store.Doubt{Partition: p0, ID: 1, From: 0, To: 2, NotedAt: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
@@ -161,7 +162,7 @@ func (l fewEvents) count(t *testing.T, m *memory, key models.Key, epoch int64, s
 	if err := o.visitors.decide(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	w := KeyWrite{Key: key, Cells: map[models.Cell]int64{}, Ledger: []LedgerRow{{LedgerID{p0, KindOwner, epoch}, s.from, s.to}}}
+	w := store.KeyWrite{Key: key, Cells: map[models.Cell]int64{}, Ledger: []store.LedgerRow{{LedgerID: store.LedgerID{Partition: p0, Kind: store.KindOwner, Epoch: epoch}, From: s.from, To: s.to}}}
 	for _, con := range contributions(c.events)[key] {
 		if s.from <= con.offset && con.offset < s.to {
 			w.Cells[con.cell] += con.n

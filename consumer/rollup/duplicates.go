@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"time"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -40,7 +41,7 @@ func (it item) identity() models.Identity {
 
 // countedByID tells the rule of a topic, and records it: what was counted by one rule has to be repaired by it. It must be asked
 // before anything else is recorded of a topic: of one that has other facts, but not this, the rule was the old one.
-func countedByID(ctx context.Context, store Store, topic string) (bool, error) {
+func countedByID(ctx context.Context, store store.Store, topic string) (bool, error) {
 	name := fact(topic, ruleOfDuplicates)
 	rule, err := store.Setting(ctx, name, "")
 	if err != nil {

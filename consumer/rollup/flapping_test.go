@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -18,7 +19,7 @@ type flapping struct {
 
 func (s *flapping) lost() error {
 	if s.reads++; s.reads%3 == 1 {
-		return fmt.Errorf("%w: reset", ErrDisconnected)
+		return fmt.Errorf("%w: reset", store.ErrDisconnected)
 	}
 	return nil
 }
@@ -30,7 +31,7 @@ func (s *flapping) FirstSeen(ctx context.Context, sightings []models.Sighting) (
 	return s.memory.FirstSeen(ctx, sightings)
 }
 
-func (s *flapping) Ledger(ctx context.Context, keys []models.Key) (map[models.Key][]LedgerRow, error) {
+func (s *flapping) Ledger(ctx context.Context, keys []models.Key) (map[models.Key][]store.LedgerRow, error) {
 	if err := s.lost(); err != nil {
 		return nil, err
 	}
@@ -80,7 +81,7 @@ func TestOnlyKeysInDoubtGetNewRows(t *testing.T) {
 		o := newOwner(t, m, 1000)
 		for i := range flaps {
 			failed, landed := false, i%2 == 0
-			m.onApply = func(w KeyWrite) fault {
+			m.onApply = func(w store.KeyWrite) fault {
 				if failed || w.Key.Name != fmt.Sprint("link", i%links) {
 					return fault{}
 				}

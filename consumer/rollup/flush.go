@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -91,7 +92,7 @@ func (o *ownership) tryFlush(ctx context.Context, c *chunk) error {
 	}
 	o.metrics.ledgerReads.Add(float64(known.reads))
 	if !known.complete {
-		if err := o.doubt(ctx, c.spans, doubtReplicas); err != nil {
+		if err := o.doubt(ctx, c.spans, store.DoubtReplicas); err != nil {
 			return err
 		}
 	}
@@ -111,7 +112,7 @@ var errTooLarge = errors.New("too much for one key")
 
 // tooLarge tells whether a write must be split: a batch takes 65,535 statements, a request 16 MiB, and each statement repeats
 // the key.
-func tooLarge(w KeyWrite) bool {
+func tooLarge(w store.KeyWrite) bool {
 	const statements, bytes, overhead = 60_000, 12 << 20, 64
 	n := len(w.Cells) + len(w.Ledger)
 	size := n * (len(w.Key.Name) + len(w.Key.Features) + overhead)
@@ -149,7 +150,7 @@ func (o *ownership) checkAhead(ctx context.Context, c *chunk, at map[models.Key]
 // errNotApplied wraps failures of counter writes.
 var errNotApplied = errors.New("writing counters")
 
-func (o *ownership) apply(ctx context.Context, writes []KeyWrite, c *chunk) error {
+func (o *ownership) apply(ctx context.Context, writes []store.KeyWrite, c *chunk) error {
 	var failed error
 	failures := 0
 	o.doubted = o.doubted[:0]
@@ -160,10 +161,10 @@ func (o *ownership) apply(ctx context.Context, writes []KeyWrite, c *chunk) erro
 			continue
 		}
 		failures++
-		if errors.Is(err, ErrUnknownOutcome) {
+		if errors.Is(err, store.ErrUnknownOutcome) {
 			o.doubted = append(o.doubted, writes[i].Key)
 		}
-		if failed == nil || errors.Is(err, ErrUnknownOutcome) {
+		if failed == nil || errors.Is(err, store.ErrUnknownOutcome) {
 			failed = err // the worst one is told
 		}
 	}
@@ -181,9 +182,9 @@ func (o *ownership) recover(ctx context.Context, c *chunk, cause error, attempt 
 	if err := sleep(ctx, backoff(attempt)); err != nil {
 		return err
 	}
-	inDoubt := errors.Is(cause, ErrUnknownOutcome)
+	inDoubt := errors.Is(cause, store.ErrUnknownOutcome)
 	if !inDoubt && !errors.Is(cause, errSuperseded) {
-		if errors.Is(cause, ErrDisconnected) {
+		if errors.Is(cause, store.ErrDisconnected) {
 			o.visitors.drop()
 			o.ledger.forget()
 		}
@@ -213,7 +214,7 @@ func (o *ownership) recover(ctx context.Context, c *chunk, cause error, attempt 
 		own.uncertain = max(own.uncertain, s.to)
 	}
 	o.settle() // also if somebody left the partitions clean meanwhile: these writes are our own
-	return o.doubt(ctx, c.spans, doubtOutcome)
+	return o.doubt(ctx, c.spans, store.DoubtOutcome)
 }
 
 // renew takes new epochs. Where nobody else was in between, only keys whose writes are in doubt need new rows under them.

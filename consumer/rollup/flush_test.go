@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -135,7 +136,7 @@ func TestUnknownOutcome(t *testing.T) {
 				o := newOwner(t, m, 100)
 				flush(t, o, chunkOf(o, p0, "a", "b"))
 				epoch, failures := o.partitions[p0].tenure.Epoch, 0
-				m.onApply = func(KeyWrite) fault {
+				m.onApply = func(store.KeyWrite) fault {
 					if failures++; failures > 3 {
 						return fault{}
 					}
@@ -183,7 +184,7 @@ func TestFailedFlushMovesNothing(t *testing.T) {
 		m := newMemory()
 		o := newOwner(t, m, 100)
 		flush(t, o, chunkOf(o, p0, "a"))
-		m.onApply = func(KeyWrite) fault { return fault{err: errors.New("no connection"), lost: true} }
+		m.onApply = func(store.KeyWrite) fault { return fault{err: errors.New("no connection"), lost: true} }
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if err := o.flush(ctx, chunkOf(o, p0, "a", "b")); err == nil {
@@ -203,7 +204,7 @@ func TestDeadLettersAreSentOncePerChunk(t *testing.T) {
 		c := chunkOf(o, p0, "a")
 		o.add(c, item{partition: p0, offset: 1, dead: &deadLetter{invalid: &models.Invalid{Reason: "bad_json"}}})
 		failures := 0
-		m.onApply = func(KeyWrite) fault {
+		m.onApply = func(store.KeyWrite) fault {
 			if failures++; failures > 1 {
 				return fault{}
 			}
@@ -273,7 +274,7 @@ func TestLostInTheMiddleIsDoubted(t *testing.T) {
 		m.timeout = 5 * time.Second
 		o := newOwner(t, m, 100)
 		o.ended = func() bool { return true }
-		m.onApply = func(KeyWrite) fault { return fault{err: unknown("timeout")} }
+		m.onApply = func(store.KeyWrite) fault { return fault{err: unknown("timeout")} }
 		if err := o.countChunk(t.Context(), chunkOf(o, p0, "a", "b"), nil); err == nil {
 			t.Error("a flush without an answer succeeded")
 		}
@@ -288,7 +289,7 @@ func TestTooLargeAChunkIsSplit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		o := newOwner(t, m, 100)
-		m.onApply = func(w KeyWrite) fault {
+		m.onApply = func(w store.KeyWrite) fault {
 			if w.Cells[hit] > 600 {
 				return fault{err: errors.New("request is too big"), lost: true}
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"footfall/configs"
+	"footfall/consumer/store"
 	"footfall/internal/kafka/dial"
 	"footfall/models"
 )
@@ -110,7 +111,7 @@ func TestAHeldVisitParksItsOwnPartitionOnly(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	l.start(ctx, t.Context())
-	for l.o.board.age() >= noticeAge { // until the visit has made somebody ask
+	for l.o.board.age() >= store.NoticeAge { // until the visit has made somebody ask
 		if err := sleep(t.Context(), time.Millisecond); err != nil {
 			t.Fatal(err)
 		}

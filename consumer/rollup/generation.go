@@ -11,6 +11,7 @@ import (
 	"github.com/segmentio/kafka-go"
 	"golang.org/x/sync/errgroup"
 
+	"footfall/consumer/store"
 	"footfall/internal/kafka/topics"
 	"footfall/models"
 )
@@ -179,7 +180,7 @@ func (o *ownership) doubtPredecessors(ctx context.Context) error {
 			spans[p] = span{own.next, own.uncertain}
 		}
 	}
-	return o.doubt(ctx, spans, doubtPredecessor)
+	return o.doubt(ctx, spans, store.DoubtPredecessor)
 }
 
 // count is the data path: a chunk is collected, its visitors are decided and it is added up while the one before it is written; then it

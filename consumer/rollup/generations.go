@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"footfall/consumer/store"
 	"footfall/internal/kafka/topics"
 	"footfall/models"
 )
@@ -284,7 +285,7 @@ func otherPartitions(topic string, counted, now int) error {
 }
 
 // readSeal reads where a topic was sealed; nil if it was not.
-func readSeal(ctx context.Context, store Store, topic string) (*seal, error) {
+func readSeal(ctx context.Context, store store.Store, topic string) (*seal, error) {
 	text, err := store.Setting(ctx, fact(topic, factSealed), "")
 	if err != nil || text == "" {
 		return nil, err

@@ -14,6 +14,7 @@ import (
 	"github.com/segmentio/kafka-go"
 
 	"footfall/configs"
+	"footfall/consumer/store"
 	"footfall/internal/kafka/dial"
 	"footfall/models"
 )
@@ -23,7 +24,7 @@ type Consumer struct {
 	cfg      configs.Consumer
 	plan     *models.Plan
 	kafka    dial.Kafka
-	store    Store
+	store    store.Store
 	log      *slog.Logger
 	metrics  *metrics
 	tables   string // which the store's are
@@ -44,7 +45,7 @@ type Consumer struct {
 
 // New makes a consumer that counts into store, whose tables are those of cfg.Features and cfg.Metrics, and registers its
 // metrics with reg. It returns an error if it cannot make sense of these, or of kafka.tls or kafka.sasl.
-func New(cfg configs.Consumer, store Store, reg *prometheus.Registry, log *slog.Logger) (*Consumer, error) {
+func New(cfg configs.Consumer, store store.Store, reg *prometheus.Registry, log *slog.Logger) (*Consumer, error) {
 	plan, err := models.NewPlan(cfg.Features, cfg.Metrics)
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/configs"
+	"footfall/consumer/store"
 	"footfall/internal/kafka/topics"
 	"footfall/models"
 )
@@ -26,7 +27,7 @@ type grower struct {
 // RunGrow gives a topic, one of kafka.topics, another number of partitions while events come in: it creates the next generation, seals the
 // one in use, writes what lies where consumers do not count it to the newest one, and returns when consumers have counted the old one, or
 // after wait with an error. To run it again goes on.
-func RunGrow(ctx context.Context, cfg configs.Consumer, store Store, base string, partitions int, wait time.Duration, log *slog.Logger, report func(string, ...any)) error {
+func RunGrow(ctx context.Context, cfg configs.Consumer, store store.Store, base string, partitions int, wait time.Duration, log *slog.Logger, report func(string, ...any)) error {
 	c, err := New(cfg, store, prometheus.NewRegistry(), log)
 	if err != nil {
 		return err

@@ -7,33 +7,27 @@ import (
 	"time"
 
 	"footfall/configs"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
 // maxLatestTTL bounds latest.ttl: Cassandra does not take a row that outlives January 2038.
 const maxLatestTTL = 5 * 365 * 24 * time.Hour
 
-// LatestStore is a store that can keep the latest clicks.
-type LatestStore interface {
-	// KeepLatest stores rows until ttl after their time; what is older is left out. It is idempotent, and a row written again
-	// does not live longer: after an error the caller may do it again, and so may a replay.
-	KeepLatest(ctx context.Context, clicks []models.LatestClick, ttl time.Duration) error
-}
-
 // latest keeps what is told of clicks for a while; nil keeps nothing.
 type latest struct {
-	store LatestStore
+	store store.LatestStore
 	ttl   time.Duration
 }
 
-func newLatest(cfg configs.Latest, store Store) (*latest, error) {
+func newLatest(cfg configs.Latest, db store.Store) (*latest, error) {
 	if !cfg.Enabled {
 		return nil, nil
 	}
 	if cfg.TTL < time.Second || cfg.TTL > maxLatestTTL {
 		return nil, fmt.Errorf("latest.ttl is %v: want 1s to %v", cfg.TTL, maxLatestTTL)
 	}
-	keeps, ok := store.(LatestStore)
+	keeps, ok := db.(store.LatestStore)
 	if !ok {
 		return nil, errors.New("latest.enabled: this store does not keep the latest clicks")
 	}

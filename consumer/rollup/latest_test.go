@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"footfall/configs"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
 // latestRows is a store that only keeps the latest clicks.
 type latestRows struct {
-	Store
+	store.Store
 	rows []models.LatestClick
 	err  error
 }
@@ -53,7 +54,7 @@ func TestLatestClicksAreKept(t *testing.T) {
 }
 
 func TestLatestRefusals(t *testing.T) {
-	f := func(cfg configs.Latest, store Store, want string) {
+	f := func(cfg configs.Latest, store store.Store, want string) {
 		t.Helper()
 		if _, err := newLatest(cfg, store); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", cfg, err, want)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -27,12 +28,12 @@ type positions map[models.Partition]position
 // ledger remembers positions of keys, so that they are not read again for each flush. What it holds is true as long as nobody else
 // has the partitions. Not safe for concurrent use.
 type ledger struct {
-	store  Store
+	store  store.Store
 	cache  *simplelru.LRU[models.Key, positions]
 	forgot bool // some position
 }
 
-func newLedger(store Store, size int) *ledger {
+func newLedger(store store.Store, size int) *ledger {
 	l := &ledger{store: store}
 	l.cache, _ = simplelru.NewLRU(max(size, 1), func(models.Key, positions) { l.forgot = true }) // fails for sizes below 1 only
 	return l
@@ -85,7 +86,7 @@ func (l *ledger) load(ctx context.Context, work deltas, epochs map[models.Partit
 		return out, nil
 	}
 	out.reads = len(missing)
-	var rows map[models.Key][]LedgerRow
+	var rows map[models.Key][]store.LedgerRow
 	var err error
 	if thorough {
 		cells := make(map[models.Key][]models.Cell, len(missing))
@@ -119,12 +120,12 @@ type loaded struct {
 
 // positionsOf reads positions from a key's ledger rows. Owner rows alone define them: a repair changes what a range is
 // worth, not how far the owners are.
-func positionsOf(rows []LedgerRow, epochs map[models.Partition]int64) (positions, error) {
+func positionsOf(rows []store.LedgerRow, epochs map[models.Partition]int64) (positions, error) {
 	out := positions{}
 	own := map[models.Partition]int64{}
 	for _, row := range rows {
 		epoch, mine := epochs[row.Partition]
-		if row.Kind != KindOwner || !mine {
+		if row.Kind != store.KindOwner || !mine {
 			continue
 		}
 		p := out[row.Partition]
@@ -145,14 +146,14 @@ func positionsOf(rows []LedgerRow, epochs map[models.Partition]int64) (positions
 
 // plan turns a chunk's sums into one write per key: what its counters do not hold yet, and the ledger rows that say so. It is a
 // pure function.
-func plan(work deltas, spans map[models.Partition]span, at map[models.Key]positions, epochs map[models.Partition]int64) []KeyWrite {
-	writes := make([]KeyWrite, 0, len(work.keys))
+func plan(work deltas, spans map[models.Partition]span, at map[models.Key]positions, epochs map[models.Partition]int64) []store.KeyWrite {
+	writes := make([]store.KeyWrite, 0, len(work.keys))
 	for _, key := range work.keys {
 		s := work.sums[key]
-		w := KeyWrite{Key: key, Cells: s.cells}
+		w := store.KeyWrite{Key: key, Cells: s.cells}
 		for _, partition := range s.partitions {
 			if row, ok := extend(spans[partition], at[key][partition]); ok {
-				row.LedgerID = LedgerID{Partition: partition, Kind: KindOwner, Epoch: cmp.Or(at[key][partition].epoch, epochs[partition])}
+				row.LedgerID = store.LedgerID{Partition: partition, Kind: store.KindOwner, Epoch: cmp.Or(at[key][partition].epoch, epochs[partition])}
 				w.Ledger = append(w.Ledger, row)
 			}
 		}
@@ -165,18 +166,18 @@ func plan(work deltas, spans map[models.Partition]span, at map[models.Key]positi
 
 // extend is the increment of the ledger row that moves a key from its position to the end of the span; false if it is
 // there already.
-func extend(s span, p position) (LedgerRow, bool) {
+func extend(s span, p position) (store.LedgerRow, bool) {
 	switch {
 	case s.to <= p.to:
-		return LedgerRow{}, false
+		return store.LedgerRow{}, false
 	case p.epoch != 0:
-		return LedgerRow{To: s.to - p.to}, true
+		return store.LedgerRow{To: s.to - p.to}, true
 	}
-	return LedgerRow{From: max(p.to, s.from), To: s.to}, true
+	return store.LedgerRow{From: max(p.to, s.from), To: s.to}, true
 }
 
 // acknowledge notes that a write is in the store: only now do the key's positions move.
-func (l *ledger) acknowledge(w KeyWrite, spans map[models.Partition]span) {
+func (l *ledger) acknowledge(w store.KeyWrite, spans map[models.Partition]span) {
 	known, ok := l.cache.Peek(w.Key)
 	if !ok {
 		return // more keys in one chunk than the cache holds: the ledger is read again

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -16,13 +17,13 @@ var (
 	hit = models.Cell{Counter: models.ClickCounter}
 )
 
-func owner(p models.Partition, epoch, from, to int64) LedgerRow {
-	return LedgerRow{LedgerID{p, KindOwner, epoch}, from, to}
+func owner(p models.Partition, epoch, from, to int64) store.LedgerRow {
+	return store.LedgerRow{LedgerID: store.LedgerID{Partition: p, Kind: store.KindOwner, Epoch: epoch}, From: from, To: to}
 }
 
 func TestPositionsOf(t *testing.T) {
 	epochs := map[models.Partition]int64{p0: 5, p1: 2}
-	f := func(rows []LedgerRow, want positions, wantErr error) {
+	f := func(rows []store.LedgerRow, want positions, wantErr error) {
 		t.Helper()
 		got, err := positionsOf(rows, epochs)
 		if !errors.Is(err, wantErr) || err == nil && !maps.Equal(got, want) {
@@ -31,17 +32,17 @@ func TestPositionsOf(t *testing.T) {
 	}
 	f(nil, positions{}, nil)
 	// A predecessor's row is where we go on, but not ours.
-	f([]LedgerRow{owner(p0, 4, 0, 30)}, positions{p0: {to: 30}}, nil)
-	f([]LedgerRow{owner(p0, 4, 0, 30), owner(p0, 3, 0, 40)}, positions{p0: {to: 40}}, nil)
-	f([]LedgerRow{owner(p0, 4, 0, 30), owner(p0, 5, 30, 50)}, positions{p0: {to: 50, epoch: 5}}, nil)
-	f([]LedgerRow{owner(p0, 5, 0, 10), owner(p1, 1, 0, 7)}, positions{p0: {to: 10, epoch: 5}, p1: {to: 7}}, nil)
+	f([]store.LedgerRow{owner(p0, 4, 0, 30)}, positions{p0: {to: 30}}, nil)
+	f([]store.LedgerRow{owner(p0, 4, 0, 30), owner(p0, 3, 0, 40)}, positions{p0: {to: 40}}, nil)
+	f([]store.LedgerRow{owner(p0, 4, 0, 30), owner(p0, 5, 30, 50)}, positions{p0: {to: 50, epoch: 5}}, nil)
+	f([]store.LedgerRow{owner(p0, 5, 0, 10), owner(p1, 1, 0, 7)}, positions{p0: {to: 10, epoch: 5}, p1: {to: 7}}, nil)
 	// Repairs do not move anybody.
-	f([]LedgerRow{{LedgerID{p0, KindMinus, 9}, 0, 99}, {LedgerID{p0, KindPlus, 8}, 0, 99}}, positions{}, nil)
+	f([]store.LedgerRow{{LedgerID: store.LedgerID{Partition: p0, Kind: store.KindMinus, Epoch: 9}, From: 0, To: 99}, {LedgerID: store.LedgerID{Partition: p0, Kind: store.KindPlus, Epoch: 8}, From: 0, To: 99}}, positions{}, nil)
 	// Partitions of others do not matter.
-	f([]LedgerRow{owner(models.Partition{Topic: "clicks", Number: 7}, 1, 0, 99)}, positions{}, nil)
+	f([]store.LedgerRow{owner(models.Partition{Topic: "clicks", Number: 7}, 1, 0, 99)}, positions{}, nil)
 	// A later epoch that went further, or an earlier one that woke up: this epoch must not go on.
-	f([]LedgerRow{owner(p0, 5, 0, 10), owner(p0, 6, 10, 20)}, nil, errSuperseded)
-	f([]LedgerRow{owner(p0, 5, 0, 10), owner(p0, 4, 5, 20)}, nil, errSuperseded)
+	f([]store.LedgerRow{owner(p0, 5, 0, 10), owner(p0, 6, 10, 20)}, nil, errSuperseded)
+	f([]store.LedgerRow{owner(p0, 5, 0, 10), owner(p0, 4, 5, 20)}, nil, errSuperseded)
 }
 
 func TestPlan(t *testing.T) {
@@ -53,7 +54,7 @@ func TestPlan(t *testing.T) {
 		}
 		return out
 	}
-	f := func(events []*counted, at positions, wantClicks int64, wantRows ...LedgerRow) {
+	f := func(events []*counted, at positions, wantClicks int64, wantRows ...store.LedgerRow) {
 		t.Helper()
 		work, all := deltasOf(events), map[models.Key]positions{abc: at}
 		leaveOut(work, events, spans, all)
@@ -68,7 +69,7 @@ func TestPlan(t *testing.T) {
 			t.Fatalf("plan = %v, want one write", writes)
 		}
 		rows := writes[0].Ledger
-		slices.SortFunc(rows, func(a, b LedgerRow) int { return a.Partition.Number - b.Partition.Number })
+		slices.SortFunc(rows, func(a, b store.LedgerRow) int { return a.Partition.Number - b.Partition.Number })
 		if writes[0].Cells[hit] != wantClicks || !slices.Equal(rows, wantRows) {
 			t.Errorf("plan = %v %v, want %d %v", writes[0].Cells, rows, wantClicks, wantRows)
 		}

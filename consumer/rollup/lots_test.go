@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -31,7 +32,7 @@ type fate interface {
 	// beforeReading comes before every look at ledgers.
 	beforeReading()
 	// nothingDue tells that a look for doubts finds none that is due, and may be left out.
-	nothingDue([]Doubt) bool
+	nothingDue([]store.Doubt) bool
 	// session is how long the group waits for those that leave.
 	session() time.Duration
 	// regrouped comes before every generation: somebody may have set the group back.
@@ -205,14 +206,14 @@ func (w lots) writeEnds() ending {
 	return lost
 }
 
-func (w lots) landsIn() time.Duration  { return time.Duration(w.rnd.IntN(60)) * time.Second }
-func (w lots) crashes() bool           { return w.rnd.IntN(5) == 0 }
-func (w lots) order(n int) []int       { return w.rnd.Perm(n) }
-func (w lots) stored() bool            { return w.faults && w.rnd.IntN(3) == 0 }
-func (w lots) beforeReading()          {}
-func (w lots) nothingDue([]Doubt) bool { return false }
-func (w lots) decided() bool           { return false }
-func (w lots) forgotten(n int) int     { return w.rnd.IntN(n) }
+func (w lots) landsIn() time.Duration        { return time.Duration(w.rnd.IntN(60)) * time.Second }
+func (w lots) crashes() bool                 { return w.rnd.IntN(5) == 0 }
+func (w lots) order(n int) []int             { return w.rnd.Perm(n) }
+func (w lots) stored() bool                  { return w.faults && w.rnd.IntN(3) == 0 }
+func (w lots) beforeReading()                {}
+func (w lots) nothingDue([]store.Doubt) bool { return false }
+func (w lots) decided() bool                 { return false }
+func (w lots) forgotten(n int) int           { return w.rnd.IntN(n) }
 
 func (w lots) odd(times int) bool { return w.faults && w.dice != nil && w.dice.IntN(times) == 0 }
 

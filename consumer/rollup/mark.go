@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/segmentio/kafka-go"
 
+	"footfall/consumer/store"
 	"footfall/internal/kafka/topics"
 	"footfall/models"
 )
@@ -58,7 +59,7 @@ func readMark(metadata string) (m mark) {
 }
 
 // tablesOf is the name that a set of tables got when it was first counted into. No other set has it.
-func tablesOf(ctx context.Context, store Store) (string, error) {
+func tablesOf(ctx context.Context, store store.Store) (string, error) {
 	return store.Setting(ctx, "tables", uuid.NewString())
 }
 
@@ -170,7 +171,7 @@ func (c *Consumer) unshared(ctx context.Context, patience time.Duration) error {
 
 // onlyInto refuses the places of a group that counts into other tables than these.
 func onlyInto(tables, group string, places map[models.Partition]place) error {
-	for _, p := range slices.SortedFunc(maps.Keys(places), comparePartitions) {
+	for _, p := range slices.SortedFunc(maps.Keys(places), models.Partition.Compare) {
 		if at := places[p]; at.tables != "" && at.tables != tables {
 			return shared(group, p, at, tables)
 		}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -19,17 +20,17 @@ import (
 type memory struct {
 	mu       sync.Mutex
 	cells    map[models.Key]map[models.Cell]int64
-	ledger   map[models.Key]map[LedgerID]LedgerRow
+	ledger   map[models.Key]map[store.LedgerID]store.LedgerRow
 	first    map[models.Sighting]models.Position
 	owners   map[models.Partition]ownerRow
-	tails    map[models.Partition]Tail
-	doubts   map[models.Partition][]Doubt
+	tails    map[models.Partition]store.Tail
+	doubts   map[models.Partition][]store.Doubt
 	settings map[string]string
-	notices  Notices
+	notices  store.Notices
 	timeout  time.Duration
 
 	// Each is asked before the call takes effect; nil is no fault.
-	onApply    func(w KeyWrite) fault
+	onApply    func(w store.KeyWrite) fault
 	onRemember func() error
 	onTake     func()
 
@@ -39,7 +40,7 @@ type memory struct {
 }
 
 type ownerRow struct {
-	Tenure
+	store.Tenure
 	clean bool
 }
 
@@ -52,25 +53,25 @@ type fault struct {
 func newMemory() *memory {
 	return &memory{
 		cells:    map[models.Key]map[models.Cell]int64{},
-		ledger:   map[models.Key]map[LedgerID]LedgerRow{},
+		ledger:   map[models.Key]map[store.LedgerID]store.LedgerRow{},
 		first:    map[models.Sighting]models.Position{},
 		owners:   map[models.Partition]ownerRow{},
-		tails:    map[models.Partition]Tail{},
-		doubts:   map[models.Partition][]Doubt{},
+		tails:    map[models.Partition]store.Tail{},
+		doubts:   map[models.Partition][]store.Doubt{},
 		settings: map[string]string{},
 
 		nextEpoch: func(last int64) int64 { return last + 1 }, // nobody shares it
 	}
 }
 
-func (m *memory) Take(ctx context.Context, p models.Partition, owner string) (Tenure, error) {
+func (m *memory) Take(ctx context.Context, p models.Partition, owner string) (store.Tenure, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.onTake != nil {
 		m.onTake()
 	}
 	last, known := m.owners[p]
-	t := Tenure{Partition: p, Owner: owner, Before: last.Epoch, Fresh: !known || last.clean, Committed: last.Committed}
+	t := store.Tenure{Partition: p, Owner: owner, Before: last.Epoch, Fresh: !known || last.clean, Committed: last.Committed}
 	if t.Epoch = last.Epoch; !last.clean {
 		t.Epoch = m.nextEpoch(last.Epoch)
 	}
@@ -78,15 +79,15 @@ func (m *memory) Take(ctx context.Context, p models.Partition, owner string) (Te
 	return t, ctx.Err()
 }
 
-func (m *memory) Release(ctx context.Context, t Tenure, committed int64) (bool, error) {
+func (m *memory) Release(ctx context.Context, t store.Tenure, committed int64) (bool, error) {
 	return m.update(ctx, t, committed, true)
 }
 
-func (m *memory) Progress(ctx context.Context, t Tenure, committed int64) (bool, error) {
+func (m *memory) Progress(ctx context.Context, t store.Tenure, committed int64) (bool, error) {
 	return m.update(ctx, t, committed, false)
 }
 
-func (m *memory) update(ctx context.Context, t Tenure, committed int64, clean bool) (bool, error) {
+func (m *memory) update(ctx context.Context, t store.Tenure, committed int64, clean bool) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	last := m.owners[t.Partition]
@@ -98,29 +99,29 @@ func (m *memory) update(ctx context.Context, t Tenure, committed int64, clean bo
 	return true, ctx.Err()
 }
 
-func (m *memory) Owners(ctx context.Context) (owners []Owner, err error) {
+func (m *memory) Owners(ctx context.Context) (owners []store.Owner, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for p, row := range m.owners {
-		owners = append(owners, Owner{p, row.Owner, row.clean})
+		owners = append(owners, store.Owner{Partition: p, Name: row.Owner, Clean: row.clean})
 	}
 	return owners, ctx.Err()
 }
 
-func (m *memory) NoteTail(ctx context.Context, p models.Partition, t Tail) error {
+func (m *memory) NoteTail(ctx context.Context, p models.Partition, t store.Tail) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.tails[p] = t
 	return ctx.Err()
 }
 
-func (m *memory) Tail(ctx context.Context, p models.Partition) (Tail, error) {
+func (m *memory) Tail(ctx context.Context, p models.Partition) (store.Tail, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.tails[p], ctx.Err()
 }
 
-func (m *memory) NoteDoubt(ctx context.Context, d Doubt) error {
+func (m *memory) NoteDoubt(ctx context.Context, d store.Doubt) error {
 	if err := m.SettleDoubt(ctx, d); err != nil {
 		return err
 	}
@@ -130,16 +131,16 @@ func (m *memory) NoteDoubt(ctx context.Context, d Doubt) error {
 	return ctx.Err()
 }
 
-func (m *memory) Doubts(ctx context.Context, p models.Partition) ([]Doubt, error) {
+func (m *memory) Doubts(ctx context.Context, p models.Partition) ([]store.Doubt, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.doubts[p]), ctx.Err()
 }
 
-func (m *memory) SettleDoubt(ctx context.Context, d Doubt) error {
+func (m *memory) SettleDoubt(ctx context.Context, d store.Doubt) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.doubts[d.Partition] = slices.DeleteFunc(m.doubts[d.Partition], func(o Doubt) bool { return o.ID == d.ID })
+	m.doubts[d.Partition] = slices.DeleteFunc(m.doubts[d.Partition], func(o store.Doubt) bool { return o.ID == d.ID })
 	return ctx.Err()
 }
 
@@ -152,7 +153,7 @@ func (m *memory) Setting(ctx context.Context, name, value string) (string, error
 	return m.settings[name], ctx.Err()
 }
 
-func (m *memory) Notices(ctx context.Context) (Notices, error) {
+func (m *memory) Notices(ctx context.Context) (store.Notices, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n := m.notices
@@ -164,7 +165,7 @@ func (m *memory) Withdraw(ctx context.Context, before models.Millis) (bool, erro
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n := len(m.notices.Retirements)
-	m.notices.Retirements = slices.DeleteFunc(m.notices.Retirements, func(r Retirement) bool { return r.Before == before && !r.decided() })
+	m.notices.Retirements = slices.DeleteFunc(m.notices.Retirements, func(r store.Retirement) bool { return r.Before == before && !r.Decided() })
 	return len(m.notices.Retirements) < n, ctx.Err()
 }
 
@@ -172,7 +173,7 @@ func (m *memory) Announce(ctx context.Context, before models.Millis, topic strin
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.retirement(before) == nil {
-		m.notices.Retirements = append(m.notices.Retirements, Retirement{Before: before, Topic: topic})
+		m.notices.Retirements = append(m.notices.Retirements, store.Retirement{Before: before, Topic: topic})
 	}
 	return ctx.Err()
 }
@@ -181,7 +182,7 @@ func (m *memory) Decide(ctx context.Context, before models.Millis, from map[int]
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.retirement(before)
-	if r == nil || r.decided() {
+	if r == nil || r.Decided() {
 		return false, ctx.Err()
 	}
 	r.From = from
@@ -196,7 +197,7 @@ func (m *memory) Finish(ctx context.Context, before models.Millis) error {
 }
 
 // retirement finds one; the caller has the lock.
-func (m *memory) retirement(before models.Millis) *Retirement {
+func (m *memory) retirement(before models.Millis) *store.Retirement {
 	for i, r := range m.notices.Retirements {
 		if r.Before == before {
 			return &m.notices.Retirements[i]
@@ -211,7 +212,7 @@ func (m *memory) Committed(ctx context.Context, p models.Partition) (int64, erro
 	return m.owners[p].Committed, ctx.Err()
 }
 
-func (m *memory) Uneven(ctx context.Context, before models.Millis, _ func(string), each func(Uneven)) error {
+func (m *memory) CountMismatches(ctx context.Context, before models.Millis, _ func(string), each func(store.CountMismatch)) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	rows := map[models.Sighting]int64{}
@@ -222,17 +223,17 @@ func (m *memory) Uneven(ctx context.Context, before models.Millis, _ func(string
 	}
 	for s, n := range rows {
 		if key, cell := s.Counted(); m.cells[key][cell] != n {
-			each(Uneven{key, cell, n, m.cells[key][cell]})
+			each(store.CountMismatch{Key: key, Cell: cell, Rows: n, Counted: m.cells[key][cell]})
 		}
 	}
 	return ctx.Err()
 }
 
-func (m *memory) DropVisitors(ctx context.Context, part Part, before models.Millis, read func(int)) (d Dropped, err error) {
+func (m *memory) DropVisitors(ctx context.Context, part store.Part, before models.Millis, read func(int)) (d store.Dropped, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for s := range m.first {
-		if key, _ := s.Counted(); !part.has(key) {
+		if key, _ := s.Counted(); !holds(part, key) {
 			continue
 		}
 		if d.Read++; s.Closed(before) {
@@ -269,11 +270,11 @@ func (m *memory) Remember(ctx context.Context, sightings []models.Sighting, firs
 	return ctx.Err()
 }
 
-func (m *memory) Ledger(ctx context.Context, keys []models.Key) (map[models.Key][]LedgerRow, error) {
+func (m *memory) Ledger(ctx context.Context, keys []models.Key) (map[models.Key][]store.LedgerRow, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ledgerReads += len(keys)
-	out := map[models.Key][]LedgerRow{}
+	out := map[models.Key][]store.LedgerRow{}
 	for _, key := range keys {
 		if rows := m.ledger[key]; len(rows) > 0 {
 			out[key] = sortedRows(rows)
@@ -282,12 +283,12 @@ func (m *memory) Ledger(ctx context.Context, keys []models.Key) (map[models.Key]
 	return out, ctx.Err()
 }
 
-func (m *memory) Confirm(ctx context.Context, cells map[models.Key][]models.Cell) (map[models.Key][]LedgerRow, bool, error) {
+func (m *memory) Confirm(ctx context.Context, cells map[models.Key][]models.Cell) (map[models.Key][]store.LedgerRow, bool, error) {
 	rows, err := m.Ledger(ctx, slices.Collect(maps.Keys(cells)))
 	return rows, true, err
 }
 
-func (m *memory) Apply(_ context.Context, writes []KeyWrite) []error {
+func (m *memory) Apply(_ context.Context, writes []store.KeyWrite) []error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	errs := make([]error, len(writes))
@@ -304,10 +305,10 @@ func (m *memory) Apply(_ context.Context, writes []KeyWrite) []error {
 	return errs
 }
 
-func (m *memory) apply(w KeyWrite) {
+func (m *memory) apply(w store.KeyWrite) {
 	m.writes++
 	if m.cells[w.Key] == nil {
-		m.cells[w.Key], m.ledger[w.Key] = map[models.Cell]int64{}, map[LedgerID]LedgerRow{}
+		m.cells[w.Key], m.ledger[w.Key] = map[models.Cell]int64{}, map[store.LedgerID]store.LedgerRow{}
 	}
 	for cell, n := range w.Cells {
 		m.cells[w.Key][cell] += n
@@ -323,14 +324,16 @@ func (m *memory) apply(w KeyWrite) {
 
 func (m *memory) WriteTimeout() time.Duration { return m.timeout }
 
-func unknown(reason string) error { return fmt.Errorf("%w: %w", ErrUnknownOutcome, errors.New(reason)) }
+func unknown(reason string) error {
+	return fmt.Errorf("%w: %w", store.ErrUnknownOutcome, errors.New(reason))
+}
 
-func (m *memory) Keys(_ context.Context, part Part, each func([]KeyLedger) error) error {
+func (m *memory) Keys(_ context.Context, part store.Part, each func([]store.KeyLedger) error) error {
 	m.mu.Lock()
-	var together []KeyLedger
-	for _, key := range slices.SortedFunc(maps.Keys(m.ledger), compareKeys) {
-		if part.has(key) {
-			together = append(together, KeyLedger{key, sortedRows(m.ledger[key])})
+	var together []store.KeyLedger
+	for _, key := range slices.SortedFunc(maps.Keys(m.ledger), models.Key.Compare) {
+		if holds(part, key) {
+			together = append(together, store.KeyLedger{Key: key, Rows: sortedRows(m.ledger[key])})
 		}
 	}
 	m.mu.Unlock()
@@ -342,19 +345,19 @@ func (m *memory) Keys(_ context.Context, part Part, each func([]KeyLedger) error
 	return nil
 }
 
-// has tells whether a key lies in the part, in this store.
-func (p Part) has(key models.Key) bool {
+// holds tells whether a key lies in the part, in this store.
+func holds(p store.Part, key models.Key) bool {
 	h := fnv.New32a()
 	fmt.Fprint(h, key)
 	return key.Keyspace == p.Keyspace && int(h.Sum32()%uint32(p.Of)) == p.Number
 }
 
-func (m *memory) Sums(_ context.Context, links []models.Key) (map[models.Key]LinkSums, error) {
+func (m *memory) Sums(_ context.Context, links []models.Key) (map[models.Key]store.LinkSums, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	out := map[models.Key]LinkSums{}
+	out := map[models.Key]store.LinkSums{}
 	for _, link := range links {
-		sums := LinkSums{map[string]int64{}, sortedRows(m.ledger[link])}
+		sums := store.LinkSums{Tables: map[string]int64{}, Ledger: sortedRows(m.ledger[link])}
 		for cell, n := range m.cells[link] {
 			sums.Tables[cell.Counter] += n
 		}
@@ -377,7 +380,7 @@ func (m *memory) LinkCells(ctx context.Context, links []models.Key) (map[models.
 	return out, ctx.Err()
 }
 
-func (m *memory) LinkLedgers(ctx context.Context, links []models.Key) (map[models.Key][]LedgerRow, error) {
+func (m *memory) LinkLedgers(ctx context.Context, links []models.Key) (map[models.Key][]store.LedgerRow, error) {
 	return m.Ledger(ctx, links)
 }
 
@@ -396,8 +399,8 @@ func (m *memory) NoteWalked(ctx context.Context, walk, progress string) error {
 	return ctx.Err()
 }
 
-func sortedRows(rows map[LedgerID]LedgerRow) []LedgerRow {
-	return slices.SortedFunc(maps.Values(rows), func(a, b LedgerRow) int {
-		return cmp.Or(comparePartitions(a.Partition, b.Partition), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Epoch, b.Epoch))
+func sortedRows(rows map[store.LedgerID]store.LedgerRow) []store.LedgerRow {
+	return slices.SortedFunc(maps.Values(rows), func(a, b store.LedgerRow) int {
+		return cmp.Or(a.Partition.Compare(b.Partition), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Epoch, b.Epoch))
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -39,9 +40,9 @@ func (a *auditor) mend(ctx context.Context) error {
 // mendOnce tells how many stretches the log no longer holds, and whether others failed.
 func (a *auditor) mendOnce(ctx context.Context) (gone int, failed bool) {
 	spans := stretches(a.broken, a.reach.offsets)
-	for _, p := range slices.SortedFunc(maps.Keys(spans), comparePartitions) {
+	for _, p := range slices.SortedFunc(maps.Keys(spans), models.Partition.Compare) {
 		for _, s := range spans[p] {
-			f, err := a.check(ctx, p, s, offWithin(a.broken, p, s), a.noteAgain(ctx, Doubt{Partition: p, From: s.from, To: s.to, Reason: doubtAudit}))
+			f, err := a.check(ctx, p, s, offWithin(a.broken, p, s), a.noteAgain(ctx, store.Doubt{Partition: p, From: s.from, To: s.to, Reason: store.DoubtAudit}))
 			switch {
 			case unreadable(err) || f.gone > 0:
 				gone++
@@ -57,7 +58,7 @@ func (a *auditor) mendOnce(ctx context.Context) (gone int, failed bool) {
 }
 
 // look takes out of broken what is whole on every replica, and says how many that are.
-func (c *checker) look(ctx context.Context, broken map[models.Key][]LedgerRow, report func(string)) (int, error) {
+func (c *checker) look(ctx context.Context, broken map[models.Key][]store.LedgerRow, report func(string)) (int, error) {
 	cells := make(map[models.Key][]models.Cell, len(broken))
 	for key := range broken {
 		cells[key] = nil
@@ -81,7 +82,7 @@ func (c *checker) look(ctx context.Context, broken map[models.Key][]LedgerRow, r
 }
 
 // offWithin lists the keys that are off in s.
-func offWithin(broken map[models.Key][]LedgerRow, p models.Partition, s span) (keys []models.Key) {
+func offWithin(broken map[models.Key][]store.LedgerRow, p models.Partition, s span) (keys []models.Key) {
 	for key, rows := range broken {
 		if len(excessesIn(rows, p, s)) > 0 {
 			keys = append(keys, key)
@@ -92,7 +93,7 @@ func offWithin(broken map[models.Key][]LedgerRow, p models.Partition, s span) (k
 
 // stretches lists, per partition, what is off in any key, in order. Stretches that are less than near apart are one: the
 // offsets between them have to be read in any case.
-func stretches(broken map[models.Key][]LedgerRow, near int64) map[models.Partition][]span {
+func stretches(broken map[models.Key][]store.LedgerRow, near int64) map[models.Partition][]span {
 	all := map[models.Partition][]span{}
 	for _, rows := range broken {
 		for _, p := range partitionsOf(rows) {

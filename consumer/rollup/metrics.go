@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -101,8 +102,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 
 func labels(p models.Partition) []string { return []string{p.Topic, strconv.Itoa(p.Number)} }
 
-func (m *metrics) took(t Tenure) {
-	m.epoch.WithLabelValues(labels(t.Partition)...).Set(float64(epochNumber(t.Epoch)))
+func (m *metrics) took(t store.Tenure) {
+	m.epoch.WithLabelValues(labels(t.Partition)...).Set(float64(store.EpochNumber(t.Epoch)))
 }
 
 // lost forgets the partitions of a generation that has ended: another process tells about them now.
@@ -124,7 +125,7 @@ func outcome(err error) string {
 	switch {
 	case err == nil:
 		return "applied"
-	case errors.Is(err, ErrUnknownOutcome):
+	case errors.Is(err, store.ErrUnknownOutcome):
 		return "unknown"
 	}
 	return "refused"

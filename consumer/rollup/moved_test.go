@@ -13,6 +13,7 @@ import (
 	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -125,9 +126,11 @@ func newTablesAndTheGroupOfOthers(t *testing.T, b *bench) {
 // crashing is a store that its owner cannot reach any more when it leaves.
 type crashing struct{ *memory }
 
-func (crashing) NoteTail(context.Context, models.Partition, Tail) error { return errors.New("crashed") }
+func (crashing) NoteTail(context.Context, models.Partition, store.Tail) error {
+	return errors.New("crashed")
+}
 
-func (crashing) Release(context.Context, Tenure, int64) (bool, error) {
+func (crashing) Release(context.Context, store.Tenure, int64) (bool, error) {
 	return false, errors.New("crashed")
 }
 

@@ -3,24 +3,13 @@ package rollup
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
-
-// Notices is what consumers have to be told while they run.
-type Notices struct {
-	Retirements []Retirement
-	// Forgotten changes each time somebody removes a visitor's rows: what is remembered of visitors is no longer true.
-	Forgotten string
-}
-
-// noticeAge is how old the notices may be that something is decided by. Consumers that count nothing do not ask.
-const noticeAge = 2 * time.Second
-
-// noticeMargin is how long after a notice was given nobody decides without it any more.
-const noticeMargin = 3 * noticeAge
 
 // An item that a retirement will decide about is held back until it has. Whoever announced it may have died: then somebody
 // who waits for it gives it up.
@@ -31,17 +20,17 @@ const (
 
 // board is a process's copy of the notices. Safe for concurrent use.
 type board struct {
-	store Store
+	store store.Store
 	log   *slog.Logger
 	turn  chan struct{} // holds one while somebody reads the notices because they are too old
 
 	mu        sync.Mutex
-	notices   Notices
+	notices   store.Notices
 	asked     time.Time // zero: never
 	forgotten bool      // somebody was, and the LRU has not been told
 }
 
-func newBoard(store Store, log *slog.Logger) *board {
+func newBoard(store store.Store, log *slog.Logger) *board {
 	return &board{store: store, log: log, turn: make(chan struct{}, 1)}
 }
 
@@ -64,8 +53,8 @@ func (b *board) look(ctx context.Context) error {
 
 // fresh makes sure that the copy is not too old. It goes on trying until the store answers or ctx ends.
 func (b *board) fresh(ctx context.Context) error {
-	for b.age() >= noticeAge {
-		if err := b.renew(ctx, noticeAge); err != nil {
+	for b.age() >= store.NoticeAge {
+		if err := b.renew(ctx, store.NoticeAge); err != nil {
 			return err
 		}
 	}
@@ -104,13 +93,13 @@ func (b *board) age() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.asked.IsZero() {
-		return noticeAge
+		return store.NoticeAge
 	}
 	now := time.Now()
 	return max(now.Sub(b.asked), now.Round(0).Sub(b.asked.Round(0)))
 }
 
-func (b *board) list() []Retirement {
+func (b *board) list() store.Retirements {
 	if b == nil {
 		return nil // a test without notices
 	}
@@ -144,7 +133,7 @@ func (b *board) await(ctx context.Context, e models.Event) error {
 		return err
 	}
 	for since := time.Now(); ; {
-		r, held := undecided(b.list(), e)
+		r, held := b.list().Undecided(e)
 		if !held {
 			return nil
 		}
@@ -160,4 +149,22 @@ func (b *board) await(ctx context.Context, e models.Event) error {
 			return err
 		}
 	}
+}
+
+// skipPast takes what is past out of a chunk whose visitors have been looked up. Rows go only a while after a retirement is
+// done with, so a copy of the notices that is fresh now tells whether they were there when they were looked up.
+func (o *ownership) skipPast(ctx context.Context, c *chunk) error {
+	if o.board == nil {
+		return nil // a test without notices
+	}
+	if err := o.board.fresh(ctx); err != nil {
+		return err
+	}
+	list := o.board.list()
+	before := len(c.events)
+	c.events = slices.DeleteFunc(c.events, func(e *counted) bool { return list.Past(e.partition, e.offset, e.event) })
+	if len(c.events) < before {
+		c.added = nil
+	}
+	return nil
 }

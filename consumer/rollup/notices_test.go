@@ -6,16 +6,18 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"footfall/consumer/store"
 )
 
 // slowNotices answers the first question late, with what was true when it was asked.
 type slowNotices struct {
-	Store
+	store.Store
 	asked int
-	now   Notices
+	now   store.Notices
 }
 
-func (s *slowNotices) Notices(ctx context.Context) (Notices, error) {
+func (s *slowNotices) Notices(ctx context.Context) (store.Notices, error) {
 	s.asked++
 	answer := s.now
 	if s.asked == 1 {
@@ -28,20 +30,20 @@ func (s *slowNotices) Notices(ctx context.Context) (Notices, error) {
 // question must not make it undecided again.
 func TestAnOlderAnswerChangesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &slowNotices{now: Notices{Retirements: []Retirement{{Before: 1}}}}
-		b := newBoard(store, slog.New(slog.DiscardHandler))
+		db := &slowNotices{now: store.Notices{Retirements: []store.Retirement{{Before: 1}}}}
+		b := newBoard(db, slog.New(slog.DiscardHandler))
 		late := make(chan error)
 		go func() { late <- b.look(t.Context()) }()
 		synctest.Wait()
 		time.Sleep(time.Millisecond)
-		store.now = Notices{Retirements: []Retirement{{Before: 1, From: map[int]int64{}}}}
+		db.now = store.Notices{Retirements: []store.Retirement{{Before: 1, From: map[int]int64{}}}}
 		if err := b.look(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-late; err != nil {
 			t.Fatal(err)
 		}
-		if !b.list()[0].decided() {
+		if !b.list()[0].Decided() {
 			t.Error("what was decided is undecided again")
 		}
 	})

@@ -13,13 +13,14 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
 // ownership is this process's hold on the partitions of one group generation: what it takes to count their events. Not
 // safe for concurrent use.
 type ownership struct {
-	store      Store
+	store      store.Store
 	tables     string // which these are
 	owner      string
 	counts     func(models.Partition) bool // whether somebody of the group does; nil: there is no group
@@ -50,11 +51,11 @@ type ownership struct {
 
 // owned is one partition.
 type owned struct {
-	tenure    Tenure
+	tenure    store.Tenure
 	said      mark         // beside the group's offset, when it was taken,
 	committed int64        // which was this
-	tail      Tail         // the last message that was counted
-	kept      Tail         // the one that the store knows
+	tail      store.Tail   // the last message that was counted
+	kept      store.Tail   // the one that the store knows
 	next      int64        // every event below is counted
 	collected int64        // every event below is in a chunk, or was; 0: none is yet. For whoever collects
 	counted   atomic.Int64 // the same, for those who only look
@@ -230,7 +231,7 @@ func (o *ownership) uncertain(spans map[models.Partition]span) bool {
 // counted before lies behind.
 func (o *ownership) untouched() bool {
 	for _, p := range o.partitions {
-		first := p.tenure.Fresh && firstEpoch(p.tenure.Epoch) && p.tenure.Committed == 0
+		first := p.tenure.Fresh && store.IsFirstEpoch(p.tenure.Epoch) && p.tenure.Committed == 0
 		behind := !p.tenure.Fresh && p.clear > 0 && p.next >= p.clear
 		if !first && !behind {
 			return false
@@ -241,7 +242,7 @@ func (o *ownership) untouched() bool {
 
 // sorted lists the partitions in a fixed order.
 func (o *ownership) sorted() []models.Partition {
-	return slices.SortedFunc(maps.Keys(o.partitions), comparePartitions)
+	return slices.SortedFunc(maps.Keys(o.partitions), models.Partition.Compare)
 }
 
 func (o *ownership) epochs() map[models.Partition]int64 {

@@ -10,23 +10,24 @@ import (
 	"testing/synctest"
 	"time"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
 // transacting is a store that needs a second for a transaction.
 type transacting struct{ *memory }
 
-func (s transacting) Take(ctx context.Context, p models.Partition, owner string) (Tenure, error) {
+func (s transacting) Take(ctx context.Context, p models.Partition, owner string) (store.Tenure, error) {
 	time.Sleep(time.Second)
 	return s.memory.Take(ctx, p, owner)
 }
 
-func (s transacting) Progress(ctx context.Context, t Tenure, committed int64) (bool, error) {
+func (s transacting) Progress(ctx context.Context, t store.Tenure, committed int64) (bool, error) {
 	time.Sleep(time.Second)
 	return s.memory.Progress(ctx, t, committed)
 }
 
-func (s transacting) Release(ctx context.Context, t Tenure, committed int64) (bool, error) {
+func (s transacting) Release(ctx context.Context, t store.Tenure, committed int64) (bool, error) {
 	time.Sleep(time.Second)
 	return s.memory.Release(ctx, t, committed)
 }
@@ -99,9 +100,9 @@ type failing struct {
 	failed    atomic.Bool
 }
 
-func (s *failing) Take(ctx context.Context, p models.Partition, owner string) (Tenure, error) {
+func (s *failing) Take(ctx context.Context, p models.Partition, owner string) (store.Tenure, error) {
 	if p == s.partition && !s.failed.Swap(true) {
-		return Tenure{}, errors.New("overloaded")
+		return store.Tenure{}, errors.New("overloaded")
 	}
 	return s.memory.Take(ctx, p, owner)
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -27,7 +28,7 @@ func startLine(t *testing.T) *line {
 	t.Helper()
 	l := &line{memory: newMemory(), items: make(chan item, 1000), applies: make(chan func() fault), ended: make(chan error, 1)}
 	l.o = newOwner(t, l.memory, 100)
-	l.onApply = func(KeyWrite) fault {
+	l.onApply = func(store.KeyWrite) fault {
 		l.mu.Unlock() // others may use the store while this write is under way
 		defer l.mu.Lock()
 		return (<-l.applies)()

@@ -14,6 +14,7 @@ import (
 	"github.com/segmentio/kafka-go"
 
 	"footfall/configs"
+	"footfall/consumer/store"
 	"footfall/internal/kafka/topics"
 	"footfall/models"
 )
@@ -25,7 +26,7 @@ const rebuildRounds = 3
 // has, up to the end that the log has now. Then it compares all counters with those of live, which group counts. A key can be
 // compared if neither side has counted an event of it beyond what the other has seen all of; others are caught up with and tried
 // again. What was refused stays so: the retirements of live are taken over.
-func RunRebuild(ctx context.Context, cfg configs.Consumer, fresh, live CompareStore, group string, log *slog.Logger, report func(string, ...any)) (Comparison, error) {
+func RunRebuild(ctx context.Context, cfg configs.Consumer, fresh, live store.CompareStore, group string, log *slog.Logger, report func(string, ...any)) (Comparison, error) {
 	r := &rebuild{cfg: cfg, fresh: fresh, log: log, report: report}
 	if err := r.prepare(ctx, live); err != nil {
 		return Comparison{}, err
@@ -59,7 +60,7 @@ func RunRebuild(ctx context.Context, cfg configs.Consumer, fresh, live CompareSt
 // rebuild is one under way.
 type rebuild struct {
 	cfg        configs.Consumer
-	fresh      CompareStore
+	fresh      store.CompareStore
 	consumer   *Consumer // of the last replay
 	sources    sources
 	partitions []models.Partition
@@ -68,7 +69,7 @@ type rebuild struct {
 }
 
 // prepare finds out what there is to replay.
-func (r *rebuild) prepare(ctx context.Context, live CompareStore) (err error) {
+func (r *rebuild) prepare(ctx context.Context, live store.CompareStore) (err error) {
 	if err := r.renew(); err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func (r *rebuild) prepare(ctx context.Context, live CompareStore) (err error) {
 
 // takeOverFacts lets fresh know of each generation what live knows: the rule of its duplicates, its partitions and its seal; and that it is
 // counted, if it can no longer be.
-func (r *rebuild) takeOverFacts(ctx context.Context, live CompareStore) error {
+func (r *rebuild) takeOverFacts(ctx context.Context, live store.CompareStore) error {
 	for base := range r.consumer.bases() {
 		found, err := topics.Generations(ctx, r.consumer.kafka, base)
 		if err != nil {
@@ -142,7 +143,7 @@ func (r *rebuild) takeOverFacts(ctx context.Context, live CompareStore) error {
 }
 
 // createdWithFewer tells whether a topic that is not sealed has fewer partitions than it was counted with: it was created anew.
-func createdWithFewer(ctx context.Context, store Store, now topics.Generation) (bool, error) {
+func createdWithFewer(ctx context.Context, store store.Store, now topics.Generation) (bool, error) {
 	sealed, err := readSeal(ctx, store, now.Topic)
 	if err != nil || sealed != nil {
 		return false, err
@@ -204,7 +205,7 @@ func (r *rebuild) forgetGroup(ctx context.Context) error {
 }
 
 // sameRule lets fresh tell a topic's duplicates as live does.
-func sameRule(ctx context.Context, live, fresh Store, topic string) error {
+func sameRule(ctx context.Context, live, fresh store.Store, topic string) error {
 	byID, err := countedByID(ctx, live, topic)
 	if err != nil {
 		return err
@@ -222,13 +223,13 @@ func sameRule(ctx context.Context, live, fresh Store, topic string) error {
 }
 
 // takeOver lets fresh refuse what live refuses. Its rows are all there: nothing is done with.
-func takeOver(ctx context.Context, live, fresh CompareStore) error {
+func takeOver(ctx context.Context, live, fresh store.CompareStore) error {
 	notices, err := live.Notices(ctx)
 	if err != nil {
 		return err
 	}
 	for _, it := range notices.Retirements {
-		if !it.decided() {
+		if !it.Decided() {
 			continue
 		}
 		if err := fresh.Announce(ctx, it.Before, it.Topic); err != nil {
@@ -302,7 +303,7 @@ func (p *pace) tell(left int64) {
 
 // committed is how far a group is, by what Kafka says, and by what its members left in the store: Kafka forgets groups that are
 // empty for long.
-func (c *Consumer) committed(ctx context.Context, store Store, group string, partitions []models.Partition) (map[models.Partition]int64, error) {
+func (c *Consumer) committed(ctx context.Context, store store.Store, group string, partitions []models.Partition) (map[models.Partition]int64, error) {
 	out := map[models.Partition]int64{}
 	for _, p := range partitions {
 		to, err := store.Committed(ctx, p)

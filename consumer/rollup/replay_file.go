@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/configs"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -35,7 +36,7 @@ func (f VisitsFile) source() string {
 }
 
 // RunFile counts a file of visits into store, as if it were a topic of one partition. Run again, it goes on where it was.
-func RunFile(ctx context.Context, cfg configs.Consumer, store WalkStore, file VisitsFile, log *slog.Logger, report func(string, ...any)) error {
+func RunFile(ctx context.Context, cfg configs.Consumer, store store.WalkStore, file VisitsFile, log *slog.Logger, report func(string, ...any)) error {
 	c, err := New(cfg, store, prometheus.NewRegistry(), log)
 	if err != nil {
 		return err
@@ -79,10 +80,10 @@ func RunFile(ctx context.Context, cfg configs.Consumer, store WalkStore, file Vi
 
 // onlyFrom refuses to count from a source into tables that are counted from another: what one of them has counted would be
 // skipped, or counted twice.
-func onlyFrom(ctx context.Context, store WalkStore, source string, own func(topic string) bool, report func(string, ...any)) error {
+func onlyFrom(ctx context.Context, db store.WalkStore, source string, own func(topic string) bool, report func(string, ...any)) error {
 	w := walker{keyspaces: keyspaces, parts: walkParts, atOnce: walkAtOnce, what: "keys", report: report}
-	_, err := w.walk(ctx, func(ctx context.Context, part Part, read func(int)) (bool, error) {
-		return true, store.Keys(ctx, part, func(batch []KeyLedger) error {
+	_, err := w.walk(ctx, func(ctx context.Context, part store.Part, read func(int)) (bool, error) {
+		return true, db.Keys(ctx, part, func(batch []store.KeyLedger) error {
 			read(len(batch))
 			for _, k := range batch {
 				for _, row := range k.Rows {
@@ -97,7 +98,7 @@ func onlyFrom(ctx context.Context, store WalkStore, source string, own func(topi
 	if err != nil {
 		return err
 	}
-	recorded, err := store.Setting(ctx, "rebuilt from", source)
+	recorded, err := db.Setting(ctx, "rebuilt from", source)
 	if err == nil && recorded != source {
 		err = fmt.Errorf("these tables are counted from %s, not from %s: use another suffix", recorded, source)
 	}
@@ -132,14 +133,14 @@ func (o *ownership) countFile(ctx context.Context, p models.Partition, file Visi
 
 // RunCompareSites compares all counters of the sites that fresh has with those of live, whatever they were counted from. Nobody
 // should count meanwhile.
-func RunCompareSites(ctx context.Context, fresh, live CompareStore, report func(string, ...any)) (found Comparison, err error) {
+func RunCompareSites(ctx context.Context, fresh, live store.CompareStore, report func(string, ...any)) (found Comparison, err error) {
 	c := &comparer{live: side{store: live}, fresh: side{store: fresh}, parts: walkParts, report: report}
 	only := []models.Keyspace{models.Cardinality}
 	var mu sync.Mutex
 	sites := map[string]bool{}
 	w := walker{keyspaces: only, parts: walkParts, atOnce: walkAtOnce, what: "keys", report: report}
-	_, err = w.walk(ctx, func(ctx context.Context, part Part, read func(int)) (bool, error) {
-		return true, fresh.Keys(ctx, part, func(batch []KeyLedger) error {
+	_, err = w.walk(ctx, func(ctx context.Context, part store.Part, read func(int)) (bool, error) {
+		return true, fresh.Keys(ctx, part, func(batch []store.KeyLedger) error {
 			read(len(batch))
 			mu.Lock()
 			defer mu.Unlock()

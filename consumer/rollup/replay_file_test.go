@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"footfall/configs"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -62,8 +63,8 @@ func TestTablesAreCountedFromOneSource(t *testing.T) {
 	}
 	f(m, file, "are counted from topics")
 	m = newMemory() // tables that consumers count into
-	m.Apply(t.Context(), []KeyWrite{{
-		Key: models.Key{Keyspace: models.URLShortener, Name: "abc"}, Ledger: []LedgerRow{{LedgerID{visits0, KindOwner, 1}, 0, 1}},
+	m.Apply(t.Context(), []store.KeyWrite{{
+		Key: models.Key{Keyspace: models.URLShortener, Name: "abc"}, Ledger: []store.LedgerRow{{LedgerID: store.LedgerID{Partition: visits0, Kind: store.KindOwner, Epoch: 1}, From: 0, To: 1}},
 	}})
 	f(m, file, "hold counts from visits")
 }

@@ -12,44 +12,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/configs"
+	"footfall/consumer/store"
 	"footfall/internal/kafka/topics"
 	"footfall/models"
 )
 
-// RetireStore is a store whose visitors can be retired.
-type RetireStore interface {
-	AuditStore
-	// Announce says that visits before a moment will be refused. It does nothing if that was said already.
-	Announce(ctx context.Context, before models.Millis, topic string) error
-	// Decide says from which offsets on. False without error: it was decided, or withdrawn, meanwhile.
-	Decide(ctx context.Context, before models.Millis, from map[int]int64) (bool, error)
-	// Finish says that all below those offsets is counted, and that rows may go.
-	Finish(ctx context.Context, before models.Millis) error
-	// Uneven calls each, one at a time, with the counters of which more or fewer visitors have rows than are counted, among the
-	// rows that DropVisitors would remove. One without any row is left out. It is for intervals that nobody counts any more. progress
-	// gets a line now and then.
-	Uneven(ctx context.Context, before models.Millis, progress func(string), each func(Uneven)) error
-	// DropVisitors removes the rows of a part's intervals that are over at a moment. read is told how many partitions of the
-	// database were looked at.
-	DropVisitors(ctx context.Context, part Part, before models.Millis, read func(n int)) (Dropped, error)
-}
-
-// Uneven is a counter of visitors that does not equal the number of their rows.
-type Uneven struct {
-	Key           models.Key
-	Cell          models.Cell
-	Rows, Counted int64
-}
-
-// Dropped is what DropVisitors did.
-type Dropped struct {
-	Partitions int // of the database, that are removed
-	Read       int // partitions looked at
-}
-
 // retirer retires visitors, step by step, each of which can be taken again.
 type retirer struct {
-	store  RetireStore
+	store  store.RetireStore
 	topic  string
 	ends   func(context.Context) (map[int]int64, error)
 	group  func(ctx context.Context, topic string) (counting, error)
@@ -70,8 +40,8 @@ type counting struct {
 // RunRetire refuses visits before a moment from now on, and removes the rows that remember visitors of intervals that are over
 // by then. Before it removes anything, all that the log held is counted and settled, and an audit finds nothing off; it waits
 // for that as long as wait allows. Counts stay. An error leaves all rows in place, or some: to run it again goes on.
-func RunRetire(ctx context.Context, cfg configs.Consumer, store RetireStore, before models.Millis, wait time.Duration, force bool, log *slog.Logger, report func(string, ...any)) error {
-	c, err := New(cfg, store, prometheus.NewRegistry(), log)
+func RunRetire(ctx context.Context, cfg configs.Consumer, db store.RetireStore, before models.Millis, wait time.Duration, force bool, log *slog.Logger, report func(string, ...any)) error {
+	c, err := New(cfg, db, prometheus.NewRegistry(), log)
 	if err != nil {
 		return err
 	}
@@ -85,7 +55,7 @@ func RunRetire(ctx context.Context, cfg configs.Consumer, store RetireStore, bef
 		return err
 	}
 	r := &retirer{
-		store: store, topic: visits.topic, report: report, margin: noticeMargin, force: force, before: src.before,
+		store: db, topic: visits.topic, report: report, margin: store.NoticeMargin, force: force, before: src.before,
 		ends: func(ctx context.Context) (map[int]int64, error) {
 			ends, err := c.ends(ctx, visits.topic, visits.partitions())
 			if err == nil {
@@ -96,12 +66,12 @@ func RunRetire(ctx context.Context, cfg configs.Consumer, store RetireStore, bef
 			return ends, err
 		},
 		group: func(ctx context.Context, topic string) (counting, error) {
-			return c.counting(ctx, store, topic, src[topic].partitions())
+			return c.counting(ctx, db, topic, src[topic].partitions())
 		},
 		parts: walkParts,
 		audit: func(ctx context.Context, walk string) (Audit, error) {
 			o := AuditOptions{Only: []models.Keyspace{models.Cardinality}, Walk: walk, Resume: true}
-			return RunAudit(ctx, cfg, store, o, log, func(line string) { report("%s", line) })
+			return RunAudit(ctx, cfg, db, o, log, func(line string) { report("%s", line) })
 		},
 	}
 	return r.run(ctx, before, wait)
@@ -141,8 +111,8 @@ func (r *retirer) drop(ctx context.Context, before models.Millis) error {
 		what: "partitions of visitors", report: r.report, name: walkOf(before) + ", removing", resume: true, notes: r.store,
 	}
 	var mu sync.Mutex
-	var all Dropped
-	_, err := w.walk(ctx, func(ctx context.Context, part Part, read func(int)) (bool, error) {
+	var all store.Dropped
+	_, err := w.walk(ctx, func(ctx context.Context, part store.Part, read func(int)) (bool, error) {
 		d, err := r.store.DropVisitors(ctx, part, before, read)
 		mu.Lock()
 		defer mu.Unlock()
@@ -157,7 +127,7 @@ func (r *retirer) drop(ctx context.Context, before models.Millis) error {
 func walkOf(before models.Millis) string { return "retire " + before.Time().Format(time.DateOnly) }
 
 // decide finds the retirement, or makes it one that is decided.
-func (r *retirer) decide(ctx context.Context, before models.Millis) (Retirement, error) {
+func (r *retirer) decide(ctx context.Context, before models.Millis) (store.Retirement, error) {
 	it, err := r.find(ctx, before)
 	if err != nil || it.Done {
 		return it, err
@@ -167,7 +137,7 @@ func (r *retirer) decide(ctx context.Context, before models.Millis) (Retirement,
 	case it.Topic != "" && begun != base:
 		return it, fmt.Errorf("this was begun while visits were in topic %s, now they are in %s (kafka.topics): run it with that one, to"+
 			" see that all of it is counted", it.Topic, r.topic)
-	case it.decided():
+	case it.Decided():
 		return it, nil
 	case it.Topic != "" && it.Topic != r.topic:
 		// Whoever announced it never decided. Consumers give it up only when a visit that it speaks of comes by.
@@ -201,15 +171,15 @@ func (r *retirer) decide(ctx context.Context, before models.Millis) (Retirement,
 	return r.find(ctx, before)
 }
 
-func (r *retirer) find(ctx context.Context, before models.Millis) (Retirement, error) {
+func (r *retirer) find(ctx context.Context, before models.Millis) (store.Retirement, error) {
 	notices, err := r.store.Notices(ctx)
 	if err != nil {
-		return Retirement{}, err
+		return store.Retirement{}, err
 	}
-	if i := slices.IndexFunc(notices.Retirements, func(o Retirement) bool { return o.Before == before }); i >= 0 {
+	if i := slices.IndexFunc(notices.Retirements, func(o store.Retirement) bool { return o.Before == before }); i >= 0 {
 		return notices.Retirements[i], nil
 	}
-	return Retirement{}, nil
+	return store.Retirement{}, nil
 }
 
 // How often it is looked whether consumers are done, and how often something is said meanwhile.
@@ -219,7 +189,7 @@ const (
 )
 
 // counted returns when all that was in the log before the retirement is counted for good, or with the reason why it is not.
-func (r *retirer) counted(ctx context.Context, it Retirement) error {
+func (r *retirer) counted(ctx context.Context, it store.Retirement) error {
 	var told time.Time
 	for {
 		why, err := r.missing(ctx, it)
@@ -261,7 +231,7 @@ func (r *retirer) whole(ctx context.Context, before models.Millis) error {
 func (r *retirer) even(ctx context.Context, before models.Millis) error {
 	more, fewer := 0, 0
 	tell := func(line string) { r.report("%s", line) }
-	err := r.store.Uneven(ctx, before, tell, func(u Uneven) {
+	err := r.store.CountMismatches(ctx, before, tell, func(u store.CountMismatch) {
 		if u.Rows > u.Counted {
 			more++
 		} else {
@@ -284,7 +254,7 @@ func (r *retirer) even(ctx context.Context, before models.Millis) error {
 }
 
 // missing says what has to happen before rows may go; empty if nothing.
-func (r *retirer) missing(ctx context.Context, it Retirement) (string, error) {
+func (r *retirer) missing(ctx context.Context, it store.Retirement) (string, error) {
 	group, err := r.group(ctx, it.Topic)
 	if err != nil {
 		return "", err
@@ -363,7 +333,7 @@ func (c *Consumer) ends(ctx context.Context, topic string, n int) (map[int]int64
 }
 
 // counting asks how far the group is, and whether it has members.
-func (c *Consumer) counting(ctx context.Context, store Store, topic string, n int) (counting, error) {
+func (c *Consumer) counting(ctx context.Context, store store.Store, topic string, n int) (counting, error) {
 	var partitions []models.Partition
 	for number := range n {
 		partitions = append(partitions, models.Partition{Topic: topic, Number: number})

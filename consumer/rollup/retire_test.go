@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -24,16 +25,16 @@ func visitAt(month time.Month, day int) *models.Visit {
 }
 
 func TestRetirementsAreFactsOfTheLog(t *testing.T) {
-	f := func(r Retirement, p models.Partition, offset int64, e models.Event, wantRefused, wantPast bool) {
+	f := func(r store.Retirement, p models.Partition, offset int64, e models.Event, wantRefused, wantPast bool) {
 		t.Helper()
-		list := []Retirement{r}
-		why := refused(list, p, offset, e)
-		if (why != nil) != wantRefused || why != nil && why.Reason != models.ReasonIntervalRetired || past(list, p, offset, e) != wantPast {
-			t.Errorf("%+v, offset %d of %v: refused %v, past %v", r, offset, p, why, past(list, p, offset, e))
+		list := store.Retirements{r}
+		why := list.Refuse(p, offset, e)
+		if (why != nil) != wantRefused || why != nil && why.Reason != models.ReasonIntervalRetired || list.Past(p, offset, e) != wantPast {
+			t.Errorf("%+v, offset %d of %v: refused %v, past %v", r, offset, p, why, list.Past(p, offset, e))
 		}
 	}
-	announced := Retirement{Before: april, Topic: "visits"}
-	decided := Retirement{Before: april, Topic: "visits", From: map[int]int64{0: 10, 1: 0}}
+	announced := store.Retirement{Before: april, Topic: "visits"}
+	decided := store.Retirement{Before: april, Topic: "visits", From: map[int]int64{0: 10, 1: 0}}
 	done := decided
 	done.Done = true
 	march, later := visitAt(time.March, 31), visitAt(time.April, 1)
@@ -69,18 +70,18 @@ func TestVisitsAreHeldUntilTheRetirementIsDecided(t *testing.T) {
 		if d := took(march); d != 0 {
 			t.Errorf("held %v by a copy that is new enough", d)
 		}
-		time.Sleep(noticeAge)
+		time.Sleep(store.NoticeAge)
 		if d := took(visitAt(time.April, 5)) + took(&models.Click{TS: march.TS}); d != 0 {
 			t.Errorf("held %v though nobody speaks of it", d)
 		}
 		time.AfterFunc(5*time.Second, func() { _, _ = m.Decide(context.Background(), april, map[int]int64{0: 7}) })
-		if d := took(march); d < 5*time.Second || d > 6*time.Second || refused(b.list(), visits0, 7, march) == nil {
+		if d := took(march); d < 5*time.Second || d > 6*time.Second || b.list().Refuse(visits0, 7, march) == nil {
 			t.Errorf("held %v, then %+v", d, b.list())
 		}
 
 		may := models.Millis(time.Date(1973, time.May, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
 		_ = m.Announce(t.Context(), may, "visits")
-		time.Sleep(noticeAge)
+		time.Sleep(store.NoticeAge)
 		if d := took(march); d < holdPatience || d > 2*holdPatience || len(b.list()) != 1 {
 			t.Errorf("held %v by a retirement that nobody decides; left: %+v", d, b.list())
 		}
@@ -90,7 +91,7 @@ func TestVisitsAreHeldUntilTheRetirementIsDecided(t *testing.T) {
 // A repair that would need rows which are gone refuses to guess; the other keys are repaired all the same.
 func TestRepairOfWhatIsRetired(t *testing.T) {
 	m := newMemory()
-	m.notices.Retirements = []Retirement{{Before: april, Topic: "visits", From: map[int]int64{0: 100}, Done: true}}
+	m.notices.Retirements = []store.Retirement{{Before: april, Topic: "visits", From: map[int]int64{0: 100}, Done: true}}
 	c := &checker{store: m}
 	f := func(want bool, v *models.Visit) {
 		t.Helper()
@@ -116,7 +117,7 @@ func TestRepairOfWhatIsRetired(t *testing.T) {
 
 func TestRetireSaysWhatItWaitsFor(t *testing.T) {
 	counted, force := int64(1), false
-	f := func(group counting, doubts []Doubt, a Audit, want string) {
+	f := func(group counting, doubts []store.Doubt, a Audit, want string) {
 		t.Helper()
 		synctest.Test(t, func(t *testing.T) {
 			m := newMemory()
@@ -149,8 +150,8 @@ func TestRetireSaysWhatItWaitsFor(t *testing.T) {
 	f(counting{1, all}, nil, Audit{}, "1 partitions of visitors removed")
 	f(counting{1, map[int]int64{0: 7}}, nil, Audit{}, "waiting: 3 visits are not counted yet")
 	f(counting{0, map[int]int64{0: 7}}, nil, Audit{}, "nobody counts: the group has no members, start a consumer")
-	f(counting{1, all}, []Doubt{{From: 9, To: 20}}, Audit{}, "waiting: 1 doubts about visits are open")
-	f(counting{1, all}, []Doubt{{From: 10, To: 20}}, Audit{}, "removed") // that is about later visits
+	f(counting{1, all}, []store.Doubt{{From: 9, To: 20}}, Audit{}, "waiting: 1 doubts about visits are open")
+	f(counting{1, all}, []store.Doubt{{From: 10, To: 20}}, Audit{}, "removed") // that is about later visits
 	f(counting{1, all}, nil, Audit{Keys: 5, Off: 1}, "found 1 off")
 	f(counting{1, all}, nil, Audit{Keys: 5, Unreadable: 1}, "nothing is removed")
 	counted = 0
@@ -190,7 +191,7 @@ func TestOldVisitsAreNotCountedAgain(t *testing.T) {
 	o := newOwner(t, m, 0)
 	o.board = newBoard(m, o.log)
 	o.partitions[visits0] = &owned{window: newWindow(reach{100, time.Hour}, 0), highWater: 100}
-	done := []Retirement{{Before: april, Topic: "visits", From: map[int]int64{0: 2}, Done: true}}
+	done := []store.Retirement{{Before: april, Topic: "visits", From: map[int]int64{0: 2}, Done: true}}
 	march := func(offset int64) item {
 		v := visitAt(time.March, 5)
 		v.ID = fmt.Sprint(offset)
@@ -243,7 +244,7 @@ func TestChecksLeaveOutWhatIsRefused(t *testing.T) {
 		v.ID = fmt.Sprint(i)
 		w.log[p] = append(w.log[p], logged{v, time.Now()})
 	}
-	w.store.notices.Retirements = []Retirement{{Before: april, Topic: "visits", From: map[int]int64{0: 4}}}
+	w.store.notices.Retirements = []store.Retirement{{Before: april, Topic: "visits", From: map[int]int64{0: 4}}}
 	events, _, err := w.checker(w.store).events(t.Context(), p, span{2, 6})
 	if err != nil || len(events) != 2 || events[1].offset != 3 {
 		t.Errorf("%d events, %v; want those below 4", len(events), err)
@@ -264,7 +265,7 @@ func TestForgottenVisitorsAreNew(t *testing.T) {
 	flush(t, o, chunkOf(o, p0, "a"))
 	wantCounts(t, m, 3, 2) // nobody has said anything
 	m.notices.Forgotten = "once"
-	o.board.asked = o.board.asked.Add(-noticeAge)
+	o.board.asked = o.board.asked.Add(-store.NoticeAge)
 	if err := o.board.fresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"footfall/consumer/store"
 )
 
 // path is one schedule: which of how many branches is taken at each choice. The zero value is the one in which nothing happens.
@@ -226,16 +228,16 @@ func (s *schedule) beforeReading() {
 }
 
 // nothingDue leaves out looks for doubts that find nothing to do: they change nothing, whenever they come.
-func (s *schedule) nothingDue(doubts []Doubt) bool {
+func (s *schedule) nothingDue(doubts []store.Doubt) bool {
 	c := &checker{store: s.store}
-	return !slices.ContainsFunc(doubts, func(d Doubt) bool { return !time.Now().Before(c.due(d)) })
+	return !slices.ContainsFunc(doubts, func(d store.Doubt) bool { return !time.Now().Before(c.due(d)) })
 }
 
 // decided leaves out the last look at doubts, ten minutes later: nothing is late for so long here, and it would see what the one
 // before it saw.
 func (s *schedule) decided() bool {
 	for _, list := range s.store.doubts {
-		if slices.ContainsFunc(list, func(d Doubt) bool { return d.Checks < len(rechecks)-1 }) {
+		if slices.ContainsFunc(list, func(d store.Doubt) bool { return d.Checks < len(rechecks)-1 }) {
 			return false
 		}
 	}

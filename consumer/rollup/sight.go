@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -11,7 +12,7 @@ import (
 // of it here, hold the position of the event that was first, and an event is the first if and only if that is itself. Safe
 // for concurrent use.
 type visitors struct {
-	store   Store
+	store   store.Store
 	hasher  hasher
 	metrics *metrics
 
@@ -23,7 +24,7 @@ type visitors struct {
 	era int // grows when all is forgotten
 }
 
-func newVisitors(store Store, h hasher, size int, m *metrics) *visitors {
+func newVisitors(store store.Store, h hasher, size int, m *metrics) *visitors {
 	return &visitors{store: store, hasher: h, metrics: m, questions: newQuestions(), era: 1, lru: newRecent(size)}
 }
 

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -28,14 +29,14 @@ func newOddities(seed int, c controls) oddities {
 // nextEpoch is what NextEpoch does, without its dice and clock.
 func (w *world) nextEpoch(last int64) int64 {
 	if w.controls.sharedEpochs {
-		return (epochNumber(last) + 1) << epochBits
+		return (store.EpochNumber(last) + 1) << store.EpochBits
 	}
-	return (epochNumber(last)+1)<<epochBits | w.fresh()
+	return (store.EpochNumber(last)+1)<<store.EpochBits | w.fresh()
 }
 
 // take takes a partition, and lets a transaction misbehave: the last one who was told that it has the partition, and still
 // believes it, might as well not have taken it. Not so where it was handed over clean: there both would have the same epoch.
-func (w *world) take(p models.Partition, do func() (Tenure, error)) (Tenure, error) {
+func (w *world) take(p models.Partition, do func() (store.Tenure, error)) (store.Tenure, error) {
 	if last, ok := w.takings[p]; ok && last.after == w.store.owners[p] && w.fate.odd(3) {
 		w.tell("%v is taken as if %s had never been told that it has it", p, last.after.Owner)
 		w.store.owners[p] = last.before

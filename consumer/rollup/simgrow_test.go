@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -66,7 +67,7 @@ func (a *actor) follow(ctx context.Context, p models.Partition, own *owned, h ha
 }
 
 // gated tells whether a partition has to wait for the generation before it.
-func (a *actor) gated(ctx context.Context, store Store, p models.Partition) bool {
+func (a *actor) gated(ctx context.Context, store store.Store, p models.Partition) bool {
 	src := a.w.sources[p.Topic]
 	if src == nil || src.before == nil || a.w.controls.noGate {
 		return false

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -17,9 +18,9 @@ func (w *world) startRetire(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	a := &actor{memory: w.store, w: w, id: len(w.actors), audit: true, cancel: cancel, turns: map[string]chan bool{}}
 	w.actors = append(w.actors, a)
-	store := &view{a, retiring}
+	db := &view{a, retiring}
 	r := &retirer{
-		store: store, topic: "visits", report: func(format string, args ...any) { w.tell("retire: "+format, args...) },
+		store: db, topic: "visits", report: func(format string, args ...any) { w.tell("retire: "+format, args...) },
 		ends: func(context.Context) (map[int]int64, error) {
 			if !a.wait(retiring) {
 				return nil, errDead
@@ -56,10 +57,10 @@ func (w *world) startRetire(ctx context.Context) {
 			if w.awaited(false) {
 				return Audit{}, errors.New("a process is paused")
 			}
-			return w.checker(store).audit(ctx, store, AuditOptions{Only: []models.Keyspace{models.Cardinality}, Walk: walk, Resume: true}, func(line string) { w.tell("retire: %s", line) })
+			return w.checker(db).audit(ctx, db, AuditOptions{Only: []models.Keyspace{models.Cardinality}, Walk: walk, Resume: true}, func(line string) { w.tell("retire: %s", line) })
 		},
 	}
-	if r.margin = noticeMargin; w.controls.hasty {
+	if r.margin = store.NoticeMargin; w.controls.hasty {
 		r.margin = 0
 	}
 	go func() {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -36,7 +37,7 @@ func (v *view) callAs(ctx context.Context, who string, do func() error) error {
 	case failed:
 		return errors.New("timeout")
 	case disconnected:
-		return fmt.Errorf("%w: reset", ErrDisconnected)
+		return fmt.Errorf("%w: reset", store.ErrDisconnected)
 	case unheard:
 		v.w.tell("%s: done, but the answer is lost", v.actor)
 		return errors.Join(do(), errors.New("timeout"))
@@ -44,20 +45,20 @@ func (v *view) callAs(ctx context.Context, who string, do func() error) error {
 	return do()
 }
 
-func (v *view) Take(ctx context.Context, p models.Partition, owner string) (t Tenure, err error) {
+func (v *view) Take(ctx context.Context, p models.Partition, owner string) (t store.Tenure, err error) {
 	err = v.callAs(ctx, v.of(p), func() (err error) {
-		t, err = v.w.take(p, func() (Tenure, error) { return v.memory.Take(ctx, p, owner) })
+		t, err = v.w.take(p, func() (store.Tenure, error) { return v.memory.Take(ctx, p, owner) })
 		return err
 	})
 	return t, err
 }
 
-func (v *view) Release(ctx context.Context, t Tenure, committed int64) (ok bool, err error) {
+func (v *view) Release(ctx context.Context, t store.Tenure, committed int64) (ok bool, err error) {
 	err = v.callAs(ctx, v.of(t.Partition), func() (err error) { ok, err = v.memory.Release(ctx, t, committed); return err })
 	return ok, err
 }
 
-func (v *view) Progress(ctx context.Context, t Tenure, committed int64) (ok bool, err error) {
+func (v *view) Progress(ctx context.Context, t store.Tenure, committed int64) (ok bool, err error) {
 	err = v.callAs(ctx, v.of(t.Partition), func() (err error) { ok, err = v.memory.Progress(ctx, t, committed); return err })
 	return ok, err
 }
@@ -90,7 +91,7 @@ func (v *view) Remember(ctx context.Context, sightings []models.Sighting, first 
 	return nil
 }
 
-func (v *view) Ledger(ctx context.Context, keys []models.Key) (rows map[models.Key][]LedgerRow, err error) {
+func (v *view) Ledger(ctx context.Context, keys []models.Key) (rows map[models.Key][]store.LedgerRow, err error) {
 	err = v.call(ctx, func() (err error) {
 		v.w.fate.beforeReading()
 		rows, err = v.memory.Ledger(ctx, keys)
@@ -100,14 +101,14 @@ func (v *view) Ledger(ctx context.Context, keys []models.Key) (rows map[models.K
 }
 
 // Confirm may lack a replica, and then misses what a quorum does not see.
-func (v *view) Confirm(ctx context.Context, cells map[models.Key][]models.Cell) (rows map[models.Key][]LedgerRow, complete bool, err error) {
+func (v *view) Confirm(ctx context.Context, cells map[models.Key][]models.Cell) (rows map[models.Key][]store.LedgerRow, complete bool, err error) {
 	err = v.call(ctx, func() (err error) {
 		v.w.fate.beforeReading()
 		missing := time.Now().Before(v.w.back)
 		if missing {
 			v.w.out.Incomplete++
 		} else {
-			for _, key := range slices.SortedFunc(maps.Keys(cells), compareKeys) {
+			for _, key := range slices.SortedFunc(maps.Keys(cells), models.Key.Compare) {
 				v.w.reveal(key)
 			}
 		}
@@ -120,7 +121,7 @@ func (v *view) Confirm(ctx context.Context, cells map[models.Key][]models.Cell) 
 
 // Apply applies the writes of a request one by one: it may be half applied when its process dies, as it may while it waits for
 // an answer.
-func (v *view) Apply(_ context.Context, writes []KeyWrite) []error {
+func (v *view) Apply(_ context.Context, writes []store.KeyWrite) []error {
 	if v.who != consuming {
 		v.w.out.Repairs += len(writes)
 		if v.w.controls.shrinks {
@@ -140,7 +141,7 @@ func (v *view) Apply(_ context.Context, writes []KeyWrite) []error {
 	return errs
 }
 
-func (v *view) NoteDoubt(ctx context.Context, d Doubt) error {
+func (v *view) NoteDoubt(ctx context.Context, d store.Doubt) error {
 	if v.w.controls.noDoubts {
 		return nil
 	}
@@ -151,7 +152,7 @@ func (v *view) NoteDoubt(ctx context.Context, d Doubt) error {
 	})
 }
 
-func (v *view) Notices(ctx context.Context) (n Notices, err error) {
+func (v *view) Notices(ctx context.Context) (n store.Notices, err error) {
 	err = v.call(ctx, func() (err error) { n, err = v.memory.Notices(ctx); return err })
 	return n, err
 }
@@ -174,13 +175,13 @@ func (v *view) Finish(ctx context.Context, before models.Millis) error {
 	return v.call(ctx, func() error { return v.memory.Finish(ctx, before) })
 }
 
-func (v *view) DropVisitors(ctx context.Context, part Part, before models.Millis, read func(int)) (d Dropped, err error) {
+func (v *view) DropVisitors(ctx context.Context, part store.Part, before models.Millis, read func(int)) (d store.Dropped, err error) {
 	err = v.call(ctx, func() (err error) { d, err = v.memory.DropVisitors(ctx, part, before, read); return err })
 	v.w.out.Removed += d.Partitions
 	return d, err
 }
 
-func (v *view) Doubts(ctx context.Context, p models.Partition) (doubts []Doubt, err error) {
+func (v *view) Doubts(ctx context.Context, p models.Partition) (doubts []store.Doubt, err error) {
 	if doubts, err = v.memory.Doubts(ctx, p); v.w.fate.nothingDue(doubts) {
 		return doubts, err
 	}
@@ -188,20 +189,20 @@ func (v *view) Doubts(ctx context.Context, p models.Partition) (doubts []Doubt, 
 	return doubts, err
 }
 
-func (v *view) SettleDoubt(ctx context.Context, d Doubt) error {
+func (v *view) SettleDoubt(ctx context.Context, d store.Doubt) error {
 	return v.call(ctx, func() error { return v.memory.SettleDoubt(ctx, d) })
 }
 
 // shrink is a control: instead of a minus row of its own, the repair takes the stretch away from an owner's row.
-func (w *world) shrink(writes []KeyWrite) []KeyWrite {
+func (w *world) shrink(writes []store.KeyWrite) []store.KeyWrite {
 	for i, write := range writes {
 		for j, row := range write.Ledger {
-			if row.Kind != KindMinus {
+			if row.Kind != store.KindMinus {
 				continue
 			}
 			for _, have := range sortedRows(w.store.ledger[write.Key]) {
-				if have.Kind == KindOwner && have.Partition == row.Partition && have.To >= row.To {
-					writes[i].Ledger[j] = LedgerRow{LedgerID: have.LedgerID, To: row.From - row.To}
+				if have.Kind == store.KindOwner && have.Partition == row.Partition && have.To >= row.To {
+					writes[i].Ledger[j] = store.LedgerRow{LedgerID: have.LedgerID, To: row.From - row.To}
 				}
 			}
 		}

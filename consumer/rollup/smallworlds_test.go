@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -49,7 +50,7 @@ func (s smallWorld) new(c controls, p *path) *world {
 	}
 	w.partitions = []models.Partition{only}
 	if s.died {
-		w.store.owners[only] = ownerRow{Tenure: Tenure{Partition: only, Owner: "somebody", Epoch: w.nextEpoch(0)}}
+		w.store.owners[only] = ownerRow{Tenure: store.Tenure{Partition: only, Owner: "somebody", Epoch: w.nextEpoch(0)}}
 	}
 	s.compose(w)
 	if s.retires {

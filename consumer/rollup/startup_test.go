@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"footfall/configs"
+	"footfall/consumer/store"
 	"footfall/deployments/stack/stacktest"
 	"footfall/internal/kafka/dial"
 	"footfall/internal/kafka/topics"
@@ -29,7 +30,7 @@ const patience = 20 * time.Second
 type bench struct {
 	cluster *kfake.Cluster
 	client  *kgo.Client
-	store   RetireStore
+	store   store.RetireStore
 	memory  *memory
 	cfg     configs.Consumer
 	said    strings.Builder // what the last consumer logged

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -13,13 +14,13 @@ import (
 // partition of each: who was first is decided in the order of the generations, so nobody may look up a visitor of the later one
 // while somebody may still find one in the earlier.
 type succession struct {
-	store Store
+	store store.Store
 	after *source
 	log   *slog.Logger
 	open  chan struct{} // closed when it is: it stays so
 }
 
-func newSuccession(store Store, after *source, log *slog.Logger) *succession {
+func newSuccession(store store.Store, after *source, log *slog.Logger) *succession {
 	return &succession{store: store, after: after, log: log, open: make(chan struct{})}
 }
 
@@ -55,7 +56,7 @@ func (s *succession) await(ctx context.Context) {
 }
 
 // countedToSeal tells whether all of a generation, and of those before it, is counted, and records it.
-func countedToSeal(ctx context.Context, store Store, s *source) (bool, error) {
+func countedToSeal(ctx context.Context, store store.Store, s *source) (bool, error) {
 	recorded, err := store.Setting(ctx, fact(s.topic, factCounted), "")
 	if err != nil || recorded != "" || s.seal == nil {
 		return recorded != "", err
@@ -74,7 +75,7 @@ func countedToSeal(ctx context.Context, store Store, s *source) (bool, error) {
 }
 
 // leftToSeal is how many offsets of a sealed generation nobody has said to have counted.
-func leftToSeal(ctx context.Context, store Store, s *source) (left int64, err error) {
+func leftToSeal(ctx context.Context, store store.Store, s *source) (left int64, err error) {
 	for n := range s.partitions() {
 		to, err := store.Committed(ctx, models.Partition{Topic: s.topic, Number: n})
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -136,14 +137,14 @@ func (l memoryLog) read(_ context.Context, p models.Partition, s span, _ reach, 
 
 // A retirement was decided when the topic was at some generation: those before it lie before it, those after it beyond.
 func TestRetirementsReachLaterGenerations(t *testing.T) {
-	r := Retirement{Before: april, Topic: "visits-g2", From: map[int]int64{0: 5}}
+	r := store.Retirement{Before: april, Topic: "visits-g2", From: map[int]int64{0: 5}}
 	for at, want := range map[struct {
 		topic  string
 		offset int64
 	}]bool{
 		{"visits", 9}: false, {"visits-g2", 4}: false, {"visits-g2", 5}: true, {"visits-g3", 0}: true, {"other", 0}: true, {"other-g2", 0}: true,
 	} {
-		if got := r.reached(models.Partition{Topic: at.topic}, at.offset); got != want {
+		if got := r.Reached(models.Partition{Topic: at.topic}, at.offset); got != want {
 			t.Errorf("offset %d of %s is reached: %v, want %v", at.offset, at.topic, got, want)
 		}
 	}

@@ -12,30 +12,10 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
+	"footfall/consumer/store"
 	"footfall/internal/kafka/dial"
 	"footfall/models"
 )
-
-// Tail is the last message of a partition that was counted: what has to stand before Offset, or the log is another one. Sum is a
-// fingerprint of its key and value. The zero Tail says nothing.
-type Tail struct {
-	Offset int64
-	Sum    string
-}
-
-// String is how stores keep it.
-func (t Tail) String() string { return fmt.Sprintf("%d %s", t.Offset, t.Sum) }
-
-// ReadTail reads what String wrote; the zero Tail if it is empty.
-func ReadTail(text string) (t Tail, err error) {
-	if text == "" {
-		return t, nil
-	}
-	if _, err := fmt.Sscanf(text, "%d %s", &t.Offset, &t.Sum); err != nil {
-		return Tail{}, fmt.Errorf("reading the last event %q: %w", text, err)
-	}
-	return t, nil
-}
 
 // sumOf is the fingerprint of a message. It is kept in stores and beside groups' offsets: it must not change.
 func sumOf(key, value []byte) string {
@@ -49,14 +29,14 @@ func sumOf(key, value []byte) string {
 }
 
 // tail is what the log has to have before the offset after this item.
-func (it *item) tail() Tail {
+func (it *item) tail() store.Tail {
 	switch {
 	case it.dead != nil:
-		return Tail{it.offset + 1, sumOf(it.dead.message.Key, it.dead.message.Value)}
+		return store.Tail{Offset: it.offset + 1, Sum: sumOf(it.dead.message.Key, it.dead.message.Value)}
 	case it.event != nil && it.value != nil:
-		return Tail{it.offset + 1, sumOf([]byte(it.event.KafkaKey()), it.value)}
+		return store.Tail{Offset: it.offset + 1, Sum: sumOf([]byte(it.event.KafkaKey()), it.value)}
 	}
-	return Tail{}
+	return store.Tail{}
 }
 
 // sameLog refuses a log that has other messages where it was counted: Kafka has lost what it acknowledged, as after an unclean
@@ -67,7 +47,7 @@ func (o *ownership) sameLog(ctx context.Context, bounds map[models.Partition]spa
 		if own.kept, err = o.store.Tail(ctx, p); err != nil {
 			return err
 		}
-		for _, known := range []Tail{own.kept, {own.committed, own.said.tail}} {
+		for _, known := range []store.Tail{own.kept, {Offset: own.committed, Sum: own.said.tail}} {
 			if known.Sum == "" || known == own.tail {
 				continue
 			}

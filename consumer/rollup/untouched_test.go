@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -65,12 +66,12 @@ func TestALostConnectionIsFollowedByAReading(t *testing.T) {
 		linkAt(o, c, p0, 3, "aaa")
 		linkAt(o, c, p0, 4, "bbb")
 		failed := false
-		m.onApply = func(w KeyWrite) fault {
+		m.onApply = func(w store.KeyWrite) fault {
 			if w.Key.Name != "bbb" || failed {
 				return fault{}
 			}
 			failed = true
-			return fault{err: fmt.Errorf("%w: no connections", ErrDisconnected), lost: true}
+			return fault{err: fmt.Errorf("%w: no connections", store.ErrDisconnected), lost: true}
 		}
 		flush(t, o, c)
 		if n := m.allClicks(); n != 8 {

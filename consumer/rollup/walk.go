@@ -10,33 +10,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
-
-// Part is one of the parts that a keyspace is divided into: parts are read side by side, and one who was stopped goes on with
-// those that are left. Each key lies in one part of Of.
-type Part struct {
-	Keyspace   models.Keyspace
-	Number, Of int
-}
-
-// KeyLedger is a key and its ledger.
-type KeyLedger struct {
-	Key  models.Key
-	Rows []LedgerRow
-}
-
-// WalkStore is a store that can be read as a whole.
-type WalkStore interface {
-	Store
-	// Keys calls each, one call at a time, with the keys of a part that have a ledger, a few hundred together that lie next to each
-	// other in the store. The list is the callee's.
-	Keys(ctx context.Context, part Part, each func([]KeyLedger) error) error
-	// Walked reads how far a walk was, as NoteWalked left it within the last week; empty if nobody did.
-	Walked(ctx context.Context, walk string) (string, error)
-	// NoteWalked notes how far a walk is; empty: it is over.
-	NoteWalked(ctx context.Context, walk, progress string) error
-}
 
 // keyspaces are all that keys lie in.
 var keyspaces = []models.Keyspace{models.URLShortener, models.Cardinality}
@@ -58,12 +34,12 @@ type walker struct {
 	// name is what the walk can be resumed by, empty: it cannot. Resume goes on where one of that name was stopped.
 	name   string
 	resume bool
-	notes  WalkStore
+	notes  store.WalkStore
 }
 
 // walk calls do with each part, several at once, until one fails. do tells with read what it has read; when it returns true the
 // part need not be read again by one who resumes. It returns what earlier walks had read of the parts that were left out.
-func (w *walker) walk(ctx context.Context, do func(ctx context.Context, part Part, read func(n int)) (bool, error)) (before int, err error) {
+func (w *walker) walk(ctx context.Context, do func(ctx context.Context, part store.Part, read func(n int)) (bool, error)) (before int, err error) {
 	done, err := w.load(ctx)
 	if err != nil {
 		return 0, err
@@ -101,10 +77,10 @@ func (w *walker) walk(ctx context.Context, do func(ctx context.Context, part Par
 	return done.Keys, nil
 }
 
-func (w *walker) all() (parts []Part) {
+func (w *walker) all() (parts []store.Part) {
 	for _, keyspace := range w.keyspaces {
 		for number := range w.parts {
-			parts = append(parts, Part{keyspace, number, w.parts})
+			parts = append(parts, store.Part{Keyspace: keyspace, Number: number, Of: w.parts})
 		}
 	}
 	return parts
@@ -117,7 +93,7 @@ type walked struct {
 	Done map[models.Keyspace][]int `json:"done"`
 }
 
-func (w walked) has(p Part) bool { return slices.Contains(w.Done[p.Keyspace], p.Number) }
+func (w walked) has(p store.Part) bool { return slices.Contains(w.Done[p.Keyspace], p.Number) }
 
 func (w walked) parts() (n int) {
 	for _, list := range w.Done {
@@ -229,7 +205,7 @@ func (p *progress) line(took time.Duration) string {
 }
 
 // finished notes that a part is read; whole: it need not be again. It tells whether it is time to save that.
-func (p *progress) finished(part Part, keys int, whole bool) bool {
+func (p *progress) finished(part store.Part, keys int, whole bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.parts++

@@ -9,16 +9,17 @@ import (
 	"testing"
 	"time"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
 // link is a key with one click at that offset, as an owner has counted it.
-func link(i int) KeyWrite {
-	return KeyWrite{
+func link(i int) store.KeyWrite {
+	return store.KeyWrite{
 		Key: models.Key{Keyspace: models.URLShortener, Name: fmt.Sprint("link", i)},
 		Cells: map[models.Cell]int64{hit: 1, {Counter: models.HourCounters}: 1, {Counter: models.DayCounters}: 1,
 			{Counter: models.CountryCounters}: 1, {Counter: models.ReferrerCounters}: 1},
-		Ledger: []LedgerRow{{LedgerID{p0, KindOwner, 1}, int64(i), int64(i) + 1}},
+		Ledger: []store.LedgerRow{{LedgerID: store.LedgerID{Partition: p0, Kind: store.KindOwner, Epoch: 1}, From: int64(i), To: int64(i) + 1}},
 	}
 }
 
@@ -38,8 +39,8 @@ func newLinks(n int) *links {
 	return &links{memory: m, failed: errors.New("no connection")}
 }
 
-func (l *links) Keys(ctx context.Context, part Part, each func([]KeyLedger) error) error {
-	return l.memory.Keys(ctx, part, func(batch []KeyLedger) error {
+func (l *links) Keys(ctx context.Context, part store.Part, each func([]store.KeyLedger) error) error {
+	return l.memory.Keys(ctx, part, func(batch []store.KeyLedger) error {
 		for _, k := range batch {
 			if k.Key == l.fatal {
 				return l.failed
@@ -79,7 +80,7 @@ func TestAnAuditGoesOnWhereItWasStopped(t *testing.T) {
 
 	// What was found is found again by one who resumes: nobody else would tell of it.
 	early := link(0).Key
-	for i := 0; !(Part{models.URLShortener, 0, parts}).has(early); i++ {
+	for i := 0; !holds(store.Part{Keyspace: models.URLShortener, Number: 0, Of: parts}, early); i++ {
 		early = link(i).Key
 	}
 	l.cells[early][hit] = 7
@@ -98,7 +99,7 @@ func TestAnAuditGoesOnWhereItWasStopped(t *testing.T) {
 // lateKey is one of the last quarter of the parts.
 func lateKey(n, parts int) models.Key {
 	for i := range n {
-		if key := link(i).Key; (Part{models.URLShortener, parts * 3 / 4, parts}).has(key) {
+		if key := link(i).Key; holds(store.Part{Keyspace: models.URLShortener, Number: parts * 3 / 4, Of: parts}, key) {
 			return key
 		}
 	}
@@ -112,12 +113,12 @@ func TestProgressTellsTheRateAndWhatIsLeft(t *testing.T) {
 		t.Error(got)
 	}
 	for number := range 10 {
-		p.finished(Part{models.URLShortener, number, 256}, 3000, number%2 == 0)
+		p.finished(store.Part{Keyspace: models.URLShortener, Number: number, Of: 256}, 3000, number%2 == 0)
 	}
 	if got := p.line(10 * time.Second); got != "30000 keys read, 3000 a second; 12 of 512 parts, about 8m20s left" {
 		t.Error(got)
 	}
-	if w := p.walked(); w.Keys != 99+5*3000 || w.parts() != 7 || !w.has(Part{models.URLShortener, 4, 256}) || w.has(Part{models.URLShortener, 5, 256}) {
+	if w := p.walked(); w.Keys != 99+5*3000 || w.parts() != 7 || !w.has(store.Part{Keyspace: models.URLShortener, Number: 4, Of: 256}) || w.has(store.Part{Keyspace: models.URLShortener, Number: 5, Of: 256}) {
 		t.Errorf("%+v", w)
 	}
 }
@@ -137,7 +138,7 @@ func TestAnAuditMendsAsItGoes(t *testing.T) {
 	c := newChecker(m, clicksLog(200))
 	c.maxBroken = 3
 	var first int64
-	m.onApply = func(KeyWrite) fault {
+	m.onApply = func(store.KeyWrite) fault {
 		if first == 0 {
 			first = l.reads.Load()
 		}
@@ -162,7 +163,7 @@ func TestCompareTakesTheKeysOfBothSides(t *testing.T) {
 		}
 	}
 	live.cells[link(50).Key][hit] = 5
-	site := KeyWrite{Key: models.Key{Keyspace: models.Cardinality, Name: "s"}, Cells: map[models.Cell]int64{{Counter: models.MonthViews}: 2}, Ledger: link(1).Ledger}
+	site := store.KeyWrite{Key: models.Key{Keyspace: models.Cardinality, Name: "s"}, Cells: map[models.Cell]int64{{Counter: models.MonthViews}: 2}, Ledger: link(1).Ledger}
 	live.apply(site)
 	fresh.apply(site)
 	var said atomic.Int64

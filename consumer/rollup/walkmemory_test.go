@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -20,14 +21,14 @@ type many struct {
 	asked atomic.Int64
 }
 
-func (m *many) Keys(_ context.Context, part Part, each func([]KeyLedger) error) error {
+func (m *many) Keys(_ context.Context, part store.Part, each func([]store.KeyLedger) error) error {
 	if part.Keyspace != models.URLShortener {
 		return nil
 	}
-	var batch []KeyLedger
+	var batch []store.KeyLedger
 	for i := part.Number; i < m.n; i += part.Of {
 		w := link(i)
-		if batch = append(batch, KeyLedger{w.Key, w.Ledger}); len(batch) == 500 || i+part.Of >= m.n {
+		if batch = append(batch, store.KeyLedger{Key: w.Key, Rows: w.Ledger}); len(batch) == 500 || i+part.Of >= m.n {
 			if err := each(batch); err != nil {
 				return err
 			}
@@ -50,7 +51,7 @@ func (m *many) weigh() {
 	}
 }
 
-func (m *many) made(keys []models.Key) (writes []KeyWrite) {
+func (m *many) made(keys []models.Key) (writes []store.KeyWrite) {
 	for _, key := range keys {
 		i, _ := strconv.Atoi(key.Name[len("link"):])
 		writes = append(writes, link(i))
@@ -58,22 +59,22 @@ func (m *many) made(keys []models.Key) (writes []KeyWrite) {
 	return writes
 }
 
-func (m *many) Ledger(_ context.Context, keys []models.Key) (map[models.Key][]LedgerRow, error) {
-	out := map[models.Key][]LedgerRow{}
+func (m *many) Ledger(_ context.Context, keys []models.Key) (map[models.Key][]store.LedgerRow, error) {
+	out := map[models.Key][]store.LedgerRow{}
 	for _, w := range m.made(keys) {
 		out[w.Key] = w.Ledger
 	}
 	return out, nil
 }
 
-func (m *many) LinkLedgers(ctx context.Context, keys []models.Key) (map[models.Key][]LedgerRow, error) {
+func (m *many) LinkLedgers(ctx context.Context, keys []models.Key) (map[models.Key][]store.LedgerRow, error) {
 	return m.Ledger(ctx, keys)
 }
 
-func (m *many) Sums(_ context.Context, keys []models.Key) (map[models.Key]LinkSums, error) {
-	out := map[models.Key]LinkSums{}
+func (m *many) Sums(_ context.Context, keys []models.Key) (map[models.Key]store.LinkSums, error) {
+	out := map[models.Key]store.LinkSums{}
 	for _, w := range m.made(keys) {
-		sums := LinkSums{map[string]int64{}, w.Ledger}
+		sums := store.LinkSums{Tables: map[string]int64{}, Ledger: w.Ledger}
 		for cell, n := range w.Cells {
 			sums.Tables[cell.Counter] += n
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -37,8 +38,8 @@ type world struct {
 	controls   controls
 	span       int64 // offsets of one partition in a chunk, at the most
 	store      *memory
-	history    []KeyWrite // acknowledged, for stores that forget
-	reading    sync.Mutex // of the log: consumers wake up by themselves
+	history    []store.KeyWrite // acknowledged, for stores that forget
+	reading    sync.Mutex       // of the log: consumers wake up by themselves
 	log        map[models.Partition][]logged
 	unwritten  []unwritten // the rest of the log
 	retires    bool        // March is retired; else all of the log is there from the beginning
@@ -51,9 +52,9 @@ type world struct {
 	generation int
 	actors     []*actor
 	late       []lateWrite
-	hidden     []KeyWrite // applied on one replica, where a quorum does not see them
-	back       time.Time  // until then a replica is away
-	forming    time.Time  // a rebalance is under way: the next generation begins then at the latest
+	hidden     []store.KeyWrite // applied on one replica, where a quorum does not see them
+	back       time.Time        // until then a replica is away
+	forming    time.Time        // a rebalance is under way: the next generation begins then at the latest
 	faults     bool
 	oddities
 	knocks chan struct{} // tells that somebody waits for a turn; nil: nobody wants to know
@@ -366,7 +367,7 @@ func (w *world) fresh() int64 { return w.number.Add(1) }
 // simMetrics are those of all processes: nobody looks at them, and making them takes longer than a small play.
 var simMetrics = sync.OnceValue(func() *metrics { return newMetrics(prometheus.NewRegistry()) })
 
-func (w *world) checker(s Store) *checker {
+func (w *world) checker(s store.Store) *checker {
 	return &checker{
 		store: s, log: w, hasher: newHasher(), reach: simReach, metrics: simMetrics(), logger: slog.New(slog.DiscardHandler),
 		number: w.fresh, sources: w.sources,

@@ -5,13 +5,13 @@ import (
 	"database/sql"
 	"fmt"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
-// Apply implements rollup.Store. The writes of one keyspace are one transaction: it costs one sync of the disk however
+// Apply implements store.Store. The writes of one keyspace are one transaction: it costs one sync of the disk however
 // many there are, and if it fails none of them is there. A write with a counter that no table has is refused alone.
-func (s *Store) Apply(ctx context.Context, writes []rollup.KeyWrite) []error {
+func (s *Store) Apply(ctx context.Context, writes []store.KeyWrite) []error {
 	errs := make([]error, len(writes))
 	fits := map[models.Keyspace][]int{}
 	for i, w := range writes {
@@ -39,7 +39,7 @@ func (s *Store) Apply(ctx context.Context, writes []rollup.KeyWrite) []error {
 	return errs
 }
 
-func (s *Store) check(w rollup.KeyWrite) error {
+func (s *Store) check(w store.KeyWrite) error {
 	add := s.add[w.Key.Keyspace]
 	if add == nil {
 		return fmt.Errorf("applying a write: no keyspace %q", w.Key.Keyspace)
@@ -61,7 +61,7 @@ func (a *adders) in(ctx context.Context, tx *sql.Tx) *adders {
 	return bound
 }
 
-func (a *adders) write(ctx context.Context, w rollup.KeyWrite) error {
+func (a *adders) write(ctx context.Context, w store.KeyWrite) error {
 	partition := partitionKey(w.Key)
 	args := make([]any, 0, len(partition)+6)
 	for cell, delta := range w.Cells {

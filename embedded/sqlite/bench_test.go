@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/embedded/sqlite"
 	"footfall/models"
 )
@@ -78,18 +78,18 @@ func fill(b *testing.B, store *sqlite.Store, keys int) {
 	}
 }
 
-func chunk(keys, from int) []rollup.KeyWrite {
-	writes := make([]rollup.KeyWrite, keys)
+func chunk(keys, from int) []store.KeyWrite {
+	writes := make([]store.KeyWrite, keys)
 	for i := range writes {
-		writes[i] = rollup.KeyWrite{
+		writes[i] = store.KeyWrite{
 			Key: models.Key{Keyspace: models.URLShortener, Name: fmt.Sprintf("link-%08d", from+i)},
 			Cells: map[models.Cell]int64{
 				{Counter: models.ClickCounter}: 2, {Counter: models.UniqueCounter}: 1,
 				{Counter: models.HourCounters, At: models.Earliest.Hour()}: 2, {Counter: models.DayCounters, At: models.Earliest.Day()}: 2,
 				{Counter: models.CountryCounters, Label: "IT"}: 2, {Counter: models.ReferrerCounters, Label: "example.com"}: 2,
 			},
-			Ledger: []rollup.LedgerRow{{
-				LedgerID: rollup.LedgerID{Partition: models.Partition{Topic: "clicks", Number: i % 6}, Kind: rollup.KindOwner, Epoch: 1},
+			Ledger: []store.LedgerRow{{
+				LedgerID: store.LedgerID{Partition: models.Partition{Topic: "clicks", Number: i % 6}, Kind: store.KindOwner, Epoch: 1},
 				From:     int64(from), To: int64(from + 2),
 			}},
 		}

@@ -8,18 +8,18 @@ import (
 	"slices"
 	"time"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
-// Confirm implements rollup.Store: there is one replica, and it has answered.
-func (s *Store) Confirm(ctx context.Context, cells map[models.Key][]models.Cell) (map[models.Key][]rollup.LedgerRow, bool, error) {
+// Confirm implements store.Store: there is one replica, and it has answered.
+func (s *Store) Confirm(ctx context.Context, cells map[models.Key][]models.Cell) (map[models.Key][]store.LedgerRow, bool, error) {
 	rows, err := s.Ledger(ctx, slices.Collect(maps.Keys(cells)))
 	return rows, true, err
 }
 
-// NoteDoubt implements rollup.Store.
-func (s *Store) NoteDoubt(ctx context.Context, d rollup.Doubt) error {
+// NoteDoubt implements store.Store.
+func (s *Store) NoteDoubt(ctx context.Context, d store.Doubt) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO footfall.doubts (topic, kafka_partition, id, from_offset, to_offset,"+
 			" reason, noted_at, checks) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -32,8 +32,8 @@ func (s *Store) NoteDoubt(ctx context.Context, d rollup.Doubt) error {
 	return nil
 }
 
-// Doubts implements rollup.Store.
-func (s *Store) Doubts(ctx context.Context, p models.Partition) (doubts []rollup.Doubt, err error) {
+// Doubts implements store.Store.
+func (s *Store) Doubts(ctx context.Context, p models.Partition) (doubts []store.Doubt, err error) {
 	rows, err := s.readers.QueryContext(ctx, "SELECT id, from_offset, to_offset, reason, noted_at, checks FROM footfall.doubts"+
 		" WHERE topic = ? AND kafka_partition = ?", p.Topic, p.Number)
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *Store) Doubts(ctx context.Context, p models.Partition) (doubts []rollup
 	}
 	defer func() { _ = rows.Close() }() // Err has told
 	for rows.Next() {
-		d := rollup.Doubt{Partition: p}
+		d := store.Doubt{Partition: p}
 		var at int64
 		if err := rows.Scan(&d.ID, &d.From, &d.To, &d.Reason, &at, &d.Checks); err != nil {
 			return nil, fmt.Errorf("reading doubts: %w", err)
@@ -55,8 +55,8 @@ func (s *Store) Doubts(ctx context.Context, p models.Partition) (doubts []rollup
 	return doubts, nil
 }
 
-// SettleDoubt implements rollup.Store.
-func (s *Store) SettleDoubt(ctx context.Context, d rollup.Doubt) error {
+// SettleDoubt implements store.Store.
+func (s *Store) SettleDoubt(ctx context.Context, d store.Doubt) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "DELETE FROM footfall.doubts WHERE topic = ? AND kafka_partition = ?"+
 			" AND id = ?", d.Partition.Topic, d.Partition.Number, d.ID)

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"time"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
-var _ rollup.LatestStore = (*Store)(nil)
+var _ store.LatestStore = (*Store)(nil)
 
-// KeepLatest implements rollup.LatestStore. Rows whose time is over go with the next writing; until then nobody sees them.
+// KeepLatest implements store.LatestStore. Rows whose time is over go with the next writing; until then nobody sees them.
 func (s *Store) KeepLatest(ctx context.Context, clicks []models.LatestClick, ttl time.Duration) error {
 	now := time.Now().UnixMilli()
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {

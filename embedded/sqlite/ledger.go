@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -38,13 +38,13 @@ func equalFeatures(plan *models.Plan, array string, from int) string {
 	return b.String()
 }
 
-// Ledger implements rollup.Store.
-func (s *Store) Ledger(ctx context.Context, keys []models.Key) (map[models.Key][]rollup.LedgerRow, error) {
+// Ledger implements store.Store.
+func (s *Store) Ledger(ctx context.Context, keys []models.Key) (map[models.Key][]store.LedgerRow, error) {
 	of := map[models.Keyspace][]models.Key{}
 	for _, key := range keys {
 		of[key.Keyspace] = append(of[key.Keyspace], key)
 	}
-	ledger := make(map[models.Key][]rollup.LedgerRow, len(keys))
+	ledger := make(map[models.Key][]store.LedgerRow, len(keys))
 	for keyspace, keys := range of {
 		for chunk := range slices.Chunk(keys, perStatement) {
 			if err := s.ledger(ctx, keyspace, chunk, ledger); err != nil {
@@ -55,7 +55,7 @@ func (s *Store) Ledger(ctx context.Context, keys []models.Key) (map[models.Key][
 	return ledger, nil
 }
 
-func (s *Store) ledger(ctx context.Context, keyspace models.Keyspace, keys []models.Key, into map[models.Key][]rollup.LedgerRow) error {
+func (s *Store) ledger(ctx context.Context, keyspace models.Keyspace, keys []models.Key, into map[models.Key][]store.LedgerRow) error {
 	query, ok := s.ledgerOf[keyspace]
 	if !ok {
 		return fmt.Errorf("no keyspace %q", keyspace)
@@ -66,7 +66,7 @@ func (s *Store) ledger(ctx context.Context, keyspace models.Keyspace, keys []mod
 	}
 	return s.each(ctx, query, partitions, func(scan func(...any) error) error {
 		var i int
-		var row rollup.LedgerRow
+		var row store.LedgerRow
 		err := scan(&i, &row.Partition.Topic, &row.Partition.Number, &row.Kind, &row.Epoch, &row.From, &row.To)
 		if err == nil {
 			into[keys[i]] = append(into[keys[i]], row)

@@ -7,14 +7,14 @@ import (
 	"fmt"
 	"time"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
-// Take implements rollup.Store. Transactions on the one writer connection come one after the other, so reading the row and
+// Take implements store.Store. Transactions on the one writer connection come one after the other, so reading the row and
 // writing it back is safe.
-func (s *Store) Take(ctx context.Context, p models.Partition, owner string) (rollup.Tenure, error) {
-	t := rollup.Tenure{Partition: p, Owner: owner}
+func (s *Store) Take(ctx context.Context, p models.Partition, owner string) (store.Tenure, error) {
+	t := store.Tenure{Partition: p, Owner: owner}
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var clean bool
 		err := tx.QueryRowContext(ctx,
@@ -22,13 +22,13 @@ func (s *Store) Take(ctx context.Context, p models.Partition, owner string) (rol
 			p.Topic, p.Number).Scan(&t.Before, &clean, &t.Committed)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
-			t.Epoch, t.Fresh = rollup.NextEpoch(0, time.Now()), true
+			t.Epoch, t.Fresh = store.NextEpoch(0, time.Now()), true
 		case err != nil:
 			return err
 		case clean:
 			t.Epoch, t.Fresh = t.Before, true
 		default:
-			t.Epoch = rollup.NextEpoch(t.Before, time.Now())
+			t.Epoch = store.NextEpoch(t.Before, time.Now())
 		}
 		_, err = tx.ExecContext(ctx,
 			"INSERT OR REPLACE INTO footfall.owners (topic, kafka_partition, epoch, owner, clean, committed, taken_at) VALUES (?, ?, ?, ?, 0, ?, ?)",
@@ -36,22 +36,22 @@ func (s *Store) Take(ctx context.Context, p models.Partition, owner string) (rol
 		return err
 	})
 	if err != nil {
-		return rollup.Tenure{}, fmt.Errorf("taking partition %d of %s: %w", p.Number, p.Topic, err)
+		return store.Tenure{}, fmt.Errorf("taking partition %d of %s: %w", p.Number, p.Topic, err)
 	}
 	return t, nil
 }
 
-// Release implements rollup.Store.
-func (s *Store) Release(ctx context.Context, t rollup.Tenure, committed int64) (bool, error) {
+// Release implements store.Store.
+func (s *Store) Release(ctx context.Context, t store.Tenure, committed int64) (bool, error) {
 	return s.note(ctx, t, committed, true)
 }
 
-// Progress implements rollup.Store.
-func (s *Store) Progress(ctx context.Context, t rollup.Tenure, committed int64) (bool, error) {
+// Progress implements store.Store.
+func (s *Store) Progress(ctx context.Context, t store.Tenure, committed int64) (bool, error) {
 	return s.note(ctx, t, committed, false)
 }
 
-func (s *Store) note(ctx context.Context, t rollup.Tenure, committed int64, clean bool) (bool, error) {
+func (s *Store) note(ctx context.Context, t store.Tenure, committed int64, clean bool) (bool, error) {
 	var changed int64
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx,
@@ -69,15 +69,15 @@ func (s *Store) note(ctx context.Context, t rollup.Tenure, committed int64, clea
 	return changed == 1, nil
 }
 
-// Owners implements rollup.Store.
-func (s *Store) Owners(ctx context.Context) (owners []rollup.Owner, err error) {
+// Owners implements store.Store.
+func (s *Store) Owners(ctx context.Context) (owners []store.Owner, err error) {
 	rows, err := s.readers.QueryContext(ctx, "SELECT topic, kafka_partition, owner, clean FROM footfall.owners")
 	if err != nil {
 		return nil, fmt.Errorf("reading owners: %w", err)
 	}
 	defer func() { _ = rows.Close() }() // Err has told
 	for rows.Next() {
-		var o rollup.Owner
+		var o store.Owner
 		if err := rows.Scan(&o.Partition.Topic, &o.Partition.Number, &o.Name, &o.Clean); err != nil {
 			return nil, fmt.Errorf("reading owners: %w", err)
 		}
@@ -89,7 +89,7 @@ func (s *Store) Owners(ctx context.Context) (owners []rollup.Owner, err error) {
 	return owners, nil
 }
 
-// Committed implements rollup.Store.
+// Committed implements store.Store.
 func (s *Store) Committed(ctx context.Context, p models.Partition) (committed int64, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		err := tx.QueryRowContext(ctx, "SELECT committed FROM footfall.owners WHERE topic = ? AND kafka_partition = ?", p.Topic, p.Number).
@@ -105,7 +105,7 @@ func (s *Store) Committed(ctx context.Context, p models.Partition) (committed in
 	return committed, nil
 }
 
-// Setting implements rollup.Store.
+// Setting implements store.Store.
 func (s *Store) Setting(ctx context.Context, name, value string) (recorded string, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if value != "" {

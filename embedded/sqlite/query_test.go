@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/embedded/sqlite"
 	"footfall/models"
 )
@@ -22,12 +22,12 @@ func moment(t testing.TB, text string) models.Millis {
 }
 
 // count does with events what the rollup does, as far as a query can tell.
-func count(t testing.TB, store *sqlite.Store, events ...models.Event) {
+func count(t testing.TB, db *sqlite.Store, events ...models.Event) {
 	t.Helper()
 	cells := map[models.Key]map[models.Cell]int64{}
 	for offset, e := range events {
 		sightings := e.Sightings()
-		seen, err := store.FirstSeen(t.Context(), sightings)
+		seen, err := db.FirstSeen(t.Context(), sightings)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +39,7 @@ func count(t testing.TB, store *sqlite.Store, events ...models.Event) {
 				fresh, at = append(fresh, s), append(at, models.Position{Topic: "log", Offset: int64(offset)})
 			}
 		}
-		if err := store.Remember(t.Context(), fresh, at); err != nil {
+		if err := db.Remember(t.Context(), fresh, at); err != nil {
 			t.Fatal(err)
 		}
 		e.Count(first, func(key models.Key, cell models.Cell, n int64) {
@@ -49,11 +49,11 @@ func count(t testing.TB, store *sqlite.Store, events ...models.Event) {
 			cells[key][cell] += n
 		})
 	}
-	var writes []rollup.KeyWrite
+	var writes []store.KeyWrite
 	for key, deltas := range cells {
-		writes = append(writes, rollup.KeyWrite{Key: key, Cells: deltas})
+		writes = append(writes, store.KeyWrite{Key: key, Cells: deltas})
 	}
-	for _, err := range store.Apply(t.Context(), writes) {
+	for _, err := range db.Apply(t.Context(), writes) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,41 +163,41 @@ func TestReaderCannotWrite(t *testing.T) {
 
 // TestEnds: how far the store has counted, and the log it belongs to.
 func TestEnds(t *testing.T) {
-	store, _ := open(t, t.TempDir())
-	if ends, err := store.Ends(t.Context()); err != nil || len(ends) != 0 {
+	db, _ := open(t, t.TempDir())
+	if ends, err := db.Ends(t.Context()); err != nil || len(ends) != 0 {
 		t.Errorf("of a new store: %v, %v", ends, err)
 	}
-	row := func(topic string, partition int, from, to int64) rollup.LedgerRow {
-		return rollup.LedgerRow{LedgerID: rollup.LedgerID{Partition: models.Partition{Topic: topic, Number: partition}, Kind: rollup.KindOwner, Epoch: 1}, From: from, To: to}
+	row := func(topic string, partition int, from, to int64) store.LedgerRow {
+		return store.LedgerRow{LedgerID: store.LedgerID{Partition: models.Partition{Topic: topic, Number: partition}, Kind: store.KindOwner, Epoch: 1}, From: from, To: to}
 	}
 	a := models.Key{Keyspace: models.URLShortener, Name: "a"}
 	b := models.Key{Keyspace: models.Cardinality, Name: "b", Features: models.NewFeatures("", "")}
-	for _, err := range store.Apply(t.Context(), []rollup.KeyWrite{
-		{Key: a, Ledger: []rollup.LedgerRow{row("clicks", 0, 1, 10), row("clicks", 1, 0, 7)}},
-		{Key: b, Ledger: []rollup.LedgerRow{row("visits", 1, 0, 3)}},
+	for _, err := range db.Apply(t.Context(), []store.KeyWrite{
+		{Key: a, Ledger: []store.LedgerRow{row("clicks", 0, 1, 10), row("clicks", 1, 0, 7)}},
+		{Key: b, Ledger: []store.LedgerRow{row("visits", 1, 0, 3)}},
 	}) {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	tenure, err := store.Take(t.Context(), models.Partition{Topic: "clicks", Number: 1}, "me")
+	tenure, err := db.Take(t.Context(), models.Partition{Topic: "clicks", Number: 1}, "me")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := store.Release(t.Context(), tenure, 12); !ok || err != nil {
+	if ok, err := db.Release(t.Context(), tenure, 12); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	want := map[models.Partition]int64{{Topic: "clicks", Number: 0}: 10, {Topic: "clicks", Number: 1}: 12, {Topic: "visits", Number: 1}: 3}
-	if ends, err := store.Ends(t.Context()); err != nil || !reflect.DeepEqual(ends, want) {
+	if ends, err := db.Ends(t.Context()); err != nil || !reflect.DeepEqual(ends, want) {
 		t.Errorf("got %v, %v; want %v", ends, err, want)
 	}
-	if id, err := store.LogID(t.Context()); err != nil || id != "" {
+	if id, err := db.LogID(t.Context()); err != nil || id != "" {
 		t.Errorf("a new store belongs to log %q, %v", id, err)
 	}
-	if err := store.SetLogID(t.Context(), "one"); err != nil {
+	if err := db.SetLogID(t.Context(), "one"); err != nil {
 		t.Fatal(err)
 	}
-	if id, err := store.LogID(t.Context()); err != nil || id != "one" {
+	if id, err := db.LogID(t.Context()); err != nil || id != "one" {
 		t.Errorf("the store belongs to log %q, %v", id, err)
 	}
 }

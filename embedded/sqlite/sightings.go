@@ -66,7 +66,7 @@ func (s *Store) byKeyspace(sightings []models.Sighting) (map[models.Keyspace][]i
 	return of, nil
 }
 
-// FirstSeen implements rollup.Store.
+// FirstSeen implements store.Store.
 func (s *Store) FirstSeen(ctx context.Context, sightings []models.Sighting) ([]models.Position, error) {
 	of, err := s.byKeyspace(sightings)
 	if err != nil {
@@ -101,7 +101,7 @@ func (s *Store) FirstSeen(ctx context.Context, sightings []models.Sighting) ([]m
 	return first, nil
 }
 
-// Remember implements rollup.Store. What is already there stays as it is: the first sight is the first.
+// Remember implements store.Store. What is already there stays as it is: the first sight is the first.
 func (s *Store) Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error {
 	of, err := s.byKeyspace(sightings)
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"os"
 	"time"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
-// Store implements rollup.Store. It is safe for concurrent use: writes queue for the one writer connection, reads go
+// Store implements store.Store. It is safe for concurrent use: writes queue for the one writer connection, reads go
 // beside them and see what is committed.
 type Store struct {
 	writer    *sql.DB
@@ -22,7 +22,7 @@ type Store struct {
 	sightings map[models.Keyspace]sightingTable
 }
 
-var _ rollup.Store = (*Store)(nil)
+var _ store.Store = (*Store)(nil)
 
 // Open opens the store in dir, which it creates with the tables if need be, for a plan that cannot change afterwards. One
 // process at a time may have it open; the caller sees to that.
@@ -68,7 +68,7 @@ func (s *Store) Close() error {
 	return errors.Join(errs...)
 }
 
-// WriteTimeout implements rollup.Store: outcomes are never unknown.
+// WriteTimeout implements store.Store: outcomes are never unknown.
 func (s *Store) WriteTimeout() time.Duration { return 0 }
 
 // write runs do in a transaction. After an error nothing of it is there. Once it has begun ctx does not end it: a commit

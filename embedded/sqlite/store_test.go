@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"footfall/consumer/rollup"
-	"footfall/consumer/rollup/storetest"
+	"footfall/consumer/store"
+	"footfall/consumer/store/storetest"
 	"footfall/embedded/sqlite"
 	"footfall/models"
 )
@@ -45,9 +45,9 @@ func openPlan(t testing.TB, dir string, plan *models.Plan) (*sqlite.Store, *sqli
 }
 
 func TestStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) (rollup.Store, storetest.Reader) {
-		store, reader := open(t, t.TempDir())
-		return store, cells(reader, models.DefaultPlan())
+	storetest.Run(t, func(t *testing.T) (store.Store, storetest.Reader) {
+		db, reader := open(t, t.TempDir())
+		return db, cells(reader, models.DefaultPlan())
 	})
 }
 
@@ -96,9 +96,9 @@ func TestPlans(t *testing.T) {
 		newPlan(t, []string{"a", "b", "c"}, []string{models.MonthViews}),
 	} {
 		t.Run(plan.String(), func(t *testing.T) {
-			storetest.RunPlan(t, plan, func(t *testing.T) (rollup.Store, storetest.Reader) {
-				store, reader := openPlan(t, t.TempDir(), plan)
-				return store, cells(reader, plan)
+			storetest.RunPlan(t, plan, func(t *testing.T) (store.Store, storetest.Reader) {
+				db, reader := openPlan(t, t.TempDir(), plan)
+				return db, cells(reader, plan)
 			})
 		})
 	}
@@ -224,31 +224,31 @@ func cells(reader *sqlite.Reader, plan *models.Plan) storetest.Reader {
 func TestReopen(t *testing.T) {
 	for _, closed := range []bool{true, false} {
 		dir := filepath.Join(t.TempDir(), "a dir with 'quotes', 100% of them? #1")
-		store, err := sqlite.Open(t.Context(), dir, models.DefaultPlan())
+		db, err := sqlite.Open(t.Context(), dir, models.DefaultPlan())
 		if err != nil {
 			t.Fatal(err)
 		}
 		p := models.Partition{Topic: "clicks", Number: 2}
-		first, err := store.Take(t.Context(), p, "a")
+		first, err := db.Take(t.Context(), p, "a")
 		if err != nil {
 			t.Fatal(err)
 		}
 		key, cell := models.Key{Keyspace: models.URLShortener, Name: "abc"}, models.Cell{Counter: models.ClickCounter}
-		row := rollup.LedgerRow{LedgerID: rollup.LedgerID{Partition: p, Kind: rollup.KindOwner, Epoch: 1}, From: 3, To: 9}
-		for _, err := range store.Apply(t.Context(), []rollup.KeyWrite{{Key: key, Cells: map[models.Cell]int64{cell: 5}, Ledger: []rollup.LedgerRow{row}}}) {
+		row := store.LedgerRow{LedgerID: store.LedgerID{Partition: p, Kind: store.KindOwner, Epoch: 1}, From: 3, To: 9}
+		for _, err := range db.Apply(t.Context(), []store.KeyWrite{{Key: key, Cells: map[models.Cell]int64{cell: 5}, Ledger: []store.LedgerRow{row}}}) {
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
 		if closed {
-			if err := store.Close(); err != nil {
+			if err := db.Close(); err != nil {
 				t.Fatal(err)
 			}
 			if files, _ := filepath.Glob(filepath.Join(filepath.Dir(dir), "*", "*-wal")); len(files) > 0 {
 				t.Errorf("closed, but left %v", files)
 			}
 		} else {
-			t.Cleanup(func() { _ = store.Close() })
+			t.Cleanup(func() { _ = db.Close() })
 		}
 
 		again, reader := open(t, dir)
@@ -312,23 +312,23 @@ func TestPragmas(t *testing.T) {
 
 // TestFullDisk: a write that does not fit is refused as a whole and does no harm to the next.
 func TestFullDisk(t *testing.T) {
-	store, reader := open(t, t.TempDir())
-	if _, err := sqlite.Pragma(store, "urlshortener.max_page_count = 60"); err != nil {
+	db, reader := open(t, t.TempDir())
+	if _, err := sqlite.Pragma(db, "urlshortener.max_page_count = 60"); err != nil {
 		t.Fatal(err)
 	}
 	writes := chunk(5000, 0)
-	for _, err := range store.Apply(t.Context(), writes) {
-		if err == nil || errors.Is(err, rollup.ErrUnknownOutcome) || !strings.Contains(err.Error(), "full") {
+	for _, err := range db.Apply(t.Context(), writes) {
+		if err == nil || errors.Is(err, store.ErrUnknownOutcome) || !strings.Contains(err.Error(), "full") {
 			t.Fatalf("on a full disk: %v", err)
 		}
 	}
-	if rows, err := store.Ledger(t.Context(), []models.Key{writes[0].Key}); err != nil || len(rows) != 0 {
+	if rows, err := db.Ledger(t.Context(), []models.Key{writes[0].Key}); err != nil || len(rows) != 0 {
 		t.Errorf("refused, but the ledger has %v, %v", rows, err)
 	}
-	if _, err := sqlite.Pragma(store, "urlshortener.max_page_count = 1000000"); err != nil {
+	if _, err := sqlite.Pragma(db, "urlshortener.max_page_count = 1000000"); err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range store.Apply(t.Context(), writes) {
+	for _, err := range db.Apply(t.Context(), writes) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -341,33 +341,33 @@ func TestFullDisk(t *testing.T) {
 
 // TestCounted: what lies below may be deleted from the log: not what is in doubt, and nothing of another log.
 func TestCounted(t *testing.T) {
-	store, _ := open(t, t.TempDir())
-	if err := store.SetLogID(t.Context(), "this"); err != nil {
+	db, _ := open(t, t.TempDir())
+	if err := db.SetLogID(t.Context(), "this"); err != nil {
 		t.Fatal(err)
 	}
 	a, b, c := models.Partition{Topic: "clicks"}, models.Partition{Topic: "clicks", Number: 1}, models.Partition{Topic: "visits"}
 	for _, p := range []models.Partition{a, b, c} {
-		tenure, err := store.Take(t.Context(), p, "me")
+		tenure, err := db.Take(t.Context(), p, "me")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if p == c {
 			continue // nothing counted yet
 		}
-		if ok, err := store.Progress(t.Context(), tenure, 1000); !ok || err != nil {
+		if ok, err := db.Progress(t.Context(), tenure, 1000); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
 	}
 	for id, from := range map[int64]int64{1: 700, 2: 800} {
-		if err := store.NoteDoubt(t.Context(), rollup.Doubt{Partition: b, ID: id, From: from, To: 900}); err != nil {
+		if err := db.NoteDoubt(t.Context(), store.Doubt{Partition: b, ID: id, From: from, To: 900}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got, err := store.Counted(t.Context(), "this")
+	got, err := db.Counted(t.Context(), "this")
 	if want := (map[models.Partition]int64{a: 1000, b: 700, c: 0}); err != nil || !maps.Equal(got, want) {
 		t.Errorf("counted %v, %v, want %v", got, err, want)
 	}
-	if got, err := store.Counted(t.Context(), "another"); err != nil || len(got) > 0 {
+	if got, err := db.Counted(t.Context(), "another"); err != nil || len(got) > 0 {
 		t.Errorf("of another log %v is counted, %v", got, err)
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
-// NoteTail implements rollup.Store.
-func (s *Store) NoteTail(ctx context.Context, p models.Partition, t rollup.Tail) error {
+// NoteTail implements store.Store.
+func (s *Store) NoteTail(ctx context.Context, p models.Partition, t store.Tail) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO footfall.tails (topic, kafka_partition, tail) VALUES (?, ?, ?)",
 			p.Topic, p.Number, t.String())
@@ -23,13 +23,13 @@ func (s *Store) NoteTail(ctx context.Context, p models.Partition, t rollup.Tail)
 	return nil
 }
 
-// Tail implements rollup.Store.
-func (s *Store) Tail(ctx context.Context, p models.Partition) (rollup.Tail, error) {
+// Tail implements store.Store.
+func (s *Store) Tail(ctx context.Context, p models.Partition) (store.Tail, error) {
 	var text string
 	err := s.readers.QueryRowContext(ctx, "SELECT tail FROM footfall.tails WHERE topic = ? AND kafka_partition = ?",
 		p.Topic, p.Number).Scan(&text)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return rollup.Tail{}, fmt.Errorf("reading the last event of partition %d of %s: %w", p.Number, p.Topic, err)
+		return store.Tail{}, fmt.Errorf("reading the last event of partition %d of %s: %w", p.Number, p.Topic, err)
 	}
-	return rollup.ReadTail(text)
+	return store.ReadTail(text)
 }

@@ -12,48 +12,49 @@ import (
 	"footfall/configs"
 	"footfall/consumer/gcpacer"
 	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
 // null is a store that takes everything at once and keeps nothing: what remains is the consumer's own work.
 type null struct{}
 
-func (null) Take(_ context.Context, p models.Partition, owner string) (rollup.Tenure, error) {
-	return rollup.Tenure{Partition: p, Owner: owner, Epoch: 1, Fresh: true}, nil
+func (null) Take(_ context.Context, p models.Partition, owner string) (store.Tenure, error) {
+	return store.Tenure{Partition: p, Owner: owner, Epoch: 1, Fresh: true}, nil
 }
 
-func (null) Owners(context.Context) ([]rollup.Owner, error)                { return nil, nil }
-func (null) Release(context.Context, rollup.Tenure, int64) (bool, error)   { return true, nil }
-func (null) Progress(context.Context, rollup.Tenure, int64) (bool, error)  { return true, nil }
-func (null) Committed(context.Context, models.Partition) (int64, error)    { return 0, nil }
-func (null) NoteTail(context.Context, models.Partition, rollup.Tail) error { return nil }
-func (null) Tail(context.Context, models.Partition) (rollup.Tail, error)   { return rollup.Tail{}, nil }
+func (null) Owners(context.Context) ([]store.Owner, error)                { return nil, nil }
+func (null) Release(context.Context, store.Tenure, int64) (bool, error)   { return true, nil }
+func (null) Progress(context.Context, store.Tenure, int64) (bool, error)  { return true, nil }
+func (null) Committed(context.Context, models.Partition) (int64, error)   { return 0, nil }
+func (null) NoteTail(context.Context, models.Partition, store.Tail) error { return nil }
+func (null) Tail(context.Context, models.Partition) (store.Tail, error)   { return store.Tail{}, nil }
 func (null) FirstSeen(_ context.Context, sightings []models.Sighting) ([]models.Position, error) {
 	return make([]models.Position, len(sightings)), nil
 }
 func (null) Remember(context.Context, []models.Sighting, []models.Position) error { return nil }
-func (null) Ledger(context.Context, []models.Key) (map[models.Key][]rollup.LedgerRow, error) {
+func (null) Ledger(context.Context, []models.Key) (map[models.Key][]store.LedgerRow, error) {
 	return nil, nil
 }
-func (null) Confirm(context.Context, map[models.Key][]models.Cell) (map[models.Key][]rollup.LedgerRow, bool, error) {
+func (null) Confirm(context.Context, map[models.Key][]models.Cell) (map[models.Key][]store.LedgerRow, bool, error) {
 	return nil, true, nil
 }
-func (null) Apply(_ context.Context, writes []rollup.KeyWrite) []error {
+func (null) Apply(_ context.Context, writes []store.KeyWrite) []error {
 	return make([]error, len(writes))
 }
-func (null) NoteDoubt(context.Context, rollup.Doubt) error { return nil }
-func (null) Doubts(context.Context, models.Partition) ([]rollup.Doubt, error) {
+func (null) NoteDoubt(context.Context, store.Doubt) error { return nil }
+func (null) Doubts(context.Context, models.Partition) ([]store.Doubt, error) {
 	return nil, nil
 }
-func (null) SettleDoubt(context.Context, rollup.Doubt) error            { return nil }
+func (null) SettleDoubt(context.Context, store.Doubt) error             { return nil }
 func (null) Setting(_ context.Context, _, value string) (string, error) { return value, nil }
 func (null) WriteTimeout() time.Duration                                { return 0 }
 
-func (null) Notices(ctx context.Context) (rollup.Notices, error) { return rollup.Notices{}, ctx.Err() }
+func (null) Notices(ctx context.Context) (store.Notices, error) { return store.Notices{}, ctx.Err() }
 
 func (null) Withdraw(ctx context.Context, _ models.Millis) (bool, error) { return false, ctx.Err() }
 
-var _ rollup.Store = null{}
+var _ store.Store = null{}
 
 // measureNull counts a topic into nothing, and tells how it went at each of the marks.
 func measureNull(ctx context.Context, t task) (m measured, err error) {

@@ -7,12 +7,12 @@ import (
 
 	"github.com/gocql/gocql"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
 // without wraps a store so that one safeguard is gone.
-func without(safeguard string, s rollup.Store) (rollup.Store, error) {
+func without(safeguard string, s store.Store) (store.Store, error) {
 	switch safeguard {
 	case "ledger":
 		return noLedger{s}, nil
@@ -32,20 +32,20 @@ type sameHost struct{ gocql.SimpleRetryPolicy }
 func (*sameHost) GetRetryType(error) gocql.RetryType { return gocql.Retry }
 
 // noLedger never finds what was counted before.
-type noLedger struct{ rollup.Store }
+type noLedger struct{ store.Store }
 
-func (noLedger) Ledger(context.Context, []models.Key) (map[models.Key][]rollup.LedgerRow, error) {
+func (noLedger) Ledger(context.Context, []models.Key) (map[models.Key][]store.LedgerRow, error) {
 	return nil, nil
 }
 
-func (noLedger) Confirm(context.Context, map[models.Key][]models.Cell) (map[models.Key][]rollup.LedgerRow, bool, error) {
+func (noLedger) Confirm(context.Context, map[models.Key][]models.Cell) (map[models.Key][]store.LedgerRow, bool, error) {
 	return nil, true, nil
 }
 
 // blindRetry writes again what may have been applied, until it is told that it was, as a driver's retry policy does.
-type blindRetry struct{ rollup.Store }
+type blindRetry struct{ store.Store }
 
-func (s blindRetry) Apply(ctx context.Context, writes []rollup.KeyWrite) []error {
+func (s blindRetry) Apply(ctx context.Context, writes []store.KeyWrite) []error {
 	errs := s.Store.Apply(ctx, writes)
 	for i, err := range errs {
 		for err != nil && ctx.Err() == nil {
@@ -58,7 +58,7 @@ func (s blindRetry) Apply(ctx context.Context, writes []rollup.KeyWrite) []error
 }
 
 // hopeful takes visitors for remembered whatever the store says, as a cache does that is filled before the insert.
-type hopeful struct{ rollup.Store }
+type hopeful struct{ store.Store }
 
 func (s hopeful) Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error {
 	_ = s.Store.Remember(ctx, sightings, first) // this is what the control is about

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -13,17 +13,17 @@ func testDoubts(t *testing.T, s *suite) {
 	topic := name("topic")
 	p, other := models.Partition{Topic: topic}, models.Partition{Topic: topic, Number: 1}
 	now := time.Now().Truncate(time.Millisecond)
-	doubt := func(id, from, to int64, checks int) rollup.Doubt {
-		return rollup.Doubt{Partition: p, ID: id, From: from, To: to, Reason: "it's \"odd\"", NotedAt: now, Checks: checks}
+	doubt := func(id, from, to int64, checks int) store.Doubt {
+		return store.Doubt{Partition: p, ID: id, From: from, To: to, Reason: "it's \"odd\"", NotedAt: now, Checks: checks}
 	}
-	want := func(doubts ...rollup.Doubt) {
+	want := func(doubts ...store.Doubt) {
 		t.Helper()
 		got, err := s.store.Doubts(t.Context(), p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		slices.SortFunc(got, func(a, b rollup.Doubt) int { return int(a.ID - b.ID) })
-		same := slices.EqualFunc(got, doubts, func(a, b rollup.Doubt) bool {
+		slices.SortFunc(got, func(a, b store.Doubt) int { return int(a.ID - b.ID) })
+		same := slices.EqualFunc(got, doubts, func(a, b store.Doubt) bool {
 			equal := a.NotedAt.Equal(b.NotedAt)
 			a.NotedAt, b.NotedAt = time.Time{}, time.Time{}
 			return equal && a == b
@@ -34,7 +34,7 @@ func testDoubts(t *testing.T, s *suite) {
 	}
 	want()
 	// The same offsets may be in doubt twice; what is noted under the same id replaces what was.
-	for _, d := range []rollup.Doubt{doubt(1, 10, 20, 0), doubt(2, 10, 20, 0), doubt(3, 0, 5, 0), doubt(1, 12, 20, 2)} {
+	for _, d := range []store.Doubt{doubt(1, 10, 20, 0), doubt(2, 10, 20, 0), doubt(3, 0, 5, 0), doubt(1, 12, 20, 2)} {
 		if err := s.store.NoteDoubt(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
@@ -65,16 +65,16 @@ func testSetting(t *testing.T, s *suite) {
 func testConfirm(t *testing.T, s *suite) {
 	key, absent := link(), link()
 	cell := models.Cell{Counter: models.ClickCounter}
-	row := rollup.LedgerRow{LedgerID: rollup.LedgerID{Partition: models.Partition{Topic: name("topic")}, Kind: rollup.KindOwner, Epoch: 1}, From: 3, To: 9}
-	write := rollup.KeyWrite{Key: key, Cells: map[models.Cell]int64{cell: 2}, Ledger: []rollup.LedgerRow{row}}
-	if err := s.store.Apply(t.Context(), []rollup.KeyWrite{write})[0]; err != nil {
+	row := store.LedgerRow{LedgerID: store.LedgerID{Partition: models.Partition{Topic: name("topic")}, Kind: store.KindOwner, Epoch: 1}, From: 3, To: 9}
+	write := store.KeyWrite{Key: key, Cells: map[models.Cell]int64{cell: 2}, Ledger: []store.LedgerRow{row}}
+	if err := s.store.Apply(t.Context(), []store.KeyWrite{write})[0]; err != nil {
 		t.Fatal(err)
 	}
 	rows, complete, err := s.store.Confirm(t.Context(), map[models.Key][]models.Cell{key: {cell}, absent: {cell}})
 	if err != nil || !complete {
 		t.Fatalf("confirming: complete %v, %v", complete, err)
 	}
-	if !slices.Equal(rows[key], []rollup.LedgerRow{row}) || len(rows[absent]) > 0 {
+	if !slices.Equal(rows[key], []store.LedgerRow{row}) || len(rows[absent]) > 0 {
 		t.Errorf("confirmed %v, want %v", rows, row)
 	}
 }

@@ -1,4 +1,4 @@
-package rollup
+package store
 
 import (
 	"math"
@@ -18,13 +18,13 @@ func TestEpochsGrowAndAreNobodyElses(t *testing.T) {
 					t.Errorf("after %d comes %d, again: %t", last, next, seen[next])
 				}
 				seen[next] = true
-				if first := firstEpoch(next); first != (last == 0) {
+				if first := IsFirstEpoch(next); first != (last == 0) {
 					t.Errorf("after %d comes %d, taken for the first: %t", last, next, first)
 				}
 			}
 		}
 	}
-	if !firstEpoch(1) || firstEpoch(2) {
+	if !IsFirstEpoch(1) || IsFirstEpoch(2) {
 		t.Error("the first epochs of earlier versions are 1")
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/gocql/gocql"
 	"golang.org/x/sync/errgroup"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -27,11 +27,11 @@ const (
 	unevenAtOnce = 16
 )
 
-// Uneven implements rollup.RetireStore. It reads every row that DropVisitors would remove, interval by interval. The buckets of an
+// CountMismatches implements store.RetireStore. It reads every row that DropVisitors would remove, interval by interval. The buckets of an
 // interval lie all over the ring, so the intervals are listed first: where they are too many, in several passes.
-func (s *Store) Uneven(ctx context.Context, before models.Millis, progress func(string), each func(rollup.Uneven)) error {
+func (s *Store) CountMismatches(ctx context.Context, before models.Millis, progress func(string), each func(store.CountMismatch)) error {
 	var mu sync.Mutex
-	one := func(u rollup.Uneven) {
+	one := func(u store.CountMismatch) {
 		mu.Lock()
 		defer mu.Unlock()
 		each(u)
@@ -47,7 +47,7 @@ func (s *Store) Uneven(ctx context.Context, before models.Millis, progress func(
 			})
 		})
 		if err == nil {
-			err = s.unevenIntervals(ctx, listed.found, progress, one)
+			err = s.mismatchedIntervals(ctx, listed.found, progress, one)
 		}
 		if err != nil {
 			return fmt.Errorf("comparing visitors with their counts: %w", err)
@@ -62,12 +62,12 @@ func (s *Store) inParts(ctx context.Context, do func(context.Context, between) e
 	group, working := errgroup.WithContext(ctx)
 	group.SetLimit(unevenAtOnce)
 	for number := range unevenParts {
-		group.Go(func() error { return do(working, partOfRing(rollup.Part{Number: number, Of: unevenParts})) })
+		group.Go(func() error { return do(working, partOfRing(store.Part{Number: number, Of: unevenParts})) })
 	}
 	return group.Wait()
 }
 
-func (s *Store) unevenIntervals(ctx context.Context, found map[visitorPartition]*bucketSet, progress func(string), each func(rollup.Uneven)) error {
+func (s *Store) mismatchedIntervals(ctx context.Context, found map[visitorPartition]*bucketSet, progress func(string), each func(store.CountMismatch)) error {
 	started, told, done := time.Now(), time.Now(), 0
 	var mu sync.Mutex
 	group, working := errgroup.WithContext(ctx)
@@ -77,7 +77,7 @@ func (s *Store) unevenIntervals(ctx context.Context, found map[visitorPartition]
 			break
 		}
 		group.Go(func() error {
-			err := s.unevenInterval(working, interval, buckets.list(), each)
+			err := s.mismatchedInterval(working, interval, buckets.list(), each)
 			mu.Lock()
 			defer mu.Unlock()
 			if done++; time.Since(told) > 5*time.Second {
@@ -92,7 +92,7 @@ func (s *Store) unevenIntervals(ctx context.Context, found map[visitorPartition]
 	return group.Wait()
 }
 
-func (s *Store) unevenInterval(ctx context.Context, interval visitorPartition, buckets []string, each func(rollup.Uneven)) error {
+func (s *Store) mismatchedInterval(ctx context.Context, interval visitorPartition, buckets []string, each func(store.CountMismatch)) error {
 	var mu sync.Mutex
 	rows := map[models.Features]int64{}
 	err := s.each(ctx, len(buckets), func(ctx context.Context, i int) error {
@@ -122,7 +122,7 @@ func (s *Store) unevenInterval(ctx context.Context, interval visitorPartition, b
 		if n != rows[all[i]] {
 			mu.Lock()
 			defer mu.Unlock()
-			each(rollup.Uneven{Key: key, Cell: cell, Rows: rows[all[i]], Counted: n})
+			each(store.CountMismatch{Key: key, Cell: cell, Rows: rows[all[i]], Counted: n})
 		}
 		return nil
 	})

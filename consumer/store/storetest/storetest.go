@@ -1,4 +1,4 @@
-// Package storetest is the suite that every rollup.Store must pass. A store that passes keeps the promises the rollup
+// Package storetest is the suite that every store.Store must pass. A store that passes keeps the promises the rollup
 // builds its exactness on: a key's cells and ledger change together, an answer to a write is never a lie, an epoch is
 // never handed to two owners, a first sight is found again.
 //
@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -23,7 +23,7 @@ import (
 type Reader func(ctx context.Context, key models.Key, cell models.Cell) (value int64, found bool, err error)
 
 // Run checks the stores that open returns; it is called once per case and cleans up with t.Cleanup.
-func Run(t *testing.T, open func(t *testing.T) (rollup.Store, Reader)) {
+func Run(t *testing.T, open func(t *testing.T) (store.Store, Reader)) {
 	t.Helper()
 	cases := []struct {
 		name string
@@ -64,15 +64,15 @@ func Run(t *testing.T, open func(t *testing.T) (rollup.Store, Reader)) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			store, read := open(t)
-			c.run(t, &suite{store: store, read: read})
+			db, read := open(t)
+			c.run(t, &suite{store: db, read: read})
 		})
 	}
 }
 
 // suite is what a case works with.
 type suite struct {
-	store rollup.Store
+	store store.Store
 	read  Reader
 }
 
@@ -102,7 +102,7 @@ func at(t testing.TB, text string) models.Millis {
 }
 
 // apply carries out writes that must all succeed.
-func (s *suite) apply(t *testing.T, writes ...rollup.KeyWrite) {
+func (s *suite) apply(t *testing.T, writes ...store.KeyWrite) {
 	t.Helper()
 	errs := s.store.Apply(t.Context(), writes)
 	if len(errs) != len(writes) {

@@ -3,7 +3,7 @@ package storetest
 import (
 	"testing"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -60,7 +60,7 @@ func testCells(t *testing.T, s *suite) {
 	cells := allCells(t)
 	want := map[models.Key]map[models.Cell]int64{}
 	for round, factor := range []int64{1, 1_000_000_007, -3} {
-		var writes []rollup.KeyWrite
+		var writes []store.KeyWrite
 		n := int64(0)
 		for key, list := range cells {
 			if want[key] == nil {
@@ -72,7 +72,7 @@ func testCells(t *testing.T, s *suite) {
 				deltas[cell] = n * factor
 				want[key][cell] += n * factor
 			}
-			writes = append(writes, rollup.KeyWrite{Key: key, Cells: deltas})
+			writes = append(writes, store.KeyWrite{Key: key, Cells: deltas})
 		}
 		s.apply(t, writes...)
 		for key, list := range want {
@@ -121,9 +121,9 @@ func testCellsOfEvents(t *testing.T, s *suite) {
 			want[key][cell] += n
 		})
 	}
-	var writes []rollup.KeyWrite
+	var writes []store.KeyWrite
 	for key, cells := range want {
-		writes = append(writes, rollup.KeyWrite{Key: key, Cells: cells})
+		writes = append(writes, store.KeyWrite{Key: key, Cells: cells})
 	}
 	s.apply(t, writes...)
 	for key, cells := range want {
@@ -137,14 +137,14 @@ func testCellsOfEvents(t *testing.T, s *suite) {
 func testCellText(t *testing.T, s *suite) {
 	month := at(t, "2018-10-01 00:00")
 	site := name("site")
-	var writes []rollup.KeyWrite
+	var writes []store.KeyWrite
 	for i, text := range texts {
 		clicks := models.Key{Keyspace: models.URLShortener, Name: short(name("l") + text)}
-		writes = append(writes, rollup.KeyWrite{
+		writes = append(writes, store.KeyWrite{
 			Key: clicks, Cells: map[models.Cell]int64{{Counter: models.ReferrerCounters, Label: text}: int64(i + 1)},
 		})
 		visits := models.Key{Keyspace: models.Cardinality, Name: site, Month: month, Features: models.NewFeatures(text, "f")}
-		writes = append(writes, rollup.KeyWrite{
+		writes = append(writes, store.KeyWrite{
 			Key: visits, Cells: map[models.Cell]int64{{Counter: models.MonthViews, At: month}: int64(i + 1)},
 		})
 	}
@@ -172,9 +172,9 @@ func testWeekOfPreviousMonth(t *testing.T, s *suite) {
 			}
 			cells[key][cell] += n
 		})
-		var writes []rollup.KeyWrite
+		var writes []store.KeyWrite
 		for key, deltas := range cells {
-			writes = append(writes, rollup.KeyWrite{Key: key, Cells: deltas})
+			writes = append(writes, store.KeyWrite{Key: key, Cells: deltas})
 		}
 		s.apply(t, writes...)
 

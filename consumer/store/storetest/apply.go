@@ -6,14 +6,14 @@ import (
 	"sync"
 	"testing"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
 // clickWrite is what n clicks on a link at one moment are worth, with the ledger row that says so.
-func clickWrite(t *testing.T, key models.Key, n int64) rollup.KeyWrite {
+func clickWrite(t *testing.T, key models.Key, n int64) store.KeyWrite {
 	ts := at(t, "2018-10-01 14:00")
-	return rollup.KeyWrite{
+	return store.KeyWrite{
 		Key: key,
 		Cells: map[models.Cell]int64{
 			{Counter: models.ClickCounter}:                 n,
@@ -23,12 +23,12 @@ func clickWrite(t *testing.T, key models.Key, n int64) rollup.KeyWrite {
 			{Counter: models.ReferrerCounters, Label: ""}:  n,
 			{Counter: models.UniqueCounter}:                n,
 		},
-		Ledger: []rollup.LedgerRow{row("clicks", 0, rollup.KindOwner, 1, 0, n)},
+		Ledger: []store.LedgerRow{row("clicks", 0, store.KindOwner, 1, 0, n)},
 	}
 }
 
 // wantWhole checks that a clickWrite is there n times over, or not at all when n is 0: never a part of it.
-func (s *suite) wantWhole(t *testing.T, w rollup.KeyWrite, n int64) {
+func (s *suite) wantWhole(t *testing.T, w store.KeyWrite, n int64) {
 	t.Helper()
 	for cell := range w.Cells {
 		if n == 0 {
@@ -37,19 +37,19 @@ func (s *suite) wantWhole(t *testing.T, w rollup.KeyWrite, n int64) {
 			s.wantCell(t, w.Key, cell, n)
 		}
 	}
-	var rows []rollup.LedgerRow
+	var rows []store.LedgerRow
 	if n > 0 {
-		rows = []rollup.LedgerRow{row("clicks", 0, rollup.KindOwner, 1, 0, n)}
+		rows = []store.LedgerRow{row("clicks", 0, store.KindOwner, 1, 0, n)}
 	}
-	s.wantLedger(t, map[models.Key][]rollup.LedgerRow{w.Key: rows})
+	s.wantLedger(t, map[models.Key][]store.LedgerRow{w.Key: rows})
 }
 
 // testManyKeys applies far more keys than fit one request, twice, and reads all their ledgers at once.
 func testManyKeys(t *testing.T, s *suite) {
 	const keys = 2000
 	month := at(t, "2018-10-01 00:00")
-	var writes []rollup.KeyWrite
-	want := map[models.Key][]rollup.LedgerRow{}
+	var writes []store.KeyWrite
+	want := map[models.Key][]store.LedgerRow{}
 	for i := range keys {
 		w := clickWrite(t, link(), int64(i+1))
 		if i%2 == 1 {
@@ -57,7 +57,7 @@ func testManyKeys(t *testing.T, s *suite) {
 			w.Cells = map[models.Cell]int64{{Counter: models.MonthViews, At: month}: int64(i + 1), {Counter: models.DayViews, At: month}: 1}
 		}
 		writes = append(writes, w)
-		want[w.Key] = []rollup.LedgerRow{row("clicks", 0, rollup.KindOwner, 1, 0, 2*int64(i+1))}
+		want[w.Key] = []store.LedgerRow{row("clicks", 0, store.KindOwner, 1, 0, 2*int64(i+1))}
 	}
 	s.apply(t, writes...)
 	slices.Reverse(writes)
@@ -72,7 +72,7 @@ func testManyKeys(t *testing.T, s *suite) {
 
 // testRefusedWrite: a write that cannot be is refused alone, as a whole and at its place in the answer.
 func testRefusedWrite(t *testing.T, s *suite) {
-	var writes []rollup.KeyWrite
+	var writes []store.KeyWrite
 	bad := map[int]bool{0: true, 4: true, 9: true}
 	for i := range 10 {
 		w := clickWrite(t, link(), int64(i+1))
@@ -94,7 +94,7 @@ func testRefusedWrite(t *testing.T, s *suite) {
 			s.wantWhole(t, w, int64(i+1))
 		case errs[i] == nil:
 			t.Errorf("write %d has an unknown counter and was acknowledged", i)
-		case errors.Is(errs[i], rollup.ErrUnknownOutcome):
+		case errors.Is(errs[i], store.ErrUnknownOutcome):
 			t.Errorf("write %d was refused, its outcome is not unknown: %v", i, errs[i])
 		default:
 			s.wantWhole(t, w, 0)
@@ -105,7 +105,7 @@ func testRefusedWrite(t *testing.T, s *suite) {
 // testConcurrentApply: callers with different keys do not disturb each other, and each key's writes add up.
 func testConcurrentApply(t *testing.T, s *suite) {
 	const callers, keys, rounds = 8, 20, 5
-	writes := make([][]rollup.KeyWrite, callers)
+	writes := make([][]store.KeyWrite, callers)
 	for c := range callers {
 		for range keys {
 			writes[c] = append(writes[c], clickWrite(t, link(), 1))

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -16,7 +16,7 @@ type LatestReader func(ctx context.Context, link string, day models.Millis) (ids
 
 // RunLatest checks a store that keeps the latest clicks: newest first, by link and day, the same when written again, and gone
 // when their time is over.
-func RunLatest(t *testing.T, store rollup.LatestStore, read LatestReader) {
+func RunLatest(t *testing.T, db store.LatestStore, read LatestReader) {
 	t.Helper()
 	const ttl = time.Hour
 	link, other := name("link"), name("link")
@@ -27,7 +27,7 @@ func RunLatest(t *testing.T, store rollup.LatestStore, read LatestReader) {
 	}
 	keep := func(rows ...models.LatestClick) {
 		t.Helper()
-		if err := store.KeepLatest(t.Context(), rows, ttl); err != nil {
+		if err := db.KeepLatest(t.Context(), rows, ttl); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
 func partition() models.Partition { return models.Partition{Topic: name("topic"), Number: 3} }
 
-func (s *suite) take(t *testing.T, p models.Partition, owner string) rollup.Tenure {
+func (s *suite) take(t *testing.T, p models.Partition, owner string) store.Tenure {
 	t.Helper()
 	tenure, err := s.store.Take(t.Context(), p, owner)
 	if err != nil {
@@ -24,7 +24,7 @@ func (s *suite) take(t *testing.T, p models.Partition, owner string) rollup.Tenu
 
 // wantTake takes a partition and compares. Its epoch must be the one before if want is that of a clean handover, and else a greater
 // one with random bits.
-func (s *suite) wantTake(t *testing.T, want rollup.Tenure) rollup.Tenure {
+func (s *suite) wantTake(t *testing.T, want store.Tenure) store.Tenure {
 	t.Helper()
 	got := s.take(t, want.Partition, want.Owner)
 	if want.Epoch = got.Epoch; got != want {
@@ -39,7 +39,7 @@ func (s *suite) wantTake(t *testing.T, want rollup.Tenure) rollup.Tenure {
 	return got
 }
 
-func (s *suite) wantRelease(t *testing.T, tenure rollup.Tenure, committed int64, want bool) {
+func (s *suite) wantRelease(t *testing.T, tenure store.Tenure, committed int64, want bool) {
 	t.Helper()
 	got, err := s.store.Release(t.Context(), tenure, committed)
 	if err != nil {
@@ -53,15 +53,15 @@ func (s *suite) wantRelease(t *testing.T, tenure rollup.Tenure, committed int64,
 // testOwners follows one partition through owners that crash and owners that leave clean.
 func testOwners(t *testing.T, s *suite) {
 	p := partition()
-	a := s.wantTake(t, rollup.Tenure{Partition: p, Owner: "a", Fresh: true})
-	b := s.wantTake(t, rollup.Tenure{Partition: p, Owner: "b", Before: a.Epoch}) // a has not left
+	a := s.wantTake(t, store.Tenure{Partition: p, Owner: "a", Fresh: true})
+	b := s.wantTake(t, store.Tenure{Partition: p, Owner: "b", Before: a.Epoch}) // a has not left
 	s.wantRelease(t, b, 5_000_000_000_000, true)
-	c := s.wantTake(t, rollup.Tenure{Partition: p, Owner: "c", Before: b.Epoch, Fresh: true, Committed: 5_000_000_000_000})
+	c := s.wantTake(t, store.Tenure{Partition: p, Owner: "c", Before: b.Epoch, Fresh: true, Committed: 5_000_000_000_000})
 	s.wantRelease(t, c, 5_000_000_000_001, true)
-	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "c", Before: b.Epoch, Fresh: true, Committed: 5_000_000_000_001})
+	s.wantTake(t, store.Tenure{Partition: p, Owner: "c", Before: b.Epoch, Fresh: true, Committed: 5_000_000_000_001})
 	// c crashes and comes back under its own name: still a new epoch. What the last clean owner had counted stays true.
-	c = s.wantTake(t, rollup.Tenure{Partition: p, Owner: "c", Before: b.Epoch, Committed: 5_000_000_000_001})
-	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "d", Before: c.Epoch, Committed: 5_000_000_000_001})
+	c = s.wantTake(t, store.Tenure{Partition: p, Owner: "c", Before: b.Epoch, Committed: 5_000_000_000_001})
+	s.wantTake(t, store.Tenure{Partition: p, Owner: "d", Before: c.Epoch, Committed: 5_000_000_000_001})
 }
 
 // testOwnersOfOtherPartitions: partitions and topics have epochs of their own.
@@ -72,9 +72,9 @@ func testOwnersOfOtherPartitions(t *testing.T, s *suite) {
 	sibling, namesake := p, p
 	sibling.Number++
 	namesake.Topic += "x"
-	one := s.wantTake(t, rollup.Tenure{Partition: sibling, Owner: "a", Fresh: true})
-	two := s.wantTake(t, rollup.Tenure{Partition: namesake, Owner: "a", Fresh: true})
-	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "a", Before: last.Epoch})
+	one := s.wantTake(t, store.Tenure{Partition: sibling, Owner: "a", Fresh: true})
+	two := s.wantTake(t, store.Tenure{Partition: namesake, Owner: "a", Fresh: true})
+	s.wantTake(t, store.Tenure{Partition: p, Owner: "a", Before: last.Epoch})
 	if one.Epoch == two.Epoch {
 		t.Errorf("two partitions were given the same epoch %d: two owners of one could be, too", one.Epoch)
 	}
@@ -91,7 +91,7 @@ func testListOfOwners(t *testing.T, s *suite) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []rollup.Owner{{Partition: p, Name: b.Owner}, {Partition: q, Name: c.Owner, Clean: true}} {
+	for _, want := range []store.Owner{{Partition: p, Name: b.Owner}, {Partition: q, Name: c.Owner, Clean: true}} {
 		n := 0
 		for _, o := range owners {
 			if o == want {
@@ -112,26 +112,26 @@ func testReleaseAfterLoss(t *testing.T, s *suite) {
 	a := s.take(t, p, "a")
 	b := s.take(t, p, "b")
 	s.wantRelease(t, a, 100, false)
-	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "c", Before: b.Epoch}) // a's words changed nothing
+	s.wantTake(t, store.Tenure{Partition: p, Owner: "c", Before: b.Epoch}) // a's words changed nothing
 
 	// The same epoch in other hands: a left clean, b has it now, a says it again.
 	p = partition()
 	a = s.take(t, p, "a")
 	s.wantRelease(t, a, 10, true)
-	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "b", Before: a.Epoch, Fresh: true, Committed: 10})
+	s.wantTake(t, store.Tenure{Partition: p, Owner: "b", Before: a.Epoch, Fresh: true, Committed: 10})
 	s.wantRelease(t, a, 20, false)
-	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "c", Before: a.Epoch, Committed: 10})
+	s.wantTake(t, store.Tenure{Partition: p, Owner: "c", Before: a.Epoch, Committed: 10})
 
 	// The same owner, an earlier tenure.
 	p = partition()
 	a = s.take(t, p, "a")
 	b = s.take(t, p, "a")
 	s.wantRelease(t, a, 20, false)
-	s.wantTake(t, rollup.Tenure{Partition: p, Owner: "c", Before: b.Epoch})
+	s.wantTake(t, store.Tenure{Partition: p, Owner: "c", Before: b.Epoch})
 }
 
 // eventually takes p; a store under contention may give up a few times.
-func (s *suite) eventually(ctx context.Context, p models.Partition, owner string) (rollup.Tenure, error) {
+func (s *suite) eventually(ctx context.Context, p models.Partition, owner string) (store.Tenure, error) {
 	for {
 		tenure, err := s.store.Take(ctx, p, owner)
 		if err == nil || ctx.Err() != nil {

@@ -5,16 +5,16 @@ import (
 	"slices"
 	"testing"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
 // RunPlan checks a store whose tables were made for a plan: visits with all its features, and with some, are remembered,
 // counted and found again under every combination.
-func RunPlan(t *testing.T, plan *models.Plan, open func(t *testing.T) (rollup.Store, Reader)) {
+func RunPlan(t *testing.T, plan *models.Plan, open func(t *testing.T) (store.Store, Reader)) {
 	t.Helper()
-	store, read := open(t)
-	s := &suite{store: store, read: read}
+	db, read := open(t)
+	s := &suite{store: db, read: read}
 	ts, place := at(t, "2018-11-01 14:25"), name("site")
 	all := make([]string, len(plan.Features()))
 	for i, feature := range plan.Features() {
@@ -44,12 +44,12 @@ func RunPlan(t *testing.T, plan *models.Plan, open func(t *testing.T) (rollup.St
 		s.wantSeen(t, first, stranger.Sightings()...)
 	}
 
-	var writes []rollup.KeyWrite
-	ledger, n := map[models.Key][]rollup.LedgerRow{}, int64(0)
+	var writes []store.KeyWrite
+	ledger, n := map[models.Key][]store.LedgerRow{}, int64(0)
 	for key, cells := range counts {
 		n++
-		ledger[key] = []rollup.LedgerRow{row("visits", 3, rollup.KindOwner, 1, n, 2*n)}
-		writes = append(writes, rollup.KeyWrite{Key: key, Cells: cells, Ledger: ledger[key]})
+		ledger[key] = []store.LedgerRow{row("visits", 3, store.KindOwner, 1, n, 2*n)}
+		writes = append(writes, store.KeyWrite{Key: key, Cells: cells, Ledger: ledger[key]})
 	}
 	s.apply(t, writes...)
 	for key, cells := range counts {
@@ -62,8 +62,8 @@ func RunPlan(t *testing.T, plan *models.Plan, open func(t *testing.T) (rollup.St
 		if slices.Contains(plan.Metrics(), metric) {
 			continue
 		}
-		w := rollup.KeyWrite{Key: writes[0].Key, Cells: map[models.Cell]int64{{Counter: metric, At: ts.Day()}: 1}}
-		if err := s.store.Apply(t.Context(), []rollup.KeyWrite{w})[0]; err == nil {
+		w := store.KeyWrite{Key: writes[0].Key, Cells: map[models.Cell]int64{{Counter: metric, At: ts.Day()}: 1}}
+		if err := s.store.Apply(t.Context(), []store.KeyWrite{w})[0]; err == nil {
 			t.Errorf("%s is not kept, but was written", metric)
 		}
 	}

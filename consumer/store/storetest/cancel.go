@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -36,10 +36,10 @@ func testCancelledReads(t *testing.T, s *suite) {
 // testCancelledApply calls writes off before and while they run. Every answer must be true: acknowledged is there,
 // refused is not, unknown is there as a whole or not at all.
 func testCancelledApply(t *testing.T, s *suite) {
-	var writes []rollup.KeyWrite
+	var writes []store.KeyWrite
 	var errs []error
 	for _, after := range []time.Duration{-1, 0, time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond} {
-		var some []rollup.KeyWrite
+		var some []store.KeyWrite
 		for range 100 {
 			some = append(some, clickWrite(t, link(), 7))
 		}
@@ -68,7 +68,7 @@ func testCancelledApply(t *testing.T, s *suite) {
 // settle waits until writes of unknown outcome have landed or never will.
 func (s *suite) settle(t *testing.T, errs []error) {
 	for _, err := range errs {
-		if errors.Is(err, rollup.ErrUnknownOutcome) {
+		if errors.Is(err, store.ErrUnknownOutcome) {
 			t.Logf("waiting %v for unknown outcomes, such as: %v", s.store.WriteTimeout(), err)
 			time.Sleep(s.store.WriteTimeout())
 			return
@@ -77,10 +77,10 @@ func (s *suite) settle(t *testing.T, errs []error) {
 }
 
 // wantTruth checks that the answer to a clickWrite of 7 says what happened.
-func (s *suite) wantTruth(t *testing.T, w rollup.KeyWrite, answer error) {
+func (s *suite) wantTruth(t *testing.T, w store.KeyWrite, answer error) {
 	t.Helper()
 	there := answer == nil
-	if errors.Is(answer, rollup.ErrUnknownOutcome) {
+	if errors.Is(answer, store.ErrUnknownOutcome) {
 		if s.store.WriteTimeout() == 0 {
 			t.Errorf("the store says that outcomes are never unknown, but: %v", answer)
 		}

@@ -1,4 +1,4 @@
-package rollup
+package store
 
 import (
 	"context"
@@ -86,6 +86,13 @@ type Store interface {
 	WriteTimeout() time.Duration
 }
 
+// LatestStore is a store that can keep the latest clicks.
+type LatestStore interface {
+	// KeepLatest stores rows until ttl after their time; what is older is left out. It is idempotent, and a row written again
+	// does not live longer: after an error the caller may do it again, and so may a replay.
+	KeepLatest(ctx context.Context, clicks []models.LatestClick, ttl time.Duration) error
+}
+
 // Tenure is one owner's time with one Kafka partition.
 type Tenure struct {
 	Partition models.Partition
@@ -116,6 +123,15 @@ type Doubt struct {
 	NotedAt   time.Time // in whole milliseconds
 	Checks    int       // passed since NotedAt
 }
+
+// Reasons of doubts.
+const (
+	DoubtOutcome     = "a write's outcome was unknown"
+	DoubtPredecessor = "the last owner left without a word"
+	DoubtLost        = "counted while the partition may have been lost"
+	DoubtReplicas    = "not every replica could be asked"
+	DoubtAudit       = "repaired by an audit"
+)
 
 // The kinds of ledger rows. Owners and plus rows add, minus rows take away.
 const (

@@ -1,12 +1,12 @@
-package rollup
+package store
 
 import (
 	"math/rand/v2"
 	"time"
 )
 
-// epochBits is how many bits of an epoch are random. Above them is its number, which grows.
-const epochBits = 31
+// EpochBits is how many bits of an epoch are random. Above them is its number, which grows.
+const EpochBits = 31
 
 // NextEpoch is the epoch that follows last, which is 0 where there was none; every store hands out these. Its number makes it
 // greater than last. Its random bits make it nobody else's: transactions keep two owners from taking the same number, and should one
@@ -16,18 +16,18 @@ const epochBits = 31
 func NextEpoch(last int64, now time.Time) int64 {
 	number := int64(1)
 	if last > 0 {
-		number = max(epochNumber(last)+1, now.Unix())
+		number = max(EpochNumber(last)+1, now.Unix())
 	}
-	return number<<epochBits | rand.Int64N(1<<epochBits)
+	return number<<EpochBits | rand.Int64N(1<<EpochBits)
 }
 
-// epochNumber is an epoch without its random bits. Epochs of earlier versions, which are small, have none.
-func epochNumber(epoch int64) int64 {
-	if epoch < 1<<epochBits {
+// EpochNumber is an epoch without its random bits. Epochs of earlier versions, which are small, have none.
+func EpochNumber(epoch int64) int64 {
+	if epoch < 1<<EpochBits {
 		return epoch
 	}
-	return epoch >> epochBits
+	return epoch >> EpochBits
 }
 
-// firstEpoch tells that a partition had no other epoch before.
-func firstEpoch(epoch int64) bool { return epochNumber(epoch) == 1 }
+// IsFirstEpoch tells that a partition had no other epoch before.
+func IsFirstEpoch(epoch int64) bool { return EpochNumber(epoch) == 1 }

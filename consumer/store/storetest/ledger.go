@@ -6,20 +6,20 @@ import (
 	"slices"
 	"testing"
 
-	"footfall/consumer/rollup"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
-func row(topic string, partition int, kind string, epoch, from, to int64) rollup.LedgerRow {
-	return rollup.LedgerRow{
-		LedgerID: rollup.LedgerID{Partition: models.Partition{Topic: topic, Number: partition}, Kind: kind, Epoch: epoch},
+func row(topic string, partition int, kind string, epoch, from, to int64) store.LedgerRow {
+	return store.LedgerRow{
+		LedgerID: store.LedgerID{Partition: models.Partition{Topic: topic, Number: partition}, Kind: kind, Epoch: epoch},
 		From:     from, To: to,
 	}
 }
 
-func sorted(rows []rollup.LedgerRow) []rollup.LedgerRow {
+func sorted(rows []store.LedgerRow) []store.LedgerRow {
 	rows = slices.Clone(rows)
-	slices.SortFunc(rows, func(a, b rollup.LedgerRow) int {
+	slices.SortFunc(rows, func(a, b store.LedgerRow) int {
 		return cmp.Or(
 			cmp.Compare(a.Partition.Topic, b.Partition.Topic), cmp.Compare(a.Partition.Number, b.Partition.Number),
 			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Epoch, b.Epoch),
@@ -29,7 +29,7 @@ func sorted(rows []rollup.LedgerRow) []rollup.LedgerRow {
 }
 
 // wantLedger checks that the ledger of the keys is exactly this; a key that wants no rows must be absent.
-func (s *suite) wantLedger(t *testing.T, want map[models.Key][]rollup.LedgerRow) {
+func (s *suite) wantLedger(t *testing.T, want map[models.Key][]store.LedgerRow) {
 	t.Helper()
 	keys := make([]models.Key, 0, len(want))
 	for key := range want {
@@ -61,35 +61,35 @@ func testLedger(t *testing.T, s *suite) {
 		if key.Keyspace == models.Cardinality {
 			cell = models.Cell{Counter: models.MonthViews, At: key.Month}
 		}
-		write := func(rows ...rollup.LedgerRow) {
+		write := func(rows ...store.LedgerRow) {
 			t.Helper()
-			s.apply(t, rollup.KeyWrite{Key: key, Cells: map[models.Cell]int64{cell: 1}, Ledger: rows})
+			s.apply(t, store.KeyWrite{Key: key, Cells: map[models.Cell]int64{cell: 1}, Ledger: rows})
 		}
-		s.wantLedger(t, map[models.Key][]rollup.LedgerRow{key: nil})
+		s.wantLedger(t, map[models.Key][]store.LedgerRow{key: nil})
 
 		write(
-			row("clicks", 0, rollup.KindOwner, 1, 0, 10),
-			row("clicks", 0, rollup.KindOwner, 2, 10, 17),
-			row("clicks", 3, rollup.KindOwner, 1, far, far+100),
-			row("clicks", 0, rollup.KindMinus, 1, 3, 5),
-			row("clicks", 0, rollup.KindPlus, 1, 4, 5),
-			row("visits", 0, rollup.KindOwner, 1, 7, 8),
+			row("clicks", 0, store.KindOwner, 1, 0, 10),
+			row("clicks", 0, store.KindOwner, 2, 10, 17),
+			row("clicks", 3, store.KindOwner, 1, far, far+100),
+			row("clicks", 0, store.KindMinus, 1, 3, 5),
+			row("clicks", 0, store.KindPlus, 1, 4, 5),
+			row("visits", 0, store.KindOwner, 1, 7, 8),
 		)
 		write(
-			row("clicks", 0, rollup.KindOwner, 2, 0, 3), // the owner goes on: 10 to 20
-			row("clicks", 3, rollup.KindOwner, 1, 0, 900),
-			row("clicks", 11, rollup.KindOwner, far, 0, 1), // new, from the very first offset
+			row("clicks", 0, store.KindOwner, 2, 0, 3), // the owner goes on: 10 to 20
+			row("clicks", 3, store.KindOwner, 1, 0, 900),
+			row("clicks", 11, store.KindOwner, far, 0, 1), // new, from the very first offset
 		)
-		write(row("clicks", 0, rollup.KindOwner, 2, -10, -20)) // not done by the rollup, but increments are increments
+		write(row("clicks", 0, store.KindOwner, 2, -10, -20)) // not done by the rollup, but increments are increments
 
-		s.wantLedger(t, map[models.Key][]rollup.LedgerRow{key: {
-			row("clicks", 0, rollup.KindOwner, 1, 0, 10),
-			row("clicks", 0, rollup.KindOwner, 2, 0, 0),
-			row("clicks", 3, rollup.KindOwner, 1, far, far+1000),
-			row("clicks", 11, rollup.KindOwner, far, 0, 1),
-			row("clicks", 0, rollup.KindMinus, 1, 3, 5),
-			row("clicks", 0, rollup.KindPlus, 1, 4, 5),
-			row("visits", 0, rollup.KindOwner, 1, 7, 8),
+		s.wantLedger(t, map[models.Key][]store.LedgerRow{key: {
+			row("clicks", 0, store.KindOwner, 1, 0, 10),
+			row("clicks", 0, store.KindOwner, 2, 0, 0),
+			row("clicks", 3, store.KindOwner, 1, far, far+1000),
+			row("clicks", 11, store.KindOwner, far, 0, 1),
+			row("clicks", 0, store.KindMinus, 1, 3, 5),
+			row("clicks", 0, store.KindPlus, 1, 4, 5),
+			row("visits", 0, store.KindOwner, 1, 7, 8),
 		}})
 		s.wantCell(t, key, cell, 3)
 	}
@@ -99,12 +99,12 @@ func testLedger(t *testing.T, s *suite) {
 func testLedgerAlone(t *testing.T, s *suite) {
 	a, b := link(), site(at(t, "2018-10-01 00:00"), "", "")
 	s.apply(t,
-		rollup.KeyWrite{Key: a, Ledger: []rollup.LedgerRow{row("clicks", 1, rollup.KindOwner, 1, 5, 9)}},
-		rollup.KeyWrite{Key: b, Ledger: []rollup.LedgerRow{row("visits", 1, rollup.KindPlus, 7, 5, 9)}},
+		store.KeyWrite{Key: a, Ledger: []store.LedgerRow{row("clicks", 1, store.KindOwner, 1, 5, 9)}},
+		store.KeyWrite{Key: b, Ledger: []store.LedgerRow{row("visits", 1, store.KindPlus, 7, 5, 9)}},
 	)
-	s.wantLedger(t, map[models.Key][]rollup.LedgerRow{
-		a: {row("clicks", 1, rollup.KindOwner, 1, 5, 9)},
-		b: {row("visits", 1, rollup.KindPlus, 7, 5, 9)},
+	s.wantLedger(t, map[models.Key][]store.LedgerRow{
+		a: {row("clicks", 1, store.KindOwner, 1, 5, 9)},
+		b: {row("visits", 1, store.KindPlus, 7, 5, 9)},
 	})
 	s.wantNoCell(t, a, models.Cell{Counter: models.ClickCounter})
 }
@@ -133,12 +133,12 @@ func testLedgerKeysKeptApart(t *testing.T, s *suite) {
 		key.Features = models.NewFeatures("x", text)
 		keys = append(keys, key)
 	}
-	want := map[models.Key][]rollup.LedgerRow{}
-	var writes []rollup.KeyWrite
+	want := map[models.Key][]store.LedgerRow{}
+	var writes []store.KeyWrite
 	for i, key := range keys {
-		rows := []rollup.LedgerRow{row("t", i%7, rollup.KindOwner, 1, int64(i), int64(2*i+1))}
+		rows := []store.LedgerRow{row("t", i%7, store.KindOwner, 1, int64(i), int64(2*i+1))}
 		want[key] = rows
-		writes = append(writes, rollup.KeyWrite{Key: key, Ledger: rows})
+		writes = append(writes, store.KeyWrite{Key: key, Ledger: rows})
 	}
 	want[site(october, "never", "written")] = nil
 	want[link()] = nil
@@ -154,7 +154,7 @@ func testManyCellsOfOneKey(t *testing.T, s *suite) {
 		cells[models.Cell{Counter: models.ReferrerCounters, Label: fmt.Sprintf("https://example.com/%d", i)}] = int64(i + 1)
 		cells[models.Cell{Counter: models.HourCounters, At: at(t, "2018-10-01 00:00") + models.Millis(i)*3_600_000}] = 1
 	}
-	s.apply(t, rollup.KeyWrite{Key: key, Cells: cells, Ledger: []rollup.LedgerRow{row("clicks", 0, rollup.KindOwner, 1, 0, 500)}})
+	s.apply(t, store.KeyWrite{Key: key, Cells: cells, Ledger: []store.LedgerRow{row("clicks", 0, store.KindOwner, 1, 0, 500)}})
 	for cell, want := range cells {
 		s.wantCell(t, key, cell, want)
 	}
