@@ -87,7 +87,7 @@ func (d *door) judge(from sender, drafts []draft, outcomes []outcome) {
 			}
 		}
 	}
-	d.limits.visitors.note(drafts, outcomes, now)
+	d.limits.visitors.note(from.tenant.grant, drafts, outcomes, now)
 }
 
 // repeated is an id as an answer has it: as it is, or empty if its sender made it longer than answers repeat. A part of it would

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"fmt"
+	"math"
 	"net/netip"
 	"testing"
 	"time"
@@ -52,7 +53,7 @@ func TestNewVisitors(t *testing.T) {
 
 func (v *newVisitors) noteOne(event models.Event, now time.Time) error {
 	one := make([]outcome, 1)
-	v.note([]draft{{event: event}}, one, now)
+	v.note("g", []draft{{event: event}}, one, now)
 	return one[0].err
 }
 
@@ -68,7 +69,7 @@ func TestNewVisitorsOfABatch(t *testing.T) {
 	for range 2 {
 		outcomes := make([]outcome, len(batch))
 		outcomes[bad].err = &answer.Refusal{Reason: answer.Internal}
-		v.note(batch, outcomes, now)
+		v.note("g", batch, outcomes, now)
 		for i, o := range outcomes {
 			want := ""
 			switch {
@@ -88,7 +89,7 @@ func TestNewVisitorsOfABatch(t *testing.T) {
 func TestSeen(t *testing.T) {
 	const room = 1 << 12
 	s := newSeen(room)
-	hash := func(i int) uint64 { return uint64(i+1) * 0x9E3779B97F4A7C15 }
+	hash := func(i int) uint64 { return uint64(i+1) * 0x9E3779B97F4A7C15 & whoOnly } // of one grant
 	for i := range room / 2 {
 		s.add(hash(i))
 	}
@@ -113,6 +114,44 @@ func TestSeen(t *testing.T) {
 	if !s.has(hash(10*room-1)) || s.has(hash(1)) {
 		t.Error("the last is forgotten, or the first is not")
 	}
+}
+
+// TestNobodyPushesOutAnother: a key that makes up visitors of ever more sites makes the door forget its own visitors, not those of another
+// key. Nor does it if it is one of two that do so.
+func TestNobodyPushesOutAnother(t *testing.T) {
+	v, now := watchNewVisitors(math.MaxInt), time.Unix(1_000_000, 0)
+	v.known = newSeen(1 << 12)
+	visit := func(grant, site, guid string) (fresh int) {
+		before := v.fresh(site)
+		v.note(grant, []draft{{event: &models.Visit{SiteID: site, GUID: guid}}}, make([]outcome, 1), now)
+		return v.fresh(site) - before
+	}
+	const known = 1 << 8 // a sixteenth of the room: few have more than their part of a place
+	for i := range known {
+		visit("good", "shop", fmt.Sprint(i))
+	}
+	for i := range 10 << 12 {
+		visit(fmt.Sprint("bad", i%2), fmt.Sprint("site", i%100), fmt.Sprint(i))
+	}
+	again := 0
+	for i := range known {
+		again += visit("good", "shop", fmt.Sprint(i))
+	}
+	if again > known/20 {
+		t.Errorf("%d of %d known visitors are new again", again, known)
+	}
+	if visit("other", "shop", "7") != 0 {
+		t.Error("one who is known by a key is new to the site under another")
+	}
+}
+
+// fresh is how many new visitors a site had.
+func (v *newVisitors) fresh(site string) int {
+	whose, _ := v.hashes(&models.Visit{SiteID: site})
+	if m, ok := v.of.Get(whose); ok {
+		return m.fresh
+	}
+	return 0
 }
 
 // TestNetworksOfAClient: a rented server often comes with a /56 or a /48, of which each /64 would be another client.
