@@ -24,14 +24,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 )
 
-// How the good tenant is measured: in rounds, to and fro, without the hostile one and beside it. The best round beside it is held
-// against the worst without: on a machine that does other things as well, the rest is noise. A tenant that is kept out is so in
-// every round.
+// How the good tenant is measured: in rounds, to and fro, without the hostile one and beside it. What the rounds say is in verdict.
 const (
-	hostileRounds = 4
+	hostileRounds = 5
 	roundEvents   = 150
 	worseAtMost   = 3                     // times what it takes alone
-	noise         = 25 * time.Millisecond // below which a machine that runs all of it, and more, on two cores tells nothing
+	noise         = 25 * time.Millisecond // below which a machine that runs all of it on two cores tells nothing
+	busyNoise     = 75 * time.Millisecond // and one that others keep busy
 	growthAtMost  = 192 << 20             // of the resident memory; most of it is garbage that is not worth collecting yet
 )
 
@@ -39,7 +38,7 @@ const (
 // 202 and in Kafka, 99 of 100 take at most three times as long as without the other, and the door's memory stays flat.
 func TestHostileTenants(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes half a minute: not with -short")
+		t.Skip("takes a minute: not with -short")
 	}
 	for _, kind := range slices.Sorted(maps.Keys(hostile)) {
 		t.Run(kind, func(t *testing.T) { besideGood(t, kind) })
@@ -49,11 +48,21 @@ func TestHostileTenants(t *testing.T) {
 // asHostile makes the test binary behave as a hostile tenant of this kind, towards the door at its first argument.
 const asHostile = "FOOTFALL_TEST_AS_HOSTILE"
 
-var hostile = map[string]func(ctx context.Context, addr string){
-	"answers that are not read": unreadAnswers,
-	"connections without a key": keylessConnections,
-	"batches in all slots":      manyBatches,
-	"events as large as can be": largeEvents,
+// hostileTenant is what one does. One with a limit of its own must meet it, which a metric tells, and the door must have taken no more of
+// it than that lets through.
+type hostileTenant struct {
+	act   func(ctx context.Context, addr string)
+	limit string
+	held  func(d *hostileDoor, t *testing.T, minutes int)
+}
+
+var hostile = map[string]hostileTenant{
+	"answers that are not read":  {act: unreadAnswers},
+	"connections without a key":  {act: keylessConnections},
+	"batches in all slots":       {act: manyBatches},
+	"events as large as can be":  {act: largeEvents},
+	"visitors that are made up":  {inventedVisitors, `footfall_door_refused_total{reason="too_many_new_visitors"}`, (*hostileDoor).heldVisitors},
+	"referrers that are made up": {inventedReferrers, `footfall_door_filtered_total{reason="too_many_new_keys"}`, (*hostileDoor).heldReferrers},
 }
 
 // startHostile starts one, which gives way to the others on this machine: in earnest it has a machine of its own.
@@ -76,36 +85,46 @@ func startHostile(t *testing.T, kind, addr string) (stop func()) {
 
 func besideGood(t *testing.T, kind string) {
 	door := guardedDoor(t)
-	good := door.client(t)
+	good, began := door.client(t), time.Now()
 	good.send(t, roundEvents) // until all is compiled, connected and grown
+	m := &measured{}
 	before := door.resident(t)
-	var alone, beside []time.Duration
-	grown := int64(0)
-	for range hostileRounds {
-		alone = append(alone, good.send(t, roundEvents))
-		stop := startHostile(t, kind, door.addr)
-		time.Sleep(time.Second) // so that it has all it can get
-		beside = append(beside, good.send(t, roundEvents))
-		grown = max(grown, door.resident(t)-before)
-		stop()
+	verdict := errors.New("not measured")
+	for attempt := 0; attempt < 2 && verdict != nil; attempt++ { // one who is kept out is so in twice as many rounds, too
+		for range hostileRounds {
+			idle := m.begin()
+			m.alone = append(m.alone, good.send(t, roundEvents))
+			m.end(idle)
+			stop := startHostile(t, kind, door.addr)
+			time.Sleep(time.Second) // so that it has all it can get
+			m.beside = append(m.beside, good.send(t, roundEvents))
+			m.grown = max(m.grown, door.resident(t)-before)
+			stop()
+		}
+		verdict = m.verdict()
 	}
-	t.Logf("p99 alone %v, beside %v; resident %d MB, and %d more", alone, beside, before>>20, grown>>20)
-	a, b := slices.Max(alone), slices.Min(beside)
-	if b > max(worseAtMost*a, noise) {
-		t.Errorf("99 of 100 events took %v beside a hostile tenant, and %v alone", b, a)
+	t.Logf("p99 alone %v, beside %v; %d %% of the processors idle while alone; resident %d MB, and %d more", m.alone, m.beside,
+		int(100*m.idle()), before>>20, m.grown>>20)
+	if verdict != nil {
+		t.Error(verdict)
 	}
-	if grown > growthAtMost {
-		t.Errorf("the door's memory grew by %d MB", grown>>20)
+	if m.grown > growthAtMost {
+		t.Errorf("the door's memory grew by %d MB", m.grown>>20)
 	}
-	if in := door.inKafka(t, door.clicks); in != good.sent {
-		t.Errorf("%d of %d events of the good tenant are in Kafka", in, good.sent)
+	if h := hostile[kind]; h.held != nil {
+		door.meets(t, kind)
+		h.held(door, t, 1+int(time.Since(began)/time.Minute))
+	}
+	if in := door.clicksOf(t, "good"); len(in) != good.sent {
+		t.Errorf("%d of %d events of the good tenant are in Kafka", len(in), good.sent)
 	}
 }
 
 // hostileDoor is a door with a key for the good tenant's links and one for the hostile one's sites.
 type hostileDoor struct {
-	addr, broker, clicks string
-	pid                  int
+	addr, admin, broker string
+	clicks, visits      string // topics
+	pid                 int
 }
 
 func guardedDoor(t *testing.T) *hostileDoor {
@@ -121,14 +140,15 @@ func guardedDoor(t *testing.T) *hostileDoor {
 	}
 	run := uuid.NewString()[:8]
 	names := []string{"clicks-" + run, "visits-" + run, "dead-" + run}
-	d.clicks = names[0]
+	d.clicks, d.visits = names[0], names[1]
 	hash := func(key string) string { sum := sha256.Sum256([]byte(key)); return hex.EncodeToString(sum[:]) }
-	cmd, addr, _, lines := serve(t, []string{
+	cmd, addr, admin, lines := serve(t, []string{
 		"FOOTFALL_KAFKA_BROKERS=" + d.broker, "FOOTFALL_KAFKA_CREATE_TOPICS=true", "FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_HTTP_ADMIN_ADDR=127.0.0.1:0",
 		"FOOTFALL_KAFKA_TOPICS_CLICKS=" + names[0], "FOOTFALL_KAFKA_TOPICS_VISITS=" + names[1], "FOOTFALL_KAFKA_TOPICS_DEAD=" + names[2],
+		"FOOTFALL_LINKS_ENABLED=true", asDoorWithLinks + "=1",
 		"FOOTFALL_ACCESS_OPEN=false", `FOOTFALL_ACCESS_SITES=[{"links":"good*","key_hashes":["` + hash("good") + `"]},{"site":"bad*","key_hashes":["` + hash("bad") + `"]}]`,
 	})
-	d.addr, d.pid = addr, cmd.Process.Pid
+	d.addr, d.admin, d.pid = addr, admin, cmd.Process.Pid
 	go func() {
 		for lines.Scan() { // or it would wait for whoever reads its log
 		}
@@ -154,25 +174,6 @@ func (d *hostileDoor) resident(t *testing.T) int64 {
 	pages, err := strconv.ParseInt(strings.Fields(string(text))[1], 10, 64)
 	must(t, err)
 	return pages * int64(os.Getpagesize())
-}
-
-// inKafka is how many events a topic has.
-func (d *hostileDoor) inKafka(t *testing.T, topic string) (events int) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	client := &kafka.Client{Addr: kafka.TCP(d.broker)}
-	var asked []kafka.OffsetRequest
-	for partition := range 6 {
-		asked = append(asked, kafka.LastOffsetOf(partition))
-	}
-	found, err := client.ListOffsets(ctx, &kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{topic: asked}})
-	must(t, err)
-	for _, partition := range found.Topics[topic] {
-		must(t, partition.Error)
-		events += int(partition.LastOffset)
-	}
-	return events
 }
 
 // goodClient sends one click after the other over one connection.

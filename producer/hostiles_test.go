@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // hostileRequest is a batch of the hostile tenant.
@@ -59,6 +61,24 @@ func largeEvents(ctx context.Context, addr string) {
 	body := `{"siteId":"bad","guid":"g","feature1":"` + strings.Repeat(`\u0061`, 10800) + `"}`
 	request := fmt.Sprintf("POST /v1/visits HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer bad\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 	hostiles(ctx, addr, 200, func(conn net.Conn) error { return exchange(conn, request) })
+}
+
+// inventedVisitors are 16 connections that send batches of visitors who were never there.
+func inventedVisitors(ctx context.Context, addr string) {
+	hostiles(ctx, addr, 16, func(conn net.Conn) error {
+		var batch strings.Builder
+		for i, who := 0, uuid.NewString(); i < 1000; i++ {
+			fmt.Fprintf(&batch, "%c{\"siteId\":\"bad\",\"guid\":\"%s-%d\",\"feature1\":\"a\"}", "[,"[min(i, 1)], who, i)
+		}
+		return exchange(conn, hostileRequest(batch.String()+"]"))
+	})
+}
+
+// inventedReferrers are 16 connections that follow a link, each time from a page that was never there. That takes no key.
+func inventedReferrers(ctx context.Context, addr string) {
+	hostiles(ctx, addr, 16, func(conn net.Conn) error {
+		return exchange(conn, "GET /bad HTTP/1.1\r\nHost: x\r\nReferer: https://r"+uuid.NewString()+".example/\r\n\r\n")
+	})
 }
 
 // exchange sends a request and reads the answer.

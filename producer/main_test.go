@@ -27,11 +27,14 @@ import (
 const asProducer = "FOOTFALL_TEST_AS_PRODUCER"
 
 func TestMain(m *testing.M) {
+	if os.Getenv(asDoorWithLinks) != "" {
+		os.Exit(doorWithLinks())
+	}
 	if os.Getenv(asProducer) != "" {
 		main()
 	}
 	if kind := os.Getenv(asHostile); kind != "" {
-		hostile[kind](context.Background(), os.Args[1])
+		hostile[kind].act(context.Background(), os.Args[1])
 	}
 	os.Exit(m.Run())
 }
@@ -43,7 +46,7 @@ func producer(t *testing.T, env []string, args ...string) (cmd *exec.Cmd, stdout
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
 	cmd = exec.CommandContext(ctx, self, args...)
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(pair string) bool { return strings.HasPrefix(pair, "FOOTFALL_") }), asProducer+"=1", "FOOTFALL_ACCESS_OPEN=true")
