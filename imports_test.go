@@ -20,12 +20,14 @@ var allowed = map[string][]string{
 	"internal/cql/cqltest":  {"configs", "internal/cql", "deployments/stack/stacktest"},
 	"internal/health":       {},
 
-	"producer/assets": {},
-	"producer/enrich": {"models"},
-	"producer/answer": {"models"},
-	"producer/links":  {"models", "producer/answer", "producer/enrich"},
-	"producer/intake": {"models", "configs", "producer/answer", "producer/assets", "internal/health", "internal/kafka/dial", "internal/kafka/topics", "producer/enrich", "producer/links"},
-	"producer":        {"models", "configs", "internal/kafka/dial", "internal/kafka/topics", "internal/health", "producer/intake", "producer/links", "producer/links/cassandra"},
+	"producer/assets":    {},
+	"producer/enrich":    {"models"},
+	"producer/answer":    {"models"},
+	"producer/links":     {"models", "producer/answer", "producer/enrich"},
+	"producer/admission": {"models", "configs", "producer/answer"},
+	"producer/publisher": {"models", "internal/kafka/dial", "internal/kafka/topics", "producer/answer", "producer/admission"},
+	"producer/intake":    {"models", "configs", "internal/health", "internal/kafka/dial", "internal/kafka/topics", "producer/answer", "producer/admission", "producer/publisher", "producer/assets", "producer/enrich", "producer/links"},
+	"producer":           {"models", "configs", "internal/kafka/dial", "internal/kafka/topics", "internal/health", "producer/intake", "producer/links", "producer/links/cassandra"},
 
 	"producer/links/cassandra": {"configs", "internal/cql"},
 

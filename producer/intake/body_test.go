@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"footfall/producer/admission"
 	"footfall/producer/answer"
 )
 
@@ -91,7 +92,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 func TestTheMillIsForBatches(t *testing.T) {
 	d := closedDoor(t)
 	d.mill = newPlaces(1, 1, 1, 1, time.Millisecond)
-	if !d.mill.take(t.Context(), tenant{grant: "another"}) {
+	if !d.mill.take(t.Context(), admission.Tenant{Grant: "another"}) {
 		t.Fatal("no place where there is one")
 	}
 	f := func(body, zipped, want string) {
@@ -109,7 +110,7 @@ func TestTheMillIsForBatches(t *testing.T) {
 	f(zippedText(`{"guid":"g"}`), "gzip", "")
 	f(batch, "", answer.Overloaded)
 	f(zippedText(batch), "gzip", answer.Overloaded)
-	d.mill.give(tenant{grant: "another"})
+	d.mill.give(admission.Tenant{Grant: "another"})
 	f(batch, "", "")
 	f(zippedText(batch), "gzip", "")
 	if n := d.mill.inUse(); n != 0 {
@@ -158,7 +159,7 @@ func TestNobodyWaitsForRoomInTheMill(t *testing.T) {
 		d := closedDoor(t)
 		d.large = newPlaces(1, 1, 1, 1, time.Minute)
 		d.limits = newLimits(d.cfg.Limits)
-		if !d.large.take(t.Context(), tenant{grant: "another"}) {
+		if !d.large.take(t.Context(), admission.Tenant{Grant: "another"}) {
 			t.Fatal("no place where there is one")
 		}
 		r := httptest.NewRequest(http.MethodPost, "/v1/visits", strings.NewReader(body))
@@ -179,7 +180,7 @@ func TestNobodyWaitsForRoomInTheMill(t *testing.T) {
 		if n := d.mill.inUse(); n != 0 {
 			t.Errorf("%d places of the mill are taken by who waits for a large place", n)
 		}
-		d.large.give(tenant{grant: "another"})
+		d.large.give(admission.Tenant{Grant: "another"})
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
@@ -193,7 +194,7 @@ func TestNobodyWaitsForRoomInTheMill(t *testing.T) {
 func TestWaitingForTheMillIsNotTheSendersTime(t *testing.T) {
 	d := closedDoor(t)
 	d.mill = newPlaces(1, 1, 1, 1, 10*time.Second)
-	another := tenant{grant: "another"}
+	another := admission.Tenant{Grant: "another"}
 	if !d.mill.take(t.Context(), another) {
 		t.Fatal("no place where there is one")
 	}

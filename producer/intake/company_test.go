@@ -8,14 +8,18 @@ import (
 	"time"
 
 	"footfall/configs"
+	"footfall/producer/admission"
 )
+
+// aloneAfter is how long admission takes to call a tenant the only one.
+const aloneAfter = time.Second
 
 // TestALoneTenantHasAll: where nobody else is, places that one tenant leaves to others are of no use to anybody.
 func TestALoneTenantHasAll(t *testing.T) {
-	c, now := newCompany(), time.Unix(1_000_000, 0)
+	c, now := admission.NewSoleTenant(), time.Unix(1_000_000, 0)
 	p := newPlaces(4, 2, 10, 10, time.Minute)
-	p.alone = func(of tenant) bool { return c.alone(of, now) }
-	one, other := tenant{grant: "one"}, tenant{grant: "other"}
+	p.alone = func(of admission.Tenant) bool { return c.Is(of, now) }
+	one, other := admission.Tenant{Grant: "one"}, admission.Tenant{Grant: "other"}
 	had := func() (n int) {
 		for p.free(one) {
 			p.grant(one)
@@ -36,16 +40,16 @@ func TestALoneTenantHasAll(t *testing.T) {
 		}
 		leave(n)
 	}
-	c.note(one, now)
+	c.Note(one, now)
 	f("just come", 2)
 	now = now.Add(aloneAfter)
-	c.note(one, now)
+	c.Note(one, now)
 	f("alone", 4)
-	c.note(other, now)
+	c.Note(other, now)
 	f("beside another", 2)
-	c.note(one, now)
+	c.Note(one, now)
 	now = now.Add(aloneAfter - 1)
-	c.note(one, now)
+	c.Note(one, now)
 	f("shortly after another", 2)
 	now = now.Add(1)
 	f("alone again", 4)
@@ -56,8 +60,8 @@ func TestALoneTenantHasAll(t *testing.T) {
 func TestWaitersOfALoneTenant(t *testing.T) {
 	p := newPlaces(4, 2, 10, 10, time.Minute)
 	alone := false
-	p.alone = func(tenant) bool { return alone }
-	one := tenant{grant: "one"}
+	p.alone = func(admission.Tenant) bool { return alone }
+	one := admission.Tenant{Grant: "one"}
 	for range 2 {
 		if !p.take(t.Context(), one) {
 			t.Fatal("no place where there is one")
@@ -95,11 +99,11 @@ func TestWhoIsCompany(t *testing.T) {
 		d := closedDoor(t)
 		d.limits = newLimits(configs.Limits{})
 		d.access = &access{grants: []grant{{name: "one", site: "*", hashes: [][sha256.Size]byte{sha256.Sum256([]byte("good"))}}}}
-		one := tenant{grant: "another"}
-		d.company.note(one, time.Now().Add(-aloneAfter))
+		one := admission.Tenant{Grant: "another"}
+		d.company.Note(one, time.Now().Add(-aloneAfter))
 		r := httptest.NewRequest(http.MethodPost, "/v1/visits", http.NoBody)
 		request(d, r)
-		if got := !d.company.alone(one, time.Now()); got != want {
+		if got := !d.company.Is(one, time.Now()); got != want {
 			t.Errorf("%s: company %v, want %v", what, got, want)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"footfall/producer/admission"
 )
 
 const (
@@ -144,7 +146,7 @@ func networksOf(ip netip.Addr) []netip.Prefix {
 	if err != nil {
 		return nil
 	}
-	return []netip.Prefix{networkOf(ip), network}
+	return []netip.Prefix{admission.NetworkOf(ip), network}
 }
 
 // room tells whether a crowd may have one more connection, and makes room if it has idle ones. The caller holds mu.

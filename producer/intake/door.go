@@ -24,8 +24,10 @@ import (
 	"footfall/internal/kafka/dial"
 	"footfall/internal/kafka/topics"
 	"footfall/models"
+	"footfall/producer/admission"
 	"footfall/producer/enrich"
 	"footfall/producer/links"
+	"footfall/producer/publisher"
 )
 
 // Time that a client may take. A sender is a service nearby or a script on a page; neither is slow for good reasons.
@@ -125,11 +127,13 @@ func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *pro
 	small, large := newRooms(cfg)
 	m := newMetrics(reg, large)
 	watchSmall(reg, small)
-	pub, err := openPublisher(ctx, p.via, cfg, m, log)
+	pub, err := publisher.Open(ctx, p.via, publisher.Options{
+		Topics: []string{cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits}, Timeout: cfg.Kafka.Timeout, Slots: cfg.HTTP.MaxInFlight, Metrics: reg, Log: log,
+	})
 	if err != nil {
 		return err
 	}
-	defer pub.close()
+	defer pub.Close()
 
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.HTTP.Addr)
 	if err != nil {
@@ -142,9 +146,9 @@ func open(ctx context.Context, cfg configs.Producer, store links.Store, reg *pro
 	}
 	d := &door{
 		cfg: cfg, visits: visits{p.plan}, pub: pub, metrics: m, log: log, kafka: readiness{
-			via: p.via, names: func() []string { return append(pub.topics(), cfg.Kafka.Topics.Dead) }, log: log,
+			via: p.via, names: func() []string { return append(pub.Topics(), cfg.Kafka.Topics.Dead) }, log: log,
 		},
-		access: p.access, limits: newLimits(cfg.Limits), enrich: p.enrich, small: small, large: large, company: newCompany(),
+		access: p.access, limits: newLimits(cfg.Limits), enrich: p.enrich, small: small, large: large, company: admission.NewSoleTenant(),
 	}
 	d.mill = newMill(d.company)
 	closeAdmin, err := d.openAdmin(ctx, reg)
@@ -171,18 +175,18 @@ func wrong(err error) error {
 type door struct {
 	cfg     configs.Producer
 	visits  visits
-	pub     *publisher
+	pub     *publisher.Publisher
 	metrics *metrics
 	log     *slog.Logger
 	kafka   readiness
 	access  *access
 	limits  *limits
 	enrich  *enrich.Enricher
-	links   *links.Handler // nil unless links.enabled
-	small   *places        // one for each body that is larger than most events, and for what decompresses one
-	large   *places        // one for each body that is larger than one event may be
-	mill    *places        // one for each batch, or event as large as one, that is being worked at
-	company *company       // who else is there
+	links   *links.Handler        // nil unless links.enabled
+	small   *places               // one for each body that is larger than most events, and for what decompresses one
+	large   *places               // one for each body that is larger than one event may be
+	mill    *places               // one for each batch, or event as large as one, that is being worked at
+	company *admission.SoleTenant // who else is there
 
 	unnamedProxy sync.Once // warns of what may be one
 

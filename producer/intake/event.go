@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"footfall/models"
+	"footfall/producer/admission"
 	"footfall/producer/answer"
 )
 
@@ -22,8 +23,8 @@ type sender struct {
 	request *http.Request
 	page    page
 	held    []grant
-	tenant  tenant // with whom it shares what is scarce
-	id      string // Idempotency-Key, for a single event
+	tenant  admission.Tenant // with whom it shares what is scarce
+	id      string           // Idempotency-Key, for a single event
 }
 
 // outcome is what became of an event: in Kafka if err is nil. id is empty for what is no event, and where it is not repeated.
@@ -62,10 +63,10 @@ func (d *door) accept(topic string, from sender, drafts []draft, outcomes []outc
 	if len(good) == 0 {
 		return
 	}
-	sent := d.pub.submit(from.tenant.shares(), topic, good)
+	sent := d.pub.Submit(from.tenant.Account(), topic, good)
 	wait()
 	// Not the request's context: see takeJSON.
-	for i, err := range d.pub.await(context.Background(), sent) {
+	for i, err := range d.pub.Await(context.Background(), sent) {
 		outcomes[places[i]].err = err
 	}
 }
@@ -87,7 +88,7 @@ func (d *door) judge(from sender, drafts []draft, outcomes []outcome) {
 			}
 		}
 	}
-	d.limits.visitors.note(from.tenant.grant, drafts, outcomes, now)
+	d.limits.visitors.note(from.tenant.Grant, drafts, outcomes, now)
 }
 
 // repeated is an id as an answer has it: as it is, or empty if its sender made it longer than answers repeat. A part of it would

@@ -15,6 +15,7 @@ import (
 
 	"footfall/configs"
 	"footfall/models"
+	"footfall/producer/admission"
 	"footfall/producer/answer"
 	"footfall/producer/enrich"
 )
@@ -32,7 +33,7 @@ func closedDoor(t testing.TB) *door {
 	}
 	d := &door{cfg: cfg, enrich: about}
 	d.small, d.large = newRooms(cfg)
-	d.company = newCompany()
+	d.company = admission.NewSoleTenant()
 	d.mill = newMill(d.company)
 	return d
 }

@@ -10,6 +10,7 @@ import (
 
 	"footfall/configs"
 	"footfall/models"
+	"footfall/producer/admission"
 	"footfall/producer/answer"
 )
 
@@ -59,20 +60,10 @@ func (l *limits) clientOwes(ip netip.Addr, n int, page bool, now time.Time) erro
 	return limited(wait, "too many events from your address")
 }
 
-// networkOf is whom an address belongs to.
-func networkOf(ip netip.Addr) netip.Prefix {
-	bits := 32
-	if ip.Is6() {
-		bits = 64
-	}
-	network, _ := ip.Prefix(bits) // none for no address, such as on a unix socket: all of them are one client
-	return network
-}
-
 // sharesOf are who is charged for an address: what one household or one server is given, and what it may have been given of. A
 // tunnel or a rented server often comes with a /56 or a /48, and each of its /64 would be another client.
 func sharesOf(ip netip.Addr) []share[netip.Prefix] {
-	all := []share[netip.Prefix]{{networkOf(ip), 1}}
+	all := []share[netip.Prefix]{{admission.NetworkOf(ip), 1}}
 	if ip.Is6() {
 		wide, _ := ip.Prefix(56) // the bits are fewer than it has
 		wider, _ := ip.Prefix(48)

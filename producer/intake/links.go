@@ -10,6 +10,7 @@ import (
 
 	"footfall/configs"
 	"footfall/models"
+	"footfall/producer/admission"
 	"footfall/producer/answer"
 	"footfall/producer/links"
 )
@@ -24,7 +25,7 @@ func (d *door) openLinks(store links.Store, reg prometheus.Registerer) error {
 	o.Store, o.Enrich, o.Log, o.Metrics = store, d.enrich, d.log, reg
 	o.Allow, o.Begin, o.Refer, o.Panicked = d.mayLink, d.beginLink, d.mayRefer, d.metrics.panics.Inc
 	o.Publish = func(ctx context.Context, c *models.Click) error {
-		return d.pub.publish(ctx, tenant{grant: "redirects"}, d.cfg.Kafka.Topics.Clicks, []models.Event{c})[0]
+		return d.pub.Publish(ctx, admission.Tenant{Grant: "redirects"}, d.cfg.Kafka.Topics.Clicks, []models.Event{c})[0]
 	}
 	o.Refused = func(reason string) { d.metrics.refused.WithLabelValues(reason).Inc() }
 	handler, err := links.New(o)
@@ -121,6 +122,6 @@ func (d *door) admitFollower(r *http.Request) error {
 	if err := d.limits.client(ip, now); err != nil {
 		return err
 	}
-	d.company.note(tenant{network: networkOf(ip)}, now)
+	d.company.Note(admission.Tenant{Network: admission.NetworkOf(ip)}, now)
 	return nil
 }

@@ -12,12 +12,9 @@ const prefetched = "prefetch"
 // metrics are what the door tells about itself.
 type metrics struct {
 	requests *prometheus.CounterVec
-	events   *prometheus.CounterVec
 	refused  *prometheus.CounterVec
 	filtered *prometheus.CounterVec
 	panics   prometheus.Counter
-	inFlight prometheus.Gauge
-	write    prometheus.Histogram
 }
 
 // newMetrics registers with reg, which must not have another door's.
@@ -27,10 +24,6 @@ func newMetrics(reg *prometheus.Registry, large *places) *metrics {
 			Name: "footfall_door_requests_total",
 			Help: "Answered requests by route and HTTP status.",
 		}, []string{"route", "code"}),
-		events: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "footfall_door_events_total",
-			Help: "Events that Kafka has acknowledged, by topic; also those whose sender had already been answered 503.",
-		}, []string{"topic"}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "footfall_door_refused_total",
 			Help: "Requests, and events of batches, that were refused, by reason; those of short links too.",
@@ -43,15 +36,6 @@ func newMetrics(reg *prometheus.Registry, large *places) *metrics {
 			Name: "footfall_door_panics_total",
 			Help: "Panics that were survived: of a handler (answered 500), of the store of links (503), of writing a redirect's click. The log has the stack.",
 		}),
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "footfall_door_in_flight",
-			Help: "Events being written to Kafka; http.max_in_flight is the most there can be of one tenant, and half as many more of several.",
-		}),
-		write: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "footfall_door_kafka_write_seconds",
-			Help:    "Time until Kafka has acknowledged all events of a request, once per request, from when they were ready to be sent.",
-			Buckets: []float64{.005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10},
-		}),
 	}
 	for _, reason := range []string{answer.TooManyNewKeys, prefetched} {
 		m.filtered.WithLabelValues(reason) // 0 is worth seeing
@@ -59,7 +43,7 @@ func newMetrics(reg *prometheus.Registry, large *places) *metrics {
 	gauge(reg, "footfall_door_large_bodies",
 		"Requests with a body larger than one event, or with more than 300 events, whose answer is not read yet; 128 at the most by default (http.body_bytes).",
 		large.inUse)
-	reg.MustRegister(m.requests, m.events, m.refused, m.filtered, m.panics, m.inFlight, m.write)
+	reg.MustRegister(m.requests, m.refused, m.filtered, m.panics)
 	return m
 }
 

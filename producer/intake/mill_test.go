@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -8,15 +9,20 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"footfall/configs"
+	"footfall/internal/kafka/dial"
 	"footfall/models"
+	"footfall/producer/admission"
+	"footfall/producer/publisher"
 )
 
 // TestNobodyWaitsForKafkaInTheMill: what was large or compressed leaves the processors to others while Kafka writes it.
 func TestNobodyWaitsForKafkaInTheMill(t *testing.T) {
-	cluster, p := openTest(t, 1, nil)
 	d := closedDoor(t)
+	cluster, p, inFlight := openPublisher(t, d.cfg)
 	d.pub, d.access, d.limits, d.visits = p, &access{open: true}, newLimits(d.cfg.Limits), visits{models.DefaultPlan()}
 	long := strings.Repeat("%61", 1024)
 	f := func(h http.HandlerFunc, body, zipped string) {
@@ -33,7 +39,7 @@ func TestNobodyWaitsForKafkaInTheMill(t *testing.T) {
 			defer close(done)
 			h(w, r)
 		}()
-		for p.inSlots() == 0 {
+		for inFlight() == 0 {
 			time.Sleep(time.Millisecond)
 		}
 		for began := time.Now(); d.mill.inUse() > 0 && time.Since(began) < time.Second; {
@@ -55,10 +61,36 @@ func TestNobodyWaitsForKafkaInTheMill(t *testing.T) {
 	f(event, `{"siteId":"s","guid":"g"}`+strings.Repeat(" ", 9<<10), "")
 }
 
-func (p *publisher) inSlots() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.used
+// openPublisher makes a publisher to a broker of its own, and a function that tells how many events are in flight.
+func openPublisher(t *testing.T, cfg configs.Producer) (*kfake.Cluster, *publisher.Publisher, func() float64) {
+	t.Helper()
+	names := []string{cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits}
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(6, names...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	reg := prometheus.NewRegistry()
+	p, err := publisher.Open(t.Context(), dial.Plain(cluster.ListenAddrs()...), publisher.Options{
+		Topics: names, Timeout: time.Minute, Slots: cfg.HTTP.MaxInFlight, Metrics: reg, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return cluster, p, func() float64 {
+		families, err := reg.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			if f.GetName() == "footfall_door_in_flight" {
+				return f.GetMetric()[0].GetGauge().GetValue()
+			}
+		}
+		t.Fatal("no metric of events in flight")
+		return 0
+	}
 }
 
 // TestLargeEventsGoThroughTheMill: what takes a processor for as long as a batch does not keep one key's events from all of them.
@@ -66,7 +98,7 @@ func TestLargeEventsGoThroughTheMill(t *testing.T) {
 	d := closedDoor(t)
 	d.access, d.limits, d.visits = &access{open: true}, newLimits(d.cfg.Limits), visits{models.DefaultPlan()}
 	d.mill = newPlaces(1, 1, 1, 1, time.Millisecond)
-	if !d.mill.take(t.Context(), tenant{grant: "another"}) {
+	if !d.mill.take(t.Context(), admission.Tenant{Grant: "another"}) {
 		t.Fatal("no place where there is one")
 	}
 	d.metrics = newMetrics(prometheus.NewRegistry(), d.large)

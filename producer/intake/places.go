@@ -3,13 +3,13 @@ package intake
 import (
 	"container/list"
 	"context"
-	"net/netip"
 	"runtime"
 	"slices"
 	"sync"
 	"time"
 
 	"footfall/configs"
+	"footfall/producer/admission"
 	"footfall/producer/answer"
 )
 
@@ -34,10 +34,10 @@ const (
 // newMill are places at the processors, for what takes them for long: decompressing and reading batches, and single events that are as
 // large. One client has half of them, as has one key, so that common events and others' batches find one that is free; where nobody
 // else is, it has all. Nobody has a place while it waits for the network or for Kafka.
-func newMill(who *company) *places {
+func newMill(who *admission.SoleTenant) *places {
 	most := runtime.GOMAXPROCS(0)
 	mill := newPlaces(most, max(1, most/2), largeWaiting, largeWaiting, largePatience)
-	mill.alone = func(client tenant) bool { return who.alone(client, time.Now()) }
+	mill.alone = func(client admission.Tenant) bool { return who.Is(client, time.Now()) }
 	return mill
 }
 
@@ -54,25 +54,6 @@ func newRooms(cfg configs.Producer) (small, large *places) {
 	return rooms(http.BodyBytes/3, http.MaxBody), rooms(http.BodyBytes/3*2, max(http.BatchBytes, http.MaxBody))
 }
 
-// tenant is who shares with others: a client's network, and with a key its grant.
-type tenant struct {
-	grant   string // empty at an open door
-	network netip.Prefix
-}
-
-// shares is with whom it shares: with everybody who has the same key, wherever they are. Without a key it is alone, but for IPv6,
-// where one customer has all /64 of a /48.
-func (t tenant) shares() tenant {
-	switch ip := t.network.Addr(); {
-	case t.grant != "":
-		return tenant{grant: t.grant}
-	case ip.Is6():
-		wide, _ := ip.Prefix(48) // it has more bits
-		return tenant{network: wide}
-	}
-	return t
-}
-
 // places are given in the order in which they are asked for, but for clients that have as many as they may, and for those who share
 // a key or a wide network and together have half of all. It is safe for concurrent use.
 type places struct {
@@ -80,30 +61,30 @@ type places struct {
 	line, perLine   int           // waiting, of all and of one client
 	patience        time.Duration // of who waits
 
-	alone func(tenant) bool // tells who may have all; nil: nobody
+	alone func(admission.Tenant) bool // tells who may have all; nil: nobody
 
 	mu      sync.Mutex
 	taken   int
-	by      map[tenant]int // and by all who share
-	waiting *list.List     // of *waiter, the first in front
-	inLine  map[tenant]int // likewise
+	by      map[admission.Tenant]int // and by all who share
+	waiting *list.List               // of *waiter, the first in front
+	inLine  map[admission.Tenant]int // likewise
 }
 
 // waiter wants a place. given is closed when it has one.
 type waiter struct {
-	client tenant
+	client admission.Tenant
 	given  chan struct{}
 }
 
 func newPlaces(most, perClient, line, perLine int, patience time.Duration) *places {
 	return &places{
 		most: most, perClient: perClient, line: line, perLine: perLine, patience: patience,
-		by: map[tenant]int{}, waiting: list.New(), inLine: map[tenant]int{},
+		by: map[admission.Tenant]int{}, waiting: list.New(), inLine: map[admission.Tenant]int{},
 	}
 }
 
 // take waits for a place for a while, but not longer than ctx, and tells whether there was one. Whoever has it gives it back.
-func (p *places) take(ctx context.Context, client tenant) bool {
+func (p *places) take(ctx context.Context, client admission.Tenant) bool {
 	p.mu.Lock()
 	if p.free(client) {
 		p.grant(client)
@@ -140,7 +121,7 @@ func (p *places) take(ctx context.Context, client tenant) bool {
 
 // give gives a place back, and on to whoever waits longest and may have it. There may be more to give on: for whoever is alone
 // by now.
-func (p *places) give(client tenant) {
+func (p *places) give(client admission.Tenant) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.taken--
@@ -159,7 +140,7 @@ func (p *places) give(client tenant) {
 // room is what a request has of the places, at most one of each kind. Its owner defers leave before anything else, so that
 // whatever happens, a panic too, they are given back.
 type room struct {
-	client tenant
+	client admission.Tenant
 	held   []*places
 }
 
@@ -197,36 +178,36 @@ func (p *places) leave(e *list.Element) {
 	less(p.inLine, e.Value.(*waiter).client)
 }
 
-func (p *places) free(client tenant) bool {
+func (p *places) free(client admission.Tenant) bool {
 	if p.taken >= p.most {
 		return false
 	}
 	return p.by[client] < p.perClient && half(p.by, client, p.most) || p.alone != nil && p.alone(client)
 }
 
-func (p *places) grant(client tenant) {
+func (p *places) grant(client admission.Tenant) {
 	p.taken++
 	more(p.by, client)
 }
 
 // half tells whether those who share with a client have less than half of the most together. Whoever shares with nobody may have all.
-func half(counts map[tenant]int, client tenant, most int) bool {
-	all := client.shares()
+func half(counts map[admission.Tenant]int, client admission.Tenant, most int) bool {
+	all := client.Account()
 	return all == client || counts[all] < max(most/2, 1)
 }
 
 // more counts one for a client, and for all who share with it.
-func more(counts map[tenant]int, client tenant) {
+func more(counts map[admission.Tenant]int, client admission.Tenant) {
 	counts[client]++
-	if all := client.shares(); all != client {
+	if all := client.Account(); all != client {
 		counts[all]++
 	}
 }
 
 // less undoes more, and forgets who has none.
-func less(counts map[tenant]int, client tenant) {
+func less(counts map[admission.Tenant]int, client admission.Tenant) {
 	counts[client]--
-	if all := client.shares(); all != client {
+	if all := client.Account(); all != client {
 		counts[all]--
 		if counts[all] == 0 {
 			delete(counts, all)

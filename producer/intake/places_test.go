@@ -7,13 +7,17 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"footfall/producer/admission"
 )
 
 // TestPlacesGoRound: nobody has more than its share, and who waits gets what is given back, in the order of coming, past
 // those who have their share.
 func TestPlacesGoRound(t *testing.T) {
 	const patient = time.Minute
-	client := func(n byte) tenant { return tenant{network: networkOf(netip.AddrFrom4([4]byte{203, 0, 113, n}))} }
+	client := func(n byte) admission.Tenant {
+		return admission.Tenant{Network: admission.NetworkOf(netip.AddrFrom4([4]byte{203, 0, 113, n}))}
+	}
 	p := newPlaces(3, 2, 10, 10, patient)
 	for range 2 {
 		if !p.take(t.Context(), client(1)) {
@@ -57,7 +61,7 @@ func TestPlacesGoRound(t *testing.T) {
 
 // TestNobodyFillsTheLine: one client that has its share waits in a few places of the line only, and whoever is gone in none.
 func TestNobodyFillsTheLine(t *testing.T) {
-	one, other := tenant{network: networkOf(netip.MustParseAddr("203.0.113.1"))}, tenant{network: networkOf(netip.MustParseAddr("203.0.113.2"))}
+	one, other := admission.Tenant{Network: admission.NetworkOf(netip.MustParseAddr("203.0.113.1"))}, admission.Tenant{Network: admission.NetworkOf(netip.MustParseAddr("203.0.113.2"))}
 	p := newPlaces(2, 1, 100, 3, time.Minute)
 	if !p.take(t.Context(), one) || !p.take(t.Context(), other) {
 		t.Fatal("no place where there is one")
@@ -105,7 +109,7 @@ func TestPlacesEndInOrder(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 50 {
 		all.Go(func() {
-			client := tenant{grant: "grant", network: networkOf(netip.MustParseAddr(fmt.Sprintf("2001:db8:0:%d::1", i%5)))}
+			client := admission.Tenant{Grant: "grant", Network: admission.NetworkOf(netip.MustParseAddr(fmt.Sprintf("2001:db8:0:%d::1", i%5)))}
 			for range 200 {
 				if p.take(t.Context(), client) {
 					if n := p.inUse(); n > 4 {
@@ -125,8 +129,8 @@ func TestPlacesEndInOrder(t *testing.T) {
 // TestAKeyLeavesHalf: however many addresses the holder of a key has, it has half of the places at the most.
 func TestAKeyLeavesHalf(t *testing.T) {
 	p := newPlaces(8, 2, 0, 0, time.Millisecond)
-	of := func(grant string, n byte) tenant {
-		return tenant{grant: grant, network: networkOf(netip.AddrFrom4([4]byte{203, 0, 113, n}))}
+	of := func(grant string, n byte) admission.Tenant {
+		return admission.Tenant{Grant: grant, Network: admission.NetworkOf(netip.AddrFrom4([4]byte{203, 0, 113, n}))}
 	}
 	had := 0
 	for n := range byte(8) {
@@ -149,8 +153,8 @@ func TestAKeyLeavesHalf(t *testing.T) {
 // TestAWideNetworkLeavesHalf: at an open door whoever has an IPv6 /48 has 65,536 of its /64, and half of the places and of the line.
 func TestAWideNetworkLeavesHalf(t *testing.T) {
 	p := newPlaces(8, 2, 4, 4, time.Minute)
-	of := func(network string, n int) tenant {
-		return tenant{network: networkOf(netip.MustParseAddr(fmt.Sprintf("%s:%x::1", network, n)))}
+	of := func(network string, n int) admission.Tenant {
+		return admission.Tenant{Network: admission.NetworkOf(netip.MustParseAddr(fmt.Sprintf("%s:%x::1", network, n)))}
 	}
 	gone, hangUp := context.WithCancel(t.Context())
 	refused := make(chan bool, 8)

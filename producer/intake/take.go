@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"footfall/models"
+	"footfall/producer/admission"
 	"footfall/producer/answer"
 	"footfall/producer/enrich"
 )
@@ -13,7 +14,7 @@ import (
 // admit looks at a request before its body is read: whether its sender may send now, and by which key.
 func (d *door) admit(r *http.Request) (sender, error) {
 	ip, now := d.enrich.ClientIP(r), time.Now()
-	from := sender{request: r, page: pageOf(r), tenant: tenant{network: networkOf(ip)}}
+	from := sender{request: r, page: pageOf(r), tenant: admission.Tenant{Network: admission.NetworkOf(ip)}}
 	if err := d.limits.client(ip, now); err != nil {
 		return from, err
 	}
@@ -27,12 +28,12 @@ func (d *door) admit(r *http.Request) (sender, error) {
 	}
 	var err error
 	if from.held, err = d.access.holds(r); len(from.held) > 0 {
-		from.tenant.grant = from.held[0].name
+		from.tenant.Grant = from.held[0].name
 	}
 	if err != nil {
 		return from, err
 	}
-	d.company.note(from.tenant, now)
+	d.company.Note(from.tenant, now)
 	if !from.hasPageKey() {
 		return from, nil
 	}

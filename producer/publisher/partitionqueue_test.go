@@ -1,4 +1,4 @@
-package intake
+package publisher
 
 import (
 	"slices"
@@ -11,8 +11,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"footfall/configs"
 	"footfall/models"
+	"footfall/producer/admission"
 	"footfall/producer/answer"
 )
 
@@ -23,7 +23,7 @@ func TestPartitionFailsAlone(t *testing.T) {
 	cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: testTopic, Partitions: []int32{bad}, Err: kerr.TopicAuthorizationFailed, Count: -1})
 	events := spreadClicks(60)
 	failed, began := 0, time.Now()
-	for i, err := range p.publish(t.Context(), tenant{}, testTopic, events) {
+	for i, err := range p.Publish(t.Context(), admission.Tenant{}, testTopic, events) {
 		if inBad := p.partitionOf(events[i]) == bad; inBad != (err != nil) {
 			t.Errorf("event %d of partition %d: %v", i, p.partitionOf(events[i]), err)
 		} else if inBad {
@@ -49,14 +49,14 @@ func TestOrderIsKept(t *testing.T) {
 	want := []string{"1", "2", "3", "4", "5", "6"}
 	var senders sync.WaitGroup
 	for i, id := range want {
-		senders.Go(func() { allTaken(t, p.publish(t.Context(), tenant{}, testTopic, clicksOf("a", id))) })
+		senders.Go(func() { allTaken(t, p.Publish(t.Context(), admission.Tenant{}, testTopic, clicksOf("a", id))) })
 		p.inFlight(t, i+1)
 	}
 	other := "b"
 	for p.partitionOf(clicksOf(other, "x")[0]) == bad {
 		other += "b"
 	}
-	allTaken(t, p.publish(t.Context(), tenant{}, testTopic, clicksOf(other, "x"))) // while the others wait
+	allTaken(t, p.Publish(t.Context(), admission.Tenant{}, testTopic, clicksOf(other, "x"))) // while the others wait
 	p.inFlight(t, len(want))
 	if err := failing.Wait(t.Context(), failing.Hits()+1); err != nil { // once more, now that others wait behind the first
 		t.Fatal(err)
@@ -70,10 +70,10 @@ func TestOrderIsKept(t *testing.T) {
 
 // TestGivenUpInTime: an event that Kafka never takes is tried for as long as its sender waits, and then forgotten.
 func TestGivenUpInTime(t *testing.T) {
-	cluster, p := openTest(t, 1, func(cfg *configs.Producer) { cfg.Kafka.Timeout = time.Second })
+	cluster, p := openTest(t, 1, func(o *Options) { o.Timeout = time.Second })
 	attempts := cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.NotLeaderForPartition, Count: -1})
 	began := time.Now()
-	if got := reason(p.publish(t.Context(), tenant{}, testTopic, spreadClicks(1))[0]); got != answer.KafkaUnavailable || time.Since(began) < 900*time.Millisecond {
+	if got := reasonOf(p.Publish(t.Context(), admission.Tenant{}, testTopic, spreadClicks(1))[0]); got != answer.KafkaUnavailable || time.Since(began) < 900*time.Millisecond {
 		t.Errorf("%q after %v", got, time.Since(began))
 	}
 	p.inFlight(t, 0)
@@ -84,24 +84,24 @@ func TestGivenUpInTime(t *testing.T) {
 
 // TestSlotsOfTheLateAreFreed: what waits behind others is given up together with them, not sent one after the other.
 func TestSlotsOfTheLateAreFreed(t *testing.T) {
-	cluster, p := openTest(t, 1, func(cfg *configs.Producer) { cfg.Kafka.Timeout = 500 * time.Millisecond })
-	allTaken(t, p.publish(t.Context(), tenant{}, testTopic, spreadClicks(60)))
+	cluster, p := openTest(t, 1, func(o *Options) { o.Timeout = 500 * time.Millisecond })
+	allTaken(t, p.Publish(t.Context(), admission.Tenant{}, testTopic, spreadClicks(60)))
 	release := held(cluster)
 	defer release()
 	events := clicksOf("a", slices.Repeat([]string{"i"}, 3000)...)
-	for _, e := range events { // of several groups
+	for _, e := range events { // of several record batches
 		e.(*models.Click).UA = strings.Repeat("u", models.MaxUA)
 	}
 	began := time.Now()
-	p.publish(t.Context(), tenant{}, testTopic, events)
+	p.Publish(t.Context(), admission.Tenant{}, testTopic, events)
 	p.inFlight(t, 0)
 	if took := time.Since(began); took > 3*time.Second { // sent one after the other they would take four
 		t.Errorf("the slots were free after %v", took)
 	}
 }
 
-// TestLargeGroupsAreSplit: what waits for one partition may be more than a broker takes in one piece.
-func TestLargeGroupsAreSplit(t *testing.T) {
+// TestLargeBatchesAreSplit: what waits for one partition may be more than a broker takes in one piece.
+func TestLargeBatchesAreSplit(t *testing.T) {
 	cluster, p := openTest(t, 1, nil)
 	release := held(cluster)
 	defer release()
@@ -114,7 +114,7 @@ func TestLargeGroupsAreSplit(t *testing.T) {
 			e.(*models.Click).Referrer = strings.Repeat(string(rune('a'+i)), models.MaxReferrer)
 		}
 		sent += len(events)
-		senders.Go(func() { allTaken(t, p.publish(t.Context(), tenant{}, testTopic, events)) })
+		senders.Go(func() { allTaken(t, p.Publish(t.Context(), admission.Tenant{}, testTopic, events)) })
 		p.inFlight(t, sent)
 	}
 	release()
@@ -124,7 +124,7 @@ func TestLargeGroupsAreSplit(t *testing.T) {
 	}
 }
 
-// TestBrokerThatTakesLittle: groups get smaller until they fit.
+// TestBrokerThatTakesLittle: batches get smaller until they fit.
 func TestBrokerThatTakesLittle(t *testing.T) {
 	cluster, p := openTest(t, 1, nil)
 	size := cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.MessageTooLarge, Count: -1, When: func(r kmsg.Request) bool {
@@ -132,7 +132,7 @@ func TestBrokerThatTakesLittle(t *testing.T) {
 	}})
 	events := clicksOf("a", slices.Repeat([]string{"i"}, 200)...)
 	for attempt := 1; ; attempt++ {
-		outcomes := p.publish(t.Context(), tenant{}, testTopic, events)
+		outcomes := p.Publish(t.Context(), admission.Tenant{}, testTopic, events)
 		if !slices.ContainsFunc(outcomes, func(err error) bool { return err != nil }) {
 			break
 		}
@@ -141,6 +141,6 @@ func TestBrokerThatTakesLittle(t *testing.T) {
 		}
 	}
 	if size.Hits() == 0 {
-		t.Error("no group was too large: nothing is shown")
+		t.Error("no batch was too large: nothing is shown")
 	}
 }

@@ -1,4 +1,4 @@
-package intake
+package publisher
 
 import (
 	"testing"
@@ -17,7 +17,7 @@ func TestPartitionsAreJavas(t *testing.T) {
 				numbers[i] = i
 			}
 			// what the broker says later does not matter
-			got := spread{"topic": numbers}.Balance(kafka.Message{Topic: "topic", Key: []byte(key)}, 0, 1, 2)
+			got := partitioner{"topic": numbers}.Balance(kafka.Message{Topic: "topic", Key: []byte(key)}, 0, 1, 2)
 			if got != want {
 				t.Errorf("%q in %d partitions: %d, want %d", key, n, got, want)
 			}

@@ -1,4 +1,4 @@
-package intake
+package publisher
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"footfall/configs"
 	"footfall/models"
+	"footfall/producer/admission"
 )
 
 // TestWaitingEventsShareARequest: what comes while a request is under way goes with the next, for all partitions.
@@ -29,7 +29,7 @@ func TestWaitingEventsShareARequest(t *testing.T) {
 	defer release()
 	var senders sync.WaitGroup
 	for i, event := range spreadClicks(101) {
-		senders.Go(func() { allTaken(t, p.publish(t.Context(), tenant{}, testTopic, []models.Event{event})) })
+		senders.Go(func() { allTaken(t, p.Publish(t.Context(), admission.Tenant{}, testTopic, []models.Event{event})) })
 		p.inFlight(t, i+1) // the first is under way by itself
 	}
 	release()
@@ -62,7 +62,7 @@ func TestLeadersMove(t *testing.T) {
 				default:
 				}
 				id := fmt.Sprint(s, "-", i)
-				allTaken(t, p.publish(t.Context(), tenant{}, testTopic, clicksOf(fmt.Sprint("v", s, i%20), id)))
+				allTaken(t, p.Publish(t.Context(), admission.Tenant{}, testTopic, clicksOf(fmt.Sprint("v", s, i%20), id)))
 				mu.Lock()
 				accepted[id] = true
 				mu.Unlock()
@@ -107,12 +107,12 @@ func TestLeadersMove(t *testing.T) {
 }
 
 // knowsLeaders tells whether partitions that have the same leader share their requests.
-func (p *publisher) knowsLeaders(c *kfake.Cluster) bool {
+func (p *Publisher) knowsLeaders(c *kfake.Cluster) bool {
 	leaders := c.PartitionInfos(testTopic)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for a, one := range p.lanes[testTopic] {
-		for b, other := range p.lanes[testTopic] {
+	for a, one := range p.queues[testTopic] {
+		for b, other := range p.queues[testTopic] {
 			if (one.leader == other.leader) != (leaders[a].Leader == leaders[b].Leader) {
 				return false
 			}
@@ -125,8 +125,8 @@ func (p *publisher) knowsLeaders(c *kfake.Cluster) bool {
 // nobody any more.
 func TestSickPartition(t *testing.T) {
 	const sick = 2
-	cluster, p := openTest(t, 1, func(cfg *configs.Producer) { cfg.Kafka.Timeout = 2 * time.Second })
-	allTaken(t, p.publish(t.Context(), tenant{}, testTopic, spreadClicks(60)))
+	cluster, p := openTest(t, 1, func(o *Options) { o.Timeout = 2 * time.Second })
+	allTaken(t, p.Publish(t.Context(), admission.Tenant{}, testTopic, spreadClicks(60)))
 	gate := make(chan struct{})
 	defer close(gate)
 	cluster.ControlKey(int16(kmsg.Produce), func(r kmsg.Request) (kmsg.Response, error, bool) {
@@ -165,10 +165,10 @@ func TestSickPartition(t *testing.T) {
 	ill := slices.IndexFunc(events, func(e models.Event) bool { return p.partitionOf(e) == sick })
 	well := slices.IndexFunc(events, func(e models.Event) bool { return p.partitionOf(e) != sick })
 	var senders sync.WaitGroup
-	senders.Go(func() { p.publish(t.Context(), tenant{}, testTopic, events[ill:ill+1]) })
+	senders.Go(func() { p.Publish(t.Context(), admission.Tenant{}, testTopic, events[ill:ill+1]) })
 	p.inFlight(t, 1)
 	began := time.Now()
-	allTaken(t, p.publish(t.Context(), tenant{}, testTopic, events[well:well+1]))
+	allTaken(t, p.Publish(t.Context(), admission.Tenant{}, testTopic, events[well:well+1]))
 	if took := time.Since(began); took > 800*time.Millisecond { // and not the second that the other's request takes
 		t.Errorf("an event waited %v for the request of another partition", took)
 	}
@@ -179,7 +179,7 @@ func TestSickPartition(t *testing.T) {
 		senders.Go(func() {
 			for ctx.Err() == nil {
 				began := time.Now()
-				err := p.publish(t.Context(), tenant{}, testTopic, []models.Event{event})[0]
+				err := p.Publish(t.Context(), admission.Tenant{}, testTopic, []models.Event{event})[0]
 				switch in := p.partitionOf(event); {
 				case in == sick && err == nil:
 					t.Error("an event was acknowledged that its replicas do not have")
@@ -203,9 +203,9 @@ func TestSickPartition(t *testing.T) {
 
 // TestTopicGone: the partitions of a topic that is no longer there hold up no others.
 func TestTopicGone(t *testing.T) {
-	cluster, p := openTest(t, 1, func(cfg *configs.Producer) { cfg.Kafka.Timeout = 2 * time.Second })
-	allTaken(t, p.publish(t.Context(), tenant{}, testTopic, spreadClicks(60)))
-	gone := slices.DeleteFunc(slices.Collect(maps.Keys(p.lanes)), func(topic string) bool { return topic == testTopic })[0]
+	cluster, p := openTest(t, 1, func(o *Options) { o.Timeout = 2 * time.Second })
+	allTaken(t, p.Publish(t.Context(), admission.Tenant{}, testTopic, spreadClicks(60)))
+	gone := slices.DeleteFunc(slices.Collect(maps.Keys(p.queues)), func(topic string) bool { return topic == testTopic })[0]
 	client := &kafka.Client{Addr: kafka.TCP(cluster.ListenAddrs()...)}
 	if _, err := client.DeleteTopics(t.Context(), &kafka.DeleteTopicsRequest{Topics: []string{gone}}); err != nil {
 		t.Fatal(err)
@@ -224,7 +224,7 @@ func TestTopicGone(t *testing.T) {
 		senders.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
 				visit := &models.Visit{V: models.Version, ID: "x", SiteID: "s", GUID: fmt.Sprint(s, i), TS: 1436968800000, Features: []string{"", ""}}
-				if err := p.publish(ctx, tenant{}, gone, []models.Event{visit})[0]; err == nil {
+				if err := p.Publish(ctx, admission.Tenant{}, gone, []models.Event{visit})[0]; err == nil {
 					t.Error("an event was acknowledged by a topic that is not there")
 				}
 			}
@@ -232,7 +232,7 @@ func TestTopicGone(t *testing.T) {
 	}
 	n := 0
 	for ; ctx.Err() == nil; n += 12 {
-		allTaken(t, p.publish(t.Context(), tenant{}, testTopic, spreadClicks(12)))
+		allTaken(t, p.Publish(t.Context(), admission.Tenant{}, testTopic, spreadClicks(12)))
 		time.Sleep(5 * time.Millisecond)
 	}
 	if n < 1000 {
@@ -249,7 +249,7 @@ func TestBrokersAreIndependent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	allTaken(t, p.publish(t.Context(), tenant{}, testTopic, spreadClicks(60))) // now the leaders are known
+	allTaken(t, p.Publish(t.Context(), admission.Tenant{}, testTopic, spreadClicks(60))) // now the leaders are known
 	release := held(cluster, 1)
 	defer release()
 	events := spreadClicks(60)
@@ -262,10 +262,10 @@ func TestBrokersAreIndependent(t *testing.T) {
 		return of
 	}
 	waiting := make(chan []error, 1)
-	go func() { waiting <- p.publish(t.Context(), tenant{}, testTopic, led(1)) }()
+	go func() { waiting <- p.Publish(t.Context(), admission.Tenant{}, testTopic, led(1)) }()
 	p.inFlight(t, len(led(1)))
 	for range 5 {
-		allTaken(t, p.publish(t.Context(), tenant{}, testTopic, led(0)))
+		allTaken(t, p.Publish(t.Context(), admission.Tenant{}, testTopic, led(0)))
 	}
 	select {
 	case outcomes := <-waiting:

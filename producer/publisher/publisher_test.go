@@ -1,4 +1,4 @@
-package intake
+package publisher
 
 import (
 	"context"
@@ -16,38 +16,45 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"footfall/configs"
 	"footfall/internal/kafka/dial"
 	"footfall/internal/kafka/topics"
 	"footfall/models"
+	"footfall/producer/admission"
 	"footfall/producer/answer"
 )
 
-const testTopic, testPartitions = "clicks", 6
+const testTopic, otherTopic, testPartitions = "clicks", "visits", 6
 
 // openTest makes a cluster with so many brokers, and a publisher that gives it a minute for each event.
-func openTest(t *testing.T, brokers int, tweak func(*configs.Producer)) (*kfake.Cluster, *publisher) {
+func openTest(t *testing.T, brokers int, tweak func(*Options)) (*kfake.Cluster, *Publisher) {
 	t.Helper()
 	t.Parallel()
-	cfg, err := configs.LoadProducer("")
-	if err != nil {
-		t.Fatal(err)
+	o := Options{
+		Topics: []string{testTopic, otherTopic}, Timeout: time.Minute, Slots: 4096, Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
 	}
-	cfg.Kafka.Timeout = time.Minute
 	if tweak != nil {
-		tweak(&cfg)
+		tweak(&o)
 	}
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(brokers), kfake.SeedTopics(testPartitions, testTopic, cfg.Kafka.Topics.Visits))
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(brokers), kfake.SeedTopics(testPartitions, o.Topics...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(cluster.Close)
-	p, err := openPublisher(t.Context(), dial.Plain(cluster.ListenAddrs()...), cfg, newMetrics(prometheus.NewRegistry(), &places{}), slog.New(slog.DiscardHandler))
+	p, err := Open(t.Context(), dial.Plain(cluster.ListenAddrs()...), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.close)
+	t.Cleanup(p.Close)
 	return cluster, p
+}
+
+// reasonOf is that of a refusal, "" of none.
+func reasonOf(err error) string {
+	var why *answer.Refusal
+	if errors.As(err, &why) {
+		return why.Reason
+	}
+	return ""
 }
 
 // clicksOf are clicks on one link: those of one visitor go to one partition, in their order.
@@ -66,8 +73,8 @@ func spreadClicks(n int) (events []models.Event) {
 	return events
 }
 
-func (p *publisher) partitionOf(event models.Event) int {
-	return p.spread.Balance(kafka.Message{Topic: testTopic, Key: []byte(event.KafkaKey())})
+func (p *Publisher) partitionOf(event models.Event) int {
+	return p.keys.Balance(kafka.Message{Topic: testTopic, Key: []byte(event.KafkaKey())})
 }
 
 // held keeps all writes to some brokers waiting until they are released.
@@ -121,11 +128,11 @@ func allTaken(t *testing.T, outcomes []error) {
 }
 
 // inFlight waits until so many slots are in use.
-func (p *publisher) inFlight(t *testing.T, want int) {
+func (p *Publisher) inFlight(t *testing.T, want int) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
 		p.mu.Lock()
-		used := p.used
+		used := p.slots.used
 		p.mu.Unlock()
 		if used == want {
 			return
@@ -138,27 +145,27 @@ func (p *publisher) inFlight(t *testing.T, want int) {
 
 // TestSlotsAreKept: what its sender gave up keeps its slot until it is written, and there are so many and no more.
 func TestSlotsAreKept(t *testing.T) {
-	cluster, p := openTest(t, 1, func(cfg *configs.Producer) { cfg.HTTP.MaxInFlight = 10 })
+	cluster, p := openTest(t, 1, func(o *Options) { o.Slots = 10 })
 	release := held(cluster)
 	defer release()
 	count := func(outcomes []error) map[string]int {
 		reasons := map[string]int{}
 		for _, err := range outcomes {
-			reasons[reason(err)]++
+			reasons[reasonOf(err)]++
 		}
 		return reasons
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if got := count(p.publish(ctx, tenant{}, testTopic, spreadClicks(15))); got[answer.KafkaUnavailable] != 10 || got[answer.Overloaded] != 5 {
+	if got := count(p.Publish(ctx, admission.Tenant{}, testTopic, spreadClicks(15))); got[answer.KafkaUnavailable] != 10 || got[answer.Overloaded] != 5 {
 		t.Errorf("15 events for 10 slots: %v", got)
 	}
-	if got := count(p.publish(t.Context(), tenant{}, testTopic, spreadClicks(3))); got[answer.Overloaded] != 3 {
+	if got := count(p.Publish(t.Context(), admission.Tenant{}, testTopic, spreadClicks(3))); got[answer.Overloaded] != 3 {
 		t.Errorf("when the slots are taken by events that were given up: %v", got)
 	}
 	release()
 	p.inFlight(t, 0)
-	allTaken(t, p.publish(t.Context(), tenant{}, testTopic, spreadClicks(10)))
+	allTaken(t, p.Publish(t.Context(), admission.Tenant{}, testTopic, spreadClicks(10)))
 	total := int64(0)
 	for _, n := range cluster.PartitionInfos(testTopic) {
 		total += n.HighWatermark
@@ -168,15 +175,15 @@ func TestSlotsAreKept(t *testing.T) {
 	}
 }
 
-// TestPublishEndsWithItsContext: a closing door does not wait for a Kafka that is away longer than it said.
+// TestPublishEndsWithItsContext: a closing producer does not wait for a Kafka that is away longer than it said.
 func TestPublishEndsWithItsContext(t *testing.T) {
 	cluster, p := openTest(t, 1, nil)
-	allTaken(t, p.publish(t.Context(), tenant{}, testTopic, spreadClicks(1)))
+	allTaken(t, p.Publish(t.Context(), admission.Tenant{}, testTopic, spreadClicks(1)))
 	cluster.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	if got := reason(p.publish(ctx, tenant{}, testTopic, spreadClicks(1))[0]); got != answer.KafkaUnavailable || time.Since(began) > 10*time.Second {
+	if got := reasonOf(p.Publish(ctx, admission.Tenant{}, testTopic, spreadClicks(1))[0]); got != answer.KafkaUnavailable || time.Since(began) > 10*time.Second {
 		t.Errorf("without Kafka: %q after %v", got, time.Since(began))
 	}
 }
@@ -187,38 +194,38 @@ func TestClosing(t *testing.T) {
 	release := held(cluster)
 	defer release()
 	waiting := make(chan []error, 1)
-	go func() { waiting <- p.publish(t.Context(), tenant{}, testTopic, spreadClicks(20)) }()
+	go func() { waiting <- p.Publish(t.Context(), admission.Tenant{}, testTopic, spreadClicks(20)) }()
 	p.inFlight(t, 20)
 	began := time.Now()
-	p.close()
-	if took := time.Since(began); took < farewell || took > farewell+5*time.Second {
+	p.Close()
+	if took := time.Since(began); took < closeTimeout || took > closeTimeout+5*time.Second {
 		t.Errorf("closing took %v", took)
 	}
 	select {
 	case outcomes := <-waiting:
-		if reason(outcomes[0]) != answer.KafkaUnavailable {
+		if reasonOf(outcomes[0]) != answer.KafkaUnavailable {
 			t.Errorf("an event that was left behind: %v", outcomes[0])
 		}
 	case <-time.After(20 * time.Second):
 		t.Fatal("a sender still waits for a publisher that is closed")
 	}
 	p.inFlight(t, 0)
-	if got := reason(p.publish(t.Context(), tenant{}, testTopic, spreadClicks(1))[0]); got != answer.KafkaUnavailable {
+	if got := reasonOf(p.Publish(t.Context(), admission.Tenant{}, testTopic, spreadClicks(1))[0]); got != answer.KafkaUnavailable {
 		t.Errorf("after it was closed: %q", got)
 	}
 }
 
-// TestADoorDoesNotGoBack: a broker that is behind does not know the generation that is written to. The one before it is no newer one.
-func TestADoorDoesNotGoBack(t *testing.T) {
+// TestAPublisherDoesNotGoBack: a broker that is behind does not know the generation that is written to. The one before it is no newer one.
+func TestAPublisherDoesNotGoBack(t *testing.T) {
 	_, p := openTest(t, 1, nil)
 	next := models.GenerationTopic(testTopic, 2)
 	p.mu.Lock()
-	p.open(testTopic, topics.Generation{Topic: next, Number: 2, Partitions: 5})
+	p.openGeneration(testTopic, topics.Generation{Topic: next, Number: 2, Partitions: 5})
 	p.mu.Unlock()
 	p.follow(testTopic, next)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.current[testTopic] != next || len(p.lanes[testTopic]) != testPartitions {
-		t.Errorf("the door writes to %s, and has %d lanes of %s", p.current[testTopic], len(p.lanes[testTopic]), testTopic)
+	if p.current[testTopic] != next || len(p.queues[testTopic]) != testPartitions {
+		t.Errorf("the publisher writes to %s, and has %d queues of %s", p.current[testTopic], len(p.queues[testTopic]), testTopic)
 	}
 }

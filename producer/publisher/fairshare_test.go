@@ -1,24 +1,26 @@
-package intake
+package publisher
 
 import (
 	"fmt"
 	"testing"
 	"time"
 
-	"footfall/configs"
+	"footfall/producer/admission"
 )
 
 // TestSlotsAreShared: one tenant may have all slots while nobody else wants any. When somebody does it gets some, as much as the
 // first at the most, and the first gets no more.
 func TestSlotsAreShared(t *testing.T) {
-	cluster, p := openTest(t, 1, func(cfg *configs.Producer) { cfg.HTTP.MaxInFlight = 100 })
+	cluster, p := openTest(t, 1, func(o *Options) { o.Slots = 100 })
 	release := held(cluster)
 	defer release()
 	results := make(chan []error, 100)
 	taken := func(of string, events int) int {
 		t.Helper()
 		before := p.slotsOf(of)
-		go func() { results <- p.publish(t.Context(), tenant{grant: of}, testTopic, spreadClicks(events)) }()
+		go func() {
+			results <- p.Publish(t.Context(), admission.Tenant{Grant: of}, testTopic, spreadClicks(events))
+		}()
 		now, deadline := before, time.Now().Add(200*time.Millisecond)
 		for now-before < events && time.Now().Before(deadline) {
 			time.Sleep(time.Millisecond)
@@ -43,16 +45,16 @@ func TestSlotsAreShared(t *testing.T) {
 	}
 	release()
 	p.inFlight(t, 0)
-	if len(p.shares) != 0 {
-		t.Errorf("shares of nobody: %v", p.shares)
+	if len(p.slots.tenants) != 0 {
+		t.Errorf("shares of nobody: %v", p.slots.tenants)
 	}
-	allTaken(t, p.publish(t.Context(), tenant{grant: "good"}, testTopic, spreadClicks(100)))
+	allTaken(t, p.Publish(t.Context(), admission.Tenant{Grant: "good"}, testTopic, spreadClicks(100)))
 }
 
-func (p *publisher) slotsOf(grant string) int {
+func (p *Publisher) slotsOf(grant string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s := p.shares[tenant{grant: grant}]; s != nil {
+	if s := p.slots.tenants[admission.Tenant{Grant: grant}]; s != nil {
 		return s.held
 	}
 	return 0

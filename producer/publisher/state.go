@@ -1,0 +1,268 @@
+package publisher
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+
+	"footfall/producer/admission"
+	"footfall/producer/answer"
+)
+
+const firstBackoff, maxBackoff = 100 * time.Millisecond, time.Second
+
+// state is what changes while a Publisher runs. doc.go explains the states of queues and batches. All functions in this file
+// expect the caller to hold mu.
+type state struct {
+	mu sync.Mutex
+
+	current map[string]string            // the generation that is written to, by base name of the topic
+	parked  map[string][]parked          // batches that wait for the search for a newer generation, by base name
+	grown   map[string]bool              // topics that got more partitions after they were opened, and that were logged
+	keys    partitioner                  // by generation
+	queues  map[string][]*partitionQueue // by generation
+	ready   []*partitionQueue            // queues in state ready
+	brokers map[int32]*broker
+	nobody  broker    // placeholder for leaderless partitions: its sends fail, so that the normal retry path applies
+	leaders time.Time // when findLeaders was last called; zero to have it called again soon
+
+	slots   *fairShare
+	failing bool          // the latest batch failed; to log changes and not every batch
+	empty   chan struct{} // closed when no slot is in use; nil unless Close waits for that
+}
+
+// parked is a batch that Kafka refused as too large, with that error.
+type parked struct {
+	batch *recordBatch
+	err   error
+}
+
+func newState(slots int) state {
+	return state{
+		current: map[string]string{}, parked: map[string][]parked{}, grown: map[string]bool{}, keys: partitioner{},
+		queues: map[string][]*partitionQueue{}, brokers: map[int32]*broker{}, slots: newFairShare(slots),
+	}
+}
+
+// enqueue appends events to the queues of their partitions, as many as the tenant gets slots for.
+func (p *Publisher) enqueue(base string, d *Delivery, text *encoded) {
+	before, closed, queues := p.slots.used, p.life.Err() != nil, p.queues[p.current[base]]
+	for i, e := range text.events {
+		switch {
+		case d.outcomes[i] != nil: // could not be encoded
+		case closed:
+			d.outcomes[i] = unavailable(errClosed)
+		case !p.slots.take(d.share):
+			d.outcomes[i] = &answer.Refusal{Reason: answer.Overloaded, Detail: "too many events are being written; try again"}
+		default:
+			key, value := text.of(e)
+			p.appendTo(queues, key, value, eventRef{d, i})
+			d.outcomes[i] = errUnderWay
+			d.left++
+		}
+	}
+	p.slots.release(d.share, 0)
+	p.metrics.inFlight.Add(float64(p.slots.used - before))
+}
+
+// appendTo appends an event to the queue of its partition. queues are those of one generation.
+func (p *Publisher) appendTo(queues []*partitionQueue, key, value []byte, event eventRef) {
+	q := queues[p.keys.Balance(kafka.Message{Topic: queues[0].topic, Key: key})]
+	if q.add(key, value, event, event.of.since) {
+		p.ready = append(p.ready, q)
+	}
+}
+
+// dispatch makes sure that ready queues are sent: it starts senders where none is at work, or where the one at work has been
+// waiting for Kafka for too long.
+func (p *Publisher) dispatch() {
+	if len(p.ready) == 0 || p.life.Err() != nil {
+		return
+	}
+	if time.Since(p.leaders) > leadersTTL {
+		_ = p.findLeaders(p.life) // an error leaves the leaders as they were
+	}
+	p.ready = slices.DeleteFunc(p.ready, func(q *partitionQueue) bool {
+		p.expire(q)
+		if len(q.batches) > 0 && q.failures > 0 { // in a request of its own, or it would hold up other partitions
+			go p.deliver(q.leader, []*recordBatch{q.take()})
+			return true
+		}
+		return len(q.batches) == 0
+	})
+	now := time.Now()
+	for _, q := range p.ready {
+		if to := q.leader; to.senders == 0 || now.Sub(to.begun) > p.patience {
+			to.senders++
+			to.begun = now
+			go p.send(to)
+		}
+	}
+}
+
+// expire settles batches that wait in a queue and whose callers have all gone.
+func (p *Publisher) expire(q *partitionQueue) {
+	for len(q.batches) > 0 && time.Since(q.batches[0].newest) >= p.timeout {
+		b := q.batches[0]
+		q.batches = slices.Delete(q.batches, 0, 1)
+		p.settle(b, context.DeadlineExceeded)
+	}
+}
+
+// finish decides what happens to a batch that was in flight: it is settled, retried, or parked.
+func (p *Publisher) finish(b *recordBatch, err error) {
+	q := b.queue
+	if err != nil {
+		p.leaders = time.Time{} // the leader may have changed
+	}
+	if errors.Is(err, kafka.MessageSizeTooLarge) && p.park(b, err) {
+		return
+	}
+	if err != nil && p.retryable(b, err) {
+		q.batches = slices.Insert(q.batches, 0, b)
+		p.backOff(q)
+		return
+	}
+	switch {
+	case err == nil:
+		q.failures = 0
+	case errors.Is(err, kafka.MessageSizeTooLarge) && len(b.events) > 1:
+		q.maxBatch = len(b.bytes) / 2 // the broker's limit is lower than ours
+	case p.life.Err() == nil && !refusedForGood(err):
+		q.failures = max(q.failures, 1)
+	}
+	p.settle(b, err)
+	p.release(q)
+}
+
+// retryable tells whether a batch is sent again: not if Kafka refused it for good, and not if all callers have gone.
+func (p *Publisher) retryable(b *recordBatch, err error) bool {
+	return !refusedForGood(err) && p.life.Err() == nil && time.Since(b.newest) < p.timeout
+}
+
+// refusedForGood tells whether Kafka would refuse the same batch again.
+func refusedForGood(err error) bool {
+	var refused kafka.Error
+	return errors.As(err, &refused) && !refused.Temporary() && !errors.Is(err, kafka.BrokerNotAvailable)
+}
+
+// backOff keeps a queue busy for a while, longer after each failure.
+func (p *Publisher) backOff(q *partitionQueue) {
+	q.busy = true
+	q.failures = min(q.failures+1, 10)
+	time.AfterFunc(min(time.Duration(q.failures*q.failures)*firstBackoff, maxBackoff), func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.release(q)
+		p.dispatch()
+	})
+}
+
+// release ends the busy state of a queue.
+func (p *Publisher) release(q *partitionQueue) {
+	q.busy = false
+	if len(q.batches) > 0 {
+		p.ready = append(p.ready, q)
+	}
+}
+
+// settle stores the outcome of all events of a batch, gives their slots back, and wakes callers whose last event it was.
+func (p *Publisher) settle(b *recordBatch, err error) {
+	p.logChange(err)
+	if err == nil {
+		p.metrics.events.WithLabelValues(b.queue.topic).Add(float64(len(b.events)))
+	} else {
+		err = unavailable(err)
+	}
+	for _, e := range b.events {
+		p.slots.release(e.of.share, 1)
+		e.of.outcomes[e.index] = err
+		e.of.failed = e.of.failed || err != nil
+		if e.of.left--; e.of.left > 0 {
+			continue
+		}
+		if !e.of.failed {
+			p.metrics.write.Observe(time.Since(e.of.since).Seconds())
+		}
+		close(e.of.done)
+	}
+	p.metrics.inFlight.Sub(float64(len(b.events)))
+	if p.slots.used == 0 && p.empty != nil {
+		close(p.empty)
+		p.empty = nil
+	}
+	if err == nil { // else an abandoned request may still read its bytes
+		b.reuse()
+	}
+}
+
+// logChange logs when Kafka stops taking events and when it takes them again.
+func (p *Publisher) logChange(err error) {
+	switch failed := err != nil; {
+	case failed == p.failing:
+		return
+	case failed:
+		p.log.Warn("Kafka does not take events; answering 503 until it does", "error", err)
+	default:
+		p.log.Info("Kafka takes events again")
+	}
+	p.failing = err != nil
+}
+
+// fairShare divides the slots among tenants.
+//
+// While slots are free any tenant may take them. When all are taken, half as many again are in reserve for tenants that hold
+// less than an equal share, so that one tenant with all slots does not lock the others out. A tenant also never holds more
+// than what is left of the reserve, so that something is left for the next one. A tenant above its equal share gets no slot
+// until some are free again. Over time all tenants that want as much hold as much.
+type fairShare struct {
+	slots   int
+	used    int
+	tenants map[admission.Tenant]*share
+}
+
+// share is how many slots one tenant holds.
+type share struct {
+	tenant admission.Tenant
+	held   int
+}
+
+func newFairShare(slots int) *fairShare {
+	return &fairShare{slots: slots, tenants: map[admission.Tenant]*share{}}
+}
+
+// of is the share of a tenant. The caller calls release for it, if only for 0 slots: that forgets a tenant without slots.
+func (f *fairShare) of(tenant admission.Tenant) *share {
+	s := f.tenants[tenant]
+	if s == nil {
+		s = &share{tenant: tenant}
+		f.tenants[tenant] = s
+	}
+	return s
+}
+
+// take takes one slot, or returns false if the tenant may have none now.
+func (f *fairShare) take(s *share) bool {
+	if f.used >= f.slots {
+		equal := max(1, f.slots/len(f.tenants))
+		reserve := f.slots + (f.slots+1)/2 - f.used
+		if s.held >= min(equal, reserve) {
+			return false
+		}
+	}
+	f.used++
+	s.held++
+	return true
+}
+
+// release gives slots back, and forgets the tenant if it holds none.
+func (f *fairShare) release(s *share, slots int) {
+	f.used -= slots
+	if s.held -= slots; s.held == 0 {
+		delete(f.tenants, s.tenant)
+	}
+}
