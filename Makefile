@@ -1,15 +1,30 @@
 # footfall. `make run` needs Go alone; `make up` brings real Kafka and real Cassandra.
 .DEFAULT_GOAL := help
-.PHONY: help run up down test load faults bench lint vuln build chromium wrk
+.PHONY: help run up down unit test test-all load faults bench lint vuln build chromium wrk
 
-# The race detector needs a C compiler; without one the tests run all the same, except with CI=true.
-RACE := $(if $(CI)$(shell command -v $${CC:-cc}),-race)
+# The race detector is for everything (test-all). It needs a C compiler; without one the tests run all the same, except with CI=true.
+RACE := $(if $(filter test-all,$(MAKECMDGOALS)),$(if $(CI)$(shell command -v $${CC:-cc}),-race))
+
+# All packages but the suites of whole processes, which `test` and `test-all` divide between them.
+PACKAGES = $$(go list ./... | grep -vE '/test/(e2e|faults)$$|^footfall/producer$$')
+
+# Without servers, but seconds each: these wait for rebalances and retries, or fill memory. `unit` leaves them to `test`.
+SLOW := TestBeyondTheSeal|TestADeletedGeneration|TestGrowing|TestAddedPartitions|TestATopicThatEndsInMarkers|TestNobodyRetiresWhileATopicGrows|TestUpgradeToAnotherVersion|TestLimitsAreBounded|TestMemoryIsBounded|TestKill|TestSickPartition|TestTopicGone|TestLeadersMove|TestSlowSendersLeaveRoom
+
+# The part of the end-to-end suite that `test` runs; `test-all` runs the rest.
+SMOKE := ^(TestTheSameIDCountsOnce|TestCountIsVisibleWithinTwoSeconds|TestTheKeyOfTheDocumentation|TestParseTables|TestQueriesOnTheOracle)$$
+
+# Of the producer's process: beside hostile tenants, which takes minutes.
+HOSTILE := ^TestHostileTenants
+
+# Of the simulation: its controls, which take minutes; `test-all` plays them with everything else of it.
+CONTROLS := ^(TestSimulationSees|TestSmallWorldsSee)$$
 
 GOLANGCI := .tools/golangci-lint-2.13.2
 GOVULNCHECK := .tools/govulncheck-1.8.0
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
 run: ## everything in one process on http://127.0.0.1:8080, data under ./data
 	@go build -o bin/embedded ./embedded
@@ -21,14 +36,25 @@ up: ## real Kafka (127.0.0.1:9092) and Cassandra (127.0.0.1:9042), topics and sc
 down: ## stop what `make up` started; data stays
 	go run ./deployments/stackctl down
 
+# Four packages at once: many of these tests wait more than they work.
+unit: ## tests without servers, in less than a minute
+	go test -short -p 4 -skip '$(SLOW)' $$(go list ./... | grep -vE '/test/(e2e|faults)$$')
+
 # Packages run one after the other: the suites on the real stack want the machine for themselves. Never from the cache: some
 # tests build and run the product as a process, which the cache does not see. The suites that do little else run without the race
 # detector: it would look at the judge, not at the product, takes minutes, and several times the memory that one of them bounds.
-test: ## all tests; those on the real stack where Java and Maven, or a container engine, are there (CI=true: they must be)
+test: ## all packages and a part of the end-to-end suite; on the real stack where it can be had (CI=true: it must be); under 10 minutes
 	go run ./deployments/stackctl up --optional --bare
 	go test $(RACE) -run '^$$' ./... > /dev/null
-	go test $(RACE) -count=1 -p 1 -timeout 28m $$(go list ./... | grep -vE '/test/(e2e|faults)$$|^footfall/producer$$')
-	go test -count=1 -p 1 -timeout 28m ./producer ./test/e2e ./test/faults
+	go test $(RACE) -count=1 -p 1 -timeout 28m -skip '$(CONTROLS)' $(PACKAGES)
+	go test -count=1 -timeout 10m -skip '$(HOSTILE)' ./producer
+	go test -count=1 -timeout 10m -run '$(SMOKE)' ./test/e2e
+
+# `make test test-all` runs each part once.
+test-all: test ## all tests: `test` with the race detector, then the rest of the suites, the faults' short form, and 1,000 seeds (40 minutes)
+	go test -count=1 -timeout 10m -run '$(HOSTILE)' ./producer
+	go test -count=1 -timeout 28m -skip '$(SMOKE)' ./test/e2e
+	go test -count=1 -timeout 28m ./test/faults
 	go test -count=1 ./consumer/rollup -run 'TestSimulation|TestSmallWorlds' -sim.seeds 1000 -v
 
 chromium: ## the browser that a test of the page script needs (Debian's, as root)
