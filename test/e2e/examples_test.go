@@ -45,18 +45,18 @@ func TestExamples(t *testing.T) {
 	})
 }
 
-// TestTheKeyOfTheReadme runs what README says about write keys as it is written there, but for the port.
-func TestTheKeyOfTheReadme(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+// TestTheKeyOfTheDocumentation runs what docs/api.md says about write keys as it is written there, but for the port.
+func TestTheKeyOfTheDocumentation(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "api.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	block := regexp.MustCompile("```\n(FOOTFALL_ACCESS[^\n]*) make run\n(curl [^\n]*Bearer MY-KEY[^\n]*)\n```").FindStringSubmatch(string(text))
 	if block == nil {
-		t.Fatal("README has no block of two lines, one that starts footfall with a key and one that sends with it")
+		t.Fatal("docs/api.md has no block of two lines, one that starts footfall with a key and one that sends with it")
 	}
 	p := start(t, process.Command{
-		Name: "readme", Path: "/bin/sh", Args: []string{"-c", block[1] + " exec " + binary(t, "embedded")}, Dir: t.TempDir(),
+		Name: "api", Path: "/bin/sh", Args: []string{"-c", block[1] + " exec " + binary(t, "embedded")}, Dir: t.TempDir(),
 		Env: []string{"FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_DATA_DIR=" + t.TempDir()},
 	})
 	url, err := p.Expect(patiently(t), greeting)

@@ -1,0 +1,133 @@
+package footfall_test
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	markdownLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	backticked   = regexp.MustCompile("`([^`\n]+)`")
+	goPackage    = regexp.MustCompile(`(?:^|\s)\./([a-z0-9/]+)`)
+	heading      = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	notInAnchor  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// TestWhatDocumentsNameExists: a document that points at a file, a folder, a heading or a package that is not there misleads
+// whoever reads it first.
+func TestWhatDocumentsNameExists(t *testing.T) {
+	tree := readTree(t)
+	checked := 0
+	for file := range tree.files {
+		if path.Ext(file) != ".md" || file == "CHANGELOG.md" { // which tells of what was
+			continue
+		}
+		text, err := os.ReadFile(filepath.FromSlash(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, link := range markdownLink.FindAllStringSubmatch(string(text), -1) {
+			checked++
+			if why := tree.broken(t, file, link[1]); why != "" {
+				t.Errorf("%s links to %s: %s", file, link[1], why)
+			}
+		}
+		for _, code := range backticked.FindAllStringSubmatch(string(text), -1) {
+			checked++
+			if !tree.names(code[1]) {
+				t.Errorf("%s names `%s`, which is not there", file, code[1])
+			}
+		}
+		for _, command := range goPackage.FindAllStringSubmatch(string(text), -1) {
+			checked++
+			if p := strings.TrimSuffix(command[1], "/"); p != "data" && !tree.folders[p] {
+				t.Errorf("%s names ./%s, which is not there", file, p)
+			}
+		}
+	}
+	if checked < 200 {
+		t.Errorf("found %d names only", checked)
+	}
+}
+
+// tree is what the repository has: files and folders by path, and the names of files wherever they are.
+type tree struct{ files, folders, bases map[string]bool }
+
+func readTree(t *testing.T) tree {
+	t.Helper()
+	is := tree{map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name = filepath.ToSlash(name)
+		switch {
+		case d.IsDir() && slices.Contains([]string{".git", ".stack", ".tools", "bin", "data"}, name):
+			return fs.SkipDir
+		case d.IsDir():
+			is.folders[name] = true
+		default:
+			is.files[name], is.bases[path.Base(name)] = true, true
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return is
+}
+
+// broken says what is wrong with a link of a file; nothing if it leads elsewhere or is right.
+func (is tree) broken(t *testing.T, file, link string) string {
+	t.Helper()
+	if strings.Contains(link, "://") {
+		return ""
+	}
+	to, anchor, _ := strings.Cut(link, "#")
+	target := file
+	if to != "" {
+		target = path.Join(path.Dir(file), to)
+	}
+	if !is.files[target] && !is.folders[target] {
+		return "no such file"
+	}
+	if anchor == "" {
+		return ""
+	}
+	text, err := os.ReadFile(filepath.FromSlash(target))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range heading.FindAllStringSubmatch(string(text), -1) {
+		slug := strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(strings.TrimSpace(h[1])), ""), " ", "-")
+		if slug == anchor {
+			return ""
+		}
+	}
+	return "no such heading"
+}
+
+// names tells whether what stands in backticks, if it looks like a path of ours, is there. A name of a Go file alone may be
+// anywhere.
+func (is tree) names(code string) bool {
+	code = strings.TrimSuffix(strings.TrimPrefix(code, "./"), "/")
+	if strings.ContainsAny(code, " ${}<>…=:") {
+		return true
+	}
+	first, _, deep := strings.Cut(code, "/")
+	switch {
+	case deep && is.folders[first]:
+	case strings.HasSuffix(code, ".go") && !deep:
+		return is.bases[code] || strings.Contains(code, "*")
+	default:
+		return true
+	}
+	matches, err := filepath.Glob(filepath.FromSlash(code))
+	return err == nil && len(matches) > 0
+}
