@@ -105,6 +105,10 @@ func TestCassandraKeepsItsDataThroughAKill(t *testing.T) {
 	if err := c.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	var variant string // what the server made of our configuration
+	if err := connect(t, c, gocql.One).Query(`SELECT value FROM system_views.settings WHERE name = 'paxos_variant'`).Scan(&variant); err != nil || variant != "v2" {
+		t.Errorf("paxos_variant is %q, %v", variant, err)
+	}
 	var v int64
 	if err := connect(t, c, gocql.One).Query(`SELECT v FROM kept.c WHERE k = 'a'`).Scan(&v); err != nil || v != 8 {
 		t.Fatalf("counter %d, %v; want 8", v, err)
