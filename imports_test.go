@@ -18,6 +18,7 @@ var allowed = map[string][]string{
 	"internal/kafka/topics": {"models", "internal/kafka/dial"},
 	"internal/cql":          {"configs"},
 	"internal/cql/cqltest":  {"configs", "internal/cql", "deployments/stack/stacktest"},
+	"internal/cli":          {"configs"},
 	"internal/health":       {},
 
 	"producer/assets":    {},
@@ -27,7 +28,7 @@ var allowed = map[string][]string{
 	"producer/admission": {"models", "configs", "producer/answer"},
 	"producer/publisher": {"models", "internal/kafka/dial", "internal/kafka/topics", "producer/answer", "producer/admission"},
 	"producer/intake":    {"models", "configs", "internal/health", "internal/kafka/dial", "internal/kafka/topics", "producer/answer", "producer/admission", "producer/publisher", "producer/assets", "producer/enrich", "producer/links"},
-	"producer":           {"models", "configs", "internal/kafka/dial", "internal/kafka/topics", "internal/health", "producer/intake", "producer/links", "producer/links/cassandra"},
+	"producer":           {"internal/cli", "models", "configs", "internal/kafka/dial", "internal/kafka/topics", "internal/health", "producer/intake", "producer/links", "producer/links/cassandra"},
 
 	"producer/links/cassandra": {"configs", "internal/cql"},
 
@@ -37,25 +38,25 @@ var allowed = map[string][]string{
 	"consumer/rollup":          {"models", "configs", "internal/kafka/dial", "internal/kafka/topics", "consumer/store"},
 	"consumer/cassandra":       {"models", "configs", "migrations", "internal/cql", "consumer/store"},
 	"consumer/gcpacer":         {},
-	"consumer":                 {"models", "configs", "migrations", "consumer/rollup", "consumer/store", "consumer/cassandra", "consumer/gcpacer", "internal/health"},
+	"consumer":                 {"internal/cli", "models", "configs", "migrations", "consumer/rollup", "consumer/store", "consumer/cassandra", "consumer/gcpacer", "internal/health"},
 
 	// Nothing may import embedded: it can be deleted without touching the core.
 	"embedded/sqlite": {"models", "consumer/store"},
 	"embedded/broker": {"models"},
-	"embedded":        {"configs", "models", "consumer/rollup", "internal/kafka/dial", "producer/intake", "producer/links", "internal/kafka/topics", "embedded/sqlite", "embedded/broker"},
+	"embedded":        {"internal/cli", "configs", "models", "consumer/rollup", "internal/kafka/dial", "producer/intake", "producer/links", "internal/kafka/topics", "embedded/sqlite", "embedded/broker"},
 
 	// The simulator counts for itself: nothing of what it judges may help it.
 	"simulator/mock":   {},
 	"simulator/tables": {"simulator/mock"},
 	"simulator/store":  {"configs", "simulator/tables"},
-	"simulator":        {"configs", "simulator/mock", "simulator/store", "simulator/tables"},
+	"simulator":        {"internal/cli", "configs", "simulator/mock", "simulator/store", "simulator/tables"},
 
 	"docs/examples": {}, // what others write against us has nothing of ours
 
 	"deployments":                 {"configs", "deployments/stack"},
 	"deployments/stack":           {},
 	"deployments/stack/stacktest": {"deployments/stack"},
-	"deployments/stackctl":        {"deployments/stack"},
+	"deployments/stackctl":        {"internal/cli", "deployments/stack"},
 	"test/bench":                  {"models", "configs", "consumer/rollup", "consumer/store", "consumer/cassandra", "consumer/gcpacer", "internal/kafka/dial", "internal/kafka/topics", "test/e2e", "deployments/stack"},
 	"test/e2e":                    {"models", "test/e2e", "deployments/stack"},
 	"test/faults":                 {"models", "test/e2e", "deployments/stack"},

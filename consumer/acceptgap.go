@@ -10,9 +10,7 @@ import (
 	"footfall/models"
 )
 
-const acceptGapHelp = `Usage: consumer accept-gap [--at-most N]
-
-Lists the events that consumers refuse to leave out: those that were deleted from Kafka before
+const acceptGapHelp = `Lists the events that consumers refuse to leave out: those that were deleted from Kafka before
 they were counted, alone or with a sealed topic, and those that the group was moved past. All
 consumers of the group must be stopped.
 
@@ -24,11 +22,11 @@ If Kafka still has the events, they can be counted instead: set the group's offs
 (kafka-consumer-groups.sh --reset-offsets). Nothing is counted twice.
 `
 
-func acceptGap(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, atMost int64, report func(string, ...any)) error {
+func acceptGap(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, line commandLine, report func(string, ...any)) error {
 	store, err := cassandra.Open(ctx, cfg.Cassandra, plan)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	return rollup.RunAcceptGap(ctx, cfg, store, atMost, log, report)
+	return rollup.RunAcceptGap(ctx, cfg, store, line.atMost, log, report)
 }

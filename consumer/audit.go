@@ -13,6 +13,10 @@ import (
 	"footfall/models"
 )
 
+const auditHelp = `Checks in every key's ledger that each event is counted once, and compares links' totals with their
+parts. Consumers may run meanwhile. Exits 1 if something is wrong and was not repaired.
+`
+
 // audit checks all keys, and with --repair mends what is off. It fails if something is wrong and was not repaired.
 func audit(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, line commandLine, report func(string, ...any)) error {
 	store, err := cassandra.Open(ctx, cfg.Cassandra, plan)

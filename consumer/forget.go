@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -16,9 +17,7 @@ import (
 	"footfall/models"
 )
 
-const forgetHelp = `Usage: consumer forget [--guid GUID]... [--ip IP]...
-
-Removes the rows that remember these visitors: those of GuidData by guid, on all sites; those of
+const forgetHelp = `Removes the rows that remember these visitors: those of GuidData by guid, on all sites; those of
 uniquecounterips and latestclicks by IP, on all links. Prints how many. Counts stay as they are.
 When such a visitor is seen again it counts as a new one. Running consumers forget what they
 remember of visitors within a few seconds.
@@ -93,7 +92,7 @@ func mac(key []byte, text string) []byte {
 	return h.Sum(nil)
 }
 
-func forget(ctx context.Context, cfg configs.Consumer, plan *models.Plan, line commandLine, report func(string, ...any)) error {
+func forget(ctx context.Context, cfg configs.Consumer, plan *models.Plan, _ *slog.Logger, line commandLine, report func(string, ...any)) error {
 	door, err := configs.LoadProducer("") // for the secret, in the environment
 	if err != nil {
 		return fmt.Errorf("%w; %w", err, errUsage)

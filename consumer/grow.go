@@ -11,9 +11,7 @@ import (
 	"footfall/models"
 )
 
-const growHelp = `Usage: consumer grow --topic TOPIC --partitions N [--wait 30m]
-
-Gives a topic another number of partitions, more or fewer, while events come in. TOPIC is clicks or
+const growHelp = `Gives a topic another number of partitions, more or fewer, while events come in. TOPIC is clicks or
 visits, as kafka.topics has them. Nothing is lost and nothing is counted twice. Doors and consumers
 need no restart; consumers have to run.
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,7 +21,7 @@ import (
 func TestCommandLine(t *testing.T) {
 	f := func(want commandLine, wantErr string, args ...string) {
 		t.Helper()
-		got, err := parse(args)
+		_, got, _, err := parse(args, io.Discard)
 		if wantErr != "" {
 			if err == nil || !strings.Contains(err.Error(), wantErr) {
 				t.Errorf("parse(%q): %v, want %q", args, err, wantErr)
@@ -112,14 +113,22 @@ func TestStoredAddresses(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	var out bytes.Buffer
-	if err := command(t.Context(), []string{"migrate", "--help"}, &out, &out); err != nil || !strings.Contains(out.String(), "audit [--repair]") {
+	if err := command(t.Context(), []string{"--help"}, &out, &out); err != nil || !strings.HasPrefix(out.String(), "Usage: consumer [COMMAND]") {
 		t.Errorf("help: %v, %q", err, out.String())
 	}
-	for name := range help {
-		out.Reset()
-		if err := command(t.Context(), []string{name, "--help"}, &out, &out); err != nil || !strings.HasPrefix(out.String(), "Usage: consumer "+name+" ") {
-			t.Errorf("help of %s: %v, %q", name, err, out.String())
+	whole := out.String()
+	for _, c := range program(&commandLine{}).Commands {
+		if !strings.Contains(whole, c.Short+"\n") {
+			t.Errorf("nothing about %q in %s", c.Name, whole)
 		}
+		out.Reset()
+		if err := command(t.Context(), []string{c.Name, "--help"}, &out, &out); c.Name != "" && (err != nil || !strings.HasPrefix(out.String(), "Usage: consumer "+c.Name)) {
+			t.Errorf("help of %s: %v, %q", c.Name, err, out.String())
+		}
+	}
+	out.Reset()
+	if err := command(t.Context(), []string{"--version"}, &out, &out); err != nil || !strings.HasPrefix(out.String(), "footfall consumer ") {
+		t.Errorf("version: %v, %q", err, out.String())
 	}
 }
 

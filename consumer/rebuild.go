@@ -16,11 +16,10 @@ import (
 	"footfall/models"
 )
 
-const rebuildHelp = `Usage: consumer rebuild --keyspace-suffix SUFFIX
-       consumer rebuild --keyspace-suffix SUFFIX --from-file VISITS.CSV [--site SITE]
-                        [--compare=false]
+const rebuildArgs = `--keyspace-suffix SUFFIX
+--keyspace-suffix SUFFIX --from-file VISITS.CSV [--site SITE] [--compare=false]`
 
-Makes a second set of tables, in keyspaces whose names end in SUFFIX, and counts into them all
+const rebuildHelp = `Makes a second set of tables, in keyspaces whose names end in SUFFIX, and counts into them all
 that the topics hold, from the beginning to where they end now. It does so under a consumer group
 of its own: kafka.group, with SUFFIX instead of cassandra.keyspace_suffix. Then it compares every
 counter with the tables in use and prints those that differ, 20 at the most. Consumers may run

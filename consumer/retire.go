@@ -12,9 +12,7 @@ import (
 	"footfall/models"
 )
 
-const retireHelp = `Usage: consumer retire --before YYYY-MM [--wait 30m] [--force]
-
-Removes the rows of GuidData that remember the visitors of months, weeks and days which are
+const retireHelp = `Removes the rows of GuidData that remember the visitors of months, weeks and days which are
 over by the first of that month, in UTC. A week that reaches over it stays, until a later
 retire. Counts stay as they are. Visits before that day that come later are refused: they go to
 the dead letters as interval_retired, since nobody could tell any more whether their visitors

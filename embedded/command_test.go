@@ -53,6 +53,7 @@ func TestCommandLine(t *testing.T) {
 	}
 	f([]string{"--help"}, false)
 	f([]string{"-h"}, false)
+	f([]string{"query", "--help"}, false)
 	f([]string{"--nosuchflag"}, true)
 	f([]string{"nosuchcommand"}, true)
 	f([]string{"query"}, true)

@@ -4,82 +4,66 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	"os/signal"
 	"runtime/debug"
-	"syscall"
 
 	"footfall/configs"
+	"footfall/internal/cli"
 )
 
-const usage = `Usage: embedded [COMMAND]
+// action is what a command does, with the arguments that are no flags.
+type action func(ctx context.Context, cfg configs.Embedded, args []string, stdout, stderr io.Writer) error
 
-Runs all of footfall in one process: the door, a Kafka broker, a consumer and SQLite.
+// program is what this process can be asked to do.
+var program = cli.Program[action]{
+	Name: "embedded", About: "Runs all of footfall in one process: the door, a Kafka broker, a consumer and SQLite.",
+	Commands: []cli.Command[action]{
+		{Short: "count until SIGTERM or SIGINT; the next start goes on from there", Run: countAndGreet},
+		{Name: "query", Args: `"SQL"`, Operands: 1, Short: "ask for counts, also while footfall runs; reads only", Long: queryHelp, Run: ask},
+	},
+	More: `Every key of configs/embedded.yaml can be set in the environment: http.addr as FOOTFALL_HTTP_ADDR,
+data.dir as FOOTFALL_DATA_DIR. So can those of producer.yaml and consumer.yaml, but for the addresses.`,
+}
 
-Commands:
-  (none)        count until SIGTERM or SIGINT; the next start goes on from there
-  query "SQL"   ask for counts, also while footfall runs; reads only
-
-Every key of configs/embedded.yaml can be set in the environment: http.addr as FOOTFALL_HTTP_ADDR,
-data.dir as FOOTFALL_DATA_DIR. So can those of producer.yaml and consumer.yaml, but for the addresses.
+const queryHelp = `Asks for counts, also while footfall runs. It reads only. The SQL is one argument: put it in quotes. The
+tables are named as in Cassandra, such as urlshortener.clickcounter.
 `
 
 // errUsage marks a mistake in the command line.
-var errUsage = errors.New("see embedded --help")
+var errUsage = cli.Usage("embedded")
 
 // garbage is how much there may be in memory, in percent of what is in use. A full log of single events and the ids in it take 200 MB:
 // as much again, which is Go's own rule, is too much for one process among many on a laptop.
 const garbage = 40
 
-func main() { os.Exit(run()) }
-
-// run is main with an exit code: 0 done, 1 failed, 2 a mistake in the command line or the configuration.
-func run() int {
+func main() {
 	keepPrivate()
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbage)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
-	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	err := command(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	if err == nil {
-		return 0
-	}
-	fmt.Fprintln(os.Stderr, "embedded:", err)
-	if wrong := (*configs.Wrong)(nil); errors.Is(err, errUsage) || errors.As(err, &wrong) {
-		return 2
-	}
-	return 1
+	os.Exit(cli.Main("embedded", command))
 }
 
 // command runs one command line.
 func command(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	flags := flag.NewFlagSet("embedded", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // errors are printed once, by run
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		_, err := io.WriteString(stdout, usage)
+	c, operands, told, err := program.Parse(args, stdout)
+	if told || err != nil {
 		return err
-	} else if err != nil {
-		return fmt.Errorf("%w; %w", err, errUsage)
 	}
 	cfg, err := configs.LoadEmbedded("")
 	if err != nil {
 		return err
 	}
-	switch {
-	case flags.NArg() == 0:
-		log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: cfg.Log.Level}))
-		return serve(ctx, cfg, log, func(addr, admin string) { greet(stdout, addr, admin, cfg) })
-	case flags.Arg(0) == "query" && flags.NArg() == 2:
-		return query(ctx, cfg.Data.Dir, flags.Arg(1), stdout)
-	case flags.Arg(0) == "query":
-		return fmt.Errorf("query wants one argument, the SQL in quotes; %w", errUsage)
-	}
-	return fmt.Errorf("unknown argument %q; %w", flags.Arg(0), errUsage)
+	return c.Run(ctx, cfg, operands, stdout, stderr)
+}
+
+func countAndGreet(ctx context.Context, cfg configs.Embedded, _ []string, stdout, stderr io.Writer) error {
+	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: cfg.Log.Level}))
+	return serve(ctx, cfg, log, func(addr, admin string) { greet(stdout, addr, admin, cfg) })
+}
+
+func ask(ctx context.Context, cfg configs.Embedded, sql []string, stdout, _ io.Writer) error {
+	return query(ctx, cfg.Data.Dir, sql[0], stdout)
 }

@@ -142,7 +142,7 @@ func guardedDoor(t *testing.T) *hostileDoor {
 	names := []string{"clicks-" + run, "visits-" + run, "dead-" + run}
 	d.clicks, d.visits = names[0], names[1]
 	hash := func(key string) string { sum := sha256.Sum256([]byte(key)); return hex.EncodeToString(sum[:]) }
-	cmd, addr, admin, lines := serve(t, []string{
+	cmd, addr, admin, lines := start(t, []string{
 		"FOOTFALL_KAFKA_BROKERS=" + d.broker, "FOOTFALL_KAFKA_CREATE_TOPICS=true", "FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_HTTP_ADMIN_ADDR=127.0.0.1:0",
 		"FOOTFALL_KAFKA_TOPICS_CLICKS=" + names[0], "FOOTFALL_KAFKA_TOPICS_VISITS=" + names[1], "FOOTFALL_KAFKA_TOPICS_DEAD=" + names[2],
 		"FOOTFALL_LINKS_ENABLED=true", asDoorWithLinks + "=1",

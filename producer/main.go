@@ -9,14 +9,13 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/signal"
 	"runtime"
-	"syscall"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"footfall/configs"
+	"footfall/internal/cli"
 	"footfall/internal/health"
 	"footfall/internal/kafka/dial"
 	"footfall/internal/kafka/topics"
@@ -25,55 +24,30 @@ import (
 	"footfall/producer/links/cassandra"
 )
 
-const usage = `Usage: producer [--config FILE] [COMMAND]
+// action is what a command does.
+type action func(ctx context.Context, cfg configs.Producer, stderr io.Writer) error
 
-Takes events over HTTP and writes them to Kafka.
-
-Commands:
-  (none)    serve until SIGTERM or SIGINT
-  topics    create the missing Kafka topics and exit
-  healthz   ask the producer at http.admin_addr whether it is ready; exit 0 or 1
-
-Every key of configs/producer.yaml can be set in FILE or in the environment (FOOTFALL_HTTP_ADDR, ...).
-`
-
-// errUsage marks a mistake in the command line; errTold a failure that the log has already.
-var errUsage, errTold = errors.New("see producer --help"), errors.New("the log has it")
-
-func main() { os.Exit(run()) }
-
-// run is main with an exit code: 0 done, 1 failed, 2 a mistake in the command line or the configuration.
-func run() int {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	err := command(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	if err == nil {
-		return 0
+// program is what a producer can be asked to do. The flag goes into file.
+func program(file *string) *cli.Program[action] {
+	return &cli.Program[action]{
+		Name: "producer", About: "Takes events over HTTP and writes them to Kafka.",
+		Flags: func(f *flag.FlagSet) { f.StringVar(file, "config", "", "a `FILE` with keys of configs/producer.yaml") },
+		Commands: []cli.Command[action]{
+			{Short: "serve until SIGTERM or SIGINT", Run: serve},
+			{Name: "topics", Short: "create the missing Kafka topics and exit", Run: createTopics},
+			{Name: "healthz", Short: "ask the producer at http.admin_addr whether it is ready; exit 0 or 1", Run: healthz},
+		},
+		More: "Every key of configs/producer.yaml can be set in FILE or in the environment (FOOTFALL_HTTP_ADDR, ...).",
 	}
-	if !errors.Is(err, errTold) {
-		fmt.Fprintln(os.Stderr, "producer:", err)
-	}
-	if errors.Is(err, errUsage) || wrong(err) {
-		return 2
-	}
-	return 1
 }
 
-// wrong tells whether an error is one of the configuration.
-func wrong(err error) bool {
-	var marked *configs.Wrong
-	return errors.As(err, &marked)
-}
+func main() { os.Exit(cli.Main("producer", command)) }
 
 // command runs one command line.
 func command(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	name, file, err := parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		_, err := io.WriteString(stdout, usage)
-		return err
-	}
-	if err != nil {
+	var file string
+	c, _, told, err := program(&file).Parse(args, stdout)
+	if told || err != nil {
 		return err
 	}
 	cfg, err := configs.LoadProducer(file)
@@ -83,28 +57,34 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	if _, err := models.NewPlan(cfg.Features, models.AllMetrics()); err != nil {
 		return configs.MarkWrong(err)
 	}
-	switch name {
-	case "topics":
-		k := cfg.Kafka
-		names := []string{k.Topics.Clicks, k.Topics.Visits, k.Topics.Dead}
-		via, err := dial.New(k.Brokers, k.TLS, k.SASL)
-		if err != nil {
-			return err
-		}
-		return topics.EnsureNewest(ctx, via, names, k.Partitions, k.ReplicationFactor, true)
-	case "healthz":
-		return health.Ask(ctx, "http.admin_addr", cfg.HTTP.AdminAddr)
+	return c.Run(ctx, cfg, stderr)
+}
+
+func createTopics(ctx context.Context, cfg configs.Producer, _ io.Writer) error {
+	k := cfg.Kafka
+	names := []string{k.Topics.Clicks, k.Topics.Visits, k.Topics.Dead}
+	via, err := dial.New(k.Brokers, k.TLS, k.SASL)
+	if err != nil {
+		return err
 	}
+	return topics.EnsureNewest(ctx, via, names, k.Partitions, k.ReplicationFactor, true)
+}
+
+func healthz(ctx context.Context, cfg configs.Producer, _ io.Writer) error {
+	return health.Ask(ctx, "http.admin_addr", cfg.HTTP.AdminAddr)
+}
+
+func serve(ctx context.Context, cfg configs.Producer, stderr io.Writer) error {
 	if err := intake.Check(cfg); err != nil { // before Cassandra is waited for
 		return err
 	}
 	log := slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: cfg.Log.Level}))
-	err = door(ctx, cfg, log)
-	if err == nil || wrong(err) {
+	err := door(ctx, cfg, log)
+	if wrong := (*configs.Wrong)(nil); err == nil || errors.As(err, &wrong) {
 		return err
 	}
 	log.Error("the producer ends", "error", err.Error()) // for whoever reads the rest of the log
-	return errTold
+	return cli.ErrLogged
 }
 
 // ballast is memory that is never touched, and so takes none. A door keeps few megabytes and makes many times as much garbage a
@@ -130,26 +110,4 @@ func door(ctx context.Context, cfg configs.Producer, log *slog.Logger) error {
 	}
 	defer store.Close()
 	return intake.Run(ctx, cfg, store, reg, log, func(string, string) {})
-}
-
-// parse takes flags before and after the name of the command.
-func parse(args []string) (name, file string, err error) {
-	flags := flag.NewFlagSet("producer", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // errors are printed once, by run
-	flags.StringVar(&file, "config", "", "")
-	for {
-		if err := flags.Parse(args); err != nil {
-			if errors.Is(err, flag.ErrHelp) {
-				return "", "", err
-			}
-			return "", "", fmt.Errorf("%w; %w", err, errUsage)
-		}
-		if flags.NArg() == 0 {
-			return name, file, nil
-		}
-		if name != "" || (flags.Arg(0) != "topics" && flags.Arg(0) != "healthz") {
-			return "", "", fmt.Errorf("unknown argument %q; %w", flags.Arg(0), errUsage)
-		}
-		name, args = flags.Arg(0), flags.Args()[1:]
-	}
 }

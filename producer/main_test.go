@@ -68,8 +68,8 @@ func finish(t *testing.T, env []string, args ...string) (code int, stdout, stder
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
-// serve starts a producer and returns when its log says where it listens; lines is the rest of the log.
-func serve(t *testing.T, env []string) (cmd *exec.Cmd, addr, admin string, lines *bufio.Scanner) {
+// start starts a producer and returns when its log says where it listens; lines is the rest of the log.
+func start(t *testing.T, env []string) (cmd *exec.Cmd, addr, admin string, lines *bufio.Scanner) {
 	t.Helper()
 	cmd, _, _ = producer(t, append(env, "FOOTFALL_HTTP_ADMIN_ADDR=127.0.0.1:0"))
 	cmd.Stderr = nil
@@ -104,7 +104,9 @@ func TestCommandLine(t *testing.T) {
 	}
 	f(0, "Usage: producer", "", "--help")
 	f(0, "Usage: producer", "", "topics", "-h")
-	f(2, "", `unknown argument "serve"`, "serve")
+	f(0, "Usage: producer topics", "", "topics", "--help")
+	f(0, "footfall producer ", "", "--version")
+	f(2, "", `unknown argument "serve"; the commands are topics and healthz`, "serve")
 	f(2, "", `unknown argument "now"`, "topics", "now")
 	f(2, "", `unknown argument "topics"`, "topics", "topics")
 	f(2, "", "-colour", "--colour=red")
@@ -202,7 +204,7 @@ func TestLife(t *testing.T) {
 		t.Errorf("dead-letters has %d partitions, %v", n, err)
 	}
 
-	cmd, addr, admin, lines := serve(t, env)
+	cmd, addr, admin, lines := start(t, env)
 	at := []string{"FOOTFALL_HTTP_ADMIN_ADDR=" + admin}
 	if code, _, errs := finish(t, at, "healthz"); code != 0 {
 		t.Errorf("healthz of a ready producer: exit %d, %s", code, errs)
@@ -238,7 +240,7 @@ func TestASecondSignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cluster.Close()
-	cmd, addr, _, _ := serve(t, []string{"FOOTFALL_KAFKA_BROKERS=" + cluster.ListenAddrs()[0], "FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_KAFKA_TIMEOUT=30s"})
+	cmd, addr, _, _ := start(t, []string{"FOOTFALL_KAFKA_BROKERS=" + cluster.ListenAddrs()[0], "FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_KAFKA_TIMEOUT=30s"})
 	slow, err := net.Dial("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
@@ -278,7 +280,7 @@ func TestHealthzSeesKafka(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cluster.Close()
-	cmd, _, admin, _ := serve(t, []string{"FOOTFALL_KAFKA_BROKERS=" + cluster.ListenAddrs()[0], "FOOTFALL_HTTP_ADDR=127.0.0.1:0"})
+	cmd, _, admin, _ := start(t, []string{"FOOTFALL_KAFKA_BROKERS=" + cluster.ListenAddrs()[0], "FOOTFALL_HTTP_ADDR=127.0.0.1:0"})
 	cluster.Close()
 	code, _, errs := finish(t, []string{"FOOTFALL_HTTP_ADMIN_ADDR=" + admin}, "healthz")
 	if code != 1 || !strings.Contains(errs, "kafka_unavailable") {

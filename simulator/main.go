@@ -4,37 +4,23 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
+	"footfall/internal/cli"
 	"footfall/simulator/mock"
 )
 
 // errUsage marks a mistake in the command line.
-var errUsage = errors.New("see simulator --help")
+var errUsage = cli.Usage("simulator")
 
-func main() { os.Exit(run()) }
-
-// run is main with an exit code: 0 done, 1 failed or different, 2 wrong usage.
-func run() int {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
-	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	err := command(ctx, os.Args[1:], time.Now(), os.Stdout, os.Stderr)
-	if err == nil {
-		return 0
-	}
-	fmt.Fprintln(os.Stderr, "simulator:", err)
-	if errors.Is(err, errUsage) {
-		return 2
-	}
-	return 1
+func main() {
+	os.Exit(cli.Main("simulator", func(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+		return command(ctx, args, time.Now(), stdout, stderr)
+	}))
 }
 
 // command runs one command line. Results go to stdout, what goes on meanwhile to stderr.
@@ -47,7 +33,8 @@ func command(ctx context.Context, args []string, now time.Time, stdout, stderr i
 		_, err := io.WriteString(stdout, usage)
 		return err
 	case o.version:
-		return version(stdout)
+		_, err := fmt.Fprintln(stdout, cli.Version("simulator"))
+		return err
 	}
 	if o.send != "" && o.plan.To.After(now) {
 		return fmt.Errorf("--to %s is in the future: a door refuses such events; %w", o.plan.To.Format(time.DateOnly), errUsage)

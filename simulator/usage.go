@@ -1,10 +1,5 @@
 package main
 
-import (
-	"io"
-	"runtime/debug"
-)
-
 const usage = `Usage: simulator [-hV] -f=<from> -g=<numGuids> -n=<numSamples> -s=<siteId> -t=<to>
                  -p=<landingPages>... [-p=<landingPages>...]...
                  -r=<referers>... [-r=<referers>...]...
@@ -55,18 +50,3 @@ A running footfall:
   --metrics=<metric>...    The metrics that the store keeps. Default: all six
   --wait=<duration>        How long to wait for the counts. Default: 1m
 `
-
-// version says which build this is, as far as Go knows.
-func version(w io.Writer) error {
-	text := "footfall simulator"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		text += " " + info.Main.Version
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				text += " " + s.Value
-			}
-		}
-	}
-	_, err := io.WriteString(w, text+"\n")
-	return err
-}

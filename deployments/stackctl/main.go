@@ -10,9 +10,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
+
+	"footfall/internal/cli"
 )
 
 const usage = `Usage: go run ./deployments/stackctl <command> [flags]
@@ -26,26 +26,12 @@ Commands:
 Flags:
 `
 
-func main() { os.Exit(run()) }
-
-// run parses the command line and returns the exit code: 0 done, 1 failed, 2
-// wrong usage.
-func run() int {
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer cancel()
-	err := command(ctx, os.Args[1:], os.Stdout)
-	if err == nil {
-		return 0
-	}
-	fmt.Fprintln(os.Stderr, "stackctl:", err)
-	if errors.Is(err, errUsage) {
-		return 2
-	}
-	return 1
+func main() {
+	os.Exit(cli.Main("stackctl", func(ctx context.Context, args []string, stdout, _ io.Writer) error { return command(ctx, args, stdout) }))
 }
 
 // errUsage marks a mistake in the command line.
-var errUsage = errors.New("see stackctl --help")
+var errUsage = cli.Usage("stackctl")
 
 func command(ctx context.Context, args []string, stdout io.Writer) error {
 	c := control{say: newSayer(stdout), ci: os.Getenv("CI") == "true"}
@@ -57,6 +43,7 @@ func command(ctx context.Context, args []string, stdout io.Writer) error {
 	flags.BoolVar(&c.bare, "bare", false, "up: create no topics and run no migrations")
 	flags.BoolVar(&c.jars, "jars", false, "up: use the Maven jars even where a container engine answers")
 	flags.BoolVar(&c.wipe, "wipe", false, "down: remove the data as well (the jars stay)")
+	version := flags.Bool("version", false, "say which build this is")
 	name := ""
 	if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
 		name, args = args[0], args[1:]
@@ -69,6 +56,10 @@ func command(ctx context.Context, args []string, stdout io.Writer) error {
 			return nil
 		}
 		return fmt.Errorf("%w; %w", err, errUsage)
+	}
+	if *version {
+		_, err := fmt.Fprintln(stdout, cli.Version("stackctl"))
+		return err
 	}
 	commands := map[string]func(*control, context.Context) error{"up": (*control).up, "down": (*control).down, "status": (*control).status}
 	do, ok := commands[name]

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strconv"
+	"time"
+
+	"footfall/configs"
+	"footfall/consumer/cassandra"
+	"footfall/internal/cli"
+	"footfall/internal/health"
+	"footfall/migrations"
+	"footfall/models"
+)
+
+// action is what a command does.
+type action func(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, line commandLine, report func(string, ...any)) error
+
+// commandLine is what an operator typed.
+type commandLine struct {
+	name, file string
+	repair     bool
+	resume     bool
+	before     models.Millis
+	wait       time.Duration
+	force      bool
+	guids, ips []string
+
+	topic      string // of grow
+	partitions int
+
+	suffix, visits, site string // of rebuild
+	compare              bool
+
+	atMost int64 // of accept-gap; 0: only tell
+}
+
+// parse reads a command line. If told, it was --help or --version, and is answered.
+func parse(args []string, stdout io.Writer) (run action, line commandLine, told bool, err error) {
+	line.wait = 30 * time.Minute
+	c, _, told, err := program(&line).Parse(args, stdout)
+	line.name = c.Name
+	return c.Run, line, told, err
+}
+
+// program is what a consumer can be asked to do. Flags go into line.
+func program(line *commandLine) *cli.Program[action] {
+	return &cli.Program[action]{
+		Name: "consumer", About: "Counts visits and clicks from Kafka into Cassandra. Replicas share the work.",
+		Flags: func(f *flag.FlagSet) {
+			f.StringVar(&line.file, "config", "", "a `FILE` with keys of configs/consumer.yaml")
+		},
+		Commands: append([]cli.Command[action]{
+			{Short: "count until SIGTERM or SIGINT; then flush, commit and leave the group", Run: countEvents},
+			{Name: "migrate", Short: "bring the schema of the keyspaces up to date", Long: migrateHelp, Run: migrate},
+			{Name: "acknowledge-replication", Short: "record another replication of the keyspaces, after a repair of all nodes", Long: acknowledgeHelp, Run: acknowledge},
+			{Name: "healthz", Short: "ask the consumer at http.addr whether it is ready; exit 0 or 1", Run: healthz},
+		}, maintenance(line)...),
+		More: "Every key of configs/consumer.yaml can be set in FILE or in the environment (FOOTFALL_KAFKA_BROKERS, ...).\n" +
+			"`consumer COMMAND --help` tells more about a command.",
+	}
+}
+
+// maintenance are the commands that an operator runs now and then, with flags of their own.
+func maintenance(line *commandLine) []cli.Command[action] {
+	wait := func(f *flag.FlagSet) {
+		f.Func("wait", "for consumers, this `TIME` at the longest; 30m if not given", line.setWait)
+	}
+	return []cli.Command[action]{
+		{Name: "audit", Args: "[--repair] [--resume]", Short: "check that each event is counted once; repair what is off", Long: auditHelp, Run: audit,
+			Flags: func(f *flag.FlagSet) {
+				f.BoolVar(&line.repair, "repair", false, "mend from the log what is off")
+				f.BoolVar(&line.resume, "resume", false, "go on with an audit that was stopped within the last week")
+			}},
+		{Name: "retire", Args: "--before YYYY-MM [--wait 30m] [--force]", Short: "remove rows that remember visitors of old intervals; counts stay", Long: retireHelp, Run: retire,
+			Flags: func(f *flag.FlagSet) {
+				f.Func("before", "intervals that are over by the first of this `MONTH`, as YYYY-MM", line.setBefore)
+				wait(f)
+				f.BoolVar(&line.force, "force", false, "also if a count is lower than the number of visitors with rows")
+			}, Check: line.completeRetire},
+		{Name: "grow", Args: "--topic TOPIC --partitions N [--wait 30m]", Short: "give a topic another number of partitions, while events come in", Long: growHelp, Run: grow,
+			Flags: func(f *flag.FlagSet) {
+				f.StringVar(&line.topic, "topic", "", "the `TOPIC`: clicks or visits, as kafka.topics has them")
+				f.Func("partitions", "this `NUMBER`, more or fewer than now", line.setPartitions)
+				wait(f)
+			}, Check: line.completeGrow},
+		{Name: "forget", Args: "[--guid GUID]... [--ip IP]...", Short: "remove the rows that remember these visitors; counts stay", Long: forgetHelp, Run: forget,
+			Flags: func(f *flag.FlagSet) {
+				f.Func("guid", "`GUID` of a visitor of sites; as many as you like", func(text string) error { line.guids = append(line.guids, text); return nil })
+				f.Func("ip", "`IP` of a visitor of links, or its hash; as many as you like", line.addIP)
+			}, Check: line.completeForget},
+		{Name: "rebuild", Args: rebuildArgs, Short: "count once more into a second set of tables, and compare", Long: rebuildHelp, Run: rebuild,
+			Flags: func(f *flag.FlagSet) {
+				f.StringVar(&line.suffix, "keyspace-suffix", "", "`SUFFIX` of the second set of keyspaces")
+				f.StringVar(&line.visits, "from-file", "", "a `FILE` of visits to count instead of the topics")
+				f.StringVar(&line.site, "site", "", "the `SITE` of all visits in that file")
+				f.BoolVar(&line.compare, "compare", true, "with =false: do not compare the file's sites with the tables in use")
+			}, Check: line.completeRebuild},
+		{Name: "accept-gap", Args: "[--at-most N]", Short: "list events that are missing from Kafka, or go on without them", Long: acceptGapHelp, Run: acceptGap,
+			Flags: func(f *flag.FlagSet) {
+				f.Func("at-most", "go on if no more than this `NUMBER` are missing", line.setAtMost)
+			}},
+	}
+}
+
+func (line *commandLine) setBefore(text string) (err error) {
+	line.before, err = month(text, time.Now())
+	return err
+}
+
+func (line *commandLine) setWait(text string) (err error) {
+	if line.wait, err = time.ParseDuration(text); err != nil || line.wait <= 0 {
+		return fmt.Errorf("%q: want a time such as 30m or 2h", text)
+	}
+	return nil
+}
+
+func (line *commandLine) setPartitions(text string) (err error) {
+	if line.partitions, err = strconv.Atoi(text); err != nil || line.partitions < 1 {
+		return fmt.Errorf("%q: want a number from 1 on", text)
+	}
+	return nil
+}
+
+func (line *commandLine) setAtMost(text string) (err error) {
+	if line.atMost, err = strconv.ParseInt(text, 10, 64); err != nil || line.atMost < 1 {
+		return fmt.Errorf("%q: want a number of events", text)
+	}
+	return nil
+}
+
+func (line *commandLine) addIP(text string) error {
+	ip, err := address(text)
+	line.ips = append(line.ips, ip)
+	return err
+}
+
+func (line *commandLine) completeRetire() error {
+	if line.before == 0 {
+		return errors.New("retire needs --before YYYY-MM")
+	}
+	return nil
+}
+
+func (line *commandLine) completeGrow() error {
+	if line.topic == "" || line.partitions == 0 {
+		return errors.New("grow needs --topic and --partitions")
+	}
+	return nil
+}
+
+func (line *commandLine) completeForget() error {
+	switch {
+	case len(line.guids)+len(line.ips) == 0:
+		return errors.New("forget needs --guid or --ip, of either as many as you like")
+	case slices.Contains(line.guids, ""):
+		return errors.New("--guid is empty")
+	}
+	return nil
+}
+
+func (line *commandLine) completeRebuild() error {
+	switch {
+	case !newSuffix.MatchString(line.suffix):
+		return fmt.Errorf("rebuild needs --keyspace-suffix: 1 to 30 of a-z, 0-9 and _, not %q", line.suffix)
+	case line.visits == "" && (line.site != "" || !line.compare):
+		return errors.New("--site and --compare belong to --from-file")
+	}
+	return nil
+}
+
+const migrateHelp = `Brings the schema of the keyspaces up to date. New keyspaces are made for the configured features and
+metrics, and keep them. Safe to run twice, and by several processes at once.
+`
+
+const acknowledgeHelp = `Records another replication of the keyspaces, so that consumers count again. First stop all consumers,
+ALTER KEYSPACE, and run nodetool repair --full on every node.
+`
+
+func countEvents(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, _ commandLine, _ func(string, ...any)) error {
+	return count(ctx, cfg, plan, log)
+}
+
+func migrate(ctx context.Context, cfg configs.Consumer, plan *models.Plan, _ *slog.Logger, _ commandLine, report func(string, ...any)) error {
+	return migrations.Apply(ctx, cfg.Cassandra, plan, report)
+}
+
+func acknowledge(ctx context.Context, cfg configs.Consumer, _ *models.Plan, _ *slog.Logger, _ commandLine, report func(string, ...any)) error {
+	return cassandra.AcknowledgeReplication(ctx, cfg.Cassandra, report)
+}
+
+func healthz(ctx context.Context, cfg configs.Consumer, _ *models.Plan, _ *slog.Logger, _ commandLine, _ func(string, ...any)) error {
+	return health.Ask(ctx, "http.addr", cfg.HTTP.Addr)
+}

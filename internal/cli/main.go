@@ -1,0 +1,51 @@
+// Package cli is how all our programs behave on a command line: signals, exit codes, commands and their flags, --help and --version.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"footfall/configs"
+)
+
+// ErrLogged marks a failure that the program's log has already: Main prints nothing more.
+var ErrLogged = errors.New("the log has it")
+
+type usageError string
+
+func (u usageError) Error() string { return "see " + string(u) + " --help" }
+
+// Usage returns an error that marks a mistake in the command line of the program with this name, to be wrapped beside what is wrong.
+func Usage(program string) error { return usageError(program) }
+
+// Main runs a program and returns its exit code: 0 done, 1 failed, 2 a mistake in the command line (Usage) or in the configuration
+// (configs.Wrong). An error is one line on stderr. The context ends with the first SIGTERM or SIGINT; a second one ends the process.
+func Main(program string, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	context.AfterFunc(ctx, stop) // from then on a signal does what signals do
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	if err != nil && !errors.Is(err, ErrLogged) {
+		fmt.Fprintln(os.Stderr, program+":", err)
+	}
+	return exitCode(err)
+}
+
+func exitCode(err error) int {
+	var (
+		usage usageError
+		wrong *configs.Wrong
+	)
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &usage), errors.As(err, &wrong):
+		return 2
+	}
+	return 1
+}

@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Program is a table of commands. R is what a command does, as the program likes to call it.
+type Program[R any] struct {
+	Name     string
+	About    string              // what it does: a line or two
+	Flags    func(*flag.FlagSet) // that all commands have; nil: none but --help and --version
+	Commands []Command[R]        // the one without a name is what the program does when no command is given
+	More     string              // the end of its help
+}
+
+// Command is one line of that table.
+type Command[R any] struct {
+	Name     string
+	Args     string              // what follows the name, such as "--before YYYY-MM [--wait 30m]"
+	Short    string              // a line of the program's help
+	Long     string              // the command's own help; default: Short
+	Operands int                 // how many arguments it takes that are no flags
+	Flags    func(*flag.FlagSet) // that are its own; nil: none. The error of a value is printed behind the flag's name
+	Check    func() error        // what is missing, once all flags are read; nil: nothing can be
+	Run      R
+}
+
+// Parse finds the command and sets its flags, which may stand before its name as well as behind it. After --help or --version, which
+// it answers on stdout, told is true and there is nothing to run. Its errors say what there is, and are marked with Usage.
+func (p *Program[R]) Parse(args []string, stdout io.Writer) (c Command[R], operands []string, told bool, err error) {
+	line, err := p.read(args)
+	switch {
+	case err != nil:
+	case line.version:
+		_, err = fmt.Fprintln(stdout, Version(p.Name))
+		return line.command, nil, true, err
+	case line.help:
+		_, err = io.WriteString(stdout, p.help(line.command))
+		return line.command, nil, true, err
+	default:
+		err = p.set(line)
+	}
+	if c = line.command; err == nil && c.Check != nil {
+		err = c.Check()
+	}
+	if err != nil {
+		err = fmt.Errorf("%w; %w", err, Usage(p.Name))
+	}
+	return c, line.operands, false, err
+}
+
+// typed is a command line in its parts.
+type typed[R any] struct {
+	command       Command[R]
+	flags         []setting
+	operands      []string
+	help, version bool
+}
+
+type setting struct {
+	name, value string
+	given       bool // the value, by a sign of equality or as the next argument
+}
+
+// read tells flags, their values, the command and operands apart.
+func (p *Program[R]) read(args []string) (line typed[R], err error) {
+	line.command, _ = p.find("")
+	known, named := p.allFlags(), false
+	for ; len(args) > 0; args = args[1:] {
+		s, isFlag := asFlag(args[0])
+		f := known.Lookup(s.name)
+		switch {
+		case isFlag && (s.name == "h" || s.name == "help"):
+			line.help = true
+		case isFlag && s.name == "version":
+			line.version = true
+		case isFlag && f != nil:
+			if !s.given && !isBool(f) && len(args) > 1 {
+				args, s.value, s.given = args[1:], args[1], true
+			}
+			line.flags = append(line.flags, s)
+		case len(line.operands) < line.command.Operands: // may look like a flag
+			line.operands = append(line.operands, args[0])
+		case isFlag:
+			return line, fmt.Errorf("flag --%s is not defined; there are %s", s.name, list(flagNames(p.flags(line.command))))
+		case named:
+			return line, p.unknown(args[0])
+		default:
+			if line.command, named = p.find(args[0]); !named || args[0] == "" {
+				return line, p.unknown(args[0])
+			}
+		}
+	}
+	if n := line.command.Operands; len(line.operands) < n && !line.help && !line.version {
+		return line, fmt.Errorf("%s wants %s", line.command.Name, line.command.Args)
+	}
+	return line, nil
+}
+
+// set gives the command's flags their values.
+func (p *Program[R]) set(line typed[R]) error {
+	flags := p.flags(line.command)
+	for _, s := range line.flags {
+		f := flags.Lookup(s.name)
+		switch {
+		case f == nil:
+			return fmt.Errorf("--%s belongs to %s", s.name, list(p.owners(s.name)))
+		case isBool(f):
+			if err := flags.Set(s.name, cmp.Or(s.value, "true")); err != nil {
+				return fmt.Errorf("--%s %q: want true or false", s.name, s.value)
+			}
+		case !s.given:
+			return fmt.Errorf("flag needs an argument: --%s", s.name)
+		default:
+			if err := flags.Set(s.name, s.value); err != nil {
+				return fmt.Errorf("--%s %w", s.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// owners are the commands that a flag belongs to.
+func (p *Program[R]) owners(name string) (commands []string) {
+	for _, c := range p.Commands {
+		if p.flags(c).Lookup(name) != nil {
+			commands = append(commands, cmp.Or(c.Name, p.Name+" without a command"))
+		}
+	}
+	slices.Sort(commands)
+	return commands
+}
+
+func (p *Program[R]) unknown(argument string) error {
+	var names []string
+	for _, c := range p.Commands {
+		if c.Name != "" {
+			names = append(names, c.Name)
+		}
+	}
+	return fmt.Errorf("unknown argument %q; the commands are %s", argument, list(names))
+}
+
+func (p *Program[R]) find(name string) (Command[R], bool) {
+	for _, c := range p.Commands {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return Command[R]{}, false
+}
+
+// flags are those that a command takes.
+func (p *Program[R]) flags(c Command[R]) *flag.FlagSet {
+	flags := flag.NewFlagSet(c.Name, flag.ContinueOnError)
+	for _, define := range []func(*flag.FlagSet){p.Flags, c.Flags} {
+		if define != nil {
+			define(flags)
+		}
+	}
+	return flags
+}
+
+// allFlags are those of all commands.
+func (p *Program[R]) allFlags() *flag.FlagSet {
+	all := flag.NewFlagSet(p.Name, flag.ContinueOnError)
+	for _, c := range p.Commands {
+		p.flags(c).VisitAll(func(f *flag.Flag) {
+			if all.Lookup(f.Name) == nil {
+				all.Var(f.Value, f.Name, f.Usage)
+			}
+		})
+	}
+	return all
+}
+
+// asFlag reads -name, --name and --name=value.
+func asFlag(argument string) (s setting, ok bool) {
+	if len(argument) < 2 || argument[0] != '-' {
+		return setting{}, false
+	}
+	s.name, s.value, s.given = strings.Cut(strings.TrimPrefix(argument[1:], "-"), "=")
+	return s, true
+}
+
+func isBool(f *flag.Flag) bool {
+	b, ok := f.Value.(interface{ IsBoolFlag() bool })
+	return ok && b.IsBoolFlag()
+}
+
+func list(names []string) string {
+	if len(names) < 2 {
+		return cmp.Or(strings.Join(names, ""), "none")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}

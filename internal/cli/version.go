@@ -1,0 +1,32 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+)
+
+// Version says which build this is, in one line, as far as Go wrote it into the binary: version, revision, whether the sources
+// were modified, Go's own version and the platform.
+func Version(program string) string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
+	}
+	return describe(program, info)
+}
+
+func describe(program string, info *debug.BuildInfo) string {
+	var revision, modified string
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = "revision " + s.Value + ", "
+		case s.Key == "vcs.modified" && s.Value == "true":
+			modified = "modified, "
+		}
+	}
+	return fmt.Sprintf("footfall %s %s (%s%s%s, %s/%s)", program, cmp.Or(info.Main.Version, "(devel)"), revision, modified,
+		cmp.Or(info.GoVersion, runtime.Version()), runtime.GOOS, runtime.GOARCH)
+}
