@@ -246,8 +246,11 @@ func TestASecondSignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = slow.Close() }()
-	if _, err := slow.Write([]byte("POST /v1/visits HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{")); err != nil {
+	if _, err := slow.Write([]byte("POST /v1/visits HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 99\r\n\r\n")); err != nil {
 		t.Fatal(err)
+	}
+	if answer, err := bufio.NewReader(slow).ReadString('\n'); err != nil || !strings.Contains(answer, "100 Continue") { // the door reads the body now
+		t.Fatal(answer, err)
 	}
 	for told := false; ; told = true { // until nobody listens, which is what the first signal does
 		conn, err := net.Dial("tcp", addr)
