@@ -60,9 +60,9 @@ func (s *Store) Announce(ctx context.Context, before models.Millis, topic string
 }
 
 // Decide implements store.RetireStore.
-func (s *Store) Decide(ctx context.Context, before models.Millis, from map[int]int64) (bool, error) {
+func (s *Store) Decide(ctx context.Context, before models.Millis, topic string, from map[int]int64) (bool, error) {
 	ok, err := s.cas(ctx, `UPDATE `+s.names.Footfall+`.retired SET state = ?, offsets = ? WHERE name = 'visits' AND before = ?`+
-		` IF state = ?`, decided, from, before.Time(), announced)
+		` IF state = ? AND topic = ?`, decided, from, before.Time(), announced, topic)
 	if err != nil {
 		return false, fmt.Errorf("deciding a retirement: %w", err)
 	}

@@ -48,7 +48,7 @@ func testNotices(t *testing.T, s *Store) {
 	if s.Finish(ctx, before) == nil {
 		t.Error("finished what was never announced")
 	}
-	got, err := s.Decide(ctx, before, map[int]int64{0: 1})
+	got, err := s.Decide(ctx, before, "visits", map[int]int64{0: 1})
 	ok("decided what was never announced", false, got, err)
 	must(s.Announce(ctx, before, "visits"))
 	want("announced", store.Retirement{Before: before, Topic: "visits"})
@@ -60,10 +60,12 @@ func testNotices(t *testing.T, s *Store) {
 	if s.Finish(ctx, before) == nil {
 		t.Error("finished what was not decided")
 	}
-	got, err = s.Decide(ctx, before, map[int]int64{0: 7, 1: 0})
+	got, err = s.Decide(ctx, before, "other", map[int]int64{0: 6, 1: 0})
+	ok("decided for another topic", false, got, err)
+	got, err = s.Decide(ctx, before, "visits", map[int]int64{0: 7, 1: 0})
 	ok("decided", true, got, err)
 	decided := store.Retirement{Before: before, Topic: "visits", From: map[int]int64{0: 7, 1: 0}}
-	got, err = s.Decide(ctx, before, map[int]int64{0: 8, 1: 1})
+	got, err = s.Decide(ctx, before, "visits", map[int]int64{0: 8, 1: 1})
 	ok("decided twice", false, got, err)
 	got, err = s.Withdraw(ctx, before)
 	ok("withdrawn too late", false, got, err)

@@ -120,7 +120,7 @@ func TestAHeldVisitParksItsOwnPartitionOnly(t *testing.T) {
 		l.send(t, p0.Topic, &models.Click{V: 1, ID: ip, ShortURL: "abc", IP: ip, TS: models.Earliest})
 		l.until(t, int64(i)+1, 0)
 	}
-	if ok, err := l.Decide(t.Context(), april, map[int]int64{0: 0}); !ok || err != nil {
+	if ok, err := l.Decide(t.Context(), april, visits0.Topic, map[int]int64{0: 0}); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	l.until(t, 2, 2)

@@ -178,11 +178,11 @@ func (m *memory) Announce(ctx context.Context, before models.Millis, topic strin
 	return ctx.Err()
 }
 
-func (m *memory) Decide(ctx context.Context, before models.Millis, from map[int]int64) (bool, error) {
+func (m *memory) Decide(ctx context.Context, before models.Millis, topic string, from map[int]int64) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.retirement(before)
-	if r == nil || r.Decided() {
+	if r == nil || r.Decided() || r.Topic != topic {
 		return false, ctx.Err()
 	}
 	r.From = from

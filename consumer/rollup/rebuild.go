@@ -235,7 +235,7 @@ func takeOver(ctx context.Context, live, fresh store.CompareStore) error {
 		if err := fresh.Announce(ctx, it.Before, it.Topic); err != nil {
 			return err
 		}
-		if _, err := fresh.Decide(ctx, it.Before, it.From); err != nil {
+		if _, err := fresh.Decide(ctx, it.Before, it.Topic, it.From); err != nil {
 			return err
 		}
 	}

@@ -161,7 +161,7 @@ func (r *retirer) decide(ctx context.Context, before models.Millis) (store.Retir
 	if err != nil {
 		return it, err
 	}
-	ok, err := r.store.Decide(ctx, before, from)
+	ok, err := r.store.Decide(ctx, before, r.topic, from)
 	if err != nil {
 		return it, err
 	}

@@ -161,8 +161,8 @@ func (v *view) Announce(ctx context.Context, before models.Millis, topic string)
 	return v.call(ctx, func() error { return v.memory.Announce(ctx, before, topic) })
 }
 
-func (v *view) Decide(ctx context.Context, before models.Millis, from map[int]int64) (ok bool, err error) {
-	err = v.call(ctx, func() (err error) { ok, err = v.memory.Decide(ctx, before, from); return err })
+func (v *view) Decide(ctx context.Context, before models.Millis, topic string, from map[int]int64) (ok bool, err error) {
+	err = v.call(ctx, func() (err error) { ok, err = v.memory.Decide(ctx, before, topic, from); return err })
 	return ok, err
 }
 

@@ -49,8 +49,9 @@ type RetireStore interface {
 	AuditStore
 	// Announce says that visits before a moment will be refused. It does nothing if that was said already.
 	Announce(ctx context.Context, before models.Millis, topic string) error
-	// Decide says from which offsets on. False without error: it was decided, or withdrawn, meanwhile.
-	Decide(ctx context.Context, before models.Millis, from map[int]int64) (bool, error)
+	// Decide says from which offsets of the topic on. False without error: it was decided, withdrawn, or announced for another topic,
+	// meanwhile.
+	Decide(ctx context.Context, before models.Millis, topic string, from map[int]int64) (bool, error)
 	// Finish says that all below those offsets is counted, and that rows may go.
 	Finish(ctx context.Context, before models.Millis) error
 	// CountMismatches calls each, one at a time, with the counters of which more or fewer visitors have rows than are counted, among the
