@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol/metadata"
@@ -75,8 +76,8 @@ func (p *Publisher) park(b *recordBatch, err error) bool {
 func (p *Publisher) follow(base, old string) {
 	ctx, cancel := context.WithTimeout(p.life, p.timeout)
 	defer cancel()
-	found, err := newestGeneration(ctx, p.via, base)
-	if _, number := models.SplitGeneration(old); err != nil || found.Number <= number { // a broker that lags behind knows older ones only
+	found, err := p.newerGeneration(ctx, base, old)
+	if err != nil || found.Topic == "" {
 		p.unpark(base, err)
 		return
 	}
@@ -104,6 +105,29 @@ func (p *Publisher) follow(base, old string) {
 	}
 	delete(p.parked, base)
 	p.dispatch()
+}
+
+// followPatience is how long a newer generation is looked for: the broker that is asked may hear of it later than the leader that refused
+// events. Batches that really are too large wait for as long; the next ones are smaller.
+const followPatience = 2 * time.Second
+
+// newerGeneration finds a newer generation than old; none without an error if there is none.
+func (p *Publisher) newerGeneration(ctx context.Context, base, old string) (topics.Generation, error) {
+	_, number := models.SplitGeneration(old)
+	for until := time.Now().Add(min(followPatience, p.timeout/2)); ; {
+		found, err := newestGeneration(ctx, p.via, base)
+		if err != nil || found.Number > number {
+			return found, err
+		}
+		select {
+		case <-time.After(firstBackoff):
+		case <-ctx.Done():
+			return topics.Generation{}, ctx.Err()
+		}
+		if time.Now().After(until) {
+			return topics.Generation{}, nil
+		}
+	}
 }
 
 // unpark fails the parked batches of a topic: there is no newer generation, so they really are too large.
