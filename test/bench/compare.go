@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"footfall/test/bench/workload"
 	"footfall/test/e2e/process"
 )
 
 // compare measures all sides on one workload. While the topic holds no more than the part on which footfall is held against Cassandra's
 // limit, the rivals are measured, who do not get further, and then that; then the others, on all of it.
-func (b *bench) compare(ctx context.Context, w workload, t task) error {
+func (b *bench) compare(ctx context.Context, w workload.Workload, t task) error {
 	measure := func(s side, t task) error {
 		if !b.wantsSide(w, s) {
 			return nil
@@ -62,7 +63,7 @@ func (b *bench) compare(ctx context.Context, w workload, t task) error {
 
 // warmUp runs the rivals for a while without measuring them, once: a Cassandra of the bench's own has just been started and compiles its
 // code, and they come first.
-func (b *bench) warmUp(ctx context.Context, w workload, t task) error {
+func (b *bench) warmUp(ctx context.Context, w workload.Workload, t task) error {
 	if b.warm {
 		return nil
 	}
@@ -80,19 +81,19 @@ func (b *bench) warmUp(ctx context.Context, w workload, t task) error {
 }
 
 // wantsSide tells whether a side is to be measured on a workload. A viral link is a matter of footfall alone.
-func (b *bench) wantsSide(w workload, s side) bool {
-	if w.name == "viral" {
+func (b *bench) wantsSide(w workload.Workload, s side) bool {
+	if w.Name == "viral" {
 		return s.name == footfall.name && b.wants(s.name, sideNames()...)
 	}
 	return b.wants(s.name, sideNames()...) && (!s.again || b.only[s.name])
 }
 
 // fillWithPause fills the topic, and has pause called when it has as many events as Cassandra's limit is measured on and no more.
-func fillWithPause(ctx context.Context, w workload, t task, pause func() error) error {
+func fillWithPause(ctx context.Context, w workload.Workload, t task, pause func() error) error {
 	done := 0
-	for events := range w.pieces(t.Events) {
+	for events := range w.Pieces(t.Events) {
 		cut := max(0, min(t.Prefix-done, len(events)))
-		if err := fill(ctx, t.Broker, t.Topic, events[:cut]); err != nil {
+		if err := workload.Fill(ctx, t.Broker, t.Topic, events[:cut]); err != nil {
 			return err
 		}
 		if done < t.Prefix && done+cut == t.Prefix {
@@ -100,7 +101,7 @@ func fillWithPause(ctx context.Context, w workload, t task, pause func() error) 
 				return err
 			}
 		}
-		if err := fill(ctx, t.Broker, t.Topic, events[cut:]); err != nil {
+		if err := workload.Fill(ctx, t.Broker, t.Topic, events[cut:]); err != nil {
 			return err
 		}
 		done += len(events)
@@ -111,7 +112,7 @@ func fillWithPause(ctx context.Context, w workload, t task, pause func() error) 
 // againstLimit measures footfall and Cassandra's limit on what is in the topic. Both begin with nothing and end with the last of it: in
 // the middle of a topic a consumer has looked up the visitors of more than it has counted. Each is measured twice, the limit first and
 // last, so that what drifts hits both alike: within one run the same requests took 11.7 and 14.3 s.
-func (b *bench) againstLimit(ctx context.Context, w workload, ours side, t task) error {
+func (b *bench) againstLimit(ctx context.Context, w workload.Workload, ours side, t task) error {
 	defer b.forget()
 	if err := b.record(ctx, t); err != nil {
 		return fmt.Errorf("recording footfall's requests: %w", err)

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"footfall/models"
+	"footfall/test/bench/workload"
 	"footfall/test/e2e/process"
 )
 
@@ -71,8 +72,8 @@ func measureWriter(ctx context.Context, t task) (m measured, err error) {
 		BatchTimeout: 5 * time.Millisecond,
 	}
 	var messages []kafka.Message
-	for _, e := range clicks(seed, 20*batchEvents, clickMix{links: 20_000, first: 1. / 3}) {
-		messages = append(messages, kafka.Message{Key: []byte(e.KafkaKey()), Value: encode(e)})
+	for _, e := range workload.Clicks(20 * batchEvents) {
+		messages = append(messages, kafka.Message{Key: []byte(e.KafkaKey()), Value: workload.Encode(e)})
 	}
 	if err := w.WriteMessages(ctx, slices.Clone(messages[:batchEvents])...); err != nil { // it connects before the clock runs, as the door did
 		return m, err
@@ -148,14 +149,14 @@ func exchange(conn net.Conn, answers *bufio.Reader, contentType string, body []b
 
 // requestBodies are clicks as a sender writes them, one or many to a body.
 func requestBodies(n, each int) [][]byte {
-	events := clicks(seed, n*each, clickMix{links: 20_000, first: 1. / 3})
+	events := workload.Clicks(n * each)
 	bodies := make([][]byte, n)
 	for i := range bodies {
 		var body bytes.Buffer
 		for _, e := range events[i*each : (i+1)*each] {
 			c := *e.(*models.Click)
 			c.ID = "" // the door makes one; the same body may be sent again
-			body.Write(bytes.TrimSpace([]byte(strings.Replace(string(encode(&c)), `"id":"",`, "", 1))))
+			body.Write(bytes.TrimSpace([]byte(strings.Replace(string(workload.Encode(&c)), `"id":"",`, "", 1))))
 			body.WriteByte('\n')
 		}
 		bodies[i] = body.Bytes()

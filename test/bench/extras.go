@@ -9,30 +9,31 @@ import (
 
 	"footfall/internal/kafka/dial"
 	"footfall/internal/kafka/topics"
+	"footfall/test/bench/workload"
 	"footfall/test/e2e/process"
 )
 
 // withTopic runs do with an empty topic that is to have so many events of a workload.
-func (b *bench) withTopic(ctx context.Context, w workload, n int, do func(task) error) (err error) {
+func (b *bench) withTopic(ctx context.Context, w workload.Workload, n int, do func(task) error) (err error) {
 	b.n++
 	t := b.task
-	t.Topic, t.Clicks, t.Events, t.Seconds = fmt.Sprintf("%s-%s-%d", b.name, w.name, b.n), w.clicks, n, b.seconds
+	t.Topic, t.Clicks, t.Events, t.Seconds = fmt.Sprintf("%s-%s-%d", b.name, w.Name, b.n), w.Clicks, n, b.seconds
 	names := []string{t.Topic, t.Topic + "-empty", t.Topic + "-dead"}
-	defer func() { err = errors.Join(err, deleteTopics(context.WithoutCancel(ctx), b.Broker, names...)) }()
-	if err := topics.Ensure(ctx, dial.Plain(b.Broker), names, partitions, 1, true); err != nil {
+	defer func() { err = errors.Join(err, workload.Delete(context.WithoutCancel(ctx), b.Broker, names...)) }()
+	if err := topics.Ensure(ctx, dial.Plain(b.Broker), names, workload.Partitions, 1, true); err != nil {
 		return err
 	}
-	if err := writable(ctx, t.Broker, t.Topic); err != nil {
+	if err := workload.Writable(ctx, t.Broker, t.Topic); err != nil {
 		return err
 	}
 	return do(t)
 }
 
 // withFullTopic runs do with a topic that has them.
-func (b *bench) withFullTopic(ctx context.Context, w workload, n int, do func(task) error) error {
+func (b *bench) withFullTopic(ctx context.Context, w workload.Workload, n int, do func(task) error) error {
 	return b.withTopic(ctx, w, n, func(t task) error {
-		for events := range w.pieces(n) {
-			if err := fill(ctx, t.Broker, t.Topic, events); err != nil {
+		for events := range w.Pieces(n) {
+			if err := workload.Fill(ctx, t.Broker, t.Topic, events); err != nil {
 				return err
 			}
 		}
@@ -41,7 +42,7 @@ func (b *bench) withFullTopic(ctx context.Context, w workload, n int, do func(ta
 }
 
 func (b *bench) measureDoor(ctx context.Context) error {
-	return b.withTopic(ctx, workloads[0], 0, func(t task) error {
+	return b.withTopic(ctx, workload.All[0], 0, func(t task) error {
 		seconds := max(1, b.seconds/30)
 		door, address, err := b.startDoor(ctx, t)
 		if err != nil {
@@ -122,7 +123,7 @@ func inTurns(sides ...func() (float64, error)) ([]float64, error) {
 }
 
 func (b *bench) measureFreshness(ctx context.Context) error {
-	return b.withTopic(ctx, workloads[0], 0, func(t task) error {
+	return b.withTopic(ctx, workload.All[0], 0, func(t task) error {
 		waits, rate, err := b.freshness(ctx, t, max(10, b.seconds/3))
 		if err != nil {
 			return err
@@ -141,7 +142,7 @@ func (b *bench) measureGrowth(ctx context.Context) error {
 	text := "Into a store that takes everything at once, so that the consumer's own work remains; cold clicks. A process that has just\n" +
 		"started has an empty memory of visitors and no garbage to collect.\n\n" +
 		"| backlog | events/s | processor time per event |\n| ---: | ---: | ---: |\n"
-	err := b.withFullTopic(ctx, workloads[2], most, func(t task) error {
+	err := b.withFullTopic(ctx, workload.All[2], most, func(t task) error {
 		t.Kind, t.LRU = "null", 1_000_000
 		m, err := inChild(ctx, t)
 		if err != nil {
@@ -163,7 +164,7 @@ func (b *bench) measureGrowth(ctx context.Context) error {
 	}
 	b.report.section("Growth", text)
 	text = "| visitors remembered | lookups per click |\n| ---: | ---: |"
-	err = b.withFullTopic(ctx, workloads[0], b.events, func(t task) error {
+	err = b.withFullTopic(ctx, workload.All[0], b.events, func(t task) error {
 		for _, size := range []int{0, 10_000, 1_000_000} {
 			t.Kind, t.LRU, t.Suffix = "null", size, fmt.Sprint("-", size)
 			m, err := inChild(ctx, t)

@@ -7,30 +7,27 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/gocql/gocql"
 
+	"footfall/internal/cli"
+	"footfall/test/bench/workload"
 	"footfall/test/e2e/process"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
-	defer stop()
-	run := func() error { return command(ctx) }
-	if len(os.Args) == 3 && os.Args[1] == "child" {
-		run = func() error { return child(ctx, os.Args[2]) }
-	}
-	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
+	os.Exit(cli.Main("bench", func(ctx context.Context, args []string, _, _ io.Writer) error {
+		if len(args) == 2 && args[0] == "child" {
+			return child(ctx, args[1])
+		}
+		return command(ctx)
+	}))
 }
 
 // bench is one run.
@@ -124,17 +121,17 @@ func command(ctx context.Context) (err error) {
 var parts = []string{"clicks", "visits", "cold", "viral", "door", "freshness", "growth"}
 
 func (b *bench) all(ctx context.Context) error {
-	for _, w := range workloads {
-		if !b.wants(w.name, parts...) {
+	for _, w := range workload.All {
+		if !b.wants(w.Name, parts...) {
 			continue
 		}
 		err := b.withTopic(ctx, w, b.events, func(t task) error {
-			t.Prefix = max(1, t.Events/w.shorter())
-			t.Uniques, t.PrefixUniques = w.uniques(t.Events, t.Prefix)
+			t.Prefix = max(1, t.Events/w.Shorter())
+			t.Uniques, t.PrefixUniques = w.Uniques(t.Events, t.Prefix)
 			return b.compare(ctx, w, t)
 		})
 		if err != nil {
-			return fmt.Errorf("%s: %w", w.name, err)
+			return fmt.Errorf("%s: %w", w.Name, err)
 		}
 	}
 	b.report.judge()

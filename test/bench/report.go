@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"footfall/deployments/stack"
+	"footfall/test/bench/workload"
 )
 
 // report collects what was measured.
@@ -90,8 +91,8 @@ func (r *report) reach(what, goal string, got float64, reached bool) {
 
 // judge compares footfall with the others, where both were measured.
 func (r *report) judge() {
-	ratio := func(workload, side, what string, goal float64) {
-		ours, theirs := r.rate(workload, "footfall"), r.rate(workload, side)
+	ratio := func(of, side, what string, goal float64) {
+		ours, theirs := r.rate(of, "footfall"), r.rate(of, side)
 		if ours > 0 && theirs > 0 {
 			r.reach(what, fmt.Sprint(goal), ours/theirs, ours/theirs >= goal)
 		}
@@ -117,9 +118,9 @@ func (r *report) judge() {
 	}
 }
 
-func (r *report) rate(workload, side string) float64 {
+func (r *report) rate(of, side string) float64 {
 	for _, t := range r.Tables {
-		if t.Workload == workload {
+		if t.Workload == of {
 			return t.rate(side)
 		}
 	}
@@ -156,19 +157,19 @@ func newReport(ctx context.Context, b *bench) *report {
 	}}
 }
 
-func (r *report) add(w workload, s side, m measured) {
+func (r *report) add(w workload.Workload, s side, m measured) {
 	if r.Sync != "" {
-		w.name += ", commitlog_sync " + r.Sync
+		w.Name += ", commitlog_sync " + r.Sync
 	}
-	if n := len(r.Tables); n == 0 || r.Tables[n-1].Workload != w.name || r.Tables[n-1].old {
-		r.Tables = slices.DeleteFunc(r.Tables, func(t *table) bool { return t.Workload == w.name })
-		r.Tables = append(r.Tables, &table{Workload: w.name, About: w.about})
+	if n := len(r.Tables); n == 0 || r.Tables[n-1].Workload != w.Name || r.Tables[n-1].old {
+		r.Tables = slices.DeleteFunc(r.Tables, func(t *table) bool { return t.Workload == w.Name })
+		r.Tables = append(r.Tables, &table{Workload: w.Name, About: w.About})
 	}
 	t := r.Tables[len(r.Tables)-1]
 	t.Rows = append(t.Rows, row{s.name, s.title, s.processes > 0, m})
 	place := func(r row) int { return slices.IndexFunc(sides, func(s side) bool { return s.name == r.Side }) }
 	slices.SortStableFunc(t.Rows, func(a, b row) int { return cmp.Compare(place(a), place(b)) })
-	fmt.Fprintf(os.Stderr, "%s, %s: %d events, %.0f/s, %.2f requests and %.2f statements per event, cpu %.2f and %.2f s/100k, %s %v %v late %.3f %.3f %s\n", w.name, s.name,
+	fmt.Fprintf(os.Stderr, "%s, %s: %d events, %.0f/s, %.2f requests and %.2f statements per event, cpu %.2f and %.2f s/100k, %s %v %v late %.3f %.3f %s\n", w.Name, s.name,
 		m.Events, m.rate(), m.Requests/float64(m.Events), m.Statements/float64(m.Events), m.CPU*1e5/float64(m.Events), m.ServerCPU*1e5/float64(m.Events), mib(m.Peak), m.Kinds, m.Values, m.LateRequests, m.LateKeys, m.Note)
 }
 
@@ -203,7 +204,7 @@ func (r *report) write(w io.Writer) {
 }
 
 func (t *table) write(w io.Writer) {
-	fmt.Fprintf(w, "\n## %s\n\n%s; seed %d.\n\n", title(t.Workload), t.About, seed)
+	fmt.Fprintf(w, "\n## %s\n\n%s; seed %d.\n\n", title(t.Workload), t.About, workload.Seed)
 	fmt.Fprintln(w, "| side | events | events/s | footfall is | requests per event | statements per event | CPU s per 100k | Cassandra's | peak memory |")
 	fmt.Fprintln(w, "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
 	for _, row := range t.Rows {

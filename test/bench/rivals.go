@@ -13,12 +13,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"footfall/models"
+	"footfall/test/bench/workload"
 )
 
 // measureKafka reads the topic and does nothing: no consumer can be faster.
 func measureKafka(ctx context.Context, t task) (m measured, err error) {
 	watch := begin()
-	err = read(ctx, t.Broker, t.Topic, t.Events, func(context.Context, kafka.Message) error { return nil })
+	err = workload.Read(ctx, t.Broker, t.Topic, t.Events, func(context.Context, kafka.Message) error { return nil })
 	m.Events = t.Events
 	watch.end(&m)
 	return m, err
@@ -57,7 +58,7 @@ func measureUsual(ctx context.Context, t task) (m measured, err error) {
 	defer cancel()
 	work, working := errgroup.WithContext(limited) // what is not done by then does not count: to insist may take minutes
 	work.SetLimit(usualInFlight)
-	err = read(limited, t.Broker, t.Topic, t.Events, func(_ context.Context, message kafka.Message) error {
+	err = workload.Read(limited, t.Broker, t.Topic, t.Events, func(_ context.Context, message kafka.Message) error {
 		event, err := decode(t, message.Value)
 		if err != nil {
 			return err

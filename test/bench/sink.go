@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"footfall/models"
+	"footfall/test/bench/workload"
 )
 
 const (
@@ -36,7 +37,7 @@ func measureSink(ctx context.Context, t task) (m measured, err error) {
 	for range sinkInFlight {
 		work.Go(func() error { return s.run(working, events) })
 	}
-	err = read(limited, t.Broker, t.Topic, t.Events, func(ctx context.Context, message kafka.Message) error {
+	err = workload.Read(limited, t.Broker, t.Topic, t.Events, func(ctx context.Context, message kafka.Message) error {
 		event, err := decode(t, message.Value)
 		if err != nil {
 			return err

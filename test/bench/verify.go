@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"footfall/models"
+	"footfall/test/bench/workload"
 )
 
 // verify compares what a side says it has counted with what its tables hold. A fast counter that is wrong is none: footfall must
@@ -39,10 +39,10 @@ func (b *bench) total(ctx context.Context, t task) (events, visitors int, err er
 		}
 		return events, visitors, err
 	}
-	for site := range visitedSites {
+	for site := range workload.Sites {
 		of := func(metrics string) (int, error) {
 			return b.sum(ctx, `SELECT visits FROM `+cql.sites+`.Counts WHERE siteId = ? AND month_interval_start = ? AND feature1 = ''`+
-				` AND feature2 = '' AND metric_type IN (`+metrics+`)`, siteName(site), visitedMonth)
+				` AND feature2 = '' AND metric_type IN (`+metrics+`)`, workload.SiteName(site), workload.Month)
 		}
 		views, err := of(`'month_views'`)
 		if err != nil {
@@ -69,25 +69,6 @@ func (b *bench) sum(ctx context.Context, cql string, args ...any) (sum int, err 
 		}
 	}
 	return sum, rows.Err()
-}
-
-// uniques is what total must find of n events, and of the first of them.
-func (w workload) uniques(n, first int) (all, ofFirst int) {
-	seen, done := map[models.Sighting]bool{}, 0
-	for events := range w.pieces(n) {
-		for _, e := range events {
-			for _, s := range e.Sightings() {
-				whole := s.Features == models.NewFeatures("", "") && s.Interval != models.IntervalWeek
-				if s.Keyspace == models.URLShortener || whole {
-					seen[s] = true
-				}
-			}
-			if done++; done == first {
-				ofFirst = len(seen)
-			}
-		}
-	}
-	return len(seen), ofFirst
 }
 
 // countHalf has a consumer count half of the topic or a little more, and leave in peace. It returns how many events that were:

@@ -1,4 +1,5 @@
-package main
+// Package workload makes the events that a bench measures with, the same each time, and puts them onto topics of real Kafka.
+package workload
 
 import (
 	"encoding/json"
@@ -12,37 +13,58 @@ import (
 	"footfall/models"
 )
 
-// workload is a list of events that a seed makes, the same each time.
-type workload struct {
-	name   string
-	about  string
-	clicks bool
+// Workload is a list of events that a seed makes, the same each time.
+type Workload struct {
+	Name   string
+	About  string
+	Clicks bool // else visits
 	make   func(seed uint64, n int) []models.Event
 }
 
-const seed = 7
+// Seed is that of all workloads.
+const Seed = 7
 
-// pieces makes n events, some at a time and each time of another seed, so that memory is bounded.
-func (w workload) pieces(n int) iter.Seq[[]models.Event] {
+// Pieces makes n events, some at a time and each time of another seed, so that memory is bounded.
+func (w Workload) Pieces(n int) iter.Seq[[]models.Event] {
 	const piece = 300_000
 	return func(yield func([]models.Event) bool) {
 		for done := 0; done < n; done += piece {
-			if !yield(w.make(seed+uint64(done), min(piece, n-done))) {
+			if !yield(w.make(Seed+uint64(done), min(piece, n-done))) {
 				return
 			}
 		}
 	}
 }
 
-// shorter is by how much Cassandra's limit is measured on less of it: that takes five rounds, and visits take long.
-func (w workload) shorter() int {
-	if w.clicks {
+// Uniques is how many visitors n events have, and the first of them: on links, and on sites by month and day over all features.
+func (w Workload) Uniques(n, first int) (all, ofFirst int) {
+	seen, done := map[models.Sighting]bool{}, 0
+	for events := range w.Pieces(n) {
+		for _, e := range events {
+			for _, s := range e.Sightings() {
+				whole := s.Features == models.NewFeatures("", "") && s.Interval != models.IntervalWeek
+				if s.Keyspace == models.URLShortener || whole {
+					seen[s] = true
+				}
+			}
+			if done++; done == first {
+				ofFirst = len(seen)
+			}
+		}
+	}
+	return len(seen), ofFirst
+}
+
+// Shorter is by how much Cassandra's limit is measured on less of it: that takes five rounds, and visits take long.
+func (w Workload) Shorter() int {
+	if w.Clicks {
 		return 1
 	}
 	return 4
 }
 
-var workloads = []workload{
+// All are those that are measured.
+var All = []Workload{
 	{"clicks", "20,000 links (Zipf 1.1) over 3 days, 30 countries, 11 referrers, a third of the clicks a visitor's first on the link",
 		true, func(seed uint64, n int) []models.Event {
 			return clicks(seed, n, clickMix{links: 20_000, first: 1. / 3})
@@ -56,6 +78,9 @@ var workloads = []workload{
 			return clicks(seed, n, clickMix{links: 20_000, first: 1. / 3, viral: 0.9})
 		}},
 }
+
+// Clicks makes n clicks as those of the first workload.
+func Clicks(n int) []models.Event { return clicks(Seed, n, clickMix{links: 20_000, first: 1. / 3}) }
 
 var start = time.Date(2024, 3, 4, 0, 0, 0, 0, time.UTC) // a Monday
 
@@ -97,23 +122,26 @@ func clicks(seed uint64, n int, mix clickMix) []models.Event {
 	return events
 }
 
-const visitedSites = 300
+// Sites is how many sites are visited.
+const Sites = 300
 
-var visitedMonth = time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
+// Month is when they are visited.
+var Month = time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
 
-func siteName(n int) string { return fmt.Sprintf("site%03d", n) }
+// SiteName is what one of them is called.
+func SiteName(n int) string { return fmt.Sprintf("site%03d", n) }
 
 // visits makes sittings of five views, two of them per guid.
 func visits(seed uint64, n int) []models.Event {
 	const perSitting, sittings = 5, 2
 	r := rand.New(rand.NewPCG(seed, 2))
-	sites := rand.NewZipf(r, 1.1, 1, visitedSites-1)
+	sites := rand.NewZipf(r, 1.1, 1, Sites-1)
 	pages := rand.NewZipf(r, 1.1, 1, 19)
 	events := make([]models.Event, 0, n)
 	for len(events) < n {
-		site, guid := siteName(int(sites.Uint64())), id(r)
+		site, guid := SiteName(int(sites.Uint64())), id(r)
 		for range sittings {
-			at := visitedMonth.Add(time.Duration(r.Int64N(int64(31*24*time.Hour - time.Hour))))
+			at := Month.Add(time.Duration(r.Int64N(int64(31*24*time.Hour - time.Hour))))
 			referrer := referrers[1+r.IntN(5)]
 			for range perSitting {
 				at = at.Add(time.Duration(r.Int64N(int64(5 * time.Minute))))
@@ -149,7 +177,8 @@ func address(n uint32) string {
 	return netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}).String()
 }
 
-func encode(e models.Event) []byte {
+// Encode is an event as it is on a topic.
+func Encode(e models.Event) []byte {
 	data, err := json.Marshal(e)
 	if err != nil {
 		panic(err) // our own types

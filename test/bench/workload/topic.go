@@ -1,4 +1,4 @@
-package main
+package workload
 
 import (
 	"context"
@@ -13,10 +13,11 @@ import (
 	"footfall/models"
 )
 
-const partitions = 6 // the door's default
+// Partitions is how many a topic has.
+const Partitions = 6 // the door's default
 
-// fill writes the events onto a topic, as the door would have.
-func fill(ctx context.Context, broker, topic string, events []models.Event) error {
+// Fill writes the events onto a topic, as the door would have.
+func Fill(ctx context.Context, broker, topic string, events []models.Event) error {
 	transport := &kafka.Transport{} // the shared one remembers which topics there were
 	defer transport.CloseIdleConnections()
 	w := &kafka.Writer{
@@ -25,7 +26,7 @@ func fill(ctx context.Context, broker, topic string, events []models.Event) erro
 	}
 	messages := make([]kafka.Message, len(events))
 	for i, e := range events {
-		messages[i] = kafka.Message{Key: []byte(e.KafkaKey()), Value: encode(e)}
+		messages[i] = kafka.Message{Key: []byte(e.KafkaKey()), Value: Encode(e)}
 	}
 	for begin := 0; begin < len(messages); begin += 20_000 {
 		if err := w.WriteMessages(ctx, messages[begin:min(begin+20_000, len(messages))]...); err != nil {
@@ -35,10 +36,10 @@ func fill(ctx context.Context, broker, topic string, events []models.Event) erro
 	return w.Close()
 }
 
-// writable waits until every partition of a new topic can be asked: its leader may be known before it knows itself.
-func writable(ctx context.Context, broker, topic string) error {
+// Writable waits until every partition of a new topic can be asked: its leader may be known before it knows itself.
+func Writable(ctx context.Context, broker, topic string) error {
 	var requests []kafka.OffsetRequest
-	for p := range partitions {
+	for p := range Partitions {
 		requests = append(requests, kafka.LastOffsetOf(p))
 	}
 	for {
@@ -52,7 +53,7 @@ func writable(ctx context.Context, broker, topic string) error {
 				}
 			}
 		}
-		if ready == partitions {
+		if ready == Partitions {
 			return nil
 		}
 		select {
@@ -63,19 +64,20 @@ func writable(ctx context.Context, broker, topic string) error {
 	}
 }
 
-func deleteTopics(ctx context.Context, broker string, names ...string) error {
+// Delete removes topics.
+func Delete(ctx context.Context, broker string, names ...string) error {
 	_, err := (&kafka.Client{Addr: kafka.TCP(broker)}).DeleteTopics(ctx, &kafka.DeleteTopicsRequest{Topics: names})
 	return err
 }
 
-// read hands the first n messages of a topic to take, from one goroutine per partition, as fast as it goes.
-func read(ctx context.Context, broker, topic string, n int, take func(context.Context, kafka.Message) error) error {
+// Read hands the first n messages of a topic to take, from one goroutine per partition, as fast as it goes.
+func Read(ctx context.Context, broker, topic string, n int, take func(context.Context, kafka.Message) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	group, ctx := errgroup.WithContext(ctx)
 	var left atomic.Int64
 	left.Store(int64(n))
-	for p := range partitions {
+	for p := range Partitions {
 		group.Go(func() error {
 			r := kafka.NewReader(kafka.ReaderConfig{
 				Brokers: []string{broker}, Topic: topic, Partition: p, MinBytes: 1, MaxBytes: 4 << 20, QueueCapacity: 1000,
