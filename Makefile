@@ -1,6 +1,6 @@
 # footfall. `make run` needs Go alone; `make up` brings real Kafka and real Cassandra.
 .DEFAULT_GOAL := help
-.PHONY: help run up down unit test test-all load faults bench lint vuln build chromium wrk
+.PHONY: help run up down unit test test-all load faults bench lint vuln build release chromium wrk
 
 # The race detector is for everything (test-all). It needs a C compiler; without one the tests run all the same, except with CI=true.
 RACE := $(if $(filter test-all,$(MAKECMDGOALS)),$(if $(CI)$(shell command -v $${CC:-cc}),-race))
@@ -91,3 +91,11 @@ vuln: ## modules as go.sum has them, and known vulnerabilities of what we call
 
 build: ## the binaries, into ./bin
 	CGO_ENABLED=0 go build -trimpath -o bin/ ./producer ./consumer ./embedded ./simulator
+
+# Static: they run on any kernel, without a C library. What --version says is the tag or commit of the sources.
+release: ## static binaries for linux and macOS on amd64 and arm64, with SHA256SUMS, into ./dist
+	rm -rf dist && mkdir dist
+	for os in linux darwin; do for arch in amd64 arm64; do for name in producer consumer embedded simulator; do \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -o dist/footfall-$$name-$$os-$$arch ./$$name || exit 1; \
+	done; done; done
+	cd dist && sha256sum footfall-* > SHA256SUMS
