@@ -85,7 +85,7 @@ func start(t *testing.T, env []string) (cmd *exec.Cmd, addr, admin string, lines
 	if !lines.Scan() {
 		t.Fatal("no log line")
 	}
-	if err := json.Unmarshal(lines.Bytes(), &open); err != nil || open.Msg != "the door is open" {
+	if err := json.Unmarshal(lines.Bytes(), &open); err != nil || open.Msg != "listening" {
 		t.Fatalf("the first log line is %s", lines.Text())
 	}
 	return cmd, open.Addr, open.Admin, lines
@@ -221,7 +221,7 @@ func TestLife(t *testing.T) {
 		t.Fatal(err)
 	}
 	for lines.Scan() {
-		if !strings.Contains(lines.Text(), "the door is closed") && !strings.Contains(lines.Text(), "anyone may write") {
+		if !strings.Contains(lines.Text(), "stopped listening") && !strings.Contains(lines.Text(), "anyone may write") {
 			t.Errorf("log line %s", lines.Text())
 		}
 	}

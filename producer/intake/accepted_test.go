@@ -29,7 +29,7 @@ const (
 // acceptedEvents sends events that leave nothing to the door, and reads back what Kafka has. The partitions are those
 // that Java's own client picks out of 6 for these keys.
 func acceptedEvents(t *testing.T, b broker) {
-	d := openDoor(t, b, func(c *configs.Producer) { c.Privacy.KeepUserAgent = true })
+	d := startServer(t, b, func(c *configs.Producer) { c.Privacy.KeepUserAgent = true })
 	type wanted struct {
 		topic, key, value string
 		partition         int
@@ -95,7 +95,7 @@ func acceptedEvents(t *testing.T, b broker) {
 
 // filledIn sends events that leave to the door what they may.
 func filledIn(t *testing.T, b broker) {
-	d := openDoor(t, b, nil)
+	d := startServer(t, b, nil)
 	before := models.Millis(time.Now().UnixMilli())
 	form := d.post(t, "/track", formType, "siteId=site1&guid=g1&timestamp=")
 	visit := d.post(t, "/v1/visits", jsonType, `{"siteId":"site1","guid":"g2","ts":null,"id":null}`)
@@ -137,7 +137,7 @@ func filledIn(t *testing.T, b broker) {
 
 // rawTrack posts as a shell would with a pipe into netcat: no Content-Type, and the sending side is closed before the
 // answer is there.
-func rawTrack(t *testing.T, d *runningDoor) reply {
+func rawTrack(t *testing.T, d *runningServer) reply {
 	t.Helper()
 	conn, err := net.Dial("tcp", d.addr)
 	if err != nil {

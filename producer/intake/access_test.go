@@ -29,7 +29,7 @@ func guarded(cfg *configs.Producer) {
 // request is how a key is sent.
 type request struct{ bearer, query, origin string }
 
-func (q request) send(t *testing.T, d *runningDoor, path, body string) reply {
+func (q request) send(t *testing.T, d *runningServer, path, body string) reply {
 	t.Helper()
 	header := http.Header{}
 	if q.bearer != "" {
@@ -46,7 +46,7 @@ func (q request) send(t *testing.T, d *runningDoor, path, body string) reply {
 
 // writeKeys: who may write what, and what the others are told. Nothing of theirs is in Kafka.
 func writeKeys(t *testing.T, b broker) {
-	d := openDoor(t, b, guarded)
+	d := startServer(t, b, guarded)
 	accepted := 0
 	f := func(q request, path, body string, status int, reason string) {
 		t.Helper()
@@ -156,9 +156,9 @@ func onlySites(t *testing.T, b broker) {
 		{Site: "many*", KeyHashes: []string{hashOf("many")}},
 		{Links: "promo-*", KeyHashes: []string{hashOf("promo"), hashOf("shop")}},
 	}
-	closed := openDoor(t, b, func(cfg *configs.Producer) { cfg.Access = configs.Access{Sites: sites} })
-	open := openDoor(t, b, func(cfg *configs.Producer) { cfg.Access = configs.Access{Open: true} })
-	f := func(d *runningDoor, q request, site string) {
+	closed := startServer(t, b, func(cfg *configs.Producer) { cfg.Access = configs.Access{Sites: sites} })
+	open := startServer(t, b, func(cfg *configs.Producer) { cfg.Access = configs.Access{Open: true} })
+	f := func(d *runningServer, q request, site string) {
 		t.Helper()
 		r := q.send(t, d, "/track", "guid=g&timestamp=1522802128&feature1=facebook.com")
 		in := 0
@@ -187,14 +187,14 @@ func onlySites(t *testing.T, b broker) {
 
 // crossOrigin: what a browser asks before it lets a page send, and what it looks at afterwards.
 func crossOrigin(t *testing.T, b broker) {
-	closed, open := openDoor(t, b, guarded), openDoor(t, b, nil)
-	preflight := func(d *runningDoor, path, origin string) reply {
+	closed, open := startServer(t, b, guarded), startServer(t, b, nil)
+	preflight := func(d *runningServer, path, origin string) reply {
 		t.Helper()
 		return d.do(t, http.MethodOptions, path, http.Header{"Origin": {origin}, "Access-Control-Request-Method": {"POST"},
 			"Access-Control-Request-Headers": {"content-type"}}, nil)
 	}
 	for _, path := range []string{"/v1/visits", "/v1/clicks", "/track"} {
-		for _, d := range []*runningDoor{closed, open} {
+		for _, d := range []*runningServer{closed, open} {
 			r := preflight(d, path, "https://shop.example")
 			if r.status != http.StatusNoContent || r.header.Get("Access-Control-Allow-Origin") != "https://shop.example" ||
 				r.header.Get("Access-Control-Allow-Methods") != "POST" || !strings.Contains(r.header.Get("Access-Control-Allow-Headers"), "Content-Type") ||
@@ -203,7 +203,7 @@ func crossOrigin(t *testing.T, b broker) {
 			}
 		}
 	}
-	only := openDoor(t, b, func(cfg *configs.Producer) { guarded(cfg); cfg.Access.Sites = cfg.Access.Sites[:1] })
+	only := startServer(t, b, func(cfg *configs.Producer) { guarded(cfg); cfg.Access.Sites = cfg.Access.Sites[:1] })
 	r := preflight(only, "/v1/visits", "https://evil.example")
 	if r.status != http.StatusForbidden || r.Error != "origin_not_allowed" || r.header.Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("preflight of a stranger = %d %s %v", r.status, r.raw, r.header)

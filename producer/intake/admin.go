@@ -2,31 +2,36 @@ package intake
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
+	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/internal/health"
+	"footfall/internal/kafka/dial"
+	"footfall/internal/kafka/topics"
 	"footfall/producer/answer"
 )
 
-// openAdmin answers operators on http.admin_addr, which is none of the public's business: how much is counted, what is refused
-// and whether Kafka answers. The public cannot take its connections either.
-func (d *door) openAdmin(ctx context.Context, reg *prometheus.Registry) (stop func(), err error) {
-	if d.cfg.HTTP.AdminAddr == "" {
+// openAdmin serves operators on http.admin_addr: metrics, readiness, liveness. It has an address of its own because the public
+// should neither read these nor use up its connections.
+func (s *server) openAdmin(ctx context.Context, reg *prometheus.Registry) (stop func(), err error) {
+	if s.cfg.HTTP.AdminAddr == "" {
 		return func() {}, nil
 	}
-	server, err := health.Listen(ctx, "http.admin_addr", d.cfg.HTTP.AdminAddr)
+	web, err := health.Listen(ctx, "http.admin_addr", s.cfg.HTTP.AdminAddr)
 	if err != nil {
 		return nil, err
 	}
-	d.admin, server.ErrorLog = server.Addr(), serverLog(d.log)
-	answering, hangUp := context.WithCancel(context.WithoutCancel(ctx)) // until the last event is answered
+	s.admin, web.ErrorLog = web.Addr(), serverLog(s.log)
+	answering, hangUp := context.WithCancel(context.WithoutCancel(ctx)) // ends last, after the last event is answered
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := server.Serve(answering, d.adminRoutes(ctx, reg)); err != nil {
-			d.log.Error("operators get no answers any more", "error", err.Error()) // events are taken all the same
+		if err := web.Serve(answering, s.adminRoutes(ctx, reg)); err != nil {
+			s.log.Error("serving http.admin_addr failed; events are still taken", "error", err.Error())
 		}
 	}()
 	return func() {
@@ -35,26 +40,79 @@ func (d *door) openAdmin(ctx context.Context, reg *prometheus.Registry) (stop fu
 	}, nil
 }
 
-// adminRoutes is everything that operators can ask. A door that was told to stop is not ready: nobody should be sent to it.
-func (d *door) adminRoutes(ctx context.Context, reg *prometheus.Registry) http.Handler {
+// adminRoutes are all paths of the admin address. /readyz says no as soon as the producer begins to stop, so that load balancers
+// send it no more requests.
+func (s *server) adminRoutes(ctx context.Context, reg *prometheus.Registry) http.Handler {
 	mux := http.NewServeMux()
 	route := func(at string, h http.Handler) {
-		mux.Handle(at, d.observed(at, d.only([]string{http.MethodGet, http.MethodHead}, h)))
+		mux.Handle(at, s.observe(at, s.allowMethods([]string{http.MethodGet, http.MethodHead}, h)))
 	}
 	route("/healthz", http.HandlerFunc(alive))
 	route("/readyz", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if ctx.Err() != nil {
-			answer.Refuse(w, &answer.Refusal{Reason: answer.Overloaded, Detail: "the door is closing"}, "")
+			answer.Refuse(w, &answer.Refusal{Reason: answer.Overloaded, Detail: "the producer is stopping"}, "")
 			return
 		}
-		d.ready(w, r)
+		s.ready(w, r)
 	}))
 	route("/metrics", health.Metrics(reg))
-	mux.Handle("/", d.observed("other", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		d.refuse(w, &answer.Refusal{Reason: answer.NotFound, Detail: "GET /metrics, /readyz or /healthz; events go to http.addr"}, "")
+	mux.Handle("/", s.observe("other", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		s.refuse(w, &answer.Refusal{Reason: answer.NotFound, Detail: "GET /metrics, /readyz or /healthz; events go to http.addr"}, "")
 	})))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		guard(w, r)
+		setSecurityHeaders(w, r)
 		mux.ServeHTTP(w, r)
 	})
+}
+
+const (
+	readyTimeout = 2 * time.Second
+	readyFor     = time.Second // how long a result is cached, so that frequent probes do not become load on Kafka
+)
+
+// status is the body of the health answers.
+type status struct {
+	Status string `json:"status"`
+}
+
+// alive is /healthz: the process serves. An unavailable Kafka is no reason to restart it.
+func alive(w http.ResponseWriter, _ *http.Request) { answer.JSON(w, http.StatusOK, status{"ok"}) }
+
+// ready is /readyz: Kafka takes events right now.
+func (s *server) ready(w http.ResponseWriter, _ *http.Request) {
+	if err := s.kafka.check(); err != nil {
+		answer.Refuse(w, &answer.Refusal{Reason: answer.KafkaUnavailable, Detail: "the log has the error"}, "")
+		return
+	}
+	answer.JSON(w, http.StatusOK, status{"ready"})
+}
+
+// readiness asks Kafka whether the topics can be written to, at most once in readyFor. It is safe for concurrent use: callers
+// that come while it asks wait for the same answer.
+type readiness struct {
+	via   dial.Kafka
+	names func() []string
+	log   *slog.Logger
+
+	mu      sync.Mutex
+	checked time.Time
+	err     error
+}
+
+func (r *readiness) check() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if time.Since(r.checked) < readyFor {
+		return r.err
+	}
+	// Not the request's context: a probe that gives up early must not leave its error in the cache.
+	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
+	defer cancel()
+	before := r.err
+	r.err = topics.Check(ctx, r.via, r.names())
+	r.checked = time.Now()
+	if r.err != nil && before == nil {
+		r.log.Warn("not ready", "error", r.err)
+	}
+	return r.err
 }

@@ -27,7 +27,7 @@ type batchReply struct {
 }
 
 // batch sends a batch and reads the results, which must be one for each event, in order.
-func (d *runningDoor) batch(t *testing.T, path string, header http.Header, body string, status, events int) batchReply {
+func (d *runningServer) batch(t *testing.T, path string, header http.Header, body string, status, events int) batchReply {
 	t.Helper()
 	r := d.do(t, http.MethodPost, path, header, strings.NewReader(body))
 	var all batchReply
@@ -61,7 +61,7 @@ func lines(n int, format string) string {
 
 // batches sends many events at once, in every form, and finds each of them in Kafka once.
 func batches(t *testing.T, b broker) {
-	d := openDoor(t, b, nil)
+	d := startServer(t, b, nil)
 	want := map[string]bool{}
 	send := func(name string, header http.Header, n int, body func(lines string) string) {
 		t.Helper()
@@ -101,7 +101,7 @@ func batches(t *testing.T, b broker) {
 
 // mixedBatches have events that cannot be taken between those that can: each is answered by its place.
 func mixedBatches(t *testing.T, b broker) {
-	d := openDoor(t, b, nil)
+	d := startServer(t, b, nil)
 	r := d.batch(t, "/v1/clicks", http.Header{"Content-Type": {jsonType}}, `[
 		{"short_url":"abc","ip":"203.0.113.7","id":"good-0"}, {"ip":"203.0.113.7"}, 7, null, "[", [],
 		{"short_url":"abc","ip":"203.0.113.7","x":1},
@@ -138,7 +138,7 @@ func mixedBatches(t *testing.T, b broker) {
 
 // batchWithoutKafka: what Kafka does not take is named, and what has no room.
 func batchWithoutKafka(t *testing.T, b broker) {
-	d := openDoor(t, b, func(cfg *configs.Producer) { quick(cfg); cfg.HTTP.MaxInFlight = 3 })
+	d := startServer(t, b, func(cfg *configs.Producer) { quick(cfg); cfg.HTTP.MaxInFlight = 3 })
 	sendUntilTaken(t, d, "before")
 	b.Pause(t)
 	body := strings.Repeat(`{"siteId":"s","guid":"g"}`+"\n", 3) + "{}\n" + strings.Repeat(`{"siteId":"s","guid":"g"}`+"\n", 2)

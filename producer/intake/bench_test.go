@@ -32,7 +32,7 @@ func BenchmarkBatch(b *testing.B) {
 
 func benchmarkPost(b *testing.B, path string, body func(n int64) string) {
 	b.Helper()
-	d := openDoor(b, startFake(b), func(cfg *configs.Producer) {
+	d := startServer(b, startFake(b), func(cfg *configs.Producer) {
 		cfg.Limits = configs.Limits{NewKeysPerMinute: 1 << 30, NewVisitorsPerMinute: 1 << 30, SitePerSecond: 1 << 30, SiteBurst: 1 << 30}
 	})
 	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}

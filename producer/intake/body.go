@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/flate"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,11 +13,13 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
+	"footfall/producer/admission"
 	"footfall/producer/answer"
 )
 
-// The media types of the ways in. A request that names none is taken for the first that its way takes.
+// The media types of the ways in. A request without Content-Type has the first that its handler takes.
 const (
 	formText  = "application/x-www-form-urlencoded"
 	plainText = "text/plain" // what navigator.sendBeacon makes of a string
@@ -24,16 +27,32 @@ const (
 	linesText = "application/x-ndjson"
 )
 
-// smallBody is how much memory anyone may have in advance.
-const smallBody = 1 << 10
+// Bodies and answers in memory share http.body_bytes, as slots (admission.NewBodySlots). A body up to freeBody needs none: there
+// is at most one per connection. Whoever holds a large slot must send at minRate. Otherwise a few slow senders would keep
+// everybody's batches out.
+const (
+	initialBuffer = 1 << 10 // allocated in advance, for anyone
+	freeBody      = 4 << 10 // any common event of two features
+	slowEvent     = 8 << 10 // from here on parsing a single event takes a processor as long as a batch does
+	freeAnswer    = 50      // events of a batch whose answer needs no slot
+	smallAnswer   = 300     // events of a batch whose answer fits into a small slot: max_body's default
 
-// mediaOf is the media type of a request, one of those wanted, in UTF-8.
-func mediaOf(h http.Header, wanted []string) (string, error) {
+	bodyGrace   = time.Second     // what a sender with a slot may take besides the time for its data
+	answerGrace = 2 * time.Second // what a reader of an answer may take besides the time for its data
+	minRate     = 64 << 10        // bytes a second: 1 MiB, the default of http.batch_bytes, within readTimeout
+)
+
+// yieldEvery is after how many events of a batch, about 0.2 ms, other goroutines get the processor. Yielding takes as long as one
+// event.
+const yieldEvery = 128
+
+// mediaType is the media type of a request: one of those wanted, in UTF-8.
+func mediaType(h http.Header, wanted []string) (string, error) {
 	given := h.Get("Content-Type")
 	if given == "" {
 		return wanted[0], nil
 	}
-	if slices.Contains(wanted, given) { // as most write it
+	if slices.Contains(wanted, given) { // the common case needs no parsing
 		return given, nil
 	}
 	got, params, err := mime.ParseMediaType(given)
@@ -46,88 +65,186 @@ func mediaOf(h http.Header, wanted []string) (string, error) {
 	return got, nil
 }
 
+// readEvents reads a body and splits it into events.
+func (s *server) readEvents(w http.ResponseWriter, r *http.Request, slots *admission.Slots) (raw [][]byte, batch bool, err error) {
+	media, err := mediaType(r.Header, []string{jsonText, linesText})
+	if err != nil {
+		return nil, false, err
+	}
+	lines := media == linesText
+	body, err := s.readBody(w, r, slots, func(beginning []byte) bool { return lines || isArray(beginning) })
+	if err == nil && (len(body) > initialBuffer && (lines || isArray(body)) || len(body) > slowEvent) {
+		err = slots.Acquire(r.Context(), s.workers)
+	}
+	switch {
+	case err != nil:
+	case lines:
+		raw, err = splitLines(body, s.cfg.HTTP.BatchEvents)
+	case isArray(body):
+		raw, err = splitArray(body, s.cfg.HTTP.BatchEvents)
+	default:
+		return [][]byte{body}, false, nil
+	}
+	return raw, true, err
+}
+
+// isArray tells from the beginning of a JSON text whether it is an array.
+func isArray(beginning []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(beginning, " \t\r\n"), []byte("["))
+}
+
 // readBody reads and decompresses a body: an event, or with mayBatch a batch.
 //
-// Nobody gets more memory than it has sent data for, and what is more than most events need only while there is room: slow
-// clients, and many of them, cannot use it up, nor keep the others out (places.go). Compressed data is the exception: a hundred
-// bytes of it are as much as one event may be. So whoever sends it has to hurry from the first byte on and cannot keep what it
-// got. A bomb of zeros is decompressed up to the limit and no further.
-func (d *door) readBody(w http.ResponseWriter, r *http.Request, in *room, mayBatch func(beginning []byte) bool) ([]byte, error) {
-	single, most := d.cfg.HTTP.MaxBody, d.cfg.HTTP.MaxBody
+// A request gets no more memory than it has sent data for, and above freeBody only while there are slots. So many slow clients
+// can neither use up the memory nor keep the others out. Compressed data is the exception, because a hundred bytes of it can
+// become as large as an event may be. So its sender must send at minRate from the first byte on. A gzip bomb is decompressed up
+// to the limit and no further.
+func (s *server) readBody(w http.ResponseWriter, r *http.Request, slots *admission.Slots, mayBatch func(beginning []byte) bool) ([]byte, error) {
+	single, most := s.cfg.HTTP.MaxBody, s.cfg.HTTP.MaxBody
 	if mayBatch != nil {
-		most = max(most, d.cfg.HTTP.BatchBytes)
+		most = max(most, s.cfg.HTTP.BatchBytes)
 	}
 	if r.ContentLength > most {
-		return nil, tooLarge(most) // without asking a client that waits for 100 Continue to send it
+		return nil, tooLarge(most) // before 100 Continue asks the client to send it
 	}
-	network := newPaced(w, http.MaxBytesReader(w, r.Body, most))
-	source, zipped, err := decompressed(r.Header, network)
+	network := newPacedReader(w, http.MaxBytesReader(w, r.Body, most))
+	source, zipped, err := decompress(r.Header, network)
 	if err != nil {
 		return nil, err
 	}
 	if zipped {
-		if err := in.take(r.Context(), d.small); err != nil { // for what decompresses it, too
+		if err := slots.Acquire(r.Context(), s.smallBodies); err != nil { // the decompressor takes memory, too
 			return nil, err
 		}
-		network.hurry()
+		network.requireRate()
 	}
 	var buffer bytes.Buffer
-	buffer.Grow(bytes.MinRead + int(min(max(r.ContentLength, 0), smallBody))) // or it would have to grow twice for a common event
+	buffer.Grow(bytes.MinRead + int(min(max(r.ContentLength, 0), initialBuffer))) // else it would grow twice for a common event
 	for _, step := range [...]struct {
 		upTo int64
-		of   *places
-	}{{min(freeBody, single), nil}, {single, d.small}, {most, d.large}} {
-		if step.of == d.large && (mayBatch == nil || !mayBatch(buffer.Bytes())) {
+		slot *admission.Semaphore
+	}{{min(freeBody, single), nil}, {single, s.smallBodies}, {most, s.largeBodies}} {
+		if step.slot == s.largeBodies && (mayBatch == nil || !mayBatch(buffer.Bytes())) {
 			return nil, tooLarge(single)
 		}
-		if step.of != nil {
-			in.drop(d.mill) // nobody waits in there
-			if err := in.take(r.Context(), step.of); err != nil {
+		if step.slot != nil {
+			slots.Release(s.workers) // nobody holds a processor while waiting
+			if err := slots.Acquire(r.Context(), step.slot); err != nil {
 				return nil, err
 			}
-			if step.of == d.large || step.of.scarce() {
-				network.hurry()
+			if step.slot == s.largeBodies || step.slot.Scarce() {
+				network.requireRate()
 			}
 			if zipped {
-				if err := network.grind(r.Context(), in, d.mill); err != nil {
+				if err := network.useWorker(r.Context(), slots, s.workers); err != nil {
 					return nil, err
 				}
 			}
 		}
 		if _, err := buffer.ReadFrom(io.LimitReader(source, step.upTo+1-int64(buffer.Len()))); err != nil {
-			return nil, notRead(err, most)
+			return nil, refusalOfRead(err, most)
 		}
 		if int64(buffer.Len()) <= step.upTo {
-			network.relax()
+			network.finish()
 			return buffer.Bytes(), nil
 		}
 	}
 	return nil, tooLarge(most)
 }
 
-// decompressed undoes the Content-Encoding: gzip or none.
-func decompressed(h http.Header, body io.Reader) (source io.Reader, zipped bool, err error) {
+// pacedReader reads a body from the network. After requireRate the data must come at minRate, or reading times out. It counts
+// the bytes on the network: a compressed body gets no more time for being long when decompressed.
+type pacedReader struct {
+	from  io.Reader
+	of    http.ResponseWriter
+	until time.Time // when the whole body must be there
+
+	since time.Time // when the rate was first required; zero: it is not
+	bytes int64     // read since then
+
+	pause  func()       // gives the worker slot to others while it waits for data; nil: it holds none
+	resume func() error // takes the slot again
+}
+
+func newPacedReader(w http.ResponseWriter, from io.Reader) *pacedReader {
+	return &pacedReader{from: from, of: w, until: time.Now().Add(readTimeout)}
+}
+
+func (p *pacedReader) Read(b []byte) (int, error) {
+	if p.pause != nil {
+		p.pause()
+	}
+	n, err := p.from.Read(b)
+	if !p.since.IsZero() {
+		p.bytes += int64(n)
+		p.setDeadline()
+	}
+	if p.pause != nil && err == nil {
+		err = p.resume()
+	}
+	return n, err
+}
+
+// useWorker takes a worker slot for decompressing, and gives it back while Read waits for data. The time that others hold the
+// slot does not count as the sender's.
+func (p *pacedReader) useWorker(ctx context.Context, slots *admission.Slots, workers *admission.Semaphore) error {
+	p.pause = func() { slots.Release(workers) }
+	p.resume = func() error {
+		asked := time.Now()
+		defer func() {
+			p.since = p.since.Add(time.Since(asked)) // never zero: the rate is always required of compressed data
+			p.setDeadline()
+		}()
+		return slots.Acquire(ctx, workers)
+	}
+	return p.resume()
+}
+
+// requireRate starts to require minRate, or starts again for a sender that had to wait for a slot.
+func (p *pacedReader) requireRate() {
+	p.since, p.bytes = time.Now(), 0
+	p.setDeadline()
+}
+
+func (p *pacedReader) setDeadline() {
+	next := p.since.Add(bodyGrace + time.Duration(p.bytes)*time.Second/minRate)
+	if next.After(p.until) {
+		next = p.until
+	}
+	_ = http.NewResponseController(p.of).SetReadDeadline(next) // httptest's writer has no deadlines
+}
+
+// finish ends the required rate: net/http goes on reading, to notice when the client hangs up.
+func (p *pacedReader) finish() {
+	if p.since.IsZero() {
+		return
+	}
+	_ = http.NewResponseController(p.of).SetReadDeadline(p.until)
+}
+
+// decompress undoes the Content-Encoding: gzip or none.
+func decompress(h http.Header, body io.Reader) (source io.Reader, zipped bool, err error) {
 	switch encoding := strings.ToLower(strings.Join(h.Values("Content-Encoding"), ",")); encoding {
 	case "", "identity":
 		return body, false, nil
 	case "gzip", "x-gzip":
-		return &unzipping{from: body}, true, nil
+		return &lazyGzip{from: body}, true, nil
 	}
 	return nil, false, &answer.Refusal{Reason: answer.UnsupportedMedia, Detail: "Content-Encoding must be gzip or absent"}
 }
 
-// unzipping is gzip.Reader that reads nothing before it is asked to.
-type unzipping struct {
+// lazyGzip is a gzip.Reader that reads nothing before the first Read.
+type lazyGzip struct {
 	from io.Reader
 	zip  *gzip.Reader
 }
 
-func (u *unzipping) Read(p []byte) (n int, err error) {
+func (u *lazyGzip) Read(p []byte) (n int, err error) {
 	if u.zip == nil {
 		if u.zip, err = gzip.NewReader(u.from); err != nil {
 			u.zip = nil
 			if errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF // no data at all is no end of good data
+				err = io.ErrUnexpectedEOF // an empty body is not a complete gzip stream
 			}
 			return 0, malformedZip(err)
 		}
@@ -136,11 +253,11 @@ func (u *unzipping) Read(p []byte) (n int, err error) {
 	return n, malformedZip(err)
 }
 
-// malformedZip names what is wrong with compressed data, and leaves alone what is wrong with the connection.
+// malformedZip turns errors of the compressed data into refusals, and leaves errors of the connection alone.
 func malformedZip(err error) error {
 	var corrupt flate.CorruptInputError
 	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &corrupt) {
-		return &answer.Refusal{Reason: answer.BadGzip, Detail: "the body is not gzip, or not all of it", Cause: err}
+		return &answer.Refusal{Reason: answer.BadGzip, Detail: "the body is not gzip, or is cut off", Cause: err}
 	}
 	return err
 }
@@ -149,8 +266,8 @@ func tooLarge(limit int64) error {
 	return &answer.Refusal{Reason: answer.BodyTooLarge, Detail: fmt.Sprintf("at most %d bytes", limit)}
 }
 
-// notRead turns an error of reading into an answer.
-func notRead(err error, limit int64) error {
+// refusalOfRead turns an error of reading a body into a refusal.
+func refusalOfRead(err error, limit int64) error {
 	var known *answer.Refusal
 	var over *http.MaxBytesError
 	switch {

@@ -16,20 +16,20 @@ import (
 
 // TestLargeBodiesAreBounded: what is larger than an event takes one of a few places, until its request is done with it.
 func TestLargeBodiesAreBounded(t *testing.T) {
-	d := closedDoor(t)
-	d.large = newPlaces(1, 1, 1, 1, time.Millisecond)
+	d := newTestServer(t)
+	d.largeBodies = admission.NewSemaphore(1, 1, 1, 1, time.Millisecond)
 	read := func(size int) (done func(), reason string) {
 		body := "[" + strings.Repeat(" ", size-2) + "]"
 		r := httptest.NewRequest(http.MethodPost, "/v1/visits", strings.NewReader(body))
-		var in room
+		var in admission.Slots
 		got, err := d.readBody(httptest.NewRecorder(), r, &in, isArray)
 		if err != nil {
-			return in.leave, answer.Of(err).Reason
+			return in.ReleaseAll, answer.Of(err).Reason
 		}
 		if string(got) != body {
 			t.Errorf("%d of %d bytes were read", len(got), size)
 		}
-		return in.leave, ""
+		return in.ReleaseAll, ""
 	}
 	first, reason := read(1 << 20)
 	if reason != "" {
@@ -57,18 +57,18 @@ func TestLargeBodiesAreBounded(t *testing.T) {
 	}
 	over()
 	over() // once more does no harm
-	if n := d.large.inUse(); n != 0 || len(d.large.by) != 0 || d.large.waiting.Len() != 0 || len(d.large.inLine) != 0 {
-		t.Errorf("%d places are still taken, by %v", n, d.large.by)
+	if n := d.largeBodies.InUse(); n != 0 || d.largeBodies.Waiting() != 0 {
+		t.Errorf("%d slots are still taken, %d wait", n, d.largeBodies.Waiting())
 	}
 }
 
 // TestAPanicLeavesNoPlaceTaken: whatever happens to a large body, its place is given back.
 func TestAPanicLeavesNoPlaceTaken(t *testing.T) {
-	d := closedDoor(t)
-	d.access, d.limits, d.large = &access{open: true}, newLimits(d.cfg.Limits), newPlaces(1, 1, 1, 1, time.Millisecond)
+	d := newTestServer(t)
+	d.access, d.limits, d.largeBodies = &admission.Access{Open: true}, admission.NewLimits(d.cfg.Limits), admission.NewSemaphore(1, 1, 1, 1, time.Millisecond)
 	taken := 0
 	body := io.MultiReader(strings.NewReader("["+strings.Repeat(" ", 70<<10)), readerFunc(func([]byte) (int, error) {
-		taken = d.large.inUse()
+		taken = d.largeBodies.InUse()
 		panic("in the middle")
 	}))
 	func() {
@@ -77,10 +77,10 @@ func TestAPanicLeavesNoPlaceTaken(t *testing.T) {
 				t.Error("no panic")
 			}
 		}()
-		d.takeJSON(d.cfg.Kafka.Topics.Visits, nil)(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/v1/visits", body))
+		d.receiveJSON(d.cfg.Kafka.Topics.Visits, nil)(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/v1/visits", body))
 	}()
-	if taken != 1 || d.large.inUse() != 0 {
-		t.Errorf("%d places were taken before the panic, %d after", taken, d.large.inUse())
+	if taken != 1 || d.largeBodies.InUse() != 0 {
+		t.Errorf("%d places were taken before the panic, %d after", taken, d.largeBodies.InUse())
 	}
 }
 
@@ -90,18 +90,18 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // TestTheMillIsForBatches: when all processors are busy with batches a single event passes, and another batch waits for its turn.
 func TestTheMillIsForBatches(t *testing.T) {
-	d := closedDoor(t)
-	d.mill = newPlaces(1, 1, 1, 1, time.Millisecond)
-	if !d.mill.take(t.Context(), admission.Tenant{Grant: "another"}) {
+	d := newTestServer(t)
+	d.workers = admission.NewSemaphore(1, 1, 1, 1, time.Millisecond)
+	if !d.workers.Acquire(t.Context(), admission.Tenant{Grant: "another"}) {
 		t.Fatal("no place where there is one")
 	}
 	f := func(body, zipped, want string) {
 		t.Helper()
 		r := httptest.NewRequest(http.MethodPost, "/v1/visits", strings.NewReader(body))
 		r.Header.Set("Content-Encoding", zipped)
-		in := room{}
-		defer in.leave()
-		if _, _, err := d.parts(httptest.NewRecorder(), r, &in); want == "" && err != nil || want != "" && answer.Of(err).Reason != want {
+		in := admission.Slots{}
+		defer in.ReleaseAll()
+		if _, _, err := d.readEvents(httptest.NewRecorder(), r, &in); want == "" && err != nil || want != "" && answer.Of(err).Reason != want {
 			t.Errorf("%.20s: %v, want %q", body, err, want)
 		}
 	}
@@ -110,38 +110,38 @@ func TestTheMillIsForBatches(t *testing.T) {
 	f(zippedText(`{"guid":"g"}`), "gzip", "")
 	f(batch, "", answer.Overloaded)
 	f(zippedText(batch), "gzip", answer.Overloaded)
-	d.mill.give(admission.Tenant{Grant: "another"})
+	d.workers.Release(admission.Tenant{Grant: "another"})
 	f(batch, "", "")
 	f(zippedText(batch), "gzip", "")
-	if n := d.mill.inUse(); n != 0 {
+	if n := d.workers.InUse(); n != 0 {
 		t.Errorf("%d places are still taken", n)
 	}
 }
 
 // TestNobodyWaitsInTheMill: who sends compressed data slowly leaves the processors to others until there is more of it.
 func TestNobodyWaitsInTheMill(t *testing.T) {
-	d := closedDoor(t)
+	d := newTestServer(t)
 	batch := zippedText(`[{"guid":"` + noise(20_000) + `"}]`) // much of it compressed, too
 	waits, milled := 0, 0
 	rest := strings.NewReader(batch)
 	body := readerFunc(func(p []byte) (int, error) {
 		waits++
-		milled += d.mill.inUse()
+		milled += d.workers.InUse()
 		return rest.Read(p[:min(len(p), 1000)])
 	})
 	r := httptest.NewRequest(http.MethodPost, "/v1/visits", body)
 	r.Header.Set("Content-Encoding", "gzip")
-	in := room{}
-	if _, _, err := d.parts(httptest.NewRecorder(), r, &in); err != nil {
+	in := admission.Slots{}
+	if _, _, err := d.readEvents(httptest.NewRecorder(), r, &in); err != nil {
 		t.Fatal(err)
 	}
 	if waits < 10 || milled > 0 {
 		t.Errorf("had a place in %d of %d waits for data", milled, waits)
 	}
-	if n := d.mill.inUse(); n != 1 {
+	if n := d.workers.InUse(); n != 1 {
 		t.Errorf("%d places are taken when all is there, want 1", n)
 	}
-	in.leave()
+	in.ReleaseAll()
 }
 
 func zippedText(text string) string {
@@ -156,31 +156,31 @@ func zippedText(text string) string {
 func TestNobodyWaitsForRoomInTheMill(t *testing.T) {
 	f := func(body, zipped string) {
 		t.Helper()
-		d := closedDoor(t)
-		d.large = newPlaces(1, 1, 1, 1, time.Minute)
-		d.limits = newLimits(d.cfg.Limits)
-		if !d.large.take(t.Context(), admission.Tenant{Grant: "another"}) {
+		d := newTestServer(t)
+		d.largeBodies = admission.NewSemaphore(1, 1, 1, 1, time.Minute)
+		d.limits = admission.NewLimits(d.cfg.Limits)
+		if !d.largeBodies.Acquire(t.Context(), admission.Tenant{Grant: "another"}) {
 			t.Fatal("no place where there is one")
 		}
 		r := httptest.NewRequest(http.MethodPost, "/v1/visits", strings.NewReader(body))
 		r.Header.Set("Content-Encoding", zipped)
 		done := make(chan error, 1)
 		go func() {
-			in := room{}
-			defer in.leave()
-			parts, _, err := d.parts(httptest.NewRecorder(), r, &in)
+			in := admission.Slots{}
+			defer in.ReleaseAll()
+			parts, _, err := d.readEvents(httptest.NewRecorder(), r, &in)
 			if err == nil {
 				err = d.chargeBatch(sender{request: r}, len(parts), &in)
 			}
 			done <- err
 		}()
-		for d.large.waits() == 0 {
+		for d.largeBodies.Waiting() == 0 {
 			time.Sleep(time.Millisecond)
 		}
-		if n := d.mill.inUse(); n != 0 {
+		if n := d.workers.InUse(); n != 0 {
 			t.Errorf("%d places of the mill are taken by who waits for a large place", n)
 		}
-		d.large.give(admission.Tenant{Grant: "another"})
+		d.largeBodies.Release(admission.Tenant{Grant: "another"})
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
@@ -192,21 +192,21 @@ func TestNobodyWaitsForRoomInTheMill(t *testing.T) {
 // TestWaitingForTheMillIsNotTheSendersTime: whoever sent all of a compressed batch at once is not late because others were worked at
 // for longer than a sender may take.
 func TestWaitingForTheMillIsNotTheSendersTime(t *testing.T) {
-	d := closedDoor(t)
-	d.mill = newPlaces(1, 1, 1, 1, 10*time.Second)
+	d := newTestServer(t)
+	d.workers = admission.NewSemaphore(1, 1, 1, 1, 10*time.Second)
 	another := admission.Tenant{Grant: "another"}
-	if !d.mill.take(t.Context(), another) {
+	if !d.workers.Acquire(t.Context(), another) {
 		t.Fatal("no place where there is one")
 	}
 	outcome := make(chan error, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		in := room{}
-		defer in.leave()
-		_, _, err := d.parts(w, r, &in)
+		in := admission.Slots{}
+		defer in.ReleaseAll()
+		_, _, err := d.readEvents(w, r, &in)
 		outcome <- err
 	}))
 	defer server.Close()
-	time.AfterFunc(largeGrace+700*time.Millisecond, func() { d.mill.give(another) })
+	time.AfterFunc(bodyGrace+700*time.Millisecond, func() { d.workers.Release(another) })
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader(zippedText(`[{"guid":"`+noise(60_000)+`"}]`)))
 	if err != nil {
 		t.Fatal(err)

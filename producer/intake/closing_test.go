@@ -16,7 +16,7 @@ import (
 // closing ends the door while many requests are in flight. Each is answered or cut off; what was answered with 202 is in
 // Kafka, once.
 func closing(t *testing.T, b broker) {
-	d := openDoor(t, b, nil)
+	d := startServer(t, b, nil)
 	var (
 		mu       sync.Mutex
 		accepted []string
@@ -62,7 +62,7 @@ func closing(t *testing.T, b broker) {
 // closingSlowly ends the door while Kafka keeps everybody waiting. Nobody new gets in; who is in gets an answer.
 func closingSlowly(t *testing.T, b broker) {
 	const inside = 5
-	d := openDoor(t, b, func(cfg *configs.Producer) { cfg.Kafka.Timeout = 30 * time.Second })
+	d := startServer(t, b, func(cfg *configs.Producer) { cfg.Kafka.Timeout = 30 * time.Second })
 	sendUntilTaken(t, d, "before")
 	b.Pause(t)
 	waiting := make(chan reply, inside)
@@ -107,7 +107,7 @@ func closingSlowly(t *testing.T, b broker) {
 func closingWithoutKafka(t *testing.T, b broker) {
 	store := &linkStore{}
 	store.all.Store("abc", "https://a.example/")
-	d := openDoorWith(t, b, store, func(cfg *configs.Producer) { cfg.Links.Enabled = true })
+	d := startServerWith(t, b, store, func(cfg *configs.Producer) { cfg.Links.Enabled = true })
 	sendUntilTaken(t, d, "before")
 	b.Pause(t)
 	defer b.Resume(t)

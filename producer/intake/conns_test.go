@@ -19,7 +19,7 @@ import (
 // from is a client at a loopback address of its own.
 type from string
 
-func (f from) dial(t *testing.T, d *runningDoor) net.Conn {
+func (f from) dial(t *testing.T, d *runningServer) net.Conn {
 	t.Helper()
 	conn, err := f.try(t, d)
 	must(t, err)
@@ -27,7 +27,7 @@ func (f from) dial(t *testing.T, d *runningDoor) net.Conn {
 }
 
 // try is dial where the door may close the connection before we know that it is there.
-func (f from) try(t *testing.T, d *runningDoor) (net.Conn, error) {
+func (f from) try(t *testing.T, d *runningServer) (net.Conn, error) {
 	t.Helper()
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(string(f))}, Timeout: 5 * time.Second}
 	conn, err := dialer.Dial("tcp", d.addr)
@@ -38,7 +38,7 @@ func (f from) try(t *testing.T, d *runningDoor) (net.Conn, error) {
 }
 
 // stalled opens connections that begin a request and do not go on.
-func (f from) stalled(t *testing.T, d *runningDoor, n int) (all []net.Conn) {
+func (f from) stalled(t *testing.T, d *runningServer, n int) (all []net.Conn) {
 	t.Helper()
 	for range n {
 		if conn, err := f.try(t, d); err == nil {
@@ -81,7 +81,7 @@ func sendVisit(conn net.Conn) (int, error) {
 // room for new ones, so that many who share an address all get through.
 func boundedConnections(t *testing.T, b broker) {
 	const most, perNetwork = 20, 5
-	d := openDoor(t, b, func(cfg *configs.Producer) { cfg.HTTP.Connections, cfg.HTTP.PerNetwork = most, perNetwork })
+	d := startServer(t, b, func(cfg *configs.Producer) { cfg.HTTP.Connections, cfg.HTTP.PerNetwork = most, perNetwork })
 	sendUntilTaken(t, d, "before")
 	cut := func(reason string) int {
 		n, err := strconv.Atoi(d.metric(t, `footfall_door_connections_cut_total{reason="`+reason+`"}`))
@@ -130,7 +130,7 @@ func boundedConnections(t *testing.T, b broker) {
 
 // boundedProxies: a trusted proxy has no share, since it speaks for many; all together have theirs.
 func boundedProxies(t *testing.T, b broker) {
-	d := openDoor(t, b, func(cfg *configs.Producer) {
+	d := startServer(t, b, func(cfg *configs.Producer) {
 		cfg.HTTP.Connections, cfg.HTTP.PerNetwork, cfg.HTTP.TrustedProxies = 20, 2, []string{"127.0.0.2"}
 	})
 	busy := from("127.0.0.2").stalled(t, d, 15)
@@ -146,7 +146,7 @@ func boundedProxies(t *testing.T, b broker) {
 
 // turnedAway: whose body is not wanted gets its answer at once, and not when the body is there.
 func turnedAway(t *testing.T, b broker) {
-	d := openDoor(t, b, guarded)
+	d := startServer(t, b, guarded)
 	for request, want := range map[string]string{
 		"POST /v1/visits": "missing_key", "POST /track": "missing_key", "POST /nothing": "not_found", "PUT /track": "method_not_allowed",
 		"GET /healthz": "ok", "GET /pixel.gif": "missing_key", "OPTIONS /track": "204 No Content",

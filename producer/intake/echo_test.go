@@ -71,7 +71,7 @@ func echoRequests() map[string]string {
 
 // echoes: an answer repeats at most 100 bytes of anything that its client sent, headers included.
 func echoes(t *testing.T, b broker) {
-	d := openDoorWith(t, b, &linkStore{}, func(cfg *configs.Producer) { cfg.Links.Enabled = true })
+	d := startServerWith(t, b, &linkStore{}, func(cfg *configs.Producer) { cfg.Links.Enabled = true })
 	for name, text := range echoRequests() {
 		answer := allOf(t, d.addr, text)
 		if !strings.HasPrefix(answer, "HTTP/1.1 ") {
@@ -87,7 +87,7 @@ func echoes(t *testing.T, b broker) {
 
 // boundedAnswers: the answer to a batch does not grow with what its events say.
 func boundedAnswers(t *testing.T, b broker) {
-	d := openDoor(t, b, nil)
+	d := startServer(t, b, nil)
 	f := func(name string, event func(i int) string) {
 		t.Helper()
 		events := make([]string, 1000)

@@ -2,77 +2,80 @@ package intake
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"runtime"
+	"strings"
+	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"footfall/models"
-	"footfall/producer/admission"
 	"footfall/producer/answer"
+	"footfall/producer/enrich"
 )
 
 // draft is an event as its sender wrote it.
 type draft struct {
 	event   models.Event
-	saysBot bool // a click says whether it is a bot's
+	saysBot bool // the click itself says whether it is a bot's
 }
 
-// sender is what is known of who sent a request.
-type sender struct {
-	request *http.Request
-	page    page
-	held    []grant
-	tenant  admission.Tenant // with whom it shares what is scarce
-	id      string           // Idempotency-Key, for a single event
-}
-
-// outcome is what became of an event: in Kafka if err is nil. id is empty for what is no event, and where it is not repeated.
+// outcome is what became of an event: in Kafka if err is nil. id is what the answer repeats; it is empty for what is no event,
+// and for an id that is too long to be repeated.
 type outcome struct {
 	id  string
 	err error
 }
 
-// read makes events of what a request holds, each by itself.
-func read(parts [][]byte, most int64, way func(raw []byte) (draft, error)) ([]draft, []outcome) {
-	drafts, outcomes := make([]draft, len(parts)), make([]outcome, len(parts))
-	for i, part := range parts {
+// parseAll parses the events of a request, each by itself.
+func parseAll(raw [][]byte, most int64, parse func(raw []byte) (draft, error)) ([]draft, []outcome) {
+	drafts, outcomes := make([]draft, len(raw)), make([]outcome, len(raw))
+	for i, text := range raw {
 		if i%yieldEvery == yieldEvery-1 {
 			runtime.Gosched()
 		}
-		if int64(len(part)) > most {
+		if int64(len(text)) > most {
 			outcomes[i].err = tooLarge(most)
 			continue
 		}
-		drafts[i], outcomes[i].err = way(part)
+		drafts[i], outcomes[i].err = parse(text)
 	}
 	return drafts, outcomes
 }
 
-// accept completes, checks and publishes events, and says in outcomes what became of each. Those that have an error
-// already are left alone. It calls wait before it waits for Kafka.
-func (d *door) accept(topic string, from sender, drafts []draft, outcomes []outcome, wait func()) {
-	d.judge(from, drafts, outcomes)
-	var good []models.Event
-	var places []int
-	for i := range drafts {
-		if outcomes[i].err == nil {
-			good, places = append(good, drafts[i].event), append(places, i)
-		}
+// parseClick parses a click as JSON, in the format of models/schema/click.v1.json. v, id, ts, ip, country and bot may be left
+// out, the country may be in lower case, and the IP in any notation.
+func parseClick(raw []byte) (draft, error) {
+	c, saysBot, err := models.TakeClick(raw)
+	if err != nil {
+		return draft{}, err
 	}
-	if len(good) == 0 {
+	return draft{event: c, saysBot: saysBot}, nil
+}
+
+// accept completes, checks and publishes events, and stores the outcome of each. Drafts whose outcome has an error already are
+// skipped. It calls beforeWait before it waits for Kafka.
+func (s *server) accept(topic string, from sender, drafts []draft, outcomes []outcome, beforeWait func()) {
+	events, index := s.judge(from, drafts, outcomes)
+	if len(events) == 0 {
 		return
 	}
-	sent := d.pub.Submit(from.tenant.Account(), topic, good)
-	wait()
-	// Not the request's context: see takeJSON.
-	for i, err := range d.pub.Await(context.Background(), sent) {
-		outcomes[places[i]].err = err
+	delivery := s.pub.Submit(from.tenant.Account(), topic, events)
+	beforeWait()
+	// Not the request's context: see receiveJSON.
+	for i, err := range s.pub.Await(context.Background(), delivery) {
+		outcomes[index[i]].err = err
 	}
 }
 
-// judge completes and checks events, and says in outcomes which are not taken, and the ids of the others.
-func (d *door) judge(from sender, drafts []draft, outcomes []outcome) {
+// judge completes and checks events. It returns those that go to Kafka, with their index in drafts, and stores the ids of these
+// and the errors of the others in outcomes.
+func (s *server) judge(from sender, drafts []draft, outcomes []outcome) (events []models.Event, index []int) {
 	now := time.Now()
 	for i := range drafts {
 		if i%yieldEvery == yieldEvery-1 {
@@ -82,18 +85,33 @@ func (d *door) judge(from sender, drafts []draft, outcomes []outcome) {
 			continue
 		}
 		named := from.id != "" || drafts[i].event.EventID() != "" // by its sender
-		if outcomes[i].err = d.prepare(from, drafts[i], now); outcomes[i].err == nil {
-			if outcomes[i].id = drafts[i].event.EventID(); named {
-				outcomes[i].id = repeated(outcomes[i].id)
-			}
+		if outcomes[i].err = s.prepare(from, drafts[i], now); outcomes[i].err != nil {
+			continue
 		}
+		if outcomes[i].id = drafts[i].event.EventID(); named {
+			outcomes[i].id = repeatable(outcomes[i].id)
+		}
+		events, index = append(events, drafts[i].event), append(index, i)
 	}
-	d.limits.visitors.note(from.tenant.Grant, drafts, outcomes, now)
+	refused := s.limits.NewVisitors(from.tenant.Grant, events, now)
+	if refused == nil {
+		return events, index
+	}
+	kept := 0
+	for i, err := range refused {
+		if err != nil {
+			outcomes[index[i]] = outcome{err: err}
+			continue
+		}
+		events[kept], index[kept] = events[i], index[i]
+		kept++
+	}
+	return events[:kept], index[:kept]
 }
 
-// repeated is an id as an answer has it: as it is, or empty if its sender made it longer than answers repeat. A part of it would
-// be another id.
-func repeated(id string) string {
+// repeatable is an id as answers have it: unchanged, or empty if it is longer than what answers repeat. A part of it would be
+// another id.
+func repeatable(id string) string {
 	var room [models.MaxExcerpt + 2]byte // with quotes
 	if len(models.AppendText(room[:0], id)) > len(room) {
 		return ""
@@ -101,31 +119,29 @@ func repeated(id string) string {
 	return id
 }
 
-// prepare makes an event ready for Kafka, or says why it is not taken. What a refused event was charged is not given
-// back.
-func (d *door) prepare(from sender, w draft, now time.Time) error {
-	if err := d.complete(from, w, now); err != nil {
+// prepare makes an event ready for Kafka, or returns why it is refused. A refused event stays charged to the limits.
+func (s *server) prepare(from sender, w draft, now time.Time) error {
+	if err := s.complete(from, w, now); err != nil {
 		return err
 	}
 	if err := w.event.Validate(); err != nil {
 		return err
 	}
-	if c, ok := w.event.(*models.Click); ok && !d.cfg.Privacy.KeepUserAgent {
-		c.UA = "" // it was judged, and nothing else asks for it
+	if c, ok := w.event.(*models.Click); ok && !s.cfg.Privacy.KeepUserAgent {
+		c.UA = "" // fillClick has judged it, and nothing else needs it
 	}
-	if err := d.timely(w.event, now); err != nil {
+	if err := s.checkTime(w.event, now); err != nil {
 		return err
 	}
-	owner, err := d.access.owner(from.held, from.page, w.event)
+	owner, err := s.access.Owner(from.grants, from.page, w.event)
 	if err != nil {
 		return err
 	}
-	return d.limits.event(owner, w.event, now)
+	return s.limits.Event(owner, w.event, now)
 }
 
-// complete fills in what a sender may leave to the door: the version, the time, the id, and what its request tells about
-// a click.
-func (d *door) complete(from sender, w draft, now time.Time) error {
+// complete fills in what a sender may leave out: the version, the time, the id, and what the request shows about a click.
+func (s *server) complete(from sender, w draft, now time.Time) error {
 	switch e := w.event.(type) {
 	case *models.Visit:
 		return stamp(&e.V, &e.TS, &e.ID, from.id, now)
@@ -133,9 +149,9 @@ func (d *door) complete(from sender, w draft, now time.Time) error {
 		if err := stamp(&e.V, &e.TS, &e.ID, from.id, now); err != nil {
 			return err
 		}
-		return d.fillClick(e, w.saysBot, from.request)
+		return s.fillClick(e, w.saysBot, from.request)
 	}
-	return fmt.Errorf("completing a %T: the door does not know it", w.event)
+	return fmt.Errorf("completing a %T: unknown type of event", w.event)
 }
 
 func stamp(version *int, ts *models.Millis, id *string, header string, now time.Time) error {
@@ -158,7 +174,7 @@ func stamp(version *int, ts *models.Millis, id *string, header string, now time.
 
 // timely refuses events from the future, which a sender's wrong clock makes, and those that are older than anyone
 // still asks about.
-func (d *door) timely(event models.Event, now time.Time) error {
+func (s *server) checkTime(event models.Event, now time.Time) error {
 	var at time.Time
 	switch e := event.(type) {
 	case *models.Visit:
@@ -166,12 +182,106 @@ func (d *door) timely(event models.Event, now time.Time) error {
 	case *models.Click:
 		at = e.TS.Time()
 	}
-	limit := d.cfg.Time
+	limit := s.cfg.Time
 	switch {
-	case at.Sub(now) > limit.MaxAhead: // Sub saturates: year 9999 is far ahead, not long ago
-		return &answer.Refusal{Reason: answer.TimestampInFuture, Detail: fmt.Sprintf("more than %v ahead of the door's clock", limit.MaxAhead)}
+	case at.Sub(now) > limit.MaxAhead: // Sub saturates: the year 9999 is far ahead, not long ago
+		return &answer.Refusal{Reason: answer.TimestampInFuture, Detail: fmt.Sprintf("more than %v ahead of the server's clock", limit.MaxAhead)}
 	case limit.MaxAge > 0 && now.Sub(at) > limit.MaxAge:
 		return &answer.Refusal{Reason: answer.TooOld, Detail: fmt.Sprintf("older than %v", limit.MaxAge)}
 	}
 	return nil
+}
+
+// fillClick fills in what the sender of a click left out. Without an ip the sender is the visitor, and its request shows the
+// rest. With an ip the sender reports somebody else's click, and its own address, country and user agent are not the
+// visitor's.
+func (s *server) fillClick(c *models.Click, saysBot bool, r *http.Request) error {
+	visitor := r
+	var ip netip.Addr
+	if c.IP == "" {
+		ip = s.enrich.ClientIP(r)
+		if c.UA == "" {
+			c.UA = printable(r.UserAgent(), models.MaxUA)
+		}
+	} else {
+		visitor = nil
+		var err error
+		if ip, err = parseIP(c.IP); err != nil {
+			return err
+		}
+	}
+	c.IP = s.enrich.VisitorIP(ip, c.TS.Time())
+	if len(c.Country) == 2 { // bytes: ToUpper turns some letters that are not ASCII into ASCII
+		c.Country = strings.ToUpper(c.Country)
+	}
+	if c.Country == "" {
+		if country := s.enrich.Country(ip, visitor); country != models.UnknownCountry { // an empty country is counted as unknown
+			c.Country = country
+		}
+	}
+	if !saysBot {
+		c.Bot = s.isBot(c.UA, visitor)
+	}
+	if len(c.Referrer) <= models.MaxReferrer { // else Validate refuses it
+		c.Referrer = enrich.Referrer(c.Referrer)
+	}
+	return nil
+}
+
+// isBot judges a visitor by its user agent, and by its request if the visitor sent it. A visitor of whom nothing is known is no
+// bot.
+func (s *server) isBot(ua string, visitor *http.Request) bool {
+	if visitor == nil {
+		return ua != "" && s.enrich.BotAgent(ua)
+	}
+	return enrich.Prefetch(visitor.Header) || s.enrich.BotAgent(ua)
+}
+
+// parseIP reads an address in any notation, but without a zone, which is the name of an interface on the sender's machine.
+func parseIP(text string) (netip.Addr, error) {
+	ip, err := netip.ParseAddr(text)
+	switch {
+	case err != nil:
+		return ip, &models.Invalid{Reason: "bad_ip", Detail: "want an IPv4 or IPv6 address, without a port"}
+	case ip.Zone() != "":
+		return ip, &models.Invalid{Reason: "bad_ip", Detail: "want an address without a zone"}
+	}
+	return ip.Unmap(), nil
+}
+
+// printable makes valid UTF-8 of a header, which may hold any bytes, and cuts it to a length.
+func printable(text string, most int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "")
+	}
+	return text
+}
+
+// newID makes an id for an event without one: a UUID of version 7, which is the millisecond and 74 random bits.
+func newID(now time.Time) string {
+	var id uuid.UUID
+	binary.BigEndian.PutUint64(id[:], uint64(now.UnixMilli())<<16)
+	r := randomPool.Get().(*randomBytes)
+	r.read(id[6:])
+	randomPool.Put(r)
+	id[6] = id[6]&0x0f | 0x70
+	id[8] = id[8]&0x3f | 0x80
+	return id.String()
+}
+
+// randomBytes asks the system for the bytes of many ids at a time. It is not safe for concurrent use.
+type randomBytes struct {
+	bytes [1024]byte
+	left  int
+}
+
+var randomPool = sync.Pool{New: func() any { return &randomBytes{} }}
+
+func (r *randomBytes) read(into []byte) {
+	if r.left < len(into) {
+		_, _ = rand.Read(r.bytes[:]) // never fails
+		r.left = len(r.bytes)
+	}
+	r.left -= copy(into, r.bytes[r.left-len(into):r.left])
 }

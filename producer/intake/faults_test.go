@@ -24,7 +24,7 @@ func unavailable(t *testing.T, r reply) string {
 }
 
 // sendUntilTaken sends an event again and again under one id, as a sender should, until it is accepted.
-func sendUntilTaken(t *testing.T, d *runningDoor, id string) {
+func sendUntilTaken(t *testing.T, d *runningServer, id string) {
 	t.Helper()
 	body := fmt.Sprintf(`{"short_url":"abc","ip":"203.0.113.7","id":%q}`, id)
 	eventually(t, "event "+id+" is accepted", 20*time.Second, func() bool {
@@ -38,7 +38,7 @@ func sendUntilTaken(t *testing.T, d *runningDoor, id string) {
 
 // killed takes Kafka away for longer than the writer's view of the cluster lasts, and brings it back.
 func killed(t *testing.T, b broker) {
-	d := openDoor(t, b, quick)
+	d := startServer(t, b, quick)
 	sendUntilTaken(t, d, "before")
 	b.Kill(t)
 
@@ -85,7 +85,7 @@ func killed(t *testing.T, b broker) {
 // paused makes Kafka silent. Who was answered with 503 may still find the event in Kafka afterwards; who was answered
 // with 202 must.
 func paused(t *testing.T, b broker) {
-	d := openDoor(t, b, quick)
+	d := startServer(t, b, quick)
 	sendUntilTaken(t, d, "before")
 	b.Pause(t)
 	began := time.Now()
@@ -103,7 +103,7 @@ func paused(t *testing.T, b broker) {
 // overload fills a small door while Kafka is silent. The one too many is refused at once and never written.
 func overload(t *testing.T, b broker) {
 	const room = 3
-	d := openDoor(t, b, func(cfg *configs.Producer) {
+	d := startServer(t, b, func(cfg *configs.Producer) {
 		cfg.HTTP.MaxInFlight = room
 		cfg.Kafka.Timeout = 30 * time.Second // nobody times out here
 	})
@@ -150,7 +150,7 @@ func overload(t *testing.T, b broker) {
 // even if its sender was answered before. The second of two events waits for the first one's request and is sent after it,
 // and a request has a second at the least: its sender is answered most of that before its own request ends.
 func heldPlaces(t *testing.T, b broker) {
-	d := openDoor(t, b, func(cfg *configs.Producer) {
+	d := startServer(t, b, func(cfg *configs.Producer) {
 		cfg.HTTP.MaxInFlight = 2
 		cfg.Kafka.Timeout = 2 * time.Second
 	})
@@ -185,7 +185,7 @@ func heldPlaces(t *testing.T, b broker) {
 // hangUp closes the client's connection while its event is being written. The event is written all the same, and nothing
 // is held against Kafka.
 func hangUp(t *testing.T, b broker) {
-	d := openDoor(t, b, func(cfg *configs.Producer) { cfg.Kafka.Timeout = 30 * time.Second })
+	d := startServer(t, b, func(cfg *configs.Producer) { cfg.Kafka.Timeout = 30 * time.Second })
 	sendUntilTaken(t, d, "before")
 	b.Pause(t)
 	conn, err := net.Dial("tcp", d.addr)
@@ -217,7 +217,7 @@ func hangUp(t *testing.T, b broker) {
 
 // health checks what an operator looks at.
 func health(t *testing.T, b broker) {
-	d := openDoor(t, b, nil)
+	d := startServer(t, b, nil)
 	for path, want := range map[string]string{"/healthz": `{"status":"ok"}`, "/readyz": `{"status":"ready"}`} {
 		if r := d.ask(t, http.MethodGet, path); r.status != http.StatusOK || strings.TrimSpace(r.raw) != want {
 			t.Errorf("GET %s = %d %s", path, r.status, r.raw)
@@ -257,7 +257,7 @@ func health(t *testing.T, b broker) {
 		}
 	}
 	for _, line := range strings.Split(strings.TrimSpace(d.log.String()), "\n") {
-		if !strings.Contains(line, "the door is open") && !strings.Contains(line, "anyone may write") {
+		if !strings.Contains(line, "listening") && !strings.Contains(line, "anyone may write") {
 			t.Errorf("normal operation logs: %s", line)
 		}
 	}

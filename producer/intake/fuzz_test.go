@@ -20,8 +20,8 @@ import (
 	"footfall/producer/enrich"
 )
 
-// closedDoor is a door with the configuration that it comes with, which listens nowhere and writes nothing.
-func closedDoor(t testing.TB) *door {
+// newTestServer is a server with the default configuration, which listens nowhere and writes nothing.
+func newTestServer(t testing.TB) *server {
 	t.Helper()
 	cfg, err := configs.LoadProducer("")
 	if err != nil {
@@ -31,24 +31,33 @@ func closedDoor(t testing.TB) *door {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &door{cfg: cfg, enrich: about}
-	d.small, d.large = newRooms(cfg)
-	d.company = admission.NewSoleTenant()
-	d.mill = newMill(d.company)
+	d := &server{cfg: cfg, enrich: about}
+	d.smallBodies, d.largeBodies = admission.NewBodySlots(cfg.HTTP.BodyBytes, cfg.HTTP.MaxBody, cfg.HTTP.BatchBytes)
+	d.sole = admission.NewSoleTenant()
+	d.workers = admission.NewWorkerSlots(d.sole)
 	return d
 }
 
-// fuzzDoor is a door without Kafka: what it lets through is looked at instead of written.
-func fuzzDoor(f *testing.F) *door {
+// newFuzzServer is a server without Kafka: events that pass are looked at instead of written.
+func newFuzzServer(f *testing.F) *server {
 	f.Helper()
-	d := closedDoor(f)
-	d.visits, d.access, d.limits = visits{models.DefaultPlan()}, &access{open: true}, newLimits(configs.Limits{})
+	d := newTestServer(f)
+	d.visits, d.access, d.limits = visits{models.DefaultPlan()}, &admission.Access{Open: true}, admission.NewLimits(configs.Limits{})
 	return d
+}
+
+// reason is that of a refusal, "" of none.
+func reason(err error) string {
+	var why *answer.Refusal
+	if errors.As(err, &why) {
+		return why.Reason
+	}
+	return ""
 }
 
 // check holds what every decoder promises: an error that has an answer, or an event that can be counted and that reads
 // back as it was.
-func (d *door) check(t *testing.T, written draft, err error) {
+func (d *server) check(t *testing.T, written draft, err error) {
 	t.Helper()
 	if err == nil {
 		r := httptest.NewRequest(http.MethodPost, "/", nil)
@@ -80,11 +89,11 @@ func (d *door) check(t *testing.T, written draft, err error) {
 
 // FuzzJSON is the body of a single event.
 func FuzzJSON(f *testing.F) {
-	d := fuzzDoor(f)
+	d := newFuzzServer(f)
 	f.Add([]byte(`{"siteId":"s","guid":"g","ts":1522802128000,"feature1":"a","feature2":"b"}`))
 	f.Add([]byte(`{"short_url":"abc","ip":"::ffff:203.0.113.7","country":"it","bot":null,"ua":"curl/8","referrer":"https://a.example/b"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		for _, way := range []func([]byte) (draft, error){d.visits.read, click} {
+		for _, way := range []func([]byte) (draft, error){d.visits.parseJSON, parseClick} {
 			written, err := way(body)
 			d.check(t, written, err)
 		}
@@ -146,29 +155,29 @@ func FuzzLines(f *testing.F) {
 
 // FuzzForm is the body of /track with the query of its URL.
 func FuzzForm(f *testing.F) {
-	d := fuzzDoor(f)
+	d := newFuzzServer(f)
 	f.Add("siteId=s&key=k", []byte("guid=962e0c3a-6c08-4160-9196-f0050faffe62&timestamp=1522802128&feature1=facebook.com&feature2=/index.html\r\n"))
 	f.Add("", []byte("siteId=s&guid=%00&id=%FF"))
 	f.Fuzz(func(t *testing.T, query string, body []byte) {
-		written, err := d.visits.track(query, body)
+		written, err := d.visits.parseForm(query, body)
 		d.check(t, written, err)
 	})
 }
 
 // FuzzPixel is the query of /pixel.gif.
 func FuzzPixel(f *testing.F) {
-	d := fuzzDoor(f)
+	d := newFuzzServer(f)
 	f.Add("siteId=s&guid=g&feature1=a+b&timestamp=1522802128")
 	f.Add("short_url=abc&referrer=https%3A%2F%2Fa.example%2Fb&key=k")
 	f.Fuzz(func(t *testing.T, query string) {
-		written, err := d.visits.pixel(query)
+		written, err := d.visits.parsePixel(query)
 		d.check(t, written, err)
 	})
 }
 
 // FuzzGzip: a compressed body is read as what it was, up to the limits, or refused by name.
 func FuzzGzip(f *testing.F) {
-	d := fuzzDoor(f)
+	d := newFuzzServer(f)
 	d.cfg.HTTP.MaxBody, d.cfg.HTTP.BatchBytes = 100, 1000
 	zipped := func(text string) []byte {
 		var b bytes.Buffer
@@ -184,9 +193,9 @@ func FuzzGzip(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r := httptest.NewRequest(http.MethodPost, "/v1/visits", bytes.NewReader(body))
 		r.Header.Set("Content-Encoding", "gzip")
-		var place room
+		var place admission.Slots
 		got, err := d.readBody(httptest.NewRecorder(), r, &place, isArray)
-		place.leave()
+		place.ReleaseAll()
 		if err != nil {
 			if why := reason(err); why != answer.BadGzip && why != answer.BodyTooLarge {
 				t.Errorf("%q: %v", body, err)
@@ -215,7 +224,7 @@ func FuzzMedia(f *testing.F) {
 	f.Fuzz(func(t *testing.T, media, encoding string) {
 		h := http.Header{"Content-Type": {media}, "Content-Encoding": {encoding}}
 		for _, wanted := range [][]string{{jsonText, linesText}, {formText, plainText}} {
-			got, err := mediaOf(h, wanted)
+			got, err := mediaType(h, wanted)
 			switch {
 			case err != nil && reason(err) != answer.UnsupportedMedia:
 				t.Errorf("%q: %v", media, err)
@@ -225,7 +234,7 @@ func FuzzMedia(f *testing.F) {
 				t.Errorf("%q is %q", media, got)
 			}
 		}
-		if body, _, err := decompressed(h, strings.NewReader("")); err != nil && reason(err) != answer.UnsupportedMedia || err == nil && body == nil {
+		if body, _, err := decompress(h, strings.NewReader("")); err != nil && reason(err) != answer.UnsupportedMedia || err == nil && body == nil {
 			t.Errorf("%q: %v", encoding, err)
 		}
 	})

@@ -19,7 +19,7 @@ import (
 // generations: a topic is sealed while events come in, twice. Every event is answered with 202 and is in one generation, in the
 // partition that its key belongs to there.
 func generations(t *testing.T, b broker) {
-	d := openDoor(t, b, nil)
+	d := startServer(t, b, nil)
 	base := d.topics.Visits
 	stop, senders := make(chan struct{}), sync.WaitGroup{}
 	var sent atomic.Int64
@@ -89,11 +89,11 @@ func generations(t *testing.T, b broker) {
 }
 
 // newDoorOnAGrownTopic: one that starts later writes to the newest generation, and does not make a first one anew that was deleted.
-func newDoorOnAGrownTopic(t *testing.T, b broker, old *runningDoor) {
+func newDoorOnAGrownTopic(t *testing.T, b broker, old *runningServer) {
 	t.Helper()
 	old.close(t)
 	deleteTopics(t, b, old.topics.Visits)
-	d := openDoor(t, b, func(cfg *configs.Producer) { cfg.Kafka.Topics = old.topics })
+	d := startServer(t, b, func(cfg *configs.Producer) { cfg.Kafka.Topics = old.topics })
 	newest := models.GenerationTopic(old.topics.Visits, 3)
 	before := len(messages(t, b.Addr(), newest))
 	if r := d.post(t, "/v1/visits", jsonType, `{"siteId":"s","guid":"g"}`); r.status != http.StatusAccepted {
@@ -111,7 +111,7 @@ func newDoorOnAGrownTopic(t *testing.T, b broker, old *runningDoor) {
 func TestBothTopicsGrowAtOnce(t *testing.T) {
 	for range 10 { // or the two might just miss each other
 		b := startFake(t)
-		d := openDoor(t, b, nil)
+		d := startServer(t, b, nil)
 		growTopic(t, b, d.topics.Visits, 2, 5)
 		growTopic(t, b, d.topics.Clicks, 2, 7)
 		var senders sync.WaitGroup

@@ -50,7 +50,7 @@ func certificate(t *testing.T) (cert, key string, roots *x509.CertPool) {
 // renewed: a door shows its new certificate to who comes next, and the old one as long as the new one is half there.
 func renewed(t *testing.T, b broker) {
 	cert, key, _ := certificate(t)
-	d := openDoor(t, b, func(cfg *configs.Producer) { cfg.HTTP.TLS.Cert, cfg.HTTP.TLS.Key = cert, key })
+	d := startServer(t, b, func(cfg *configs.Producer) { cfg.HTTP.TLS.Cert, cfg.HTTP.TLS.Key = cert, key })
 	shown := func(roots *x509.CertPool) bool {
 		conn, err := tls.Dial("tcp", d.addr, &tls.Config{RootCAs: roots})
 		if err != nil {
@@ -62,7 +62,7 @@ func renewed(t *testing.T, b broker) {
 	newCert, newKey, roots := certificate(t)
 	must(t, os.Rename(newCert, cert))
 	eventually(t, "the log tells of half a renewal", 10*time.Second, func() bool {
-		return !shown(roots) && strings.Contains(d.log.String(), "the certificate of before stays")
+		return !shown(roots) && strings.Contains(d.log.String(), "the previous certificate stays in use")
 	})
 	must(t, os.Rename(newKey, key))
 	eventually(t, "the new certificate is shown", 10*time.Second, func() bool { return shown(roots) })
@@ -71,7 +71,7 @@ func renewed(t *testing.T, b broker) {
 // encrypted: with a certificate the door speaks TLS and nothing else, and whoever fails at it does not get into the log.
 func encrypted(t *testing.T, b broker) {
 	cert, key, roots := certificate(t)
-	d := openDoor(t, b, func(cfg *configs.Producer) { cfg.HTTP.TLS.Cert, cfg.HTTP.TLS.Key = cert, key })
+	d := startServer(t, b, func(cfg *configs.Producer) { cfg.HTTP.TLS.Cert, cfg.HTTP.TLS.Key = cert, key })
 	client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
 	defer client.CloseIdleConnections()
 	response, err := client.Post("https://"+d.addr+"/track?siteId=s", formType, strings.NewReader("guid=g&id=secret"))
@@ -106,7 +106,7 @@ func slowClients(t *testing.T, b broker) {
 	if testing.Short() {
 		t.Skip("waits 15 s for timeouts")
 	}
-	d := openDoor(t, b, nil)
+	d := startServer(t, b, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	ended := func(text, want string, after, before time.Duration) <-chan error {

@@ -21,8 +21,8 @@ import (
 	"footfall/producer/links"
 )
 
-// runningDoor is a door as the binary runs it, on a port of its own, with topics of its own.
-type runningDoor struct {
+// runningServer is a door as the binary runs it, on a port of its own, with topics of its own.
+type runningServer struct {
 	url    string
 	addr   string
 	admin  string // where operators ask
@@ -33,21 +33,21 @@ type runningDoor struct {
 	ended  chan error
 }
 
-// openDoor runs a door and closes it when the test ends.
-func openDoor(t testing.TB, b broker, tweak func(*configs.Producer)) *runningDoor {
+// startServer runs a door and closes it when the test ends.
+func startServer(t testing.TB, b broker, tweak func(*configs.Producer)) *runningServer {
 	t.Helper()
-	return openDoorWith(t, b, nil, tweak)
+	return startServerWith(t, b, nil, tweak)
 }
 
-// openDoorWith runs a door with a store of links.
-func openDoorWith(t testing.TB, b broker, store links.Store, tweak func(*configs.Producer)) *runningDoor {
+// startServerWith runs a door with a store of links.
+func startServerWith(t testing.TB, b broker, store links.Store, tweak func(*configs.Producer)) *runningServer {
 	t.Helper()
 	cfg := defaults(t, b.Addr())
 	if tweak != nil {
 		tweak(&cfg)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	d := &runningDoor{topics: cfg.Kafka.Topics, broker: b.Addr(), log: &safeBuffer{}, stop: cancel, ended: make(chan error, 1)}
+	d := &runningServer{topics: cfg.Kafka.Topics, broker: b.Addr(), log: &safeBuffer{}, stop: cancel, ended: make(chan error, 1)}
 	ready := make(chan [2]string, 1)
 	log := slog.New(slog.NewJSONHandler(d.log, nil))
 	go func() {
@@ -70,7 +70,7 @@ func openDoorWith(t testing.TB, b broker, store links.Store, tweak func(*configs
 }
 
 // close ends the door and checks that it ends well. It may be called again.
-func (d *runningDoor) close(t testing.TB) {
+func (d *runningServer) close(t testing.TB) {
 	t.Helper()
 	d.stop()
 	select {
@@ -111,7 +111,7 @@ type reply struct {
 	Detail string `json:"detail"`
 }
 
-func (d *runningDoor) post(t *testing.T, path, contentType, body string) reply {
+func (d *runningServer) post(t *testing.T, path, contentType, body string) reply {
 	t.Helper()
 	header := http.Header{}
 	if contentType != "" {
@@ -120,7 +120,7 @@ func (d *runningDoor) post(t *testing.T, path, contentType, body string) reply {
 	return d.do(t, http.MethodPost, path, header, strings.NewReader(body))
 }
 
-func (d *runningDoor) do(t *testing.T, method, path string, header http.Header, body io.Reader) reply {
+func (d *runningServer) do(t *testing.T, method, path string, header http.Header, body io.Reader) reply {
 	t.Helper()
 	r, err := d.try(method, path, header, body)
 	if err != nil {
@@ -130,12 +130,12 @@ func (d *runningDoor) do(t *testing.T, method, path string, header http.Header, 
 }
 
 // try is do for goroutines other than the test's.
-func (d *runningDoor) try(method, path string, header http.Header, body io.Reader) (reply, error) {
+func (d *runningServer) try(method, path string, header http.Header, body io.Reader) (reply, error) {
 	return exchangeHTTP(method, d.url+path, header, body)
 }
 
 // ask is what an operator sees.
-func (d *runningDoor) ask(t *testing.T, method, path string) reply {
+func (d *runningServer) ask(t *testing.T, method, path string) reply {
 	t.Helper()
 	r, err := exchangeHTTP(method, d.admin+path, nil, nil)
 	if err != nil {
@@ -172,7 +172,7 @@ func exchangeHTTP(method, url string, header http.Header, body io.Reader) (reply
 }
 
 // metric reads one sample of /metrics, named as it is written there; absent is "".
-func (d *runningDoor) metric(t *testing.T, sample string) string {
+func (d *runningServer) metric(t *testing.T, sample string) string {
 	t.Helper()
 	for line := range strings.Lines(d.ask(t, http.MethodGet, "/metrics").raw) {
 		if value, ok := strings.CutPrefix(strings.TrimSpace(line), sample+" "); ok {

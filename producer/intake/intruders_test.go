@@ -170,7 +170,7 @@ func keptLinks() *linkStore {
 // guardedHostile sends each of the intruders, and proves that they left no trace.
 func guardedHostile(t *testing.T, b broker) {
 	store := keptLinks()
-	d := openDoorWith(t, b, store, func(cfg *configs.Producer) {
+	d := startServerWith(t, b, store, func(cfg *configs.Producer) {
 		guarded(cfg)
 		cfg.Links.Enabled = true
 		cfg.HTTP.TrustedProxies = []string{"127.0.0.1"}
@@ -237,17 +237,17 @@ func spoofedAddresses(t *testing.T, b broker) {
 		{"a thousand", "203.0.113.7", []string{"X-Forwarded-For: " + strings.Repeat("1.2.3.4,", 1000) + "203.0.113.7"}},
 		{"another header", peer, []string{"X-Real-IP: 203.0.113.7", "Forwarded: for=203.0.113.7", "True-Client-IP: 203.0.113.7", "CF-Connecting-IP: 203.0.113.7"}},
 	}
-	trusting := openDoor(t, b, func(cfg *configs.Producer) { cfg.HTTP.TrustedProxies = []string{peer, "10.0.0.0/8"} })
-	wary := openDoor(t, b, func(cfg *configs.Producer) { cfg.HTTP.TrustedProxies = []string{"10.0.0.0/8"} })
+	trusting := startServer(t, b, func(cfg *configs.Producer) { cfg.HTTP.TrustedProxies = []string{peer, "10.0.0.0/8"} })
+	wary := startServer(t, b, func(cfg *configs.Producer) { cfg.HTTP.TrustedProxies = []string{"10.0.0.0/8"} })
 	for i, row := range rows {
-		for _, d := range []*runningDoor{trusting, wary} {
+		for _, d := range []*runningServer{trusting, wary} {
 			text := raw("POST", "/v1/clicks", append(row.headers, fmt.Sprint("Idempotency-Key: ", i)), `{"short_url":"a"}`)
 			if status, body := exchange(t, d.addr, text); status != 202 {
 				t.Errorf("%s = %d %s", row.name, status, body)
 			}
 		}
 	}
-	addresses := func(d *runningDoor) map[string]string {
+	addresses := func(d *runningServer) map[string]string {
 		all := map[string]string{}
 		for _, m := range messages(t, d.broker, d.topics.Clicks) {
 			c, err := models.UnmarshalClick(m.Value, true)

@@ -12,7 +12,7 @@ import (
 )
 
 // upload sends batches of so many made-up visitors of a site, as gzip, and counts what was taken and the bytes that it took.
-func upload(t *testing.T, d *runningDoor, key, client string, batches int) (taken, bytes int) {
+func upload(t *testing.T, d *runningServer, key, client string, batches int) (taken, bytes int) {
 	t.Helper()
 	for b := range batches {
 		body := zip(lines(1000, fmt.Sprintf(`{"siteId":"shop","guid":"%d-%%d","feature1":"a","feature2":"b","id":"%d-%%d"}`, b, b)))
@@ -27,7 +27,7 @@ func upload(t *testing.T, d *runningDoor, key, client string, batches int) (take
 // inventedVisitors: a guid that was never seen is twelve rows for ever, and a thousand of them fit into three kilobytes. Limits
 // are those of the defaults.
 func inventedVisitors(t *testing.T, b broker) {
-	d := openDoor(t, b, func(cfg *configs.Producer) {
+	d := startServer(t, b, func(cfg *configs.Producer) {
 		guarded(cfg)
 		cfg.HTTP.TrustedProxies = []string{"127.0.0.1"}
 	})
@@ -72,7 +72,7 @@ func inventedVisitors(t *testing.T, b broker) {
 func inventedReferrers(t *testing.T, b broker) {
 	store := &linkStore{}
 	store.all.Store("abc", "https://example.org/")
-	d := openDoorWith(t, b, store, func(cfg *configs.Producer) { cfg.Links.Enabled = true })
+	d := startServerWith(t, b, store, func(cfg *configs.Producer) { cfg.Links.Enabled = true })
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	const redirects = 1000
 	began := time.Now()

@@ -28,7 +28,7 @@ func limited(t *testing.T, b broker) {
 	}
 	const slow = 0.001 // so that no token comes back while the test runs
 
-	clients := openDoor(t, b, func(cfg *configs.Producer) {
+	clients := startServer(t, b, func(cfg *configs.Producer) {
 		cfg.Limits = configs.Limits{ClientPerSecond: slow, ClientBurst: 2}
 		cfg.HTTP.TrustedProxies = []string{"127.0.0.1"}
 	})
@@ -49,7 +49,7 @@ func limited(t *testing.T, b broker) {
 		t.Errorf("health is limited: %d", r.status)
 	}
 
-	narrow := openDoor(t, b, func(cfg *configs.Producer) { cfg.Limits = configs.Limits{ClientPerSecond: 2, ClientBurst: 1} })
+	narrow := startServer(t, b, func(cfg *configs.Producer) { cfg.Limits = configs.Limits{ClientPerSecond: 2, ClientBurst: 1} })
 	for i := range 2 { // what Retry-After says is true of batches too
 		r := narrow.do(t, http.MethodPost, "/v1/visits", nil, strings.NewReader("["+one+","+one+"]"))
 		if r.status == http.StatusTooManyRequests && i == 1 {
@@ -61,7 +61,7 @@ func limited(t *testing.T, b broker) {
 		taken("a batch over a burst of one", r)
 	}
 
-	untrusting := openDoor(t, b, func(cfg *configs.Producer) { cfg.Limits = configs.Limits{ClientPerSecond: slow, ClientBurst: 2} })
+	untrusting := startServer(t, b, func(cfg *configs.Producer) { cfg.Limits = configs.Limits{ClientPerSecond: slow, ClientBurst: 2} })
 	for i := range 3 {
 		r := untrusting.do(t, http.MethodPost, "/v1/visits", http.Header{"X-Forwarded-For": {fmt.Sprint("203.0.113.", i)}}, strings.NewReader(one))
 		if i < 2 {
@@ -71,7 +71,7 @@ func limited(t *testing.T, b broker) {
 		}
 	}
 
-	hidden := openDoor(t, b, func(cfg *configs.Producer) {
+	hidden := startServer(t, b, func(cfg *configs.Producer) {
 		guarded(cfg)
 		cfg.Limits = configs.Limits{PageClientPerSecond: slow, PageClientBurst: 2}
 	})
@@ -87,7 +87,7 @@ func limited(t *testing.T, b broker) {
 		t.Errorf("warned %d times of what may be a proxy: %s", n, hidden.log)
 	}
 
-	sites := openDoor(t, b, func(cfg *configs.Producer) { cfg.Limits = configs.Limits{SitePerSecond: slow, SiteBurst: 2} })
+	sites := startServer(t, b, func(cfg *configs.Producer) { cfg.Limits = configs.Limits{SitePerSecond: slow, SiteBurst: 2} })
 	r := sites.batch(t, "/v1/visits", nil, `[`+one+`,`+one+`,`+one+`,{"siteId":"t","guid":"g"}]`, http.StatusMultiStatus, 4)
 	for i, want := range []string{"", "", "rate_limited", ""} {
 		if r.Results[i].Error != want {
@@ -97,7 +97,7 @@ func limited(t *testing.T, b broker) {
 	refused("one more for the site", sites.post(t, "/track?siteId=s", "", "guid=g"), "rate_limited")
 	taken("a click", sites.post(t, "/v1/clicks", "", `{"short_url":"s","ip":"203.0.113.7"}`))
 
-	keys := openDoor(t, b, func(cfg *configs.Producer) { cfg.Limits = configs.Limits{NewKeysPerMinute: 3} })
+	keys := startServer(t, b, func(cfg *configs.Producer) { cfg.Limits = configs.Limits{NewKeysPerMinute: 3} })
 	for i := range 6 {
 		r := keys.post(t, "/v1/clicks", "", fmt.Sprintf(`{"short_url":"l%d","ip":"203.0.113.7"}`, i))
 		if i < 3 {

@@ -15,113 +15,113 @@ import (
 	"footfall/producer/links"
 )
 
-// openLinks lets the door make short links and redirect them.
-func (d *door) openLinks(store links.Store, reg prometheus.Registerer) error {
+// openLinks adds short links: creating and following them.
+func (s *server) openLinks(store links.Store, reg prometheus.Registerer) error {
 	if store == nil {
 		return wrong(errors.New("links.enabled needs a store of links"))
 	}
-	o := linkOptions(d.cfg.Links)
-	o.KeepUserAgent = d.cfg.Privacy.KeepUserAgent
-	o.Store, o.Enrich, o.Log, o.Metrics = store, d.enrich, d.log, reg
-	o.Allow, o.Begin, o.Refer, o.Panicked = d.mayLink, d.beginLink, d.mayRefer, d.metrics.panics.Inc
+	o := linkOptions(s.cfg.Links)
+	o.KeepUserAgent = s.cfg.Privacy.KeepUserAgent
+	o.Store, o.Enrich, o.Log, o.Metrics = store, s.enrich, s.log, reg
+	o.Allow, o.Begin, o.Refer, o.Panicked = s.mayCreate, s.linkPrefix, s.mayRefer, s.metrics.panics.Inc
 	o.Publish = func(ctx context.Context, c *models.Click) error {
-		return d.pub.Publish(ctx, admission.Tenant{Grant: "redirects"}, d.cfg.Kafka.Topics.Clicks, []models.Event{c})[0]
+		return s.pub.Publish(ctx, admission.Tenant{Grant: "redirects"}, s.cfg.Kafka.Topics.Clicks, []models.Event{c})[0]
 	}
-	o.Refused = func(reason string) { d.metrics.refused.WithLabelValues(reason).Inc() }
+	o.Refused = func(reason string) { s.metrics.refused.WithLabelValues(reason).Inc() }
 	handler, err := links.New(o)
 	if err != nil {
 		return wrong(err)
 	}
-	d.links = handler
+	s.links = handler
 	return nil
 }
 
-// linkOptions are those that the configuration has.
+// linkOptions are the options that come from the configuration.
 func linkOptions(cfg configs.Links) links.Options {
 	return links.Options{Cache: cfg.Cache, NegativeTTL: cfg.NegativeTTL, Queue: cfg.Queue, BaseURL: cfg.BaseURL}
 }
 
-// closeLinks gives the clicks that are still queued as long as a request that Kafka does not answer, from when the door began
-// to close: they were being written all the time.
-func (d *door) closeLinks() {
-	if d.closing.IsZero() { // it failed on its own
-		d.closing = time.Now()
+// closeLinks waits for queued clicks. They get as long as a request that Kafka does not answer, counted from when the server began
+// to stop: they were being written all that time.
+func (s *server) closeLinks() {
+	if s.closing.IsZero() { // serving failed
+		s.closing = time.Now()
 	}
-	ctx, cancel := context.WithDeadline(context.Background(), d.closing.Add(d.cfg.Kafka.Timeout+2*time.Second))
+	ctx, cancel := context.WithDeadline(context.Background(), s.closing.Add(s.cfg.Kafka.Timeout+2*time.Second))
 	defer cancel()
-	d.links.Close(ctx)
+	s.links.Close(ctx)
 }
 
-// makeLink is POST /v1/links, for senders that may send now and have a key.
-func (d *door) makeLink(w http.ResponseWriter, r *http.Request) {
-	from, err := d.admit(r)
-	in := room{client: from.tenant}
-	defer in.leave()
+// createLink is POST /v1/links, for senders with a key that are within their limits.
+func (s *server) createLink(w http.ResponseWriter, r *http.Request) {
+	from, err := s.admit(r)
+	slots := admission.Slots{Tenant: from.tenant}
+	defer slots.ReleaseAll()
 	if err == nil {
-		err = in.take(r.Context(), d.small)
+		err = slots.Acquire(r.Context(), s.smallBodies)
 	}
 	if err != nil {
-		d.refuse(w, err, "")
+		s.refuse(w, err, "")
 		return
 	}
-	d.links.Create(w, r)
+	s.links.Create(w, r)
 }
 
-// mayLink decides whether a sender may make a link: by a key that makes links of that name, and not too many a minute.
-func (d *door) mayLink(w http.ResponseWriter, r *http.Request, short string) bool {
+// mayCreate decides whether a sender may create a link: its key must allow that name, and the limits.
+func (s *server) mayCreate(w http.ResponseWriter, r *http.Request, short string) bool {
 	link := &models.Click{ShortURL: short, TS: models.Millis(time.Now().UnixMilli())}
-	held, err := d.access.makers(r)
+	held, err := s.access.LinkGrants(r)
 	if err == nil {
 		var owner string
-		if owner, err = d.access.owner(held, pageOf(r), link); err == nil {
-			err = d.limits.event(owner, link, time.Now())
+		if owner, err = s.access.Owner(held, admission.PageOf(r), link); err == nil {
+			err = s.limits.Event(owner, link, time.Now())
 		}
 	}
 	if err != nil {
-		d.refuse(w, err, "")
+		s.refuse(w, err, "")
 		return false
 	}
 	return true
 }
 
-// beginLink is what a name that is made up for a sender begins with: it has to be one of its key's.
-func (d *door) beginLink(w http.ResponseWriter, r *http.Request) (string, bool) {
-	held, err := d.access.makers(r)
-	var beginning string
+// linkPrefix is how a name begins that is made up for a sender: as its key demands.
+func (s *server) linkPrefix(w http.ResponseWriter, r *http.Request) (string, bool) {
+	held, err := s.access.LinkGrants(r)
+	var prefix string
 	if err == nil {
-		beginning, err = d.access.beginning(held, pageOf(r))
+		prefix, err = s.access.Prefix(held, admission.PageOf(r), links.Beginning)
 	}
 	if err != nil {
-		d.refuse(w, err, "")
+		s.refuse(w, err, "")
 		return "", false
 	}
-	return beginning, true
+	return prefix, true
 }
 
-// mayRefer decides whether a redirect's click keeps its referrer. Anyone can make referrers up without a key, and each is a
-// row for ever.
-func (d *door) mayRefer(c *models.Click) bool {
-	if d.limits.keys.referrer(c, time.Now()) == nil {
+// mayRefer decides whether a redirect's click keeps its referrer. Anyone can make referrers up without a key, and each is a row
+// that stays for ever.
+func (s *server) mayRefer(c *models.Click) bool {
+	if s.limits.Referrer(c, time.Now()) == nil {
 		return true
 	}
-	d.metrics.filtered.WithLabelValues(answer.TooManyNewKeys).Inc()
+	s.metrics.filtered.WithLabelValues(answer.TooManyNewKeys).Inc()
 	return false
 }
 
-// follow is GET /{short_url}, for anyone who does not come too often.
-func (d *door) follow(w http.ResponseWriter, r *http.Request) {
-	if err := d.admitFollower(r); err != nil {
-		d.refuse(w, err, "")
+// followLink is GET /{short_url}, for anyone within the limits.
+func (s *server) followLink(w http.ResponseWriter, r *http.Request) {
+	if err := s.admitFollower(r); err != nil {
+		s.refuse(w, err, "")
 		return
 	}
-	d.links.Redirect(w, r)
+	s.links.Redirect(w, r)
 }
 
-func (d *door) admitFollower(r *http.Request) error {
-	ip, now := d.enrich.ClientIP(r), time.Now()
-	if err := d.limits.client(ip, now); err != nil {
+func (s *server) admitFollower(r *http.Request) error {
+	ip, now := s.enrich.ClientIP(r), time.Now()
+	if err := s.limits.Client(ip, now); err != nil {
 		return err
 	}
-	d.company.Note(admission.Tenant{Network: admission.NetworkOf(ip)}, now)
+	s.sole.Note(admission.Tenant{Network: admission.NetworkOf(ip)}, now)
 	return nil
 }

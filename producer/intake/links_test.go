@@ -59,7 +59,7 @@ func TestADoorThatCannotOpenLetsGo(t *testing.T) {
 
 // shortLinks: who may make them, and that a redirect is a click in Kafka.
 func shortLinks(t *testing.T, b broker) {
-	d := openDoorWith(t, b, &linkStore{}, func(cfg *configs.Producer) {
+	d := startServerWith(t, b, &linkStore{}, func(cfg *configs.Producer) {
 		guarded(cfg)
 		cfg.Access.Sites = append(cfg.Access.Sites,
 			configs.Site{Links: "campaign", CreateLinks: true, KeyHashes: []string{hashOf("campaign")}},
@@ -146,7 +146,7 @@ func shortLinks(t *testing.T, b broker) {
 func madeUpReferrers(t *testing.T, b broker) {
 	store := &linkStore{}
 	store.all.Store("abc", "https://example.org/")
-	d := openDoorWith(t, b, store, func(cfg *configs.Producer) {
+	d := startServerWith(t, b, store, func(cfg *configs.Producer) {
 		cfg.Links.Enabled = true
 		cfg.Limits.NewKeysPerMinute = 2
 	})

@@ -28,7 +28,7 @@ func TestLoad(t *testing.T) {
 		t.Skip("takes seconds: not with -short")
 	}
 	const connections, loris = 200, 200
-	d := openDoor(t, startFake(t), func(cfg *configs.Producer) {
+	d := startServer(t, startFake(t), func(cfg *configs.Producer) {
 		cfg.HTTP.TrustedProxies = []string{"127.0.0.1"}
 		cfg.Limits.ClientPerSecond, cfg.Limits.ClientBurst = 1, 5 // reached by the one client below that has many connections
 	})
@@ -120,7 +120,7 @@ var largeBatch = "[" + strings.Repeat(" ", 100<<10) + `{"siteId":"large","guid":
 // TestSlowSendersLeaveRoom: more senders of large batches than there is room for, all of them slow and each with an address
 // of its own, who come again as soon as they are cut off. Somebody else's batch waits for its turn and gets it.
 func TestSlowSendersLeaveRoom(t *testing.T) {
-	d := openDoor(t, startFake(t), func(cfg *configs.Producer) { cfg.HTTP.TrustedProxies = []string{"127.0.0.1"} })
+	d := startServer(t, startFake(t), func(cfg *configs.Producer) { cfg.HTTP.TrustedProxies = []string{"127.0.0.1"} })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	_, slowEnded := load.SlowLarge(ctx, d.addr, 200)
@@ -143,7 +143,7 @@ func TestSlowSendersLeaveRoom(t *testing.T) {
 // TestOneClientLeavesRoom: one client's slow senders, however many, have their share of the room, and others do not even have to
 // wait for a place.
 func TestOneClientLeavesRoom(t *testing.T) {
-	d := openDoor(t, startFake(t), func(cfg *configs.Producer) { cfg.HTTP.TrustedProxies = []string{"127.0.0.1"} })
+	d := startServer(t, startFake(t), func(cfg *configs.Producer) { cfg.HTTP.TrustedProxies = []string{"127.0.0.1"} })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	_, slowEnded := load.SlowLargeFrom(ctx, d.addr, 200, "203.0.113.7") // more than there are places

@@ -3,13 +3,14 @@ package intake
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"footfall/producer/admission"
 	"footfall/producer/answer"
 )
 
 // prefetched is why the server leaves out a visit whose page was only fetched in advance. It is no refusal.
 const prefetched = "prefetch"
 
-// metrics are what the door tells about itself.
+// metrics are what the server measures. The names keep the prefix footfall_door_: dashboards and alerts use them.
 type metrics struct {
 	requests *prometheus.CounterVec
 	refused  *prometheus.CounterVec
@@ -17,8 +18,8 @@ type metrics struct {
 	panics   prometheus.Counter
 }
 
-// newMetrics registers with reg, which must not have another door's.
-func newMetrics(reg *prometheus.Registry, large *places) *metrics {
+// newMetrics registers with reg, which must not have another server's.
+func newMetrics(reg *prometheus.Registry, small, large *admission.Semaphore) *metrics {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "footfall_door_requests_total",
@@ -30,7 +31,7 @@ func newMetrics(reg *prometheus.Registry, large *places) *metrics {
 		}, []string{"reason"}),
 		filtered: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "footfall_door_filtered_total",
-			Help: "What the door left out on its own, by reason: too_many_new_keys (a redirect's referrer; its click counts), prefetch (a visit that nobody saw).",
+			Help: "What the producer left out on its own, by reason: too_many_new_keys (a redirect's referrer; its click counts), prefetch (a visit that nobody saw).",
 		}, []string{"reason"}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "footfall_door_panics_total",
@@ -38,20 +39,16 @@ func newMetrics(reg *prometheus.Registry, large *places) *metrics {
 		}),
 	}
 	for _, reason := range []string{answer.TooManyNewKeys, prefetched} {
-		m.filtered.WithLabelValues(reason) // 0 is worth seeing
+		m.filtered.WithLabelValues(reason) // so that 0 is shown
 	}
 	gauge(reg, "footfall_door_large_bodies",
 		"Requests with a body larger than one event, or with more than 300 events, whose answer is not read yet; 128 at the most by default (http.body_bytes).",
-		large.inUse)
-	reg.MustRegister(m.requests, m.refused, m.filtered, m.panics)
-	return m
-}
-
-// watchSmall shows how much room there is for what is smaller than one event may be.
-func watchSmall(reg *prometheus.Registry, small *places) {
+		large.InUse)
 	gauge(reg, "footfall_door_small_bodies",
 		"Requests with a body above 4 KB, a compressed one, or more than 50 events, whose answer is not read yet; 1024 at the most by default (http.body_bytes).",
-		small.inUse)
+		small.InUse)
+	reg.MustRegister(m.requests, m.refused, m.filtered, m.panics)
+	return m
 }
 
 func gauge(reg prometheus.Registerer, name, help string, value func() int) {

@@ -13,7 +13,7 @@ import (
 )
 
 // inKafka are the clicks that came through, by id.
-func inKafka(t *testing.T, d *runningDoor) map[string]*models.Click {
+func inKafka(t *testing.T, d *runningServer) map[string]*models.Click {
 	t.Helper()
 	clicks := map[string]*models.Click{}
 	for _, m := range messages(t, d.broker, d.topics.Clicks) {
@@ -28,7 +28,7 @@ func inKafka(t *testing.T, d *runningDoor) map[string]*models.Click {
 
 // rotatedVisitors: an address is one visitor in a month, by the time of the click and not by when it is sent.
 func rotatedVisitors(t *testing.T, b broker) {
-	d := openDoor(t, b, func(cfg *configs.Producer) {
+	d := startServer(t, b, func(cfg *configs.Producer) {
 		cfg.Privacy.IP, cfg.Privacy.Secret, cfg.Privacy.Rotate = "hashed", "a secret of 16 bytes or more", "monthly"
 	})
 	for id, at := range map[string]string{"first": "2018-10-01T00:00:00Z", "last": "2018-10-31T23:59:59Z", "next": "2018-11-01T00:00:00Z"} {
@@ -54,7 +54,7 @@ func rotatedVisitors(t *testing.T, b broker) {
 func discreet(t *testing.T, b broker) {
 	store := &linkStore{}
 	store.all.Store("abc", "https://target.example/")
-	d := openDoorWith(t, b, store, func(cfg *configs.Producer) {
+	d := startServerWith(t, b, store, func(cfg *configs.Producer) {
 		cfg.Privacy.IP = "truncated"
 		cfg.Links.Enabled = true
 	})

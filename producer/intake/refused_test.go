@@ -133,7 +133,7 @@ var badBodies = []badRequest{
 
 // badRequests sends all that must be refused, and then proves by the end offsets that nothing of it reached Kafka.
 func badRequests(t *testing.T, b broker) {
-	d := openDoor(t, b, nil)
+	d := startServer(t, b, nil)
 	names := []string{d.topics.Visits, d.topics.Clicks, d.topics.Dead}
 	for _, good := range []reply{
 		d.post(t, "/track?siteId=s", formType, "guid=g"),

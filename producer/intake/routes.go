@@ -7,44 +7,45 @@ import (
 	"strconv"
 	"strings"
 
+	"footfall/models"
 	"footfall/producer/answer"
 	"footfall/producer/assets"
 )
 
-// routes is everything that can be asked of the door. Every answer of it is counted, and every refusal by its reason; what is
-// no HTTP, or has too large a header, net/http answers by itself.
-func (d *door) routes() http.Handler {
+// routes are all paths of the public address. Every answer is counted by route and status, and every refusal by its reason,
+// except for requests that net/http answers by itself: those that are no HTTP or have too large a header.
+func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
 	post, get := []string{http.MethodPost}, []string{http.MethodGet, http.MethodHead}
 	route := func(at string, methods []string, h http.Handler) {
-		mux.Handle(at, d.observed(at, d.only(methods, h)))
+		mux.Handle(at, s.observe(at, s.allowMethods(methods, h)))
 	}
-	wayIn := func(at string, methods []string, h http.Handler) {
-		mux.Handle(at, d.observed(at, d.shared(methods, d.only(methods, h))))
+	corsRoute := func(at string, methods []string, h http.Handler) {
+		mux.Handle(at, s.observe(at, s.cors(methods, s.allowMethods(methods, h))))
 	}
-	topics := d.cfg.Kafka.Topics
-	wayIn("/track", post, http.HandlerFunc(d.takeForm))
-	wayIn("/v1/visits", post, d.takeJSON(topics.Visits, d.visits.read))
-	wayIn("/v1/clicks", post, d.takeJSON(topics.Clicks, click))
-	wayIn("/pixel.gif", []string{http.MethodGet}, http.HandlerFunc(d.takePixel)) // no HEAD: it would count nothing
-	if d.links != nil {
-		wayIn("/v1/links", post, http.HandlerFunc(d.makeLink))
-		route("/{short_url}", get, http.HandlerFunc(d.follow))
+	topics := s.cfg.Kafka.Topics
+	corsRoute("/track", post, http.HandlerFunc(s.receiveForm))
+	corsRoute("/v1/visits", post, s.receiveJSON(topics.Visits, s.visits.parseJSON))
+	corsRoute("/v1/clicks", post, s.receiveJSON(topics.Clicks, parseClick))
+	corsRoute("/pixel.gif", []string{http.MethodGet}, http.HandlerFunc(s.receivePixel)) // no HEAD: it would count nothing
+	if s.links != nil {
+		corsRoute("/v1/links", post, http.HandlerFunc(s.createLink))
+		route("/{short_url}", get, http.HandlerFunc(s.followLink))
 	}
-	route("/track.js", get, assets.ServeScript(d.visits.plan.Features()))
+	route("/track.js", get, assets.ServeScript(s.visits.plan.Features()))
 	route("/openapi.yaml", get, assets.ServeOpenAPI())
 	route("/healthz", get, http.HandlerFunc(alive))
-	nothing := d.observed("other", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		d.refuse(w, &answer.Refusal{Reason: answer.NotFound, Detail: "POST to /track, /v1/visits or /v1/clicks, or GET /pixel.gif"}, "")
+	notFound := s.observe("other", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		s.refuse(w, &answer.Refusal{Reason: answer.NotFound, Detail: "POST to /track, /v1/visits or /v1/clicks, or GET /pixel.gif"}, "")
 	}))
-	mux.Handle("/", nothing)
+	mux.Handle("/", notFound)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		guard(w, r)
-		if r.Method != http.MethodPost && r.ContentLength != 0 { // nobody reads it
-			hasten(w)
+		setSecurityHeaders(w, r)
+		if r.Method != http.MethodPost && r.ContentLength != 0 { // no handler reads the body
+			expectBodySoon(w)
 		}
-		if !straight(r.URL.EscapedPath()) {
-			nothing.ServeHTTP(w, r)
+		if !isCanonical(r.URL.EscapedPath()) {
+			notFound.ServeHTTP(w, r)
 			return
 		}
 		mux.ServeHTTP(w, r)
@@ -54,17 +55,17 @@ func (d *door) routes() http.Handler {
 // These values are shared by all answers. net/http does not change them, and whoever adds a value gets a copy.
 var varyHeader, nosniffHeader = []string{"Origin"}, []string{"nosniff"}
 
-// guard tells browsers to take nothing for what it is not called, and, where the door speaks TLS, to come by TLS only for a year.
-func guard(w http.ResponseWriter, r *http.Request) {
+// setSecurityHeaders tells browsers not to guess content types, and, if the server speaks TLS, to use only TLS for a year.
+func setSecurityHeaders(w http.ResponseWriter, r *http.Request) {
 	w.Header()["X-Content-Type-Options"] = nosniffHeader
 	if r.TLS != nil {
 		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
 	}
 }
 
-// straight tells whether a path is written as it is meant. The mux would redirect the others, such as //track, by itself, and
-// most senders lose their event on the way.
-func straight(escaped string) bool {
+// isCanonical tells whether a path is in its canonical form. The mux would redirect others, such as //track, and most senders
+// lose their event when they follow a redirect.
+func isCanonical(escaped string) bool {
 	clean := path.Clean(escaped)
 	if strings.HasSuffix(escaped, "/") && clean != "/" {
 		clean += "/"
@@ -72,8 +73,8 @@ func straight(escaped string) bool {
 	return strings.HasPrefix(escaped, "/") && clean == escaped
 }
 
-// only lets the methods through and answers the others with 405.
-func (d *door) only(methods []string, next http.Handler) http.Handler {
+// allowMethods answers other methods with 405.
+func (s *server) allowMethods(methods []string, next http.Handler) http.Handler {
 	allow := strings.Join(methods, ", ")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, m := range methods {
@@ -83,51 +84,89 @@ func (d *door) only(methods []string, next http.Handler) http.Handler {
 			}
 		}
 		w.Header().Set("Allow", allow)
-		d.refuse(w, &answer.Refusal{Reason: answer.MethodNotAllowed, Detail: "use " + allow}, "")
+		s.refuse(w, &answer.Refusal{Reason: answer.MethodNotAllowed, Detail: "use " + allow}, "")
 	})
 }
 
-// observed counts the answers of a route, and answers for a handler that panics.
-func (d *door) observed(route string, next http.Handler) http.Handler {
+// cors lets pages of other origins use a route: the origins that some grant lists, or all if anyone may write. It echoes the
+// origin and never allows credentials, because the producer uses no cookies. An origin that is longer than what answers repeat
+// gets a *.
+func (s *server) cors(methods []string, next http.Handler) http.Handler {
+	allow := strings.Join(methods, ", ")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		rec := &recorder{ResponseWriter: w}
+		h := w.Header()
+		h["Vary"] = varyHeader
+		origin := r.Header.Get("Origin")
+		allowed := origin != "" && s.access.AllowsOrigin(origin)
+		if allowed {
+			if len(origin) > models.MaxExcerpt {
+				h.Set("Access-Control-Allow-Origin", "*")
+			} else {
+				h.Set("Access-Control-Allow-Origin", origin)
+			}
+			h.Set("Access-Control-Expose-Headers", "Retry-After")
+		}
+		if r.Method != http.MethodOptions {
+			next.ServeHTTP(w, r)
+			return
+		}
+		h.Add("Vary", "Access-Control-Request-Method, Access-Control-Request-Headers")
+		h.Set("Allow", allow)
+		switch {
+		case origin == "":
+		case !allowed:
+			s.refuse(w, &answer.Refusal{Reason: answer.OriginNotAllowed, Detail: "no site takes events from this origin"}, "")
+			return
+		default:
+			h.Set("Access-Control-Allow-Methods", allow)
+			h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Content-Encoding, Idempotency-Key")
+			h.Set("Access-Control-Max-Age", "7200") // the most that Chromium keeps
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})
+}
+
+// observe counts the answers of a route, and answers 500 for a handler that panics.
+func (s *server) observe(route string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rec := &statusRecorder{ResponseWriter: w}
 		defer func() {
 			if p := recover(); p != nil {
-				d.metrics.panics.Inc()
-				d.log.Error("a handler panicked", "route", route, "panic", p, "stack", string(debug.Stack()))
-				d.metrics.refused.WithLabelValues(answer.Internal).Inc()
+				s.metrics.panics.Inc()
+				s.log.Error("a handler panicked", "route", route, "panic", p, "stack", string(debug.Stack()))
+				s.metrics.refused.WithLabelValues(answer.Internal).Inc()
 				if rec.status == 0 {
 					answer.Refuse(rec, &answer.Refusal{Reason: answer.Internal}, "")
 				}
 			}
-			d.metrics.requests.WithLabelValues(route, strconv.Itoa(rec.code())).Inc()
+			s.metrics.requests.WithLabelValues(route, strconv.Itoa(rec.code())).Inc()
 		}()
 		next.ServeHTTP(rec, r)
 	})
 }
 
-// recorder remembers the status of an answer.
-type recorder struct {
+// statusRecorder remembers the status of an answer.
+type statusRecorder struct {
 	http.ResponseWriter
 	status int
 }
 
-func (r *recorder) WriteHeader(status int) {
+func (r *statusRecorder) WriteHeader(status int) {
 	if r.status == 0 {
 		r.status = status
 	}
 	r.ResponseWriter.WriteHeader(status)
 }
 
-func (r *recorder) Write(b []byte) (int, error) {
+func (r *statusRecorder) Write(b []byte) (int, error) {
 	if r.status == 0 {
 		r.status = http.StatusOK
 	}
 	return r.ResponseWriter.Write(b)
 }
 
-// code is the status that the client gets; net/http sends 200 for a handler that names none.
-func (r *recorder) code() int {
+// code is the status that the client gets: net/http sends 200 for a handler that sets none.
+func (r *statusRecorder) code() int {
 	if r.status == 0 {
 		return http.StatusOK
 	}
@@ -135,4 +174,4 @@ func (r *recorder) code() int {
 }
 
 // Unwrap lets http.ResponseController reach the connection.
-func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+func (r *statusRecorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/configs"
+	"footfall/producer/admission"
 	"footfall/producer/answer"
 )
 
@@ -20,8 +21,8 @@ import (
 func TestAPanicIsA500(t *testing.T) {
 	var log bytes.Buffer
 	reg := prometheus.NewRegistry()
-	d := &door{metrics: newMetrics(reg, &places{}), log: slog.New(slog.NewJSONHandler(&log, nil))}
-	server := httptest.NewServer(d.observed("/boom", http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("boom") })))
+	d := &server{metrics: newMetrics(reg, &admission.Semaphore{}, &admission.Semaphore{}), log: slog.New(slog.NewJSONHandler(&log, nil))}
+	server := httptest.NewServer(d.observe("/boom", http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("boom") })))
 	defer server.Close()
 	for range 2 {
 		response, err := http.Get(server.URL)
@@ -58,7 +59,7 @@ func TestStraightPaths(t *testing.T) {
 		"/": true, "/track": true, "/v1/visits": true, "/v1/visits/": true, "/a%2f..%2fb": true, "/...": true,
 		"": false, "*": false, "track": false, "//": false, "//track": false, "/v1//visits": false, "/./track": false, "/a/../track": false, "/..": false, "/track//": false,
 	} {
-		if straight(path) != want {
+		if isCanonical(path) != want {
 			t.Errorf("%q: %v", path, !want)
 		}
 	}
@@ -67,7 +68,7 @@ func TestStraightPaths(t *testing.T) {
 // TestTheUnforeseenIsOurFault: no error is ever answered with 2xx or blamed on the sender.
 func TestTheUnforeseenIsOurFault(t *testing.T) {
 	var log bytes.Buffer
-	d := &door{metrics: newMetrics(prometheus.NewRegistry(), &places{}), log: slog.New(slog.NewJSONHandler(&log, nil))}
+	d := &server{metrics: newMetrics(prometheus.NewRegistry(), &admission.Semaphore{}, &admission.Semaphore{}), log: slog.New(slog.NewJSONHandler(&log, nil))}
 	w := httptest.NewRecorder()
 	d.refuse(w, errors.New("what is this"), "some-id")
 	if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), answer.Internal) || strings.Contains(w.Body.String(), "what is this") {
@@ -85,7 +86,7 @@ func TestSenselessConfigurationIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := sensible(cfg); err != nil {
+		if err := checkConfig(cfg); err != nil {
 			t.Fatalf("the defaults: %v", err)
 		}
 		spoil(&cfg)
@@ -132,23 +133,4 @@ func TestSenselessConfigurationIsRefused(t *testing.T) {
 	f("is no origin", site(configs.Site{Site: "s", KeyHashes: []string{hash}, Origins: []string{"https://shop.example/page"}}))
 	f("features: guid is the name", func(c *configs.Producer) { c.Features = []string{"guid"} })
 	f("http.max_body", func(c *configs.Producer) { c.HTTP.MaxBody = 0 })
-}
-
-func TestOriginsAreWhatBrowsersSend(t *testing.T) {
-	for text, want := range map[string]string{
-		"https://Shop.example:443/": "https://shop.example", "http://shop.example:80": "http://shop.example", "https://shop.example:": "https://shop.example",
-		"https://shop.example:80": "https://shop.example:80", "http://[::1]:80": "http://[::1]", "http://[::1]:3000": "http://[::1]:3000", "*": "*",
-	} {
-		if got, err := parseOrigin(text); err != nil || got != want {
-			t.Errorf("%s = %q, %v, want %s", text, got, err, want)
-		}
-	}
-	for origin, want := range map[string]string{
-		"ftp://shop.example": "is no origin of a page", "chrome-extension://abc": "is no origin of a page",
-		"https://*.shop.example": "matches nothing", "https://*": "matches nothing", "https://bücher.example": "xn--",
-	} {
-		if got, err := parseOrigin(origin); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s = %q, %v, want an error about %s", origin, got, err, want)
-		}
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"footfall/configs"
+	"footfall/producer/admission"
 )
 
 // TestServeTellsWhoIsLeft: what a request may still be using must not be closed under it.
@@ -29,7 +30,7 @@ func TestServeTellsWhoIsLeft(t *testing.T) {
 				<-end
 			}
 		})
-		d := &door{cfg: configs.Producer{}, log: slog.New(slog.DiscardHandler), access: &access{open: true}}
+		d := &server{cfg: configs.Producer{}, log: slog.New(slog.DiscardHandler), access: &admission.Access{Open: true}}
 		d.cfg.Kafka.Timeout = time.Millisecond
 		idle, err := d.serve(ctx, l, routes, func(addr, _ string) {
 			go func() {

@@ -21,7 +21,7 @@ var refusedBatch = "[" + strings.Repeat("0,", 999) + "0]"
 // client, and those that are not read in time are cut off. Another client's events get through. producer/hostile_test.go looks
 // at the memory.
 func unreadAnswers(t *testing.T, b broker) {
-	d := openDoor(t, b, func(cfg *configs.Producer) { cfg.HTTP.TrustedProxies = []string{"127.0.0.1"} })
+	d := startServer(t, b, func(cfg *configs.Producer) { cfg.HTTP.TrustedProxies = []string{"127.0.0.1"} })
 	sendUntilTaken(t, d, "before")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -16,7 +16,7 @@ import (
 
 // beaconsAndPixels are what a page can send without a library.
 func beaconsAndPixels(t *testing.T, b broker) {
-	d := openDoor(t, b, func(c *configs.Producer) { c.Privacy.KeepUserAgent = true })
+	d := startServer(t, b, func(c *configs.Producer) { c.Privacy.KeepUserAgent = true })
 	if r := d.post(t, "/track?siteId=s", plainType, "guid=g&feature1=x&id=beacon"); r.status != http.StatusAccepted {
 		t.Errorf("a beacon = %d %s", r.status, r.raw)
 	}
@@ -67,7 +67,7 @@ func beaconsAndPixels(t *testing.T, b broker) {
 
 // namedFeatures: the configured names are the fields of every way in, and no others are.
 func namedFeatures(t *testing.T, b broker) {
-	d := openDoor(t, b, func(c *configs.Producer) { c.Features = []string{"referrer", "page", "device"} })
+	d := startServer(t, b, func(c *configs.Producer) { c.Features = []string{"referrer", "page", "device"} })
 	const event = `"siteId":"s","guid":"g","ts":1522802128000,"referrer":"r","device":"phone"}`
 	for id, r := range map[string]reply{
 		"json":  d.post(t, "/v1/visits", jsonType, `{"id":"json",`+event),
@@ -124,7 +124,7 @@ func namedFeatures(t *testing.T, b broker) {
 
 // identity: the id is the caller's, from the header or the event.
 func identity(t *testing.T, b broker) {
-	d := openDoor(t, b, nil)
+	d := startServer(t, b, nil)
 	f := func(path, contentType, header, body string, status int, want string) {
 		t.Helper()
 		headers := http.Header{"Content-Type": {contentType}, "Idempotency-Key": {header}}
@@ -158,7 +158,7 @@ func identity(t *testing.T, b broker) {
 
 // times: late events are fine, early ones are not, and how late is for the operator to say.
 func times(t *testing.T, b broker) {
-	d := openDoor(t, b, func(cfg *configs.Producer) { cfg.Time.MaxAge = 24 * time.Hour })
+	d := startServer(t, b, func(cfg *configs.Producer) { cfg.Time.MaxAge = 24 * time.Hour })
 	f := func(ago time.Duration, want string) {
 		t.Helper()
 		at := time.Now().Add(-ago)
@@ -185,7 +185,7 @@ func times(t *testing.T, b broker) {
 
 // filledClicks: what a click lacks is taken from the request of a visitor, and never from that of a reporter.
 func filledClicks(t *testing.T, b broker) {
-	d := openDoor(t, b, func(cfg *configs.Producer) {
+	d := startServer(t, b, func(cfg *configs.Producer) {
 		cfg.HTTP.TrustedProxies = []string{"127.0.0.0/8", "10.0.0.0/8"}
 		cfg.Enrichment.CountryHeader = "CF-IPCountry"
 		cfg.Privacy.KeepUserAgent = true
@@ -233,7 +233,7 @@ func filledClicks(t *testing.T, b broker) {
 
 // hashedVisitors: no address leaves the door.
 func hashedVisitors(t *testing.T, b broker) {
-	d := openDoor(t, b, func(cfg *configs.Producer) {
+	d := startServer(t, b, func(cfg *configs.Producer) {
 		cfg.Privacy.IP, cfg.Privacy.Secret = "hashed", "a secret of 16 bytes or more"
 	})
 	for _, body := range []string{`{"short_url":"a","ip":"203.0.113.7"}`, `{"short_url":"a","ip":"::ffff:203.0.113.7"}`, `{"short_url":"a"}`} {

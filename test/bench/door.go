@@ -31,7 +31,7 @@ const (
 	batchEvents      = 1000
 )
 
-var doorOpen = regexp.MustCompile(`"the door is open","addr":"([^"]+)"`)
+var doorOpen = regexp.MustCompile(`"listening","addr":"([^"]+)"`)
 
 func (b *bench) startDoor(ctx context.Context, t task) (*process.Process, string, error) {
 	topics := topicsOf(t)
@@ -58,7 +58,7 @@ func measureBare(ctx context.Context, _ task) (m measured, err error) {
 		w.WriteHeader(http.StatusAccepted)
 	})}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
-	fmt.Fprintf(os.Stderr, `"the door is open","addr":"%s"`+"\n", listener.Addr())
+	fmt.Fprintf(os.Stderr, `"listening","addr":"%s"`+"\n", listener.Addr())
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return m, err
 	}

@@ -32,8 +32,8 @@ type real struct {
 }
 
 var (
-	doorOpen      = regexp.MustCompile(`"the door is open","addr":"([^"]+)"`)
-	adminOpen     = regexp.MustCompile(`"the door is open","addr":"[^"]+","admin":"([^"]+)"`)
+	doorOpen      = regexp.MustCompile(`"listening","addr":"([^"]+)"`)
+	adminOpen     = regexp.MustCompile(`"listening","addr":"[^"]+","admin":"([^"]+)"`)
 	consumerReady = regexp.MustCompile(`"consumer started","addr":"([^"]+)"`)
 )
 

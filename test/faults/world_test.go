@@ -45,7 +45,7 @@ type world struct {
 }
 
 var (
-	doorOpen        = regexp.MustCompile(`"the door is open","addr":"([^"]+)"`)
+	doorOpen        = regexp.MustCompile(`"listening","addr":"([^"]+)"`)
 	consumerStarted = regexp.MustCompile(`"consumer started","addr":"([^"]+)"`)
 )
 

@@ -1,4 +1,4 @@
-package intake
+package admission
 
 import (
 	"errors"
@@ -22,6 +22,11 @@ func reason(err error) string {
 		return why.Reason
 	}
 	return ""
+}
+
+// owe takes n tokens, and may take the balance below 0: what Batch does to each bucket.
+func (b *buckets[K]) owe(name K, n int, now time.Time) time.Duration {
+	return b.charge([]share[K]{{name, 1}}, n, 0, now)
 }
 
 func TestBucketsHoldTheRate(t *testing.T) {
@@ -68,12 +73,12 @@ func TestALargeBatchIsPaidOff(t *testing.T) {
 
 // TestWhoWaitsAsToldGetsIn: whatever a batch costs, the time in Retry-After is when the next one is taken.
 func TestWhoWaitsAsToldGetsIn(t *testing.T) {
-	l := newLimits(configs.Limits{ClientPerSecond: 1, ClientBurst: 5})
+	l := NewLimits(configs.Limits{ClientPerSecond: 1, ClientBurst: 5})
 	now := time.Unix(1_000_000, 0)
 	began, sent := now, 0
 	ip := netip.MustParseAddr("203.0.113.7")
 	for i := range 200 {
-		if err := l.client(ip, now); err != nil {
+		if err := l.Client(ip, now); err != nil {
 			header := http.Header{}
 			answer.SetRetryAfter(header, answer.Of(err).RetryAfter())
 			seconds, err := strconv.Atoi(header.Get("Retry-After"))
@@ -81,11 +86,11 @@ func TestWhoWaitsAsToldGetsIn(t *testing.T) {
 				t.Fatal(err)
 			}
 			now = now.Add(time.Duration(seconds) * time.Second)
-			if err := l.client(ip, now); err != nil {
+			if err := l.Client(ip, now); err != nil {
 				t.Fatalf("batch %d waited %d s as told and is refused: %v", i, seconds, err)
 			}
 		}
-		if err := l.clientOwes(ip, 9, false, now); err != nil {
+		if err := l.Batch(ip, 9, false, now); err != nil {
 			t.Fatalf("batch %d was let in and is refused: %v", i, err)
 		}
 		sent += 10
@@ -98,17 +103,17 @@ func TestWhoWaitsAsToldGetsIn(t *testing.T) {
 // TestManyBatchesAtOnce: a hundred requests are let in before any batch is read. One of them may be larger than the burst; the
 // others are told when to come again.
 func TestManyBatchesAtOnce(t *testing.T) {
-	l := newLimits(configs.Limits{ClientPerSecond: 10, ClientBurst: 100})
+	l := NewLimits(configs.Limits{ClientPerSecond: 10, ClientBurst: 100})
 	now := time.Unix(1_000_000, 0)
 	ip := netip.MustParseAddr("203.0.113.7")
 	for i := range 100 {
-		if err := l.client(ip, now); err != nil {
+		if err := l.Client(ip, now); err != nil {
 			t.Fatalf("request %d of the burst: %v", i, err)
 		}
 	}
 	taken := 0
 	for range 100 {
-		err := l.clientOwes(ip, 999, false, now)
+		err := l.Batch(ip, 999, false, now)
 		if err == nil {
 			taken++
 			continue
@@ -121,18 +126,18 @@ func TestManyBatchesAtOnce(t *testing.T) {
 		t.Errorf("%d batches of 1,000 were taken at once", taken)
 	}
 	now = now.Add(100 * time.Second)
-	if l.client(ip, now) != nil || l.clientOwes(ip, 999, false, now) != nil {
+	if l.Client(ip, now) != nil || l.Batch(ip, 999, false, now) != nil {
 		t.Error("who waited as told is refused")
 	}
 }
 
 // TestClientsAreNetworks: an IPv6 client has 2^64 addresses, and they are one client.
 func TestClientsAreNetworks(t *testing.T) {
-	l := newLimits(configs.Limits{ClientPerSecond: 1, ClientBurst: 1})
+	l := NewLimits(configs.Limits{ClientPerSecond: 1, ClientBurst: 1})
 	now := time.Unix(1_000_000, 0)
 	f := func(ip, want string) {
 		t.Helper()
-		if got := reason(l.client(netip.MustParseAddr(ip), now)); got != want {
+		if got := reason(l.Client(netip.MustParseAddr(ip), now)); got != want {
 			t.Errorf("%s: %q, want %q", ip, got, want)
 		}
 	}
@@ -142,19 +147,19 @@ func TestClientsAreNetworks(t *testing.T) {
 	f("2001:db8:0:1::1", "")
 	f("2001:db8:0:1:ffff::2", answer.RateLimited)
 	f("2001:db8:0:2::1", "")
-	if reason(l.client(netip.Addr{}, now)) != "" || reason(l.client(netip.Addr{}, now)) != answer.RateLimited {
+	if reason(l.Client(netip.Addr{}, now)) != "" || reason(l.Client(netip.Addr{}, now)) != answer.RateLimited {
 		t.Error("clients without an address are not one client")
 	}
 }
 
 func TestNewKeys(t *testing.T) {
-	k := watchNewKeys(3, 0)
+	k := limitNewKeys(3, 0)
 	now := time.Unix(1_000_000, 0)
 	click := func(owner, link string) string {
-		return reason(k.note(owner, &models.Click{ShortURL: link, TS: models.Millis(now.UnixMilli())}, now))
+		return reason(k.check(owner, &models.Click{ShortURL: link, TS: models.Millis(now.UnixMilli())}, now))
 	}
 	visit := func(site, f1, f2 string) string {
-		return reason(k.note("o", &models.Visit{SiteID: site, Features: []string{f1, f2}}, now))
+		return reason(k.check("o", &models.Visit{SiteID: site, Features: []string{f1, f2}}, now))
 	}
 	for i := range 10 {
 		want := ""
@@ -193,7 +198,7 @@ func TestNewKeys(t *testing.T) {
 
 // The month is a part of a visit's key: one combination of features in many months is as many keys.
 func TestMonthsAreNewKeys(t *testing.T) {
-	k := watchNewKeys(3, 0)
+	k := limitNewKeys(3, 0)
 	now := time.Unix(1_000_000, 0)
 	for i := range 6 {
 		at := time.Date(2018, time.Month(1+i), 15, 0, 0, 0, 0, time.UTC)
@@ -203,7 +208,7 @@ func TestMonthsAreNewKeys(t *testing.T) {
 				want = answer.TooManyNewKeys
 			}
 			v := &models.Visit{SiteID: "s", TS: models.Millis(at.UnixMilli()), Features: []string{"a", "b"}}
-			if got := reason(k.note("o", v, now)); got != want {
+			if got := reason(k.check("o", v, now)); got != want {
 				t.Errorf("month %d: %q, want %q", i, got, want)
 			}
 		}
@@ -213,10 +218,10 @@ func TestMonthsAreNewKeys(t *testing.T) {
 // TestDaysAreNewKeys: a sender that sets the time can give a link a row for every hour since 1973. The days as they come are no
 // new keys, nor is yesterday.
 func TestDaysAreNewKeys(t *testing.T) {
-	k := watchNewKeys(10_000, 0)
+	k := limitNewKeys(10_000, 0)
 	now := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 	click := func(at time.Time) string {
-		return reason(k.note("o", &models.Click{ShortURL: "l", TS: models.Millis(at.UnixMilli())}, now))
+		return reason(k.check("o", &models.Click{ShortURL: "l", TS: models.Millis(at.UnixMilli())}, now))
 	}
 	taken := 0
 	for i := range 400_000 {
@@ -230,11 +235,11 @@ func TestDaysAreNewKeys(t *testing.T) {
 	if got := click(now.Add(-20 * time.Hour)); got != "" {
 		t.Errorf("late by 20 hours, of one who had enough: %q", got)
 	}
-	busy := watchNewKeys(3, 0)
+	busy := limitNewKeys(3, 0)
 	for range 40 * 24 {
 		now = now.Add(time.Hour)
 		for i := range 3 {
-			if err := busy.note("o", &models.Click{ShortURL: fmt.Sprint(i), TS: models.Millis(now.UnixMilli())}, now); err != nil {
+			if err := busy.check("o", &models.Click{ShortURL: fmt.Sprint(i), TS: models.Millis(now.UnixMilli())}, now); err != nil {
 				t.Fatalf("a known link as time goes on: %v", err)
 			}
 		}
@@ -243,10 +248,10 @@ func TestDaysAreNewKeys(t *testing.T) {
 
 // A referrer is a row of its link for ever, whoever made it up.
 func TestReferrersAreNewKeys(t *testing.T) {
-	k := watchNewKeys(3, 0) // a link and two referrers
+	k := limitNewKeys(3, 0) // a link and two referrers
 	now := time.Unix(1_000_000, 0)
 	click := func(referrer string) string {
-		return reason(k.note("o", &models.Click{ShortURL: "l", Referrer: referrer, TS: models.Millis(now.UnixMilli())}, now))
+		return reason(k.check("o", &models.Click{ShortURL: "l", Referrer: referrer, TS: models.Millis(now.UnixMilli())}, now))
 	}
 	for i := range 6 {
 		want := ""
@@ -264,7 +269,7 @@ func TestReferrersAreNewKeys(t *testing.T) {
 
 // TestLimitsAreBounded: whoever comes under however many names, memory stays where it was.
 func TestLimitsAreBounded(t *testing.T) {
-	l := newLimits(configs.Limits{
+	l := NewLimits(configs.Limits{
 		ClientPerSecond: 1, ClientBurst: 1, PageClientPerSecond: 1, PageClientBurst: 1, SitePerSecond: 1, SiteBurst: 1,
 		NewKeysPerMinute: 1 << 30, NewVisitorsPerMinute: 1 << 30,
 	})
@@ -272,8 +277,8 @@ func TestLimitsAreBounded(t *testing.T) {
 	used := func(from, to int) uint64 {
 		for i := from; i < to; i++ {
 			ip := netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})
-			_, _ = l.client(ip, now), l.page(ip, now)
-			_ = l.event("o", &models.Visit{SiteID: fmt.Sprint("s", i), Features: []string{"a", "b"}}, now)
+			_, _ = l.Client(ip, now), l.PageClient(ip, now)
+			_ = l.Event("o", &models.Visit{SiteID: fmt.Sprint("s", i), Features: []string{"a", "b"}}, now)
 		}
 		runtime.GC()
 		runtime.GC() // what finalizers and pools held until the first one
@@ -283,8 +288,8 @@ func TestLimitsAreBounded(t *testing.T) {
 		return m.HeapAlloc // bytes that are reachable; how full the allocator's pages are is not ours
 	}
 	before := used(0, 0) // what other tests have left
-	full := used(0, detailsRoom)
-	if more := used(detailsRoom, detailsRoom+detailsRoom/4); more > full+1<<20 {
+	full := used(0, detailsKept)
+	if more := used(detailsKept, detailsKept+detailsKept/4); more > full+1<<20 {
 		t.Errorf("memory grew from %d to %d", full, more)
 	}
 	if before >= full {

@@ -1,4 +1,4 @@
-package intake
+package admission
 
 import (
 	"crypto/sha256"
@@ -15,33 +15,33 @@ import (
 	"footfall/configs"
 	"footfall/models"
 	"footfall/producer/answer"
-	"footfall/producer/links"
 )
 
-// access knows who may write what. It is safe for concurrent use.
-type access struct {
-	open   bool
-	grants []grant
+// Access knows who may write what. It is safe for concurrent use.
+type Access struct {
+	Open   bool // anyone may write (access.open)
+	grants []Grant
 }
 
-// grant is what the holder of one of its keys may do.
-type grant struct {
-	name    string // for the limits: what this grant's senders share
+// Grant is what the holder of one of its keys may do: an entry of access.sites.
+type Grant struct {
+	Name    string // identifies the grant in limits and shares
 	site    string // pattern of site ids
 	links   string // pattern of short URLs
-	makes   bool   // those links
+	creates bool   // whether the holder may create links of that pattern
 	hashes  [][sha256.Size]byte
 	origins []string
 }
 
-func newAccess(cfg configs.Access) (*access, error) {
+// NewAccess reads the configuration; an error says what is wrong with it.
+func NewAccess(cfg configs.Access) (*Access, error) {
 	if cfg.Open && len(cfg.Sites) > 0 {
 		return nil, errors.New("access.open lets anyone write, and the keys of access.sites would keep nobody out: " +
 			"set access.open: false (FOOTFALL_ACCESS_OPEN=false), or leave access.sites empty")
 	}
-	a := &access{open: cfg.Open}
+	a := &Access{Open: cfg.Open}
 	for i, s := range cfg.Sites {
-		g := grant{name: fmt.Sprintf("grant %d", i), site: s.Site, links: s.Links, makes: s.CreateLinks}
+		g := Grant{Name: fmt.Sprintf("grant %d", i), site: s.Site, links: s.Links, creates: s.CreateLinks}
 		if s.Site == "" && s.Links == "" {
 			return nil, fmt.Errorf("access.sites: number %d names neither a site nor links: it lets nobody do anything", i+1)
 		}
@@ -70,11 +70,14 @@ func newAccess(cfg configs.Access) (*access, error) {
 	return a, nil
 }
 
-// defaultPorts are not part of what a browser sends.
+// Empty tells whether nobody may write: access.open is false and access.sites is empty.
+func (a *Access) Empty() bool { return !a.Open && len(a.grants) == 0 }
+
+// defaultPorts are left out of the origins that browsers send.
 var defaultPorts = map[string]string{"http": "80", "https": "443"}
 
-// parseOrigin takes what an operator writes and returns what a browser sends. What none would ever send is refused: it would
-// only look as if it let somebody in.
+// parseOrigin turns an origin as an operator writes it into the form that browsers send. It refuses an origin that no browser
+// sends, because such an entry would look as if it let somebody in.
 func parseOrigin(text string) (string, error) {
 	if text == "*" {
 		return text, nil
@@ -98,7 +101,7 @@ func parseOrigin(text string) (string, error) {
 	return u.Scheme + "://" + u.Host, nil
 }
 
-// keyOf finds the write key of a request: Authorization: Bearer, or ?key= for senders that cannot set headers.
+// keyOf is the write key of a request: Authorization: Bearer, or ?key= for senders that cannot set headers.
 func keyOf(r *http.Request) string {
 	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
 	if ok && strings.EqualFold(scheme, "Bearer") && strings.TrimSpace(token) != "" {
@@ -107,10 +110,10 @@ func keyOf(r *http.Request) string {
 	return r.URL.Query().Get("key")
 }
 
-// holds finds the grants that a request's key opens. Every hash is compared, in constant time each: how long it takes
-// tells nothing about a key.
-func (a *access) holds(r *http.Request) ([]grant, error) {
-	if a.open {
+// Grants are those of a request's key. If anyone may write there are none, and no error. Every hash is compared, in constant
+// time each, so that the duration tells nothing about a key.
+func (a *Access) Grants(r *http.Request) ([]Grant, error) {
+	if a.Open {
 		return nil, nil
 	}
 	key := keyOf(r)
@@ -118,7 +121,7 @@ func (a *access) holds(r *http.Request) ([]grant, error) {
 		return nil, &answer.Refusal{Reason: answer.MissingKey, Detail: "send your write key as Authorization: Bearer KEY, or as ?key=KEY"}
 	}
 	hash := sha256.Sum256([]byte(key))
-	var held []grant
+	var held []Grant
 	for _, g := range a.grants {
 		match := 0
 		for i := range g.hashes {
@@ -134,47 +137,48 @@ func (a *access) holds(r *http.Request) ([]grant, error) {
 	return held, nil
 }
 
-// makers finds those of the grants that a request's key opens whose holder may make links: to count clicks is no right to say
-// where links lead.
-func (a *access) makers(r *http.Request) ([]grant, error) {
-	held, err := a.holds(r)
-	if err != nil || a.open {
+// LinkGrants are those of a request's key that allow to create links. A key that may count clicks may not therefore say where
+// links lead.
+func (a *Access) LinkGrants(r *http.Request) ([]Grant, error) {
+	held, err := a.Grants(r)
+	if err != nil || a.Open {
 		return held, err
 	}
-	held = slices.DeleteFunc(held, func(g grant) bool { return !g.makes })
+	held = slices.DeleteFunc(held, func(g Grant) bool { return !g.creates })
 	if len(held) == 0 {
-		return nil, &answer.Refusal{Reason: answer.WrongKey, Detail: "this key makes no links: its entry of access.sites needs create_links: true"}
+		return nil, &answer.Refusal{Reason: answer.WrongKey, Detail: "this key may not create links: its entry of access.sites needs create_links: true"}
 	}
 	return held, nil
 }
 
-// page is where a request comes from, as far as its browser tells.
-type page struct {
-	origin  string // of the header Origin, which no page can leave out of a POST; whoever is not a browser could send any
-	picture string // for a GET without that header, as of an <img>: the origin in Referer; "null" for another site's page that hides it
+// Page is the page that a request comes from, as far as its browser tells.
+type Page struct {
+	Origin string // the header Origin. A page cannot leave it out of a POST; whoever is not a browser can send any
+	image  string // of a GET without that header, as <img> sends it: the origin in Referer, or "null" if another site's page hides it
 }
 
-func pageOf(r *http.Request) page {
-	p := page{origin: r.Header.Get("Origin")}
-	if p.origin != "" || r.Method != http.MethodGet {
+// PageOf reads the headers Origin, Referer and Sec-Fetch-Site.
+func PageOf(r *http.Request) Page {
+	p := Page{Origin: r.Header.Get("Origin")}
+	if p.Origin != "" || r.Method != http.MethodGet {
 		return p
 	}
 	switch u, err := url.Parse(r.Referer()); {
 	case r.Referer() == "":
 		if r.Header.Get("Sec-Fetch-Site") == "cross-site" {
-			p.picture = "null"
+			p.image = "null"
 		}
 	case err != nil || u.Scheme == "" || u.Host == "":
-		p.picture = "null"
+		p.image = "null"
 	default:
-		p.picture = u.Scheme + "://" + u.Host
+		p.image = u.Scheme + "://" + u.Host
 	}
 	return p
 }
 
-// owner is the name of the grant that lets an event in, or why none does.
-func (a *access) owner(held []grant, from page, event models.Event) (string, error) {
-	if a.open {
+// Owner is the name of the grant that allows an event, or an *answer.Refusal.
+func (a *Access) Owner(held []Grant, from Page, event models.Event) (string, error) {
+	if a.Open {
 		return "anyone", nil
 	}
 	var why error = &answer.Refusal{Reason: answer.WrongKey, Detail: "this key is not for this site or link"}
@@ -183,16 +187,17 @@ func (a *access) owner(held []grant, from page, event models.Event) (string, err
 			continue
 		}
 		if g.admits(from) {
-			return g.name, nil
+			return g.Name, nil
 		}
 		why = &answer.Refusal{Reason: answer.OriginNotAllowed, Detail: "this key is not for pages of this origin"}
 	}
 	return "", why
 }
 
-// beginning is what short URLs that are made up for the holder of a key begin with: the shortest that its grants allow.
-func (a *access) beginning(held []grant, from page) (string, error) {
-	if a.open {
+// Prefix is how short URLs begin that are made up for the holder of a key: the shortest prefix that its grants allow and that
+// valid accepts. It returns an *answer.Refusal if there is none.
+func (a *Access) Prefix(held []Grant, from Page, valid func(prefix string) bool) (string, error) {
+	if a.Open {
 		return "", nil
 	}
 	shortest := ""
@@ -200,7 +205,7 @@ func (a *access) beginning(held []grant, from page) (string, error) {
 	for _, g := range held {
 		text, several := strings.CutSuffix(g.links, "*")
 		switch {
-		case !several || !links.Beginning(text):
+		case !several || !valid(text):
 		case g.admits(from):
 			if why != nil || len(text) < len(shortest) {
 				shortest, why = text, nil
@@ -212,9 +217,9 @@ func (a *access) beginning(held []grant, from page) (string, error) {
 	return shortest, why
 }
 
-// onlySite is the site of a visit that names none, where the request's key or origin belongs to one site and no more; else
-// it is empty. The sources' form has no site. A door that is open has no keys to ask.
-func (a *access) onlySite(held []grant, origin string) string {
+// OnlySite is the site that the request's key, or its origin, belongs to, if there is exactly one. Otherwise it is empty. It is
+// the site of a visit that names none. If anyone may write there are no keys, and no such site.
+func (a *Access) OnlySite(held []Grant, origin string) string {
 	only := ""
 	for _, g := range held {
 		switch {
@@ -228,8 +233,11 @@ func (a *access) onlySite(held []grant, origin string) string {
 	return only
 }
 
+// OnPages tells whether the grant lists origins. Then its key is part of pages, and known to all who can read them.
+func (g *Grant) OnPages() bool { return len(g.origins) > 0 }
+
 // covers tells whether a grant is about an event's site or link.
-func (g *grant) covers(event models.Event) bool {
+func (g *Grant) covers(event models.Event) bool {
 	switch e := event.(type) {
 	case *models.Visit:
 		return matches(g.site, e.SiteID)
@@ -239,29 +247,29 @@ func (g *grant) covers(event models.Event) bool {
 	return false
 }
 
-// admits tells whether a grant takes events from a page. What shows no page passes: a service, a mail program. A grant
-// without origins is not for pages that send; a picture may be anywhere then.
-func (g *grant) admits(from page) bool {
+// admits tells whether a grant takes events from a page. Requests that show no page pass: a service, a mail program. A grant
+// without origins takes no events that a page posts, but its pixel may be on any page.
+func (g *Grant) admits(from Page) bool {
 	switch {
-	case from.origin != "":
-		return g.allows(from.origin)
-	case from.picture != "" && len(g.origins) > 0:
-		return g.allows(from.picture)
+	case from.Origin != "":
+		return g.allows(from.Origin)
+	case from.image != "" && len(g.origins) > 0:
+		return g.allows(from.image)
 	}
 	return true
 }
 
-func (g *grant) allows(origin string) bool {
+func (g *Grant) allows(origin string) bool {
 	return slices.Contains(g.origins, "*") || slices.Contains(g.origins, strings.ToLower(origin))
 }
 
-// allowsOrigin tells whether any site takes events from pages of this origin: a preflight request does not say for which
-// site it asks.
-func (a *access) allowsOrigin(origin string) bool {
-	return a.open || slices.ContainsFunc(a.grants, func(g grant) bool { return g.allows(origin) })
+// AllowsOrigin tells whether any grant takes events from pages of this origin. A preflight request does not say for which site
+// it asks.
+func (a *Access) AllowsOrigin(origin string) bool {
+	return a.Open || slices.ContainsFunc(a.grants, func(g Grant) bool { return g.allows(origin) })
 }
 
-// matches: a pattern is a name, or the beginning of names and a *. The empty pattern matches nothing.
+// matches tells whether a name fits a pattern: a name, or a prefix and a *. The empty pattern matches nothing.
 func matches(pattern, name string) bool {
 	if beginning, ok := strings.CutSuffix(pattern, "*"); ok {
 		return strings.HasPrefix(name, beginning)

@@ -13,7 +13,7 @@ import (
 	"footfall/configs"
 )
 
-// keyPair reads the door's certificate; nil, for plain HTTP, if there is none.
+// keyPair reads the server's certificate. It is nil, for plain HTTP, if none is configured.
 func keyPair(cert, key string) (*configs.KeyPair, error) {
 	switch {
 	case cert == "" && key == "":
@@ -28,10 +28,10 @@ func keyPair(cert, key string) (*configs.KeyPair, error) {
 	return pair, nil
 }
 
-// encrypt makes a listener of TLS, with the certificate as its files have it.
+// encrypt adds TLS to a listener. It uses the certificate as it is in the files now, also when it was renewed.
 func encrypt(l net.Listener, pair *configs.KeyPair, log *slog.Logger) net.Listener {
 	pair.Failed = func(err error) {
-		log.Error("http.tls.cert and http.tls.key changed and cannot be used: the certificate of before stays", "error", err.Error())
+		log.Error("http.tls.cert or http.tls.key changed and cannot be used; the previous certificate stays in use", "error", err.Error())
 	}
 	return tls.NewListener(l, &tls.Config{
 		MinVersion:     tls.VersionTLS12,
@@ -39,11 +39,11 @@ func encrypt(l net.Listener, pair *configs.KeyPair, log *slog.Logger) net.Listen
 	})
 }
 
-// address is an IP with a port, as net/http writes it.
+// address matches an IP with a port, as net/http writes it.
 var address = regexp.MustCompile(`\[?[0-9a-fA-F.:]*[.:][0-9a-fA-F.:]*(%[^\s\]]*)?\]?:[0-9]+`)
 
-// serverLog is where net/http writes what it cannot answer. It names clients, who are nobody's business in a log; and
-// failed handshakes are for debugging, since anyone can make any number of them.
+// serverLog is the ErrorLog of net/http. It removes the addresses of clients, which do not belong into a log. Failed handshakes
+// go to level debug, since anyone can cause any number of them.
 func serverLog(to *slog.Logger) *log.Logger { return log.New(serverWriter{to}, "", 0) }
 
 type serverWriter struct{ to *slog.Logger }

@@ -21,9 +21,9 @@ import (
 
 // TestNobodyWaitsForKafkaInTheMill: what was large or compressed leaves the processors to others while Kafka writes it.
 func TestNobodyWaitsForKafkaInTheMill(t *testing.T) {
-	d := closedDoor(t)
+	d := newTestServer(t)
 	cluster, p, inFlight := openPublisher(t, d.cfg)
-	d.pub, d.access, d.limits, d.visits = p, &access{open: true}, newLimits(d.cfg.Limits), visits{models.DefaultPlan()}
+	d.pub, d.access, d.limits, d.visits = p, &admission.Access{Open: true}, admission.NewLimits(d.cfg.Limits), visits{models.DefaultPlan()}
 	long := strings.Repeat("%61", 1024)
 	f := func(h http.HandlerFunc, body, zipped string) {
 		t.Helper()
@@ -42,10 +42,10 @@ func TestNobodyWaitsForKafkaInTheMill(t *testing.T) {
 		for inFlight() == 0 {
 			time.Sleep(time.Millisecond)
 		}
-		for began := time.Now(); d.mill.inUse() > 0 && time.Since(began) < time.Second; {
+		for began := time.Now(); d.workers.InUse() > 0 && time.Since(began) < time.Second; {
 			time.Sleep(time.Millisecond)
 		}
-		if n := d.mill.inUse(); n != 0 {
+		if n := d.workers.InUse(); n != 0 {
 			t.Errorf("%d places of the mill are taken by who waits for Kafka", n)
 		}
 		close(written)
@@ -54,9 +54,9 @@ func TestNobodyWaitsForKafkaInTheMill(t *testing.T) {
 		}
 	}
 	form := "siteId=s&guid=g&feature1=" + long + "&feature2=" + long + strings.Repeat("\n", 4<<10)
-	f(d.takeForm, zippedText(form), "gzip")
-	f(d.takeForm, form, "")
-	event := d.takeJSON(d.cfg.Kafka.Topics.Visits, d.visits.read)
+	f(d.receiveForm, zippedText(form), "gzip")
+	f(d.receiveForm, form, "")
+	event := d.receiveJSON(d.cfg.Kafka.Topics.Visits, d.visits.parseJSON)
 	f(event, zippedText(`{"siteId":"s","guid":"g"}`+strings.Repeat(" ", 9<<10)), "gzip")
 	f(event, `{"siteId":"s","guid":"g"}`+strings.Repeat(" ", 9<<10), "")
 }
@@ -95,13 +95,13 @@ func openPublisher(t *testing.T, cfg configs.Producer) (*kfake.Cluster, *publish
 
 // TestLargeEventsGoThroughTheMill: what takes a processor for as long as a batch does not keep one key's events from all of them.
 func TestLargeEventsGoThroughTheMill(t *testing.T) {
-	d := closedDoor(t)
-	d.access, d.limits, d.visits = &access{open: true}, newLimits(d.cfg.Limits), visits{models.DefaultPlan()}
-	d.mill = newPlaces(1, 1, 1, 1, time.Millisecond)
-	if !d.mill.take(t.Context(), admission.Tenant{Grant: "another"}) {
+	d := newTestServer(t)
+	d.access, d.limits, d.visits = &admission.Access{Open: true}, admission.NewLimits(d.cfg.Limits), visits{models.DefaultPlan()}
+	d.workers = admission.NewSemaphore(1, 1, 1, 1, time.Millisecond)
+	if !d.workers.Acquire(t.Context(), admission.Tenant{Grant: "another"}) {
 		t.Fatal("no place where there is one")
 	}
-	d.metrics = newMetrics(prometheus.NewRegistry(), d.large)
+	d.metrics = newMetrics(prometheus.NewRegistry(), &admission.Semaphore{}, &admission.Semaphore{})
 	f := func(h http.HandlerFunc, body string) {
 		t.Helper()
 		w := httptest.NewRecorder()
@@ -109,6 +109,6 @@ func TestLargeEventsGoThroughTheMill(t *testing.T) {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 	}
-	f(d.takeJSON(d.cfg.Kafka.Topics.Visits, d.visits.read), `{"siteId":"s","guid":"g"`+strings.Repeat(" ", 20<<10)+`,"x":1}`)
-	f(d.takeForm, "siteId=s&x=1"+strings.Repeat("&", 20<<10))
+	f(d.receiveJSON(d.cfg.Kafka.Topics.Visits, d.visits.parseJSON), `{"siteId":"s","guid":"g"`+strings.Repeat(" ", 20<<10)+`,"x":1}`)
+	f(d.receiveForm, "siteId=s&x=1"+strings.Repeat("&", 20<<10))
 }

@@ -1,4 +1,4 @@
-package intake
+package admission
 
 import (
 	"fmt"
@@ -16,13 +16,13 @@ type noted struct {
 }
 
 func (n *noted) visit(grant, site, feature string) string {
-	return reason(n.k.note(grant, &models.Visit{SiteID: site, TS: models.Millis(n.now.UnixMilli()), Features: []string{feature, ""}}, n.now))
+	return reason(n.k.check(grant, &models.Visit{SiteID: site, TS: models.Millis(n.now.UnixMilli()), Features: []string{feature, ""}}, n.now))
 }
 
 // scaled is a memory of an eighth of the size and an eighth of the limit, for an eighth of the events.
 func scaled(began time.Time) *noted {
-	k := watchNewKeys(10_000/8, 0)
-	k.names, k.details = newKnownKeys[*minute](namesRoom/8), newKnownKeys[struct{}](detailsRoom/8)
+	k := limitNewKeys(10_000/8, 0)
+	k.names, k.details = newKnownKeys[*minute](namesKept/8), newKnownKeys[struct{}](detailsKept/8)
 	return &noted{k: k, now: began}
 }
 
@@ -49,7 +49,7 @@ func TestManySitesOfOneKey(t *testing.T) {
 				}
 			}
 		}
-		if n.k.details.used != detailsRoom/8 || n.k.names.used != sites {
+		if n.k.details.used != detailsKept/8 || n.k.names.used != sites {
 			t.Fatalf("%d sites and %d others are known: the room was not needed", n.k.names.used, n.k.details.used)
 		}
 	}
@@ -77,8 +77,8 @@ func TestOneGrantDoesNotPushOutAnother(t *testing.T) {
 				}
 			}
 		}
-		if n.k.details.used != detailsRoom/8 {
-			t.Fatalf("%s: %d of %d are used, the room was not needed", name, n.k.details.used, detailsRoom/8)
+		if n.k.details.used != detailsKept/8 {
+			t.Fatalf("%s: %d of %d are used, the room was not needed", name, n.k.details.used, detailsKept/8)
 		}
 		if kept := n.k.details.grants["quiet"].keys.Len(); kept != quiet || n.k.names.grants["quiet"].keys.Len() != 1 {
 			t.Errorf("%s: of the quiet site's %d features %d are known", name, quiet, kept)
@@ -119,8 +119,8 @@ func TestKnownKeysAddUp(t *testing.T) {
 		}
 		used, most := 0, 0
 		for name, of := range k.grants {
-			if k.most[of.place] != of {
-				t.Fatalf("%s is not at %d", name, of.place)
+			if k.most[of.index] != of {
+				t.Fatalf("%s is not at %d", name, of.index)
 			}
 			used += of.keys.Len()
 			most = max(most, of.keys.Len())

@@ -1,4 +1,4 @@
-package intake
+package admission
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 )
 
 func TestNewVisitors(t *testing.T) {
-	v := watchNewVisitors(3)
+	v := limitNewVisitors(3)
 	now := time.Unix(1_000_000, 0)
 	visit := func(site, guid string) string {
 		return reason(v.noteOne(&models.Visit{SiteID: site, GUID: guid}, now))
@@ -46,50 +46,47 @@ func TestNewVisitors(t *testing.T) {
 	if got := visit("s", "g4"); got != "" {
 		t.Errorf("in the next minute: %q", got)
 	}
-	if err := watchNewVisitors(0).noteOne(&models.Visit{}, now); err != nil {
+	if err := limitNewVisitors(0).noteOne(&models.Visit{}, now); err != nil {
 		t.Errorf("without a limit: %v", err)
 	}
 }
 
 func (v *newVisitors) noteOne(event models.Event, now time.Time) error {
-	one := make([]outcome, 1)
-	v.note("g", []draft{{event: event}}, one, now)
-	return one[0].err
+	if refused := v.check("g", []models.Event{event}, now); refused != nil {
+		return refused[0]
+	}
+	return nil
 }
 
 // TestNewVisitorsOfABatch: a batch is judged as its events would be one by one, wherever in it they are.
 func TestNewVisitorsOfABatch(t *testing.T) {
-	const most, bad = together + 5, 7
-	v, now := watchNewVisitors(most), time.Unix(1_000_000, 0)
-	batch := make([]draft, 3*together)
+	const most = lookahead + 5
+	v, now := limitNewVisitors(most), time.Unix(1_000_000, 0)
+	batch := make([]models.Event, 3*lookahead)
 	for i := range batch {
-		batch[i].event = &models.Visit{SiteID: "s", GUID: fmt.Sprint(i)}
+		batch[i] = &models.Visit{SiteID: "s", GUID: fmt.Sprint(i)}
 	}
-	batch[bad] = draft{} // could not be read
 	for range 2 {
-		outcomes := make([]outcome, len(batch))
-		outcomes[bad].err = &answer.Refusal{Reason: answer.Internal}
-		v.note("g", batch, outcomes, now)
-		for i, o := range outcomes {
+		for i, err := range v.check("g", batch, now) {
 			want := ""
-			switch {
-			case i == bad:
-				want = answer.Internal
-			case i > most: // one more, since the bad one is nobody's
+			if i >= most {
 				want = answer.TooManyNewVisitors
 			}
-			if got := reason(o.err); got != want {
+			if got := reason(err); got != want {
 				t.Errorf("event %d: %q, want %q", i, got, want)
 			}
 		}
+	}
+	if refused := v.check("g", batch[:most], now); refused != nil {
+		t.Errorf("known visitors: %v", refused)
 	}
 }
 
 // TestSeen: what was seen lately is known, as long as there are not many more than there is room for.
 func TestSeen(t *testing.T) {
 	const room = 1 << 12
-	s := newSeen(room)
-	hash := func(i int) uint64 { return uint64(i+1) * 0x9E3779B97F4A7C15 & whoOnly } // of one grant
+	s := newVisitorSet(room)
+	hash := func(i int) uint64 { return uint64(i+1) * 0x9E3779B97F4A7C15 & visitorBits } // of one grant
 	for i := range room / 2 {
 		s.add(hash(i))
 	}
@@ -116,14 +113,14 @@ func TestSeen(t *testing.T) {
 	}
 }
 
-// TestNobodyPushesOutAnother: a key that makes up visitors of ever more sites makes the door forget its own visitors, not those of another
+// TestNobodyPushesOutAnother: a key that makes up visitors of ever more sites makes the producer forget its own visitors, not those of another
 // key. Nor does it if it is one of two that do so.
 func TestNobodyPushesOutAnother(t *testing.T) {
-	v, now := watchNewVisitors(math.MaxInt), time.Unix(1_000_000, 0)
-	v.known = newSeen(1 << 12)
+	v, now := limitNewVisitors(math.MaxInt), time.Unix(1_000_000, 0)
+	v.known = newVisitorSet(1 << 12)
 	visit := func(grant, site, guid string) (fresh int) {
 		before := v.fresh(site)
-		v.note(grant, []draft{{event: &models.Visit{SiteID: site, GUID: guid}}}, make([]outcome, 1), now)
+		v.check(grant, []models.Event{&models.Visit{SiteID: site, GUID: guid}}, now)
 		return v.fresh(site) - before
 	}
 	const known = 1 << 8 // a sixteenth of the room: few have more than their part of a place
@@ -148,8 +145,8 @@ func TestNobodyPushesOutAnother(t *testing.T) {
 // fresh is how many new visitors a site had.
 func (v *newVisitors) fresh(site string) int {
 	whose, _ := v.hashes(&models.Visit{SiteID: site})
-	if m, ok := v.of.Get(whose); ok {
-		return m.fresh
+	if m, ok := v.minutes.Get(whose); ok {
+		return m.count
 	}
 	return 0
 }
@@ -159,11 +156,11 @@ func TestNetworksOfAClient(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	f := func(what string, networks, most int, address func(i int) string) {
 		t.Helper()
-		l := newLimits(configs.Limits{ClientPerSecond: 1, ClientBurst: 5})
+		l := NewLimits(configs.Limits{ClientPerSecond: 1, ClientBurst: 5})
 		taken := 0
 		for i := range networks {
 			for range 10 {
-				if l.client(netip.MustParseAddr(address(i)), now) == nil {
+				if l.Client(netip.MustParseAddr(address(i)), now) == nil {
 					taken++
 				}
 			}
@@ -171,10 +168,10 @@ func TestNetworksOfAClient(t *testing.T) {
 		if taken != most {
 			t.Errorf("%s: %d events at once, want %d", what, taken, most)
 		}
-		if l.client(netip.MustParseAddr("2001:db8:ffff::1"), now) != nil || l.client(netip.MustParseAddr("203.0.114.1"), now) != nil {
+		if l.Client(netip.MustParseAddr("2001:db8:ffff::1"), now) != nil || l.Client(netip.MustParseAddr("203.0.114.1"), now) != nil {
 			t.Errorf("%s: somebody else is limited", what)
 		}
-		if got := reason(l.clientOwes(netip.MustParseAddr(address(0)), 1, false, now)); got != "" {
+		if got := reason(l.Batch(netip.MustParseAddr(address(0)), 1, false, now)); got != "" {
 			t.Errorf("%s: who was let in is refused: %s", what, got)
 		}
 	}
@@ -183,11 +180,11 @@ func TestNetworksOfAClient(t *testing.T) {
 	f("one /48", 4096, 16*5, func(i int) string { return fmt.Sprintf("2001:db8:0:%x::1", i*16) })
 	f("IPv4", 256, 256*5, func(i int) string { return fmt.Sprintf("203.0.113.%d", i) })
 	// What the wider network refuses is not charged to the narrow one.
-	l := newLimits(configs.Limits{ClientPerSecond: 1, ClientBurst: 1})
+	l := NewLimits(configs.Limits{ClientPerSecond: 1, ClientBurst: 1})
 	for i := range 100 {
-		_ = l.client(netip.MustParseAddr(fmt.Sprintf("2001:db8:0:1%02x::1", i)), now)
+		_ = l.Client(netip.MustParseAddr(fmt.Sprintf("2001:db8:0:1%02x::1", i)), now)
 	}
-	if err := l.client(netip.MustParseAddr("2001:db8:0:1ff::1"), now.Add(time.Second)); err != nil {
+	if err := l.Client(netip.MustParseAddr("2001:db8:0:1ff::1"), now.Add(time.Second)); err != nil {
 		t.Errorf("a second later: %v", err)
 	}
 }

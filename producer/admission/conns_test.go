@@ -1,4 +1,4 @@
-package intake
+package admission
 
 import (
 	"net"
@@ -26,7 +26,7 @@ func TestATrustedProxyIsNoNetwork(t *testing.T) {
 	}
 	f := func(ip, zone string, bounded bool) {
 		t.Helper()
-		c := boundConns(nil, 10, 1, about.Trusts, prometheus.NewRegistry())
+		c := LimitConns(nil, 10, 1, about.Trusts, prometheus.NewRegistry())
 		in, why := c.admit(peerConn{at: net.TCPAddr{IP: net.IP(netip.MustParseAddr(ip).AsSlice()), Zone: zone}})
 		if in == nil || len(in.networks) > 0 != bounded {
 			t.Errorf("%s%%%s: %v, %s", ip, zone, in, why)

@@ -1,0 +1,226 @@
+package admission
+
+import (
+	"container/list"
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"footfall/producer/answer"
+)
+
+const (
+	clientShare    = 8               // one client holds at most this part of the body slots
+	maxWaiting     = 1024            // how many requests may wait for a slot, each with the data of one event at most
+	maxWaitingEach = 32              // how many of those may be of one client
+	maxWait        = 3 * time.Second // how long each of them waits
+)
+
+// NewBodySlots divides the memory for bodies and answers (http.body_bytes) into slots. One third is for small slots, of maxEvent
+// bytes: what is larger than most events. Two thirds are for large slots, of maxBatch bytes: what is larger than one event may
+// be.
+func NewBodySlots(bodyBytes, maxEvent, maxBatch int64) (small, large *Semaphore) {
+	slots := func(bytes, each int64) *Semaphore {
+		n := int(max(1, bytes/each))
+		return NewSemaphore(n, max(1, n/clientShare), maxWaiting, maxWaitingEach, maxWait)
+	}
+	return slots(bodyBytes/3, maxEvent), slots(bodyBytes/3*2, max(maxBatch, maxEvent))
+}
+
+// NewWorkerSlots bounds how many requests do long work on a processor: decompressing and parsing batches, and single events
+// that are as large. There is a slot for each processor. One account holds at most half of them, so that small events and other
+// tenants' batches find a free processor. While it is the only tenant it may hold all.
+func NewWorkerSlots(sole *SoleTenant) *Semaphore {
+	n := runtime.GOMAXPROCS(0)
+	workers := NewSemaphore(n, max(1, n/2), maxWaiting, maxWaiting, maxWait)
+	workers.sole = func(client Tenant) bool { return sole.Is(client, time.Now()) }
+	return workers
+}
+
+// Semaphore is a counting semaphore that is fair to tenants. Slots are given in the order of asking, except that a client
+// that holds its maximum is passed over, and so is an account that holds half of all slots. It is safe for concurrent use.
+type Semaphore struct {
+	slots, perClient   int           // how many may be held, of all and of one client
+	queue, queueClient int           // how many may wait, of all and of one client
+	patience           time.Duration // how long one waits
+
+	sole func(Tenant) bool // tells who may hold all slots; nil: nobody
+
+	mu      sync.Mutex
+	held    int
+	holders map[Tenant]int // slots held, by client and by account
+	waiting *list.List     // of *waiter, in the order of asking
+	waiters map[Tenant]int // waiters, by client and by account
+}
+
+// waiter wants a slot. given is closed when it has one.
+type waiter struct {
+	client Tenant
+	given  chan struct{}
+}
+
+// NewSemaphore has so many slots, of which one client may hold perClient. At most queue callers wait for one, queueClient of
+// them of one client, each for patience.
+func NewSemaphore(slots, perClient, queue, queueClient int, patience time.Duration) *Semaphore {
+	return &Semaphore{
+		slots: slots, perClient: perClient, queue: queue, queueClient: queueClient, patience: patience,
+		holders: map[Tenant]int{}, waiting: list.New(), waiters: map[Tenant]int{},
+	}
+}
+
+// Acquire takes a slot and returns true. If there is none it waits, but not longer than ctx, and returns false if it got none.
+// After true the caller calls Release.
+func (s *Semaphore) Acquire(ctx context.Context, client Tenant) bool {
+	s.mu.Lock()
+	if s.available(client) {
+		s.take(client)
+		s.mu.Unlock()
+		return true
+	}
+	if s.waiting.Len() >= s.queue || s.waiters[client] >= s.queueClient || !belowHalf(s.waiters, client, s.queue) {
+		s.mu.Unlock()
+		return false
+	}
+	me := &waiter{client, make(chan struct{})}
+	place := s.waiting.PushBack(me)
+	increment(s.waiters, client)
+	s.mu.Unlock()
+
+	timeout := time.NewTimer(s.patience)
+	defer timeout.Stop()
+	select {
+	case <-me.given:
+		return true
+	case <-timeout.C:
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-me.given: // between the timeout and the lock
+		return true
+	default:
+		s.dequeue(place)
+		return false
+	}
+}
+
+// Release gives a slot back. The waiters that may have a slot get those that are free, in the order of asking. There can be
+// several: a tenant may have become the only one.
+func (s *Semaphore) Release(client Tenant) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held--
+	decrement(s.holders, client)
+	for e := s.waiting.Front(); e != nil && s.held < s.slots; {
+		place, next := e, e.Next()
+		if w := place.Value.(*waiter); s.available(w.client) {
+			s.dequeue(place)
+			s.take(w.client)
+			close(w.given)
+		}
+		e = next
+	}
+}
+
+// InUse is how many slots are held.
+func (s *Semaphore) InUse() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held
+}
+
+// Waiting is how many callers wait for a slot.
+func (s *Semaphore) Waiting() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.waiting.Len()
+}
+
+// Scarce tells whether more than half of the slots are held.
+func (s *Semaphore) Scarce() bool { return 2*s.InUse() > s.slots }
+
+// available tells whether a client may take a slot now. The caller of this and the next two holds mu.
+func (s *Semaphore) available(client Tenant) bool {
+	if s.held >= s.slots {
+		return false
+	}
+	return s.holders[client] < s.perClient && belowHalf(s.holders, client, s.slots) || s.sole != nil && s.sole(client)
+}
+
+func (s *Semaphore) take(client Tenant) {
+	s.held++
+	increment(s.holders, client)
+}
+
+func (s *Semaphore) dequeue(e *list.Element) {
+	s.waiting.Remove(e)
+	decrement(s.waiters, e.Value.(*waiter).client)
+}
+
+// belowHalf tells whether a client's account has less than half of all. A client that is an account by itself may have all.
+func belowHalf(counts map[Tenant]int, client Tenant, all int) bool {
+	account := client.Account()
+	return account == client || counts[account] < max(all/2, 1)
+}
+
+// increment counts one for a client and for its account.
+func increment(counts map[Tenant]int, client Tenant) {
+	counts[client]++
+	if account := client.Account(); account != client {
+		counts[account]++
+	}
+}
+
+// decrement undoes increment, and deletes what is 0.
+func decrement(counts map[Tenant]int, client Tenant) {
+	counts[client]--
+	if account := client.Account(); account != client {
+		counts[account]--
+		if counts[account] == 0 {
+			delete(counts, account)
+		}
+	}
+	if counts[client] == 0 {
+		delete(counts, client)
+	}
+}
+
+// Slots are what one request holds, at most one slot of each semaphore. Defer ReleaseAll before the first Acquire, so that the
+// slots are given back whatever happens, a panic too. It is not safe for concurrent use.
+type Slots struct {
+	Tenant Tenant
+	held   []*Semaphore
+}
+
+// Acquire makes sure that the request holds a slot, or returns an *answer.Refusal.
+func (s *Slots) Acquire(ctx context.Context, of *Semaphore) error {
+	if slices.Contains(s.held, of) {
+		return nil
+	}
+	if !of.Acquire(ctx, s.Tenant) {
+		return &answer.Refusal{
+			Reason: answer.Overloaded, Detail: "too many large requests, or answers that were not read; try again, or send smaller ones",
+		}
+	}
+	s.held = append(s.held, of)
+	return nil
+}
+
+// Release gives one slot back, if the request holds it.
+func (s *Slots) Release(of *Semaphore) {
+	if i := slices.Index(s.held, of); i >= 0 {
+		of.Release(s.Tenant)
+		s.held = slices.Delete(s.held, i, i+1)
+	}
+}
+
+// ReleaseAll gives all slots back. It may be called again.
+func (s *Slots) ReleaseAll() {
+	for _, of := range s.held {
+		of.Release(s.Tenant)
+	}
+	s.held = nil
+}

@@ -1,0 +1,169 @@
+package admission
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestSlotsGoRound: nobody has more than its share, and who waits gets what is given back, in the order of coming, past
+// those who have their share.
+func TestSlotsGoRound(t *testing.T) {
+	const patient = time.Minute
+	client := func(n byte) Tenant {
+		return Tenant{Network: NetworkOf(netip.AddrFrom4([4]byte{203, 0, 113, n}))}
+	}
+	p := NewSemaphore(3, 2, 10, 10, patient)
+	for range 2 {
+		if !p.Acquire(t.Context(), client(1)) {
+			t.Fatal("no place where there is one")
+		}
+	}
+	got := make(chan string, 10)
+	wait := func(n byte, name string) {
+		before := p.Waiting()
+		go func() {
+			if p.Acquire(t.Context(), client(n)) {
+				got <- name
+			}
+		}()
+		for p.Waiting() == before { // so that the order is known
+			time.Sleep(time.Millisecond)
+		}
+	}
+	wait(1, "one too many of the first")
+	if !p.Acquire(t.Context(), client(2)) {
+		t.Fatal("the first client's waiting keeps the second out")
+	}
+	wait(2, "another of the second")
+	wait(3, "the third's")
+	p.Release(client(2))
+	if name := <-got; name != "another of the second" {
+		t.Errorf("got a place: %s", name)
+	}
+	p.Release(client(1))
+	if name := <-got; name != "one too many of the first" {
+		t.Errorf("got a place: %s", name)
+	}
+	p.Release(client(1))
+	if name := <-got; name != "the third's" {
+		t.Errorf("got a place: %s", name)
+	}
+	if p.InUse() != 3 || p.Waiting() != 0 || p.holders[client(1)] != 1 || p.holders[client(2)] != 1 || p.holders[client(3)] != 1 {
+		t.Errorf("%d taken by %v, %d waiting", p.InUse(), p.holders, p.Waiting())
+	}
+}
+
+// TestNobodyFillsTheQueue: one client that has its share waits in a few places of the line only, and whoever is gone in none.
+func TestNobodyFillsTheQueue(t *testing.T) {
+	one, other := Tenant{Network: NetworkOf(netip.MustParseAddr("203.0.113.1"))}, Tenant{Network: NetworkOf(netip.MustParseAddr("203.0.113.2"))}
+	p := NewSemaphore(2, 1, 100, 3, time.Minute)
+	if !p.Acquire(t.Context(), one) || !p.Acquire(t.Context(), other) {
+		t.Fatal("no place where there is one")
+	}
+	gone, hangUp := context.WithCancel(t.Context())
+	defer hangUp()
+	refused := make(chan bool, 100)
+	for range 100 {
+		go func() { refused <- !p.Acquire(gone, one) }()
+	}
+	for range 97 {
+		if !<-refused {
+			t.Fatal("a client has more than its share")
+		}
+	}
+	got := make(chan bool, 1)
+	go func() { got <- p.Acquire(t.Context(), other) }()
+	for p.Waiting() < 4 {
+		time.Sleep(time.Millisecond)
+	}
+	p.Release(other)
+	if !<-got {
+		t.Error("another client cannot wait")
+	}
+	hangUp()
+	for range 3 {
+		if !<-refused {
+			t.Error("whoever is gone got a place")
+		}
+	}
+	if p.Waiting() != 0 || len(p.waiters) != 0 {
+		t.Errorf("%d waiting, %v", p.Waiting(), p.waiters)
+	}
+}
+
+// TestSlotsEndInOrder: whatever many do at once, never more than the most, and all is given back.
+func TestSlotsEndInOrder(t *testing.T) {
+	p := NewSemaphore(4, 2, 8, 3, time.Millisecond)
+	var all sync.WaitGroup
+	for i := range 50 {
+		all.Go(func() {
+			client := Tenant{Grant: "grant", Network: NetworkOf(netip.MustParseAddr(fmt.Sprintf("2001:db8:0:%d::1", i%5)))}
+			for range 200 {
+				if p.Acquire(t.Context(), client) {
+					if n := p.InUse(); n > 4 {
+						t.Errorf("%d of 4 places are taken", n)
+					}
+					p.Release(client)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if p.InUse() != 0 || len(p.holders) != 0 || p.Waiting() != 0 || len(p.waiters) != 0 {
+		t.Errorf("%d taken by %v, %d waiting", p.InUse(), p.holders, p.Waiting())
+	}
+}
+
+// TestAKeyLeavesHalf: however many addresses the holder of a key has, it has half of the places at the most.
+func TestAKeyLeavesHalf(t *testing.T) {
+	p := NewSemaphore(8, 2, 0, 0, time.Millisecond)
+	of := func(grant string, n byte) Tenant {
+		return Tenant{Grant: grant, Network: NetworkOf(netip.AddrFrom4([4]byte{203, 0, 113, n}))}
+	}
+	had := 0
+	for n := range byte(8) {
+		if p.Acquire(t.Context(), of("hostile", n)) {
+			had++
+		}
+	}
+	if had != 4 || !p.Acquire(t.Context(), of("good", 0)) {
+		t.Errorf("a key with eight addresses has %d of 8 places", had)
+	}
+	for n := range byte(4) {
+		p.Release(of("hostile", n))
+	}
+	p.Release(of("good", 0))
+	if p.InUse() != 0 || len(p.holders) != 0 {
+		t.Errorf("%d taken by %v", p.InUse(), p.holders)
+	}
+}
+
+// TestAWideNetworkLeavesHalf: at an open door whoever has an IPv6 /48 has 65,536 of its /64, and half of the places and of the line.
+func TestAWideNetworkLeavesHalf(t *testing.T) {
+	p := NewSemaphore(8, 2, 4, 4, time.Minute)
+	of := func(network string, n int) Tenant {
+		return Tenant{Network: NetworkOf(netip.MustParseAddr(fmt.Sprintf("%s:%x::1", network, n)))}
+	}
+	gone, hangUp := context.WithCancel(t.Context())
+	refused := make(chan bool, 8)
+	for n := range 8 {
+		go func() { refused <- !p.Acquire(gone, of("2001:db8:1", n)) }()
+	}
+	for range 6 {
+		<-refused
+	}
+	if p.InUse() != 4 || p.Waiting() != 2 || !p.Acquire(t.Context(), of("2001:db8:2", 0)) {
+		t.Errorf("eight networks of a /48 have %d of 8 places, and %d of 4 in the line", p.InUse(), p.Waiting())
+	}
+	hangUp()
+	for range 2 {
+		<-refused
+	}
+	if len(p.waiters) != 0 {
+		t.Errorf("nobody waits, but %v", p.waiters)
+	}
+}
