@@ -63,7 +63,7 @@ chromium: ## the browser that a test of the page script needs (Debian's, as root
 wrk: ## the load generator that `make load` and a test need (Debian's, as root)
 	@command -v wrk > /dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends wrk; }
 
-load: ## 200 connections for 30 s and as many slow ones, against the door on the real Kafka of `make up`
+load: ## 200 connections for 30 s and as many slow ones, against the producer on the real Kafka of `make up`
 	go test -count=1 -v ./test/e2e -run 'TestLoad$$' -load.for 30s
 
 faults: ## break real Kafka, Cassandra and consumers in every way we know, and compare all counts (20 minutes)

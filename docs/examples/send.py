@@ -1,6 +1,6 @@
 """Sends a batch of visits and says what became of each. Python's standard library is enough.
 
-DOOR is where the door is, KEY a write key (any text where access.open is set).
+PRODUCER is the address of the producer, KEY a write key (any text where access.open is set).
 """
 
 import json
@@ -10,14 +10,14 @@ import urllib.error
 import urllib.request
 import uuid
 
-DOOR = os.environ.get("DOOR", "http://127.0.0.1:8080")
+PRODUCER = os.environ.get("PRODUCER", "http://127.0.0.1:8080")
 KEY = os.environ.get("KEY", "none")
 
 
 def post(path, body):
     """Returns the status and the answer. 4xx and 5xx have an answer too."""
     request = urllib.request.Request(
-        DOOR + path,
+        PRODUCER + path,
         data=json.dumps(body).encode(),
         headers={"Content-Type": "application/json", "Authorization": "Bearer " + KEY},
     )
@@ -29,7 +29,7 @@ def post(path, body):
 
 
 def send(events):
-    """Sends events until the door has all of them, and returns those that it will never take."""
+    """Sends events until the producer has all of them, and returns those that it will never take."""
     for event in events:
         event.setdefault("id", str(uuid.uuid4()))  # sent again under the same id it counts once
     hopeless = []

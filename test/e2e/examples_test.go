@@ -30,7 +30,7 @@ func TestExamples(t *testing.T) {
 			continue
 		}
 		cmd := exec.CommandContext(t.Context(), line[0], line[1:]...)
-		cmd.Env = append(os.Environ(), "DOOR="+d.url)
+		cmd.Env = append(os.Environ(), "PRODUCER="+d.url)
 		if printed, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", strings.Join(line, " "), err, printed)
 		}
@@ -74,7 +74,7 @@ func TestTheKeyOfTheDocumentation(t *testing.T) {
 	}
 }
 
-// TestThePageOfTheExamples opens the example page with the address of this door in it.
+// TestThePageOfTheExamples opens the example page with the address of this producer in it.
 func TestThePageOfTheExamples(t *testing.T) {
 	browser := openBrowser(t)
 	d := newEmbedded(t)

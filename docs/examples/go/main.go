@@ -1,4 +1,4 @@
-// Command go sends one click and tries again until the door has it. DOOR is where the door is, KEY a write key (any text
+// Command go sends one click and tries again until the producer has it. PRODUCER is the address of the producer, KEY a write key (any text
 // where access.open is set).
 package main
 
@@ -27,20 +27,20 @@ func main() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	click := Click{ID: fmt.Sprint("go-", time.Now().UnixNano()), ShortURL: "example-go", IP: "203.0.113.7", Referrer: "news.example"}
-	if err := send(ctx, cmp.Or(os.Getenv("DOOR"), "http://127.0.0.1:8080"), cmp.Or(os.Getenv("KEY"), "none"), click); err != nil {
+	if err := send(ctx, cmp.Or(os.Getenv("PRODUCER"), "http://127.0.0.1:8080"), cmp.Or(os.Getenv("KEY"), "none"), click); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
 // send returns nil when Kafka has the click.
-func send(ctx context.Context, door, key string, click Click) error {
+func send(ctx context.Context, producer, key string, click Click) error {
 	body, err := json.Marshal(click)
 	if err != nil {
 		return err
 	}
 	for {
-		wait, err := attempt(ctx, door+"/v1/clicks", key, body)
+		wait, err := attempt(ctx, producer+"/v1/clicks", key, body)
 		if err == nil || wait == 0 {
 			return err
 		}
