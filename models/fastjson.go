@@ -4,20 +4,20 @@ import (
 	"unicode/utf8"
 )
 
-// Almost all events are written as plainly as JSON can be: one object of texts without escapes, whole numbers and truth values.
-// Those are read here in one pass, many times as fast as encoding/json does it. Whatever is not so plain, right or wrong, is
-// left to encoding/json: a reader here says what an event is, or nothing at all.
+// The fast JSON path. Almost all events are simple JSON: one object of strings without escapes, integers and booleans. This file
+// parses them in one pass, many times as fast as encoding/json. Anything else, valid or not, is left to encoding/json: a parser
+// here returns the event or ok = false, never an error.
 
-// literal is a value that is plain.
+// literal is a simple value.
 type literal struct {
-	text   []byte // of a text, between its quotes
+	text   []byte // of a string, without its quotes
 	number int64
-	kind   byte // 't'ext, 'n'umber, or 'b'oolean, whose number is 1 for true
+	kind   byte // 't' string, 'n' number, or 'b' boolean, whose number is 1 for true
 }
 
-// plain hands the fields of an object to take, in their order, and tells whether the whole of data was plain and all fields
-// were taken.
-func plain(data []byte, take func(name []byte, value literal) bool) bool {
+// fastObject passes the fields of an object to take, in order. It returns true if all of data is a simple object and take took
+// all fields.
+func fastObject(data []byte, take func(name []byte, value literal) bool) bool {
 	i := skip(data, 0)
 	if i == len(data) || data[i] != '{' {
 		return false
@@ -47,7 +47,7 @@ func plain(data []byte, take func(name []byte, value literal) bool) bool {
 	}
 }
 
-// skip leaves out what JSON has between its parts.
+// skip skips white space.
 func skip(data []byte, i int) int {
 	for i < len(data) && (data[i] == ' ' || data[i] == '\t' || data[i] == '\r' || data[i] == '\n') {
 		i++
@@ -55,7 +55,7 @@ func skip(data []byte, i int) int {
 	return i
 }
 
-// quotedAt reads a text without escapes and tells where it ends. It notes whether all of it is ASCII.
+// quotedAt parses a string without escapes and returns where it ends. It sets ascii to false if the string is not ASCII.
 func quotedAt(data []byte, i int, ascii *bool) (text []byte, end int, ok bool) {
 	if i == len(data) || data[i] != '"' {
 		return nil, 0, false
@@ -84,7 +84,7 @@ func literalAt(data []byte, i int, ascii *bool) (value literal, end int, ok bool
 		return value, end, ok
 	case c == '-' || '0' <= c && c <= '9':
 		value.kind = 'n'
-		value.number, end, ok = wholeAt(data, i)
+		value.number, end, ok = integerAt(data, i)
 		return value, end, ok
 	case len(data) >= i+4 && string(data[i:i+4]) == "true":
 		return literal{kind: 'b', number: 1}, i + 4, true
@@ -94,8 +94,9 @@ func literalAt(data []byte, i int, ascii *bool) (value literal, end int, ok bool
 	return value, i, false
 }
 
-// wholeAt reads a whole number that surely fits 64 bits. What follows it is for the caller to look at: a fraction is no comma.
-func wholeAt(data []byte, i int) (n int64, end int, ok bool) {
+// integerAt parses an integer of up to 18 digits, which fits 64 bits. The caller checks what follows: a fraction has no comma
+// there.
+func integerAt(data []byte, i int) (n int64, end int, ok bool) {
 	const digits = 18
 	negative := data[i] == '-'
 	if negative {
@@ -116,17 +117,17 @@ func wholeAt(data []byte, i int) (n int64, end int, ok bool) {
 	return n, end, true
 }
 
-// into puts values into fields, each once.
-type into struct{ taken uint32 }
+// fieldSetter sets fields, each at most once.
+type fieldSetter struct{ set uint32 }
 
-// once marks a field as taken; false if it was.
-func (t *into) once(field int) bool {
-	before := t.taken
-	t.taken |= 1 << field
-	return t.taken != before
+// once marks a field as set; it returns false if it was set before.
+func (t *fieldSetter) once(field int) bool {
+	before := t.set
+	t.set |= 1 << field
+	return t.set != before
 }
 
-func (t *into) text(field int, to *string, value literal) bool {
+func (t *fieldSetter) text(field int, to *string, value literal) bool {
 	if value.kind != 't' || !t.once(field) {
 		return false
 	}
@@ -134,7 +135,7 @@ func (t *into) text(field int, to *string, value literal) bool {
 	return true
 }
 
-func (t *into) number(field int, to *int64, value literal) bool {
+func (t *fieldSetter) number(field int, to *int64, value literal) bool {
 	if value.kind != 'n' || !t.once(field) {
 		return false
 	}
@@ -142,13 +143,13 @@ func (t *into) number(field int, to *int64, value literal) bool {
 	return true
 }
 
-// plainClick reads a click that is plain, and tells whether it says if it is a bot's.
-func plainClick(data []byte) (c *Click, saysBot, ok bool) {
+// fastClick parses a click. saysBot tells whether it has the field bot.
+func fastClick(data []byte) (c *Click, saysBot, ok bool) {
 	c = &Click{TS: Absent}
-	var t into
+	var t fieldSetter
 	var v, amount int64
 	ts := int64(Absent)
-	ok = plain(data, func(name []byte, value literal) bool {
+	ok = fastObject(data, func(name []byte, value literal) bool {
 		switch string(name) {
 		case "v":
 			return t.number(0, &v, value) && int64(int(v)) == v
@@ -179,13 +180,13 @@ func plainClick(data []byte) (c *Click, saysBot, ok bool) {
 	return c, saysBot, ok
 }
 
-// plainVisit reads a visit that is plain.
-func (p *Plan) plainVisit(data []byte) (visit *Visit, ok bool) {
+// fastVisit parses a visit.
+func (p *Plan) fastVisit(data []byte) (visit *Visit, ok bool) {
 	visit = &Visit{Features: make([]string, len(p.features)), Plan: p}
-	var t into
+	var t fieldSetter
 	var v int64
 	ts := int64(Absent)
-	ok = plain(data, func(name []byte, value literal) bool {
+	ok = fastObject(data, func(name []byte, value literal) bool {
 		switch string(name) {
 		case "v":
 			return t.number(visitV, &v, value) && int64(int(v)) == v

@@ -9,7 +9,7 @@ import (
 // agree fails if what was read as plain is anything else to encoding/json, or has names that must be refused.
 func agree(t *testing.T, data []byte) (click, visit bool) {
 	t.Helper()
-	if c, saysBot, ok := plainClick(data); ok {
+	if c, saysBot, ok := fastClick(data); ok {
 		click = true
 		slow, err := decodeClick(data, true)
 		fields, spelling := Fields(data)
@@ -19,7 +19,7 @@ func agree(t *testing.T, data []byte) (click, visit bool) {
 		}
 	}
 	for _, p := range []*Plan{DefaultPlan(), fourFeatures} {
-		if v, ok := p.plainVisit(data); ok {
+		if v, ok := p.fastVisit(data); ok {
 			visit = true
 			slow, err := p.decodeVisit(data, true)
 			_, spelling := Fields(data)
@@ -62,10 +62,10 @@ func TestNotPlain(t *testing.T) {
 		`{"id":"a\u0041"}`, `{"id":"a` + "\n" + `"}`, `{"id":"a` + "\x00" + `"}`, `{"id":"` + "\xff" + `"}`, `{"id":a}`, `{"id":"a}`, `{"ID":"a"}`, `{"x":1}`, `{"bot":1}`,
 		`{"bot":truer}`, `{"bot":tru}`, `{"bot":"true"}`, `{"ts":"1"}`, `{"amount":{}}`, `{"amount":[1]}`, "{\"v\":1}\x00", "\ufeff{\"v\":1}", `{"\u0076":1}`, `{"v":1}{"v":1}`,
 	} {
-		if _, _, ok := plainClick([]byte(text)); ok {
+		if _, _, ok := fastClick([]byte(text)); ok {
 			t.Errorf("plain: %q", text)
 		}
-		if _, ok := DefaultPlan().plainVisit([]byte(text)); ok {
+		if _, ok := DefaultPlan().fastVisit([]byte(text)); ok {
 			t.Errorf("a plain visit: %q", text)
 		}
 	}
