@@ -96,6 +96,6 @@ build: ## the binaries, into ./bin
 release: ## static binaries for linux and macOS on amd64 and arm64, with SHA256SUMS, into ./dist
 	rm -rf dist && mkdir dist
 	for os in linux darwin; do for arch in amd64 arm64; do for name in producer consumer embedded simulator; do \
-		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -o dist/footfall-$$name-$$os-$$arch ./$$name || exit 1; \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -buildvcs=true -o dist/footfall-$$name-$$os-$$arch ./$$name || exit 1; \
 	done; done; done
 	cd dist && sha256sum footfall-* > SHA256SUMS
