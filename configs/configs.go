@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/viper"
 )
 
-// Producer configures the door; producer.yaml documents every key.
+// Producer configures the producer; producer.yaml documents every key.
 type Producer struct {
 	HTTP struct {
 		Addr           string

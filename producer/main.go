@@ -1,4 +1,4 @@
-// Command producer is the door of footfall: it takes events over HTTP and writes them to Kafka.
+// Command producer takes events over HTTP and writes them to Kafka.
 package main
 
 import (
@@ -75,24 +75,25 @@ func healthz(ctx context.Context, cfg configs.Producer, _ io.Writer) error {
 }
 
 func serve(ctx context.Context, cfg configs.Producer, stderr io.Writer) error {
-	if err := intake.Check(cfg); err != nil { // before Cassandra is waited for
+	if err := intake.Check(cfg); err != nil { // before it waits for Cassandra
 		return err
 	}
 	log := slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: cfg.Log.Level}))
-	err := door(ctx, cfg, log)
+	err := run(ctx, cfg, log)
 	if wrong := (*configs.Wrong)(nil); err == nil || errors.As(err, &wrong) {
 		return err
 	}
-	log.Error("the producer ends", "error", err.Error()) // for whoever reads the rest of the log
+	log.Error("the producer ends", "error", err.Error()) // the log should say why it ends
 	return cli.ErrLogged
 }
 
-// ballast is memory that is never touched, and so takes none. A door keeps few megabytes and makes many times as much garbage a
-// second: the collector, which comes when there is as much garbage as there is memory in use, would come all the time.
+// ballast is an allocation that is never touched, so it takes no memory. The garbage collector runs when the garbage is as large
+// as the memory in use. The producer keeps few megabytes alive and makes many times as much garbage a second: without the
+// ballast the collector would run all the time.
 const ballast = 32 << 20
 
-// door runs until ctx ends.
-func door(ctx context.Context, cfg configs.Producer, log *slog.Logger) error {
+// run serves until ctx ends.
+func run(ctx context.Context, cfg configs.Producer, log *slog.Logger) error {
 	if os.Getenv("GOGC") == "" {
 		defer runtime.KeepAlive(make([]byte, ballast))
 	}

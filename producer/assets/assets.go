@@ -1,4 +1,4 @@
-// Package assets holds what the door gives out as it is: the script for pages, and the description of itself.
+// Package assets serves two files: track.js, the script for pages, and openapi.yaml, the description of the HTTP API.
 package assets
 
 import (
@@ -17,25 +17,25 @@ import (
 //go:embed track.js
 var Script []byte
 
-// OpenAPI describes every way in, and every answer.
+// OpenAPI describes every route and every answer.
 //
 //go:embed openapi.yaml
 var OpenAPI []byte
 
-// scriptFeatures is where the script names the features that it sends, once it is compact.
+// scriptFeatures is the place in the compact script that names the features.
 const scriptFeatures = `["feature1","feature2"]`
 
-// ServeScript is GET /track.js, for pages of all origins, with the names of the door's features. Browsers ask again after an
-// hour, and mostly hear that nothing has changed.
+// ServeScript is GET /track.js, for pages of all origins, with the configured names of features. Browsers cache it for an hour and
+// then revalidate it.
 func ServeScript(features []string) http.Handler {
 	names := `["` + strings.Join(features, `","`) + `"]`
 	return serve(bytes.Replace(compact(Script), []byte(scriptFeatures), []byte(names), 1), "text/javascript; charset=utf-8")
 }
 
-// loose is white space that means nothing: at a sign, where no text of the script has any.
+// loose matches white space without meaning: beside an operator. No string of the script has any there.
 var loose = regexp.MustCompile(`\s*([=(){}\[\],;:?|&+!<>])\s*`)
 
-// compact leaves out white space, and the lines that are comments but for the first, which tells a reader where to look.
+// compact removes white space and comment lines, except the first comment, which says where the source is.
 func compact(script []byte) []byte {
 	first, rest, _ := bytes.Cut(script, []byte("\n"))
 	var code []byte
@@ -67,6 +67,6 @@ func serve(content []byte, mediaType string) http.Handler {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
-		_, _ = w.Write(content) // a client that hung up is nobody's error
+		_, _ = w.Write(content) // if the client hung up there is nobody to tell
 	})
 }

@@ -8,19 +8,18 @@ import (
 	"zgo.at/isbot"
 )
 
-// agentPlaces is how many user agents are remembered, of maxAgent bytes each at the most: 2 MB.
-const agentPlaces = 1 << 12
+// agentSlots is how many user agents are cached, of maxAgent bytes each at the most: 2 MB.
+const agentSlots = 1 << 12
 
-// agents remembers which user agents are bots': the world has few that many visitors share, and the list is long. Each has one
-// place, which it shares with others that the hash puts there; the last one asked about has it. So the memory is bounded, nobody
-// waits for a lock, and whoever makes names up costs the others at most what each name costs without a memory. It is safe for
-// concurrent use.
+// agents is a direct-mapped cache of which user agents are bots: many visitors share few agents, and checking one against the list
+// takes long. Each agent has one slot by its hash, and the latest one asked about occupies it. So memory is bounded, nobody waits
+// for a lock, and made-up agents cost others at most a cache miss. It is safe for concurrent use.
 type agents struct {
-	seed   maphash.Seed // nobody else knows whose place is whose
-	places [agentPlaces]atomic.Pointer[judged]
+	seed  maphash.Seed // random, so that nobody can aim at another's slot
+	slots [agentSlots]atomic.Pointer[judged]
 }
 
-// judged is what was found out about an agent.
+// judged is a cached agent.
 type judged struct {
 	agent string
 	bot   bool
@@ -29,11 +28,11 @@ type judged struct {
 func newAgents() *agents { return &agents{seed: maphash.MakeSeed()} }
 
 func (a *agents) bot(agent string) bool {
-	place := &a.places[maphash.String(a.seed, agent)%agentPlaces]
-	if known := place.Load(); known != nil && known.agent == agent {
+	slot := &a.slots[maphash.String(a.seed, agent)%agentSlots]
+	if known := slot.Load(); known != nil && known.agent == agent {
 		return known.bot
 	}
-	found := &judged{agent: strings.Clone(agent), bot: isbot.Is(isbot.UserAgent(agent))} // it may be part of a whole request
-	place.Store(found)
+	found := &judged{agent: strings.Clone(agent), bot: isbot.Is(isbot.UserAgent(agent))} // a copy: agent may be part of a larger string
+	slot.Store(found)
 	return found.bot
 }

@@ -16,7 +16,7 @@ import (
 func TestRememberedAgents(t *testing.T) {
 	e := open(t, Options{})
 	name := func(r *rand.Rand) string {
-		n := r.IntN(3 * agentPlaces)
+		n := r.IntN(3 * agentSlots)
 		switch n % 3 {
 		case 0:
 			return fmt.Sprintf("Mozilla/5.0 (X11; Linux x86_64; rv:%d.0) Gecko/20100101 Firefox/%d.0", n, n)
@@ -45,8 +45,8 @@ func TestRememberedAgentsAreShort(t *testing.T) {
 	e := open(t, Options{})
 	e.BotAgent(strings.Repeat("long ", 10_000))
 	kept := 0
-	for i := range e.agents.places {
-		if known := e.agents.places[i].Load(); known != nil {
+	for i := range e.agents.slots {
+		if known := e.agents.slots[i].Load(); known != nil {
 			kept++
 			if len(known.agent) > maxAgent {
 				t.Errorf("%d bytes are kept", len(known.agent))

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// maxAgent is how much of a User-Agent is looked at: the rest is nobody's name.
+// maxAgent is how many bytes of a User-Agent are looked at. No agent has its name further back.
 const maxAgent = 512
 
-// Bot tells whether a request was made by something else than a person who follows a link now: a crawler, a library, a
-// preview, a prefetch.
+// Bot tells whether a request comes from anything but a person who follows a link now: a crawler, a library, a preview, a
+// prefetch.
 func (e *Enricher) Bot(h http.Header) bool { return Prefetch(h) || e.BotAgent(h.Get("User-Agent")) }
 
 // BotAgent is Bot for a user agent alone. The list is GoatCounter's (zgo.at/isbot): known names, names that look like a bot's,
-// and agents too short to be a browser's, none included. It takes two microseconds for an agent that is not remembered; the
-// larger list of CrawlerDetect takes milliseconds for a long name, which is a way to stop a door.
+// and agents too short to be a browser's, also an empty one. It takes two microseconds for an agent that is not cached. The larger
+// list of CrawlerDetect takes milliseconds for a long name, which would allow a denial of service.
 func (e *Enricher) BotAgent(agent string) bool {
 	if len(agent) > maxAgent {
 		agent = agent[:maxAgent]
@@ -22,7 +22,7 @@ func (e *Enricher) BotAgent(agent string) bool {
 	return e.agents.bot(agent)
 }
 
-// Prefetch tells whether a browser or a proxy fetches what nobody has asked for yet. Sec-Purpose is today's header
+// Prefetch tells whether a browser or a proxy fetches a page that nobody has asked for yet. Sec-Purpose is today's header
 // (prefetch, or prefetch;prerender); Safari says X-Purpose: preview, old Firefox X-Moz: prefetch, old Chrome Purpose.
 func Prefetch(h http.Header) bool {
 	for _, name := range [...]string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} { // as net/http writes them

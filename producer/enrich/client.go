@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// ClientIP is the address of whoever sent the request: the peer, or, if that is a trusted proxy, the last address in
-// X-Forwarded-For that is not one. The list is walked from the right, because each proxy appends the peer it saw and
-// whatever stands further left was sent by the client, who may write anything. What is no address ends the walk.
+// ClientIP is the address of the client: the peer, or, if the peer is a trusted proxy, the last address in X-Forwarded-For that is
+// not a trusted proxy. The list is read from the right: each proxy appends its peer, and everything further left was sent by the
+// client, who may write anything. An entry that is no address ends the search.
 //
 // The result is unmapped and has no zone. It is the zero Addr if the peer has no IP address (a unix socket).
 func (e *Enricher) ClientIP(r *http.Request) netip.Addr {
@@ -33,10 +33,10 @@ func (e *Enricher) ClientIP(r *http.Request) netip.Addr {
 	return ip
 }
 
-// PeerTrusted tells whether the request comes straight from a trusted proxy.
+// PeerTrusted tells whether the peer of the request is a trusted proxy.
 func (e *Enricher) PeerTrusted(r *http.Request) bool { return e.Trusts(peer(r)) }
 
-// Trusts tells whether an address is a trusted proxy's. It is unmapped and has no zone.
+// Trusts tells whether an address, unmapped and without a zone, is a trusted proxy.
 func (e *Enricher) Trusts(ip netip.Addr) bool {
 	for _, network := range e.trusted {
 		if network.Contains(ip) {
@@ -83,5 +83,5 @@ func parseHop(text string) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// plain is the one form of an address that counts as one visitor. A zone is the name of an interface of somebody's machine.
+// plain is the form of an address that identifies a visitor: unmapped, and without a zone, which names an interface of a machine.
 func plain(ip netip.Addr) netip.Addr { return ip.Unmap().WithZone("") }

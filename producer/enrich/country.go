@@ -9,11 +9,11 @@ import (
 	"footfall/models"
 )
 
-// Country is the ISO 3166 code of where an address is, models.UnknownCountry if nobody knows. A trusted proxy's header
-// comes first; r may be nil where the address is not the sender's own, such as in an event that a service reports. Then
-// comes the database in the binary, then, for what that does not know, the configured MaxMind file.
+// Country is the ISO 3166 code of an address, or models.UnknownCountry. It asks the header of a trusted proxy first, then the
+// database in the binary, then the configured MaxMind file. r is nil if the address is not the sender's own, as in an event
+// that a service reports.
 //
-// It takes the request and not its header alone, because without the peer nobody can tell whether to believe the header.
+// It takes the whole request, because the header is believed only if the peer is a trusted proxy.
 func (e *Enricher) Country(ip netip.Addr, r *http.Request) string {
 	if e.countryHeader != "" && r != nil && e.PeerTrusted(r) {
 		if code := r.Header.Get(e.countryHeader); isCountry(code) {
@@ -36,7 +36,7 @@ func (e *Enricher) Country(ip netip.Addr, r *http.Request) string {
 	return models.UnknownCountry
 }
 
-// isCountry leaves out what is no country though it has the form of one: XX (Cloudflare: unknown) and our own ZZ.
+// isCountry refuses two codes that are no country: XX (Cloudflare: unknown) and our own ZZ.
 func isCountry(code string) bool {
 	return len(code) == 2 && 'A' <= code[0] && code[0] <= 'Z' && 'A' <= code[1] && code[1] <= 'Z' &&
 		code != "XX" && code != models.UnknownCountry

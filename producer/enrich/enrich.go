@@ -1,8 +1,7 @@
-// Package enrich finds out what a request says about its sender besides the event itself: the client's address behind
-// proxies, its country, whether it is a bot, the host it came from, and under which name its address is kept.
+// Package enrich reads from a request what is not in the event: the client's address behind proxies, its country, whether it is a
+// bot, the referring host, and the name under which its address is kept.
 //
-// Headers are claims. Those that only a proxy may make (X-Forwarded-For, a country) are believed from trusted proxies
-// alone; all others would let anybody be anybody.
+// Anybody can send any header. Those that a proxy sets (X-Forwarded-For, a country) are believed from trusted proxies only.
 package enrich
 
 import (
@@ -16,19 +15,19 @@ import (
 	"github.com/oschwald/maxminddb-golang/v2"
 )
 
-// minKey is the shortest key of a hash that keeps addresses secret: there are few enough IPv4 addresses to try them all.
+// minKey is the shortest key of a hash. Without a secret key anybody could hash all IPv4 addresses and compare.
 const minKey = 16
 
 // Options say whom to trust and what to keep. The zero value trusts nobody and keeps addresses as they are.
 type Options struct {
-	// TrustedProxies are the networks of proxies in front of the door, as CIDRs or single addresses. Default: none.
+	// TrustedProxies are the networks of proxies in front of the producer, as CIDRs or single addresses. Default: none.
 	TrustedProxies []string
 
 	// CountryHeader is the header in which a trusted proxy tells the client's country, such as CF-IPCountry. Default: none.
 	CountryHeader string
 
-	// MaxMindFile is a country or city database in MaxMind's format. It is asked about what
-	// the database in the binary does not know. Default: none.
+	// MaxMindFile is a country or city database in MaxMind's format. It is asked for addresses that the database in the binary
+	// does not know. Default: none.
 	MaxMindFile string
 
 	// HashIP keeps addresses as a keyed hash. HashKey is its key, at least 16 bytes. Default: addresses are kept as they are.
@@ -41,7 +40,7 @@ type Options struct {
 	// TruncateIP keeps the network of an address, an IPv4 /24 or an IPv6 /48. Default: all of it.
 	TruncateIP bool
 
-	// IPv6Prefix is how many bits of an IPv6 address make a visitor: whoever has one address has all of its /64, and often of a /56.
+	// IPv6Prefix is how many bits of an IPv6 address identify a visitor: a customer has at least a /64, and often a /56.
 	// Default: 128, each address.
 	IPv6Prefix int
 }

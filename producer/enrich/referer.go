@@ -11,8 +11,8 @@ import (
 // maxHost is the longest name of a host in the DNS.
 const maxHost = 253
 
-// RefererHost cuts a referrer to its host, in small letters, without port: the rest of a URL may hold what is nobody's
-// business. It takes a URL or a bare host, and returns "" for what has no host.
+// RefererHost reduces a referrer to its host, in lower case and without port: the rest of a URL may hold private data. It takes a
+// URL or a host, and returns "" if there is no host.
 func RefererHost(raw string) string {
 	raw = strings.TrimSpace(raw)
 	if raw == "" || !utf8.ValidString(raw) {
@@ -39,14 +39,14 @@ func RefererHost(raw string) string {
 	return host
 }
 
-// absolute tells whether a URL begins with its scheme. One may also be part of another's query.
+// absolute tells whether a URL begins with its scheme. "://" may also be in the query.
 func absolute(raw string) bool {
 	scheme, _, found := strings.Cut(raw, "://")
 	return found && !strings.ContainsAny(scheme, "/?#")
 }
 
-// Referrer is what a referrer is counted under that a sender reports: a name, such as news.example, as it was sent, and of anything
-// that is more than a name its host as RefererHost has it.
+// Referrer is the name under which a reported referrer is counted: a bare name, such as news.example, as it was sent, and for
+// anything else its RefererHost.
 func Referrer(raw string) string {
 	for i := range len(raw) {
 		if notInName[raw[i]] {
@@ -58,7 +58,7 @@ func Referrer(raw string) string {
 
 var notInName = [256]bool{'/': true, '\\': true, '?': true, '#': true, '@': true, ':': true, '%': true}
 
-// notInHost allows letters of all scripts: browsers send such names in ASCII, but services report them as they are read.
+// notInHost allows letters of all scripts: browsers send such names in ASCII, but services report them as people write them.
 func notInHost(r rune) bool {
 	return r != '.' && r != '-' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
 }

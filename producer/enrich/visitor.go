@@ -10,24 +10,25 @@ import (
 	"footfall/models"
 )
 
-// VisitorIP is the name under which the address of an event of that time is counted and kept: itself (of an IPv6 address its network, as
-// IPv6Prefix says), its wider network, or its keyed hash, which is the same for the same address and key and tells nothing without the key. A person gets it with
+// VisitorIP is the name under which the address of an event is counted and kept, by the event's time: the address itself (of IPv6
+// its network of IPv6Prefix bits), its wider network (TruncateIP), or its keyed hash (HashIP), which tells nothing without the
+// key. This computes the hash on a command line:
 //
 //	printf %s 203.0.113.7 | openssl dgst -sha256 -hmac KEY
 //
-// It is "" for no address. Another key makes other visitors of everybody. With Rotate the key of a month or day is used, which is made
-// of the key and the UTC period, and the name is 2026-11: and the first 48 digits of
+// It is "" for no address. Another key makes everybody a new visitor. With Rotate each month or day has its own key, made of the
+// key and the UTC period, and the name is the period, a colon, and the first 48 digits of
 //
 //	printf %s 2026-11 | openssl dgst -sha256 -hmac KEY                                        # PERIODKEY
 //	printf %s 203.0.113.7 | openssl dgst -sha256 -mac HMAC -macopt hexkey:PERIODKEY
 //
-// It is the event's time that decides and not the clock: an event that is sent again is the same visitor's.
+// The event's time decides, not the clock: an event that is sent again has the same visitor.
 func (e *Enricher) VisitorIP(ip netip.Addr, at time.Time) string {
 	if !ip.IsValid() {
 		return ""
 	}
 	ip = plain(ip)
-	if ip.Is6() && !ip.IsLinkLocalUnicast() && !ip.IsLoopback() { // which are not routed: all of a link is fe80::/64
+	if ip.Is6() && !ip.IsLinkLocalUnicast() && !ip.IsLoopback() { // not routed: a whole network segment is fe80::/64
 		ip = first(ip, e.prefix)
 	}
 	if e.truncate {

@@ -10,27 +10,27 @@ import (
 )
 
 const (
-	// foundTTL is how long a target is believed. The door never changes one, but an operator may.
+	// foundTTL is how long a target is cached. The producer never changes one, but an operator may.
 	foundTTL = time.Minute
 
 	// lookupTimeout bounds how long a redirect waits for the store: its visitor waits too.
 	lookupTimeout = 3 * time.Second
 
-	// mostAsking and mostCreating bound the requests to the store at once. Anyone can ask for names that are not there, each
-	// another; and creating does not wait for those who guess.
+	// mostAsking and mostCreating bound the concurrent requests to the store. Anyone can ask for ever new names that do not
+	// exist. Creating has a bound of its own, so that it does not wait for those who guess names.
 	mostAsking, mostCreating = 256, 64
 )
 
-// errBusy is for whoever comes while the store has enough to do.
+// errBusy means that there are as many requests to the store as there may be.
 var errBusy = errors.New("too many requests to the store of links")
 
-// cache answers from memory where it can. Of many who ask for the same link at once one asks the store.
+// cache keeps targets of links in memory. Concurrent requests for the same link ask the store once.
 type cache struct {
 	o       *Options
 	found   *expirable.LRU[string, string]
-	missing *expirable.LRU[string, struct{}] // apart, so that guessing names does not push out links
+	missing *expirable.LRU[string, struct{}] // apart, so that guessed names do not evict links
 	asking  singleflight.Group
-	places  chan struct{} // one for each request to the store
+	slots   chan struct{} // holds one for each request to the store
 }
 
 func newCache(o Options) *cache {
@@ -38,7 +38,7 @@ func newCache(o Options) *cache {
 		o:       &o,
 		found:   expirable.NewLRU[string, string](o.Cache, nil, foundTTL),
 		missing: expirable.NewLRU[string, struct{}](o.Cache, nil, o.NegativeTTL),
-		places:  make(chan struct{}, mostAsking),
+		slots:   make(chan struct{}, mostAsking),
 	}
 }
 
@@ -48,7 +48,7 @@ type lookup struct {
 	found bool
 }
 
-// target is what Store.Target says, or said a moment ago. Errors are not remembered.
+// target is Store.Target, cached. Errors are not cached.
 func (c *cache) target(ctx context.Context, short string) (string, bool, error) {
 	if a, ok := c.known(short); ok {
 		return a.long, a.found, nil
@@ -75,17 +75,17 @@ func (c *cache) known(short string) (lookup, bool) {
 }
 
 func (c *cache) ask(ctx context.Context, short string) (said lookup, err error) {
-	defer c.o.survive("the store of links", &err) // singleflight would panic again, in a goroutine of its own
-	if a, ok := c.known(short); ok {              // who asked before was answered a moment ago
+	defer c.o.survive("the store of links", &err) // singleflight would panic again, in a goroutine that nobody recovers
+	if a, ok := c.known(short); ok {              // a request that ended just before has cached it
 		return a, nil
 	}
 	select {
-	case c.places <- struct{}{}:
-		defer func() { <-c.places }()
+	case c.slots <- struct{}{}:
+		defer func() { <-c.slots }()
 	default:
 		return lookup{}, errBusy
 	}
-	// Not the request's own context: others wait for the same answer when its client hangs up.
+	// Not the request's context: others wait for the same answer when its client hangs up.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
 	defer cancel()
 	long, found, err := c.o.Store.Target(ctx, short)
@@ -100,8 +100,8 @@ func (c *cache) ask(ctx context.Context, short string) (said lookup, err error) 
 	return lookup{long, found}, nil
 }
 
-// put remembers a link that was just created. found is asked before missing, so it does not matter if somebody who looked
-// a moment too early says afterwards that it is missing.
+// put caches a link that was just created. A lookup that began before may add it to missing afterwards. That does no harm,
+// because found is asked first.
 func (c *cache) put(short, long string) {
 	c.found.Add(short, long)
 	c.missing.Remove(short)

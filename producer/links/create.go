@@ -17,13 +17,13 @@ import (
 	"footfall/producer/answer"
 )
 
-// maxBody is ample for the longest target, every byte of it escaped.
+// maxBody has room for the longest target with every byte escaped.
 const maxBody = 16 << 10
 
-// maxBase is what a link may begin with where its sender says how the door is called.
+// maxBase is the longest base of links if it comes from the request: without links.base_url it is the Host header.
 const maxBase = len("https://") + models.MaxExcerpt
 
-// attempts is how many made-up names may be taken before we stop: each is one letter longer than the last.
+// attempts is how many made-up names are tried if they exist already. Each is one letter longer than the one before.
 const attempts = 5
 
 // wanted is the body of POST /v1/links.
@@ -32,15 +32,16 @@ type wanted struct {
 	LongURL  string `json:"long_url"`
 }
 
-// made is the answer: the link, and what to give to people. A target that is longer than answers repeat is left out.
+// made is the answer: the link, and its address for people. A target that is longer than what answers repeat is left out.
 type made struct {
 	ShortURL string `json:"short_url"`
 	LongURL  string `json:"long_url,omitempty"`
 	Link     string `json:"link"`
 }
 
-// Create is POST /v1/links: 201 for a new link, 200 if it was there already with the same target, 409 if with another. So
-// a sender that had no answer can send again. Without a short_url a name is made up, and each request makes a new link.
+// Create is POST /v1/links. It answers 201 for a new link, 200 if it exists already with the same target, and 409 if it exists
+// with another. So a sender that got no answer can send again. Without a short_url it makes up a name, so each request creates a
+// new link.
 func (h *Handler) Create(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", "POST")
@@ -104,7 +105,7 @@ func (h *Handler) Create(w http.ResponseWriter, r *http.Request) {
 
 func decode(body []byte) (wanted, error) {
 	var want wanted
-	if !utf8.Valid(body) { // encoding/json would put U+FFFD in its place
+	if !utf8.Valid(body) { // encoding/json would replace it with U+FFFD
 		return want, &models.Invalid{Reason: models.ReasonBadUTF8}
 	}
 	d := json.NewDecoder(bytes.NewReader(body))
@@ -124,7 +125,7 @@ func decode(body []byte) (wanted, error) {
 	}
 	if want.ShortURL != "" && !Name(want.ShortURL) {
 		return want, &models.Invalid{Reason: "bad_short_url",
-			Detail: "1 to 64 letters, digits, - or _, and none of the door's own paths"}
+			Detail: "1 to 64 letters, digits, - or _, and none of the server's own paths"}
 	}
 	return want, checkTarget(want.LongURL)
 }

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// hostOf is a URL's host in one notation: the one that a browser asks for, whatever spelling it was given (WHATWG URL, host
-// parsing). http and https of one host are taken for one.
+// hostOf is a URL's host in the one notation that browsers resolve it to, however it is written (WHATWG URL, host parsing). http
+// and https count as the same host.
 func hostOf(u *url.URL) string {
 	host := plainHost(u.Hostname())
 	if port, err := strconv.Atoi(u.Port()); err == nil && port != 80 && port != 443 {
@@ -19,7 +19,7 @@ func hostOf(u *url.URL) string {
 	return host
 }
 
-// host is hostOf a text; empty for what is no URL.
+// host is hostOf for a text; it is empty if the text is no URL.
 func host(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -28,8 +28,8 @@ func host(text string) string {
 	return hostOf(u)
 }
 
-// names are read as browsers read them: what looks like ASCII becomes ASCII, what cannot be seen is dropped, and other letters
-// are encoded. What is no name in the DNS is left to browsers to refuse.
+// names maps host names as browsers do: letters that look like ASCII become ASCII, invisible ones are dropped, and others are
+// encoded as punycode. Browsers refuse what is no name in the DNS.
 var names = idna.New(idna.MapForLookup(), idna.StrictDomainName(false), idna.CheckHyphens(false), idna.VerifyDNSLength(false))
 
 func plainHost(host string) string {
@@ -46,8 +46,8 @@ func plainHost(host string) string {
 	return host
 }
 
-// parseIPv4 reads an address of one to four numbers, decimal, octal (0177) or hexadecimal (0x7f), of which the last stands for
-// all bytes that are left.
+// parseIPv4 parses an address of one to four numbers in decimal, octal (0177) or hexadecimal (0x7f). The last number stands for
+// all remaining bytes.
 func parseIPv4(text string) (ip netip.Addr, ok bool) {
 	parts := strings.Split(text, ".")
 	if len(parts) > 4 {

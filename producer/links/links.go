@@ -1,8 +1,8 @@
-// Package links makes short links and redirects them. A redirect counts as a click, but never waits for it: the click goes
-// into a bounded queue, which workers empty into Kafka. What does not fit is dropped and counted, never in silence.
+// Package links creates and follows short links. Following one counts as a click, but the redirect never waits for Kafka: the
+// click goes into a bounded queue, and workers write it to Kafka. Clicks that do not fit are dropped and counted.
 //
-// create.go makes links, redirect.go follows them through cache.go, queue.go takes the clicks; names.go, target.go and host.go
-// say what may be a link and where it may lead.
+// create.go creates links, redirect.go follows them with the help of cache.go, queue.go writes the clicks. names.go, target.go
+// and host.go check what may be a link and where it may lead.
 package links
 
 import (
@@ -20,18 +20,18 @@ import (
 	"footfall/producer/enrich"
 )
 
-// Store keeps links. Implementations are safe for concurrent use.
+// Store keeps links. Implementations must be safe for concurrent use.
 type Store interface {
-	// Create stores a link unless there is one of that name. It returns whether it did, and else where the existing one
-	// leads. After an error the link may have been created.
+	// Create stores a link unless one of that name exists. It returns whether it did, and otherwise the target of the existing
+	// one. After an error the link may have been created.
 	Create(ctx context.Context, short, long string, at time.Time) (existing string, created bool, err error)
 
-	// Target says where a link leads, and whether there is one.
+	// Target returns the target of a link, and whether the link exists.
 	Target(ctx context.Context, short string) (long string, found bool, err error)
 }
 
-// Publish writes a click to Kafka. It returns nil once Kafka has acknowledged it; after any error the click is tried again
-// under the same id, so that it counts once.
+// Publish writes a click to Kafka. It returns nil once Kafka has acknowledged it. After any error the click is retried under the
+// same id, so that it counts once.
 type Publish func(context.Context, *models.Click) error
 
 // Options are what a Handler needs. All fields without a default must be set.
@@ -42,32 +42,32 @@ type Options struct {
 	Log     *slog.Logger
 	Metrics prometheus.Registerer
 
-	// Cache is how many links are remembered in memory.
+	// Cache is how many links are cached in memory.
 	Cache int
-	// NegativeTTL is how long a link that is not there is remembered as such.
+	// NegativeTTL is how long it is cached that a link does not exist.
 	NegativeTTL time.Duration
-	// Queue is how many clicks may wait for Kafka, and half as many again where they are of several clients.
+	// Queue is how many clicks of one client may wait for Kafka; of several clients half as many more.
 	Queue int
-	// BaseURL is what short links begin with. Default: what the request was sent to.
+	// BaseURL is the beginning of all short links. Default: the address that the request was sent to.
 	BaseURL string
-	// KeepUserAgent puts the visitor's user agent into the click. Default: it is judged and dropped.
+	// KeepUserAgent puts the visitor's user agent into the click. Default: it is used to recognise bots and dropped.
 	KeepUserAgent bool
 
-	// Allow decides whether the sender may make the link, before it is stored. It returns false after having answered.
+	// Allow decides, before the link is stored, whether the sender may create it. If it returns false it has answered.
 	// Default: everybody may.
 	Allow func(w http.ResponseWriter, r *http.Request, short string) bool
-	// Begin is what names that are made up for the sender begin with. It returns false after having answered: there is none.
-	// Default: nothing.
+	// Begin is the prefix of names that are made up for the sender. If it returns false it has answered: the sender may have
+	// none. Default: no prefix.
 	Begin func(w http.ResponseWriter, r *http.Request) (beginning string, ok bool)
-	// Refer decides whether the click of a redirect keeps its referrer; without one it still counts. Default: it does.
+	// Refer decides whether the click of a redirect keeps its referrer. The click counts in any case. Default: it does.
 	Refer func(*models.Click) bool
-	// Panicked is told of panics of the store and of Publish, which are survived. Default: they are logged only.
+	// Panicked is called after a panic of the store or of Publish was recovered and logged. Default: nothing is called.
 	Panicked func()
-	// Refused is told the reason of every request that Create refuses. Default: nobody is.
+	// Refused is called with the reason of every request that is refused. Default: nothing is called.
 	Refused func(reason string)
 }
 
-// Handler has the two ways to use links. It is safe for concurrent use. Close it when no request is under way any more.
+// Handler creates and follows links. It is safe for concurrent use. Close it when no request is in progress any more.
 type Handler struct {
 	o     Options
 	cache *cache
@@ -76,7 +76,7 @@ type Handler struct {
 	creating chan struct{} // one for each request to the store
 }
 
-// Sensible refuses sizes and times that no Handler can work with.
+// Sensible returns an error for sizes and times that no Handler can work with.
 func (o Options) Sensible() error {
 	switch {
 	case o.Cache < 1:
@@ -118,8 +118,8 @@ func New(o Options) (*Handler, error) {
 	return &Handler{o: o, cache: newCache(o), queue: newQueue(o), creating: make(chan struct{}, mostCreating)}, nil
 }
 
-// survive makes an error of a panic. Call it deferred, where no server is above that would: a panic in a goroutine of our
-// own ends the process.
+// survive turns a panic into an error. Defer it in goroutines of our own: net/http recovers panics of handlers only, and any
+// other panic ends the process.
 func (o *Options) survive(what string, err *error) {
 	if p := recover(); p != nil {
 		o.Panicked()

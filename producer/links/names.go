@@ -10,17 +10,17 @@ const (
 	// MaxShort is the longest name of a link.
 	MaxShort = 64
 
-	// codeLength is how long a made-up name is at first: 62^7 are 3.5 million million, so that guessing finds nothing.
+	// codeLength is the length of a made-up name at first. There are 62^7, or 3.5e12, so that guessing finds nothing.
 	codeLength = 7
 
 	base62 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 )
 
-// reserved are the door's own paths, as far as they have the form of a link. Others, such as /track.js, have a dot.
+// reserved are the producer's own paths that could be names of links. Others, such as /track.js, have a dot.
 var reserved = []string{"track", "v1", "healthz", "readyz", "metrics", "debug", "admin", "api", "static"}
 
-// Name tells whether text can be the name of a link: letters, digits, - and _, which no browser, proxy or router reads as
-// anything but themselves, and none of the door's own paths in any case.
+// Name tells whether text can be the name of a link: letters, digits, - and _, which every browser, proxy and router leaves as
+// they are, and none of the producer's own paths, in upper or lower case.
 func Name(text string) bool {
 	if text == "" || len(text) > MaxShort {
 		return false
@@ -37,7 +37,7 @@ func nameByte(b byte) bool {
 	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || b == '-' || b == '_'
 }
 
-// Beginning tells whether names can be made up that begin like this.
+// Beginning tells whether text can be the prefix of a made-up name.
 func Beginning(text string) bool {
 	for i := range len(text) {
 		if !nameByte(text[i]) {
@@ -49,7 +49,7 @@ func Beginning(text string) bool {
 
 // randomName makes up a name of n letters and digits.
 func randomName(n int) string {
-	const fair = 256 - 256%len(base62) // bytes above would make the first letters more likely
+	const fair = 256 - 256%len(base62) // larger bytes would make the first letters more likely
 	name := make([]byte, 0, n)
 	for {
 		var random [16]byte
@@ -62,7 +62,7 @@ func randomName(n int) string {
 				if Name(string(name)) {
 					return string(name)
 				}
-				name = name[:0] // the name of one of our own paths
+				name = name[:0] // it is a reserved path
 			}
 		}
 	}

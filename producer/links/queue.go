@@ -15,18 +15,19 @@ import (
 )
 
 const (
-	// workers write clicks at the same time: each waits for Kafka's acknowledgement, and they share its requests.
+	// workers is how many clicks are written concurrently. Each worker waits for Kafka's acknowledgement; their clicks share
+	// requests.
 	workers = 64
 
 	firstRetry, lastRetry = 100 * time.Millisecond, 2 * time.Second
 
-	// farewell is how long a worker may take to notice that it must give up.
-	farewell = time.Second
+	// closeGrace is how long a worker may take to notice that it must give up.
+	closeGrace = time.Second
 )
 
-// queue holds clicks until Kafka has them. It is bounded: while Kafka is away it fills up, and what does not fit is
-// dropped and counted. Where it is full, half as many again are for clients that have less than an equal part: whoever follows
-// links faster than Kafka takes clicks drops its own. It is safe for concurrent use.
+// queue holds clicks until Kafka has them. It is bounded: while Kafka is unavailable it fills up, and what does not fit is
+// dropped and counted. When it is full, half as many places again are in reserve for clients that have less than an equal share.
+// So a client that follows links faster than Kafka takes clicks loses its own clicks only. It is safe for concurrent use.
 type queue struct {
 	o       *Options
 	log     *slog.Logger
@@ -44,7 +45,7 @@ type queue struct {
 	waiting map[netip.Prefix]int // clicks by client
 }
 
-// queued is a click that waits, and whose it is: an IPv4 address or an IPv6 /48, of which one customer has every address.
+// queued is a click that waits, and its client: an IPv4 address, or an IPv6 /48, because one customer may have a whole one.
 type queued struct {
 	click  *models.Click
 	client netip.Prefix
@@ -67,7 +68,7 @@ func newQueue(o Options) *queue {
 		Help: "Redirects whose click was not written to Kafka, by reason: queue_full, invalid, closing, panic.",
 	}, []string{"reason"})
 	for _, reason := range []string{"queue_full", "invalid", "closing", "panic"} {
-		q.dropped.WithLabelValues(reason) // 0 is worth seeing
+		q.dropped.WithLabelValues(reason) // so that 0 is shown
 	}
 	waiting := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "footfall_clicks_queued",
@@ -80,7 +81,7 @@ func newQueue(o Options) *queue {
 	return q
 }
 
-// add takes a click of a client at an address, or drops it. It never waits.
+// add queues a click of a client, or drops it. It never waits.
 func (q *queue) add(c *models.Click, from netip.Addr) {
 	if err := c.Validate(); err != nil {
 		q.drop("invalid", err)
@@ -92,16 +93,16 @@ func (q *queue) add(c *models.Click, from netip.Addr) {
 	switch {
 	case q.closed:
 		q.drop("closing", nil)
-	case !q.roomFor(client):
+	case !q.mayQueue(client):
 		q.drop("queue_full", nil)
 	default:
 		q.waiting[client]++
-		q.clicks <- queued{c, client} // there is room: others only take
+		q.clicks <- queued{c, client} // never blocks: while mu is held others only take
 	}
 }
 
-// roomFor tells whether a client may have one more click in the queue. The caller holds mu.
-func (q *queue) roomFor(client netip.Prefix) bool {
+// mayQueue tells whether a client may have one more click in the queue. The caller holds mu.
+func (q *queue) mayQueue(client netip.Prefix) bool {
 	held := len(q.clicks)
 	if held < q.o.Queue {
 		return true
@@ -113,7 +114,7 @@ func (q *queue) roomFor(client netip.Prefix) bool {
 	return q.waiting[client] < min(max(1, q.o.Queue/clients), cap(q.clicks)-held)
 }
 
-// taken notes that a client's click does not wait any more.
+// taken records that a click of a client has left the queue.
 func (q *queue) taken(client netip.Prefix) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -142,7 +143,7 @@ func (q *queue) work() {
 	}
 }
 
-// write tries until Kafka has the click or the door is closed for good. What panics once would again.
+// write retries until Kafka has the click or the queue is closed. It does not retry after a panic, which would happen again.
 func (q *queue) write(c *models.Click) error {
 	for wait := firstRetry; q.stop.Err() == nil; wait = min(2*wait, lastRetry) {
 		if err := q.try(c); err == nil || errors.Is(err, errPanic) {
@@ -184,8 +185,8 @@ func (q *queue) close(ctx context.Context) {
 	}
 	q.giveUp()
 	select {
-	case <-done: // they have dropped what was left, so that the metric is right
-	case <-time.After(farewell):
+	case <-done: // the workers have dropped and counted the rest
+	case <-time.After(closeGrace):
 	}
-	q.log.Warn("left clicks of redirects uncounted, since Kafka did not take them in time", "clicks", q.left.Load())
+	q.log.Warn("clicks of redirects are lost: Kafka did not take them before the producer stopped", "clicks", q.left.Load())
 }

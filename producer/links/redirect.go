@@ -13,15 +13,15 @@ import (
 	"footfall/producer/enrich"
 )
 
-// Redirect is GET /{short_url}: 302 to the link's target, and a click. HEAD gets the same answer and counts nothing. The
-// answer must not be kept by anybody, or the next click would not be seen. What would lead back to the door is not followed.
+// Redirect is GET /{short_url}: it answers 302 with the link's target and counts a click. HEAD gets the same answer and counts
+// nothing. Nobody may cache the answer, or the next click would not be seen. A link that leads back to the producer gets 404.
 func (h *Handler) Redirect(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		h.refuse(w, &answer.Refusal{Reason: answer.MethodNotAllowed, Detail: "use GET"})
 		return
 	}
-	short := strings.TrimPrefix(r.URL.EscapedPath(), "/") // an escaped name is another name
+	short := strings.TrimPrefix(r.URL.EscapedPath(), "/") // not unescaped: %61 is not a
 	w.Header().Set("Cache-Control", "private, no-store")
 	if !Name(short) {
 		h.refuse(w, &answer.Refusal{Reason: answer.NotFound, Detail: "there is no such link"})
@@ -36,8 +36,8 @@ func (h *Handler) Redirect(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, &answer.Refusal{Reason: answer.NotFound, Detail: "there is no such link"})
 		return
 	}
-	if err := checkTarget(long); err != nil { // it was not stored through Create
-		h.o.Log.Warn("a stored link has a target that is not followed", "short_url", short, "error", err.Error())
+	if err := checkTarget(long); err != nil { // it was not stored by Create
+		h.o.Log.Warn("a stored link has a target that may not be followed; answering 404", "short_url", short, "error", err.Error())
 		h.refuse(w, &answer.Refusal{Reason: answer.NotFound, Detail: "there is no such link"})
 		return
 	}
@@ -56,15 +56,15 @@ func (h *Handler) Redirect(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusFound)
 }
 
-// leadsBack tells whether a target is where the visitor asked, or where links begin. Create could not tell: with no base its
-// sender says what the door is called, and with one the door may have other names. On the base's own host only the base's
-// folder is ours.
+// leadsBack tells whether a target leads to the address that the visitor asked, or to the base of links. Create cannot know
+// that: without links.base_url the base is the Host header of its sender, and with one the producer may have other names. On the
+// base's own host only the base's folder is ours.
 func (h *Handler) leadsBack(r *http.Request, long string) bool {
 	base, asked := h.base(r), h.origin(r)
 	return checkLoop(long, base) != nil || host(asked) != host(base) && checkLoop(long, asked) != nil
 }
 
-// click is what a redirect counts as.
+// click is the event of a redirect.
 func (h *Handler) click(r *http.Request, short string) *models.Click {
 	ip := h.o.Enrich.ClientIP(r)
 	id, err := uuid.NewV7()
@@ -83,7 +83,7 @@ func (h *Handler) click(r *http.Request, short string) *models.Click {
 	return c
 }
 
-// agent cuts a User-Agent to what an event may hold.
+// agent cuts a User-Agent to the length that an event may have.
 func agent(text string) string {
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "")
 	if len(text) <= models.MaxUA {

@@ -164,8 +164,8 @@ func TestLookupsAreBounded(t *testing.T) {
 	}
 	close(f.store.gate)
 	all.Wait()
-	if missing.Load() != mostAsking || len(f.cache.places) != 0 {
-		t.Errorf("%d were looked up, %d are being", missing.Load(), len(f.cache.places))
+	if missing.Load() != mostAsking || len(f.cache.slots) != 0 {
+		t.Errorf("%d were looked up, %d are being", missing.Load(), len(f.cache.slots))
 	}
 	if w := f.follow(http.MethodHead, fmt.Sprint("/guess", guesses)); w.Code != http.StatusNotFound {
 		t.Errorf("afterwards: %d", w.Code)

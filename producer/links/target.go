@@ -10,11 +10,11 @@ import (
 	"footfall/models"
 )
 
-// MaxTarget is the longest target in bytes, which all browsers and proxies still take.
+// MaxTarget is the longest target in bytes that all browsers and proxies take.
 const MaxTarget = 2048
 
-// checkTarget wants a URL that leads to another website and to nothing else: javascript:, data: and file: run or show
-// something in the name of whoever made the link, and // or a path would lead back to us.
+// checkTarget refuses URLs that do not lead to another website. javascript:, data: and file: would run or show something in the
+// name of whoever created the link, and // or a path would lead back to the producer.
 func checkTarget(long string) error {
 	bad := func(detail string) error { return &models.Invalid{Reason: "bad_long_url", Detail: detail} }
 	switch {
@@ -41,8 +41,8 @@ func checkTarget(long string) error {
 	return nil
 }
 
-// checkLoop refuses a target that leads back to the door: its links would lead round in circles, and each round would be a
-// click. base is what short links begin with.
+// checkLoop refuses a target that leads back to the producer: browsers would follow it in a loop, and each round would be a
+// click. base is the beginning of all short links.
 func checkLoop(long, base string) error {
 	target, err := url.Parse(long)
 	if err != nil {
@@ -50,22 +50,22 @@ func checkLoop(long, base string) error {
 	}
 	own, err := url.Parse(base)
 	if err != nil || hostOf(target) != hostOf(own) {
-		return nil //nolint:nilerr // the client wrote something odd for a host, which is not ours then
+		return nil //nolint:nilerr // a Host header that is no host is not ours
 	}
 	folder := strings.TrimRight(own.Path, "/") + "/"
-	if folder == "/" || strings.HasPrefix(path.Clean("/"+target.Path)+"/", folder) { // as browsers read it, dots and all
+	if folder == "/" || strings.HasPrefix(path.Clean("/"+target.Path)+"/", folder) { // with . and .. resolved, as browsers do
 		return &models.Invalid{Reason: "bad_long_url", Detail: "it leads back to this server"}
 	}
 	return nil
 }
 
-// notInTarget refuses what some reader of the URL would drop or take for something else. U+FFFD is what the JSON decoder
-// makes of half a character.
+// notInTarget is a character that some readers of URLs drop or take for another one. The JSON decoder makes U+FFFD of invalid
+// characters.
 func notInTarget(r rune) bool {
 	return unicode.IsControl(r) || unicode.IsSpace(r) || r == '\\' || r == utf8.RuneError
 }
 
-// location writes a target for a header, which takes ASCII only.
+// location percent-encodes a target for the Location header, which takes ASCII only.
 func location(long string) string {
 	var b strings.Builder
 	const hex = "0123456789ABCDEF"

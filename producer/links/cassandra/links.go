@@ -19,7 +19,7 @@ type Links struct {
 	create, target string
 }
 
-// Open connects, with what a door knows about Cassandra. It returns an error that says what to do
+// Open connects, with the producer's configuration of Cassandra. It returns an error that says what to do
 // where there is no such table.
 func Open(ctx context.Context, cfg configs.CassandraClient) (*Links, error) {
 	session, err := cql.ConnectUntil(ctx, cfg)
