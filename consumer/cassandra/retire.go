@@ -33,7 +33,7 @@ func (s *Store) Notices(ctx context.Context) (n store.Notices, err error) {
 			return n, fmt.Errorf("reading what is retired: %w", err)
 		}
 		if state == announced {
-			r.From = nil
+			r.ID, r.From = r.From[announcement], nil
 		}
 		r.Before, r.Done = models.Millis(before.UnixMilli()), state == done
 		n.Retirements = append(n.Retirements, r)
@@ -49,10 +49,21 @@ func (s *Store) Notices(ctx context.Context) (n store.Notices, err error) {
 	return n, nil
 }
 
+// announcement is what the column offsets has instead of a partition, with the announcement's ID, until offsets are decided.
+const announcement = -1
+
+// announcedAs is the column offsets of what was announced, null if it has no ID.
+func announcedAs(r store.Retirement) map[int]int64 {
+	if r.ID == 0 {
+		return nil
+	}
+	return map[int]int64{announcement: r.ID}
+}
+
 // Announce implements store.RetireStore. The states change by lightweight transaction: what is decided stays so.
-func (s *Store) Announce(ctx context.Context, before models.Millis, topic string) error {
-	_, err := s.cas(ctx, `INSERT INTO `+s.names.Footfall+`.retired (name, before, state, topic) VALUES ('visits', ?, ?, ?)`+
-		` IF NOT EXISTS`, before.Time(), announced, topic)
+func (s *Store) Announce(ctx context.Context, r store.Retirement) error {
+	_, err := s.cas(ctx, `INSERT INTO `+s.names.Footfall+`.retired (name, before, state, topic, offsets) VALUES ('visits', ?, ?, ?, ?)`+
+		` IF NOT EXISTS`, r.Before.Time(), announced, r.Topic, announcedAs(r))
 	if err != nil {
 		return fmt.Errorf("announcing a retirement: %w", err)
 	}
@@ -60,9 +71,9 @@ func (s *Store) Announce(ctx context.Context, before models.Millis, topic string
 }
 
 // Decide implements store.RetireStore.
-func (s *Store) Decide(ctx context.Context, before models.Millis, topic string, from map[int]int64) (bool, error) {
+func (s *Store) Decide(ctx context.Context, r store.Retirement, from map[int]int64) (bool, error) {
 	ok, err := s.cas(ctx, `UPDATE `+s.names.Footfall+`.retired SET state = ?, offsets = ? WHERE name = 'visits' AND before = ?`+
-		` IF state = ? AND topic = ?`, decided, from, before.Time(), announced, topic)
+		` IF state = ? AND topic = ? AND offsets = ?`, decided, from, r.Before.Time(), announced, r.Topic, announcedAs(r))
 	if err != nil {
 		return false, fmt.Errorf("deciding a retirement: %w", err)
 	}

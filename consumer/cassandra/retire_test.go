@@ -25,7 +25,7 @@ func testNotices(t *testing.T, s *Store) {
 		for i := 0; same && i < len(want); i++ {
 			got := n.Retirements[i]
 			same = got.Before == want[i].Before && got.Topic == want[i].Topic && maps.Equal(got.From, want[i].From) &&
-				(got.From == nil) == (want[i].From == nil) && got.Done == want[i].Done
+				(got.From == nil) == (want[i].From == nil) && got.Done == want[i].Done && got.ID == want[i].ID
 		}
 		if !same {
 			t.Errorf("%s: %+v, want %+v", text, n.Retirements, want)
@@ -48,28 +48,34 @@ func testNotices(t *testing.T, s *Store) {
 	if s.Finish(ctx, before) == nil {
 		t.Error("finished what was never announced")
 	}
-	got, err := s.Decide(ctx, before, "visits", map[int]int64{0: 1})
-	ok("decided what was never announced", false, got, err)
-	must(s.Announce(ctx, before, "visits"))
-	want("announced", store.Retirement{Before: before, Topic: "visits"})
-	got, err = s.Withdraw(ctx, before)
-	ok("withdrawn", true, got, err)
-	want("withdrawn")
-	must(s.Announce(ctx, before, "visits"))
-	must(s.Announce(ctx, before, "other"))
+	old := store.Retirement{Before: before, Topic: "visits"} // as older versions announced
+	for _, r := range []store.Retirement{old, {Before: before, Topic: "visits", ID: 1}} {
+		got, err := s.Decide(ctx, r, map[int]int64{0: 1})
+		ok("decided what was never announced", false, got, err)
+		must(s.Announce(ctx, r))
+		want("announced", r)
+		got, err = s.Withdraw(ctx, before)
+		ok("withdrawn", true, got, err)
+		want("withdrawn")
+	}
+	visits, other := store.Retirement{Before: before, Topic: "visits", ID: -1 << 62}, store.Retirement{Before: before, Topic: "other", ID: -1 << 62}
+	must(s.Announce(ctx, visits))
+	must(s.Announce(ctx, other))
 	if s.Finish(ctx, before) == nil {
 		t.Error("finished what was not decided")
 	}
-	got, err = s.Decide(ctx, before, "other", map[int]int64{0: 6, 1: 0})
-	ok("decided for another topic", false, got, err)
-	got, err = s.Decide(ctx, before, "visits", map[int]int64{0: 7, 1: 0})
+	for _, wrong := range []store.Retirement{other, old, {Before: before, Topic: "visits", ID: 1}} {
+		got, err := s.Decide(ctx, wrong, map[int]int64{0: 6, 1: 0})
+		ok("decided for another announcement", false, got, err)
+	}
+	got, err := s.Decide(ctx, visits, map[int]int64{0: 7, 1: 0})
 	ok("decided", true, got, err)
 	decided := store.Retirement{Before: before, Topic: "visits", From: map[int]int64{0: 7, 1: 0}}
-	got, err = s.Decide(ctx, before, "visits", map[int]int64{0: 8, 1: 1})
+	got, err = s.Decide(ctx, visits, map[int]int64{0: 8, 1: 1})
 	ok("decided twice", false, got, err)
 	got, err = s.Withdraw(ctx, before)
 	ok("withdrawn too late", false, got, err)
-	must(s.Announce(ctx, before, "visits"))
+	must(s.Announce(ctx, visits))
 	first := want("decided", decided)
 	must(s.Finish(ctx, before))
 	must(s.Finish(ctx, before))

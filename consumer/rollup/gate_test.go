@@ -103,7 +103,8 @@ func (l *twoPartitions) until(t *testing.T, clicks, visits int64) {
 // visit in its partition waits as well.
 func TestAHeldVisitParksItsOwnPartitionOnly(t *testing.T) {
 	l := newTwoPartitions(t)
-	if err := l.Announce(t.Context(), april, visits0.Topic); err != nil {
+	announced := store.Retirement{Before: april, Topic: visits0.Topic}
+	if err := l.Announce(t.Context(), announced); err != nil {
 		t.Fatal(err)
 	}
 	l.send(t, visits0.Topic, visitAt(time.March, 5))
@@ -120,7 +121,7 @@ func TestAHeldVisitParksItsOwnPartitionOnly(t *testing.T) {
 		l.send(t, p0.Topic, &models.Click{V: 1, ID: ip, ShortURL: "abc", IP: ip, TS: models.Earliest})
 		l.until(t, int64(i)+1, 0)
 	}
-	if ok, err := l.Decide(t.Context(), april, visits0.Topic, map[int]int64{0: 0}); !ok || err != nil {
+	if ok, err := l.Decide(t.Context(), announced, map[int]int64{0: 0}); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	l.until(t, 2, 2)

@@ -169,23 +169,23 @@ func (m *memory) Withdraw(ctx context.Context, before models.Millis) (bool, erro
 	return len(m.notices.Retirements) < n, ctx.Err()
 }
 
-func (m *memory) Announce(ctx context.Context, before models.Millis, topic string) error {
+func (m *memory) Announce(ctx context.Context, r store.Retirement) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.retirement(before) == nil {
-		m.notices.Retirements = append(m.notices.Retirements, store.Retirement{Before: before, Topic: topic})
+	if m.retirement(r.Before) == nil {
+		m.notices.Retirements = append(m.notices.Retirements, store.Retirement{Before: r.Before, Topic: r.Topic, ID: r.ID})
 	}
 	return ctx.Err()
 }
 
-func (m *memory) Decide(ctx context.Context, before models.Millis, topic string, from map[int]int64) (bool, error) {
+func (m *memory) Decide(ctx context.Context, as store.Retirement, from map[int]int64) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	r := m.retirement(before)
-	if r == nil || r.Decided() || r.Topic != topic {
+	r := m.retirement(as.Before)
+	if r == nil || r.Decided() || r.Topic != as.Topic || r.ID != as.ID {
 		return false, ctx.Err()
 	}
-	r.From = from
+	r.From, r.ID = from, 0
 	return true, ctx.Err()
 }
 

@@ -232,10 +232,10 @@ func takeOver(ctx context.Context, live, fresh store.CompareStore) error {
 		if !it.Decided() {
 			continue
 		}
-		if err := fresh.Announce(ctx, it.Before, it.Topic); err != nil {
+		if err := fresh.Announce(ctx, it); err != nil {
 			return err
 		}
-		if _, err := fresh.Decide(ctx, it.Before, it.Topic, it.From); err != nil {
+		if _, err := fresh.Decide(ctx, it, it.From); err != nil {
 			return err
 		}
 	}

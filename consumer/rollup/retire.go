@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -150,8 +151,11 @@ func (r *retirer) decide(ctx context.Context, before models.Millis) (store.Retir
 		}
 		r.report("this was announced before %s followed %s, and not decided: it is announced anew", r.topic, it.Topic)
 	}
-	if err := r.store.Announce(ctx, before, r.topic); err != nil {
-		return it, err
+	if it.Topic != r.topic { // else it is, and not again under that ID: it may be given up by now
+		it = store.Retirement{Before: before, Topic: r.topic, ID: rand.Int64()}
+		if err := r.store.Announce(ctx, it); err != nil {
+			return it, err
+		}
 	}
 	r.report("announced: visits before %s will be refused", before.Time().Format(time.DateOnly))
 	if err := sleep(ctx, r.margin); err != nil { // from here on nobody counts such visits without knowing
@@ -161,7 +165,7 @@ func (r *retirer) decide(ctx context.Context, before models.Millis) (store.Retir
 	if err != nil {
 		return it, err
 	}
-	ok, err := r.store.Decide(ctx, before, r.topic, from)
+	ok, err := r.store.Decide(ctx, it, from)
 	if err != nil {
 		return it, err
 	}

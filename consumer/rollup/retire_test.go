@@ -66,7 +66,7 @@ func TestVisitsAreHeldUntilTheRetirementIsDecided(t *testing.T) {
 		if d := took(march); d != 0 {
 			t.Errorf("held %v without a reason", d)
 		}
-		_ = m.Announce(t.Context(), april, "visits")
+		_ = m.Announce(t.Context(), store.Retirement{Before: april, Topic: "visits"})
 		if d := took(march); d != 0 {
 			t.Errorf("held %v by a copy that is new enough", d)
 		}
@@ -74,13 +74,15 @@ func TestVisitsAreHeldUntilTheRetirementIsDecided(t *testing.T) {
 		if d := took(visitAt(time.April, 5)) + took(&models.Click{TS: march.TS}); d != 0 {
 			t.Errorf("held %v though nobody speaks of it", d)
 		}
-		time.AfterFunc(5*time.Second, func() { _, _ = m.Decide(context.Background(), april, "visits", map[int]int64{0: 7}) })
+		time.AfterFunc(5*time.Second, func() {
+			_, _ = m.Decide(context.Background(), store.Retirement{Before: april, Topic: "visits"}, map[int]int64{0: 7})
+		})
 		if d := took(march); d < 5*time.Second || d > 6*time.Second || b.list().Refuse(visits0, 7, march) == nil {
 			t.Errorf("held %v, then %+v", d, b.list())
 		}
 
 		may := models.Millis(time.Date(1973, time.May, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
-		_ = m.Announce(t.Context(), may, "visits")
+		_ = m.Announce(t.Context(), store.Retirement{Before: may, Topic: "visits"})
 		time.Sleep(store.NoticeAge)
 		if d := took(march); d < holdPatience || d > 2*holdPatience || len(b.list()) != 1 {
 			t.Errorf("held %v by a retirement that nobody decides; left: %+v", d, b.list())
@@ -167,7 +169,7 @@ func TestRetireSaysWhatItWaitsFor(t *testing.T) {
 func TestARetirementThatWasAnnouncedBeforeTheTopicGrew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
-		_ = m.Announce(t.Context(), april, "visits")
+		_ = m.Announce(t.Context(), store.Retirement{Before: april, Topic: "visits"})
 		r := &retirer{
 			store: m, topic: "visits-g2",
 			ends:   func(context.Context) (map[int]int64, error) { return map[int]int64{0: 10, 1: 20}, nil },
@@ -180,29 +182,6 @@ func TestARetirementThatWasAnnouncedBeforeTheTopicGrew(t *testing.T) {
 		}
 		if got, err := r.find(t.Context(), april); err != nil || got.Topic != "visits-g2" || got.From[1] != 20 || !got.Done {
 			t.Errorf("retired: %+v, %v", got, err)
-		}
-	})
-}
-
-// One who retires is paused when it has read where the topic ends. Meanwhile the topic grows, and another one announces the same anew. The
-// ends of the old generation are nothing that can be said of the next.
-func TestTwoRetireWhileATopicGrows(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := newMemory()
-		r := &retirer{
-			store: m, topic: "visits", report: t.Logf,
-			ends: func(ctx context.Context) (map[int]int64, error) {
-				if ok, err := m.Withdraw(ctx, april); !ok || err != nil {
-					t.Error(ok, err)
-				}
-				return map[int]int64{0: 1000}, m.Announce(ctx, april, "visits-g2")
-			},
-		}
-		if it, err := r.decide(t.Context(), april); err == nil {
-			t.Errorf("decided: %+v", it)
-		}
-		if got, err := r.find(t.Context(), april); err != nil || got.Topic != "visits-g2" || got.Decided() {
-			t.Errorf("announced: %+v, %v", got, err)
 		}
 	})
 }

@@ -157,12 +157,12 @@ func (v *view) Notices(ctx context.Context) (n store.Notices, err error) {
 	return n, err
 }
 
-func (v *view) Announce(ctx context.Context, before models.Millis, topic string) error {
-	return v.call(ctx, func() error { return v.memory.Announce(ctx, before, topic) })
+func (v *view) Announce(ctx context.Context, r store.Retirement) error {
+	return v.call(ctx, func() error { return v.memory.Announce(ctx, r) })
 }
 
-func (v *view) Decide(ctx context.Context, before models.Millis, topic string, from map[int]int64) (ok bool, err error) {
-	err = v.call(ctx, func() (err error) { ok, err = v.memory.Decide(ctx, before, topic, from); return err })
+func (v *view) Decide(ctx context.Context, r store.Retirement, from map[int]int64) (ok bool, err error) {
+	err = v.call(ctx, func() (err error) { ok, err = v.memory.Decide(ctx, r, from); return err })
 	return ok, err
 }
 

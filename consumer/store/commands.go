@@ -47,11 +47,11 @@ type LinkSums struct {
 // RetireStore is a store whose visitors can be retired.
 type RetireStore interface {
 	AuditStore
-	// Announce says that visits before a moment will be refused. It does nothing if that was said already.
-	Announce(ctx context.Context, before models.Millis, topic string) error
-	// Decide says from which offsets of the topic on. False without error: it was decided, withdrawn, or announced for another topic,
-	// meanwhile.
-	Decide(ctx context.Context, before models.Millis, topic string, from map[int]int64) (bool, error)
+	// Announce says that visits of r.Topic before r.Before will be refused, under r.ID. It does nothing if that was said already, under
+	// whichever.
+	Announce(ctx context.Context, r Retirement) error
+	// Decide says from which offsets on. False without error: it was decided, withdrawn, or announced anew (another ID or topic), meanwhile.
+	Decide(ctx context.Context, r Retirement, from map[int]int64) (bool, error)
 	// Finish says that all below those offsets is counted, and that rows may go.
 	Finish(ctx context.Context, before models.Millis) error
 	// CountMismatches calls each, one at a time, with the counters of which more or fewer visitors have rows than are counted, among the

@@ -30,6 +30,10 @@ type Retirement struct {
 	Topic  string        // of visits; on any other, but for its earlier generations, all that it speaks of is refused
 	From   map[int]int64 // by partition; nil: announced, not decided
 	Done   bool          // all that lies below From is counted; rows of closed intervals may be gone
+
+	// ID is the announcement's, another one each time: what is decided for one that was given up must not be for the next. It is 0 once
+	// decided, and if an older version announced it.
+	ID int64
 }
 
 func (r Retirement) speaksOf(e models.Event) bool {
