@@ -34,8 +34,8 @@ const (
 	growthAtMost  = 192 << 20             // of the resident memory; most of it is garbage that is not worth collecting yet
 )
 
-// TestHostileTenants: a hostile tenant beside a good one, at a door that is a process of its own. Every event of the good one is
-// 202 and in Kafka, 99 of 100 take at most three times as long as without the other, and the door's memory stays flat.
+// TestHostileTenants: a hostile tenant beside a good one, at a producer that is a process of its own. Every event of the good one is
+// 202 and in Kafka, 99 of 100 take at most three times as long as without the other, and the producer's memory stays flat.
 func TestHostileTenants(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute: not with -short")
@@ -45,15 +45,15 @@ func TestHostileTenants(t *testing.T) {
 	}
 }
 
-// asHostile makes the test binary behave as a hostile tenant of this kind, towards the door at its first argument.
+// asHostile makes the test binary behave as a hostile tenant of this kind, towards the producer at its first argument.
 const asHostile = "FOOTFALL_TEST_AS_HOSTILE"
 
-// hostileTenant is what one does. One with a limit of its own must meet it, which a metric tells, and the door must have taken no more of
+// hostileTenant is what one does. One with a limit of its own must meet it, which a metric tells, and the producer must have taken no more of
 // it than that lets through.
 type hostileTenant struct {
 	act   func(ctx context.Context, addr string)
 	limit string
-	held  func(d *hostileDoor, t *testing.T, minutes int)
+	held  func(d *hostileProducer, t *testing.T, minutes int)
 }
 
 var hostile = map[string]hostileTenant{
@@ -61,8 +61,8 @@ var hostile = map[string]hostileTenant{
 	"connections without a key":  {act: keylessConnections},
 	"batches in all slots":       {act: manyBatches},
 	"events as large as can be":  {act: largeEvents},
-	"visitors that are made up":  {inventedVisitors, `footfall_door_refused_total{reason="too_many_new_visitors"}`, (*hostileDoor).heldVisitors},
-	"referrers that are made up": {inventedReferrers, `footfall_door_filtered_total{reason="too_many_new_keys"}`, (*hostileDoor).heldReferrers},
+	"visitors that are made up":  {inventedVisitors, `footfall_door_refused_total{reason="too_many_new_visitors"}`, (*hostileProducer).heldVisitors},
+	"referrers that are made up": {inventedReferrers, `footfall_door_filtered_total{reason="too_many_new_keys"}`, (*hostileProducer).heldReferrers},
 }
 
 // startHostile starts one, which gives way to the others on this machine: in earnest it has a machine of its own.
@@ -84,21 +84,21 @@ func startHostile(t *testing.T, kind, addr string) (stop func()) {
 }
 
 func besideGood(t *testing.T, kind string) {
-	door := guardedDoor(t)
-	good, began := door.client(t), time.Now()
+	producer := guardedProducer(t)
+	good, began := producer.client(t), time.Now()
 	good.send(t, roundEvents) // until all is compiled, connected and grown
 	m := &measured{}
-	before := door.resident(t)
+	before := producer.resident(t)
 	verdict := errors.New("not measured")
 	for attempt := 0; attempt < 2 && verdict != nil; attempt++ { // one who is kept out is so in twice as many rounds, too
 		for range hostileRounds {
 			idle := m.begin()
 			m.alone = append(m.alone, good.send(t, roundEvents))
 			m.end(idle)
-			stop := startHostile(t, kind, door.addr)
+			stop := startHostile(t, kind, producer.addr)
 			time.Sleep(time.Second) // so that it has all it can get
 			m.beside = append(m.beside, good.send(t, roundEvents))
-			m.grown = max(m.grown, door.resident(t)-before)
+			m.grown = max(m.grown, producer.resident(t)-before)
 			stop()
 		}
 		verdict = m.verdict()
@@ -109,27 +109,27 @@ func besideGood(t *testing.T, kind string) {
 		t.Error(verdict)
 	}
 	if m.grown > growthAtMost {
-		t.Errorf("the door's memory grew by %d MB", m.grown>>20)
+		t.Errorf("the producer's memory grew by %d MB", m.grown>>20)
 	}
 	if h := hostile[kind]; h.held != nil {
-		door.meets(t, kind)
-		h.held(door, t, 1+int(time.Since(began)/time.Minute))
+		producer.meets(t, kind)
+		h.held(producer, t, 1+int(time.Since(began)/time.Minute))
 	}
-	if in := door.clicksOf(t, "good"); len(in) != good.sent {
+	if in := producer.clicksOf(t, "good"); len(in) != good.sent {
 		t.Errorf("%d of %d events of the good tenant are in Kafka", len(in), good.sent)
 	}
 }
 
-// hostileDoor is a door with a key for the good tenant's links and one for the hostile one's sites.
-type hostileDoor struct {
+// hostileProducer is a producer with a key for the good tenant's links and one for the hostile one's sites.
+type hostileProducer struct {
 	addr, admin, broker string
 	clicks, visits      string // topics
 	pid                 int
 }
 
-func guardedDoor(t *testing.T) *hostileDoor {
+func guardedProducer(t *testing.T) *hostileProducer {
 	t.Helper()
-	d := &hostileDoor{broker: "127.0.0.1:9092"}
+	d := &hostileProducer{broker: "127.0.0.1:9092"}
 	if conn, err := net.DialTimeout("tcp", d.broker, time.Second); err == nil { // the stack that `make up` brought
 		must(t, conn.Close())
 	} else {
@@ -145,7 +145,7 @@ func guardedDoor(t *testing.T) *hostileDoor {
 	cmd, addr, admin, lines := start(t, []string{
 		"FOOTFALL_KAFKA_BROKERS=" + d.broker, "FOOTFALL_KAFKA_CREATE_TOPICS=true", "FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_HTTP_ADMIN_ADDR=127.0.0.1:0",
 		"FOOTFALL_KAFKA_TOPICS_CLICKS=" + names[0], "FOOTFALL_KAFKA_TOPICS_VISITS=" + names[1], "FOOTFALL_KAFKA_TOPICS_DEAD=" + names[2],
-		"FOOTFALL_LINKS_ENABLED=true", asDoorWithLinks + "=1",
+		"FOOTFALL_LINKS_ENABLED=true", asProducerWithLinks + "=1",
 		"FOOTFALL_ACCESS_OPEN=false", `FOOTFALL_ACCESS_SITES=[{"links":"good*","key_hashes":["` + hash("good") + `"]},{"site":"bad*","key_hashes":["` + hash("bad") + `"]}]`,
 	})
 	d.addr, d.admin, d.pid = addr, admin, cmd.Process.Pid
@@ -163,8 +163,8 @@ func guardedDoor(t *testing.T) *hostileDoor {
 	return d
 }
 
-// resident is the memory that the door has of the machine.
-func (d *hostileDoor) resident(t *testing.T) int64 {
+// resident is the memory that the producer has of the machine.
+func (d *hostileProducer) resident(t *testing.T) int64 {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", d.pid))
 	if errors.Is(err, os.ErrNotExist) {
@@ -184,7 +184,7 @@ type goodClient struct {
 	sent    int
 }
 
-func (d *hostileDoor) client(t *testing.T) *goodClient {
+func (d *hostileProducer) client(t *testing.T) *goodClient {
 	t.Helper()
 	c := &goodClient{addr: d.addr}
 	c.connect(t)

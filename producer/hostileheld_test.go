@@ -21,12 +21,12 @@ import (
 	"footfall/producer/intake"
 )
 
-// asDoorWithLinks makes the test binary behave as the producer with links that are in its memory: all names lead somewhere. A door
+// asProducerWithLinks makes the test binary behave as the producer with links that are in its memory: all names lead somewhere. A producer
 // reads a link from Cassandra once, and follows it from memory from then on.
-const asDoorWithLinks = "FOOTFALL_TEST_AS_DOOR_WITH_LINKS"
+const asProducerWithLinks = "FOOTFALL_TEST_AS_DOOR_WITH_LINKS"
 
 func doorWithLinks() int {
-	_ = os.Unsetenv(asDoorWithLinks)
+	_ = os.Unsetenv(asProducerWithLinks)
 	cfg, err := configs.LoadProducer("")
 	if err == nil {
 		err = intake.Run(context.Background(), cfg, everyLink{}, prometheus.NewRegistry(), slog.New(slog.NewJSONHandler(os.Stderr, nil)), func(string, string) {})
@@ -49,7 +49,7 @@ func (everyLink) Target(context.Context, string) (string, bool, error) {
 const newVisitorsPerMinute, newReferrersPerMinute = 30_000, 60
 
 // heldVisitors: a site got no more new visitors than its limit lets through.
-func (d *hostileDoor) heldVisitors(t *testing.T, minutes int) {
+func (d *hostileProducer) heldVisitors(t *testing.T, minutes int) {
 	visitors := map[string]bool{}
 	for _, m := range d.messages(t, d.visits) {
 		visitors[string(m.Key)] = true
@@ -61,7 +61,7 @@ func (d *hostileDoor) heldVisitors(t *testing.T, minutes int) {
 }
 
 // heldReferrers is the same for the referrers of a link.
-func (d *hostileDoor) heldReferrers(t *testing.T, minutes int) {
+func (d *hostileProducer) heldReferrers(t *testing.T, minutes int) {
 	referrers, clicks := map[string]bool{}, d.clicksOf(t, "bad")
 	for _, c := range clicks {
 		if c.Referrer != "" {
@@ -75,7 +75,7 @@ func (d *hostileDoor) heldReferrers(t *testing.T, minutes int) {
 }
 
 // meets returns when a hostile tenant has met its limit: on a slow machine it may not have, so far.
-func (d *hostileDoor) meets(t *testing.T, kind string) {
+func (d *hostileProducer) meets(t *testing.T, kind string) {
 	t.Helper()
 	if d.metric(t, hostile[kind].limit) > 0 {
 		return
@@ -88,8 +88,8 @@ func (d *hostileDoor) meets(t *testing.T, kind string) {
 	}
 }
 
-// metric asks the door for one; 0 if it is not there.
-func (d *hostileDoor) metric(t *testing.T, name string) (value float64) {
+// metric asks the producer for one; 0 if it is not there.
+func (d *hostileProducer) metric(t *testing.T, name string) (value float64) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+d.admin+"/metrics", nil)
 	must(t, err)
@@ -107,7 +107,7 @@ func (d *hostileDoor) metric(t *testing.T, name string) (value float64) {
 }
 
 // clicksOf are a link's clicks that are in Kafka, by id.
-func (d *hostileDoor) clicksOf(t *testing.T, link string) map[string]*models.Click {
+func (d *hostileProducer) clicksOf(t *testing.T, link string) map[string]*models.Click {
 	t.Helper()
 	of := map[string]*models.Click{}
 	for _, m := range d.messages(t, d.clicks) {
@@ -121,7 +121,7 @@ func (d *hostileDoor) clicksOf(t *testing.T, link string) map[string]*models.Cli
 }
 
 // messages reads a topic from its beginning to its present end.
-func (d *hostileDoor) messages(t *testing.T, topic string) (all []kafka.Message) {
+func (d *hostileProducer) messages(t *testing.T, topic string) (all []kafka.Message) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 // measured is what the rounds of one hostile tenant gave: within which time 99 of 100 events were answered.
 type measured struct {
 	alone, beside []time.Duration
-	grown         int64 // of the door's memory, in bytes
+	grown         int64 // of the producer's memory, in bytes
 	spent         ticks // while alone
 }
 
@@ -21,9 +21,9 @@ type measured struct {
 const busyBelow = 0.15
 
 // verdict compares the middle round beside the hostile tenant with the middle one alone. On a machine that others keep busy it is the
-// best one beside and the worst one alone: there a door that works waits for a processor, however it shares it, while one that hardly
+// best one beside and the worst one alone: there a producer that works waits for a processor, however it shares it, while one that hardly
 // works is let in at once. Measured with 20 runnable processes on two cores: the middle rounds were wrong in 18 of 30 cases, the middle
-// of their ratios in 17, the best against the worst in none of 30 and, later, in one of 12 (45 ms against 12). In between the same door
+// of their ratios in 17, the best against the worst in none of 30 and, later, in one of 12 (45 ms against 12). In between the same producer
 // before all other processes took 6 ms in the middle beside sixteen connections of batches, and 1 ms alone.
 func (m *measured) verdict() error {
 	a, b, least, which := middle(m.alone), middle(m.beside), noise, "the middle round"

@@ -103,7 +103,7 @@ func hostiles(ctx context.Context, addr string, connections int, do func(net.Con
 			for ctx.Err() == nil {
 				conn, err := dialer.DialContext(ctx, "tcp", addr)
 				if err != nil {
-					time.Sleep(100 * time.Millisecond) // the door closed it at once
+					time.Sleep(100 * time.Millisecond) // the producer closed it at once
 					continue
 				}
 				_ = conn.(*net.TCPConn).SetReadBuffer(16 << 10)

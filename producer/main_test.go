@@ -27,7 +27,7 @@ import (
 const asProducer = "FOOTFALL_TEST_AS_PRODUCER"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asDoorWithLinks) != "" {
+	if os.Getenv(asProducerWithLinks) != "" {
 		os.Exit(doorWithLinks())
 	}
 	if os.Getenv(asProducer) != "" {
@@ -233,7 +233,7 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestASecondSignal: a door that is told to stop waits for requests under way; whoever will not wait as long says so again.
+// TestASecondSignal: a producer that is told to stop waits for requests under way; whoever will not wait as long says so again.
 func TestASecondSignal(t *testing.T) {
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "clicks", "visits", "dead-letters"))
 	if err != nil {
@@ -249,7 +249,7 @@ func TestASecondSignal(t *testing.T) {
 	if _, err := slow.Write([]byte("POST /v1/visits HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 99\r\n\r\n")); err != nil {
 		t.Fatal(err)
 	}
-	if answer, err := bufio.NewReader(slow).ReadString('\n'); err != nil || !strings.Contains(answer, "100 Continue") { // the door reads the body now
+	if answer, err := bufio.NewReader(slow).ReadString('\n'); err != nil || !strings.Contains(answer, "100 Continue") { // the producer reads the body now
 		t.Fatal(answer, err)
 	}
 	for told := false; ; told = true { // until nobody listens, which is what the first signal does

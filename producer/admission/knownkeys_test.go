@@ -9,7 +9,7 @@ import (
 	"footfall/models"
 )
 
-// noted tells a door's memory of one visit after the other, by a clock that a test moves.
+// noted tells a producer's memory of one visit after the other, by a clock that a test moves.
 type noted struct {
 	k   *newKeys
 	now time.Time
@@ -26,7 +26,7 @@ func scaled(began time.Time) *noted {
 	return &noted{k: k, now: began}
 }
 
-// TestManySitesOfOneKey: 5,000 sites with 50 combinations of features each share a key, or an open door, and send 500 events a
+// TestManySitesOfOneKey: 5,000 sites with 50 combinations of features each share a key, or have none, and send 500 events a
 // second for an hour and a half (here an eighth of each). That is all the room there is, and nobody is refused: nor with twice the sites, whose features
 // do not fit.
 func TestManySitesOfOneKey(t *testing.T) {

@@ -19,7 +19,7 @@ func TestSlotsGoRound(t *testing.T) {
 	p := NewSemaphore(3, 2, 10, 10, patient)
 	for range 2 {
 		if !p.Acquire(t.Context(), client(1)) {
-			t.Fatal("no place where there is one")
+			t.Fatal("no slot where there is one")
 		}
 	}
 	got := make(chan string, 10)
@@ -42,27 +42,27 @@ func TestSlotsGoRound(t *testing.T) {
 	wait(3, "the third's")
 	p.Release(client(2))
 	if name := <-got; name != "another of the second" {
-		t.Errorf("got a place: %s", name)
+		t.Errorf("got a slot: %s", name)
 	}
 	p.Release(client(1))
 	if name := <-got; name != "one too many of the first" {
-		t.Errorf("got a place: %s", name)
+		t.Errorf("got a slot: %s", name)
 	}
 	p.Release(client(1))
 	if name := <-got; name != "the third's" {
-		t.Errorf("got a place: %s", name)
+		t.Errorf("got a slot: %s", name)
 	}
 	if p.InUse() != 3 || p.Waiting() != 0 || p.holders[client(1)] != 1 || p.holders[client(2)] != 1 || p.holders[client(3)] != 1 {
 		t.Errorf("%d taken by %v, %d waiting", p.InUse(), p.holders, p.Waiting())
 	}
 }
 
-// TestNobodyFillsTheQueue: one client that has its share waits in a few places of the line only, and whoever is gone in none.
+// TestNobodyFillsTheQueue: one client that has its share waits in a few places of the queue only, and whoever is gone in none.
 func TestNobodyFillsTheQueue(t *testing.T) {
 	one, other := Tenant{Network: NetworkOf(netip.MustParseAddr("203.0.113.1"))}, Tenant{Network: NetworkOf(netip.MustParseAddr("203.0.113.2"))}
 	p := NewSemaphore(2, 1, 100, 3, time.Minute)
 	if !p.Acquire(t.Context(), one) || !p.Acquire(t.Context(), other) {
-		t.Fatal("no place where there is one")
+		t.Fatal("no slot where there is one")
 	}
 	gone, hangUp := context.WithCancel(t.Context())
 	defer hangUp()
@@ -87,7 +87,7 @@ func TestNobodyFillsTheQueue(t *testing.T) {
 	hangUp()
 	for range 3 {
 		if !<-refused {
-			t.Error("whoever is gone got a place")
+			t.Error("whoever is gone got a slot")
 		}
 	}
 	if p.Waiting() != 0 || len(p.waiters) != 0 {
@@ -105,7 +105,7 @@ func TestSlotsEndInOrder(t *testing.T) {
 			for range 200 {
 				if p.Acquire(t.Context(), client) {
 					if n := p.InUse(); n > 4 {
-						t.Errorf("%d of 4 places are taken", n)
+						t.Errorf("%d of 4 slots are taken", n)
 					}
 					p.Release(client)
 				}
@@ -118,7 +118,7 @@ func TestSlotsEndInOrder(t *testing.T) {
 	}
 }
 
-// TestAKeyLeavesHalf: however many addresses the holder of a key has, it has half of the places at the most.
+// TestAKeyLeavesHalf: however many addresses the holder of a key has, it has half of the slots at the most.
 func TestAKeyLeavesHalf(t *testing.T) {
 	p := NewSemaphore(8, 2, 0, 0, time.Millisecond)
 	of := func(grant string, n byte) Tenant {
@@ -131,7 +131,7 @@ func TestAKeyLeavesHalf(t *testing.T) {
 		}
 	}
 	if had != 4 || !p.Acquire(t.Context(), of("good", 0)) {
-		t.Errorf("a key with eight addresses has %d of 8 places", had)
+		t.Errorf("a key with eight addresses has %d of 8 slots", had)
 	}
 	for n := range byte(4) {
 		p.Release(of("hostile", n))
@@ -142,7 +142,7 @@ func TestAKeyLeavesHalf(t *testing.T) {
 	}
 }
 
-// TestAWideNetworkLeavesHalf: at an open door whoever has an IPv6 /48 has 65,536 of its /64, and half of the places and of the line.
+// TestAWideNetworkLeavesHalf: where anyone may write, whoever has an IPv6 /48 has 65,536 of its /64, and half of the slots and of the queue.
 func TestAWideNetworkLeavesHalf(t *testing.T) {
 	p := NewSemaphore(8, 2, 4, 4, time.Minute)
 	of := func(network string, n int) Tenant {
@@ -157,7 +157,7 @@ func TestAWideNetworkLeavesHalf(t *testing.T) {
 		<-refused
 	}
 	if p.InUse() != 4 || p.Waiting() != 2 || !p.Acquire(t.Context(), of("2001:db8:2", 0)) {
-		t.Errorf("eight networks of a /48 have %d of 8 places, and %d of 4 in the line", p.InUse(), p.Waiting())
+		t.Errorf("eight networks of a /48 have %d of 8 slots, and %d of 4 in the queue", p.InUse(), p.Waiting())
 	}
 	hangUp()
 	for range 2 {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestALoneTenantHasAll: where nobody else is, places that one tenant leaves to others are of no use to anybody.
+// TestALoneTenantHasAll: where nobody else is, slots that one tenant leaves to others are of no use to anybody.
 func TestALoneTenantHasAll(t *testing.T) {
 	c, now := NewSoleTenant(), time.Unix(1_000_000, 0)
 	p := NewSemaphore(4, 2, 10, 10, time.Minute)
@@ -27,7 +27,7 @@ func TestALoneTenantHasAll(t *testing.T) {
 		t.Helper()
 		n := had()
 		if n != want {
-			t.Errorf("%s: %d of 4 places, want %d", what, n, want)
+			t.Errorf("%s: %d of 4 slots, want %d", what, n, want)
 		}
 		leave(n)
 	}
@@ -46,7 +46,7 @@ func TestALoneTenantHasAll(t *testing.T) {
 	f("alone again", 4)
 }
 
-// TestWaitersOfALoneTenant: those who wait for a place when the others are gone have all that is free, not one for each that is
+// TestWaitersOfALoneTenant: those who wait for a slot when the others are gone have all that is free, not one for each that is
 // given back.
 func TestWaitersOfALoneTenant(t *testing.T) {
 	p := NewSemaphore(4, 2, 10, 10, time.Minute)
@@ -55,7 +55,7 @@ func TestWaitersOfALoneTenant(t *testing.T) {
 	one := Tenant{Grant: "one"}
 	for range 2 {
 		if !p.Acquire(t.Context(), one) {
-			t.Fatal("no place where there is one")
+			t.Fatal("no slot where there is one")
 		}
 	}
 	got := make(chan bool, 5)
@@ -71,11 +71,11 @@ func TestWaitersOfALoneTenant(t *testing.T) {
 	p.Release(one)
 	for range 3 {
 		if !<-got {
-			t.Error("one who waited got no place")
+			t.Error("one who waited got no slot")
 		}
 	}
 	if p.InUse() != 4 || p.Waiting() != 2 {
-		t.Errorf("%d of 4 places are taken, and %d wait", p.InUse(), p.Waiting())
+		t.Errorf("%d of 4 slots are taken, and %d wait", p.InUse(), p.Waiting())
 	}
 	p.Release(one)
 	p.Release(one)

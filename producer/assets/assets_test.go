@@ -12,7 +12,7 @@ import (
 // TestTheScriptIsSmallAndStrict: small enough for every page, and nothing in it that a strict content security policy
 // forbids or that keeps a visitor beyond the tab.
 func TestTheScriptIsSmallAndStrict(t *testing.T) {
-	longest := make([]string, models.MaxFeatures) // the largest script that a door can serve
+	longest := make([]string, models.MaxFeatures) // the largest script that a producer can serve
 	for i := range longest {
 		longest[i] = strings.Repeat("f", models.MaxFeatureName-1) + string(rune('a'+i))
 	}
@@ -56,7 +56,7 @@ func TestAssetsAreRevalidated(t *testing.T) {
 	}
 }
 
-// TestTheScriptHasTheNames: those of the door, and no others.
+// TestTheScriptHasTheNames: those of the producer, and no others.
 func TestTheScriptHasTheNames(t *testing.T) {
 	for want, features := range map[string][]string{
 		`["feature1","feature2"].forEach`: {"feature1", "feature2"}, `["page"].forEach`: {"page"}, `["a","b","c"].forEach`: {"a", "b", "c"},

@@ -26,7 +26,7 @@ const (
 	sourceForm = "guid=962e0c3a-6c08-4160-9196-f0050faffe62&timestamp=1522802128&feature1=facebook.com&feature2=/index.html"
 )
 
-// acceptedEvents sends events that leave nothing to the door, and reads back what Kafka has. The partitions are those
+// acceptedEvents sends events that leave nothing to the producer, and reads back what Kafka has. The partitions are those
 // that Java's own client picks out of 6 for these keys.
 func acceptedEvents(t *testing.T, b broker) {
 	d := startServer(t, b, func(c *configs.Producer) { c.Privacy.KeepUserAgent = true })
@@ -93,7 +93,7 @@ func acceptedEvents(t *testing.T, b broker) {
 	}
 }
 
-// filledIn sends events that leave to the door what they may.
+// filledIn sends events that leave to the producer what they may.
 func filledIn(t *testing.T, b broker) {
 	d := startServer(t, b, nil)
 	before := models.Millis(time.Now().UnixMilli())

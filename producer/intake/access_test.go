@@ -15,7 +15,7 @@ func hashOf(key string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// guarded is a door with keys.
+// guarded is a producer with keys.
 func guarded(cfg *configs.Producer) {
 	cfg.Access = configs.Access{Sites: []configs.Site{
 		{Site: "shop", KeyHashes: []string{hashOf("shop-old"), hashOf("shop-new")}, Origins: []string{"https://Shop.example/", "http://localhost:3000"}},

@@ -14,7 +14,7 @@ import (
 	"footfall/producer/answer"
 )
 
-// TestLargeBodiesAreBounded: what is larger than an event takes one of a few places, until its request is done with it.
+// TestLargeBodiesAreBounded: what is larger than an event takes one of a few slots, until its request is done with it.
 func TestLargeBodiesAreBounded(t *testing.T) {
 	d := newTestServer(t)
 	d.largeBodies = admission.NewSemaphore(1, 1, 1, 1, time.Millisecond)
@@ -62,8 +62,8 @@ func TestLargeBodiesAreBounded(t *testing.T) {
 	}
 }
 
-// TestAPanicLeavesNoPlaceTaken: whatever happens to a large body, its place is given back.
-func TestAPanicLeavesNoPlaceTaken(t *testing.T) {
+// TestAPanicReleasesTheSlot: whatever happens to a large body, its slot is given back.
+func TestAPanicReleasesTheSlot(t *testing.T) {
 	d := newTestServer(t)
 	d.access, d.limits, d.largeBodies = &admission.Access{Open: true}, admission.NewLimits(d.cfg.Limits), admission.NewSemaphore(1, 1, 1, 1, time.Millisecond)
 	taken := 0
@@ -80,7 +80,7 @@ func TestAPanicLeavesNoPlaceTaken(t *testing.T) {
 		d.receiveJSON(d.cfg.Kafka.Topics.Visits, nil)(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/v1/visits", body))
 	}()
 	if taken != 1 || d.largeBodies.InUse() != 0 {
-		t.Errorf("%d places were taken before the panic, %d after", taken, d.largeBodies.InUse())
+		t.Errorf("%d slots were taken before the panic, %d after", taken, d.largeBodies.InUse())
 	}
 }
 
@@ -88,12 +88,12 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// TestTheMillIsForBatches: when all processors are busy with batches a single event passes, and another batch waits for its turn.
-func TestTheMillIsForBatches(t *testing.T) {
+// TestBatchesTakeAWorkerSlot: when all processors are busy with batches a single event passes, and another batch waits for its turn.
+func TestBatchesTakeAWorkerSlot(t *testing.T) {
 	d := newTestServer(t)
 	d.workers = admission.NewSemaphore(1, 1, 1, 1, time.Millisecond)
 	if !d.workers.Acquire(t.Context(), admission.Tenant{Grant: "another"}) {
-		t.Fatal("no place where there is one")
+		t.Fatal("no slot where there is one")
 	}
 	f := func(body, zipped, want string) {
 		t.Helper()
@@ -114,19 +114,19 @@ func TestTheMillIsForBatches(t *testing.T) {
 	f(batch, "", "")
 	f(zippedText(batch), "gzip", "")
 	if n := d.workers.InUse(); n != 0 {
-		t.Errorf("%d places are still taken", n)
+		t.Errorf("%d slots are still taken", n)
 	}
 }
 
-// TestNobodyWaitsInTheMill: who sends compressed data slowly leaves the processors to others until there is more of it.
-func TestNobodyWaitsInTheMill(t *testing.T) {
+// TestWorkerSlotsAreReleasedForData: who sends compressed data slowly leaves the processors to others until there is more of it.
+func TestWorkerSlotsAreReleasedForData(t *testing.T) {
 	d := newTestServer(t)
 	batch := zippedText(`[{"guid":"` + noise(20_000) + `"}]`) // much of it compressed, too
-	waits, milled := 0, 0
+	waits, working := 0, 0
 	rest := strings.NewReader(batch)
 	body := readerFunc(func(p []byte) (int, error) {
 		waits++
-		milled += d.workers.InUse()
+		working += d.workers.InUse()
 		return rest.Read(p[:min(len(p), 1000)])
 	})
 	r := httptest.NewRequest(http.MethodPost, "/v1/visits", body)
@@ -135,11 +135,11 @@ func TestNobodyWaitsInTheMill(t *testing.T) {
 	if _, _, err := d.readEvents(httptest.NewRecorder(), r, &in); err != nil {
 		t.Fatal(err)
 	}
-	if waits < 10 || milled > 0 {
-		t.Errorf("had a place in %d of %d waits for data", milled, waits)
+	if waits < 10 || working > 0 {
+		t.Errorf("held a slot in %d of %d waits for data", working, waits)
 	}
 	if n := d.workers.InUse(); n != 1 {
-		t.Errorf("%d places are taken when all is there, want 1", n)
+		t.Errorf("%d slots are taken when all is there, want 1", n)
 	}
 	in.ReleaseAll()
 }
@@ -152,15 +152,15 @@ func zippedText(text string) string {
 	return b.String()
 }
 
-// TestNobodyWaitsForRoomInTheMill: neither for a large body nor for the answer to a batch.
-func TestNobodyWaitsForRoomInTheMill(t *testing.T) {
+// TestWorkerSlotsAreReleasedForBodySlots: neither for a large body nor for the answer to a batch.
+func TestWorkerSlotsAreReleasedForBodySlots(t *testing.T) {
 	f := func(body, zipped string) {
 		t.Helper()
 		d := newTestServer(t)
 		d.largeBodies = admission.NewSemaphore(1, 1, 1, 1, time.Minute)
 		d.limits = admission.NewLimits(d.cfg.Limits)
 		if !d.largeBodies.Acquire(t.Context(), admission.Tenant{Grant: "another"}) {
-			t.Fatal("no place where there is one")
+			t.Fatal("no slot where there is one")
 		}
 		r := httptest.NewRequest(http.MethodPost, "/v1/visits", strings.NewReader(body))
 		r.Header.Set("Content-Encoding", zipped)
@@ -178,7 +178,7 @@ func TestNobodyWaitsForRoomInTheMill(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		if n := d.workers.InUse(); n != 0 {
-			t.Errorf("%d places of the mill are taken by who waits for a large place", n)
+			t.Errorf("%d worker slots are held by requests that wait for a large body slot", n)
 		}
 		d.largeBodies.Release(admission.Tenant{Grant: "another"})
 		if err := <-done; err != nil {
@@ -189,14 +189,14 @@ func TestNobodyWaitsForRoomInTheMill(t *testing.T) {
 	f(zippedText("["+strings.Repeat(" ", 200<<10)+"{}]"), "gzip")
 }
 
-// TestWaitingForTheMillIsNotTheSendersTime: whoever sent all of a compressed batch at once is not late because others were worked at
+// TestWaitingForAWorkerSlotIsNotTheSendersTime: whoever sent all of a compressed batch at once is not late because others were worked at
 // for longer than a sender may take.
-func TestWaitingForTheMillIsNotTheSendersTime(t *testing.T) {
+func TestWaitingForAWorkerSlotIsNotTheSendersTime(t *testing.T) {
 	d := newTestServer(t)
 	d.workers = admission.NewSemaphore(1, 1, 1, 1, 10*time.Second)
 	another := admission.Tenant{Grant: "another"}
 	if !d.workers.Acquire(t.Context(), another) {
-		t.Fatal("no place where there is one")
+		t.Fatal("no slot where there is one")
 	}
 	outcome := make(chan error, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -13,7 +13,7 @@ import (
 	"footfall/configs"
 )
 
-// closing ends the door while many requests are in flight. Each is answered or cut off; what was answered with 202 is in
+// closing ends the producer while many requests are in flight. Each is answered or cut off; what was answered with 202 is in
 // Kafka, once.
 func closing(t *testing.T, b broker) {
 	d := startServer(t, b, nil)
@@ -28,13 +28,13 @@ func closing(t *testing.T, b broker) {
 				body := fmt.Sprintf(`{"siteId":"s","guid":"g%d","id":"%d-%d"}`, i%50, s, i)
 				r, err := d.try(http.MethodPost, "/v1/visits", http.Header{}, strings.NewReader(body))
 				if err != nil {
-					return // the door is closed
+					return // the producer has stopped
 				}
 				mu.Lock()
 				if r.status == http.StatusAccepted {
 					accepted = append(accepted, r.ID)
 				} else {
-					t.Errorf("answer of a closing door: %d %s", r.status, r.raw)
+					t.Errorf("answer of a stopping producer: %d %s", r.status, r.raw)
 				}
 				mu.Unlock()
 			}
@@ -55,11 +55,11 @@ func closing(t *testing.T, b broker) {
 		}
 	}
 	if _, err := net.DialTimeout("tcp", d.addr, time.Second); err == nil {
-		t.Error("a closed door still listens")
+		t.Error("a stopped producer still listens")
 	}
 }
 
-// closingSlowly ends the door while Kafka keeps everybody waiting. Nobody new gets in; who is in gets an answer.
+// closingSlowly ends the producer while Kafka keeps everybody waiting. Nobody new gets in; who is in gets an answer.
 func closingSlowly(t *testing.T, b broker) {
 	const inside = 5
 	d := startServer(t, b, func(cfg *configs.Producer) { cfg.Kafka.Timeout = 30 * time.Second })

@@ -26,7 +26,7 @@ func (f from) dial(t *testing.T, d *runningServer) net.Conn {
 	return conn
 }
 
-// try is dial where the door may close the connection before we know that it is there.
+// try is dial where the producer may close the connection before we know that it is there.
 func (f from) try(t *testing.T, d *runningServer) (net.Conn, error) {
 	t.Helper()
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(string(f))}, Timeout: 5 * time.Second}
@@ -49,7 +49,7 @@ func (f from) stalled(t *testing.T, d *runningServer, n int) (all []net.Conn) {
 	return all
 }
 
-// alive counts the connections that the door has not closed.
+// alive counts the connections that the producer has not closed.
 func alive(t *testing.T, all []net.Conn) (n int) {
 	t.Helper()
 	for _, conn := range all {
@@ -98,7 +98,7 @@ func boundedConnections(t *testing.T, b broker) {
 	if n := alive(t, hostile); n > perNetwork || n == 0 {
 		t.Errorf("%d of 100 connections of one address are open, want %d", n, perNetwork)
 	}
-	if n := cut("network") + cut("idle"); n < 95 { // idle is one whose request the door has not seen yet
+	if n := cut("network") + cut("idle"); n < 95 { // idle is one whose request the producer has not seen yet
 		t.Errorf("%d connections were counted as cut", n)
 	}
 	before := cut("idle")

@@ -117,7 +117,7 @@ func allOf(t *testing.T, addr, text string) string {
 	must(t, err)
 	defer func() { _ = conn.Close() }()
 	must(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
-	go func() { _, _ = io.WriteString(conn, text) }() // the door may answer and close before it has read all
+	go func() { _, _ = io.WriteString(conn, text) }() // the producer may answer and close before it has read all
 	answer, err := io.ReadAll(conn)
 	if len(answer) == 0 {
 		t.Fatalf("no answer to %.80q: %v", text, err)

@@ -11,10 +11,10 @@ import (
 	"footfall/configs"
 )
 
-// quick is a door that gives Kafka a second only.
+// quick is a producer that gives Kafka a second only.
 func quick(cfg *configs.Producer) { cfg.Kafka.Timeout = time.Second }
 
-// unavailable checks the answer of a door that has no Kafka, and returns the event's id.
+// unavailable checks the answer of a producer that has no Kafka, and returns the event's id.
 func unavailable(t *testing.T, r reply) string {
 	t.Helper()
 	if r.status != http.StatusServiceUnavailable || r.Error != "kafka_unavailable" || r.ID == "" || r.header.Get("Retry-After") == "" {
@@ -100,7 +100,7 @@ func paused(t *testing.T, b broker) {
 	}
 }
 
-// overload fills a small door while Kafka is silent. The one too many is refused at once and never written.
+// overload fills a small producer while Kafka is silent. The one too many is refused at once and never written.
 func overload(t *testing.T, b broker) {
 	const room = 3
 	d := startServer(t, b, func(cfg *configs.Producer) {

@@ -100,7 +100,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// FuzzArray: nothing is lost between the brackets, and what is JSON to others is JSON to the door.
+// FuzzArray: nothing is lost between the brackets, and what is JSON to others is JSON to the producer.
 func FuzzArray(f *testing.F) {
 	const most = 5
 	f.Add([]byte(`[{"siteId":"s","guid":"g"}, 7,null,"]",[[]] ]`))

@@ -43,7 +43,7 @@ func generations(t *testing.T, b broker) {
 	}
 	progress := func() {
 		from := sent.Load()
-		eventually(t, "the door takes events", 30*time.Second, func() bool { return sent.Load() > from+300 || t.Failed() })
+		eventually(t, "the producer takes events", 30*time.Second, func() bool { return sent.Load() > from+300 || t.Failed() })
 	}
 	progress()
 	growTopic(t, b, base, 2, 5)
@@ -80,16 +80,16 @@ func generations(t *testing.T, b broker) {
 		t.Errorf("%d events are in Kafka, %d were sent", len(seen), sent.Load())
 	}
 	if r := d.ask(t, http.MethodGet, "/readyz"); r.status != http.StatusOK {
-		t.Errorf("the door is not ready: %s", r.raw)
+		t.Errorf("the producer is not ready: %s", r.raw)
 	}
 	if n := strings.Count(d.log.String(), `"the topic is sealed: events go to its next generation"`); n != 2 {
 		t.Errorf("the log tells of %d new generations, want 2:\n%s", n, d.log.String())
 	}
-	newDoorOnAGrownTopic(t, b, d)
+	newProducerOnAGrownTopic(t, b, d)
 }
 
-// newDoorOnAGrownTopic: one that starts later writes to the newest generation, and does not make a first one anew that was deleted.
-func newDoorOnAGrownTopic(t *testing.T, b broker, old *runningServer) {
+// newProducerOnAGrownTopic: one that starts later writes to the newest generation, and does not make a first one anew that was deleted.
+func newProducerOnAGrownTopic(t *testing.T, b broker, old *runningServer) {
 	t.Helper()
 	old.close(t)
 	deleteTopics(t, b, old.topics.Visits)
@@ -107,7 +107,7 @@ func newDoorOnAGrownTopic(t *testing.T, b broker, old *runningServer) {
 	}
 }
 
-// TestBothTopicsGrowAtOnce: what the door knows of one's next generation does not make it forget the other's.
+// TestBothTopicsGrowAtOnce: what the producer knows of one's next generation does not make it forget the other's.
 func TestBothTopicsGrowAtOnce(t *testing.T) {
 	for range 10 { // or the two might just miss each other
 		b := startFake(t)

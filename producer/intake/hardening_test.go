@@ -47,7 +47,7 @@ func certificate(t *testing.T) (cert, key string, roots *x509.CertPool) {
 	return cert, key, roots
 }
 
-// renewed: a door shows its new certificate to who comes next, and the old one as long as the new one is half there.
+// renewed: a producer shows its new certificate to who comes next, and the old one as long as the new one is half there.
 func renewed(t *testing.T, b broker) {
 	cert, key, _ := certificate(t)
 	d := startServer(t, b, func(cfg *configs.Producer) { cfg.HTTP.TLS.Cert, cfg.HTTP.TLS.Key = cert, key })
@@ -68,7 +68,7 @@ func renewed(t *testing.T, b broker) {
 	eventually(t, "the new certificate is shown", 10*time.Second, func() bool { return shown(roots) })
 }
 
-// encrypted: with a certificate the door speaks TLS and nothing else, and whoever fails at it does not get into the log.
+// encrypted: with a certificate the producer speaks TLS and nothing else, and whoever fails at it does not get into the log.
 func encrypted(t *testing.T, b broker) {
 	cert, key, roots := certificate(t)
 	d := startServer(t, b, func(cfg *configs.Producer) { cfg.HTTP.TLS.Cert, cfg.HTTP.TLS.Key = cert, key })
@@ -90,7 +90,7 @@ func encrypted(t *testing.T, b broker) {
 	_, err = io.WriteString(conn, "POST /track?siteId=s HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\nguid=g")
 	must(t, err)
 	if text, _ := io.ReadAll(conn); strings.Contains(string(text), "202") {
-		t.Errorf("plain HTTP at a TLS door: %s", text)
+		t.Errorf("plain HTTP at a TLS port: %s", text)
 	}
 	if in := ids(t, d.broker, d.topics.Visits); len(in) != 1 || in["secret"] != 1 {
 		t.Errorf("in Kafka: %v", in)
@@ -100,7 +100,7 @@ func encrypted(t *testing.T, b broker) {
 	}
 }
 
-// slowClients hold connections, and the door ends them: no header within 5 s, no body within 15, and of a compressed one,
+// slowClients hold connections, and the producer ends them: no header within 5 s, no body within 15, and of a compressed one,
 // which makes much of little, no more within 1. All at once, so that the test takes as long as the longest.
 func slowClients(t *testing.T, b broker) {
 	if testing.Short() {
@@ -123,7 +123,7 @@ func slowClients(t *testing.T, b broker) {
 				result <- err
 				return
 			}
-			answer, _ := io.ReadAll(bufio.NewReader(conn)) // until the door closes it
+			answer, _ := io.ReadAll(bufio.NewReader(conn)) // until the producer closes it
 			if took := time.Since(began); took < after || took > before || !strings.Contains(string(answer), want) {
 				result <- fmt.Errorf("%q ended after %v with %q", text, took, answer)
 				return

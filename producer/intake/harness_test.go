@@ -21,7 +21,7 @@ import (
 	"footfall/producer/links"
 )
 
-// runningServer is a door as the binary runs it, on a port of its own, with topics of its own.
+// runningServer is a server as the binary runs it, on a port of its own, with topics of its own.
 type runningServer struct {
 	url    string
 	addr   string
@@ -33,13 +33,13 @@ type runningServer struct {
 	ended  chan error
 }
 
-// startServer runs a door and closes it when the test ends.
+// startServer runs a server and stops it when the test ends.
 func startServer(t testing.TB, b broker, tweak func(*configs.Producer)) *runningServer {
 	t.Helper()
 	return startServerWith(t, b, nil, tweak)
 }
 
-// startServerWith runs a door with a store of links.
+// startServerWith runs a server with a store of links.
 func startServerWith(t testing.TB, b broker, store links.Store, tweak func(*configs.Producer)) *runningServer {
 	t.Helper()
 	cfg := defaults(t, b.Addr())
@@ -64,12 +64,12 @@ func startServerWith(t testing.TB, b broker, store links.Store, tweak func(*conf
 		d.addr, d.url, d.admin = at[0], "http://"+at[0], "http://"+at[1]
 	case err := <-d.ended:
 		d.ended <- err
-		t.Fatalf("the door did not open: %v", err)
+		t.Fatalf("the server did not start: %v", err)
 	}
 	return d
 }
 
-// close ends the door and checks that it ends well. It may be called again.
+// close stops the server and checks that it ends well. It may be called again.
 func (d *runningServer) close(t testing.TB) {
 	t.Helper()
 	d.stop()

@@ -166,7 +166,7 @@ func hostileRequests() []hostileRequest {
 	}
 }
 
-// hostile sends each of them, and then proves by the end offsets that nothing reached Kafka, and that the door still
+// hostile sends each of them, and then proves by the end offsets that nothing reached Kafka, and that the producer still
 // takes events.
 func hostile(t *testing.T, b broker) {
 	d := startServer(t, b, nil)
@@ -208,7 +208,7 @@ func hostile(t *testing.T, b broker) {
 		t.Errorf("%s panics", got)
 	}
 	if !strings.Contains(d.log.String(), `"level":"WARN","msg":"anyone may write`) {
-		t.Errorf("a door that is open does not warn of it: %s", d.log)
+		t.Errorf("a producer that lets anyone write does not warn of it: %s", d.log)
 	}
 	for line := range strings.Lines(d.log.String()) {
 		if !strings.Contains(line, "listening") && !strings.Contains(line, "anyone may write") {
@@ -228,7 +228,7 @@ func exchange(t *testing.T, addr, text string) (status int, body string) {
 	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	go func() { _, _ = io.WriteString(conn, text) }() // the door may answer and close before it has read all
+	go func() { _, _ = io.WriteString(conn, text) }() // the producer may answer and close before it has read all
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Fatalf("no answer to %.80q: %v", text, err)

@@ -13,7 +13,7 @@ import (
 // bearer is the header of a key.
 func bearer(key string) string { return "Authorization: Bearer " + key }
 
-// intruders come to a door with keys, origins and links, as guarded and keptLinks make it. None of them gets an event into
+// intruders come to a producer with keys, origins and links, as guarded and keptLinks make it. None of them gets an event into
 // Kafka or a link into the store.
 func intruders() []hostileRequest {
 	const shop, promo = `{"siteId":"shop","guid":"g"}`, `{"short_url":"promo-1","ip":"203.0.113.7"}`
@@ -205,7 +205,7 @@ func guardedHostile(t *testing.T, b broker) {
 	})
 }
 
-// spoofedAddresses: whose click it is, whatever its sender says about itself. A door believes its proxies only, and what
+// spoofedAddresses: whose click it is, whatever its sender says about itself. A producer believes its proxies only, and what
 // stands left of the first that is none is anybody's.
 func spoofedAddresses(t *testing.T, b broker) {
 	const peer = "127.0.0.1"

@@ -12,7 +12,7 @@ func TestOnKfake(t *testing.T) {
 	}
 }
 
-// suites is what the door promises, on any Kafka. Those that harm a broker need one of their own.
+// suites is what the producer promises, on any Kafka. Those that harm a broker need one of their own.
 var suites = []struct {
 	name  string
 	harms bool
@@ -29,7 +29,7 @@ var suites = []struct {
 	{"clicks are filled from requests", false, filledClicks},
 	{"hashed visitors", false, hashedVisitors},
 	{"visitors of a period", false, rotatedVisitors},
-	{"what is told of visitors stays at the door", false, discreet},
+	{"what is told of visitors stays in the producer", false, discreet},
 	{"write keys", false, writeKeys},
 	{"forms without a site", false, onlySites},
 	{"pages of other origins", false, crossOrigin},
@@ -48,10 +48,10 @@ var suites = []struct {
 	{"whose body is not wanted does not hold its connection", false, turnedAway},
 	{"intruders get nothing past keys, origins and links", false, guardedHostile},
 	{"spoofed addresses", false, spoofedAddresses},
-	{"a door with a certificate", false, encrypted},
+	{"a producer with a certificate", false, encrypted},
 	{"a certificate that is renewed", false, renewed},
 	{"slow clients are sent away", true, slowClients}, // harms nobody, but once is enough
-	{"a door that closes answers what is in flight", false, closing},
+	{"a producer that stops answers what is in flight", false, closing},
 	{"health and metrics", false, health},
 	{"a topic that goes on as another generation", false, generations},
 	{"Kafka killed and started again", true, killed},
@@ -60,6 +60,6 @@ var suites = []struct {
 	{"too much in flight", true, overload},
 	{"an event that was given up still takes its place", true, heldPlaces},
 	{"a client that hangs up", true, hangUp},
-	{"a door that closes waits for Kafka", true, closingSlowly},
-	{"a door that closes does not wait for ever", true, closingWithoutKafka},
+	{"a producer that stops waits for Kafka", true, closingSlowly},
+	{"a producer that stops does not wait for ever", true, closingWithoutKafka},
 }

@@ -88,7 +88,7 @@ func TestOpenAPIHasEveryRoute(t *testing.T) {
 	}
 }
 
-// TestOpenAPIHasEveryStatus: each status that the door gives is somewhere in the description, no other is, and a way in has
+// TestOpenAPIHasEveryStatus: each status that the producer gives is somewhere in the description, no other is, and a way in has
 // all that can happen to a request.
 func TestOpenAPIHasEveryStatus(t *testing.T) {
 	given := map[int]bool{
@@ -116,7 +116,7 @@ func TestOpenAPIHasEveryStatus(t *testing.T) {
 		}
 	}
 	if !maps.Equal(given, written) {
-		t.Errorf("\nthe door gives     %v\nopenapi.yaml says %v", slices.Sorted(maps.Keys(given)), slices.Sorted(maps.Keys(written)))
+		t.Errorf("\nthe producer gives     %v\nopenapi.yaml says %v", slices.Sorted(maps.Keys(given)), slices.Sorted(maps.Keys(written)))
 	}
 }
 

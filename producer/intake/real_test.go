@@ -55,7 +55,7 @@ func (p private) Start(t testing.TB) {
 	must(t, p.kafka.Start(ctx))
 }
 
-// Pause returns when Kafka stands still: a signal is only sent, and a door that sends at once may be answered before all
+// Pause returns when Kafka stands still: a signal is only sent, and a producer that sends at once may be answered before all
 // threads have got it.
 func (p private) Pause(t testing.TB) {
 	t.Helper()

@@ -31,7 +31,7 @@ func TestWhoCountsAsAnotherTenant(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, "/v1/visits", http.NoBody)
 		request(d, r)
 		if got := !d.sole.Is(one, time.Now()); got != want {
-			t.Errorf("%s: company %v, want %v", what, got, want)
+			t.Errorf("%s: another tenant %v, want %v", what, got, want)
 		}
 	}
 	f("with a key", true, func(d *server, r *http.Request) {

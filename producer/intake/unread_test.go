@@ -51,7 +51,7 @@ func unreadAnswers(t *testing.T, b broker) {
 	eventually(t, "all places are free again", 20*time.Second, func() bool { return d.metric(t, "footfall_door_large_bodies") == "0" })
 }
 
-// unread sends requests over one connection for as long as the door takes them, and reads nothing. It comes again when it is
+// unread sends requests over one connection for as long as the producer takes them, and reads nothing. It comes again when it is
 // cut off.
 func unread(ctx context.Context, addr, request string) {
 	for ctx.Err() == nil {

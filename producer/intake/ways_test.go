@@ -231,7 +231,7 @@ func filledClicks(t *testing.T, b broker) {
 		models.Click{IP: "8.8.8.8", Country: "US", UA: "curl/8.5.0", Referrer: "As Sent"})
 }
 
-// hashedVisitors: no address leaves the door.
+// hashedVisitors: no address leaves the producer.
 func hashedVisitors(t *testing.T, b broker) {
 	d := startServer(t, b, func(cfg *configs.Producer) {
 		cfg.Privacy.IP, cfg.Privacy.Secret = "hashed", "a secret of 16 bytes or more"

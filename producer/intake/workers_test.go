@@ -19,8 +19,8 @@ import (
 	"footfall/producer/publisher"
 )
 
-// TestNobodyWaitsForKafkaInTheMill: what was large or compressed leaves the processors to others while Kafka writes it.
-func TestNobodyWaitsForKafkaInTheMill(t *testing.T) {
+// TestWorkerSlotsAreReleasedForKafka: what was large or compressed leaves the processors to others while Kafka writes it.
+func TestWorkerSlotsAreReleasedForKafka(t *testing.T) {
 	d := newTestServer(t)
 	cluster, p, inFlight := openPublisher(t, d.cfg)
 	d.pub, d.access, d.limits, d.visits = p, &admission.Access{Open: true}, admission.NewLimits(d.cfg.Limits), visits{models.DefaultPlan()}
@@ -46,7 +46,7 @@ func TestNobodyWaitsForKafkaInTheMill(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		if n := d.workers.InUse(); n != 0 {
-			t.Errorf("%d places of the mill are taken by who waits for Kafka", n)
+			t.Errorf("%d worker slots are held by requests that wait for Kafka", n)
 		}
 		close(written)
 		if <-done; w.Code != http.StatusAccepted {
@@ -93,13 +93,13 @@ func openPublisher(t *testing.T, cfg configs.Producer) (*kfake.Cluster, *publish
 	}
 }
 
-// TestLargeEventsGoThroughTheMill: what takes a processor for as long as a batch does not keep one key's events from all of them.
-func TestLargeEventsGoThroughTheMill(t *testing.T) {
+// TestLargeEventsTakeAWorkerSlot: what takes a processor for as long as a batch does not keep one key's events from all of them.
+func TestLargeEventsTakeAWorkerSlot(t *testing.T) {
 	d := newTestServer(t)
 	d.access, d.limits, d.visits = &admission.Access{Open: true}, admission.NewLimits(d.cfg.Limits), visits{models.DefaultPlan()}
 	d.workers = admission.NewSemaphore(1, 1, 1, 1, time.Millisecond)
 	if !d.workers.Acquire(t.Context(), admission.Tenant{Grant: "another"}) {
-		t.Fatal("no place where there is one")
+		t.Fatal("no slot where there is one")
 	}
 	d.metrics = newMetrics(prometheus.NewRegistry(), &admission.Semaphore{}, &admission.Semaphore{})
 	f := func(h http.HandlerFunc, body string) {

@@ -62,7 +62,7 @@ func TestATakenNameIsNotReplaced(t *testing.T) {
 	}
 }
 
-// TestTargetsDoNotLeadBack: a link to a link of the same door would be followed for ever.
+// TestTargetsDoNotLeadBack: a link to a link of the same producer would be followed for ever.
 func TestTargetsDoNotLeadBack(t *testing.T) {
 	f := func(base, long string, want int) {
 		t.Helper()

@@ -16,7 +16,7 @@ var spellings = [][]string{
 	{"xn--bcher-kva.example", "bücher.example", "BÜCHER.example", "b%C3%BCcher.example", "bu\u0308cher.example"},
 }
 
-// TestHostsInOddSpellings: a browser understands many ways to write an address, and a link that leads back to the door in one
+// TestHostsInOddSpellings: a browser understands many ways to write an address, and a link that leads back to the producer in one
 // of them would lead round in circles.
 func TestHostsInOddSpellings(t *testing.T) {
 	for _, all := range spellings {
@@ -48,7 +48,7 @@ func TestHostsInOddSpellings(t *testing.T) {
 	}
 }
 
-// TestFoldersInOddSpellings: the door may have one folder of a host.
+// TestFoldersInOddSpellings: the producer may have one folder of a host.
 func TestFoldersInOddSpellings(t *testing.T) {
 	for long, back := range map[string]bool{
 		"https://a.example/s/x": true, "https://a.example/s/": true, "https://a.example/b/../s/x": true, "https://a.example/./s/x": true, "https://a.example/%2e%2e/s/x": true,

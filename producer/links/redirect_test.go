@@ -84,7 +84,7 @@ func TestRedirectDoesNotGoRound(t *testing.T) {
 		{"", "http://sho.rt/abc", http.StatusNotFound}, // made with another Host
 		{"", "https://SHO.RT.:443/other", http.StatusNotFound},
 		{"", "https://a.example/", http.StatusFound},
-		{"https://public.example", "http://sho.rt/abc", http.StatusNotFound}, // the door's other name
+		{"https://public.example", "http://sho.rt/abc", http.StatusNotFound}, // the producer's other name
 		{"https://public.example", "https://public.example/abc", http.StatusNotFound},
 		{"https://public.example/s", "https://public.example/s/abc", http.StatusNotFound},
 		{"https://public.example/s", "https://public.example/shop", http.StatusFound},
@@ -177,7 +177,7 @@ func TestMissingIsForgotten(t *testing.T) {
 	if w := f.follow(http.MethodHead, "/late"); w.Code != http.StatusNotFound {
 		t.Fatalf("%d", w.Code)
 	}
-	f.store.set(func() { f.store.links["late"] = "https://a.example/" }) // by another door
+	f.store.set(func() { f.store.links["late"] = "https://a.example/" }) // by another producer
 	for deadline := time.Now().Add(10 * time.Second); f.follow(http.MethodHead, "/late").Code != http.StatusFound; {
 		if time.Now().After(deadline) {
 			t.Fatal("a missing link is remembered for ever")
