@@ -5,6 +5,9 @@
 # The race detector is for everything (test-all). It needs a C compiler; without one the tests run all the same, except with CI=true.
 RACE := $(if $(filter test-all,$(MAKECMDGOALS)),$(if $(CI)$(shell command -v $${CC:-cc}),-race))
 
+# Tests that start, pause and kill servers of their own take minutes: only test-all runs them.
+SERVERS := $(if $(filter test-all,$(MAKECMDGOALS)),,FOOTFALL_TEST_SERVERS=shared)
+
 # All packages but the suites of whole processes, which `test` and `test-all` divide between them.
 PACKAGES = $$(go list ./... | grep -vE '/test/(e2e|faults)$$|^footfall/producer$$')
 
@@ -46,7 +49,7 @@ unit: ## tests without servers, in less than a minute
 test: ## all packages and a part of the end-to-end suite; on the real stack where it can be had (CI=true: it must be); under 10 minutes
 	go run ./deployments/stackctl up --optional --bare
 	go test $(RACE) -run '^$$' ./... > /dev/null
-	go test $(RACE) -count=1 -p 1 -timeout 28m -skip '$(CONTROLS)' $(PACKAGES)
+	$(SERVERS) go test $(RACE) -count=1 -p 1 -timeout 28m -skip '$(CONTROLS)' $(PACKAGES)
 	go test -count=1 -timeout 10m -skip '$(HOSTILE)' ./producer
 	go test -count=1 -timeout 10m -run '$(SMOKE)' ./test/e2e
 

@@ -16,6 +16,10 @@ import (
 // startTimeout is for a machine that runs other tests as well.
 const startTimeout = 4 * time.Minute
 
+// servers in the environment is "shared" where a run is to take minutes, not more: tests that start servers of their own are
+// skipped, also with CI=true.
+const servers = "FOOTFALL_TEST_SERVERS"
+
 // heapMB is enough for a test's data; several servers may run side by side.
 const heapMB = 512
 
@@ -83,6 +87,9 @@ func Cassandra(t testing.TB, n int, configure ...func(*stack.Cassandra)) []*stac
 func available(t testing.TB) {
 	t.Helper()
 	notShort(t)
+	if os.Getenv(servers) == "shared" {
+		t.Skipf("this test starts servers of its own, and %s is shared: make test-all runs it", servers)
+	}
 	if err := stack.Available(t.Context()); err != nil {
 		skip(t, err)
 	}

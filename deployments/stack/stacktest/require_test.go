@@ -56,6 +56,18 @@ func TestWithoutAStack(t *testing.T) {
 // Servers of a test's own are not started either.
 func TestShortStartsNoServer(t *testing.T) {
 	setShort(t, true)
+	startsNone(t)
+}
+
+func TestARunWithSharedServersStartsNone(t *testing.T) {
+	setShort(t, false)
+	t.Setenv("CI", "true")
+	t.Setenv(servers, "shared")
+	startsNone(t)
+}
+
+func startsNone(t *testing.T) {
+	t.Helper()
 	for name, start := range map[string]func(testing.TB){
 		"Kafka":     func(tb testing.TB) { Kafka(tb) },
 		"Cassandra": func(tb testing.TB) { Cassandra(tb, 1) },
