@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// allowed says which of our own packages a folder may import. Imports point one way: models ← intake, rollup, stores ←
-// mains. Sub-folders belong to the longest prefix listed.
+// allowed says which of our own packages a folder may import. Imports point one way: models ← store ← eventlog ← repair ← rollup ← mains.
+// Sub-folders belong to the longest prefix listed.
 var allowed = map[string][]string{
 	"models":     {},
 	"configs":    {},
@@ -20,6 +20,7 @@ var allowed = map[string][]string{
 	"internal/cql/cqltest":  {"configs", "internal/cql", "deployments/stack/stacktest"},
 	"internal/cli":          {"configs"},
 	"internal/health":       {},
+	"internal/retry":        {},
 
 	"producer/assets":    {},
 	"producer/enrich":    {"models"},
@@ -35,10 +36,16 @@ var allowed = map[string][]string{
 	// A store knows what is asked of it, and nothing of those who ask.
 	"consumer/store":           {"models"},
 	"consumer/store/storetest": {"models", "consumer/store"},
-	"consumer/rollup":          {"models", "configs", "internal/kafka/dial", "internal/kafka/topics", "consumer/store"},
-	"consumer/cassandra":       {"models", "configs", "migrations", "internal/cql", "consumer/store"},
-	"consumer/gcpacer":         {},
-	"consumer":                 {"internal/cli", "models", "configs", "migrations", "consumer/rollup", "consumer/store", "consumer/cassandra", "consumer/gcpacer", "internal/health"},
+	"consumer/store/memstore":  {"models", "consumer/store"},
+	"consumer/eventlog":        {"models", "configs", "internal/retry", "internal/kafka/dial", "internal/kafka/topics", "consumer/store"},
+	"consumer/repair":          {"models", "internal/retry", "consumer/store", "consumer/eventlog"},
+	"consumer/rollup":          {"models", "configs", "internal/retry", "internal/kafka/topics", "consumer/store", "consumer/eventlog", "consumer/repair"},
+	// Commands know the log and the tables, not the pipeline: its simulation plays them. Only a rebuild runs consumers.
+	"consumer/maintenance": {"models", "configs", "internal/retry", "internal/kafka/topics", "consumer/store", "consumer/eventlog", "consumer/repair"},
+	"consumer/rebuild":     {"models", "configs", "internal/kafka/topics", "consumer/store", "consumer/eventlog", "consumer/maintenance", "consumer/rollup"},
+	"consumer/cassandra":   {"models", "configs", "migrations", "internal/cql", "consumer/store"},
+	"consumer/gcpacer":     {},
+	"consumer":             {"internal/cli", "models", "configs", "migrations", "consumer/store", "consumer/rollup", "consumer/maintenance", "consumer/rebuild", "consumer/cassandra", "consumer/gcpacer", "internal/health"},
 
 	// Nothing may import embedded: it can be deleted without touching the core.
 	"embedded/sqlite": {"models", "consumer/store"},

@@ -6,7 +6,7 @@ import (
 
 	"footfall/configs"
 	"footfall/consumer/cassandra"
-	"footfall/consumer/rollup"
+	"footfall/consumer/maintenance"
 	"footfall/models"
 )
 
@@ -28,5 +28,5 @@ func acceptGap(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log
 		return err
 	}
 	defer store.Close()
-	return rollup.RunAcceptGap(ctx, cfg, store, line.atMost, log, report)
+	return maintenance.RunAcceptGap(ctx, cfg, store, line.atMost, log, report)
 }

@@ -9,7 +9,7 @@ import (
 
 	"footfall/configs"
 	"footfall/consumer/cassandra"
-	"footfall/consumer/rollup"
+	"footfall/consumer/maintenance"
 	"footfall/models"
 )
 
@@ -25,15 +25,15 @@ func audit(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *sl
 	}
 	defer store.Close()
 	started := time.Now()
-	var a rollup.Audit
+	var a maintenance.Audit
 	err = guarded(ctx, func(ctx context.Context) (err error) {
-		o := rollup.AuditOptions{Repair: line.repair, Walk: "audit", Resume: line.resume}
-		a, err = rollup.RunAudit(ctx, cfg, store, o, log, func(line string) { report("%s", line) })
+		o := maintenance.AuditOptions{Repair: line.repair, Walk: "audit", Resume: line.resume}
+		a, err = maintenance.RunAudit(ctx, cfg, store, o, log, func(line string) { report("%s", line) })
 		return err
 	}, store)
 	report("%d keys read in %v: %d off, %d repaired, %d links whose sums differ, %d too busy to compare,"+
 		" %d stretches no longer in the log",
-		a.Keys, time.Since(started).Round(time.Millisecond), a.Off, a.Repaired, a.Unsums, a.Busy, a.Unreadable)
+		a.Keys, time.Since(started).Round(time.Millisecond), a.Off, a.Repaired, a.MismatchedTotals, a.Busy, a.Unreadable)
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("%w; consumer audit --resume goes on", err)

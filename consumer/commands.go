@@ -61,14 +61,14 @@ func program(line *commandLine) *cli.Program[action] {
 			{Name: "migrate", Short: "bring the schema of the keyspaces up to date", Long: migrateHelp, Run: migrate},
 			{Name: "acknowledge-replication", Short: "record another replication of the keyspaces, after a repair of all nodes", Long: acknowledgeHelp, Run: acknowledge},
 			{Name: "healthz", Short: "ask the consumer at http.addr whether it is ready; exit 0 or 1", Run: healthz},
-		}, maintenance(line)...),
+		}, maintenanceCommands(line)...),
 		More: "Every key of configs/consumer.yaml can be set in FILE or in the environment (FOOTFALL_KAFKA_BROKERS, ...).\n" +
 			"`consumer COMMAND --help` tells more about a command.",
 	}
 }
 
-// maintenance are the commands that an operator runs now and then, with flags of their own.
-func maintenance(line *commandLine) []cli.Command[action] {
+// maintenanceCommands are the commands that an operator runs now and then, with flags of their own.
+func maintenanceCommands(line *commandLine) []cli.Command[action] {
 	wait := func(f *flag.FlagSet) {
 		f.Func("wait", "for consumers, this `TIME` at the longest; 30m if not given", line.setWait)
 	}
@@ -95,7 +95,7 @@ func maintenance(line *commandLine) []cli.Command[action] {
 				f.Func("guid", "`GUID` of a visitor of sites; as many as you like", func(text string) error { line.guids = append(line.guids, text); return nil })
 				f.Func("ip", "`IP` of a visitor of links, or its hash; as many as you like", line.addIP)
 			}, Check: line.completeForget},
-		{Name: "rebuild", Args: rebuildArgs, Short: "count once more into a second set of tables, and compare", Long: rebuildHelp, Run: rebuild,
+		{Name: "rebuild", Args: rebuildArgs, Short: "count once more into a second set of tables, and compare", Long: rebuildHelp, Run: rebuildTables,
 			Flags: func(f *flag.FlagSet) {
 				f.StringVar(&line.suffix, "keyspace-suffix", "", "`SUFFIX` of the second set of keyspaces")
 				f.StringVar(&line.visits, "from-file", "", "a `FILE` of visits to count instead of the topics")

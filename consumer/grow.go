@@ -7,7 +7,7 @@ import (
 
 	"footfall/configs"
 	"footfall/consumer/cassandra"
-	"footfall/consumer/rollup"
+	"footfall/consumer/maintenance"
 	"footfall/models"
 )
 
@@ -39,5 +39,5 @@ func grow(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slo
 		return err
 	}
 	defer store.Close()
-	return rollup.RunGrow(ctx, cfg, store, line.topic, line.partitions, line.wait, log, report)
+	return maintenance.RunGrow(ctx, cfg, store, line.topic, line.partitions, line.wait, log, report)
 }

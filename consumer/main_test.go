@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"footfall/configs"
-	"footfall/consumer/rollup"
+	"footfall/consumer/maintenance"
 )
 
 func TestCommandLine(t *testing.T) {
@@ -134,18 +134,18 @@ func TestUsage(t *testing.T) {
 
 // A comparison that leaves something out is none.
 func TestJudge(t *testing.T) {
-	f := func(c rollup.Comparison, want string) {
+	f := func(c maintenance.Comparison, want string) {
 		t.Helper()
 		err := judge(c, func(string, ...any) {})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%+v: %v, want %q", c, err, want)
 		}
 	}
-	f(rollup.Comparison{}, "") // there is nothing
-	f(rollup.Comparison{Keys: 2, Cells: 9, Foreign: 1}, "")
-	f(rollup.Comparison{Keys: 2, Cells: 9, Differ: 1, Busy: 1}, "the tables differ")
-	f(rollup.Comparison{Keys: 2, Cells: 9, Busy: 1}, "not all could be compared")
-	f(rollup.Comparison{Foreign: 3}, "nothing could be compared")
+	f(maintenance.Comparison{}, "") // there is nothing
+	f(maintenance.Comparison{Keys: 2, Cells: 9, Foreign: 1}, "")
+	f(maintenance.Comparison{Keys: 2, Cells: 9, Differ: 1, Busy: 1}, "the tables differ")
+	f(maintenance.Comparison{Keys: 2, Cells: 9, Busy: 1}, "not all could be compared")
+	f(maintenance.Comparison{Foreign: 3}, "nothing could be compared")
 }
 
 // TestBadInput: exit code 2 and one line on stderr.

@@ -11,6 +11,8 @@ import (
 
 	"footfall/configs"
 	"footfall/consumer/cassandra"
+	"footfall/consumer/maintenance"
+	"footfall/consumer/rebuild"
 	"footfall/consumer/rollup"
 	"footfall/migrations"
 	"footfall/models"
@@ -40,7 +42,7 @@ into it with cassandra.keyspace_suffix, or drop it.
 // newSuffix is what a second set of keyspaces may end in.
 var newSuffix = regexp.MustCompile(`^[a-z0-9_]{1,30}$`)
 
-func rebuild(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, line commandLine, report func(string, ...any)) error {
+func rebuildTables(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, line commandLine, report func(string, ...any)) error {
 	if line.suffix == cfg.Cassandra.KeyspaceSuffix {
 		return fmt.Errorf("--keyspace-suffix %s is that of the tables in use; %w", line.suffix, errUsage)
 	}
@@ -72,7 +74,7 @@ func rebuild(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *
 		if line.visits != "" {
 			return rebuildFile(ctx, cfg, fresh, live, file, line.compare, log, report)
 		}
-		found, err := rollup.RunRebuild(ctx, cfg, fresh, live, group, log, report)
+		found, err := rebuild.RunRebuild(ctx, cfg, fresh, live, group, log, report)
 		if err != nil {
 			return err
 		}
@@ -82,14 +84,14 @@ func rebuild(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *
 
 func rebuildFile(ctx context.Context, cfg configs.Consumer, fresh, live *cassandra.Store, file rollup.VisitsFile, compare bool, log *slog.Logger, report func(string, ...any)) error {
 	started := time.Now()
-	if err := rollup.RunFile(ctx, cfg, fresh, file, log, report); err != nil {
+	if err := rebuild.RunFile(ctx, cfg, fresh, file, log, report); err != nil {
 		return err
 	}
 	report("%d visits of %s are counted, in %v", file.Lines, file.Name, time.Since(started).Round(time.Millisecond))
 	if !compare {
 		return nil
 	}
-	found, err := rollup.RunCompareSites(ctx, fresh, live, report)
+	found, err := rebuild.RunCompareSites(ctx, fresh, live, report)
 	if err != nil {
 		return err
 	}
@@ -97,7 +99,7 @@ func rebuildFile(ctx context.Context, cfg configs.Consumer, fresh, live *cassand
 }
 
 // judge says what a comparison found, and fails if something differs or was left out.
-func judge(c rollup.Comparison, report func(string, ...any)) error {
+func judge(c maintenance.Comparison, report func(string, ...any)) error {
 	report("%d cells of %d keys compared: %d differ; %d keys were too busy to compare, %d hold events of other topics",
 		c.Cells, c.Keys, c.Differ, c.Busy, c.Foreign)
 	switch {

@@ -8,7 +8,7 @@ import (
 
 	"footfall/configs"
 	"footfall/consumer/cassandra"
-	"footfall/consumer/rollup"
+	"footfall/consumer/maintenance"
 	"footfall/models"
 )
 
@@ -47,6 +47,6 @@ func retire(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *s
 	}
 	defer store.Close()
 	return guarded(ctx, func(ctx context.Context) error {
-		return rollup.RunRetire(ctx, cfg, store, line.before, line.wait, line.force, log, report)
+		return maintenance.RunRetire(ctx, cfg, store, line.before, line.wait, line.force, log, report)
 	}, store)
 }

@@ -5,13 +5,15 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+
+	"footfall/consumer/maintenance"
 )
 
 // accept runs the command, and returns what it says.
 func (b *bench) accept(t *testing.T, atMost int64) (string, error) {
 	t.Helper()
 	var said strings.Builder
-	err := RunAcceptGap(t.Context(), b.cfg, b.store, atMost, slog.New(slog.DiscardHandler), func(format string, args ...any) {
+	err := maintenance.RunAcceptGap(t.Context(), b.cfg, b.store, atMost, slog.New(slog.DiscardHandler), func(format string, args ...any) {
 		fmt.Fprintf(&said, format+"\n", args...)
 	})
 	return said.String(), err

@@ -9,10 +9,14 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"testing/synctest"
 	"time"
 
+	"footfall/consumer/eventlog"
+	"footfall/consumer/maintenance"
+	"footfall/consumer/repair"
 	"footfall/consumer/store"
+	"footfall/consumer/store/memstore"
+	"footfall/internal/retry"
 	"footfall/models"
 )
 
@@ -27,7 +31,7 @@ const (
 // actor is one process: a consumer with its ownership, or an audit. Every call to the store waits until the world lets it
 // through.
 type actor struct {
-	*memory
+	*memstore.Memory
 	w          *world
 	ledger     *ledger
 	id         int
@@ -58,7 +62,7 @@ func (a *actor) crash() {
 func (w *world) start(ctx context.Context, partitions []models.Partition) {
 	ctx, cancel := context.WithCancel(ctx)
 	a := &actor{
-		memory: w.store, w: w, id: len(w.actors), generation: w.generation, partitions: partitions, cancel: cancel,
+		Memory: w.store, w: w, id: len(w.actors), generation: w.generation, partitions: partitions, cancel: cancel,
 		turns: map[string]chan bool{},
 	}
 	w.actors = append(w.actors, a)
@@ -66,7 +70,7 @@ func (w *world) start(ctx context.Context, partitions []models.Partition) {
 	h := w.fate.habits()
 	go func() {
 		err := a.consume(ctx, &view{a, consuming}, h)
-		if isRefusal(err) {
+		if eventlog.IsRefusal(err) {
 			w.refused.Store(true)
 		}
 		w.tell("%s ends: %v", a, err)
@@ -74,20 +78,20 @@ func (w *world) start(ctx context.Context, partitions []models.Partition) {
 		cancel()
 	}()
 	if !w.controls.noRechecks {
-		go w.checker(&view{a, checking}).watchDoubts(ctx, partitions)
+		go w.checker(&view{a, checking}).WatchDoubts(ctx, partitions)
 	}
 }
 
 // startAudit begins an audit that repairs, while everything else goes on.
 func (w *world) startAudit(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
-	a := &actor{memory: w.store, w: w, id: len(w.actors), audit: true, cancel: cancel, turns: map[string]chan bool{}}
+	a := &actor{Memory: w.store, w: w, id: len(w.actors), audit: true, cancel: cancel, turns: map[string]chan bool{}}
 	w.actors = append(w.actors, a)
 	w.out.Audits++
 	w.tell("audit %d starts", a.id)
 	go func() {
 		store := &view{a, auditing}
-		found, err := w.checker(store).audit(ctx, store, AuditOptions{Repair: true}, func(line string) { w.tell("audit %d: %s", a.id, line) })
+		found, err := maintenance.NewAuditor(w.checker(store), store).Run(ctx, maintenance.AuditOptions{Repair: true}, func(line string) { w.tell("audit %d: %s", a.id, line) })
 		w.tell("audit %d ends: %+v, %v", a.id, found, err)
 		a.done.Store(true)
 		cancel()
@@ -96,21 +100,21 @@ func (w *world) startAudit(ctx context.Context) {
 
 // consume is what a generation does: take, go on where the group is, count chunk by chunk, release.
 func (a *actor) consume(ctx context.Context, store *view, as habits) error {
-	h, mx, logger := newHasher(), simMetrics(), slog.New(slog.DiscardHandler)
+	h, mx, logger := eventlog.NewHasher(), simMetrics(), slog.New(slog.DiscardHandler)
 	o := &ownership{
 		store: store, tables: simTables, owner: a.String(), hasher: h, visitors: newVisitors(store, h, 100, mx), ledger: newLedger(store, as.cache),
-		board: newBoard(store, logger), dead: &grave{}, metrics: mx, log: logger, number: a.w.fresh, maxSpan: a.w.span/2 + 1,
-		partitions: map[models.Partition]*owned{}, ended: func() bool { return a.leaving.Load() || a.crashed.Load() },
-		bounds: func(_ context.Context, ps []models.Partition) (map[models.Partition]span, error) {
-			bounds := map[models.Partition]span{}
+		retirements: eventlog.NewRetirementWatcher(store, logger), deadLetters: &keptDeadLetters{}, metrics: mx, log: logger, doubts: &repair.Doubter{Store: store, NewID: a.w.fresh, Metrics: mx.repair, Logger: logger}, maxSpan: a.w.span/2 + 1,
+		partitions: map[models.Partition]*owned{}, lostGroup: func() bool { return a.leaving.Load() || a.crashed.Load() },
+		bounds: func(_ context.Context, ps []models.Partition) (map[models.Partition]eventlog.Span, error) {
+			bounds := map[models.Partition]eventlog.Span{}
 			for _, p := range ps {
-				bounds[p] = span{0, a.w.written(p)}
+				bounds[p] = eventlog.Span{From: 0, To: a.w.written(p)}
 			}
 			return bounds, nil
 		},
 		sumAt: func(_ context.Context, p models.Partition, offset int64) (string, error) {
 			it := a.w.item(p, offset)
-			return it.tail().Sum, nil
+			return it.Tail().Sum, nil
 		},
 	}
 	a.ledger = o.ledger
@@ -120,43 +124,43 @@ func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 	for _, p := range a.partitions {
 		at := a.w.committed[p]
 		if a.w.controls.believing {
-			at.tables = simTables
+			at.Tables = simTables
 		}
-		o.partitions[p] = &owned{next: at.offset, committed: at.offset, said: at.mark}
+		o.partitions[p] = &owned{next: at.Offset, committed: at.Offset, said: at.Mark}
 	}
 	if a.w.controls.deaf {
-		o.board = nil
+		o.retirements = nil
 	}
 	if err := o.take(ctx); err != nil {
 		return err
 	}
 	for p, own := range o.partitions {
-		if err := own.goOn(span{0, a.w.written(p)}, o.tables, false); err != nil {
+		if err := own.startFrom(eventlog.Span{From: 0, To: a.w.written(p)}, o.tables, false); err != nil {
 			return err
 		}
 		if a.w.controls.noReading {
-			own.clear, own.unknown = 1, 0
+			own.uncountedFrom, own.unknown = 1, 0
 		}
 	}
 	bounds, err := o.bounds(ctx, a.partitions)
 	if err != nil {
 		return err
 	}
-	if err := o.sameLog(ctx, bounds); err != nil {
+	if err := o.checkLogIdentity(ctx, bounds); err != nil {
 		return err
 	}
 	within := simReach
 	if a.w.controls.noDuplicate {
-		within.offsets = 0
+		within.Offsets = 0
 	}
 	for p, own := range o.partitions {
-		own.window = newWindow(within, max(0, own.next-simReach.offsets))
+		own.window = eventlog.NewWindow(within, max(0, own.next-simReach.Offsets))
 		if err := a.follow(ctx, p, own, h); err != nil {
 			return err
 		}
-		for offset := own.window.next; offset < own.next; offset++ {
+		for offset := own.window.Next; offset < own.next; offset++ {
 			it := a.w.item(p, offset)
-			it.warm = true
+			it.Warm = true
 			o.add(nil, it)
 		}
 	}
@@ -178,12 +182,12 @@ func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 			next := max(o.partitions[p].next, o.partitions[p].collected)
 			for offset := next; offset < min(a.w.written(p), next+as.offsets()); offset++ {
 				it := a.w.item(p, offset)
-				if err := o.board.await(ctx, it.event); err != nil {
+				if err := o.retirements.Await(ctx, it.Event); err != nil {
 					return nil, err
 				}
 				o.add(c, it)
-				if a.w.controls.forgetsIDs && it.event == nil {
-					o.partitions[p].window = newWindow(within, offset+1)
+				if a.w.controls.forgetsIDs && it.Event == nil {
+					o.partitions[p].window = eventlog.NewWindow(within, offset+1)
 				}
 			}
 		}
@@ -199,7 +203,7 @@ func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 			}
 		}
 		if len(c.spans) == 0 {
-			if err := sleep(ctx, as.poll); err != nil {
+			if err := retry.Sleep(ctx, as.poll); err != nil {
 				return err
 			}
 			if a.superseded.Load() {
@@ -231,7 +235,7 @@ func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 }
 
 // commit is fenced by the group's generation: those who leave may commit until the next one is formed.
-func (a *actor) commit(_ context.Context, places map[models.Partition]place) error {
+func (a *actor) commit(_ context.Context, places map[models.Partition]eventlog.GroupOffset) error {
 	if !a.wait(consuming) {
 		return errDead
 	}
@@ -240,82 +244,6 @@ func (a *actor) commit(_ context.Context, places map[models.Partition]place) err
 	}
 	maps.Copy(a.w.committed, places)
 	return nil
-}
-
-// wait blocks until it is this goroutine's turn; false if its process is dead.
-func (a *actor) wait(who string) bool {
-	if a.w.over.Load() {
-		return false
-	}
-	turn := make(chan bool)
-	a.mu.Lock()
-	a.turns[who] = turn
-	a.mu.Unlock()
-	select {
-	case a.w.knocks <- struct{}{}:
-	default: // nobody listens, or is told already
-	}
-	return <-turn
-}
-
-// waiting is a goroutine that waits for its turn.
-type waiting struct {
-	a   *actor
-	who string
-}
-
-// advance lets one waiting goroutine go on, or else the clock.
-func (w *world) advance() {
-	synctest.Wait()
-	var ready []waiting
-	for _, a := range w.actors {
-		if a.crashed.Load() || time.Now().Before(a.asleep) {
-			continue
-		}
-		for _, who := range a.waiting() {
-			ready = append(ready, waiting{a, who})
-		}
-	}
-	if len(ready) == 0 {
-		w.fate.idle()
-		return
-	}
-	if i := w.fate.next(ready); i >= 0 {
-		ready[i].a.turn(ready[i].who) <- true
-		synctest.Wait()
-	}
-}
-
-// waiting lists the goroutines that wait for their turn.
-func (a *actor) waiting() []string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.Sorted(maps.Keys(a.turns))
-}
-
-// turn is where a goroutine waits; it does so no longer.
-func (a *actor) turn(who string) chan<- bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	turn := a.turns[who]
-	delete(a.turns, who)
-	return turn
-}
-
-// end ends all goroutines: those that wait, and those that still sleep.
-func (w *world) end() {
-	w.over.Store(true)
-	for _, a := range w.actors {
-		a.crashed.Store(true)
-		a.cancel()
-	}
-	synctest.Wait()
-	for _, a := range w.actors {
-		for _, who := range a.waiting() {
-			a.turn(who) <- false
-		}
-	}
-	time.Sleep(time.Hour)
 }
 
 // land lets the late writes that are due take effect.
@@ -334,7 +262,7 @@ func (w *world) apply(write store.KeyWrite) {
 		write.Ledger = nil
 	}
 	w.history = append(w.history, write)
-	w.store.apply(write)
+	w.store.ApplyOne(write)
 	w.out.Writes++
 }
 
@@ -375,7 +303,7 @@ func (w *world) attempt(write store.KeyWrite) error {
 	if w.controls.blindRetry {
 		return w.attempt(write)
 	}
-	return unknown("timeout")
+	return memstore.Unknown("timeout")
 }
 
 // reveal lets the hidden writes of a key be seen by all, as a read from all replicas does; of every key, if none is given.

@@ -9,15 +9,17 @@ import (
 	"testing/synctest"
 	"time"
 
+	"footfall/consumer/eventlog"
 	"footfall/consumer/store"
+	"footfall/consumer/store/memstore"
 	"footfall/models"
 )
 
 func TestVersionsOfOwners(t *testing.T) {
 	for owner, want := range map[string]int{
-		"host/12/6f1a6a52-5a2f-4f0a-9c3e-0d2f3c1b7a11": 0, "vps/1/x": 0, "": 0, "h/1/u/v": 0, "h/1/u/v7": 7, newOwnerName(): decisionVersion,
+		"host/12/6f1a6a52-5a2f-4f0a-9c3e-0d2f3c1b7a11": 0, "vps/1/x": 0, "": 0, "h/1/u/v": 0, "h/1/u/v7": 7, eventlog.NewOwnerName(): eventlog.DecisionVersion,
 	} {
-		if got := versionOf(owner); got != want {
+		if got := eventlog.VersionOf(owner); got != want {
 			t.Errorf("%q decides by version %d, want %d", owner, got, want)
 		}
 	}
@@ -27,9 +29,9 @@ func TestVersionsOfOwners(t *testing.T) {
 var neighbour = models.Partition{Topic: p0.Topic, Number: 5}
 
 // newAgreeing is an owner of this version beside one who took the neighbour last.
-func newAgreeing(t *testing.T, m *memory, other string, clean bool) *ownership {
+func newAgreeing(t *testing.T, m *memstore.Memory, other string, clean bool) *ownership {
 	t.Helper()
-	m.owners[neighbour] = ownerRow{Tenure: store.Tenure{Partition: neighbour, Owner: other, Epoch: 1}, clean: clean}
+	m.OwnerRows[neighbour] = memstore.OwnerRow{Tenure: store.Tenure{Partition: neighbour, Owner: other, Epoch: 1}, Clean: clean}
 	o := newOwner(t, m, 10)
 	o.counts = func(p models.Partition) bool { return p.Topic == p0.Topic && p.Number <= neighbour.Number }
 	return o
@@ -39,10 +41,10 @@ func TestNobodyCountsBesideOneWhoDecidesOtherwise(t *testing.T) {
 	f := func(other string, clean bool, want ...string) {
 		t.Helper()
 		synctest.Test(t, func(t *testing.T) {
-			o := newAgreeing(t, newMemory(), other, clean)
+			o := newAgreeing(t, memstore.New(), other, clean)
 			begun := time.Now()
 			err := o.agree(t.Context(), agreePatience)
-			if refused := new(refusal); errors.As(err, &refused) != (len(want) > 0) {
+			if refused := new(eventlog.Refusal); errors.As(err, &refused) != (len(want) > 0) {
 				t.Errorf("beside %s: %v", other, err)
 			}
 			for _, text := range want {
@@ -50,7 +52,7 @@ func TestNobodyCountsBesideOneWhoDecidesOtherwise(t *testing.T) {
 					t.Errorf("beside %s it does not say %q but: %v", other, text, err)
 				}
 			}
-			if took := time.Since(begun); versionOf(other) == decisionVersion && took > 0 {
+			if took := time.Since(begun); eventlog.VersionOf(other) == eventlog.DecisionVersion && took > 0 {
 				t.Errorf("beside %s: waited %s for nothing", other, took)
 			}
 		})
@@ -65,11 +67,11 @@ func TestNobodyCountsBesideOneWhoDecidesOtherwise(t *testing.T) {
 // What was clean is left clean, so that those who stay go on under their epochs; what was not is not made to look so.
 func TestWhoRefusesLeavesPartitionsAsTheyWere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newMemory()
+		m := memstore.New()
 		if _, err := m.Take(t.Context(), p1, "crashed"); err != nil {
 			t.Fatal(err)
 		}
-		m.owners[p0] = ownerRow{Tenure: store.Tenure{Partition: p0, Owner: "old/7/u", Epoch: 3, Committed: 70}, clean: true}
+		m.OwnerRows[p0] = memstore.OwnerRow{Tenure: store.Tenure{Partition: p0, Owner: "old/7/u", Epoch: 3, Committed: 70}, Clean: true}
 		if err := newAgreeing(t, m, "old/7/u", false).agree(t.Context(), agreePatience); err == nil {
 			t.Fatal("it counts")
 		}
@@ -86,7 +88,7 @@ func TestWhoRefusesLeavesPartitionsAsTheyWere(t *testing.T) {
 // Others take the partitions that they were given in a moment. One that was left by another version is waited for until then.
 func TestOthersAreWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newMemory()
+		m := memstore.New()
 		o := newAgreeing(t, m, "old/7/u", false)
 		go func() {
 			time.Sleep(5 * time.Second)
@@ -104,8 +106,8 @@ func TestThoseWhoCountedStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		err := newAgreeing(t, newMemory(), "new/7/u/v2", false).agree(ctx, math.MaxInt64)
-		if refused := new(refusal); !errors.Is(err, context.DeadlineExceeded) || errors.As(err, &refused) {
+		err := newAgreeing(t, memstore.New(), "new/7/u/v2", false).agree(ctx, math.MaxInt64)
+		if refused := new(eventlog.Refusal); !errors.Is(err, context.DeadlineExceeded) || errors.As(err, &refused) {
 			t.Errorf("it ends with %v", err)
 		}
 	})
@@ -113,7 +115,7 @@ func TestThoseWhoCountedStay(t *testing.T) {
 
 // One who takes a partition late is noticed while we count.
 func TestALateComerEndsTheGeneration(t *testing.T) {
-	m := newMemory()
+	m := memstore.New()
 	o := newAgreeing(t, m, "old/7/u", true)
 	if err := o.progress(t.Context()); err != nil {
 		t.Fatalf("it has left, and yet %v", err)
@@ -121,9 +123,9 @@ func TestALateComerEndsTheGeneration(t *testing.T) {
 	if _, err := m.Take(t.Context(), neighbour, "old/7/u"); err != nil {
 		t.Fatal(err)
 	}
-	o.noted = time.Time{}
+	o.progressAt = time.Time{}
 	err := o.progress(t.Context())
-	if refused := new(refusal); err == nil || errors.As(err, &refused) {
+	if refused := new(eventlog.Refusal); err == nil || errors.As(err, &refused) {
 		t.Errorf("beside one who decides otherwise progress says %v", err)
 	}
 }
@@ -133,10 +135,10 @@ func TestALateComerEndsTheGeneration(t *testing.T) {
 func TestPartitionsThatNobodyCountsAreNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, clean := range []bool{true, false} {
-			m := newMemory()
+			m := memstore.New()
 			o := newAgreeing(t, m, "a/1/u/v1", true)
 			added := models.Partition{Topic: p0.Topic, Number: neighbour.Number + 1}
-			m.owners[added] = ownerRow{Tenure: store.Tenure{Partition: added, Owner: "old/7/u", Epoch: 1}, clean: clean}
+			m.OwnerRows[added] = memstore.OwnerRow{Tenure: store.Tenure{Partition: added, Owner: "old/7/u", Epoch: 1}, Clean: clean}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 			defer cancel()
 			if err := o.agree(ctx, math.MaxInt64); err != nil {

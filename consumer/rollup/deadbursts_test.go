@@ -4,25 +4,27 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"footfall/consumer/eventlog"
 )
 
 // Offsets without an event take room in the window, but no id that is still in its reach.
 func TestWindowKeepsIDsOverDeadLetters(t *testing.T) {
-	h := newHasher()
+	h := eventlog.NewHasher()
 	f := func(events, dead, want int) {
 		t.Helper()
-		w, offset := newWindow(reach{100_000, time.Hour}, 0), int64(0)
+		w, offset := eventlog.NewWindow(eventlog.Reach{Offsets: 100_000, Age: time.Hour}, 0), int64(0)
 		for id := range events {
-			w.see(fingerprintOf(h, id), offset, time.Time{})
+			w.See(eventlog.FingerprintOf(h, id), offset, time.Time{})
 			offset++
 		}
 		for range dead {
-			w.pass(offset)
+			w.Pass(offset)
 			offset++
 		}
 		known := 0
 		for id := range events {
-			if w.see(fingerprintOf(h, id), offset, time.Time{}) {
+			if w.See(eventlog.FingerprintOf(h, id), offset, time.Time{}) {
 				known++
 			}
 			offset++
@@ -50,21 +52,21 @@ func TestWindowWithDeadLettersIsAFunctionOfTheLog(t *testing.T) {
 	duplicates := 0
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
-		within := reach{int64(1) << rnd.IntN(11), 300 * time.Second}
-		within.offsets += rnd.Int64N(3) - 1
+		within := eventlog.Reach{Offsets: int64(1) << rnd.IntN(11), Age: 300 * time.Second}
+		within.Offsets += rnd.Int64N(3) - 1
 		log := bursts(rnd)
 		naive := naively(log, within)
 		for _, start := range []int{0, 1, rnd.IntN(len(log)), rnd.IntN(len(log)), len(log) - 1} {
-			from := max(0, start-int(within.offsets))
-			w := newWindow(within, int64(from))
+			from := max(0, start-int(within.Offsets))
+			w := eventlog.NewWindow(within, int64(from))
 			for i := from; i < len(log); i++ {
 				if log[i].id == 0 {
-					w.pass(int64(i))
+					w.Pass(int64(i))
 					continue
 				}
-				got := w.see(fingerprint{log[i].id % 5, log[i].id}, int64(i), log[i].at) // many share a chain
+				got := w.See(eventlog.Fingerprint{log[i].id % 5, log[i].id}, int64(i), log[i].at) // many share a chain
 				if i >= start && got != naive[i] {
-					t.Fatalf("seed %d, reach %d, window from %d: offset %d is a duplicate: %v, want %v", seed, within.offsets, from, i, got, naive[i])
+					t.Fatalf("seed %d, reach %d, window from %d: offset %d is a duplicate: %v, want %v", seed, within.Offsets, from, i, got, naive[i])
 				}
 				if got {
 					duplicates++
@@ -94,12 +96,12 @@ func bursts(rnd *rand.Rand) (log []message) {
 }
 
 // naively tells which messages are duplicates, by looking through all before them.
-func naively(log []message, within reach) []bool {
+func naively(log []message, within eventlog.Reach) []bool {
 	out := make([]bool, len(log))
 	for i, m := range log {
-		for j := i - 1; m.id != 0 && j >= max(0, i-int(within.offsets)); j-- {
+		for j := i - 1; m.id != 0 && j >= max(0, i-int(within.Offsets)); j-- {
 			if log[j].id == m.id {
-				out[i] = m.at.Sub(log[j].at) <= within.age
+				out[i] = m.at.Sub(log[j].at) <= within.Age
 				break
 			}
 		}

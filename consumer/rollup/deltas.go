@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"footfall/consumer/eventlog"
 	"footfall/models"
 )
 
@@ -21,20 +22,20 @@ type deltas struct {
 }
 
 // deltasOf adds up what the events are worth.
-func deltasOf(events []*counted) deltas {
+func deltasOf(events []*eventlog.Counted) deltas {
 	byKey := map[models.Key]*sum{}
 	for _, e := range events {
 		var key models.Key
 		var s *sum
-		e.event.Count(e.first, func(k models.Key, cell models.Cell, n int64) {
+		e.Event.Count(e.First, func(k models.Key, cell models.Cell, n int64) {
 			if s == nil || k != key { // most events have few keys
 				key = k
 				if s = byKey[k]; s == nil {
 					s = &sum{cells: map[models.Cell]int64{}}
 					byKey[k] = s
 				}
-				if !slices.Contains(s.partitions, e.partition) {
-					s.partitions = append(s.partitions, e.partition)
+				if !slices.Contains(s.partitions, e.Partition) {
+					s.partitions = append(s.partitions, e.Partition)
 				}
 			}
 			s.cells[cell] += n
@@ -44,11 +45,11 @@ func deltasOf(events []*counted) deltas {
 }
 
 // leaveOut takes out again what keys hold already: events below their positions. That is seldom any.
-func leaveOut(work deltas, events []*counted, spans map[models.Partition]span, at map[models.Key]positions) {
+func leaveOut(work deltas, events []*eventlog.Counted, spans map[models.Partition]eventlog.Span, at map[models.Key]positions) {
 	again := map[models.Key]bool{}
 	for key, s := range work.sums {
 		for _, p := range s.partitions {
-			if at[key][p].to > spans[p].from {
+			if at[key][p].to > spans[p].From {
 				again[key] = true
 			}
 		}
@@ -60,29 +61,10 @@ func leaveOut(work deltas, events []*counted, spans map[models.Partition]span, a
 		work.sums[key].cells = map[models.Cell]int64{}
 	}
 	for _, e := range events {
-		e.event.Count(e.first, func(key models.Key, cell models.Cell, n int64) {
-			if again[key] && e.offset >= at[key][e.partition].to {
+		e.Event.Count(e.First, func(key models.Key, cell models.Cell, n int64) {
+			if again[key] && e.Offset >= at[key][e.Partition].to {
 				work.sums[key].cells[cell] += n
 			}
 		})
 	}
-}
-
-// contribution is what one event adds to one cell of a key.
-type contribution struct {
-	partition models.Partition
-	offset    int64
-	cell      models.Cell
-	n         int64
-}
-
-// contributions lists what the events add, by key.
-func contributions(events []*counted) map[models.Key][]contribution {
-	byKey := map[models.Key][]contribution{}
-	for _, e := range events {
-		e.event.Count(e.first, func(key models.Key, cell models.Cell, n int64) {
-			byKey[key] = append(byKey[key], contribution{e.partition, e.offset, cell, n})
-		})
-	}
-	return byKey
 }

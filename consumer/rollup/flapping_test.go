@@ -7,13 +7,15 @@ import (
 	"testing/synctest"
 	"time"
 
+	"footfall/consumer/repair"
 	"footfall/consumer/store"
+	"footfall/consumer/store/memstore"
 	"footfall/models"
 )
 
 // flapping is a store whose connection is lost at one read in three.
 type flapping struct {
-	*memory
+	*memstore.Memory
 	reads int
 }
 
@@ -28,24 +30,24 @@ func (s *flapping) FirstSeen(ctx context.Context, sightings []models.Sighting) (
 	if err := s.lost(); err != nil {
 		return nil, err
 	}
-	return s.memory.FirstSeen(ctx, sightings)
+	return s.Memory.FirstSeen(ctx, sightings)
 }
 
 func (s *flapping) Ledger(ctx context.Context, keys []models.Key) (map[models.Key][]store.LedgerRow, error) {
 	if err := s.lost(); err != nil {
 		return nil, err
 	}
-	return s.memory.Ledger(ctx, keys)
+	return s.Memory.Ledger(ctx, keys)
 }
 
 // A read that is lost leaves nothing in doubt: it takes no new epoch, which would be a row more in the ledger of every key. What is
 // remembered of the store is read again.
 func TestAConnectionThatFlapsLeavesNoRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newMemory()
-		m.timeout = 5 * time.Second
+		m := memstore.New()
+		m.Timeout = 5 * time.Second
 		o := newOwner(t, m, 10)
-		s := &flapping{memory: m}
+		s := &flapping{Memory: m}
 		o.store, o.visitors.store, o.ledger.store = s, s, s
 		epoch := o.partitions[p0].tenure.Epoch
 		for i := range 1000 {
@@ -54,11 +56,11 @@ func TestAConnectionThatFlapsLeavesNoRows(t *testing.T) {
 		if s.reads < 3000 {
 			t.Errorf("%d reads, want 1,000 lost ones", s.reads)
 		}
-		if rows := len(m.ledger[abc]); rows != 1 || o.partitions[p0].tenure.Epoch != epoch {
+		if rows := len(m.LedgerRows[abc]); rows != 1 || o.partitions[p0].tenure.Epoch != epoch {
 			t.Errorf("1,000 flaps leave %d rows, and epoch %d after %d", rows, o.partitions[p0].tenure.Epoch, epoch)
 		}
-		if n := m.cells[abc][hit]; n != 1000 || len(m.doubts[p0]) > 0 {
-			t.Errorf("%d clicks of 1,000, doubts %v", n, m.doubts[p0])
+		if n := m.Counters[abc][hit]; n != 1000 || len(m.OpenDoubts[p0]) > 0 {
+			t.Errorf("%d clicks of 1,000, doubts %v", n, m.OpenDoubts[p0])
 		}
 	})
 }
@@ -76,32 +78,32 @@ func linksIn(o *ownership, links int) *chunk {
 func TestOnlyKeysInDoubtGetNewRows(t *testing.T) {
 	const links, flaps = 20, 200
 	synctest.Test(t, func(t *testing.T) {
-		m := newMemory()
-		m.timeout = 5 * time.Second
+		m := memstore.New()
+		m.Timeout = 5 * time.Second
 		o := newOwner(t, m, 1000)
 		for i := range flaps {
 			failed, landed := false, i%2 == 0
-			m.onApply = func(w store.KeyWrite) fault {
+			m.OnApply = func(w store.KeyWrite) memstore.Fault {
 				if failed || w.Key.Name != fmt.Sprint("link", i%links) {
-					return fault{}
+					return memstore.Fault{}
 				}
 				failed = true
-				return fault{err: unknown("reset"), lost: !landed}
+				return memstore.Fault{Err: memstore.Unknown("reset"), Lost: !landed}
 			}
 			flush(t, o, linksIn(o, links))
 			o.partitions[p0].highWater = 10_000
 		}
 		rows := 0
-		for _, list := range m.ledger {
+		for _, list := range m.LedgerRows {
 			rows += len(list)
-			if off := excesses(sortedRows(list), p0); len(off) > 0 {
+			if off := repair.Excesses(memstore.SortedRows(list), p0); len(off) > 0 {
 				t.Errorf("counted otherwise than once: %v", off)
 			}
 		}
 		if want := links + flaps; rows > want {
 			t.Errorf("%d flaps leave %d rows for %d keys, want %d at the most: one more for each write in doubt", flaps, rows, links, want)
 		}
-		if n := m.allClicks(); n != links*flaps {
+		if n := allClicksIn(m); n != links*flaps {
 			t.Errorf("%d clicks of %d", n, links*flaps)
 		}
 	})

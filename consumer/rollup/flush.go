@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
+	"footfall/consumer/eventlog"
 	"footfall/consumer/store"
+	"footfall/internal/retry"
 	"footfall/models"
 )
 
@@ -24,8 +25,7 @@ func (o *ownership) flush(ctx context.Context, c *chunk) error {
 		if errors.Is(err, errTooLarge) {
 			return o.flushHalves(ctx, c)
 		}
-		var refused *refusal
-		if ctx.Err() != nil || errors.As(err, &refused) {
+		if ctx.Err() != nil || eventlog.IsRefusal(err) {
 			return err
 		}
 		o.metrics.flushRetries.Inc()
@@ -33,14 +33,14 @@ func (o *ownership) flush(ctx context.Context, c *chunk) error {
 		if err := o.recover(ctx, c, err, attempt); err != nil {
 			return err
 		}
-		if attempt >= splitAfter && errors.Is(err, errNotApplied) && len(c.events) > o.splitAbove {
+		if attempt >= splitAfter && errors.Is(err, errApplyFailed) && len(c.events) > o.splitAbove {
 			return o.flushHalves(ctx, c)
 		}
 	}
 	for partition, s := range c.spans {
 		own := o.partitions[partition]
-		own.next = s.to
-		own.counted.Store(s.to)
+		own.next = s.To
+		own.counted.Store(s.To)
 	}
 	o.metrics.flushed(c, time.Since(started))
 	return nil
@@ -58,18 +58,31 @@ func (o *ownership) flushHalves(ctx context.Context, c *chunk) error {
 	return nil
 }
 
+// tryFlush counts a chunk once: decide, plan, apply. After an error the chunk can be tried again.
 func (o *ownership) tryFlush(ctx context.Context, c *chunk) error {
-	if !c.buried {
-		if err := o.dead.send(ctx, c.dead); err != nil {
+	if err := o.decide(ctx, c); err != nil {
+		return err
+	}
+	writes, err := o.planChunk(ctx, c)
+	if err != nil {
+		return err
+	}
+	return o.apply(ctx, writes, c)
+}
+
+// decide finds out which events of the chunk count, and which are a visitor's first. What must be written before they are counted is written.
+func (o *ownership) decide(ctx context.Context, c *chunk) error {
+	if !c.deadWritten {
+		if err := o.deadLetters.Write(ctx, c.dead); err != nil {
 			return err
 		}
-		c.buried = true
+		c.deadWritten = true
 	}
-	if err := c.trouble; err != nil {
+	if err := c.trouble; err != nil { // deciding it ahead failed: told once, then tried again
 		c.trouble = nil
 		return err
 	}
-	if o.board.news() {
+	if o.retirements.TakeForgotten() {
 		o.visitors.drop()
 	}
 	if err := o.visitors.decide(ctx, c); err != nil {
@@ -78,33 +91,52 @@ func (o *ownership) tryFlush(ctx context.Context, c *chunk) error {
 	if err := o.skipPast(ctx, c); err != nil {
 		return err
 	}
-	if err := o.latest.keep(ctx, c.events); err != nil {
+	return o.latest.keep(ctx, c.events)
+}
+
+// skipPast takes what is past out of a chunk whose visitors have been looked up. Rows go only a while after a retirement is
+// done with, so a copy of the notices that is fresh now tells whether they were there when they were looked up.
+func (o *ownership) skipPast(ctx context.Context, c *chunk) error {
+	if o.retirements == nil {
+		return nil // nobody tells anything: a file is counted
+	}
+	if err := o.retirements.Fresh(ctx); err != nil {
 		return err
 	}
-	work := c.takeDeltas()
-	if err := sleep(ctx, time.Until(o.settled)); err != nil { // a predecessor's writes may still land
-		return err
+	list := o.retirements.List()
+	before := len(c.events)
+	c.events = slices.DeleteFunc(c.events, func(e *eventlog.Counted) bool { return list.Past(e.Partition, e.Offset, e.Event) })
+	if len(c.events) < before {
+		c.added = nil
 	}
-	epochs := o.epochs()
+	return nil
+}
+
+// planChunk adds up what the chunk is worth and leaves out what keys hold already, by their ledgers. It writes no counter.
+func (o *ownership) planChunk(ctx context.Context, c *chunk) ([]store.KeyWrite, error) {
+	if err := retry.Sleep(ctx, time.Until(o.landedBy)); err != nil { // a predecessor's writes may still land
+		return nil, err
+	}
+	work, epochs := c.takeDeltas(), o.epochs()
 	known, err := o.ledger.load(ctx, work, epochs, o.uncertain(c.spans), o.untouched())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	o.metrics.ledgerReads.Add(float64(known.reads))
 	if !known.complete {
-		if err := o.doubt(ctx, c.spans, store.DoubtReplicas); err != nil {
-			return err
+		if err := o.doubts.Note(ctx, c.spans, store.DoubtReplicas); err != nil {
+			return nil, err
 		}
 	}
 	if err := o.checkAhead(ctx, c, known.at); err != nil {
-		return err
+		return nil, err
 	}
 	leaveOut(work, c.events, c.spans, known.at)
-	writes := plan(work, c.spans, known.at, epochs)
+	writes := planWrites(work, c.spans, known.at, epochs)
 	if len(c.events) > o.splitAbove && slices.ContainsFunc(writes, tooLarge) {
-		return errTooLarge
+		return nil, errTooLarge
 	}
-	return o.apply(ctx, writes, c)
+	return writes, nil
 }
 
 // errTooLarge: what a chunk adds to one key does not fit a request. Nothing was written.
@@ -127,7 +159,7 @@ func tooLarge(w store.KeyWrite) bool {
 func (o *ownership) checkAhead(ctx context.Context, c *chunk, at map[models.Key]positions) error {
 	for p, last := range c.last {
 		own := o.partitions[p]
-		own.highWater = max(own.highWater, last.highWater)
+		own.highWater = max(own.highWater, last.HighWater)
 	}
 	for _, known := range at {
 		for p, pos := range known {
@@ -139,21 +171,21 @@ func (o *ownership) checkAhead(ctx context.Context, c *chunk, at map[models.Key]
 			if err != nil {
 				return err
 			}
-			if own.highWater = bounds[p].to; pos.to > own.highWater {
-				return recreated(p, pos.to)
+			if own.highWater = bounds[p].To; pos.to > own.highWater {
+				return eventlog.RecreatedTopic(p, pos.to)
 			}
 		}
 	}
 	return nil
 }
 
-// errNotApplied wraps failures of counter writes.
-var errNotApplied = errors.New("writing counters")
+// errApplyFailed wraps failures of counter writes.
+var errApplyFailed = errors.New("writing counters")
 
 func (o *ownership) apply(ctx context.Context, writes []store.KeyWrite, c *chunk) error {
 	var failed error
 	failures := 0
-	o.doubted = o.doubted[:0]
+	o.inDoubt = o.inDoubt[:0]
 	for i, err := range o.store.Apply(ctx, writes) {
 		o.metrics.batch(err)
 		if err == nil {
@@ -162,7 +194,7 @@ func (o *ownership) apply(ctx context.Context, writes []store.KeyWrite, c *chunk
 		}
 		failures++
 		if errors.Is(err, store.ErrUnknownOutcome) {
-			o.doubted = append(o.doubted, writes[i].Key)
+			o.inDoubt = append(o.inDoubt, writes[i].Key)
 		}
 		if failed == nil || errors.Is(err, store.ErrUnknownOutcome) {
 			failed = err // the worst one is told
@@ -171,85 +203,5 @@ func (o *ownership) apply(ctx context.Context, writes []store.KeyWrite, c *chunk
 	if failed == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: %d of %d keys failed, such as: %w", errNotApplied, failures, len(writes), failed)
-}
-
-// recover gets ready for the next attempt. After a write of unknown outcome, or where another owner went further, the only truth is
-// the ledger: forget what is remembered, take new epochs, put what was under way in doubt, let it land or be dropped, and read the
-// ledger again. After a lost connection without such a write nothing is under way, and each new epoch is a row more for every key: it is enough
-// to read again what is remembered, in case the store was restarted and lost it. Any other failure has changed nothing and is just tried again.
-func (o *ownership) recover(ctx context.Context, c *chunk, cause error, attempt int) error {
-	if err := sleep(ctx, backoff(attempt)); err != nil {
-		return err
-	}
-	inDoubt := errors.Is(cause, store.ErrUnknownOutcome)
-	if !inDoubt && !errors.Is(cause, errSuperseded) {
-		if errors.Is(cause, store.ErrDisconnected) {
-			o.visitors.drop()
-			o.ledger.forget()
-		}
-		return nil
-	}
-	if o.ended() {
-		return fmt.Errorf("the partitions are no longer ours: %w", cause)
-	}
-	o.visitors.drop()
-	if err := o.renew(ctx, cause); err != nil {
-		return err
-	}
-	if o.ended() { // meanwhile, and we have taken them from somebody, who will find that out
-		return fmt.Errorf("the partitions are no longer ours: %w", cause)
-	}
-	for p, own := range o.partitions { // parts of the chunk may be counted, under an epoch that is no longer ours
-		own.clear = max(own.clear, c.spans[p].to)
-		if errors.Is(cause, errSuperseded) {
-			own.clear = math.MaxInt64 // how far the other one went is not known
-		}
-	}
-	if !inDoubt {
-		return nil
-	}
-	for p, s := range c.spans {
-		own := o.partitions[p]
-		own.uncertain = max(own.uncertain, s.to)
-	}
-	o.settle() // also if somebody left the partitions clean meanwhile: these writes are our own
-	return o.doubt(ctx, c.spans, store.DoubtOutcome)
-}
-
-// renew takes new epochs. Where nobody else was in between, only keys whose writes are in doubt need new rows under them.
-func (o *ownership) renew(ctx context.Context, cause error) error {
-	if err := o.takeAll(ctx); err != nil {
-		o.ledger.drop()
-		return err
-	}
-	ours := errors.Is(cause, errNotApplied) && len(o.doubted) > 0
-	for _, p := range o.partitions {
-		ours = ours && p.follows
-	}
-	if ours {
-		o.ledger.renew(o.doubted)
-	} else {
-		o.ledger.drop()
-	}
-	return nil
-}
-
-// backoff grows from 100 ms to 5 s.
-func backoff(attempt int) time.Duration {
-	return min(100*time.Millisecond<<min(attempt, 10), 5*time.Second)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
+	return fmt.Errorf("%w: %d of %d keys failed, such as: %w", errApplyFailed, failures, len(writes), failed)
 }

@@ -12,36 +12,41 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"footfall/consumer/eventlog"
+	"footfall/consumer/repair"
 	"footfall/consumer/store"
+	"footfall/consumer/store/memstore"
 	"footfall/models"
 )
 
-// grave keeps dead letters.
-type grave struct{ letters []*deadLetter }
+// keptDeadLetters keeps dead letters.
+type keptDeadLetters struct{ letters []*eventlog.DeadLetter }
 
-func (g *grave) send(_ context.Context, letters []*deadLetter) error {
+func (g *keptDeadLetters) Close() error { return nil }
+
+func (g *keptDeadLetters) Write(_ context.Context, letters []*eventlog.DeadLetter) error {
 	g.letters = append(g.letters, letters...)
 	return nil
 }
 
 // newOwner takes p0 and p1 from m and is ready for offset 0 of both.
-func newOwner(t *testing.T, m *memory, lru int) *ownership {
+func newOwner(t *testing.T, m *memstore.Memory, lru int) *ownership {
 	t.Helper()
-	h, mx := newHasher(), newMetrics(prometheus.NewRegistry())
+	h, mx := eventlog.NewHasher(), newMetrics(prometheus.NewRegistry())
 	o := &ownership{
 		store: m, owner: t.Name(), hasher: h, visitors: newVisitors(m, h, lru, mx), ledger: newLedger(m, 1000),
-		dead: &grave{}, metrics: mx, log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		deadLetters: &keptDeadLetters{}, metrics: mx, log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		partitions: map[models.Partition]*owned{},
-		ended:      func() bool { return false },
-		number:     freshNumber,
-		maxSpan:    maxChunkSpan,
+		lostGroup:  func() bool { return false },
+		doubts:     repair.NewDoubter(m, mx.repair, slog.New(slog.DiscardHandler)),
+		maxSpan:    repair.MaxChunkSpan,
 		splitAbove: splitAbove,
-		bounds: func(context.Context, []models.Partition) (map[models.Partition]span, error) {
-			return map[models.Partition]span{p0: {0, 10_000}, p1: {0, 10_000}}, nil
+		bounds: func(context.Context, []models.Partition) (map[models.Partition]eventlog.Span, error) {
+			return map[models.Partition]eventlog.Span{p0: {From: 0, To: 10_000}, p1: {From: 0, To: 10_000}}, nil
 		},
 	}
 	for _, p := range []models.Partition{p0, p1} {
-		o.partitions[p] = &owned{window: newWindow(reach{100, time.Hour}, 0)}
+		o.partitions[p] = &owned{window: eventlog.NewWindow(eventlog.Reach{Offsets: 100, Age: time.Hour}, 0)}
 	}
 	if err := o.take(t.Context()); err != nil {
 		t.Fatal(err)
@@ -54,7 +59,7 @@ func chunkOf(o *ownership, p models.Partition, ips ...string) *chunk {
 	c := newChunk()
 	for i, ip := range ips {
 		offset := o.partitions[p].next + int64(i)
-		o.add(c, item{partition: p, offset: offset, event: clickAt(p, offset, ip)})
+		o.add(c, eventlog.Item{Partition: p, Offset: offset, Event: clickAt(p, offset, ip)})
 	}
 	return c
 }
@@ -63,13 +68,15 @@ func clickAt(p models.Partition, offset int64, ip string) *models.Click {
 	return &models.Click{V: 1, ID: fmt.Sprint(p, offset), ShortURL: "abc", IP: ip, TS: models.Earliest}
 }
 
-func (m *memory) clicks() int64  { return m.cells[abc][hit] }
-func (m *memory) uniques() int64 { return m.cells[abc][models.Cell{Counter: models.UniqueCounter}] }
+func clicksIn(m *memstore.Memory) int64 { return m.Counters[abc][hit] }
+func uniquesIn(m *memstore.Memory) int64 {
+	return m.Counters[abc][models.Cell{Counter: models.UniqueCounter}]
+}
 
-func wantCounts(t *testing.T, m *memory, clicks, uniques int64) {
+func wantCounts(t *testing.T, m *memstore.Memory, clicks, uniques int64) {
 	t.Helper()
-	if m.clicks() != clicks || m.uniques() != uniques {
-		t.Errorf("counted %d clicks, %d uniques; want %d, %d", m.clicks(), m.uniques(), clicks, uniques)
+	if clicksIn(m) != clicks || uniquesIn(m) != uniques {
+		t.Errorf("counted %d clicks, %d uniques; want %d, %d", clicksIn(m), uniquesIn(m), clicks, uniques)
 	}
 }
 
@@ -81,42 +88,42 @@ func flush(t *testing.T, o *ownership, c *chunk) {
 }
 
 func TestFlushCounts(t *testing.T) {
-	m := newMemory()
+	m := memstore.New()
 	o := newOwner(t, m, 100)
 	flush(t, o, chunkOf(o, p0, "a", "b", "a"))
 	wantCounts(t, m, 3, 2)
 	flush(t, o, chunkOf(o, p0, "a", "c"))
 	wantCounts(t, m, 5, 3)
-	if m.lookups != 3 {
-		t.Errorf("%d lookups for 3 visitors: the LRU does not help", m.lookups)
+	if m.Lookups != 3 {
+		t.Errorf("%d lookups for 3 visitors: the LRU does not help", m.Lookups)
 	}
-	if m.writes != 2 || m.ledgerReads != 0 {
-		t.Errorf("%d writes, %d ledger reads for one link in two flushes by the first owner ever", m.writes, m.ledgerReads)
+	if m.Writes != 2 || m.LedgerReads != 0 {
+		t.Errorf("%d writes, %d ledger reads for one link in two flushes by the first owner ever", m.Writes, m.LedgerReads)
 	}
-	if got := o.places()[p0].offset; got != 5 {
+	if got := o.places()[p0].Offset; got != 5 {
 		t.Errorf("ready to commit %d, want 5", got)
 	}
 }
 
 func TestFlushSumsOverPartitions(t *testing.T) {
-	m := newMemory()
+	m := memstore.New()
 	o := newOwner(t, m, 100)
 	c := chunkOf(o, p0, "a", "b")
 	for i, ip := range []string{"c", "d", "e"} {
-		o.add(c, item{partition: p1, offset: int64(i), event: &models.Click{
+		o.add(c, eventlog.Item{Partition: p1, Offset: int64(i), Event: &models.Click{
 			V: 1, ID: ip, ShortURL: "abc", IP: ip, TS: models.Earliest,
 		}})
 	}
 	flush(t, o, c)
 	wantCounts(t, m, 5, 5)
-	if m.writes != 1 {
-		t.Errorf("%d writes for one link over two partitions, want 1", m.writes)
+	if m.Writes != 1 {
+		t.Errorf("%d writes for one link over two partitions, want 1", m.Writes)
 	}
 }
 
 // The same offsets again, by a process that remembers nothing: the ledger knows them.
 func TestReplayCountsOnce(t *testing.T) {
-	m := newMemory()
+	m := memstore.New()
 	o := newOwner(t, m, 100)
 	flush(t, o, chunkOf(o, p0, "a", "b", "a"))
 	synctest.Test(t, func(t *testing.T) {
@@ -131,22 +138,22 @@ func TestUnknownOutcome(t *testing.T) {
 	f := func(name string, lost bool) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := newMemory()
-				m.timeout = 5 * time.Second
+				m := memstore.New()
+				m.Timeout = 5 * time.Second
 				o := newOwner(t, m, 100)
 				flush(t, o, chunkOf(o, p0, "a", "b"))
 				epoch, failures := o.partitions[p0].tenure.Epoch, 0
-				m.onApply = func(store.KeyWrite) fault {
+				m.OnApply = func(store.KeyWrite) memstore.Fault {
 					if failures++; failures > 3 {
-						return fault{}
+						return memstore.Fault{}
 					}
-					return fault{err: unknown("timeout"), lost: lost}
+					return memstore.Fault{Err: memstore.Unknown("timeout"), Lost: lost}
 				}
 				begun := time.Now()
 				flush(t, o, chunkOf(o, p0, "a", "c"))
 				wantCounts(t, m, 4, 3)
-				if waited := time.Since(begun); waited < m.timeout {
-					t.Errorf("read the ledger %v after a write of unknown outcome, which takes %v to land", waited, m.timeout)
+				if waited := time.Since(begun); waited < m.Timeout {
+					t.Errorf("read the ledger %v after a write of unknown outcome, which takes %v to land", waited, m.Timeout)
 				}
 				if now := o.partitions[p0].tenure.Epoch; now <= epoch {
 					t.Errorf("still epoch %d after an unknown outcome", now)
@@ -161,10 +168,10 @@ func TestUnknownOutcome(t *testing.T) {
 // The trap: a cache filled before the insert it stands for has succeeded.
 func TestFailedInsertIsMadeGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newMemory()
+		m := memstore.New()
 		o := newOwner(t, m, 100)
 		failures := 0
-		m.onRemember = func() error {
+		m.OnRemember = func() error {
 			if failures++; failures > 2 {
 				return nil
 			}
@@ -172,8 +179,8 @@ func TestFailedInsertIsMadeGood(t *testing.T) {
 		}
 		flush(t, o, chunkOf(o, p0, "a"))
 		wantCounts(t, m, 1, 1)
-		if len(m.first) != 1 {
-			t.Errorf("%d visitors in the store, want 1", len(m.first))
+		if len(m.First) != 1 {
+			t.Errorf("%d visitors in the store, want 1", len(m.First))
 		}
 	})
 }
@@ -181,16 +188,18 @@ func TestFailedInsertIsMadeGood(t *testing.T) {
 // What is not counted must not be committed.
 func TestFailedFlushMovesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newMemory()
+		m := memstore.New()
 		o := newOwner(t, m, 100)
 		flush(t, o, chunkOf(o, p0, "a"))
-		m.onApply = func(store.KeyWrite) fault { return fault{err: errors.New("no connection"), lost: true} }
+		m.OnApply = func(store.KeyWrite) memstore.Fault {
+			return memstore.Fault{Err: errors.New("no connection"), Lost: true}
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if err := o.flush(ctx, chunkOf(o, p0, "a", "b")); err == nil {
 			t.Error("flush succeeded without a store")
 		}
-		if got := o.places()[p0].offset; got != 1 {
+		if got := o.places()[p0].Offset; got != 1 {
 			t.Errorf("ready to commit %d, want 1", got)
 		}
 		wantCounts(t, m, 1, 1)
@@ -199,22 +208,22 @@ func TestFailedFlushMovesNothing(t *testing.T) {
 
 func TestDeadLettersAreSentOncePerChunk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newMemory()
+		m := memstore.New()
 		o := newOwner(t, m, 100)
 		c := chunkOf(o, p0, "a")
-		o.add(c, item{partition: p0, offset: 1, dead: &deadLetter{invalid: &models.Invalid{Reason: "bad_json"}}})
+		o.add(c, eventlog.Item{Partition: p0, Offset: 1, Dead: &eventlog.DeadLetter{Invalid: &models.Invalid{Reason: "bad_json"}}})
 		failures := 0
-		m.onApply = func(store.KeyWrite) fault {
+		m.OnApply = func(store.KeyWrite) memstore.Fault {
 			if failures++; failures > 1 {
-				return fault{}
+				return memstore.Fault{}
 			}
-			return fault{err: unknown("timeout")}
+			return memstore.Fault{Err: memstore.Unknown("timeout")}
 		}
 		flush(t, o, c)
-		if n := len(o.dead.(*grave).letters); n != 1 {
+		if n := len(o.deadLetters.(*keptDeadLetters).letters); n != 1 {
 			t.Errorf("%d dead letters, want 1", n)
 		}
-		if got := o.places()[p0].offset; got != 2 {
+		if got := o.places()[p0].Offset; got != 2 {
 			t.Errorf("ready to commit %d, want 2: a dead letter must not stop the partition", got)
 		}
 	})
@@ -223,20 +232,20 @@ func TestDeadLettersAreSentOncePerChunk(t *testing.T) {
 // Epochs: a clean leaver hands its epoch on; a crashed one does not, and its successor lets its writes land first.
 func TestSuccession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newMemory()
-		m.timeout = 5 * time.Second
+		m := memstore.New()
+		m.Timeout = 5 * time.Second
 		first := newOwner(t, m, 100)
 		flush(t, first, chunkOf(first, p0, "a"))
 		if err := first.release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		second := newOwner(t, m, 100)
-		if second.partitions[p0].tenure.Epoch != 1 || !second.settled.IsZero() {
-			t.Errorf("after a clean leaver: epoch %d, settled %v", second.partitions[p0].tenure.Epoch, second.settled)
+		if second.partitions[p0].tenure.Epoch != 1 || !second.landedBy.IsZero() {
+			t.Errorf("after a clean leaver: epoch %d, settled %v", second.partitions[p0].tenure.Epoch, second.landedBy)
 		}
 		third := newOwner(t, m, 100) // second has crashed
-		if third.partitions[p0].tenure.Epoch != 2 || time.Until(third.settled) < m.timeout {
-			t.Errorf("after a crashed owner: epoch %d, settled in %v", third.partitions[p0].tenure.Epoch, time.Until(third.settled))
+		if third.partitions[p0].tenure.Epoch != 2 || time.Until(third.landedBy) < m.Timeout {
+			t.Errorf("after a crashed owner: epoch %d, settled in %v", third.partitions[p0].tenure.Epoch, time.Until(third.landedBy))
 		}
 		flush(t, third, chunkOf(third, p0, "a", "b"))
 		wantCounts(t, m, 2, 2)
@@ -248,7 +257,7 @@ func TestSuccession(t *testing.T) {
 
 // The group's offset is set back to the beginning, and whoever is given the partition then leaves before it has counted anything.
 func TestOneWhoCountedNothingDoesNotHideWhatWasCounted(t *testing.T) {
-	m := newMemory()
+	m := memstore.New()
 	first := newOwner(t, m, 100)
 	flush(t, first, chunkOf(first, p0, "a"))
 	leave := func(o *ownership) {
@@ -270,15 +279,15 @@ func TestOneWhoCountedNothingDoesNotHideWhatWasCounted(t *testing.T) {
 // One who lost the partitions in the middle of a flush says what it may have counted.
 func TestLostInTheMiddleIsDoubted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newMemory()
-		m.timeout = 5 * time.Second
+		m := memstore.New()
+		m.Timeout = 5 * time.Second
 		o := newOwner(t, m, 100)
-		o.ended = func() bool { return true }
-		m.onApply = func(store.KeyWrite) fault { return fault{err: unknown("timeout")} }
+		o.lostGroup = func() bool { return true }
+		m.OnApply = func(store.KeyWrite) memstore.Fault { return memstore.Fault{Err: memstore.Unknown("timeout")} }
 		if err := o.countChunk(t.Context(), chunkOf(o, p0, "a", "b"), nil); err == nil {
 			t.Error("a flush without an answer succeeded")
 		}
-		if doubts := m.doubts[p0]; len(doubts) != 1 || doubts[0].From != 0 || doubts[0].To != 2 {
+		if doubts := m.OpenDoubts[p0]; len(doubts) != 1 || doubts[0].From != 0 || doubts[0].To != 2 {
 			t.Errorf("doubts %v, want offsets 0 to 2", doubts)
 		}
 	})
@@ -287,13 +296,13 @@ func TestLostInTheMiddleIsDoubted(t *testing.T) {
 // A chunk that the store never takes whole is split until it does.
 func TestTooLargeAChunkIsSplit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newMemory()
+		m := memstore.New()
 		o := newOwner(t, m, 100)
-		m.onApply = func(w store.KeyWrite) fault {
+		m.OnApply = func(w store.KeyWrite) memstore.Fault {
 			if w.Cells[hit] > 600 {
-				return fault{err: errors.New("request is too big"), lost: true}
+				return memstore.Fault{Err: errors.New("request is too big"), Lost: true}
 			}
-			return fault{}
+			return memstore.Fault{}
 		}
 		ips := make([]string, 2000)
 		for i := range ips {
@@ -302,7 +311,7 @@ func TestTooLargeAChunkIsSplit(t *testing.T) {
 		epoch := o.partitions[p0].tenure.Epoch
 		flush(t, o, chunkOf(o, p0, ips...))
 		wantCounts(t, m, 2000, 7)
-		if got := o.places()[p0].offset; got != 2000 {
+		if got := o.places()[p0].Offset; got != 2000 {
 			t.Errorf("ready to commit %d, want 2000", got)
 		}
 		if now := o.partitions[p0].tenure.Epoch; now != epoch {
@@ -312,13 +321,13 @@ func TestTooLargeAChunkIsSplit(t *testing.T) {
 }
 
 func TestHalves(t *testing.T) {
-	m := newMemory()
+	m := memstore.New()
 	o := newOwner(t, m, 100)
 	c := chunkOf(o, p0, "a", "b", "c")
-	o.add(c, item{partition: p1, offset: 4, event: &models.Click{V: 1, ID: "x", ShortURL: "abc", IP: "d", TS: models.Earliest}})
-	o.add(c, item{partition: p1, offset: 5, dead: &deadLetter{invalid: &models.Invalid{Reason: "bad_json"}}})
+	o.add(c, eventlog.Item{Partition: p1, Offset: 4, Event: &models.Click{V: 1, ID: "x", ShortURL: "abc", IP: "d", TS: models.Earliest}})
+	o.add(c, eventlog.Item{Partition: p1, Offset: 5, Dead: &eventlog.DeadLetter{Invalid: &models.Invalid{Reason: "bad_json"}}})
 	h := c.halves()
-	if h[0].spans[p0] != (span{0, 2}) || h[1].spans[p0] != (span{2, 3}) || h[0].spans[p1] != (span{0, 4}) || h[1].spans[p1] != (span{4, 6}) {
+	if h[0].spans[p0] != (eventlog.Span{From: 0, To: 2}) || h[1].spans[p0] != (eventlog.Span{From: 2, To: 3}) || h[0].spans[p1] != (eventlog.Span{From: 0, To: 4}) || h[1].spans[p1] != (eventlog.Span{From: 4, To: 6}) {
 		t.Errorf("halves span %v and %v", h[0].spans, h[1].spans)
 	}
 	if len(h[0].events) != 2 || len(h[1].events) != 2 || len(h[0].dead) != 1 || len(h[1].dead) != 0 {

@@ -9,19 +9,22 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"footfall/configs"
+	"footfall/consumer/eventlog"
 	"footfall/consumer/store"
+	"footfall/consumer/store/memstore"
 	"footfall/internal/kafka/dial"
+	"footfall/internal/retry"
 	"footfall/models"
 )
 
 // two partitions of a log in process, and an owner that counts what is sent to them.
 type twoPartitions struct {
-	*memory
+	*memstore.Memory
 	o         *ownership
 	via       dial.Kafka
 	client    *kgo.Client
 	events    map[string]models.Event // by id, which is what the messages are
-	committed chan map[models.Partition]place
+	committed chan map[models.Partition]eventlog.GroupOffset
 	ended     chan error
 }
 
@@ -33,7 +36,7 @@ func newTwoPartitions(t *testing.T) *twoPartitions {
 	}
 	t.Cleanup(cluster.Close)
 	l := &twoPartitions{
-		memory: newMemory(), events: map[string]models.Event{}, committed: make(chan map[models.Partition]place, 100), ended: make(chan error, 3),
+		Memory: memstore.New(), events: map[string]models.Event{}, committed: make(chan map[models.Partition]eventlog.GroupOffset, 100), ended: make(chan error, 3),
 	}
 	if l.client, err = kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...)); err != nil {
 		t.Fatal(err)
@@ -42,18 +45,18 @@ func newTwoPartitions(t *testing.T) *twoPartitions {
 	if l.via, err = dial.New(cluster.ListenAddrs(), configs.TLS{}, configs.SASL{}); err != nil {
 		t.Fatal(err)
 	}
-	l.o = newOwner(t, l.memory, 0)
-	l.o.board = newBoard(l.memory, l.o.log)
+	l.o = newOwner(t, l.Memory, 0)
+	l.o.retirements = eventlog.NewRetirementWatcher(l.Memory, l.o.log)
 	delete(l.o.partitions, p1)
-	l.o.partitions[visits0] = &owned{window: newWindow(reach{100, time.Hour}, 0), highWater: 100}
+	l.o.partitions[visits0] = &owned{window: eventlog.NewWindow(eventlog.Reach{Offsets: 100, Age: time.Hour}, 0), highWater: 100}
 	return l
 }
 
 func (l *twoPartitions) send(t *testing.T, topic string, e models.Event) {
 	t.Helper()
-	l.mu.Lock()
+	l.Mu.Lock()
 	l.events[e.EventID()] = e
-	l.mu.Unlock()
+	l.Mu.Unlock()
 	record := &kgo.Record{Topic: topic, Key: []byte(e.KafkaKey()), Value: []byte(e.EventID())}
 	if err := l.client.ProduceSync(t.Context(), record).FirstErr(); err != nil {
 		t.Fatal(err)
@@ -63,17 +66,17 @@ func (l *twoPartitions) send(t *testing.T, topic string, e models.Event) {
 // start fetches both partitions and counts what the fetchers hand on, until ctx ends.
 func (l *twoPartitions) start(ctx, work context.Context) {
 	decode := func(id []byte) (models.Event, error) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
+		l.Mu.Lock()
+		defer l.Mu.Unlock()
 		return l.events[string(id)], nil
 	}
-	items := make(chan item, 1024)
+	items := make(chan eventlog.Item, 1024)
 	for _, p := range []models.Partition{p0, visits0} {
-		f := &fetcher{kafka: l.via, partition: p, inspect: newInspector(decode, 1), gates: []gate{l.o.board.gate}, log: l.o.log}
-		go func() { l.ended <- f.run(ctx, items) }()
+		f := &eventlog.Fetcher{Kafka: l.via, Partition: p, Inspect: eventlog.NewInspector(decode, 1), Gates: []eventlog.Gate{l.o.retirements.Gate}, Logger: l.o.log}
+		go func() { l.ended <- f.Run(ctx, items) }()
 	}
 	go func() {
-		l.ended <- l.o.count(ctx, work, items, limits{50, 50, 1 << 20, 10 * time.Millisecond}, func(_ context.Context, at map[models.Partition]place) error {
+		l.ended <- l.o.count(ctx, work, items, limits{50, 50, 1 << 20, 10 * time.Millisecond}, func(_ context.Context, at map[models.Partition]eventlog.GroupOffset) error {
 			l.committed <- at
 			return nil
 		})
@@ -86,7 +89,7 @@ func (l *twoPartitions) until(t *testing.T, clicks, visits int64) {
 	for patience := time.After(20 * time.Second); ; {
 		select {
 		case at := <-l.committed:
-			c, v := at[p0].offset, at[visits0].offset
+			c, v := at[p0].Offset, at[visits0].Offset
 			if c > clicks || v > visits {
 				t.Fatalf("committed %v, want clicks to %d and visits to %d", at, clicks, visits)
 			}
@@ -112,8 +115,8 @@ func TestAHeldVisitParksItsOwnPartitionOnly(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	l.start(ctx, t.Context())
-	for l.o.board.age() >= store.NoticeAge { // until the visit has made somebody ask
-		if err := sleep(t.Context(), time.Millisecond); err != nil {
+	for l.o.retirements.Age() >= store.NoticeAge { // until the visit has made somebody ask
+		if err := retry.Sleep(t.Context(), time.Millisecond); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -125,7 +128,7 @@ func TestAHeldVisitParksItsOwnPartitionOnly(t *testing.T) {
 		t.Fatal(ok, err)
 	}
 	l.until(t, 2, 2)
-	if letters := l.o.dead.(*grave).letters; len(letters) != 1 {
+	if letters := l.o.deadLetters.(*keptDeadLetters).letters; len(letters) != 1 {
 		t.Errorf("%d dead letters, want the visit of March", len(letters))
 	}
 	cancel()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,61 +13,64 @@ import (
 	"github.com/segmentio/kafka-go"
 
 	"footfall/configs"
+	"footfall/consumer/eventlog"
 	"footfall/consumer/store"
-	"footfall/internal/kafka/dial"
+	"footfall/internal/retry"
 	"footfall/models"
 )
 
 // Consumer is one member of the consumer group.
 type Consumer struct {
-	cfg      configs.Consumer
-	plan     *models.Plan
-	kafka    dial.Kafka
-	store    store.Store
-	log      *slog.Logger
-	metrics  *metrics
-	tables   string // which the store's are
-	owner    string
-	hasher   hasher
-	visitors *visitors
-	latest   *latest
-	ledger   *ledger
-	board    *board
-	windows  map[models.Partition]*window // of the last generation
-	patience time.Duration                // with consumers that decide otherwise
-	dead     burial
-	member   atomic.Bool
+	*eventlog.Log
+	metrics     *metrics
+	owner       string
+	hasher      eventlog.Hasher
+	visitors    *visitors
+	latest      *latest
+	ledger      *ledger
+	retirements *eventlog.RetirementWatcher
+	windows     map[models.Partition]*eventlog.Window // of the last generation
+	patience    time.Duration                         // with consumers that decide otherwise
+	deadLetters eventlog.DeadLetterWriter
+	member      atomic.Bool
 
 	forgiving bool // events that Kafka has deleted are left out without asking
-	accepting bool // a generation that was deleted before all of it was counted is no reason to refuse
 }
 
 // New makes a consumer that counts into store, whose tables are those of cfg.Features and cfg.Metrics, and registers its
 // metrics with reg. It returns an error if it cannot make sense of these, or of kafka.tls or kafka.sasl.
-func New(cfg configs.Consumer, store store.Store, reg *prometheus.Registry, log *slog.Logger) (*Consumer, error) {
-	plan, err := models.NewPlan(cfg.Features, cfg.Metrics)
+func New(cfg configs.Consumer, db store.Store, reg *prometheus.Registry, log *slog.Logger) (*Consumer, error) {
+	l, err := eventlog.New(cfg, db, log)
 	if err != nil {
 		return nil, err
 	}
-	via, err := dial.New(cfg.Kafka.Brokers, cfg.Kafka.TLS, cfg.Kafka.SASL)
+	keeps, err := newLatest(cfg.Latest, db)
 	if err != nil {
 		return nil, err
 	}
-	keeps, err := newLatest(cfg.Latest, store)
-	if err != nil {
-		return nil, err
-	}
-	m, h := newMetrics(reg), newHasher()
+	m, h := newMetrics(reg), eventlog.NewHasher()
 	return &Consumer{
-		cfg: cfg, plan: plan, kafka: via, store: store, log: log, metrics: m, hasher: h,
-		owner:    newOwnerName(),
-		patience: agreePatience,
-		visitors: newVisitors(store, h, cfg.Visitors.LRU, m),
-		latest:   keeps,
-		ledger:   newLedger(store, cfg.Ledger.Cache),
-		board:    newBoard(store, log),
-		dead:     newDeadTopic(via, cfg.Kafka.Topics.Dead),
+		Log: l, metrics: m, hasher: h,
+		owner:       eventlog.NewOwnerName(),
+		patience:    agreePatience,
+		visitors:    newVisitors(db, h, cfg.Visitors.LRU, m),
+		latest:      keeps,
+		ledger:      newLedger(db, cfg.Ledger.Cache),
+		retirements: eventlog.NewRetirementWatcher(db, log),
+		deadLetters: eventlog.NewDeadLetterTopic(l.Kafka, cfg.Kafka.Topics.Dead),
 	}, nil
+}
+
+// NewReplay makes a consumer that counts into store what was counted before into other tables. It writes no dead letters, for they have been
+// written, and leaves out events that Kafka has deleted. Its errors are those of New.
+func NewReplay(cfg configs.Consumer, db store.Store, log *slog.Logger) (*Consumer, error) {
+	c, err := New(cfg, db, prometheus.NewRegistry(), log)
+	if err != nil {
+		return nil, err
+	}
+	err = c.deadLetters.Close()
+	c.deadLetters, c.forgiving = eventlog.DiscardDeadLetters{}, true
+	return c, err
 }
 
 // Ready is nil while this process is a member of the group and knows its partitions.
@@ -83,12 +85,12 @@ func (c *Consumer) Ready() error {
 // means that an operator has to decide: the log and the ledger do not fit each other, or the configuration is wrong.
 // Run must be called once.
 func (c *Consumer) Run(ctx context.Context) (err error) {
-	if err := Sensible(c.cfg); err != nil {
+	if err := Sensible(c.Config); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.dead.close()) }()
+	defer func() { err = errors.Join(err, c.deadLetters.Close()) }()
 	for attempt := 0; ; attempt++ {
-		src, err := c.lookAround(ctx)
+		src, err := c.Discover(ctx)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // asked to stop before it had begun
 		}
@@ -98,119 +100,62 @@ func (c *Consumer) Run(ctx context.Context) (err error) {
 			if err := c.join(ctx, src); err != nil || ctx.Err() != nil {
 				return err
 			}
-		case attempt == 0 || isRefusal(err):
+		case attempt == 0 || eventlog.IsRefusal(err):
 			return err
 		default: // it was a member already: nobody has to be told but the log
-			c.log.Warn("looking at the topics failed; trying again", "attempt", attempt, "error", err)
-			_ = sleep(ctx, backoff(attempt))
+			c.Logger.Warn("looking at the topics failed; trying again", "attempt", attempt, "error", err)
+			_ = retry.Sleep(ctx, retry.Backoff(attempt))
 		}
 	}
 }
 
 // join is a member of the group until ctx ends, or until other topics are to be read. An error is a *refusal, or the group was not left.
-func (c *Consumer) join(ctx context.Context, src sources) error {
+func (c *Consumer) join(ctx context.Context, src eventlog.Sources) error {
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
-	c.kafka.Forget()
+	c.Kafka.Forget()
 	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
-		ID:                    c.cfg.Kafka.Group,
-		Brokers:               c.kafka.Brokers,
-		Dialer:                c.kafka.Dialer(),
-		Topics:                src.topics(),
-		SessionTimeout:        c.cfg.Kafka.SessionTimeout,
-		HeartbeatInterval:     c.cfg.Kafka.SessionTimeout / 10,
+		ID:                    c.Config.Kafka.Group,
+		Brokers:               c.Kafka.Brokers,
+		Dialer:                c.Kafka.Dialer(),
+		Topics:                src.Topics(),
+		SessionTimeout:        c.Config.Kafka.SessionTimeout,
+		HeartbeatInterval:     c.Config.Kafka.SessionTimeout / 10,
 		RebalanceTimeout:      rebalanceTimeout,
 		JoinGroupBackoff:      time.Second,
 		WatchPartitionChanges: true,
 		StartOffset:           kafka.FirstOffset,
 	})
 	if err != nil {
-		return fmt.Errorf("joining group %s: %w", c.cfg.Kafka.Group, err)
+		return fmt.Errorf("joining group %s: %w", c.Config.Kafka.Group, err)
 	}
 	var watching sync.WaitGroup
 	defer watching.Wait()
-	watching.Go(func() { leave(c.watch(ctx, src)) })
+	watching.Go(func() { leave(c.Watch(ctx, src)) })
 	for ctx.Err() == nil {
 		gen, err := group.Next(ctx)
 		if err != nil {
 			if ctx.Err() == nil {
-				c.log.Warn("joining the group failed; trying again", "group", c.cfg.Kafka.Group, "error", err)
+				c.Logger.Warn("joining the group failed; trying again", "group", c.Config.Kafka.Group, "error", err)
 			}
 			continue
 		}
 		ended := make(chan struct{})
 		gen.Start(func(genCtx context.Context) {
 			defer close(ended)
-			if err := c.generation(ctx, genCtx, gen, src); isRefusal(err) {
+			if err := c.generation(ctx, genCtx, gen, src); eventlog.IsRefusal(err) {
 				leave(err)
 			} else if err != nil {
-				c.log.Warn("generation ended early; joining again", "error", err)
+				c.Logger.Warn("generation ended early; joining again", "error", err)
 			}
 		})
 		<-ended // the group does not wait for a function that was started when the generation was over already
 	}
 	if err := group.Close(); err != nil { // waits for the generation to drain, then leaves
-		return fmt.Errorf("leaving group %s: %w", c.cfg.Kafka.Group, err)
+		return fmt.Errorf("leaving group %s: %w", c.Config.Kafka.Group, err)
 	}
-	if err := context.Cause(ctx); isRefusal(err) {
+	if err := context.Cause(ctx); eventlog.IsRefusal(err) {
 		return err
 	}
 	return nil
-}
-
-// lookAround refuses what nobody should count, before the group notices us, and finds what there is to count.
-func (c *Consumer) lookAround(ctx context.Context) (_ sources, err error) {
-	if c.tables, err = tablesOf(ctx, c.store); err != nil {
-		return nil, err
-	}
-	if err := c.unshared(ctx, groupPatience); err != nil {
-		return nil, err // before the tables are tied to this group
-	}
-	src, err := c.sources(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, topic := range src.growing() {
-		if err := c.keeps(ctx, topic); err != nil {
-			return nil, err
-		}
-	}
-	return src, nil
-}
-
-// settled compares with what a topic was counted with from the beginning. Visitors would be decided in another partition, or
-// repairs made by another rule, if that changed.
-func (c *Consumer) settled(ctx context.Context, topic string) error {
-	d := c.cfg.Duplicates
-	for _, s := range []struct{ what, value, remedy string }{
-		{"duplicates.window", strconv.Itoa(d.Window), "set it back"},
-		{"duplicates.age", d.Age.String(), "set it back"},
-		{"kafka.group", c.cfg.Kafka.Group, "set kafka.group to that one: two groups would count everything twice, until repaired"},
-	} {
-		recorded, err := c.store.Setting(ctx, fact(topic, s.what), s.value)
-		if err != nil {
-			return err
-		}
-		if recorded != s.value {
-			return fmt.Errorf("topic %s has %s %s, but was counted with %s so far, and must be to the end: %s", topic, s.what, s.value,
-				recorded, s.remedy)
-		}
-	}
-	return nil
-}
-
-// fact names a setting of a topic.
-func fact(topic, what string) string { return "topic " + topic + ": " + what }
-
-func (c *Consumer) reach() reach {
-	return reach{int64(c.cfg.Duplicates.Window), c.cfg.Duplicates.Age}
-}
-
-func (c *Consumer) checker(src sources) *checker {
-	return &checker{
-		store: c.store, hasher: c.hasher, reach: c.reach(), metrics: c.metrics, logger: c.log, sources: src,
-		log:    &kafkaLog{kafka: c.kafka, sources: src},
-		number: freshNumber,
-		parts:  walkParts, partsAtOnce: walkAtOnce,
-	}
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"footfall/consumer/eventlog"
+	"footfall/consumer/store/memstore"
 	"footfall/models"
 )
 
@@ -15,7 +17,7 @@ func tenants(o *ownership, byID bool, clicks int, links ...string) *chunk {
 	for _, link := range links {
 		for id := range clicks {
 			event := &models.Click{V: 1, ID: fmt.Sprint(id), ShortURL: link, IP: "::1", TS: models.Earliest}
-			o.add(c, item{partition: p0, offset: offset, event: event, byID: byID})
+			o.add(c, eventlog.Item{Partition: p0, Offset: offset, Event: event, ByID: byID})
 			offset++
 		}
 	}
@@ -26,12 +28,12 @@ func tenants(o *ownership, byID bool, clicks int, links ...string) *chunk {
 func TestTenantsMayUseTheSameIDs(t *testing.T) {
 	f := func(byID bool, links []string, want ...int64) {
 		t.Helper()
-		m := newMemory()
+		m := memstore.New()
 		o := newOwner(t, m, 100)
-		o.partitions[p0].window = newWindow(reach{10_000, time.Hour}, 0)
+		o.partitions[p0].window = eventlog.NewWindow(eventlog.Reach{Offsets: 10_000, Age: time.Hour}, 0)
 		flush(t, o, tenants(o, byID, 600, links...))
 		for i, link := range links {
-			if got := m.cells[models.Key{Keyspace: models.URLShortener, Name: link}][hit]; got != want[i] {
+			if got := m.Counters[models.Key{Keyspace: models.URLShortener, Name: link}][hit]; got != want[i] {
 				t.Errorf("by id alone %v: link %s has %d clicks, want %d", byID, link, got, want[i])
 			}
 		}
@@ -54,16 +56,16 @@ func TestIdentityIsNotTheKafkaKey(t *testing.T) {
 func TestDuplicateRule(t *testing.T) {
 	f := func(recorded map[string]string, want string) {
 		t.Helper()
-		m := newMemory()
+		m := memstore.New()
 		for name, value := range recorded {
-			m.settings[name] = value
+			m.Settings[name] = value
 		}
 		for range 2 {
-			byID, err := countedByID(t.Context(), m, "t")
-			if got := m.settings["topic t: duplicates.by"]; err != nil || byID != (want == "id") || got != want {
+			byID, err := eventlog.DuplicatesByID(t.Context(), m, "t")
+			if got := m.Settings["topic t: duplicates.by"]; err != nil || byID != (want == "id") || got != want {
 				t.Errorf("with %v: by id %v, recorded %q, %v; want %q", recorded, byID, got, err, want)
 			}
-			m.settings["topic t: partitions"] = "6" // as whoever counts records next
+			m.Settings["topic t: partitions"] = "6" // as whoever counts records next
 		}
 	}
 	f(nil, "visitor and id")
@@ -72,9 +74,9 @@ func TestDuplicateRule(t *testing.T) {
 	f(map[string]string{"topic t: partitions": "6", "topic t: duplicates.by": "visitor and id"}, "visitor and id")
 	f(map[string]string{"topic t: duplicates.by": "id"}, "id")
 
-	m := newMemory()
-	m.settings["topic t: duplicates.by"] = "colour"
-	if _, err := countedByID(t.Context(), m, "t"); err == nil {
+	m := memstore.New()
+	m.Settings["topic t: duplicates.by"] = "colour"
+	if _, err := eventlog.DuplicatesByID(t.Context(), m, "t"); err == nil {
 		t.Error("a rule that nobody knows is followed")
 	}
 }
@@ -83,16 +85,16 @@ func TestDuplicateRule(t *testing.T) {
 func TestRebuildTakesOverTheRule(t *testing.T) {
 	f := func(live, fresh, want string, refused bool) {
 		t.Helper()
-		first, second := newMemory(), newMemory()
-		first.settings["topic t: partitions"] = "6"
+		first, second := memstore.New(), memstore.New()
+		first.Settings["topic t: partitions"] = "6"
 		if live != "" {
-			first.settings["topic t: duplicates.by"] = live
+			first.Settings["topic t: duplicates.by"] = live
 		}
 		if fresh != "" {
-			second.settings["topic t: duplicates.by"] = fresh
+			second.Settings["topic t: duplicates.by"] = fresh
 		}
-		err := sameRule(t.Context(), first, second, "t")
-		if got := second.settings["topic t: duplicates.by"]; got != want || (err != nil) != refused {
+		err := eventlog.CopyRule(t.Context(), first, second, "t")
+		if got := second.Settings["topic t: duplicates.by"]; got != want || (err != nil) != refused {
 			t.Errorf("%q in use, %q in the others: %q, %v; want %q", live, fresh, got, err, want)
 		}
 	}
@@ -103,13 +105,13 @@ func TestRebuildTakesOverTheRule(t *testing.T) {
 }
 
 func BenchmarkIdentity(b *testing.B) {
-	h := newHasher()
-	it := item{event: &models.Click{ID: "6f1a6a52-5a2f-4f0a-9c3e-0d2f3c1b7a11", ShortURL: "summer-sale", IP: "2001:db8::17"}}
-	for _, it.byID = range []bool{false, true} {
-		b.Run(fmt.Sprint("byID=", it.byID), func(b *testing.B) {
+	h := eventlog.NewHasher()
+	it := eventlog.Item{Event: &models.Click{ID: "6f1a6a52-5a2f-4f0a-9c3e-0d2f3c1b7a11", ShortURL: "summer-sale", IP: "2001:db8::17"}}
+	for _, it.ByID = range []bool{false, true} {
+		b.Run(fmt.Sprint("byID=", it.ByID), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				fingerprintOf(h, it.identity())
+				eventlog.FingerprintOf(h, it.Identity())
 			}
 		})
 	}

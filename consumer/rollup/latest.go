@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"footfall/configs"
+	"footfall/consumer/eventlog"
 	"footfall/consumer/store"
 	"footfall/models"
 )
@@ -36,15 +37,15 @@ func newLatest(cfg configs.Latest, db store.Store) (*latest, error) {
 
 // keep stores the rows of the chunk's clicks. A row is a function of the event and its position, so that it does no harm to
 // write it again, counted or not.
-func (l *latest) keep(ctx context.Context, events []*counted) error {
+func (l *latest) keep(ctx context.Context, events []*eventlog.Counted) error {
 	if l == nil {
 		return nil
 	}
 	oldest := models.Millis(time.Now().Add(-l.ttl).UnixMilli())
 	var rows []models.LatestClick
 	for _, e := range events {
-		if c, ok := e.event.(*models.Click); ok && c.TS > oldest {
-			rows = append(rows, c.Latest(e.position()))
+		if c, ok := e.Event.(*models.Click); ok && c.TS > oldest {
+			rows = append(rows, c.Latest(e.Position()))
 		}
 	}
 	if len(rows) == 0 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"footfall/configs"
+	"footfall/consumer/eventlog"
 	"footfall/consumer/store"
 	"footfall/models"
 )
@@ -35,10 +36,10 @@ func TestLatestClicksAreKept(t *testing.T) {
 	}
 	now := models.Millis(time.Now().UnixMilli())
 	p := models.Partition{Topic: "clicks", Number: 2}
-	events := []*counted{
-		{partition: p, offset: 7, event: &models.Click{ShortURL: "abc", ID: "new", TS: now}},
-		{partition: p, offset: 8, event: &models.Click{ShortURL: "abc", ID: "old", TS: now - 3_601_000}},
-		{partition: p, offset: 9, event: &models.Visit{SiteID: "s", GUID: "g", TS: now, Features: []string{"", ""}}},
+	events := []*eventlog.Counted{
+		{Partition: p, Offset: 7, Event: &models.Click{ShortURL: "abc", ID: "new", TS: now}},
+		{Partition: p, Offset: 8, Event: &models.Click{ShortURL: "abc", ID: "old", TS: now - 3_601_000}},
+		{Partition: p, Offset: 9, Event: &models.Visit{SiteID: "s", GUID: "g", TS: now, Features: []string{"", ""}}},
 	}
 	store.err = errors.New("no")
 	if err := l.keep(t.Context(), events); !errors.Is(err, store.err) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
+	"footfall/consumer/eventlog"
 	"footfall/consumer/store"
 	"footfall/models"
 )
@@ -144,9 +145,9 @@ func positionsOf(rows []store.LedgerRow, epochs map[models.Partition]int64) (pos
 	return out, nil
 }
 
-// plan turns a chunk's sums into one write per key: what its counters do not hold yet, and the ledger rows that say so. It is a
+// planWrites turns a chunk's sums into one write per key: what its counters do not hold yet, and the ledger rows that say so. It is a
 // pure function.
-func plan(work deltas, spans map[models.Partition]span, at map[models.Key]positions, epochs map[models.Partition]int64) []store.KeyWrite {
+func planWrites(work deltas, spans map[models.Partition]eventlog.Span, at map[models.Key]positions, epochs map[models.Partition]int64) []store.KeyWrite {
 	writes := make([]store.KeyWrite, 0, len(work.keys))
 	for _, key := range work.keys {
 		s := work.sums[key]
@@ -166,25 +167,25 @@ func plan(work deltas, spans map[models.Partition]span, at map[models.Key]positi
 
 // extend is the increment of the ledger row that moves a key from its position to the end of the span; false if it is
 // there already.
-func extend(s span, p position) (store.LedgerRow, bool) {
+func extend(s eventlog.Span, p position) (store.LedgerRow, bool) {
 	switch {
-	case s.to <= p.to:
+	case s.To <= p.to:
 		return store.LedgerRow{}, false
 	case p.epoch != 0:
-		return store.LedgerRow{To: s.to - p.to}, true
+		return store.LedgerRow{To: s.To - p.to}, true
 	}
-	return store.LedgerRow{From: max(p.to, s.from), To: s.to}, true
+	return store.LedgerRow{From: max(p.to, s.From), To: s.To}, true
 }
 
 // acknowledge notes that a write is in the store: only now do the key's positions move.
-func (l *ledger) acknowledge(w store.KeyWrite, spans map[models.Partition]span) {
+func (l *ledger) acknowledge(w store.KeyWrite, spans map[models.Partition]eventlog.Span) {
 	known, ok := l.cache.Peek(w.Key)
 	if !ok {
 		return // more keys in one chunk than the cache holds: the ledger is read again
 	}
 	moved := maps.Clone(known)
 	for _, row := range w.Ledger {
-		moved[row.Partition] = position{to: spans[row.Partition].to, epoch: row.Epoch}
+		moved[row.Partition] = position{to: spans[row.Partition].To, epoch: row.Epoch}
 	}
 	l.cache.Add(w.Key, moved)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"footfall/consumer/eventlog"
 	"footfall/consumer/store"
 	"footfall/models"
 )
@@ -47,18 +48,18 @@ func TestPositionsOf(t *testing.T) {
 
 func TestPlan(t *testing.T) {
 	epochs := map[models.Partition]int64{p0: 5, p1: 2}
-	spans := map[models.Partition]span{p0: {100, 110}, p1: {40, 50}}
-	clicks := func(p models.Partition, offsets ...int64) (out []*counted) {
+	spans := map[models.Partition]eventlog.Span{p0: {From: 100, To: 110}, p1: {From: 40, To: 50}}
+	clicks := func(p models.Partition, offsets ...int64) (out []*eventlog.Counted) {
 		for _, o := range offsets {
-			out = append(out, &counted{partition: p, offset: o, event: &models.Click{ShortURL: "abc"}, first: []bool{false}})
+			out = append(out, &eventlog.Counted{Partition: p, Offset: o, Event: &models.Click{ShortURL: "abc"}, First: []bool{false}})
 		}
 		return out
 	}
-	f := func(events []*counted, at positions, wantClicks int64, wantRows ...store.LedgerRow) {
+	f := func(events []*eventlog.Counted, at positions, wantClicks int64, wantRows ...store.LedgerRow) {
 		t.Helper()
 		work, all := deltasOf(events), map[models.Key]positions{abc: at}
 		leaveOut(work, events, spans, all)
-		writes := plan(work, spans, all, epochs)
+		writes := planWrites(work, spans, all, epochs)
 		if len(wantRows) == 0 {
 			if len(writes) != 0 {
 				t.Errorf("plan = %v, want nothing to write", writes)

@@ -88,7 +88,7 @@ func (w lots) grow(ctx context.Context, step int) {
 	case !w.retires:
 	case w.retiring && w.rnd.IntN(12) == 0:
 		w.write(1)
-	case !w.retiring && (step >= simFaulty || w.committed[visits].offset+3 > int64(len(w.log[visits]))):
+	case !w.retiring && (step >= simFaulty || w.committed[visits].Offset+3 > int64(len(w.log[visits]))):
 		w.retiring = true
 		w.startRetire(ctx)
 	}
@@ -155,7 +155,7 @@ func (w lots) regrouped() {
 	if w.faults && w.rnd.IntN(4) == 0 {
 		p, to := someone(), int64(-1)
 		if w.rnd.IntN(4) != 0 {
-			to = w.rnd.Int64N(max(0, min(w.committed[p].offset, w.store.owners[p].Committed)) + 1)
+			to = w.rnd.Int64N(max(0, min(w.committed[p].Offset, w.store.OwnerRows[p].Committed)) + 1)
 		}
 		w.setBack(p, to)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"footfall/consumer/eventlog"
 	"footfall/internal/kafka/dial"
 	"footfall/internal/kafka/topics"
 )
@@ -44,7 +45,7 @@ func markersOfTransactions(t *testing.T, b *bench) {
 func TestWhatIsNoEvent(t *testing.T) {
 	f := func(want bool, key, value string) {
 		t.Helper()
-		if got := noEvent(kafka.Message{Key: []byte(key), Value: []byte(value)}); got != want {
+		if got := eventlog.NoEvent(kafka.Message{Key: []byte(key), Value: []byte(value)}); got != want {
 			t.Errorf("%q %q: %v", key, value, got)
 		}
 	}

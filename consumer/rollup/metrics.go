@@ -1,12 +1,12 @@
 package rollup
 
 import (
-	"errors"
 	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"footfall/consumer/repair"
 	"footfall/consumer/store"
 	"footfall/models"
 )
@@ -23,15 +23,13 @@ type metrics struct {
 	lag          *prometheus.GaugeVec
 	epoch        *prometheus.GaugeVec
 	generations  prometheus.Counter
-	doubts       prometheus.Counter
-	openDoubts   *prometheus.GaugeVec
-	unsettled    prometheus.Counter
-	repairs      *prometheus.CounterVec
 	beyondSeal   *prometheus.GaugeVec
+	repair       *repair.Metrics
 }
 
 func newMetrics(reg prometheus.Registerer) *metrics {
 	m := &metrics{
+		repair: repair.NewMetrics(reg),
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "footfall_events_total",
 			Help: "Events by topic and outcome: read is all of them, each of which is applied, duplicate or invalid.",
@@ -73,22 +71,6 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "footfall_generations_total",
 			Help: "Group generations this process has been part of.",
 		}),
-		doubts: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "footfall_doubts_total",
-			Help: "Spans of offsets put in doubt: a write's outcome unknown, an owner that crashed, a partition lost.",
-		}),
-		openDoubts: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "footfall_doubts_open",
-			Help: "Doubts not yet settled, per partition that this process owns.",
-		}, []string{"topic", "partition"}),
-		unsettled: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "footfall_doubts_unsettled_total",
-			Help: "Doubts given up because the log no longer holds their events: counts may be wrong for good.",
-		}),
-		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "footfall_repairs_total",
-			Help: "Keys whose counts were repaired from the log, by outcome of the write: applied, refused, unknown.",
-		}, []string{"outcome"}),
 		beyondSeal: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "footfall_beyond_seal_events",
 			Help: "Events that somebody wrote to a sealed topic: they are not counted until consumer grow, run again, carries them over.",
@@ -96,7 +78,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 	reg.MustRegister(m.beyondSeal)
 	reg.MustRegister(m.events, m.lruHits, m.lookups, m.ledgerReads, m.batches, m.flushSeconds, m.flushRetries, m.lag,
-		m.epoch, m.generations, m.doubts, m.openDoubts, m.unsettled, m.repairs)
+		m.epoch, m.generations)
 	return m
 }
 
@@ -110,35 +92,20 @@ func (m *metrics) took(t store.Tenure) {
 func (m *metrics) lost() {
 	m.lag.Reset()
 	m.epoch.Reset()
-	m.openDoubts.Reset()
+	m.repair.Reset()
 	m.beyondSeal.Reset()
 }
 
-func (m *metrics) doubted(p models.Partition, n int) {
-	m.openDoubts.WithLabelValues(labels(p)...).Set(float64(n))
-}
-
-func (m *metrics) batch(err error)  { m.batches.WithLabelValues(outcome(err)).Inc() }
-func (m *metrics) repair(err error) { m.repairs.WithLabelValues(outcome(err)).Inc() }
-
-func outcome(err error) string {
-	switch {
-	case err == nil:
-		return "applied"
-	case errors.Is(err, store.ErrUnknownOutcome):
-		return "unknown"
-	}
-	return "refused"
-}
+func (m *metrics) batch(err error) { m.batches.WithLabelValues(store.Outcome(err)).Inc() }
 
 func (m *metrics) flushed(c *chunk, took time.Duration) {
 	m.flushSeconds.Observe(took.Seconds())
 	applied, invalid := map[string]int{}, map[string]int{}
 	for _, e := range c.events {
-		applied[e.partition.Topic]++
+		applied[e.Partition.Topic]++
 	}
 	for _, l := range c.dead {
-		invalid[l.message.Topic]++
+		invalid[l.Message.Topic]++
 	}
 	for outcome, byTopic := range map[string]map[string]int{
 		"read": c.read, "duplicate": c.duplicates, "applied": applied, "invalid": invalid,

@@ -13,7 +13,9 @@ import (
 	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"footfall/consumer/eventlog"
 	"footfall/consumer/store"
+	"footfall/consumer/store/memstore"
 	"footfall/models"
 )
 
@@ -124,7 +126,7 @@ func newTablesAndTheGroupOfOthers(t *testing.T, b *bench) {
 }
 
 // crashing is a store that its owner cannot reach any more when it leaves.
-type crashing struct{ *memory }
+type crashing struct{ *memstore.Memory }
 
 func (crashing) NoteTail(context.Context, models.Partition, store.Tail) error {
 	return errors.New("crashed")
@@ -142,7 +144,7 @@ func aCrashAfterTheCommit(t *testing.T, b *bench) {
 	b.store = crashing{b.memory}
 	b.finishes(t, 30)
 	clicks := models.Partition{Topic: b.cfg.Kafka.Topics.Clicks}
-	if row := b.memory.owners[clicks]; row.clean || row.Committed != 0 {
+	if row := b.memory.OwnerRows[clicks]; row.Clean || row.Committed != 0 {
 		t.Fatalf("the crash left %+v behind", row)
 	}
 	b.store = b.memory
@@ -156,7 +158,7 @@ func TestTwoSetsOfTablesWithOneGroup(t *testing.T) { onBoth(t, 4, twoSetsOfTable
 
 func twoSetsOfTablesWithOneGroup(t *testing.T, b *bench) {
 	b.send(t, 0, 100)
-	stores := []*memory{b.memory, newMemory()}
+	stores := []*memstore.Memory{b.memory, memstore.New()}
 	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
 	defer stop()
 	ended := make(chan error, len(stores))
@@ -167,7 +169,7 @@ func twoSetsOfTablesWithOneGroup(t *testing.T, b *bench) {
 		}
 		go func() { ended <- c.Run(ctx) }()
 	}
-	if err := <-ended; !isRefusal(err) || !strings.Contains(err.Error(), "into other tables") {
+	if err := <-ended; !eventlog.IsRefusal(err) || !strings.Contains(err.Error(), "into other tables") {
 		t.Errorf("the first to end said %v", err)
 	}
 	stop()
@@ -175,7 +177,7 @@ func twoSetsOfTablesWithOneGroup(t *testing.T, b *bench) {
 	b.deleteGroup(t)
 	for i, store := range stores {
 		b.store, b.memory = store, store
-		clear(store.settings) // else the tables belong to the group that they were refused with
+		clear(store.Settings) // else the tables belong to the group that they were refused with
 		b.cfg.Kafka.Group += fmt.Sprint("-", i)
 		b.finishes(t, 100)
 	}

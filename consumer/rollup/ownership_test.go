@@ -11,32 +11,33 @@ import (
 	"time"
 
 	"footfall/consumer/store"
+	"footfall/consumer/store/memstore"
 	"footfall/models"
 )
 
 // transacting is a store that needs a second for a transaction.
-type transacting struct{ *memory }
+type transacting struct{ *memstore.Memory }
 
 func (s transacting) Take(ctx context.Context, p models.Partition, owner string) (store.Tenure, error) {
 	time.Sleep(time.Second)
-	return s.memory.Take(ctx, p, owner)
+	return s.Memory.Take(ctx, p, owner)
 }
 
 func (s transacting) Progress(ctx context.Context, t store.Tenure, committed int64) (bool, error) {
 	time.Sleep(time.Second)
-	return s.memory.Progress(ctx, t, committed)
+	return s.Memory.Progress(ctx, t, committed)
 }
 
 func (s transacting) Release(ctx context.Context, t store.Tenure, committed int64) (bool, error) {
 	time.Sleep(time.Second)
-	return s.memory.Release(ctx, t, committed)
+	return s.Memory.Release(ctx, t, committed)
 }
 
 // A consumer of many partitions is not to stand still for as many transactions, one after the other, at every rebalance.
 func TestPartitionsAreTakenAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := newOwner(t, newMemory(), 10)
-		o.store = transacting{newMemory()}
+		o := newOwner(t, memstore.New(), 10)
+		o.store = transacting{memstore.New()}
 		o.partitions = map[models.Partition]*owned{}
 		for n := range 2 * partitionsAtOnce {
 			o.partitions[models.Partition{Topic: "clicks", Number: n}] = &owned{}
@@ -62,7 +63,7 @@ func TestPartitionsAreTakenAtOnce(t *testing.T) {
 
 // Who has lost several partitions puts the last word of each in doubt, and keeps the others.
 func TestProgressTellsOfAllThatWereLost(t *testing.T) {
-	m := newMemory()
+	m := memstore.New()
 	o := newOwner(t, m, 10)
 	p2 := models.Partition{Topic: p0.Topic, Number: 7}
 	o.partitions[p2] = &owned{}
@@ -84,7 +85,7 @@ func TestProgressTellsOfAllThatWereLost(t *testing.T) {
 		}
 	}
 	for p, want := range map[models.Partition]int{p0: 1, p1: 1, p2: 0} {
-		if got := len(m.doubts[p]); got != want {
+		if got := len(m.OpenDoubts[p]); got != want {
 			t.Errorf("partition %d of %s has %d doubts, want %d", p.Number, p.Topic, got, want)
 		}
 	}
@@ -95,7 +96,7 @@ func TestProgressTellsOfAllThatWereLost(t *testing.T) {
 
 // failing is a store in which taking one partition fails at first.
 type failing struct {
-	*memory
+	*memstore.Memory
 	partition models.Partition
 	failed    atomic.Bool
 }
@@ -104,19 +105,19 @@ func (s *failing) Take(ctx context.Context, p models.Partition, owner string) (s
 	if p == s.partition && !s.failed.Swap(true) {
 		return store.Tenure{}, errors.New("overloaded")
 	}
-	return s.memory.Take(ctx, p, owner)
+	return s.Memory.Take(ctx, p, owner)
 }
 
 // Taking a partition twice makes it look as if somebody had not left it clean: what failed elsewhere is no reason to.
 func TestOnePartitionThatFailsIsTakenAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newMemory()
-		m.timeout = 5 * time.Second
+		m := memstore.New()
+		m.Timeout = 5 * time.Second
 		o := newOwner(t, m, 10)
 		if err := o.release(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		o.store = &failing{memory: m, partition: p1}
+		o.store = &failing{Memory: m, partition: p1}
 		if err := o.take(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +126,7 @@ func TestOnePartitionThatFailsIsTakenAlone(t *testing.T) {
 				t.Errorf("partition %d of %s was left clean, and taken with %+v", p.Number, p.Topic, own.tenure)
 			}
 		}
-		if !o.settled.IsZero() {
+		if !o.landedBy.IsZero() {
 			t.Error("nobody left anything under way, and yet it is waited for")
 		}
 	})
@@ -133,7 +134,7 @@ func TestOnePartitionThatFailsIsTakenAlone(t *testing.T) {
 
 // Who has lost one partition leaves the others clean, and doubts nothing of them.
 func TestTheOthersAreReleased(t *testing.T) {
-	m := newMemory()
+	m := memstore.New()
 	o := newOwner(t, m, 10)
 	for _, own := range o.partitions {
 		own.next = 5
@@ -144,8 +145,8 @@ func TestTheOthersAreReleased(t *testing.T) {
 	if err := o.release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if len(m.doubts[p0]) != 1 || len(m.doubts[p1]) != 0 {
-		t.Errorf("doubts %v, want one about %v alone", m.doubts, p0)
+	if len(m.OpenDoubts[p0]) != 1 || len(m.OpenDoubts[p1]) != 0 {
+		t.Errorf("doubts %v, want one about %v alone", m.OpenDoubts, p0)
 	}
 	next, err := m.Take(t.Context(), p1, "next")
 	if err != nil {

@@ -3,6 +3,8 @@ package rollup
 import (
 	"context"
 	"iter"
+
+	"footfall/consumer/eventlog"
 )
 
 // ahead is where a chunk waits until the one before it is counted.
@@ -51,7 +53,7 @@ func (o *ownership) lookAhead(ctx context.Context, c *chunk) {
 // prepare collects chunks and looks ahead in them, one chunk before the counting, until stop ends. Counters are
 // written by nobody but the counting goroutine; a visitor's row may well be there before the chunk before is counted, since
 // first sight is a fact of the log.
-func (o *ownership) prepare(stop, work context.Context, items <-chan item, l limits, a *ahead) {
+func (o *ownership) prepare(stop, work context.Context, items <-chan eventlog.Item, l limits, a *ahead) {
 	defer close(a.chunks)
 	last := make(chan struct{}) // of the chunk before
 	close(last)

@@ -8,16 +8,18 @@ import (
 	"testing/synctest"
 	"time"
 
+	"footfall/consumer/eventlog"
 	"footfall/consumer/store"
+	"footfall/consumer/store/memstore"
 	"footfall/models"
 )
 
 // line is an owner at work: items go in, chunks are counted when the test lets their writes through.
 type line struct {
-	*memory
+	*memstore.Memory
 	o         *ownership
-	items     chan item
-	applies   chan func() fault // each decides about one write
+	items     chan eventlog.Item
+	applies   chan func() memstore.Fault // each decides about one write
 	committed []int64
 	stop      context.CancelFunc
 	ended     chan error
@@ -26,18 +28,18 @@ type line struct {
 
 func startLine(t *testing.T) *line {
 	t.Helper()
-	l := &line{memory: newMemory(), items: make(chan item, 1000), applies: make(chan func() fault), ended: make(chan error, 1)}
-	l.o = newOwner(t, l.memory, 100)
-	l.onApply = func(store.KeyWrite) fault {
-		l.mu.Unlock() // others may use the store while this write is under way
-		defer l.mu.Lock()
+	l := &line{Memory: memstore.New(), items: make(chan eventlog.Item, 1000), applies: make(chan func() memstore.Fault), ended: make(chan error, 1)}
+	l.o = newOwner(t, l.Memory, 100)
+	l.OnApply = func(store.KeyWrite) memstore.Fault {
+		l.Mu.Unlock() // others may use the store while this write is under way
+		defer l.Mu.Lock()
 		return (<-l.applies)()
 	}
 	stop, cancel := context.WithCancel(t.Context())
 	l.stop = cancel
 	go func() {
-		l.ended <- l.o.count(stop, t.Context(), l.items, limits{50, 50, 1 << 20, time.Second}, func(_ context.Context, at map[models.Partition]place) error {
-			l.committed = append(l.committed, at[p0].offset)
+		l.ended <- l.o.count(stop, t.Context(), l.items, limits{50, 50, 1 << 20, time.Second}, func(_ context.Context, at map[models.Partition]eventlog.GroupOffset) error {
+			l.committed = append(l.committed, at[p0].Offset)
 			return nil
 		})
 	}()
@@ -47,7 +49,7 @@ func startLine(t *testing.T) *line {
 // click puts n clicks of new visitors on the line, and lets all that can happen happen.
 func (l *line) click(n int) {
 	for range n {
-		l.items <- item{partition: p0, offset: l.offset, highWater: 10_000, event: &models.Click{
+		l.items <- eventlog.Item{Partition: p0, Offset: l.offset, HighWater: 10_000, Event: &models.Click{
 			V: 1, ID: fmt.Sprint(l.offset), ShortURL: "abc", IP: fmt.Sprint(l.offset), TS: models.Earliest,
 		}}
 		l.offset++
@@ -61,7 +63,10 @@ func later(d time.Duration) {
 	synctest.Wait()
 }
 
-func (l *line) applied() { l.applies <- func() fault { return fault{} }; synctest.Wait() }
+func (l *line) applied() {
+	l.applies <- func() memstore.Fault { return memstore.Fault{} }
+	synctest.Wait()
+}
 
 func TestVisitorsAreDecidedAheadAndChunksGrowMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -71,8 +76,8 @@ func TestVisitorsAreDecidedAheadAndChunksGrowMeanwhile(t *testing.T) {
 		l.click(30)
 		later(5 * time.Second) // the second is, too, but the first is not done: it grows
 		l.click(20)            // up to its limit of 50; then its visitors are decided
-		if l.lookups != 55 {
-			t.Errorf("%d visitors looked up while the first chunk is written, want those of both chunks", l.lookups)
+		if l.Lookups != 55 {
+			t.Errorf("%d visitors looked up while the first chunk is written, want those of both chunks", l.Lookups)
 		}
 		l.applied()
 		l.applied()
@@ -82,7 +87,7 @@ func TestVisitorsAreDecidedAheadAndChunksGrowMeanwhile(t *testing.T) {
 		l.click(1)
 		later(2 * time.Second)
 		l.applied()
-		wantCounts(t, l.memory, 56, 56)
+		wantCounts(t, l.Memory, 56, 56)
 		l.stop()
 		if err := <-l.ended; err != nil {
 			t.Error(err)
@@ -103,19 +108,19 @@ func TestStopFinishesTheChunkUnderWay(t *testing.T) {
 		if err := <-l.ended; err != nil {
 			t.Error(err)
 		}
-		wantCounts(t, l.memory, 5, 5)
-		if fmt.Sprint(l.committed) != "[5]" || l.owners[p0].Committed != 5 || !l.owners[p0].clean {
-			t.Errorf("committed %v, owner %+v; want 5 and a clean end", l.committed, l.owners[p0])
+		wantCounts(t, l.Memory, 5, 5)
+		if fmt.Sprint(l.committed) != "[5]" || l.OwnerRows[p0].Committed != 5 || !l.OwnerRows[p0].Clean {
+			t.Errorf("committed %v, owner %+v; want 5 and a clean end", l.committed, l.OwnerRows[p0])
 		}
-		again := newOwner(t, l.memory, 0)
-		l.onApply = nil
+		again := newOwner(t, l.Memory, 0)
+		l.OnApply = nil
 		again.partitions[p0].next = 5
 		ips := make([]string, 50)
 		for i := range ips {
 			ips[i] = fmt.Sprint(5 + i)
 		}
 		flush(t, again, chunkOf(again, p0, ips...))
-		wantCounts(t, l.memory, 55, 55) // although their rows were there before
+		wantCounts(t, l.Memory, 55, 55) // although their rows were there before
 	})
 }
 
@@ -129,7 +134,7 @@ func TestStopCountsWhatWasCollected(t *testing.T) {
 		if err := <-l.ended; err != nil {
 			t.Error(err)
 		}
-		wantCounts(t, l.memory, 5, 5)
+		wantCounts(t, l.Memory, 5, 5)
 	})
 }
 
@@ -137,18 +142,18 @@ func TestStopCountsWhatWasCollected(t *testing.T) {
 func TestAFaultHasTheChunkAheadDecidedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := startLine(t)
-		l.timeout = time.Second
+		l.Timeout = time.Second
 		l.click(5)
 		later(2 * time.Second)
 		l.click(50)
-		l.first = map[models.Sighting]models.Position{} // a store that is not durable
-		l.applies <- func() fault { return fault{err: unknown("timeout"), lost: true} }
+		l.First = map[models.Sighting]models.Position{} // a store that is not durable
+		l.applies <- func() memstore.Fault { return memstore.Fault{Err: memstore.Unknown("timeout"), Lost: true} }
 		later(10 * time.Second)
 		l.applied()
 		l.applied()
-		wantCounts(t, l.memory, 55, 55)
-		if len(l.first) != 55 {
-			t.Errorf("%d visitors in the store, want all 55 again", len(l.first))
+		wantCounts(t, l.Memory, 55, 55)
+		if len(l.First) != 55 {
+			t.Errorf("%d visitors in the store, want all 55 again", len(l.First))
 		}
 		l.stop()
 		if err := <-l.ended; err != nil {
@@ -159,13 +164,13 @@ func TestAFaultHasTheChunkAheadDecidedAgain(t *testing.T) {
 
 // What was added up ahead is worth nothing once its visitors are decided anew.
 func TestWhatIsDecidedAgainIsAddedUpAgain(t *testing.T) {
-	m := newMemory()
+	m := memstore.New()
 	o := newOwner(t, m, 100)
 	c := chunkOf(o, p0, "a", "b")
 	o.lookAhead(t.Context(), c)
-	for s := range m.first {
+	for s := range m.First {
 		if s.Visitor == "a" {
-			m.first[s] = models.Position{Topic: p0.Topic, Partition: p0.Number, Offset: 9_000} // by one who owned the partition meanwhile
+			m.First[s] = models.Position{Topic: p0.Topic, Partition: p0.Number, Offset: 9_000} // by one who owned the partition meanwhile
 		}
 	}
 	o.visitors.drop()
@@ -178,7 +183,7 @@ func TestVisitorsAreDecidedInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := startLine(t)
 		failures := 0
-		l.onRemember = func() error {
+		l.OnRemember = func() error {
 			if failures++; failures > 1 {
 				return nil
 			}
@@ -187,12 +192,12 @@ func TestVisitorsAreDecidedInOrder(t *testing.T) {
 		l.click(50)
 		l.click(50)
 		later(10 * time.Second)
-		if len(l.first) != 50 {
-			t.Errorf("%d visitors in the store before the first chunk is counted, want its 50 alone", len(l.first))
+		if len(l.First) != 50 {
+			t.Errorf("%d visitors in the store before the first chunk is counted, want its 50 alone", len(l.First))
 		}
 		l.applied()
 		l.applied()
-		wantCounts(t, l.memory, 100, 100)
+		wantCounts(t, l.Memory, 100, 100)
 		l.stop()
 		if err := <-l.ended; err != nil {
 			t.Error(err)

@@ -1,10 +1,11 @@
 package rollup
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
+
+	"footfall/consumer/eventlog"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -43,7 +44,7 @@ func TestTopicsThatKeepLongEnough(t *testing.T) {
 func TestRowsThatGoBeforeTheirClicks(t *testing.T) {
 	f := func(retention string, ttl time.Duration, refused bool) {
 		t.Helper()
-		err := outlives("clicks", map[string]string{"retention.ms": retention}, ttl)
+		err := eventlog.Outlives("clicks", map[string]string{"retention.ms": retention}, ttl)
 		if refused != (err != nil) || refused && !strings.Contains(err.Error(), "visitors.ip_ttl") {
 			t.Errorf("retention.ms %s, visitors.ip_ttl %v: %v", retention, ttl, err)
 		}
@@ -56,20 +57,6 @@ func TestRowsThatGoBeforeTheirClicks(t *testing.T) {
 	b.cfg.Visitors.IPTTL = 26 * time.Hour
 	b.configure(t, "clicks", "retention.ms", "604800000")
 	b.refused(t, "clicks", "visitors.ip_ttl")
-}
-
-// A later generation is a topic of clicks as well.
-func TestRowsThatGoBeforeTheirClicksInALaterGeneration(t *testing.T) {
-	f := newField(t, 1)
-	f.cfg.Visitors.IPTTL = 26 * time.Hour
-	if err := f.grow(t.Context(), 2, time.Minute); err != nil { // there is nothing to count
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	if err := <-f.run(ctx, t); err == nil || !strings.Contains(err.Error(), "topic clicks-g2 keeps its events") {
-		t.Errorf("the consumer ended with %v", err)
-	}
 }
 
 // How many bytes a day's events are nobody knows at start: a limit by size is told, and no reason to stop.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"footfall/consumer/repair"
 	"footfall/consumer/store"
 )
 
@@ -85,7 +86,7 @@ func (s *schedule) spend(left *int, n int) int {
 }
 
 func (s *schedule) between(ctx context.Context, _ int) {
-	if s.small.retires && !s.retiring && s.committed[s.partitions[0]].offset == s.written(s.partitions[0]) {
+	if s.small.retires && !s.retiring && s.committed[s.partitions[0]].Offset == s.written(s.partitions[0]) {
 		s.retiring = true
 		s.startRetire(ctx)
 	}
@@ -229,15 +230,15 @@ func (s *schedule) beforeReading() {
 
 // nothingDue leaves out looks for doubts that find nothing to do: they change nothing, whenever they come.
 func (s *schedule) nothingDue(doubts []store.Doubt) bool {
-	c := &checker{store: s.store}
-	return !slices.ContainsFunc(doubts, func(d store.Doubt) bool { return !time.Now().Before(c.due(d)) })
+	c := &repair.Checker{Store: s.store}
+	return !slices.ContainsFunc(doubts, func(d store.Doubt) bool { return !time.Now().Before(c.Due(d)) })
 }
 
 // decided leaves out the last look at doubts, ten minutes later: nothing is late for so long here, and it would see what the one
 // before it saw.
 func (s *schedule) decided() bool {
-	for _, list := range s.store.doubts {
-		if slices.ContainsFunc(list, func(d store.Doubt) bool { return d.Checks < len(rechecks)-1 }) {
+	for _, list := range s.store.OpenDoubts {
+		if slices.ContainsFunc(list, func(d store.Doubt) bool { return d.Checks < len(repair.Rechecks)-1 }) {
 			return false
 		}
 	}
@@ -247,7 +248,7 @@ func (s *schedule) decided() bool {
 // regrouped sets the group back to any offset below the one that it is at, or lets Kafka forget it; or sets it forward.
 func (s *schedule) regrouped() {
 	p := s.partitions[0]
-	if at := s.committed[p].offset; at > 0 {
+	if at := s.committed[p].Offset; at > 0 {
 		if i := s.spend(&s.left.setBacks, int(at)+1); i > 0 {
 			s.setBack(p, int64(i-2))
 		}

@@ -9,9 +9,6 @@ import (
 )
 
 const (
-	// maxChunkSpan bounds the offsets that a chunk has of one partition, events or not. It is also what a successor doubts and
-	// reads again, twice.
-	maxChunkSpan = 16_000
 	// maxChunkEvents and maxChunkBytes bound a chunk for the sake of memory, and because the last one has to be counted while
 	// the others in the group wait. What it adds to one key is looked at before it is written.
 	maxChunkEvents = 100_000
@@ -22,8 +19,8 @@ const (
 	maxChunkSightings = 200_000
 )
 
-// fewer is how many visits a chunk may have, out of so many events: not many where they have many features.
-func fewer(maxEvents int, plan *models.Plan) int {
+// maxVisits is how many visits a chunk may have, out of so many events: not many where they have many features.
+func maxVisits(maxEvents int, plan *models.Plan) int {
 	return min(maxEvents, maxChunkSightings/max(plan.MostSightings(), 1))
 }
 

@@ -49,7 +49,7 @@ func TestManyFeaturesMakeChunksSmaller(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := fewer(maxChunkEvents, plan); got != want {
+		if got := maxVisits(maxChunkEvents, plan); got != want {
 			t.Errorf("%s: %d events, want %d", plan, got, want)
 		}
 	}

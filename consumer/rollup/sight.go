@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"footfall/consumer/eventlog"
 	"footfall/consumer/store"
 	"footfall/models"
 )
@@ -13,19 +14,19 @@ import (
 // for concurrent use.
 type visitors struct {
 	store   store.Store
-	hasher  hasher
+	hasher  eventlog.Hasher
 	metrics *metrics
 
 	deciding  sync.Mutex // one chunk at a time: the next one must find the rows of the last
 	questions questions  // of that chunk
 
-	mu  sync.Mutex
-	lru *recent
-	era int // grows when all is forgotten
+	mu    sync.Mutex
+	cache *visitorCache
+	era   int // grows when all is forgotten
 }
 
-func newVisitors(store store.Store, h hasher, size int, m *metrics) *visitors {
-	return &visitors{store: store, hasher: h, metrics: m, questions: newQuestions(), era: 1, lru: newRecent(size)}
+func newVisitors(store store.Store, h eventlog.Hasher, size int, m *metrics) *visitors {
+	return &visitors{store: store, hasher: h, metrics: m, questions: newQuestions(), era: 1, cache: newVisitorCache(size)}
 }
 
 // decide fills in first of every event of a chunk, unless that was done and nothing was forgotten since. When it returns
@@ -48,18 +49,18 @@ func (v *visitors) decide(ctx context.Context, c *chunk) error {
 // questions are what a chunk asks about visitors. It asks about the same ones again and again, so each has a place in the
 // lists, found by its fingerprint. They are kept from chunk to chunk for their memory alone.
 type questions struct {
-	places  map[fingerprint]int32
-	first   []models.Position // by place; until it is settled, the earliest event of the chunk: all are in one partition
-	asked   []int32           // places, of all sightings of all events in order
-	ends    []int32           // by event: where its part of asked ends
-	unknown []models.Sighting // that the LRU does not have
-	ids     []fingerprint     // theirs
-	missing []int32           // their places
-	fresh   []models.Sighting // that the store does not have either
-	at      []models.Position // the first event of each
+	places  map[eventlog.Fingerprint]int32
+	first   []models.Position      // by place; until it is settled, the earliest event of the chunk: all are in one partition
+	asked   []int32                // places, of all sightings of all events in order
+	ends    []int32                // by event: where its part of asked ends
+	unknown []models.Sighting      // that the LRU does not have
+	ids     []eventlog.Fingerprint // theirs
+	missing []int32                // their places
+	fresh   []models.Sighting      // that the store does not have either
+	at      []models.Position      // the first event of each
 }
 
-func newQuestions() questions { return questions{places: map[fingerprint]int32{}} }
+func newQuestions() questions { return questions{places: map[eventlog.Fingerprint]int32{}} }
 
 // forget is for when a chunk is done with. Much more memory than it needed is given back: chunks grow under a backlog.
 func (q *questions) forget() {
@@ -76,41 +77,41 @@ func (q *questions) forget() {
 }
 
 // ask finds out where each visitor of the events was first.
-func (v *visitors) ask(ctx context.Context, events []*counted, era int) error {
+func (v *visitors) ask(ctx context.Context, events []*eventlog.Counted, era int) error {
 	q := &v.questions
 	defer q.forget()
 	v.gather(q, events)
 	v.metrics.lruHits.Add(float64(len(q.first) - len(q.unknown)))
 	v.metrics.lookups.Add(float64(len(q.unknown)))
-	if err := v.settle(ctx, q, era); err != nil {
+	if err := v.lookUp(ctx, q, era); err != nil {
 		return err
 	}
 	answers, begin := make([]bool, len(q.asked)), int32(0) // of all events in one piece of memory
 	for i, e := range events {
 		end := q.ends[i]
 		for j := begin; j < end; j++ {
-			answers[j] = q.first[q.asked[j]] == e.position()
+			answers[j] = q.first[q.asked[j]] == e.Position()
 		}
-		e.first = answers[begin:end:end]
+		e.First = answers[begin:end:end]
 		begin = end
 	}
 	return nil
 }
 
 // gather finds out what the events ask about, and whom the LRU does not have.
-func (v *visitors) gather(q *questions, events []*counted) {
+func (v *visitors) gather(q *questions, events []*eventlog.Counted) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, e := range events {
-		for _, s := range e.event.Sightings() {
-			id := fingerprintOf(v.hasher, s)
+		for _, s := range e.Event.Sightings() {
+			id := eventlog.FingerprintOf(v.hasher, s)
 			place, seen := q.places[id]
 			if !seen {
 				place = int32(len(q.first))
 				q.places[id] = place
-				at, known := v.lru.get(id)
+				at, known := v.cache.get(id)
 				if !known {
-					at = e.position()
+					at = e.Position()
 					q.unknown, q.ids, q.missing = append(q.unknown, s), append(q.ids, id), append(q.missing, place)
 				}
 				q.first = append(q.first, at)
@@ -121,20 +122,8 @@ func (v *visitors) gather(q *questions, events []*counted) {
 	}
 }
 
-func (e *counted) position() models.Position {
-	return models.Position{Topic: e.partition.Topic, Partition: e.partition.Number, Offset: e.offset}
-}
-
-// decide answers the event's sightings from where each visitor was first.
-func (e *counted) decide(first map[models.Sighting]models.Position) {
-	e.first = e.first[:0]
-	for _, s := range e.event.Sightings() {
-		e.first = append(e.first, first[s] == e.position())
-	}
-}
-
-// settle asks the store about the unknown, tells it of those it does not know either, and notes where all of them were.
-func (v *visitors) settle(ctx context.Context, q *questions, era int) error {
+// lookUp asks the store about the unknown, tells it of those it does not know either, and notes where all of them were.
+func (v *visitors) lookUp(ctx context.Context, q *questions, era int) error {
 	if len(q.unknown) == 0 {
 		return nil
 	}
@@ -166,7 +155,7 @@ func (v *visitors) remember(q *questions, era int) {
 		return
 	}
 	for i, id := range q.ids {
-		v.lru.add(id, q.first[q.missing[i]])
+		v.cache.add(id, q.first[q.missing[i]])
 	}
 }
 
@@ -181,5 +170,5 @@ func (v *visitors) drop() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.era++
-	v.lru.purge()
+	v.cache.purge()
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"footfall/consumer/store"
+	"footfall/consumer/store/memstore"
 	"footfall/models"
 )
 
@@ -16,7 +17,7 @@ type oddities struct {
 }
 
 // taking is what the last one who took a partition that was not left clean changed.
-type taking struct{ before, after ownerRow }
+type taking struct{ before, after memstore.OwnerRow }
 
 func newOddities(seed int, c controls) oddities {
 	o := oddities{takings: map[models.Partition]taking{}}
@@ -37,16 +38,16 @@ func (w *world) nextEpoch(last int64) int64 {
 // take takes a partition, and lets a transaction misbehave: the last one who was told that it has the partition, and still
 // believes it, might as well not have taken it. Not so where it was handed over clean: there both would have the same epoch.
 func (w *world) take(p models.Partition, do func() (store.Tenure, error)) (store.Tenure, error) {
-	if last, ok := w.takings[p]; ok && last.after == w.store.owners[p] && w.fate.odd(3) {
+	if last, ok := w.takings[p]; ok && last.after == w.store.OwnerRows[p] && w.fate.odd(3) {
 		w.tell("%v is taken as if %s had never been told that it has it", p, last.after.Owner)
-		w.store.owners[p] = last.before
+		w.store.OwnerRows[p] = last.before
 		w.out.TakenTwice++
 	}
-	before, known := w.store.owners[p]
+	before, known := w.store.OwnerRows[p]
 	t, err := do()
 	delete(w.takings, p)
-	if known && !before.clean {
-		w.takings[p] = taking{before, w.store.owners[p]}
+	if known && !before.Clean {
+		w.takings[p] = taking{before, w.store.OwnerRows[p]}
 	}
 	return t, err
 }

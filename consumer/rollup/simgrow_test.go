@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"footfall/consumer/eventlog"
 	"footfall/consumer/store"
 	"footfall/models"
 )
@@ -28,7 +29,7 @@ func (w *world) succeed() {
 		}
 		u.p = heirsOfClicks[0]
 		if u.Event != nil {
-			u.p = heirsOfClicks[partitionOf([]byte(u.KafkaKey()), numbers(len(heirsOfClicks)))]
+			u.p = heirsOfClicks[eventlog.PartitionOf([]byte(u.KafkaKey()), eventlog.PartitionNumbers(len(heirsOfClicks)))]
 		}
 	}
 }
@@ -43,36 +44,36 @@ func (w *world) seal() {
 		}
 		return n
 	}
-	first := &source{topic: "clicks", inspect: newInspector(nil, count("clicks")), seal: &seal{At: time.Now()}}
-	for n := range first.partitions() {
-		first.seal.Ends = append(first.seal.Ends, w.written(models.Partition{Topic: "clicks", Number: n}))
+	first := &eventlog.Source{Topic: "clicks", Inspect: eventlog.NewInspector(nil, count("clicks")), Seal: &eventlog.Seal{At: time.Now()}}
+	for n := range first.Partitions() {
+		first.Seal.Ends = append(first.Seal.Ends, w.written(models.Partition{Topic: "clicks", Number: n}))
 	}
-	next := &source{topic: "clicks-g2", inspect: newInspector(nil, count("clicks-g2")), before: first}
-	w.sources = sources{first.topic: first, next.topic: next}
+	next := &eventlog.Source{Topic: "clicks-g2", Inspect: eventlog.NewInspector(nil, count("clicks-g2")), Before: first}
+	w.sources = eventlog.Sources{first.Topic: first, next.Topic: next}
 }
 
 // follow does for a partition what a member does before it counts a world that grows.
-func (a *actor) follow(ctx context.Context, p models.Partition, own *owned, h hasher) error {
+func (a *actor) follow(ctx context.Context, p models.Partition, own *owned, h eventlog.Hasher) error {
 	src := a.w.sources[p.Topic]
 	if src == nil {
 		return nil
 	}
-	own.end, own.sealed = src.end(p.Number)
-	if src.before == nil || a.w.controls.noInherit {
+	own.end, own.sealed = src.End(p.Number)
+	if src.Before == nil || a.w.controls.noInherit {
 		return nil
 	}
-	b, err := inherit(ctx, a.w, src, []int{p.Number}, h, simReach)
-	own.window.inherited = b.to[p.Number]
+	b, err := eventlog.Inherit(ctx, a.w, src, []int{p.Number}, h, simReach)
+	own.window.Inherited = b.To[p.Number]
 	return err
 }
 
 // gated tells whether a partition has to wait for the generation before it.
 func (a *actor) gated(ctx context.Context, store store.Store, p models.Partition) bool {
 	src := a.w.sources[p.Topic]
-	if src == nil || src.before == nil || a.w.controls.noGate {
+	if src == nil || src.Before == nil || a.w.controls.noGate {
 		return false
 	}
-	open, err := countedToSeal(ctx, store, src.before)
+	open, err := eventlog.CountedToSeal(ctx, store, src.Before)
 	return err != nil || !open
 }
 
@@ -88,14 +89,14 @@ func (a *actor) noteEnds(ctx context.Context, o *ownership) error {
 // inheritedDuplicate looks for the last occurrence of the message's id in the generation before, naively.
 func (w *world) inheritedDuplicate(p models.Partition, offset int) bool {
 	src, m := w.sources[p.Topic], w.log[p][offset]
-	if src == nil || src.before == nil {
+	if src == nil || src.Before == nil {
 		return false
 	}
-	for n := range src.before.partitions() {
-		log := w.log[models.Partition{Topic: src.before.topic, Number: n}]
-		for i := len(log) - 1; i >= 0 && offset+len(log)-i <= int(simReach.offsets); i-- {
+	for n := range src.Before.Partitions() {
+		log := w.log[models.Partition{Topic: src.Before.Topic, Number: n}]
+		for i := len(log) - 1; i >= 0 && offset+len(log)-i <= int(simReach.Offsets); i-- {
 			if log[i].Event != nil && log[i].EventID() == m.EventID() && log[i].KafkaKey() == m.KafkaKey() {
-				return m.at.Sub(log[i].at) <= simReach.age
+				return m.at.Sub(log[i].at) <= simReach.Age
 			}
 		}
 	}
@@ -103,6 +104,6 @@ func (w *world) inheritedDuplicate(p models.Partition, offset int) bool {
 }
 
 func (v *view) Committed(ctx context.Context, p models.Partition) (to int64, err error) {
-	err = v.call(ctx, func() (err error) { to, err = v.memory.Committed(ctx, p); return err })
+	err = v.call(ctx, func() (err error) { to, err = v.Memory.Committed(ctx, p); return err })
 	return to, err
 }

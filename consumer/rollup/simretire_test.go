@@ -5,7 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"footfall/consumer/maintenance"
 	"footfall/consumer/store"
+	"footfall/internal/retry"
 	"footfall/models"
 )
 
@@ -16,12 +18,12 @@ var april = models.Millis(time.Date(1973, time.April, 1, 0, 0, 0, 0, time.UTC).U
 // it succeeds, but lets nothing be removed while some process is paused.
 func (w *world) startRetire(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
-	a := &actor{memory: w.store, w: w, id: len(w.actors), audit: true, cancel: cancel, turns: map[string]chan bool{}}
+	a := &actor{Memory: w.store, w: w, id: len(w.actors), audit: true, cancel: cancel, turns: map[string]chan bool{}}
 	w.actors = append(w.actors, a)
 	db := &view{a, retiring}
-	r := &retirer{
-		store: db, topic: "visits", report: func(format string, args ...any) { w.tell("retire: "+format, args...) },
-		ends: func(context.Context) (map[int]int64, error) {
+	r := &maintenance.Retirer{
+		Store: db, Topic: "visits", Report: func(format string, args ...any) { w.tell("retire: "+format, args...) },
+		Ends: func(context.Context) (map[int]int64, error) {
 			if !a.wait(retiring) {
 				return nil, errDead
 			}
@@ -35,39 +37,39 @@ func (w *world) startRetire(ctx context.Context) {
 			w.write(6) // they come just too late
 			return ends, nil
 		},
-		group: func(context.Context, string) (counting, error) {
+		Group: func(context.Context, string) (maintenance.Counting, error) {
 			if !a.wait(retiring) {
-				return counting{}, errDead
+				return maintenance.Counting{}, errDead
 			}
 			to := map[int]int64{}
 			for p, at := range w.committed {
 				if p.Topic == "visits" {
-					to[p.Number] = w.store.owners[p].Committed
-					if at.tables == simTables {
-						to[p.Number] = max(to[p.Number], at.offset)
+					to[p.Number] = w.store.OwnerRows[p].Committed
+					if at.Tables == simTables {
+						to[p.Number] = max(to[p.Number], at.Offset)
 					}
 				}
 			}
-			return counting{1, to}, nil
+			return maintenance.Counting{Members: 1, To: to}, nil
 		},
-		audit: func(ctx context.Context, walk string) (Audit, error) {
+		Audit: func(ctx context.Context, walk string) (maintenance.Audit, error) {
 			if !a.wait(retiring) {
-				return Audit{}, errDead
+				return maintenance.Audit{}, errDead
 			}
 			if w.awaited(false) {
-				return Audit{}, errors.New("a process is paused")
+				return maintenance.Audit{}, errors.New("a process is paused")
 			}
-			return w.checker(db).audit(ctx, db, AuditOptions{Only: []models.Keyspace{models.Cardinality}, Walk: walk, Resume: true}, func(line string) { w.tell("retire: %s", line) })
+			return maintenance.NewAuditor(w.checker(db), db).Run(ctx, maintenance.AuditOptions{Only: []models.Keyspace{models.Cardinality}, Walk: walk, Resume: true}, func(line string) { w.tell("retire: %s", line) })
 		},
 	}
-	if r.margin = store.NoticeMargin; w.controls.hasty {
-		r.margin = 0
+	if r.Margin = store.NoticeMargin; w.controls.hasty {
+		r.Margin = 0
 	}
 	go func() {
 		for {
-			err := r.run(ctx, april, time.Hour)
+			err := r.Run(ctx, april, time.Hour)
 			w.tell("retire ends: %v", err)
-			if err == nil || sleep(ctx, 10*time.Second) != nil {
+			if err == nil || retry.Sleep(ctx, 10*time.Second) != nil {
 				break
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"footfall/consumer/store"
+	"footfall/consumer/store/memstore"
 	"footfall/models"
 )
 
@@ -47,19 +48,19 @@ func (v *view) callAs(ctx context.Context, who string, do func() error) error {
 
 func (v *view) Take(ctx context.Context, p models.Partition, owner string) (t store.Tenure, err error) {
 	err = v.callAs(ctx, v.of(p), func() (err error) {
-		t, err = v.w.take(p, func() (store.Tenure, error) { return v.memory.Take(ctx, p, owner) })
+		t, err = v.w.take(p, func() (store.Tenure, error) { return v.Memory.Take(ctx, p, owner) })
 		return err
 	})
 	return t, err
 }
 
 func (v *view) Release(ctx context.Context, t store.Tenure, committed int64) (ok bool, err error) {
-	err = v.callAs(ctx, v.of(t.Partition), func() (err error) { ok, err = v.memory.Release(ctx, t, committed); return err })
+	err = v.callAs(ctx, v.of(t.Partition), func() (err error) { ok, err = v.Memory.Release(ctx, t, committed); return err })
 	return ok, err
 }
 
 func (v *view) Progress(ctx context.Context, t store.Tenure, committed int64) (ok bool, err error) {
-	err = v.callAs(ctx, v.of(t.Partition), func() (err error) { ok, err = v.memory.Progress(ctx, t, committed); return err })
+	err = v.callAs(ctx, v.of(t.Partition), func() (err error) { ok, err = v.Memory.Progress(ctx, t, committed); return err })
 	return ok, err
 }
 
@@ -67,7 +68,7 @@ func (v *view) FirstSeen(ctx context.Context, sightings []models.Sighting) (foun
 	if v.w.controls.noForgetting && v.who == consuming {
 		v.ledger.forgot = false
 	}
-	err = v.call(ctx, func() (err error) { found, err = v.memory.FirstSeen(ctx, sightings); return err })
+	err = v.call(ctx, func() (err error) { found, err = v.Memory.FirstSeen(ctx, sightings); return err })
 	return found, err
 }
 
@@ -75,13 +76,13 @@ func (v *view) FirstSeen(ctx context.Context, sightings []models.Sighting) (foun
 func (v *view) Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error {
 	for _, i := range v.w.fate.order(len(sightings)) {
 		one, at := []models.Sighting{sightings[i]}, []models.Position{first[i]} // a late write outlives the caller's lists
-		err := v.call(ctx, func() error { return v.memory.Remember(ctx, one, at) })
+		err := v.call(ctx, func() error { return v.Memory.Remember(ctx, one, at) })
 		if err == nil {
 			continue
 		}
 		if v.w.fate.stored() {
 			due := time.Now().Add(v.w.fate.landsIn())
-			v.w.late = append(v.w.late, lateWrite{due, func() { _ = v.memory.Remember(context.Background(), one, at) }})
+			v.w.late = append(v.w.late, lateWrite{due, func() { _ = v.Memory.Remember(context.Background(), one, at) }})
 		}
 		if v.w.controls.earlyLRU && !errors.Is(err, errDead) {
 			return nil
@@ -94,7 +95,7 @@ func (v *view) Remember(ctx context.Context, sightings []models.Sighting, first 
 func (v *view) Ledger(ctx context.Context, keys []models.Key) (rows map[models.Key][]store.LedgerRow, err error) {
 	err = v.call(ctx, func() (err error) {
 		v.w.fate.beforeReading()
-		rows, err = v.memory.Ledger(ctx, keys)
+		rows, err = v.Memory.Ledger(ctx, keys)
 		return err
 	})
 	return rows, err
@@ -112,7 +113,7 @@ func (v *view) Confirm(ctx context.Context, cells map[models.Key][]models.Cell) 
 				v.w.reveal(key)
 			}
 		}
-		rows, _, err = v.memory.Confirm(ctx, cells)
+		rows, _, err = v.Memory.Confirm(ctx, cells)
 		complete = !missing || v.w.controls.anyReplica
 		return err
 	})
@@ -131,7 +132,7 @@ func (v *view) Apply(_ context.Context, writes []store.KeyWrite) []error {
 	errs := make([]error, len(writes))
 	for i, write := range writes {
 		if !v.wait(v.who) {
-			errs[i] = unknown("died")
+			errs[i] = memstore.Unknown("died")
 			continue
 		}
 		if errs[i] = v.w.attempt(write); errs[i] != nil && v.who == consuming && v.w.fate.crashes() {
@@ -148,49 +149,49 @@ func (v *view) NoteDoubt(ctx context.Context, d store.Doubt) error {
 	return v.call(ctx, func() error {
 		v.w.out.Doubts++
 		v.w.tell("%s doubts %v", v.actor, d)
-		return v.memory.NoteDoubt(ctx, d)
+		return v.Memory.NoteDoubt(ctx, d)
 	})
 }
 
 func (v *view) Notices(ctx context.Context) (n store.Notices, err error) {
-	err = v.call(ctx, func() (err error) { n, err = v.memory.Notices(ctx); return err })
+	err = v.call(ctx, func() (err error) { n, err = v.Memory.Notices(ctx); return err })
 	return n, err
 }
 
 func (v *view) Announce(ctx context.Context, r store.Retirement) error {
-	return v.call(ctx, func() error { return v.memory.Announce(ctx, r) })
+	return v.call(ctx, func() error { return v.Memory.Announce(ctx, r) })
 }
 
 func (v *view) Decide(ctx context.Context, r store.Retirement, from map[int]int64) (ok bool, err error) {
-	err = v.call(ctx, func() (err error) { ok, err = v.memory.Decide(ctx, r, from); return err })
+	err = v.call(ctx, func() (err error) { ok, err = v.Memory.Decide(ctx, r, from); return err })
 	return ok, err
 }
 
 func (v *view) Withdraw(ctx context.Context, before models.Millis) (ok bool, err error) {
-	err = v.call(ctx, func() (err error) { ok, err = v.memory.Withdraw(ctx, before); return err })
+	err = v.call(ctx, func() (err error) { ok, err = v.Memory.Withdraw(ctx, before); return err })
 	return ok, err
 }
 
 func (v *view) Finish(ctx context.Context, before models.Millis) error {
-	return v.call(ctx, func() error { return v.memory.Finish(ctx, before) })
+	return v.call(ctx, func() error { return v.Memory.Finish(ctx, before) })
 }
 
 func (v *view) DropVisitors(ctx context.Context, part store.Part, before models.Millis, read func(int)) (d store.Dropped, err error) {
-	err = v.call(ctx, func() (err error) { d, err = v.memory.DropVisitors(ctx, part, before, read); return err })
+	err = v.call(ctx, func() (err error) { d, err = v.Memory.DropVisitors(ctx, part, before, read); return err })
 	v.w.out.Removed += d.Partitions
 	return d, err
 }
 
 func (v *view) Doubts(ctx context.Context, p models.Partition) (doubts []store.Doubt, err error) {
-	if doubts, err = v.memory.Doubts(ctx, p); v.w.fate.nothingDue(doubts) {
+	if doubts, err = v.Memory.Doubts(ctx, p); v.w.fate.nothingDue(doubts) {
 		return doubts, err
 	}
-	err = v.call(ctx, func() (err error) { doubts, err = v.memory.Doubts(ctx, p); return err })
+	err = v.call(ctx, func() (err error) { doubts, err = v.Memory.Doubts(ctx, p); return err })
 	return doubts, err
 }
 
 func (v *view) SettleDoubt(ctx context.Context, d store.Doubt) error {
-	return v.call(ctx, func() error { return v.memory.SettleDoubt(ctx, d) })
+	return v.call(ctx, func() error { return v.Memory.SettleDoubt(ctx, d) })
 }
 
 // shrink is a control: instead of a minus row of its own, the repair takes the stretch away from an owner's row.
@@ -200,7 +201,7 @@ func (w *world) shrink(writes []store.KeyWrite) []store.KeyWrite {
 			if row.Kind != store.KindMinus {
 				continue
 			}
-			for _, have := range sortedRows(w.store.ledger[write.Key]) {
+			for _, have := range memstore.SortedRows(w.store.LedgerRows[write.Key]) {
 				if have.Kind == store.KindOwner && have.Partition == row.Partition && have.To >= row.To {
 					writes[i].Ledger[j] = store.LedgerRow{LedgerID: have.LedgerID, To: row.From - row.To}
 				}

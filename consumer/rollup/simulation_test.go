@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"footfall/consumer/eventlog"
 	"footfall/models"
 )
 
@@ -226,19 +227,19 @@ func (w *world) truth() map[models.Key]map[models.Cell]int64 {
 // retired tells whether the visit is refused: it is of March, and was written after March was retired.
 func (w *world) retired(p models.Partition, offset int) bool {
 	v, visit := w.log[p][offset].Event.(*models.Visit)
-	if !visit || len(w.store.notices.Retirements) == 0 || w.store.notices.Retirements[0].From == nil {
+	if !visit || len(w.store.Told.Retirements) == 0 || w.store.Told.Retirements[0].From == nil {
 		return false
 	}
-	return v.TS.Time().Month() == time.March && int64(offset) >= w.store.notices.Retirements[0].From[p.Number]
+	return v.TS.Time().Month() == time.March && int64(offset) >= w.store.Told.Retirements[0].From[p.Number]
 }
 
 // duplicate looks for the id's last occurrence. The message must be an event.
 func (w *world) duplicate(p models.Partition, offset int) bool {
 	m := w.log[p][offset]
-	for i := offset - 1; i >= max(0, offset-int(simReach.offsets)); i-- {
+	for i := offset - 1; i >= max(0, offset-int(simReach.Offsets)); i-- {
 		before := w.log[p][i]
 		if before.Event != nil && before.EventID() == m.EventID() && (w.byID || before.KafkaKey() == m.KafkaKey()) {
-			return m.at.Sub(before.at) <= simReach.age
+			return m.at.Sub(before.at) <= simReach.Age
 		}
 	}
 	return w.inheritedDuplicate(p, offset)
@@ -247,7 +248,7 @@ func (w *world) duplicate(p models.Partition, offset int) bool {
 // equal compares the counters with the truth; a counter of 0 is as good as none.
 func (w *world) equal() bool {
 	want := w.truth()
-	for key, cells := range w.store.cells {
+	for key, cells := range w.store.Counters {
 		maps.DeleteFunc(cells, func(_ models.Cell, n int64) bool { return n == 0 })
 		if len(cells) > 0 && !maps.Equal(cells, want[key]) {
 			return false
@@ -257,12 +258,12 @@ func (w *world) equal() bool {
 	return len(want) == 0
 }
 
-// read implements logReader.
-func (w *world) read(_ context.Context, p models.Partition, s span, r reach, each func(item)) (reading, error) {
-	got := reading{span{s.from, min(s.to, w.written(p))}, true}
-	for offset := max(0, s.from-r.offsets); offset < got.to; offset++ {
+// Read implements logReader.
+func (w *world) Read(_ context.Context, p models.Partition, s eventlog.Span, r eventlog.Reach, each func(eventlog.Item)) (eventlog.Reading, error) {
+	got := eventlog.Reading{Span: eventlog.Span{From: s.From, To: min(s.To, w.written(p))}, Whole: true}
+	for offset := max(0, s.From-r.Offsets); offset < got.To; offset++ {
 		it := w.item(p, offset)
-		it.warm = offset < s.from
+		it.Warm = offset < s.From
 		each(it)
 	}
 	return got, nil

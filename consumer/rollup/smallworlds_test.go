@@ -10,7 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"footfall/consumer/eventlog"
 	"footfall/consumer/store"
+	"footfall/consumer/store/memstore"
 	"footfall/models"
 )
 
@@ -50,7 +52,7 @@ func (s smallWorld) new(c controls, p *path) *world {
 	}
 	w.partitions = []models.Partition{only}
 	if s.died {
-		w.store.owners[only] = ownerRow{Tenure: store.Tenure{Partition: only, Owner: "somebody", Epoch: w.nextEpoch(0)}}
+		w.store.OwnerRows[only] = memstore.OwnerRow{Tenure: store.Tenure{Partition: only, Owner: "somebody", Epoch: w.nextEpoch(0)}}
 	}
 	s.compose(w)
 	if s.retires {
@@ -81,7 +83,7 @@ func (s smallWorld) compose(w *world) {
 			next.Event = &models.Click{V: 1, ID: m[1:], ShortURL: "link", IP: m[:1], TS: ts}
 		}
 		if heirs := w.partitions[1:]; len(heirs) > 0 && next.Event != nil {
-			next.p = heirs[partitionOf([]byte(next.KafkaKey()), numbers(len(heirs)))]
+			next.p = heirs[eventlog.PartitionOf([]byte(next.KafkaKey()), eventlog.PartitionNumbers(len(heirs)))]
 		}
 		w.unwritten = append(w.unwritten, next)
 	}

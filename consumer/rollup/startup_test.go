@@ -17,6 +17,7 @@ import (
 
 	"footfall/configs"
 	"footfall/consumer/store"
+	"footfall/consumer/store/memstore"
 	"footfall/deployments/stack/stacktest"
 	"footfall/internal/kafka/dial"
 	"footfall/internal/kafka/topics"
@@ -31,7 +32,7 @@ type bench struct {
 	cluster *kfake.Cluster
 	client  *kgo.Client
 	store   store.RetireStore
-	memory  *memory
+	memory  *memstore.Memory
 	cfg     configs.Consumer
 	said    strings.Builder // what the last consumer logged
 	during  func()          // before a consumer is stopped
@@ -93,7 +94,7 @@ func benchOn(t *testing.T, brokers []string) *bench {
 
 // newTables forgets what was counted.
 func (b *bench) newTables() {
-	b.memory = newMemory()
+	b.memory = memstore.New()
 	b.store = b.memory
 }
 
@@ -139,9 +140,9 @@ func (b *bench) send(t *testing.T, from, to int) {
 
 // clicks is how many are counted.
 func (b *bench) clicks() (n int64) {
-	b.memory.mu.Lock()
-	defer b.memory.mu.Unlock()
-	for key, cells := range b.memory.cells {
+	b.memory.Mu.Lock()
+	defer b.memory.Mu.Unlock()
+	for key, cells := range b.memory.Counters {
 		for cell, count := range cells {
 			if key.Keyspace == models.URLShortener && cell.Counter == models.ClickCounter {
 				n += count

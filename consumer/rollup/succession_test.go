@@ -2,21 +2,24 @@ package rollup
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"footfall/consumer/eventlog"
 	"footfall/consumer/store"
+	"footfall/consumer/store/memstore"
 	"footfall/models"
 )
 
 // chain makes generations of one topic, the oldest first, with so many partitions each; all but the last are sealed at these ends.
-func chain(ends ...[]int64) *source {
-	var last *source
+func chain(ends ...[]int64) *eventlog.Source {
+	var last *eventlog.Source
 	for i, list := range ends {
-		s := &source{topic: models.GenerationTopic("clicks", i+1), inspect: newInspector(decodeClick, len(list)), before: last}
+		s := &eventlog.Source{Topic: models.GenerationTopic("clicks", i+1), Inspect: eventlog.NewInspector(eventlog.DecodeClick, len(list)), Before: last}
 		if i < len(ends)-1 {
-			s.seal = &seal{Ends: list, At: time.Unix(0, 0)}
+			s.Seal = &eventlog.Seal{Ends: list, At: time.Unix(0, 0)}
 		}
 		last = s
 	}
@@ -26,14 +29,14 @@ func chain(ends ...[]int64) *source {
 // A generation waits until all partitions of the one before it are counted to their ends, and all before that, also where one is empty.
 func TestAGenerationWaitsForThoseBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := newMemory()
+		store := memstore.New()
 		newest := chain([]int64{5, 0, 7}, []int64{0, 0}, []int64{0})
-		s := newSuccession(store, newest.before, newOwner(t, store, 0).log)
+		s := eventlog.NewSuccession(store, newest.Before, newOwner(t, store, 0).log)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		go s.await(ctx)
+		go s.Await(ctx)
 		opened := make(chan error, 1)
-		go func() { opened <- s.gate(ctx, item{}) }()
+		go func() { opened <- s.Gate(ctx, eventlog.Item{}) }()
 		note := func(topic string, number int, to int64) {
 			t.Helper()
 			tenure, err := store.Take(t.Context(), models.Partition{Topic: topic, Number: number}, "owner")
@@ -64,7 +67,7 @@ func TestAGenerationWaitsForThoseBefore(t *testing.T) {
 			t.Error("it did not open when all was counted")
 		}
 		for _, topic := range []string{"clicks", "clicks-g2"} {
-			if store.settings[fact(topic, factCounted)] == "" {
+			if store.Settings[eventlog.Fact(topic, eventlog.FactCounted)] == "" {
 				t.Errorf("nobody recorded that %s is counted", topic)
 			}
 		}
@@ -73,9 +76,9 @@ func TestAGenerationWaitsForThoseBefore(t *testing.T) {
 
 // One who has counted a sealed partition to its end says so at once.
 func TestTheEndOfAPartitionIsNotedAtOnce(t *testing.T) {
-	store := newMemory()
+	store := memstore.New()
 	o := newOwner(t, store, 0)
-	o.noted = time.Now()
+	o.progressAt = time.Now()
 	own := o.partitions[p0]
 	for _, next := range []int64{4, 5} {
 		own.sealed, own.end, own.next = true, 5, next
@@ -83,7 +86,7 @@ func TestTheEndOfAPartitionIsNotedAtOnce(t *testing.T) {
 		if err := o.progress(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if got := store.owners[p0].Committed; (got == 5) != (next == 5) {
+		if got := store.OwnerRows[p0].Committed; (got == 5) != (next == 5) {
 			t.Errorf("at %d of 5 the store knows of %d", next, got)
 		}
 	}
@@ -91,21 +94,21 @@ func TestTheEndOfAPartitionIsNotedAtOnce(t *testing.T) {
 
 // What is inherited is the latest of each id, as far from the partition's first offset as the log between says.
 func TestInheritance(t *testing.T) {
-	f := func(name string, heir *source, log memoryLog, offset int64, age time.Duration, want bool) {
+	f := func(name string, heir *eventlog.Source, log memoryLog, offset int64, age time.Duration, want bool) {
 		t.Helper()
-		h, r := newHasher(), reach{10, time.Hour}
+		h, r := eventlog.NewHasher(), eventlog.Reach{Offsets: 10, Age: time.Hour}
 		e := click(1)
-		to := partitionOf([]byte(e.KafkaKey()), heir.inspect.partitions)
-		b, err := inherit(t.Context(), log, heir, []int{to}, h, r)
+		to := eventlog.PartitionOf([]byte(e.KafkaKey()), heir.Inspect.Partitions)
+		b, err := eventlog.Inherit(t.Context(), log, heir, []int{to}, h, r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := newWindow(r, 0)
-		w.inherited = b.to[to]
+		w := eventlog.NewWindow(r, 0)
+		w.Inherited = b.To[to]
 		if offset > 0 {
-			w.pass(offset - 1)
+			w.Pass(offset - 1)
 		}
-		if got := w.see(fingerprintOf(h, e.Identity()), offset, time.Unix(0, 0).Add(age)); got != want {
+		if got := w.See(eventlog.FingerprintOf(h, e.Identity()), offset, time.Unix(0, 0).Add(age)); got != want {
 			t.Errorf("%s: a duplicate is %v, want %v", name, got, want)
 		}
 	}
@@ -128,11 +131,11 @@ func TestInheritance(t *testing.T) {
 // memoryLog is a log in memory, all of whose messages are of the same time.
 type memoryLog map[models.Partition][]models.Event
 
-func (l memoryLog) read(_ context.Context, p models.Partition, s span, _ reach, each func(item)) (reading, error) {
-	for offset := s.from; offset < min(s.to, int64(len(l[p]))); offset++ {
-		each(item{partition: p, offset: offset, event: l[p][offset], at: time.Unix(0, 0)})
+func (l memoryLog) Read(_ context.Context, p models.Partition, s eventlog.Span, _ eventlog.Reach, each func(eventlog.Item)) (eventlog.Reading, error) {
+	for offset := s.From; offset < min(s.To, int64(len(l[p]))); offset++ {
+		each(eventlog.Item{Partition: p, Offset: offset, Event: l[p][offset], At: time.Unix(0, 0)})
 	}
-	return reading{s, true}, nil
+	return eventlog.Reading{Span: s, Whole: true}, nil
 }
 
 // A retirement was decided when the topic was at some generation: those before it lie before it, those after it beyond.
@@ -148,4 +151,9 @@ func TestRetirementsReachLaterGenerations(t *testing.T) {
 			t.Errorf("offset %d of %s is reached: %v, want %v", at.offset, at.topic, got, want)
 		}
 	}
+}
+
+// click is one of many, of a few links and visitors.
+func click(n int) models.Event {
+	return &models.Click{V: 1, ID: fmt.Sprint(n), ShortURL: fmt.Sprint("link", n%3), IP: fmt.Sprint("192.0.2.", (n/3)%40), TS: models.Earliest}
 }

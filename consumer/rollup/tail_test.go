@@ -10,6 +10,7 @@ import (
 	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"footfall/consumer/eventlog"
 	"footfall/internal/kafka/dial"
 	"footfall/internal/kafka/topics"
 	"footfall/models"
@@ -101,19 +102,19 @@ func oneMessageOfABatch(t *testing.T, b *bench) {
 		t.Fatal(err)
 	}
 	for _, r := range records {
-		if sum, err := sumAt(t.Context(), via, p, r.Offset); err != nil || sum != sumOf(r.Key, r.Value) {
-			t.Errorf("offset %d: %q, %v; want %q", r.Offset, sum, err, sumOf(r.Key, r.Value))
+		if sum, err := eventlog.SumAt(t.Context(), via, p, r.Offset); err != nil || sum != eventlog.SumOf(r.Key, r.Value) {
+			t.Errorf("offset %d: %q, %v; want %q", r.Offset, sum, err, eventlog.SumOf(r.Key, r.Value))
 		}
 	}
-	if sum, err := sumAt(t.Context(), via, p, 40); err != nil || sum != "" {
+	if sum, err := eventlog.SumAt(t.Context(), via, p, 40); err != nil || sum != "" {
 		t.Errorf("beyond the end: %q, %v", sum, err)
 	}
 	b.deleteRecords(t, 10)
-	if sum, err := sumAt(t.Context(), via, p, 9); err != nil || sum != "" {
+	if sum, err := eventlog.SumAt(t.Context(), via, p, 9); err != nil || sum != "" {
 		t.Errorf("deleted: %q, %v", sum, err)
 	}
 	const known = "038cf63109a3e1d5dba1ce0033898675"
-	if sum := sumOf([]byte("key"), []byte("value")); sum != known || sum == sumOf([]byte("keyv"), []byte("alue")) {
+	if sum := eventlog.SumOf([]byte("key"), []byte("value")); sum != known || sum == eventlog.SumOf([]byte("keyv"), []byte("alue")) {
 		t.Errorf("the fingerprint that stores hold has changed: %s", sum)
 	}
 }

@@ -6,12 +6,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"footfall/consumer/eventlog"
 	"footfall/consumer/store"
+	"footfall/consumer/store/memstore"
 	"footfall/models"
 )
 
 func linkAt(o *ownership, c *chunk, p models.Partition, offset int64, link string) {
-	o.add(c, item{partition: p, offset: offset, event: &models.Click{
+	o.add(c, eventlog.Item{Partition: p, Offset: offset, Event: &models.Click{
 		V: 1, ID: fmt.Sprint(p, offset), ShortURL: link, IP: fmt.Sprint(p.Number), TS: models.Earliest,
 	}})
 }
@@ -29,19 +31,19 @@ func countAll(t *testing.T, o *ownership) {
 	}
 }
 
-func (m *memory) allClicks() (n int64) {
-	for _, cells := range m.cells {
+func allClicksIn(m *memstore.Memory) (n int64) {
+	for _, cells := range m.Counters {
 		n += cells[hit]
 	}
 	return n
 }
 
 // newHeir is an owner whose predecessor did not leave clean; nobody can have counted anything from clear on.
-func newHeir(t *testing.T, m *memory, clear int64) *ownership {
+func newHeir(t *testing.T, m *memstore.Memory, clear int64) *ownership {
 	t.Helper()
 	o := newOwner(t, m, 100)
 	for _, own := range o.partitions {
-		own.clear = clear
+		own.uncountedFrom = clear
 	}
 	return o
 }
@@ -49,8 +51,8 @@ func newHeir(t *testing.T, m *memory, clear int64) *ownership {
 // Where nobody can have counted, the ledger is not read. That ends when a chunk may be half counted under a former epoch.
 func TestALostConnectionIsFollowedByAReading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newMemory()
-		m.timeout = 5 * time.Second
+		m := memstore.New()
+		m.Timeout = 5 * time.Second
 		newOwner(t, m, 100)
 		o := newHeir(t, m, 3)
 		c := newChunk()
@@ -66,15 +68,15 @@ func TestALostConnectionIsFollowedByAReading(t *testing.T) {
 		linkAt(o, c, p0, 3, "aaa")
 		linkAt(o, c, p0, 4, "bbb")
 		failed := false
-		m.onApply = func(w store.KeyWrite) fault {
+		m.OnApply = func(w store.KeyWrite) memstore.Fault {
 			if w.Key.Name != "bbb" || failed {
-				return fault{}
+				return memstore.Fault{}
 			}
 			failed = true
-			return fault{err: fmt.Errorf("%w: no connections", store.ErrDisconnected), lost: true}
+			return memstore.Fault{Err: fmt.Errorf("%w: no connections", store.ErrDisconnected), Lost: true}
 		}
 		flush(t, o, c)
-		if n := m.allClicks(); n != 8 {
+		if n := allClicksIn(m); n != 8 {
 			t.Errorf("%d clicks of 8", n)
 		}
 	})
@@ -85,8 +87,8 @@ func TestAGroupSetBackCountsNothingTwice(t *testing.T) {
 	f := func(name string, clean bool) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := newMemory()
-				m.timeout = 5 * time.Second
+				m := memstore.New()
+				m.Timeout = 5 * time.Second
 				o := newOwner(t, m, 100)
 				countAll(t, o)
 				if clean {
@@ -96,13 +98,13 @@ func TestAGroupSetBackCountsNothingTwice(t *testing.T) {
 				}
 				o = newHeir(t, m, 100)
 				if clean {
-					spans := map[models.Partition]span{p0: {0, 10}, p1: {0, 10}}
-					if err := o.recover(t.Context(), &chunk{spans: spans}, unknown("timeout"), 0); err != nil {
+					spans := map[models.Partition]eventlog.Span{p0: {From: 0, To: 10}, p1: {From: 0, To: 10}}
+					if err := o.recover(t.Context(), &chunk{spans: spans}, memstore.Unknown("timeout"), 0); err != nil {
 						t.Fatal(err)
 					}
 				}
 				countAll(t, o)
-				if n := m.allClicks(); n != 200 {
+				if n := allClicksIn(m); n != 200 {
 					t.Errorf("%d clicks of 200", n)
 				}
 			})

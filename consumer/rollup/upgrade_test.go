@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"footfall/consumer/eventlog"
+	"footfall/consumer/maintenance"
+
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -52,10 +55,10 @@ func TestUpgradeToAnotherVersion(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("it counts beside an older one")
 	}
-	if refused := new(refusal); !errors.As(err, &refused) || !strings.Contains(err.Error(), "old/3/u") {
+	if refused := new(eventlog.Refusal); !errors.As(err, &refused) || !strings.Contains(err.Error(), "old/3/u") {
 		t.Errorf("beside an older one it ends with %v", err)
 	}
-	_, err = RunAudit(t.Context(), b.cfg, b.store, AuditOptions{Repair: true}, slog.New(slog.DiscardHandler), func(string) {})
+	_, err = maintenance.RunAudit(t.Context(), b.cfg, b.store, maintenance.AuditOptions{Repair: true}, slog.New(slog.DiscardHandler), func(string) {})
 	if err == nil || !strings.Contains(err.Error(), "old/3/u") {
 		t.Errorf("an audit that repairs beside an older one ends with %v", err)
 	}

@@ -13,7 +13,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"footfall/consumer/eventlog"
+	"footfall/consumer/maintenance"
+	"footfall/consumer/repair"
 	"footfall/consumer/store"
+	"footfall/consumer/store/memstore"
 	"footfall/models"
 )
 
@@ -28,7 +32,7 @@ const (
 
 // simReach is how far back ids are looked for. Some that are sent again are too far back, by offset or by time.
 // The ring that remembers ids grows twice on the way.
-var simReach = reach{18, 8 * time.Minute}
+var simReach = eventlog.Reach{Offsets: 18, Age: 8 * time.Minute}
 
 // world is a log, a group and a store, and the consumers in it. Consumers are goroutines that wait at every call to the
 // store; the world lets one of them go on at a time, as its fate says, and moves the clock when all wait for it.
@@ -37,17 +41,17 @@ type world struct {
 	fate       fate
 	controls   controls
 	span       int64 // offsets of one partition in a chunk, at the most
-	store      *memory
+	store      *memstore.Memory
 	history    []store.KeyWrite // acknowledged, for stores that forget
 	reading    sync.Mutex       // of the log: consumers wake up by themselves
 	log        map[models.Partition][]logged
-	unwritten  []unwritten // the rest of the log
-	retires    bool        // March is retired; else all of the log is there from the beginning
-	retiring   bool        // that has begun
-	byID       bool        // duplicates are told by their ids alone
-	sources    sources     // of the topic that grows; nil: none does
+	unwritten  []unwritten      // the rest of the log
+	retires    bool             // March is retired; else all of the log is there from the beginning
+	retiring   bool             // that has begun
+	byID       bool             // duplicates are told by their ids alone
+	sources    eventlog.Sources // of the topic that grows; nil: none does
 	partitions []models.Partition
-	committed  map[models.Partition]place
+	committed  map[models.Partition]eventlog.GroupOffset
 	refused    atomic.Bool // a consumer wants its operator to decide
 	generation int
 	actors     []*actor
@@ -105,11 +109,11 @@ func newWorld(seed int, c controls) *world {
 // emptyWorld has no log and no fate yet.
 func emptyWorld(c controls) *world {
 	w := &world{
-		controls: c, store: newMemory(), log: map[models.Partition][]logged{}, committed: map[models.Partition]place{},
+		controls: c, store: memstore.New(), log: map[models.Partition][]logged{}, committed: map[models.Partition]eventlog.GroupOffset{},
 		tell: func(string, ...any) {},
 	}
-	w.store.nextEpoch = w.nextEpoch
-	w.store.timeout = 5 * time.Second
+	w.store.NextEpoch = w.nextEpoch
+	w.store.Timeout = 5 * time.Second
 	return w
 }
 
@@ -191,9 +195,9 @@ func (w *world) run(ctx context.Context) (outcomes, error) {
 	}
 	w.reveal() // one day every replica will have been asked
 	if !w.equal() {
-		return w.out, fmt.Errorf("counted %v, the log says %v", w.store.cells, w.truth())
+		return w.out, fmt.Errorf("counted %v, the log says %v", w.store.Counters, w.truth())
 	}
-	audit, err := w.checker(w.store).audit(ctx, w.store, AuditOptions{}, func(line string) { w.tell("audit: %s", line) })
+	audit, err := maintenance.NewAuditor(w.checker(w.store), w.store).Run(ctx, maintenance.AuditOptions{}, func(line string) { w.tell("audit: %s", line) })
 	if err != nil || !audit.Clean() {
 		return w.out, fmt.Errorf("left for the audit: %+v, %w", audit, err)
 	}
@@ -209,71 +213,9 @@ func (w *world) restart() {
 		return
 	}
 	w.history = w.history[:len(w.history)-w.fate.forgotten(min(len(w.history), 10))]
-	w.store.cells, w.store.ledger = newMemory().cells, newMemory().ledger
+	w.store.Counters, w.store.LedgerRows = memstore.New().Counters, memstore.New().LedgerRows
 	for _, write := range w.history {
-		w.store.apply(write)
-	}
-}
-
-// regroup lets the next generation form, when those who leave have left, but after the session timeout at the latest.
-func (w *world) regroup() {
-	if w.forming.IsZero() {
-		w.forming = time.Now().Add(w.fate.session())
-	}
-}
-
-// form begins the next generation if it is due.
-func (w *world) form(ctx context.Context) {
-	leaving := slices.ContainsFunc(w.actors, func(a *actor) bool { return a.leaving.Load() && !a.done.Load() && !a.crashed.Load() })
-	if w.forming.IsZero() || leaving && time.Now().Before(w.forming) {
-		return
-	}
-	w.forming = time.Time{}
-	w.generation++
-	for _, a := range w.actors {
-		a.superseded.Store(true)
-	}
-	if w.refused.Swap(false) {
-		w.heed()
-	}
-	w.fate.regrouped()
-	if w.fate.together() {
-		w.start(ctx, w.partitions)
-		return
-	}
-	for _, p := range w.partitions {
-		w.start(ctx, []models.Partition{p})
-	}
-}
-
-// setBack lets the group say another offset; a negative one: Kafka has forgotten it.
-func (w *world) setBack(p models.Partition, to int64) {
-	if w.committed[p] = (place{offset: to}); to < 0 {
-		w.out.Expired++
-	} else {
-		w.out.SetBack++
-	}
-	w.tell("%v is set back to %d", p, to)
-}
-
-// setForward lets somebody move the group beyond what is counted. Nobody may go on there.
-func (w *world) setForward(p models.Partition, by int64) {
-	to := max(0, w.committed[p].offset) + by
-	if to <= w.store.owners[p].Committed || to > w.written(p) {
-		return
-	}
-	w.committed[p] = place{offset: to}
-	w.out.SetForward++
-	w.tell("%v is set forward to %d", p, to)
-}
-
-// heed does what a refusal asks for.
-func (w *world) heed() {
-	for _, p := range w.partitions {
-		if counted := w.store.owners[p].Committed; w.committed[p].tables == "" && w.committed[p].offset > counted {
-			w.committed[p] = place{offset: counted}
-			w.tell("%v is set back to %d, where the tables are", p, counted)
-		}
+		w.store.ApplyOne(write)
 	}
 }
 
@@ -302,9 +244,9 @@ func (w *world) allOver() bool {
 		}
 	}
 	for _, p := range w.partitions {
-		to := w.committed[p].offset
+		to := w.committed[p].Offset
 		if to < 0 { // it is committed again with the next event, and the store knows that there is none
-			to = w.store.owners[p].Committed
+			to = w.store.OwnerRows[p].Committed
 		}
 		if to < int64(len(w.log[p])) {
 			return false
@@ -317,7 +259,7 @@ func (w *world) allOver() bool {
 func (w *world) settle(ctx context.Context) error {
 	for until := time.Now().Add(4 * time.Hour); time.Now().Before(until); {
 		open := 0
-		for _, list := range w.store.doubts {
+		for _, list := range w.store.OpenDoubts {
 			open += len(list)
 		}
 		if w.controls.noRechecks {
@@ -342,15 +284,15 @@ func (w *world) awaited(audits bool) bool {
 }
 
 // item is one message as a fetcher hands it on.
-func (w *world) item(p models.Partition, offset int64) item {
+func (w *world) item(p models.Partition, offset int64) eventlog.Item {
 	w.reading.Lock()
 	defer w.reading.Unlock()
 	m := w.log[p][offset]
-	it := item{partition: p, offset: offset, event: m.Event, byID: w.byID, at: m.at, highWater: int64(len(w.log[p]))}
+	it := eventlog.Item{Partition: p, Offset: offset, Event: m.Event, ByID: w.byID, At: m.at, HighWater: int64(len(w.log[p]))}
 	if m.Event != nil {
-		it.value = []byte(m.EventID())
+		it.Value = []byte(m.EventID())
 	} else {
-		it.dead = &deadLetter{invalid: &models.Invalid{Reason: models.ReasonBadJSON}}
+		it.Dead = &eventlog.DeadLetter{Invalid: &models.Invalid{Reason: models.ReasonBadJSON}}
 	}
 	return it
 }
@@ -367,9 +309,9 @@ func (w *world) fresh() int64 { return w.number.Add(1) }
 // simMetrics are those of all processes: nobody looks at them, and making them takes longer than a small play.
 var simMetrics = sync.OnceValue(func() *metrics { return newMetrics(prometheus.NewRegistry()) })
 
-func (w *world) checker(s store.Store) *checker {
-	return &checker{
-		store: s, log: w, hasher: newHasher(), reach: simReach, metrics: simMetrics(), logger: slog.New(slog.DiscardHandler),
-		number: w.fresh, sources: w.sources,
+func (w *world) checker(s store.Store) *repair.Checker {
+	return &repair.Checker{
+		Store: s, Reader: w, Hasher: eventlog.NewHasher(), Reach: simReach, Metrics: simMetrics().repair, Logger: slog.New(slog.DiscardHandler),
+		NewID: w.fresh, Sources: w.sources,
 	}
 }

@@ -41,6 +41,7 @@ func (r Retirement) speaksOf(e models.Event) bool {
 	return ok && v.TS < r.Before
 }
 
+// Decided tells whether it is known from which offsets on it takes effect.
 func (r Retirement) Decided() bool { return r.From != nil }
 
 // Reached tells whether the offset lies where visits are refused. All earlier generations of the topic lie before that, all later ones

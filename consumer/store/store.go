@@ -16,6 +16,17 @@ var ErrUnknownOutcome = errors.New("outcome unknown")
 // and what is remembered of it may no longer be true: it is read again. Alone, without ErrUnknownOutcome, it leaves nothing in doubt.
 var ErrDisconnected = errors.New("connection to the store lost")
 
+// Outcome names what became of a write, for metrics: applied, unknown or refused.
+func Outcome(err error) string {
+	switch {
+	case err == nil:
+		return "applied"
+	case errors.Is(err, ErrUnknownOutcome):
+		return "unknown"
+	}
+	return "refused"
+}
+
 // Store is what the rollup needs of a database. All methods are safe for concurrent use. storetest has the suite that
 // every store must pass.
 type Store interface {

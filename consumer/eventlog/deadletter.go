@@ -1,0 +1,91 @@
+package eventlog
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+
+	"footfall/internal/kafka/dial"
+	"footfall/models"
+)
+
+// DeadLetter is a message that cannot be counted.
+type DeadLetter struct {
+	Message kafka.Message
+	Invalid *models.Invalid
+}
+
+// DeadLetterWriter is where messages that cannot be counted go, each at least once.
+type DeadLetterWriter interface {
+	Write(ctx context.Context, letters []*DeadLetter) error
+	Close() error
+}
+
+// DiscardDeadLetters writes none: for a replay, of whose messages they were written before.
+type DiscardDeadLetters struct{}
+
+// Write implements DeadLetterWriter.
+func (DiscardDeadLetters) Write(context.Context, []*DeadLetter) error { return nil }
+
+// Close implements DeadLetterWriter.
+func (DiscardDeadLetters) Close() error { return nil }
+
+// maxDeadBytes keeps a dead letter below what brokers take (1 MiB by default), headers included.
+const maxDeadBytes = 512 << 10
+
+// DeadLetterTopic writes dead letters to a topic: the bytes as they came, and headers that tell why and from where.
+type DeadLetterTopic struct{ writer *kafka.Writer }
+
+// NewDeadLetterTopic makes a writer to a topic that exists. It connects with the first letter.
+func NewDeadLetterTopic(via dial.Kafka, topic string) *DeadLetterTopic {
+	return &DeadLetterTopic{&kafka.Writer{
+		Addr:         via.Addr(),
+		Transport:    via.Transport(),
+		Topic:        topic,
+		Balancer:     &kafka.RoundRobin{},
+		RequiredAcks: kafka.RequireAll,
+		BatchTimeout: 5 * time.Millisecond,
+	}}
+}
+
+// Write implements DeadLetterWriter: it returns when all in-sync replicas have the letters.
+func (d *DeadLetterTopic) Write(ctx context.Context, letters []*DeadLetter) error {
+	if len(letters) == 0 {
+		return nil
+	}
+	messages := make([]kafka.Message, len(letters))
+	for i, l := range letters {
+		messages[i] = l.Encode()
+	}
+	if err := d.writer.WriteMessages(ctx, messages...); err != nil {
+		return fmt.Errorf("writing dead letters to topic %s: %w", d.writer.Topic, err)
+	}
+	return nil
+}
+
+// Close implements DeadLetterWriter.
+func (d *DeadLetterTopic) Close() error { return d.writer.Close() }
+
+// Encode makes the message that is written, cut off if brokers would not take it.
+func (l *DeadLetter) Encode() kafka.Message {
+	m := kafka.Message{Key: l.Message.Key, Value: l.Message.Value}
+	header := func(key, value string) {
+		m.Headers = append(m.Headers, kafka.Header{Key: key, Value: []byte(value)})
+	}
+	header("reason", l.Invalid.Reason)
+	if l.Invalid.Detail != "" {
+		header("detail", l.Invalid.Detail)
+	}
+	header("topic", l.Message.Topic)
+	header("partition", strconv.Itoa(l.Message.Partition))
+	header("offset", strconv.FormatInt(l.Message.Offset, 10))
+	if size := len(m.Key) + len(m.Value); size > maxDeadBytes {
+		m.Key = m.Key[:min(len(m.Key), maxDeadBytes/2)]
+		m.Value = m.Value[:min(len(m.Value), maxDeadBytes/2)]
+		header("truncated", strconv.Itoa(size))
+	}
+	return m
+}

@@ -1,0 +1,115 @@
+package eventlog
+
+import (
+	"context"
+	"time"
+
+	"footfall/models"
+)
+
+// An event whose first attempt landed in the last offsets of a generation, and whose second went to the next one, is a duplicate as it
+// would be in one partition. So a partition's window begins with what the generations before had last of its visitors.
+
+// Inherited is the events that a partition's window begins with, by identity: the latest of each.
+type Inherited map[Fingerprint]heirloom
+
+// heirloom is one of them, as if it stood before the partition's first offset.
+type heirloom struct {
+	distance int64 // from there to offset 0
+	at       int64 // its message's time, in Unix nanoseconds
+}
+
+// find is the time of an event, if it is within reach of an offset.
+func (in Inherited) find(id Fingerprint, offset, reach int64) (at int64, found bool) {
+	h, found := in[id]
+	return h.at, found && offset+h.distance <= reach
+}
+
+// Bequest is what partitions of a generation inherit.
+type Bequest struct {
+	To map[int]Inherited // by partition
+	// missing is the time of the last message that could not be read; zero: all could, as far as they matter.
+	missing time.Time
+}
+
+// Inherit reads what these partitions of a generation inherit. It is a function of the log and the seals.
+func Inherit(ctx context.Context, log Reader, heir *Source, partitions []int, h Hasher, r Reach) (Bequest, error) {
+	b := Bequest{To: map[int]Inherited{}}
+	for _, n := range partitions {
+		b.To[n] = Inherited{}
+	}
+	for from := heir.Before; from != nil && reachable(heir, from, r); from = from.Before {
+		for n := range from.Partitions() {
+			p, end := models.Partition{Topic: from.Topic, Number: n}, from.Seal.Ends[n]
+			var first time.Time
+			want := Span{max(0, end-r.Offsets), end}
+			got, err := log.Read(ctx, p, want, Reach{}, func(it Item) {
+				if first.IsZero() {
+					first = it.At
+				}
+				b.add(heir, from, it, h, r)
+			})
+			switch {
+			case IsRefusal(err): // it was deleted
+				b.lacks(from.Seal.At)
+			case err != nil:
+				return b, err
+			case got.From > want.From && got.Empty():
+				b.lacks(from.Seal.At)
+			case got.From > want.From:
+				b.lacks(first)
+			}
+		}
+	}
+	return b, nil
+}
+
+// lacks notes that messages up to a time could not be read.
+func (b *Bequest) lacks(until time.Time) {
+	if until.After(b.missing) {
+		b.missing = until
+	}
+}
+
+// Whole tells whether all that is within reach of a message of that time could be read.
+func (b *Bequest) Whole(at time.Time, age time.Duration) bool {
+	return b.missing.IsZero() || at.Sub(b.missing) > age+clockSkew
+}
+
+// reachable tells whether anything of a generation may be within reach of the heir's offset 0.
+func reachable(heir, from *Source, r Reach) bool {
+	for s := heir.Before; s != from; s = s.Before {
+		shortest := r.Offsets
+		for n := range s.Partitions() {
+			shortest = min(shortest, s.Seal.Ends[n])
+		}
+		if shortest >= r.Offsets {
+			return false
+		}
+	}
+	return true
+}
+
+// add notes an event of an earlier generation.
+func (b *Bequest) add(heir, from *Source, it Item, h Hasher, r Reach) {
+	if it.Event == nil {
+		return
+	}
+	key := []byte(it.Event.KafkaKey())
+	to, wanted := b.To[PartitionOf(key, heir.Inspect.Partitions)]
+	if !wanted {
+		return
+	}
+	distance := from.Seal.Ends[it.Partition.Number] - it.Offset
+	for s := heir.Before; s != from; s = s.Before {
+		distance += s.Seal.Ends[PartitionOf(key, s.Inspect.Partitions)]
+	}
+	if distance > r.Offsets {
+		return
+	}
+	it.ByID = heir.Inspect.byID
+	id := FingerprintOf(h, it.Identity())
+	if known, ok := to[id]; !ok || distance < known.distance {
+		to[id] = heirloom{distance, it.At.UnixNano()}
+	}
+}

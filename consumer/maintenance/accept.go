@@ -1,0 +1,175 @@
+package maintenance
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"footfall/configs"
+	"footfall/consumer/eventlog"
+	"footfall/consumer/repair"
+	"footfall/consumer/store"
+	"footfall/models"
+)
+
+// RunAcceptGap tells which events consumers refuse to leave out: those that Kafka has deleted before they were counted, alone or with their
+// topic, and those that the group was moved past. If there are at most so many, it writes down that they are never counted, and consumers go on after them;
+// with 0 it only tells. Nobody may be counting meanwhile.
+func RunAcceptGap(ctx context.Context, cfg configs.Consumer, store store.RetireStore, atMost int64, log *slog.Logger, report func(string, ...any)) error {
+	l, err := eventlog.New(cfg, store, log)
+	if err != nil {
+		return err
+	}
+	a := &acceptor{Log: l}
+	a.Accepting = true
+	src, err := a.Discover(ctx)
+	if err != nil {
+		return err
+	}
+	members, err := a.Members(ctx)
+	if err == nil && members > 0 {
+		err = fmt.Errorf("group %s has %d members: stop all consumers first", cfg.Kafka.Group, members)
+	}
+	if err != nil {
+		return err
+	}
+	gaps, err := a.gaps(ctx, store, src)
+	if err != nil {
+		return err
+	}
+	missing, total, err := a.missing(ctx, src)
+	if err != nil {
+		return err
+	}
+	for _, m := range missing {
+		report("%d events of topic %s are not counted; the topic was deleted", m.lost, m.topic)
+	}
+	for _, g := range gaps {
+		total += g.lost.To - g.lost.From
+		report("%s are not counted; Kafka has deleted %d of them", g.lost.Of(g.partition), max(0, min(g.lost.To, g.log.From)-g.lost.From))
+	}
+	switch {
+	case total == 0:
+		report("no events are missing: consumers go on where they were")
+		return nil
+	case atMost <= 0:
+		report("%d events in all. Nothing was changed: to go on without them, run consumer accept-gap --at-most %d", total, total)
+		return nil
+	case total > atMost:
+		return fmt.Errorf("%d events are missing, more than --at-most %d: nothing was changed", total, atMost)
+	}
+	for _, g := range gaps {
+		if err := a.accept(ctx, g); err != nil {
+			return err
+		}
+	}
+	for _, m := range missing {
+		if _, err := store.Setting(ctx, eventlog.Fact(m.topic, eventlog.FactCounted), fmt.Sprintf("all but %d events that were deleted", m.lost)); err != nil {
+			return err
+		}
+	}
+	report("%d events will never be counted; consumers go on after them", total)
+	return nil
+}
+
+// acceptor accepts gaps, as an owner of their partitions who counts nothing.
+type acceptor struct{ *eventlog.Log }
+
+// missingSpan is what is missing in a partition.
+type missingSpan struct {
+	partition models.Partition
+	lost, log eventlog.Span
+}
+
+// gaps finds them as consumers do when they take a partition.
+func (a *acceptor) gaps(ctx context.Context, db store.RetireStore, src eventlog.Sources) (found []missingSpan, err error) {
+	partitions, err := a.AllPartitions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	partitions = slices.DeleteFunc(partitions, func(p models.Partition) bool { return !src.Counts(p) })
+	places, err := a.GroupOffsets(ctx, a.Config.Kafka.Group, partitions)
+	if err != nil {
+		return nil, err
+	}
+	bounds, err := eventlog.Bounds(ctx, a.Kafka, partitions)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range partitions {
+		committed, err := db.Committed(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		end, sealed := src[p.Topic].End(p.Number)
+		if !sealed {
+			end = math.MaxInt64
+		}
+		if reached := max(places[p].Offset, committed); reached > bounds[p].To {
+			return nil, eventlog.RecreatedTopic(p, reached)
+		}
+		if _, lost := eventlog.FindGap(committed, places[p], bounds[p], a.Tables, end); !lost.Empty() {
+			found = append(found, missingSpan{p, lost, bounds[p]})
+		}
+	}
+	return found, nil
+}
+
+// missingTopic is a generation that was deleted before all of it was counted.
+type missingTopic struct {
+	topic string
+	lost  int64
+}
+
+// missing finds the generations that consumers miss, and how many events they had that are not counted. One of which nothing is missing, but
+// nobody said so, is recorded as counted.
+func (a *acceptor) missing(ctx context.Context, src eventlog.Sources) (found []missingTopic, total int64, err error) {
+	for _, topic := range slices.Sorted(maps.Keys(src)) {
+		s := src[topic]
+		if !s.Gone {
+			continue
+		}
+		if done, err := eventlog.CountedToSeal(ctx, a.Store, s); done || err != nil {
+			if err != nil {
+				return nil, 0, err
+			}
+			continue
+		}
+		lost, err := eventlog.LeftToSeal(ctx, a.Store, s)
+		if err != nil {
+			return nil, 0, err
+		}
+		found, total = append(found, missingTopic{topic, lost}), total+lost
+	}
+	return found, total, nil
+}
+
+// accept says in the store that all before the end of a gap is counted. What an owner that crashed may have had under way there is in
+// doubt first.
+func (a *acceptor) accept(ctx context.Context, g missingSpan) error {
+	tenure, err := eventlog.TakePartition(ctx, a.Store, g.partition, eventlog.NewOwnerName(), a.Logger)
+	if err != nil {
+		return err
+	}
+	note := a.Store.Release
+	if !tenure.Fresh {
+		note = a.Store.Progress // whoever comes next has to look after the one who crashed
+		d := repair.NewDoubter(a.Store, repair.NewMetrics(prometheus.NewRegistry()), a.Logger)
+		if err := d.Note(ctx, map[models.Partition]eventlog.Span{g.partition: g.lost.Intersect(g.log)}, store.DoubtPredecessor); err != nil {
+			return err
+		}
+	}
+	ok, err := note(ctx, tenure, g.lost.To)
+	if err == nil && !ok {
+		err = eventlog.ErrTaken
+	}
+	if err != nil {
+		return fmt.Errorf("accepting that %s are missing: %w", g.lost.Of(g.partition), err)
+	}
+	return nil
+}

@@ -1,0 +1,218 @@
+package maintenance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+
+	"footfall/consumer/eventlog"
+	"footfall/consumer/repair"
+	"footfall/internal/kafka/topics"
+	"footfall/internal/retry"
+	"footfall/models"
+)
+
+// Some messages of a sealed generation are not counted there: what lies beyond the seal, since somebody took it off; what lies in partitions
+// that somebody added; and what was placed by their number. Growing writes them to the newest generation, under the same key and id.
+
+// carryBatch is how many offsets are carried over at a time.
+const carryBatch = 2000
+
+// carrying is what is recorded before a batch is written: should the process die, the next one finds in the log what it had written.
+type carrying struct {
+	To    int64         `json:"to"`
+	Topic string        `json:"topic"` // written to
+	Ends  map[int]int64 `json:"ends"`  // of that one, before
+}
+
+// carryAll carries over what the sealed generations of the base hold and nobody counts there.
+func (g *grower) carryAll(ctx context.Context, src eventlog.Sources) error {
+	to := src.Newest(g.base)
+	writer := &kafka.Writer{
+		Addr: g.Kafka.Addr(), Transport: g.Kafka.Transport(), Topic: to.Topic, Balancer: kafka.Murmur2Balancer{Consistent: true},
+		RequiredAcks: kafka.RequireAll, BatchTimeout: 5 * time.Millisecond,
+	}
+	defer func() { _ = writer.Close() }()
+	for _, topic := range g.sealed(src) {
+		ends, err := topics.Seal(ctx, g.Kafka, topic) // again: somebody may have taken it off
+		if err != nil {
+			return err
+		}
+		total := 0
+		for p := range len(ends) {
+			carried, err := g.carry(ctx, src[topic], p, ends[p], to, writer)
+			if total += carried; errors.Is(err, kafka.MessageSizeTooLarge) {
+				err = errSealedToo
+			}
+			if err != nil {
+				return fmt.Errorf("carrying over partition %d of %s: %w", p, topic, err)
+			}
+		}
+		if total > 0 {
+			g.report("carried over %d messages of %s that are not counted there, to %s", total, topic, to.Topic)
+		}
+	}
+	return nil
+}
+
+// carry carries over what one partition holds up to end.
+func (g *grower) carry(ctx context.Context, s *eventlog.Source, partition int, end int64, to *eventlog.Source, writer *kafka.Writer) (total int, err error) {
+	from, err := g.carryFrom(ctx, s, partition)
+	if err != nil {
+		return 0, err
+	}
+	for from < end {
+		done := eventlog.FactCarried(s.Topic, partition, from)
+		recorded, err := g.Store.Setting(ctx, done, "")
+		if err != nil {
+			return total, err
+		}
+		if recorded == "" {
+			until := min(from+carryBatch, end)
+			if partition < s.Partitions() && from < s.Seal.Ends[partition] {
+				until = min(until, s.Seal.Ends[partition]) // whoever looks for what lies beyond begins there
+			}
+			b, again, err := g.announce(ctx, s, partition, carrying{until, to.Topic, nil}, from, to)
+			if err != nil {
+				return total, err
+			}
+			messages, err := g.uncounted(ctx, s, partition, eventlog.Span{From: from, To: b.To})
+			if err == nil && again {
+				messages, err = g.without(ctx, messages, b)
+			}
+			if err == nil && len(messages) > 0 {
+				err = writer.WriteMessages(ctx, messages...)
+			}
+			if err != nil {
+				return total, err
+			}
+			total += len(messages)
+			if recorded, err = g.Store.Setting(ctx, done, strconv.FormatInt(b.To, 10)); err != nil {
+				return total, err
+			}
+		}
+		if from, err = strconv.ParseInt(recorded, 10, 64); err != nil {
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+// carryFrom is where to begin in a partition: at its seal, at its beginning if it was added, or where consumers were when there came to be
+// more partitions, and a window before that.
+func (g *grower) carryFrom(ctx context.Context, s *eventlog.Source, partition int) (int64, error) {
+	switch {
+	case partition >= s.Partitions():
+		return 0, nil
+	case len(s.Seal.Ends) == s.Partitions():
+		return s.Seal.Ends[partition], nil
+	}
+	at, err := g.Store.Committed(ctx, models.Partition{Topic: s.Topic, Number: partition})
+	if err != nil {
+		return 0, err
+	}
+	at = min(max(0, at-g.Reach().Offsets), s.Seal.Ends[partition])
+	recorded, err := g.Store.Setting(ctx, eventlog.Fact(s.Topic, fmt.Sprintf("carried %d from", partition)), strconv.FormatInt(at, 10))
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(recorded, 10, 64)
+}
+
+// announce records a batch before it is written. again: it was recorded before, and somebody may have written a part of it.
+func (g *grower) announce(ctx context.Context, s *eventlog.Source, partition int, b carrying, from int64, to *eventlog.Source) (_ carrying, again bool, err error) {
+	name := eventlog.Fact(s.Topic, fmt.Sprintf("carrying %d/%d", partition, from))
+	recorded, err := g.Store.Setting(ctx, name, "")
+	if err != nil {
+		return b, false, err
+	}
+	if again = recorded != ""; !again {
+		if b.Ends, err = topics.Ends(ctx, g.Kafka, to.Topic, to.Partitions()); err != nil {
+			return b, false, err
+		}
+		text, err := json.Marshal(b)
+		if err != nil {
+			return b, false, err
+		}
+		if recorded, err = g.Store.Setting(ctx, name, string(text)); err != nil {
+			return b, false, err
+		}
+	}
+	return b, again, json.Unmarshal([]byte(recorded), &b)
+}
+
+// uncounted reads the messages of a span that consumers do not count there.
+func (g *grower) uncounted(ctx context.Context, s *eventlog.Source, partition int, want eventlog.Span) (out []kafka.Message, err error) {
+	err = g.readMessages(ctx, models.Partition{Topic: s.Topic, Number: partition}, want, func(m kafka.Message) {
+		end := int64(0) // of what is counted there
+		if partition < s.Partitions() {
+			end = s.Seal.Ends[partition]
+		}
+		_, err := s.Inspect.Event(m)
+		if not := err != nil && eventlog.NoEvent(m); !not && (m.Offset >= end || errors.Is(err, eventlog.ErrCarried)) {
+			out = append(out, kafka.Message{Key: m.Key, Value: m.Value, Headers: m.Headers})
+		}
+	})
+	return out, err
+}
+
+// without leaves out what was written already.
+func (g *grower) without(ctx context.Context, messages []kafka.Message, b carrying) ([]kafka.Message, error) {
+	if err := retry.Sleep(ctx, g.Store.WriteTimeout()+repair.SettleMargin); err != nil { // what was under way has landed by then
+		return nil, err
+	}
+	ends, err := topics.Ends(ctx, g.Kafka, b.Topic, len(b.Ends))
+	if err != nil {
+		return nil, err
+	}
+	there := map[string]int{}
+	for p, from := range b.Ends {
+		err := g.readMessages(ctx, models.Partition{Topic: b.Topic, Number: p}, eventlog.Span{From: from, To: ends[p]}, func(m kafka.Message) {
+			there[string(m.Key)+"\x00"+string(m.Value)]++
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	var out []kafka.Message
+	for _, m := range messages {
+		if id := string(m.Key) + "\x00" + string(m.Value); there[id] > 0 {
+			there[id]--
+			continue
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// readMessages hands on the messages of a span, as far as the log holds them.
+func (g *grower) readMessages(ctx context.Context, p models.Partition, want eventlog.Span, each func(kafka.Message)) error {
+	bounds, err := eventlog.Bounds(ctx, g.Kafka, []models.Partition{p})
+	if err != nil {
+		return err
+	}
+	want = eventlog.Span{From: max(want.From, bounds[p].From), To: min(want.To, bounds[p].To)}
+	if want.Empty() {
+		return nil
+	}
+	reader := eventlog.NewReader(g.Kafka, p)
+	defer func() { _ = reader.Close() }()
+	if err := reader.SetOffset(want.From); err != nil {
+		return err
+	}
+	for next := want.From; next < want.To; {
+		m, err := eventlog.FetchWithin(ctx, reader, eventlog.RereadPatience)
+		if err != nil {
+			return fmt.Errorf("reading partition %d of %s: %w", p.Number, p.Topic, err)
+		}
+		if next = m.Offset + 1; m.Offset < want.To {
+			each(m)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,204 @@
+package maintenance_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"footfall/configs"
+	"footfall/consumer/eventlog"
+	"footfall/consumer/maintenance"
+	"footfall/consumer/rollup"
+	"footfall/consumer/store/memstore"
+	"footfall/internal/kafka/dial"
+	"footfall/internal/kafka/topics"
+	"footfall/models"
+)
+
+// field is a broker in process whose topics grow, a store, consumers, and what was sent.
+type field struct {
+	client *kgo.Client
+	store  *memstore.Memory
+	cfg    configs.Consumer
+	topic  string // of clicks, as the door knows it
+	sizes  map[string]int
+	sent   []models.Event
+	mu     sync.Mutex // of what the operator is told
+	said   []string
+}
+
+func newField(t *testing.T, partitions int32) *field {
+	t.Helper()
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(partitions, "clicks"), kfake.SeedTopics(1, "visits", "dead-letters"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	cfg, err := configs.LoadConsumer("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Kafka.Brokers, cfg.Chunk.MaxAge, cfg.Duplicates.Window = cluster.ListenAddrs(), 10*time.Millisecond, 1000
+	f := &field{store: memstore.New(), cfg: cfg, topic: "clicks", sizes: map[string]int{"clicks": int(partitions)}}
+	f.connect(t)
+	return f
+}
+
+// connect makes a client that knows the topics as they are now.
+func (f *field) connect(t *testing.T) {
+	t.Helper()
+	var err error
+	f.client, err = kgo.NewClient(kgo.SeedBrokers(f.cfg.Kafka.Brokers...), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.MetadataMinAge(10*time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.client.Close)
+}
+
+// run starts a consumer that counts until ctx ends, and tells how that went.
+func (f *field) run(ctx context.Context, t *testing.T) <-chan error {
+	t.Helper()
+	c, err := rollup.New(f.cfg, f.store, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(io.Discard, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(ctx) }()
+	return ended
+}
+
+// consume starts a consumer that counts until the test ends, or the returned function is called.
+func (f *field) consume(t *testing.T) (stop func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := f.run(ctx, t)
+	stop = sync.OnceValue(func() error { cancel(); return <-ended })
+	t.Cleanup(func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return stop
+}
+
+// grow is an operator who runs the command.
+func (f *field) grow(ctx context.Context, partitions int, wait time.Duration) error {
+	return maintenance.RunGrow(ctx, f.cfg, f.store, "clicks", partitions, wait, slog.New(slog.NewTextHandler(io.Discard, nil)), func(line string, args ...any) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.said = append(f.said, fmt.Sprintf(line, args...))
+	})
+}
+
+// send writes an event as a door does: to the newest generation, when the one it knew is sealed.
+func (f *field) send(t *testing.T, e models.Event) {
+	t.Helper()
+	for {
+		err := f.put(t, f.topic, e, f.sizes[f.topic])
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, kerr.MessageTooLarge) {
+			t.Fatal(err)
+		}
+		base, n := models.SplitGeneration(f.topic)
+		f.topic = models.GenerationTopic(base, n+1)
+		if f.sizes[f.topic], err = topics.Partitions(t.Context(), dial.Plain(f.cfg.Kafka.Brokers...), f.topic); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.sent = append(f.sent, e)
+}
+
+// put writes an event to a topic, placed as if it had so many partitions.
+func (f *field) put(t *testing.T, topic string, e models.Event, partitions int) error {
+	t.Helper()
+	value, err := models.AppendEvent(nil, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := []byte(e.KafkaKey())
+	return f.client.ProduceSync(t.Context(), &kgo.Record{
+		Topic: topic, Key: key, Value: value, Partition: int32(eventlog.PartitionOf(key, eventlog.PartitionNumbers(partitions))),
+	}).FirstErr()
+}
+
+// click is the nth of the test: few visitors, who are on all generations.
+func click(n int) models.Event {
+	return &models.Click{V: 1, ID: fmt.Sprint(n), ShortURL: fmt.Sprint("link", n%3), IP: fmt.Sprint("192.0.2.", (n/3)%40), TS: models.Earliest}
+}
+
+// want counts what was sent naively: every id once.
+func (f *field) want() map[models.Key]map[models.Cell]int64 {
+	want := map[models.Key]map[models.Cell]int64{}
+	seen, ids := map[models.Sighting]bool{}, map[models.Identity]bool{}
+	for _, e := range f.sent {
+		if ids[e.Identity()] {
+			continue
+		}
+		ids[e.Identity()] = true
+		var first []bool
+		for _, s := range e.Sightings() {
+			first = append(first, !seen[s])
+			seen[s] = true
+		}
+		e.Count(first, func(key models.Key, cell models.Cell, n int64) {
+			if want[key] == nil {
+				want[key] = map[models.Cell]int64{}
+			}
+			want[key][cell] += n
+		})
+	}
+	return want
+}
+
+// counted waits until the counters are those of what was sent.
+func (f *field) counted(t *testing.T) {
+	t.Helper()
+	want := f.want()
+	equal := func() bool {
+		f.store.Mu.Lock()
+		defer f.store.Mu.Unlock()
+		return maps.EqualFunc(f.store.Counters, want, maps.Equal)
+	}
+	for until := time.Now().Add(60 * time.Second); !equal(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(until) {
+			f.store.Mu.Lock()
+			defer f.store.Mu.Unlock()
+			t.Fatalf("counted %v, want %v\nthe operator was told %q", f.store.Counters, want, f.said)
+		}
+	}
+}
+
+func (f *field) remove(t *testing.T, topic string) {
+	t.Helper()
+	request := kmsg.NewPtrDeleteTopicsRequest()
+	request.TopicNames = []string{topic}
+	request.Topics = []kmsg.DeleteTopicsRequestTopic{{Topic: &topic}}
+	answer, err := request.RequestWith(t.Context(), f.client)
+	if err != nil || answer.Topics[0].ErrorCode != 0 {
+		t.Fatal(answer, err)
+	}
+}
+
+func (f *field) ends(t *testing.T, topic string, partitions int) map[int]int64 {
+	t.Helper()
+	ends, err := topics.Ends(t.Context(), dial.Plain(f.cfg.Kafka.Brokers...), topic, partitions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ends
+}

@@ -1,0 +1,169 @@
+package maintenance_test
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"footfall/consumer/eventlog"
+	"footfall/consumer/maintenance"
+	"footfall/consumer/rebuild"
+	"footfall/consumer/rollup"
+	"footfall/consumer/store/memstore"
+	"footfall/internal/kafka/dial"
+	"footfall/internal/kafka/topics"
+	"footfall/models"
+)
+
+// TestHalfGrown: whoever grows a topic is stopped when Kafka refuses what is sent to it, and before that is recorded. Consumers that run say so
+// after a while, and what to do. That is done, and nothing is missing.
+func TestHalfGrown(t *testing.T) {
+	f := newField(t, 2)
+	f.send(t, click(1))
+	var said strings.Builder
+	c, err := rollup.New(f.cfg, f.store, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&said, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := c.Sources(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := topics.CreateLike(t.Context(), c.Kafka, "clicks-g2", "clicks", 3); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := topics.Seal(t.Context(), c.Kafka, "clicks"); err != nil {
+		t.Fatal(err)
+	}
+	since := map[string]time.Time{}
+	for range 2 {
+		if err := c.Look(t.Context(), src, since); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if said.Len() > 0 {
+		t.Errorf("while it may still be under way: %s", said.String())
+	}
+	for range 2 {
+		since["clicks"] = since["clicks"].Add(-eventlog.GrowPatience)
+		if err := c.Look(t.Context(), src, since); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := said.String(); strings.Count(got, `run="consumer grow --topic clicks --partitions 3"`) != 2 {
+		t.Errorf("long after that: %q", got)
+	}
+	f.consume(t)
+	f.send(t, click(2))
+	if err := f.grow(t.Context(), 3, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	f.counted(t)
+}
+
+// TestNothingToGrow: an operator who asks for as many partitions as there are hears that nothing is made, and how to get the new rule of
+// duplicates.
+func TestNothingToGrow(t *testing.T) {
+	f := newField(t, 2)
+	f.consume(t)
+	said := func() string {
+		f.said = nil
+		if err := f.grow(t.Context(), 2, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(f.said, "\n")
+	}
+	if got := said(); !strings.Contains(got, "clicks has 2 partitions already: no next generation is made") || strings.Contains(got, "unique") {
+		t.Errorf("it said %q", got)
+	}
+	f.store.Mu.Lock()
+	f.store.Settings[eventlog.Fact("clicks", eventlog.FactRule)] = eventlog.RuleByID
+	f.store.Mu.Unlock()
+	if got := said(); !strings.Contains(got, "unique among all senders") || !strings.Contains(got, "--partitions 3") {
+		t.Errorf("under the old rule it said %q", got)
+	}
+}
+
+// TestAGenerationThatIsMissed: it was deleted before all of it was counted. An operator can go on without.
+func TestAGenerationThatIsMissed(t *testing.T) {
+	f := newField(t, 2)
+	stop := f.consume(t)
+	for n := range 20 {
+		f.send(t, click(n))
+	}
+	f.counted(t)
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	counted := f.sent
+	for n := range 5 {
+		f.send(t, click(20+n))
+	}
+	if err := f.grow(t.Context(), 3, time.Millisecond); err == nil {
+		t.Fatal("somebody counts")
+	}
+	f.send(t, click(30)) // to the next generation
+	f.remove(t, "clicks")
+	accept := func(atMost int64) (string, error) {
+		var said strings.Builder
+		err := maintenance.RunAcceptGap(t.Context(), f.cfg, f.store, atMost, slog.New(slog.DiscardHandler), func(format string, args ...any) {
+			fmt.Fprintf(&said, format+"\n", args...)
+		})
+		return said.String(), err
+	}
+	if err := <-f.run(t.Context(), t); !eventlog.IsRefusal(err) || !strings.Contains(err.Error(), "consumer accept-gap") {
+		t.Fatalf("the consumer ended with %v", err)
+	}
+	if said, err := accept(0); err != nil || !strings.Contains(said, "5 events of topic clicks are not counted; the topic was deleted") {
+		t.Errorf("asked, it said %q, %v", said, err)
+	}
+	if _, err := accept(4); err == nil || !strings.Contains(err.Error(), "5 events are missing, more than --at-most 4") {
+		t.Errorf("told to accept 4, it said %v", err)
+	}
+	if said, err := accept(5); err != nil || !strings.Contains(said, "5 events will never be counted") {
+		t.Errorf("told to accept 5, it said %q, %v", said, err)
+	}
+	f.sent = append(counted[:20:20], click(30))
+	f.consume(t)
+	f.counted(t)
+}
+
+// TestALogThatIsAnotherOne: all who find out name the same remedy, and it works, also where the topic has fewer partitions now.
+func TestALogThatIsAnotherOne(t *testing.T) {
+	p := models.Partition{Topic: "clicks"}
+	for _, err := range []error{eventlog.RecreatedTopic(p, 7), eventlog.AnotherLog(p, 7), eventlog.OtherPartitions("clicks", 3, 2)} {
+		if !eventlog.IsRefusal(err) || !strings.Contains(err.Error(), "`consumer rebuild`") || strings.Contains(err.Error(), "keyspace_suffix") {
+			t.Error(err)
+		}
+	}
+	for _, partitions := range []int{2, 3} {
+		f := newField(t, 3)
+		f.send(t, click(1))
+		stop := f.consume(t)
+		f.counted(t)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		f.remove(t, "clicks")
+		if err := topics.Ensure(t.Context(), dial.Plain(f.cfg.Kafka.Brokers...), []string{"clicks"}, partitions, -1, true); err != nil {
+			t.Fatal(err)
+		}
+		f.connect(t)
+		f.sent, f.sizes["clicks"] = nil, partitions
+		for n := range 10 {
+			f.send(t, click(50+n))
+		}
+		live, cfg := f.store, f.cfg
+		f.store = memstore.New()
+		cfg.Kafka.Group += "-v2"
+		if _, err := rebuild.RunRebuild(t.Context(), cfg, f.store, live, f.cfg.Kafka.Group, slog.New(slog.DiscardHandler), func(string, ...any) {}); err != nil {
+			t.Errorf("with %d partitions: %v", partitions, err)
+			continue
+		}
+		f.counted(t)
+	}
+}

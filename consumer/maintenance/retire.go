@@ -1,0 +1,293 @@
+package maintenance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"footfall/configs"
+	"footfall/consumer/eventlog"
+	"footfall/consumer/store"
+	"footfall/internal/retry"
+	"footfall/models"
+)
+
+// Retirer retires visitors, step by step, each of which can be taken again.
+type Retirer struct {
+	Store  store.RetireStore
+	Topic  string
+	Ends   func(context.Context) (map[int]int64, error)
+	Group  func(ctx context.Context, topic string) (Counting, error)
+	before func(topic string) []models.Partition                 // those of earlier generations; nil: there are none
+	Audit  func(ctx context.Context, walk string) (Audit, error) // of sites; walk is its name
+	Report func(string, ...any)
+	parts  int           // that rows are removed in; 0: one
+	Margin time.Duration // until nobody decides without a notice
+	Force  bool          // though rows tell of more visitors than are counted
+}
+
+// RunRetire refuses visits before a moment from now on, and removes the rows that remember visitors of intervals that are over
+// by then. Before it removes anything, all that the log held is counted and settled, and an audit finds nothing off; it waits
+// for that as long as wait allows. Counts stay. An error leaves all rows in place, or some: to run it again goes on.
+func RunRetire(ctx context.Context, cfg configs.Consumer, db store.RetireStore, before models.Millis, wait time.Duration, force bool, log *slog.Logger, report func(string, ...any)) error {
+	l, err := eventlog.New(cfg, db, log)
+	if err != nil {
+		return err
+	}
+	src, err := l.Sources(ctx)
+	if err != nil {
+		return err
+	}
+	visits := src.Newest(cfg.Kafka.Topics.Visits)
+	if err := NotGrowing(ctx, l, visits); err != nil {
+		return err
+	}
+	r := &Retirer{
+		Store: db, Topic: visits.Topic, Report: report, Margin: store.NoticeMargin, Force: force, before: src.Before,
+		Ends: func(ctx context.Context) (map[int]int64, error) {
+			ends, err := l.Ends(ctx, visits.Topic, visits.Partitions())
+			if err == nil {
+				// Visits of a next generation may have been counted by those who did not know of this. If there is none by now, there is
+				// none that was written before it was announced.
+				err = NotGrowing(ctx, l, visits)
+			}
+			return ends, err
+		},
+		Group: func(ctx context.Context, topic string) (Counting, error) {
+			return countingOf(ctx, l, db, topic, src[topic].Partitions())
+		},
+		parts: WalkParts,
+		Audit: func(ctx context.Context, walk string) (Audit, error) {
+			o := AuditOptions{Only: []models.Keyspace{models.Cardinality}, Walk: walk, Resume: true}
+			return RunAudit(ctx, cfg, db, o, log, func(line string) { report("%s", line) })
+		},
+	}
+	return r.Run(ctx, before, wait)
+}
+
+// Run retires visitors before a moment, as RunRetire does.
+func (r *Retirer) Run(ctx context.Context, before models.Millis, wait time.Duration) error {
+	patient, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("gave up after %v (--wait); to run it again goes on", wait))
+	defer cancel()
+	it, err := r.decide(patient, before)
+	if err == nil && !it.Done {
+		err = r.counted(patient, it)
+	}
+	if err != nil {
+		if patient.Err() != nil && ctx.Err() == nil {
+			err = errors.Join(err, context.Cause(patient))
+		}
+		return err
+	}
+	if !it.Done { // what takes long here is work, not waiting
+		if err := r.whole(ctx, before); err != nil {
+			return err
+		}
+	}
+	if err := r.Store.Finish(ctx, before); err != nil {
+		return err
+	}
+	if err := retry.Sleep(ctx, r.Margin); err != nil { // consumers that meet old events again must know
+		return err
+	}
+	return r.drop(ctx, before)
+}
+
+// drop removes the rows, part by part. One who was stopped goes on with the parts that are left.
+func (r *Retirer) drop(ctx context.Context, before models.Millis) error {
+	w := Walker{
+		Keyspaces: []models.Keyspace{models.Cardinality}, Parts: max(1, r.parts), AtOnce: min(max(1, r.parts), WalkAtOnce),
+		What: "partitions of visitors", Report: r.Report, name: walkOf(before) + ", removing", resume: true, notes: r.Store,
+	}
+	var mu sync.Mutex
+	var all store.Dropped
+	_, err := w.Walk(ctx, func(ctx context.Context, part store.Part, read func(int)) (bool, error) {
+		d, err := r.Store.DropVisitors(ctx, part, before, read)
+		mu.Lock()
+		defer mu.Unlock()
+		all.Partitions, all.Read = all.Partitions+d.Partitions, all.Read+d.Read
+		return true, err
+	})
+	r.Report("%d partitions of visitors removed; %d are left; counts stay as they are", all.Partitions, all.Read-all.Partitions)
+	return err
+}
+
+// walkOf names the walks of a retirement, which are gone on with after a stop.
+func walkOf(before models.Millis) string { return "retire " + before.Time().Format(time.DateOnly) }
+
+// decide finds the retirement, or makes it one that is decided.
+func (r *Retirer) decide(ctx context.Context, before models.Millis) (store.Retirement, error) {
+	it, err := r.Find(ctx, before)
+	if err != nil || it.Done {
+		return it, err
+	}
+	begun, _ := models.SplitGeneration(it.Topic)
+	switch base, _ := models.SplitGeneration(r.Topic); {
+	case it.Topic != "" && begun != base:
+		return it, fmt.Errorf("this was begun while visits were in topic %s, now they are in %s (kafka.topics): run it with that one, to"+
+			" see that all of it is counted", it.Topic, r.Topic)
+	case it.Decided():
+		return it, nil
+	case it.Topic != "" && it.Topic != r.Topic:
+		// Whoever announced it never decided. Consumers give it up only when a visit that it speaks of comes by.
+		given, err := r.Store.Withdraw(ctx, before)
+		if err == nil && !given {
+			err = errors.New("another retire runs: run it again")
+		}
+		if err != nil {
+			return it, err
+		}
+		r.Report("this was announced before %s followed %s, and not decided: it is announced anew", r.Topic, it.Topic)
+	}
+	if it.Topic != r.Topic { // else it is, and not again under that ID: it may be given up by now
+		it = store.Retirement{Before: before, Topic: r.Topic, ID: rand.Int64()}
+		if err := r.Store.Announce(ctx, it); err != nil {
+			return it, err
+		}
+	}
+	r.Report("announced: visits before %s will be refused", before.Time().Format(time.DateOnly))
+	if err := retry.Sleep(ctx, r.Margin); err != nil { // from here on nobody counts such visits without knowing
+		return it, err
+	}
+	from, err := r.Ends(ctx)
+	if err != nil {
+		return it, err
+	}
+	ok, err := r.Store.Decide(ctx, it, from)
+	if err != nil {
+		return it, err
+	}
+	if !ok {
+		return it, errors.New("a consumer gave up waiting for this, or another retire runs: run it again")
+	}
+	return r.Find(ctx, before)
+}
+
+// Find reads a retirement; the zero one if nobody announced it.
+func (r *Retirer) Find(ctx context.Context, before models.Millis) (store.Retirement, error) {
+	notices, err := r.Store.Notices(ctx)
+	if err != nil {
+		return store.Retirement{}, err
+	}
+	if i := slices.IndexFunc(notices.Retirements, func(o store.Retirement) bool { return o.Before == before }); i >= 0 {
+		return notices.Retirements[i], nil
+	}
+	return store.Retirement{}, nil
+}
+
+// How often it is looked whether consumers are done, and how often something is said meanwhile.
+const (
+	PollInterval  = 500 * time.Millisecond
+	ProgressEvery = 5 * time.Second
+)
+
+// counted returns when all that was in the log before the retirement is counted for good, or with the reason why it is not.
+func (r *Retirer) counted(ctx context.Context, it store.Retirement) error {
+	var told time.Time
+	for {
+		why, err := r.missing(ctx, it)
+		if err != nil {
+			return err
+		}
+		if why == "" {
+			return nil
+		}
+		if time.Since(told) > ProgressEvery {
+			told = time.Now()
+			r.Report("waiting: %s", why)
+		}
+		if err := retry.Sleep(ctx, PollInterval); err != nil {
+			return fmt.Errorf("waiting: %s: %w", why, err)
+		}
+	}
+}
+
+// whole fails unless an audit finds nothing that a repair would need the rows for. No link is asked: the rows are of sites.
+func (r *Retirer) whole(ctx context.Context, before models.Millis) error {
+	r.Report("all visits up to the retirement are counted; auditing")
+	a, err := r.Audit(ctx, walkOf(before))
+	if err != nil {
+		return err
+	}
+	if a.Off > a.Repaired || a.Unreadable > 0 {
+		return fmt.Errorf("the audit of %d keys found %d off: mending them would need the rows, so nothing is removed; run consumer"+
+			" audit --repair first", a.Keys, a.Off)
+	}
+	if err := r.even(ctx, before); err != nil {
+		return err
+	}
+	r.Report("the audit of %d keys is clean", a.Keys)
+	return nil
+}
+
+// even compares counts with the rows that are about to go. Fewer rows are what forget leaves behind, or a retire that was stopped.
+func (r *Retirer) even(ctx context.Context, before models.Millis) error {
+	more, fewer := 0, 0
+	tell := func(line string) { r.Report("%s", line) }
+	err := r.Store.CountMismatches(ctx, before, tell, func(u store.CountMismatch) {
+		if u.Rows > u.Counted {
+			more++
+		} else {
+			fewer++
+		}
+		if more+fewer <= maxDiffering {
+			r.Report("%s: %d visitors have rows, %d are counted", describeCell(u.Key, u.Cell), u.Rows, u.Counted)
+		}
+	})
+	switch {
+	case err != nil:
+		return err
+	case more > 0 && !r.Force:
+		return fmt.Errorf("%d counts are lower than the visitors that have rows, so nothing is removed: consumer rebuild tells which is"+
+			" right; --force removes the rows all the same", more)
+	case more+fewer > 0:
+		r.Report("%d counts are higher than the visitors that have rows, as forget leaves them, %d lower", fewer, more)
+	}
+	return nil
+}
+
+// missing says what has to happen before rows may go; empty if nothing.
+func (r *Retirer) missing(ctx context.Context, it store.Retirement) (string, error) {
+	group, err := r.Group(ctx, it.Topic)
+	if err != nil {
+		return "", err
+	}
+	left, doubts := int64(0), 0
+	for number, from := range it.From {
+		left += max(0, from-group.To[number])
+		open, err := r.Store.Doubts(ctx, models.Partition{Topic: it.Topic, Number: number})
+		if err != nil {
+			return "", err
+		}
+		for _, d := range open {
+			if d.From < from {
+				doubts++
+			}
+		}
+	}
+	if r.before != nil {
+		for _, p := range r.before(it.Topic) {
+			open, err := r.Store.Doubts(ctx, p)
+			if err != nil {
+				return "", err
+			}
+			doubts += len(open)
+		}
+	}
+	nobody := ""
+	if group.Members == 0 {
+		nobody = "; nobody counts: the group has no members, start a consumer"
+	}
+	switch {
+	case left > 0:
+		return fmt.Sprintf("%d visits are not counted yet%s", left, nobody), nil
+	case doubts > 0:
+		return fmt.Sprintf("%d doubts about visits are open; consumers settle them in about ten minutes%s", doubts, nobody), nil
+	}
+	return "", nil
+}

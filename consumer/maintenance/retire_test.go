@@ -1,0 +1,99 @@
+package maintenance
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"footfall/consumer/store"
+	"footfall/consumer/store/memstore"
+	"footfall/internal/retry"
+	"footfall/models"
+)
+
+var (
+	visits0 = models.Partition{Topic: "visits", Number: 0}
+	april   = models.Millis(time.Date(1973, time.April, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
+)
+
+// visitAt is a visit of a day of March or April 1973.
+func visitAt(month time.Month, day int) *models.Visit {
+	return &models.Visit{
+		V: 1, ID: fmt.Sprint(month, day), SiteID: "site", GUID: "guid", Features: []string{"", ""},
+		TS: models.Millis(time.Date(1973, month, day, 12, 0, 0, 0, time.UTC).UnixMilli()),
+	}
+}
+
+func TestRetireSaysWhatItWaitsFor(t *testing.T) {
+	counted, force := int64(1), false
+	f := func(group Counting, doubts []store.Doubt, a Audit, want string) {
+		t.Helper()
+		synctest.Test(t, func(t *testing.T) {
+			m := memstore.New()
+			m.OpenDoubts[visits0] = doubts
+			sighting := visitAt(time.March, 5).Sightings()[0]
+			m.First[sighting] = models.Position{}
+			key, cell := sighting.Counted()
+			m.Counters[key] = map[models.Cell]int64{cell: counted}
+			var lines []string
+			r := &Retirer{
+				Store: m, Topic: "visits", Force: force,
+				Ends:  func(context.Context) (map[int]int64, error) { return map[int]int64{0: 10}, nil },
+				Group: func(context.Context, string) (Counting, error) { return group, nil },
+				Audit: func(ctx context.Context, _ string) (Audit, error) { // takes longer than it may wait
+					return a, retry.Sleep(ctx, 2*time.Minute)
+				},
+				Report: func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) },
+			}
+			err := r.Run(t.Context(), april, time.Minute)
+			printed := strings.Join(append(lines, fmt.Sprint(err)), "\n")
+			if !strings.Contains(printed, want) {
+				t.Errorf("printed\n%s\nwant %q", printed, want)
+			}
+			if _, kept := m.First[sighting]; kept != (err != nil) {
+				t.Errorf("%v, and the row is kept: %v", err, kept)
+			}
+		})
+	}
+	all := map[int]int64{0: 10}
+	f(Counting{Members: 1, To: all}, nil, Audit{}, "1 partitions of visitors removed")
+	f(Counting{Members: 1, To: map[int]int64{0: 7}}, nil, Audit{}, "waiting: 3 visits are not counted yet")
+	f(Counting{Members: 0, To: map[int]int64{0: 7}}, nil, Audit{}, "nobody counts: the group has no members, start a consumer")
+	f(Counting{Members: 1, To: all}, []store.Doubt{{From: 9, To: 20}}, Audit{}, "waiting: 1 doubts about visits are open")
+	f(Counting{Members: 1, To: all}, []store.Doubt{{From: 10, To: 20}}, Audit{}, "removed") // that is about later visits
+	f(Counting{Members: 1, To: all}, nil, Audit{Keys: 5, Off: 1}, "found 1 off")
+	f(Counting{Members: 1, To: all}, nil, Audit{Keys: 5, Unreadable: 1}, "nothing is removed")
+	counted = 0
+	f(Counting{Members: 1, To: all}, nil, Audit{}, `cardinality "site" 1973-03 ["" ""] month_unique 1973-03-01T00:00Z: 1 visitors have rows, 0 are counted`)
+	f(Counting{Members: 1, To: all}, nil, Audit{}, "1 counts are lower than the visitors that have rows, so nothing is removed")
+	force = true
+	f(Counting{Members: 1, To: all}, nil, Audit{}, "1 partitions of visitors removed")
+	counted, force = 3, false
+	f(Counting{Members: 1, To: all}, nil, Audit{}, "1 counts are higher than the visitors that have rows")
+}
+
+// A retirement was announced, its process died, and the topic has grown since. No old visit need ever come by for a consumer to give it up.
+func TestARetirementThatWasAnnouncedBeforeTheTopicGrew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := memstore.New()
+		_ = m.Announce(t.Context(), store.Retirement{Before: april, Topic: "visits"})
+		r := &Retirer{
+			Store: m, Topic: "visits-g2",
+			Ends: func(context.Context) (map[int]int64, error) { return map[int]int64{0: 10, 1: 20}, nil },
+			Group: func(context.Context, string) (Counting, error) {
+				return Counting{Members: 1, To: map[int]int64{0: 10, 1: 20}}, nil
+			},
+			Audit:  func(context.Context, string) (Audit, error) { return Audit{}, nil },
+			Report: t.Logf,
+		}
+		if err := r.Run(t.Context(), april, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := r.Find(t.Context(), april); err != nil || got.Topic != "visits-g2" || got.From[1] != 20 || !got.Done {
+			t.Errorf("retired: %+v, %v", got, err)
+		}
+	})
+}

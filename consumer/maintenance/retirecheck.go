@@ -1,0 +1,56 @@
+package maintenance
+
+import (
+	"context"
+	"fmt"
+
+	"footfall/consumer/eventlog"
+	"footfall/consumer/store"
+	"footfall/internal/kafka/topics"
+	"footfall/models"
+)
+
+// Counting is how far a group is in the topic of visits.
+type Counting struct {
+	Members int
+	To      map[int]int64
+}
+
+// counting asks how far the group is, and whether it has members.
+func countingOf(ctx context.Context, l *eventlog.Log, db store.Store, topic string, n int) (Counting, error) {
+	var partitions []models.Partition
+	for number := range n {
+		partitions = append(partitions, models.Partition{Topic: topic, Number: number})
+	}
+	at, err := l.Committed(ctx, db, l.Config.Kafka.Group, partitions)
+	if err != nil {
+		return Counting{}, err
+	}
+	out := Counting{To: map[int]int64{}}
+	for p, to := range at {
+		out.To[p.Number] = to
+	}
+	out.Members, err = l.Members(ctx)
+	return out, err
+}
+
+// NotGrowing refuses while visits go on as a next generation, or the last one is not counted.
+func NotGrowing(ctx context.Context, l *eventlog.Log, visits *eventlog.Source) error {
+	base, _ := models.SplitGeneration(visits.Topic)
+	found, err := topics.Generations(ctx, l.Kafka, base)
+	if err != nil {
+		return err
+	}
+	growing := found[len(found)-1].Topic != visits.Topic
+	if !growing && visits.Before != nil {
+		counted, err := eventlog.CountedToSeal(ctx, l.Store, visits.Before)
+		if err != nil {
+			return err
+		}
+		growing = !counted
+	}
+	if growing {
+		return fmt.Errorf("topic %s is being grown: wait until consumer grow is done, then run this again", base)
+	}
+	return nil
+}

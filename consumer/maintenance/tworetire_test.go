@@ -1,0 +1,73 @@
+package maintenance
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"footfall/consumer/store"
+	"footfall/consumer/store/memstore"
+)
+
+// One who retires is paused when it has read where the topic ends. A consumer gives the retirement up, visits beyond those ends are counted, and
+// another one announces the same anew, perhaps for the topic's next generation. The old ends say nothing about what is announced then.
+func TestTwoRetire(t *testing.T) {
+	for _, then := range []string{"visits-g2", "visits"} {
+		synctest.Test(t, func(t *testing.T) {
+			m := memstore.New()
+			r := &Retirer{Store: m, Topic: "visits", Report: t.Logf}
+			another := &Retirer{Store: m, Topic: then, Report: t.Logf, Margin: time.Second}
+			another.Ends = func(context.Context) (map[int]int64, error) { return map[int]int64{0: 1001}, nil }
+			decided := make(chan error, 1)
+			r.Ends = func(ctx context.Context) (map[int]int64, error) {
+				if ok, err := m.Withdraw(ctx, april); !ok || err != nil {
+					t.Error(ok, err)
+				}
+				go func() {
+					_, err := another.decide(t.Context(), april)
+					decided <- err
+				}()
+				synctest.Wait() // until it is announced
+				return map[int]int64{0: 1000}, nil
+			}
+			if it, err := r.decide(t.Context(), april); err == nil {
+				t.Errorf("decided for %s: %+v", then, it)
+			}
+			if err := <-decided; err != nil {
+				t.Error(then, err)
+			}
+			if got, err := r.Find(t.Context(), april); err != nil || got.Topic != then || got.From[0] != 1001 {
+				t.Errorf("decided: %+v, %v", got, err)
+			}
+		})
+	}
+}
+
+// What is given up right after it was found is not announced again under its ID: whoever announced it could still decide.
+func TestARetirementThatIsGivenUpWhenFound(t *testing.T) {
+	m := memstore.New()
+	announced := store.Retirement{Before: april, Topic: "visits", ID: 5}
+	if err := m.Announce(t.Context(), announced); err != nil {
+		t.Fatal(err)
+	}
+	r := &Retirer{Store: givenUp{m}, Topic: "visits", Report: t.Logf}
+	r.Ends = func(context.Context) (map[int]int64, error) { return map[int]int64{0: 7}, nil }
+	if it, err := r.decide(t.Context(), april); err == nil {
+		t.Errorf("decided: %+v", it)
+	}
+	if ok, err := m.Decide(t.Context(), announced, map[int]int64{0: 6}); ok || err != nil {
+		t.Errorf("decided by the first: %v, %v", ok, err)
+	}
+}
+
+// givenUp is a store where a consumer gives a retirement up as soon as somebody has read of it.
+type givenUp struct{ *memstore.Memory }
+
+func (g givenUp) Notices(ctx context.Context) (store.Notices, error) {
+	n, err := g.Memory.Notices(ctx)
+	if err == nil {
+		_, err = g.Withdraw(ctx, april)
+	}
+	return n, err
+}

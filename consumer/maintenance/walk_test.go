@@ -1,0 +1,186 @@
+package maintenance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"footfall/consumer/store"
+	"footfall/consumer/store/memstore"
+	"footfall/models"
+)
+
+// link is a key with one click at that offset, as an owner has counted it.
+func link(i int) store.KeyWrite {
+	return store.KeyWrite{
+		Key: models.Key{Keyspace: models.URLShortener, Name: fmt.Sprint("link", i)},
+		Cells: map[models.Cell]int64{hit: 1, {Counter: models.HourCounters}: 1, {Counter: models.DayCounters}: 1,
+			{Counter: models.CountryCounters}: 1, {Counter: models.ReferrerCounters}: 1},
+		Ledger: []store.LedgerRow{{LedgerID: store.LedgerID{Partition: p0, Kind: store.KindOwner, Epoch: 1}, From: int64(i), To: int64(i) + 1}},
+	}
+}
+
+// links is a store of so many links that notes which keys were read, and fails at one of them.
+type links struct {
+	*memstore.Memory
+	reads  atomic.Int64
+	fatal  models.Key
+	failed error
+}
+
+func newLinks(n int) *links {
+	m := memstore.New()
+	for i := range n {
+		m.ApplyOne(link(i))
+	}
+	return &links{Memory: m, failed: errors.New("no connection")}
+}
+
+func (l *links) Keys(ctx context.Context, part store.Part, each func([]store.KeyLedger) error) error {
+	return l.Memory.Keys(ctx, part, func(batch []store.KeyLedger) error {
+		for _, k := range batch {
+			if k.Key == l.fatal {
+				return l.failed
+			}
+		}
+		l.reads.Add(int64(len(batch)))
+		return each(batch)
+	})
+}
+
+func TestAnAuditGoesOnWhereItWasStopped(t *testing.T) {
+	const n, parts = 300, 16
+	l := newLinks(n)
+	audit := func(resume bool) (Audit, error) {
+		c := NewAuditor(testChecker(l.Memory, clicksLog(1)), l)
+		c.parts, c.partsAtOnce = parts, 1
+		l.reads.Store(0)
+		return c.Run(t.Context(), AuditOptions{Only: []models.Keyspace{models.URLShortener}, Walk: "audit", Resume: resume}, func(string) {})
+	}
+	whole := func(resume bool, want Audit, reads func(int64) bool) {
+		t.Helper()
+		found, err := audit(resume)
+		if err != nil || found != want || !reads(l.reads.Load()) {
+			t.Errorf("%+v, %v, after %d keys read; want %+v", found, err, l.reads.Load(), want)
+		}
+	}
+	all := func(reads int64) bool { return reads == n }
+	some := func(reads int64) bool { return reads > 0 && reads < n/2 }
+
+	l.fatal = lateKey(n, parts)
+	if _, err := audit(false); !errors.Is(err, l.failed) {
+		t.Fatal(err)
+	}
+	l.fatal = models.Key{}
+	whole(true, Audit{Keys: n}, some)
+	whole(true, Audit{Keys: n}, all) // it was over
+
+	// What was found is found again by one who resumes: nobody else would tell of it.
+	early := link(0).Key
+	for i := 0; !memstore.Holds(store.Part{Keyspace: models.URLShortener, Number: 0, Of: parts}, early); i++ {
+		early = link(i).Key
+	}
+	l.Counters[early][hit] = 7
+	l.fatal = lateKey(n, parts)
+	if found, err := audit(false); !errors.Is(err, l.failed) || found.MismatchedTotals != 1 {
+		t.Fatal(found, err)
+	}
+	l.fatal = models.Key{}
+	whole(true, Audit{Keys: n, MismatchedTotals: 1}, some)
+	if _, err := audit(false); err != nil {
+		t.Fatal(err)
+	}
+	whole(false, Audit{Keys: n, MismatchedTotals: 1}, all)
+}
+
+// lateKey is one of the last quarter of the parts.
+func lateKey(n, parts int) models.Key {
+	for i := range n {
+		if key := link(i).Key; memstore.Holds(store.Part{Keyspace: models.URLShortener, Number: parts * 3 / 4, Of: parts}, key) {
+			return key
+		}
+	}
+	return models.Key{}
+}
+
+func TestProgressTellsTheRateAndWhatIsLeft(t *testing.T) {
+	p := newProgress("keys", 512, walked{Of: 256, Keys: 99, Done: map[models.Keyspace][]int{models.Cardinality: {1, 2}}}, nil)
+	p.keys = 30_000
+	if got := p.line(10 * time.Second); got != "30000 keys read, 3000 a second; 2 of 512 parts" {
+		t.Error(got)
+	}
+	for number := range 10 {
+		p.finished(store.Part{Keyspace: models.URLShortener, Number: number, Of: 256}, 3000, number%2 == 0)
+	}
+	if got := p.line(10 * time.Second); got != "30000 keys read, 3000 a second; 12 of 512 parts, about 8m20s left" {
+		t.Error(got)
+	}
+	if w := p.walked(); w.Keys != 99+5*3000 || w.parts() != 7 || !w.has(store.Part{Keyspace: models.URLShortener, Number: 4, Of: 256}) || w.has(store.Part{Keyspace: models.URLShortener, Number: 5, Of: 256}) {
+		t.Errorf("%+v", w)
+	}
+}
+
+// What is off is mended when there is much of it, not kept until the end.
+func TestAnAuditMendsAsItGoes(t *testing.T) {
+	const n = 10
+	m := memstore.New()
+	for i := range n {
+		w := link(i)
+		w.Ledger[0].From, w.Ledger[0].To = int64(100+i), int64(101+i) // where the log has none of their events
+		m.ApplyOne(w)
+		w.Ledger[0].Epoch = 2 // a zombie's
+		m.ApplyOne(w)
+	}
+	l := &links{Memory: m}
+	c := NewAuditor(testChecker(m, clicksLog(200)), l)
+	c.maxBroken = 3
+	var first int64
+	m.OnApply = func(store.KeyWrite) memstore.Fault {
+		if first == 0 {
+			first = l.reads.Load()
+		}
+		return memstore.Fault{}
+	}
+	var lines []string
+	found, err := c.Run(t.Context(), AuditOptions{Repair: true}, func(line string) { lines = append(lines, line) })
+	if want := (Audit{Keys: n, Off: n, Repaired: n}); err != nil || found != want || first != 3 {
+		t.Errorf("%+v, %v; %d keys were read when the first was mended; want %+v\n%s", found, err, first, want, strings.Join(lines, "\n"))
+	}
+}
+
+// Keys of either side are compared once, in parts.
+func TestCompareTakesTheKeysOfBothSides(t *testing.T) {
+	live, fresh := memstore.New(), memstore.New()
+	for i := range 100 {
+		if i != 7 {
+			live.ApplyOne(link(i))
+		}
+		if i != 11 {
+			fresh.ApplyOne(link(i))
+		}
+	}
+	live.Counters[link(50).Key][hit] = 5
+	site := store.KeyWrite{Key: models.Key{Keyspace: models.Cardinality, Name: "s"}, Cells: map[models.Cell]int64{{Counter: models.MonthViews}: 2}, Ledger: link(1).Ledger}
+	live.ApplyOne(site)
+	fresh.ApplyOne(site)
+	var said atomic.Int64
+	c := &Comparer{Live: Side{Store: live}, Fresh: Side{Store: fresh}, Parts: 8, Report: func(string, ...any) { said.Add(1) }}
+	err := c.All(t.Context(), Keyspaces, func(key models.Key) bool { return key.Name != "link3" })
+	want := Comparison{Keys: 100, Cells: 99*5 + 1, Differ: 2*5 + 1}
+	if err != nil || c.Found != want || said.Load() != 11 {
+		t.Errorf("%+v, %v, %d lines; want %+v", c.Found, err, said.Load(), want)
+	}
+	// One side has seen more than the other: the key waits until that has caught up.
+	c = &Comparer{Live: Side{live, map[models.Partition]int64{p0: 100}}, Fresh: Side{fresh, map[models.Partition]int64{p0: 90}}, Parts: 8, Report: c.Report}
+	if err := c.All(t.Context(), Keyspaces, func(models.Key) bool { return true }); err != nil || len(c.Busy) != 10 {
+		t.Errorf("%d keys are busy, %v; want 10", len(c.Busy), err)
+	}
+	c.Fresh.At[p0] = 100
+	if err := c.Again(t.Context()); err != nil || len(c.Busy) != 0 || c.Found.Keys != 101 {
+		t.Errorf("%+v, %v", c.Found, err)
+	}
+}

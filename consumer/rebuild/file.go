@@ -1,0 +1,88 @@
+package rebuild
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"footfall/configs"
+	"footfall/consumer/maintenance"
+	"footfall/consumer/rollup"
+	"footfall/consumer/store"
+	"footfall/models"
+)
+
+// fileTopic begins the names of the topics that files stand for: Kafka's have no colon.
+const fileTopic = "file:"
+
+// sourceOf says what a second set of tables is counted from.
+func sourceOf(f rollup.VisitsFile) string {
+	if f.Site != "" {
+		return fmt.Sprintf("file %s of site %s with SHA-256 %s", f.Name, f.Site, f.Sum)
+	}
+	return fmt.Sprintf("file %s with SHA-256 %s", f.Name, f.Sum)
+}
+
+// RunFile counts a file of visits into store, as if it were a topic of one partition. Run again, it goes on where it was.
+func RunFile(ctx context.Context, cfg configs.Consumer, store store.WalkStore, file rollup.VisitsFile, log *slog.Logger, report func(string, ...any)) error {
+	p := models.Partition{Topic: fileTopic + file.Name}
+	if err := onlyFrom(ctx, store, sourceOf(file), func(topic string) bool { return topic == p.Topic }, report); err != nil {
+		return err
+	}
+	return rollup.CountFile(ctx, cfg, store, p, file, log, newPace(report).tell)
+}
+
+// onlyFrom refuses to count from a source into tables that are counted from another: what one of them has counted would be
+// skipped, or counted twice.
+func onlyFrom(ctx context.Context, db store.WalkStore, source string, own func(topic string) bool, report func(string, ...any)) error {
+	w := maintenance.Walker{Keyspaces: maintenance.Keyspaces, Parts: maintenance.WalkParts, AtOnce: maintenance.WalkAtOnce, What: "keys", Report: report}
+	_, err := w.Walk(ctx, func(ctx context.Context, part store.Part, read func(int)) (bool, error) {
+		return true, db.Keys(ctx, part, func(batch []store.KeyLedger) error {
+			read(len(batch))
+			for _, k := range batch {
+				for _, row := range k.Rows {
+					if !own(row.Partition.Topic) {
+						return fmt.Errorf("these tables hold counts from %s, not only from %s: use another suffix", row.Partition.Topic, source)
+					}
+				}
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	recorded, err := db.Setting(ctx, "rebuilt from", source)
+	if err == nil && recorded != source {
+		err = fmt.Errorf("these tables are counted from %s, not from %s: use another suffix", recorded, source)
+	}
+	return err
+}
+
+// RunCompareSites compares all counters of the sites that fresh has with those of live, whatever they were counted from. Nobody
+// should count meanwhile.
+func RunCompareSites(ctx context.Context, fresh, live store.CompareStore, report func(string, ...any)) (found maintenance.Comparison, err error) {
+	c := &maintenance.Comparer{Live: maintenance.Side{Store: live}, Fresh: maintenance.Side{Store: fresh}, Parts: maintenance.WalkParts, Report: report}
+	only := []models.Keyspace{models.Cardinality}
+	var mu sync.Mutex
+	sites := map[string]bool{}
+	w := maintenance.Walker{Keyspaces: only, Parts: maintenance.WalkParts, AtOnce: maintenance.WalkAtOnce, What: "keys", Report: report}
+	_, err = w.Walk(ctx, func(ctx context.Context, part store.Part, read func(int)) (bool, error) {
+		return true, fresh.Keys(ctx, part, func(batch []store.KeyLedger) error {
+			read(len(batch))
+			mu.Lock()
+			defer mu.Unlock()
+			for _, k := range batch {
+				sites[k.Key.Name] = true
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return found, err
+	}
+	err = c.All(ctx, only, func(key models.Key) bool { return sites[key.Name] })
+	c.Found.Busy += len(c.Busy)
+	return c.Found, err
+}

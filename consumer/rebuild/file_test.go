@@ -1,0 +1,83 @@
+package rebuild
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"footfall/configs"
+	"footfall/consumer/rollup"
+	"footfall/consumer/store"
+	"footfall/consumer/store/memstore"
+	"footfall/models"
+)
+
+// A second set of tables is counted from one source: another file of the same name, or a topic, would be skipped or added.
+func TestTablesAreCountedFromOneSource(t *testing.T) {
+	cfg, err := configs.LoadConsumer("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	visits := []*models.Visit{visitAt(4, 1), visitAt(4, 2)}
+	file := rollup.VisitsFile{Name: "visits.csv", Lines: 2, Sum: "aa", Read: func(each func(*models.Visit) error) error {
+		for _, v := range visits {
+			if err := each(v); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+	m := memstore.New()
+	f := func(m *memstore.Memory, file rollup.VisitsFile, want string) {
+		t.Helper()
+		writes := m.Writes
+		err := RunFile(t.Context(), cfg, m, file, slog.New(slog.NewTextHandler(io.Discard, nil)), func(string, ...any) {})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || m.Writes != writes) {
+			t.Errorf("%s: %v, %d writes; want %q", sourceOf(file), err, m.Writes-writes, want)
+		}
+	}
+	f(m, file, "")
+	if m.Writes == 0 {
+		t.Error("nothing was counted")
+	}
+	f(m, file, "") // it goes on
+	other := file
+	other.Sum = "bb"
+	f(m, other, "counted from file visits.csv with SHA-256 aa, not from file visits.csv with SHA-256 bb")
+	other = file
+	other.Site = "site2"
+	f(m, other, "not from file visits.csv of site site2")
+	other = file
+	other.Name = "november.csv"
+	f(m, other, "hold counts from file:visits.csv")
+	topics := func(m *memstore.Memory) error {
+		return onlyFrom(t.Context(), m, "topics", func(topic string) bool { return !strings.HasPrefix(topic, fileTopic) },
+			func(string, ...any) {})
+	}
+	if err := topics(m); err == nil || !strings.Contains(err.Error(), "hold counts from file:visits.csv") {
+		t.Errorf("topics into the tables of a file: %v", err)
+	}
+
+	m = memstore.New() // a replay that had nothing to count yet
+	if err := topics(m); err != nil {
+		t.Fatal(err)
+	}
+	f(m, file, "are counted from topics")
+	m = memstore.New() // tables that consumers count into
+	m.Apply(t.Context(), []store.KeyWrite{{
+		Key: models.Key{Keyspace: models.URLShortener, Name: "abc"}, Ledger: []store.LedgerRow{{LedgerID: store.LedgerID{Partition: visits0, Kind: store.KindOwner, Epoch: 1}, From: 0, To: 1}},
+	}})
+	f(m, file, "hold counts from visits")
+}
+
+var visits0 = models.Partition{Topic: "visits", Number: 0}
+
+func visitAt(month time.Month, day int) *models.Visit {
+	return &models.Visit{
+		V: 1, ID: fmt.Sprint(month, day), SiteID: "site", GUID: "guid", Features: []string{"", ""},
+		TS: models.Millis(time.Date(1973, month, day, 12, 0, 0, 0, time.UTC).UnixMilli()),
+	}
+}

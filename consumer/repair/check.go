@@ -1,0 +1,333 @@
+package repair
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"footfall/consumer/eventlog"
+	"footfall/consumer/store"
+	"footfall/models"
+)
+
+// Checker holds the ledger of keys against the rule and repairs what breaks it, from the log. It needs no ownership: a
+// repair is a write with a ledger row of its own, which touches nobody else's, and one of unknown outcome, or made twice, is
+// found by the next check like anything else. Safe for concurrent use.
+type Checker struct {
+	Store   store.Store
+	Reader  eventlog.Reader
+	Hasher  eventlog.Hasher
+	Reach   eventlog.Reach
+	Sources eventlog.Sources
+	NewID   func() int64 // one that no other repair or doubt has
+	Metrics *Metrics
+	Logger  *slog.Logger
+}
+
+// NewChecker makes a checker of what was counted from the sources of a log.
+func NewChecker(l *eventlog.Log, src eventlog.Sources, h eventlog.Hasher, m *Metrics) *Checker {
+	return &Checker{
+		Store: l.Store, Hasher: h, Reach: l.Reach(), Metrics: m, Logger: l.Logger, Sources: src,
+		Reader: &eventlog.KafkaReader{Kafka: l.Kafka, Sources: src},
+		NewID:  NewID,
+	}
+}
+
+// Finding is what a check found.
+type Finding struct {
+	keys     int  // looked at
+	off      int  // keys that broke the rule
+	repaired int  // of those, with the repair acknowledged
+	complete bool // every replica answered
+	renewed  bool // note was called, and successfully
+	Gone     int64
+}
+
+// Check looks at the keys that have events in s of p, and at extra. It mends them if note is given: that is called before the
+// repairs are sent, and after, and has to make sure that somebody looks at the same keys again. gone is how many offsets, from the
+// beginning of s on, the log no longer holds; the others are checked all the same.
+func (c *Checker) Check(ctx context.Context, p models.Partition, s eventlog.Span, extra []models.Key, note func() error) (Finding, error) {
+	events, r, err := c.Events(ctx, p, s)
+	if err != nil {
+		return Finding{}, err
+	}
+	candidates := Contributions(all(events, true)) // what the events may touch at the most
+	cells := make(map[models.Key][]models.Cell, len(candidates))
+	for key, list := range candidates {
+		cells[key] = distinctCells(list)
+	}
+	for _, key := range extra {
+		if cells[key] == nil {
+			cells[key] = []models.Cell{}
+		}
+	}
+	rows, complete, err := c.Store.Confirm(ctx, cells)
+	if err != nil {
+		return Finding{}, fmt.Errorf("checking ledger: %w", err)
+	}
+	f := Finding{keys: len(cells), complete: complete, Gone: r.From - s.From}
+	broken := map[models.Key][]Excess{}
+	for key := range cells {
+		if list := ExcessesIn(rows[key], p, r.Span); len(list) > 0 {
+			broken[key] = list
+		}
+	}
+	f.off = len(broken)
+	if f.off == 0 || note == nil {
+		return f, nil
+	}
+	if !r.Whole {
+		return f, eventlog.Refuse("%d keys are off, but Kafka has deleted the ids before offset %d of topic %s, partition %d:"+
+			" events cannot be told from duplicates", f.off, r.From, p.Topic, p.Number)
+	}
+	retired, err := c.Decide(ctx, touching(events, candidates, broken))
+	if err != nil {
+		return f, err
+	}
+	blind := dropBlind(broken, candidates, retired)
+	if len(broken) == 0 {
+		return f, blind
+	}
+	if err := c.reachBack(ctx, p, r.Span, rows, broken); err != nil {
+		return f, err
+	}
+	if err := note(); err != nil {
+		return f, err
+	}
+	f.renewed = true
+	f.repaired, err = c.repair(ctx, p, events, broken)
+	return f, errors.Join(err, note(), blind) // the time until it is looked at counts from the repair, however long that took
+}
+
+// reachBack lets what is broken in s begin before it, as far back as there was nothing to count. One whose group was set back
+// begins a key's row where its chunk begins, and a zombie extends its own from the last chunk that had something for the key: both
+// then cover offsets before the zombie's chunk. Only that chunk is in doubt, and no other doubt would find them.
+func (c *Checker) reachBack(ctx context.Context, p models.Partition, s eventlog.Span, rows map[models.Key][]store.LedgerRow, broken map[models.Key][]Excess) error {
+	// Of two rows that meet in s the later one begins there or with a chunk that reaches into it; twice, as in doubtPredecessors.
+	before := eventlog.Span{From: max(0, s.From-2*MaxChunkSpan), To: s.From}
+	further := map[models.Key][]Excess{}
+	for key := range broken {
+		if list := ExcessesIn(rows[key], p, before); len(list) > 0 {
+			further[key] = list
+		}
+	}
+	if len(further) == 0 {
+		return nil
+	}
+	events, r, err := c.Events(ctx, p, before)
+	if err != nil && !errors.Is(err, errRereading) {
+		return err
+	}
+	if err != nil || !r.Whole { // a duplicate could be taken for an event
+		// The counts of s come first: Kafka may be about to delete it, too.
+		c.Logger.Warn("what is covered twice before a repair is left: its events could not be read", "topic", p.Topic, "partition", p.Number,
+			"from", before.From, "to", before.To, "keys", len(further), "error", err)
+		return nil
+	}
+	candidates := Contributions(all(events, true))
+	touched := touching(events, candidates, further)
+	retired, err := c.Decide(ctx, touched)
+	if err != nil {
+		return err
+	}
+	counted := Contributions(touched)
+	for key := range further {
+		from := r.From
+		for _, con := range counted[key] {
+			from = max(from, con.Offset+1)
+		}
+		for _, con := range candidates[key] {
+			if retired[con.Offset] { // perhaps it had something to count
+				from = max(from, con.Offset+1)
+			}
+		}
+		broken[key] = ExcessesIn(rows[key], p, eventlog.Span{From: from, To: s.To})
+	}
+	return nil
+}
+
+// dropBlind takes out the keys that cannot be repaired, since visitors of their events are retired, and says so.
+func dropBlind(broken map[models.Key][]Excess, candidates map[models.Key][]Contribution, retired map[int64]bool) error {
+	dropped := 0
+	for key, list := range broken {
+		if slices.ContainsFunc(candidates[key], func(con Contribution) bool { return retired[con.Offset] && within(list, con.Offset) }) {
+			delete(broken, key)
+			dropped++
+		}
+	}
+	if dropped == 0 {
+		return nil
+	}
+	return eventlog.Refuse("%d keys are off in intervals whose visitors are retired: what their events are worth cannot be told"+
+		" any more", dropped)
+}
+
+func within(list []Excess, offset int64) bool {
+	return slices.ContainsFunc(list, func(e Excess) bool { return e.From <= offset && offset < e.To })
+}
+
+// errRereading wraps failures of the log, not of the store.
+var errRereading = errors.New("reading the log again")
+
+// Events reads s again, without duplicates and what retirements refuse.
+func (c *Checker) Events(ctx context.Context, p models.Partition, s eventlog.Span) ([]*eventlog.Counted, eventlog.Reading, error) {
+	w := eventlog.NewWindow(c.Reach, max(0, s.From-c.Reach.Offsets))
+	heritage, err := c.inherits(ctx, p, s)
+	if err != nil {
+		return nil, eventlog.Reading{}, err
+	}
+	w.Inherited = heritage.To[p.Number]
+	var events []*eventlog.Counted
+	lacking := false
+	r, err := c.Reader.Read(ctx, p, s, c.Reach, func(it eventlog.Item) {
+		if it.Event == nil {
+			return
+		}
+		lacking = lacking || !it.Warm && !heritage.Whole(it.At, c.Reach.Age)
+		if duplicate := w.See(eventlog.FingerprintOf(c.Hasher, it.Identity()), it.Offset, it.At); !duplicate && !it.Warm {
+			events = append(events, &eventlog.Counted{Partition: p, Offset: it.Offset, Event: it.Event})
+		}
+	})
+	if err != nil {
+		return nil, r, fmt.Errorf("%w: %w", errRereading, err)
+	}
+	r.Whole = r.Whole && !lacking
+	// Asked after the log was read: a retirement that is decided later takes effect beyond what was read.
+	notices, err := c.Store.Notices(ctx)
+	if err != nil {
+		return nil, r, err
+	}
+	events = slices.DeleteFunc(events, func(e *eventlog.Counted) bool {
+		return notices.Retirements.Refuse(p, e.Offset, e.Event) != nil
+	})
+	return events, r, nil
+}
+
+// inherits reads what the window of a partition begins with, if offsets of s are near enough to the beginning.
+func (c *Checker) inherits(ctx context.Context, p models.Partition, s eventlog.Span) (eventlog.Bequest, error) {
+	src := c.Sources[p.Topic]
+	if src == nil || src.Before == nil || s.From > c.Reach.Offsets {
+		return eventlog.Bequest{}, nil
+	}
+	b, err := eventlog.Inherit(ctx, c.Reader, src, []int{p.Number}, c.Hasher, c.Reach)
+	if err != nil {
+		return b, fmt.Errorf("%w: %w", errRereading, err)
+	}
+	return b, nil
+}
+
+// repair writes, for every stretch that is off, what its events are worth as often as it is off, and a ledger row that
+// says so.
+func (c *Checker) repair(ctx context.Context, p models.Partition, events []*eventlog.Counted, broken map[models.Key][]Excess) (int, error) {
+	work := Contributions(events)
+	var writes []store.KeyWrite
+	for _, key := range slices.SortedFunc(maps.Keys(broken), models.Key.Compare) {
+		w := store.KeyWrite{Key: key, Cells: map[models.Cell]int64{}}
+		for _, e := range broken[key] {
+			for _, con := range work[key] {
+				if e.From <= con.Offset && con.Offset < e.To {
+					w.Cells[con.Cell] -= int64(e.N) * con.N
+				}
+			}
+			kind := store.KindMinus
+			if e.N < 0 {
+				kind = store.KindPlus
+			}
+			for range max(e.N, -e.N) {
+				w.Ledger = append(w.Ledger, store.LedgerRow{LedgerID: store.LedgerID{Partition: p, Kind: kind, Epoch: c.NewID()}, From: e.From, To: e.To})
+			}
+			c.Logger.Warn("repairing counts", "key", key.Name, "features", key.Features.Values(), "topic", p.Topic,
+				"partition", p.Number, "from", e.From, "to", e.To, "counted_too_often", e.N)
+		}
+		writes = append(writes, w)
+	}
+	repaired := 0
+	var failed []error
+	for _, err := range c.Store.Apply(ctx, writes) {
+		c.Metrics.repaired(err)
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		repaired++
+	}
+	if len(failed) > 0 {
+		return repaired, fmt.Errorf("repairing %d of %d keys, such as: %w", len(failed), len(writes), failed[0])
+	}
+	return repaired, nil
+}
+
+// Decide finds out which of the events were a visitor's first, from the visitors' rows. It adds none: what was counted had
+// its row before. It returns the offsets of those whose rows may be gone.
+func (c *Checker) Decide(ctx context.Context, events []*eventlog.Counted) (map[int64]bool, error) {
+	first := map[models.Sighting]models.Position{}
+	for _, e := range events {
+		for _, s := range e.Event.Sightings() {
+			first[s] = models.Position{}
+		}
+	}
+	distinct := slices.Collect(maps.Keys(first))
+	found, err := c.Store.FirstSeen(ctx, distinct)
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range distinct {
+		first[s] = found[i]
+	}
+	notices, err := c.Store.Notices(ctx) // after the rows were looked up: they go after the notice
+	if err != nil {
+		return nil, err
+	}
+	retired := map[int64]bool{}
+	for _, e := range events {
+		e.Decide(first)
+		if notices.Retirements.RowsGone(e.Event) {
+			retired[e.Offset] = true
+		}
+	}
+	return retired, nil
+}
+
+// touching lists the events that may have added to a broken stretch, and takes the others out of account.
+func touching(events []*eventlog.Counted, candidates map[models.Key][]Contribution, broken map[models.Key][]Excess) []*eventlog.Counted {
+	offsets := map[int64]bool{}
+	for key, list := range broken {
+		for _, con := range candidates[key] {
+			if within(list, con.Offset) {
+				offsets[con.Offset] = true
+			}
+		}
+	}
+	all(events, false)
+	var out []*eventlog.Counted
+	for _, e := range events {
+		if offsets[e.Offset] {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// all sets first of every event to the same answer.
+func all(events []*eventlog.Counted, first bool) []*eventlog.Counted {
+	for _, e := range events {
+		e.First = slices.Repeat([]bool{first}, len(e.Event.Sightings()))
+	}
+	return events
+}
+
+func distinctCells(list []Contribution) []models.Cell {
+	seen := map[models.Cell]bool{}
+	for _, con := range list {
+		seen[con.Cell] = true
+	}
+	return slices.Collect(maps.Keys(seen))
+}
+
+// NewID numbers a repair or a doubt; no other has it, but for a chance of 2^-63.
+func NewID() int64 { return rand.Int64N(math.MaxInt64) }

@@ -1,0 +1,52 @@
+package repair
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"footfall/consumer/eventlog"
+	"footfall/consumer/store"
+	"footfall/consumer/store/memstore"
+	"footfall/models"
+)
+
+var (
+	visits0 = models.Partition{Topic: "visits", Number: 0}
+	april   = models.Millis(time.Date(1973, time.April, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
+)
+
+// visitAt is a visit of a day of March or April 1973.
+func visitAt(month time.Month, day int) *models.Visit {
+	return &models.Visit{
+		V: 1, ID: fmt.Sprint(month, day), SiteID: "site", GUID: "guid", Features: []string{"", ""},
+		TS: models.Millis(time.Date(1973, month, day, 12, 0, 0, 0, time.UTC).UnixMilli()),
+	}
+}
+
+// A repair that would need rows which are gone refuses to guess; the other keys are repaired all the same.
+func TestRepairOfWhatIsRetired(t *testing.T) {
+	m := memstore.New()
+	m.Told.Retirements = []store.Retirement{{Before: april, Topic: "visits", From: map[int]int64{0: 100}, Done: true}}
+	c := &Checker{Store: m}
+	f := func(want bool, v *models.Visit) {
+		t.Helper()
+		retired, err := c.Decide(t.Context(), []*eventlog.Counted{{Partition: visits0, Offset: 1, Event: v}})
+		if err != nil || retired[1] != want {
+			t.Errorf("%v: %v, %v", v.TS.Time(), retired, err)
+		}
+	}
+	f(true, visitAt(time.March, 5))
+	f(true, visitAt(time.March, 31)) // its week is not over, but its day is
+	f(false, visitAt(time.April, 1))
+
+	march, later := models.Key{Name: "march"}, models.Key{Name: "later"}
+	broken := map[models.Key][]Excess{march: {{Span: eventlog.Span{From: 0, To: 3}, N: 1}}, later: {{Span: eventlog.Span{From: 0, To: 3}, N: 1}}}
+	candidates := map[models.Key][]Contribution{march: {{Offset: 1}, {Offset: 2}}, later: {{Offset: 2}, {Offset: 7}}}
+	if err := dropBlind(broken, candidates, map[int64]bool{1: true, 7: true}); !eventlog.IsRefusal(err) || len(broken) != 1 || broken[later] == nil {
+		t.Errorf("%v, left to repair: %v", err, broken)
+	}
+	if err := dropBlind(broken, candidates, nil); err != nil || len(broken) != 1 {
+		t.Errorf("with nobody retired: %v, left to repair: %v", err, broken)
+	}
+}

@@ -1,0 +1,141 @@
+package rollup
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/segmentio/kafka-go"
+
+	"footfall/consumer/eventlog"
+	"footfall/consumer/repair"
+	"footfall/consumer/store"
+	"footfall/internal/kafka/topics"
+	"footfall/models"
+)
+
+// begin takes the partitions that this member was given, and finds out where to go on in each. The order matters: what a partition holds
+// is not known before it is taken, and what owners before may have had under way is in doubt before the group hears of us.
+func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, heirs eventlog.Heirs) (*ownership, []*eventlog.Fetcher, error) {
+	o := c.newOwnership(ctx, heirs.Sources.Counts)
+	partitions := assigned(gen, heirs.Sources)
+	if len(partitions) == 0 {
+		return o, nil, nil
+	}
+	offsets, err := c.GroupOffsets(ctx, gen.GroupID, partitions)
+	if err != nil {
+		return nil, nil, err
+	}
+	for p, at := range offsets {
+		o.partitions[p] = &owned{next: at.Offset, committed: at.Offset, said: at.Mark}
+	}
+	if err := o.take(ctx); err != nil {
+		return nil, nil, err
+	}
+	if err := o.agree(ctx, c.patience); err != nil {
+		return nil, nil, err
+	}
+	c.patience = math.MaxInt64 // from now on it is newcomers that have to go
+	if err := c.retirements.Read(ctx); err != nil {
+		return nil, nil, err
+	}
+	bounds, err := o.bounds(ctx, partitions)
+	if err != nil {
+		return nil, nil, err
+	}
+	fetchers, err := c.startAll(ctx, o, bounds, heirs)
+	if err != nil {
+		return nil, nil, errors.Join(err, o.giveBack(ctx))
+	}
+	if err := o.doubtPredecessors(ctx); err != nil {
+		return nil, nil, err
+	}
+	if err := o.progress(ctx); err != nil { // one may be at its end, and nothing left to count
+		return nil, nil, err
+	}
+	claimed, err := o.claim(ctx, c.Committer(gen))
+	if err == nil && claimed > 0 {
+		err = c.CheckUnshared(ctx, 0)
+	}
+	return o, fetchers, err
+}
+
+// newOwnership makes the ownership of a generation of the group that is over when ctx ends. It has no partitions yet.
+func (c *Consumer) newOwnership(ctx context.Context, counts func(models.Partition) bool) *ownership {
+	return &ownership{
+		store: c.Store, tables: c.Tables, owner: c.owner, counts: counts, hasher: c.hasher, partitions: map[models.Partition]*owned{},
+		visitors: c.visitors, latest: c.latest, ledger: c.ledger, retirements: c.retirements, deadLetters: c.deadLetters, metrics: c.metrics, log: c.Logger,
+		maxSpan: repair.MaxChunkSpan, splitAbove: splitAbove, progressAt: time.Now(),
+		doubts:    repair.NewDoubter(c.Store, c.metrics.repair, c.Logger),
+		lostGroup: func() bool { return ctx.Err() != nil },
+		bounds: func(ctx context.Context, ps []models.Partition) (map[models.Partition]eventlog.Span, error) {
+			return eventlog.Bounds(ctx, c.Kafka, ps)
+		},
+		sumAt: func(ctx context.Context, p models.Partition, offset int64) (string, error) {
+			return eventlog.SumAt(ctx, c.Kafka, p, offset)
+		},
+	}
+}
+
+// assigned lists the partitions that the group gave to this member, of those that are counted.
+func assigned(gen *kafka.Generation, src eventlog.Sources) (partitions []models.Partition) {
+	for topic, list := range gen.Assignments {
+		for _, a := range list {
+			if p := (models.Partition{Topic: topic, Number: a.ID}); src.Counts(p) {
+				partitions = append(partitions, p)
+			}
+		}
+	}
+	return partitions
+}
+
+// startAll finds out where to go on in each partition, and makes its fetcher. It refuses a log that is not the one that was counted.
+func (c *Consumer) startAll(ctx context.Context, o *ownership, bounds map[models.Partition]eventlog.Span, heirs eventlog.Heirs) ([]*eventlog.Fetcher, error) {
+	windows := map[models.Partition]*eventlog.Window{}
+	var fetchers []*eventlog.Fetcher
+	for _, p := range o.sorted() {
+		own := o.partitions[p]
+		own.end, own.sealed = heirs.Sources[p.Topic].End(p.Number)
+		if err := own.startFrom(bounds[p], o.tables, c.forgiving); err != nil {
+			return nil, err
+		}
+		f := c.newFetcher(p, own, heirs.Sources[p.Topic], bounds[p])
+		heirs.Add(f, own.window)
+		windows[p] = own.window
+		fetchers = append(fetchers, f)
+	}
+	c.windows = windows
+	return fetchers, o.checkLogIdentity(ctx, bounds)
+}
+
+// newFetcher makes the fetcher of a partition that counting goes on in at own.next. It reads the duplicate window first, unless the last
+// generation of the group has left one that fits.
+func (c *Consumer) newFetcher(p models.Partition, own *owned, src *eventlog.Source, log eventlog.Span) *eventlog.Fetcher {
+	f := &eventlog.Fetcher{
+		Kafka: c.Kafka, Partition: p, Inspect: src.Inspect, Gates: []eventlog.Gate{c.retirements.Gate}, Logger: c.Logger,
+		Start: own.next, From: own.next, End: own.end, Sealed: own.sealed,
+		Count: func(ctx context.Context) (int, error) { return topics.Partitions(ctx, c.Kafka, p.Topic) },
+	}
+	own.window = c.windows[p]
+	if own.window == nil || own.window.Next != own.next {
+		f.From = max(log.From, own.next-int64(c.Config.Duplicates.Window))
+		own.window = eventlog.NewWindow(c.Reach(), f.From)
+		f.Reach = c.Reach()
+	}
+	return f
+}
+
+// doubtPredecessors puts in doubt what owners that did not leave clean may have had under way: at most one chunk, since a
+// chunk is begun only when the last one is committed. Twice its bound leaves room for offsets that hold no event, such as
+// the markers of transactions.
+func (o *ownership) doubtPredecessors(ctx context.Context) error {
+	spans := map[models.Partition]eventlog.Span{}
+	for p, own := range o.partitions {
+		if !own.tenure.Fresh && o.store.WriteTimeout() > 0 {
+			own.uncertain = max(own.next+2*o.maxSpan, own.unknown)
+			spans[p] = eventlog.Span{From: own.next, To: own.uncertain}
+		}
+	}
+	return o.doubts.Note(ctx, spans, store.DoubtPredecessor)
+}

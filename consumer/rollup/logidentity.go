@@ -1,0 +1,53 @@
+package rollup
+
+import (
+	"context"
+
+	"footfall/consumer/eventlog"
+	"footfall/consumer/store"
+	"footfall/models"
+)
+
+// checkLogIdentity refuses a log that has other messages where it was counted: Kafka has lost what it acknowledged, as after an unclean
+// election of a leader, or the topic was created anew. What both the store and the group know is looked at, as far as the log still
+// has it.
+func (o *ownership) checkLogIdentity(ctx context.Context, bounds map[models.Partition]eventlog.Span) error {
+	for _, err := range o.each(func(p models.Partition, own *owned) (err error) {
+		if own.kept, err = o.store.Tail(ctx, p); err != nil {
+			return err
+		}
+		for _, known := range []store.Tail{own.kept, {Offset: own.committed, Sum: own.said.Tail}} {
+			if known.Sum == "" || known == own.tail {
+				continue
+			}
+			if known.Offset == own.next {
+				own.tail = known
+			}
+			if known.Offset <= bounds[p].From || known.Offset > bounds[p].To {
+				continue
+			}
+			switch found, err := o.sumAt(ctx, p, known.Offset-1); {
+			case err != nil:
+				return err
+			case found != "" && found != known.Sum:
+				return eventlog.AnotherLog(p, known.Offset-1)
+			}
+		}
+		return nil
+	}) {
+		return err // one tells as much as all
+	}
+	return nil
+}
+
+// noteTail keeps the last message that was counted, for whoever comes next. It is no reason to stop if that fails.
+func (o *ownership) noteTail(ctx context.Context, partition models.Partition, p *owned) {
+	if p.tail.Sum == "" || p.tail.Offset <= p.kept.Offset {
+		return
+	}
+	if err := o.store.NoteTail(ctx, partition, p.tail); err != nil {
+		o.log.Warn("noting the last event failed", "topic", partition.Topic, "partition", partition.Number, "error", err)
+		return
+	}
+	p.kept = p.tail
+}

@@ -1,0 +1,75 @@
+package rollup
+
+import (
+	"sync/atomic"
+
+	"footfall/consumer/eventlog"
+	"footfall/consumer/store"
+	"footfall/models"
+)
+
+// owned is one partition: how far it is counted, and what is known of those who counted it before.
+type owned struct {
+	// tenure is what the store answered when the partition was taken: epoch, predecessor, how far it was counted.
+	tenure store.Tenure
+	// said is the mark beside the group's offset when the partition was taken; committed is that offset.
+	said      eventlog.Mark
+	committed int64
+
+	// next is where counting goes on: every event below is counted. counted is the same, for goroutines that only look.
+	next    int64
+	counted atomic.Int64
+	// collected is how far chunks have been collected, for the goroutine that does; 0: nothing is yet.
+	collected int64
+	// highWater is how long the log was when it was last asked. A ledger beyond that is one of another log.
+	highWater int64
+	// window has the ids of the last offsets: what tells duplicates.
+	window *eventlog.Window
+	// sealed: the topic went on as its next generation, and this partition ends at end for good.
+	sealed bool
+	end    int64
+
+	// tail is the last message that was counted; kept is the one that the store knows.
+	tail, kept store.Tail
+	// noted is how far the store knows that the partition is counted.
+	noted atomic.Int64
+	// confirmed is how far it was counted when the store last said that it is ours.
+	confirmed int64
+
+	// follows: the epoch follows one of our own, so nobody else wrote in between.
+	follows bool
+	// uncertain: writes that touch events below it may still land, so their keys are read from every replica.
+	uncertain int64
+	// uncountedFrom: nobody counted anything from there on before this epoch was taken; 0: that is not known.
+	uncountedFrom int64
+	// unknown is the end of the log where the group does not say how far the last owner was; else 0.
+	unknown int64
+}
+
+// reached is how far the partition is counted. Where the group's offset was set back that is further than we are: one who says less, and
+// leaves before it got there, would have its successor take the partition for one that was never counted, and not read the ledger.
+func (p *owned) reached() int64 { return max(p.next, p.tenure.Committed) }
+
+// uncertain tells whether writes of a predecessor, or our own of unknown outcome, may touch the events in spans.
+func (o *ownership) uncertain(spans map[models.Partition]eventlog.Span) bool {
+	for p, s := range spans {
+		if s.From < o.partitions[p].uncertain {
+			return true
+		}
+	}
+	return false
+}
+
+// untouched tells that no key has a ledger row of another epoch that reaches into what is still to be counted, nor one of this
+// epoch that a predecessor left: every partition was never counted before, or its epoch is new and all that anybody may have
+// counted before lies behind.
+func (o *ownership) untouched() bool {
+	for _, p := range o.partitions {
+		first := p.tenure.Fresh && store.IsFirstEpoch(p.tenure.Epoch) && p.tenure.Committed == 0
+		behind := !p.tenure.Fresh && p.uncountedFrom > 0 && p.next >= p.uncountedFrom
+		if !first && !behind {
+			return false
+		}
+	}
+	return true
+}

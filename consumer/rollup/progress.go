@@ -1,0 +1,54 @@
+package rollup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"footfall/consumer/eventlog"
+	"footfall/models"
+)
+
+// progressInterval is how often an owner notes in the store how far it is.
+const progressInterval = 30 * time.Second
+
+// progress notes how far every partition is, now and then, and at once where one is counted to its end: the next generation waits for
+// that. It returns an error if somebody else has taken one.
+func (o *ownership) progress(ctx context.Context) error {
+	atEnd := func(p models.Partition) bool { return o.partitions[p].atEnd() }
+	if time.Since(o.progressAt) < progressInterval && !slices.ContainsFunc(o.sorted(), atEnd) {
+		return nil
+	}
+	o.progressAt = time.Now()
+	lost := o.each(func(partition models.Partition, p *owned) error {
+		o.noteTail(ctx, partition, p)
+		ok, err := o.store.Progress(ctx, p.tenure, p.reached())
+		switch {
+		case err != nil:
+			o.log.Warn("noting progress failed", "topic", partition.Topic, "partition", partition.Number, "error", err)
+		case !ok:
+			return fmt.Errorf("partition %d of %s was %w", partition.Number, partition.Topic, eventlog.ErrTaken)
+		default:
+			p.confirmed = p.next
+			p.noted.Store(p.reached())
+		}
+		return nil
+	})
+	if len(lost) == 0 {
+		return o.stillAgree(ctx)
+	}
+	doubted := o.doubts.DoubtOnExit(ctx, o.unconfirmed(lost))
+	return errors.Join(append(slices.Collect(maps.Values(lost)), doubted)...)
+}
+
+// unconfirmed is what was counted of lost partitions since the store last said that they are ours.
+func (o *ownership) unconfirmed(lost map[models.Partition]error) map[models.Partition]eventlog.Span {
+	spans := map[models.Partition]eventlog.Span{}
+	for partition := range lost {
+		spans[partition] = eventlog.Span{From: o.partitions[partition].confirmed, To: o.partitions[partition].next}
+	}
+	return spans
+}

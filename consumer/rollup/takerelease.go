@@ -1,0 +1,71 @@
+package rollup
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"footfall/consumer/eventlog"
+	"footfall/consumer/repair"
+	"footfall/models"
+)
+
+// take takes every partition, and forgets the positions read under former epochs. It goes on trying until the store answers or ctx
+// ends.
+func (o *ownership) take(ctx context.Context) error {
+	o.ledger.drop()
+	return o.takeAll(ctx)
+}
+
+func (o *ownership) takeAll(ctx context.Context) error {
+	failed := o.each(func(partition models.Partition, p *owned) error { return o.takeOne(ctx, partition, p) })
+	for _, err := range failed {
+		return err // ctx has ended: one tells as much as all
+	}
+	for _, p := range o.partitions {
+		if !p.tenure.Fresh {
+			o.awaitLanding()
+			break
+		}
+	}
+	return nil
+}
+
+func (o *ownership) takeOne(ctx context.Context, partition models.Partition, p *owned) error {
+	t, err := eventlog.TakePartition(ctx, o.store, partition, o.owner, o.log)
+	if err != nil {
+		return err
+	}
+	if p.follows = t.Before == p.tenure.Epoch && !t.Fresh; p.tenure.Epoch > 0 && !p.follows {
+		p.uncountedFrom = math.MaxInt64 // somebody else was here meanwhile
+	}
+	p.tenure = t
+	p.noted.Store(t.Committed)
+	o.metrics.took(t)
+	return nil
+}
+
+// awaitLanding puts off reading the ledger until what is under way has landed or been dropped.
+func (o *ownership) awaitLanding() {
+	if wait := o.store.WriteTimeout(); wait > 0 {
+		o.landedBy = time.Now().Add(wait + repair.SettleMargin)
+	}
+}
+
+// release says for every partition that all is written. A successor then goes on under the same epoch, without waiting.
+// Where somebody else has taken the partition already, the last spans were perhaps counted by both: they are in doubt.
+func (o *ownership) release(ctx context.Context) error {
+	lost := o.each(func(partition models.Partition, p *owned) error {
+		o.noteTail(ctx, partition, p)
+		ok, err := o.store.Release(ctx, p.tenure, p.reached())
+		if err == nil && !ok {
+			err = eventlog.ErrTaken
+		}
+		if err != nil {
+			o.log.Warn("partition was not released; its next owner takes a new epoch", "topic", partition.Topic,
+				"partition", partition.Number, "epoch", p.tenure.Epoch, "error", err)
+		}
+		return err
+	})
+	return o.doubts.DoubtOnExit(ctx, o.unconfirmed(lost))
+}

@@ -1,0 +1,48 @@
+package store
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"footfall/models"
+)
+
+var (
+	visits0 = models.Partition{Topic: "visits", Number: 0}
+	april   = models.Millis(time.Date(1973, time.April, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
+)
+
+// visitAt is a visit of a day of March or April 1973.
+func visitAt(month time.Month, day int) *models.Visit {
+	return &models.Visit{
+		V: 1, ID: fmt.Sprint(month, day), SiteID: "site", GUID: "guid", Features: []string{"", ""},
+		TS: models.Millis(time.Date(1973, month, day, 12, 0, 0, 0, time.UTC).UnixMilli()),
+	}
+}
+
+func TestRetirementsAreFactsOfTheLog(t *testing.T) {
+	f := func(r Retirement, p models.Partition, offset int64, e models.Event, wantRefused, wantPast bool) {
+		t.Helper()
+		list := Retirements{r}
+		why := list.Refuse(p, offset, e)
+		if (why != nil) != wantRefused || why != nil && why.Reason != models.ReasonIntervalRetired || list.Past(p, offset, e) != wantPast {
+			t.Errorf("%+v, offset %d of %v: refused %v, past %v", r, offset, p, why, list.Past(p, offset, e))
+		}
+	}
+	announced := Retirement{Before: april, Topic: "visits"}
+	decided := Retirement{Before: april, Topic: "visits", From: map[int]int64{0: 10, 1: 0}}
+	done := decided
+	done.Done = true
+	march, later := visitAt(time.March, 31), visitAt(time.April, 1)
+	f(announced, visits0, 10, march, false, false)
+	f(decided, visits0, 9, march, false, false)
+	f(decided, visits0, 10, march, true, false)
+	f(decided, visits0, 10, later, false, false)
+	f(decided, models.Partition{Topic: "visits", Number: 1}, 0, march, true, false)
+	f(decided, models.Partition{Topic: "visits-2", Number: 0}, 0, march, true, false)
+	f(decided, visits0, 10, &models.Click{TS: march.TS}, false, false)
+	f(done, visits0, 9, march, false, true)
+	f(done, visits0, 9, later, false, false)
+	f(done, visits0, 10, march, true, false)
+}
