@@ -64,9 +64,10 @@ var allowed = map[string][]string{
 	"deployments/stack":           {},
 	"deployments/stack/stacktest": {"deployments/stack"},
 	"deployments/stackctl":        {"internal/cli", "deployments/stack"},
-	"test/bench":                  {"internal/cli", "models", "configs", "consumer/rollup", "consumer/store", "consumer/cassandra", "consumer/gcpacer", "internal/kafka/dial", "internal/kafka/topics", "test/bench/workload", "test/e2e", "deployments/stack"},
+	"test/bench":                  {"internal/cli", "models", "configs", "consumer/rollup", "consumer/store", "consumer/cassandra", "consumer/gcpacer", "internal/cql", "internal/kafka/dial", "internal/kafka/topics", "test/bench/workload", "test/e2e", "deployments/stack"},
 	"test/bench/workload":         {"models"},
 	"test/e2e":                    {"models", "test/e2e", "deployments/stack"},
+	"test/harness":                {"test/e2e"},
 	"test/faults":                 {"models", "test/e2e", "deployments/stack"},
 	"test/faults/control":         {"models", "configs", "consumer/rollup", "consumer/store", "consumer/cassandra"},
 }

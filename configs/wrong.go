@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -31,6 +32,17 @@ func checkAddr(key, addr string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("%s is %q: want host:port, such as 127.0.0.1:8080: %w", key, addr, err)
+	}
+	return nil
+}
+
+// CheckKafka refuses what neither a producer nor a consumer can begin with.
+func CheckKafka(brokers []string, t Topics) error {
+	switch {
+	case len(brokers) == 0:
+		return errors.New("kafka.brokers is empty")
+	case t.Clicks == "" || t.Visits == "" || t.Dead == "":
+		return errors.New("kafka.topics: clicks, visits and dead need a name each")
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"os"
@@ -16,6 +15,7 @@ import (
 
 	"footfall/configs"
 	"footfall/consumer/maintenance"
+	"footfall/test/harness"
 )
 
 func TestCommandLine(t *testing.T) {
@@ -150,16 +150,9 @@ func TestJudge(t *testing.T) {
 
 // TestBadInput: exit code 2 and one line on stderr.
 func TestBadInput(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	f := func(want, env string, args ...string) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, self, args...)
-		cmd.Env = append(os.Environ(), asConsumer+"=1", "FOOTFALL_CASSANDRA_PORT=1", env)
+		cmd := harness.Self(t, "consumer", []string{"FOOTFALL_CASSANDRA_PORT=1", env}, args...)
 		var errs bytes.Buffer
 		cmd.Stderr = &errs
 		err := cmd.Run()
@@ -207,15 +200,8 @@ func TestBadInput(t *testing.T) {
 	f("FOOTFALL_PRIVACY_SECRETS", "FOOTFALL_PRIVACY_SECRETS=typo", "forget", "--guid", "a")
 }
 
-// asConsumer makes the test binary behave as the consumer, so that exit codes are those of a process.
-const asConsumer = "FOOTFALL_TEST_AS_CONSUMER"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(asConsumer) != "" {
-		main()
-	}
-	os.Exit(m.Run())
-}
+// TestMain lets the test binary be the consumer, so that exit codes are those of a process.
+func TestMain(m *testing.M) { harness.Main(m, map[string]func(){"consumer": main}) }
 
 // TestReportsShowNoEscapeSequences: they name links and sites, which are what anybody sent.
 func TestReportsShowNoEscapeSequences(t *testing.T) {

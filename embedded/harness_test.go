@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"strconv"
 	"sync"
 	"testing"
@@ -15,17 +14,11 @@ import (
 
 	"footfall/configs"
 	"footfall/embedded/sqlite"
+	"footfall/test/harness"
 )
 
-// asBinary, in the environment, makes this test binary the embedded binary: tests kill what users run.
-const asBinary = "FOOTFALL_TEST_AS_BINARY"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(asBinary) != "" {
-		main()
-	}
-	os.Exit(m.Run())
-}
+// TestMain lets this test binary be the embedded binary: tests kill what users run.
+func TestMain(m *testing.M) { harness.Main(m, map[string]func(){"embedded": main}) }
 
 // patience is how long a test waits for what takes a second on a machine with nothing else to do.
 const patience = 30 * time.Second
@@ -34,7 +27,7 @@ const patience = 30 * time.Second
 type running struct {
 	url   string
 	admin string // where health and metrics are
-	log   *safeBuffer
+	log   *harness.Buffer
 	stop  func() error
 }
 
@@ -46,7 +39,7 @@ func start(t *testing.T, dir string) *running {
 		t.Fatal(err)
 	}
 	cfg.HTTP.Addr, cfg.HTTP.AdminAddr, cfg.Data.Dir = "127.0.0.1:0", "127.0.0.1:0", dir
-	r := &running{log: &safeBuffer{}}
+	r := &running{log: &harness.Buffer{}}
 	log := slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: cfg.Log.Level}))
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, ended := make(chan [2]string, 1), make(chan error, 1)
@@ -140,22 +133,4 @@ func eventually(t *testing.T, r *sqlite.Reader, want int64, query string, args .
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-}
-
-// safeBuffer is a log that can be read while it is written.
-type safeBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *safeBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *safeBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }

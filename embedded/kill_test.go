@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -16,6 +14,7 @@ import (
 	"time"
 
 	"footfall/embedded/broker"
+	"footfall/test/harness"
 )
 
 // process is footfall as users run it.
@@ -26,26 +25,8 @@ type process struct {
 
 func launch(t *testing.T, dir string, env ...string) *process {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), asBinary+"=1", "FOOTFALL_DATA_DIR="+dir, "FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_HTTP_ADMIN_ADDR=127.0.0.1:0")
-	cmd.Env = append(cmd.Env, env...)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatalf("footfall did not start: %v", err)
-	}
+	cmd := harness.Self(t, "embedded", append([]string{"FOOTFALL_DATA_DIR=" + dir, "FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_HTTP_ADMIN_ADDR=127.0.0.1:0"}, env...))
+	line := harness.Launch(t, cmd)
 	return &process{cmd: cmd, url: regexp.MustCompile(`http://[0-9.:]+[0-9]`).FindString(line)}
 }
 

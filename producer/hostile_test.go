@@ -22,6 +22,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kfake"
+
+	"footfall/test/harness"
 )
 
 // How the good tenant is measured: in rounds, to and fro, without the hostile one and beside it. What the rounds say is in verdict.
@@ -44,9 +46,6 @@ func TestHostileTenants(t *testing.T) {
 		t.Run(kind, func(t *testing.T) { besideGood(t, kind) })
 	}
 }
-
-// asHostile makes the test binary behave as a hostile tenant of this kind, towards the producer at its first argument.
-const asHostile = "FOOTFALL_TEST_AS_HOSTILE"
 
 // hostileTenant is what one does. One with a limit of its own must meet it, which a metric tells, and the producer must have taken no more of
 // it than that lets through.
@@ -75,7 +74,7 @@ func startHostile(t *testing.T, kind, addr string) (stop func()) {
 		command = append([]string{nice, "-n", "10"}, command...)
 	}
 	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
-	cmd.Env = append(os.Environ(), asHostile+"="+kind)
+	cmd.Env = append(os.Environ(), harness.As(kind))
 	must(t, cmd.Start())
 	return func() {
 		_ = cmd.Process.Kill()
@@ -145,7 +144,7 @@ func guardedProducer(t *testing.T) *hostileProducer {
 	cmd, addr, admin, lines := start(t, []string{
 		"FOOTFALL_KAFKA_BROKERS=" + d.broker, "FOOTFALL_KAFKA_CREATE_TOPICS=true", "FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_HTTP_ADMIN_ADDR=127.0.0.1:0",
 		"FOOTFALL_KAFKA_TOPICS_CLICKS=" + names[0], "FOOTFALL_KAFKA_TOPICS_VISITS=" + names[1], "FOOTFALL_KAFKA_TOPICS_DEAD=" + names[2],
-		"FOOTFALL_LINKS_ENABLED=true", asProducerWithLinks + "=1",
+		"FOOTFALL_LINKS_ENABLED=true", harness.As(withLinks),
 		"FOOTFALL_ACCESS_OPEN=false", `FOOTFALL_ACCESS_SITES=[{"links":"good*","key_hashes":["` + hash("good") + `"]},{"site":"bad*","key_hashes":["` + hash("bad") + `"]}]`,
 	})
 	d.addr, d.admin, d.pid = addr, admin, cmd.Process.Pid

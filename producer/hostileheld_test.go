@@ -21,18 +21,17 @@ import (
 	"footfall/producer/intake"
 )
 
-// asProducerWithLinks makes the test binary behave as the producer with links that are in its memory: all names lead somewhere. A producer
+// withLinks is the producer with links that are in its memory: all names lead somewhere. A producer
 // reads a link from Cassandra once, and follows it from memory from then on.
-const asProducerWithLinks = "FOOTFALL_TEST_AS_DOOR_WITH_LINKS"
+const withLinks = "producer with links"
 
-func doorWithLinks() int {
-	_ = os.Unsetenv(asProducerWithLinks)
+func producerWithLinks() {
 	cfg, err := configs.LoadProducer("")
 	if err == nil {
 		err = intake.Run(context.Background(), cfg, everyLink{}, prometheus.NewRegistry(), slog.New(slog.NewJSONHandler(os.Stderr, nil)), func(string, string) {})
 	}
 	fmt.Fprintln(os.Stderr, err)
-	return 1
+	os.Exit(1)
 }
 
 type everyLink struct{}

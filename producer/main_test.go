@@ -21,36 +21,22 @@ import (
 
 	"footfall/internal/kafka/dial"
 	"footfall/internal/kafka/topics"
+	"footfall/test/harness"
 )
 
-// asProducer makes the test binary behave as the producer, so that exit codes and signals are tested on a process.
-const asProducer = "FOOTFALL_TEST_AS_PRODUCER"
-
+// TestMain lets the test binary be the producer, so that exit codes and signals are tested on a process, and others that tests need.
 func TestMain(m *testing.M) {
-	if os.Getenv(asProducerWithLinks) != "" {
-		os.Exit(doorWithLinks())
+	programs := map[string]func(){"producer": main, withLinks: producerWithLinks}
+	for kind, h := range hostile {
+		programs[kind] = func() { h.act(context.Background(), os.Args[1]) }
 	}
-	if os.Getenv(asProducer) != "" {
-		main()
-	}
-	if kind := os.Getenv(asHostile); kind != "" {
-		hostile[kind].act(context.Background(), os.Args[1])
-	}
-	os.Exit(m.Run())
+	harness.Main(m, programs)
 }
 
 // producer prepares a process. Its environment is env and nothing else of footfall's.
 func producer(t *testing.T, env []string, args ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	t.Cleanup(cancel)
-	cmd = exec.CommandContext(ctx, self, args...)
-	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(pair string) bool { return strings.HasPrefix(pair, "FOOTFALL_") }), asProducer+"=1", "FOOTFALL_ACCESS_OPEN=true")
-	cmd.Env = append(cmd.Env, env...)
+	cmd = harness.Self(t, "producer", append([]string{"FOOTFALL_ACCESS_OPEN=true"}, env...), args...)
 	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	return cmd, stdout, stderr

@@ -11,6 +11,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"footfall/consumer/store"
+	"footfall/internal/cql"
 )
 
 var errNotSent = errors.New("not sent")
@@ -48,7 +49,7 @@ func (s *Store) applyTogether(ctx context.Context, writes []store.KeyWrite, toge
 		s.add(batch, writes[part.index])
 	}
 	err := s.session.ExecuteBatch(batch)
-	if len(together) > 1 && refusedAs(err, gocql.ErrCodeSyntax, gocql.ErrCodeUnauthorized, gocql.ErrCodeInvalid) {
+	if len(together) > 1 && cql.RefusedAs(err, gocql.ErrCodeSyntax, gocql.ErrCodeUnauthorized, gocql.ErrCodeInvalid) {
 		// For one key's sake, or because the batch is too large for this server's settings. Nothing of it was applied.
 		for i := range together {
 			if worst = s.applyTogether(ctx, writes, together[i:i+1], errs); errors.Is(worst, store.ErrUnknownOutcome) {
@@ -96,7 +97,7 @@ func (s *Store) add(batch *gocql.Batch, w store.KeyWrite) {
 // the driver refuses before anything is done is certain; anything else may have been applied or may be later. With several
 // keys that holds for Unavailable too: it may speak of one of them while others are done.
 func outcome(err error, keys int) error {
-	if err == nil || certain(err) && (keys == 1 || !refusedAs(err, gocql.ErrCodeUnavailable)) {
+	if err == nil || certain(err) && (keys == 1 || !cql.RefusedAs(err, gocql.ErrCodeUnavailable)) {
 		return told(err)
 	}
 	return fmt.Errorf("%w: %w", store.ErrUnknownOutcome, err)
@@ -121,11 +122,5 @@ func certain(err error) bool {
 		errors.Is(err, gocql.ErrTooManyStmts) {
 		return true
 	}
-	return refusedAs(err, gocql.ErrCodeUnavailable, gocql.ErrCodeSyntax, gocql.ErrCodeUnauthorized, gocql.ErrCodeInvalid)
-}
-
-// refusedAs tells whether err is Cassandra's answer with one of these codes.
-func refusedAs(err error, codes ...int) bool {
-	var refused gocql.RequestError
-	return errors.As(err, &refused) && slices.Contains(codes, refused.Code())
+	return cql.RefusedAs(err, gocql.ErrCodeUnavailable, gocql.ErrCodeSyntax, gocql.ErrCodeUnauthorized, gocql.ErrCodeInvalid)
 }

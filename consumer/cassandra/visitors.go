@@ -203,7 +203,7 @@ func (s *Store) Remember(ctx context.Context, sightings []models.Sighting, first
 	batches := grouped(placed(sightings, perRow), same)
 	err := s.each(ctx, len(batches), func(ctx context.Context, i int) error {
 		err := s.remember(ctx, sightings, first, batches[i])
-		if !refusedAs(err, gocql.ErrCodeInvalid) {
+		if !cql.RefusedAs(err, gocql.ErrCodeInvalid) {
 			return err
 		}
 		for rest := batches[i]; len(rest) > 0; { // this server takes smaller batches only, but for those of one partition

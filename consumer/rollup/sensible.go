@@ -34,11 +34,10 @@ func Sensible(cfg configs.Consumer) error {
 
 func sensible(cfg configs.Consumer) error {
 	t := cfg.Kafka.Topics
+	if err := configs.CheckKafka(cfg.Kafka.Brokers, t); err != nil {
+		return err
+	}
 	switch {
-	case len(cfg.Kafka.Brokers) == 0:
-		return errors.New("kafka.brokers is empty")
-	case t.Clicks == "" || t.Visits == "" || t.Dead == "":
-		return errors.New("kafka.topics: clicks, visits and dead need a name each")
 	case t.Clicks == t.Visits || t.Clicks == t.Dead || t.Visits == t.Dead:
 		return errors.New("kafka.topics: clicks, visits and dead cannot share a topic")
 	case isGeneration(t.Clicks) || isGeneration(t.Visits):

@@ -1,7 +1,6 @@
 package broker_test
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"log/slog"
@@ -14,46 +13,29 @@ import (
 
 	"footfall/embedded/broker"
 	"footfall/models"
+	"footfall/test/harness"
 )
 
-// childDir, in the environment, makes this test binary a broker on that directory, to be killed.
+// childDir, in the environment, is the directory of a broker that is to be killed.
 const childDir = "FOOTFALL_TEST_BROKER_DIR"
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(childDir); dir != "" {
-		b, err := broker.Start(context.Background(), dir, broker.Retention{}, slog.New(slog.NewTextHandler(os.Stderr, nil)))
+	harness.Main(m, map[string]func(){"broker": func() {
+		b, err := broker.Start(context.Background(), os.Getenv(childDir), broker.Retention{}, slog.New(slog.NewTextHandler(os.Stderr, nil)))
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		fmt.Println(b.Addr())
 		select {}
-	}
-	os.Exit(m.Run())
+	}})
 }
 
 // child starts a broker in a process of its own.
 func child(t *testing.T, dir string) (cmd *exec.Cmd, addr string) {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd = exec.Command(exe)
-	cmd.Env, cmd.Stderr = append(os.Environ(), childDir+"="+dir), os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatalf("the broker did not start: %v", err)
-	}
-	return cmd, strings.TrimSpace(line)
+	cmd = harness.Self(t, "broker", []string{childDir + "=" + dir})
+	return cmd, harness.Launch(t, cmd)
 }
 
 // TestKill: kill -9 under load, again and again, and every acknowledged record is there, once and in its place.

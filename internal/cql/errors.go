@@ -2,32 +2,28 @@ package cql
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/gocql/gocql"
 )
 
-// NoTable tells that there is no such table or keyspace.
-func NoTable(err error) bool {
+// RefusedAs tells that Cassandra answered with one of these error codes.
+func RefusedAs(err error, codes ...int) bool {
 	var refused gocql.RequestError
-	return errors.As(err, &refused) && refused.Code() == gocql.ErrCodeInvalid
+	return errors.As(err, &refused) && slices.Contains(codes, refused.Code())
 }
+
+// NoTable tells that there is no such table or keyspace.
+func NoTable(err error) bool { return RefusedAs(err, gocql.ErrCodeInvalid) }
 
 // Contended tells that a lightweight transaction was not decided in time, because others wanted the same or the server was
 // busy. It may have taken place all the same.
 func Contended(err error) bool {
-	var refused gocql.RequestError
-	return errors.As(err, &refused) && (refused.Code() == gocql.ErrCodeWriteTimeout || refused.Code() == gocql.ErrCodeCASWriteUnknown)
+	return RefusedAs(err, gocql.ErrCodeWriteTimeout, gocql.ErrCodeCASWriteUnknown)
 }
 
 // ReplicaMissing tells that a read at ALL failed for want of a replica.
 func ReplicaMissing(err error) bool {
-	var refused gocql.RequestError
-	if !errors.As(err, &refused) {
-		return errors.Is(err, gocql.ErrTimeoutNoResponse)
-	}
-	switch refused.Code() {
-	case gocql.ErrCodeUnavailable, gocql.ErrCodeReadTimeout, gocql.ErrCodeReadFailure:
-		return true
-	}
-	return false
+	return errors.Is(err, gocql.ErrTimeoutNoResponse) ||
+		RefusedAs(err, gocql.ErrCodeUnavailable, gocql.ErrCodeReadTimeout, gocql.ErrCodeReadFailure)
 }

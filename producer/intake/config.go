@@ -74,11 +74,10 @@ func wrong(err error) error {
 
 // checkConfig refuses values that no server can work with.
 func checkConfig(cfg configs.Producer) error {
+	if err := configs.CheckKafka(cfg.Kafka.Brokers, cfg.Kafka.Topics); err != nil {
+		return err
+	}
 	switch {
-	case len(cfg.Kafka.Brokers) == 0:
-		return errors.New("kafka.brokers is empty")
-	case cfg.Kafka.Topics.Clicks == "" || cfg.Kafka.Topics.Visits == "" || cfg.Kafka.Topics.Dead == "":
-		return errors.New("kafka.topics: clicks, visits and dead need a name each")
 	case cfg.Kafka.Topics.Clicks == cfg.Kafka.Topics.Visits:
 		return errors.New("kafka.topics: clicks and visits cannot share a topic")
 	case cfg.Kafka.Timeout <= 0:

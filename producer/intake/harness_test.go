@@ -1,7 +1,6 @@
 package intake_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +17,7 @@ import (
 	"footfall/configs"
 	"footfall/producer/intake"
 	"footfall/producer/links"
+	"footfall/test/harness"
 )
 
 // runningServer is a server as the binary runs it, on a port of its own, with topics of its own.
@@ -28,7 +27,7 @@ type runningServer struct {
 	admin  string // where operators ask
 	topics configs.Topics
 	broker string
-	log    *safeBuffer
+	log    *harness.Buffer
 	stop   context.CancelFunc
 	ended  chan error
 }
@@ -47,7 +46,7 @@ func startServerWith(t testing.TB, b broker, store links.Store, tweak func(*conf
 		tweak(&cfg)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	d := &runningServer{topics: cfg.Kafka.Topics, broker: b.Addr(), log: &safeBuffer{}, stop: cancel, ended: make(chan error, 1)}
+	d := &runningServer{topics: cfg.Kafka.Topics, broker: b.Addr(), log: &harness.Buffer{}, stop: cancel, ended: make(chan error, 1)}
 	ready := make(chan [2]string, 1)
 	log := slog.New(slog.NewJSONHandler(d.log, nil))
 	go func() {
@@ -192,22 +191,4 @@ func eventually(t testing.TB, what string, within time.Duration, ok func() bool)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-}
-
-// safeBuffer is a log that can be read while it is written.
-type safeBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *safeBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *safeBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -12,6 +10,7 @@ import (
 	"github.com/segmentio/kafka-go"
 	"golang.org/x/sync/errgroup"
 
+	"footfall/internal/cql"
 	"footfall/models"
 	"footfall/test/bench/workload"
 )
@@ -110,14 +109,8 @@ func usual(ctx context.Context, session *gocql.Session, cql cqls, event models.E
 func insist(ctx context.Context, requests *int64, do func() error) (err error) {
 	for {
 		*requests++
-		if err = do(); ctx.Err() != nil || !refusedAs(err, gocql.ErrCodeWriteTimeout, gocql.ErrCodeReadTimeout, gocql.ErrCodeCASWriteUnknown) {
+		if err = do(); ctx.Err() != nil || !cql.RefusedAs(err, gocql.ErrCodeWriteTimeout, gocql.ErrCodeReadTimeout, gocql.ErrCodeCASWriteUnknown) {
 			return err
 		}
 	}
-}
-
-// refusedAs tells whether err is Cassandra's answer with one of these codes.
-func refusedAs(err error, codes ...int) bool {
-	var refused gocql.RequestError
-	return errors.As(err, &refused) && slices.Contains(codes, refused.Code())
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/segmentio/kafka-go"
 	"golang.org/x/sync/errgroup"
 
+	"footfall/internal/cql"
 	"footfall/models"
 	"footfall/test/bench/workload"
 )
@@ -120,7 +121,7 @@ func (s *sink) execute(ctx context.Context, of gocql.BatchType, entries []gocql.
 		batch.Entries = entries[:min(most, len(entries))]
 		var requests int64
 		err := insist(ctx, &requests, func() error { return s.session.ExecuteBatch(batch) })
-		if refusedAs(err, gocql.ErrCodeInvalid) && most > 1 {
+		if cql.RefusedAs(err, gocql.ErrCodeInvalid) && most > 1 {
 			s.most[of].Store(int64(most / 2))
 			continue
 		}

@@ -53,7 +53,7 @@ func (d *real) audit(t *testing.T, clean bool, texts ...string) {
 		args, texts = append(args, "--repair"), texts[:len(texts)-1]
 	}
 	printed, err := process.Run(patiently(t), process.Command{
-		Name: "audit" + unique(), Path: binary(t, "consumer"), Args: args, Env: d.env, Dir: d.dir,
+		Name: "audit" + unique(), Path: binaries.Path(t, "consumer"), Args: args, Env: d.env, Dir: d.dir,
 	})
 	if (err == nil) != clean {
 		t.Fatalf("audit: %v\n%s", err, printed)

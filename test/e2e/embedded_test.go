@@ -57,7 +57,7 @@ func newEmbeddedKeeping(t *testing.T, what kept, env ...string) *embedded {
 
 func (d *embedded) command(t *testing.T, name string) process.Command {
 	t.Helper()
-	return process.Command{Name: name, Path: binary(t, "embedded"), Env: d.env, Dir: d.dir}
+	return process.Command{Name: name, Path: binaries.Path(t, "embedded"), Env: d.env, Dir: d.dir}
 }
 
 func (d *embedded) open(t *testing.T, keyspace string) *sql.DB {
@@ -122,7 +122,7 @@ func (d *embedded) ask(t *testing.T, queries []string) [][][]string {
 	var answers [][][]string
 	for i, q := range queries {
 		printed, err := process.Run(patiently(t), process.Command{
-			Name: fmt.Sprintf("query%d", i), Path: binary(t, "embedded"), Args: []string{"query", q}, Env: d.env, Dir: d.dir,
+			Name: fmt.Sprintf("query%d", i), Path: binaries.Path(t, "embedded"), Args: []string{"query", q}, Env: d.env, Dir: d.dir,
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -56,7 +56,7 @@ func TestTheKeyOfTheDocumentation(t *testing.T) {
 		t.Fatal("docs/api.md has no block of two lines, one that starts footfall with a key and one that sends with it")
 	}
 	p := start(t, process.Command{
-		Name: "api", Path: "/bin/sh", Args: []string{"-c", block[1] + " exec " + binary(t, "embedded")}, Dir: t.TempDir(),
+		Name: "api", Path: "/bin/sh", Args: []string{"-c", block[1] + " exec " + binaries.Path(t, "embedded")}, Dir: t.TempDir(),
 		Env: []string{"FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_DATA_DIR=" + t.TempDir()},
 	})
 	url, err := p.Expect(patiently(t), greeting)

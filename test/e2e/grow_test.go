@@ -104,7 +104,7 @@ func (d *real) grow(t *testing.T, topic string, partitions int) error {
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	printed, err := process.Run(ctx, process.Command{
-		Name: "grow" + unique(), Path: binary(t, "consumer"), Env: d.env, Dir: d.dir,
+		Name: "grow" + unique(), Path: binaries.Path(t, "consumer"), Env: d.env, Dir: d.dir,
 		Args: []string{"grow", "--topic", topic, "--partitions", fmt.Sprint(partitions)},
 	})
 	if err == nil && !strings.Contains(printed, "is counted to its end") {

@@ -45,7 +45,7 @@ func TestLoad(t *testing.T) {
 			t.Errorf("cleaning up: %v", err)
 		}
 	})
-	door := start(t, process.Command{Name: "producer", Path: binary(t, "producer"), Dir: t.TempDir(), Env: []string{
+	door := start(t, process.Command{Name: "producer", Path: binaries.Path(t, "producer"), Dir: t.TempDir(), Env: []string{
 		"FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_ACCESS_OPEN=true", "FOOTFALL_HTTP_TRUSTED_PROXIES=127.0.0.1",
 		"FOOTFALL_LIMITS_CLIENT_PER_SECOND=5", "FOOTFALL_LIMITS_CLIENT_BURST=5", "FOOTFALL_KAFKA_BROKERS=" + kafkaAddress,
 		"FOOTFALL_KAFKA_CREATE_TOPICS=true", "FOOTFALL_KAFKA_TOPICS_CLICKS=" + name + "-clicks",

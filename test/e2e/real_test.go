@@ -79,7 +79,7 @@ func prepare(t *testing.T, what kept, kafkaAddress string, cluster *gocql.Cluste
 	d.connect(t, cluster)
 	t.Cleanup(func() { d.clean(t) })
 
-	migrate := process.Command{Name: "migrate", Path: binary(t, "consumer"), Args: []string{"migrate"}, Env: d.env, Dir: d.dir}
+	migrate := process.Command{Name: "migrate", Path: binaries.Path(t, "consumer"), Args: []string{"migrate"}, Env: d.env, Dir: d.dir}
 	if _, err := process.Run(patiently(t), migrate); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func prepare(t *testing.T, what kept, kafkaAddress string, cluster *gocql.Cluste
 func (d *real) open(t *testing.T, consumers int, env ...string) {
 	t.Helper()
 	env = append(d.env[:len(d.env):len(d.env)], env...)
-	producer := start(t, process.Command{Name: "producer", Path: binary(t, "producer"), Env: env, Dir: d.dir})
+	producer := start(t, process.Command{Name: "producer", Path: binaries.Path(t, "producer"), Env: env, Dir: d.dir})
 	address, err := producer.Expect(patiently(t), doorOpen)
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func (d *real) addConsumer(t *testing.T) *consumer {
 	t.Helper()
 	d.consumers++
 	name := fmt.Sprintf("consumer%d", d.consumers)
-	p := start(t, process.Command{Name: name, Path: binary(t, "consumer"), Env: d.env, Dir: d.dir})
+	p := start(t, process.Command{Name: name, Path: binaries.Path(t, "consumer"), Env: d.env, Dir: d.dir})
 	address, err := p.Expect(patiently(t), consumerReady)
 	if err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func TestRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := process.Run(patiently(t), process.Command{
-		Name: "topics", Path: binary(t, "producer"), Args: []string{"topics"}, Env: d.env, Dir: d.dir,
+		Name: "topics", Path: binaries.Path(t, "producer"), Args: []string{"topics"}, Env: d.env, Dir: d.dir,
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func (d *real) refused(t *testing.T, texts ...string) {
 func (d *real) refusedWith(t *testing.T, env []string, texts ...string) {
 	t.Helper()
 	printed, err := process.Run(patiently(t), process.Command{
-		Name: "refused" + unique(), Path: binary(t, "consumer"), Env: slices.Concat(d.env, env), Dir: d.dir,
+		Name: "refused" + unique(), Path: binaries.Path(t, "consumer"), Env: slices.Concat(d.env, env), Dir: d.dir,
 	})
 	if err == nil {
 		t.Fatalf("the consumer was content:\n%s", printed)

@@ -142,6 +142,6 @@ func (d *real) command(t *testing.T, args ...string) (string, error) {
 	begun := time.Now()
 	defer func() { t.Logf("%s took %v", args[0], time.Since(begun).Round(100*time.Millisecond)) }()
 	return process.Run(patiently(t), process.Command{
-		Name: args[0] + unique(), Path: binary(t, "consumer"), Args: args, Env: d.env, Dir: d.dir,
+		Name: args[0] + unique(), Path: binaries.Path(t, "consumer"), Args: args, Env: d.env, Dir: d.dir,
 	})
 }

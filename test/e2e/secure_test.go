@@ -165,7 +165,7 @@ func (d *real) strangers(t *testing.T, otherCA string) {
 		all.Go(func() {
 			began := time.Now()
 			printed, err := process.Run(patiently(t), process.Command{
-				Name: fmt.Sprint("stranger", i), Path: binary(t, s.binary), Env: append(d.env[:len(d.env):len(d.env)], s.wrong), Dir: d.dir,
+				Name: fmt.Sprint("stranger", i), Path: binaries.Path(t, s.binary), Env: append(d.env[:len(d.env):len(d.env)], s.wrong), Dir: d.dir,
 			})
 			took := time.Since(began).Round(100 * time.Millisecond)
 			line := strings.TrimSpace(printed[strings.LastIndex(strings.TrimSpace(printed), "\n")+1:])

@@ -29,7 +29,7 @@ const shownRows = 20
 func simulate(t *testing.T, env []string, options ...string) (string, error) {
 	t.Helper()
 	return process.Run(patiently(t), process.Command{
-		Name: "simulator", Path: binary(t, "simulator"), Env: env, Dir: t.TempDir(),
+		Name: "simulator", Path: binaries.Path(t, "simulator"), Env: env, Dir: t.TempDir(),
 		Args: append(strings.Fields("-s site1 -g 100 -r facebook.com google.com -p /index.html /index2.html /index3.html "+
 			"-f 2018-10-20 -t 2018-11-10 -n 800 --clicks 800 --verify"), options...),
 	})
@@ -96,7 +96,7 @@ func TestTheSimulatorTellsMistakes(t *testing.T) {
 		strings.Replace(good, "-n 5", "-n 99999999999999999999", 1):                        "--num_samples",
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		cmd := exec.CommandContext(ctx, binary(t, "simulator"), strings.Fields(line)...)
+		cmd := exec.CommandContext(ctx, binaries.Path(t, "simulator"), strings.Fields(line)...)
 		cmd.Dir = t.TempDir()
 		printed, err := cmd.CombinedOutput()
 		cancel()

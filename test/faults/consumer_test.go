@@ -45,7 +45,7 @@ func (w *world) startConsumer(t *testing.T, command string, env ...string) *cons
 	c := &consumer{}
 	var err error
 	c.Process, err = process.Start(process.Command{
-		Name: fmt.Sprintf("%s%d", command, w.started), Path: binary(t, command), Dir: w.dir,
+		Name: fmt.Sprintf("%s%d", command, w.started), Path: binaries.Path(t, command), Dir: w.dir,
 		Env: append(append(w.env[:len(w.env):len(w.env)], "FOOTFALL_HTTP_ADDR=127.0.0.1:0"), env...),
 	})
 	if err != nil {

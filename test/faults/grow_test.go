@@ -65,7 +65,7 @@ func (w *world) growAll(t *testing.T, topics []string) error {
 	for _, topic := range topics {
 		all.Go(func() error {
 			printed, err := process.Run(patiently(t), process.Command{
-				Name: "grow-" + topic, Path: binary(t, "consumer"), Env: w.env, Dir: w.dir,
+				Name: "grow-" + topic, Path: binaries.Path(t, "consumer"), Env: w.env, Dir: w.dir,
 				Args: []string{"grow", "--topic", topic, "--partitions", fmt.Sprint(grownTo)},
 			})
 			if err == nil && !strings.Contains(printed, "is counted to its end") {

@@ -176,7 +176,7 @@ func (w *world) audit(t *testing.T, r *row) {
 	t.Helper()
 	w.started++
 	printed, err := process.Run(patiently(t), process.Command{
-		Name: fmt.Sprintf("audit%d", w.started), Path: binary(t, "consumer"), Args: []string{"audit"}, Env: w.env, Dir: w.dir,
+		Name: fmt.Sprintf("audit%d", w.started), Path: binaries.Path(t, "consumer"), Args: []string{"audit"}, Env: w.env, Dir: w.dir,
 	})
 	r.clean = err == nil
 	r.audit = summary.FindString(printed)

@@ -3,14 +3,12 @@ package faults
 import (
 	"context"
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
-	"footfall/test/e2e/process"
+	"footfall/test/harness"
 )
 
 var (
@@ -19,39 +17,9 @@ var (
 	logs  = flag.String("faults.logs", "", "keep the logs of all processes in this folder")
 )
 
-// workspace holds the binaries of this run.
-var workspace string
+var binaries = harness.Binaries{Commands: []string{"producer", "consumer", "test/faults/control"}}
 
-func TestMain(m *testing.M) {
-	flag.Parse()
-	os.Exit(run(m))
-}
-
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "footfall-faults-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() { _ = os.RemoveAll(dir) }() // what is left is in the system's temporary directory
-	workspace = dir
-	return m.Run()
-}
-
-var built = sync.OnceValue(func() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
-	defer cancel()
-	return process.Build(ctx, workspace, "producer", "consumer", "test/faults/control")
-})
-
-// binary is the path of a command of this module, built from the tree as it is.
-func binary(t *testing.T, name string) string {
-	t.Helper()
-	if err := built(); err != nil {
-		t.Fatal(err)
-	}
-	return filepath.Join(workspace, name)
-}
+func TestMain(m *testing.M) { binaries.Main(m) }
 
 // logDir is where the processes of one world print to.
 func logDir(t *testing.T, name string) string {

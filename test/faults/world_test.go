@@ -92,7 +92,7 @@ func newWorld(t *testing.T, s servers, env ...string) *world {
 		}, env...),
 	}
 	s.repair(t)
-	migrate := process.Command{Name: "migrate", Path: binary(t, "consumer"), Args: []string{"migrate"}, Env: w.env, Dir: w.dir}
+	migrate := process.Command{Name: "migrate", Path: binaries.Path(t, "consumer"), Args: []string{"migrate"}, Env: w.env, Dir: w.dir}
 	if _, err := process.Run(patiently(t), migrate); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func (w *world) openDoor(t *testing.T) {
 	t.Helper()
 	w.started++
 	p, err := process.Start(process.Command{
-		Name: fmt.Sprintf("producer%d", w.started), Path: binary(t, "producer"), Dir: w.dir,
+		Name: fmt.Sprintf("producer%d", w.started), Path: binaries.Path(t, "producer"), Dir: w.dir,
 		Env: append(w.env[:len(w.env):len(w.env)], "FOOTFALL_HTTP_ADDR="+w.door),
 	})
 	if err != nil {

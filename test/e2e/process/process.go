@@ -46,7 +46,7 @@ func Start(c Command) (*Process, error) {
 	}
 	p.cmd = exec.Command(c.Path, c.Args...)
 	p.cmd.Dir = c.Dir
-	p.cmd.Env = append(append(inherited(), "FOOTFALL_HTTP_ADMIN_ADDR=127.0.0.1:0"), c.Env...) // several run beside each other
+	p.cmd.Env = append(append(Environ(), "FOOTFALL_HTTP_ADMIN_ADDR=127.0.0.1:0"), c.Env...) // several run beside each other
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	if err := p.cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting %s: %w", c.Name, err), log.Close())
@@ -206,8 +206,8 @@ func (p *Process) Tail(lines int) string {
 	return "--- " + p.Name + "\n" + strings.Join(all, "\n")
 }
 
-// inherited is the environment without footfall's own variables: those of the caller's shell are for other processes.
-func inherited() []string {
+// Environ is the environment without footfall's own variables: those of the caller's shell are for other processes.
+func Environ() []string {
 	var out []string
 	for _, pair := range os.Environ() {
 		if !strings.HasPrefix(pair, "FOOTFALL_") {
