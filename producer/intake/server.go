@@ -92,7 +92,7 @@ func run(ctx context.Context, cfg configs.Producer, store links.Store, reg *prom
 	if err != nil {
 		return err
 	}
-	defer closeAdmin() // last, so that operators can watch the rest stop
+	defer closeAdmin() // after requests and links have ended, so that operators can watch them end
 	if cfg.Links.Enabled {
 		if err := s.openLinks(store, reg); err != nil {
 			return err

@@ -46,5 +46,6 @@
 // # Locks
 //
 // state.mu guards the whole state: queues, batches, deliveries, brokers. Functions in state.go expect the caller to hold it.
-// No function waits for the network while it holds mu. followMu is taken before mu.
+// Nobody waits for Kafka while it holds mu: findLeaders, which is called with mu, reads the transport's memory. followMu is taken
+// before mu.
 package publisher
