@@ -19,6 +19,9 @@ var (
 	notInAnchor  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
+// made are folders that are not in the repository: git's own, and what running and building leave.
+var made = []string{".git", ".stack", ".tools", "bin", "data", "dist"}
+
 // TestWhatDocumentsNameExists: a document that points at a file, a folder, a heading or a package that is not there misleads
 // whoever reads it first.
 func TestWhatDocumentsNameExists(t *testing.T) {
@@ -44,9 +47,9 @@ func TestWhatDocumentsNameExists(t *testing.T) {
 				t.Errorf("%s names `%s`, which is not there", file, code[1])
 			}
 		}
-		for _, command := range goPackage.FindAllStringSubmatch(string(text), -1) { // ./data and ./dist are made by make
+		for _, command := range goPackage.FindAllStringSubmatch(string(text), -1) {
 			checked++
-			if p := strings.TrimSuffix(command[1], "/"); p != "data" && p != "dist" && !tree.folders[p] {
+			if p := strings.TrimSuffix(command[1], "/"); !slices.Contains(made, p) && !tree.folders[p] {
 				t.Errorf("%s names ./%s, which is not there", file, p)
 			}
 		}
@@ -68,7 +71,7 @@ func readTree(t *testing.T) tree {
 		}
 		name = filepath.ToSlash(name)
 		switch {
-		case d.IsDir() && slices.Contains([]string{".git", ".stack", ".tools", "bin", "data"}, name):
+		case d.IsDir() && slices.Contains(made, name):
 			return fs.SkipDir
 		case d.IsDir():
 			is.folders[name] = true

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -35,5 +36,41 @@ func TestEveryTableIsInTheModel(t *testing.T) {
 	}
 	if tables < 12 {
 		t.Errorf("found %d tables only", tables)
+	}
+}
+
+// An operator reads the changelog version by version: each says what to do, the newest comes first, and nothing stands outside.
+func TestTheChangelogIsByVersion(t *testing.T) {
+	text, err := os.ReadFile("CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := strings.Split(string(text), "\n## ")[1:]
+	number := regexp.MustCompile(`^0\.(\d+)\.\d+: `)
+	last := 1 << 30
+	for i, section := range sections {
+		title, body, _ := strings.Cut(section, "\n")
+		if (title == "Unreleased") != (i == 0) {
+			t.Errorf("section %d is %q: Unreleased comes first, and once", i+1, title)
+		}
+		if i < len(sections)-1 && !strings.Contains(body, "**To do**") {
+			t.Errorf("%s does not say what an operator has to do", title)
+		}
+		if i == 0 {
+			continue
+		}
+		found := number.FindStringSubmatch(title)
+		if found == nil {
+			t.Errorf("%q is no version with a title", title)
+			continue
+		}
+		minor, err := strconv.Atoi(found[1])
+		if err != nil || minor >= last {
+			t.Errorf("%s is not older than the one before it (%v)", title, err)
+		}
+		last = minor
+	}
+	if body := sections[0]; strings.Count(body, "**Added**") > 1 || strings.Contains(body, "\n###") {
+		t.Error("what is unreleased has each heading once")
 	}
 }
