@@ -27,7 +27,7 @@ type RetirementWatcher struct {
 	mu        sync.Mutex
 	notices   store.Notices
 	asked     time.Time // zero: never
-	forgotten bool      // somebody was, and the LRU has not been told
+	forgotten bool      // somebody was, and the cache of visitors has not been told
 }
 
 // NewRetirementWatcher makes one that has not read anything yet.

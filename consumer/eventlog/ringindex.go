@@ -24,11 +24,11 @@ type ringEntry[T any] struct {
 	value  T
 }
 
-// shortRing is the length that a ring begins with. It doubles as the trail gets longer. It is short enough for the rings of the
+// shortRing is the length that a ring begins with. It doubles as it gets longer. It is short enough for the rings of the
 // simulation to grow.
 const shortRing = 8
 
-// NewRingIndex makes a trail over so many numbers, from start on.
+// NewRingIndex makes an index over so many numbers, from start on.
 func NewRingIndex[T any](most, start int64) RingIndex[T] {
 	t := RingIndex[T]{Most: most, first: start, Last: start, next: start}
 	t.resize(min(shortRing, most))
@@ -38,7 +38,7 @@ func NewRingIndex[T any](most, start int64) RingIndex[T] {
 // MoveTo goes on to a number that nothing was put at yet, nor behind it.
 func (t *RingIndex[T]) MoveTo(number int64) {
 	if number < t.next {
-		panic(fmt.Sprintf("a trail that is at %d goes back to %d", t.next, number)) // its chains would run in circles
+		panic(fmt.Sprintf("a ring index that is at %d goes back to %d", t.next, number)) // its chains would run in circles
 	}
 	t.Last, t.first = number, max(t.first, number-t.Most+1)
 	size := int64(len(t.ring))
@@ -64,7 +64,7 @@ func (t *RingIndex[T]) Find(id Fingerprint) (value T, number int64, found bool) 
 	return value, 0, false
 }
 
-// Put notes an id and its value at the number that the trail is at.
+// Put notes an id and its value at the number that the index is at.
 func (t *RingIndex[T]) Put(id Fingerprint, value T) {
 	t.link(t.Last, id, value)
 	t.next = t.Last + 1

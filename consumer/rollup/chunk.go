@@ -25,11 +25,12 @@ type chunk struct {
 	done        chan struct{}                       // closed when it is counted, or given up
 	read        map[string]int                      // by topic
 	duplicates  map[string]int                      // by topic
+	retired     map[string]int                      // by topic: counted before a retirement, and left out when they come by again
 }
 
 func newChunk() *chunk {
 	return &chunk{
-		spans: map[models.Partition]eventlog.Span{}, read: map[string]int{}, duplicates: map[string]int{},
+		spans: map[models.Partition]eventlog.Span{}, read: map[string]int{}, duplicates: map[string]int{}, retired: map[string]int{},
 		last: map[models.Partition]*eventlog.Item{}, done: make(chan struct{}),
 	}
 }
@@ -107,6 +108,7 @@ func (o *ownership) add(c *chunk, it eventlog.Item) {
 	case duplicate:
 		c.duplicates[it.Partition.Topic]++
 	case retired.Past(it.Partition, it.Offset, it.Event):
+		c.retired[it.Partition.Topic]++
 	default:
 		if why := retired.Refuse(it.Partition, it.Offset, it.Event); why != nil {
 			c.dead = append(c.dead, it.DeadBecause(why))
@@ -134,7 +136,7 @@ func (c *chunk) halves() [2]*chunk {
 	first, second := newChunk(), newChunk()
 	middle := len(c.events) / 2
 	first.events, second.events = c.events[:middle], c.events[middle:]
-	first.read, first.duplicates = c.read, c.duplicates
+	first.read, first.duplicates, first.retired = c.read, c.duplicates, c.retired
 	first.dead, first.deadWritten, second.deadWritten = c.dead, c.deadWritten, true
 	first.last, second.last = c.last, c.last
 	first.decided, second.decided = c.decided, c.decided

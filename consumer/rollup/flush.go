@@ -105,7 +105,13 @@ func (o *ownership) skipPast(ctx context.Context, c *chunk) error {
 	}
 	list := o.retirements.List()
 	before := len(c.events)
-	c.events = slices.DeleteFunc(c.events, func(e *eventlog.Counted) bool { return list.Past(e.Partition, e.Offset, e.Event) })
+	c.events = slices.DeleteFunc(c.events, func(e *eventlog.Counted) bool {
+		past := list.Past(e.Partition, e.Offset, e.Event)
+		if past {
+			c.retired[e.Partition.Topic]++
+		}
+		return past
+	})
 	if len(c.events) < before {
 		c.added = nil
 	}

@@ -32,7 +32,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		repair: repair.NewMetrics(reg),
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "footfall_events_total",
-			Help: "Events by topic and outcome: read is all of them, each of which is applied, duplicate or invalid.",
+			Help: "Events by topic and outcome: read is all of them, each of which is applied, duplicate, invalid or retired.",
 		}, []string{"topic", "outcome"}),
 		lruHits: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "footfall_visitor_lru_hits_total",
@@ -108,7 +108,7 @@ func (m *metrics) flushed(c *chunk, took time.Duration) {
 		invalid[l.Message.Topic]++
 	}
 	for outcome, byTopic := range map[string]map[string]int{
-		"read": c.read, "duplicate": c.duplicates, "applied": applied, "invalid": invalid,
+		"read": c.read, "applied": applied, "duplicate": c.duplicates, "invalid": invalid, "retired": c.retired,
 	} {
 		for topic, n := range byTopic {
 			m.events.WithLabelValues(topic, outcome).Add(float64(n))

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
 	"footfall/consumer/eventlog"
 	"footfall/consumer/store"
 	"footfall/consumer/store/memstore"
@@ -66,6 +68,12 @@ func TestOldVisitsAreNotCountedAgain(t *testing.T) {
 	c = chunkOf()
 	if len(c.events) != 0 || len(c.dead) != 1 {
 		t.Fatalf("%d events, %d dead", len(c.events), len(c.dead))
+	}
+	flush(t, o, c)
+	for outcome, want := range map[string]float64{"read": 6, "applied": 1, "duplicate": 0, "invalid": 1, "retired": 4} {
+		if got := testutil.ToFloat64(o.metrics.events.WithLabelValues("visits", outcome)); got != want {
+			t.Errorf("%v events are %s, want %v", got, outcome, want)
+		}
 	}
 	letter := c.dead[0].Encode()
 	if string(letter.Key) != "site|guid" || string(letter.Value) != "bytes" || string(letter.Headers[0].Value) != "interval_retired" {

@@ -30,7 +30,7 @@ func newVisitors(store store.Store, h eventlog.Hasher, size int, m *metrics) *vi
 }
 
 // decide fills in first of every event of a chunk, unless that was done and nothing was forgotten since. When it returns
-// nil, every visitor it saw has a row that the store has acknowledged; only then does the LRU know it too, or a failed insert
+// nil, every visitor it saw has a row that the store has acknowledged; only then does the cache know it too, or a failed insert
 // would never be made good.
 func (v *visitors) decide(ctx context.Context, c *chunk) error {
 	v.deciding.Lock()
@@ -53,7 +53,7 @@ type questions struct {
 	first   []models.Position      // by place; until it is settled, the earliest event of the chunk: all are in one partition
 	asked   []int32                // places, of all sightings of all events in order
 	ends    []int32                // by event: where its part of asked ends
-	unknown []models.Sighting      // that the LRU does not have
+	unknown []models.Sighting      // that the cache does not have
 	ids     []eventlog.Fingerprint // theirs
 	missing []int32                // their places
 	fresh   []models.Sighting      // that the store does not have either
@@ -98,7 +98,7 @@ func (v *visitors) ask(ctx context.Context, events []*eventlog.Counted, era int)
 	return nil
 }
 
-// gather finds out what the events ask about, and whom the LRU does not have.
+// gather finds out what the events ask about, and whom the cache does not have.
 func (v *visitors) gather(q *questions, events []*eventlog.Counted) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -147,7 +147,7 @@ func (v *visitors) lookUp(ctx context.Context, q *questions, era int) error {
 	return nil
 }
 
-// remember adds to the LRU what the store had acknowledged in an era. What was forgotten meanwhile stays so.
+// remember adds to the cache what the store had acknowledged in an era. What was forgotten meanwhile stays so.
 func (v *visitors) remember(q *questions, era int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -11,13 +11,13 @@ import (
 // first. Not safe for concurrent use.
 //
 // It has two parts. The visitors of late are in an LRU, which costs 120 bytes each and the garbage collector looks at every one
-// of them. Who falls out at its end is still remembered, in the order of falling out: a queue needs a third of that and no
-// collector. Who is asked about in its older half comes back to the front. Its place in the queue stays, since what it says
-// stays true, so that visitors who come back take some of the room of others.
+// of them. What the LRU evicts goes into a ring, which costs a third of that and nothing for the collector. A hit in the ring's older
+// half promotes the visitor back into the LRU. Its entry in the ring stays, since it stays true: visitors who come back take some of the
+// room of others.
 type visitorCache struct {
 	size       int
 	front      *simplelru.LRU[eventlog.Fingerprint, packed] // nil: nobody is remembered
-	behind     eventlog.RingIndex[packed]                   // who fell out, numbered
+	behind     eventlog.RingIndex[packed]                   // what the LRU evicted, numbered
 	partitions []models.Partition                           // few, so that each has a small number
 }
 
@@ -26,7 +26,7 @@ type packed uint64
 
 const offsetBits = 48
 
-// queued is from how many visitors on most of them are in the queue.
+// queued is from which size on there is a ring.
 const queued = 16
 
 // newVisitorCache makes room for size visitors; 0 remembers nobody.
