@@ -34,7 +34,7 @@ type Seal struct {
 // Facts about a generation that are recorded beside the settings it is counted with.
 const (
 	FactSealed  = "sealed"
-	FactCounted = "counted" // all of it, and of those before it
+	FactCounted = "counted" // all of it, or an operator accepted what is missing
 )
 
 // Partitions is the number that the generation is counted with.

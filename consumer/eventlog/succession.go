@@ -58,14 +58,14 @@ func (s *Succession) Await(ctx context.Context) {
 
 // CountedToSeal tells whether all of a generation, and of those before it, is counted, and records it.
 func CountedToSeal(ctx context.Context, store store.Store, s *Source) (bool, error) {
-	recorded, err := store.Setting(ctx, Fact(s.Topic, FactCounted), "")
-	if err != nil || recorded != "" || s.Seal == nil {
-		return recorded != "", err
-	}
-	if s.Before != nil { // of an empty one nothing is to be counted, whatever is before it
+	if s.Before != nil { // whatever is recorded of this one: an operator may have accepted that it is gone, and the one before is to be counted
 		if yes, err := CountedToSeal(ctx, store, s.Before); !yes || err != nil {
 			return false, err
 		}
+	}
+	recorded, err := store.Setting(ctx, Fact(s.Topic, FactCounted), "")
+	if err != nil || recorded != "" || s.Seal == nil {
+		return recorded != "", err
 	}
 	left, err := LeftToSeal(ctx, store, s)
 	if err != nil || left > 0 {

@@ -134,10 +134,14 @@ func (a *acceptor) missing(ctx context.Context, src eventlog.Sources) (found []m
 		if !s.Gone {
 			continue
 		}
-		if done, err := eventlog.CountedToSeal(ctx, a.Store, s); done || err != nil {
-			if err != nil {
-				return nil, 0, err
-			}
+		if accepted, err := a.Store.Setting(ctx, eventlog.Fact(topic, eventlog.FactCounted), ""); err != nil {
+			return nil, 0, err
+		} else if accepted != "" {
+			continue
+		}
+		if done, err := eventlog.CountedToSeal(ctx, a.Store, s); err != nil {
+			return nil, 0, err
+		} else if done {
 			continue
 		}
 		lost, err := eventlog.LeftToSeal(ctx, a.Store, s)
