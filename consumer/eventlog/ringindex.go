@@ -1,6 +1,9 @@
 package eventlog
 
-import "fmt"
+import (
+	"fmt"
+	"hash/maphash"
+)
 
 // RingIndex remembers what happened at the last numbers of a sequence: an id at each, or none, and a value with it. It has to be
 // small, since there are many of them or they are long, and with values without pointers there is nothing in it for the garbage
@@ -91,4 +94,19 @@ func (t *RingIndex[T]) resize(size int64) {
 			t.link(n, s.id, s.value)
 		}
 	}
+}
+
+// Fingerprint stands for a longer value in memory: 128 bits from two keyed hashes. Two values share one with a
+// probability of 2^-128, and nobody who does not know this process's seeds can make it happen on purpose.
+type Fingerprint [2]uint64
+
+// Hasher makes fingerprints. They mean nothing to another process.
+type Hasher [2]maphash.Seed
+
+// NewHasher makes one with seeds of its own.
+func NewHasher() Hasher { return Hasher{maphash.MakeSeed(), maphash.MakeSeed()} }
+
+// FingerprintOf is the fingerprint of a value. It allocates nothing.
+func FingerprintOf[T comparable](h Hasher, value T) Fingerprint {
+	return Fingerprint{maphash.Comparable(h[0], value), maphash.Comparable(h[1], value)}
 }
