@@ -74,16 +74,7 @@ func pausedAndKilled(t *testing.T, s servers, r *row) {
 func (w *world) pauseCassandra(t *testing.T, c *consumer) int {
 	t.Helper()
 	t.Cleanup(func() { _ = w.nodes[0].Resume() }) // it fails only if it has ended
-	unanswered := 0
-	var pausing error
-	hit(t, c.proxy.During(wire.Counters, midst(), func(n int) {
-		unanswered = n
-		pausing = w.nodes[0].Pause()
-	}))
-	if pausing != nil {
-		t.Fatal(pausing)
-	}
-	return unanswered
+	return midFlush(t, c, w.nodes[0].Pause)
 }
 
 // Cassandra crashes in the midst of a flush. Tables flushed to disk before make their half of a write durable, whatever
@@ -127,7 +118,7 @@ func (w *world) crashCassandra(t *testing.T, r *row, rounds int, seed uint64) (e
 	for i := range rounds {
 		w.flushTables(t)
 		if i%2 == 0 {
-			midst += min(1, w.killCassandra(t, victim))
+			midst += min(1, midFlush(t, victim, w.nodes[0].Kill))
 		} else {
 			w.killAcknowledged(t, victim)
 			after++
@@ -145,20 +136,6 @@ func (w *world) crashCassandra(t *testing.T, r *row, rounds int, seed uint64) (e
 	r.hits = fmt.Sprintf("%d of %d", midst+after, rounds)
 	r.note = fmt.Sprintf("%d in the midst of a flush, %d right after one", midst, after)
 	return end
-}
-
-// killCassandra kills it in the midst of a flush of c and tells how many writes were under way.
-func (w *world) killCassandra(t *testing.T, c *consumer) (unanswered int) {
-	t.Helper()
-	var killing error
-	hit(t, c.proxy.During(wire.Counters, midst(), func(n int) {
-		unanswered = n
-		killing = w.nodes[0].Kill()
-	}))
-	if killing != nil {
-		t.Fatal(killing)
-	}
-	return unanswered
 }
 
 // killAcknowledged kills it as soon as a flush of c is acknowledged.

@@ -20,6 +20,12 @@ type consumer struct {
 	proxy *wire.Proxy // nil if it connects to Cassandra itself
 }
 
+// kill is Kill as something that midFlush does.
+func (c *consumer) kill() error {
+	c.Kill()
+	return nil
+}
+
 // addConsumer starts one more replica.
 func (w *world) addConsumer(t *testing.T) *consumer {
 	t.Helper()

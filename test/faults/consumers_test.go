@@ -24,6 +24,17 @@ func hit(t *testing.T, done <-chan struct{}) {
 	}
 }
 
+// midFlush does something in the midst of a flush of c, and tells how many writes were under way.
+func midFlush(t *testing.T, c *consumer, do func() error) (unanswered int) {
+	t.Helper()
+	var failed error
+	hit(t, c.proxy.During(wire.Counters, midst(), func(n int) { unanswered, failed = n, do() }))
+	if failed != nil {
+		t.Fatal(failed)
+	}
+	return unanswered
+}
+
 // midst is after how many requests of a flush the fault comes: one carries up to ten keys, and a flush seldom has fewer than
 // twenty of them.
 func midst() int { return 2 + rand.IntN(8) }
@@ -44,11 +55,7 @@ func consumerKilled(t *testing.T, s servers, r *row) {
 			w.progress(t, "joining")
 		}
 		w.collect(victim)
-		unanswered := 0
-		hit(t, victim.proxy.During(wire.Counters, midst(), func(n int) {
-			unanswered = n
-			victim.Kill()
-		}))
+		unanswered := midFlush(t, victim, victim.kill)
 		killed := time.Now()
 		if unanswered > 0 {
 			hits++
@@ -86,11 +93,7 @@ func zombie(t *testing.T, s servers, r *row) {
 	rounds, hits, late := times(3, 1), 0, int64(0)
 	var end time.Time
 	for range rounds {
-		var pausing error
-		hit(t, victim.proxy.During(wire.Counters, midst(), func(int) { pausing = victim.Pause() }))
-		if pausing != nil {
-			t.Fatal(pausing)
-		}
+		midFlush(t, victim, victim.Pause)
 		w.takenOver(t, victim)
 		w.progress(t, "taking over")
 		before := victim.proxy.Written()

@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"footfall/test/e2e/process"
-	"footfall/test/faults/wire"
 )
 
 // grownTo is how many partitions both topics have afterwards: no multiple of what they had, so that most visitors move.
@@ -30,11 +29,7 @@ func grown(t *testing.T, s servers, r *row) {
 	go func() { growing <- w.growAll(t, old) }()
 	w.created(t, old[0]+"-g2")
 	w.collect(victim)
-	unanswered := 0
-	hit(t, victim.proxy.During(wire.Counters, midst(), func(n int) {
-		unanswered = n
-		victim.Kill()
-	}))
+	unanswered := midFlush(t, victim, victim.kill)
 	end := time.Now()
 	if len(growing) > 0 || unanswered == 0 {
 		t.Errorf("the kill came too late, or with %d writes under way: nothing was tested", unanswered)
