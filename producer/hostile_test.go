@@ -79,6 +79,9 @@ func startHostile(t *testing.T, kind, addr string) (stop func()) {
 	return func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
+		if code := cmd.ProcessState.ExitCode(); code != -1 { // -1: it was killed
+			t.Errorf("the hostile tenant ended by itself, with exit code %d: the good one was alone", code)
+		}
 	}
 }
 
