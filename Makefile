@@ -58,7 +58,7 @@ test-all: test ## all tests: `test` with the race detector, then the rest of the
 	go test -count=1 -timeout 10m -run '$(HOSTILE)' ./producer
 	go test -count=1 -timeout 28m -skip '$(SMOKE)' ./test/e2e
 	go test -count=1 -timeout 28m ./test/faults
-	go test -count=1 ./consumer/rollup -run 'TestSimulation|TestSmallWorlds' -sim.seeds 1000 -v
+	go test -count=1 -timeout 28m ./consumer/rollup -run 'TestSimulation|TestSmallWorlds' -sim.seeds 1000 -v
 
 chromium: ## the browser that a test of the page script needs (Debian's, as root)
 	@command -v chromium > /dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; }
