@@ -179,7 +179,7 @@ func (g *grower) await(ctx context.Context, src eventlog.Sources, wait time.Dura
 		if err == nil {
 			err = retry.Sleep(patient, PollInterval)
 		}
-		if patient.Err() != nil && ctx.Err() == nil {
+		if retry.Over(patient) && ctx.Err() == nil {
 			return fmt.Errorf("%d messages before the seal are not counted yet%s: %w", left, nobody, context.Cause(patient))
 		}
 		if err != nil {

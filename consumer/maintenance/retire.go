@@ -79,7 +79,7 @@ func (r *Retirer) Run(ctx context.Context, before models.Millis, wait time.Durat
 		err = r.counted(patient, it)
 	}
 	if err != nil {
-		if patient.Err() != nil && ctx.Err() == nil {
+		if retry.Over(patient) && ctx.Err() == nil {
 			err = errors.Join(err, context.Cause(patient))
 		}
 		return err

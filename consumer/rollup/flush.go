@@ -63,11 +63,19 @@ func (o *ownership) tryFlush(ctx context.Context, c *chunk) error {
 	if err := o.decide(ctx, c); err != nil {
 		return err
 	}
-	writes, err := o.planChunk(ctx, c)
-	if err != nil {
-		return err
+	for {
+		writes, err := o.planChunk(ctx, c)
+		if err != nil {
+			return err
+		}
+		planned := len(c.events)
+		if err := o.skipPast(ctx, c); err != nil { // again: planning may have taken long, or the process was paused
+			return err
+		}
+		if len(c.events) == planned {
+			return o.apply(ctx, writes, c)
+		}
 	}
-	return o.apply(ctx, writes, c)
 }
 
 // decide finds out which events of the chunk count, and which are a visitor's first. What must be written before they are counted is written.

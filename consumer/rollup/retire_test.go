@@ -3,6 +3,7 @@ package rollup
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -79,6 +80,33 @@ func TestOldVisitsAreNotCountedAgain(t *testing.T) {
 	if string(letter.Key) != "site|guid" || string(letter.Value) != "bytes" || string(letter.Headers[0].Value) != "interval_retired" {
 		t.Errorf("dead letter %+v", letter)
 	}
+}
+
+// A retirement is done with, and rows may be gone, while a chunk is planned, which takes long now and then: what is past is not written.
+func TestRetiredWhilePlanning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := memstore.New()
+		o := newOwner(t, m, 0)
+		o.retirements = eventlog.NewRetirementWatcher(m, o.log)
+		o.partitions[visits0] = &owned{window: eventlog.NewWindow(eventlog.Reach{Offsets: 100, Age: time.Hour}, 0), highWater: 100}
+		c := newChunk()
+		for offset := range int64(3) {
+			v := visitAt(time.March, 5)
+			v.ID = fmt.Sprint(offset)
+			o.add(c, eventlog.Item{Partition: visits0, Offset: offset, Event: v})
+		}
+		o.landedBy = time.Now().Add(2 * store.NoticeAge)
+		time.AfterFunc(store.NoticeAge, func() {
+			m.Mu.Lock()
+			defer m.Mu.Unlock()
+			m.Told.Retirements = []store.Retirement{{Before: april, Topic: "visits", From: map[int]int64{0: 2}, Done: true}}
+		})
+		flush(t, o, c)
+		key := models.Key{Keyspace: models.Cardinality, Name: "site", Month: visitAt(time.March, 5).TS.Month(), Features: models.NewFeatures("", "")}
+		if views := m.Counters[key][models.Cell{Counter: models.MonthViews, At: key.Month}]; views != 1 {
+			t.Errorf("%d views, want that of the visit which came later", views)
+		}
+	})
 }
 
 // A check must not take a refused visit for one that was counted.

@@ -276,10 +276,11 @@ func (w *world) settle(ctx context.Context) error {
 	return errors.New("doubts do not settle")
 }
 
-// awaited tells whether somebody may still write whom nobody would ask: a zombie, and with audits one of those.
+// awaited tells whether somebody may still write whom nobody would ask: a zombie, also one that nobody calls so because it was asleep
+// before its generation ended, and with audits one of those.
 func (w *world) awaited(audits bool) bool {
 	return slices.ContainsFunc(w.actors, func(a *actor) bool {
-		return (a.zombie || audits && a.audit) && !a.done.Load() && !a.crashed.Load()
+		return (a.zombie || !a.audit && a.superseded.Load() || audits && a.audit) && !a.done.Load() && !a.crashed.Load()
 	})
 }
 

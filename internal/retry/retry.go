@@ -24,3 +24,12 @@ func Sleep(ctx context.Context, d time.Duration) error {
 		return nil
 	}
 }
+
+// Over tells whether ctx has ended. A request whose connection has the context's deadline may fail a moment before the context
+// does; Over waits for that moment, so that context.Cause says why.
+func Over(ctx context.Context) bool {
+	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
+		<-ctx.Done()
+	}
+	return ctx.Err() != nil
+}
