@@ -48,7 +48,7 @@ func TestSimulation(t *testing.T) {
 	var total outcomes
 	playAll(t, first, last, controls{}, func(seed int, o outcomes, err error) {
 		if err != nil {
-			t.Errorf("seed %d: %v\nreplay it: go test ./consumer/rollup -run TestSimulation -sim.seed %d -v", seed, err, seed)
+			t.Errorf("seed %d: %v\nreplay it: go test ./consumer/rollup -run 'TestSimulation$' -sim.seed %d -v", seed, err, seed)
 		}
 		total.add(o)
 	})
