@@ -11,9 +11,6 @@ SERVERS := $(if $(filter test-all,$(MAKECMDGOALS)),,FOOTFALL_TEST_SERVERS=shared
 # All packages but the suites of whole processes, which `test` and `test-all` divide between them.
 PACKAGES = $$(go list ./... | grep -vE '/test/(e2e|faults)$$|^footfall/producer$$')
 
-# Without servers, but seconds each: these wait for rebalances and retries, or fill memory. `unit` leaves them to `test`.
-SLOW := TestBeyondTheSeal|TestADeletedGeneration|TestGrowing|TestAddedPartitions|TestATopicThatEndsInMarkers|TestNobodyRetiresWhileATopicGrows|TestUpgradeToAnotherVersion|TestLimitsAreBounded|TestMemoryIsBounded|TestKill|TestSickPartition|TestTopicGone|TestLeadersMove|TestSlowSendersLeaveRoom
-
 # The part of the end-to-end suite that `test` runs; `test-all` runs the rest.
 SMOKE := ^(TestTheSameIDCountsOnce|TestCountIsVisibleWithinTwoSeconds|TestTheKeyOfTheDocumentation|TestParseTables|TestQueriesOnTheOracle)$$
 
@@ -41,7 +38,7 @@ down: ## stop what `make up` started; data stays
 
 # Four packages at once: many of these tests wait more than they work.
 unit: ## tests without servers, in less than a minute
-	go test -short -p 4 -skip '$(SLOW)' $$(go list ./... | grep -vE '/test/(e2e|faults)$$')
+	go test -short -p 4 $$(go list ./... | grep -vE '/test/(e2e|faults)$$')
 
 # Packages run one after the other: the suites on the real stack want the machine for themselves. Never from the cache: some
 # tests build and run the product as a process, which the cache does not see. The suites that do little else run without the race

@@ -34,6 +34,9 @@ func launch(t *testing.T, dir string, env ...string) *process {
 // every event was answered 202, and every one is counted exactly once: each carries a referrer or a feature of its own,
 // so that its count can be seen.
 func TestKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: not with -short")
+	}
 	const events, kills, senders = 4000, 4, 16
 	dir := t.TempDir()
 	queue := make(chan int, events)

@@ -14,6 +14,9 @@ import (
 // An old generation is deleted when it is counted, as grow advises, and somebody who still knows its name has Kafka create it again. That
 // one is left alone, whatever is in it: consumers go on.
 func TestADeletedGenerationThatIsCreatedAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: not with -short")
+	}
 	f := func(partitions, messages int) {
 		t.Helper()
 		f := newField(t, 2)

@@ -25,6 +25,9 @@ import (
 // TestGrowing: two consumers count while a topic grows and shrinks, with ids that are sent again across the seals, and visitors in all
 // generations.
 func TestGrowing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: not with -short")
+	}
 	f := newField(t, 3)
 	f.consume(t)
 	leave := f.consume(t)
@@ -73,6 +76,9 @@ func TestGrowing(t *testing.T) {
 
 // TestGrowingWithoutConsumers: the topic is sealed, and the operator is told who is missing. To run it again goes on.
 func TestGrowingWithoutConsumers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: not with -short")
+	}
 	f := newField(t, 1)
 	for n := range 3 {
 		f.send(t, click(n))
@@ -102,6 +108,9 @@ func TestGrowingWithoutConsumers(t *testing.T) {
 // TestAddedPartitions: somebody gives the topic more partitions by hand. Consumers stop before anything that was placed by their number is a
 // dead letter, and stay away until the topic is grown; then every event is counted once.
 func TestAddedPartitions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: not with -short")
+	}
 	f := newField(t, 2)
 	running := f.run(t.Context(), t)
 	for n := range 20 {
@@ -147,6 +156,9 @@ func TestAddedPartitions(t *testing.T) {
 
 // TestBeyondTheSeal: somebody takes the seal off, and writes. Growing again carries that over, once.
 func TestBeyondTheSeal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: not with -short")
+	}
 	f := newField(t, 2)
 	f.consume(t)
 	for n := range 20 {
@@ -217,6 +229,9 @@ func TestOtherTopicsAreRefused(t *testing.T) {
 // TestADeletedGeneration: a topic that is counted can be deleted; consumers go on, and so do those that start later, also if somebody makes
 // another one under its name. One that is not counted is missed.
 func TestADeletedGeneration(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: not with -short")
+	}
 	f := newField(t, 2)
 	stop := f.consume(t)
 	for n := range 20 {
@@ -262,6 +277,9 @@ func TestADeletedGeneration(t *testing.T) {
 
 // TestNobodyRetiresWhileATopicGrows: what is decided about visits must not meet another generation of them.
 func TestNobodyRetiresWhileATopicGrows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: not with -short")
+	}
 	f := newField(t, 1)
 	retire := func() error {
 		c, err := rollup.New(f.cfg, f.store, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
@@ -295,6 +313,9 @@ func TestNobodyRetiresWhileATopicGrows(t *testing.T) {
 
 // TestATopicThatEndsInMarkers: the last offset of a sealed partition is what ends a transaction. It is no event, and holds up nobody.
 func TestATopicThatEndsInMarkers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: not with -short")
+	}
 	f := newField(t, 1)
 	f.consume(t)
 	writer, err := kgo.NewClient(kgo.SeedBrokers(f.cfg.Kafka.Brokers...), kgo.TransactionalID("writer"), kgo.RecordPartitioner(kgo.ManualPartitioner()))

@@ -96,6 +96,9 @@ var manyKeys = flag.Int("walk.keys", 50_000, "keys that are audited and compared
 
 // However many keys there are, only those being looked at are in memory.
 func TestMemoryIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: not with -short")
+	}
 	f := func(what string, do func(*many) error) {
 		t.Helper()
 		m := &many{Memory: memstore.New(), n: *manyKeys}

@@ -41,6 +41,9 @@ func (b *bench) counts(t *testing.T, want int64) {
 // A consumer of another version joins the group of one that counts: it refuses, and the other one goes on. When that has stopped,
 // the other version may count.
 func TestUpgradeToAnotherVersion(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: not with -short")
+	}
 	b := newBench(t, 2)
 	b.cfg.Kafka.SessionTimeout = 6 * time.Second
 

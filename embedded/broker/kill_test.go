@@ -40,6 +40,9 @@ func child(t *testing.T, dir string) (cmd *exec.Cmd, addr string) {
 
 // TestKill: kill -9 under load, again and again, and every acknowledged record is there, once and in its place.
 func TestKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: not with -short")
+	}
 	dir := t.TempDir()
 	var mu sync.Mutex
 	acknowledged := map[string]bool{}

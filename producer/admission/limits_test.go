@@ -269,6 +269,9 @@ func TestReferrersAreNewKeys(t *testing.T) {
 
 // TestLimitsAreBounded: whoever comes under however many names, memory stays where it was.
 func TestLimitsAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: not with -short")
+	}
 	l := NewLimits(configs.Limits{
 		ClientPerSecond: 1, ClientBurst: 1, PageClientPerSecond: 1, PageClientBurst: 1, SitePerSecond: 1, SiteBurst: 1,
 		NewKeysPerMinute: 1 << 30, NewVisitorsPerMinute: 1 << 30,

@@ -120,6 +120,9 @@ var largeBatch = "[" + strings.Repeat(" ", 100<<10) + `{"siteId":"large","guid":
 // TestSlowSendersLeaveRoom: more senders of large batches than there is room for, all of them slow and each with an address
 // of its own, who come again as soon as they are cut off. Somebody else's batch waits for its turn and gets it.
 func TestSlowSendersLeaveRoom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: not with -short")
+	}
 	d := startServer(t, startFake(t), func(cfg *configs.Producer) { cfg.HTTP.TrustedProxies = []string{"127.0.0.1"} })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

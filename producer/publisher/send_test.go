@@ -48,6 +48,9 @@ func TestWaitingEventsShareARequest(t *testing.T) {
 
 // TestLeadersMove while events are written: the writers do not notice.
 func TestLeadersMove(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: not with -short")
+	}
 	cluster, p := openTest(t, 3, nil)
 	stop := make(chan struct{})
 	var senders sync.WaitGroup
@@ -124,6 +127,9 @@ func (p *Publisher) knowsLeaders(c *kfake.Cluster) bool {
 // TestSickPartition: one that waits for a replica holds up those that share its request for half of kafka.timeout, and then
 // nobody any more.
 func TestSickPartition(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: not with -short")
+	}
 	const sick = 2
 	cluster, p := openTest(t, 1, func(o *Options) { o.Timeout = 2 * time.Second })
 	allTaken(t, p.Publish(t.Context(), admission.Tenant{}, testTopic, spreadClicks(60)))
@@ -203,6 +209,9 @@ func TestSickPartition(t *testing.T) {
 
 // TestTopicGone: the partitions of a topic that is no longer there hold up no others.
 func TestTopicGone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: not with -short")
+	}
 	cluster, p := openTest(t, 1, func(o *Options) { o.Timeout = 2 * time.Second })
 	allTaken(t, p.Publish(t.Context(), admission.Tenant{}, testTopic, spreadClicks(60)))
 	gone := slices.DeleteFunc(slices.Collect(maps.Keys(p.queues)), func(topic string) bool { return topic == testTopic })[0]
