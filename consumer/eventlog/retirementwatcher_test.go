@@ -2,7 +2,6 @@ package eventlog
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"footfall/consumer/store/memstore"
 	"footfall/internal/retry"
 	"footfall/models"
+	"footfall/models/modelstest"
 )
 
 // slowNotices answers the first question late, with what was true when it was asked.
@@ -66,20 +66,20 @@ func TestVisitsAreHeldUntilTheRetirementIsDecided(t *testing.T) {
 			}
 			return time.Since(started)
 		}
-		march := visitAt(time.March, 5)
+		march := modelstest.VisitAt(time.March, 5)
 		if d := took(march); d != 0 {
 			t.Errorf("held %v without a reason", d)
 		}
-		_ = m.Announce(t.Context(), store.Retirement{Before: april, Topic: "visits"})
+		_ = m.Announce(t.Context(), store.Retirement{Before: modelstest.April, Topic: "visits"})
 		if d := took(march); d != 0 {
 			t.Errorf("held %v by a copy that is new enough", d)
 		}
 		time.Sleep(store.NoticeAge)
-		if d := took(visitAt(time.April, 5)) + took(&models.Click{TS: march.TS}); d != 0 {
+		if d := took(modelstest.VisitAt(time.April, 5)) + took(&models.Click{TS: march.TS}); d != 0 {
 			t.Errorf("held %v though nobody speaks of it", d)
 		}
 		time.AfterFunc(5*time.Second, func() {
-			_, _ = m.Decide(context.Background(), store.Retirement{Before: april, Topic: "visits"}, map[int]int64{0: 7})
+			_, _ = m.Decide(context.Background(), store.Retirement{Before: modelstest.April, Topic: "visits"}, map[int]int64{0: 7})
 		})
 		if d := took(march); d < 5*time.Second || d > 6*time.Second || b.List().Refuse(visits0, 7, march) == nil {
 			t.Errorf("held %v, then %+v", d, b.List())
@@ -94,15 +94,4 @@ func TestVisitsAreHeldUntilTheRetirementIsDecided(t *testing.T) {
 	})
 }
 
-var (
-	visits0 = models.Partition{Topic: "visits", Number: 0}
-	april   = models.Millis(time.Date(1973, time.April, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
-)
-
-// visitAt is a visit of a day of March or April 1973.
-func visitAt(month time.Month, day int) *models.Visit {
-	return &models.Visit{
-		V: 1, ID: fmt.Sprint(month, day), SiteID: "site", GUID: "guid", Features: []string{"", ""},
-		TS: models.Millis(time.Date(1973, month, day, 12, 0, 0, 0, time.UTC).UnixMilli()),
-	}
-}
+var visits0 = models.Partition{Topic: "visits", Number: 0}

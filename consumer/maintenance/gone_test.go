@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"footfall/consumer/eventlog"
-	"footfall/internal/kafka/dial"
-	"footfall/internal/kafka/topics"
 )
 
 // An old generation is deleted when it is counted, as grow advises, and somebody who still knows its name has Kafka create it again. That
@@ -32,11 +30,7 @@ func TestADeletedGenerationThatIsCreatedAgain(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
-		f.remove(t, "clicks")
-		if err := topics.Ensure(t.Context(), dial.Plain(f.cfg.Kafka.Brokers...), []string{"clicks"}, partitions, -1, true); err != nil {
-			t.Fatal(err)
-		}
-		f.connect(t)
+		f.recreate(t, partitions)
 		for n := range messages {
 			if err := f.put(t, "clicks", click(1000+n), partitions); err != nil {
 				t.Fatal(err)
@@ -67,10 +61,7 @@ func TestATopicThatWasCreatedAnewWithFewerPartitions(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
-	f.remove(t, "clicks")
-	if err := topics.Ensure(t.Context(), dial.Plain(f.cfg.Kafka.Brokers...), []string{"clicks"}, 2, -1, true); err != nil {
-		t.Fatal(err)
-	}
+	f.recreate(t, 2)
 	err := <-f.run(t.Context(), t)
 	if !eventlog.IsRefusal(err) || !strings.Contains(err.Error(), "created anew") || strings.Contains(err.Error(), "consumer grow") {
 		t.Errorf("the consumer ended with %v", err)

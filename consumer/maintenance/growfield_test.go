@@ -25,6 +25,7 @@ import (
 	"footfall/internal/kafka/dial"
 	"footfall/internal/kafka/topics"
 	"footfall/models"
+	"footfall/models/modelstest"
 )
 
 // field is a broker in process whose topics grow, a store, consumers, and what was sent.
@@ -143,24 +144,13 @@ func click(n int) models.Event {
 
 // want counts what was sent naively: every id once.
 func (f *field) want() map[models.Key]map[models.Cell]int64 {
-	want := map[models.Key]map[models.Cell]int64{}
-	seen, ids := map[models.Sighting]bool{}, map[models.Identity]bool{}
+	want, seen, ids := modelstest.Cells{}, modelstest.Seen{}, map[models.Identity]bool{}
 	for _, e := range f.sent {
 		if ids[e.Identity()] {
 			continue
 		}
 		ids[e.Identity()] = true
-		var first []bool
-		for _, s := range e.Sightings() {
-			first = append(first, !seen[s])
-			seen[s] = true
-		}
-		e.Count(first, func(key models.Key, cell models.Cell, n int64) {
-			if want[key] == nil {
-				want[key] = map[models.Cell]int64{}
-			}
-			want[key][cell] += n
-		})
+		e.Count(seen.First(e), want.Add)
 	}
 	return want
 }
@@ -192,6 +182,16 @@ func (f *field) remove(t *testing.T, topic string) {
 	if err != nil || answer.Topics[0].ErrorCode != 0 {
 		t.Fatal(answer, err)
 	}
+}
+
+// recreate deletes the topic of clicks and creates it anew, empty.
+func (f *field) recreate(t *testing.T, partitions int) {
+	t.Helper()
+	f.remove(t, "clicks")
+	if err := topics.Ensure(t.Context(), dial.Plain(f.cfg.Kafka.Brokers...), []string{"clicks"}, partitions, -1, true); err != nil {
+		t.Fatal(err)
+	}
+	f.connect(t)
 }
 
 func (f *field) ends(t *testing.T, topic string, partitions int) map[int]int64 {

@@ -14,7 +14,6 @@ import (
 	"footfall/consumer/rebuild"
 	"footfall/consumer/rollup"
 	"footfall/consumer/store/memstore"
-	"footfall/internal/kafka/dial"
 	"footfall/internal/kafka/topics"
 	"footfall/models"
 )
@@ -148,11 +147,7 @@ func TestALogThatIsAnotherOne(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
-		f.remove(t, "clicks")
-		if err := topics.Ensure(t.Context(), dial.Plain(f.cfg.Kafka.Brokers...), []string{"clicks"}, partitions, -1, true); err != nil {
-			t.Fatal(err)
-		}
-		f.connect(t)
+		f.recreate(t, partitions)
 		f.sent, f.sizes["clicks"] = nil, partitions
 		for n := range 10 {
 			f.send(t, click(50+n))

@@ -12,20 +12,10 @@ import (
 	"footfall/consumer/store/memstore"
 	"footfall/internal/retry"
 	"footfall/models"
+	"footfall/models/modelstest"
 )
 
-var (
-	visits0 = models.Partition{Topic: "visits", Number: 0}
-	april   = models.Millis(time.Date(1973, time.April, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
-)
-
-// visitAt is a visit of a day of March or April 1973.
-func visitAt(month time.Month, day int) *models.Visit {
-	return &models.Visit{
-		V: 1, ID: fmt.Sprint(month, day), SiteID: "site", GUID: "guid", Features: []string{"", ""},
-		TS: models.Millis(time.Date(1973, month, day, 12, 0, 0, 0, time.UTC).UnixMilli()),
-	}
-}
+var visits0 = models.Partition{Topic: "visits", Number: 0}
 
 func TestRetireSaysWhatItWaitsFor(t *testing.T) {
 	counted, force := int64(1), false
@@ -34,7 +24,7 @@ func TestRetireSaysWhatItWaitsFor(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			m := memstore.New()
 			m.OpenDoubts[visits0] = doubts
-			sighting := visitAt(time.March, 5).Sightings()[0]
+			sighting := modelstest.VisitAt(time.March, 5).Sightings()[0]
 			m.First[sighting] = models.Position{}
 			key, cell := sighting.Counted()
 			m.Counters[key] = map[models.Cell]int64{cell: counted}
@@ -48,7 +38,7 @@ func TestRetireSaysWhatItWaitsFor(t *testing.T) {
 				},
 				Report: func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) },
 			}
-			err := r.Run(t.Context(), april, time.Minute)
+			err := r.Run(t.Context(), modelstest.April, time.Minute)
 			printed := strings.Join(append(lines, fmt.Sprint(err)), "\n")
 			if !strings.Contains(printed, want) {
 				t.Errorf("printed\n%s\nwant %q", printed, want)
@@ -79,7 +69,7 @@ func TestRetireSaysWhatItWaitsFor(t *testing.T) {
 func TestARetirementThatWasAnnouncedBeforeTheTopicGrew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := memstore.New()
-		_ = m.Announce(t.Context(), store.Retirement{Before: april, Topic: "visits"})
+		_ = m.Announce(t.Context(), store.Retirement{Before: modelstest.April, Topic: "visits"})
 		r := &Retirer{
 			Store: m, Topic: "visits-g2",
 			Ends: func(context.Context) (map[int]int64, error) { return map[int]int64{0: 10, 1: 20}, nil },
@@ -89,10 +79,10 @@ func TestARetirementThatWasAnnouncedBeforeTheTopicGrew(t *testing.T) {
 			Audit:  func(context.Context, string) (Audit, error) { return Audit{}, nil },
 			Report: t.Logf,
 		}
-		if err := r.Run(t.Context(), april, time.Minute); err != nil {
+		if err := r.Run(t.Context(), modelstest.April, time.Minute); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := r.Find(t.Context(), april); err != nil || got.Topic != "visits-g2" || got.From[1] != 20 || !got.Done {
+		if got, err := r.Find(t.Context(), modelstest.April); err != nil || got.Topic != "visits-g2" || got.From[1] != 20 || !got.Done {
 			t.Errorf("retired: %+v, %v", got, err)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 
 	"footfall/consumer/store"
 	"footfall/consumer/store/memstore"
+	"footfall/models/modelstest"
 )
 
 // One who retires is paused when it has read where the topic ends. A consumer gives the retirement up, visits beyond those ends are counted, and
@@ -21,23 +22,23 @@ func TestTwoRetire(t *testing.T) {
 			another.Ends = func(context.Context) (map[int]int64, error) { return map[int]int64{0: 1001}, nil }
 			decided := make(chan error, 1)
 			r.Ends = func(ctx context.Context) (map[int]int64, error) {
-				if ok, err := m.Withdraw(ctx, april); !ok || err != nil {
+				if ok, err := m.Withdraw(ctx, modelstest.April); !ok || err != nil {
 					t.Error(ok, err)
 				}
 				go func() {
-					_, err := another.decide(t.Context(), april)
+					_, err := another.decide(t.Context(), modelstest.April)
 					decided <- err
 				}()
 				synctest.Wait() // until it is announced
 				return map[int]int64{0: 1000}, nil
 			}
-			if it, err := r.decide(t.Context(), april); err == nil {
+			if it, err := r.decide(t.Context(), modelstest.April); err == nil {
 				t.Errorf("decided for %s: %+v", then, it)
 			}
 			if err := <-decided; err != nil {
 				t.Error(then, err)
 			}
-			if got, err := r.Find(t.Context(), april); err != nil || got.Topic != then || got.From[0] != 1001 {
+			if got, err := r.Find(t.Context(), modelstest.April); err != nil || got.Topic != then || got.From[0] != 1001 {
 				t.Errorf("decided: %+v, %v", got, err)
 			}
 		})
@@ -47,13 +48,13 @@ func TestTwoRetire(t *testing.T) {
 // What is given up right after it was found is not announced again under its ID: whoever announced it could still decide.
 func TestARetirementThatIsGivenUpWhenFound(t *testing.T) {
 	m := memstore.New()
-	announced := store.Retirement{Before: april, Topic: "visits", ID: 5}
+	announced := store.Retirement{Before: modelstest.April, Topic: "visits", ID: 5}
 	if err := m.Announce(t.Context(), announced); err != nil {
 		t.Fatal(err)
 	}
 	r := &Retirer{Store: givenUp{m}, Topic: "visits", Report: t.Logf}
 	r.Ends = func(context.Context) (map[int]int64, error) { return map[int]int64{0: 7}, nil }
-	if it, err := r.decide(t.Context(), april); err == nil {
+	if it, err := r.decide(t.Context(), modelstest.April); err == nil {
 		t.Errorf("decided: %+v", it)
 	}
 	if ok, err := m.Decide(t.Context(), announced, map[int]int64{0: 6}); ok || err != nil {
@@ -67,7 +68,7 @@ type givenUp struct{ *memstore.Memory }
 func (g givenUp) Notices(ctx context.Context) (store.Notices, error) {
 	n, err := g.Memory.Notices(ctx)
 	if err == nil {
-		_, err = g.Withdraw(ctx, april)
+		_, err = g.Withdraw(ctx, modelstest.April)
 	}
 	return n, err
 }

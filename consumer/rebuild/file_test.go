@@ -1,18 +1,17 @@
 package rebuild
 
 import (
-	"fmt"
 	"io"
 	"log/slog"
 	"strings"
 	"testing"
-	"time"
 
 	"footfall/configs"
 	"footfall/consumer/rollup"
 	"footfall/consumer/store"
 	"footfall/consumer/store/memstore"
 	"footfall/models"
+	"footfall/models/modelstest"
 )
 
 // A second set of tables is counted from one source: another file of the same name, or a topic, would be skipped or added.
@@ -21,7 +20,7 @@ func TestTablesAreCountedFromOneSource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	visits := []*models.Visit{visitAt(4, 1), visitAt(4, 2)}
+	visits := []*models.Visit{modelstest.VisitAt(4, 1), modelstest.VisitAt(4, 2)}
 	file := rollup.VisitsFile{Name: "visits.csv", Lines: 2, Sum: "aa", Read: func(each func(*models.Visit) error) error {
 		for _, v := range visits {
 			if err := each(v); err != nil {
@@ -74,10 +73,3 @@ func TestTablesAreCountedFromOneSource(t *testing.T) {
 }
 
 var visits0 = models.Partition{Topic: "visits", Number: 0}
-
-func visitAt(month time.Month, day int) *models.Visit {
-	return &models.Visit{
-		V: 1, ID: fmt.Sprint(month, day), SiteID: "site", GUID: "guid", Features: []string{"", ""},
-		TS: models.Millis(time.Date(1973, month, day, 12, 0, 0, 0, time.UTC).UnixMilli()),
-	}
-}

@@ -1,7 +1,6 @@
 package repair
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -9,25 +8,15 @@ import (
 	"footfall/consumer/store"
 	"footfall/consumer/store/memstore"
 	"footfall/models"
+	"footfall/models/modelstest"
 )
 
-var (
-	visits0 = models.Partition{Topic: "visits", Number: 0}
-	april   = models.Millis(time.Date(1973, time.April, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
-)
-
-// visitAt is a visit of a day of March or April 1973.
-func visitAt(month time.Month, day int) *models.Visit {
-	return &models.Visit{
-		V: 1, ID: fmt.Sprint(month, day), SiteID: "site", GUID: "guid", Features: []string{"", ""},
-		TS: models.Millis(time.Date(1973, month, day, 12, 0, 0, 0, time.UTC).UnixMilli()),
-	}
-}
+var visits0 = models.Partition{Topic: "visits", Number: 0}
 
 // A repair that would need rows which are gone refuses to guess; the other keys are repaired all the same.
 func TestRepairOfWhatIsRetired(t *testing.T) {
 	m := memstore.New()
-	m.Told.Retirements = []store.Retirement{{Before: april, Topic: "visits", From: map[int]int64{0: 100}, Done: true}}
+	m.Told.Retirements = []store.Retirement{{Before: modelstest.April, Topic: "visits", From: map[int]int64{0: 100}, Done: true}}
 	c := &Checker{Store: m}
 	f := func(want bool, v *models.Visit) {
 		t.Helper()
@@ -36,9 +25,9 @@ func TestRepairOfWhatIsRetired(t *testing.T) {
 			t.Errorf("%v: %v, %v", v.TS.Time(), retired, err)
 		}
 	}
-	f(true, visitAt(time.March, 5))
-	f(true, visitAt(time.March, 31)) // its week is not over, but its day is
-	f(false, visitAt(time.April, 1))
+	f(true, modelstest.VisitAt(time.March, 5))
+	f(true, modelstest.VisitAt(time.March, 31)) // its week is not over, but its day is
+	f(false, modelstest.VisitAt(time.April, 1))
 
 	march, later := models.Key{Name: "march"}, models.Key{Name: "later"}
 	broken := map[models.Key][]Excess{march: {{Span: eventlog.Span{From: 0, To: 3}, N: 1}}, later: {{Span: eventlog.Span{From: 0, To: 3}, N: 1}}}

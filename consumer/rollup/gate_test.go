@@ -15,6 +15,7 @@ import (
 	"footfall/internal/kafka/dial"
 	"footfall/internal/retry"
 	"footfall/models"
+	"footfall/models/modelstest"
 )
 
 // two partitions of a log in process, and an owner that counts what is sent to them.
@@ -106,12 +107,12 @@ func (l *twoPartitions) until(t *testing.T, clicks, visits int64) {
 // visit in its partition waits as well.
 func TestAHeldVisitParksItsOwnPartitionOnly(t *testing.T) {
 	l := newTwoPartitions(t)
-	announced := store.Retirement{Before: april, Topic: visits0.Topic}
+	announced := store.Retirement{Before: modelstest.April, Topic: visits0.Topic}
 	if err := l.Announce(t.Context(), announced); err != nil {
 		t.Fatal(err)
 	}
-	l.send(t, visits0.Topic, visitAt(time.March, 5))
-	l.send(t, visits0.Topic, visitAt(time.April, 5))
+	l.send(t, visits0.Topic, modelstest.VisitAt(time.March, 5))
+	l.send(t, visits0.Topic, modelstest.VisitAt(time.April, 5))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	l.start(ctx, t.Context())

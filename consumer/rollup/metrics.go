@@ -76,9 +76,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help: "Events that somebody wrote to a sealed topic: they are not counted until consumer grow, run again, carries them over.",
 		}, []string{"topic", "partition"}),
 	}
-	reg.MustRegister(m.beyondSeal)
 	reg.MustRegister(m.events, m.lruHits, m.lookups, m.ledgerReads, m.batches, m.flushSeconds, m.flushRetries, m.lag,
-		m.epoch, m.generations)
+		m.epoch, m.generations, m.beyondSeal)
 	return m
 }
 

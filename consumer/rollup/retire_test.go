@@ -12,17 +12,10 @@ import (
 	"footfall/consumer/store"
 	"footfall/consumer/store/memstore"
 	"footfall/models"
+	"footfall/models/modelstest"
 )
 
 var visits0 = models.Partition{Topic: "visits", Number: 0}
-
-// visitAt is a visit of a day of March or April 1973.
-func visitAt(month time.Month, day int) *models.Visit {
-	return &models.Visit{
-		V: 1, ID: fmt.Sprint(month, day), SiteID: "site", GUID: "guid", Features: []string{"", ""},
-		TS: models.Millis(time.Date(1973, month, day, 12, 0, 0, 0, time.UTC).UnixMilli()),
-	}
-}
 
 // What was counted before a retirement was done with is left out when it comes by again, whenever that is noticed; what came
 // after is put among the dead letters.
@@ -31,9 +24,9 @@ func TestOldVisitsAreNotCountedAgain(t *testing.T) {
 	o := newOwner(t, m, 0)
 	o.retirements = eventlog.NewRetirementWatcher(m, o.log)
 	o.partitions[visits0] = &owned{window: eventlog.NewWindow(eventlog.Reach{Offsets: 100, Age: time.Hour}, 0), highWater: 100}
-	done := []store.Retirement{{Before: april, Topic: "visits", From: map[int]int64{0: 2}, Done: true}}
+	done := []store.Retirement{{Before: modelstest.April, Topic: "visits", From: map[int]int64{0: 2}, Done: true}}
 	march := func(offset int64) eventlog.Item {
-		v := visitAt(time.March, 5)
+		v := modelstest.VisitAt(time.March, 5)
 		v.ID = fmt.Sprint(offset)
 		return eventlog.Item{Partition: visits0, Offset: offset, Event: v, Value: []byte("bytes")}
 	}
@@ -61,7 +54,7 @@ func TestOldVisitsAreNotCountedAgain(t *testing.T) {
 	if len(c.events) != 1 || c.events[0].Offset != 2 {
 		t.Errorf("left after the flush: %d events", len(c.events))
 	}
-	key := models.Key{Keyspace: models.Cardinality, Name: "site", Month: visitAt(time.March, 5).TS.Month(), Features: models.NewFeatures("", "")}
+	key := models.Key{Keyspace: models.Cardinality, Name: "site", Month: modelstest.VisitAt(time.March, 5).TS.Month(), Features: models.NewFeatures("", "")}
 	if views := m.Counters[key][models.Cell{Counter: models.MonthViews, At: key.Month}]; views != 1 {
 		t.Errorf("%d views, want that of the visit which came later", views)
 	}
@@ -91,7 +84,7 @@ func TestRetiredWhilePlanning(t *testing.T) {
 		o.partitions[visits0] = &owned{window: eventlog.NewWindow(eventlog.Reach{Offsets: 100, Age: time.Hour}, 0), highWater: 100}
 		c := newChunk()
 		for offset := range int64(3) {
-			v := visitAt(time.March, 5)
+			v := modelstest.VisitAt(time.March, 5)
 			v.ID = fmt.Sprint(offset)
 			o.add(c, eventlog.Item{Partition: visits0, Offset: offset, Event: v})
 		}
@@ -99,10 +92,10 @@ func TestRetiredWhilePlanning(t *testing.T) {
 		time.AfterFunc(store.NoticeAge, func() {
 			m.Mu.Lock()
 			defer m.Mu.Unlock()
-			m.Told.Retirements = []store.Retirement{{Before: april, Topic: "visits", From: map[int]int64{0: 2}, Done: true}}
+			m.Told.Retirements = []store.Retirement{{Before: modelstest.April, Topic: "visits", From: map[int]int64{0: 2}, Done: true}}
 		})
 		flush(t, o, c)
-		key := models.Key{Keyspace: models.Cardinality, Name: "site", Month: visitAt(time.March, 5).TS.Month(), Features: models.NewFeatures("", "")}
+		key := models.Key{Keyspace: models.Cardinality, Name: "site", Month: modelstest.VisitAt(time.March, 5).TS.Month(), Features: models.NewFeatures("", "")}
 		if views := m.Counters[key][models.Cell{Counter: models.MonthViews, At: key.Month}]; views != 1 {
 			t.Errorf("%d views, want that of the visit which came later", views)
 		}
@@ -115,11 +108,11 @@ func TestChecksLeaveOutWhatIsRefused(t *testing.T) {
 	p := models.Partition{Topic: "visits", Number: 0}
 	w.log[p] = nil
 	for i := range 6 {
-		v := visitAt(time.March, 5)
+		v := modelstest.VisitAt(time.March, 5)
 		v.ID = fmt.Sprint(i)
 		w.log[p] = append(w.log[p], logged{v, time.Now()})
 	}
-	w.store.Told.Retirements = []store.Retirement{{Before: april, Topic: "visits", From: map[int]int64{0: 4}}}
+	w.store.Told.Retirements = []store.Retirement{{Before: modelstest.April, Topic: "visits", From: map[int]int64{0: 4}}}
 	events, _, err := w.checker(w.store).Events(t.Context(), p, eventlog.Span{From: 2, To: 6})
 	if err != nil || len(events) != 2 || events[1].Offset != 3 {
 		t.Errorf("%d events, %v; want those below 4", len(events), err)

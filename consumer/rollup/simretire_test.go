@@ -9,10 +9,8 @@ import (
 	"footfall/consumer/store"
 	"footfall/internal/retry"
 	"footfall/models"
+	"footfall/models/modelstest"
 )
-
-// april is the boundary of the play: its events are of March and April.
-var april = models.Millis(time.Date(1973, time.April, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
 
 // startRetire begins to retire March, while everything else goes on and the log still grows. An operator runs it again until
 // it succeeds, but lets nothing be removed while some process is paused.
@@ -67,7 +65,7 @@ func (w *world) startRetire(ctx context.Context) {
 	}
 	go func() {
 		for {
-			err := r.Run(ctx, april, time.Hour)
+			err := r.Run(ctx, modelstest.April, time.Hour)
 			w.tell("retire ends: %v", err)
 			if err == nil || retry.Sleep(ctx, 10*time.Second) != nil {
 				break

@@ -16,6 +16,7 @@ import (
 
 	"footfall/consumer/eventlog"
 	"footfall/models"
+	"footfall/models/modelstest"
 )
 
 var (
@@ -201,24 +202,13 @@ func play(t *testing.T, seed int, c controls) (out outcomes, err error) {
 
 // truth counts the log naively.
 func (w *world) truth() map[models.Key]map[models.Cell]int64 {
-	want := map[models.Key]map[models.Cell]int64{}
-	seen := map[models.Sighting]bool{}
+	want, seen := modelstest.Cells{}, modelstest.Seen{}
 	for _, p := range w.partitions {
 		for offset, event := range w.log[p] {
 			if event.Event == nil || w.duplicate(p, offset) || w.retired(p, offset) {
 				continue
 			}
-			var first []bool
-			for _, s := range event.Sightings() {
-				first = append(first, !seen[s])
-				seen[s] = true
-			}
-			event.Count(first, func(key models.Key, cell models.Cell, n int64) {
-				if want[key] == nil {
-					want[key] = map[models.Cell]int64{}
-				}
-				want[key][cell] += n
-			})
+			event.Count(seen.First(event), want.Add)
 		}
 	}
 	return want

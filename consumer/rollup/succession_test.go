@@ -11,6 +11,7 @@ import (
 	"footfall/consumer/store"
 	"footfall/consumer/store/memstore"
 	"footfall/models"
+	"footfall/models/modelstest"
 )
 
 // chain makes generations of one topic, the oldest first, with so many partitions each; all but the last are sealed at these ends.
@@ -140,7 +141,7 @@ func (l memoryLog) Read(_ context.Context, p models.Partition, s eventlog.Span, 
 
 // A retirement was decided when the topic was at some generation: those before it lie before it, those after it beyond.
 func TestRetirementsReachLaterGenerations(t *testing.T) {
-	r := store.Retirement{Before: april, Topic: "visits-g2", From: map[int]int64{0: 5}}
+	r := store.Retirement{Before: modelstest.April, Topic: "visits-g2", From: map[int]int64{0: 5}}
 	for at, want := range map[struct {
 		topic  string
 		offset int64

@@ -1,25 +1,14 @@
 package store
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
 	"footfall/models"
+	"footfall/models/modelstest"
 )
 
-var (
-	visits0 = models.Partition{Topic: "visits", Number: 0}
-	april   = models.Millis(time.Date(1973, time.April, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
-)
-
-// visitAt is a visit of a day of March or April 1973.
-func visitAt(month time.Month, day int) *models.Visit {
-	return &models.Visit{
-		V: 1, ID: fmt.Sprint(month, day), SiteID: "site", GUID: "guid", Features: []string{"", ""},
-		TS: models.Millis(time.Date(1973, month, day, 12, 0, 0, 0, time.UTC).UnixMilli()),
-	}
-}
+var visits0 = models.Partition{Topic: "visits", Number: 0}
 
 func TestRetirementsAreFactsOfTheLog(t *testing.T) {
 	f := func(r Retirement, p models.Partition, offset int64, e models.Event, wantRefused, wantPast bool) {
@@ -30,11 +19,11 @@ func TestRetirementsAreFactsOfTheLog(t *testing.T) {
 			t.Errorf("%+v, offset %d of %v: refused %v, past %v", r, offset, p, why, list.Past(p, offset, e))
 		}
 	}
-	announced := Retirement{Before: april, Topic: "visits"}
-	decided := Retirement{Before: april, Topic: "visits", From: map[int]int64{0: 10, 1: 0}}
+	announced := Retirement{Before: modelstest.April, Topic: "visits"}
+	decided := Retirement{Before: modelstest.April, Topic: "visits", From: map[int]int64{0: 10, 1: 0}}
 	done := decided
 	done.Done = true
-	march, later := visitAt(time.March, 31), visitAt(time.April, 1)
+	march, later := modelstest.VisitAt(time.March, 31), modelstest.VisitAt(time.April, 1)
 	f(announced, visits0, 10, march, false, false)
 	f(decided, visits0, 9, march, false, false)
 	f(decided, visits0, 10, march, true, false)

@@ -9,6 +9,7 @@ import (
 	"footfall/consumer/store"
 	"footfall/embedded/sqlite"
 	"footfall/models"
+	"footfall/models/modelstest"
 )
 
 // moment reads a UTC time the way people write it.
@@ -24,7 +25,7 @@ func moment(t testing.TB, text string) models.Millis {
 // count does with events what the rollup does, as far as a query can tell.
 func count(t testing.TB, db *sqlite.Store, events ...models.Event) {
 	t.Helper()
-	cells := map[models.Key]map[models.Cell]int64{}
+	cells := modelstest.Cells{}
 	for offset, e := range events {
 		sightings := e.Sightings()
 		seen, err := db.FirstSeen(t.Context(), sightings)
@@ -42,12 +43,7 @@ func count(t testing.TB, db *sqlite.Store, events ...models.Event) {
 		if err := db.Remember(t.Context(), fresh, at); err != nil {
 			t.Fatal(err)
 		}
-		e.Count(first, func(key models.Key, cell models.Cell, n int64) {
-			if cells[key] == nil {
-				cells[key] = map[models.Cell]int64{}
-			}
-			cells[key][cell] += n
-		})
+		e.Count(first, cells.Add)
 	}
 	var writes []store.KeyWrite
 	for key, deltas := range cells {

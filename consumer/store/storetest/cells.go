@@ -5,6 +5,7 @@ import (
 
 	"footfall/consumer/store"
 	"footfall/models"
+	"footfall/models/modelstest"
 )
 
 // allCells has every kind of cell of both keyspaces, several of each that has several.
@@ -58,19 +59,16 @@ func allCells(t *testing.T) map[models.Key][]models.Cell {
 // stored in place of another is noticed.
 func testCells(t *testing.T, s *suite) {
 	cells := allCells(t)
-	want := map[models.Key]map[models.Cell]int64{}
+	want := modelstest.Cells{}
 	for round, factor := range []int64{1, 1_000_000_007, -3} {
 		var writes []store.KeyWrite
 		n := int64(0)
 		for key, list := range cells {
-			if want[key] == nil {
-				want[key] = map[models.Cell]int64{}
-			}
 			deltas := map[models.Cell]int64{}
 			for _, cell := range list {
 				n++
 				deltas[cell] = n * factor
-				want[key][cell] += n * factor
+				want.Add(key, cell, n*factor)
 			}
 			writes = append(writes, store.KeyWrite{Key: key, Cells: deltas})
 		}
@@ -108,18 +106,13 @@ func testCellsOfEvents(t *testing.T, s *suite) {
 		&models.Visit{SiteID: name("site"), GUID: "g1", TS: ts, Features: []string{"facebook.com", "mobile"}},
 		&models.Visit{SiteID: name("site"), GUID: "g1", TS: ts, Features: []string{"", ""}},
 	}
-	want := map[models.Key]map[models.Cell]int64{}
+	want := modelstest.Cells{}
 	for _, e := range events {
 		first := make([]bool, len(e.Sightings()))
 		for i := range first {
 			first[i] = true
 		}
-		e.Count(first, func(key models.Key, cell models.Cell, n int64) {
-			if want[key] == nil {
-				want[key] = map[models.Cell]int64{}
-			}
-			want[key][cell] += n
-		})
+		e.Count(first, want.Add)
 	}
 	var writes []store.KeyWrite
 	for key, cells := range want {
@@ -165,13 +158,8 @@ func testWeekOfPreviousMonth(t *testing.T, s *suite) {
 		{"2018-10-01 23:59", "2018-10-01 00:00", "2018-10-01 00:00", "2018-10-01 00:00"},
 	} {
 		v := &models.Visit{SiteID: name("site"), GUID: "g", TS: at(t, c.day), Features: []string{"", ""}}
-		cells := map[models.Key]map[models.Cell]int64{}
-		v.Count([]bool{true, true, true}, func(key models.Key, cell models.Cell, n int64) {
-			if cells[key] == nil {
-				cells[key] = map[models.Cell]int64{}
-			}
-			cells[key][cell] += n
-		})
+		cells := modelstest.Cells{}
+		v.Count([]bool{true, true, true}, cells.Add)
 		var writes []store.KeyWrite
 		for key, deltas := range cells {
 			writes = append(writes, store.KeyWrite{Key: key, Cells: deltas})

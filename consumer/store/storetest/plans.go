@@ -7,6 +7,7 @@ import (
 
 	"footfall/consumer/store"
 	"footfall/models"
+	"footfall/models/modelstest"
 )
 
 // RunPlan checks a store whose tables were made for a plan: visits with all its features, and with some, are remembered,
@@ -24,19 +25,14 @@ func RunPlan(t *testing.T, plan *models.Plan, open func(t *testing.T) (store.Sto
 	slices.Reverse(swapped)
 
 	first := map[models.Sighting]models.Position{}
-	counts := map[models.Key]map[models.Cell]int64{}
+	counts := modelstest.Cells{}
 	for i, features := range [][]string{all, make([]string, len(all)), swapped, all} {
 		v := &models.Visit{SiteID: place, GUID: fmt.Sprint("guid", i), TS: ts, Features: features, Plan: plan}
 		sightings := v.Sightings()
 		for j, sighting := range sightings {
 			first[sighting] = models.Position{Topic: "visits", Partition: i, Offset: int64(j)}
 		}
-		v.Count(slices.Repeat([]bool{true}, len(sightings)), func(key models.Key, cell models.Cell, n int64) {
-			if counts[key] == nil {
-				counts[key] = map[models.Cell]int64{}
-			}
-			counts[key][cell] += n
-		})
+		v.Count(slices.Repeat([]bool{true}, len(sightings)), counts.Add)
 	}
 	if len(first) > 0 {
 		s.remember(t, first)
