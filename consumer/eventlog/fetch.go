@@ -10,6 +10,7 @@ import (
 	"github.com/segmentio/kafka-go"
 
 	"footfall/internal/kafka/dial"
+	"footfall/internal/kafka/topics"
 	"footfall/internal/retry"
 	"footfall/models"
 )
@@ -24,9 +25,8 @@ type Fetcher struct {
 	Start     int64 // the first event that is to be counted
 	Reach     Reach // of the duplicate window that is to be filled; zero if it is full
 	Sealed    bool
-	End       int64                              // if it is sealed: nothing from there on is read
-	ready     func(context.Context) error        // returns when something may be handed on; nil: at once
-	Count     func(context.Context) (int, error) // asks how many partitions the topic has; nil: nobody need know
+	End       int64                       // if it is sealed: nothing from there on is read
+	ready     func(context.Context) error // returns when something may be handed on; nil: at once
 	Gates     []Gate
 	Logger    *slog.Logger
 }
@@ -122,11 +122,11 @@ func (f *Fetcher) Run(ctx context.Context, out chan<- Item) error {
 // counted refuses a topic that has another number of partitions than it is counted with: a message is then no dead letter because it was
 // placed by the other number. It goes on asking until Kafka answers or ctx ends.
 func (f *Fetcher) counted(ctx context.Context) error {
-	if f.Count == nil || f.Sealed {
+	if f.Sealed {
 		return nil
 	}
 	for attempt := 0; ; attempt++ {
-		n, err := f.Count(ctx)
+		n, err := topics.Partitions(ctx, f.Kafka, f.Partition.Topic)
 		switch {
 		case err == nil && n != len(f.Inspect.Partitions):
 			return OtherPartitions(f.Partition.Topic, len(f.Inspect.Partitions), n)

@@ -106,7 +106,7 @@ func (s *Source) All() (list []models.Partition) {
 // Bases are the topics as configured, and how their messages are read.
 func (l *Log) Bases() map[string]func([]byte) (models.Event, error) {
 	t := l.Config.Kafka.Topics
-	return map[string]func([]byte) (models.Event, error){t.Clicks: DecodeClick, t.Visits: l.Plan.Decode}
+	return map[string]func([]byte) (models.Event, error){t.Clicks: decodeClick, t.Visits: l.Plan.Decode}
 }
 
 // Sources finds the generations of both topics up to the one that still grows, and holds each against what is recorded of it. One

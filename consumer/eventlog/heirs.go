@@ -31,7 +31,7 @@ type heirTopic struct {
 func NewHeirs(l *Log, h Hasher, src Sources) Heirs {
 	return Heirs{src, map[string]*heirTopic{}, func(s *Source) *heirTopic {
 		return &heirTopic{
-			Succession: NewSuccession(l.Store, s.Before, l.Logger), log: l.Logger,
+			Succession: newSuccession(l.Store, s.Before, l.Logger), log: l.Logger,
 			read: func(ctx context.Context, partitions []int) (Bequest, error) {
 				return Inherit(ctx, &KafkaReader{Kafka: l.Kafka, Sources: src}, s, partitions, h, l.Reach())
 			},

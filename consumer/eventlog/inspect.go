@@ -31,8 +31,8 @@ func PartitionNumbers(n int) []int {
 	return list
 }
 
-// DecodeClick reads a click from a message.
-func DecodeClick(data []byte) (models.Event, error) { return models.UnmarshalClick(data, false) }
+// decodeClick reads a click from a message.
+func decodeClick(data []byte) (models.Event, error) { return models.UnmarshalClick(data, false) }
 
 func (in Inspector) item(p models.Partition, m kafka.Message) Item {
 	it := Item{Partition: p, Offset: m.Offset, At: m.Time, ByID: in.byID, Bytes: len(m.Key) + len(m.Value), HighWater: m.HighWaterMark}

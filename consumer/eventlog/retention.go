@@ -34,16 +34,16 @@ func (l *Log) checkRetention(ctx context.Context, topic string) error {
 	}
 	base, _ := models.SplitGeneration(topic)
 	if ttl := l.Config.Visitors.IPTTL; ttl > 0 && base == l.Config.Kafka.Topics.Clicks {
-		if err := Outlives(topic, config, ttl); err != nil {
+		if err := outlives(topic, config, ttl); err != nil {
 			return err
 		}
 	}
 	return forgets(topic, config, l.Config.Duplicates.Age+RepairTime)
 }
 
-// Outlives is the error about clicks that Kafka keeps for longer than rows of their visitors stay after their period. Whoever reads such
+// outlives is the error about clicks that Kafka keeps for longer than rows of their visitors stay after their period. Whoever reads such
 // a click again would not find out that it was not the visitor's first.
-func Outlives(topic string, config map[string]string, ttl time.Duration) error {
+func outlives(topic string, config map[string]string, ttl time.Duration) error {
 	ms, told, err := retentionMS(topic, config)
 	if !told || err != nil {
 		return err

@@ -20,8 +20,8 @@ type Succession struct {
 	open  chan struct{} // closed when it is: it stays so
 }
 
-// NewSuccession makes a gate that is closed until await opens it.
-func NewSuccession(store store.Store, after *Source, log *slog.Logger) *Succession {
+// newSuccession makes a gate that is closed until await opens it.
+func newSuccession(store store.Store, after *Source, log *slog.Logger) *Succession {
 	return &Succession{store: store, after: after, log: log, open: make(chan struct{})}
 }
 

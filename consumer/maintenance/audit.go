@@ -1,7 +1,6 @@
 package maintenance
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -69,17 +68,16 @@ func RunAudit(ctx context.Context, cfg configs.Consumer, store store.AuditStore,
 			return Audit{}, eventlog.Refuse("%s", eventlog.DescribeOtherVersion(others))
 		}
 	}
-	a := NewAuditor(repair.NewChecker(l, src, eventlog.NewHasher(), repair.NewMetrics(prometheus.NewRegistry())), store)
-	a.parts, a.partsAtOnce = WalkParts, WalkAtOnce
-	return a.Run(ctx, o, report)
+	c := repair.NewChecker(l, src, eventlog.NewHasher(), repair.NewMetrics(prometheus.NewRegistry()))
+	return NewAuditor(c, store, WalkParts, WalkAtOnce).Run(ctx, o, report)
 }
 
 // Auditor is one audit under way.
 type Auditor struct {
 	*repair.Checker
 	store              store.AuditStore
-	parts, partsAtOnce int // 0: one
-	maxBroken          int // keys that are gathered before they are repaired; 0: the default
+	parts, partsAtOnce int
+	maxBroken          int // keys that are gathered before they are repaired
 	repair             bool
 	report             func(string)
 
@@ -88,16 +86,16 @@ type Auditor struct {
 	broken map[models.Key][]store.LedgerRow // to be repaired
 }
 
-// NewAuditor makes one that reads a store in one part, and repairs with a checker.
-func NewAuditor(c *repair.Checker, s store.AuditStore) *Auditor {
-	return &Auditor{Checker: c, store: s}
+// NewAuditor makes one that reads each keyspace of s in parts, partsAtOnce of them at the same time, and repairs with c.
+func NewAuditor(c *repair.Checker, s store.AuditStore, parts, partsAtOnce int) *Auditor {
+	return &Auditor{Checker: c, store: s, parts: parts, partsAtOnce: partsAtOnce, maxBroken: maxBroken}
 }
 
 // Run audits the store.
 func (a *Auditor) Run(ctx context.Context, o AuditOptions, report func(string)) (Audit, error) {
 	a.repair, a.report, a.broken = o.Repair, report, map[models.Key][]store.LedgerRow{}
 	w := Walker{
-		Keyspaces: o.Only, Parts: max(1, a.parts), AtOnce: max(1, a.partsAtOnce), What: "keys", name: o.Walk, resume: o.Resume, notes: a.store,
+		Keyspaces: o.Only, Parts: a.parts, AtOnce: a.partsAtOnce, What: "keys", name: o.Walk, resume: o.Resume, notes: a.store,
 		Report: func(format string, args ...any) { report(fmt.Sprintf(format, args...)) },
 	}
 	if len(o.Only) == 0 {
@@ -146,7 +144,7 @@ func (a *Auditor) add(ctx context.Context, found Audit, off []store.KeyLedger) e
 	for _, k := range off {
 		a.broken[k.Key] = k.Rows
 	}
-	if len(a.broken) < cmp.Or(a.maxBroken, maxBroken) {
+	if len(a.broken) < a.maxBroken {
 		return nil
 	}
 	return a.repairAll(ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,7 +34,7 @@ func (l clicksLog) Read(_ context.Context, p models.Partition, s eventlog.Span, 
 
 func testChecker(m store.Store, log eventlog.Reader) *repair.Checker {
 	return &repair.Checker{
-		Store: m, Reader: log, Hasher: eventlog.NewHasher(), Reach: eventlog.Reach{Offsets: 100, Age: time.Hour}, NewID: repair.NewID,
+		Store: m, Reader: log, Hasher: eventlog.NewHasher(), Reach: eventlog.Reach{Offsets: 100, Age: time.Hour}, NewID: rand.Int64,
 		Metrics: repair.NewMetrics(prometheus.NewRegistry()), Logger: slog.New(slog.DiscardHandler),
 	}
 }

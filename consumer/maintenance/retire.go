@@ -19,16 +19,16 @@ import (
 
 // Retirer retires visitors, step by step, each of which can be taken again.
 type Retirer struct {
-	Store  store.RetireStore
-	Topic  string
-	Ends   func(context.Context) (map[int]int64, error)
-	Group  func(ctx context.Context, topic string) (Counting, error)
-	before func(topic string) []models.Partition                 // those of earlier generations; nil: there are none
-	Audit  func(ctx context.Context, walk string) (Audit, error) // of sites; walk is its name
-	Report func(string, ...any)
-	parts  int           // that rows are removed in; 0: one
-	Margin time.Duration // until nobody decides without a notice
-	Force  bool          // though rows tell of more visitors than are counted
+	Store   store.RetireStore
+	Topic   string
+	Sources eventlog.Sources // of the topic and its earlier generations
+	Ends    func(context.Context) (map[int]int64, error)
+	Group   func(ctx context.Context, topic string) (Counting, error)
+	Audit   func(ctx context.Context, walk string) (Audit, error) // of sites; walk is its name
+	Report  func(string, ...any)
+	Parts   int           // that rows are removed in, at least 1
+	Margin  time.Duration // until nobody decides without a notice
+	Force   bool          // though rows tell of more visitors than are counted
 }
 
 // RunRetire refuses visits before a moment from now on, and removes the rows that remember visitors of intervals that are over
@@ -48,7 +48,7 @@ func RunRetire(ctx context.Context, cfg configs.Consumer, db store.RetireStore, 
 		return err
 	}
 	r := &Retirer{
-		Store: db, Topic: visits.Topic, Report: report, Margin: store.NoticeMargin, Force: force, before: src.Before,
+		Store: db, Topic: visits.Topic, Report: report, Margin: store.NoticeMargin, Force: force, Sources: src, Parts: WalkParts,
 		Ends: func(ctx context.Context) (map[int]int64, error) {
 			ends, err := l.Ends(ctx, visits.Topic, visits.Partitions())
 			if err == nil {
@@ -61,7 +61,6 @@ func RunRetire(ctx context.Context, cfg configs.Consumer, db store.RetireStore, 
 		Group: func(ctx context.Context, topic string) (Counting, error) {
 			return countingOf(ctx, l, db, topic, src[topic].Partitions())
 		},
-		parts: WalkParts,
 		Audit: func(ctx context.Context, walk string) (Audit, error) {
 			o := AuditOptions{Only: []models.Keyspace{models.Cardinality}, Walk: walk, Resume: true}
 			return RunAudit(ctx, cfg, db, o, log, func(line string) { report("%s", line) })
@@ -101,7 +100,7 @@ func (r *Retirer) Run(ctx context.Context, before models.Millis, wait time.Durat
 // drop removes the rows, part by part. One who was stopped goes on with the parts that are left.
 func (r *Retirer) drop(ctx context.Context, before models.Millis) error {
 	w := Walker{
-		Keyspaces: []models.Keyspace{models.Cardinality}, Parts: max(1, r.parts), AtOnce: min(max(1, r.parts), WalkAtOnce),
+		Keyspaces: []models.Keyspace{models.Cardinality}, Parts: r.Parts, AtOnce: WalkAtOnce,
 		What: "partitions of visitors", Report: r.Report, name: walkOf(before) + ", removing", resume: true, notes: r.Store,
 	}
 	var mu sync.Mutex
@@ -270,14 +269,12 @@ func (r *Retirer) missing(ctx context.Context, it store.Retirement) (string, err
 			}
 		}
 	}
-	if r.before != nil {
-		for _, p := range r.before(it.Topic) {
-			open, err := r.Store.Doubts(ctx, p)
-			if err != nil {
-				return "", err
-			}
-			doubts += len(open)
+	for _, p := range r.Sources.Before(it.Topic) {
+		open, err := r.Store.Doubts(ctx, p)
+		if err != nil {
+			return "", err
 		}
+		doubts += len(open)
 	}
 	nobody := ""
 	if group.Members == 0 {

@@ -30,7 +30,7 @@ func TestRetireSaysWhatItWaitsFor(t *testing.T) {
 			m.Counters[key] = map[models.Cell]int64{cell: counted}
 			var lines []string
 			r := &Retirer{
-				Store: m, Topic: "visits", Force: force,
+				Store: m, Topic: "visits", Parts: 1, Force: force,
 				Ends:  func(context.Context) (map[int]int64, error) { return map[int]int64{0: 10}, nil },
 				Group: func(context.Context, string) (Counting, error) { return group, nil },
 				Audit: func(ctx context.Context, _ string) (Audit, error) { // takes longer than it may wait
@@ -71,7 +71,7 @@ func TestARetirementThatWasAnnouncedBeforeTheTopicGrew(t *testing.T) {
 		m := memstore.New()
 		_ = m.Announce(t.Context(), store.Retirement{Before: modelstest.April, Topic: "visits"})
 		r := &Retirer{
-			Store: m, Topic: "visits-g2",
+			Store: m, Topic: "visits-g2", Parts: 1,
 			Ends: func(context.Context) (map[int]int64, error) { return map[int]int64{0: 10, 1: 20}, nil },
 			Group: func(context.Context, string) (Counting, error) {
 				return Counting{Members: 1, To: map[int]int64{0: 10, 1: 20}}, nil

@@ -56,8 +56,7 @@ func TestAnAuditGoesOnWhereItWasStopped(t *testing.T) {
 	const n, parts = 300, 16
 	l := newLinks(n)
 	audit := func(resume bool) (Audit, error) {
-		c := NewAuditor(testChecker(l.Memory, clicksLog(1)), l)
-		c.parts, c.partsAtOnce = parts, 1
+		c := NewAuditor(testChecker(l.Memory, clicksLog(1)), l, parts, 1)
 		l.reads.Store(0)
 		return c.Run(t.Context(), AuditOptions{Only: []models.Keyspace{models.URLShortener}, Walk: "audit", Resume: resume}, func(string) {})
 	}
@@ -136,7 +135,7 @@ func TestAnAuditMendsAsItGoes(t *testing.T) {
 		m.ApplyOne(w)
 	}
 	l := &links{Memory: m}
-	c := NewAuditor(testChecker(m, clicksLog(200)), l)
+	c := NewAuditor(testChecker(m, clicksLog(200)), l, 1, 1)
 	c.maxBroken = 3
 	var first int64
 	m.OnApply = func(store.KeyWrite) memstore.Fault {

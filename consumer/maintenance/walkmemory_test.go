@@ -116,8 +116,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		}
 	}
 	f("auditing", func(m *many) error {
-		c := NewAuditor(testChecker(m.Memory, clicksLog(1)), m)
-		c.parts, c.partsAtOnce = WalkParts, WalkAtOnce
+		c := NewAuditor(testChecker(m.Memory, clicksLog(1)), m, WalkParts, WalkAtOnce)
 		found, err := c.Run(t.Context(), AuditOptions{}, func(string) {})
 		if found != (Audit{Keys: m.n}) {
 			t.Errorf("%+v", found)

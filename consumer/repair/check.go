@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"footfall/consumer/eventlog"
 	"footfall/consumer/store"
@@ -27,6 +28,8 @@ type Checker struct {
 	NewID   func() int64 // one that no other repair or doubt has
 	Metrics *Metrics
 	Logger  *slog.Logger
+	// Rechecks are the times after which a doubt is checked, from when it was noted. After the last check it is settled.
+	Rechecks []time.Duration
 }
 
 // NewChecker makes a checker of what was counted from the sources of a log.
@@ -34,7 +37,7 @@ func NewChecker(l *eventlog.Log, src eventlog.Sources, h eventlog.Hasher, m *Met
 	return &Checker{
 		Store: l.Store, Hasher: h, Reach: l.Reach(), Metrics: m, Logger: l.Logger, Sources: src,
 		Reader: &eventlog.KafkaReader{Kafka: l.Kafka, Sources: src},
-		NewID:  NewID,
+		NewID:  newID, Rechecks: rechecks,
 	}
 }
 
@@ -52,11 +55,11 @@ type Finding struct {
 // repairs are sent, and after, and has to make sure that somebody looks at the same keys again. gone is how many offsets, from the
 // beginning of s on, the log no longer holds; the others are checked all the same.
 func (c *Checker) Check(ctx context.Context, p models.Partition, s eventlog.Span, extra []models.Key, note func() error) (Finding, error) {
-	events, r, err := c.Events(ctx, p, s)
+	events, r, err := c.events(ctx, p, s)
 	if err != nil {
 		return Finding{}, err
 	}
-	candidates := Contributions(all(events, true)) // what the events may touch at the most
+	candidates := contributionsOf(all(events, true)) // what the events may touch at the most
 	cells := make(map[models.Key][]models.Cell, len(candidates))
 	for key, list := range candidates {
 		cells[key] = distinctCells(list)
@@ -119,7 +122,7 @@ func (c *Checker) reachBack(ctx context.Context, p models.Partition, s eventlog.
 	if len(further) == 0 {
 		return nil
 	}
-	events, r, err := c.Events(ctx, p, before)
+	events, r, err := c.events(ctx, p, before)
 	if err != nil && !errors.Is(err, errRereading) {
 		return err
 	}
@@ -129,13 +132,13 @@ func (c *Checker) reachBack(ctx context.Context, p models.Partition, s eventlog.
 			"from", before.From, "to", before.To, "keys", len(further), "error", err)
 		return nil
 	}
-	candidates := Contributions(all(events, true))
+	candidates := contributionsOf(all(events, true))
 	touched := touching(events, candidates, further)
 	retired, err := c.Decide(ctx, touched)
 	if err != nil {
 		return err
 	}
-	counted := Contributions(touched)
+	counted := contributionsOf(touched)
 	for key := range further {
 		from := r.From
 		for _, con := range counted[key] {
@@ -152,10 +155,10 @@ func (c *Checker) reachBack(ctx context.Context, p models.Partition, s eventlog.
 }
 
 // dropBlind takes out the keys that cannot be repaired, since visitors of their events are retired, and says so.
-func dropBlind(broken map[models.Key][]Excess, candidates map[models.Key][]Contribution, retired map[int64]bool) error {
+func dropBlind(broken map[models.Key][]Excess, candidates map[models.Key][]contribution, retired map[int64]bool) error {
 	dropped := 0
 	for key, list := range broken {
-		if slices.ContainsFunc(candidates[key], func(con Contribution) bool { return retired[con.Offset] && within(list, con.Offset) }) {
+		if slices.ContainsFunc(candidates[key], func(con contribution) bool { return retired[con.Offset] && within(list, con.Offset) }) {
 			delete(broken, key)
 			dropped++
 		}
@@ -174,8 +177,8 @@ func within(list []Excess, offset int64) bool {
 // errRereading wraps failures of the log, not of the store.
 var errRereading = errors.New("reading the log again")
 
-// Events reads s again, without duplicates and what retirements refuse.
-func (c *Checker) Events(ctx context.Context, p models.Partition, s eventlog.Span) ([]*eventlog.Counted, eventlog.Reading, error) {
+// events reads s again, without duplicates and what retirements refuse.
+func (c *Checker) events(ctx context.Context, p models.Partition, s eventlog.Span) ([]*eventlog.Counted, eventlog.Reading, error) {
 	w := eventlog.NewWindow(c.Reach, max(0, s.From-c.Reach.Offsets))
 	heritage, err := c.inherits(ctx, p, s)
 	if err != nil {
@@ -224,7 +227,7 @@ func (c *Checker) inherits(ctx context.Context, p models.Partition, s eventlog.S
 // repair writes, for every stretch that is off, what its events are worth as often as it is off, and a ledger row that
 // says so.
 func (c *Checker) repair(ctx context.Context, p models.Partition, events []*eventlog.Counted, broken map[models.Key][]Excess) (int, error) {
-	work := Contributions(events)
+	work := contributionsOf(events)
 	var writes []store.KeyWrite
 	for _, key := range slices.SortedFunc(maps.Keys(broken), models.Key.Compare) {
 		w := store.KeyWrite{Key: key, Cells: map[models.Cell]int64{}}
@@ -294,7 +297,7 @@ func (c *Checker) Decide(ctx context.Context, events []*eventlog.Counted) (map[i
 }
 
 // touching lists the events that may have added to a broken stretch, and takes the others out of account.
-func touching(events []*eventlog.Counted, candidates map[models.Key][]Contribution, broken map[models.Key][]Excess) []*eventlog.Counted {
+func touching(events []*eventlog.Counted, candidates map[models.Key][]contribution, broken map[models.Key][]Excess) []*eventlog.Counted {
 	offsets := map[int64]bool{}
 	for key, list := range broken {
 		for _, con := range candidates[key] {
@@ -321,7 +324,7 @@ func all(events []*eventlog.Counted, first bool) []*eventlog.Counted {
 	return events
 }
 
-func distinctCells(list []Contribution) []models.Cell {
+func distinctCells(list []contribution) []models.Cell {
 	seen := map[models.Cell]bool{}
 	for _, con := range list {
 		seen[con.Cell] = true
@@ -329,5 +332,5 @@ func distinctCells(list []Contribution) []models.Cell {
 	return slices.Collect(maps.Keys(seen))
 }
 
-// NewID numbers a repair or a doubt; no other has it, but for a chance of 2^-63.
-func NewID() int64 { return rand.Int64N(math.MaxInt64) }
+// newID numbers a repair or a doubt; no other has it, but for a chance of 2^-63.
+func newID() int64 { return rand.Int64N(math.MaxInt64) }

@@ -23,7 +23,7 @@ type Doubter struct {
 
 // NewDoubter makes one whose doubts get random IDs.
 func NewDoubter(db store.Store, m *Metrics, log *slog.Logger) *Doubter {
-	return &Doubter{Store: db, NewID: NewID, Metrics: m, Logger: log}
+	return &Doubter{Store: db, NewID: newID, Metrics: m, Logger: log}
 }
 
 // Note notes that spans are in doubt. It goes on trying until the store answers or ctx ends; should this process die

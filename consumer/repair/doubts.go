@@ -11,30 +11,29 @@ import (
 	"footfall/models"
 )
 
-// Rechecks are the times after which a doubt is looked at, from when it was noted. The first is after the store's write
-// timeout, when nearly all is over; the others find what a node held back for longer. A doubt that has passed the last one
-// is settled.
-var Rechecks = []time.Duration{0, time.Minute, 10 * time.Minute}
+// rechecks: the first check, right after the store's write timeout, finds nearly every late write. The others find what a node held
+// back for longer.
+var rechecks = []time.Duration{0, time.Minute, 10 * time.Minute}
 
 // replicaPatience is how long a doubt rests where a replica did not answer.
 const replicaPatience = time.Minute
 
-// DoubtInterval is how often an owner looks for doubts, its own and those that others left about its partitions.
-const DoubtInterval = 2 * time.Second
+// doubtInterval is how often an owner looks for doubts, its own and those that others left about its partitions.
+const doubtInterval = 2 * time.Second
 
 // WatchDoubts checks the doubts about partitions, those that are due, until ctx ends.
 func (c *Checker) WatchDoubts(ctx context.Context, partitions []models.Partition) {
-	for retry.Sleep(ctx, DoubtInterval) == nil {
+	for retry.Sleep(ctx, doubtInterval) == nil {
 		for _, p := range partitions {
-			if err := c.CheckDoubts(ctx, p, time.Now()); err != nil && ctx.Err() == nil {
+			if err := c.checkDoubts(ctx, p, time.Now()); err != nil && ctx.Err() == nil {
 				c.Logger.Warn("checking doubts failed; trying again", "topic", p.Topic, "partition", p.Number, "error", err)
 			}
 		}
 	}
 }
 
-// CheckDoubts checks the doubts about one partition that are due.
-func (c *Checker) CheckDoubts(ctx context.Context, p models.Partition, now time.Time) error {
+// checkDoubts checks the doubts about one partition that are due.
+func (c *Checker) checkDoubts(ctx context.Context, p models.Partition, now time.Time) error {
 	doubts, err := c.Store.Doubts(ctx, p)
 	if err != nil {
 		return err
@@ -42,7 +41,7 @@ func (c *Checker) CheckDoubts(ctx context.Context, p models.Partition, now time.
 	c.Metrics.open(p, len(doubts))
 	var failed []error
 	for _, d := range doubts {
-		if now.Before(c.Due(d)) {
+		if now.Before(c.due(d)) {
 			continue
 		}
 		if err := c.checkDoubt(ctx, d, now); err != nil {
@@ -71,9 +70,9 @@ func (c *Checker) checkDoubt(ctx context.Context, d store.Doubt, now time.Time) 
 	case !f.complete: // a replica has still to be asked, perhaps for days: in place, since each deletion leaves a tombstone
 		d.From, d.Checks, d.NotedAt = d.From+f.Gone, 0, now.Add(replicaPatience).Truncate(time.Millisecond)
 		return c.Store.NoteDoubt(ctx, d)
-	case d.Checks+1 < len(Rechecks):
+	case d.Checks+1 < len(c.Rechecks):
 		// One that is late, because the store did not answer, must not be followed by the next at once.
-		if due := c.Due(d); now.After(due) {
+		if due := c.due(d); now.After(due) {
 			d.NotedAt = d.NotedAt.Add(now.Sub(due)).Truncate(time.Millisecond)
 		}
 		d.From += f.Gone
@@ -83,9 +82,9 @@ func (c *Checker) checkDoubt(ctx context.Context, d store.Doubt, now time.Time) 
 	return c.Store.SettleDoubt(ctx, d)
 }
 
-// Due is when a doubt is to be looked at next.
-func (c *Checker) Due(d store.Doubt) time.Time {
-	return d.NotedAt.Add(c.Store.WriteTimeout() + SettleMargin + Rechecks[min(d.Checks, len(Rechecks)-1)])
+// due is when a doubt is to be looked at next.
+func (c *Checker) due(d store.Doubt) time.Time {
+	return d.NotedAt.Add(c.Store.WriteTimeout() + SettleMargin + c.Rechecks[min(d.Checks, len(c.Rechecks)-1)])
 }
 
 // NoteAgain notes d's offsets anew each time it is called, under a number of its own: one who settles an older doubt, perhaps by

@@ -31,11 +31,21 @@ func TestRepairOfWhatIsRetired(t *testing.T) {
 
 	march, later := models.Key{Name: "march"}, models.Key{Name: "later"}
 	broken := map[models.Key][]Excess{march: {{Span: eventlog.Span{From: 0, To: 3}, N: 1}}, later: {{Span: eventlog.Span{From: 0, To: 3}, N: 1}}}
-	candidates := map[models.Key][]Contribution{march: {{Offset: 1}, {Offset: 2}}, later: {{Offset: 2}, {Offset: 7}}}
+	candidates := map[models.Key][]contribution{march: {{Offset: 1}, {Offset: 2}}, later: {{Offset: 2}, {Offset: 7}}}
 	if err := dropBlind(broken, candidates, map[int64]bool{1: true, 7: true}); !eventlog.IsRefusal(err) || len(broken) != 1 || broken[later] == nil {
 		t.Errorf("%v, left to repair: %v", err, broken)
 	}
 	if err := dropBlind(broken, candidates, nil); err != nil || len(broken) != 1 {
 		t.Errorf("with nobody retired: %v, left to repair: %v", err, broken)
+	}
+}
+
+// A check must not take a refused visit for one that was counted.
+func TestChecksLeaveOutRefusedVisits(t *testing.T) {
+	m := memstore.New()
+	m.Told.Retirements = []store.Retirement{{Before: modelstest.April, Topic: "visits", From: map[int]int64{0: 4}}}
+	events, _, err := testChecker(m, visitsLog(6)).events(t.Context(), visits0, eventlog.Span{From: 2, To: 6})
+	if err != nil || len(events) != 2 || events[1].Offset != 3 {
+		t.Errorf("%d events, %v; want those below 4", len(events), err)
 	}
 }

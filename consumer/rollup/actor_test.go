@@ -91,7 +91,7 @@ func (w *world) startAudit(ctx context.Context) {
 	w.tell("audit %d starts", a.id)
 	go func() {
 		store := &view{a, auditing}
-		found, err := maintenance.NewAuditor(w.checker(store), store).Run(ctx, maintenance.AuditOptions{Repair: true}, func(line string) { w.tell("audit %d: %s", a.id, line) })
+		found, err := maintenance.NewAuditor(w.checker(store), store, 1, 1).Run(ctx, maintenance.AuditOptions{Repair: true}, func(line string) { w.tell("audit %d: %s", a.id, line) })
 		w.tell("audit %d ends: %+v, %v", a.id, found, err)
 		a.done.Store(true)
 		cancel()

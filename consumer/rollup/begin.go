@@ -11,7 +11,6 @@ import (
 	"footfall/consumer/eventlog"
 	"footfall/consumer/repair"
 	"footfall/consumer/store"
-	"footfall/internal/kafka/topics"
 	"footfall/models"
 )
 
@@ -115,7 +114,6 @@ func (c *Consumer) newFetcher(p models.Partition, own *owned, src *eventlog.Sour
 	f := &eventlog.Fetcher{
 		Kafka: c.Kafka, Partition: p, Inspect: src.Inspect, Gates: []eventlog.Gate{c.retirements.Gate}, Logger: c.Logger,
 		Start: own.next, From: own.next, End: own.end, Sealed: own.sealed,
-		Count: func(ctx context.Context) (int, error) { return topics.Partitions(ctx, c.Kafka, p.Topic) },
 	}
 	own.window = c.windows[p]
 	if own.window == nil || own.window.Next != own.next {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -35,7 +36,7 @@ func (l clicksLog) Read(_ context.Context, p models.Partition, s eventlog.Span, 
 
 func testChecker(m store.Store, log eventlog.Reader) *repair.Checker {
 	return &repair.Checker{
-		Store: m, Reader: log, Hasher: eventlog.NewHasher(), Reach: eventlog.Reach{Offsets: 100, Age: time.Hour}, NewID: repair.NewID,
+		Store: m, Reader: log, Hasher: eventlog.NewHasher(), Reach: eventlog.Reach{Offsets: 100, Age: time.Hour}, NewID: rand.Int64,
 		Metrics: repair.NewMetrics(prometheus.NewRegistry()), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 }
@@ -105,36 +106,13 @@ func TestARepairIsDoubtedBeforeAndAfter(t *testing.T) {
 		before = len(m.OpenDoubts[p0])
 		return memstore.Fault{}
 	}
-	audit, err := maintenance.NewAuditor(testChecker(m, clicksLog(2)), m).Run(t.Context(), maintenance.AuditOptions{Repair: true}, func(string) {})
+	audit, err := maintenance.NewAuditor(testChecker(m, clicksLog(2)), m, 1, 1).Run(t.Context(), maintenance.AuditOptions{Repair: true}, func(string) {})
 	if err != nil || audit.Off != 1 || audit.Repaired != 1 || clicksIn(m) != 2 {
 		t.Errorf("audit %+v, %v; %d clicks", audit, err, clicksIn(m))
 	}
 	if before != 1 || len(m.OpenDoubts[p0]) != 2 {
 		t.Errorf("%d doubts before the repair, %d after, want 1 and 2", before, len(m.OpenDoubts[p0]))
 	}
-}
-
-// A doubt that could not be looked at for long is not settled at once when it can: what was held back has to land first.
-func TestLateLooksKeepTheirDistance(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := memstore.New()
-		m.Timeout = 5 * time.Second
-		c := testChecker(m, clicksLog(2))
-		if err := m.NoteDoubt(t.Context(), store.Doubt{Partition: p0, ID: 1, From: 0, To: 2, NotedAt: time.Now()}); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Hour)
-		back := time.Now()
-		for len(m.OpenDoubts[p0]) > 0 {
-			if err := c.CheckDoubts(t.Context(), p0, time.Now()); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(repair.DoubtInterval)
-		}
-		if took := time.Since(back); took < 10*time.Minute || took > 11*time.Minute {
-			t.Errorf("settled %v after the store was back", took)
-		}
-	})
 }
 
 // fewEvents is a log with events at some offsets, in order, and none between them. Of what lies before 24 some may be missing.
@@ -169,10 +147,15 @@ func (l fewEvents) count(t *testing.T, m *memstore.Memory, key models.Key, epoch
 		t.Fatal(err)
 	}
 	w := store.KeyWrite{Key: key, Cells: map[models.Cell]int64{}, Ledger: []store.LedgerRow{{LedgerID: store.LedgerID{Partition: p0, Kind: store.KindOwner, Epoch: epoch}, From: s.From, To: s.To}}}
-	for _, con := range repair.Contributions(c.events)[key] {
-		if s.From <= con.Offset && con.Offset < s.To {
-			w.Cells[con.Cell] += con.N
+	for _, e := range c.events {
+		if e.Offset < s.From || s.To <= e.Offset {
+			continue
 		}
+		e.Event.Count(e.First, func(k models.Key, cell models.Cell, n int64) {
+			if k == key {
+				w.Cells[cell] += n
+			}
+		})
 	}
 	m.ApplyOne(w)
 }

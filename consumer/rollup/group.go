@@ -19,7 +19,7 @@ import (
 	"footfall/models"
 )
 
-// Consumer is one member of the consumer group.
+// Consumer is one member of the consumer group. It embeds the log that it counts, so that a rebuild can ask it about topics and offsets.
 type Consumer struct {
 	*eventlog.Log
 	metrics     *metrics

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"footfall/consumer/eventlog"
-
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -42,17 +40,6 @@ func TestTopicsThatKeepLongEnough(t *testing.T) {
 
 // Rows of visitors must not go while somebody may read their clicks again.
 func TestRowsThatGoBeforeTheirClicks(t *testing.T) {
-	f := func(retention string, ttl time.Duration, refused bool) {
-		t.Helper()
-		err := eventlog.Outlives("clicks", map[string]string{"retention.ms": retention}, ttl)
-		if refused != (err != nil) || refused && !strings.Contains(err.Error(), "visitors.ip_ttl") {
-			t.Errorf("retention.ms %s, visitors.ip_ttl %v: %v", retention, ttl, err)
-		}
-	}
-	f("90000000", 26*time.Hour, false)
-	f("90000000", 26*time.Hour-time.Millisecond, true)
-	f("-1", 1000*time.Hour, true)
-
 	b := newBench(t, 1)
 	b.cfg.Visitors.IPTTL = 26 * time.Hour
 	b.configure(t, "clicks", "retention.ms", "604800000")

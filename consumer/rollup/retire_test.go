@@ -102,23 +102,6 @@ func TestRetiredWhilePlanning(t *testing.T) {
 	})
 }
 
-// A check must not take a refused visit for one that was counted.
-func TestChecksLeaveOutWhatIsRefused(t *testing.T) {
-	w := newWorld(1, controls{})
-	p := models.Partition{Topic: "visits", Number: 0}
-	w.log[p] = nil
-	for i := range 6 {
-		v := modelstest.VisitAt(time.March, 5)
-		v.ID = fmt.Sprint(i)
-		w.log[p] = append(w.log[p], logged{v, time.Now()})
-	}
-	w.store.Told.Retirements = []store.Retirement{{Before: modelstest.April, Topic: "visits", From: map[int]int64{0: 4}}}
-	events, _, err := w.checker(w.store).Events(t.Context(), p, eventlog.Span{From: 2, To: 6})
-	if err != nil || len(events) != 2 || events[1].Offset != 3 {
-		t.Errorf("%d events, %v; want those below 4", len(events), err)
-	}
-}
-
 // Who was forgotten is not remembered either.
 func TestForgottenVisitorsAreNew(t *testing.T) {
 	m := memstore.New()

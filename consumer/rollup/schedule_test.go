@@ -230,15 +230,17 @@ func (s *schedule) beforeReading() {
 
 // nothingDue leaves out looks for doubts that find nothing to do: they change nothing, whenever they come.
 func (s *schedule) nothingDue(doubts []store.Doubt) bool {
-	c := &repair.Checker{Store: s.store}
-	return !slices.ContainsFunc(doubts, func(d store.Doubt) bool { return !time.Now().Before(c.Due(d)) })
+	return !slices.ContainsFunc(doubts, func(d store.Doubt) bool {
+		due := d.NotedAt.Add(s.store.Timeout + repair.SettleMargin + simRechecks[min(d.Checks, len(simRechecks)-1)])
+		return !time.Now().Before(due)
+	})
 }
 
 // decided leaves out the last look at doubts, ten minutes later: nothing is late for so long here, and it would see what the one
 // before it saw.
 func (s *schedule) decided() bool {
 	for _, list := range s.store.OpenDoubts {
-		if slices.ContainsFunc(list, func(d store.Doubt) bool { return d.Checks < len(repair.Rechecks)-1 }) {
+		if slices.ContainsFunc(list, func(d store.Doubt) bool { return d.Checks < len(simRechecks)-1 }) {
 			return false
 		}
 	}

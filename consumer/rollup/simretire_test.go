@@ -20,7 +20,7 @@ func (w *world) startRetire(ctx context.Context) {
 	w.actors = append(w.actors, a)
 	db := &view{a, retiring}
 	r := &maintenance.Retirer{
-		Store: db, Topic: "visits", Report: func(format string, args ...any) { w.tell("retire: "+format, args...) },
+		Store: db, Topic: "visits", Sources: w.sources, Parts: 1, Report: func(format string, args ...any) { w.tell("retire: "+format, args...) },
 		Ends: func(context.Context) (map[int]int64, error) {
 			if !a.wait(retiring) {
 				return nil, errDead
@@ -57,7 +57,7 @@ func (w *world) startRetire(ctx context.Context) {
 			if w.awaited(false) {
 				return maintenance.Audit{}, errors.New("a process is paused")
 			}
-			return maintenance.NewAuditor(w.checker(db), db).Run(ctx, maintenance.AuditOptions{Only: []models.Keyspace{models.Cardinality}, Walk: walk, Resume: true}, func(line string) { w.tell("retire: %s", line) })
+			return maintenance.NewAuditor(w.checker(db), db, 1, 1).Run(ctx, maintenance.AuditOptions{Only: []models.Keyspace{models.Cardinality}, Walk: walk, Resume: true}, func(line string) { w.tell("retire: %s", line) })
 		},
 	}
 	if r.Margin = store.NoticeMargin; w.controls.hasty {

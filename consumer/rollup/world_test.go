@@ -34,6 +34,9 @@ const (
 // The ring that remembers ids grows twice on the way.
 var simReach = eventlog.Reach{Offsets: 18, Age: 8 * time.Minute}
 
+// simRechecks is when doubts are checked, as consumers do.
+var simRechecks = []time.Duration{0, time.Minute, 10 * time.Minute}
+
 // world is a log, a group and a store, and the consumers in it. Consumers are goroutines that wait at every call to the
 // store; the world lets one of them go on at a time, as its fate says, and moves the clock when all wait for it.
 type world struct {
@@ -197,7 +200,7 @@ func (w *world) run(ctx context.Context) (outcomes, error) {
 	if !w.equal() {
 		return w.out, fmt.Errorf("counted %v, the log says %v", w.store.Counters, w.truth())
 	}
-	audit, err := maintenance.NewAuditor(w.checker(w.store), w.store).Run(ctx, maintenance.AuditOptions{}, func(line string) { w.tell("audit: %s", line) })
+	audit, err := maintenance.NewAuditor(w.checker(w.store), w.store, 1, 1).Run(ctx, maintenance.AuditOptions{}, func(line string) { w.tell("audit: %s", line) })
 	if err != nil || !audit.Clean() {
 		return w.out, fmt.Errorf("left for the audit: %+v, %w", audit, err)
 	}
@@ -313,6 +316,6 @@ var simMetrics = sync.OnceValue(func() *metrics { return newMetrics(prometheus.N
 func (w *world) checker(s store.Store) *repair.Checker {
 	return &repair.Checker{
 		Store: s, Reader: w, Hasher: eventlog.NewHasher(), Reach: simReach, Metrics: simMetrics().repair, Logger: slog.New(slog.DiscardHandler),
-		NewID: w.fresh, Sources: w.sources,
+		NewID: w.fresh, Sources: w.sources, Rechecks: simRechecks,
 	}
 }

@@ -44,9 +44,9 @@ func (r Retirement) speaksOf(e models.Event) bool {
 // Decided tells whether it is known from which offsets on it takes effect.
 func (r Retirement) Decided() bool { return r.From != nil }
 
-// Reached tells whether the offset lies where visits are refused. All earlier generations of the topic lie before that, all later ones
+// reached tells whether the offset lies where visits are refused. All earlier generations of the topic lie before that, all later ones
 // beyond.
-func (r Retirement) Reached(p models.Partition, offset int64) bool {
+func (r Retirement) reached(p models.Partition, offset int64) bool {
 	if !r.Decided() {
 		return false
 	}
@@ -73,7 +73,7 @@ func (list Retirements) Undecided(e models.Event) (Retirement, bool) {
 // Refuse tells why the event at this place must not be counted, or nil.
 func (list Retirements) Refuse(p models.Partition, offset int64, e models.Event) *models.Invalid {
 	for _, r := range list {
-		if r.speaksOf(e) && r.Reached(p, offset) {
+		if r.speaksOf(e) && r.reached(p, offset) {
 			return &models.Invalid{Reason: models.ReasonIntervalRetired, Detail: "visits before " +
 				r.Before.Time().Format("2006-01-02") + " are no longer counted"}
 		}
@@ -85,7 +85,7 @@ func (list Retirements) Refuse(p models.Partition, offset int64, e models.Event)
 // again, because offsets were reset or a pause was long, can no longer tell what it was worth, and need not.
 func (list Retirements) Past(p models.Partition, offset int64, e models.Event) bool {
 	return slices.ContainsFunc(list, func(r Retirement) bool {
-		return r.Done && r.speaksOf(e) && !r.Reached(p, offset)
+		return r.Done && r.speaksOf(e) && !r.reached(p, offset)
 	})
 }
 

@@ -35,3 +35,18 @@ func TestRetirementsAreFactsOfTheLog(t *testing.T) {
 	f(done, visits0, 9, later, false, false)
 	f(done, visits0, 10, march, true, false)
 }
+
+// A retirement was decided when the topic was at some generation: those before it lie before it, those after it beyond.
+func TestRetirementsReachLaterGenerations(t *testing.T) {
+	r := Retirement{Before: modelstest.April, Topic: "visits-g2", From: map[int]int64{0: 5}}
+	for at, want := range map[struct {
+		topic  string
+		offset int64
+	}]bool{
+		{"visits", 9}: false, {"visits-g2", 4}: false, {"visits-g2", 5}: true, {"visits-g3", 0}: true, {"other", 0}: true, {"other-g2", 0}: true,
+	} {
+		if got := r.reached(models.Partition{Topic: at.topic}, at.offset); got != want {
+			t.Errorf("offset %d of %s is reached: %v, want %v", at.offset, at.topic, got, want)
+		}
+	}
+}

@@ -1,26 +1,24 @@
-package rollup
+package eventlog
 
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"footfall/consumer/eventlog"
-	"footfall/consumer/store"
 	"footfall/consumer/store/memstore"
 	"footfall/models"
-	"footfall/models/modelstest"
 )
 
 // chain makes generations of one topic, the oldest first, with so many partitions each; all but the last are sealed at these ends.
-func chain(ends ...[]int64) *eventlog.Source {
-	var last *eventlog.Source
+func chain(ends ...[]int64) *Source {
+	var last *Source
 	for i, list := range ends {
-		s := &eventlog.Source{Topic: models.GenerationTopic("clicks", i+1), Inspect: eventlog.NewInspector(eventlog.DecodeClick, len(list)), Before: last}
+		s := &Source{Topic: models.GenerationTopic("clicks", i+1), Inspect: NewInspector(decodeClick, len(list)), Before: last}
 		if i < len(ends)-1 {
-			s.Seal = &eventlog.Seal{Ends: list, At: time.Unix(0, 0)}
+			s.Seal = &Seal{Ends: list, At: time.Unix(0, 0)}
 		}
 		last = s
 	}
@@ -32,12 +30,12 @@ func TestAGenerationWaitsForThoseBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		newest := chain([]int64{5, 0, 7}, []int64{0, 0}, []int64{0})
-		s := eventlog.NewSuccession(store, newest.Before, newOwner(t, store, 0).log)
+		s := newSuccession(store, newest.Before, slog.New(slog.DiscardHandler))
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go s.Await(ctx)
 		opened := make(chan error, 1)
-		go func() { opened <- s.Gate(ctx, eventlog.Item{}) }()
+		go func() { opened <- s.Gate(ctx, Item{}) }()
 		note := func(topic string, number int, to int64) {
 			t.Helper()
 			tenure, err := store.Take(t.Context(), models.Partition{Topic: topic, Number: number}, "owner")
@@ -68,48 +66,30 @@ func TestAGenerationWaitsForThoseBefore(t *testing.T) {
 			t.Error("it did not open when all was counted")
 		}
 		for _, topic := range []string{"clicks", "clicks-g2"} {
-			if store.Settings[eventlog.Fact(topic, eventlog.FactCounted)] == "" {
+			if store.Settings[Fact(topic, FactCounted)] == "" {
 				t.Errorf("nobody recorded that %s is counted", topic)
 			}
 		}
 	})
 }
 
-// One who has counted a sealed partition to its end says so at once.
-func TestTheEndOfAPartitionIsNotedAtOnce(t *testing.T) {
-	store := memstore.New()
-	o := newOwner(t, store, 0)
-	o.progressAt = time.Now()
-	own := o.partitions[p0]
-	for _, next := range []int64{4, 5} {
-		own.sealed, own.end, own.next = true, 5, next
-		own.counted.Store(next)
-		if err := o.progress(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if got := store.OwnerRows[p0].Committed; (got == 5) != (next == 5) {
-			t.Errorf("at %d of 5 the store knows of %d", next, got)
-		}
-	}
-}
-
 // What is inherited is the latest of each id, as far from the partition's first offset as the log between says.
 func TestInheritance(t *testing.T) {
-	f := func(name string, heir *eventlog.Source, log memoryLog, offset int64, age time.Duration, want bool) {
+	f := func(name string, heir *Source, log memoryLog, offset int64, age time.Duration, want bool) {
 		t.Helper()
-		h, r := eventlog.NewHasher(), eventlog.Reach{Offsets: 10, Age: time.Hour}
+		h, r := NewHasher(), Reach{Offsets: 10, Age: time.Hour}
 		e := click(1)
-		to := eventlog.PartitionOf([]byte(e.KafkaKey()), heir.Inspect.Partitions)
-		b, err := eventlog.Inherit(t.Context(), log, heir, []int{to}, h, r)
+		to := PartitionOf([]byte(e.KafkaKey()), heir.Inspect.Partitions)
+		b, err := Inherit(t.Context(), log, heir, []int{to}, h, r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := eventlog.NewWindow(r, 0)
+		w := NewWindow(r, 0)
 		w.Inherited = b.To[to]
 		if offset > 0 {
 			w.Pass(offset - 1)
 		}
-		if got := w.See(eventlog.FingerprintOf(h, e.Identity()), offset, time.Unix(0, 0).Add(age)); got != want {
+		if got := w.See(FingerprintOf(h, e.Identity()), offset, time.Unix(0, 0).Add(age)); got != want {
 			t.Errorf("%s: a duplicate is %v, want %v", name, got, want)
 		}
 	}
@@ -132,26 +112,11 @@ func TestInheritance(t *testing.T) {
 // memoryLog is a log in memory, all of whose messages are of the same time.
 type memoryLog map[models.Partition][]models.Event
 
-func (l memoryLog) Read(_ context.Context, p models.Partition, s eventlog.Span, _ eventlog.Reach, each func(eventlog.Item)) (eventlog.Reading, error) {
+func (l memoryLog) Read(_ context.Context, p models.Partition, s Span, _ Reach, each func(Item)) (Reading, error) {
 	for offset := s.From; offset < min(s.To, int64(len(l[p]))); offset++ {
-		each(eventlog.Item{Partition: p, Offset: offset, Event: l[p][offset], At: time.Unix(0, 0)})
+		each(Item{Partition: p, Offset: offset, Event: l[p][offset], At: time.Unix(0, 0)})
 	}
-	return eventlog.Reading{Span: s, Whole: true}, nil
-}
-
-// A retirement was decided when the topic was at some generation: those before it lie before it, those after it beyond.
-func TestRetirementsReachLaterGenerations(t *testing.T) {
-	r := store.Retirement{Before: modelstest.April, Topic: "visits-g2", From: map[int]int64{0: 5}}
-	for at, want := range map[struct {
-		topic  string
-		offset int64
-	}]bool{
-		{"visits", 9}: false, {"visits-g2", 4}: false, {"visits-g2", 5}: true, {"visits-g3", 0}: true, {"other", 0}: true, {"other-g2", 0}: true,
-	} {
-		if got := r.Reached(models.Partition{Topic: at.topic}, at.offset); got != want {
-			t.Errorf("offset %d of %s is reached: %v, want %v", at.offset, at.topic, got, want)
-		}
-	}
+	return Reading{Span: s, Whole: true}, nil
 }
 
 // click is one of many, of a few links and visitors.

@@ -1,0 +1,21 @@
+package eventlog
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// Rows of visitors must not expire while somebody may read their clicks again.
+func TestRowsOutliveTheirClicks(t *testing.T) {
+	f := func(retention string, ttl time.Duration, refused bool) {
+		t.Helper()
+		err := outlives("clicks", map[string]string{"retention.ms": retention}, ttl)
+		if refused != (err != nil) || refused && !strings.Contains(err.Error(), "visitors.ip_ttl") {
+			t.Errorf("retention.ms %s, visitors.ip_ttl %v: %v", retention, ttl, err)
+		}
+	}
+	f("90000000", 26*time.Hour, false)
+	f("90000000", 26*time.Hour-time.Millisecond, true)
+	f("-1", 1000*time.Hour, true)
+}

@@ -1,0 +1,62 @@
+package repair
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"footfall/consumer/eventlog"
+	"footfall/consumer/store"
+	"footfall/consumer/store/memstore"
+	"footfall/models"
+	"footfall/models/modelstest"
+)
+
+// visitsLog is a log of so many visits on one day of March.
+type visitsLog int64
+
+func (l visitsLog) Read(_ context.Context, p models.Partition, s eventlog.Span, _ eventlog.Reach, each func(eventlog.Item)) (eventlog.Reading, error) {
+	got := eventlog.Reading{Span: eventlog.Span{From: s.From, To: min(s.To, int64(l))}, Whole: true}
+	for offset := got.From; offset < got.To; offset++ {
+		v := modelstest.VisitAt(time.March, 5)
+		v.ID = fmt.Sprint(offset)
+		each(eventlog.Item{Partition: p, Offset: offset, Event: v})
+	}
+	return got, nil
+}
+
+func testChecker(m store.Store, log eventlog.Reader) *Checker {
+	return &Checker{
+		Store: m, Reader: log, Hasher: eventlog.NewHasher(), Reach: eventlog.Reach{Offsets: 100, Age: time.Hour}, NewID: rand.Int64,
+		Rechecks: rechecks, Metrics: NewMetrics(prometheus.NewRegistry()), Logger: slog.New(slog.DiscardHandler),
+	}
+}
+
+// A doubt that could not be checked for long is not settled by the first check that succeeds: late writes have to land first.
+func TestLateChecksKeepTheirDistance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := memstore.New()
+		m.Timeout = 5 * time.Second
+		c := testChecker(m, visitsLog(2))
+		if err := m.NoteDoubt(t.Context(), store.Doubt{Partition: p0, ID: 1, From: 0, To: 2, NotedAt: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		back := time.Now()
+		for len(m.OpenDoubts[p0]) > 0 {
+			if err := c.checkDoubts(t.Context(), p0, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(doubtInterval)
+		}
+		if took := time.Since(back); took < 10*time.Minute || took > 11*time.Minute {
+			t.Errorf("settled %v after the store was back", took)
+		}
+	})
+}
