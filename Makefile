@@ -70,9 +70,10 @@ faults: ## break real Kafka, Cassandra and consumers in every way we know, and c
 	go test -count=1 -v -timeout 40m ./test/faults -faults.all
 
 # SYNC=periodic: the consumers alone, on a Cassandra of its own with that commitlog_sync.
+# BEFORE=0d06799: this footfall beside that of a commit (or a directory), in turns: prints ratios (12 minutes).
 bench: ## speed beside others on the stack of `make up`, into docs/benchmarks.md (20 minutes, and the machine for itself)
 	@go build -o bin/bench ./test/bench
-	bin/bench $(if $(SYNC),-sync $(SYNC) -o docs/benchmarks-$(SYNC).md,-o docs/benchmarks.md)
+	bin/bench $(if $(BEFORE),-before $(BEFORE),$(if $(SYNC),-sync $(SYNC) -o docs/benchmarks-$(SYNC).md,-o docs/benchmarks.md))
 
 lint: $(GOLANGCI) ## formatting and static checks
 	@test -z "$$(gofmt -l .)" || { gofmt -l . ; echo "run gofmt -w on these"; exit 1; }

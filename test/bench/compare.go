@@ -211,7 +211,7 @@ func (b *bench) migrate(ctx context.Context, t task) (string, error) {
 	b.n++
 	t.Suffix = fmt.Sprintf("_%s_%d", b.name, b.n)
 	_, err := process.Run(ctx, process.Command{
-		Name: "migrate" + t.Suffix, Path: filepath.Join(b.dir, "consumer"), Args: []string{"migrate"}, Env: consumerEnv(t, "none"), Dir: b.dir,
+		Name: "migrate" + t.Suffix, Path: filepath.Join(b.bin, "consumer"), Args: []string{"migrate"}, Env: consumerEnv(t, "none"), Dir: b.dir,
 	})
 	return t.Suffix, err
 }

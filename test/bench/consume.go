@@ -120,7 +120,7 @@ type replica struct {
 
 func (b *bench) startConsumer(ctx context.Context, t task, group string, i int) (*replica, error) {
 	p, err := process.Start(process.Command{
-		Name: fmt.Sprintf("consumer%s-%d", t.Suffix, i), Path: filepath.Join(b.dir, "consumer"), Env: consumerEnv(t, group), Dir: b.dir,
+		Name: fmt.Sprintf("consumer%s-%d", t.Suffix, i), Path: filepath.Join(b.bin, "consumer"), Env: consumerEnv(t, group), Dir: b.dir,
 	})
 	if err != nil {
 		return nil, err

@@ -41,14 +41,14 @@ func (b *bench) withFullTopic(ctx context.Context, w workload.Workload, n int, d
 	})
 }
 
-func (b *bench) measureDoor(ctx context.Context) error {
+func (b *bench) measureProducer(ctx context.Context) error {
 	return b.withTopic(ctx, workload.All[0], 0, func(t task) error {
 		seconds := max(1, b.seconds/30)
-		door, address, err := b.startDoor(ctx, t)
+		producer, address, err := b.startProducer(ctx, t)
 		if err != nil {
 			return err
 		}
-		defer func() { _ = door.Stop(time.Minute) }()
+		defer func() { _ = producer.Stop(time.Minute) }()
 		argument, err := json.Marshal(task{Kind: "bare"})
 		if err != nil {
 			return err
@@ -58,7 +58,7 @@ func (b *bench) measureDoor(ctx context.Context) error {
 			return err
 		}
 		defer bare.Kill()
-		bareAddress, err := bare.Expect(ctx, doorOpen)
+		bareAddress, err := bare.Expect(ctx, producerListening)
 		if err != nil {
 			return err
 		}
@@ -66,10 +66,10 @@ func (b *bench) measureDoor(ctx context.Context) error {
 		t.Kind, t.Seconds = "writer", seconds
 		rates, err := inTurns(
 			func() (float64, error) {
-				return post(ctx, bareAddress, "application/json", single, 1, doorConnections, seconds)
+				return post(ctx, bareAddress, "application/json", single, 1, singleConnections, seconds)
 			},
 			func() (float64, error) {
-				return post(ctx, address, "application/json", single, 1, doorConnections, seconds)
+				return post(ctx, address, "application/json", single, 1, singleConnections, seconds)
 			},
 			func() (float64, error) {
 				m, err := inChild(ctx, t)
@@ -83,29 +83,29 @@ func (b *bench) measureDoor(ctx context.Context) error {
 			return err
 		}
 		handler, events, writer, batches := rates[0], rates[1], rates[2], rates[3]
-		b.report.section("The door", fmt.Sprintf(`| what | events/s | of the bare one |
+		b.report.section("Producer", fmt.Sprintf(`| what | events/s | of the bare one |
 | --- | ---: | ---: |
 | a bare net/http handler that answers 202, %d connections | %.0f | |
 | single events, %d connections | %.0f | %.2f |
 | a bare kafka-go writer, batches of %d, %d at once | %.0f | |
 | NDJSON, batches of %d, %d connections | %.0f | %.2f |
 
-The mean of %d rounds of %d s, in turns. The door as it comes, but for the caps on new names and visitors (limits.new_keys_per_minute, new_visitors_per_minute): all of this comes from one sender.`, doorConnections, handler, doorConnections, events, events/handler,
-			batchEvents, batchConnections, writer, batchEvents, batchConnections, batches, batches/writer, doorRounds, seconds))
-		b.report.reach("door, single events / bare handler", "0.4", events/handler, events/handler >= 0.4)
-		b.report.reach("door, NDJSON / bare writer", "0.5", batches/writer, batches/writer >= 0.5)
+The mean of %d rounds of %d s, in turns. The producer runs with its defaults, except for the caps on new names and visitors (limits.new_keys_per_minute, new_visitors_per_minute), which one sender would reach.`, singleConnections, handler, singleConnections, events, events/handler,
+			batchEvents, batchConnections, writer, batchEvents, batchConnections, batches, batches/writer, producerRounds, seconds))
+		b.report.reach("producer, single events / bare handler", "0.4", events/handler, events/handler >= 0.4)
+		b.report.reach("producer, NDJSON / bare writer", "0.5", batches/writer, batches/writer >= 0.5)
 		return nil
 	})
 }
 
-// doorRounds is how often each side is measured.
-const doorRounds = 4
+// producerRounds is how often each side is measured.
+const producerRounds = 4
 
 // inTurns measures several sides in short rounds, to and fro, so that noise, and what one side leaves to the next, hits all
 // alike. It returns the mean of each. A round before that is for Kafka's compiler and not counted.
 func inTurns(sides ...func() (float64, error)) ([]float64, error) {
 	means := make([]float64, len(sides))
-	for round := range 1 + doorRounds {
+	for round := range 1 + producerRounds {
 		for i := range sides {
 			if round%2 == 1 {
 				i = len(sides) - 1 - i
@@ -115,7 +115,7 @@ func inTurns(sides ...func() (float64, error)) ([]float64, error) {
 				return nil, err
 			}
 			if round > 0 {
-				means[i] += rate / doorRounds
+				means[i] += rate / producerRounds
 			}
 		}
 	}
@@ -129,7 +129,7 @@ func (b *bench) measureFreshness(ctx context.Context) error {
 			return err
 		}
 		p50, p99 := percentile(waits, 50), percentile(waits, 99)
-		b.report.section("Freshness", fmt.Sprintf("At a steady %.0f events/s through the door, one by one, a third of them of new visitors, from the"+
+		b.report.section("Freshness", fmt.Sprintf("At a steady %.0f events/s through the producer, one by one, a third of them of new visitors, from the"+
 			" 202 until the count can be read: p50 %.2f s, p99 %.2f s, of %d probes.", rate, p50.Seconds(), p99.Seconds(), len(waits)))
 		b.report.reach("freshness p99 at 1,000 events/s, in seconds", "≤ 2", p99.Seconds(), p99 <= 2*time.Second)
 		return nil

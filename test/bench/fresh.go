@@ -16,18 +16,18 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// freshness sends a steady 1,000 events/s through the door, one by one, and asks for the count of some of them until it can
+// freshness sends a steady 1,000 events/s through the producer, one by one, and asks for the count of some of them until it can
 // be read. It returns how long that took after the 202, sorted, and how many events were sent per second.
 func (b *bench) freshness(ctx context.Context, t task, seconds int) (waits []time.Duration, rate float64, err error) {
 	if t.Suffix, err = b.migrate(ctx, t); err != nil {
 		return nil, 0, err
 	}
 	defer func() { err = errors.Join(err, b.drop(context.WithoutCancel(ctx), t.Suffix)) }()
-	door, address, err := b.startDoor(ctx, t)
+	producer, address, err := b.startProducer(ctx, t)
 	if err != nil {
 		return nil, 0, err
 	}
-	defer func() { err = errors.Join(err, door.Stop(time.Minute)) }()
+	defer func() { err = errors.Join(err, producer.Stop(time.Minute)) }()
 	consumer, err := b.startConsumer(ctx, t, "fresh"+t.Suffix, 0)
 	if err != nil {
 		return nil, 0, err
@@ -70,7 +70,7 @@ func (b *bench) freshness(ctx context.Context, t task, seconds int) (waits []tim
 	slices.Sort(waits)
 	rate = float64(sent.Load()) / float64(seconds)
 	if err == nil && rate < 0.95*perSecond {
-		err = fmt.Errorf("the door took %.0f events/s of %d", rate, perSecond)
+		err = fmt.Errorf("the producer took %.0f events/s of %d", rate, perSecond)
 	}
 	return waits, rate, err
 }

@@ -32,8 +32,9 @@ func main() {
 
 // bench is one run.
 type bench struct {
-	task    // where the servers are
-	dir     string
+	task           // where the servers are
+	dir     string // of logs
+	bin     string // of the consumer and producer that are measured
 	name    string
 	session *gocql.Session
 	n       int // of keyspace suffixes given out
@@ -51,7 +52,7 @@ type bench struct {
 
 func command(ctx context.Context) (err error) {
 	b := &bench{only: map[string]bool{}, name: fmt.Sprintf("bench%x", time.Now().UnixMilli()&0xffffffff)}
-	only := flag.String("only", "", "comma-separated parts, such as clicks,visits,cold,viral,door,freshness,growth; all if empty")
+	only := flag.String("only", "", "comma-separated parts, such as clicks,visits,cold,viral,producer,freshness,growth; all if empty")
 	sides := flag.String("sides", "", "comma-separated sides, such as usual,sink,footfall; all but again if empty")
 	state := flag.String("state", "", "file that keeps what was measured, for a run in parts")
 	out := flag.String("o", "", "also write the report to this file")
@@ -61,6 +62,7 @@ func command(ctx context.Context) (err error) {
 	flag.IntVar(&b.events, "events", 300_000, "of each workload")
 	flag.IntVar(&b.seconds, "seconds", 60, "that a slow rival may take")
 	flag.StringVar(&b.sync, "sync", "", "measure consumers on a Cassandra of its own with this commitlog_sync: periodic, Cassandra's default")
+	before := flag.String("before", "", "measure the footfall of this commit, or of the sources in this directory, beside this one, and nothing else")
 	flag.Parse()
 	if b.sync != "" && b.sync != "periodic" {
 		return fmt.Errorf("-sync %s: periodic is the one to compare with; make up has group", b.sync)
@@ -78,7 +80,8 @@ func command(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
-	if err := process.Build(ctx, b.dir, "consumer", "producer"); err != nil {
+	b.bin = filepath.Join(b.dir, "now")
+	if err := process.Build(ctx, b.bin, "consumer", "producer"); err != nil {
 		return err
 	}
 	if b.sync != "" {
@@ -101,7 +104,11 @@ func command(ctx context.Context) (err error) {
 		defer func() { err = errors.Join(err, b.report.save(*state)) }()
 	}
 	begun := time.Now()
-	err = b.all(ctx)
+	if *before != "" {
+		err = b.besideOld(ctx, *before)
+	} else {
+		err = b.all(ctx)
+	}
 	b.report.Took += time.Since(begun)
 	b.report.write(os.Stdout) // what was measured is worth having, whatever came then
 	if err != nil {
@@ -118,7 +125,7 @@ func command(ctx context.Context) (err error) {
 	return file.Close()
 }
 
-var parts = []string{"clicks", "visits", "cold", "viral", "door", "freshness", "growth"}
+var parts = []string{"clicks", "visits", "cold", "viral", "producer", "freshness", "growth"}
 
 func (b *bench) all(ctx context.Context) error {
 	for _, w := range workload.All {
@@ -138,7 +145,7 @@ func (b *bench) all(ctx context.Context) error {
 	for _, part := range []struct {
 		name    string
 		measure func(context.Context) error
-	}{{"door", b.measureDoor}, {"freshness", b.measureFreshness}, {"growth", b.measureGrowth}} {
+	}{{"producer", b.measureProducer}, {"freshness", b.measureFreshness}, {"growth", b.measureGrowth}} {
 		if b.wants(part.name, parts...) {
 			if err := part.measure(ctx); err != nil {
 				return fmt.Errorf("%s: %w", part.name, err)

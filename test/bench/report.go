@@ -188,7 +188,9 @@ func (r *report) write(w io.Writer) {
 	if r.Sync == "periodic" {
 		bearing = unsafe
 	}
-	fmt.Fprintf(w, about, bearing)
+	if len(r.Tables) > 0 {
+		fmt.Fprintf(w, about, bearing)
+	}
 	if len(r.Goals) > 0 {
 		fmt.Fprint(w, "\n| what | at least | measured | reached |\n| --- | ---: | ---: | --- |\n")
 		for _, goal := range r.Goals {

@@ -167,7 +167,7 @@ var referrers = []string{
 	"duckduckgo.com", "youtube.com", "instagram.com",
 }
 
-// id is one as the door makes them: 36 characters.
+// id is one as the producer makes them: 36 characters.
 func id(r *rand.Rand) string {
 	a, b := r.Uint64(), r.Uint64()
 	return fmt.Sprintf("%08x-%04x-7%03x-%04x-%012x", uint32(a), uint16(a>>32), uint16(a>>48)&0xfff, uint16(b), b>>16)

@@ -14,9 +14,9 @@ import (
 )
 
 // Partitions is how many a topic has.
-const Partitions = 6 // the door's default
+const Partitions = 6 // the producer's default
 
-// Fill writes the events onto a topic, as the door would have.
+// Fill writes the events onto a topic, as the producer would have.
 func Fill(ctx context.Context, broker, topic string, events []models.Event) error {
 	transport := &kafka.Transport{} // the shared one remembers which topics there were
 	defer transport.CloseIdleConnections()

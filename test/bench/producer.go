@@ -26,16 +26,17 @@ import (
 )
 
 const (
-	doorConnections  = 64
-	batchConnections = 4 // as many events as the door takes at once by default
-	batchEvents      = 1000
+	singleConnections = 64
+	batchConnections  = 4 // as many events as the producer takes at once by default
+	batchEvents       = 1000
 )
 
-var doorOpen = regexp.MustCompile(`"listening","addr":"([^"]+)"`)
+// producerListening matches what a producer prints once it listens; those up to version 0.5 said it in other words.
+var producerListening = regexp.MustCompile(`"(?:listening|the door is open)","addr":"([^"]+)"`)
 
-func (b *bench) startDoor(ctx context.Context, t task) (*process.Process, string, error) {
+func (b *bench) startProducer(ctx context.Context, t task) (*process.Process, string, error) {
 	topics := topicsOf(t)
-	p, err := process.Start(process.Command{Name: "door" + t.Suffix, Path: filepath.Join(b.dir, "producer"), Dir: b.dir, Env: []string{
+	p, err := process.Start(process.Command{Name: "producer" + t.Suffix, Path: filepath.Join(b.bin, "producer"), Dir: b.dir, Env: []string{
 		"FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_ACCESS_OPEN=true", "FOOTFALL_KAFKA_BROKERS=" + t.Broker,
 		"FOOTFALL_KAFKA_TOPICS_CLICKS=" + topics.Clicks, "FOOTFALL_KAFKA_TOPICS_VISITS=" + topics.Visits,
 		"FOOTFALL_KAFKA_TOPICS_DEAD=" + topics.Dead, "FOOTFALL_LIMITS_NEW_KEYS_PER_MINUTE=0", "FOOTFALL_LIMITS_NEW_VISITORS_PER_MINUTE=0",
@@ -43,11 +44,11 @@ func (b *bench) startDoor(ctx context.Context, t task) (*process.Process, string
 	if err != nil {
 		return nil, "", err
 	}
-	address, err := p.Expect(ctx, doorOpen)
+	address, err := p.Expect(ctx, producerListening)
 	return p, address, err
 }
 
-// measureBare is a handler that reads its request and answers 202: no door can be faster. It runs until it is told to stop.
+// measureBare is a handler that reads its request and answers 202: no producer can be faster. It runs until it is told to stop.
 func measureBare(ctx context.Context, _ task) (m measured, err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -75,7 +76,7 @@ func measureWriter(ctx context.Context, t task) (m measured, err error) {
 	for _, e := range workload.Clicks(20 * batchEvents) {
 		messages = append(messages, kafka.Message{Key: []byte(e.KafkaKey()), Value: workload.Encode(e)})
 	}
-	if err := w.WriteMessages(ctx, slices.Clone(messages[:batchEvents])...); err != nil { // it connects before the clock runs, as the door did
+	if err := w.WriteMessages(ctx, slices.Clone(messages[:batchEvents])...); err != nil { // it connects before the clock runs, as the producer did
 		return m, err
 	}
 	var next, written atomic.Int64
@@ -131,7 +132,7 @@ func post(ctx context.Context, address, contentType string, bodies [][]byte, eac
 }
 
 func exchange(conn net.Conn, answers *bufio.Reader, contentType string, body []byte) error {
-	head := fmt.Sprintf("POST /v1/clicks HTTP/1.1\r\nHost: door\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n", contentType, len(body))
+	head := fmt.Sprintf("POST /v1/clicks HTTP/1.1\r\nHost: producer\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n", contentType, len(body))
 	if _, err := conn.Write(append([]byte(head), body...)); err != nil {
 		return err
 	}
@@ -155,7 +156,7 @@ func requestBodies(n, each int) [][]byte {
 		var body bytes.Buffer
 		for _, e := range events[i*each : (i+1)*each] {
 			c := *e.(*models.Click)
-			c.ID = "" // the door makes one; the same body may be sent again
+			c.ID = "" // the producer makes one; the same body may be sent again
 			body.Write(bytes.TrimSpace([]byte(strings.Replace(string(workload.Encode(&c)), `"id":"",`, "", 1))))
 			body.WriteByte('\n')
 		}
