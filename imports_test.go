@@ -47,10 +47,18 @@ var allowed = map[string][]string{
 	"consumer/gcpacer":     {},
 	"consumer":             {"internal/cli", "models", "configs", "migrations", "consumer/store", "consumer/rollup", "consumer/maintenance", "consumer/rebuild", "consumer/cassandra", "consumer/gcpacer", "internal/health"},
 
+	// A reader knows the tables, not who fills them.
+	"reader/stats":           {"models"},
+	"reader/stats/statstest": {"models", "reader/stats"},
+	"reader/cassandra":       {"models", "configs", "migrations", "internal/cql", "reader/stats"},
+	"reader/access":          {"models", "configs"},
+	"reader/web":             {"models", "configs", "internal/health", "reader/stats", "reader/access"},
+	"reader":                 {"internal/cli", "models", "configs", "internal/health", "internal/cql", "reader/stats", "reader/cassandra", "reader/access", "reader/web"},
+
 	// Nothing may import embedded: it can be deleted without touching the core.
-	"embedded/sqlite": {"models", "consumer/store"},
+	"embedded/sqlite": {"models", "consumer/store", "reader/stats"},
 	"embedded/broker": {"models"},
-	"embedded":        {"internal/cli", "configs", "models", "consumer/rollup", "internal/kafka/dial", "producer/intake", "producer/links", "internal/kafka/topics", "embedded/sqlite", "embedded/broker"},
+	"embedded":        {"internal/cli", "configs", "models", "consumer/rollup", "internal/kafka/dial", "producer/intake", "producer/links", "internal/kafka/topics", "embedded/sqlite", "embedded/broker", "reader/stats", "reader/web", "reader/access"},
 
 	// The simulator counts for itself: nothing of what it judges may help it.
 	"simulator/mock":   {},
@@ -75,11 +83,12 @@ var allowed = map[string][]string{
 // forbidden are libraries that must stay where they belong, with the reason.
 var forbidden = []struct{ library, only, reason string }{
 	{"github.com/spf13/viper", "configs", "configs is the one place that knows viper"},
-	{"github.com/gocql/gocql", "internal/cql migrations consumer/cassandra producer/links/cassandra simulator/store deployments test", "the rollup knows no driver of a store"},
+	{"github.com/gocql/gocql", "internal/cql migrations consumer/cassandra reader/cassandra producer/links/cassandra simulator/store deployments test", "the rollup knows no driver of a store"},
 	{"modernc.org/sqlite", "embedded simulator/store test/e2e", "the rollup knows no driver of a store"},
 	{"github.com/twmb/franz-go", "embedded", "kfake is the embedded broker, nothing else"},
 	{"footfall/consumer", "consumer embedded test", "a door knows Kafka and links, not who counts"},
 	{"footfall/producer", "producer embedded", "a consumer knows the topics, not who writes to them"},
+	{"footfall/reader", "reader embedded", "who counts does not know who looks"},
 	{"footfall/embedded", "embedded", "embedded can be deleted without touching the core"},
 }
 

@@ -1,0 +1,145 @@
+package stats
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+	"strings"
+
+	"footfall/models"
+)
+
+// Breakdown is what a link's clicks are divided by.
+type Breakdown string
+
+// The breakdowns of a link.
+const (
+	Countries Breakdown = "countries"
+	Referrers Breakdown = "referrers"
+)
+
+// Link is the summary of a link for its whole life. A link of which nothing is known has zeros.
+func (r *Reader) Link(ctx context.Context, link string) (Link, error) {
+	if err := checkLink(link); err != nil {
+		return Link{}, err
+	}
+	as, err := r.asOf(ctx, r.clicks)
+	if err != nil {
+		return Link{}, err
+	}
+	totals, err := r.store.Link(ctx, link)
+	return Link{totals, as}, err
+}
+
+// LinkSeries is a link's clicks by hour, day, week or month. The range may have open ends.
+func (r *Reader) LinkSeries(ctx context.Context, link string, by Unit, within Range) (Series, error) {
+	if err := cmp.Or(checkLink(link), within.check(by)); err != nil {
+		return Series{}, err
+	}
+	as, err := r.asOf(ctx, r.clicks)
+	if err != nil {
+		return Series{}, err
+	}
+	kept := Day
+	if by == Hour {
+		kept = Hour
+	}
+	return Series{Unit: by, Within: within, AsOf: as, Points: summed(by, r.store.Clicks(ctx, link, kept, within))}, nil
+}
+
+// LinkBreakdown is a link's clicks by country or referrer. These are kept for its whole life only: any range but the zero one is not
+// kept. With a limit it has that many rows, largest first; with 0 all, in the order of the labels, streamed.
+func (r *Reader) LinkBreakdown(ctx context.Context, link string, by Breakdown, within Range, limit int) (Shares, error) {
+	if err := checkLink(link); err != nil {
+		return Shares{}, err
+	}
+	if !within.Whole() {
+		return Shares{}, &NotKept{Asked: "a link's " + string(by) + " of a range of time", Instead: []string{
+			string(by) + " of all time, without from and to", "clicks of a range of time (series)"}}
+	}
+	as, err := r.asOf(ctx, r.clicks)
+	if err != nil {
+		return Shares{}, err
+	}
+	var rows iter.Seq2[Share, error]
+	switch by {
+	case Countries:
+		rows = r.store.Countries(ctx, link)
+	case Referrers:
+		rows = r.store.Referrers(ctx, link)
+	default:
+		return Shares{}, &NotKept{Asked: "a link's clicks by " + models.Excerpt(string(by)), Instead: []string{string(Countries), string(Referrers)}}
+	}
+	if limit > 0 {
+		rows = largest(rows, limit)
+	}
+	return Shares{AsOf: as, Rows: rows}, nil
+}
+
+// LinkAmounts is what a link's clicks were worth by day, week or month. The range may have open ends.
+func (r *Reader) LinkAmounts(ctx context.Context, link string, by Unit, within Range) (Amounts, error) {
+	if by == Hour {
+		return Amounts{}, &NotKept{Asked: "amounts by hour", Instead: []string{"amounts by day, week, month"}}
+	}
+	if err := cmp.Or(checkLink(link), within.check(by)); err != nil {
+		return Amounts{}, err
+	}
+	as, err := r.asOf(ctx, r.clicks)
+	if err != nil {
+		return Amounts{}, err
+	}
+	return Amounts{Unit: by, Within: within, AsOf: as, Rows: summedAmounts(by, r.store.Amounts(ctx, link, within))}, nil
+}
+
+// LinkLatest is the latest clicks of a link on a day, newest first; day is any moment of it.
+func (r *Reader) LinkLatest(ctx context.Context, link string, day models.Millis) (Clicks, error) {
+	if err := cmp.Or(checkLink(link), checkMoment("day", day)); err != nil {
+		return Clicks{}, err
+	}
+	as, err := r.asOf(ctx, r.clicks)
+	if err != nil {
+		return Clicks{}, err
+	}
+	return Clicks{AsOf: as, Rows: r.store.Latest(ctx, link, day.Day())}, nil
+}
+
+// Links are the links that were clicked on a day; day is any moment of it.
+func (r *Reader) Links(ctx context.Context, day models.Millis) (Names, error) {
+	if err := checkMoment("day", day); err != nil {
+		return Names{}, err
+	}
+	as, err := r.asOf(ctx, r.clicks)
+	if err != nil {
+		return Names{}, err
+	}
+	return Names{AsOf: as, Rows: r.store.Links(ctx, day.Day())}, nil
+}
+
+// compareShares puts the largest first, and those that are as large in the order of their labels.
+func compareShares(a, b Share) int {
+	return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Label, b.Label))
+}
+
+// largest keeps the largest rows, in memory for twice as many at the most.
+func largest(rows iter.Seq2[Share, error], limit int) iter.Seq2[Share, error] {
+	return func(yield func(Share, error) bool) {
+		var top []Share
+		for row, err := range rows {
+			if err != nil {
+				yield(Share{}, err)
+				return
+			}
+			if top = append(top, row); len(top) == 2*limit {
+				slices.SortFunc(top, compareShares)
+				top = top[:limit]
+			}
+		}
+		slices.SortFunc(top, compareShares)
+		for _, row := range top[:min(limit, len(top))] {
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}

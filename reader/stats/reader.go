@@ -1,0 +1,31 @@
+package stats
+
+import (
+	"time"
+
+	"footfall/models"
+)
+
+// Limits of one question.
+const (
+	// MaxRanked is how many values Top ranks.
+	MaxRanked = 10_000
+	// MaxMonths is how many months of a site a series may span: each is a partition.
+	MaxMonths = 120
+)
+
+// Reader answers questions. Besides the store's errors, its methods return *NotKept, *NotAligned, *Malformed and *TooMuch; a sequence
+// returns errors of the store only. It is safe for concurrent use.
+type Reader struct {
+	store          Store
+	clicks, visits string // topics
+	now            func() time.Time
+}
+
+// New makes a Reader. clicks and visits are the topics' names in the configuration.
+func New(store Store, clicks, visits string) *Reader {
+	return &Reader{store: store, clicks: clicks, visits: visits, now: time.Now}
+}
+
+// Plan is what is kept of visits.
+func (r *Reader) Plan() *models.Plan { return r.store.Plan() }

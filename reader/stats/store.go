@@ -1,0 +1,107 @@
+package stats
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"footfall/models"
+)
+
+// Store is what a Reader asks a database. All methods are safe for concurrent use. A sequence ends after its first error; it stops
+// reading when its consumer stops or when ctx ends, and can be run through once. Names come back as they were counted.
+type Store interface {
+	// Plan is what the tables keep of visits. It never changes.
+	Plan() *models.Plan
+
+	// Link reads the totals of a link; the zero value if nothing is known of it.
+	Link(ctx context.Context, link string) (LinkTotals, error)
+
+	// Clicks reads a link's clicks by Hour or Day, no other unit, oldest first. An hour or day without clicks has no point.
+	Clicks(ctx context.Context, link string, unit Unit, within Range) iter.Seq2[Point, error]
+
+	// Countries and Referrers read a link's clicks of all time, in the order of the labels' bytes.
+	Countries(ctx context.Context, link string) iter.Seq2[Share, error]
+	Referrers(ctx context.Context, link string) iter.Seq2[Share, error]
+
+	// Amounts reads what a link's clicks were worth, by day, oldest first.
+	Amounts(ctx context.Context, link string, within Range) iter.Seq2[Amount, error]
+
+	// Latest reads the latest clicks of a day that are still kept, newest first.
+	Latest(ctx context.Context, link string, day models.Millis) iter.Seq2[Click, error]
+
+	// Visits reads the counters of a key that are of one of models.AllMetrics and begin within a range, oldest first.
+	Visits(ctx context.Context, key SiteKey, metric string, within Range) iter.Seq2[Point, error]
+
+	// Ranked is the sum of what Visits reads, for each of the keys and in their order; 0 where nothing was counted. It is for many
+	// keys at once.
+	Ranked(ctx context.Context, keys []SiteKey, metric string, within Range) ([]int64, error)
+
+	// Values lists the values that a feature of a site had in a month, Sites the sites of a month, Links the links of a day: each once,
+	// in an order that stays. A name may be listed of which nothing was counted, never the other way round.
+	Values(ctx context.Context, site string, month models.Millis, feature string) iter.Seq2[string, error]
+	Sites(ctx context.Context, month models.Millis) iter.Seq2[string, error]
+	Links(ctx context.Context, day models.Millis) iter.Seq2[string, error]
+
+	// Progress reads how far consumers have counted, of all topics, in any order.
+	Progress(ctx context.Context) ([]Progress, error)
+
+	// Doubts counts the open doubts of each Kafka topic; one without any is absent.
+	Doubts(ctx context.Context) (map[string]int, error)
+
+	// RetiredBefore is the latest moment before which all visits are final, because their visitors are retired; 0 if none.
+	RetiredBefore(ctx context.Context) (models.Millis, error)
+}
+
+// LinkTotals is what is known of a link for its whole life.
+type LinkTotals struct {
+	LongURL string // where it leads; empty if footfall did not make it
+	Clicks  int64
+	Unique  int64 // different visitors
+	Bots    int64 // clicks of bots, which are in no other number
+}
+
+// Point is a number of one hour, day, week or month.
+type Point struct {
+	Start models.Millis
+	Count int64
+}
+
+// Share is a number of one country, referrer or value.
+type Share struct {
+	Label string
+	Count int64
+}
+
+// Amount is what the clicks of one day, week or month were worth: how many had an amount, and the sum in the smallest unit.
+type Amount struct {
+	Start    models.Millis
+	Num, Sum int64
+}
+
+// Click is one of the latest clicks.
+type Click struct {
+	At       time.Time // in whole milliseconds, UTC
+	Country  string    // ISO 3166 alpha-2, ZZ when unknown
+	Referrer string    // empty for a direct click
+	IP       string    // as it is kept: a hash with privacy.ip: hashed
+	Bot      bool
+	ID       string
+}
+
+// SiteKey is one partition of Counts: a site in a month, with a value for each feature of the plan, in the plan's order. Empty stands
+// for "any". (models.Key has the values in one text, which a value with a NUL in it would break: what is asked need not be valid.)
+type SiteKey struct {
+	Site     string
+	Month    models.Millis
+	Features []string
+}
+
+// Progress is how far a consumer has counted one Kafka partition.
+type Progress struct {
+	Partition models.Partition
+	Counted   int64     // every event below this offset is counted
+	LogEnd    int64     // the end of the log, as last seen
+	EventTime time.Time // Kafka's time of the last message counted; zero if none was
+	At        time.Time // when this was noted
+}
