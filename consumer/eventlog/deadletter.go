@@ -18,13 +18,13 @@ type DeadLetter struct {
 	Invalid *models.Invalid
 }
 
-// DeadLetterWriter is where messages that cannot be counted go, each at least once.
+// DeadLetterWriter writes dead letters, each at least once. Write returns when they are stored.
 type DeadLetterWriter interface {
 	Write(ctx context.Context, letters []*DeadLetter) error
 	Close() error
 }
 
-// DiscardDeadLetters writes none: for a replay, of whose messages they were written before.
+// DiscardDeadLetters writes nothing: it is for replays, whose dead letters were written the first time.
 type DiscardDeadLetters struct{}
 
 // Write implements DeadLetterWriter.
@@ -33,13 +33,13 @@ func (DiscardDeadLetters) Write(context.Context, []*DeadLetter) error { return n
 // Close implements DeadLetterWriter.
 func (DiscardDeadLetters) Close() error { return nil }
 
-// maxDeadBytes keeps a dead letter below what brokers take (1 MiB by default), headers included.
+// maxDeadBytes keeps a dead letter, headers included, below the largest message that brokers accept (1 MiB by default).
 const maxDeadBytes = 512 << 10
 
-// DeadLetterTopic writes dead letters to a topic: the bytes as they came, and headers that tell why and from where.
+// DeadLetterTopic writes dead letters to a topic: the original bytes, with reason and position in headers. Safe for concurrent use.
 type DeadLetterTopic struct{ writer *kafka.Writer }
 
-// NewDeadLetterTopic makes a writer to a topic that exists. It connects with the first letter.
+// NewDeadLetterTopic makes a writer to an existing topic. It connects at the first Write.
 func NewDeadLetterTopic(via dial.Kafka, topic string) *DeadLetterTopic {
 	return &DeadLetterTopic{&kafka.Writer{
 		Addr:         via.Addr(),
@@ -69,7 +69,7 @@ func (d *DeadLetterTopic) Write(ctx context.Context, letters []*DeadLetter) erro
 // Close implements DeadLetterWriter.
 func (d *DeadLetterTopic) Close() error { return d.writer.Close() }
 
-// Encode makes the message that is written, cut off if brokers would not take it.
+// Encode makes the message to write. Key and value are truncated if brokers would reject them for their size.
 func (l *DeadLetter) Encode() kafka.Message {
 	m := kafka.Message{Key: l.Message.Key, Value: l.Message.Value}
 	header := func(key, value string) {

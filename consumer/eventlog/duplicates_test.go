@@ -16,24 +16,24 @@ func TestWindow(t *testing.T) {
 			t.Errorf("%s at %d: duplicate %v, want %v", id, offset, got, want)
 		}
 		if w.Next != offset+1 {
-			t.Errorf("after %d the window is ready for %d", offset, w.Next)
+			t.Errorf("after offset %d the window expects %d", offset, w.Next)
 		}
 	}
 	f("a", 10, false)
 	f("a", 11, true)
 	f("b", 12, false)
 	f("a", 14, true)  // three offsets after 11
-	f("b", 16, false) // four after 12: out of the window
+	f("b", 16, false) // four after 12: out of reach
 	f("a", 17, true)
 	f("a", 21, false)
 	w.Pass(22)
 	if w.Next != 23 {
-		t.Errorf("after passing 22 the window is ready for %d", w.Next)
+		t.Errorf("after skipping offset 22 the window expects %d", w.Next)
 	}
 }
 
-// An id that was sent again later than the age is another event, however few offsets lie between.
-func TestWindowHasAnAge(t *testing.T) {
+// An id that is sent again after more than the age is another event, even within the window's offsets.
+func TestWindowForgetsIDsBeyondItsAge(t *testing.T) {
 	w, h := NewWindow(Reach{100, time.Hour}, 0), NewHasher()
 	offset := int64(0)
 	f := func(at time.Duration, want bool) {
@@ -45,14 +45,13 @@ func TestWindowHasAnAge(t *testing.T) {
 	}
 	f(0, false)
 	f(time.Hour, true)
-	f(2*time.Hour, true) // the last occurrence counts, itself counted or not
+	f(2*time.Hour, true) // the age starts at the last occurrence, duplicate or not
 	f(3*time.Hour+time.Second, false)
-	f(time.Hour, true) // the clocks of doors differ
+	f(time.Hour, true) // earlier than the last: the clocks of producers differ
 }
 
-// A window read from later on decides like one that has read everything: what lies beyond its reach does not matter. Some
-// offsets hold no event.
-func TestWindowIsAFunctionOfTheLog(t *testing.T) {
+// A window that starts later in the log decides like one that has read all of it, once its reach is filled. Some offsets hold no event.
+func TestWindowDependsOnTheLogAlone(t *testing.T) {
 	const events = 3000
 	within := Reach{500, 400 * time.Second}
 	h := NewHasher()
@@ -93,7 +92,7 @@ func TestWindowIsAFunctionOfTheLog(t *testing.T) {
 		t.Fatalf("%d of %d events are duplicates: this tests little", found, events)
 	}
 	if n := len(whole.seen.ring); n != int(within.Offsets)+1 {
-		t.Errorf("the window has room for %d offsets, and needs %d", n, within.Offsets+1)
+		t.Errorf("the window has room for %d offsets, want %d", n, within.Offsets+1)
 	}
 	for start := 0; start < events; start += 37 {
 		from := start
@@ -109,7 +108,7 @@ func TestWindowIsAFunctionOfTheLog(t *testing.T) {
 	}
 }
 
-// A window without a reach takes no event for a duplicate.
+// A window whose reach is zero finds no duplicates.
 func TestWindowWithoutReach(t *testing.T) {
 	w, h := NewWindow(Reach{}, 5), NewHasher()
 	for offset := int64(5); offset < 10; offset++ {

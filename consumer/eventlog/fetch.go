@@ -15,29 +15,28 @@ import (
 	"footfall/models"
 )
 
-// Fetcher reads one partition of the log, offset by offset. kafka-go's group reader hands out stale messages after a
-// rebalance; a reader per partition and generation does not.
+// Fetcher reads one partition, offset by offset, for one generation of the group. kafka-go's group reader is not used: it hands out stale
+// messages after a rebalance.
 type Fetcher struct {
 	Kafka     dial.Kafka
 	Partition models.Partition
 	Inspect   Inspector
-	From      int64 // where reading begins: before start, to fill the duplicate window
-	Start     int64 // the first event that is to be counted
-	Reach     Reach // of the duplicate window that is to be filled; zero if it is full
+	From      int64 // the first offset to read: before Start, to fill the duplicate window
+	Start     int64 // the first offset to count
+	Reach     Reach // of the duplicate window to fill; zero if it is full already
 	Sealed    bool
-	End       int64                       // if it is sealed: nothing from there on is read
-	ready     func(context.Context) error // returns when something may be handed on; nil: at once
+	End       int64                       // of a sealed partition: Run stops here
+	ready     func(context.Context) error // returns when reading may begin; nil: at once
 	Gates     []Gate
 	Logger    *slog.Logger
 }
 
-// Gate parks a partition: it returns when its fetcher may hand the item on, or with ctx's error. Fetchers call it with each item
-// that is to be counted, in the order of the log, after they have read it; not with those that only fill the duplicate window.
-// The other partitions go on meanwhile. Fetchers of all partitions call it at the same time.
+// Gate blocks a fetcher until it may hand the item on, or returns ctx's error. A fetcher calls it with each item to be counted, in log
+// order, but not with items that only fill the duplicate window. Other partitions go on meanwhile: fetchers call gates concurrently.
 type Gate func(ctx context.Context, it Item) error
 
-// Run hands on the messages from f.from on until ctx ends, or the end of a sealed partition is reached. It returns an error only if
-// events are gone from the log, or lie where they do not belong because the topic has another number of partitions.
+// Run sends the messages from f.From on to out, until ctx ends or it reaches the end of a sealed partition. It retries while Kafka cannot
+// be read. It returns a *Refusal if uncounted events are gone from the log, or the topic has another number of partitions.
 func (f *Fetcher) Run(ctx context.Context, out chan<- Item) error {
 	if f.Sealed && f.Start >= f.End {
 		return nil
@@ -86,7 +85,7 @@ func (f *Fetcher) Run(ctx context.Context, out chan<- Item) error {
 			continue // it was handed on already
 		}
 		if f.Sealed && m.Offset >= f.End {
-			break // the last offsets before it hold no messages
+			break // transaction markers may take the last offsets before End
 		}
 		if next == f.From {
 			f.warnOfLostIDs(m)
@@ -105,7 +104,7 @@ func (f *Fetcher) Run(ctx context.Context, out chan<- Item) error {
 			} else if err != nil {
 				break // ctx has ended
 			}
-			placed = m.HighWaterMark // what was written before we asked was not placed by a number that came later
+			placed = m.HighWaterMark // Count answered after these were written: no need to ask again for them
 		}
 		if !f.pass(ctx, it) {
 			return nil
@@ -119,8 +118,8 @@ func (f *Fetcher) Run(ctx context.Context, out chan<- Item) error {
 	return nil
 }
 
-// counted refuses a topic that has another number of partitions than it is counted with: a message is then no dead letter because it was
-// placed by the other number. It goes on asking until Kafka answers or ctx ends.
+// counted refuses a topic that has another number of partitions than it is counted with: a message that a producer placed by the new
+// number must not become a dead letter. It retries until Kafka answers or ctx ends.
 func (f *Fetcher) counted(ctx context.Context) error {
 	if f.Sealed {
 		return nil
@@ -140,7 +139,7 @@ func (f *Fetcher) counted(ctx context.Context) error {
 	}
 }
 
-// pass waits at the gates. False: ctx has ended.
+// pass waits at the gates. It returns false if ctx has ended.
 func (f *Fetcher) pass(ctx context.Context, it Item) bool {
 	if it.Warm {
 		return true
@@ -153,8 +152,8 @@ func (f *Fetcher) pass(ctx context.Context, it Item) bool {
 	return true
 }
 
-// gap decides about offsets that the reader jumped over. A transaction's markers take offsets too and are no loss; what
-// lies below the log's first offset was deleted before it was counted.
+// gap decides about offsets that the reader skipped. Below the log's first offset, Kafka deleted uncounted events: a *Refusal. Elsewhere
+// they are transaction markers, and nothing is lost.
 func (f *Fetcher) gap(ctx context.Context, from, to int64) error {
 	var bounds map[models.Partition]Span
 	for attempt, err := 0, errors.New("not asked"); err != nil; attempt++ {
@@ -168,17 +167,16 @@ func (f *Fetcher) gap(ctx context.Context, from, to int64) error {
 	return nil
 }
 
-// warnOfLostIDs says if the log begins after the first id that the duplicate window should have.
+// warnOfLostIDs warns if Kafka has deleted ids that the duplicate window should have.
 func (f *Fetcher) warnOfLostIDs(first kafka.Message) {
 	if f.From > max(0, f.Start-f.Reach.Offsets) && time.Since(first.Time) < f.Reach.Age {
-		f.Logger.Warn("Kafka has deleted ids that are not too old to come again: such events would be counted twice; raise the topic's"+
-			" retention above duplicates.age", "topic", f.Partition.Topic, "partition", f.Partition.Number, "first_offset", first.Offset)
+		f.Logger.Warn("Kafka has deleted ids that are younger than duplicates.age: events sent again would be counted twice; raise the"+
+			" topic's retention above duplicates.age", "topic", f.Partition.Topic, "partition", f.Partition.Number, "first_offset", first.Offset)
 	}
 }
 
-// outOfRange decides about an offset that the log does not have. It was deleted before it was read, or the topic is another one; both
-// are errors. Where nothing but ids went that were to fill the window, retention was faster than we are: reading begins again with
-// those that are left.
+// outOfRange decides about an offset that the log does not have. If Kafka deleted uncounted events, or the topic was recreated, it returns
+// a *Refusal. If retention deleted only ids for the duplicate window, it moves f.From to the first that is left.
 func (f *Fetcher) outOfRange(ctx context.Context, offset int64) error {
 	var bounds map[models.Partition]Span
 	for attempt, err := 0, errors.New("not asked"); err != nil; attempt++ {
@@ -197,7 +195,7 @@ func (f *Fetcher) outOfRange(ctx context.Context, offset int64) error {
 	return nil
 }
 
-// Bounds asks for the first offset and the one after the last of each partition.
+// Bounds asks Kafka for the first and the end offset of each partition.
 func Bounds(ctx context.Context, via dial.Kafka, partitions []models.Partition) (map[models.Partition]Span, error) {
 	request := kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{}}
 	for _, p := range partitions {
@@ -205,7 +203,7 @@ func Bounds(ctx context.Context, via dial.Kafka, partitions []models.Partition) 
 	}
 	response, err := via.Client(10*time.Second).ListOffsets(ctx, &request)
 	if err != nil {
-		return nil, fmt.Errorf("asking for the log's offsets: %w", err)
+		return nil, fmt.Errorf("asking Kafka for first and last offsets: %w", err)
 	}
 	bounds := map[models.Partition]Span{}
 	for topic, list := range response.Topics {

@@ -7,9 +7,9 @@ import (
 	"footfall/models"
 )
 
-// Retention may delete ids while they are read to fill the window: reading goes on with those that are left. Events that are still to
-// be counted are another matter, and so is a topic that is shorter than it was.
-func TestOutOfRange(t *testing.T) {
+// Retention may delete ids while a fetcher fills its duplicate window: the fetcher goes on with those that are left. It refuses if
+// uncounted events are deleted, or if the topic is shorter than it was.
+func TestFetcherOffsetOutOfRange(t *testing.T) {
 	log, _, _, cut := aLog(t, 60)
 	p := models.Partition{Topic: "clicks"}
 	f := func(offset, start, want int64, refused bool) {

@@ -1,11 +1,13 @@
 package eventlog
 
-// FindGap is where to go on, and what nobody is known to have counted of what lies before it. That is: where the group is; else, if Kafka
-// has forgotten it, where the last owner was when it last said so in the store; but not before the beginning of the log.
+// FindGap returns the offset to start at, and the offsets before it that are not known to be counted.
 //
-// What is counted is known from the store, where owners write how far they are when they leave, and every 30 seconds. One that crashed
-// may have been further, and so may one that lost its partition to a paused process: then the group's offset tells, if it has the
-// tables' mark. Without a mark it may be anybody's. Of a partition that is sealed, end is where; else math.MaxInt64.
+// It starts at the group's offset. If Kafka has forgotten that, it starts where the store says that the last owner was. It never starts
+// before the log's first offset.
+//
+// Owners write to the store how far they are when they leave, and every 30 seconds. An owner that crashed or lost its partition may have
+// counted further: the group's offset says so if it has the tables' mark. Without a mark anybody may have set it. end is where a sealed
+// partition ends, else math.MaxInt64.
 func FindGap(committed int64, group GroupOffset, log Span, tables string, end int64) (start int64, lost Span) {
 	counted := committed
 	if group.Tables == tables {
@@ -16,6 +18,6 @@ func FindGap(committed int64, group GroupOffset, log Span, tables string, end in
 	}
 	start = max(start, log.From)
 	lost = Span{counted, start}
-	lost.To = min(lost.To, end) // what lies beyond the seal is counted elsewhere
+	lost.To = min(lost.To, end) // the next generation counts what lies beyond the seal
 	return start, lost
 }

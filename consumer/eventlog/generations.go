@@ -17,30 +17,30 @@ import (
 type Source struct {
 	Topic   string
 	Inspect Inspector
-	Seal    *Seal   // nil: it still grows
+	Seal    *Seal   // nil: it is not sealed, producers still write to it
 	Before  *Source // the generation before it; nil if it is the first
 	Gone    bool    // the topic was deleted, after all of it had been counted
 }
 
-// Sources are the generations that there are, by topic. Whoever has them never changes them.
+// Sources are the generations by topic. They are immutable once found, and so safe for concurrent use.
 type Sources map[string]*Source
 
-// Seal says where a generation ends for good. It is recorded once, and what lies beyond is not counted there, whoever put it.
+// Seal says where a generation ends for good. It is recorded once. Messages beyond it are never counted from this generation.
 type Seal struct {
-	Ends []int64   `json:"ends"` // by partition, of which there may be more than the generation is counted with
+	Ends []int64   `json:"ends"` // by partition, including partitions that somebody added and that are not counted
 	At   time.Time `json:"at"`
 }
 
-// Facts about a generation that are recorded beside the settings it is counted with.
+// Facts about a generation, recorded beside its settings.
 const (
 	FactSealed  = "sealed"
-	FactCounted = "counted" // all of it, or an operator accepted what is missing
+	FactCounted = "counted" // all of it is counted, or an operator accepted what is missing
 )
 
-// Partitions is the number that the generation is counted with.
+// Partitions is the number of partitions that the generation is counted with.
 func (s *Source) Partitions() int { return len(s.Inspect.Partitions) }
 
-// End is where a partition ends for good, if that is known.
+// End is the offset where a partition ends for good, if the generation is sealed.
 func (s *Source) End(partition int) (int64, bool) {
 	if s.Seal == nil {
 		return 0, false
@@ -48,7 +48,7 @@ func (s *Source) End(partition int) (int64, bool) {
 	return s.Seal.Ends[partition], true
 }
 
-// Topics lists those that are read, in a fixed order.
+// Topics lists the topics that are read, sorted.
 func (s Sources) Topics() []string {
 	var out []string
 	for topic, src := range s {
@@ -71,17 +71,17 @@ func (s Sources) growing() []string {
 	return out
 }
 
-// Newest is the generation of a base that still grows.
+// Newest is the generation of a base that is not sealed.
 func (s Sources) Newest(base string) *Source {
 	for _, topic := range s.growing() {
 		if b, _ := models.SplitGeneration(topic); b == base {
 			return s[topic]
 		}
 	}
-	panic("no generation of " + base + " grows") // finding the sources would have failed
+	panic("no unsealed generation of topic " + base) // Log.Sources would have failed
 }
 
-// Before lists the partitions of the generations before a topic that exist.
+// Before lists the partitions of the generations before a topic, without deleted ones.
 func (s Sources) Before(topic string) (list []models.Partition) {
 	src := s[topic]
 	if src == nil {
@@ -95,7 +95,7 @@ func (s Sources) Before(topic string) (list []models.Partition) {
 	return list
 }
 
-// All lists the partitions that are counted.
+// All lists the generation's counted partitions.
 func (s *Source) All() (list []models.Partition) {
 	for n := range s.Partitions() {
 		list = append(list, models.Partition{Topic: s.Topic, Number: n})
@@ -103,14 +103,14 @@ func (s *Source) All() (list []models.Partition) {
 	return list
 }
 
-// Bases are the topics as configured, and how their messages are read.
+// Bases are the topics as configured, and the decoder of each.
 func (l *Log) Bases() map[string]func([]byte) (models.Event, error) {
 	t := l.Config.Kafka.Topics
 	return map[string]func([]byte) (models.Event, error){t.Clicks: decodeClick, t.Visits: l.Plan.Decode}
 }
 
-// Sources finds the generations of both topics up to the one that still grows, and holds each against what is recorded of it. One
-// that follows it is not read before it is sealed. An error about what is recorded is a *refusal.
+// Sources finds the generations of both topics up to the first unsealed one, and compares each with what the store records of it. A
+// generation that differs from the record is a *Refusal.
 func (l *Log) Sources(ctx context.Context) (Sources, error) {
 	if err := l.CheckTopics(ctx); err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (l *Log) Sources(ctx context.Context) (Sources, error) {
 	return out, nil
 }
 
-// CheckTopics refuses other topics than those that the tables are counted from.
+// CheckTopics returns a *Refusal if the configured topics are not those that the tables are counted from.
 func (l *Log) CheckTopics(ctx context.Context) error {
 	t := l.Config.Kafka.Topics
 	for what, base := range map[string]string{"clicks topic": t.Clicks, "visits topic": t.Visits} {
@@ -147,7 +147,7 @@ func (l *Log) CheckTopics(ctx context.Context) error {
 	return nil
 }
 
-// follow adds the generations of a base to out, the oldest first, until one is not sealed.
+// follow adds the generations of a base to out, the oldest first, up to the first unsealed one.
 func (l *Log) follow(ctx context.Context, out Sources, base string, found []topics.Generation, decode func([]byte) (models.Event, error)) error {
 	var last *Source
 	for n := 1; n <= found[len(found)-1].Number; n++ {
@@ -179,8 +179,8 @@ func (l *Log) follow(ctx context.Context, out Sources, base string, found []topi
 		models.GenerationTopic(base, found[len(found)-1].Number+1), base)
 }
 
-// isGone tells whether a generation need not be read since it was deleted, or is another one that was made under its name. It has so many
-// partitions now; 0: it does not exist.
+// isGone tells whether a counted generation was deleted, or replaced by another topic of its name, and so is not read. partitions is how
+// many Kafka says it has; 0: the topic does not exist.
 func (l *Log) isGone(ctx context.Context, s *Source, partitions int) (bool, error) {
 	counted, err := l.Store.Setting(ctx, Fact(s.Topic, FactCounted), "")
 	if err != nil {
@@ -191,21 +191,22 @@ func (l *Log) isGone(ctx context.Context, s *Source, partitions int) (bool, erro
 		if l.Accepting && s.Seal != nil {
 			return true, nil
 		}
-		return false, Refuse("topic %s does not exist, and nobody has counted all of it: its events would be missing. Put it back with its"+
-			" offsets. %s", s.Topic, howToAccept)
+		return false, Refuse("topic %s does not exist, but not all of its events are counted. Restore it with its offsets. %s", s.Topic,
+			howToAccept)
 	}
 	if missing || counted == "" {
 		return missing, nil
 	}
 	same, err := l.sameTopic(ctx, s, partitions)
 	if err == nil && !same {
-		l.Logger.Warn("all of this topic was counted, and it is now another one under the same name: it is left alone, and can be deleted",
-			"topic", s.Topic)
+		l.Logger.Warn("a topic of which all events were counted was replaced by another of the same name: the consumer ignores it; you may"+
+			" delete it", "topic", s.Topic)
 	}
 	return !same, err
 }
 
-// sameTopic tells whether a generation that was counted to its seal can still be the one that was counted.
+// sameTopic tells whether a topic can still be the generation that was counted to its seal: it reaches as far, and the last messages
+// have the same fingerprints.
 func (l *Log) sameTopic(ctx context.Context, s *Source, partitions int) (bool, error) {
 	if partitions < len(s.Seal.Ends) {
 		return false, nil
@@ -234,17 +235,17 @@ func (l *Log) sameTopic(ctx context.Context, s *Source, partitions int) (bool, e
 	return true, nil
 }
 
-// inspector makes the inspector of a generation, by the number of partitions and the rule that it is counted with.
+// inspector makes the inspector of a generation, with the number of partitions and the duplicate rule that the store records.
 func (l *Log) inspector(ctx context.Context, s *Source, partitions int, decode func([]byte) (models.Event, error)) (Inspector, error) {
-	byID, err := DuplicatesByID(ctx, l.Store, s.Topic) // before the other facts are recorded, by which it tells that there were none
+	byID, err := DuplicatesByID(ctx, l.Store, s.Topic) // first: it tells a new topic by the absence of other facts
 	if err != nil {
 		return Inspector{}, err
 	}
 	if byID && !s.Gone {
-		l.Logger.Warn("this topic was first counted when an id had to be unique among all senders, and stays so: of two that use the"+
-			" same id one may not be counted; its next generation (consumer grow) tells them apart", "topic", s.Topic)
+		l.Logger.Warn("this topic was first counted by a version that told duplicates by id alone, and keeps that rule: if two senders use"+
+			" the same id, one event may not be counted; consumer grow makes a generation with the new rule", "topic", s.Topic)
 	}
-	first := "" // nobody records how many there are when it is too late
+	first := "" // a sealed generation's number is read, never recorded
 	if s.Seal == nil {
 		first = strconv.Itoa(partitions)
 	}
@@ -254,7 +255,7 @@ func (l *Log) inspector(ctx context.Context, s *Source, partitions int, decode f
 	}
 	n, err := strconv.Atoi(counted)
 	if err != nil {
-		return Inspector{}, fmt.Errorf("topic %s is recorded with %q partitions: %w", s.Topic, counted, err)
+		return Inspector{}, fmt.Errorf("reading the recorded number of partitions of topic %s, %q: %w", s.Topic, counted, err)
 	}
 	if s.Seal == nil && n != partitions {
 		return Inspector{}, OtherPartitions(s.Topic, n, partitions)
@@ -272,7 +273,7 @@ func (l *Log) inspector(ctx context.Context, s *Source, partitions int, decode f
 	return in, nil
 }
 
-// ReadSeal reads where a topic was sealed; nil if it was not.
+// ReadSeal reads a topic's seal from the store; nil if it is not sealed.
 func ReadSeal(ctx context.Context, store store.Store, topic string) (*Seal, error) {
 	text, err := store.Setting(ctx, Fact(topic, FactSealed), "")
 	if err != nil || text == "" {
@@ -285,7 +286,7 @@ func ReadSeal(ctx context.Context, store store.Store, topic string) (*Seal, erro
 	return s, nil
 }
 
-// Counts tells whether the partition is read and its events are counted: those that somebody added are carried over instead.
+// Counts tells whether the partition is read and counted. Partitions that somebody added are not: their events are carried over.
 func (s Sources) Counts(p models.Partition) bool {
 	src, known := s[p.Topic]
 	return known && !src.Gone && p.Number < src.Partitions()

@@ -11,7 +11,7 @@ import (
 	"footfall/models"
 )
 
-// Members asks how many the group has.
+// Members asks Kafka how many members the group has.
 func (l *Log) Members(ctx context.Context) (n int, err error) {
 	id := l.Config.Kafka.Group
 	groups, err := l.Kafka.Client(10*time.Second).DescribeGroups(ctx, &kafka.DescribeGroupsRequest{GroupIDs: []string{id}})
@@ -24,8 +24,8 @@ func (l *Log) Members(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// Committed is how far a group is, by what Kafka says, and by what its members left in the store: Kafka forgets groups that are
-// empty for long.
+// Committed returns up to which offset each partition is counted into db: the higher of the store's record and the group's offset, if that
+// has the mark of these tables. Kafka deletes the offsets of groups that are empty for long.
 func (l *Log) Committed(ctx context.Context, db store.Store, group string, partitions []models.Partition) (map[models.Partition]int64, error) {
 	out := map[models.Partition]int64{}
 	for _, p := range partitions {
@@ -44,7 +44,7 @@ func (l *Log) Committed(ctx context.Context, db store.Store, group string, parti
 		return nil, err
 	}
 	for p, at := range places {
-		if at.Tables == tables { // else it was moved, or is of others
+		if at.Tables == tables { // else somebody moved it, or it is about other tables
 			out[p] = max(out[p], at.Offset)
 		}
 	}

@@ -8,26 +8,26 @@ import (
 	"footfall/internal/retry"
 )
 
-// Heirs sees to it that the partitions of later generations wait for those before them, and begin with what they inherit. It is that
-// of one member, for as long as it has the same partitions.
+// Heirs makes fetchers of later generations wait for the earlier ones, and fills their duplicate windows with the ids that they inherit.
+// Each member of the group has one per group generation. Add is not safe for concurrent use.
 type Heirs struct {
 	Sources Sources
 	byTopic map[string]*heirTopic
 	make    func(*Source) *heirTopic
 }
 
-// heirTopic is the partitions of one generation.
+// heirTopic is one generation that has another before it.
 type heirTopic struct {
 	*Succession
 	read func(context.Context, []int) (Bequest, error)
 	log  *slog.Logger
 
 	mu         sync.Mutex
-	partitions []int // that inherit
+	partitions []int // those of this member that inherit ids
 	got        *Bequest
 }
 
-// NewHeirs makes the heirs among the sources, whose windows are filled with fingerprints of h.
+// NewHeirs makes the Heirs of one member. h makes the fingerprints that its windows hold.
 func NewHeirs(l *Log, h Hasher, src Sources) Heirs {
 	return Heirs{src, map[string]*heirTopic{}, func(s *Source) *heirTopic {
 		return &heirTopic{
@@ -39,7 +39,7 @@ func NewHeirs(l *Log, h Hasher, src Sources) Heirs {
 	}}
 }
 
-// Add lets a fetcher wait for the generation before, if there is one, and fill its window from it, if that is within reach.
+// Add makes a fetcher wait until the generation before is counted, if there is one, and fill w from it if that is within reach.
 func (h Heirs) Add(f *Fetcher, w *Window) {
 	src := h.Sources[f.Partition.Topic]
 	if src.Before == nil {
@@ -50,7 +50,7 @@ func (h Heirs) Add(f *Fetcher, w *Window) {
 		topic = h.make(src)
 		h.byTopic[src.Topic] = topic
 	}
-	f.Gates = append([]Gate{topic.Gate}, f.Gates...) // notices have to be fresh when it opens
+	f.Gates = append([]Gate{topic.Gate}, f.Gates...) // first: the gate that reads notices has to come after this wait
 	if w.Inherited != nil || f.Start > w.Offsets {
 		return
 	}
@@ -61,7 +61,7 @@ func (h Heirs) Add(f *Fetcher, w *Window) {
 	}
 }
 
-// Successions lists what fetchers wait for. Somebody has to await each.
+// Successions lists the gates that fetchers wait at. The caller has to run Await of each.
 func (h Heirs) Successions() (list []*Succession) {
 	for _, topic := range h.byTopic {
 		list = append(list, topic.Succession)
@@ -69,8 +69,8 @@ func (h Heirs) Successions() (list []*Succession) {
 	return list
 }
 
-// of is what a partition inherits. All partitions of this member are read at once, by the first that asks. It goes on trying until the
-// log can be read, or ctx ends.
+// of returns what a partition inherits. The first caller reads for all of this member's partitions. It retries until the log can be
+// read, or ctx ends.
 func (t *heirTopic) of(ctx context.Context, partition int) (Inherited, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -79,13 +79,13 @@ func (t *heirTopic) of(ctx context.Context, partition int) (Inherited, error) {
 		if err == nil {
 			t.got = &got
 			if !got.missing.IsZero() {
-				t.log.Warn("ids of the generation before are no longer in the log: such that come again would be counted twice; keep it for"+
-					" duplicates.age after it was sealed", "topic", t.after.Topic, "missing_until", got.missing)
+				t.log.Warn("Kafka has deleted recent ids of the previous generation: events sent again would be counted twice; keep a sealed"+
+					" topic for duplicates.age", "topic", t.after.Topic, "missing_until", got.missing)
 			}
 			break
 		}
 		if ctx.Err() == nil {
-			t.log.Warn("reading the ids of the generation before failed; trying again", "topic", t.after.Topic, "attempt", attempt+1,
+			t.log.Warn("reading the ids of the previous generation failed; trying again", "topic", t.after.Topic, "attempt", attempt+1,
 				"error", err)
 		}
 		if err := retry.Sleep(ctx, retry.Backoff(attempt)); err != nil {

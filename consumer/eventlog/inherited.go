@@ -7,32 +7,32 @@ import (
 	"footfall/models"
 )
 
-// An event whose first attempt landed in the last offsets of a generation, and whose second went to the next one, is a duplicate as it
-// would be in one partition. So a partition's window begins with what the generations before had last of its visitors.
+// A producer may write an event to the last offsets of a generation, and its retry to the next generation. The retry is a duplicate, as it
+// would be in one partition. So a partition's window begins with the last ids that the generations before had of its visitors.
 
-// Inherited is the events that a partition's window begins with, by identity: the latest of each.
-type Inherited map[Fingerprint]heirloom
+// Inherited is what a partition's window begins with: the latest event of each identity.
+type Inherited map[Fingerprint]inheritedEvent
 
-// heirloom is one of them, as if it stood before the partition's first offset.
-type heirloom struct {
+// inheritedEvent is placed as if it stood before the partition's first offset.
+type inheritedEvent struct {
 	distance int64 // from there to offset 0
 	at       int64 // its message's time, in Unix nanoseconds
 }
 
-// find is the time of an event, if it is within reach of an offset.
+// find returns the time of an inherited event, if it is within reach of an offset.
 func (in Inherited) find(id Fingerprint, offset, reach int64) (at int64, found bool) {
 	h, found := in[id]
 	return h.at, found && offset+h.distance <= reach
 }
 
-// Bequest is what partitions of a generation inherit.
+// Bequest is what the partitions of a generation inherit.
 type Bequest struct {
 	To map[int]Inherited // by partition
-	// missing is the time of the last message that could not be read; zero: all could, as far as they matter.
+	// missing is the time of the latest message within reach that Kafka has deleted; zero: none is missing.
 	missing time.Time
 }
 
-// Inherit reads what these partitions of a generation inherit. It is a function of the log and the seals.
+// Inherit reads what these partitions of a generation inherit. The result depends on the log and the seals alone.
 func Inherit(ctx context.Context, log Reader, heir *Source, partitions []int, h Hasher, r Reach) (Bequest, error) {
 	b := Bequest{To: map[int]Inherited{}}
 	for _, n := range partitions {
@@ -64,19 +64,19 @@ func Inherit(ctx context.Context, log Reader, heir *Source, partitions []int, h 
 	return b, nil
 }
 
-// lacks notes that messages up to a time could not be read.
+// lacks notes that Kafka has deleted messages up to a time.
 func (b *Bequest) lacks(until time.Time) {
 	if until.After(b.missing) {
 		b.missing = until
 	}
 }
 
-// Whole tells whether all that is within reach of a message of that time could be read.
+// Whole tells whether all ids within reach of a message of that time could be read.
 func (b *Bequest) Whole(at time.Time, age time.Duration) bool {
 	return b.missing.IsZero() || at.Sub(b.missing) > age+clockSkew
 }
 
-// reachable tells whether anything of a generation may be within reach of the heir's offset 0.
+// reachable tells whether an event of the generation from may be within reach of the heir's offset 0.
 func reachable(heir, from *Source, r Reach) bool {
 	for s := heir.Before; s != from; s = s.Before {
 		shortest := r.Offsets
@@ -110,6 +110,6 @@ func (b *Bequest) add(heir, from *Source, it Item, h Hasher, r Reach) {
 	it.ByID = heir.Inspect.byID
 	id := FingerprintOf(h, it.Identity())
 	if known, ok := to[id]; !ok || distance < known.distance {
-		to[id] = heirloom{distance, it.At.UnixNano()}
+		to[id] = inheritedEvent{distance, it.At.UnixNano()}
 	}
 }

@@ -9,20 +9,20 @@ import (
 	"footfall/models"
 )
 
-// Inspector turns the messages of one topic into items: an event, or the reason why it is none.
+// Inspector turns the messages of one topic into items: an event, or a dead letter. Safe for concurrent use.
 type Inspector struct {
 	decode     func([]byte) (models.Event, error)
-	Partitions []int // of the topic
-	byID       bool  // its duplicates are told by their ids alone
-	physical   []int // the partitions that it had in the end, if somebody added some; else nil
+	Partitions []int // those that the topic is counted with
+	byID       bool  // duplicates are told by id alone
+	physical   []int // all partitions of a sealed topic, including those that somebody added; nil if it is not sealed
 }
 
-// NewInspector makes one for a topic that is counted with so many partitions.
+// NewInspector makes an inspector for a topic that is counted with that many partitions.
 func NewInspector(decode func([]byte) (models.Event, error), partitions int) Inspector {
 	return Inspector{decode: decode, Partitions: PartitionNumbers(partitions)}
 }
 
-// PartitionNumbers are those below n.
+// PartitionNumbers lists the numbers from 0 to n-1.
 func PartitionNumbers(n int) []int {
 	list := make([]int, n)
 	for i := range list {
@@ -47,20 +47,20 @@ func (in Inspector) item(p models.Partition, m kafka.Message) Item {
 		return it
 	}
 	if click, ok := event.(*models.Click); ok {
-		click.UA = "" // the longest of its texts, and nothing counts it
+		click.UA = "" // saves memory: nothing counts it
 	}
 	it.Event, it.Value = event, m.Value
 	return it
 }
 
-// NoEvent tells whether a message that cannot be read as an event was not meant as one: the probe of a seal, or what Kafka writes at the
-// end of a transaction, which kafka-go hands on as a message: its key is a version and how it ended, its value a version and an epoch.
+// NoEvent tells whether a message was never meant as an event: the probe of a seal, or a transaction marker. kafka-go hands markers on as
+// messages: the key is a version and the outcome, the value a version and an epoch.
 func NoEvent(m kafka.Message) bool {
 	marker := len(m.Key) == 4 && string(m.Key[:3]) == "\x00\x00\x00" && m.Key[3] <= 1 && len(m.Value) == 6 && string(m.Value[:2]) == "\x00\x00"
 	return marker || string(m.Value) == topics.Probe
 }
 
-// Event reads the event of a message. An error is a *models.Invalid, ErrCarried, or one of the JSON.
+// Event reads the event of a message. The error is a *models.Invalid, ErrCarried, or one of the JSON decoder.
 func (in Inspector) Event(m kafka.Message) (models.Event, error) {
 	event, err := in.decode(m.Value)
 	if err != nil {
@@ -72,8 +72,8 @@ func (in Inspector) Event(m kafka.Message) (models.Event, error) {
 	return event, in.place(event, m)
 }
 
-// place checks that the event lies where its visitor's events are decided. In another partition it would be counted as a
-// second visitor: librdkafka's default partitioner, for one, differs from Java's.
+// place checks that the event is in its visitor's partition: elsewhere the visitor would be counted twice. librdkafka's default
+// partitioner, for one, differs from Java's.
 func (in Inspector) place(event models.Event, m kafka.Message) error {
 	if string(m.Key) != event.KafkaKey() {
 		return &models.Invalid{Reason: models.ReasonWrongPartition, Detail: "the Kafka key is not the one of the event"}
@@ -87,11 +87,11 @@ func (in Inspector) place(event models.Event, m kafka.Message) error {
 	return &models.Invalid{Reason: models.ReasonWrongPartition, Detail: "the partition is not Murmur2 of the Kafka key"}
 }
 
-// ErrCarried says that somebody gave the topic more partitions, and this event was placed by their number. It is not counted here: growing the topic
-// writes it to the next generation.
+// ErrCarried says that somebody added partitions to the topic, and the producer placed this event by their new number. It is not counted
+// here: consumer grow copies it to the next generation.
 var ErrCarried = errors.New("carried over to the next generation")
 
-// PartitionOf is the partition of a Kafka key, out of these.
+// PartitionOf returns the partition of a Kafka key among these: Murmur2, as Java's default partitioner has it.
 func PartitionOf(key []byte, partitions []int) int {
 	return (kafka.Murmur2Balancer{Consistent: true}).Balance(kafka.Message{Key: key}, partitions...)
 }

@@ -9,21 +9,21 @@ import (
 	"footfall/models"
 )
 
-// Item is one message as a fetcher hands it on: an event, or the reason why it is none.
+// Item is one message as a fetcher hands it on: an event, a dead letter, or neither (a marker, or an event that is carried over).
 type Item struct {
 	Partition models.Partition
 	Offset    int64
 	Event     models.Event // nil if it cannot be counted
-	Value     []byte       // of the message, should it turn out that it must not be counted
-	Dead      *DeadLetter  // set if it cannot be counted
-	At        time.Time    // the message's time in the log
-	Bytes     int
-	HighWater int64
-	ByID      bool // the topic's duplicates are told by their ids alone
-	Warm      bool // read for the duplicate window only; an earlier chunk has counted it
+	Value     []byte       // the message's, in case the event becomes a dead letter later
+	Dead      *DeadLetter  // nil if it is no dead letter
+	At        time.Time    // the message's timestamp
+	Bytes     int          // of key and value
+	HighWater int64        // of the partition, when the message was fetched
+	ByID      bool         // the topic's duplicates are told by id alone
+	Warm      bool         // read to fill the duplicate window only; it is counted already
 }
 
-// Identity is what a duplicate has in common with the event that it repeats, by the rule of its topic. Item must be an event.
+// Identity is what an event and its duplicates have in common, by the rule of the topic. It panics if the item is no event.
 func (it Item) Identity() models.Identity {
 	if it.ByID {
 		return models.Identity{ID: it.Event.EventID()}
@@ -31,7 +31,7 @@ func (it Item) Identity() models.Identity {
 	return it.Event.Identity()
 }
 
-// Tail is what the log has to have before the offset after this item.
+// Tail is the fingerprint of this item's message, with the offset after it; zero if there is none.
 func (it *Item) Tail() store.Tail {
 	switch {
 	case it.Dead != nil:
@@ -42,19 +42,19 @@ func (it *Item) Tail() store.Tail {
 	return store.Tail{}
 }
 
-// misplaced tells of a message that lies in another partition than it should.
+// misplaced tells whether the item is a dead letter because it lies in the wrong partition.
 func (it Item) misplaced() bool {
 	return it.Dead != nil && !it.Warm && it.Dead.Invalid.Reason == models.ReasonWrongPartition
 }
 
-// DeadBecause makes a dead letter of an item that was taken for an event.
+// DeadBecause makes a dead letter of an event.
 func (it Item) DeadBecause(why *models.Invalid) *DeadLetter {
 	return &DeadLetter{Invalid: why, Message: kafka.Message{
 		Topic: it.Partition.Topic, Partition: it.Partition.Number, Offset: it.Offset, Key: []byte(it.Event.KafkaKey()), Value: it.Value,
 	}}
 }
 
-// Counted is an event that is no duplicate, where it stands, and which of its sightings it is the first of.
+// Counted is an event that is no duplicate, its position, and for each of its sightings whether it is the first.
 type Counted struct {
 	Partition models.Partition
 	Offset    int64
@@ -62,12 +62,12 @@ type Counted struct {
 	First     []bool
 }
 
-// Position is where in the log the event stands.
+// Position returns the event's position in the log.
 func (e *Counted) Position() models.Position {
 	return models.Position{Topic: e.Partition.Topic, Partition: e.Partition.Number, Offset: e.Offset}
 }
 
-// Decide answers the event's sightings from where each visitor was first.
+// Decide sets First, given the position of the first event of each sighting.
 func (e *Counted) Decide(first map[models.Sighting]models.Position) {
 	e.First = e.First[:0]
 	for _, s := range e.Event.Sightings() {

@@ -12,21 +12,21 @@ import (
 	"footfall/models"
 )
 
-// Log is the topics that a configuration names, as they are counted into the tables of a store: what consumers and commands ask Kafka
-// about them. Safe for concurrent use, but for lookAround, which has to be called before anything that compares tables.
+// Log is the topics of a configuration and the store that they are counted into. Consumers and commands ask Kafka through it. Safe for
+// concurrent use, except Discover: it sets Tables and has to return before anything compares tables.
 type Log struct {
 	Config configs.Consumer
 	Plan   *models.Plan
 	Kafka  dial.Kafka
 	Store  store.Store
 	Logger *slog.Logger
-	Tables string // which the store's are; lookAround finds out
+	Tables string // the name of the store's set of tables; Discover reads it
 
-	// Accepting: a generation that was deleted before all of it was counted is no reason to refuse.
+	// Accepting: Sources accepts a sealed generation that was deleted before all of it was counted. Default: it refuses.
 	Accepting bool
 }
 
-// New makes a log. It returns an error if it cannot make sense of cfg.Features and cfg.Metrics, or of kafka.tls or kafka.sasl.
+// New makes a log. It returns an error if features, metrics, kafka.tls or kafka.sasl of cfg are invalid. It does not connect.
 func New(cfg configs.Consumer, db store.Store, log *slog.Logger) (*Log, error) {
 	plan, err := models.NewPlan(cfg.Features, cfg.Metrics)
 	if err != nil {
@@ -39,7 +39,7 @@ func New(cfg configs.Consumer, db store.Store, log *slog.Logger) (*Log, error) {
 	return &Log{Config: cfg, Plan: plan, Kafka: via, Store: db, Logger: log}, nil
 }
 
-// Discover refuses what nobody should count, before the group notices us, and finds what there is to count.
+// Discover finds the generations to count. It refuses topics that must not be counted, before this process joins the group.
 func (l *Log) Discover(ctx context.Context) (_ Sources, err error) {
 	if l.Tables, err = tablesOf(ctx, l.Store); err != nil {
 		return nil, err
@@ -59,8 +59,8 @@ func (l *Log) Discover(ctx context.Context) (_ Sources, err error) {
 	return src, nil
 }
 
-// checkSettings compares with what a topic was counted with from the beginning. Visitors would be decided in another partition, or
-// repairs made by another rule, if that changed.
+// checkSettings refuses settings other than those that the topic was first counted with. Else repairs would decide by other rules than
+// the consumer did, or two groups would count.
 func (l *Log) checkSettings(ctx context.Context, topic string) error {
 	d := l.Config.Duplicates
 	for _, s := range []struct{ what, value, remedy string }{
@@ -73,27 +73,27 @@ func (l *Log) checkSettings(ctx context.Context, topic string) error {
 			return err
 		}
 		if recorded != s.value {
-			return fmt.Errorf("topic %s has %s %s, but was counted with %s so far, and must be to the end: %s", topic, s.what, s.value,
+			return fmt.Errorf("topic %s has %s %s, but was counted with %s so far, which cannot be changed: %s", topic, s.what, s.value,
 				recorded, s.remedy)
 		}
 	}
 	return nil
 }
 
-// Fact names a setting of a topic.
+// Fact is the name of a topic's setting in the store.
 func Fact(topic, what string) string { return "topic " + topic + ": " + what }
 
-// Reach is how far back ids are looked for.
+// Reach is how far back duplicates are looked for, as configured.
 func (l *Log) Reach() Reach {
 	return Reach{int64(l.Config.Duplicates.Window), l.Config.Duplicates.Age}
 }
 
-// FactCarried names the record that a batch from an offset on was carried over; its value is where that ended.
+// FactCarried is the name of the setting that records a batch carried over from an offset on. Its value is the offset where the batch ended.
 func FactCarried(topic string, partition int, from int64) string {
 	return Fact(topic, fmt.Sprintf("carried %d/%d", partition, from))
 }
 
-// Ends are the offsets after the last messages of a topic.
+// Ends asks for the end offset (that of the next message) of each of the topic's n partitions.
 func (l *Log) Ends(ctx context.Context, topic string, n int) (map[int]int64, error) {
 	var partitions []models.Partition
 	for number := range n {

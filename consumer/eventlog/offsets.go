@@ -18,17 +18,17 @@ import (
 	"footfall/models"
 )
 
-// GroupOffset is how far a group is in a partition, and who said so.
+// GroupOffset is a group's committed offset in a partition, and the mark beside it.
 type GroupOffset struct {
 	Offset int64 // negative: the group has none
 	Mark
 }
 
-// Mark is what a consumer commits beside an offset. Kafka keeps both together. Whoever else moves the offset, as its own tools do,
-// writes none: so an offset with a mark was counted into the tables that it names.
+// Mark is what a consumer commits beside an offset, as Kafka's metadata of the commit. Other tools that move the offset write none. So all
+// events below an offset with a mark were counted into the tables that the mark names.
 type Mark struct {
-	Tables string // which they are; empty: there is no mark
-	Tail   string // the sum of the message before the offset; empty: not known
+	Tables string // the name of the set of tables; empty: there is no mark
+	Tail   string // the fingerprint of the message before the offset; empty: not known
 }
 
 // markVersion begins every mark.
@@ -42,7 +42,7 @@ func (m Mark) String() string {
 	return text
 }
 
-// readMark reads what was committed beside an offset. What is none of ours is no mark.
+// readMark parses the metadata of a commit. It returns no mark if a consumer of ours did not write it.
 func readMark(metadata string) (m Mark) {
 	fields := strings.Fields(metadata)
 	if len(fields) == 0 || fields[0] != markVersion {
@@ -59,12 +59,12 @@ func readMark(metadata string) (m Mark) {
 	return m
 }
 
-// tablesOf is the name that a set of tables got when it was first counted into. No other set has it.
+// tablesOf returns the unique name of a store's set of tables. The first caller makes it.
 func tablesOf(ctx context.Context, store store.Store) (string, error) {
 	return store.Setting(ctx, "tables", uuid.NewString())
 }
 
-// GroupOffsets asks how far a group is in each of the partitions.
+// GroupOffsets asks Kafka for the group's offset in each of the partitions.
 func (l *Log) GroupOffsets(ctx context.Context, group string, partitions []models.Partition) (map[models.Partition]GroupOffset, error) {
 	asked := map[string][]int{}
 	for _, p := range partitions {
@@ -82,28 +82,29 @@ func (l *Log) GroupOffsets(ctx context.Context, group string, partitions []model
 		return out, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("asking how far group %s is: %w", group, err)
+		return nil, fmt.Errorf("asking for the offsets of group %s: %w", group, err)
 	}
 	for topic, list := range answer.Topics {
 		for _, o := range list {
 			if o.Error != nil {
-				return nil, fmt.Errorf("asking how far group %s is in partition %d of %s: %w", group, o.Partition, topic, o.Error)
+				return nil, fmt.Errorf("asking for the offset of group %s in partition %d of %s: %w", group, o.Partition, topic, o.Error)
 			}
 			out[models.Partition{Topic: topic, Number: o.Partition}] = GroupOffset{o.CommittedOffset, readMark(o.Metadata)}
 		}
 	}
 	for _, p := range partitions {
 		if _, told := out[p]; !told {
-			return nil, fmt.Errorf("asking how far group %s is: no answer about partition %d of %s", group, p.Number, p.Topic)
+			return nil, fmt.Errorf("asking for the offsets of group %s: Kafka left out partition %d of %s", group, p.Number, p.Topic)
 		}
 	}
 	return out, nil
 }
 
-// Commit tells the group how far partitions are. It fails if they were given to others.
+// Commit commits offsets of the group. It fails after a rebalance.
 type Commit func(ctx context.Context, at map[models.Partition]GroupOffset) error
 
-// Committer commits as a member of a generation: Kafka refuses it when that is over. kafka-go's Generation cannot send marks.
+// Committer commits as a member of one generation of the group: Kafka rejects commits once it is over. kafka-go's own commit cannot send
+// marks.
 func (l *Log) Committer(gen *kafka.Generation) Commit {
 	return func(ctx context.Context, at map[models.Partition]GroupOffset) error {
 		request := &kafka.OffsetCommitRequest{
@@ -126,19 +127,18 @@ func (l *Log) Committer(gen *kafka.Generation) Commit {
 			}
 		}
 		if acknowledged != len(at) {
-			return fmt.Errorf("%d of %d partitions were acknowledged", acknowledged, len(at))
+			return fmt.Errorf("Kafka acknowledged %d of %d partitions", acknowledged, len(at))
 		}
 		return nil
 	}
 }
 
-// groupPatience is how long a group's coordinator may be out of reach at start. A cluster that is new needs some seconds to make one.
+// groupPatience is how long a starting consumer waits for the group's coordinator. A new cluster needs some seconds to create it.
 const groupPatience = 30 * time.Second
 
-// CheckUnshared refuses a group that counts into other tables as well. It looks at all partitions, whoever has them: of two who begin at
-// the same time, and claim their own first, one at least sees the other. A group that does not answer is asked again for as long as
-// patience says. The topics are not: looking for them waits for brokers by itself, and fails at once where that is no use, as with a
-// wrong password.
+// CheckUnshared returns a *Refusal if the group also counts into other tables. It checks all partitions, whoever owns them: of two consumers
+// that start together, each marks its own partitions first, so at least one sees the other's mark. It retries for as long as patience if
+// the group does not answer. Errors about topics are returned at once: that lookup waits for brokers by itself.
 func (l *Log) CheckUnshared(ctx context.Context, patience time.Duration) error {
 	partitions, err := l.AllPartitions(ctx)
 	if err != nil {
@@ -155,7 +155,7 @@ func (l *Log) CheckUnshared(ctx context.Context, patience time.Duration) error {
 	}
 }
 
-// onlyInto refuses the places of a group that counts into other tables than these.
+// onlyInto refuses a group whose marks name other tables than these.
 func onlyInto(tables, group string, places map[models.Partition]GroupOffset) error {
 	for _, p := range slices.SortedFunc(maps.Keys(places), models.Partition.Compare) {
 		if at := places[p]; at.Tables != "" && at.Tables != tables {
@@ -165,7 +165,7 @@ func onlyInto(tables, group string, places map[models.Partition]GroupOffset) err
 	return nil
 }
 
-// AllPartitions lists those of all generations of the topics that are counted.
+// AllPartitions lists the partitions of all generations of both topics, as Kafka has them.
 func (l *Log) AllPartitions(ctx context.Context) (list []models.Partition, err error) {
 	for _, base := range []string{l.Config.Kafka.Topics.Clicks, l.Config.Kafka.Topics.Visits} {
 		found, err := topics.Generations(ctx, l.Kafka, base)

@@ -13,33 +13,34 @@ import (
 
 // Reader reads a part of the log again.
 type Reader interface {
-	// Read hands on the items of s in order, as far as the log holds them, after those before it that tell duplicates (warm).
-	// It returns a *refusal if it knows nothing of the topic.
+	// Read calls each with the items of s in order, as far as the log still has them. Before those it hands on items that fill the duplicate
+	// window of reach r (Warm). It returns a *Refusal if the topic is unknown or deleted.
 	Read(ctx context.Context, p models.Partition, s Span, r Reach, each func(Item)) (Reading, error)
 }
 
 // Reading is what could be read of a span.
 type Reading struct {
 	Span
-	Whole bool // the ids before it are there as well, as far as they matter: duplicates can be told
+	Whole bool // all ids within reach before it were read too, so duplicates are certain
 }
 
-// KafkaReader reads parts of Kafka partitions again.
+// KafkaReader reads parts of Kafka partitions again. Safe for concurrent use.
 type KafkaReader struct {
 	Kafka   dial.Kafka
 	Sources Sources
 }
 
-// RereadPatience is how long one message may take to come.
+// RereadPatience is how long Read waits for one message.
 const RereadPatience = 10 * time.Second
 
-// clockSkew is how much the clocks that time messages may differ.
+// clockSkew is how much the clocks that timestamp messages may differ.
 const clockSkew = time.Minute
 
+// Read implements Reader.
 func (l *KafkaReader) Read(ctx context.Context, p models.Partition, s Span, r Reach, each func(Item)) (Reading, error) {
 	src, known := l.Sources[p.Topic]
 	if !known || src.Gone {
-		return Reading{}, Refuse("topic %s is not there, or not one of this configuration's (kafka.topics)", p.Topic)
+		return Reading{}, Refuse("topic %s does not exist, or is not one of kafka.topics", p.Topic)
 	}
 	bounds, err := Bounds(ctx, l.Kafka, []models.Partition{p})
 	if err != nil {
@@ -77,12 +78,12 @@ func (l *KafkaReader) Read(ctx context.Context, p models.Partition, s Span, r Re
 		}
 		it := src.Inspect.item(p, m)
 		if it.Warm = m.Offset < got.From; !it.Warm && cut {
-			// What was deleted is older than what was not. If that is beyond reach, nothing is missing.
+			// Deleted messages are older than the oldest that is left. If that one is out of reach, nothing is missing.
 			got.Whole, cut = m.Time.Sub(oldest) > r.Age+clockSkew, false
 		}
 		each(it)
 	}
-	// The reader jumps silently over what is deleted while it reads.
+	// kafka-go's reader silently skips what Kafka deletes while it reads.
 	if bounds, err = Bounds(ctx, l.Kafka, []models.Partition{p}); err != nil {
 		return got, err
 	}
@@ -92,7 +93,7 @@ func (l *KafkaReader) Read(ctx context.Context, p models.Partition, s Span, r Re
 	return got, nil
 }
 
-// NewReader makes a reader of one partition, which fails where the log has no such offset.
+// NewReader makes a reader of one partition. It fails with kafka.OffsetOutOfRange where the log does not have the offset.
 func NewReader(via dial.Kafka, p models.Partition) *kafka.Reader {
 	return kafka.NewReader(kafka.ReaderConfig{
 		Brokers: via.Brokers, Dialer: via.Dialer(), Topic: p.Topic, Partition: p.Number, MinBytes: 1, MaxBytes: 4 << 20,
@@ -100,7 +101,7 @@ func NewReader(via dial.Kafka, p models.Partition) *kafka.Reader {
 	})
 }
 
-// FetchWithin reads the next message, if it comes within patience.
+// FetchWithin reads the next message. It returns an error if none comes within patience.
 func FetchWithin(ctx context.Context, reader *kafka.Reader, patience time.Duration) (kafka.Message, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

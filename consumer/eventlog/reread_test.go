@@ -15,7 +15,7 @@ import (
 	"footfall/models"
 )
 
-// aLog is a broker in process with one message a minute, and a way to make retention cut it.
+// aLog starts a broker in process with one message a minute. cut deletes the messages below an offset, as retention would.
 func aLog(t *testing.T, messages int) (log *KafkaReader, begin time.Time, cluster *kfake.Cluster, cut func(before int64)) {
 	t.Helper()
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "clicks"))
@@ -42,7 +42,7 @@ func aLog(t *testing.T, messages int) (log *KafkaReader, begin time.Time, cluste
 	decode := func([]byte) (models.Event, error) { return nil, errors.New("no event") }
 	log = &KafkaReader{Kafka: via, Sources: Sources{"clicks": {Topic: "clicks", Inspect: NewInspector(decode, 1)}}}
 	return log, begin, cluster, func(before int64) {
-		retention := kmsg.NewPtrDeleteRecordsRequest() // does at once what it would do one day
+		retention := kmsg.NewPtrDeleteRecordsRequest() // retention itself would take minutes
 		retention.Topics = []kmsg.DeleteRecordsRequestTopic{{Topic: "clicks", Partitions: []kmsg.DeleteRecordsRequestTopicPartition{{Offset: before}}}}
 		if answer, err := retention.RequestWith(t.Context(), client); err != nil || answer.Topics[0].Partitions[0].ErrorCode != 0 {
 			t.Error(err, answer)
@@ -50,8 +50,8 @@ func aLog(t *testing.T, messages int) (log *KafkaReader, begin time.Time, cluste
 	}
 }
 
-// A part of the log can be read again as far as retention has left it, and tells whether duplicates in it can still be told.
-func TestRereadAfterRetention(t *testing.T) {
+// Read returns the offsets that retention has left, and says whether all ids that tell duplicates among them are left too.
+func TestReadAgainAfterRetention(t *testing.T) {
 	const topic = "clicks"
 	log, begin, _, cut := aLog(t, 60)
 	cut(30)
@@ -87,8 +87,8 @@ func TestRereadAfterRetention(t *testing.T) {
 	}
 }
 
-// kafka-go's reader jumps over what is deleted while it reads, without a word. A repair made from the rest would be wrong.
-func TestRereadDuringRetention(t *testing.T) {
+// kafka-go's reader silently skips what Kafka deletes while it reads. A repair made from the rest would be wrong.
+func TestReadAgainDuringRetention(t *testing.T) {
 	log, _, cluster, cut := aLog(t, 60)
 	cluster.ControlKey(int16(kmsg.Fetch), func(kmsg.Request) (kmsg.Response, error, bool) {
 		cluster.SleepControl(func() { cut(50) })
@@ -99,6 +99,6 @@ func TestRereadDuringRetention(t *testing.T) {
 		offsets = append(offsets, it.Offset)
 	})
 	if err == nil || len(offsets) == 55 {
-		t.Errorf("offsets %v were read, error %v: want some missing, and told", offsets, err)
+		t.Errorf("read offsets %v, error %v: want missing offsets and an error", offsets, err)
 	}
 }

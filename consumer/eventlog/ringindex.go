@@ -5,43 +5,41 @@ import (
 	"hash/maphash"
 )
 
-// RingIndex remembers what happened at the last numbers of a sequence: an id at each, or none, and a value with it. It has to be
-// small, since there are many of them or they are long, and with values without pointers there is nothing in it for the garbage
-// collector to follow. Not safe for concurrent use.
+// RingIndex remembers an id and a value, or nothing, for each of the last Most numbers of a sequence. It has to be small: indexes are
+// many or long. If T has no pointers, the garbage collector need not scan it. Not safe for concurrent use.
 //
-// It is a ring with a place for each number, and chains through it of those whose ids fall into the same one of so many lists,
-// the latest first. Nothing is ever taken out: a chain ends where it gets beyond the last numbers.
+// It is a hash table in a ring buffer. The ring has an entry for each number. Entries whose ids share a hash bucket form a chain, the
+// latest first. Nothing is ever removed: a chain ends at the first number that is too old.
 type RingIndex[T any] struct {
 	ring   []ringEntry[T] // by number, modulo its length
-	latest []int64        // as many: the last number of each chain, or a negative one
-	Most   int64          // numbers that it reaches back over
-	first  int64          // nothing is known below
-	Last   int64          // the number it is at
-	next   int64          // the first number that nothing was put at, nor behind it
+	latest []int64        // by bucket: the latest number of its chain; negative: none. As long as ring
+	Most   int64          // how many numbers it reaches back
+	first  int64          // the oldest number that is remembered
+	Last   int64          // the current number
+	next   int64          // the lowest number that MoveTo may go to
 }
 
-// ringEntry is what happened at one number; the zero id: nothing.
+// ringEntry is one number's id and value; the zero id: nothing.
 type ringEntry[T any] struct {
 	id     Fingerprint
-	before int64 // the number that comes next in the chain
+	before int64 // the next older number in the chain
 	value  T
 }
 
-// shortRing is the length that a ring begins with. It doubles as it gets longer. It is short enough for the rings of the
-// simulation to grow.
+// shortRing is a ring's first length, which doubles as needed. It is short enough for the simulation's rings to grow.
 const shortRing = 8
 
-// NewRingIndex makes an index over so many numbers, from start on.
+// NewRingIndex makes an index that reaches back over most numbers, from start on.
 func NewRingIndex[T any](most, start int64) RingIndex[T] {
 	t := RingIndex[T]{Most: most, first: start, Last: start, next: start}
 	t.resize(min(shortRing, most))
 	return t
 }
 
-// MoveTo goes on to a number that nothing was put at yet, nor behind it.
+// MoveTo sets the current number, which has to be higher than all that were put. It panics otherwise: the chains would become cycles.
 func (t *RingIndex[T]) MoveTo(number int64) {
 	if number < t.next {
-		panic(fmt.Sprintf("a ring index that is at %d goes back to %d", t.next, number)) // its chains would run in circles
+		panic(fmt.Sprintf("ring index at %d cannot go back to %d", t.next, number))
 	}
 	t.Last, t.first = number, max(t.first, number-t.Most+1)
 	size := int64(len(t.ring))
@@ -51,13 +49,13 @@ func (t *RingIndex[T]) MoveTo(number int64) {
 	if size > int64(len(t.ring)) {
 		t.resize(size)
 	}
-	// The ring has its length by now. In a shorter one the places of skipped numbers are those of numbers that are still known.
+	// Clear after resizing only: in the shorter ring a skipped number may share its entry with one that is still remembered.
 	for skipped := max(t.next, number-size); skipped < number; skipped++ {
 		*t.at(skipped) = ringEntry[T]{}
 	}
 }
 
-// Find is the latest value of an id, if it is among the last numbers, and its number.
+// Find returns the latest value of an id and its number, if the index still remembers it.
 func (t *RingIndex[T]) Find(id Fingerprint) (value T, number int64, found bool) {
 	for n := t.latest[t.chain(id)]; n >= t.first; n = t.at(n).before {
 		if s := t.at(n); s.id == id {
@@ -67,7 +65,7 @@ func (t *RingIndex[T]) Find(id Fingerprint) (value T, number int64, found bool) 
 	return value, 0, false
 }
 
-// Put notes an id and its value at the number that the index is at.
+// Put stores an id and its value at the current number.
 func (t *RingIndex[T]) Put(id Fingerprint, value T) {
 	t.link(t.Last, id, value)
 	t.next = t.Last + 1
@@ -82,7 +80,7 @@ func (t *RingIndex[T]) link(number int64, id Fingerprint, value T) {
 func (t *RingIndex[T]) chain(id Fingerprint) uint64   { return id[0] % uint64(len(t.latest)) }
 func (t *RingIndex[T]) at(number int64) *ringEntry[T] { return &t.ring[number%int64(len(t.ring))] }
 
-// resize gives the ring another length. What is known moves over.
+// resize gives the ring another length and copies the entries.
 func (t *RingIndex[T]) resize(size int64) {
 	old := *t
 	t.ring, t.latest = make([]ringEntry[T], size), make([]int64, size)
@@ -96,17 +94,17 @@ func (t *RingIndex[T]) resize(size int64) {
 	}
 }
 
-// Fingerprint stands for a longer value in memory: 128 bits from two keyed hashes. Two values share one with a
-// probability of 2^-128, and nobody who does not know this process's seeds can make it happen on purpose.
+// Fingerprint stands for a longer value in memory: 128 bits from two keyed hashes. Two values collide with a probability of 2^-128.
+// Nobody can provoke a collision without this process's seeds.
 type Fingerprint [2]uint64
 
-// Hasher makes fingerprints. They mean nothing to another process.
+// Hasher makes fingerprints. Those of two hashers cannot be compared. Safe for concurrent use.
 type Hasher [2]maphash.Seed
 
-// NewHasher makes one with seeds of its own.
+// NewHasher makes a hasher with random seeds.
 func NewHasher() Hasher { return Hasher{maphash.MakeSeed(), maphash.MakeSeed()} }
 
-// FingerprintOf is the fingerprint of a value. It allocates nothing.
+// FingerprintOf returns the fingerprint of a value, without allocating.
 func FingerprintOf[T comparable](h Hasher, value T) Fingerprint {
 	return Fingerprint{maphash.Comparable(h[0], value), maphash.Comparable(h[1], value)}
 }

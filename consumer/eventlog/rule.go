@@ -7,17 +7,17 @@ import (
 	"footfall/consumer/store"
 )
 
-// The rules by which a topic's duplicates are told, as they are recorded.
+// The rules that tell a topic's duplicates, as the store records them.
 const (
-	RuleByVisitorAndID = "visitor and id"
-	RuleByID           = "id" // of all senders; topics that were counted before there was the other
+	ruleByVisitorAndID = "visitor and id"
+	RuleByID           = "id" // whoever sent it: topics that were first counted before the other rule existed
 )
 
-// FactRule names the fact that records the rule.
+// FactRule is the name of the fact that records the rule.
 const FactRule = "duplicates.by"
 
-// DuplicatesByID tells the rule of a topic, and records it: what was counted by one rule has to be repaired by it. It must be asked
-// before anything else is recorded of a topic: of one that has other facts, but not this, the rule was the old one.
+// DuplicatesByID tells whether a topic has the older rule, and records its rule: repairs have to use the rule that counted. It has to be
+// called before other facts of a topic are recorded: a topic that has others, but not this one, has the older rule.
 func DuplicatesByID(ctx context.Context, store store.Store, topic string) (bool, error) {
 	name := Fact(topic, FactRule)
 	rule, err := store.Setting(ctx, name, "")
@@ -29,7 +29,7 @@ func DuplicatesByID(ctx context.Context, store store.Store, topic string) (bool,
 		if err != nil {
 			return false, err
 		}
-		rule = RuleByVisitorAndID
+		rule = ruleByVisitorAndID
 		if counted != "" {
 			rule = RuleByID
 		}
@@ -37,27 +37,27 @@ func DuplicatesByID(ctx context.Context, store store.Store, topic string) (bool,
 			return false, err
 		}
 	}
-	if rule != RuleByVisitorAndID && rule != RuleByID {
-		return false, fmt.Errorf("topic %s is counted with %s %q, a rule that this version does not know: use the version that has counted it",
+	if rule != ruleByVisitorAndID && rule != RuleByID {
+		return false, fmt.Errorf("topic %s is counted with %s %q, a rule that this version does not know: use the version that counted it",
 			topic, FactRule, rule)
 	}
 	return rule == RuleByID, nil
 }
 
-// CopyRule lets fresh tell a topic's duplicates as live does.
+// CopyRule records in fresh the rule that live has for a topic. It returns an error if fresh has another one already.
 func CopyRule(ctx context.Context, live, fresh store.Store, topic string) error {
 	byID, err := DuplicatesByID(ctx, live, topic)
 	if err != nil {
 		return err
 	}
-	rule := RuleByVisitorAndID
+	rule := ruleByVisitorAndID
 	if byID {
 		rule = RuleByID
 	}
 	recorded, err := fresh.Setting(ctx, Fact(topic, FactRule), rule)
 	if err == nil && recorded != rule {
-		err = fmt.Errorf("topic %s is counted with %s %q in the tables in use and with %q in these: drop these, or use another suffix", topic,
-			FactRule, rule, recorded)
+		err = fmt.Errorf("topic %s is counted with %s %q in the tables in use, but with %q in the new ones: drop the new ones, or use another"+
+			" suffix", topic, FactRule, rule, recorded)
 	}
 	return err
 }

@@ -16,18 +16,18 @@ import (
 	"footfall/models"
 )
 
-// SumOf is the fingerprint of a message. It is kept in stores and beside groups' offsets: it must not change.
+// SumOf is the fingerprint of a message. Stores and marks hold such fingerprints: how it is computed must never change.
 func SumOf(key, value []byte) string {
 	h := sha256.New()
 	var length [8]byte
 	binary.BigEndian.PutUint64(length[:], uint64(len(key)))
 	for _, part := range [][]byte{length[:], key, value} {
-		_, _ = h.Write(part) // it never fails
+		_, _ = h.Write(part) // a hash never fails
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// SumAt reads one message from Kafka; its fingerprint is empty if there is none at the offset.
+// SumAt reads one message from Kafka and returns its fingerprint; empty if there is no message at the offset.
 func SumAt(ctx context.Context, via dial.Kafka, p models.Partition, offset int64) (string, error) {
 	answer, err := via.Client(10*time.Second).Fetch(ctx, &kafka.FetchRequest{
 		Topic: p.Topic, Partition: p.Number, Offset: offset, MinBytes: 1, MaxBytes: 1 << 20, MaxWait: 500 * time.Millisecond,
@@ -50,7 +50,7 @@ func SumAt(ctx context.Context, via dial.Kafka, p models.Partition, offset int64
 			return "", fmt.Errorf("reading offset %d of partition %d of %s: %w", offset, p.Number, p.Topic, err)
 		}
 		if record.Offset < offset {
-			continue // of the same batch
+			continue // an earlier message of the same record batch
 		}
 		if record.Offset > offset {
 			return "", nil

@@ -14,16 +14,16 @@ import (
 	"footfall/models"
 )
 
-// DecisionVersion is the version of what consumers decide about the log: what is a duplicate, who is a visitor's first, what an event
-// adds to which cells, what is refused. Whoever changes what is decided about any event raises it, with a line here. Consumers of two versions do
-// not count at the same time. A change that decides as before leaves it as it is, and is upgraded to one consumer after the other.
+// DecisionVersion is the version of what consumers decide about events: duplicates, first events of visitors, which cells an event adds
+// to, what is refused. A change that decides otherwise about any event has to raise it, with a line here. Consumers of two versions never
+// count at the same time, so such an upgrade stops all of them. Within one version, consumers are upgraded one after the other.
 //
-//	0: consumers that do not say their version.
+//	0: consumers whose name has no version.
 //	1: dead letters do not make the duplicate window forget ids; new topics tell duplicates by visitor and id.
 const DecisionVersion = 1
 
-// NewOwnerName names this process for the table owners, with what it decides by. The version is part of the name, and not a column: a consumer
-// that knows nothing of versions takes a partition under its own name, and would leave such a column as it is.
+// NewOwnerName makes this process's name for the table owners, with its DecisionVersion. The version is not a column of its own: an older
+// consumer that takes the partition would set its name, but leave the column as it was.
 func NewOwnerName() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -32,7 +32,7 @@ func NewOwnerName() string {
 	return fmt.Sprintf("%s/%d/%s/v%d", host, os.Getpid(), uuid.NewString(), DecisionVersion)
 }
 
-// VersionOf is what an owner decides by; 0 if its name does not say.
+// VersionOf returns the DecisionVersion in an owner's name; 0 if there is none.
 func VersionOf(owner string) int {
 	_, version, _ := cutLast(owner, "/v")
 	n, err := strconv.Atoi(version)
@@ -49,8 +49,8 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// OwnersOfOtherVersions lists those who took partitions that are counted last, and decide by another version. Others are nobody's: those that
-// somebody had added, and earlier versions took all the same, would be waited for in vain.
+// OwnersOfOtherVersions lists the owners of counted partitions that have another DecisionVersion. It leaves out partitions that counts
+// rejects: earlier versions also took partitions that somebody had added, and nobody would ever take those over.
 func OwnersOfOtherVersions(ctx context.Context, db store.Store, counts func(models.Partition) bool) ([]store.Owner, error) {
 	owners, err := db.Owners(ctx)
 	return slices.DeleteFunc(owners, func(o store.Owner) bool {
@@ -58,13 +58,13 @@ func OwnersOfOtherVersions(ctx context.Context, db store.Store, counts func(mode
 	}), err
 }
 
-// Held tells of an owner that has not left.
+// Held tells whether the owner still has its partition, or crashed with it.
 func Held(o store.Owner) bool { return !o.Clean }
 
-// DescribeOtherVersion says whom we cannot count beside.
+// DescribeOtherVersion describes the first of these owners that holds its partition, and what to do. It panics if none does.
 func DescribeOtherVersion(others []store.Owner) string {
 	other := others[slices.IndexFunc(others, Held)]
 	return fmt.Sprintf("consumer %s, which has partition %d of topic %s, decides about events by version %d and this one by"+
-		" version %d: together they would count wrong. Stop all consumers of one version before the first of the other is started"+
+		" version %d: together they would count wrong. Stop all consumers of one version before you start the first of the other"+
 		" (docs/operations.md, Upgrading)", other.Name, other.Partition.Number, other.Partition.Topic, VersionOf(other.Name), DecisionVersion)
 }

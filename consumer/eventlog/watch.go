@@ -13,13 +13,14 @@ import (
 	"footfall/models"
 )
 
-// lookInterval is how often a consumer looks whether its topics have changed.
+// lookInterval is how often a consumer checks whether its topics have changed.
 const lookInterval = 3 * time.Second
 
-// errChanged: there are other generations, or one was sealed.
+// errChanged says that a generation was added, sealed or deleted.
 var errChanged = errors.New("the topics have changed")
 
-// Watch returns when the generations are no longer as they were, with errChanged or a *refusal, or when ctx ends.
+// Watch returns when the generations are no longer those of src, with an error that says so or a *Refusal, or when ctx ends. It retries
+// while Kafka or the store cannot be read.
 func (l *Log) Watch(ctx context.Context, src Sources) error {
 	halfGrown := map[string]time.Time{}
 	for retry.Sleep(ctx, lookInterval) == nil {
@@ -34,11 +35,11 @@ func (l *Log) Watch(ctx context.Context, src Sources) error {
 	return ctx.Err()
 }
 
-// GrowPatience is how long a topic may be half grown before consumers warn of it, and then how often they do.
-const GrowPatience = 30 * time.Second
+// growPatience is how long a topic may be half grown before consumers warn of it, and how often they then do.
+const growPatience = 30 * time.Second
 
-// Look compares the generations with those that are read. It costs less than finding them. halfGrown is since when the topics are,
-// for which growing was begun and is not done.
+// Look compares the topics once with those that are read, at less cost than Sources. It returns an error if they have changed. halfGrown
+// is the caller's memory between calls: since when each topic is half grown, that is, consumer grow was begun and not finished.
 func (l *Log) Look(ctx context.Context, src Sources, halfGrown map[string]time.Time) error {
 	for base := range l.Bases() {
 		found, err := topics.Generations(ctx, l.Kafka, base)
@@ -80,12 +81,12 @@ func (l *Log) Look(ctx context.Context, src Sources, halfGrown map[string]time.T
 	return nil
 }
 
-// noteHalfGrown warns of a topic that stays half grown: whoever grew it was stopped between two steps.
+// noteHalfGrown warns of a topic that stays half grown: consumer grow was stopped between two steps.
 func (l *Log) noteHalfGrown(topic string, next topics.Generation, since map[string]time.Time) {
 	switch began, known := since[topic]; {
 	case !known:
 		since[topic] = time.Now()
-	case time.Since(began) >= GrowPatience:
+	case time.Since(began) >= growPatience:
 		since[topic] = time.Now()
 		l.warnOfHalfGrown(topic, next)
 	}
@@ -93,7 +94,7 @@ func (l *Log) noteHalfGrown(topic string, next topics.Generation, since map[stri
 
 func (l *Log) warnOfHalfGrown(topic string, next topics.Generation) {
 	base, _ := models.SplitGeneration(topic)
-	l.Logger.Warn("the topic has a next generation, but where it ends itself is not recorded: nothing of the next one is counted, though doors may"+
-		" write to it already; was consumer grow stopped? Run it again", "topic", topic, "next", next.Topic,
+	l.Logger.Warn("the topic has a next generation, but is not recorded as sealed: producers may write to the next one already, but nothing"+
+		" of it is counted; was consumer grow stopped? Run it again", "topic", topic, "next", next.Topic,
 		"run", fmt.Sprintf("consumer grow --topic %s --partitions %d", base, next.Partitions))
 }

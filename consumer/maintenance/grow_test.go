@@ -270,7 +270,7 @@ func TestADeletedGeneration(t *testing.T) {
 	f.store.Mu.Lock()
 	delete(f.store.Settings, eventlog.Fact("clicks", eventlog.FactCounted))
 	f.store.Mu.Unlock()
-	if err := <-f.run(t.Context(), t); err == nil || !strings.Contains(err.Error(), "nobody has counted all of it") {
+	if err := <-f.run(t.Context(), t); err == nil || !strings.Contains(err.Error(), "not all of its events are counted") {
 		t.Errorf("a consumer that misses a generation: %v", err)
 	}
 }

@@ -48,7 +48,7 @@ func TestHalfGrown(t *testing.T) {
 		t.Errorf("while it may still be under way: %s", said.String())
 	}
 	for range 2 {
-		since["clicks"] = since["clicks"].Add(-eventlog.GrowPatience)
+		since["clicks"] = since["clicks"].Add(-time.Minute)
 		if err := c.Look(t.Context(), src, since); err != nil {
 			t.Fatal(err)
 		}

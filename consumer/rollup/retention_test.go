@@ -38,8 +38,8 @@ func TestTopicsThatKeepLongEnough(t *testing.T) {
 	}
 }
 
-// Rows of visitors must not go while somebody may read their clicks again.
-func TestRowsThatGoBeforeTheirClicks(t *testing.T) {
+// Rows of visitors must not expire while Kafka still has their clicks.
+func TestVisitorRowsMustOutliveTheirClicks(t *testing.T) {
 	b := newBench(t, 1)
 	b.cfg.Visitors.IPTTL = 26 * time.Hour
 	b.configure(t, "clicks", "retention.ms", "604800000")
