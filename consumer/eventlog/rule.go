@@ -57,7 +57,7 @@ func CopyRule(ctx context.Context, live, fresh store.Store, topic string) error 
 	recorded, err := fresh.Setting(ctx, Fact(topic, FactRule), rule)
 	if err == nil && recorded != rule {
 		err = fmt.Errorf("topic %s is counted with %s %q in the tables in use, but with %q in the new ones: drop the new ones, or use another"+
-			" suffix", topic, FactRule, rule, recorded)
+			" --keyspace-suffix", topic, FactRule, rule, recorded)
 	}
 	return err
 }

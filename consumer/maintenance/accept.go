@@ -17,9 +17,9 @@ import (
 	"footfall/models"
 )
 
-// RunAcceptGap tells which events consumers refuse to leave out: those that Kafka has deleted before they were counted, alone or with their
-// topic, and those that the group was moved past. If there are at most so many, it writes down that they are never counted, and consumers go on after them;
-// with 0 it only tells. Nobody may be counting meanwhile.
+// RunAcceptGap reports the events that consumers refuse to skip: those that Kafka deleted before they were counted, alone or with their
+// topic, and those that somebody moved the group's offset past. If there are at most atMost, it records that they are never counted, and
+// consumers go on after them. With 0 it only reports. It returns an error if the group has members.
 func RunAcceptGap(ctx context.Context, cfg configs.Consumer, store store.RetireStore, atMost int64, log *slog.Logger, report func(string, ...any)) error {
 	l, err := eventlog.New(cfg, store, log)
 	if err != nil {
@@ -126,8 +126,7 @@ type missingTopic struct {
 	lost  int64
 }
 
-// missing finds the generations that consumers miss, and how many events they had that are not counted. One of which nothing is missing, but
-// nobody said so, is recorded as counted.
+// missing finds the deleted generations, and how many uncounted events they had. It records as counted a generation of which all is counted.
 func (a *acceptor) missing(ctx context.Context, src eventlog.Sources) (found []missingTopic, total int64, err error) {
 	for _, topic := range slices.Sorted(maps.Keys(src)) {
 		s := src[topic]
@@ -153,8 +152,8 @@ func (a *acceptor) missing(ctx context.Context, src eventlog.Sources) (found []m
 	return found, total, nil
 }
 
-// accept says in the store that all before the end of a gap is counted. What an owner that crashed may have had under way there is in
-// doubt first.
+// accept records in the store that all before the end of a gap is counted. If the last owner crashed, its writes may have been under way:
+// what Kafka still has of the gap is put in doubt first.
 func (a *acceptor) accept(ctx context.Context, g missingSpan) error {
 	tenure, err := eventlog.TakePartition(ctx, a.Store, g.partition, eventlog.NewOwnerName(), a.Logger)
 	if err != nil {
@@ -162,7 +161,7 @@ func (a *acceptor) accept(ctx context.Context, g missingSpan) error {
 	}
 	note := a.Store.Release
 	if !tenure.Fresh {
-		note = a.Store.Progress // whoever comes next has to look after the one who crashed
+		note = a.Store.Progress // no clean release: the next owner has to check the writes of the one that crashed
 		d := repair.NewDoubter(a.Store, repair.NewMetrics(prometheus.NewRegistry()), a.Logger)
 		if err := d.Note(ctx, map[models.Partition]eventlog.Span{g.partition: g.lost.Intersect(g.log)}, store.DoubtPredecessor); err != nil {
 			return err

@@ -16,40 +16,39 @@ import (
 	"footfall/models"
 )
 
-// AuditOptions say what an audit is to do.
+// AuditOptions say what an audit does. The zero value checks all keys, repairs nothing and cannot be resumed.
 type AuditOptions struct {
-	Repair bool              // mend what is off
+	Repair bool              // repair keys that are off, from the log
 	Only   []models.Keyspace // empty: all
-	// Walk is the name under which an audit that was stopped can be gone on with, empty: it cannot; Resume: go on with that.
-	Walk   string
-	Resume bool
+	Walk   string            // the name under which progress is saved; empty: it is not
+	Resume bool              // continue the audit that was saved under Walk
 }
 
 // Audit is what an audit found.
 type Audit struct {
 	Keys             int // read
-	Off              int // whose ledger covers offsets more or less than once
-	Repaired         int // of those, mended from the log
+	Off              int // keys whose ledger covers offsets more or less than once
+	Repaired         int // of those, repaired from the log
 	MismatchedTotals int // links whose total is not the sum over hours, days, countries or referrers
-	Busy             int // links whose sums changed all the while and were not compared
-	Unreadable       int // stretches that the log no longer holds, so that they could not be checked or mended
+	Busy             int // links that were not compared, since consumers kept writing to them
+	Unreadable       int // spans that could not be checked or repaired, since the log no longer has them
 }
 
-// Clean tells whether nothing is wrong, or nothing any more.
+// Clean tells whether the audit found nothing, or repaired all of it.
 func (a Audit) Clean() bool {
 	return a.Off == a.Repaired && a.MismatchedTotals == 0 && a.Unreadable == 0
 }
 
-// auditRounds bounds how often repairs are looked at again: one that meets another repair, or is of unknown outcome, is
-// mended by the next.
+// auditRounds bounds how often keys are repaired and checked again. A repair whose outcome is unknown, or that coincides with another, is
+// corrected by the next round.
 const auditRounds = 5
 
-// maxBroken bounds the keys that are off and not yet repaired.
+// maxBroken bounds how many keys are collected before they are repaired.
 const maxBroken = 10_000
 
-// RunAudit checks every key that has a ledger, whoever owns its partitions meanwhile, and if it is to repair mends what is off from
-// the log. report gets a line per finding and, on long runs, on progress, from several goroutines at once. It returns an error if it
-// could not finish.
+// RunAudit checks every key that has a ledger, while consumers go on. With o.Repair it repairs keys that are off from the log, and returns
+// a *eventlog.Refusal if a consumer of another DecisionVersion holds partitions. It calls report with a line per finding, and about
+// progress, concurrently. It returns an error if it could not finish.
 func RunAudit(ctx context.Context, cfg configs.Consumer, store store.AuditStore, o AuditOptions, log *slog.Logger, report func(string)) (Audit, error) {
 	l, err := eventlog.New(cfg, store, log)
 	if err != nil {
@@ -59,7 +58,7 @@ func RunAudit(ctx context.Context, cfg configs.Consumer, store store.AuditStore,
 	if err != nil {
 		return Audit{}, err
 	}
-	if o.Repair { // it decides as consumers do
+	if o.Repair { // repairs decide as consumers do, so all must have the same version
 		others, err := eventlog.OwnersOfOtherVersions(ctx, store, src.Counts)
 		if err != nil {
 			return Audit{}, err
@@ -72,26 +71,26 @@ func RunAudit(ctx context.Context, cfg configs.Consumer, store store.AuditStore,
 	return NewAuditor(c, store, WalkParts, WalkAtOnce).Run(ctx, o, report)
 }
 
-// Auditor is one audit under way.
+// Auditor is one audit. Use it once, from one goroutine.
 type Auditor struct {
 	*repair.Checker
 	store              store.AuditStore
 	parts, partsAtOnce int
-	maxBroken          int // keys that are gathered before they are repaired
+	maxBroken          int // keys that are collected before they are repaired
 	repair             bool
 	report             func(string)
 
-	mu     sync.Mutex // parts are read side by side; repairs are made by one at a time
+	mu     sync.Mutex // parts are read concurrently; one goroutine at a time repairs
 	found  Audit
 	broken map[models.Key][]store.LedgerRow // to be repaired
 }
 
-// NewAuditor makes one that reads each keyspace of s in parts, partsAtOnce of them at the same time, and repairs with c.
+// NewAuditor makes an auditor that reads each keyspace of s in parts, partsAtOnce of them concurrently, and repairs with c.
 func NewAuditor(c *repair.Checker, s store.AuditStore, parts, partsAtOnce int) *Auditor {
 	return &Auditor{Checker: c, store: s, parts: parts, partsAtOnce: partsAtOnce, maxBroken: maxBroken}
 }
 
-// Run audits the store.
+// Run audits the store, as RunAudit does.
 func (a *Auditor) Run(ctx context.Context, o AuditOptions, report func(string)) (Audit, error) {
 	a.repair, a.report, a.broken = o.Repair, report, map[models.Key][]store.LedgerRow{}
 	w := Walker{
@@ -102,14 +101,14 @@ func (a *Auditor) Run(ctx context.Context, o AuditOptions, report func(string)) 
 		w.Keyspaces = Keyspaces
 	}
 	before, err := w.Walk(ctx, a.part)
-	a.found.Keys += before // in which nothing was found
+	a.found.Keys += before // in parts that were clean
 	if err != nil {
 		return a.found, fmt.Errorf("auditing: %w", err)
 	}
 	return a.found, a.repairAll(ctx)
 }
 
-// part audits a part of a keyspace, and tells whether nothing was found there.
+// part audits one part of a keyspace. It returns true if it found nothing.
 func (a *Auditor) part(ctx context.Context, part store.Part, read func(int)) (clean bool, err error) {
 	clean = true
 	err = a.store.Keys(ctx, part, func(batch []store.KeyLedger) error {
@@ -130,7 +129,7 @@ func (a *Auditor) part(ctx context.Context, part store.Part, read func(int)) (cl
 	return clean, err
 }
 
-// add adds up what was found in a batch, and mends what is off when there is much of it.
+// add adds the findings of a batch, and repairs when enough keys are collected.
 func (a *Auditor) add(ctx context.Context, found Audit, off []store.KeyLedger) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -150,7 +149,7 @@ func (a *Auditor) add(ctx context.Context, found Audit, off []store.KeyLedger) e
 	return a.repairAll(ctx)
 }
 
-// off lists the keys of a batch whose ledger breaks the rule, with it.
+// off lists the keys of a batch that are off, with their ledgers, and reports each.
 func (a *Auditor) off(ctx context.Context, batch []store.KeyLedger) (off []store.KeyLedger, err error) {
 	var suspects []models.Key
 	for _, k := range batch {
@@ -161,7 +160,7 @@ func (a *Auditor) off(ctx context.Context, batch []store.KeyLedger) (off []store
 	if len(suspects) == 0 {
 		return nil, nil
 	}
-	// Owners write meanwhile, and a key's rows may have come in two pages: ask again before calling it off.
+	// Owners write meanwhile, and a key's rows may have come in two pages: read the ledger again before reporting it.
 	again, err := patiently(ctx, func() (map[models.Key][]store.LedgerRow, error) { return a.store.Ledger(ctx, suspects) })
 	if err != nil {
 		return nil, err
@@ -178,7 +177,7 @@ func (a *Auditor) off(ctx context.Context, batch []store.KeyLedger) (off []store
 	return off, nil
 }
 
-// describe tells, a line each, where a key's ledger breaks the rule.
+// describe returns a line for each span that a key's ledger covers more or less than once.
 func describe(key models.Key, rows []store.LedgerRow) (lines []string) {
 	for _, p := range repair.PartitionsOf(rows) {
 		for _, e := range repair.Excesses(rows, p) {
@@ -189,9 +188,8 @@ func describe(key models.Key, rows []store.LedgerRow) (lines []string) {
 	return lines
 }
 
-// sums compares links' totals with the sums over their parts, and tells how many differ, and how many could not be compared. They are
-// read one after the other, so they are compared only if the ledger is the same before and after: then nothing was counted
-// meanwhile.
+// sums compares links' totals with the sums over their parts. It returns how many differ, and how many could not be compared. Tables are
+// read one after the other, so a link is compared only if its ledger is the same before and after: then nobody wrote meanwhile.
 func (a *Auditor) sums(ctx context.Context, batch []store.KeyLedger) (mismatched, busy int, err error) {
 	for range auditRounds {
 		links := make([]models.Key, len(batch))
@@ -218,7 +216,7 @@ func (a *Auditor) sums(ctx context.Context, batch []store.KeyLedger) (mismatched
 	return mismatched, len(batch), nil
 }
 
-// even tells whether a link's total is the sum over its parts, and says so if it is not.
+// even tells whether a link's total is the sum over its parts, and reports it if not.
 func (a *Auditor) even(link models.Key, sums map[string]int64) bool {
 	for _, table := range []string{models.HourCounters, models.DayCounters, models.CountryCounters, models.ReferrerCounters} {
 		if sums[table] != sums[models.ClickCounter] {

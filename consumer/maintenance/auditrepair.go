@@ -14,20 +14,20 @@ import (
 	"footfall/models"
 )
 
-// repairAll mends the broken keys and looks at them again, until they are whole and every replica says so. Each stretch is put in
-// doubt before it is mended, so that the partitions' owners look at the keys with events in it after the audit has ended too.
+// repairAll repairs the broken keys and checks them again, until every replica has them right. It puts each span in doubt before it repairs,
+// so that the partitions' owners check its keys once more after the audit.
 func (a *Auditor) repairAll(ctx context.Context) error {
 	defer clear(a.broken)
 	gone := 0
 	for round := 0; round < auditRounds && len(a.broken) > 0; round++ {
 		var failed bool
 		gone, failed = a.repairOnce(ctx)
-		if failed { // a write of unknown outcome may still land
+		if failed { // a write of unknown outcome may still be applied
 			if err := retry.Sleep(ctx, a.Store.WriteTimeout()+repair.SettleMargin); err != nil {
 				return err
 			}
 		}
-		whole, err := a.look(ctx, a.broken, a.report)
+		whole, err := a.confirm(ctx, a.broken, a.report)
 		if err != nil {
 			return err
 		}
@@ -40,9 +40,9 @@ func (a *Auditor) repairAll(ctx context.Context) error {
 	return nil
 }
 
-// repairOnce tells how many stretches the log no longer holds, and whether others failed.
+// repairOnce repairs each span once. It returns how many spans the log no longer has, and whether others failed.
 func (a *Auditor) repairOnce(ctx context.Context) (gone int, failed bool) {
-	spans := stretches(a.broken, a.Reach.Offsets)
+	spans := spansOff(a.broken, a.Reach.Offsets)
 	for _, p := range slices.SortedFunc(maps.Keys(spans), models.Partition.Compare) {
 		for _, s := range spans[p] {
 			f, err := a.Check(ctx, p, s, offWithin(a.broken, p, s), a.NoteAgain(ctx, store.Doubt{Partition: p, From: s.From, To: s.To, Reason: store.DoubtAudit}))
@@ -51,7 +51,7 @@ func (a *Auditor) repairOnce(ctx context.Context) (gone int, failed bool) {
 				gone++
 				a.report(fmt.Sprintf("offsets %d to %d of %s/%d cannot all be checked: %d of them are no longer in the log (%v)",
 					s.From, s.To-1, p.Topic, p.Number, f.Gone, err))
-			case err != nil: // it is looked at again
+			case err != nil: // the next round tries again
 				failed = true
 				a.report(fmt.Sprintf("repairing: %v", err))
 			}
@@ -60,8 +60,8 @@ func (a *Auditor) repairOnce(ctx context.Context) (gone int, failed bool) {
 	return gone, failed
 }
 
-// look takes out of broken what is whole on every replica, and says how many that are.
-func (a *Auditor) look(ctx context.Context, broken map[models.Key][]store.LedgerRow, report func(string)) (int, error) {
+// confirm removes from broken the keys that every replica has right, and returns how many those are.
+func (a *Auditor) confirm(ctx context.Context, broken map[models.Key][]store.LedgerRow, report func(string)) (int, error) {
 	cells := make(map[models.Key][]models.Cell, len(broken))
 	for key := range broken {
 		cells[key] = nil
@@ -71,7 +71,7 @@ func (a *Auditor) look(ctx context.Context, broken map[models.Key][]store.Ledger
 		return 0, err
 	}
 	if !complete {
-		report("a replica does not answer: whether the repairs hold is not certain before it does; run the audit again then")
+		report("a replica does not answer, so the repairs cannot be confirmed: run the audit again when it is up")
 		return 0, nil
 	}
 	whole := 0
@@ -84,7 +84,7 @@ func (a *Auditor) look(ctx context.Context, broken map[models.Key][]store.Ledger
 	return whole, nil
 }
 
-// offWithin lists the keys that are off in s.
+// offWithin lists the keys that are off within s.
 func offWithin(broken map[models.Key][]store.LedgerRow, p models.Partition, s eventlog.Span) (keys []models.Key) {
 	for key, rows := range broken {
 		if len(repair.ExcessesIn(rows, p, s)) > 0 {
@@ -94,9 +94,9 @@ func offWithin(broken map[models.Key][]store.LedgerRow, p models.Partition, s ev
 	return keys
 }
 
-// stretches lists, per partition, what is off in any key, in order. Stretches that are less than near apart are one: the
-// offsets between them have to be read in any case.
-func stretches(broken map[models.Key][]store.LedgerRow, near int64) map[models.Partition][]eventlog.Span {
+// spansOff lists, per partition and in order, the spans in which any key is off. Spans that are at most near apart are merged: the offsets
+// between them have to be read in any case. Long ones are cut into pieces.
+func spansOff(broken map[models.Key][]store.LedgerRow, near int64) map[models.Partition][]eventlog.Span {
 	all := map[models.Partition][]eventlog.Span{}
 	for _, rows := range broken {
 		for _, p := range repair.PartitionsOf(rows) {

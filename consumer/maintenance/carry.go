@@ -17,20 +17,21 @@ import (
 	"footfall/models"
 )
 
-// Some messages of a sealed generation are not counted there: what lies beyond the seal, since somebody took it off; what lies in partitions
-// that somebody added; and what was placed by their number. Growing writes them to the newest generation, under the same key and id.
+// Consumers do not count some messages of a sealed generation: those beyond the seal, if somebody removed it and wrote; those in partitions
+// that somebody added; and those that a producer placed by the new number of partitions. Growing copies them to the newest generation, with
+// the same key and id ("carries them over").
 
 // carryBatch is how many offsets are carried over at a time.
 const carryBatch = 2000
 
-// carrying is what is recorded before a batch is written: should the process die, the next one finds in the log what it had written.
+// carrying is recorded before a batch is written. If the process dies, the next run uses it to find in the log what was written.
 type carrying struct {
-	To    int64         `json:"to"`
-	Topic string        `json:"topic"` // written to
-	Ends  map[int]int64 `json:"ends"`  // of that one, before
+	To    int64         `json:"to"`    // where the batch ends in the sealed generation
+	Topic string        `json:"topic"` // the topic that the batch is written to
+	Ends  map[int]int64 `json:"ends"`  // that topic's end offsets before the batch
 }
 
-// carryAll carries over what the sealed generations of the base hold and nobody counts there.
+// carryAll carries over all uncounted messages of the base's sealed generations.
 func (g *grower) carryAll(ctx context.Context, src eventlog.Sources) error {
 	to := src.Newest(g.base)
 	writer := &kafka.Writer{
@@ -39,7 +40,7 @@ func (g *grower) carryAll(ctx context.Context, src eventlog.Sources) error {
 	}
 	defer func() { _ = writer.Close() }()
 	for _, topic := range g.sealed(src) {
-		ends, err := topics.Seal(ctx, g.Kafka, topic) // again: somebody may have taken it off
+		ends, err := topics.Seal(ctx, g.Kafka, topic) // again: somebody may have removed the seal
 		if err != nil {
 			return err
 		}
@@ -60,7 +61,7 @@ func (g *grower) carryAll(ctx context.Context, src eventlog.Sources) error {
 	return nil
 }
 
-// carry carries over what one partition holds up to end.
+// carry carries over the uncounted messages of one partition up to end.
 func (g *grower) carry(ctx context.Context, s *eventlog.Source, partition int, end int64, to *eventlog.Source, writer *kafka.Writer) (total int, err error) {
 	from, err := g.carryFrom(ctx, s, partition)
 	if err != nil {
@@ -75,7 +76,7 @@ func (g *grower) carry(ctx context.Context, s *eventlog.Source, partition int, e
 		if recorded == "" {
 			until := min(from+carryBatch, end)
 			if partition < s.Partitions() && from < s.Seal.Ends[partition] {
-				until = min(until, s.Seal.Ends[partition]) // whoever looks for what lies beyond begins there
+				until = min(until, s.Seal.Ends[partition]) // a run that starts at the seal has to find a batch that starts there
 			}
 			b, again, err := g.announce(ctx, s, partition, carrying{until, to.Topic, nil}, from, to)
 			if err != nil {
@@ -103,8 +104,8 @@ func (g *grower) carry(ctx context.Context, s *eventlog.Source, partition int, e
 	return total, nil
 }
 
-// carryFrom is where to begin in a partition: at its seal, at its beginning if it was added, or where consumers were when there came to be
-// more partitions, and a window before that.
+// carryFrom is the offset where carrying starts in a partition. If somebody added it: 0. If nobody added partitions: its seal. Else where
+// consumers stopped when partitions were added, less the duplicate window.
 func (g *grower) carryFrom(ctx context.Context, s *eventlog.Source, partition int) (int64, error) {
 	switch {
 	case partition >= s.Partitions():
@@ -124,7 +125,7 @@ func (g *grower) carryFrom(ctx context.Context, s *eventlog.Source, partition in
 	return strconv.ParseInt(recorded, 10, 64)
 }
 
-// announce records a batch before it is written. again: it was recorded before, and somebody may have written a part of it.
+// announce records a batch before it is written. again: an earlier run recorded it, and may have written a part of it.
 func (g *grower) announce(ctx context.Context, s *eventlog.Source, partition int, b carrying, from int64, to *eventlog.Source) (_ carrying, again bool, err error) {
 	name := eventlog.Fact(s.Topic, fmt.Sprintf("carrying %d/%d", partition, from))
 	recorded, err := g.Store.Setting(ctx, name, "")
@@ -146,10 +147,10 @@ func (g *grower) announce(ctx context.Context, s *eventlog.Source, partition int
 	return b, again, json.Unmarshal([]byte(recorded), &b)
 }
 
-// uncounted reads the messages of a span that consumers do not count there.
+// uncounted reads the messages of a span that consumers do not count in this generation.
 func (g *grower) uncounted(ctx context.Context, s *eventlog.Source, partition int, want eventlog.Span) (out []kafka.Message, err error) {
 	err = g.readMessages(ctx, models.Partition{Topic: s.Topic, Number: partition}, want, func(m kafka.Message) {
-		end := int64(0) // of what is counted there
+		end := int64(0) // where the counted part of the partition ends
 		if partition < s.Partitions() {
 			end = s.Seal.Ends[partition]
 		}
@@ -161,9 +162,9 @@ func (g *grower) uncounted(ctx context.Context, s *eventlog.Source, partition in
 	return out, err
 }
 
-// without leaves out what was written already.
+// without returns the messages that an earlier run has not written yet.
 func (g *grower) without(ctx context.Context, messages []kafka.Message, b carrying) ([]kafka.Message, error) {
-	if err := retry.Sleep(ctx, g.Store.WriteTimeout()+repair.SettleMargin); err != nil { // what was under way has landed by then
+	if err := retry.Sleep(ctx, g.Store.WriteTimeout()+repair.SettleMargin); err != nil { // by then the earlier run's writes are in the log
 		return nil, err
 	}
 	ends, err := topics.Ends(ctx, g.Kafka, b.Topic, len(b.Ends))
@@ -190,7 +191,7 @@ func (g *grower) without(ctx context.Context, messages []kafka.Message, b carryi
 	return out, nil
 }
 
-// readMessages hands on the messages of a span, as far as the log holds them.
+// readMessages calls each with the messages of a span, as far as the log has them.
 func (g *grower) readMessages(ctx context.Context, p models.Partition, want eventlog.Span, each func(kafka.Message)) error {
 	bounds, err := eventlog.Bounds(ctx, g.Kafka, []models.Partition{p})
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"footfall/models"
 )
 
-// compareCells orders cells, so that they are told in the same order each time.
+// compareCells orders cells, so that reports list them in the same order each time.
 func compareCells(a, b models.Cell) int {
 	return slices.Compare([]string{a.Counter, fmt.Sprintf("%020d", a.At), a.Label}, []string{b.Counter, fmt.Sprintf("%020d", b.At), b.Label})
 }
 
-// describeCell names a cell as an analyst would.
+// describeCell names a cell in the analysts' terms: keyspace, name, month, features, counter, time, label.
 func describeCell(key models.Key, cell models.Cell) string {
 	text := fmt.Sprintf("%s %q", key.Keyspace, key.Name)
 	if key.Keyspace == models.Cardinality {

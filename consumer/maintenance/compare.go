@@ -16,37 +16,35 @@ import (
 // Comparison is what comparing two sets of tables found.
 type Comparison struct {
 	Keys, Cells int // compared
-	Differ      int // cells
-	Busy        int // keys that were counted on meanwhile, so that nothing can be said about them
-	Foreign     int // keys that also hold events of topics that were not replayed
+	Differ      int // cells that differ
+	Busy        int // keys that could not be compared, since consumers wrote to them meanwhile
+	Foreign     int // keys that were not compared, since they also hold events of topics that were not replayed
 }
 
-// Side is one set of tables, and how far all of its keys are at least, by partition of the log. Nil: it is not compared by that.
+// Side is one set of tables.
 type Side struct {
 	Store store.CompareStore
-	At    map[models.Partition]int64
+	At    map[models.Partition]int64 // all below this offset is counted; nil: Comparer does not check progress against this side
 }
 
-// Comparer compares the same keys of two sides.
+// Comparer compares the keys of two sides. Its methods must not be called concurrently.
 type Comparer struct {
 	Live, Fresh Side
-	Report      func(string, ...any)
-	Parts       int // 0: one
+	Report      func(string, ...any) // called concurrently
+	Parts       int                  // that a keyspace is read in; 0: one
 
 	mu    sync.Mutex
 	Found Comparison
-	Busy  []models.Key // to be compared again
+	Busy  []models.Key // for Again
 }
 
-// The lines that are printed about cells that differ; the keys that are compared at once, of those that are compared one by one; and
-// the keys that are remembered because they were busy. What is more stays busy.
 const (
-	maxDiffering  = 20
-	compareAtOnce = 16
-	maxBusy       = 100_000
+	maxDiffering  = 20      // lines that are printed about cells that differ
+	compareAtOnce = 16      // concurrent reads of keys that are read one by one
+	maxBusy       = 100_000 // busy keys that are kept for Again; more are reported as busy
 )
 
-// All compares all keys of both sides, of some keyspaces, that want tells to compare.
+// All compares the keys of both sides that lie in these keyspaces and that want accepts. It keeps busy keys for Again.
 func (c *Comparer) All(ctx context.Context, keyspaces []models.Keyspace, want func(models.Key) bool) error {
 	w := Walker{Keyspaces: keyspaces, Parts: max(1, c.Parts), AtOnce: WalkAtOnce, What: "keys", Report: c.Report}
 	_, err := w.Walk(ctx, func(ctx context.Context, part store.Part, read func(int)) (bool, error) {
@@ -78,7 +76,7 @@ func wanted(batch []store.KeyLedger, want func(models.Key) bool) (keys []models.
 	return keys
 }
 
-// missing lists those of live's keys that fresh does not have: the others have been compared.
+// missing lists those of live's keys that fresh does not have. The others are compared already.
 func (c *Comparer) missing(ctx context.Context, keys []models.Key) (missing []models.Key, err error) {
 	if len(keys) == 0 {
 		return nil, nil
@@ -90,7 +88,7 @@ func (c *Comparer) missing(ctx context.Context, keys []models.Key) (missing []mo
 	return slices.DeleteFunc(keys, func(key models.Key) bool { return len(rows[key]) > 0 }), nil
 }
 
-// Again compares the keys that were busy.
+// Again compares the busy keys again.
 func (c *Comparer) Again(ctx context.Context) error {
 	keys := c.Busy
 	c.Busy = nil
@@ -102,7 +100,7 @@ func (c *Comparer) Again(ctx context.Context) error {
 	return nil
 }
 
-// cellsOf reads the cells of keys of one keyspace; together: they lie next to each other.
+// cellsOf reads the cells of keys of one keyspace. together: the keys are neighbours in token order, so ranges are read.
 func cellsOf(ctx context.Context, store store.CompareStore, keys []models.Key, together bool) (map[models.Key]map[models.Cell]int64, error) {
 	return patiently(ctx, func() (map[models.Key]map[models.Cell]int64, error) {
 		if together && keys[0].Keyspace == models.URLShortener {
@@ -125,7 +123,7 @@ func cellsOf(ctx context.Context, store store.CompareStore, keys []models.Key, t
 	})
 }
 
-// ledgersOf is the same for ledgers.
+// ledgersOf does the same for ledgers.
 func ledgersOf(ctx context.Context, db store.CompareStore, keys []models.Key, together bool) (map[models.Key][]store.LedgerRow, error) {
 	return patiently(ctx, func() (map[models.Key][]store.LedgerRow, error) {
 		if together && keys[0].Keyspace == models.URLShortener {
@@ -135,8 +133,8 @@ func ledgersOf(ctx context.Context, db store.CompareStore, keys []models.Key, to
 	})
 }
 
-// compare compares the cells of keys of one keyspace, adds up what it finds, and keeps those that it can say nothing about yet. Their
-// ledgers are read before and after.
+// compare compares the cells of keys of one keyspace and adds to Found. It reads the ledgers before and after the cells: a key whose ledger
+// changed is busy.
 func (c *Comparer) compare(ctx context.Context, keys []models.Key, together bool) error {
 	if len(keys) == 0 {
 		return nil
@@ -176,7 +174,7 @@ func (c *Comparer) compare(ctx context.Context, keys []models.Key, together bool
 	return nil
 }
 
-// beyond tells whether one side has counted what the other has not seen yet, and whether it has what the other will never see.
+// beyond tells whether one side has counted offsets that the other has not reached (behind), or topics that the other does not count (foreign).
 func (c *Comparer) beyond(rows [2]map[models.Key][]store.LedgerRow, key models.Key) (behind, foreign bool) {
 	for i, other := range []Side{c.Fresh, c.Live} {
 		if other.At == nil {
@@ -191,7 +189,7 @@ func (c *Comparer) beyond(rows [2]map[models.Key][]store.LedgerRow, key models.K
 	return behind, foreign
 }
 
-// differ compares the cells of a key.
+// differ compares the cells of one key, adds to Found, and reports differences.
 func (c *Comparer) differ(key models.Key, live, fresh map[models.Cell]int64) {
 	seen := make(map[models.Cell]int64, len(live))
 	maps.Copy(seen, live)
@@ -208,7 +206,7 @@ func (c *Comparer) differ(key models.Key, live, fresh map[models.Cell]int64) {
 	}
 }
 
-// ledgers reads the ledgers of live and of fresh.
+// ledgers reads the ledgers of both sides: live's, then fresh's.
 func (c *Comparer) ledgers(ctx context.Context, keys []models.Key, together bool) (rows [2]map[models.Key][]store.LedgerRow, err error) {
 	for i, s := range []Side{c.Live, c.Fresh} {
 		if rows[i], err = ledgersOf(ctx, s.Store, keys, together); err != nil {

@@ -9,9 +9,9 @@ import (
 	"footfall/consumer/eventlog"
 )
 
-// An old generation is deleted when it is counted, as grow advises, and somebody who still knows its name has Kafka create it again. That
-// one is left alone, whatever is in it: consumers go on.
-func TestADeletedGenerationThatIsCreatedAgain(t *testing.T) {
+// A counted generation is deleted, as consumer grow advises, and a client that still has its name makes Kafka create it again. Consumers
+// ignore the new topic, whatever it holds.
+func TestConsumerIgnoresADeletedGenerationThatIsCreatedAgain(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: not with -short")
 	}
@@ -38,7 +38,7 @@ func TestADeletedGenerationThatIsCreatedAgain(t *testing.T) {
 		}
 		f.topic, f.sizes["clicks-g2"] = "clicks-g2", 3
 		for n := range 30 {
-			f.send(t, click(500+n)) // ids that the old one had cannot be told any more
+			f.send(t, click(500+n)) // new ids: those of the deleted topic cannot be recognised any more
 		}
 		stop = f.consume(t)
 		f.counted(t)
@@ -51,9 +51,9 @@ func TestADeletedGenerationThatIsCreatedAgain(t *testing.T) {
 	f(2, 100) // further than it was sealed
 }
 
-// A topic that has fewer partitions than it was counted with is another one: Kafka never takes any away. To grow it would seal, for good,
-// fewer partitions than there are to be counted.
-func TestATopicThatWasCreatedAnewWithFewerPartitions(t *testing.T) {
+// A topic that has fewer partitions than it was counted with is another one: Kafka never removes partitions. consumer grow refuses it too:
+// its seal, which is for good, would lack partitions.
+func TestGrowRefusesATopicRecreatedWithFewerPartitions(t *testing.T) {
 	f := newField(t, 3)
 	f.send(t, click(1))
 	stop := f.consume(t)
@@ -74,8 +74,8 @@ func TestATopicThatWasCreatedAnewWithFewerPartitions(t *testing.T) {
 	}
 }
 
-// A later generation is a topic of clicks as well.
-func TestRowsThatGoBeforeTheirClicksInALaterGeneration(t *testing.T) {
+// The check of visitors.ip_ttl covers later generations of clicks too.
+func TestVisitorRowsMustOutliveTheClicksOfALaterGeneration(t *testing.T) {
 	f := newField(t, 1)
 	f.cfg.Visitors.IPTTL = 26 * time.Hour
 	if err := f.grow(t.Context(), 2, time.Minute); err != nil { // there is nothing to count

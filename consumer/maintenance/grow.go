@@ -17,16 +17,16 @@ import (
 	"footfall/models"
 )
 
-// grower lets a topic go on as its next generation. Each step can be taken again.
+// grower makes the next generation of a topic. Each step is idempotent.
 type grower struct {
 	*eventlog.Log
 	base   string
 	report func(string, ...any)
 }
 
-// RunGrow gives a topic, one of kafka.topics, another number of partitions while events come in: it creates the next generation, seals the
-// one in use, writes what lies where consumers do not count it to the newest one, and returns when consumers have counted the old one, or
-// after wait with an error. To run it again goes on.
+// RunGrow gives base, one of kafka.topics, another number of partitions while producers write. It creates the next generation and seals the
+// one in use. It copies messages that consumers do not count in sealed generations to the newest one. It returns when consumers have counted
+// the sealed ones, or after wait with an error. A second run continues where the first stopped.
 func RunGrow(ctx context.Context, cfg configs.Consumer, store store.Store, base string, partitions int, wait time.Duration, log *slog.Logger, report func(string, ...any)) error {
 	l, err := eventlog.New(cfg, store, log)
 	if err != nil {
@@ -50,14 +50,14 @@ func RunGrow(ctx context.Context, cfg configs.Consumer, store store.Store, base 
 	if err := g.await(ctx, src, wait); err != nil {
 		return err
 	}
-	if err := g.carryAll(ctx, src); err != nil { // what a leader had taken just before it was sealed
+	if err := g.carryAll(ctx, src); err != nil { // again: a broker may have appended a message just before the seal reached it
 		return err
 	}
 	g.advise(src)
 	return nil
 }
 
-// grow makes the next generation, or goes on with one that was begun.
+// grow makes the next generation, or finishes one that an earlier run began.
 func (g *grower) grow(ctx context.Context, partitions int) error {
 	found, err := topics.Generations(ctx, g.Kafka, g.base)
 	if err != nil {
@@ -72,7 +72,7 @@ func (g *grower) grow(ctx context.Context, partitions int) error {
 		}
 		if begun == nil {
 			if newest.Partitions != partitions {
-				return fmt.Errorf("growing %s to %d partitions was begun, and is not done: run it with --partitions %d first", old,
+				return fmt.Errorf("growing %s to %d partitions was begun but not finished: run this with --partitions %d first", old,
 					newest.Partitions, newest.Partitions)
 			}
 			return g.seal(ctx, old, newest.Topic)
@@ -94,7 +94,7 @@ func (g *grower) grow(ctx context.Context, partitions int) error {
 		return err
 	}
 	if created != partitions {
-		return fmt.Errorf("somebody else has just grown %s to %d partitions: run it again", g.base, created)
+		return fmt.Errorf("another consumer grow has just made %d partitions of %s: run this again", created, g.base)
 	}
 	if _, err := g.record(ctx, next, partitions); err != nil {
 		return err
@@ -103,21 +103,21 @@ func (g *grower) grow(ctx context.Context, partitions int) error {
 	return g.seal(ctx, newest.Topic, next)
 }
 
-// nothingToGrow says so. What lies where nobody counts it is carried over all the same.
+// nothingToGrow reports that the topic has that number already. RunGrow carries over uncounted messages all the same.
 func (g *grower) nothingToGrow(ctx context.Context, newest topics.Generation) error {
 	g.report("topic %s has %d partitions already: no next generation is made", newest.Topic, newest.Partitions)
 	byID, err := eventlog.DuplicatesByID(ctx, g.Store, newest.Topic)
 	if err == nil && byID {
-		g.report("ids in %s have to be unique among all senders, as when it was first counted, and stay so; a next generation tells senders apart:"+
+		g.report("topic %s tells duplicates by id alone, so ids have to be unique among all senders; the next generation tells senders apart:"+
 			" to get one, grow to another number, such as --partitions %d", newest.Topic, newest.Partitions+1)
 	}
 	return err
 }
 
-// record records how many partitions a generation is counted with, if nobody did, and returns what is recorded. It refuses one that has
-// fewer now: a seal is for good, and it would have no ends for the others.
+// record records how many partitions a generation is counted with, unless that is recorded, and returns the record. It refuses a topic that
+// has fewer now: its seal, which is for good, would lack the ends of the others.
 func (g *grower) record(ctx context.Context, topic string, partitions int) (int, error) {
-	if _, err := eventlog.DuplicatesByID(ctx, g.Store, topic); err != nil { // it wants to be asked first
+	if _, err := eventlog.DuplicatesByID(ctx, g.Store, topic); err != nil { // has to come before other facts
 		return 0, err
 	}
 	recorded, err := g.Store.Setting(ctx, eventlog.Fact(topic, "partitions"), strconv.Itoa(partitions))
@@ -131,7 +131,7 @@ func (g *grower) record(ctx context.Context, topic string, partitions int) (int,
 	return counted, err
 }
 
-// seal lets Kafka refuse what is still sent to a topic, and records where it ends.
+// seal makes Kafka reject writes to a topic, and records where it ends.
 func (g *grower) seal(ctx context.Context, topic, next string) error {
 	partitions, err := topics.Partitions(ctx, g.Kafka, topic)
 	if err != nil {
@@ -157,14 +157,14 @@ func (g *grower) seal(ctx context.Context, topic, next string) error {
 	if _, err := g.Store.Setting(ctx, eventlog.Fact(topic, eventlog.FactSealed), string(text)); err != nil {
 		return err
 	}
-	g.report("sealed topic %s after %d messages: doors go on with %s", topic, total, next)
+	g.report("sealed topic %s after %d messages: producers go on with %s", topic, total, next)
 	return nil
 }
 
 // await returns when all sealed generations are counted.
 func (g *grower) await(ctx context.Context, src eventlog.Sources, wait time.Duration) error {
-	patient, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("gave up after %v (--wait): the topic is sealed, consumers go on by"+
-		" themselves; to run it again waits for them", wait))
+	patient, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("gave up after %v (--wait): the topic is sealed, and consumers go on"+
+		" counting; run this again to wait for them", wait))
 	defer cancel()
 	var told time.Time
 	for {
@@ -188,7 +188,7 @@ func (g *grower) await(ctx context.Context, src eventlog.Sources, wait time.Dura
 	}
 }
 
-// left is how many messages of sealed generations are not counted yet, and whether nobody counts.
+// left returns how many messages of sealed generations are not counted yet. nobody is a text for the operator if no consumer runs.
 func (g *grower) left(ctx context.Context, src eventlog.Sources) (left int64, nobody string, err error) {
 	for _, topic := range g.sealed(src) {
 		done, err := eventlog.CountedToSeal(ctx, g.Store, src[topic])
@@ -202,7 +202,7 @@ func (g *grower) left(ctx context.Context, src eventlog.Sources) (left int64, no
 		if err != nil {
 			return left, nobody, err
 		}
-		left += max(n, 1) // one before it may be what is missing
+		left += max(n, 1) // 0 if it waits for a generation before it: not done all the same
 	}
 	if left == 0 {
 		return 0, "", nil
@@ -214,7 +214,7 @@ func (g *grower) left(ctx context.Context, src eventlog.Sources) (left int64, no
 	return left, nobody, err
 }
 
-// sealed lists the sealed generations of the base that exist, the oldest first.
+// sealed lists the sealed generations of the base, the oldest first, without deleted ones.
 func (g *grower) sealed(src eventlog.Sources) (list []string) {
 	for s := src.Newest(g.base).Before; s != nil; s = s.Before {
 		if !s.Gone {
@@ -224,13 +224,14 @@ func (g *grower) sealed(src eventlog.Sources) (list []string) {
 	return list
 }
 
+// advise tells the operator when the sealed generations may be deleted.
 func (g *grower) advise(src eventlog.Sources) {
 	for _, topic := range g.sealed(src) {
-		g.report("topic %s is counted to its end. Keep it until %s, when no id of it can come again (duplicates.age), and as long as"+
-			" footfall_doubts_open is above 0 for it; then it can be deleted", topic,
+		g.report("topic %s is counted to its end. Keep it until %s, when its ids are older than duplicates.age, and as long as"+
+			" footfall_doubts_open is above 0 for it; then you may delete it", topic,
 			src[topic].Seal.At.Add(g.Config.Duplicates.Age+eventlog.RepairTime).Format(time.DateTime+" MST"))
 	}
 }
 
-// errSealedToo: what was to be carried over met a seal.
-var errSealedToo = errors.New("the newest generation is being sealed as well: run it again")
+// errSealedToo says that Kafka rejected carried messages, since another run has sealed the newest generation.
+var errSealedToo = errors.New("the newest generation is being sealed as well: run this again")

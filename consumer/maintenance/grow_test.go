@@ -22,9 +22,8 @@ import (
 	"footfall/models"
 )
 
-// TestGrowing: two consumers count while a topic grows and shrinks, with ids that are sent again across the seals, and visitors in all
-// generations.
-func TestGrowing(t *testing.T) {
+// Two consumers count while a topic grows and shrinks. Some ids are sent again after a seal, and all generations have the same visitors.
+func TestGrowWhileConsumersCount(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: not with -short")
 	}
@@ -56,7 +55,7 @@ func TestGrowing(t *testing.T) {
 		go func() { done <- f.grow(t.Context(), partitions, time.Minute) }()
 		load(done)
 		if want := models.GenerationTopic("clicks", i+2); f.topic != want {
-			t.Fatalf("the door writes to %s, want %s", f.topic, want)
+			t.Fatalf("the producer writes to %s, want %s", f.topic, want)
 		}
 		if i == 0 {
 			if err := leave(); err != nil {
@@ -68,14 +67,14 @@ func TestGrowing(t *testing.T) {
 	if len(f.store.OwnerRows) != 3+5+2+1 {
 		t.Errorf("partitions were taken of %v", slices.Collect(maps.Keys(f.store.OwnerRows)))
 	}
-	// Run once more it has nothing to do.
+	// Another run has nothing to do.
 	if err := f.grow(t.Context(), 2, time.Minute); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestGrowingWithoutConsumers: the topic is sealed, and the operator is told who is missing. To run it again goes on.
-func TestGrowingWithoutConsumers(t *testing.T) {
+// Without consumers, consumer grow seals the topic, and tells the operator that nobody counts. A second run goes on.
+func TestGrowWithoutConsumers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: not with -short")
 	}
@@ -91,7 +90,7 @@ func TestGrowingWithoutConsumers(t *testing.T) {
 		f.send(t, click(n)) // some of them again
 	}
 	if f.topic != "clicks-g2" {
-		t.Fatalf("the door writes to %s", f.topic)
+		t.Fatalf("the producer writes to %s", f.topic)
 	}
 	f.consume(t)
 	f.counted(t)
@@ -101,13 +100,13 @@ func TestGrowingWithoutConsumers(t *testing.T) {
 	f.store.Mu.Lock()
 	defer f.store.Mu.Unlock()
 	if f.store.Settings[eventlog.Fact("clicks", eventlog.FactCounted)] == "" {
-		t.Error("nobody recorded that the first generation is counted")
+		t.Error("the store does not record that the first generation is counted")
 	}
 }
 
-// TestAddedPartitions: somebody gives the topic more partitions by hand. Consumers stop before anything that was placed by their number is a
-// dead letter, and stay away until the topic is grown; then every event is counted once.
-func TestAddedPartitions(t *testing.T) {
+// Somebody adds partitions to the topic by hand. Consumers stop before an event that was placed by the new number becomes a dead letter, and
+// refuse to start until consumer grow has run. Then every event is counted once.
+func TestGrowAfterPartitionsWereAdded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: not with -short")
 	}
@@ -134,7 +133,7 @@ func TestAddedPartitions(t *testing.T) {
 				t.Errorf("the consumer ended with %v", err)
 			}
 		case <-time.After(20 * time.Second):
-			t.Fatal("the consumer goes on")
+			t.Fatal("the consumer did not stop")
 		}
 	}
 	if err := f.grow(t.Context(), 3, time.Millisecond); err == nil || !strings.Contains(err.Error(), "gave up") {
@@ -154,8 +153,8 @@ func TestAddedPartitions(t *testing.T) {
 	}
 }
 
-// TestBeyondTheSeal: somebody takes the seal off, and writes. Growing again carries that over, once.
-func TestBeyondTheSeal(t *testing.T) {
+// Somebody removes the seal and writes. Another consumer grow carries those messages over, once.
+func TestGrowCarriesOverMessagesBeyondTheSeal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: not with -short")
 	}
@@ -177,10 +176,10 @@ func TestBeyondTheSeal(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := range 30 {
-		f.send(t, click(n)) // it still knows the old one
+		f.send(t, click(n)) // to the old topic: its seal is off
 	}
 	if f.topic != "clicks" {
-		t.Fatalf("the door writes to %s", f.topic)
+		t.Fatalf("the producer writes to %s", f.topic)
 	}
 	for range 2 {
 		if err := f.grow(t.Context(), 3, time.Minute); err != nil {
@@ -191,10 +190,10 @@ func TestBeyondTheSeal(t *testing.T) {
 	f.send(t, click(31))
 	f.counted(t)
 	if f.topic != "clicks-g2" {
-		t.Errorf("the seal was not put on again: the door writes to %s", f.topic)
+		t.Errorf("the topic was not sealed again: the producer writes to %s", f.topic)
 	}
 
-	// One who was killed when it had written, and not said so, is followed by one who finds what was written in the log.
+	// As if a run was killed after it wrote and before it recorded that: the next one finds those messages in the log.
 	f.store.Mu.Lock()
 	maps.DeleteFunc(f.store.Settings, func(name, _ string) bool { return strings.HasPrefix(name, eventlog.Fact("clicks", "carried ")) })
 	f.store.Mu.Unlock()
@@ -203,12 +202,12 @@ func TestBeyondTheSeal(t *testing.T) {
 		t.Fatal(err)
 	}
 	if after := f.ends(t, "clicks-g2", 3); !maps.Equal(before, after) {
-		t.Errorf("what was carried over was written again: %v, before %v", after, before)
+		t.Errorf("messages were carried over twice: ends %v, before %v", after, before)
 	}
 }
 
-// TestOtherTopicsAreRefused: tables are counted from one topic of clicks and one of visits.
-func TestOtherTopicsAreRefused(t *testing.T) {
+// Tables are counted from one topic of clicks and one of visits. A consumer refuses any other.
+func TestConsumerRefusesOtherTopics(t *testing.T) {
 	f := newField(t, 2)
 	f.send(t, click(1))
 	stop := f.consume(t)
@@ -226,9 +225,9 @@ func TestOtherTopicsAreRefused(t *testing.T) {
 	}
 }
 
-// TestADeletedGeneration: a topic that is counted can be deleted; consumers go on, and so do those that start later, also if somebody makes
-// another one under its name. One that is not counted is missed.
-func TestADeletedGeneration(t *testing.T) {
+// A counted generation may be deleted: running consumers go on, and later ones start, even if somebody creates another topic of that name.
+// If an uncounted generation is missing, a consumer refuses to start.
+func TestConsumerWithADeletedGeneration(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: not with -short")
 	}
@@ -271,12 +270,12 @@ func TestADeletedGeneration(t *testing.T) {
 	delete(f.store.Settings, eventlog.Fact("clicks", eventlog.FactCounted))
 	f.store.Mu.Unlock()
 	if err := <-f.run(t.Context(), t); err == nil || !strings.Contains(err.Error(), "not all of its events are counted") {
-		t.Errorf("a consumer that misses a generation: %v", err)
+		t.Errorf("the consumer that lacks an uncounted generation ended with %v", err)
 	}
 }
 
-// TestNobodyRetiresWhileATopicGrows: what is decided about visits must not meet another generation of them.
-func TestNobodyRetiresWhileATopicGrows(t *testing.T) {
+// consumer retire refuses while a topic grows: its offsets are those of one generation.
+func TestRetireRefusesWhileATopicGrows(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: not with -short")
 	}
@@ -297,7 +296,7 @@ func TestNobodyRetiresWhileATopicGrows(t *testing.T) {
 		t.Error(err)
 	}
 	if err := f.grow(t.Context(), 2, time.Millisecond); err == nil {
-		t.Fatal("it is counted without consumers")
+		t.Fatal("consumer grow finished without consumers")
 	}
 	if err := retire(); err == nil || !strings.Contains(err.Error(), "is being grown") {
 		t.Errorf("while clicks are grown: %v", err)
@@ -311,8 +310,8 @@ func TestNobodyRetiresWhileATopicGrows(t *testing.T) {
 	}
 }
 
-// TestATopicThatEndsInMarkers: the last offset of a sealed partition is what ends a transaction. It is no event, and holds up nobody.
-func TestATopicThatEndsInMarkers(t *testing.T) {
+// The last offset of a sealed partition is a transaction marker. It is no event, and consumers reach the seal all the same.
+func TestGrowATopicThatEndsWithATransactionMarker(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: not with -short")
 	}

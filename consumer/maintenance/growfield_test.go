@@ -28,15 +28,15 @@ import (
 	"footfall/models/modelstest"
 )
 
-// field is a broker in process whose topics grow, a store, consumers, and what was sent.
+// field is a broker in process whose topics can grow, a store, consumers, and the events that were sent.
 type field struct {
 	client *kgo.Client
 	store  *memstore.Memory
 	cfg    configs.Consumer
-	topic  string // of clicks, as the door knows it
+	topic  string // of clicks, that the producer writes to
 	sizes  map[string]int
 	sent   []models.Event
-	mu     sync.Mutex // of what the operator is told
+	mu     sync.Mutex // of said
 	said   []string
 }
 
@@ -57,7 +57,7 @@ func newField(t *testing.T, partitions int32) *field {
 	return f
 }
 
-// connect makes a client that knows the topics as they are now.
+// connect makes a client that has the current metadata of the topics.
 func (f *field) connect(t *testing.T) {
 	t.Helper()
 	var err error
@@ -69,7 +69,7 @@ func (f *field) connect(t *testing.T) {
 	t.Cleanup(f.client.Close)
 }
 
-// run starts a consumer that counts until ctx ends, and tells how that went.
+// run starts a consumer that counts until ctx ends, and returns a channel with Run's error.
 func (f *field) run(ctx context.Context, t *testing.T) <-chan error {
 	t.Helper()
 	c, err := rollup.New(f.cfg, f.store, prometheus.NewRegistry(), slog.New(slog.NewTextHandler(io.Discard, nil)))
@@ -95,7 +95,7 @@ func (f *field) consume(t *testing.T) (stop func() error) {
 	return stop
 }
 
-// grow is an operator who runs the command.
+// grow runs consumer grow, and collects what it reports in said.
 func (f *field) grow(ctx context.Context, partitions int, wait time.Duration) error {
 	return maintenance.RunGrow(ctx, f.cfg, f.store, "clicks", partitions, wait, slog.New(slog.NewTextHandler(io.Discard, nil)), func(line string, args ...any) {
 		f.mu.Lock()
@@ -104,7 +104,7 @@ func (f *field) grow(ctx context.Context, partitions int, wait time.Duration) er
 	})
 }
 
-// send writes an event as a door does: to the newest generation, when the one it knew is sealed.
+// send writes an event as a producer does: when its topic is sealed, it goes on with the next generation.
 func (f *field) send(t *testing.T, e models.Event) {
 	t.Helper()
 	for {
@@ -124,7 +124,7 @@ func (f *field) send(t *testing.T, e models.Event) {
 	f.sent = append(f.sent, e)
 }
 
-// put writes an event to a topic, placed as if it had so many partitions.
+// put writes an event to a topic, into the partition that it would have with that number of partitions.
 func (f *field) put(t *testing.T, topic string, e models.Event, partitions int) error {
 	t.Helper()
 	value, err := models.AppendEvent(nil, e)
@@ -137,12 +137,12 @@ func (f *field) put(t *testing.T, topic string, e models.Event, partitions int) 
 	}).FirstErr()
 }
 
-// click is the nth of the test: few visitors, who are on all generations.
+// click is the n-th click of a test. The visitors are few, so that all generations have them.
 func click(n int) models.Event {
 	return &models.Click{V: 1, ID: fmt.Sprint(n), ShortURL: fmt.Sprint("link", n%3), IP: fmt.Sprint("192.0.2.", (n/3)%40), TS: models.Earliest}
 }
 
-// want counts what was sent naively: every id once.
+// want counts the sent events naively: every id once.
 func (f *field) want() map[models.Key]map[models.Cell]int64 {
 	want, seen, ids := modelstest.Cells{}, modelstest.Seen{}, map[models.Identity]bool{}
 	for _, e := range f.sent {
@@ -155,7 +155,7 @@ func (f *field) want() map[models.Key]map[models.Cell]int64 {
 	return want
 }
 
-// counted waits until the counters are those of what was sent.
+// counted waits until the store's counters are those of the sent events.
 func (f *field) counted(t *testing.T) {
 	t.Helper()
 	want := f.want()

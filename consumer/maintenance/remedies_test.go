@@ -18,9 +18,9 @@ import (
 	"footfall/models"
 )
 
-// TestHalfGrown: whoever grows a topic is stopped when Kafka refuses what is sent to it, and before that is recorded. Consumers that run say so
-// after a while, and what to do. That is done, and nothing is missing.
-func TestHalfGrown(t *testing.T) {
+// consumer grow is stopped after it sealed the topic and before it recorded the seal. Running consumers warn of it after a while, with the
+// command to run. That command finishes the job, and every event is counted.
+func TestConsumersWarnOfAHalfGrownTopic(t *testing.T) {
 	f := newField(t, 2)
 	f.send(t, click(1))
 	var said strings.Builder
@@ -45,7 +45,7 @@ func TestHalfGrown(t *testing.T) {
 		}
 	}
 	if said.Len() > 0 {
-		t.Errorf("while it may still be under way: %s", said.String())
+		t.Errorf("too early, while consumer grow may still run, the log has: %s", said.String())
 	}
 	for range 2 {
 		since["clicks"] = since["clicks"].Add(-time.Minute)
@@ -54,7 +54,7 @@ func TestHalfGrown(t *testing.T) {
 		}
 	}
 	if got := said.String(); strings.Count(got, `run="consumer grow --topic clicks --partitions 3"`) != 2 {
-		t.Errorf("long after that: %q", got)
+		t.Errorf("a minute later and another one, the log has %q; want two warnings", got)
 	}
 	f.consume(t)
 	f.send(t, click(2))
@@ -64,9 +64,9 @@ func TestHalfGrown(t *testing.T) {
 	f.counted(t)
 }
 
-// TestNothingToGrow: an operator who asks for as many partitions as there are hears that nothing is made, and how to get the new rule of
-// duplicates.
-func TestNothingToGrow(t *testing.T) {
+// An operator asks for the number of partitions that the topic has. consumer grow reports that it makes nothing, and how to get the newer
+// rule of duplicates.
+func TestGrowToTheSameNumber(t *testing.T) {
 	f := newField(t, 2)
 	f.consume(t)
 	said := func() string {
@@ -87,8 +87,8 @@ func TestNothingToGrow(t *testing.T) {
 	}
 }
 
-// TestAGenerationThatIsMissed: it was deleted before all of it was counted. An operator can go on without.
-func TestAGenerationThatIsMissed(t *testing.T) {
+// A generation was deleted before all of it was counted. Consumers refuse until an operator accepts the gap.
+func TestAcceptADeletedGeneration(t *testing.T) {
 	f := newField(t, 2)
 	stop := f.consume(t)
 	for n := range 20 {
@@ -118,7 +118,7 @@ func TestAGenerationThatIsMissed(t *testing.T) {
 		t.Fatalf("the consumer ended with %v", err)
 	}
 	if said, err := accept(0); err != nil || !strings.Contains(said, "5 events of topic clicks are not counted; the topic was deleted") {
-		t.Errorf("asked, it said %q, %v", said, err)
+		t.Errorf("without --at-most it said %q, %v", said, err)
 	}
 	if _, err := accept(4); err == nil || !strings.Contains(err.Error(), "5 events are missing, more than --at-most 4") {
 		t.Errorf("told to accept 4, it said %v", err)
@@ -131,8 +131,8 @@ func TestAGenerationThatIsMissed(t *testing.T) {
 	f.counted(t)
 }
 
-// TestALogThatIsAnotherOne: all who find out name the same remedy, and it works, also where the topic has fewer partitions now.
-func TestALogThatIsAnotherOne(t *testing.T) {
+// All refusals of a recreated topic name the same remedy. The remedy works, also if the new topic has fewer partitions.
+func TestRebuildAfterTheTopicWasRecreated(t *testing.T) {
 	p := models.Partition{Topic: "clicks"}
 	for _, err := range []error{eventlog.RecreatedTopic(p, 7), eventlog.AnotherLog(p, 7), eventlog.OtherPartitions("clicks", 3, 2)} {
 		if !eventlog.IsRefusal(err) || !strings.Contains(err.Error(), "`consumer rebuild`") || strings.Contains(err.Error(), "keyspace_suffix") {
@@ -163,9 +163,9 @@ func TestALogThatIsAnotherOne(t *testing.T) {
 	}
 }
 
-// TestAMissedGenerationAfterOneThatIsNotCounted: the one in the middle of three was deleted. That is accepted, and the last one still waits for
-// the first: visitors that are in both would be counted twice.
-func TestAMissedGenerationAfterOneThatIsNotCounted(t *testing.T) {
+// The second of three generations was deleted, and that gap is accepted. The third still waits for the first: a visitor in both would be
+// counted twice.
+func TestAcceptADeletedGenerationAfterAnUncountedOne(t *testing.T) {
 	f := newField(t, 2)
 	for i, partitions := range []int{3, 4} {
 		for n := range 10 {
@@ -198,7 +198,7 @@ func TestAMissedGenerationAfterOneThatIsNotCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if open, err := eventlog.CountedToSeal(ctx, f.store, src["clicks-g3"].Before); open || err != nil {
-		t.Errorf("the last one does not wait for the first: %v", err)
+		t.Errorf("the third generation does not wait for the first: %v", err)
 	}
 	f.consume(t)
 	f.counted(t)

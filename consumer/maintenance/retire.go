@@ -17,23 +17,23 @@ import (
 	"footfall/models"
 )
 
-// Retirer retires visitors, step by step, each of which can be taken again.
+// Retirer retires visitors. Each of its steps is idempotent, so a stopped run can be repeated. Not safe for concurrent use.
 type Retirer struct {
 	Store   store.RetireStore
 	Topic   string
 	Sources eventlog.Sources // of the topic and its earlier generations
 	Ends    func(context.Context) (map[int]int64, error)
 	Group   func(ctx context.Context, topic string) (Counting, error)
-	Audit   func(ctx context.Context, walk string) (Audit, error) // of sites; walk is its name
+	Audit   func(ctx context.Context, walk string) (Audit, error) // of sites; walk is the name that it is resumed by
 	Report  func(string, ...any)
 	Parts   int           // that rows are removed in, at least 1
-	Margin  time.Duration // until nobody decides without a notice
-	Force   bool          // though rows tell of more visitors than are counted
+	Margin  time.Duration // after it, every consumer that counts knows of a notice
+	Force   bool          // remove rows even if more visitors have rows than are counted
 }
 
-// RunRetire refuses visits before a moment from now on, and removes the rows that remember visitors of intervals that are over
-// by then. Before it removes anything, all that the log held is counted and settled, and an audit finds nothing off; it waits
-// for that as long as wait allows. Counts stay. An error leaves all rows in place, or some: to run it again goes on.
+// RunRetire makes consumers refuse visits before a moment from now on, and removes the visitors' rows of intervals that end before it.
+// Counts stay. Before it removes anything, it waits until consumers have counted and settled all that the log had, and audits all sites. It
+// returns an error if that takes longer than wait, or the audit finds something. After an error some rows may be removed: run it again.
 func RunRetire(ctx context.Context, cfg configs.Consumer, db store.RetireStore, before models.Millis, wait time.Duration, force bool, log *slog.Logger, report func(string, ...any)) error {
 	l, err := eventlog.New(cfg, db, log)
 	if err != nil {
@@ -52,8 +52,8 @@ func RunRetire(ctx context.Context, cfg configs.Consumer, db store.RetireStore, 
 		Ends: func(ctx context.Context) (map[int]int64, error) {
 			ends, err := l.Ends(ctx, visits.Topic, visits.Partitions())
 			if err == nil {
-				// Visits of a next generation may have been counted by those who did not know of this. If there is none by now, there is
-				// none that was written before it was announced.
+				// Consumers that did not know of this retirement may have counted visits of a next generation. If there is none by now, no
+				// such visit was written before the announcement.
 				err = NotGrowing(ctx, l, visits)
 			}
 			return ends, err
@@ -71,7 +71,7 @@ func RunRetire(ctx context.Context, cfg configs.Consumer, db store.RetireStore, 
 
 // Run retires visitors before a moment, as RunRetire does.
 func (r *Retirer) Run(ctx context.Context, before models.Millis, wait time.Duration) error {
-	patient, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("gave up after %v (--wait); to run it again goes on", wait))
+	patient, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("gave up after %v (--wait): run this again to go on", wait))
 	defer cancel()
 	it, err := r.decide(patient, before)
 	if err == nil && !it.Done {
@@ -83,7 +83,7 @@ func (r *Retirer) Run(ctx context.Context, before models.Millis, wait time.Durat
 		}
 		return err
 	}
-	if !it.Done { // what takes long here is work, not waiting
+	if !it.Done { // without the deadline: this is work, not waiting
 		if err := r.whole(ctx, before); err != nil {
 			return err
 		}
@@ -91,13 +91,13 @@ func (r *Retirer) Run(ctx context.Context, before models.Millis, wait time.Durat
 	if err := r.Store.Finish(ctx, before); err != nil {
 		return err
 	}
-	if err := retry.Sleep(ctx, r.Margin); err != nil { // consumers that meet old events again must know
+	if err := retry.Sleep(ctx, r.Margin); err != nil { // consumers that read old events again must know that their rows may be gone
 		return err
 	}
 	return r.drop(ctx, before)
 }
 
-// drop removes the rows, part by part. One who was stopped goes on with the parts that are left.
+// drop removes the rows, part by part. A repeated run resumes with the parts that are left.
 func (r *Retirer) drop(ctx context.Context, before models.Millis) error {
 	w := Walker{
 		Keyspaces: []models.Keyspace{models.Cardinality}, Parts: r.Parts, AtOnce: WalkAtOnce,
@@ -116,10 +116,10 @@ func (r *Retirer) drop(ctx context.Context, before models.Millis) error {
 	return err
 }
 
-// walkOf names the walks of a retirement, which are gone on with after a stop.
+// walkOf is the name under which a retirement's walks save their progress.
 func walkOf(before models.Millis) string { return "retire " + before.Time().Format(time.DateOnly) }
 
-// decide finds the retirement, or makes it one that is decided.
+// decide returns the retirement once it is decided. It announces and decides it if no earlier run did.
 func (r *Retirer) decide(ctx context.Context, before models.Millis) (store.Retirement, error) {
 	it, err := r.Find(ctx, before)
 	if err != nil || it.Done {
@@ -128,29 +128,29 @@ func (r *Retirer) decide(ctx context.Context, before models.Millis) (store.Retir
 	begun, _ := models.SplitGeneration(it.Topic)
 	switch base, _ := models.SplitGeneration(r.Topic); {
 	case it.Topic != "" && begun != base:
-		return it, fmt.Errorf("this was begun while visits were in topic %s, now they are in %s (kafka.topics): run it with that one, to"+
-			" see that all of it is counted", it.Topic, r.Topic)
+		return it, fmt.Errorf("this retirement was begun while kafka.topics.visits was %s, and now it is %s: run this with %s, so that it"+
+			" can check that all of that topic is counted", it.Topic, r.Topic, begun)
 	case it.Decided():
 		return it, nil
 	case it.Topic != "" && it.Topic != r.Topic:
-		// Whoever announced it never decided. Consumers give it up only when a visit that it speaks of comes by.
-		given, err := r.Store.Withdraw(ctx, before)
-		if err == nil && !given {
-			err = errors.New("another retire runs: run it again")
+		// The run that announced it stopped before it decided. Consumers withdraw it only when they hold a visit that it may refuse.
+		withdrawn, err := r.Store.Withdraw(ctx, before)
+		if err == nil && !withdrawn {
+			err = errors.New("another consumer retire is running: run this again when it is done")
 		}
 		if err != nil {
 			return it, err
 		}
-		r.Report("this was announced before %s followed %s, and not decided: it is announced anew", r.Topic, it.Topic)
+		r.Report("an earlier run announced this for topic %s, but did not decide it: announcing it again for %s", it.Topic, r.Topic)
 	}
-	if it.Topic != r.Topic { // else it is, and not again under that ID: it may be given up by now
+	if it.Topic != r.Topic { // else it is announced. Never announce that ID again: a consumer may have withdrawn it by now
 		it = store.Retirement{Before: before, Topic: r.Topic, ID: rand.Int64()}
 		if err := r.Store.Announce(ctx, it); err != nil {
 			return it, err
 		}
 	}
 	r.Report("announced: visits before %s will be refused", before.Time().Format(time.DateOnly))
-	if err := retry.Sleep(ctx, r.Margin); err != nil { // from here on nobody counts such visits without knowing
+	if err := retry.Sleep(ctx, r.Margin); err != nil { // after that, every consumer that counts such visits knows of it
 		return it, err
 	}
 	from, err := r.Ends(ctx)
@@ -162,12 +162,12 @@ func (r *Retirer) decide(ctx context.Context, before models.Millis) (store.Retir
 		return it, err
 	}
 	if !ok {
-		return it, errors.New("a consumer gave up waiting for this, or another retire runs: run it again")
+		return it, errors.New("a consumer withdrew this retirement, since it waited too long, or another consumer retire is running: run this again")
 	}
 	return r.Find(ctx, before)
 }
 
-// Find reads a retirement; the zero one if nobody announced it.
+// Find reads a retirement from the store; the zero one if it is not announced.
 func (r *Retirer) Find(ctx context.Context, before models.Millis) (store.Retirement, error) {
 	notices, err := r.Store.Notices(ctx)
 	if err != nil {
@@ -179,13 +179,13 @@ func (r *Retirer) Find(ctx context.Context, before models.Millis) (store.Retirem
 	return store.Retirement{}, nil
 }
 
-// How often it is looked whether consumers are done, and how often something is said meanwhile.
+// Intervals of commands that wait for consumers.
 const (
-	PollInterval  = 500 * time.Millisecond
-	ProgressEvery = 5 * time.Second
+	PollInterval  = 500 * time.Millisecond // between two checks
+	ProgressEvery = 5 * time.Second        // between two reports
 )
 
-// counted returns when all that was in the log before the retirement is counted for good, or with the reason why it is not.
+// counted returns when all visits before the retirement are counted and free of doubt. If ctx ends first, the error says what is missing.
 func (r *Retirer) counted(ctx context.Context, it store.Retirement) error {
 	var told time.Time
 	for {
@@ -206,7 +206,7 @@ func (r *Retirer) counted(ctx context.Context, it store.Retirement) error {
 	}
 }
 
-// whole fails unless an audit finds nothing that a repair would need the rows for. No link is asked: the rows are of sites.
+// whole returns an error if an audit finds keys that are off: their repair needs the rows. It audits sites only, since links have no such rows.
 func (r *Retirer) whole(ctx context.Context, before models.Millis) error {
 	r.Report("all visits up to the retirement are counted; auditing")
 	a, err := r.Audit(ctx, walkOf(before))
@@ -214,7 +214,7 @@ func (r *Retirer) whole(ctx context.Context, before models.Millis) error {
 		return err
 	}
 	if a.Off > a.Repaired || a.Unreadable > 0 {
-		return fmt.Errorf("the audit of %d keys found %d off: mending them would need the rows, so nothing is removed; run consumer"+
+		return fmt.Errorf("the audit of %d keys found %d off: repairing them needs the rows, so nothing is removed; run consumer"+
 			" audit --repair first", a.Keys, a.Off)
 	}
 	if err := r.even(ctx, before); err != nil {
@@ -224,7 +224,7 @@ func (r *Retirer) whole(ctx context.Context, before models.Millis) error {
 	return nil
 }
 
-// even compares counts with the rows that are about to go. Fewer rows are what forget leaves behind, or a retire that was stopped.
+// even compares counts with the rows to be removed. Fewer rows than counted visitors are normal after forget, or after a stopped retire.
 func (r *Retirer) even(ctx context.Context, before models.Millis) error {
 	more, fewer := 0, 0
 	tell := func(line string) { r.Report("%s", line) }
@@ -242,15 +242,15 @@ func (r *Retirer) even(ctx context.Context, before models.Millis) error {
 	case err != nil:
 		return err
 	case more > 0 && !r.Force:
-		return fmt.Errorf("%d counts are lower than the visitors that have rows, so nothing is removed: consumer rebuild tells which is"+
+		return fmt.Errorf("%d counts are lower than the visitors that have rows, so nothing is removed: consumer rebuild shows which is"+
 			" right; --force removes the rows all the same", more)
 	case more+fewer > 0:
-		r.Report("%d counts are higher than the visitors that have rows, as forget leaves them, %d lower", fewer, more)
+		r.Report("%d counts are higher than the visitors that have rows, which is normal after consumer forget; %d are lower", fewer, more)
 	}
 	return nil
 }
 
-// missing says what has to happen before rows may go; empty if nothing.
+// missing describes what has to happen before rows may be removed; empty if nothing.
 func (r *Retirer) missing(ctx context.Context, it store.Retirement) (string, error) {
 	group, err := r.Group(ctx, it.Topic)
 	if err != nil {

@@ -65,8 +65,9 @@ func TestRetireSaysWhatItWaitsFor(t *testing.T) {
 	f(Counting{Members: 1, To: all}, nil, Audit{}, "1 counts are higher than the visitors that have rows")
 }
 
-// A retirement was announced, its process died, and the topic has grown since. No old visit need ever come by for a consumer to give it up.
-func TestARetirementThatWasAnnouncedBeforeTheTopicGrew(t *testing.T) {
+// An earlier run announced a retirement and died, and the topic has grown since. A consumer withdraws it only if an old visit comes, which
+// may never happen: the next run has to announce it again by itself.
+func TestRetireAnnouncedBeforeTheTopicGrew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := memstore.New()
 		_ = m.Announce(t.Context(), store.Retirement{Before: modelstest.April, Topic: "visits"})

@@ -10,13 +10,13 @@ import (
 	"footfall/models"
 )
 
-// Counting is how far a group is in the topic of visits.
+// Counting is how far the group has counted one generation of visits.
 type Counting struct {
-	Members int
-	To      map[int]int64
+	Members int           // of the group
+	To      map[int]int64 // by partition: all below this offset is counted
 }
 
-// counting asks how far the group is, and whether it has members.
+// countingOf asks how far the group is, and how many members it has.
 func countingOf(ctx context.Context, l *eventlog.Log, db store.Store, topic string, n int) (Counting, error) {
 	var partitions []models.Partition
 	for number := range n {
@@ -34,7 +34,8 @@ func countingOf(ctx context.Context, l *eventlog.Log, db store.Store, topic stri
 	return out, err
 }
 
-// NotGrowing refuses while visits go on as a next generation, or the last one is not counted.
+// NotGrowing returns an error while consumer grow is under way for a topic: visits is not its newest generation, or the generation before
+// is not counted.
 func NotGrowing(ctx context.Context, l *eventlog.Log, visits *eventlog.Source) error {
 	base, _ := models.SplitGeneration(visits.Topic)
 	found, err := topics.Generations(ctx, l.Kafka, base)

@@ -11,9 +11,9 @@ import (
 	"footfall/models/modelstest"
 )
 
-// One who retires is paused when it has read where the topic ends. A consumer gives the retirement up, visits beyond those ends are counted, and
-// another one announces the same anew, perhaps for the topic's next generation. The old ends say nothing about what is announced then.
-func TestTwoRetire(t *testing.T) {
+// One consumer retire is paused after it has read where the topic ends. A consumer withdraws the retirement, and visits beyond those ends are
+// counted. Another retire announces the same again, perhaps for the topic's next generation. The first must not decide it with its old ends.
+func TestRetireOfTwoAtOnce(t *testing.T) {
 	for _, then := range []string{"visits-g2", "visits"} {
 		synctest.Test(t, func(t *testing.T) {
 			m := memstore.New()
@@ -45,8 +45,9 @@ func TestTwoRetire(t *testing.T) {
 	}
 }
 
-// What is given up right after it was found is not announced again under its ID: whoever announced it could still decide.
-func TestARetirementThatIsGivenUpWhenFound(t *testing.T) {
+// A retirement that is withdrawn right after it was found is not announced again with its ID: the run that announced it first could still
+// decide it.
+func TestRetireWithdrawnWhenFound(t *testing.T) {
 	m := memstore.New()
 	announced := store.Retirement{Before: modelstest.April, Topic: "visits", ID: 5}
 	if err := m.Announce(t.Context(), announced); err != nil {
@@ -62,7 +63,7 @@ func TestARetirementThatIsGivenUpWhenFound(t *testing.T) {
 	}
 }
 
-// givenUp is a store where a consumer gives a retirement up as soon as somebody has read of it.
+// givenUp is a store where a consumer withdraws a retirement as soon as it is read.
 type givenUp struct{ *memstore.Memory }
 
 func (g givenUp) Notices(ctx context.Context) (store.Notices, error) {

@@ -16,31 +16,29 @@ import (
 	"footfall/models"
 )
 
-// Keyspaces are all that keys lie in.
+// Keyspaces are all keyspaces that have keys.
 var Keyspaces = []models.Keyspace{models.URLShortener, models.Cardinality}
 
-// How many parts a keyspace has, and how many are read at once. The more parts, the less is read again after a stop, and the more
-// an empty table costs.
+// More parts mean that less is read again after a stop, but that an empty table takes longer.
 const (
-	WalkParts  = 256
-	WalkAtOnce = 16
+	WalkParts  = 256 // of a keyspace
+	WalkAtOnce = 16  // parts that are read concurrently
 )
 
-// Walker goes over all of some keyspaces, part by part.
+// Walker reads keyspaces part by part, several parts concurrently.
 type Walker struct {
 	Keyspaces     []models.Keyspace
-	Parts, AtOnce int
-	What          string // that is read: keys
-	Report        func(string, ...any)
+	Parts, AtOnce int                  // both at least 1
+	What          string               // what is read, for reports: "keys"
+	Report        func(string, ...any) // called concurrently
 
-	// name is what the walk can be resumed by, empty: it cannot. Resume goes on where one of that name was stopped.
-	name   string
-	resume bool
+	name   string // under which progress is saved in notes; empty: it is not
+	resume bool   // continue the walk that was saved under name
 	notes  store.WalkStore
 }
 
-// Walk calls do with each part, several at once, until one fails. do tells with read what it has read; when it returns true the
-// part need not be read again by one who resumes. It returns what earlier walks had read of the parts that were left out.
+// Walk calls do with each part, AtOnce at a time, and returns do's first error. do calls read with the number of things it has read. If it
+// returns true, a resumed walk skips the part. before is how much earlier walks had read of the parts that this one skipped.
 func (w *Walker) Walk(ctx context.Context, do func(ctx context.Context, part store.Part, read func(n int)) (bool, error)) (before int, err error) {
 	done, err := w.load(ctx)
 	if err != nil {
@@ -88,11 +86,11 @@ func (w *Walker) all() (parts []store.Part) {
 	return parts
 }
 
-// walked is how far a walk is.
+// walked is the saved progress of a walk.
 type walked struct {
-	Of   int                       `json:"of"` // parts of a keyspace
-	Keys int                       `json:"keys"`
-	Done map[models.Keyspace][]int `json:"done"`
+	Of   int                       `json:"of"`   // parts of a keyspace
+	Keys int                       `json:"keys"` // read in the parts that are done
+	Done map[models.Keyspace][]int `json:"done"` // numbers of the parts
 }
 
 func (w walked) has(p store.Part) bool { return slices.Contains(w.Done[p.Keyspace], p.Number) }
@@ -113,7 +111,7 @@ func (w walked) clone() walked {
 	return w
 }
 
-// load reads how far the walk was that is to be resumed.
+// load reads the progress of the walk to resume.
 func (w *Walker) load(ctx context.Context) (done walked, err error) {
 	fresh := walked{Of: w.Parts, Done: map[models.Keyspace][]int{}}
 	if w.name == "" || !w.resume {
@@ -124,13 +122,13 @@ func (w *Walker) load(ctx context.Context) (done walked, err error) {
 		return fresh, err
 	}
 	if err := json.Unmarshal([]byte(text), &done); err != nil || done.Of != w.Parts || done.Done == nil {
-		return fresh, nil //nolint:nilerr // another version's: begin anew
+		return fresh, nil //nolint:nilerr // another version saved it: start over
 	}
-	w.Report("going on: %d of %d parts are done, %d %s were read", done.parts(), w.Parts*len(w.Keyspaces), done.Keys, w.What)
+	w.Report("resuming: %d of %d parts are done, %d %s were read", done.parts(), w.Parts*len(w.Keyspaces), done.Keys, w.What)
 	return done, nil
 }
 
-// save notes how far the walk is. Without any part done it is over, or never began. Should it fail, one who resumes has more to read.
+// save saves the walk's progress; progress without parts deletes what was saved. If saving fails, a resumed walk reads more again.
 func (w *Walker) save(ctx context.Context, now walked) {
 	if w.name == "" {
 		return
@@ -143,14 +141,14 @@ func (w *Walker) save(ctx context.Context, now walked) {
 	ctx, cancel := context.WithTimeout(ctx, repair.ExitTimeout)
 	defer cancel()
 	if err := w.notes.NoteWalked(ctx, w.name, text); err != nil {
-		w.Report("how far this is could not be noted: %v", err)
+		w.Report("progress could not be saved, so a resumed run would read more again: %v", err)
 	}
 }
 
-// walkAttempts is how often a read of a walk is tried: one that takes hours must not end because one read timed out.
+// walkAttempts is how often one read is tried: a walk of hours must not fail because one read timed out.
 const walkAttempts = 6
 
-// patiently tries a read again when it fails.
+// patiently retries a failing read.
 func patiently[T any](ctx context.Context, read func() (T, error)) (out T, err error) {
 	for attempt := range walkAttempts {
 		if out, err = read(); err == nil || ctx.Err() != nil {
@@ -163,11 +161,11 @@ func patiently[T any](ctx context.Context, read func() (T, error)) (out T, err e
 	return out, err
 }
 
-// progress tells how fast a walk goes and when it will be over. Safe for concurrent use.
+// progress reports how fast a walk is and how long it will take. Safe for concurrent use.
 type progress struct {
 	what   string
 	report func(string, ...any)
-	of     int // parts
+	of     int // parts in all
 	before int // parts that earlier walks have read
 
 	mu                   sync.Mutex
@@ -183,7 +181,7 @@ func newProgress(what string, of int, done walked, report func(string, ...any)) 
 	}
 }
 
-// read notes that n more are read, and now and then says so.
+// read adds n, and reports every ProgressEvery.
 func (p *progress) read(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -196,7 +194,7 @@ func (p *progress) read(n int) {
 	p.report("%s", p.line(now.Sub(p.started)))
 }
 
-// line says how much is read, how fast, and when it will be over, if the parts that are left take as long as the others did.
+// line says how much is read, how fast, and how long the rest takes if its parts are as large as those read.
 func (p *progress) line(took time.Duration) string {
 	text := fmt.Sprintf("%d %s read, %.0f a second; %d of %d parts", p.keys, p.what, float64(p.keys)/took.Seconds(), p.before+p.parts, p.of)
 	if p.parts > 0 {
@@ -206,7 +204,7 @@ func (p *progress) line(took time.Duration) string {
 	return text
 }
 
-// finished notes that a part is read; whole: it need not be again. It tells whether it is time to save that.
+// finished notes that a part is read. whole: a resumed walk may skip it. It tells whether it is time to save.
 func (p *progress) finished(part store.Part, keys int, whole bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

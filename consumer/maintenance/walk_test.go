@@ -14,7 +14,7 @@ import (
 	"footfall/models"
 )
 
-// link is a key with one click at that offset, as an owner has counted it.
+// link is the key of link i with one click at offset i, as an owner writes it.
 func link(i int) store.KeyWrite {
 	return store.KeyWrite{
 		Key: models.Key{Keyspace: models.URLShortener, Name: fmt.Sprint("link", i)},
@@ -24,7 +24,7 @@ func link(i int) store.KeyWrite {
 	}
 }
 
-// links is a store of so many links that notes which keys were read, and fails at one of them.
+// links is a store that counts how many keys were read, and fails at one of them.
 type links struct {
 	*memstore.Memory
 	reads  atomic.Int64
@@ -52,7 +52,7 @@ func (l *links) Keys(ctx context.Context, part store.Part, each func([]store.Key
 	})
 }
 
-func TestAnAuditGoesOnWhereItWasStopped(t *testing.T) {
+func TestAuditResumesWhereItWasStopped(t *testing.T) {
 	const n, parts = 300, 16
 	l := newLinks(n)
 	audit := func(resume bool) (Audit, error) {
@@ -78,7 +78,7 @@ func TestAnAuditGoesOnWhereItWasStopped(t *testing.T) {
 	whole(true, Audit{Keys: n}, some)
 	whole(true, Audit{Keys: n}, all) // it was over
 
-	// What was found is found again by one who resumes: nobody else would tell of it.
+	// A resumed audit finds again what the stopped one had found: else nobody would report it.
 	early := link(0).Key
 	for i := 0; !memstore.Holds(store.Part{Keyspace: models.URLShortener, Number: 0, Of: parts}, early); i++ {
 		early = link(i).Key
@@ -96,7 +96,7 @@ func TestAnAuditGoesOnWhereItWasStopped(t *testing.T) {
 	whole(false, Audit{Keys: n, MismatchedTotals: 1}, all)
 }
 
-// lateKey is one of the last quarter of the parts.
+// lateKey is a key in the last quarter of the parts.
 func lateKey(n, parts int) models.Key {
 	for i := range n {
 		if key := link(i).Key; memstore.Holds(store.Part{Keyspace: models.URLShortener, Number: parts * 3 / 4, Of: parts}, key) {
@@ -106,7 +106,7 @@ func lateKey(n, parts int) models.Key {
 	return models.Key{}
 }
 
-func TestProgressTellsTheRateAndWhatIsLeft(t *testing.T) {
+func TestProgressReportsRateAndTimeLeft(t *testing.T) {
 	p := newProgress("keys", 512, walked{Of: 256, Keys: 99, Done: map[models.Keyspace][]int{models.Cardinality: {1, 2}}}, nil)
 	p.keys = 30_000
 	if got := p.line(10 * time.Second); got != "30000 keys read, 3000 a second; 2 of 512 parts" {
@@ -123,13 +123,13 @@ func TestProgressTellsTheRateAndWhatIsLeft(t *testing.T) {
 	}
 }
 
-// What is off is mended when there is much of it, not kept until the end.
-func TestAnAuditMendsAsItGoes(t *testing.T) {
+// An audit repairs as soon as enough keys are off, not only at the end: memory is bounded.
+func TestAuditRepairsAsItGoes(t *testing.T) {
 	const n = 10
 	m := memstore.New()
 	for i := range n {
 		w := link(i)
-		w.Ledger[0].From, w.Ledger[0].To = int64(100+i), int64(101+i) // where the log has none of their events
+		w.Ledger[0].From, w.Ledger[0].To = int64(100+i), int64(101+i) // offsets at which the log has no event of theirs
 		m.ApplyOne(w)
 		w.Ledger[0].Epoch = 2 // a zombie's
 		m.ApplyOne(w)
@@ -147,12 +147,12 @@ func TestAnAuditMendsAsItGoes(t *testing.T) {
 	var lines []string
 	found, err := c.Run(t.Context(), AuditOptions{Repair: true}, func(line string) { lines = append(lines, line) })
 	if want := (Audit{Keys: n, Off: n, Repaired: n}); err != nil || found != want || first != 3 {
-		t.Errorf("%+v, %v; %d keys were read when the first was mended; want %+v\n%s", found, err, first, want, strings.Join(lines, "\n"))
+		t.Errorf("%+v, %v; %d keys were read when the first was repaired; want %+v\n%s", found, err, first, want, strings.Join(lines, "\n"))
 	}
 }
 
-// Keys of either side are compared once, in parts.
-func TestCompareTakesTheKeysOfBothSides(t *testing.T) {
+// All keys that either side has are compared once.
+func TestCompareCoversTheKeysOfBothSides(t *testing.T) {
 	live, fresh := memstore.New(), memstore.New()
 	for i := range 100 {
 		if i != 7 {
@@ -173,7 +173,7 @@ func TestCompareTakesTheKeysOfBothSides(t *testing.T) {
 	if err != nil || c.Found != want || said.Load() != 11 {
 		t.Errorf("%+v, %v, %d lines; want %+v", c.Found, err, said.Load(), want)
 	}
-	// One side has seen more than the other: the key waits until that has caught up.
+	// One side has counted more than the other: the key is busy until the other has caught up.
 	c = &Comparer{Live: Side{live, map[models.Partition]int64{p0: 100}}, Fresh: Side{fresh, map[models.Partition]int64{p0: 90}}, Parts: 8, Report: c.Report}
 	if err := c.All(t.Context(), Keyspaces, func(models.Key) bool { return true }); err != nil || len(c.Busy) != 10 {
 		t.Errorf("%d keys are busy, %v; want 10", len(c.Busy), err)

@@ -14,11 +14,11 @@ import (
 	"footfall/models"
 )
 
-// many is a store of keys that it makes up as they are asked for.
+// many is a store of n keys that it generates when they are read.
 type many struct {
 	*memstore.Memory
 	n     int
-	heap  atomic.Uint64 // the most that was in use
+	heap  atomic.Uint64 // the most bytes that were in use
 	asked atomic.Int64
 }
 
@@ -40,7 +40,7 @@ func (m *many) Keys(_ context.Context, part store.Part, each func([]store.KeyLed
 	return nil
 }
 
-// weigh looks now and then how much is in use, garbage apart.
+// weigh measures the heap after a collection, at every so many calls.
 func (m *many) weigh() {
 	if m.asked.Add(1)%200 != 0 {
 		return
@@ -94,8 +94,8 @@ func (m *many) LinkCells(_ context.Context, keys []models.Key) (map[models.Key]m
 
 var manyKeys = flag.Int("walk.keys", 50_000, "keys that are audited and compared in memory")
 
-// However many keys there are, only those being looked at are in memory.
-func TestMemoryIsBounded(t *testing.T) {
+// However many keys there are, audit and compare hold only those in memory that they are reading.
+func TestAuditAndCompareUseBoundedMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: not with -short")
 	}

@@ -1,2 +1,3 @@
-// Package rebuild counts once more, into a second set of tables: from the log (rebuild.go) or from a file of visits (file.go), and compares.
+// Package rebuild counts events again into a second set of tables, from the log (rebuild.go) or from a file of visits (file.go), and
+// compares that set with the one in use.
 package rebuild

@@ -13,10 +13,10 @@ import (
 	"footfall/models"
 )
 
-// fileTopic begins the names of the topics that files stand for: Kafka's have no colon.
+// fileTopic is the prefix of the topic name of a file. Names of Kafka topics have no colon.
 const fileTopic = "file:"
 
-// sourceOf says what a second set of tables is counted from.
+// sourceOf names a file as the source of a set of tables.
 func sourceOf(f rollup.VisitsFile) string {
 	if f.Site != "" {
 		return fmt.Sprintf("file %s of site %s with SHA-256 %s", f.Name, f.Site, f.Sum)
@@ -24,7 +24,8 @@ func sourceOf(f rollup.VisitsFile) string {
 	return fmt.Sprintf("file %s with SHA-256 %s", f.Name, f.Sum)
 }
 
-// RunFile counts a file of visits into store, as if it were a topic of one partition. Run again, it goes on where it was.
+// RunFile counts a file of visits into store, as if it were a topic of one partition. A second run continues where the first stopped. It
+// returns an error if the tables were counted from anything else.
 func RunFile(ctx context.Context, cfg configs.Consumer, store store.WalkStore, file rollup.VisitsFile, log *slog.Logger, report func(string, ...any)) error {
 	p := models.Partition{Topic: fileTopic + file.Name}
 	if err := onlyFrom(ctx, store, sourceOf(file), func(topic string) bool { return topic == p.Topic }, report); err != nil {
@@ -33,8 +34,8 @@ func RunFile(ctx context.Context, cfg configs.Consumer, store store.WalkStore, f
 	return rollup.CountFile(ctx, cfg, store, p, file, log, newPace(report).tell)
 }
 
-// onlyFrom refuses to count from a source into tables that are counted from another: what one of them has counted would be
-// skipped, or counted twice.
+// onlyFrom returns an error if tables were counted from another source: events would be skipped, or counted twice. own tells whether a
+// topic belongs to the source.
 func onlyFrom(ctx context.Context, db store.WalkStore, source string, own func(topic string) bool, report func(string, ...any)) error {
 	w := maintenance.Walker{Keyspaces: maintenance.Keyspaces, Parts: maintenance.WalkParts, AtOnce: maintenance.WalkAtOnce, What: "keys", Report: report}
 	_, err := w.Walk(ctx, func(ctx context.Context, part store.Part, read func(int)) (bool, error) {
@@ -43,7 +44,7 @@ func onlyFrom(ctx context.Context, db store.WalkStore, source string, own func(t
 			for _, k := range batch {
 				for _, row := range k.Rows {
 					if !own(row.Partition.Topic) {
-						return fmt.Errorf("these tables hold counts from %s, not only from %s: use another suffix", row.Partition.Topic, source)
+						return fmt.Errorf("these tables hold counts from %s, not only from %s: use another --keyspace-suffix", row.Partition.Topic, source)
 					}
 				}
 			}
@@ -55,13 +56,13 @@ func onlyFrom(ctx context.Context, db store.WalkStore, source string, own func(t
 	}
 	recorded, err := db.Setting(ctx, "rebuilt from", source)
 	if err == nil && recorded != source {
-		err = fmt.Errorf("these tables are counted from %s, not from %s: use another suffix", recorded, source)
+		err = fmt.Errorf("these tables are counted from %s, not from %s: use another --keyspace-suffix", recorded, source)
 	}
 	return err
 }
 
-// RunCompareSites compares all counters of the sites that fresh has with those of live, whatever they were counted from. Nobody
-// should count meanwhile.
+// RunCompareSites compares all counters of fresh's sites with those of live, whatever they were counted from. Consumers should be stopped:
+// it does not compare keys that are written to meanwhile.
 func RunCompareSites(ctx context.Context, fresh, live store.CompareStore, report func(string, ...any)) (found maintenance.Comparison, err error) {
 	c := &maintenance.Comparer{Live: maintenance.Side{Store: live}, Fresh: maintenance.Side{Store: fresh}, Parts: maintenance.WalkParts, Report: report}
 	only := []models.Keyspace{models.Cardinality}

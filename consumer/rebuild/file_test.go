@@ -14,8 +14,9 @@ import (
 	"footfall/models/modelstest"
 )
 
-// A second set of tables is counted from one source: another file of the same name, or a topic, would be skipped or added.
-func TestTablesAreCountedFromOneSource(t *testing.T) {
+// A second set of tables is counted from one source. Events of another file of the same name, or of a topic, would be skipped or counted
+// twice, so they are refused.
+func TestRunFileRefusesTablesOfAnotherSource(t *testing.T) {
 	cfg, err := configs.LoadConsumer("")
 	if err != nil {
 		t.Fatal(err)

@@ -21,13 +21,13 @@ import (
 	"footfall/models"
 )
 
-// rebuildRounds is how often keys that were counted on meanwhile are counted up to the end of the log again and compared.
+// rebuildRounds is how often RunRebuild replays to the end of the log and compares the keys that were busy before.
 const rebuildRounds = 3
 
-// RunRebuild counts the topics from the beginning of the log into the tables of fresh, under the group of cfg, which nobody else
-// has, up to the end that the log has now. Then it compares all counters with those of live, which group counts. A key can be
-// compared if neither side has counted an event of it beyond what the other has seen all of; others are caught up with and tried
-// again. What was refused stays so: the retirements of live are taken over.
+// RunRebuild replays the topics from the beginning of the log to its present end into the tables of fresh, under the group of cfg, which
+// must be its own. It takes over the retirements of live, so that the same visits are refused. Then it compares all counters with those of
+// live, which group counts. A key is busy if one side has counted its events beyond where the other is: it replays on and compares again,
+// a few times. A second run continues where the first stopped.
 func RunRebuild(ctx context.Context, cfg configs.Consumer, fresh, live store.CompareStore, group string, log *slog.Logger, report func(string, ...any)) (maintenance.Comparison, error) {
 	r := &rebuild{cfg: cfg, fresh: fresh, log: log, report: report}
 	if err := r.prepare(ctx, live); err != nil {
@@ -59,7 +59,7 @@ func RunRebuild(ctx context.Context, cfg configs.Consumer, fresh, live store.Com
 	return compare.Found, nil
 }
 
-// rebuild is one under way.
+// rebuild is the state of one RunRebuild.
 type rebuild struct {
 	cfg        configs.Consumer
 	fresh      store.CompareStore
@@ -70,7 +70,7 @@ type rebuild struct {
 	report     func(string, ...any)
 }
 
-// prepare finds out what there is to replay.
+// prepare finds the partitions to replay, and copies to fresh what live records about them.
 func (r *rebuild) prepare(ctx context.Context, live store.CompareStore) (err error) {
 	if err := r.renew(); err != nil {
 		return err
@@ -95,21 +95,21 @@ func (r *rebuild) prepare(ctx context.Context, live store.CompareStore) (err err
 		gone += s.From
 	}
 	if gone > 0 {
-		r.report("the log no longer holds its first %d events: the counts in use may be higher, and visitors may have been counted"+
-			" before", gone)
+		r.report("the log no longer has its first %d events: counts in use may be higher, and visitors that are new in the replay may"+
+			" have been counted before", gone)
 	}
 	if err := r.forgetGroup(ctx); err != nil {
 		return err
 	}
-	// A topic that was counted before, under another kafka.topics, may be there as well: each is counted once.
+	// fresh may also have counts of topics of an earlier kafka.topics: each topic is counted once.
 	if err := onlyFrom(ctx, r.fresh, "topics", func(topic string) bool { return !strings.HasPrefix(topic, fileTopic) }, r.report); err != nil {
 		return err
 	}
 	return takeOver(ctx, live, r.fresh)
 }
 
-// takeOverFacts lets fresh know of each generation what live knows: the rule of its duplicates, its partitions and its seal; and that it is
-// counted, if it can no longer be.
+// takeOverFacts copies what live records of each generation to fresh: rule of duplicates, number of partitions, seal. Of a deleted
+// generation it also copies that it is counted.
 func (r *rebuild) takeOverFacts(ctx context.Context, live store.CompareStore) error {
 	for base := range r.consumer.Bases() {
 		found, err := topics.Generations(ctx, r.consumer.Kafka, base)
@@ -128,7 +128,7 @@ func (r *rebuild) takeOverFacts(ctx context.Context, live store.CompareStore) er
 			} else if anew, err := createdWithFewer(ctx, live, found[i]); err != nil {
 				return err
 			} else if anew {
-				facts = nil // it is another topic than live has counted
+				facts = nil // not the topic that live has counted
 			}
 			for _, what := range facts {
 				value, err := live.Setting(ctx, eventlog.Fact(topic, what), "")
@@ -144,7 +144,7 @@ func (r *rebuild) takeOverFacts(ctx context.Context, live store.CompareStore) er
 	return nil
 }
 
-// createdWithFewer tells whether a topic that is not sealed has fewer partitions than it was counted with: it was created anew.
+// createdWithFewer tells whether an unsealed topic was recreated: it has fewer partitions than it was counted with.
 func createdWithFewer(ctx context.Context, store store.Store, now topics.Generation) (bool, error) {
 	sealed, err := eventlog.ReadSeal(ctx, store, now.Topic)
 	if err != nil || sealed != nil {
@@ -158,7 +158,7 @@ func createdWithFewer(ctx context.Context, store store.Store, now topics.Generat
 	return err == nil && now.Partitions < counted, err
 }
 
-// bounds are those of the log, up to the seals.
+// bounds returns the first and end offsets of the partitions, cut at the seals.
 func (r *rebuild) bounds(ctx context.Context) (map[models.Partition]eventlog.Span, error) {
 	bounds, err := eventlog.Bounds(ctx, r.consumer.Kafka, r.partitions)
 	for p, s := range bounds {
@@ -169,13 +169,13 @@ func (r *rebuild) bounds(ctx context.Context) (map[models.Partition]eventlog.Spa
 	return bounds, err
 }
 
-// renew makes a consumer for one replay.
+// renew makes the consumer of one replay: a consumer runs once.
 func (r *rebuild) renew() (err error) {
 	r.consumer, err = rollup.NewReplay(r.cfg, r.fresh, r.log)
 	return err
 }
 
-// forgetGroup deletes the offsets of an earlier rebuild if its tables are gone: they would hide what is not counted.
+// forgetGroup deletes the group of an earlier rebuild if fresh is empty: the consumer would start after events that are not counted.
 func (r *rebuild) forgetGroup(ctx context.Context) error {
 	for _, p := range r.partitions {
 		t, err := r.fresh.Committed(ctx, p)
@@ -196,7 +196,7 @@ func (r *rebuild) forgetGroup(ctx context.Context) error {
 	return nil
 }
 
-// takeOver lets fresh refuse what live refuses. Its rows are all there: nothing is done with.
+// takeOver copies the decided retirements of live to fresh, but not that they are done: fresh still has all visitors' rows.
 func takeOver(ctx context.Context, live, fresh store.CompareStore) error {
 	notices, err := live.Notices(ctx)
 	if err != nil {
@@ -216,7 +216,7 @@ func takeOver(ctx context.Context, live, fresh store.CompareStore) error {
 	return nil
 }
 
-// replay counts up to where the log ends now.
+// replay counts up to the present end of the log.
 func (r *rebuild) replay(ctx context.Context) error {
 	if err := r.renew(); err != nil {
 		return err
@@ -253,7 +253,7 @@ func (r *rebuild) replay(ctx context.Context) error {
 	}
 }
 
-// pace tells how fast something goes that counts down.
+// pace reports how many events are left and how fast they are counted.
 type pace struct {
 	report func(string, ...any)
 	told   time.Time
