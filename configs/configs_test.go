@@ -53,7 +53,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.HTTP.Addr != "127.0.0.1:8080" || p.HTTP.AdminAddr != "127.0.0.1:8082" || !slices.Equal(p.Kafka.Brokers, []string{"127.0.0.1:9092"}) ||
+	if p.HTTP.Addr != "127.0.0.1:8080" || p.HTTP.AdminAddr != "127.0.0.1:8083" || !slices.Equal(p.Kafka.Brokers, []string{"127.0.0.1:9092"}) ||
 		p.Kafka.Topics != (Topics{"clicks", "visits", "dead-letters"}) || p.Kafka.CreateTopics || p.Kafka.Timeout != 5*time.Second ||
 		p.HTTP.MaxBody != 64<<10 || p.Log.Level != slog.LevelInfo {
 		t.Errorf("producer: %+v", p)
@@ -159,7 +159,7 @@ func TestMistakesAreNamed(t *testing.T) {
 	f("FOOTFALL_KAFKA_PARTITIONS", "six", "", "Kafka.Partitions")
 	f("FOOTFALL_LOG_LEVEL", "loud", "", "loud")
 	f("", "", "http:\n  adrr: x\n", "adrr")
-	f("FOOTFALL_HTTP_ADMIN_ADDR", "8082", "", "http.admin_addr")
+	f("FOOTFALL_HTTP_ADMIN_ADDR", "8083", "", "http.admin_addr")
 	f("", "", "chunk:\n  max_age: 1s\n", "chunk") // a key of the other binary has no place in this one's file
 	f("", "", "kafka:\n  timeout: 5\n", "add a unit, such as 5s")
 	f("", "", "kafka:\n  timeout: soon\n", "Kafka.Timeout")

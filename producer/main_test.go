@@ -119,7 +119,7 @@ func TestBadConfiguration(t *testing.T) {
 	f("select is a reserved word", "FOOTFALL_FEATURES=referrer,select")
 	f("http.addr", "FOOTFALL_HTTP_ADDR=nowhere")
 	f("http.addr", "FOOTFALL_HTTP_ADDR=127.0.0.1:99999")
-	f("http.admin_addr", "FOOTFALL_HTTP_ADMIN_ADDR=8082")
+	f("http.admin_addr", "FOOTFALL_HTTP_ADMIN_ADDR=8083")
 	f("http.admin_addr", "FOOTFALL_HTTP_ADMIN_ADDR=127.0.0.1:8080")
 	f("privacy.ip", "FOOTFALL_PRIVACY_IP=some")
 	f("64 hex digits", "FOOTFALL_ACCESS_OPEN=false", `FOOTFALL_ACCESS_SITES=[{"site":"s","key_hashes":["short"]}]`)
