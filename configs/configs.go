@@ -186,7 +186,7 @@ func parse(yaml []byte) (*viper.Viper, error) {
 
 // Known tells whether the environment variable env is a key of some binary's configuration.
 func Known(env string) bool {
-	for _, yaml := range [][]byte{producerYAML, consumerYAML, embeddedYAML} {
+	for _, yaml := range [][]byte{producerYAML, consumerYAML, readerYAML, embeddedYAML} {
 		v, err := parse(yaml)
 		if err != nil {
 			return false

@@ -208,6 +208,7 @@ var binaries = map[string]struct {
 }{
 	"producer": {producerYAML, reflect.TypeFor[Producer]()},
 	"consumer": {consumerYAML, reflect.TypeFor[Consumer]()},
+	"reader":   {readerYAML, reflect.TypeFor[Reader]()},
 	"embedded": {embeddedYAML, reflect.TypeFor[Embedded]()},
 }
 

@@ -18,6 +18,7 @@ func hook() mapstructure.DecodeHookFunc {
 		mapstructure.StringToTimeDurationHookFunc(),
 		mapstructure.DecodeHookFuncType(splitLists),
 		mapstructure.DecodeHookFuncType(readSites),
+		mapstructure.DecodeHookFuncType(readReaders),
 		mapstructure.TextUnmarshallerHookFunc(),
 	)
 }
@@ -47,14 +48,23 @@ func splitLists(from, to reflect.Type, data any) (any, error) {
 
 // readSites takes access.sites from the environment, where a list of maps can only be JSON.
 func readSites(from, to reflect.Type, data any) (any, error) {
-	if from.Kind() != reflect.String || to != reflect.TypeFor[[]Site]() {
+	return readList[Site](from, to, data, `access.sites as JSON, such as [{"site":"shop","key_hashes":["..."]}]`)
+}
+
+// readReaders does the same with access.readers.
+func readReaders(from, to reflect.Type, data any) (any, error) {
+	return readList[ReadGrant](from, to, data, `access.readers as JSON, such as [{"site":"shop","key_hashes":["..."]}]`)
+}
+
+func readList[T any](from, to reflect.Type, data any, what string) (any, error) {
+	if from.Kind() != reflect.String || to != reflect.TypeFor[[]T]() {
 		return data, nil
 	}
-	var sites []Site
+	var list []T
 	d := json.NewDecoder(bytes.NewReader([]byte(data.(string))))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&sites); err != nil {
-		return nil, fmt.Errorf(`reading access.sites as JSON, such as [{"site":"shop","key_hashes":["..."]}]: %w`, err)
+	if err := d.Decode(&list); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", what, err)
 	}
-	return sites, nil
+	return list, nil
 }

@@ -1,0 +1,98 @@
+package access
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"footfall/configs"
+)
+
+var now = time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
+
+func hash(key string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(key))) }
+
+func secret(c string) string { return strings.Repeat(c, minSecret) }
+
+func newAccess(t *testing.T, cfg configs.ReadAccess) *Access {
+	t.Helper()
+	a, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// reason is why somebody is denied; empty if they are not.
+func reason(t *testing.T, err error) string {
+	t.Helper()
+	var denied *Denied
+	if err != nil && !errors.As(err, &denied) {
+		t.Fatalf("%v is no Denied", err)
+	}
+	if denied == nil {
+		return ""
+	}
+	return denied.Reason
+}
+
+func TestKeys(t *testing.T) {
+	a := newAccess(t, configs.ReadAccess{Readers: []configs.ReadGrant{
+		{Site: "shop*", KeyHashes: []string{hash("shops"), hash("both")}},
+		{Links: "promo", KeyHashes: []string{strings.ToUpper(hash("promo")), hash("both")}},
+		{Site: "*", Links: "*", KeyHashes: []string{hash("all")}},
+	}})
+	f := func(key, want string, site, link string, maySite, mayLink, sites, links bool) {
+		t.Helper()
+		h, err := a.Of(key, "", now)
+		if reason(t, err) != want || h.Site(site) != maySite || h.Link(link) != mayLink || h.ListsSites() != sites || h.ListsLinks() != links {
+			t.Errorf("%q: %v, site %s %v, link %s %v, lists %v %v", key, err, site, h.Site(site), link, h.Link(link), h.ListsSites(), h.ListsLinks())
+		}
+	}
+	f("shops", "", "shop1", "promo", true, false, true, false)
+	f("shops", "", "sho", "shop1", false, false, true, false)
+	f("both", "", "shop", "promo", true, true, true, true)
+	f("promo", "", "promo", "promo", false, true, false, true)
+	f("promo", "", "promo", "promo2", false, false, false, true)
+	f("all", "", "anything", "", true, true, true, true)
+	f("", MissingKey, "shop", "promo", false, false, false, false)
+	f("other", WrongKey, "shop", "promo", false, false, false, false)
+	f(hash("shops"), WrongKey, "shop", "promo", false, false, false, false)
+}
+
+func TestOpen(t *testing.T) {
+	a := newAccess(t, configs.ReadAccess{Open: true})
+	if h, err := a.Of("", "", now); err != nil || !h.Site("x") || !h.Link("x") || !h.ListsLinks() || !h.ListsSites() || !a.Open() || a.Empty() {
+		t.Errorf("%+v, %v", h, err)
+	}
+	if closed := newAccess(t, configs.ReadAccess{}); !closed.Empty() || closed.Open() {
+		t.Error("nobody may read unless somebody is let in")
+	}
+	var nobody Holder
+	if nobody.Site("") || nobody.Link("") || nobody.Site("x") || nobody.ListsSites() || nobody.ListsLinks() {
+		t.Error("the zero holder may read")
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	f := func(cfg configs.ReadAccess, want string) {
+		t.Helper()
+		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v; want an error with %q", cfg, err, want)
+		}
+	}
+	entry := func(g configs.ReadGrant) configs.ReadAccess {
+		return configs.ReadAccess{Readers: []configs.ReadGrant{g}}
+	}
+	f(configs.ReadAccess{Open: true, Readers: []configs.ReadGrant{{Site: "a", KeyHashes: []string{hash("a")}}}}, "access.open")
+	f(entry(configs.ReadGrant{KeyHashes: []string{hash("a")}}), "neither a site nor links")
+	f(entry(configs.ReadGrant{Site: "a"}), "no key_hashes")
+	f(entry(configs.ReadGrant{Site: "a", KeyHashes: []string{"ab"}}), "64 hex digits")
+	f(entry(configs.ReadGrant{Site: "a", KeyHashes: []string{strings.Repeat("x", 64)}}), "64 hex digits")
+	f(entry(configs.ReadGrant{Site: "a", KeyHashes: []string{hash("a") + "ab"}}), "64 hex digits")
+	f(configs.ReadAccess{ShareSecrets: []string{"short"}}, "access.share_secrets")
+	f(configs.ReadAccess{ShareSecrets: []string{secret("a"), ""}}, "number 2 has 0 bytes")
+}

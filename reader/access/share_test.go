@@ -1,0 +1,117 @@
+package access
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+	"time"
+
+	"footfall/configs"
+)
+
+func sign(t *testing.T, a *Access, s Share) string {
+	t.Helper()
+	text, err := a.Sign(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestShares(t *testing.T) {
+	a := newAccess(t, configs.ReadAccess{ShareSecrets: []string{secret("a")}})
+	for _, name := range []string{"shop", "shop*", "*", `sh"o<p>`, "a/b?c#d", "..", "\u202eshop", strings.Repeat("\x01", 128)} {
+		site := sign(t, a, Share{Site: name, Until: now.Add(time.Hour)})
+		h, err := a.Of("", site, now)
+		if err != nil || !h.Site(name) || h.Site(name+"2") || h.Site("") || h.Link(name) || h.ListsSites() || h.ListsLinks() {
+			t.Errorf("site %q: %+v, %v", name, h, err)
+		}
+		link := sign(t, a, Share{Link: name, Until: now.Add(time.Hour)})
+		if h, err = a.Of("", link, now); err != nil || h.Site(name) || !h.Link(name) || h.Link("") || h.Link(strings.TrimSuffix(name, "*")+"2") || h.ListsLinks() {
+			t.Errorf("link %q: %+v, %v", name, h, err)
+		}
+		if len(site) > maxShare || site == link || strings.Trim(site, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") != "" {
+			t.Errorf("%q is no text for a URL", site)
+		}
+	}
+}
+
+func TestSharesEnd(t *testing.T) {
+	a := newAccess(t, configs.ReadAccess{ShareSecrets: []string{secret("a")}})
+	share := sign(t, a, Share{Link: "x", Until: now})
+	for after, want := range map[time.Duration]string{-time.Hour: "", -time.Second: "", 0: ShareExpired, time.Second: ShareExpired, time.Hour: ShareExpired} {
+		h, err := a.Of("", share, now.Add(after))
+		if reason(t, err) != want || h.Link("x") != (want == "") {
+			t.Errorf("%v after its end: %v, want %q", after, err, want)
+		}
+	}
+}
+
+func TestRotationRevokes(t *testing.T) {
+	of := func(secrets ...string) *Access { return newAccess(t, configs.ReadAccess{ShareSecrets: secrets}) }
+	before, both, after, none := of(secret("a")), of(secret("b"), secret("a")), of(secret("b")), of()
+	fresh := sign(t, both, Share{Link: "x", Until: now.Add(time.Minute)})
+	old := sign(t, before, Share{Link: "x", Until: now.Add(time.Minute)})
+	f := func(a *Access, share, want string) {
+		t.Helper()
+		if _, err := a.Of("", share, now); reason(t, err) != want {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	f(before, old, "")
+	f(before, fresh, BadShare)
+	f(both, old, "")
+	f(both, fresh, "")
+	f(after, old, BadShare)
+	f(after, fresh, "")
+	f(none, fresh, BadShare)
+	if _, err := none.Sign(Share{Link: "x"}); err != ErrNoSecret { //nolint:errorlint // as it is documented
+		t.Errorf("signing without a secret: %v", err)
+	}
+	for _, s := range []Share{{}, {Site: "a", Link: "b"}} {
+		if _, err := both.Sign(s); err == nil {
+			t.Errorf("%+v was signed", s)
+		}
+	}
+}
+
+// TestForgedShares: whatever is changed in a share, in any place, it is one no longer.
+func TestForgedShares(t *testing.T) {
+	a := newAccess(t, configs.ReadAccess{ShareSecrets: []string{secret("a")}})
+	good := sign(t, a, Share{Site: "shop", Until: now.Add(time.Hour)})
+	other := sign(t, a, Share{Site: "shop2", Until: now.Add(time.Hour)})
+	payload, sum, _ := strings.Cut(good, ".")
+	otherPayload, _, _ := strings.Cut(other, ".")
+	forged := []string{
+		".", "..", payload, payload + ".", "." + sum, good + ".", good + "=", " " + good, good + "\n", otherPayload + "." + sum,
+		strings.ToLower(good), payload + "." + sum[:len(sum)-2], strings.Repeat("A", 1<<20), payload + ".." + sum, good + good,
+	}
+	for i := range good {
+		for _, c := range "A_" {
+			if changed := good[:i] + string(c) + good[i+1:]; changed != good {
+				forged = append(forged, changed)
+			}
+		}
+	}
+	for _, share := range forged {
+		if h, err := a.Of("", share, now); reason(t, err) != BadShare || h.Site("shop") {
+			t.Fatalf("%.60q: %v", share, err)
+		}
+	}
+	// signed, but not by a version that this one understands
+	for _, text := range []string{`{"site":"shop","link":"","until":9999999999,"only":"views"}`, `{"site":"","link":"","until":9999999999}`, `null`, ``, `[`} {
+		share := encoding.EncodeToString([]byte(text)) + "." + encoding.EncodeToString(signature(a.secrets[0], []byte(text)))
+		if _, err := a.Of("", share, now); reason(t, err) != BadShare {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	// what the standard library would also decode
+	padded := base64.URLEncoding.EncodeToString([]byte("x"))
+	if _, err := a.Of("", padded+"."+sum, now); reason(t, err) != BadShare {
+		t.Error("padding was accepted")
+	}
+	// a key comes first: a wrong one is not made up for by a share
+	if _, err := a.Of("wrong", good, now); reason(t, err) != WrongKey {
+		t.Errorf("a wrong key beside a share: %v", err)
+	}
+}
