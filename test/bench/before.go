@@ -28,14 +28,11 @@ func (b *bench) besideOld(ctx context.Context, which string) error {
 			}
 		}
 	}
-	if b.wants("producer", parts...) {
-		if err := v.producers(ctx); err != nil {
-			return fmt.Errorf("producer: %w", err)
-		}
-	}
-	if b.wants("freshness", parts...) {
-		if err := v.freshness(ctx); err != nil {
-			return fmt.Errorf("freshness: %w", err)
+	for name, measure := range map[string]func(context.Context) error{"producer": v.producers, "freshness": v.freshness} {
+		if b.wants(name, parts...) {
+			if err := measure(ctx); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
 		}
 	}
 	b.report.section("Beside "+which, "Each was measured in the order of old, new, new, old; the means of both.\n\n"+

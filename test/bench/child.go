@@ -12,6 +12,8 @@ import (
 	"runtime/pprof"
 	"syscall"
 	"time"
+
+	"footfall/test/bench/machine"
 )
 
 // task is what a process of its own measures, so that nobody's garbage burdens another.
@@ -158,7 +160,7 @@ func child(ctx context.Context, argument string) error {
 		return err
 	}
 	if m.Peak == 0 { // asked here: what the parent is told of a child's memory begins with its own
-		if _, m.Peak, err = cost(os.Getpid()); err != nil {
+		if _, m.Peak, err = machine.Cost(os.Getpid()); err != nil {
 			return err
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"footfall/configs"
+	"footfall/test/bench/machine"
 	"footfall/test/e2e/process"
 )
 
@@ -102,7 +102,7 @@ func (m *measured) fill(t task, sum, half map[string]float64, running []*replica
 		}
 	}
 	for _, r := range running {
-		cpu, peak, err := cost(r.PID())
+		cpu, peak, err := machine.Cost(r.PID())
 		if err != nil {
 			return err
 		}
@@ -130,28 +130,6 @@ func (b *bench) startConsumer(ctx context.Context, t task, group string, i int) 
 		return nil, err
 	}
 	return &replica{p, "http://" + address}, nil
-}
-
-// cost is the processor time and the peak memory of a process so far.
-func cost(pid int) (cpu float64, peak int64, err error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, 0, err
-	}
-	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	user, _ := strconv.ParseFloat(fields[11], 64) // in ticks, of which a second has 100 on Linux
-	system, _ := strconv.ParseFloat(fields[12], 64)
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, 0, err
-	}
-	for line := range strings.Lines(string(status)) {
-		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			kib, _ := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-			peak = kib * 1024
-		}
-	}
-	return (user + system) / 100, peak, nil
 }
 
 // scrape adds up what the replicas tell in their metrics.

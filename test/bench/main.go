@@ -17,6 +17,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"footfall/internal/cli"
+	"footfall/test/bench/machine"
 	"footfall/test/bench/workload"
 	"footfall/test/e2e/process"
 )
@@ -91,7 +92,7 @@ func command(ctx context.Context) (err error) {
 		}
 		defer stop()
 	}
-	b.server = serverPID(b.Port)
+	b.server = machine.Listener(b.Port)
 	if b.session, err = connect(b.task); err != nil {
 		return fmt.Errorf("connecting to Cassandra (make up starts it): %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"footfall/deployments/stack"
+	"footfall/test/bench/machine"
 	"footfall/test/bench/workload"
 )
 
@@ -144,15 +145,14 @@ func newReport(ctx context.Context, b *bench) *report {
 	var version, sync string
 	_ = b.session.Query(`SELECT release_version FROM system.local`).WithContext(ctx).Scan(&version) // left empty if it does not tell
 	_ = b.session.Query(`SELECT value FROM system_views.settings WHERE name = 'commitlog_sync'`).WithContext(ctx).Scan(&sync)
-	load, _, _ := strings.Cut(contents("/proc/loadavg"), " ")
 	by := "make bench"
 	if b.sync != "" {
 		by = "make bench SYNC=" + b.sync
 	}
 	return &report{Sync: b.sync, Head: []string{
 		fmt.Sprintf("Measured on %s by `%s`.", time.Now().UTC().Format("2 January 2006, 15:04 UTC"), by),
-		fmt.Sprintf("Machine: %d × %s, %s of memory, shared by Kafka, Cassandra and all that is measured.", runtime.NumCPU(), cpuModel(), memory()),
-		fmt.Sprintf("Load average before: %s. Absolute figures are worth little where others work too; the ratios were measured side by side.", load),
+		fmt.Sprintf("Machine: %d × %s, %s of memory, shared by Kafka, Cassandra and all that is measured.", runtime.NumCPU(), machine.CPU(), machine.Memory()),
+		fmt.Sprintf("Load average before: %s. Absolute figures are worth little where others work too; the ratios were measured side by side.", machine.Load()),
 		fmt.Sprintf("Versions: %s, Cassandra %s (commitlog_sync: %s, one node), Kafka %s (one broker).", runtime.Version(), version, sync, stack.KafkaVersion),
 	}}
 }
@@ -296,34 +296,3 @@ With this commitlog_sync, Cassandra's default, no write waits for the log. A nod
 ten seconds, and nobody's counts are exact.
 `
 )
-
-// contents of a file, empty if it cannot be read.
-func contents(file string) string {
-	text, _ := os.ReadFile(file)
-	return string(text)
-}
-
-func cpuModel() string {
-	info, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return runtime.GOARCH
-	}
-	for line := range strings.Lines(string(info)) {
-		if name, ok := strings.CutPrefix(line, "model name"); ok {
-			return strings.TrimSpace(strings.TrimLeft(name, "\t :"))
-		}
-	}
-	return runtime.GOARCH
-}
-
-func memory() string {
-	info, err := os.ReadFile("/proc/meminfo")
-	if err != nil {
-		return "an unknown amount"
-	}
-	var kib int64
-	if _, err := fmt.Sscanf(string(info), "MemTotal: %d kB", &kib); err != nil {
-		return "an unknown amount"
-	}
-	return fmt.Sprintf("%d GiB", kib>>20)
-}
