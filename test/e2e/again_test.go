@@ -12,10 +12,10 @@ import (
 	"footfall/test/e2e/oracle"
 )
 
-// once is a moment that every way in can name: forms know seconds only.
+// once is the time of all events, in milliseconds. It is a whole second, since forms have no milliseconds.
 const once, onceInSeconds = 1538352000000, "1538352000"
 
-// way is one way to send an event under an id. ID, NAME and TIME stand for what a test puts there.
+// way is one kind of request that sends an event under an id. ID, NAME and TIME are replaced.
 type way struct {
 	name, method, path, media, body string
 	header                          bool // the id is sent as Idempotency-Key
@@ -40,13 +40,13 @@ var ways = []way{
 	{"visit-pixel-header", "GET", "/pixel.gif?siteId=NAME&guid=g&timestamp=TIME", "", "", true},
 }
 
-// TestTheSameIDCountsOnce, from the door to the tables, by every way in, and by all of them for the same event. Another id
-// counts, so that it is the id that decides.
+// TestTheSameIDCountsOnce sends an id several times in requests of every kind, and one id in requests of all kinds. It is counted once in
+// the tables. An event with another id is counted, which shows that the id decides.
 func TestTheSameIDCountsOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, d deployment) {
 		want := oracle.New()
 		send := func(w way, name, id string) {
-			w.send(t, d.door(), name, id)
+			w.send(t, d.producerURL(), name, id)
 			if strings.HasPrefix(w.name, "click") {
 				want.Click(&models.Click{V: 1, ID: id, ShortURL: name, IP: "127.0.0.1", TS: once})
 			} else {
@@ -68,8 +68,8 @@ func TestTheSameIDCountsOnce(t *testing.T) {
 	})
 }
 
-// TestTenantsMayUseTheSameIDs, from the door to the tables: three sites and three links number their events from 0, and have
-// visitors of the same names. What one of them sends first swallows nothing of the others.
+// TestTenantsMayUseTheSameIDs: three sites and three links number their events from 0 and have visitors with the same names. All events
+// are counted.
 func TestTenantsMayUseTheSameIDs(t *testing.T) {
 	const events = 600
 	onEach(t, func(t *testing.T, d deployment) {
@@ -84,7 +84,7 @@ func TestTenantsMayUseTheSameIDs(t *testing.T) {
 				want.Click(&models.Click{V: 1, ID: fmt.Sprint(id), ShortURL: name, IP: ip, TS: once})
 			}
 			for path, lines := range map[string][]string{"/v1/visits": visits, "/v1/clicks": clicks} {
-				way{name: path, method: "POST", path: path, media: "application/x-ndjson", body: strings.Join(lines, "\n")}.send(t, d.door(), name, "")
+				way{name: path, method: "POST", path: path, media: "application/x-ndjson", body: strings.Join(lines, "\n")}.send(t, d.producerURL(), name, "")
 			}
 		}
 		if want.Visits != 3*events || want.Clicks != 3*events {
@@ -95,10 +95,10 @@ func TestTenantsMayUseTheSameIDs(t *testing.T) {
 	})
 }
 
-func (w way) send(t *testing.T, door, name, id string) {
+func (w way) send(t *testing.T, producer, name, id string) {
 	t.Helper()
 	fill := strings.NewReplacer("NAME", name, "ID", id, "TIME", onceInSeconds).Replace
-	request, err := http.NewRequestWithContext(t.Context(), w.method, door+fill(w.path), strings.NewReader(fill(w.body)))
+	request, err := http.NewRequestWithContext(t.Context(), w.method, producer+fill(w.path), strings.NewReader(fill(w.body)))
 	if err != nil {
 		t.Fatal(err)
 	}

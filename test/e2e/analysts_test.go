@@ -14,7 +14,7 @@ import (
 	"footfall/test/e2e/load"
 )
 
-// The queries that analysts were promised. They run as they are written, in the analysts' own shells.
+// promised are the queries that analysts were promised. They run unchanged in the analysts' shells.
 const promised = `
 SELECT hour, value FROM urlshortener.hourcounters WHERE short_url = 'abc' LIMIT 24;
 SELECT day, value FROM urlshortener.daycounters WHERE short_url = 'abc' LIMIT 10;
@@ -27,7 +27,7 @@ SELECT interval_start, visits FROM cardinality.Counts WHERE siteId = 'site1' AND
    AND feature1 = '' AND feature2 = '' AND metric_type = 'day_unique';     -- the month's histogram
 `
 
-// TestAnalystsQueries: every query answers what the oracle says, and on Cassandra it reads one partition of one table.
+// TestAnalystsQueries: every query returns what the oracle computes, and on Cassandra it reads one partition of one table.
 func TestAnalystsQueries(t *testing.T) {
 	queries := statements(promised)
 	catalogue, err := os.ReadFile(filepath.Join("..", "..", "docs", "queries.cql"))
@@ -35,7 +35,7 @@ func TestAnalystsQueries(t *testing.T) {
 		t.Fatal(err)
 	}
 	queries = append(queries, statements(string(catalogue))...)
-	// Clicks are kept for some days: what asks for those of a day in 2018 is asked about yesterday.
+	// Latest clicks are kept for some days only, so queries for a day of 2018 ask for yesterday instead.
 	yesterday := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, -1)
 	for i, q := range queries {
 		if strings.Contains(q, "urlshortener.latestclicks") {
@@ -83,7 +83,7 @@ func TestAnalystsQueries(t *testing.T) {
 	})
 }
 
-// clicksOf makes n clicks on the catalogue's link, one every six minutes.
+// clicksOf makes n clicks on the link of docs/queries.cql, one every six minutes.
 func clicksOf(from time.Time, n int) []load.Event {
 	var events []load.Event
 	for i := range n {
@@ -95,7 +95,7 @@ func clicksOf(from time.Time, n int) []load.Event {
 	return events
 }
 
-// latestRows are the rows of latestclicks that clicks make, with the time in place of the timeuuid.
+// latestRows are the rows of latestclicks for these clicks, with a time in place of the timeuuid.
 func latestRows(events []load.Event) []map[string]string {
 	var rows []map[string]string
 	for _, e := range events {
@@ -109,7 +109,7 @@ func latestRows(events []load.Event) []map[string]string {
 	return rows
 }
 
-// hideMoments empties the column at: a timeuuid tells where in the log its click is, which only the log knows.
+// hideMoments empties the column at: its timeuuid contains the click's place in the log, which the oracle does not know.
 func (q query) hideMoments(answers ...[][]string) {
 	i := slices.Index(q.columns, "at")
 	for _, row := range slices.Concat(answers...) {
@@ -121,7 +121,7 @@ func (q query) hideMoments(answers ...[][]string) {
 
 const longURL = "https://example.org/long"
 
-// makeLink makes the catalogue's link: at the door where that makes links, else in its table.
+// makeLink makes the link of docs/queries.cql: over HTTP, or in the table where the producer makes no links.
 func makeLink(t *testing.T, d deployment) {
 	t.Helper()
 	if r, ok := d.(*real); ok {
@@ -131,7 +131,7 @@ func makeLink(t *testing.T, d deployment) {
 		}
 		return
 	}
-	response, err := http.Post(d.door()+"/v1/links", "application/json", strings.NewReader(`{"short_url":"abc","long_url":"`+longURL+`"}`))
+	response, err := http.Post(d.producerURL()+"/v1/links", "application/json", strings.NewReader(`{"short_url":"abc","long_url":"`+longURL+`"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func makeLink(t *testing.T, d deployment) {
 	}
 }
 
-// statements splits a file of queries. No literal of theirs holds a semicolon or two dashes.
+// statements splits a file of queries. No literal in it may contain a semicolon or two dashes.
 func statements(text string) []string {
 	var bare strings.Builder
 	for line := range strings.Lines(text) {

@@ -12,17 +12,12 @@ import (
 	"footfall/test/e2e/process"
 )
 
-// An operator's audit sees what a zombie did, says so, and mends it from the log, while a consumer runs.
+// `consumer audit` finds what a zombie counted twice, reports it, and repairs it from the log while a consumer runs.
 func TestAudit(t *testing.T) {
 	d := newReal(t, 0)
 	consumer := d.addConsumer(t)
 	const n = 1000
-	events := load.Make(11, n)
-	for i := range 50 { // one visitor of one link in one hour: what a zombie would count again is easy to say
-		events = append(events, load.Event{Click: &models.Click{
-			V: 1, ID: fmt.Sprint("z", i), ShortURL: "zombie", IP: "203.0.113.7", Country: "IT", TS: 1436968800000,
-		}})
-	}
+	events := append(load.Make(11, n), zombieClicks()...)
 	want, _ := send(t, d, events, load.Order(11, len(events)), nil)
 	d.settle(t, want)
 	d.audit(t, true, "0 off, 0 repaired, 0 links whose sums differ")
@@ -32,20 +27,20 @@ func TestAudit(t *testing.T) {
 	d.audit(t, true, "1 off, 1 repaired", "--repair")
 	equal(t, want.Cells(), d.dump(t))
 	d.audit(t, true, "0 off, 0 repaired, 0 links whose sums differ")
-	d.doubted(t, "repaired by an audit") // the consumers look at it again
+	d.doubted(t, "repaired by an audit") // the consumers will check it again
 
 	// Where Kafka has deleted events, a repair would be a guess.
-	stop(t, consumer.Process) // or it would see to it first
+	stop(t, consumer.Process) // else it would repair this first
 	topic, partition, from := d.zombie(t)
 	d.deleteRecords(t, topic, partition, from+1)
 	d.audit(t, false, "1 of them are no longer in the log", "events cannot be told from duplicates", "1 off, 0 repaired", "--repair")
 
-	// A counter that somebody touched by hand shows in the sums.
+	// A counter changed by hand shows in the sums.
 	d.exec(t, "UPDATE urlshortener%[1]s.hourcounters SET value = value + 1 WHERE short_url = 'zombie' AND hour = 1436968800000")
 	d.audit(t, false, "zombie: clickcounter has 100, hourcounters add up to 101", "1 links whose sums differ")
 }
 
-// audit runs the command and checks that it is content, or not, and what it prints. "--repair" among the texts is its flag.
+// audit runs `consumer audit`, with --repair if that is the last of texts. It must succeed or not, as clean says, and print the texts.
 func (d *real) audit(t *testing.T, clean bool, texts ...string) {
 	t.Helper()
 	args := []string{"audit"}
@@ -65,8 +60,18 @@ func (d *real) audit(t *testing.T, clean bool, texts ...string) {
 	}
 }
 
-// zombie counts all of the link again, under an epoch of its own, as a consumer does that does not know it has lost its
-// partition.
+// zombieClicks are clicks of one visitor on one link in one hour: their cells are known, so that zombie can count them again.
+func zombieClicks() []load.Event {
+	var events []load.Event
+	for i := range 50 {
+		events = append(events, load.Event{Click: &models.Click{
+			V: 1, ID: fmt.Sprint("z", i), ShortURL: "zombie", IP: "203.0.113.7", Country: "IT", TS: 1436968800000,
+		}})
+	}
+	return events
+}
+
+// zombie counts zombieClicks again under another epoch, as a consumer does that does not know that it has lost its partition.
 func (d *real) zombie(t *testing.T) (topic string, partition int, from int64) {
 	t.Helper()
 	var epoch, to int64
@@ -95,7 +100,7 @@ func (d *real) zombie(t *testing.T) (topic string, partition int, from int64) {
 	return topic, partition, from
 }
 
-// doubted checks that a doubt for this reason is open.
+// doubted checks that a doubt with this reason is open.
 func (d *real) doubted(t *testing.T, reason string) {
 	t.Helper()
 	var n int

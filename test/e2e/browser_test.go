@@ -13,21 +13,22 @@ import (
 
 	"footfall/deployments/stack"
 	"footfall/test/e2e/process"
+	"footfall/test/harness"
 )
 
-// TestPagesInABrowser opens pages that embed the script from another origin, in a real browser, clicks through them and
-// closes one while its beacon is under way. What was seen is counted, and nothing else.
+// TestPagesInABrowser opens pages that load the script from another origin in a real browser, follows links between them and closes a
+// tab while its beacon is under way. Exactly the views that a browser showed are counted.
 func TestPagesInABrowser(t *testing.T) {
 	browser := openBrowser(t)
 	d := newEmbedded(t)
-	door := newGate(t, d.url)
-	site := newSite(t, door.URL, "")
+	gate := newGate(t, d.url)
+	site := newSite(t, gate.URL, "")
 
-	// From a page elsewhere to one, to two, to a page that opts out: one visitor, three views.
+	// From a page of another site to /one, to /two, and to two pages that opt out: one visitor, three views with the one below.
 	first := browser.tab(t)
 	first.run(t, chromedp.Navigate(site.elsewhere+"/start"))
 	first.follow(t, "one")
-	// The page changes without loading: a view that no referrer brought, of a path that is too long in bytes only.
+	// The page reports a view without loading: it has no referrer, and its path is too long in bytes, not in characters.
 	if _, err := chromedp.Run(first, chromedp.Evaluate[any](`footfall("/" + "ü".repeat(600))`)); err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func TestPagesInABrowser(t *testing.T) {
 	// Another tab is another visitor.
 	second := browser.tab(t)
 	second.run(t, chromedp.Navigate(site.here+"/one"))
-	// Whoever asks not to be tracked is not.
+	// Visitors who ask not to be tracked are not counted.
 	for _, wish := range []string{"doNotTrack", "globalPrivacyControl"} {
 		shy := browser.tab(t)
 		_, err := chromedp.Call(shy, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
@@ -49,13 +50,13 @@ func TestPagesInABrowser(t *testing.T) {
 		}
 		shy.run(t, chromedp.Navigate(site.here+"/one"))
 	}
-	// A tab is closed while the door has not answered.
-	door.hold()
+	// A tab is closed before the producer has answered.
+	gate.hold()
 	hasty := browser.tab(t)
 	hasty.run(t, chromedp.Navigate(site.here+"/three"))
-	door.waiting(t)
+	gate.waiting(t)
 	hasty.close()
-	door.release()
+	gate.release()
 
 	want := map[string]int64{
 		"month_views  ":               5,
@@ -72,7 +73,7 @@ func TestPagesInABrowser(t *testing.T) {
 		"month_unique  /two":          1,
 		"month_unique  /three":        1,
 	}
-	within(t, time.Minute, func() error {
+	harness.Within(t, time.Minute, "counting the views", func() error {
 		got := d.visits(t, "site1")
 		for cell, n := range want {
 			if got[cell] != n {
@@ -81,7 +82,7 @@ func TestPagesInABrowser(t *testing.T) {
 		}
 		return nil
 	})
-	if n := door.beacons.Load(); n != 5 {
+	if n := gate.beacons.Load(); n != 5 {
 		t.Errorf("%d beacons were sent, want 5", n)
 	}
 	if got := d.visits(t, "site1"); len(got) != len(want) {
@@ -93,17 +94,17 @@ func TestPagesInABrowser(t *testing.T) {
 	}
 }
 
-// TestPagesOfAClosedDoor: with a key in the page and its origin listed, views are counted as at an open door. The same page under
-// another origin is refused, and that can be seen.
-func TestPagesOfAClosedDoor(t *testing.T) {
+// TestPagesWithAKey: the producer wants a key. Views of a page that has one and whose origin is listed are counted. Views of the same page
+// under another origin are refused, and a metric counts them.
+func TestPagesWithAKey(t *testing.T) {
 	browser := openBrowser(t)
 	ports, err := stack.FreePorts(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := fmt.Sprint("127.0.0.1:", ports[0]) // known before it is open: the door has to know the site
-	door := newGate(t, "http://"+address)
-	site := newSite(t, door.URL, `data-key="ours"`)
+	address := fmt.Sprint("127.0.0.1:", ports[0]) // chosen here: the pages need the address, and the configuration needs the pages' origin
+	gate := newGate(t, "http://"+address)
+	site := newSite(t, gate.URL, `data-key="ours"`)
 	d := newEmbedded(t, "FOOTFALL_HTTP_ADDR="+address, "FOOTFALL_ACCESS_OPEN=false",
 		`FOOTFALL_ACCESS_SITES=[{"site":"site1","key_hashes":["`+fmt.Sprintf("%x", sha256.Sum256([]byte("ours")))+`"],"origins":["`+site.here+`"]}]`)
 
@@ -121,30 +122,30 @@ func TestPagesOfAClosedDoor(t *testing.T) {
 		}
 		return nil
 	}
-	within(t, time.Minute, counted)
+	harness.Within(t, time.Minute, "counting the views", counted)
 	for _, complaint := range browser.complaints() {
 		t.Error("the browser says: " + complaint)
 	}
 
 	other := browser.tab(t)
 	other.run(t, chromedp.Navigate(site.elsewhere+"/one"))
-	within(t, time.Minute, func() error {
+	harness.Within(t, time.Minute, "the refusal", func() error {
 		measured, err := process.Metrics(t.Context(), d.admin)
 		if err != nil {
 			return err
 		}
 		if n := measured[`footfall_door_refused_total{reason="origin_not_allowed"}`]; n != 1 {
-			return fmt.Errorf("%v views of a page that is not listed were refused", n)
+			return fmt.Errorf("%v views from an origin that is not listed were refused, want 1", n)
 		}
 		return nil
 	})
-	// One view more, to see that counting went on and the refused one is not in it.
+	// One more view shows that counting goes on and that the refused one was not counted.
 	listed.run(t, chromedp.Navigate(site.here+"/three"))
 	want["month_views  "], want["month_views  /three"], want["month_unique  /three"] = 3, 1, 1
-	within(t, time.Minute, counted)
+	harness.Within(t, time.Minute, "counting one more view", counted)
 }
 
-// visits are the counters of a month and a site, by metric and features.
+// visits are the monthly counters of a site, by metric and features.
 func (d *embedded) visits(t *testing.T, siteID string) map[string]int64 {
 	t.Helper()
 	rows, err := d.visited.Query("SELECT metric_type, feature1, feature2, visits FROM counts WHERE siteId = ? AND metric_type LIKE 'month_%'", siteID)

@@ -7,7 +7,7 @@ import (
 	"footfall/test/e2e/load"
 )
 
-// The promise: whatever the door has accepted is counted, once, in every table it belongs to and in no other.
+// The promise: every accepted event is counted exactly once in every table it belongs to, and in no other.
 func TestEveryCellEqualsTheOracle(t *testing.T) {
 	some := kept{fourFeatures.features, []string{"month_unique", "week_unique", "month_views", "hour_views"}}
 	t.Run("embedded", func(t *testing.T) { everyCell(t, newEmbedded(t), 1, 10_000) })

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"sync"
 	"testing"
 	"time"
@@ -23,14 +21,7 @@ type browser struct {
 
 func openBrowser(t *testing.T) *browser {
 	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("this test needs Chromium and CI=true: run make chromium (%v)", err)
-		}
-		t.Skipf("this test needs Chromium: run make chromium (%v)", err)
-	}
-	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(path)}
+	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(needDebian(t, "chromium"))}
 	for _, flag := range []string{
 		"headless", "no-sandbox", "disable-gpu", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync",
 		"disable-dev-shm-usage",
@@ -66,7 +57,7 @@ type tab struct {
 	close context.CancelFunc
 }
 
-// tab opens one and listens to what the browser says about it.
+// tab opens a tab and collects what the browser logs about it.
 func (b *browser) tab(t *testing.T) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(b)
@@ -106,7 +97,7 @@ func (p *tab) follow(t *testing.T, id string) {
 	}
 }
 
-// clean checks that nothing stays: no cookie of anybody, and in the tab's own storage one entry.
+// clean checks what the script leaves behind: no cookies, and one entry in the tab's session storage.
 func (p *tab) clean(t *testing.T) {
 	t.Helper()
 	stored, err := chromedp.Run(p, chromedp.Evaluate[string](`JSON.stringify([Object.keys(localStorage), Object.keys(sessionStorage)])`))

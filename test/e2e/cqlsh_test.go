@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// The analysts' shell, from PyPI. It runs on Python 3.8 to 3.11: later ones lack a module that its driver needs.
+// cqlsh is the analysts' shell, from PyPI. It runs on Python 3.8 to 3.11: later versions lack a module that its driver needs.
 const cqlshVersion = "6.2.2"
 
-// cqlshDir is where it is installed, once for all runs: beside the servers' jars, which are not in the repository either.
+// cqlshDir is where it is installed, once for all runs, beside the servers' jars.
 var cqlshDir = filepath.Join("..", "..", ".stack", "cqlsh")
 
 var cqlshInstalled = sync.OnceValue(func() error {
@@ -27,37 +27,21 @@ var cqlshInstalled = sync.OnceValue(func() error {
 	if got, err := exec.CommandContext(ctx, cqlshPath(), "--version").Output(); err == nil && strings.Contains(string(got), cqlshVersion) {
 		return nil
 	}
-	if err := os.RemoveAll(cqlshDir); err != nil { // a half-made one
-		return err
-	}
-	for _, line := range [][]string{
-		{"python3", "-m", "venv", cqlshDir},
-		{filepath.Join(cqlshDir, "bin", "pip"), "install", "--quiet", "cqlsh==" + cqlshVersion},
-	} {
-		if printed, err := exec.CommandContext(ctx, line[0], line[1:]...).CombinedOutput(); err != nil {
-			return fmt.Errorf("installing cqlsh: %s: %w\n%s", strings.Join(line, " "), err, printed)
-		}
-	}
-	return nil
+	return installPython(ctx, cqlshDir, "cqlsh=="+cqlshVersion)
 })
 
 func cqlshPath() string { return filepath.Join(cqlshDir, "bin", "cqlsh") }
 
-// cqlsh runs statements as an analyst would and returns the rows it printed for each. It is installed if need be; where
-// that cannot be done the test is skipped, or fails if CI=true.
+// cqlsh runs statements as an analyst would and returns the rows that it prints for each. It is installed if need be. If that fails,
+// the test is skipped, or fails with CI=true.
 func cqlsh(t *testing.T, host string, port int, statements []string) [][][]string {
 	t.Helper()
-	if err := cqlshInstalled(); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	need(t, cqlshInstalled())
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, cqlshPath(), "--no-color", "--request-timeout=30", "-e", strings.Join(statements, ";\n")+";",
 		host, strconv.Itoa(port))
-	cmd.Env = append(os.Environ(), "TZ=UTC", "LC_ALL=C.UTF-8", "HOME="+t.TempDir()) // nobody's cqlshrc
+	cmd.Env = append(os.Environ(), "TZ=UTC", "LC_ALL=C.UTF-8", "HOME="+t.TempDir()) // without anybody's cqlshrc
 	printed, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("cqlsh: %v\n%s", err, printed)
@@ -71,8 +55,8 @@ func cqlsh(t *testing.T, host string, port int, statements []string) [][][]strin
 
 var rowCount = regexp.MustCompile(`^\((\d+) rows?\)$`)
 
-// parseTables reads what a shell prints for each statement: the names, a rule, rows with " | " between the values, and how
-// many rows there were. A value may hold a |, but not with spaces around it.
+// parseTables reads what a shell prints for each statement: column names, a line of dashes, rows with " | " between the values, and the
+// number of rows. A value may contain a |, but not one with spaces around it.
 func parseTables(printed string) ([][][]string, error) {
 	var tables [][][]string
 	var rows [][]string
@@ -84,7 +68,7 @@ func parseTables(printed string) ([][][]string, error) {
 		case line == "":
 		case count != nil:
 			if count[1] != strconv.Itoa(len(rows)) {
-				return nil, fmt.Errorf("reading a table: %d rows, and it says %s", len(rows), line)
+				return nil, fmt.Errorf("reading a table: %d rows were printed, but it says %s", len(rows), line)
 			}
 			tables, rows, begun = append(tables, rows), nil, false
 		case strings.Trim(line, "-+") == "":
@@ -109,7 +93,7 @@ func (d *real) ask(t *testing.T, queries []string) [][][]string {
 	return cqlsh(t, d.host, d.port, d.own(queries))
 }
 
-// own changes the names of the keyspaces to those of this test, and nothing else.
+// own replaces the names of the keyspaces with those of this test, and changes nothing else.
 func (d *real) own(queries []string) []string {
 	var own []string
 	for _, q := range queries {

@@ -11,11 +11,11 @@ import (
 	"footfall/test/e2e/oracle"
 )
 
-// deployment is footfall as somebody runs it: one process, or a door, consumers, Kafka and Cassandra.
+// deployment is footfall as an operator runs it: one process, or a producer, consumers, Kafka and Cassandra.
 type deployment interface {
-	// door is the URL to send events to.
-	door() string
-	// kept is what it was told to keep of visits.
+	// producerURL is where events are sent to.
+	producerURL() string
+	// kept is which features and metrics of visits it keeps.
 	kept() kept
 	// settle waits until every event that was accepted is counted.
 	settle(t *testing.T, o *oracle.Oracle)
@@ -23,38 +23,38 @@ type deployment interface {
 	dump(t *testing.T) *dump.Dump
 	// clicks reads the clickcounter of a link, 0 if it has none.
 	clicks(t *testing.T, link string) int64
-	// ask runs queries in the analysts' shell and returns the rows of each, with moments in the oracle's form.
+	// ask runs queries in the analysts' shell and returns the rows of each, with times in the oracle's form.
 	ask(t *testing.T, queries []string) [][][]string
 }
 
 // kept is what is kept of visits: features by name, and metrics.
 type kept struct{ features, metrics []string }
 
-// byDefault is what a deployment keeps by itself.
+// byDefault is what a deployment keeps without configuration.
 var byDefault = kept{
 	[]string{"feature1", "feature2"}, []string{"month_unique", "week_unique", "day_unique", "month_views", "day_views", "hour_views"},
 }
 
-// fourFeatures are more than the default, and have other names.
+// fourFeatures has more features than the default, with other names.
 var fourFeatures = kept{[]string{"referrer", "page", "device", "feature1"}, byDefault.metrics}
 
 func (k kept) oracle() *oracle.Oracle { return oracle.New(k.features...).Keep(k.metrics...) }
 
-// env tells a process.
+// env is the configuration for it.
 func (k kept) env() []string {
 	return []string{"FOOTFALL_FEATURES=" + strings.Join(k.features, ","), "FOOTFALL_METRICS=" + strings.Join(k.metrics, ",")}
 }
 
-// onEach runs a test on every deployment.
+// onEach runs a test on the one-process default and on the real servers.
 func onEach(t *testing.T, test func(t *testing.T, d deployment)) {
 	t.Run("embedded", func(t *testing.T) { test(t, newEmbedded(t)) })
 	t.Run("real", func(t *testing.T) { test(t, newReal(t, 1)) })
 }
 
-// send sends events in the order given and returns the oracle's opinion of them. Every one must be accepted.
+// send sends events in the order given and returns what the oracle counts. Every event must be accepted.
 func send(t *testing.T, d deployment, events []load.Event, order []int, pace func(place int)) (*oracle.Oracle, *load.Result) {
 	t.Helper()
-	result, err := (&load.Client{URL: d.door(), Pace: pace}).Send(t.Context(), events, order)
+	result, err := (&load.Client{URL: d.producerURL(), Pace: pace}).Send(t.Context(), events, order)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,27 @@ func send(t *testing.T, d deployment, events []load.Event, order []int, pace fun
 	return o, result
 }
 
-// equal compares what is in the tables with what must be, and shows the first differences.
+// sendBehind sends events in the background. wait waits until all are answered, or the client is stopped; an error fails the test.
+func sendBehind(t *testing.T, c *load.Client, events []load.Event, order []int) (wait func() *load.Result) {
+	t.Helper()
+	var result *load.Result
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		result, err = c.Send(t.Context(), events, order)
+	}()
+	return func() *load.Result {
+		t.Helper()
+		<-done
+		if err != nil {
+			t.Fatalf("sending in the background: %v", err)
+		}
+		return result
+	}
+}
+
+// equal fails the test unless the tables hold exactly the cells in want. It shows the first differences.
 func equal(t *testing.T, want oracle.Cells, got *dump.Dump) {
 	t.Helper()
 	differences := oracle.Diff(want, got.Cells)

@@ -1,10 +1,10 @@
-// Package e2e is the end-to-end suite. It starts what operators start, as processes: the door, any number of consumers
-// on real Kafka and Cassandra, or the one-process default. It sends events over HTTP and compares every cell of every
-// table with an oracle that was written apart from the product.
+// Package e2e is the end-to-end suite. It starts the binaries as processes: the producer and consumers on real Kafka and Cassandra, or
+// the one-process default. It sends events over HTTP and compares every cell of every table with an oracle that shares no counting code
+// with the product.
 //
-// Its parts are packages of their own: oracle says what must be counted, load makes the events and sends them, process
-// runs the binaries, dump reads the tables. Here are the deployments and the tests.
+// Package oracle computes what must be counted, load makes events and sends them, process runs the binaries, dump reads the tables,
+// broker reads and writes Kafka. The deployments and the tests are here.
 //
-// The tests on real servers need `make up`. Without it they are skipped, or fail if CI=true. Each has topics, a consumer
-// group and keyspaces of its own and removes them at its end, so nothing else on those servers is touched.
+// The tests on real servers need `make up`. Without it they are skipped, or fail with CI=true. Each has its own topics, consumer group
+// and keyspaces and removes them at its end.
 package e2e

@@ -12,6 +12,7 @@ import (
 	"footfall/test/e2e/dump"
 	"footfall/test/e2e/oracle"
 	"footfall/test/e2e/process"
+	"footfall/test/harness"
 )
 
 // embedded is the one-process default, with its data in a directory of its own.
@@ -21,7 +22,7 @@ type embedded struct {
 	dir     string // working directory
 	data    string
 	url     string
-	admin   string  // of its metrics
+	admin   string  // URL of its metrics
 	clicked *sql.DB // urlshortener, for reading
 	visited *sql.DB // cardinality
 	keeps   kept
@@ -32,7 +33,7 @@ var (
 	metrics  = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/metrics`)
 )
 
-// newEmbedded starts it; env comes last.
+// newEmbedded starts it. env overrides the test's own settings.
 func newEmbedded(t *testing.T, env ...string) *embedded {
 	t.Helper()
 	return newEmbeddedKeeping(t, byDefault, env...)
@@ -74,17 +75,17 @@ func (d *embedded) open(t *testing.T, keyspace string) *sql.DB {
 	return db
 }
 
-func (d *embedded) door() string { return d.url }
+func (d *embedded) producerURL() string { return d.url }
 
 func (d *embedded) kept() kept { return d.keeps }
 
-// settle waits until as many events are counted as were accepted. That more may follow is why dump looks only after the
-// process has ended.
+// settle waits until at least as many events are counted as were accepted. It would not notice one that is counted twice later: for that
+// dump reads the tables only after the process has ended.
 func (d *embedded) settle(t *testing.T, o *oracle.Oracle) {
 	t.Helper()
 	const clicks = `SELECT (SELECT coalesce(sum(value), 0) FROM clickcounter) + (SELECT coalesce(sum(value), 0) FROM botcounter)`
 	visits := `SELECT coalesce(sum(visits), 0) FROM counts WHERE metric_type = 'month_views' AND ` + strings.Join(d.keeps.features, ` = '' AND `) + ` = ''`
-	within(t, 3*time.Minute, func() error {
+	harness.Within(t, 3*time.Minute, "counting all events", func() error {
 		var c, v int64
 		if err := errors.Join(d.clicked.QueryRow(clicks).Scan(&c), d.visited.QueryRow(visits).Scan(&v)); err != nil {
 			return err
@@ -96,7 +97,7 @@ func (d *embedded) settle(t *testing.T, o *oracle.Oracle) {
 	})
 }
 
-// dump stops the process first: what it counts until then must be in the tables, and nothing twice.
+// dump stops the process first: everything counted until then must be in the tables, once.
 func (d *embedded) dump(t *testing.T) *dump.Dump {
 	t.Helper()
 	stop(t, d.process)
@@ -116,7 +117,7 @@ func (d *embedded) clicks(t *testing.T, link string) (n int64) {
 	return n
 }
 
-// ask runs `embedded query`, beside the process that is counting.
+// ask runs `embedded query` while the process counts.
 func (d *embedded) ask(t *testing.T, queries []string) [][][]string {
 	t.Helper()
 	var answers [][][]string

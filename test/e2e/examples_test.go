@@ -13,11 +13,12 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"footfall/test/e2e/process"
+	"footfall/test/harness"
 )
 
 var examples = filepath.Join("..", "..", "docs", "examples")
 
-// TestExamples runs the examples of the documentation as they are, and looks for what they sent.
+// TestExamples runs the examples of the documentation unchanged and checks that what they send is counted.
 func TestExamples(t *testing.T) {
 	d := newEmbedded(t)
 	for _, line := range [][]string{
@@ -35,7 +36,7 @@ func TestExamples(t *testing.T) {
 			t.Errorf("%s: %v\n%s", strings.Join(line, " "), err, printed)
 		}
 	}
-	within(t, time.Minute, func() error {
+	harness.Within(t, time.Minute, "counting the examples", func() error {
 		curl, python := d.visits(t, "example-curl")["month_views  "], d.visits(t, "example-python")["month_views  "]
 		clicks := d.clicks(t, "example-curl") + d.clicks(t, "example-go")
 		if curl != 4 || python != 2 || clicks != 2 {
@@ -45,7 +46,7 @@ func TestExamples(t *testing.T) {
 	})
 }
 
-// TestTheKeyOfTheDocumentation runs what docs/api.md says about write keys as it is written there, but for the port.
+// TestTheKeyOfTheDocumentation runs the commands about write keys in docs/api.md, with another port.
 func TestTheKeyOfTheDocumentation(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "api.md"))
 	if err != nil {
@@ -74,7 +75,7 @@ func TestTheKeyOfTheDocumentation(t *testing.T) {
 	}
 }
 
-// TestThePageOfTheExamples opens the example page with the address of this producer in it.
+// TestThePageOfTheExamples opens the example page, with the address of this process in it, in a browser.
 func TestThePageOfTheExamples(t *testing.T) {
 	browser := openBrowser(t)
 	d := newEmbedded(t)
@@ -84,7 +85,7 @@ func TestThePageOfTheExamples(t *testing.T) {
 	}
 	site := serveText(t, strings.ReplaceAll(string(text), "http://127.0.0.1:8080", d.url))
 	browser.tab(t).run(t, chromedp.Navigate(site+"/page.html"))
-	within(t, time.Minute, func() error {
+	harness.Within(t, time.Minute, "counting the view", func() error {
 		if n := d.visits(t, "example-page")["month_views  /page.html"]; n != 1 {
 			return fmt.Errorf("%d views", n)
 		}

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"footfall/test/e2e/oracle"
+	"footfall/test/harness"
 )
 
-// settle waits until the group has committed everything. A consumer commits what it has counted, and nothing else.
+// settle waits until the group has committed all events. A consumer commits only what it has counted.
 func (d *real) settle(t *testing.T, _ *oracle.Oracle) {
 	t.Helper()
-	within(t, 3*time.Minute, func() error {
+	harness.Within(t, 3*time.Minute, "counting all events", func() error {
 		lag, err := d.Lag(t.Context())
 		if err == nil && lag != 0 {
 			err = fmt.Errorf("%d events are not committed", lag)
@@ -20,26 +21,10 @@ func (d *real) settle(t *testing.T, _ *oracle.Oracle) {
 	})
 }
 
-// within calls try until it succeeds, and gives up with its last error when patience is at an end.
-func within(t *testing.T, patience time.Duration, try func() error) {
-	t.Helper()
-	deadline := time.Now().Add(patience)
-	for {
-		err := try()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("after %s: %v", patience, err)
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-}
-
-// stable waits until the group has so many members and each has its partitions.
+// stable waits until the group has so many members and each has partitions.
 func (d *real) stable(t *testing.T, members int) {
 	t.Helper()
-	within(t, time.Minute, func() error {
+	harness.Within(t, time.Minute, "a stable group", func() error {
 		n, err := d.Members(t.Context())
 		if err == nil && n != members {
 			err = fmt.Errorf("the group has %d members, want %d", n, members)
@@ -48,14 +33,14 @@ func (d *real) stable(t *testing.T, members int) {
 	})
 }
 
-// progress waits until something was committed in every partition by whoever has it now.
+// progress waits until the committed offset of every partition has moved on.
 func (d *real) progress(t *testing.T) {
 	t.Helper()
 	before, err := d.Committed(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	within(t, time.Minute, func() error {
+	harness.Within(t, time.Minute, "progress", func() error {
 		now, err := d.Committed(t.Context())
 		if err != nil {
 			return err

@@ -10,10 +10,11 @@ import (
 	"footfall/test/e2e/load"
 	"footfall/test/e2e/oracle"
 	"footfall/test/e2e/process"
+	"footfall/test/harness"
 )
 
-// Both topics go from 6 partitions to 12 and to 13 while events come in, some of them under the same id again, and a consumer is killed in
-// the midst of it. Senders get nothing but 202, and every cell is what the oracle says.
+// Both topics grow from 6 partitions to 12 and then to 13 while events come in, some of them twice, and a consumer is killed meanwhile.
+// Every request is answered 202, and every cell equals the oracle's.
 func TestGrow(t *testing.T) {
 	d := newReal(t, 2)
 	victim := d.addConsumer(t)
@@ -21,21 +22,13 @@ func TestGrow(t *testing.T) {
 	const n = 100_000
 	events, order := load.Make(71, n), load.Order(71, n)
 	grown := make(chan struct{})
-	client := &load.Client{URL: d.door(), Connections: 16, Stop: grown, Pace: func(int) {
+	client := &load.Client{URL: d.producerURL(), Connections: 16, Stop: grown, Pace: func(int) {
 		select {
 		case <-grown:
 		case <-time.After(40 * time.Millisecond):
 		}
 	}}
-	type outcome struct {
-		result *load.Result
-		err    error
-	}
-	done := make(chan outcome, 1)
-	go func() {
-		result, err := client.Send(t.Context(), events, order)
-		done <- outcome{result, err}
-	}()
+	sent := sendBehind(t, client, events, order)
 	d.progress(t)
 	bases := d.Topics
 	for i, partitions := range []int{12, 13} {
@@ -60,17 +53,15 @@ func TestGrow(t *testing.T) {
 		d.counting(t, d.Topics[len(d.Topics)-2:])
 	}
 	close(grown)
-	end := <-done
-	if end.err != nil {
-		t.Fatal(end.err)
+	result := sent()
+	if result.Busy > 0 {
+		t.Errorf("%d requests were answered 503, or not at all", result.Busy)
 	}
-	if end.result.Busy > 0 {
-		t.Errorf("%d requests were answered 503, or not at all", end.result.Busy)
-	}
-	t.Logf("%d events were accepted, the rest was not sent", end.result.Requests)
-	want := end.result.Oracle(events)
+	t.Logf("%d requests were answered 202; the remaining events were not sent", result.Requests)
+	want := result.Oracle(events)
 	d.settle(t, want)
-	within(t, 2*time.Minute, func() error { // what the killed consumer had under way is checked, and repaired if need be
+	// Other consumers check the writes that the killed one had under way, and repair them if need be.
+	harness.Within(t, 2*time.Minute, "equal cells", func() error {
 		if differences := oracle.Diff(want.Cells(), d.dump(t).Cells); len(differences) > 0 {
 			return fmt.Errorf("%d cells differ, such as %s", len(differences), differences[0])
 		}
@@ -84,7 +75,7 @@ func TestGrow(t *testing.T) {
 	d.afterGrowth(t)
 }
 
-// afterGrowth: what operators do works on all generations.
+// afterGrowth runs audit and rebuild, which must go over all generations.
 func (d *real) afterGrowth(t *testing.T) {
 	t.Helper()
 	if printed, err := d.command(t, "audit"); err != nil {
@@ -99,7 +90,7 @@ func (d *real) afterGrowth(t *testing.T) {
 	t.Log(last(printed))
 }
 
-// grow runs the command.
+// grow runs `consumer grow`.
 func (d *real) grow(t *testing.T, topic string, partitions int) error {
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
@@ -108,7 +99,7 @@ func (d *real) grow(t *testing.T, topic string, partitions int) error {
 		Args: []string{"grow", "--topic", topic, "--partitions", fmt.Sprint(partitions)},
 	})
 	if err == nil && !strings.Contains(printed, "is counted to its end") {
-		err = fmt.Errorf("it did not say that the old generation is counted")
+		err = fmt.Errorf("it did not report that the old generation is counted")
 	}
 	if err != nil {
 		return fmt.Errorf("growing %s: %w\n%s", topic, err, printed)
@@ -116,19 +107,19 @@ func (d *real) grow(t *testing.T, topic string, partitions int) error {
 	return nil
 }
 
-// sealed waits until a topic is.
+// sealed waits until a topic is sealed.
 func (d *real) sealed(t *testing.T, topic string) {
 	t.Helper()
-	within(t, time.Minute, func() error {
+	harness.Within(t, time.Minute, "the seal of "+topic, func() error {
 		var value string
 		return d.session.Query("SELECT value FROM footfall"+d.suffix+".settings WHERE name = ?", "topic "+topic+": sealed").Scan(&value)
 	})
 }
 
-// counting waits until something of each of the topics is counted.
+// counting waits until events of each of the topics are counted.
 func (d *real) counting(t *testing.T, topics []string) {
 	t.Helper()
-	within(t, time.Minute, func() error {
+	harness.Within(t, time.Minute, "counting after the growth", func() error {
 		at, err := d.Committed(t.Context())
 		if err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 	"footfall/test/e2e/load"
 )
 
-// The latest clicks of a link by day: each once, however often it was sent, newest first, and those of long ago are not there.
+// The latest clicks of a link and a day: each click once, however often it was sent, newest first. Clicks of long ago are not kept.
 func TestLatestClicks(t *testing.T) {
 	onEach(t, func(t *testing.T, d deployment) {
 		const n = 300
@@ -19,7 +19,7 @@ func TestLatestClicks(t *testing.T) {
 		var events []load.Event
 		want := map[string][]string{} // by day, oldest first
 		for i := range n {
-			at := now.Add(time.Duration(i-n) * 11 * time.Minute) // a good two days
+			at := now.Add(time.Duration(i-n) * 11 * time.Minute) // more than two days in all
 			c := &models.Click{ID: fmt.Sprintf("latest-%d", i), ShortURL: "latest", IP: fmt.Sprintf("10.0.0.%d", i%200), TS: models.Millis(at.UnixMilli()), Bot: i%9 == 0}
 			events = append(events, load.Event{Click: c})
 			day := at.Format(time.DateOnly)

@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"footfall/models"
+	"footfall/test/harness"
 )
 
-// TestALinkIsFollowed: people are counted, bots apart, HEAD not at all; and what was clicked just before the end is there
-// after a restart.
+// TestALinkIsFollowed: clicks of people and of bots are counted apart, HEAD requests are not counted, and clicks just before the process
+// stopped are counted after a restart.
 func TestALinkIsFollowed(t *testing.T) {
 	d := newEmbedded(t)
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -44,10 +45,10 @@ func TestALinkIsFollowed(t *testing.T) {
 	for range bots {
 		do(http.MethodGet, "/abc", "SomeBot/1.0 (+https://bot.example)", "", http.StatusFound)
 	}
-	stop(t, d.process) // at once: what is queued must be in the log
+	stop(t, d.process) // at once: queued clicks must be in the log
 
 	d.restart(t)
-	within(t, time.Minute, func() error {
+	harness.Within(t, time.Minute, "counting after the restart", func() error {
 		var bot int64
 		if err := d.clicked.QueryRow("SELECT coalesce(sum(value), 0) FROM " + models.BotCounter).Scan(&bot); err != nil {
 			return err

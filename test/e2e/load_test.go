@@ -25,17 +25,11 @@ import (
 
 var loadFor = flag.Duration("load.for", 8*time.Second, "how long wrk sends")
 
-// TestLoad drives the door, a process on real Kafka, with wrk: 200 connections as fast as they can, and beside them 200
-// that hardly send. Nobody gets another answer than 202, 429 or 503, memory stays where it was, and every 202 is in the
-// topic. `make load` does it for 30 seconds.
+// TestLoad drives the producer, a process on real Kafka, with wrk: 200 connections that send as fast as they can and 200 slow ones. Every
+// answer is 202, 429 or 503, memory does not grow with the events, and every event answered 202 is in the topic. `make load` runs it for
+// 30 seconds.
 func TestLoad(t *testing.T) {
-	program, err := exec.LookPath("wrk")
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("this test needs wrk and CI=true: run make wrk (%v)", err)
-		}
-		t.Skipf("this test needs wrk: run make wrk (%v)", err)
-	}
+	program := needDebian(t, "wrk")
 	const connections, slow = 200, 200
 	kafkaAddress, _, _ := stacktest.Require(t)
 	name := unique()
@@ -45,16 +39,16 @@ func TestLoad(t *testing.T) {
 			t.Errorf("cleaning up: %v", err)
 		}
 	})
-	door := start(t, process.Command{Name: "producer", Path: binaries.Path(t, "producer"), Dir: t.TempDir(), Env: []string{
+	producer := start(t, process.Command{Name: "producer", Path: binaries.Path(t, "producer"), Dir: t.TempDir(), Env: []string{
 		"FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_ACCESS_OPEN=true", "FOOTFALL_HTTP_TRUSTED_PROXIES=127.0.0.1",
 		"FOOTFALL_LIMITS_CLIENT_PER_SECOND=5", "FOOTFALL_LIMITS_CLIENT_BURST=5", "FOOTFALL_KAFKA_BROKERS=" + kafkaAddress,
 		"FOOTFALL_KAFKA_CREATE_TOPICS=true", "FOOTFALL_KAFKA_TOPICS_CLICKS=" + name + "-clicks",
 		"FOOTFALL_KAFKA_TOPICS_VISITS=" + name + "-visits", "FOOTFALL_KAFKA_TOPICS_DEAD=" + name + "-dead"}})
-	addr, err := door.Expect(patiently(t), doorOpen)
+	addr, err := producer.Expect(patiently(t), producerListening)
 	if err != nil {
 		t.Fatal(err)
 	}
-	admin, err := door.Expect(patiently(t), adminOpen)
+	admin, err := producer.Expect(patiently(t), adminListening)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,14 +70,14 @@ func TestLoad(t *testing.T) {
 	}
 
 	statuses, accepted := readAnswers(t, answers)
-	t.Logf("answers by status: %v; %d slow connections, ever", statuses, opened.Load())
+	t.Logf("answers by status: %v; %d slow connections were opened", statuses, opened.Load())
 	for status := range statuses {
 		if !slices.Contains([]string{"202", "429", "503"}, status) {
-			t.Errorf("%d answers of %s", statuses[status], status)
+			t.Errorf("%d answers have status %s", statuses[status], status)
 		}
 	}
 	if len(accepted) < 1000 || statuses["429"] == 0 || opened.Load() < slow {
-		t.Errorf("%d accepted, %d limited, %d slow: that is no load", len(accepted), statuses["429"], opened.Load())
+		t.Errorf("%d events accepted, %d answered 429, %d slow connections: too little load", len(accepted), statuses["429"], opened.Load())
 	}
 	if line, err := flat(<-measured); err != nil {
 		t.Errorf("%s: %v", line, err)
@@ -118,7 +112,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// readAnswers reads what the script wrote: how often which status, and the ids of the 202s.
+// readAnswers reads what wrk/visits.lua wrote: how many answers had which status, and the ids of those with 202.
 func readAnswers(t *testing.T, dir string) (statuses map[string]int, accepted []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "answers-*.txt"))
@@ -136,7 +130,7 @@ func readAnswers(t *testing.T, dir string) (statuses map[string]int, accepted []
 		for lines.Scan() {
 			status, id, ok := strings.Cut(lines.Text(), " ")
 			if !ok || id == "" {
-				continue // the last one, cut short
+				continue // the last line, cut short
 			}
 			statuses[status]++
 			if status == "202" {

@@ -14,8 +14,8 @@ var binaries = harness.Binaries{Commands: []string{"producer", "consumer", "embe
 
 func TestMain(m *testing.M) { binaries.Main(m) }
 
-// start runs a binary until the test ends. Then it must stop when told to, with exit code 0; if the test has failed, the
-// end of its log is shown.
+// start runs a binary until the test ends. Then the process must stop on SIGTERM with exit code 0. If the test has failed, the end of
+// its log is shown.
 func start(t *testing.T, c process.Command) *process.Process {
 	t.Helper()
 	p, err := process.Start(c)
@@ -31,7 +31,7 @@ func start(t *testing.T, c process.Command) *process.Process {
 	return p
 }
 
-// stop ends a process as an operator does.
+// stop stops a process with SIGTERM, as an operator does.
 func stop(t *testing.T, p *process.Process) {
 	t.Helper()
 	if err := p.Stop(30 * time.Second); err != nil {
@@ -39,7 +39,7 @@ func stop(t *testing.T, p *process.Process) {
 	}
 }
 
-// unique is a name that nobody else on shared servers has.
+// unique is a name that no other test uses on the shared servers.
 func unique() string {
 	var b [4]byte
 	_, _ = rand.Read(b[:]) // never fails

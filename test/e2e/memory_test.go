@@ -12,24 +12,24 @@ import (
 	"time"
 )
 
-// mostKept is how many bytes of memory a door may keep for each event that it takes, in the long run. It keeps none; what is
-// under way at the moment, and the collector, make the figure uneven.
+// mostKept is how many bytes of memory the producer may keep for each event in the long run. It should keep none; requests under way and
+// the garbage collector make the figure uneven.
 const mostKept = 150
 
-// memory is what a door was using after a while, and how many events it had taken by then.
+// memory is how much memory the producer used, and how many events it had taken, at one moment.
 type memory struct {
 	after  time.Duration
-	live   float64 // bytes that the collector found in use, when it last looked
+	live   float64 // bytes that the last garbage collection found in use
 	events float64
 }
 
-// watchMemory asks a door four times a second until ctx ends. Resident memory would say little: a collector lets garbage lie
-// until there is as much of it as of the rest.
-func watchMemory(ctx context.Context, door string) []memory {
+// watchMemory reads the metrics at admin four times a second until ctx ends. It does not look at resident memory, half of which may be
+// garbage not yet collected.
+func watchMemory(ctx context.Context, admin string) []memory {
 	var all []memory
 	began := time.Now()
 	for ctx.Err() == nil {
-		if m, err := measure(ctx, door); err == nil {
+		if m, err := measure(ctx, admin); err == nil {
 			m.after = time.Since(began)
 			all = append(all, m)
 		}
@@ -58,7 +58,7 @@ func measure(ctx context.Context, admin string) (m memory, err error) {
 		switch {
 		case err != nil:
 		case name == "go_memstats_next_gc_bytes":
-			m.live = value / 2 // the collector looks again when there is twice as much as it found (GOGC 100)
+			m.live = value / 2 // with GOGC 100 the next collection comes at twice the live bytes
 		case strings.HasPrefix(name, "footfall_door_events_total"):
 			m.events += value
 		}
@@ -66,7 +66,7 @@ func measure(ctx context.Context, admin string) (m memory, err error) {
 	return m, lines.Err()
 }
 
-// flat compares the last quarter of a run with its second: what grows with each event is a leak.
+// flat compares the last quarter of a run with the second quarter: memory that grows with the events is a leak.
 func flat(all []memory) (line string, err error) {
 	n := len(all)
 	if n < 16 {
@@ -92,14 +92,14 @@ func flat(all []memory) (line string, err error) {
 	line = fmt.Sprintf("MiB in use: %s; %+.1f MiB over %.0f events, %.0f bytes each", strings.Join(measured, ", "), grown/(1<<20), taken, grown/max(taken, 1))
 	switch {
 	case taken < 1000:
-		return line, fmt.Errorf("%.0f events are no load", taken)
+		return line, fmt.Errorf("%.0f events are too little load", taken)
 	case grown > mostKept*taken:
 		return line, fmt.Errorf("more than %d bytes are kept for each event", mostKept)
 	}
 	return line, nil
 }
 
-// TestFlat: an uneven but level line passes, and what 300 bytes an event add to it does not.
+// TestFlat: memory that varies without growing passes; with 300 bytes more for each event it does not.
 func TestFlat(t *testing.T) {
 	run := func(leak float64) []memory {
 		var all []memory

@@ -8,7 +8,7 @@ import (
 	"footfall/test/e2e/process"
 )
 
-// What a consumer tells about itself must be true: with one replica, its numbers are those of the log and the oracle.
+// The metrics of a single consumer agree with the log and the oracle.
 func TestMetricsAgreeWithTheOracle(t *testing.T) {
 	d := newReal(t, 0)
 	c := d.addConsumer(t)

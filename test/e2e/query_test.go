@@ -13,7 +13,7 @@ import (
 	"footfall/test/e2e/oracle"
 )
 
-// query is as much of a SELECT as analysts need to read one partition.
+// query is a SELECT of one partition, in the subset of CQL that analysts need.
 type query struct {
 	columns []string
 	table   string
@@ -21,7 +21,7 @@ type query struct {
 	limit   int // 0: none
 }
 
-// condition compares a column with a text, as cells have it.
+// condition compares a column with a value in the form that cells have.
 type condition struct{ column, by, value string }
 
 var (
@@ -52,7 +52,7 @@ func parseQuery(text string) (query, error) {
 	return q, nil
 }
 
-// answer is what the query must return, rows in the order of the table.
+// answer is what the query must return, in the order of the table.
 func (q query) answer(cells oracle.Cells) [][]string {
 	var rows []map[string]string
 	for name, value := range cells {
@@ -69,7 +69,7 @@ func (q query) answer(cells oracle.Cells) [][]string {
 	return q.pick(rows)
 }
 
-// pick is what the query must return of a table's rows.
+// pick is what the query must return if these are the table's rows.
 func (q query) pick(all []map[string]string) [][]string {
 	var rows []map[string]string
 	for _, row := range all {
@@ -92,16 +92,16 @@ func (q query) pick(all []map[string]string) [][]string {
 	return out
 }
 
-// amounts fills in a row of the table that has two counters, and what can be selected of them.
+// amounts fills in a row of amountcounters: its two counters and their average.
 func amounts(row map[string]string, number, sum int64) {
 	row["num_values"], row["sum_values"] = strconv.FormatInt(number, 10), strconv.FormatInt(sum, 10)
 	row["cast(sum_values as double) / num_values as average"] = short(float64(sum) / float64(number))
 }
 
-// short writes a fraction with as many digits as every shell shows.
+// short formats a fraction with as many digits as all shells show.
 func short(average float64) string { return strconv.FormatFloat(average, 'g', 5, 64) }
 
-// rounded cuts the averages of an answer.
+// rounded shortens the averages in an answer.
 func (q query) rounded(rows [][]string) [][]string {
 	for i, column := range q.columns {
 		for _, row := range rows {
@@ -123,8 +123,8 @@ func (q query) matches(row map[string]string) bool {
 	return true
 }
 
-// compareRows orders rows of one partition as the tables do: newest hour or day first, all else growing. Text in the form
-// that cells have sorts like its bytes, and times in it like times.
+// compareRows orders the rows of a partition as the tables do: newest hour or day first, all other columns ascending. Values have the
+// form of cells, so comparing text also orders times.
 func compareRows(a, b map[string]string) int {
 	return cmp.Or(
 		cmp.Compare(b["hour"], a["hour"]), cmp.Compare(b["day"], a["day"]), cmp.Compare(b["at"], a["at"]),
@@ -134,7 +134,7 @@ func compareRows(a, b map[string]string) int {
 	)
 }
 
-// split takes the name of a cell apart.
+// split splits the name of a cell into the table and the columns.
 func split(name string) (table string, row map[string]string) {
 	table, rest, _ := strings.Cut(name, "|")
 	row = map[string]string{}
@@ -151,7 +151,7 @@ func split(name string) (table string, row map[string]string) {
 	return table, row
 }
 
-// canonical writes what looks like a moment as cells do; all else it leaves alone.
+// canonical writes a time in the form of cells and returns any other text unchanged.
 func canonical(text string) string {
 	for _, layout := range []string{"2006-01-02", "2006-01-02 15:04", "2006-01-02 15:04:05.000000-0700"} {
 		if at, err := time.Parse(layout, text); err == nil {

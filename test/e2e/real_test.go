@@ -17,7 +17,7 @@ import (
 	"footfall/test/e2e/process"
 )
 
-// real is the product on the Kafka and the Cassandra of `make up`, with topics, a group and keyspaces of its own.
+// real is the product on the Kafka and the Cassandra of `make up`, with its own topics, group and keyspaces.
 type real struct {
 	*broker.Broker
 	session   *gocql.Session
@@ -27,17 +27,17 @@ type real struct {
 	env       []string
 	dir       string
 	url       string
-	consumers int // ever started
+	consumers int // started so far
 	keeps     kept
 }
 
 var (
-	doorOpen      = regexp.MustCompile(`"listening","addr":"([^"]+)"`)
-	adminOpen     = regexp.MustCompile(`"listening","addr":"[^"]+","admin":"([^"]+)"`)
-	consumerReady = regexp.MustCompile(`"consumer started","addr":"([^"]+)"`)
+	producerListening = regexp.MustCompile(`"listening","addr":"([^"]+)"`)
+	adminListening    = regexp.MustCompile(`"listening","addr":"[^"]+","admin":"([^"]+)"`)
+	consumerReady     = regexp.MustCompile(`"consumer started","addr":"([^"]+)"`)
 )
 
-// newReal starts the door and so many consumers.
+// newReal starts the producer and so many consumers.
 func newReal(t *testing.T, consumers int) *real {
 	t.Helper()
 	return newRealKeeping(t, consumers, byDefault)
@@ -53,7 +53,7 @@ func newRealKeeping(t *testing.T, consumers int, what kept) *real {
 	return d
 }
 
-// prepare makes the schema of a deployment on these servers. What env says comes last.
+// prepare makes the schema of a deployment on these servers. env overrides the test's own settings.
 func prepare(t *testing.T, what kept, kafkaAddress string, cluster *gocql.ClusterConfig, env ...string) *real {
 	t.Helper()
 	name, host, port := unique(), cluster.Hosts[0], cluster.Port
@@ -86,12 +86,12 @@ func prepare(t *testing.T, what kept, kafkaAddress string, cluster *gocql.Cluste
 	return d
 }
 
-// open starts the door, for which env comes last, and so many consumers.
+// open starts the producer, with env besides the deployment's own, and so many consumers.
 func (d *real) open(t *testing.T, consumers int, env ...string) {
 	t.Helper()
 	env = append(d.env[:len(d.env):len(d.env)], env...)
 	producer := start(t, process.Command{Name: "producer", Path: binaries.Path(t, "producer"), Env: env, Dir: d.dir})
-	address, err := producer.Expect(patiently(t), doorOpen)
+	address, err := producer.Expect(patiently(t), producerListening)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func (d *real) connect(t *testing.T, cluster *gocql.ClusterConfig) {
 	d.session = session
 }
 
-// clean leaves the servers as they were.
+// clean removes the deployment's topics, group and keyspaces.
 func (d *real) clean(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -145,7 +145,7 @@ func (d *real) clean(t *testing.T) {
 	}
 }
 
-func (d *real) door() string { return d.url }
+func (d *real) producerURL() string { return d.url }
 
 func (d *real) kept() kept { return d.keeps }
 
@@ -167,7 +167,7 @@ func (d *real) clicks(t *testing.T, link string) (n int64) {
 	return n
 }
 
-// patiently is a context for things that take seconds at the most.
+// patiently is a context for what takes seconds.
 func patiently(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -19,11 +19,11 @@ import (
 	"footfall/test/e2e/oracle"
 )
 
-// nothingCompared is what rebuild says where there was nothing to compare; 30,030 cells end in a 0 too.
+// nothingCompared matches the report of a rebuild that compared no cells. It is anchored, since 30,030 cells end in "0 cells" too.
 var nothingCompared = regexp.MustCompile(`(?m)^0 cells of`)
 
-// What operators do to visitors' rows and beside them, one after the other, while a consumer runs. One deployment serves all:
-// Cassandra takes long to make a schema.
+// The operators' commands that rebuild tables or remove visitors' rows, one after the other, while a consumer runs. They share one
+// deployment, since Cassandra takes long to make a schema.
 func TestOperations(t *testing.T) {
 	d := newReal(t, 1)
 	events := load.Make(51, 1000)
@@ -37,7 +37,7 @@ func TestOperations(t *testing.T) {
 	t.Run("retire", func(t *testing.T) { retire(t, d, want) })
 }
 
-// What was counted can be counted again, into tables that equal those in use; one cell that does not is found.
+// A rebuild counts all events again into other tables, which equal those in use. It finds a single cell that differs.
 func rebuild(t *testing.T, d *real, suffix string) {
 	printed, err := d.command(t, "rebuild", "--keyspace-suffix", suffix)
 	if err != nil || !strings.Contains(printed, " 0 differ; 0 keys were too busy to compare, 0 hold") || nothingCompared.MatchString(printed) {
@@ -47,7 +47,7 @@ func rebuild(t *testing.T, d *real, suffix string) {
 	again := *d
 	again.suffix = suffix
 	if differences := oracle.Diff(d.dump(t).Cells, again.dump(t).Cells); len(differences) > 0 {
-		t.Errorf("%d cells differ, and rebuild did not see it, such as %s", len(differences), differences[0])
+		t.Errorf("%d cells differ, which rebuild did not report, such as %s", len(differences), differences[0])
 	}
 
 	const where = " WHERE siteId = 'site1' AND month_interval_start = '2018-10-01Z' AND feature1 = '' AND feature2 = ''" +
@@ -62,9 +62,9 @@ func rebuild(t *testing.T, d *real, suffix string) {
 	d.wrong(t, "is that of the tables in use", "rebuild", "--keyspace-suffix", d.suffix)
 }
 
-// Raw logs of the same visits make the same counts.
+// A rebuild from a file with the same visits makes the same counts.
 func rebuildFromFile(t *testing.T, d *real, suffix string, events []load.Event) {
-	for _, cql := range []string{ // as good as new, and sooner
+	for _, cql := range []string{ // empties the tables, which is faster than making new ones
 		"TRUNCATE cardinality" + suffix + ".GuidData", "TRUNCATE cardinality" + suffix + ".Counts",
 		"TRUNCATE cardinality" + suffix + ".applied", "TRUNCATE urlshortener" + suffix + ".applied",
 		"DELETE FROM footfall" + suffix + ".settings WHERE name = 'rebuilt from' IF EXISTS",
@@ -79,7 +79,7 @@ func rebuildFromFile(t *testing.T, d *real, suffix string, events []load.Event) 
 		t.Fatal(err)
 	}
 	w := csv.NewWriter(file)
-	_ = w.Write([]string{"siteId", "guid", "ts", "feature1", "feature2"}) // Error has it
+	_ = w.Write([]string{"siteId", "guid", "ts", "feature1", "feature2"}) // Error returns the error
 	for _, e := range events {
 		if v := e.Visit; v != nil {
 			_ = w.Write([]string{v.SiteID, v.GUID, fmt.Sprint(int64(v.TS)), v.Features[0], v.Features[1]})
@@ -92,7 +92,7 @@ func rebuildFromFile(t *testing.T, d *real, suffix string, events []load.Event) 
 	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second time there is nothing left to count
+	for range 2 { // the second run finds all counted
 		printed, err := d.command(t, "rebuild", "--keyspace-suffix", suffix, "--from-file", name)
 		if err != nil || !strings.Contains(printed, " 0 differ; 0 keys were too busy") || nothingCompared.MatchString(printed) {
 			t.Fatalf("rebuild from a file: %v\n%s", err, printed)
@@ -109,7 +109,7 @@ func rebuildFromFile(t *testing.T, d *real, suffix string, events []load.Event) 
 	}
 }
 
-// A visitor is forgotten, and counts as new when it comes again.
+// A visitor is forgotten and is counted as new when seen again.
 func forget(t *testing.T, d *real, want *oracle.Oracle) {
 	visit := func(id string, features ...string) load.Event {
 		return load.Event{Names: models.DefaultFeatures(), Visit: &models.Visit{V: 1, ID: id, SiteID: "site1", GUID: "erase-me", TS: 1539600000000, Features: features}}
@@ -153,15 +153,15 @@ func forget(t *testing.T, d *real, want *oracle.Oracle) {
 		t.Fatalf("forget again: %v\n%s", err, printed)
 	}
 
-	// Seen again, both count as new wherever they are seen. The consumer had them in memory.
-	time.Sleep(2 * time.Second) // no consumer decides by notices that are older
+	// Seen again, both count as new, although the consumer had them in its cache.
+	time.Sleep(2 * time.Second) // a consumer uses what it has read of notices for two seconds at the most
 	maps.DeleteFunc(want.Cells(), func(name string, _ int64) bool { return remembers(name) })
 	tell([]load.Event{visit("f4", "facebook.com", "/"), click("f5")})
 	equal(t, want.Cells(), d.dump(t))
 	d.wrong(t, "neither an IP address", "forget", "--ip", "somebody")
 }
 
-// remembers tells whether the cell is a row of the visitor that is forgotten.
+// remembers reports whether the cell is a row of the forgotten visitor.
 func remembers(name string) bool {
 	return strings.HasPrefix(name, "cardinality.guiddata|") && strings.Contains(name, `|guid="erase-me"|`) ||
 		strings.HasPrefix(name, "urlshortener.uniquecounterips|") && strings.HasSuffix(name, `|ip="203.0.113.99"`)
@@ -172,7 +172,7 @@ func last(printed string) string {
 	return printed[strings.LastIndex(printed, "\n")+1:]
 }
 
-// wrong runs a command that must refuse what it was told: one line, exit code 2.
+// wrong runs a command that must refuse its arguments: one line with text, exit code 2.
 func (d *real) wrong(t *testing.T, text string, args ...string) {
 	t.Helper()
 	printed, err := d.command(t, args...)
@@ -181,7 +181,7 @@ func (d *real) wrong(t *testing.T, text string, args ...string) {
 	}
 }
 
-// drop removes a second set of tables and its group.
+// drop removes the keyspaces and the group of a rebuild.
 func (d *real) drop(t *testing.T, suffix string) {
 	t.Helper()
 	for _, keyspace := range []string{"footfall", "urlshortener", "cardinality"} {

@@ -16,8 +16,7 @@ import (
 	"footfall/test/e2e/process"
 )
 
-// A consumer refuses a log that does not fit the ledger, and says what to do: going on would lose events, or skip them in
-// silence.
+// A consumer refuses a log that does not fit the ledger and says what to do. Going on would silently lose or skip events.
 func TestRefusals(t *testing.T) {
 	d := newReal(t, 0)
 	clicks, visits := d.Topics[0], d.Topics[1]
@@ -27,7 +26,7 @@ func TestRefusals(t *testing.T) {
 	d.settle(t, want)
 	stop(t, first.Process)
 
-	// Retention was too short: events are gone before they were counted.
+	// Retention was too short: events were deleted before they were counted.
 	send(t, d, load.Make(22, n), load.Order(22, n), nil)
 	committed, err := d.Committed(t.Context())
 	if err != nil {
@@ -36,7 +35,7 @@ func TestRefusals(t *testing.T) {
 	d.deleteRecords(t, clicks, 0, committed[broker.Partition{Topic: clicks, Number: 0}]+3)
 	d.refused(t, fmt.Sprintf("3 events of topic %s, partition 0", clicks), "were deleted from Kafka before they were counted")
 
-	// Somebody moved the group forward as well.
+	// Somebody also moved the group's offset forward.
 	moved := broker.Partition{Topic: visits, Number: 0}
 	d.moveGroup(t, moved, committed[moved]+2)
 	d.acceptGap(t, 4, fmt.Sprintf("3 events of topic %s, partition 0", clicks), fmt.Sprintf("2 events of topic %s, partition 0", visits),
@@ -53,7 +52,7 @@ func TestRefusals(t *testing.T) {
 	d.addPartitions(t, visits, len(committed)/2+1)
 	d.refused(t, fmt.Sprintf("topic %s has partitions %d, but was counted with %d", visits, len(committed)/2+1, len(committed)/2))
 
-	// Somebody deleted the topics; the next door creates them anew.
+	// Somebody deleted the topics, and a producer created them anew.
 	if _, err := d.Client.DeleteTopics(t.Context(), &kafka.DeleteTopicsRequest{Topics: []string{clicks, visits}}); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +64,7 @@ func TestRefusals(t *testing.T) {
 	d.refused(t, "was the topic created anew?")
 }
 
-// refused starts a consumer, which must end by itself with an error that says these things.
+// refused starts a consumer, which must end by itself with an error that contains the texts.
 func (d *real) refused(t *testing.T, texts ...string) {
 	t.Helper()
 	d.refusedWith(t, nil, texts...)
@@ -77,11 +76,11 @@ func (d *real) refusedWith(t *testing.T, env []string, texts ...string) {
 		Name: "refused" + unique(), Path: binaries.Path(t, "consumer"), Env: slices.Concat(d.env, env), Dir: d.dir,
 	})
 	if err == nil {
-		t.Fatalf("the consumer was content:\n%s", printed)
+		t.Fatalf("the consumer ended without an error:\n%s", printed)
 	}
 	for _, text := range texts {
 		if !strings.Contains(printed, text) {
-			t.Errorf("the consumer did not say %q but\n%s", text, printed)
+			t.Errorf("the consumer did not print %q but\n%s", text, printed)
 		}
 	}
 }
@@ -97,13 +96,13 @@ func (d *real) moveGroup(t *testing.T, p broker.Partition, to int64) {
 	}
 }
 
-// acceptGap runs the command, which must say these things.
+// acceptGap runs `consumer accept-gap`, which must print the texts.
 func (d *real) acceptGap(t *testing.T, atMost int, texts ...string) {
 	t.Helper()
-	printed, _ := d.command(t, "accept-gap", "--at-most", strconv.Itoa(atMost)) // what it prints tells whether it failed
+	printed, _ := d.command(t, "accept-gap", "--at-most", strconv.Itoa(atMost)) // what it prints shows whether it failed
 	for _, text := range texts {
 		if !strings.Contains(printed, text) {
-			t.Errorf("accept-gap did not say %q but\n%s", text, printed)
+			t.Errorf("accept-gap did not print %q but\n%s", text, printed)
 		}
 	}
 }
@@ -121,7 +120,7 @@ func (d *real) addPartitions(t *testing.T, topic string, count int) {
 	}
 }
 
-// deleteRecords does what retention does, at once. kafka-go cannot ask for it.
+// deleteRecords deletes records as retention does, at once. kafka-go lacks the request.
 func (d *real) deleteRecords(t *testing.T, topic string, partition int, before int64) {
 	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(d.Client.Addr.String()))

@@ -8,18 +8,17 @@ import (
 	"footfall/test/e2e/load"
 )
 
-// Replicas come and go while events flow: one, then three, then one. Whoever holds a partition when, nothing is lost and
-// nothing counted twice.
+// Consumers join and leave while events come in: one, then three, then one. No event is lost and none is counted twice.
 func TestReplicasComeAndGo(t *testing.T) {
 	d := newReal(t, 1)
 	const n = 50_000
 	events, order := load.Make(3, n), load.Order(3, n)
 
-	// The load goes gently until the changes are over, and hardly at all if they take so long that it would be over before
-	// them; then it goes as fast as it can.
+	// Until the changes are over the load is light, and lighter still after two thirds of the events, so that it does not end before
+	// them. Then it goes as fast as it can.
 	changed := make(chan struct{})
 	var sent atomic.Int64
-	client := &load.Client{URL: d.door(), Pace: func(int) {
+	client := &load.Client{URL: d.producerURL(), Pace: func(int) {
 		wait := 40 * time.Millisecond
 		if sent.Add(1) > n*2/3 {
 			wait *= 10
@@ -29,15 +28,7 @@ func TestReplicasComeAndGo(t *testing.T) {
 		case <-time.After(wait):
 		}
 	}}
-	type outcome struct {
-		result *load.Result
-		err    error
-	}
-	done := make(chan outcome, 1)
-	go func() {
-		result, err := client.Send(t.Context(), events, order)
-		done <- outcome{result, err}
-	}()
+	wait := sendBehind(t, client, events, order)
 
 	begun := time.Now()
 	reached := func(members int) {
@@ -59,15 +50,12 @@ func TestReplicasComeAndGo(t *testing.T) {
 	during := sent.Load()
 	close(changed)
 
-	end := <-done
-	if end.err != nil {
-		t.Fatal(end.err)
-	}
+	result := wait()
 	if during >= int64(len(order)) {
-		t.Fatal("the load was over before the replicas had gone: nothing was tested")
+		t.Fatal("the load ended before the consumers had left: nothing was tested")
 	}
-	t.Logf("%d of %d events were sent while replicas came and went", during, len(order))
-	want := end.result.Oracle(events)
+	t.Logf("%d of %d events were sent while consumers joined and left", during, len(order))
+	want := result.Oracle(events)
 	d.settle(t, want)
 	equal(t, want.Cells(), d.dump(t))
 }

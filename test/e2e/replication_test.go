@@ -8,8 +8,8 @@ import (
 	"footfall/test/e2e/load"
 )
 
-// Somebody changes the replication under a consumer that counts. It stops by itself, nobody else begins, and an operator who has
-// repaired the keyspaces says so; then all is counted, and nothing twice.
+// Somebody changes the replication while a consumer counts. The consumer stops and no other starts until an operator has acknowledged the
+// change. Then all events are counted once.
 func TestReplicationChangesUnderAConsumer(t *testing.T) {
 	d := newReal(t, 0)
 	first := d.addConsumer(t)
@@ -21,20 +21,20 @@ func TestReplicationChangesUnderAConsumer(t *testing.T) {
 	for limit := patiently(t); first.Running(); {
 		select {
 		case <-limit.Done():
-			t.Fatal("the consumer goes on")
+			t.Fatal("the consumer still runs")
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
 	if said, err := first.Printed(); err != nil || !strings.Contains(said, "consumer: the replication of the keyspaces is") {
 		t.Errorf("%q, %v", said, err)
 	}
-	first.Kill() // it has ended by itself, and that was expected
+	first.Kill() // tells the harness that its end was expected
 	for _, keyspace := range []string{"footfall", "urlshortener"} {
 		d.exec(t, `ALTER KEYSPACE `+keyspace+`%s WITH replication = {'class': 'NetworkTopologyStrategy', 'datacenter1': 1}`)
 	}
 	d.refused(t, "'class': 'NetworkTopologyStrategy', 'datacenter1': '1'", "repair --full")
 	if said, err := d.command(t, "audit"); err == nil {
-		t.Errorf("an audit was content: %s", said)
+		t.Errorf("the audit did not refuse: %s", said)
 	}
 	if said, err := d.command(t, "acknowledge-replication"); err != nil || !strings.Contains(said, "recorded") {
 		t.Errorf("%q, %v", said, err)

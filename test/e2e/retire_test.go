@@ -14,53 +14,42 @@ import (
 	"footfall/test/e2e/process"
 )
 
-// An operator retires October while events of October and November come in. Counts stay, to the last cell; rows of intervals
-// that are over go, others stay; what comes too late is put aside and changes nothing.
+// An operator retires October while events of October and November come in. All counts stay. Visitors' rows of intervals before November
+// go, others stay. Events that come too late become dead letters and change no count.
 func retire(t *testing.T, d *real, want *oracle.Oracle) {
-	// Somebody touched counters by hand. A link's stops nothing; one that is lower than the visitors' rows does.
+	// Somebody changed counters by hand. A wrong counter of a link does not stop retire; a count below the number of visitors' rows does.
 	const october = " WHERE siteId = 'site1' AND month_interval_start = '2018-10-01Z' AND feature1 = '' AND feature2 = ''" +
 		" AND metric_type = 'month_unique' AND interval_start = '2018-10-01Z'"
 	d.exec(t, "UPDATE urlshortener%[1]s.clickcounter SET value = value + 1 WHERE short_url = 'abc'")
 	d.exec(t, "UPDATE cardinality%[1]s.Counts SET visits = visits - 1000000"+october)
 	meanwhile := load.Make(42, 1500)
-	sent, again := make(chan *oracle.Oracle, 1), make(chan struct{})
-	go func() {
-		defer close(sent)
-		client := &load.Client{URL: d.door(), Connections: 8, Pace: func(place int) {
-			if place >= len(meanwhile)/2 { // while the second attempt goes on, which takes about as long
-				select {
-				case <-again:
-				case <-t.Context().Done():
-				}
+	again := make(chan struct{})
+	sent := sendBehind(t, &load.Client{URL: d.producerURL(), Connections: 8, Pace: func(place int) {
+		if place >= len(meanwhile)/2 { // the second half is sent during the second attempt, which takes about as long
+			select {
+			case <-again:
+			case <-t.Context().Done():
 			}
-			time.Sleep(80 * time.Millisecond)
-		}}
-		result, err := client.Send(t.Context(), meanwhile, load.Order(42, len(meanwhile)))
-		if err != nil {
-			t.Errorf("sending meanwhile: %v", err)
-			return
 		}
-		sent <- result.Oracle(meanwhile)
-	}()
+		time.Sleep(80 * time.Millisecond)
+	}}, meanwhile, load.Order(42, len(meanwhile)))
 	printed, err := d.command(t, "retire", "--before", "2018-11")
 	if err == nil || !strings.Contains(printed, "1 counts are lower than the visitors that have rows, so nothing is removed") {
-		t.Fatalf("retire with something off: %v\n%s", err, printed)
+		t.Fatalf("retire beside a wrong count: %v\n%s", err, printed)
 	}
 	d.exec(t, "UPDATE cardinality%[1]s.Counts SET visits = visits + 1000000"+october)
 	if missing := oracle.Diff(guids(want.Cells()), guids(d.dump(t).Cells)); strings.Contains(fmt.Sprint(missing), ": missing") {
-		t.Fatalf("retire removed rows though something was off: %s", missing[0])
+		t.Fatalf("retire removed rows although a count was wrong: %s", missing[0])
 	}
 	close(again)
 	printed, err = d.command(t, "retire", "--before", "2018-11")
-	if err != nil || !strings.Contains(printed, "the audit of") || strings.Contains(printed, "links") || // whose sums it does not ask for
+	if err != nil || !strings.Contains(printed, "the audit of") || strings.Contains(printed, "links") || // it does not compare the sums of links
 		!strings.Contains(printed, "as forget leaves them, 0 lower") || strings.Contains(printed, "announced") {
 		t.Fatalf("retire: %v\n%s", err, printed)
 	}
 	d.exec(t, "UPDATE urlshortener%[1]s.clickcounter SET value = value - 1 WHERE short_url = 'abc'")
 	t.Log(last(printed))
-	if <-sent == nil {
-		t.FailNow()
-	}
+	sent()
 	late := &models.Visit{V: 1, ID: "late", SiteID: "site1", GUID: "late", TS: 1540000000000, Features: []string{"", ""}}
 	send(t, d, []load.Event{{Visit: late, Names: models.DefaultFeatures()}}, []int{0}, nil)
 	d.settle(t, nil)
@@ -81,7 +70,7 @@ func retire(t *testing.T, d *real, want *oracle.Oracle) {
 		refused[v.ID] = true
 	}
 	if len(refused) < 20 || !refused["late"] {
-		t.Errorf("%d visits were refused", len(refused))
+		t.Errorf("%d visits became dead letters", len(refused))
 	}
 	tooLate := 0
 	for _, e := range meanwhile {
@@ -91,7 +80,7 @@ func retire(t *testing.T, d *real, want *oracle.Oracle) {
 			tooLate++
 		}
 	}
-	t.Logf("%d of %d events that came meanwhile were refused", tooLate, len(meanwhile))
+	t.Logf("%d of %d events that came meanwhile became dead letters", tooLate, len(meanwhile))
 	cells := maps.Clone(want.Cells())
 	gone := 0
 	maps.DeleteFunc(cells, func(name string, _ int64) bool {
@@ -107,14 +96,14 @@ func retire(t *testing.T, d *real, want *oracle.Oracle) {
 	equal(t, cells, d.dump(t))
 }
 
-// guids are the rows that remember visitors of sites.
+// guids are the rows of sites' visitors.
 func guids(cells oracle.Cells) oracle.Cells {
 	out := maps.Clone(cells)
 	maps.DeleteFunc(out, func(name string, _ int64) bool { return !strings.HasPrefix(name, "cardinality.guiddata") })
 	return out
 }
 
-// closed tells whether the cell is a visitor's row of an interval that was over on the first of November.
+// closed reports whether the cell is a visitor's row of an interval that ended before November.
 func closed(t *testing.T, name string) bool {
 	t.Helper()
 	if !strings.HasPrefix(name, "cardinality.guiddata|") {
@@ -136,7 +125,7 @@ func closed(t *testing.T, name string) bool {
 	return !start.After(time.Date(2018, 11, 1, 0, 0, 0, 0, time.UTC))
 }
 
-// command runs a command of the consumer to its end.
+// command runs a subcommand of the consumer to its end.
 func (d *real) command(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	begun := time.Now()

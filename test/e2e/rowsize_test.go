@@ -22,7 +22,7 @@ import (
 	"footfall/test/e2e/process"
 )
 
-// A row as footfall writes it, at the i-th place of one partition.
+// rowKind is one kind of row, as footfall writes it; values are those of the i-th row of a partition.
 type rowKind struct {
 	table     string // with its keyspace
 	name      string
@@ -31,8 +31,8 @@ type rowKind struct {
 	values    func(i int, r *rand.Rand) []any
 }
 
-// Visitors' rows are written over a month, as in life: their timestamps are stored as differences and take more bytes the
-// further apart they are.
+// Visitors' rows are written over a month, as in production: Cassandra stores timestamps as differences, which take more bytes the
+// larger they are.
 const overAMonth = " USING TIMESTAMP ?"
 
 func writtenAt(r *rand.Rand) int64 {
@@ -54,14 +54,14 @@ func offset(r *rand.Rand) int64 { return r.Int64N(1e9) }
 
 var rowKinds = []rowKind{
 	{"urlshortener.uniquecounterips", "IPv4", 200_000, insertIP, func(i int, r *rand.Rand) []any {
-		x := uint32(i) * 2654435761 // odd: another address for every i, spread over all
+		x := uint32(i) * 2654435761 // an odd factor: a different address for every i, spread over all
 		return []any{fmt.Sprintf("%d.%d.%d.%d", x>>24, x>>16&0xff, x>>8&0xff, x&0xff), r.IntN(6), offset(r), writtenAt(r)}
 	}},
 	{"urlshortener.uniquecounterips", "IPv6", 200_000, insertIP, func(i int, r *rand.Rand) []any {
 		return []any{fmt.Sprintf("2001:db8:%x:%x:%x:%x:%x:%x", r.IntN(1<<16), i>>16, i&0xffff, r.IntN(1<<16), r.IntN(1<<16), r.IntN(1<<16)), r.IntN(6), offset(r), writtenAt(r)}
 	}},
 	{"cardinality.GuidData", "guid, two features", 200_000, insertGUID, func(i int, r *rand.Rand) []any {
-		// A visitor of the sample: with no feature, a referer, a page, and both.
+		// Each visitor has four rows: without a feature, with a referer, with a page, with both.
 		sum := md5.Sum([]byte(strconv.Itoa(i / 4)))
 		guid := fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:])
 		referer, page := []string{"", "facebook.com"}[i&1], []string{"", "/products/index.html"}[i>>1&1]
@@ -88,8 +88,8 @@ var rowKinds = []rowKind{
 	}},
 }
 
-// BenchmarkRowSize is no race but a measurement: what a row of each table weighs in Cassandra, in one partition, flushed and
-// compacted. docs/model.md has the figures. The alarm of a large partition is seen to go off as well.
+// BenchmarkRowSize measures how many bytes a row of each table takes in Cassandra, in one partition, flushed and compacted, not how fast
+// it is written. docs/model.md has the figures. It also checks that Cassandra warns of a large partition.
 //
 //	go test ./test/e2e -run '^$' -bench RowSize -benchtime 1x
 func BenchmarkRowSize(b *testing.B) {
@@ -132,8 +132,8 @@ func migrated(b *testing.B, node *stack.Cassandra) *gocql.Session {
 	return session
 }
 
-// weigh writes the rows into an empty table and returns the bytes of its data file: as Cassandra counts partitions, which is
-// before compression, and as they lie on the disk.
+// weigh writes the rows into an empty table and returns the bytes of its data file: without compression, as Cassandra counts the size of
+// partitions, and compressed, as on disk.
 func weigh(b *testing.B, node *stack.Cassandra, session *gocql.Session, k rowKind) (plain, packed float64) {
 	b.Helper()
 	for _, compression := range []string{"{'enabled': 'false'}", "{'class': 'LZ4Compressor'}"} {
@@ -152,7 +152,7 @@ func weigh(b *testing.B, node *stack.Cassandra, session *gocql.Session, k rowKin
 	return plain, packed
 }
 
-// insert writes in batches of one partition, as a consumer does.
+// insert writes batches within one partition, as a consumer does.
 func insert(b *testing.B, session *gocql.Session, k rowKind, rows int) {
 	b.Helper()
 	kind := gocql.UnloggedBatch
@@ -177,7 +177,7 @@ func insert(b *testing.B, session *gocql.Session, k rowKind, rows int) {
 	}
 }
 
-// dataSize is the size of a table's data files after everything is in one of them.
+// dataSize is the size of a table's data file after all files were compacted into one.
 func dataSize(b *testing.B, node *stack.Cassandra, table string) (size float64) {
 	b.Helper()
 	keyspace, name, _ := strings.Cut(strings.ToLower(table), ".")
@@ -207,7 +207,7 @@ func dataSize(b *testing.B, node *stack.Cassandra, table string) (size float64) 
 	return size
 }
 
-// largePartition lets a link pass the threshold of deployments/stack/cassandra.yaml.tmpl, and looks for the warning.
+// largePartition fills a link beyond the threshold in deployments/stack/cassandra.yaml.tmpl and looks for the warning.
 func largePartition(b *testing.B, node *stack.Cassandra, session *gocql.Session) {
 	const rows = 1_400_000
 	insert(b, session, rowKinds[1], rows)

@@ -16,16 +16,15 @@ import (
 	"footfall/deployments/stack"
 	"footfall/deployments/stack/stacktest"
 	"footfall/internal/kafka/dial/dialtest"
-	"footfall/models"
 	"footfall/test/e2e/load"
 	"footfall/test/e2e/process"
 )
 
 const login, password = "footfall", "correct-horse"
 
-// TestServersWithTLSAndLogins: Kafka and Cassandra that speak TLS only, want a certificate and a login, and let a role do
-// no more than it was granted. Configuration alone brings the door, a consumer and the audit in; whoever has a wrong
-// password or trusts another authority is told so at once.
+// TestServersWithTLSAndLogins: Kafka and Cassandra accept TLS only, require a client certificate and a login, and grant a role the
+// documented permissions only. The producer, a consumer and the audit connect with configuration alone. With a wrong password or another
+// certificate authority they end at once, with an error that says so.
 func TestServersWithTLSAndLogins(t *testing.T) {
 	files := dialtest.NewFiles(t)
 	kafkaServer, node := secureServers(t, files)
@@ -47,21 +46,16 @@ func TestServersWithTLSAndLogins(t *testing.T) {
 		"FOOTFALL_CASSANDRA_TLS_ENABLED=true", "FOOTFALL_CASSANDRA_TLS_CA="+files.CA, "FOOTFALL_CASSANDRA_TLS_CERT="+files.Cert, "FOOTFALL_CASSANDRA_TLS_KEY="+files.Key,
 		"FOOTFALL_CASSANDRA_USERNAME="+login, "FOOTFALL_CASSANDRA_PASSWORD="+password,
 		"FOOTFALL_CASSANDRA_REQUIRE_DURABLE=true", "FOOTFALL_LINKS_ENABLED=true")
-	d.open(t, 1, "FOOTFALL_KAFKA_SASL_MECHANISM=plain") // the consumer has the other
+	d.open(t, 1, "FOOTFALL_KAFKA_SASL_MECHANISM=plain") // the producer; the consumer uses SCRAM
 	d.strangers(t, dialtest.NewFiles(t).CA)
 
 	const n = 1000
-	events := load.Make(31, n)
-	for i := range 50 {
-		events = append(events, load.Event{Click: &models.Click{
-			V: 1, ID: fmt.Sprint("z", i), ShortURL: "zombie", IP: "203.0.113.7", Country: "IT", TS: 1436968800000,
-		}})
-	}
+	events := append(load.Make(31, n), zombieClicks()...)
 	want, _ := send(t, d, events, load.Order(31, len(events)), nil)
 	d.settle(t, want)
 	equal(t, want.Cells(), d.dump(t))
 	d.zombie(t)
-	d.audit(t, true, "1 off, 1 repaired", "--repair") // which reads the log again
+	d.audit(t, true, "1 off, 1 repaired", "--repair") // it reads the log again
 	equal(t, want.Cells(), d.dump(t))
 
 	response, err := http.Post(d.url+"/v1/links", "application/json", strings.NewReader(`{"short_url":"abc","long_url":"https://example.org/"}`))
@@ -94,7 +88,7 @@ func secureServers(t *testing.T, files dialtest.Files) (*stack.Kafka, *stack.Cas
 		})
 	})
 	both.Wait()
-	if t.Skipped() { // in a goroutine that is not the test's
+	if t.Skipped() { // called in another goroutine, which does not end the test
 		t.SkipNow()
 	}
 	if k == nil || c == nil {
@@ -103,7 +97,7 @@ func secureServers(t *testing.T, files dialtest.Files) (*stack.Kafka, *stack.Cas
 	return k, c[0]
 }
 
-// makeUser lets the user log in by SCRAM.
+// makeUser creates the user for SCRAM logins.
 func makeUser(t *testing.T, k *stack.Kafka) {
 	t.Helper()
 	const iterations = 4096
@@ -126,7 +120,7 @@ func makeUser(t *testing.T, k *stack.Kafka) {
 	}
 }
 
-// makeRole makes a role that may do what docs/operations.md says it must.
+// makeRole creates a role with the permissions that docs/operations.md names.
 func makeRole(t *testing.T, cluster *gocql.ClusterConfig) {
 	t.Helper()
 	cluster.ProtoVersion = 4
@@ -146,7 +140,7 @@ func makeRole(t *testing.T, cluster *gocql.ClusterConfig) {
 	}
 }
 
-// strangers have one thing wrong each, and must end with an error that says so.
+// strangers starts processes that have one setting wrong each. Each must end with an error that says which.
 func (d *real) strangers(t *testing.T, otherCA string) {
 	t.Helper()
 	ends := map[string]string{"producer": `"msg":"the producer ends"`, "consumer": "consumer: "}

@@ -12,7 +12,7 @@ import (
 	"footfall/test/e2e/process"
 )
 
-// simulated are command lines of the simulator, by what the tables keep.
+// simulated are options of the simulator and the features that the tables keep.
 var simulated = []struct {
 	name    string
 	keeps   kept
@@ -25,7 +25,7 @@ var simulated = []struct {
 // shownRows is how many rows that differ the simulator lists.
 const shownRows = 20
 
-// simulate sends made-up events to a door and lets the simulator compare, row by row, what was counted.
+// simulate runs the simulator, which sends made-up events with --send and compares, row by row, what was counted.
 func simulate(t *testing.T, env []string, options ...string) (string, error) {
 	t.Helper()
 	return process.Run(patiently(t), process.Command{
@@ -35,19 +35,19 @@ func simulate(t *testing.T, env []string, options ...string) (string, error) {
 	})
 }
 
-// judgeSimulated wants the store to hold what the simulator counted for itself; and the judge must be able to say no.
-func judgeSimulated(t *testing.T, door string, env []string, options string) {
+// judgeSimulated checks that the store holds what the simulator counted, and that the simulator notices a difference.
+func judgeSimulated(t *testing.T, producer string, env []string, options string) {
 	t.Helper()
 	more := strings.Fields(options)
-	printed, err := simulate(t, env, append(more, "--seed=1", "--send="+door)...)
+	printed, err := simulate(t, env, append(more, "--seed=1", "--send="+producer)...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(printed, "Simulation complete. Check ") {
-		t.Errorf("it printed\n%s", printed)
+		t.Errorf("the simulator printed\n%s", printed)
 	}
-	// The same again is the same: what is sent twice is counted once.
-	if _, err := simulate(t, env, append(more, "--seed=1", "--send="+door)...); err != nil {
+	// Sent again, the same events change nothing.
+	if _, err := simulate(t, env, append(more, "--seed=1", "--send="+producer)...); err != nil {
 		t.Error(err)
 	}
 	began := time.Now()
@@ -77,14 +77,14 @@ func TestTheSimulatorAgreesWithCassandra(t *testing.T) {
 	}
 }
 
-// Mistakes are told in a line and with exit code 2, never with a stack, and nothing is written.
+// A mistake in the options is reported in one line with exit code 2, never with a stack trace, and no file is written.
 func TestTheSimulatorTellsMistakes(t *testing.T) {
 	const good = "-s site1 -g 10 -r facebook.com -p /index.html -f 2018-10-01 -t 2018-11-01 -n 5 "
 	for line, want := range map[string]string{
 		"-s site1 --nonsense":           "--nonsense",
 		"":                              "missing required options",
-		good + "--features select page": "select is a word",
-		good + "--features siteid page": "siteid is something else",
+		good + "--features select page": "select is a reserved word",
+		good + "--features siteid page": "siteid is another field",
 		good + "--seed=-1":              "--seed",
 		good + "--send=localhost:8080":  "--send wants the address",
 		good + "--verify":               "give the --seed",

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// gate stands between the browser and the door, which makes it another origin's, and can hold beacons back.
+// gate is a proxy between the browser and the producer. It gives the producer another origin and can hold beacons back.
 type gate struct {
 	*httptest.Server
 	beacons atomic.Int64
@@ -22,9 +22,9 @@ type gate struct {
 	mu      sync.Mutex
 }
 
-func newGate(t *testing.T, door string) *gate {
+func newGate(t *testing.T, producer string) *gate {
 	t.Helper()
-	target, err := url.Parse(door)
+	target, err := url.Parse(producer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,12 +64,13 @@ func (g *gate) waiting(t *testing.T) {
 	}
 }
 
-// site has pages under two names, with attributes of the script, and with a policy that allows the door's script and connections to the door, and nothing else.
+// site has pages under two host names. They load the script with extra attributes, and their policy allows the producer's script and
+// connections to the producer only.
 type site struct{ here, elsewhere string }
 
-func newSite(t *testing.T, door, attributes string) site {
+func newSite(t *testing.T, producer, attributes string) site {
 	t.Helper()
-	script := `<script async src="` + door + `/track.js" data-site="site1" ` + attributes
+	script := `<script async src="` + producer + `/track.js" data-site="site1" ` + attributes
 	var s site
 	pages := map[string]string{
 		"/one":     script + `></script><a id="two" href="/two">two</a>`,
@@ -87,7 +88,7 @@ func newSite(t *testing.T, door, attributes string) site {
 			http.NotFound(w, r)
 			return
 		}
-		w.Header().Set("Content-Security-Policy", "default-src 'none'; img-src data:; script-src "+door+"; connect-src "+door)
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; img-src data:; script-src "+producer+"; connect-src "+producer)
 		w.Header().Set("Referrer-Policy", "strict-origin-when-cross-origin")
 		html := "<html>"
 		if r.URL.Path == "/htmloff" {
@@ -101,7 +102,7 @@ func newSite(t *testing.T, door, attributes string) site {
 	return s
 }
 
-// serveText serves one page under every path but the icon that browsers ask for.
+// serveText serves one page under every path except /favicon.ico, which browsers ask for.
 func serveText(t *testing.T, text string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/gocql/gocql"
+
+	"footfall/test/harness"
 )
 
-// onePartition runs queries with tracing, and says which of them do not read exactly one partition of one table.
+// onePartition runs queries with tracing. One that does not read exactly one partition of one table fails the test.
 func (d *real) onePartition(t *testing.T, queries []string) {
 	t.Helper()
 	for i, q := range d.own(queries) {
@@ -20,32 +22,32 @@ func (d *real) onePartition(t *testing.T, queries []string) {
 			t.Errorf("%s\n%v", queries[i], err)
 		}
 	}
-	// A test that cannot fail is none: two partitions of a table, all of them, and a search for a value.
+	// The check must fail for queries that read two partitions, all partitions, or search for a value.
 	for _, q := range d.own([]string{
 		`SELECT value FROM urlshortener.clickcounter WHERE short_url IN ('abc', 'ABC')`,
 		`SELECT value FROM urlshortener.clickcounter`,
 		`SELECT guid FROM cardinality.GuidData WHERE guid = 'g' ALLOW FILTERING`,
 	}) {
 		if onePartition(d.trace(t, q)) == nil {
-			t.Errorf("%s passes for a read of one partition", q)
+			t.Errorf("%s is taken for a read of one partition", q)
 		}
 	}
 }
 
-// read is a step of a trace in which a node reads; everything that is no single partition is one too many.
+// Steps of a trace: a read of one partition, and any other kind of read.
 var (
 	singleRead = regexp.MustCompile(`^Executing single-partition query on (\w+)`)
 	otherRead  = regexp.MustCompile(`(?i)range|seq scan|index|ALLOW FILTERING`)
 )
 
-// onePartition looks at the steps of a trace.
+// onePartition checks the steps of a trace.
 func onePartition(steps []string) error {
 	var reads []string
 	for _, step := range steps {
 		if m := singleRead.FindStringSubmatch(step); m != nil {
 			reads = append(reads, m[1])
 		} else if otherRead.MatchString(step) {
-			return fmt.Errorf("is done by: %s", step)
+			return fmt.Errorf("reads more than a partition: %s", step)
 		}
 	}
 	if len(reads) != 1 {
@@ -59,8 +61,8 @@ type tracer struct{ id []byte }
 
 func (t *tracer) Trace(id []byte) { t.id = slices.Clone(id) }
 
-// trace runs a query and returns what the nodes did for it. Cassandra writes traces behind the query's back: one is whole
-// when its session has a duration, and as many steps as a moment before.
+// trace runs a query and returns the steps of its trace. Cassandra writes traces asynchronously: one is complete when its session has a
+// duration and the number of steps no longer changes.
 func (d *real) trace(t *testing.T, query string) []string {
 	t.Helper()
 	by := &tracer{}
@@ -68,7 +70,7 @@ func (d *real) trace(t *testing.T, query string) []string {
 		t.Fatalf("%s: %v", query, err)
 	}
 	var steps []string
-	within(t, time.Minute, func() error {
+	harness.Within(t, time.Minute, "tracing", func() error {
 		var duration *int
 		err := d.session.Query(`SELECT duration FROM system_traces.sessions WHERE session_id = ?`, by.id).Consistency(gocql.One).Scan(&duration)
 		if err != nil || duration == nil {

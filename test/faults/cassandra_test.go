@@ -11,14 +11,10 @@ import (
 	"footfall/test/faults/wire"
 )
 
-// Cassandra stops for longer than every timeout: what it had got is applied after everybody has given it up.
+// Cassandra is paused for longer than every timeout. It applies the writes it had received after the consumers have given them up.
 func cassandraPaused(t *testing.T, s servers, r *row) {
 	w := newWorld(t, s)
-	victim := w.addConsumer(t)
-	w.addConsumer(t)
-	w.members(t, 2)
-	load := w.send(t, 4)
-	w.progress(t, "starting")
+	victim, _, load := w.startTwo(t, 4, rate)
 	unanswered := w.pauseCassandra(t, victim)
 	time.Sleep(20 * time.Second) // this is the fault
 	if err := s.nodes[0].Resume(); err != nil {
@@ -29,20 +25,16 @@ func cassandraPaused(t *testing.T, s servers, r *row) {
 	w.equal(t, r, end)
 	late := w.late()
 	r.hits = "1 of 1"
-	r.note = fmt.Sprintf("%d writes applied after they had been given up, the last %.1f s after it went on", late.Writes, late.Last.Sub(end).Seconds())
+	r.note = fmt.Sprintf("%d writes applied after they had been given up, the last %.1f s after the pause", late.Writes, late.Last.Sub(end).Seconds())
 	if unanswered == 0 || late.Writes == 0 || r.doubts == 0 {
 		t.Errorf("%d writes under way, %d late, %d doubts: nothing was tested", unanswered, late.Writes, r.doubts)
 	}
 }
 
-// Cassandra stops, the consumer dies meanwhile, and nobody is left who knows what was under way.
+// Cassandra is paused and the consumer is killed meanwhile: no process is left that knows which writes were under way.
 func pausedAndKilled(t *testing.T, s servers, r *row) {
 	w := newWorld(t, s)
-	victim := w.addConsumer(t)
-	w.addConsumer(t)
-	w.members(t, 2)
-	load := w.send(t, 5)
-	w.progress(t, "starting")
+	victim, _, load := w.startTwo(t, 5, rate)
 	rounds, hits, under := 2, 0, 0
 	var end time.Time
 	for range rounds {
@@ -70,15 +62,15 @@ func pausedAndKilled(t *testing.T, s servers, r *row) {
 	}
 }
 
-// pauseCassandra stops it in the midst of a flush of c and tells how many writes were under way.
+// pauseCassandra pauses the node in the midst of a flush of c and returns how many writes were under way.
 func (w *world) pauseCassandra(t *testing.T, c *consumer) int {
 	t.Helper()
 	t.Cleanup(func() { _ = w.nodes[0].Resume() }) // it fails only if it has ended
 	return midFlush(t, c, w.nodes[0].Pause)
 }
 
-// Cassandra crashes in the midst of a flush. Tables flushed to disk before make their half of a write durable, whatever
-// becomes of the commit log.
+// Cassandra crashes in the midst of a flush. Before that, some tables are flushed to disk: their part of a write is then durable
+// even if the commit log loses the rest.
 func cassandraKilled(t *testing.T, s servers, r *row) {
 	w := newWorld(t, s)
 	end := w.crashCassandra(t, r, times(3, 1), 6)
@@ -88,13 +80,13 @@ func cassandraKilled(t *testing.T, s servers, r *row) {
 	}
 }
 
-// The same where Cassandra acknowledges writes before they are on disk. Nothing is promised, so nothing can fail but the
-// test itself; the table tells what was lost, and whether the audit saw it.
+// The same with a Cassandra that acknowledges writes before they are on disk. Exact counts are not promised then, so wrong cells do
+// not fail the test: the table reports what was lost and whether the audit found it.
 func cassandraPeriodic(t *testing.T, s servers, r *row) {
 	w := newWorld(t, s)
 	s.restartCassandra(t, "periodic")
 	end := w.crashCassandra(t, r, 3, 7)
-	w.patience = 20 * time.Second // nobody promised to repair it; what a doubt's first check finds is worth waiting for
+	w.patience = 20 * time.Second // repairs are not promised here: wait for the first check of doubts only
 	w.judge(t, r, end)
 	if n := w.said(t, "counts are exact only while no Cassandra node crashes"); n == 0 {
 		t.Error("no consumer warned that the store is not durable")
@@ -104,16 +96,11 @@ func cassandraPeriodic(t *testing.T, s servers, r *row) {
 	}
 }
 
-// crashCassandra kills and restarts Cassandra so many times while events are counted, and tells when it was back last. It
-// comes by turns in the midst of a flush, and right after one was acknowledged: the first loses what nobody was sure of,
-// the second what everybody was.
+// crashCassandra kills and restarts Cassandra rounds times while events are counted, and returns when it was back last. The kills come
+// in turn in the midst of a flush, when writes are unacknowledged, and right after one, when all are acknowledged.
 func (w *world) crashCassandra(t *testing.T, r *row, rounds int, seed uint64) (end time.Time) {
 	t.Helper()
-	victim := w.addConsumer(t)
-	w.addConsumer(t)
-	w.members(t, 2)
-	load := w.sendAt(t, seed, plenty, rate/2) // what comes in while Cassandra is away has to be caught up with
-	w.progress(t, "starting")
+	victim, _, load := w.startTwo(t, seed, rate/2) // slowly: the consumers have to catch up after each restart
 	midst, after := 0, 0
 	for i := range rounds {
 		w.flushTables(t)
@@ -138,7 +125,7 @@ func (w *world) crashCassandra(t *testing.T, r *row, rounds int, seed uint64) (e
 	return end
 }
 
-// killAcknowledged kills it as soon as a flush of c is acknowledged.
+// killAcknowledged kills Cassandra as soon as a flush of c is acknowledged.
 func (w *world) killAcknowledged(t *testing.T, c *consumer) {
 	t.Helper()
 	hit(t, c.proxy.During(wire.Counters, midst(), func(int) {}))
@@ -152,7 +139,7 @@ func (w *world) killAcknowledged(t *testing.T, c *consumer) {
 	}
 }
 
-// flushTables writes some tables, not all of a key's, from memory to disk.
+// flushTables makes Cassandra write some of the tables that a key has, not all, from memory to disk.
 func (w *world) flushTables(t *testing.T) {
 	t.Helper()
 	links := []string{"clickcounter", "hourcounters", "daycounters", "countrycounters", "referrercounters", "uniquecounter", "applied"}
@@ -170,7 +157,7 @@ func (w *world) flushTables(t *testing.T) {
 	}
 }
 
-// restartCassandra stops the node in peace and starts it with another commitlog_sync.
+// restartCassandra stops the node cleanly and starts it with another commitlog_sync.
 func (s servers) restartCassandra(t *testing.T, sync string) {
 	t.Helper()
 	if err := s.nodes[0].Stop(patiently(t)); err != nil {
@@ -182,14 +169,10 @@ func (s servers) restartCassandra(t *testing.T, sync string) {
 	}
 }
 
-// Cassandra's answers are lost on the way: it has counted what nobody knows of.
+// Cassandra's answers are lost on the way: it has applied writes that no consumer knows to be applied.
 func repliesCut(t *testing.T, s servers, r *row) {
 	w := newWorld(t, s)
-	victim := w.addConsumer(t)
-	w.addConsumer(t)
-	w.members(t, 2)
-	load := w.send(t, 8)
-	w.progress(t, "starting")
+	victim, _, load := w.startTwo(t, 8, rate)
 	const rounds = 3
 	hits, end := w.cutReplies(t, victim, rounds)
 	load.end(t)
@@ -201,8 +184,8 @@ func repliesCut(t *testing.T, s servers, r *row) {
 	}
 }
 
-// cutReplies loses answers in the midst of a flush, for a second, then the connections; so many times. It tells how often
-// an answer to a counter write was lost, and when it was over.
+// cutReplies drops Cassandra's answers to c for a second, beginning in the midst of a flush, and then cuts the connections; rounds times.
+// It returns in how many rounds an answer to a counter write was lost, and when the last ended.
 func (w *world) cutReplies(t *testing.T, c *consumer, rounds int) (hits int, end time.Time) {
 	t.Helper()
 	for range rounds {

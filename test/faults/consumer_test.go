@@ -13,14 +13,14 @@ import (
 	"footfall/test/faults/wire"
 )
 
-// consumer is one replica and its own way to Cassandra.
+// consumer is one replica and its connection to Cassandra.
 type consumer struct {
 	*process.Process
 	url   string
-	proxy *wire.Proxy // nil if it connects to Cassandra itself
+	proxy *wire.Proxy // nil if it connects to Cassandra directly
 }
 
-// kill is Kill as something that midFlush does.
+// kill is Kill in the form that midFlush takes.
 func (c *consumer) kill() error {
 	c.Kill()
 	return nil
@@ -66,28 +66,28 @@ func (w *world) startConsumer(t *testing.T, command string, env ...string) *cons
 	return c
 }
 
-// end kills what is left of it.
+// end kills the process, if it still runs, and closes the proxy.
 func (c *consumer) end() {
 	c.Kill()
 	if c.proxy != nil {
-		_ = c.proxy.Close() // at the end of a test nobody minds
+		_ = c.proxy.Close() // the test has ended: an error changes nothing
 	}
 }
 
-// collect adds the metrics of a consumer that is about to end to those of the others that have.
+// collect keeps the metrics of a consumer that is about to end.
 func (w *world) collect(c *consumer) {
 	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 	defer cancel()
 	values, err := process.Metrics(ctx, c.url)
 	if err != nil {
-		return // it hangs or has ended; its numbers are lost, as they would be for an operator
+		return // it hangs or has ended: its metrics are lost, as they would be for an operator
 	}
 	for name, v := range values {
 		w.gone[name] += v
 	}
 }
 
-// metric sums a counter up over all consumers, those that were ended included, and over all labels.
+// metric sums a counter over all consumers, ended ones included, and over all labels.
 func (w *world) metric(t *testing.T, name string) float64 {
 	t.Helper()
 	sum := 0.0
@@ -112,7 +112,7 @@ func (w *world) metric(t *testing.T, name string) float64 {
 	return sum
 }
 
-// late sums up, over all consumers, the counter writes that Cassandra applied after they had been given up.
+// late counts, over all consumers, the writes that Cassandra applied after the consumer had given them up.
 func (w *world) late() (sum wire.Late) {
 	for _, c := range w.consumers {
 		late := c.proxy.Late()
@@ -124,8 +124,8 @@ func (w *world) late() (sum wire.Late) {
 	return sum
 }
 
-// stopAll ends the consumers as an operator does. Each must say goodbye with exit code 0, and none may have ended before
-// that the test did not kill.
+// stopAll stops the consumers as an operator does. Each must end with exit code 0, and those that the test did not kill must
+// have run until now.
 func (w *world) stopAll(t *testing.T) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -142,7 +142,7 @@ func (w *world) stopAll(t *testing.T) {
 	all.Wait()
 }
 
-// said counts the lines with a text in the logs of all consumers.
+// said counts how often a text stands in the logs of all consumers.
 func (w *world) said(t *testing.T, text string) int {
 	t.Helper()
 	n := 0

@@ -9,12 +9,13 @@ import (
 
 	"footfall/test/e2e/broker"
 	"footfall/test/faults/wire"
+	"footfall/test/harness"
 )
 
-// flushPatience is how long the next flush with enough keys may take to come.
+// flushPatience is how long to wait for the next flush with enough keys.
 const flushPatience = 90 * time.Second
 
-// hit waits for the fault that was armed.
+// hit waits until the armed fault has struck.
 func hit(t *testing.T, done <-chan struct{}) {
 	t.Helper()
 	select {
@@ -24,7 +25,7 @@ func hit(t *testing.T, done <-chan struct{}) {
 	}
 }
 
-// midFlush does something in the midst of a flush of c, and tells how many writes were under way.
+// midFlush calls do in the midst of a flush of c and returns how many writes were under way.
 func midFlush(t *testing.T, c *consumer, do func() error) (unanswered int) {
 	t.Helper()
 	var failed error
@@ -35,17 +36,14 @@ func midFlush(t *testing.T, c *consumer, do func() error) (unanswered int) {
 	return unanswered
 }
 
-// midst is after how many requests of a flush the fault comes: one carries up to ten keys, and a flush seldom has fewer than
-// twenty of them.
+// midst is the number of requests of a flush after which the fault comes. A request carries up to ten keys; a flush seldom has fewer
+// than twenty requests.
 func midst() int { return 2 + rand.IntN(8) }
 
-// A consumer dies in the midst of a flush: some keys of the chunk are written, some are under way, some are not begun.
+// A consumer is killed in the midst of a flush: some keys of the chunk are written, some are under way, some are not begun.
 func consumerKilled(t *testing.T, s servers, r *row) {
 	w := newWorld(t, s)
-	victim, other := w.addConsumer(t), w.addConsumer(t)
-	w.members(t, 2)
-	load := w.send(t, 1)
-	w.progress(t, "starting")
+	victim, other, load := w.startTwo(t, 1, rate)
 	rounds, hits := times(10, 3), 0
 	var taken, counting time.Duration
 	for i := range rounds {
@@ -74,22 +72,18 @@ func consumerKilled(t *testing.T, s servers, r *row) {
 	if hits < rounds {
 		t.Errorf("%d of %d kills hit a flush", hits, rounds)
 	}
-	// The short form runs beside other tests, on machines that are busy.
+	// The short form runs beside other tests on busy machines.
 	if most := time.Duration(times(15, 30)) * time.Second; counting > most {
 		t.Errorf("counting went on %s after a kill, want %s at the most", counting, most)
 	}
 	w.equal(t, r, end)
 }
 
-// A consumer stops in the midst of a flush, loses its partitions, and wakes up: it writes what it still had to write.
+// A consumer is paused in the midst of a flush until it has lost its partitions. When resumed, it sends the writes it had left.
 func zombie(t *testing.T, s servers, r *row) {
-	// Few writes at once leave it much to write, and a long timeout the will to do so when it wakes up.
+	// With few writes in flight many are left to send, and with a long timeout the consumer still sends them after the pause.
 	w := newWorld(t, s, "FOOTFALL_CASSANDRA_IN_FLIGHT=8", "FOOTFALL_CASSANDRA_TIMEOUT=60s")
-	victim := w.addConsumer(t)
-	w.addConsumer(t)
-	w.members(t, 2)
-	load := w.send(t, 2)
-	w.progress(t, "starting")
+	victim, _, load := w.startTwo(t, 2, rate)
 	rounds, hits, late := times(3, 1), 0, int64(0)
 	var end time.Time
 	for range rounds {
@@ -101,7 +95,7 @@ func zombie(t *testing.T, s servers, r *row) {
 			t.Fatal(err)
 		}
 		end = time.Now()
-		// It belongs to the group no more and has to join again before it may write anything new.
+		// It is out of the group and must join again before it writes anything new, so these writes are old ones.
 		time.Sleep(200 * time.Millisecond)
 		if n := victim.proxy.Written() - before; n > 0 {
 			hits, late = hits+1, late+n
@@ -111,14 +105,14 @@ func zombie(t *testing.T, s servers, r *row) {
 	}
 	load.end(t)
 	r.hits = fmt.Sprintf("%d of %d", hits, rounds)
-	r.note = fmt.Sprintf("%d writes by the zombie in the first 0.2 s after it woke up", late)
+	r.note = fmt.Sprintf("%d writes by the zombie in the first 0.2 s after the pause", late)
 	if hits == 0 {
 		t.Error("no zombie wrote anything: nothing was tested")
 	}
 	w.equal(t, r, end)
 }
 
-// Consumers come and go while events flow.
+// Consumers join and leave while events come in.
 func rebalances(t *testing.T, s servers, r *row) {
 	w := newWorld(t, s)
 	w.addConsumer(t)
@@ -150,10 +144,20 @@ func rebalances(t *testing.T, s servers, r *row) {
 	w.equal(t, r, end)
 }
 
-// members waits until the group is stable with so many members.
+// startTwo starts two consumers and, once the group is stable, a load of so many events a second; it returns when both consumers count.
+func (w *world) startTwo(t *testing.T, seed uint64, rate int) (first, second *consumer, load *traffic) {
+	t.Helper()
+	first, second = w.addConsumer(t), w.addConsumer(t)
+	w.members(t, 2)
+	load = w.sendAt(t, seed, plenty, rate)
+	w.progress(t, "starting")
+	return first, second, load
+}
+
+// members waits until the group is stable with n members.
 func (w *world) members(t *testing.T, n int) {
 	t.Helper()
-	within(t, 2*time.Minute, fmt.Sprintf("a group of %d", n), func() error {
+	harness.Within(t, 2*time.Minute, fmt.Sprintf("a group of %d", n), func() error {
 		got, err := w.Members(t.Context())
 		if err == nil && got != n {
 			err = fmt.Errorf("%d members", got)
@@ -162,11 +166,11 @@ func (w *world) members(t *testing.T, n int) {
 	})
 }
 
-// progress waits until something was committed in every partition since now.
+// progress waits until every partition's committed offset has moved on. what names the event before it, for the error.
 func (w *world) progress(t *testing.T, what string) {
 	t.Helper()
 	var before map[broker.Partition]int64
-	within(t, catchUpPatience, "progress after "+what, func() error {
+	harness.Within(t, catchUpPatience, "progress after "+what, func() error {
 		now, err := w.Committed(t.Context())
 		if err != nil {
 			return err
@@ -186,7 +190,7 @@ func (w *world) progress(t *testing.T, what string) {
 	})
 }
 
-// takenOver waits until a consumer's process owns no partition any more.
+// takenOver waits until the process of c owns no partition any more.
 func (w *world) takenOver(t *testing.T, c *consumer) {
 	t.Helper()
 	session, err := w.session(t.Context())
@@ -194,7 +198,7 @@ func (w *world) takenOver(t *testing.T, c *consumer) {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	within(t, time.Minute, "taking over", func() error {
+	harness.Within(t, time.Minute, "taking over", func() error {
 		scanner := session.Query("SELECT owner FROM footfall_" + w.name + ".owners").WithContext(t.Context()).Iter().Scanner()
 		held := 0
 		for scanner.Next() {

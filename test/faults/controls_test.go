@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"footfall/test/faults/wire"
+	"footfall/test/harness"
 )
 
 // addControl starts a consumer that lacks a safeguard.
@@ -14,24 +15,24 @@ func (w *world) addControl(t *testing.T, safeguard string, env ...string) *consu
 	return w.addBehindProxy(t, "control", append(env, "FOOTFALL_TEST_CONTROL="+safeguard)...)
 }
 
-// wrong is judge, for consumers that the oracle must find wrong.
+// wrong is judge for controls: the oracle must find wrong cells.
 func (w *world) wrong(t *testing.T, r *row) {
 	t.Helper()
 	w.caughtUp(t)
-	w.firstChecks(t) // what is repaired by itself does not count
+	w.firstChecks(t) // cells that the consumers repair are not wrong
 	diff, read := w.compare(t)
 	r.events, r.cells, r.wrong = read.events, len(read.oracle.Cells()), len(diff)
 	r.duplicates, r.dead = read.duplicates, read.dead
 	w.audit(t, r)
 	if len(diff) == 0 {
-		t.Error("the oracle found nothing wrong: it could not see a fault either")
+		t.Error("the oracle found no wrong cell: it would miss a fault of the product too")
 	}
 	for _, c := range w.consumers {
 		c.end()
 	}
 }
 
-// Without the ledger a successor counts the whole chunk again, of which half was written.
+// Without the ledger a successor counts the whole chunk again, although half of it was written.
 func controlLedger(t *testing.T, s servers, r *row) {
 	w := newWorld(t, s)
 	victim := w.addControl(t, "ledger")
@@ -60,8 +61,8 @@ func controlRetry(t *testing.T, s servers, r *row) {
 	w.wrong(t, r)
 }
 
-// The driver does the same by itself if it has a retry policy: Cassandra's answers get lost for longer than it waits, and
-// there is no failure that the ledger could hear of.
+// A driver with a retry policy does the same: answers are lost for longer than its timeout, it sends the write again, and reports no
+// failure that would become a doubt.
 func controlDriver(t *testing.T, s servers, r *row) {
 	w := newWorld(t, s)
 	const timeout = 2 * time.Second
@@ -80,7 +81,7 @@ func controlDriver(t *testing.T, s servers, r *row) {
 	}
 }
 
-// A visitor who is taken for remembered, and is not, has no row for ever.
+// A visitor whose insert was lost, and whom the consumer takes for stored, never gets a row.
 func controlVisitors(t *testing.T, s servers, r *row) {
 	w := newWorld(t, s)
 	const timeout = 2 * time.Second
@@ -88,9 +89,9 @@ func controlVisitors(t *testing.T, s servers, r *row) {
 	load := w.send(t, 15)
 	w.progress(t, "starting")
 	victim.proxy.Lose(wire.Visitors, 10)
-	within(t, flushPatience, "losing inserts", func() error {
+	harness.Within(t, flushPatience, "losing inserts", func() error {
 		if n := victim.proxy.Unlost(wire.Visitors); n > 0 {
-			return fmt.Errorf("%d have still to come", n)
+			return fmt.Errorf("%d inserts are still to be lost", n)
 		}
 		return nil
 	})

@@ -18,7 +18,7 @@ type fault struct {
 	run   func(t *testing.T, s servers, r *row)
 }
 
-// faults share one Kafka and one Cassandra, but for those that need more nodes.
+// faults share one Kafka and one Cassandra node; three-nodes starts its own.
 var faults = []fault{
 	{"consumer-killed", "kill -9 of a consumer in the midst of a flush", true, consumerKilled},
 	{"zombie", "consumer paused in the midst of a flush until another took over", true, zombie},
@@ -26,9 +26,9 @@ var faults = []fault{
 	{"cassandra-paused", "Cassandra paused for 20 s in the midst of a flush", true, cassandraPaused},
 	{"cassandra-killed", "kill -9 of Cassandra (commitlog_sync group), tables flushed at random before", true, cassandraKilled},
 	{"paused-and-killed", "Cassandra paused, the consumer killed, Cassandra resumed", false, pausedAndKilled},
-	{"replies-cut", "what Cassandra answers is lost, then the connection", false, repliesCut},
+	{"replies-cut", "Cassandra's answers lost, then the connection", false, repliesCut},
 	{"kafka-killed", "kill -9 of Kafka", false, kafkaKilled},
-	{"producer-killed", "kill -9 of the door with requests under way", false, producerKilled},
+	{"producer-killed", "kill -9 of the producer with requests under way", false, producerKilled},
 	{"duplicates", "the same ids sent again by clients and by a writer", false, duplicates},
 	{"rebalances", "a consumer joins or leaves every 3 s for a minute", false, rebalances},
 	{"flap", "connections to Cassandra lost again and again, in the midst of flushes and right after", false, flapping},
@@ -38,12 +38,12 @@ var faults = []fault{
 	{"control-retry", "blind retries of writes of unknown outcome; replies cut", false, controlRetry},
 	{"control-driver", "a retry policy of the driver; answers lost", false, controlDriver},
 	{"control-visitors", "visitors counted before their rows are stored; inserts lost", false, controlVisitors},
-	// The last on its node, which is periodic afterwards.
+	// Last, since it leaves the shared node with commitlog_sync periodic.
 	{"cassandra-periodic", "kill -9 of Cassandra with commitlog_sync periodic (not promised)", false, cassandraPeriodic},
 }
 
-// counterTimeout is Cassandra's counter_write_request_timeout: as long as other writes may take. A successor waits it out
-// before it counts on. Cassandra's own default is 5 s.
+// counterTimeout is Cassandra's counter_write_request_timeout, here the same as for other writes. A successor waits this long before it
+// counts. Cassandra's default is 5 s.
 const counterTimeout = 2 * time.Second
 
 func TestFaults(t *testing.T) {
@@ -63,12 +63,12 @@ func TestFaults(t *testing.T) {
 			f.run(t, s, r)
 			t.Logf("%+v", *r)
 		})
-		results.save(t) // each time: a run that is broken off has something to tell too
+		results.save(t) // after each fault, so that an aborted run leaves its table
 	}
 	fmt.Print("\n" + results.String() + "\n")
 }
 
-// times is how often a fault is repeated: in the whole, and in the short form.
+// times is how often a fault is repeated: whole times with -faults.all, else short times.
 func times(whole, short int) int {
 	if *all {
 		return whole

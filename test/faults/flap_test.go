@@ -8,14 +8,11 @@ import (
 	"footfall/test/faults/wire"
 )
 
-// Connections to Cassandra are lost again and again: in the midst of a flush, so that nobody knows what became of its writes, and twice more
-// a second apart, while consumers connect and read what they need to go on.
+// Connections to Cassandra are cut again and again: in the midst of a flush, which leaves writes of unknown outcome, and twice more, a
+// second apart, while the consumers reconnect and read the ledger.
 func flapping(t *testing.T, s servers, r *row) {
 	w := newWorld(t, s)
-	victim, other := w.addConsumer(t), w.addConsumer(t)
-	w.members(t, 2)
-	load := w.sendAt(t, 19, plenty, rate/2) // what comes in meanwhile has to be caught up with
-	w.progress(t, "starting")
+	victim, other, load := w.startTwo(t, 19, rate/2) // slowly: the consumers have to catch up afterwards
 	const rounds = 6
 	hits, writes, begun := 0, 0, time.Now()
 	for range rounds {

@@ -9,20 +9,17 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"footfall/test/e2e/process"
+	"footfall/test/harness"
 )
 
-// grownTo is how many partitions both topics have afterwards: no multiple of what they had, so that most visitors move.
+// grownTo is how many partitions both topics have afterwards. It is no multiple of the old number, so most visitors change partition.
 const grownTo = 7
 
-// Both topics go on with more partitions under traffic, and a consumer is killed in the midst of a flush meanwhile: after the next
-// generations were created, and before the old ones are counted. Then clients send again what they had sent before.
+// Both topics grow under traffic. A consumer is killed in the midst of a flush, after the next generations were created and before
+// the old ones are counted. Then clients send all events again.
 func grown(t *testing.T, s servers, r *row) {
 	w := newWorld(t, s)
-	victim := w.addConsumer(t)
-	w.addConsumer(t)
-	w.members(t, 2)
-	load := w.send(t, 18)
-	w.progress(t, "starting")
+	victim, _, load := w.startTwo(t, 18, rate)
 	old := w.Topics
 	begun := time.Now()
 	growing := make(chan error, 1)
@@ -54,7 +51,7 @@ func grown(t *testing.T, s servers, r *row) {
 	}
 }
 
-// growAll runs the operator's command for all topics at the same time.
+// growAll runs `consumer grow` for all topics at the same time.
 func (w *world) growAll(t *testing.T, topics []string) error {
 	var all errgroup.Group
 	for _, topic := range topics {
@@ -64,7 +61,7 @@ func (w *world) growAll(t *testing.T, topics []string) error {
 				Args: []string{"grow", "--topic", topic, "--partitions", fmt.Sprint(grownTo)},
 			})
 			if err == nil && !strings.Contains(printed, "is counted to its end") {
-				err = fmt.Errorf("it did not say that the old generation is counted: %s", printed)
+				err = fmt.Errorf("grow did not report that the old generation is counted: %s", printed)
 			}
 			return err
 		})
@@ -75,20 +72,20 @@ func (w *world) growAll(t *testing.T, topics []string) error {
 // created waits until a topic exists.
 func (w *world) created(t *testing.T, topic string) {
 	t.Helper()
-	within(t, time.Minute, "creating "+topic, func() error {
+	harness.Within(t, time.Minute, "creating "+topic, func() error {
 		_, err := w.Partitions(t.Context(), topic)
 		return err
 	})
 }
 
-// follow lets the test look at these topics from now on; dead letters go to them too.
+// follow sets the topics that the test reads and that litter goes to.
 func (w *world) follow(topics []string) {
 	w.littering.Lock()
 	defer w.littering.Unlock()
 	w.Topics = topics
 }
 
-// again sends once more what a load has sent.
+// again sends the accepted events of a load once more.
 func (w *world) again(t *testing.T, tr *traffic, seed uint64) *traffic {
 	t.Helper()
 	var order []int

@@ -11,7 +11,7 @@ import (
 	"footfall/test/e2e/oracle"
 )
 
-// The oracle's own reading of the log: an id counts again once it is out of the window, and a copy in the window renews it.
+// How the test itself reads the log: an id counts again once it is out of the window, and a copy within the window renews it.
 func TestTheLogDecidesWhatIsADuplicate(t *testing.T) {
 	r := &reading{ids: map[string]bool{}, oracle: oracle.New()}
 	last := map[identity]int64{}
@@ -27,14 +27,14 @@ func TestTheLogDecidesWhatIsADuplicate(t *testing.T) {
 	click("a", window, "::1") // within
 	click("b", window+2, "::1")
 	click("a", 2*window, "::1")   // within, counted from the copy
-	click("a", 2*window+1, "::2") // of somebody else
+	click("a", 2*window+1, "::2") // another visitor
 	if r.events != 6 || r.duplicates != 2 || r.oracle.Clicks != 4 || len(r.ids) != 2 {
 		t.Errorf("%d events, %d duplicates, %d counted, %d ids", r.events, r.duplicates, r.oracle.Clicks, len(r.ids))
 	}
 	if got := r.oracle.Cells()[oracle.Name("urlshortener.clickcounter", "short_url", "a")]; got != 4 {
 		t.Errorf("4 clicks are counted as %d", got)
 	}
-	last = map[identity]int64{{"a|::1", "c"}: -1, {"a|::1", "d"}: -1} // in the last offset before the topic grew
+	last = map[identity]int64{{"a|::1", "c"}: -1, {"a|::1", "d"}: -1} // at the last offset before the topic grew
 	click("c", window-1, "::1")
 	click("d", window, "::1") // out of the window
 	if r.duplicates != 3 || r.across != 1 {
@@ -42,7 +42,7 @@ func TestTheLogDecidesWhatIsADuplicate(t *testing.T) {
 	}
 	for _, value := range []string{"", "{}", `{"v":2,"id":"x"}`} {
 		if err := r.add(kafka.Message{Topic: "x-clicks", Value: []byte(value)}, last); err == nil {
-			t.Errorf("%q passes for an event", value)
+			t.Errorf("%q was taken for an event", value)
 		}
 	}
 }

@@ -11,17 +11,18 @@ import (
 	"footfall/test/e2e/dump"
 	"footfall/test/e2e/oracle"
 	"footfall/test/e2e/process"
+	"footfall/test/harness"
 )
 
-// The deadlines are generous, since the machine may be busy with other things. A repair that the first look at a doubt
-// cannot make is made by the second, a minute later.
+// The deadlines are generous: the machine may be busy. A repair that the first check of a doubt cannot make is made by the second,
+// a minute later.
 const (
 	catchUpPatience = 3 * time.Minute
 	repairPatience  = 100 * time.Second
 )
 
-// judge waits until the consumers have caught up and compares every cell with the oracle. If some differ it waits for the
-// consumers to repair them. Then it lets the open doubts pass their first check, compares once more, and asks the audit.
+// judge waits until the consumers have caught up and compares every cell with the oracle. If some differ, it waits until the
+// consumers have repaired them. Then it waits for the first check of all open doubts, compares again, and runs the audit.
 // since is when the fault ended.
 func (w *world) judge(t *testing.T, r *row, since time.Time) {
 	t.Helper()
@@ -42,7 +43,7 @@ func (w *world) judge(t *testing.T, r *row, since time.Time) {
 	r.doubts = int(w.metric(t, "footfall_doubts_total"))
 	r.repaired = w.repairs(t)
 	if said := w.said(t, "repairing counts"); r.repaired > 0 && said == 0 {
-		t.Errorf("%d repairs, and no consumer's log tells of them", r.repaired)
+		t.Errorf("%d repairs, but no consumer logged one", r.repaired)
 	}
 	if read.dead == 0 {
 		t.Error("no dead letter came with the traffic")
@@ -56,7 +57,7 @@ func (w *world) judge(t *testing.T, r *row, since time.Time) {
 	}
 }
 
-// equal is judge, for faults after which every cell must be right and the audit content.
+// equal is judge for faults after which every cell must be right and the audit must find nothing.
 func (w *world) equal(t *testing.T, r *row, since time.Time) {
 	t.Helper()
 	w.judge(t, r, since)
@@ -69,10 +70,10 @@ func (w *world) equal(t *testing.T, r *row, since time.Time) {
 	w.stopAll(t)
 }
 
-// caughtUp waits until the group has committed everything. A consumer commits what it has counted, and nothing else.
+// caughtUp waits until the group has committed all events. A consumer commits only what it has counted.
 func (w *world) caughtUp(t *testing.T) {
 	t.Helper()
-	within(t, catchUpPatience, "catching up", func() error {
+	harness.Within(t, catchUpPatience, "catching up", func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		lag, err := w.Lag(ctx)
@@ -83,10 +84,10 @@ func (w *world) caughtUp(t *testing.T) {
 	})
 }
 
-// compare reads log and tables, while nothing is added to the log.
+// compare compares the tables with what the oracle makes of the log, at a moment when all of the log is committed.
 func (w *world) compare(t *testing.T) (diff []string, read *reading) {
 	t.Helper()
-	within(t, catchUpPatience, "comparing", func() error {
+	harness.Within(t, catchUpPatience, "comparing", func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var err error
@@ -98,7 +99,7 @@ func (w *world) compare(t *testing.T) (diff []string, read *reading) {
 			return err
 		}
 		if !maps.Equal(committed, read.ends) { // an event that its sender had given up came late
-			return errors.New("the log grows, and consumers are behind")
+			return errors.New("the log still grows, and the consumers are behind")
 		}
 		session, err := w.session(ctx)
 		if err != nil {
@@ -115,10 +116,10 @@ func (w *world) compare(t *testing.T) (diff []string, read *reading) {
 	return diff, read
 }
 
-// firstChecks waits until every doubt has passed a check, or is settled.
+// firstChecks waits until every doubt was checked once or is settled.
 func (w *world) firstChecks(t *testing.T) {
 	t.Helper()
-	within(t, repairPatience, "checking doubts", func() error {
+	harness.Within(t, repairPatience, "checking doubts", func() error {
 		session, err := w.session(t.Context())
 		if err != nil {
 			return err
@@ -138,13 +139,13 @@ func (w *world) firstChecks(t *testing.T) {
 			return err
 		}
 		if open > 0 {
-			return fmt.Errorf("%d doubts have not been looked at", open)
+			return fmt.Errorf("%d doubts have not been checked", open)
 		}
 		return nil
 	})
 }
 
-// repairs counts the ledger's rows of repairs: they outlive the processes that made them.
+// repairs counts the repairs in the ledger, which has those of consumers that have ended too.
 func (w *world) repairs(t *testing.T) int {
 	t.Helper()
 	session, err := w.session(t.Context())
@@ -171,7 +172,7 @@ func (w *world) repairs(t *testing.T) int {
 	return n
 }
 
-// audit runs the operator's own check.
+// audit runs `consumer audit`.
 func (w *world) audit(t *testing.T, r *row) {
 	t.Helper()
 	w.started++

@@ -11,14 +11,14 @@ import (
 	"footfall/test/e2e/broker"
 )
 
-// litter is a message that is no event. Whoever reads the log knows it by its value: where it lies nobody knows if Kafka was killed
-// before it answered.
+// litter is a message that is no event. The test recognises it by its value, not by its offset, which stays unknown if Kafka is killed
+// before it answers.
 const litter = "somebody else's message"
 
-// litterBurst is how many come one after the other, at the most: they take places in a consumer's memory of ids.
+// litterBurst is the most litter in a row: it takes places in the consumer's window of ids.
 const litterBurst = 60
 
-// litterUntil drops bursts of litter onto all partitions, between events and those sent again, until done is closed.
+// litterUntil appends bursts of litter to random partitions, between the events, until done is closed.
 func (w *world) litterUntil(done <-chan struct{}, seed uint64) {
 	rnd := rand.New(rand.NewPCG(seed, 4))
 	for {
@@ -31,11 +31,11 @@ func (w *world) litterUntil(done <-chan struct{}, seed uint64) {
 		topics := w.Topics
 		w.littering.Unlock()
 		p := broker.Partition{Topic: topics[rnd.IntN(len(topics))], Number: rnd.IntN(partitions)}
-		_ = w.drop(context.Background(), p, 1+rnd.IntN(litterBurst)) // Kafka may be away, or the topic sealed; read counts what came
+		_ = w.drop(context.Background(), p, 1+rnd.IntN(litterBurst)) // Kafka may be down or the topic sealed; read counts what arrived
 	}
 }
 
-// drop appends so much litter to a partition.
+// drop appends n messages of litter to a partition.
 func (w *world) drop(ctx context.Context, p broker.Partition, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -52,7 +52,7 @@ func (w *world) drop(ctx context.Context, p broker.Partition, n int) error {
 	return answer.Error
 }
 
-// dropEverywhere appends so much litter to every partition.
+// dropEverywhere appends n messages of litter to every partition.
 func (w *world) dropEverywhere(t *testing.T, n int) {
 	t.Helper()
 	for _, topic := range w.Topics {

@@ -16,22 +16,22 @@ import (
 	"footfall/test/e2e/oracle"
 )
 
-// reading is the log as it was read, up to its ends, and what the tables must hold accordingly.
+// reading is what was read of the log up to its ends, and what the tables must hold.
 type reading struct {
 	ends       map[broker.Partition]int64
 	events     int64 // messages, without poison
-	duplicates int64 // of those, not to be counted
-	across     int64 // of those, sent before the topic grew
-	dead       int64 // messages that are no events and came with the traffic
+	duplicates int64 // of those, the ones that must not be counted
+	across     int64 // duplicates whose first copy was sent before the topic grew
+	dead       int64 // messages of litter
 	ids        map[string]bool
 	oracle     *oracle.Oracle
 }
 
-// window is the product's default of duplicates.window: an id counts once within so many offsets of its partition.
+// window is the default of duplicates.window: an id counts once within so many offsets of its partition.
 const window = 100_000
 
-// read reads all topics of events from the first offset to their ends. What it makes of a message it decides by itself: it
-// knows which ones the test spoilt, and every other one must be an event.
+// read reads all topics of events from the first offset to their ends. It uses no code of the product to tell events from others: it
+// knows the messages that the test spoilt, and every other one must be an event.
 func (w *world) read(ctx context.Context) (*reading, error) {
 	ends, err := w.Ends(ctx, w.Topics...)
 	if err != nil {
@@ -41,9 +41,9 @@ func (w *world) read(ctx context.Context) (*reading, error) {
 		return w.last, nil
 	}
 	r := &reading{ends: ends, ids: map[string]bool{}, oracle: oracle.New()}
-	earlier := map[string]map[identity]int64{} // by topic: where it was last, counted from the end of its partition
+	earlier := map[string]map[identity]int64{} // by topic: its last offset, counted back from the end of its partition
 	for _, p := range inOrder(ends) {
-		last, end := map[identity]int64{}, ends[p] // where it was last
+		last, end := map[identity]int64{}, ends[p] // last offset of each
 		if before, grown := strings.CutSuffix(p.Topic, "-g2"); grown {
 			maps.Copy(last, earlier[before])
 		}
@@ -71,17 +71,17 @@ func (w *world) read(ctx context.Context) (*reading, error) {
 	return r, nil
 }
 
-// inOrder lists partitions, those of earlier generations first.
+// inOrder lists the partitions, earlier generations of a topic first.
 func inOrder(ends map[broker.Partition]int64) []broker.Partition {
 	return slices.SortedFunc(maps.Keys(ends), func(a, b broker.Partition) int {
 		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Number, b.Number))
 	})
 }
 
-// identity is what events that were sent twice have in common: the visitor, as Kafka's key says, and the id.
+// identity is what two copies of an event share: the visitor, which is Kafka's key, and the id.
 type identity struct{ key, id string }
 
-// add tells the oracle of a message, unless its visitor sent its id before.
+// add gives a message to the oracle unless it is a duplicate.
 func (r *reading) add(m kafka.Message, last map[identity]int64) error {
 	var e struct {
 		V        int
@@ -113,7 +113,7 @@ func (r *reading) add(m kafka.Message, last map[identity]int64) error {
 		}
 		return nil
 	}
-	// The oracle has a rule of its own for duplicates; here the log's has decided, so every event gets a name of its own.
+	// The oracle would drop every repeated id, also outside the window. Duplicates are decided above, so each event gets an id of its own.
 	place := broker.Origin(m.Topic, m.Partition, m.Offset)
 	if strings.Contains(m.Topic, "-clicks") {
 		r.oracle.Click(&models.Click{
@@ -127,7 +127,7 @@ func (r *reading) add(m kafka.Message, last map[identity]int64) error {
 	return nil
 }
 
-// missing lists events that the door answered with 202 and that are not in the log.
+// missing lists events that the producer answered with 202 and that are not in the log.
 func (w *world) missing(r *reading) (out []string) {
 	for _, tr := range w.sent {
 		for i, e := range tr.events {

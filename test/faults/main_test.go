@@ -21,7 +21,7 @@ var binaries = harness.Binaries{Commands: []string{"producer", "consumer", "test
 
 func TestMain(m *testing.M) { binaries.Main(m) }
 
-// logDir is where the processes of one world print to.
+// logDir is where the processes of one world log.
 func logDir(t *testing.T, name string) string {
 	t.Helper()
 	if *logs == "" {
@@ -37,23 +37,7 @@ func logDir(t *testing.T, name string) string {
 	return dir
 }
 
-// within calls try until it succeeds, and gives up with its last error when patience is at an end.
-func within(t *testing.T, patience time.Duration, what string, try func() error) {
-	t.Helper()
-	deadline := time.Now().Add(patience)
-	for {
-		err := try()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %s: %v", what, patience, err)
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-}
-
-// patiently is a context for things that take seconds, on a busy machine minutes.
+// patiently is a context for what takes seconds, or minutes on a busy machine.
 func patiently(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)

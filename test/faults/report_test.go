@@ -26,7 +26,7 @@ type row struct {
 	clean      bool // the audit's exit code was 0
 	note       string
 	control    bool // must be wrong
-	failed     bool // the test found fault with it
+	failed     bool // the test failed
 }
 
 var summary = regexp.MustCompile(`\d+ keys read in .*`)
@@ -34,7 +34,7 @@ var summary = regexp.MustCompile(`\d+ keys read in .*`)
 // report is the table of a run.
 type report []*row
 
-// String is a table of faults and one of controls, as docs/faults.md has them.
+// String is the table of faults and the table of controls, in the form of docs/faults.md.
 func (rs report) String() string {
 	var faults, controls strings.Builder
 	for _, r := range rs {
@@ -88,7 +88,7 @@ func (r *row) notes() string {
 	return strings.Join(notes, "; ")
 }
 
-// save writes the table where it was asked for.
+// save writes the table to the file of -faults.table, if there is one.
 func (rs report) save(t *testing.T) {
 	t.Helper()
 	if *table == "" {

@@ -8,7 +8,7 @@ import (
 	"footfall/test/e2e/load"
 )
 
-// rate is how many events a second are sent, if the door keeps up.
+// rate is how many events a second are sent, if the producer keeps up.
 const rate = 200
 
 // traffic is a load that goes on until it is stopped.
@@ -34,14 +34,14 @@ func (w *world) sendAt(t *testing.T, seed uint64, n, rate int) *traffic {
 	return w.sendThese(t, seed, load.Make(seed, n), load.Order(seed, n), rate)
 }
 
-// sendThese sends events in an order, with dead letters between them.
+// sendThese sends events in the order given, with dead letters between them.
 func (w *world) sendThese(t *testing.T, seed uint64, events []load.Event, order []int, rate int) *traffic {
 	t.Helper()
 	tr := &traffic{events: events, stop: make(chan struct{}), done: make(chan struct{})}
 	w.sent = append(w.sent, tr)
 	begun := time.Now()
 	client := &load.Client{
-		URL: "http://" + w.door, Stop: tr.stop, Stubborn: true,
+		URL: "http://" + w.addr, Stop: tr.stop, Stubborn: true,
 		Pace: func(place int) {
 			select {
 			case <-tr.stop:
@@ -61,7 +61,7 @@ func (w *world) sendThese(t *testing.T, seed uint64, events []load.Event, order 
 	return tr
 }
 
-// over tells whether all is sent: nobody can make progress any more.
+// over reports whether all is sent, so that no more progress can be expected.
 func (tr *traffic) over() bool {
 	select {
 	case <-tr.done:
@@ -71,7 +71,7 @@ func (tr *traffic) over() bool {
 	}
 }
 
-// end stops the load and waits until every request that was begun is answered.
+// end stops the load and waits until every request under way is answered.
 func (tr *traffic) end(t *testing.T) {
 	t.Helper()
 	close(tr.stop)

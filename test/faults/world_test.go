@@ -18,44 +18,43 @@ import (
 	"footfall/test/e2e/process"
 )
 
-// servers are shared by all faults of a run: starting them takes longer than most faults.
+// servers are shared by all faults of a run, since starting them takes longer than most faults.
 type servers struct {
 	kafka *stack.Kafka
 	nodes []*stack.Cassandra
 }
 
-// world is one deployment of the product with topics, a group and keyspaces of its own, so that what one fault leaves
-// behind cannot help or harm the next.
+// world is one deployment of the product with its own topics, group and keyspaces, so that faults do not affect each other.
 type world struct {
 	servers
 	*broker.Broker
 	name      string
 	env       []string
 	dir       string
-	door      string // its address, the same for every door that is started
+	addr      string // of the producer, the same for every one that is started
 	producer  *process.Process
-	started   int // consumers, ever
+	started   int // processes so far
 	consumers []*consumer
 	sent      []*traffic
-	littering sync.Mutex      // over Topics, while traffic goes on
-	poison    map[string]bool // origins of messages that must not be counted
-	gone      map[string]float64
-	last      *reading      // what was read of the log last
-	patience  time.Duration // with consumers that have to repair something
+	littering sync.Mutex         // guards Topics while traffic goes on
+	poison    map[string]bool    // origins of messages that must not be counted
+	gone      map[string]float64 // metrics of consumers that have ended
+	last      *reading           // the last reading of the log
+	patience  time.Duration      // how long judge waits for repairs
 }
 
 var (
-	doorOpen        = regexp.MustCompile(`"listening","addr":"([^"]+)"`)
-	consumerStarted = regexp.MustCompile(`"consumer started","addr":"([^"]+)"`)
+	producerListening = regexp.MustCompile(`"listening","addr":"([^"]+)"`)
+	consumerStarted   = regexp.MustCompile(`"consumer started","addr":"([^"]+)"`)
 )
 
-// requestTimeout is how long consumers wait for an answer of Cassandra's: their default.
+// requestTimeout is how long consumers wait for an answer of Cassandra, as by default.
 const requestTimeout = 12 * time.Second
 
-// partitions of each topic: enough that every consumer has some of both.
+// partitions is the number of each topic: enough that every consumer has some of both.
 const partitions = 4
 
-// newWorld creates schema and topics and opens the door. env is for all processes of it.
+// newWorld creates the schema and starts the producer, which creates the topics. env is for all processes of the world.
 func newWorld(t *testing.T, s servers, env ...string) *world {
 	t.Helper()
 	var b [3]byte
@@ -66,7 +65,7 @@ func newWorld(t *testing.T, s servers, env ...string) *world {
 		t.Fatal(err)
 	}
 	w := &world{
-		servers: s, name: name, door: fmt.Sprintf("127.0.0.1:%d", ports[0]), poison: map[string]bool{}, gone: map[string]float64{},
+		servers: s, name: name, addr: fmt.Sprintf("127.0.0.1:%d", ports[0]), poison: map[string]bool{}, gone: map[string]float64{},
 		patience: repairPatience,
 		Broker:   broker.New(s.kafka.Addr(), name, name+"-dead", name+"-clicks", name+"-visits"),
 		dir:      logDir(t, regexp.MustCompile(`\W+`).ReplaceAllString(t.Name(), "-")),
@@ -84,8 +83,8 @@ func newWorld(t *testing.T, s servers, env ...string) *world {
 			"FOOTFALL_CASSANDRA_PORT=" + strconv.Itoa(s.nodes[0].Port),
 			"FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=_" + name,
 			"FOOTFALL_CASSANDRA_TIMEOUT=" + requestTimeout.String(),
-			// A chunk has a second's events and a few hundred keys, and a flush does not write all of them at once: it is long
-			// enough to be hit, and has keys left to write when it is.
+			// A chunk has the events of a second and a few hundred keys, and only 48 writes are in flight: a flush lasts long enough
+			// to be hit, and has keys left to write when it is.
 			"FOOTFALL_CHUNK_MAX_AGE=1s",
 			"FOOTFALL_CHUNK_MAX_EVENTS=1500",
 			"FOOTFALL_CASSANDRA_IN_FLIGHT=48",
@@ -96,7 +95,7 @@ func newWorld(t *testing.T, s servers, env ...string) *world {
 	if _, err := process.Run(patiently(t), migrate); err != nil {
 		t.Fatal(err)
 	}
-	w.openDoor(t)
+	w.startProducer(t)
 	t.Cleanup(func() {
 		w.producer.Kill()
 		for _, c := range w.consumers {
@@ -112,15 +111,15 @@ func newWorld(t *testing.T, s servers, env ...string) *world {
 	return w
 }
 
-// dropTables forgets the world's tables: with those of all worlds Cassandra would take longer and longer to start.
+// dropTables drops the world's keyspaces: with those of all worlds Cassandra would take longer and longer to start.
 func (w *world) dropTables(t *testing.T) {
 	t.Helper()
 	if len(w.nodes) > 1 {
-		return // nobody else uses them
+		return // no other world uses these nodes
 	}
 	session, err := w.session(context.Background())
 	if err != nil {
-		t.Log(err) // the next world starts what is dead
+		t.Log(err) // the next world starts dead nodes
 		return
 	}
 	defer session.Close()
@@ -131,7 +130,7 @@ func (w *world) dropTables(t *testing.T) {
 	}
 }
 
-// repair brings back what a fault that failed half-way has left paused or dead, so that the next is judged for itself.
+// repair resumes and starts servers that a failed fault has left paused or dead, so that the next fault does not fail with it.
 func (s servers) repair(t *testing.T) {
 	t.Helper()
 	for _, n := range s.nodes {
@@ -145,24 +144,24 @@ func (s servers) repair(t *testing.T) {
 	}
 }
 
-// openDoor starts the door, again where it was before.
-func (w *world) openDoor(t *testing.T) {
+// startProducer starts a producer, always on the same address.
+func (w *world) startProducer(t *testing.T) {
 	t.Helper()
 	w.started++
 	p, err := process.Start(process.Command{
 		Name: fmt.Sprintf("producer%d", w.started), Path: binaries.Path(t, "producer"), Dir: w.dir,
-		Env: append(w.env[:len(w.env):len(w.env)], "FOOTFALL_HTTP_ADDR="+w.door),
+		Env: append(w.env[:len(w.env):len(w.env)], "FOOTFALL_HTTP_ADDR="+w.addr),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.producer = p
-	if _, err := p.Expect(patiently(t), doorOpen); err != nil {
+	if _, err := p.Expect(patiently(t), producerListening); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// session connects to Cassandra itself, past all proxies.
+// session connects to Cassandra directly, past all proxies.
 func (w *world) session(ctx context.Context) (*gocql.Session, error) {
 	cluster := gocql.NewCluster(w.nodes[0].Address)
 	cluster.Port, cluster.ProtoVersion = w.nodes[0].Port, 4
@@ -176,7 +175,7 @@ func (w *world) session(ctx context.Context) (*gocql.Session, error) {
 	return session, ctx.Err()
 }
 
-// silence drops gocql's log: a node that is away is what we want.
+// silence drops gocql's log, in which unreachable nodes are expected.
 type silence struct{}
 
 func (silence) Print(...any)          {}

@@ -12,7 +12,7 @@ import (
 	"footfall/test/e2e/process"
 )
 
-// Binaries are commands of this module, built from the tree as it is when the first is asked for. Safe for concurrent use.
+// Binaries are commands of this module, built from the sources when the first Path is asked for. Safe for concurrent use.
 type Binaries struct {
 	Commands []string // such as "producer"
 
@@ -21,7 +21,7 @@ type Binaries struct {
 	err  error
 }
 
-// Main is TestMain for a suite that has them: it runs the tests and removes what was built. It does not return.
+// Main is TestMain for a suite that uses them: it runs the tests and removes what was built. It does not return.
 func (b *Binaries) Main(m *testing.M) {
 	dir, err := os.MkdirTemp("", "footfall-test-")
 	if err != nil {
@@ -34,7 +34,7 @@ func (b *Binaries) Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Path is where one of them is. The first call builds all, which takes minutes on a busy machine.
+// Path is the path of one binary. The first call builds all, which takes minutes on a busy machine.
 func (b *Binaries) Path(t testing.TB, name string) string {
 	t.Helper()
 	b.once.Do(func() {

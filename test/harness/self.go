@@ -1,5 +1,5 @@
-// Package harness is what tests on processes begin with: the test binary itself as a program, the binaries of this module, and a log
-// that is read while it is written.
+// Package harness has what tests of processes share: the test binary run as a program, the binaries of this module, a log that can be
+// read while it is written, and a wait with a deadline.
 package harness
 
 import (
@@ -14,14 +14,14 @@ import (
 	"footfall/test/e2e/process"
 )
 
-// as, in the environment, names the program that a test binary is to be.
+// as is the environment variable with the program that a test binary runs as.
 const as = "FOOTFALL_TEST_AS"
 
-// As is the variable that makes a test binary one of Main's programs.
+// As is the setting that makes a test binary run as one of Main's programs.
 func As(program string) string { return as + "=" + program }
 
-// Main is TestMain for tests that run their own binary as a program: exit codes and signals are then those of a process, and nothing
-// is built twice. It plays the program that the environment names, or runs the tests. It does not return.
+// Main is TestMain for tests that run their own binary as a program: exit codes and signals are then those of a process, and nothing is
+// built twice. It runs the program that the environment names, or else the tests. It does not return.
 func Main(m *testing.M, programs map[string]func()) {
 	play, ok := programs[os.Getenv(as)]
 	if !ok {
@@ -32,8 +32,8 @@ func Main(m *testing.M, programs map[string]func()) {
 	os.Exit(0)
 }
 
-// Self prepares this test binary as one of Main's programs. Of footfall's variables it has those in env and no others. If it still
-// runs when the test ends, or after ten minutes, it is killed.
+// Self is a command that runs this test binary as one of Main's programs. Of FOOTFALL_… variables it has those in env only. It is killed
+// when the test ends, or after ten minutes.
 func Self(t testing.TB, program string, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()

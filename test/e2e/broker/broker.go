@@ -1,5 +1,5 @@
-// Package broker talks to Kafka from outside the product: what is in the topics, what the group has committed, and
-// messages that no door would let through.
+// Package broker reads and writes Kafka without the product: what is in the topics, what the group has committed, and messages that the
+// producer would refuse.
 package broker
 
 import (
@@ -30,7 +30,7 @@ type Partition struct {
 	Number int
 }
 
-// Partitions lists those of the topics.
+// Partitions lists the partitions of the topics.
 func (b *Broker) Partitions(ctx context.Context, topics ...string) (map[string][]int, error) {
 	meta, err := b.Client.Metadata(ctx, &kafka.MetadataRequest{Topics: topics})
 	if err != nil {
@@ -118,7 +118,7 @@ func (b *Broker) Lag(ctx context.Context) (int64, error) {
 	return lag, nil
 }
 
-// Members tells how many members the group has; an error if it is not stable, or one of them has no partitions yet.
+// Members is how many members the group has. It is an error if the group is not stable or a member has no partitions yet.
 func (b *Broker) Members(ctx context.Context) (int, error) {
 	answer, err := b.Client.DescribeGroups(ctx, &kafka.DescribeGroupsRequest{GroupIDs: []string{b.Group}})
 	if err != nil {

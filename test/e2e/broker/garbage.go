@@ -9,14 +9,14 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
-// Garbage is a message that some other producer may put on a topic, and the reason it must be refused for.
+// Garbage is a message that another Kafka client may put on a topic, and the reason for which it must become a dead letter.
 type Garbage struct {
 	Name, Key, Value string
-	Partition        int // -1: where Murmur2 of the key says
+	Partition        int // -1: by Murmur2 of the key
 	Reason           string
 }
 
-// Letters are for the topic of visits, whose partition count is given.
+// Letters are garbage of every kind, for a topic of visits with so many partitions.
 func Letters(partitions int) []Garbage {
 	visit := func(id, rest string) string {
 		return `{"v":1,"id":"` + id + `","siteId":"dead","guid":"g","ts":1538352000000` + rest + `}`
@@ -47,7 +47,7 @@ func Letters(partitions int) []Garbage {
 	}
 }
 
-// Litter puts messages on the topic of visits and returns where each is.
+// Litter writes letters to the topic of visits and returns the origin of each.
 func (b *Broker) Litter(ctx context.Context, visits string, letters []Garbage, partitions int) ([]string, error) {
 	origins := make([]string, len(letters))
 	for i, g := range letters {
@@ -63,17 +63,30 @@ func (b *Broker) Litter(ctx context.Context, visits string, letters []Garbage, p
 	return origins, nil
 }
 
-// Check tells what is wrong with the dead letter that was made of the message, "" if nothing is.
-func (g Garbage) Check(m kafka.Message) string {
+// Check compares dead letters, by origin, with the letters that Litter wrote. It returns a line for each that is missing or wrong.
+func Check(letters []Garbage, origins []string, dead map[string]kafka.Message) (wrong []string) {
+	for i, g := range letters {
+		m, ok := dead[origins[i]]
+		if !ok {
+			wrong = append(wrong, fmt.Sprintf("%s: no dead letter from %s", g.Name, origins[i]))
+		} else if what := g.check(m); what != "" {
+			wrong = append(wrong, g.Name+": "+what)
+		}
+	}
+	return wrong
+}
+
+// check returns what is wrong with the dead letter of g, or "".
+func (g Garbage) check(m kafka.Message) string {
 	if got := Header(m, "reason"); got != g.Reason {
 		return fmt.Sprintf("reason %q (%s), want %q", got, Header(m, "detail"), g.Reason)
 	}
 	if truncated := Header(m, "truncated"); truncated != "" {
 		if !strings.HasPrefix(g.Value, string(m.Value)) || truncated != fmt.Sprint(len(g.Key)+len(g.Value)) {
-			return fmt.Sprintf("cut to %d bytes, and it says that it had %s", len(m.Value), truncated)
+			return fmt.Sprintf("cut to %d bytes, and its header says that it had %s", len(m.Value), truncated)
 		}
 	} else if !bytes.Equal(m.Value, []byte(g.Value)) || string(m.Key) != g.Key {
-		return "the dead letter has other bytes than the message"
+		return "the dead letter has another key or value than the message"
 	}
 	return ""
 }

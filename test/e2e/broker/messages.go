@@ -11,7 +11,7 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
-// Produce writes one message to one partition and says where it is, as the headers of a dead letter do.
+// Produce writes one message to one partition and returns its origin.
 func (b *Broker) Produce(ctx context.Context, topic string, partition int, key, value string) (string, error) {
 	answer, err := b.Client.Produce(ctx, &kafka.ProduceRequest{
 		Topic: topic, Partition: partition, RequiredAcks: kafka.RequireAll,
@@ -26,12 +26,12 @@ func (b *Broker) Produce(ctx context.Context, topic string, partition int, key, 
 	return Origin(topic, partition, answer.BaseOffset), nil
 }
 
-// Origin names a place in the log.
+// Origin names a place in the log as DeadLetters does.
 func Origin(topic string, partition int, offset int64) string {
 	return fmt.Sprintf("%s/%d/%d", topic, partition, offset)
 }
 
-// Read hands on every message of a partition below end, in order. A message may take ten seconds to come.
+// Read calls each for every message of a partition below end, in order. A message that takes longer than ten seconds to come is an error.
 func (b *Broker) Read(ctx context.Context, p Partition, end int64, each func(kafka.Message) error) (err error) {
 	if end == 0 {
 		return nil
@@ -62,7 +62,7 @@ func fetchWithin(ctx context.Context, reader *kafka.Reader, patience time.Durati
 	return reader.FetchMessage(ctx)
 }
 
-// DeadLetters reads the dead-letter topic, by origin.
+// DeadLetters are the messages of the dead-letter topic, by origin.
 func (b *Broker) DeadLetters(ctx context.Context) (map[string]kafka.Message, error) {
 	ends, err := b.Ends(ctx, b.Dead)
 	if err != nil {
@@ -90,7 +90,7 @@ func Header(m kafka.Message, key string) string {
 	return string(m.Headers[i].Value)
 }
 
-// Murmur2 is the partition of a key as Java clients choose it.
+// Murmur2 is the partition that Java clients choose for a key.
 func Murmur2(key string, partitions int) int {
 	list := make([]int, partitions)
 	for i := range list {

@@ -16,8 +16,7 @@ import (
 	"footfall/test/e2e/oracle"
 )
 
-// SQLite reads the tables of the one-process default: a file for each keyspace in dir, with features of these
-// names. It may be running.
+// SQLite reads the tables of the one-process default, which may be running: a file for each keyspace in dir, with features of these names.
 func SQLite(ctx context.Context, dir string, features ...string) (*Dump, error) {
 	d := &Dump{Cells: oracle.Cells{}, Firsts: map[int64]int64{}}
 	for _, keyspace := range []string{"urlshortener", "cardinality"} {
@@ -80,8 +79,7 @@ func (d *Dump) sqliteTable(ctx context.Context, db *sql.DB, t table) (err error)
 	return rows.Err()
 }
 
-// typed makes times of the texts that are times. They must be spelt as analysts type them: a date, and the time of day in
-// rows that are about an hour and in no others.
+// typed parses the texts that are times. They must have the form that analysts type: a date, with the time of day only in rows of an hour.
 func (t table) typed(texts []string) ([]any, error) {
 	out := make([]any, len(texts))
 	for i, text := range texts {

@@ -1,5 +1,4 @@
-// Package dump reads every row of every table that analysts query, from Cassandra and from SQLite, into cells that can be
-// compared with each other and with the oracle's.
+// Package dump reads every row of every table that analysts query, from Cassandra or SQLite, into cells in the form of the oracle's.
 package dump
 
 import (
@@ -9,8 +8,8 @@ import (
 	"footfall/test/e2e/oracle"
 )
 
-// table is one table: its key columns in order, the names of those that are times, and its counter. A table without a
-// counter is one of visitors, whose rows count by being there.
+// table is one table: its key columns in order, which of them are times, and its counter. A table without a counter has a row for each
+// visitor.
 type table struct {
 	keyspace, name string
 	key            []string
@@ -18,8 +17,8 @@ type table struct {
 	counter        string
 }
 
-// tables are as documented for analysts, with features of these names: feature1 and feature2 if there are none. Names are in
-// lower case: CQL and SQL do not care how they are typed. A table with two counters is there twice.
+// tables are the documented tables, with features of these names, by default feature1 and feature2. All names are in lower case, since
+// CQL and SQL ignore case. A table with two counters is listed twice.
 func tables(features []string) []table {
 	if len(features) == 0 {
 		features = []string{"feature1", "feature2"}
@@ -48,17 +47,17 @@ func tables(features []string) []table {
 	}
 }
 
-// The columns that say which event of the log was a visitor's first.
+// The columns with the place in the log of a visitor's first event.
 const partitionColumn, offsetColumn = "kafka_partition", "kafka_offset"
 
 // Dump is what a store holds.
 type Dump struct {
 	Cells oracle.Cells
-	// Firsts counts, by Kafka partition, the visitors' rows that name it.
+	// Firsts counts, by Kafka partition, the visitors whose first event is in it.
 	Firsts map[int64]int64
 }
 
-// add takes over one row: key values in the order of t.key, then the counter, or the two columns of the first event.
+// add adds one row: key values in the order of t.key, then the counter, or partition and offset of the first event.
 func (d *Dump) add(t table, key []any, numbers []*int64) error {
 	columns := make([]any, 0, 2*len(key))
 	for i, value := range key {
@@ -85,7 +84,7 @@ func (d *Dump) add(t table, key []any, numbers []*int64) error {
 	return nil
 }
 
-// cell is what the names of cells begin with. Those of a table with two counters say which.
+// cell is the beginning of the names of the table's cells, with the counter's name if the table has two.
 func (t table) cell() string {
 	if t.name == "amountcounters" {
 		return t.keyspace + "." + t.name + "." + t.counter
@@ -93,7 +92,7 @@ func (t table) cell() string {
 	return t.keyspace + "." + t.name
 }
 
-// values are the columns after the key that add wants.
+// values are the columns after the key, in the order that add takes them.
 func (t table) values() []string {
 	if t.counter != "" {
 		return []string{t.counter}

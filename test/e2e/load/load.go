@@ -1,6 +1,6 @@
-// Package load makes traffic for the end-to-end tests and sends it through the door: a seeded mixture of clicks and
-// visits with everything that makes counting hard (visitors who come again, ids sent twice, late events, bots, missing
-// and odd values, months that end in the middle of a week), and a client that insists until every event is accepted.
+// Package load makes traffic for the end-to-end tests and sends it to the producer: a seeded mixture of clicks and visits with everything
+// that makes counting hard (returning visitors, ids sent twice, late events, bots, missing and odd values, months that end in the middle
+// of a week), and a client that retries until every event is accepted.
 package load
 
 import (
@@ -18,10 +18,10 @@ type Event struct {
 	Click *models.Click // nil for a visit
 	Visit *models.Visit // nil for a click
 	Form  bool          // a visit sent as the form of the tracking script, whose timestamp is in seconds
-	InURL bool          // of a form: the site stands in the URL
+	InURL bool          // of a form: the site is in the URL
 	Names []string      // of a visit's features
 
-	// IP and Country are spelt like this when sent, if they are not empty; the event has them as they must be counted.
+	// IP and Country, if not empty, are the spelling that is sent; the event has the one that must be counted.
 	IP, Country string
 }
 
@@ -42,8 +42,8 @@ func (e Event) Tell(o *oracle.Oracle) {
 	}
 }
 
-// Request is the event as the door wants it. The bytes are written here, not by models: a door that reads only what
-// models writes would go unnoticed.
+// Request is the HTTP request for the event. The body is not encoded by package models: a producer that understood only that encoding
+// would go unnoticed.
 func (e Event) Request() (path, contentType string, body []byte) {
 	const asJSON = "application/json"
 	switch {
@@ -80,7 +80,7 @@ func (e Event) clickJSON() []byte {
 	if c.Amount != nil {
 		fields["amount"] = *c.Amount
 	}
-	if c.Bot || c.UA != "" { // else the door would judge by the user agent
+	if c.Bot || c.UA != "" { // else the producer would decide by the user agent
 		fields["bot"] = c.Bot
 	}
 	return encode(fields)

@@ -10,8 +10,8 @@ import (
 	"footfall/models"
 )
 
-// The values events are made of. Some are there to be confused: quotes and separators of every language they pass
-// through, letters that differ by case, by accent (composed or not) or by a space at the end.
+// The values of events. Some are easily confused: quotes and separators of every language they pass through, and texts that differ only
+// in case, in how an accent is composed, or in a space at the end.
 var (
 	links = []string{
 		"abc", "ABC", "a", "promo-2018", "été", "x|y", "o'hara", `quo"te`, "50%", "a b", "链接", "q?x=1&y=2", "zz;--", "–", "n=1",
@@ -38,8 +38,7 @@ var (
 	newYear = time.Date(2018, 12, 30, 12, 0, 0, 0, time.UTC)
 )
 
-// Make makes n events, visits with features of these names: feature1 and feature2 if there are none. The same seed makes the
-// same events.
+// Make makes n events. Visits have features of these names, by default feature1 and feature2. The same seed makes the same events.
 func Make(seed uint64, n int, features ...string) []Event {
 	if len(features) == 0 {
 		features = []string{"feature1", "feature2"}
@@ -58,7 +57,7 @@ func Make(seed uint64, n int, features ...string) []Event {
 	return events
 }
 
-// mixture draws events. Popular things are popular: links, sites, values and visitors follow Zipf.
+// mixture draws events. The popularity of links, sites, values and visitors follows Zipf.
 type mixture struct {
 	seed                              uint64
 	r                                 *rand.Rand
@@ -93,7 +92,7 @@ func (m *mixture) click(i int, now time.Time) Event {
 		c.Amount = m.amount()
 	}
 	e := Event{Click: c}
-	if m.r.IntN(20) == 0 { // one visitor, whatever the notation
+	if m.r.IntN(20) == 0 { // the same visitor in another notation
 		e.IP, e.Country = otherNotation(c.IP), strings.ToLower(c.Country)
 	}
 	return e
@@ -120,7 +119,7 @@ func (m *mixture) visit(i int, now time.Time) Event {
 	return Event{Visit: v, Form: form, InURL: form && m.r.IntN(3) == 0, Names: m.features}
 }
 
-// amount is what a click is worth: mostly a price, at times nothing, a refund, or as much as can be.
+// amount is the value of a click: mostly a price, sometimes zero, negative, or the largest possible.
 func (m *mixture) amount() *int64 {
 	n := m.r.Int64N(20_000)
 	switch m.r.IntN(20) {
@@ -136,8 +135,8 @@ func (m *mixture) amount() *int64 {
 	return &n
 }
 
-// moment is when an event happened, if it is sent now: mostly now, at times long before, now and then on the edge of an
-// hour (and so, sometimes, of a day, a week, a month).
+// moment is the time of an event that is sent at now: mostly now, sometimes long before, sometimes at the edge of an hour, and so
+// sometimes of a day, a week or a month.
 func (m *mixture) moment(now time.Time) models.Millis {
 	switch p := m.r.IntN(1000); {
 	case p < 60: // late
@@ -158,7 +157,7 @@ func (m *mixture) moment(now time.Time) models.Millis {
 	return models.Millis(now.UnixMilli())
 }
 
-// address is the n-th visitor's IP, every third of version 6, where a visitor is a /64.
+// address is the n-th visitor's IP. Every third is IPv6, where a visitor is a /64.
 func address(n uint64) string {
 	if n%3 == 2 {
 		return netip.AddrFrom16([16]byte{0x20, 0x01, 0x0d, 0xb8, 4: byte(n >> 24), 5: byte(n >> 16), 6: byte(n >> 8), 7: byte(n)}).String()
@@ -166,7 +165,7 @@ func address(n uint64) string {
 	return netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}).String()
 }
 
-// otherNotation spells a visitor as others do: an IPv4 address mapped into IPv6, another address of its IPv6 network in full and in
+// otherNotation is another spelling of a visitor: its IPv4 address mapped into IPv6, or another address of its /64, in full and in
 // capitals.
 func otherNotation(ip string) string {
 	a := netip.MustParseAddr(ip)

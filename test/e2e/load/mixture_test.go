@@ -11,14 +11,14 @@ import (
 
 func TestTheSameSeedMakesTheSameEvents(t *testing.T) {
 	if !reflect.DeepEqual(Make(7, 500), Make(7, 500)) {
-		t.Error("two lists of one seed differ")
+		t.Error("the same seed made different events")
 	}
 	if reflect.DeepEqual(Make(7, 500), Make(8, 500)) {
-		t.Error("two seeds make one list")
+		t.Error("two seeds made the same events")
 	}
 }
 
-// A mixture that lacks an ingredient proves less than it says.
+// The mixture contains every kind of event that makes counting hard.
 func TestTheMixtureHasEverything(t *testing.T) {
 	had := map[string]int{}
 	latest := models.Millis(0)
@@ -64,7 +64,7 @@ func TestTheMixtureHasEverything(t *testing.T) {
 			continue
 		}
 		if n == 0 {
-			t.Errorf("nothing of the kind %q", name)
+			t.Errorf("no event of the kind %q", name)
 		}
 	}
 	if again < 100 {

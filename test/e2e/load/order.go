@@ -2,9 +2,8 @@ package load
 
 import "math/rand/v2"
 
-// Order says which event is sent when: every index of n events once, and about three in a hundred twice, as clients do
-// that heard no answer. A third of the second copies follows at once, so that both are under way together; the others
-// come a while later.
+// Order is the order in which n events are sent, by index: each once, and about three in a hundred twice, as clients do that got no
+// answer. A third of the second copies follows at once, so that both are under way together; the others come later.
 func Order(seed uint64, n int) []int {
 	r := rand.New(rand.NewPCG(seed, 0xa9a14))
 	due := map[int][]int{} // position in the sequence → copies to send before it

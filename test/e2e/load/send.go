@@ -15,31 +15,31 @@ import (
 	"footfall/test/e2e/oracle"
 )
 
-// Client sends events to one door over keep-alive connections.
+// Client sends events to one producer over keep-alive connections.
 type Client struct {
-	// URL is the door's, such as http://127.0.0.1:8080.
+	// URL is the producer's, such as http://127.0.0.1:8080.
 	URL string
 	// Connections is how many requests are under way at once. Default: 64.
 	Connections int
-	// Pace, if not nil, is called before each event with its place in the order: it may wait.
+	// Pace, if not nil, is called before each event with its place in the order. It may wait.
 	Pace func(place int)
-	// Stop, if not nil, ends the sending when it is closed: what is under way is finished, nothing more is begun.
+	// Stop, if not nil, ends the sending when it is closed: requests under way are finished, no more are begun.
 	Stop <-chan struct{}
-	// Stubborn: a door that does not answer is asked again, under the same id, as if it had answered 503.
+	// Stubborn: a request without an answer is sent again under the same id, as if it had been answered 503.
 	Stubborn bool
 }
 
 // Result is what became of the events.
 type Result struct {
-	Accepted []bool // by event: some request of it was answered 202
+	Accepted []bool // by event: a request with it was answered 202
 	Requests int64  // answered 202
 	Busy     int64  // answered 503, or not at all, and sent again
 	Broken   int64  // of those, the requests that were sent and never answered
 	Took     time.Duration
 }
 
-// Send sends the events in the order given and returns when each place in it is answered 202, or at Stop. A 503 is tried
-// again under the same id until ctx ends. Any other answer is a mistake of the product (or of this client) and an error.
+// Send sends the events in the order given and returns when each place in it is answered 202, or at Stop. It retries a 503 under the
+// same id until ctx ends. Any other answer is an error.
 func (c *Client) Send(ctx context.Context, events []Event, order []int) (*Result, error) {
 	connections := c.Connections
 	if connections == 0 {
@@ -92,8 +92,8 @@ func (c *Client) Send(ctx context.Context, events []Event, order []int) (*Result
 	return r, context.Cause(ctx)
 }
 
-// insist sends one event until it is accepted. It counts how often it was refused for the time being, and how often a
-// request was cut off.
+// insist sends one event until it is accepted. It returns how many requests were refused or got no answer, and how many of them were
+// cut off.
 func (c *Client) insist(ctx context.Context, client *http.Client, e Event) (refused, cut int64, err error) {
 	path, contentType, body := e.Request()
 	for {
@@ -121,7 +121,7 @@ func (c *Client) insist(ctx context.Context, client *http.Client, e Event) (refu
 	}
 }
 
-// ask makes one request. Without an error there was a whole answer.
+// ask makes one request. It is an error if the answer is not complete.
 func ask(ctx context.Context, client *http.Client, url, contentType string, body []byte) (int, []byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
@@ -141,7 +141,7 @@ func ask(ctx context.Context, client *http.Client, url, contentType string, body
 
 func (c *Client) stopped() bool {
 	select {
-	case <-c.Stop: // never, if there is none
+	case <-c.Stop: // blocks if it is nil
 		return true
 	default:
 		return false

@@ -12,15 +12,15 @@ import (
 	"testing"
 )
 
-// door is a stand-in that notes ids and is busy at every tenth request.
-type door struct {
+// standIn stands in for the producer: it notes ids and answers every tenth request 503.
+type standIn struct {
 	mu       sync.Mutex
 	requests int
 	ids      map[string]int
 	answer   int
 }
 
-func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.requests++
@@ -42,7 +42,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func TestSendInsistsUntilEachIsAccepted(t *testing.T) {
-	d := &door{ids: map[string]int{}, answer: http.StatusAccepted}
+	d := &standIn{ids: map[string]int{}, answer: http.StatusAccepted}
 	server := httptest.NewServer(d)
 	defer server.Close()
 	events, order := Make(5, 1000), Order(5, 1000)
@@ -64,7 +64,7 @@ func TestSendInsistsUntilEachIsAccepted(t *testing.T) {
 }
 
 func TestAnotherAnswerIsAnError(t *testing.T) {
-	server := httptest.NewServer(&door{ids: map[string]int{}, answer: http.StatusOK})
+	server := httptest.NewServer(&standIn{ids: map[string]int{}, answer: http.StatusOK})
 	defer server.Close()
 	r, err := (&Client{URL: server.URL, Connections: 1}).Send(t.Context(), Make(5, 20), Order(5, 20))
 	if err == nil || !strings.Contains(err.Error(), "200 OK") {
@@ -75,8 +75,8 @@ func TestAnotherAnswerIsAnError(t *testing.T) {
 	}
 }
 
-func TestStubbornAsksADoorThatHangsUp(t *testing.T) {
-	d := &door{ids: map[string]int{}, answer: http.StatusAccepted}
+func TestStubbornRetriesCutRequests(t *testing.T) {
+	d := &standIn{ids: map[string]int{}, answer: http.StatusAccepted}
 	var calls atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if calls.Add(1)%7 == 0 {
@@ -96,7 +96,7 @@ func TestStubbornAsksADoorThatHangsUp(t *testing.T) {
 }
 
 func TestStopFinishesWhatIsUnderWay(t *testing.T) {
-	d := &door{ids: map[string]int{}, answer: http.StatusAccepted}
+	d := &standIn{ids: map[string]int{}, answer: http.StatusAccepted}
 	server := httptest.NewServer(d)
 	defer server.Close()
 	stop := make(chan struct{})

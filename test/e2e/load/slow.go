@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// Where a slow connection stops to send at a sensible speed.
+// The part of a request in which a slow connection becomes slow.
 const (
 	inHeader = iota
 	inBody
-	inLargeBody // beyond what a door takes for a single event
-	inZipped    // after a hundred bytes that are almost as much as a single event may be
+	inLargeBody // beyond the size limit of a single event
+	inZipped    // after a hundred bytes that decompress to almost that limit
 	slowKinds
 )
 
-// largeBegin is more than a single event may have.
+// largeBegin is more bytes than a single event may have.
 const largeBegin = 70 << 10
 
 // Zipped is the beginning of a gzip body.
@@ -38,9 +38,9 @@ var Zipped = func() string {
 	return b.String()
 }()
 
-// Slow opens n connections to addr that promise much and send a byte a second, a quarter each within the header, within the
-// body, within the body of a large batch, and within one that is compressed, until ctx ends. One that the door closes is opened again, once a second, under another address
-// for a door that trusts its proxies. It returns how many were opened, ever; wait returns when all are closed.
+// Slow opens n connections to addr that announce a large body and send a byte a second until ctx ends. A quarter each are slow in the
+// header, in the body, in the body of a large batch, and in a compressed body. A connection that the producer closes is opened again a
+// second later, with another X-Forwarded-For. opened counts all connections; wait returns when all are closed.
 func Slow(ctx context.Context, addr string, n int) (opened *atomic.Int64, wait func()) {
 	return slow(ctx, addr, n, func(i int) int { return i % slowKinds }, anyone)
 }
@@ -50,12 +50,12 @@ func SlowLarge(ctx context.Context, addr string, n int) (opened *atomic.Int64, w
 	return slow(ctx, addr, n, func(int) int { return inLargeBody }, anyone)
 }
 
-// SlowLargeFrom is SlowLarge with all connections of one address.
+// SlowLargeFrom is SlowLarge with one address for all connections.
 func SlowLargeFrom(ctx context.Context, addr string, n int, from string) (opened *atomic.Int64, wait func()) {
 	return slow(ctx, addr, n, func(int) int { return inLargeBody }, func(int64) string { return from })
 }
 
-// anyone is another address for each connection.
+// anyone is a different address for each connection.
 func anyone(number int64) string {
 	return fmt.Sprintf("172.%d.%d.%d", 16+number>>16&15, number>>8&255, number&255)
 }
@@ -66,10 +66,10 @@ func slow(ctx context.Context, addr string, n int, kind func(i int) int, from fu
 	for i := range n {
 		all.Go(func() {
 			for ctx.Err() == nil {
-				again := time.After(time.Second) // at the earliest: who is refused at once would be no slow client else
+				again := time.After(time.Second) // at the earliest: a client that is refused at once would not be slow otherwise
 				if conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr); err == nil {
 					trickle(ctx, conn, kind(i), from(opened.Add(1)))
-					_ = conn.Close() // it is of no use to anybody any more
+					_ = conn.Close() // an error changes nothing
 				}
 				select {
 				case <-again:
@@ -81,7 +81,7 @@ func slow(ctx context.Context, addr string, n int, kind func(i int) int, from fu
 	return opened, all.Wait
 }
 
-// trickle sends until ctx or the door ends it.
+// trickle sends until ctx ends or the producer answers or closes the connection.
 func trickle(ctx context.Context, conn net.Conn, kind int, from string) {
 	begin := "POST /v1/visits HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: " + from + "\r\n"
 	switch kind {
@@ -95,7 +95,7 @@ func trickle(ctx context.Context, conn net.Conn, kind int, from string) {
 		begin += "Content-Encoding: gzip\r\nContent-Length: 1000000\r\n\r\n" + Zipped
 	}
 	ended := make(chan struct{})
-	go func() { // an answer is the end, whatever it is: nobody keeps it waiting
+	go func() { // any answer ends the request
 		defer close(ended)
 		_, _ = conn.Read(make([]byte, 1))
 	}()

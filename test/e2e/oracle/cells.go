@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Cells maps the name of a cell to its value: the counter, or 1 for a row that is there to be there.
+// Cells maps the name of a cell to its value: the counter, or 1 for a row without one.
 type Cells map[string]int64
 
-// Name puts the name of a cell together from its table and its key columns, given as name, value, name, value. Text is
-// quoted, so that no value can pass for another cell; times are written in UTC in full, whatever a store makes of them.
+// Name makes the name of a cell from its table and its key columns, given as name, value, name, value. Text is quoted, so that no value
+// can look like another column; times are written in full, in UTC.
 func Name(table string, columns ...any) string {
 	var b strings.Builder
 	b.WriteString(table)
@@ -30,8 +30,8 @@ func Name(table string, columns ...any) string {
 	return b.String()
 }
 
-// Diff compares what a store holds with what it must hold, both ways: a wrong value, a cell that is missing, a cell that
-// nobody asked for. One line each, sorted.
+// Diff lists the differences between what a store must hold and what it holds: wrong values, missing cells, and cells that should not be
+// there. One line each, sorted.
 func Diff(want, got Cells) []string {
 	var out []string
 	for name, w := range want {

@@ -8,7 +8,7 @@ import (
 
 const shortener = "urlshortener."
 
-// click counts one click. A bot is counted apart, and nowhere else.
+// click counts one click. A bot's click is counted in botcounter only.
 func (c Cells) click(e *models.Click) {
 	link := e.ShortURL
 	if e.Bot {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// An oracle that asks the product for help agrees with its mistakes. So: of this module it may import models alone, and
-// of models it may name the two event types, and it may call no method of theirs or of their timestamps.
+// An oracle that uses the product's code repeats its mistakes. So it may import only models of this module, use only the two event types
+// of models, and call no method of theirs or of their timestamps.
 func TestTheOracleSharesNothingButTheEventTypes(t *testing.T) {
 	allowed := map[string]bool{"Click": true, "Visit": true}
 	methods := map[string]bool{"Count": true, "Sightings": true, "KafkaKey": true, "Validate": true}

@@ -1,6 +1,5 @@
-// Package oracle says what every cell of every table must hold after a list of events. It is the second opinion of the
-// end-to-end tests: slow, simple, and written apart from the product, with which it shares the event types and nothing
-// else (independence_test.go holds it to that). What it knows it has from the tables' description, not from the code.
+// Package oracle computes what every cell of every table must hold after a list of events. It is slow and simple, and was written from
+// the description of the tables. It shares only the event types with the product (independence_test.go checks that).
 package oracle
 
 import (
@@ -14,11 +13,11 @@ type Oracle struct {
 	features []string        // names
 	kept     map[string]bool // metrics; nil: all
 
-	// Clicks and Visits are the events counted, Duplicates those that were not because their visitor had sent their id before.
+	// Clicks and Visits are the events counted, Duplicates those not counted because their visitor had sent the id before.
 	Clicks, Visits, Duplicates int64
 }
 
-// New makes an oracle that has seen nothing, of visits with features of these names: feature1 and feature2 if there are none.
+// New makes an empty oracle. Visits have features of these names, by default feature1 and feature2.
 func New(features ...string) *Oracle {
 	if len(features) == 0 {
 		features = []string{"feature1", "feature2"}
@@ -26,7 +25,7 @@ func New(features ...string) *Oracle {
 	return &Oracle{cells: Cells{}, seen: map[[4]string]bool{}, features: features}
 }
 
-// Keep says which metrics there are. Without it there are all.
+// Keep sets the metrics to count. By default all are counted.
 func (o *Oracle) Keep(metrics ...string) *Oracle {
 	o.kept = map[string]bool{}
 	for _, m := range metrics {
@@ -35,7 +34,7 @@ func (o *Oracle) Keep(metrics ...string) *Oracle {
 	return o
 }
 
-// Click counts a click, unless one with its id was counted before, of the same address on the same link.
+// Click counts a click unless one with the same id, address and link was counted before.
 func (o *Oracle) Click(c *models.Click) {
 	if o.again("click", c.ShortURL, c.IP, c.ID) {
 		return
@@ -44,7 +43,7 @@ func (o *Oracle) Click(c *models.Click) {
 	o.cells.click(c)
 }
 
-// Visit counts a visit, unless one with its id was counted before, of the same guid on the same site.
+// Visit counts a visit unless one with the same id, guid and site was counted before.
 func (o *Oracle) Visit(v *models.Visit) {
 	if o.again("visit", v.SiteID, v.GUID, v.ID) {
 		return
@@ -56,7 +55,7 @@ func (o *Oracle) Visit(v *models.Visit) {
 // Cells are the cells so far. The caller must not change them.
 func (o *Oracle) Cells() Cells { return o.cells }
 
-// again tells whether an id of a visitor was seen. Clicks and visits are in different logs, so their ids are different worlds.
+// again reports whether a visitor has sent an id before. Clicks and visits are in different topics, so their ids are independent.
 func (o *Oracle) again(kind, of, visitor, id string) bool {
 	event := [4]string{kind, of, visitor, id}
 	if o.seen[event] {

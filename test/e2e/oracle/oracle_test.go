@@ -8,7 +8,7 @@ import (
 	"footfall/models"
 )
 
-// at reads a moment as people write it.
+// at parses a time as people write it.
 func at(t *testing.T, text string) models.Millis {
 	t.Helper()
 	moment, err := time.Parse("2006-01-02 15:04:05", text)

@@ -9,8 +9,8 @@ import (
 	"footfall/models"
 )
 
-// The analysts' first example: 500 visits of October 2018 by 100 visitors, from two referrers to three pages. Its counts
-// table has twelve keys, and each visitor is somewhere in every sum.
+// The analysts' first example: 500 visits in October 2018 by 100 visitors, from two referrers to three pages. The counts have twelve
+// keys, and the visitors of a referrer are at least those of its largest page and at most the sum over its pages.
 func TestTheSampleHasTheKnownShape(t *testing.T) {
 	referrers := []string{"facebook.com", "google.com"}
 	pages := []string{"/index.html", "/index2.html", "/index3.html"}

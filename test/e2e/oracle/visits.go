@@ -44,7 +44,7 @@ func (o *Oracle) visit(e *models.Visit) {
 	}
 }
 
-// unique counts the visitor where its row is not there yet.
+// unique counts the visitor unless it already has a row.
 func (o *Oracle) unique(e *models.Visit, features []string, interval string, start, month time.Time) {
 	metric := interval + "_unique"
 	if o.kept != nil && !o.kept[metric] {
@@ -80,8 +80,7 @@ func (o *Oracle) columns(values []string) []any {
 	return out
 }
 
-// choices are all lists that have "any" or its value in the place of each feature that is there, and "any" of those that are
-// not.
+// choices are all combinations of features: each feature that has a value is given or left out (""), the others are left out.
 func choices(features []string) [][]string {
 	if len(features) == 0 {
 		return [][]string{nil}

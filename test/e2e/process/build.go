@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Build compiles commands of this module ("producer", "consumer") into dir, one binary each under its own name. The
-// environment variable FOOTFALL_TEST_BUILD may hold more flags, such as -race.
+// Build compiles commands of this module, such as "producer", into dir, one binary each under its own name. The environment variable
+// FOOTFALL_TEST_BUILD may have more flags for go build, such as -race.
 func Build(ctx context.Context, dir string, commands ...string) error {
 	args := []string{"build"}
 	args = append(args, strings.Fields(os.Getenv("FOOTFALL_TEST_BUILD"))...)

@@ -12,7 +12,7 @@ import (
 
 var sample = regexp.MustCompile(`(?m)^([a-z_]+(?:\{.*\})?) ([-+.0-9eE]+)$`)
 
-// Metrics reads /metrics of the process that listens at url: values by name and labels, as they are written there.
+// Metrics reads /metrics at url: values by name with labels, spelt as in the answer.
 func Metrics(ctx context.Context, url string) (map[string]float64, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/metrics", nil)
 	if err != nil {

@@ -23,7 +23,7 @@ type Process struct {
 
 	cmd  *exec.Cmd
 	log  string
-	told atomic.Bool   // to end, by us
+	told atomic.Bool   // Stop or Kill was called
 	done chan struct{} // closed when it has ended, then err is set
 	err  error
 }
@@ -33,7 +33,7 @@ type Command struct {
 	Name string   // of the log file, unique in Dir
 	Path string   // of the binary
 	Args []string // without the name
-	Env  []string // FOOTFALL_… variables; all others are inherited, those of the caller's own FOOTFALL_ are not
+	Env  []string // FOOTFALL_… variables; of the caller's environment only the others are inherited
 	Dir  string   // working directory; the log goes there as well
 }
 
@@ -46,7 +46,7 @@ func Start(c Command) (*Process, error) {
 	}
 	p.cmd = exec.Command(c.Path, c.Args...)
 	p.cmd.Dir = c.Dir
-	p.cmd.Env = append(append(Environ(), "FOOTFALL_HTTP_ADMIN_ADDR=127.0.0.1:0"), c.Env...) // several run beside each other
+	p.cmd.Env = append(append(Environ(), "FOOTFALL_HTTP_ADMIN_ADDR=127.0.0.1:0"), c.Env...) // any port, since several run at once
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	if err := p.cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting %s: %w", c.Name, err), log.Close())
@@ -62,18 +62,18 @@ func Start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// tether leaves a shell behind that kills the process once we are gone: a test that panics or times out runs no cleanup.
+// tether starts a shell that kills the process once the test's process has ended: a test that panics or times out runs no cleanup.
 func tether(pid int) error {
 	const watch = `while kill -0 "$2"; do kill -0 "$1" || { kill -9 "$2"; exit; }; sleep 1; done`
 	shell := exec.Command("/bin/sh", "-c", watch, "footfall-tether", strconv.Itoa(os.Getpid()), strconv.Itoa(pid))
 	if err := shell.Start(); err != nil {
-		return fmt.Errorf("watching over it: %w", err)
+		return fmt.Errorf("starting its watchdog: %w", err)
 	}
-	go func() { _ = shell.Wait() }() // it has nothing to say
+	go func() { _ = shell.Wait() }() // its exit code means nothing
 	return nil
 }
 
-// Run runs a command to its end and returns what it printed.
+// Run runs a command to its end and returns what it printed. An exit code other than 0 is an error.
 func Run(ctx context.Context, c Command) (string, error) {
 	p, err := Start(c)
 	if err != nil {
@@ -95,7 +95,7 @@ func Run(ctx context.Context, c Command) (string, error) {
 	return string(printed), nil
 }
 
-// Expect waits until the log holds the pattern and returns its first group.
+// Expect waits until the log matches the pattern and returns its first group.
 func (p *Process) Expect(ctx context.Context, pattern *regexp.Regexp) (string, error) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -117,7 +117,7 @@ func (p *Process) Expect(ctx context.Context, pattern *regexp.Regexp) (string, e
 	}
 }
 
-// ending says how the process, which is done, came to an end.
+// ending is how the process ended.
 func (p *Process) ending() error {
 	if p.err == nil {
 		return errors.New("exit status 0")
@@ -128,7 +128,7 @@ func (p *Process) ending() error {
 // PID is the process's id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Running tells whether the process has not ended.
+// Running reports whether the process has not ended.
 func (p *Process) Running() bool {
 	select {
 	case <-p.done:
@@ -138,14 +138,14 @@ func (p *Process) Running() bool {
 	}
 }
 
-// Stop asks the process to end and waits. Anything but exit code 0 is an error, and so is taking longer than patience, or
-// having ended without being told. To stop it again, or after Kill, does nothing.
+// Stop sends SIGTERM and waits. It is an error if the exit code is not 0, if it takes longer than patience, or if the process had ended
+// before. After Stop or Kill it does nothing.
 func (p *Process) Stop(patience time.Duration) error {
 	if p.told.Swap(true) {
 		return nil
 	}
 	if !p.Running() {
-		return fmt.Errorf("%s had ended before it was told to: %w", p.Name, p.ending())
+		return fmt.Errorf("%s had ended before it was stopped: %w", p.Name, p.ending())
 	}
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return fmt.Errorf("stopping %s: %w", p.Name, err)
@@ -193,7 +193,7 @@ func (p *Process) Kill() {
 	<-p.done
 }
 
-// Tail is the end of the log, for people who look for what went wrong.
+// Tail is the end of the log, with the process's name, for a failed test.
 func (p *Process) Tail(lines int) string {
 	printed, err := os.ReadFile(p.log)
 	if err != nil {
@@ -206,7 +206,7 @@ func (p *Process) Tail(lines int) string {
 	return "--- " + p.Name + "\n" + strings.Join(all, "\n")
 }
 
-// Environ is the environment without footfall's own variables: those of the caller's shell are for other processes.
+// Environ is the environment without FOOTFALL_… variables: a caller's own settings must not change the tests.
 func Environ() []string {
 	var out []string
 	for _, pair := range os.Environ() {

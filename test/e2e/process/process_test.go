@@ -32,7 +32,7 @@ func TestStopIsGraceful(t *testing.T) {
 	}
 }
 
-func TestStopTellsOfABadEnd(t *testing.T) {
+func TestStopReportsABadEnd(t *testing.T) {
 	ready := regexp.MustCompile(`(ready)`)
 	for name, script := range map[string]string{
 		"exit code": `trap 'exit 3' TERM; echo ready; while :; do sleep 0.05; done`,
@@ -44,7 +44,7 @@ func TestStopTellsOfABadEnd(t *testing.T) {
 			if _, err := p.Expect(t.Context(), ready); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(20 * time.Millisecond) // let exec happen; too early only makes the signal end the shell instead
+			time.Sleep(20 * time.Millisecond) // for exec; if it is too short, the signal ends the shell instead, which is an error too
 			if err := p.Stop(500 * time.Millisecond); err == nil {
 				t.Error("no error")
 			}
@@ -56,7 +56,7 @@ func TestStopTellsOfABadEnd(t *testing.T) {
 	p := sh(t, `exit 0`)
 	<-p.done
 	if err := p.Stop(time.Second); err == nil {
-		t.Error("no error though it had ended by itself")
+		t.Error("no error although it had ended by itself")
 	}
 }
 

@@ -1,6 +1,5 @@
--- For wrk: visits with an id of their own each, and a file per thread that says what each was answered.
--- Most come from many clients, who come again: the door remembers each for a while, and soon knows them all. One in fifty
--- comes from a single one, which the door must slow down.
+-- For wrk: sends visits with an id each, and writes the answer to each into a file per thread.
+-- Most visits come from many clients, again and again. One in fifty comes from a single client, which the producer must limit.
 
 local threads = 0
 
@@ -12,7 +11,7 @@ end
 function init(args)
   sent = 0
   answers = io.open(args[1] .. "/answers-" .. number .. ".txt", "w")
-  answers:setvbuf("line") -- nobody tells a thread that it is over
+  answers:setvbuf("line") -- wrk ends threads without a notice
 end
 
 function request()

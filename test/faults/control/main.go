@@ -1,6 +1,5 @@
-// Command control is a consumer that lacks one safeguard. The fault tests run it to see that their oracle finds what the
-// safeguard is there for; nobody else should. FOOTFALL_TEST_CONTROL says which one it lacks, all else is configured as for
-// the consumer.
+// Command control is a consumer that lacks one safeguard, named by FOOTFALL_TEST_CONTROL. It is for the fault tests only, which check
+// that their oracle finds its counts wrong. All other configuration is the consumer's.
 package main
 
 import (
@@ -54,7 +53,7 @@ func run(log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", cfg.HTTP.Addr) // nobody answers; the address is what a consumer logs
+	listener, err := net.Listen("tcp", cfg.HTTP.Addr) // only for the address in the log; no request is answered
 	if err != nil {
 		return fmt.Errorf("listening: %w", err)
 	}

@@ -20,18 +20,18 @@ func without(safeguard string, s store.Store) (store.Store, error) {
 		return blindRetry{s}, nil
 	case "acknowledged-visitors":
 		return hopeful{s}, nil
-	case "one-attempt": // the session lacks it
+	case "one-attempt": // run gives the session a retry policy instead
 		return s, nil
 	}
 	return nil, fmt.Errorf("FOOTFALL_TEST_CONTROL is %q: want ledger, doubt, acknowledged-visitors or one-attempt", safeguard)
 }
 
-// sameHost is a retry policy as applications set it, for a cluster of one node: gocql's own try the next node only.
+// sameHost is a retry policy for a cluster of one node: gocql's own policies try the next node only.
 type sameHost struct{ gocql.SimpleRetryPolicy }
 
 func (*sameHost) GetRetryType(error) gocql.RetryType { return gocql.Retry }
 
-// noLedger never finds what was counted before.
+// noLedger finds nothing in the ledger.
 type noLedger struct{ store.Store }
 
 func (noLedger) Ledger(context.Context, []models.Key) (map[models.Key][]store.LedgerRow, error) {
@@ -42,7 +42,7 @@ func (noLedger) Confirm(context.Context, map[models.Key][]models.Cell) (map[mode
 	return nil, true, nil
 }
 
-// blindRetry writes again what may have been applied, until it is told that it was, as a driver's retry policy does.
+// blindRetry sends a write of unknown outcome again until it succeeds, as a driver's retry policy does.
 type blindRetry struct{ store.Store }
 
 func (s blindRetry) Apply(ctx context.Context, writes []store.KeyWrite) []error {
@@ -57,10 +57,10 @@ func (s blindRetry) Apply(ctx context.Context, writes []store.KeyWrite) []error 
 	return errs
 }
 
-// hopeful takes visitors for remembered whatever the store says, as a cache does that is filled before the insert.
+// hopeful takes visitors for stored even if the insert fails, like a cache that is filled before the insert.
 type hopeful struct{ store.Store }
 
 func (s hopeful) Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error {
-	_ = s.Store.Remember(ctx, sightings, first) // this is what the control is about
+	_ = s.Store.Remember(ctx, sightings, first) // the missing safeguard
 	return nil
 }

@@ -10,24 +10,24 @@ import (
 	"time"
 )
 
-// link is one connection, both its halves.
+// link is one connection through the proxy: the client's half and the server's.
 type link struct {
 	proxy          *Proxy
 	client, server net.Conn
 	once           sync.Once
-	waiting        map[uint16]time.Time // streams of counter writes without an answer, since when; guarded by the proxy's mutex
-	abandoned      atomic.Bool          // by the client
+	waiting        map[uint16]time.Time // when each unanswered counter write was sent, by stream; guarded by the proxy's mutex
+	abandoned      atomic.Bool          // the client has closed its half
 }
 
 func (l *link) close() {
-	l.once.Do(func() { // nobody can do anything about an error
+	l.once.Do(func() { // an error changes nothing
 		_ = l.client.Close()
 		_ = l.server.Close()
 	})
 }
 
-// run passes frames on both ways until the server's end closes. Cassandra does not hear that the client's has, as if the
-// client's machine had died: it goes on with what it has got, and what it answers is still seen here.
+// run passes frames on both ways until the server's half closes. When the client's half closes Cassandra is not told, as if the client's
+// machine had died: it goes on with the requests it has, and the proxy still sees the answers.
 func (l *link) run() {
 	var both sync.WaitGroup
 	both.Go(func() {
@@ -41,7 +41,7 @@ func (l *link) run() {
 	both.Wait()
 }
 
-// send tells whether a request may pass.
+// send reports whether a request may pass.
 func (l *link) send(f frame) bool {
 	if l.proxy.loses(f.batch()) {
 		return false
@@ -52,7 +52,7 @@ func (l *link) send(f frame) bool {
 	return true
 }
 
-// deliver tells whether an answer may pass. A counter write whose answer is kept back stays unanswered.
+// deliver reports whether an answer may pass. A counter write whose answer is dropped stays unanswered.
 func (l *link) deliver(f frame) bool {
 	if l.proxy.muted.Load() {
 		l.proxy.swallow(l, f.stream())
@@ -67,14 +67,14 @@ type frame []byte
 
 const (
 	headerSize = 9
-	opResult   = 0x08 // what was asked is done; all else is an error
+	opResult   = 0x08 // success; any other answer to a batch is an error
 	opBatch    = 0x0d
 	maxFrame   = 256 << 20
 )
 
 func (f frame) stream() uint16 { return binary.BigEndian.Uint16(f[2:]) }
 
-// batch is the kind of a request that is a batch, 0 of any other.
+// batch is the kind of a batch, or 0 for any other request.
 func (f frame) batch() Kind {
 	if f[4] != opBatch || len(f) == headerSize {
 		return 0
@@ -82,8 +82,8 @@ func (f frame) batch() Kind {
 	return Kind(f[headerSize])
 }
 
-// frames passes on what comes from one side to the other, frame by frame: those that pass lets through, each reported
-// after it was written. It returns when the side it reads from has closed.
+// frames passes frames from one side to the other: those for which pass is true, and calls passed after each. It returns when the side
+// that it reads from has closed.
 func frames(from, to net.Conn, pass func(frame) bool, passed func(frame)) {
 	in := bufio.NewReaderSize(from, 64<<10)
 	for {
@@ -103,7 +103,7 @@ func frames(from, to net.Conn, pass func(frame) bool, passed func(frame)) {
 			continue
 		}
 		if _, err := to.Write(f); err != nil {
-			continue // it has closed; what comes from the other side is of interest all the same
+			continue // closed; go on reading, since pass has to see every frame
 		}
 		passed(f)
 	}

@@ -1,9 +1,8 @@
-// Package wire is a TCP proxy between a consumer and Cassandra that understands as much of the CQL protocol as it takes
-// to know when counters are being written: so a fault can be timed to hit a flush instead of hoping for it. It can also
-// swallow what Cassandra answers.
+// Package wire is a TCP proxy between a consumer and Cassandra. It understands enough of the CQL protocol to know when counters are being
+// written, so that a fault can be timed to hit a flush. It can also drop Cassandra's answers.
 //
-// gocql connects to the address that the first node gives as its own, at the port that was configured, and to other nodes
-// at the port they give. With one node a proxy on the node's address at another port is therefore the only way.
+// gocql connects to the first node at the address that the node announces and the port that is configured, and to other nodes at the port
+// that they announce. So a proxy must listen on the node's own address at another port, and works with one node only.
 package wire
 
 import (
@@ -24,17 +23,17 @@ type Proxy struct {
 
 	mu        sync.Mutex
 	links     map[*link]bool
-	written   int64     // counter writes passed on,
-	sent      time.Time // the last of them
-	swallowed int64     // answers to counter writes kept back
+	written   int64     // counter writes passed on
+	sent      time.Time // when the last of them was
+	swallowed int64     // answers to counter writes that were dropped
 	late      Late
-	lose      map[Kind]int // so many are still to be kept from Cassandra
-	burst     int          // writes of the trigger's kind in a row, none of them long after the one before
+	lose      map[Kind]int // how many writes are still to be dropped
+	burst     int          // writes of the trigger's kind in the flush so far
 	last      time.Time    // when the last of these came
 	trigger   *trigger
 }
 
-// Kind is what a write is about.
+// Kind is the kind of a write.
 type Kind byte
 
 // The kinds of batches that a consumer writes, numbered as in the protocol.
@@ -43,7 +42,7 @@ const (
 	Counters Kind = 2
 )
 
-// trigger is a call to make in the midst of a flush.
+// trigger calls a function in the midst of a flush.
 type trigger struct {
 	kind  Kind
 	after int
@@ -51,11 +50,10 @@ type trigger struct {
 	done  chan struct{}
 }
 
-// pause is how long there are no such writes between two flushes at least, and within one at the most.
+// pause separates flushes: writes that follow each other within it belong to the same flush.
 const pause = 100 * time.Millisecond
 
-// New listens on an address (host:port, port 0 for any) and passes on to target. patience is how long the client waits for
-// an answer.
+// New listens on an address (host:port, port 0 for any) and passes connections on to target. patience is the client's timeout.
 func New(listen, target string, patience time.Duration) (*Proxy, error) {
 	listener, err := net.Listen("tcp", listen)
 	if err != nil {
@@ -76,26 +74,25 @@ func (p *Proxy) Close() error {
 	return err
 }
 
-// During calls f once, as soon as a flush has sent so many writes of a kind. Until f returns, the connection that carried
-// the last one is held up. f is told how many counter writes Cassandra has not answered then. The channel is closed after
-// f.
+// During calls f once, as soon as a flush has sent so many writes of a kind, with the number of counter writes that Cassandra has not
+// answered. The connection of the last write waits until f returns. Then the channel is closed.
 func (p *Proxy) During(kind Kind, writes int, f func(unanswered int)) <-chan struct{} {
 	t := &trigger{kind: kind, after: max(writes, 1), call: f, done: make(chan struct{})}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.trigger, p.burst = t, 0
-	p.last = time.Now() // a flush that is under way is not counted from its middle
+	p.last = time.Now() // a flush that is already under way does not count
 	return t.done
 }
 
-// Lose keeps the next so many writes of a kind from Cassandra. Nobody answers them.
+// Lose drops the next so many writes of a kind. They get no answer.
 func (p *Proxy) Lose(kind Kind, writes int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lose[kind] = writes
 }
 
-// Unlost is how many of them have still to come.
+// Unlost is how many of them are still to be dropped.
 func (p *Proxy) Unlost(kind Kind) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,10 +109,10 @@ func (p *Proxy) loses(kind Kind) bool {
 	return true
 }
 
-// Mute keeps back everything that Cassandra answers from now on; Cassandra goes on getting requests.
+// Mute drops all answers of Cassandra from now on; requests still pass.
 func (p *Proxy) Mute() { p.muted.Store(true) }
 
-// Unmute lets answers through again. Those that were kept back do not come any more.
+// Unmute lets answers pass again. Dropped ones stay lost.
 func (p *Proxy) Unmute() { p.muted.Store(false) }
 
 // Cut closes all connections.
@@ -127,7 +124,7 @@ func (p *Proxy) Cut() {
 	}
 }
 
-// Quiet tells whether every counter write is answered and none came for a moment: the last flush is acknowledged.
+// Quiet reports whether the last flush is acknowledged: every counter write is answered, and none came for 10 ms.
 func (p *Proxy) Quiet() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,20 +134,19 @@ func (p *Proxy) Quiet() bool {
 	return time.Since(p.sent) > 10*time.Millisecond
 }
 
-// Written is how many counter writes were passed on so far, Swallowed how many answers to such were kept back.
+// Written is how many counter writes were passed on so far.
 func (p *Proxy) Written() int64 { return p.read(&p.written) }
 
-// Swallowed see Written.
+// Swallowed is how many answers to counter writes were dropped so far.
 func (p *Proxy) Swallowed() int64 { return p.read(&p.swallowed) }
 
-// Late is about counter writes that Cassandra applied after the client had given them up, because it had closed the
-// connection or its patience was over.
+// Late counts counter writes that Cassandra applied after the client had closed the connection or its timeout was over.
 type Late struct {
 	Writes int
 	Last   time.Time // when the last of them was answered
 }
 
-// Late counts such writes.
+// Late is the count so far.
 func (p *Proxy) Late() Late {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -191,7 +187,7 @@ func (p *Proxy) serve(client net.Conn) {
 	p.mu.Unlock()
 }
 
-// sending notes that a counter write is about to be passed on: its answer may be faster than wrote.
+// sending notes a counter write before it is passed on, since the answer may come before wrote is called.
 func (p *Proxy) sending(l *link, stream uint16) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -200,7 +196,7 @@ func (p *Proxy) sending(l *link, stream uint16) {
 	p.written++
 }
 
-// wrote notes that a write has been passed on, and calls the trigger when it is due.
+// wrote notes that a write was passed on, and calls the trigger when it is due.
 func (p *Proxy) wrote(kind Kind) {
 	p.mu.Lock()
 	t, now := p.trigger, time.Now()
@@ -208,7 +204,7 @@ func (p *Proxy) wrote(kind Kind) {
 		p.mu.Unlock()
 		return
 	}
-	// Right after During a flush may be under way: it counts only from its beginning.
+	// A flush that was under way when During was called does not count: burst stays 0 until there was a pause.
 	if now.Sub(p.last) > pause {
 		p.burst = 1
 	} else if p.burst > 0 {
@@ -226,7 +222,7 @@ func (p *Proxy) wrote(kind Kind) {
 	close(t.done)
 }
 
-// unanswered counts the counter writes that somebody waits for. The caller holds the mutex.
+// unanswered counts the counter writes whose client still waits. The caller holds the mutex.
 func (p *Proxy) unanswered() (n int) {
 	for l := range p.links {
 		if !l.abandoned.Load() {

@@ -96,7 +96,7 @@ func TestTheTriggerCountsOneKindOfOneFlush(t *testing.T) {
 	send(opBatch, byte(Counters)) // still the flush that was under way
 	send(opBatch, byte(Counters))
 	if fired() {
-		t.Fatal("a flush counted from its middle")
+		t.Fatal("a flush that was already under way was counted")
 	}
 	time.Sleep(pause + 50*time.Millisecond)
 	send(opBatch, byte(Counters))
@@ -121,14 +121,14 @@ func TestAMutedProxySwallowsAnswersAndCutCloses(t *testing.T) {
 	}
 	time.Sleep(20 * time.Millisecond)
 	if !p.Quiet() {
-		t.Error("an answered write is taken for one under way")
+		t.Error("not quiet, although every write is answered")
 	}
 	p.Mute()
 	if err := exchange(t, conn, request(2, opBatch, byte(Counters))); err == nil {
 		t.Error("an answer came through")
 	}
 	if p.Quiet() {
-		t.Error("a write without an answer is taken for answered")
+		t.Error("quiet, although a write has no answer")
 	}
 	if p.Swallowed() != 1 {
 		t.Errorf("%d answers swallowed, want 1", p.Swallowed())
@@ -159,8 +159,8 @@ func TestLostWritesDoNotArrive(t *testing.T) {
 	}
 }
 
-// A store that takes its time: what it applies after the client has given up is late, what it refuses is not, and what the
-// client still waited for is not either.
+// A write is late if the store applies it after the client has given up. One that the store refuses is not late, nor is one for which the
+// client still waits.
 func TestLateWritesAreCounted(t *testing.T) {
 	answers := make(chan byte)
 	p, conn := connectTo(t, serve(t, func(conn net.Conn) {
@@ -209,6 +209,6 @@ func TestLateWritesAreCounted(t *testing.T) {
 	answers <- opResult
 	want(2)
 	if !p.Quiet() {
-		t.Error("a write that nobody waits for is taken for one under way")
+		t.Error("not quiet, although no client waits for an answer")
 	}
 }
