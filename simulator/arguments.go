@@ -15,7 +15,7 @@ const (
 	several // all arguments up to the next option, and again if it is repeated
 )
 
-// option is one option of the command line. The standard library's flag takes one value at the most, and so does pflag.
+// option is one option of the command line. They are parsed here because package flag and pflag take one value at the most.
 type option struct {
 	long, short string
 	kind        kind
@@ -31,12 +31,12 @@ var known = []option{
 	{"verify", "", none}, {"store", "", one}, {"metrics", "", several}, {"wait", "", one},
 }
 
-// number tells a negative number, which is a value, from an option.
+// number matches a negative number, which is a value and not an option.
 var number = regexp.MustCompile(`^-[0-9.]+$`)
 
 func isOption(arg string) bool { return len(arg) > 1 && arg[0] == '-' && !number.MatchString(arg) }
 
-// arguments cuts a command line into options, by their long names.
+// arguments splits a command line into values by the long names of options.
 func arguments(args []string) (map[string][]string, error) {
 	given := map[string][]string{}
 	for len(args) > 0 {

@@ -6,7 +6,7 @@ import (
 	"footfall/simulator/mock"
 )
 
-// event is one line for the door. Every event has an id: sent again it is not counted again.
+// event is one line of a request. Every event has an id, so that it is counted once even if it is sent again.
 type event struct {
 	id   string
 	line []byte
@@ -24,7 +24,7 @@ func visitEvents(p mock.Plan, visits []mock.Visit) func(int) event {
 	}
 }
 
-// clickEvents says of each click whether it is a bot's, so that the door need not judge, and always names a country.
+// clickEvents sets bot and country of each click, so that the producer does not derive them.
 func clickEvents(clicks []mock.Click) func(int) event {
 	return func(i int) event {
 		c := clicks[i]

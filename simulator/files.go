@@ -13,12 +13,11 @@ import (
 	"footfall/simulator/tables"
 )
 
-// writeFiles writes {timestamp}_{site_id}_tables.txt and _visits.csv, and _clicks.csv if there are any, and tells their
-// names.
+// writeFiles writes {timestamp}_{site_id}_tables.txt and _visits.csv, and _clicks.csv if there are clicks, and returns their names.
 func writeFiles(o options, now time.Time, visits []mock.Visit, clicks []mock.Click) ([]string, error) {
 	var names []string
 	write := func(kind string, fill func(io.Writer) error) error {
-		// A site may have a name that no file can have.
+		// The name of a site may not be possible for a file.
 		name := filepath.Join(o.out, fmt.Sprintf("%d_%s_%s", now.UnixMilli(), url.PathEscape(o.plan.Site), kind))
 		names = append(names, name)
 		return writeFile(name, fill)
@@ -33,7 +32,7 @@ func writeFiles(o options, now time.Time, visits []mock.Visit, clicks []mock.Cli
 	return names, err
 }
 
-// writeFile never writes over what is there: it may be the result of another run.
+// writeFile never overwrites a file: it may be the result of another run.
 func writeFile(name string, fill func(io.Writer) error) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {

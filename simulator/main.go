@@ -1,5 +1,5 @@
-// Command simulator makes up visits of a site and writes them down twice: raw, and as the tables that footfall would count
-// them into. It can send them to a running footfall and compare what that counted, row by row.
+// Command simulator makes up visits of a site and writes them to files, both raw and as the tables that footfall would count them into.
+// It can send them to a running footfall and compare, row by row, what that counted.
 package main
 
 import (
@@ -23,7 +23,7 @@ func main() {
 	}))
 }
 
-// command runs one command line. Results go to stdout, what goes on meanwhile to stderr.
+// command runs one command line. Results go to stdout, progress to stderr.
 func command(ctx context.Context, args []string, now time.Time, stdout, stderr io.Writer) error {
 	o, err := parse(args)
 	switch {
@@ -37,7 +37,7 @@ func command(ctx context.Context, args []string, now time.Time, stdout, stderr i
 		return err
 	}
 	if o.send != "" && o.plan.To.After(now) {
-		return fmt.Errorf("--to %s is in the future: a door refuses such events; %w", o.plan.To.Format(time.DateOnly), errUsage)
+		return fmt.Errorf("--to %s is in the future: the producer refuses such events; %w", o.plan.To.Format(time.DateOnly), errUsage)
 	}
 	if info, err := os.Stat(o.out); err != nil || !info.IsDir() {
 		return fmt.Errorf("--out %q is no directory; %w", o.out, errUsage)

@@ -17,10 +17,10 @@ import (
 	"footfall/simulator/tables"
 )
 
-// most bounds visits, clicks and visitors: they are held in memory.
+// most is the limit of visits, clicks and visitors, which are held in memory.
 const most = 10_000_000
 
-// What a door takes at the most, in bytes, and the first day on which it takes events.
+// The producer's limits: bytes of names and values, and the first day of events.
 const (
 	maxName  = 128 // of a site or a link
 	maxValue = 1024
@@ -34,17 +34,17 @@ type options struct {
 	plan          mock.Plan
 	out           string
 
-	send string // the door's address; empty: nothing is sent
+	send string // the producer's address; empty: nothing is sent
 	key  string
 	rate float64 // 0: no limit
 
 	verify  bool
-	store   string // cassandra, embedded, or empty: find out
+	store   string // cassandra, embedded, or empty: embedded if its files are there
 	metrics []string
 	wait    time.Duration
 }
 
-// parse reads a command line. Errors are the user's and say what to do about it.
+// parse reads a command line. Its errors are mistakes of the user and say what to do.
 func parse(args []string) (options, error) {
 	given, err := arguments(args)
 	if err != nil {
@@ -70,18 +70,18 @@ func parse(args []string) (options, error) {
 	return o, r.err
 }
 
-// together finds options that are wrong beside each other.
+// together checks options that depend on each other.
 func (r *reader) together(o *options) {
-	door, err := url.Parse(o.send)
+	producer, err := url.Parse(o.send)
 	switch {
-	case o.send != "" && (err != nil || door.Host == "" || door.Scheme != "http" && door.Scheme != "https"):
-		r.fail("--send wants the address of a door, such as http://127.0.0.1:8080")
+	case o.send != "" && (err != nil || producer.Host == "" || producer.Scheme != "http" && producer.Scheme != "https"):
+		r.fail("--send wants the address of a producer, such as http://127.0.0.1:8080")
 	case !slices.Contains([]string{"", "cassandra", "embedded"}, o.store):
 		r.fail("--store is cassandra or embedded, not %q", o.store)
 	case o.verify && o.send == "" && r.given["seed"] == nil:
-		r.fail("--verify without --send compares with what was sent before: give the --seed it had")
+		r.fail("--verify without --send compares with events sent before: give the --seed of that run")
 	case o.plan.Clicks == 0 && (r.given["links"] != nil || r.given["countries"] != nil):
-		r.fail("--links and --countries are about clicks: say how many with --clicks")
+		r.fail("--links and --countries are for clicks: give their number with --clicks")
 	}
 	if o.send == "" {
 		r.only("--send", "key", "rate")
@@ -91,13 +91,13 @@ func (r *reader) together(o *options) {
 	}
 	for _, m := range o.metrics {
 		if !slices.Contains(tables.Metrics, m) {
-			r.fail("--metrics are of %s, not %q", strings.Join(tables.Metrics, ", "), m)
+			r.fail("--metrics %q: want some of %s", m, strings.Join(tables.Metrics, ", "))
 		}
 	}
 	o.send = strings.TrimRight(o.send, "/")
 }
 
-// reader makes values of texts and keeps the first mistake.
+// reader parses the values of options and keeps the first error.
 type reader struct {
 	given map[string][]string
 	err   error
@@ -121,11 +121,11 @@ func (r *reader) require(names ...string) {
 	}
 }
 
-// only refuses options that mean nothing without another.
+// only refuses options that have no effect without another.
 func (r *reader) only(with string, names ...string) {
 	for _, name := range names {
 		if r.given[name] != nil {
-			r.fail("--%s means nothing without %s", name, with)
+			r.fail("--%s has no effect without %s", name, with)
 		}
 	}
 }
@@ -134,7 +134,8 @@ func (r *reader) text(name, fallback string) string {
 	return r.list(name, []string{fallback})[0]
 }
 
-// list checks what every text must be. The files have a line for each row, so a line is what a value may be at the most.
+// list returns the values of an option. They must be UTF-8 without control characters: a line break would break the output files, which
+// have a line for each row.
 func (r *reader) list(name string, fallback []string) []string {
 	values := r.given[name]
 	if values == nil {
@@ -190,7 +191,7 @@ func (r *reader) date(name string) time.Time {
 	return t
 }
 
-// plan reads what to make up.
+// plan reads the options for the events to make.
 func (r *reader) plan() mock.Plan {
 	p := mock.Plan{
 		Site:   r.text("site_id", ""),
@@ -208,9 +209,9 @@ func (r *reader) plan() mock.Plan {
 	case p.Site == "":
 		r.fail("--site_id is empty")
 	case len(p.Site) > maxName:
-		r.fail("--site_id has %d bytes: a door takes %d at the most", len(p.Site), maxName)
+		r.fail("--site_id has %d bytes: the producer takes %d at the most", len(p.Site), maxName)
 	case r.given["from"] != nil && p.From.Before(firstDay):
-		r.fail("--from %s: a door takes events from %s on", p.From.Format(time.DateOnly), firstDay.Format(time.DateOnly))
+		r.fail("--from %s: the producer takes events from %s on", p.From.Format(time.DateOnly), firstDay.Format(time.DateOnly))
 	case !p.From.Before(p.To):
 		r.fail("--to must be after --from")
 	}
@@ -223,7 +224,7 @@ func (r *reader) plan() mock.Plan {
 	}
 	p.Referers = r.list("referers", nil)
 	if slices.ContainsFunc(p.Referers, func(s string) bool { return strings.ContainsAny(s, `/\?#@:%`) }) {
-		r.fail("--referers of clicks are hosts, such as facebook.com: a door keeps no more of them")
+		r.fail("--referers of clicks must be hosts, such as facebook.com: the producer keeps the host only")
 	}
 	p.Countries = r.list("countries", []string{"IT", "DE", "US", "FR", "BR"})
 	for _, c := range p.Countries {
@@ -233,14 +234,14 @@ func (r *reader) plan() mock.Plan {
 	}
 	p.Links = r.list("links", nil)
 	if slices.ContainsFunc(p.Links, func(s string) bool { return len(s) > maxName }) {
-		r.fail("--links: a door takes %d bytes at the most", maxName)
+		r.fail("--links: the producer takes %d bytes at the most", maxName)
 	}
 	for i := 0; i < 5 && r.given["links"] == nil; i++ {
 		p.Links = append(p.Links, fmt.Sprintf("%s-%d", p.Site, i+1))
 	}
 	slices.Sort(p.Links)
 	if len(slices.Compact(p.Links)) < len(p.Links) || slices.Contains(p.Links, "") {
-		r.fail("--links: one is empty, or there twice")
+		r.fail("--links: one is empty or given twice")
 	}
 	return p
 }
@@ -250,8 +251,8 @@ var (
 	column  = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
 )
 
-// otherNames and words are what no feature can be called: columns and fields that are something else, and what no query may
-// use without quotes. A footfall has a list of its own; one that it lacks would be refused there.
+// otherNames and words cannot be names of features: the first are other columns and fields, the second are reserved words of CQL or
+// SQL. footfall checks names against a list of its own too.
 var (
 	otherNames = strings.Fields(`siteid interval_size interval_start bucket guid month_interval_start metric_type visits topic
 		kafka_partition kafka_offset kind epoch from_offset to_offset v id ts timestamp key short_url`)
@@ -263,7 +264,7 @@ var (
 		truncate union unique unlogged update use using values view when where with`)
 )
 
-// features puts together what --features says with the referers, which are the first, and the landing pages, the second.
+// features combines --features with the values of the first feature, the referers, and of the second, the landing pages.
 func features(said, referers, pages []string) ([]mock.Feature, error) {
 	if n, err := strconv.Atoi(said[0]); err == nil && len(said) == 1 {
 		if n < 1 || n > 6 {
@@ -290,11 +291,11 @@ func features(said, referers, pages []string) ([]mock.Feature, error) {
 		case !column.MatchString(name):
 			return nil, fmt.Errorf("--features %q: want names of a-z, 0-9 and _", name)
 		case slices.Contains(otherNames, name):
-			return nil, fmt.Errorf("--features: %s is something else of a visit", name)
+			return nil, fmt.Errorf("--features: %s is another field of a visit", name)
 		case slices.Contains(words, name):
-			return nil, fmt.Errorf("--features: %s is a word of CQL or SQL", name)
+			return nil, fmt.Errorf("--features: %s is a reserved word of CQL or SQL", name)
 		case slices.ContainsFunc(out, func(other mock.Feature) bool { return other.Name == name }):
-			return nil, fmt.Errorf("--features: %s is there twice", name)
+			return nil, fmt.Errorf("--features: %s is given twice", name)
 		case own && i < 2:
 			return nil, fmt.Errorf("--features: the values of %s are given with --referers or --landing_pages", name)
 		case i == 0:
@@ -305,7 +306,7 @@ func features(said, referers, pages []string) ([]mock.Feature, error) {
 			f.Values = []string{name + "-a", name + "-b", name + "-c"}
 		}
 		if slices.ContainsFunc(f.Values, func(v string) bool { return len(v) > maxValue }) {
-			return nil, fmt.Errorf("a value of %s is too long: a door takes %d bytes at the most", name, maxValue)
+			return nil, fmt.Errorf("a value of %s is too long: the producer takes %d bytes at the most", name, maxValue)
 		}
 		out = append(out, f)
 	}

@@ -14,7 +14,7 @@ import (
 	"footfall/simulator/mock"
 )
 
-// theSample is the command line that the simulator is known by.
+// theSample is the command line of the simulator's documented example.
 const theSample = "-s site1 -g 100 -r facebook.com google.com -p /index.html /index2.html /index3.html -f 2018-10-01 -t 2018-11-01 -n 500"
 
 func TestTheSampleInAllSpellings(t *testing.T) {
@@ -55,7 +55,7 @@ func TestFeatures(t *testing.T) {
 	f("-p c --features source page device=phone,desktop lang=it", "[{source [a b]} {page [c]} {device [phone desktop]} {lang [it]}]")
 }
 
-// Bad input is one clear line and the exit code of wrong usage, before anything is written or sent.
+// A mistake in the options is reported in one line with the exit code of wrong usage, before anything is written or sent.
 func TestBadInput(t *testing.T) {
 	good := strings.Fields(theSample)
 	f := func(args []string, want string) {
@@ -103,15 +103,15 @@ func TestBadInput(t *testing.T) {
 	f(append(without("-f"), "-f", "2018-02-30"), "want a date as yyyy-MM-dd")
 	f(append(without("-t"), "-t", "2018-10-01"), "--to must be after --from")
 	f(with("--features", "7"), "want 1 to 6")
-	f(with("--features", "a", "b", "a"), "a is there twice")
+	f(with("--features", "a", "b", "a"), "a is given twice")
 	f(with("--features", "a", "b;DROP"), "want names of a-z")
-	f(with("--features", "a", "guid"), "guid is something else")
-	f(with("--features", "select", "page"), "select is a word of CQL or SQL")
-	f(with("--features", "siteid", "page"), "siteid is something else")
+	f(with("--features", "a", "guid"), "guid is another field")
+	f(with("--features", "select", "page"), "select is a reserved word of CQL or SQL")
+	f(with("--features", "siteid", "page"), "siteid is another field")
 	f(with("--features", "a", "b", "c="+strings.Repeat("x", 1025)), "a value of c is too long")
 	f(append(without("-s"), "-s", strings.Repeat("x", 129)), "--site_id has 129 bytes")
-	f(with("--clicks", "5", "--links", strings.Repeat("x", 129)), "--links: a door takes 128 bytes")
-	f(append(without("-f"), "-f", "1973-03-31"), "--from 1973-03-31: a door takes events from 1973-04-01 on")
+	f(with("--clicks", "5", "--links", strings.Repeat("x", 129)), "--links: the producer takes 128 bytes")
+	f(append(without("-f"), "-f", "1973-03-31"), "--from 1973-03-31: the producer takes events from 1973-04-01 on")
 	f(append(without("-f"), "-f", "0001-01-01"), "--from 0001-01-01")
 	f(append(without("-t"), "-t", "9999-12-31", "--send", "http://127.0.0.1:1"), "--to 9999-12-31 is in the future")
 	f(with("--features", "1"), "--landing_pages are the second feature")
@@ -119,14 +119,14 @@ func TestBadInput(t *testing.T) {
 	f(with("--zipf", "NaN"), "--zipf")
 	f(with("--seed", "-1"), "--seed")
 	f(with("--links", "a"), "--clicks")
-	f(with("--clicks", "5", "--links", "a", "a"), "there twice")
+	f(with("--clicks", "5", "--links", "a", "a"), "given twice")
 	f(with("--clicks", "5", "--countries", "Italy"), "two capital letters")
 	f(with("--clicks", "5", "-r", "https://a.example/"), "hosts")
 	f(with("--clicks", "5", "-r", "a.example/path"), "hosts")
 	f(with("--send", "localhost:8080"), "such as http://127.0.0.1:8080")
 	f(with("--send", "http://"), "such as http://127.0.0.1:8080")
-	f(with("--rate", "5"), "means nothing without --send")
-	f(with("--wait", "1m"), "means nothing without --verify")
+	f(with("--rate", "5"), "has no effect without --send")
+	f(with("--wait", "1m"), "has no effect without --verify")
 	f(with("--verify"), "give the --seed")
 	f(with("--verify", "--seed=1", "--store=oracle"), "--store is cassandra or embedded")
 	f(with("--verify", "--seed=1", "--metrics=year_unique"), "not \"year_unique\"")

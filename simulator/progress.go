@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// progress shows how far a long step is: a bar that is drawn over on a terminal, elsewhere a line now and then.
+// progress shows how far a long step is: a bar on a terminal, else a line every two seconds.
 type progress struct {
 	out      io.Writer
 	terminal bool
 	what     string
 	total    int
 	began    time.Time
-	shown    time.Time // the bar
-	told     time.Time // why it waits
+	shown    time.Time // when the bar or line was shown last
+	told     time.Time // when the reason for waiting was shown last
 }
 
 // How often to show it.
@@ -36,7 +36,7 @@ func newProgress(out io.Writer, what string, total int) *progress {
 	return p
 }
 
-// at tells how many are done.
+// at shows how many are done, if it is time to.
 func (p *progress) at(done int) {
 	every := lineEvery
 	if p.terminal {
@@ -50,7 +50,7 @@ func (p *progress) at(done int) {
 	p.show(done, now)
 }
 
-// wait tells why nothing goes on, now and then.
+// wait shows why there is no progress, every four seconds at the most.
 func (p *progress) wait(done int, why error) {
 	now := time.Now()
 	if now.Sub(p.told) < 2*lineEvery {

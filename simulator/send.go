@@ -15,32 +15,33 @@ import (
 	"footfall/simulator/mock"
 )
 
-// A batch for the door, below its limits of 1,000 events and 1 MB.
+// The most of a batch, below the producer's limits of 1,000 events and 1 MB.
 const (
 	batchEvents = 500
 	batchBytes  = 500_000
 )
 
-// How long a door may take nothing before the sending is given up: one that has never answered is perhaps none.
+// How long the producer may accept nothing before the sender gives up. The time is shorter before its first answer: the address may
+// be wrong.
 const (
 	patience = time.Minute
 	atFirst  = 10 * time.Second
 )
 
-// sender posts events to one door, batch after batch.
+// sender posts events to one producer, batch after batch.
 type sender struct {
 	client   http.Client
-	door     string
+	producer string // its address
 	key      string
 	rate     float64
 	began    time.Time
 	sent     int
-	answered bool // once at least, whatever it was
+	answered bool // the producer has answered at least once
 }
 
-// send posts all events. When it returns nil the door has acknowledged each of them.
+// send posts all events. When it returns nil the producer has accepted each of them.
 func send(ctx context.Context, o options, visits []mock.Visit, clicks []mock.Click, stderr io.Writer) error {
-	s := &sender{client: http.Client{Timeout: 30 * time.Second}, door: o.send, key: o.key, rate: o.rate, began: time.Now()}
+	s := &sender{client: http.Client{Timeout: 30 * time.Second}, producer: o.send, key: o.key, rate: o.rate, began: time.Now()}
 	bar := newProgress(stderr, "sent", len(visits)+len(clicks))
 	err := s.all(ctx, "/v1/visits", len(visits), visitEvents(o.plan, visits), bar)
 	if err == nil {
@@ -55,7 +56,7 @@ func send(ctx context.Context, o options, visits []mock.Visit, clicks []mock.Cli
 	return nil
 }
 
-// all sends n events, and those that the door could not take again, until it has them.
+// all sends n events. It retries those that the producer could not take until it has them all.
 func (s *sender) all(ctx context.Context, path string, n int, next func(int) event, bar *progress) error {
 	var batch []event
 	size, last := 0, time.Now()
@@ -88,7 +89,7 @@ func (s *sender) all(ctx context.Context, path string, n int, next func(int) eve
 		if limit := s.patience(); time.Since(last) > limit {
 			return fmt.Errorf("given up after %s: %w", limit, err)
 		}
-		if s.answered { // else it is told once, at the end
+		if s.answered { // else the error is shown once, at the end
 			bar.wait(s.sent, err)
 		}
 		if err := pause(ctx, wait); err != nil {
@@ -98,7 +99,7 @@ func (s *sender) all(ctx context.Context, path string, n int, next func(int) eve
 	return nil
 }
 
-// batchEvents is smaller where a rate is to be kept: a tenth of a second's events.
+// batchEvents is the size of a batch: with a rate, the events of a tenth of a second.
 func (s *sender) batchEvents() int {
 	if s.rate == 0 {
 		return batchEvents
@@ -122,23 +123,23 @@ func (s *sender) pace(ctx context.Context, n int) error {
 	return pause(ctx, time.Until(due))
 }
 
-// errLater marks what may be sent again: the door is busy or cannot be reached.
-var errLater = errors.New("the door does not take more now")
+// errLater marks errors after which a batch is sent again: the producer is busy or cannot be reached.
+var errLater = errors.New("the producer does not take more now")
 
-// unreached is an errLater with nobody there to ask.
+// unreached is an errLater of a producer that cannot be reached.
 type unreached struct{ cause error }
 
-func (e unreached) Error() string        { return "the door cannot be reached: " + e.cause.Error() }
+func (e unreached) Error() string        { return "the producer cannot be reached: " + e.cause.Error() }
 func (e unreached) Is(target error) bool { return target == errLater }
 func (e unreached) Unwrap() error        { return e.cause }
 
-// post sends a batch and returns what must be sent again and when, with an errLater; any other error is for good.
+// post sends a batch. With an errLater it returns the events to send again and how long to wait; any other error is final.
 func (s *sender) post(ctx context.Context, path string, batch []event) (left []event, wait time.Duration, err error) {
 	var body bytes.Buffer
 	for _, e := range batch {
 		body.Write(e.line)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.door+path, &body)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.producer+path, &body)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -150,8 +151,8 @@ func (s *sender) post(ctx context.Context, path string, batch []event) (left []e
 	if ctx.Err() != nil {
 		return nil, 0, errors.New("stopped while sending")
 	}
-	if err != nil { // perhaps it has them all the same: the ids are the same again
-		if cause := (*url.Error)(nil); errors.As(err, &cause) { // without the address, which is told already
+	if err != nil { // the producer may have the events: they are sent again under the same ids
+		if cause := (*url.Error)(nil); errors.As(err, &cause) { // without the address, which send adds
 			err = cause.Err
 		}
 		return batch, time.Second, unreached{err}
@@ -164,14 +165,14 @@ func (s *sender) post(ctx context.Context, path string, batch []event) (left []e
 	return judge(resp, answer, batch)
 }
 
-// result is what a door says about one event, and about a request as a whole.
+// result is the producer's answer for one event, or for a whole request.
 type result struct {
 	Index         int
 	Status        int
 	Error, Detail string
 }
 
-// judge reads the door's answer.
+// judge reads the producer's answer; its results are those of post.
 func judge(resp *http.Response, body []byte, batch []event) (left []event, wait time.Duration, err error) {
 	wait = time.Second
 	if after, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil {
@@ -189,12 +190,12 @@ func judge(resp *http.Response, body []byte, batch []event) (left []event, wait 
 	case http.StatusAccepted, http.StatusMultiStatus:
 	default:
 		if unread != nil {
-			return nil, 0, fmt.Errorf("it answered %s", resp.Status)
+			return nil, 0, fmt.Errorf("the producer answered %s", resp.Status)
 		}
-		return nil, 0, fmt.Errorf("it answered %d %s %s", resp.StatusCode, said.Error, said.Detail)
+		return nil, 0, fmt.Errorf("the producer answered %d %s %s", resp.StatusCode, said.Error, said.Detail)
 	}
 	if unread != nil || len(said.Results) != len(batch) {
-		return nil, 0, fmt.Errorf("it answered %d, but not as a door does, with a result for each event", resp.StatusCode)
+		return nil, 0, fmt.Errorf("the answer %d has no result for each event: is this a producer of footfall?", resp.StatusCode)
 	}
 	for i, r := range said.Results {
 		switch {

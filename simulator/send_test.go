@@ -16,8 +16,8 @@ import (
 	"footfall/simulator/mock"
 )
 
-// fakeDoor answers the n-th request with the n-th of what it is told, and with 202 after that. It keeps the ids it took.
-type fakeDoor struct {
+// fakeProducer answers the n-th request with the n-th of answers, later ones with 202. It keeps the ids of accepted events.
+type fakeProducer struct {
 	t       *testing.T
 	answers []func(http.ResponseWriter, []string)
 	taken   map[string]int
@@ -25,7 +25,7 @@ type fakeDoor struct {
 	batches []int
 }
 
-func (d *fakeDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *fakeProducer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var ids []string
 	lines := bufio.NewScanner(r.Body)
 	for lines.Scan() {
@@ -48,7 +48,7 @@ func (d *fakeDoor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // take answers each event with a status of its own.
-func (d *fakeDoor) take(w http.ResponseWriter, ids []string, status func(int) int) {
+func (d *fakeProducer) take(w http.ResponseWriter, ids []string, status func(int) int) {
 	var results []map[string]any
 	whole := http.StatusAccepted
 	for i, id := range ids {
@@ -66,7 +66,7 @@ func (d *fakeDoor) take(w http.ResponseWriter, ids []string, status func(int) in
 	}
 }
 
-func sendTo(t *testing.T, d *fakeDoor, more ...string) (time.Duration, error) {
+func sendTo(t *testing.T, d *fakeProducer, more ...string) (time.Duration, error) {
 	t.Helper()
 	d.t, d.taken = t, map[string]int{}
 	server := httptest.NewServer(d)
@@ -87,9 +87,10 @@ func status(code int) func(http.ResponseWriter, []string) {
 	}
 }
 
-// A door that is busy, that hangs up after it took all, and that takes every other event only, has each event in the end.
+// A producer that is busy, that closes the connection after it took a batch, and that takes every other event only, has each event in
+// the end.
 func TestSendAgainUnderTheSameIDs(t *testing.T) {
-	d := &fakeDoor{}
+	d := &fakeProducer{}
 	d.answers = []func(http.ResponseWriter, []string){
 		status(http.StatusTooManyRequests),
 		func(w http.ResponseWriter, ids []string) {
@@ -118,7 +119,7 @@ func TestSendAgainUnderTheSameIDs(t *testing.T) {
 			twice++
 		}
 	}
-	if twice != 500 { // those of the door that hung up
+	if twice != 500 { // the batch whose connection was closed
 		t.Errorf("%d events came twice", twice)
 	}
 	if d.auth != "Bearer sesame" {
@@ -126,15 +127,15 @@ func TestSendAgainUnderTheSameIDs(t *testing.T) {
 	}
 }
 
-func TestSendGivesUpOnWhatCannotBeMended(t *testing.T) {
-	d := &fakeDoor{}
+func TestSendGivesUpOnFinalErrors(t *testing.T) {
+	d := &fakeProducer{}
 	for want, answer := range map[string]func(http.ResponseWriter, []string){
 		"401 some_reason because": status(http.StatusUnauthorized),
 		"400 some_reason": func(w http.ResponseWriter, ids []string) {
 			d.take(w, ids, func(int) int { return http.StatusBadRequest })
 		},
-		"not as a door does":  func(w http.ResponseWriter, _ []string) { w.WriteHeader(http.StatusAccepted) },
-		"it answered 404 Not": func(w http.ResponseWriter, _ []string) { http.Error(w, "nothing here", http.StatusNotFound) },
+		"has no result for each event":  func(w http.ResponseWriter, _ []string) { w.WriteHeader(http.StatusAccepted) },
+		"the producer answered 404 Not": func(w http.ResponseWriter, _ []string) { http.Error(w, "nothing here", http.StatusNotFound) },
 	} {
 		d.answers, d.batches = []func(http.ResponseWriter, []string){answer}, nil
 		if _, err := sendTo(t, d); err == nil || !strings.Contains(err.Error(), want) {
@@ -146,18 +147,18 @@ func TestSendGivesUpOnWhatCannotBeMended(t *testing.T) {
 	}
 }
 
-func TestADoorThatIsNotThere(t *testing.T) {
+func TestAProducerThatCannotBeReached(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
-	s := &sender{door: server.URL}
+	s := &sender{producer: server.URL}
 	left, _, err := s.post(t.Context(), "/v1/visits", []event{{"id", []byte("{}\n")}})
-	if len(left) != 1 || !errors.Is(err, errLater) || strings.Count(err.Error(), "the door cannot be reached: dial tcp") != 1 || s.answered {
+	if len(left) != 1 || !errors.Is(err, errLater) || strings.Count(err.Error(), "the producer cannot be reached: dial tcp") != 1 || s.answered {
 		t.Errorf("%d left, %v", len(left), err)
 	}
 }
 
 func TestRate(t *testing.T) {
-	d := &fakeDoor{}
+	d := &fakeProducer{}
 	took, err := sendTo(t, d, "--rate", "2400")
 	if err != nil || len(d.taken) != 1200 {
 		t.Fatal(err, len(d.taken))
@@ -172,7 +173,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-func TestProgressIsLinesWhereNoTerminalIs(t *testing.T) {
+func TestProgressIsLinesWithoutATerminal(t *testing.T) {
 	var b bytes.Buffer
 	p := newProgress(&b, "sent", 10)
 	p.at(3) // too early for a line

@@ -4,7 +4,7 @@ const usage = `Usage: simulator [-hV] -f=<from> -g=<numGuids> -n=<numSamples> -s
                  -p=<landingPages>... [-p=<landingPages>...]...
                  -r=<referers>... [-r=<referers>...]...
                  [--send=<url>] [--verify] ...
-Makes up visits of a site, and writes them as CSV and, counted, as tables of text.
+Makes up visits of a site. Writes them as CSV, and the counts as tables of text.
 
   -f, --from=<from>        A 'yyyy-MM-dd' formatted date representing the date from
                              which the random timestamps should start (UTC)
@@ -26,27 +26,27 @@ What is made up:
   --features=<feature>...  The features, 1 to 6: their number, or their names. From the
                              third on with their values, as name=value,value; without
                              values, some are made up. Default: feature1 feature2
-  --zipf=<s>               Popular ones are more popular: the k-th visitor, page, link
-                             comes as often as 1/k^s, s more than 1. Default: all alike
+  --zipf=<s>               Draw visitors, pages and links by Zipf's law: the k-th with a
+                             weight of 1/k^s; s must be above 1. Default: all alike
   --clicks=<numClicks>     Clicks on short links as well, by visitors with an IP each
   --links=<shortUrl>...    Their links. Default: five, named after the site
   --countries=<code>...    Their countries. Default: IT DE US FR BR
   --seed=<seed>            A number: the same options with the same seed make the same
-                             visits, with the same ids. Default: random, and told
+                             visits, with the same ids. Default: random, and printed
   --out=<dir>              Where to write the files. Default: here
 
 A running footfall:
-  --send=<url>             Post the events to this door, such as http://127.0.0.1:8080.
-                             What is sent twice under one id is counted once
-  --key=<writeKey>         The door's write key, if it wants one
-  --rate=<n>               Events per second. Default: as fast as the door takes them
+  --send=<url>             Send the events to this producer, such as
+                             http://127.0.0.1:8080. An id sent twice is counted once
+  --key=<writeKey>         A write key for the producer, if it wants one
+  --rate=<n>               Events per second. Default: as fast as the producer takes them
   --verify                 Wait until all is counted, then compare every row of the
                              store with the tables; exit 1 if they differ. The site and
                              the links must have had no other events. Scans the tables
                              of sites: not for a store that is large and in use
-  --store=<store>          cassandra (where FOOTFALL_CASSANDRA_HOSTS, _PORT, ... say), or
+  --store=<store>          cassandra (at FOOTFALL_CASSANDRA_HOSTS, _PORT, ...), or
                              embedded (the files in FOOTFALL_DATA_DIR). Default: embedded
-                             if its files are there
+                             if its files are there, else cassandra
   --metrics=<metric>...    The metrics that the store keeps. Default: all six
   --wait=<duration>        How long to wait for the counts. Default: 1m
 `

@@ -17,17 +17,17 @@ import (
 // shown is how many rows that differ are listed.
 const shown = 20
 
-// again is how long to wait between two looks at the store. After the first that finds no difference there is one more: what
-// is counted twice comes late.
+// again is how long to wait between two readings of the store. After the first without a difference there is one more, since an event
+// may be counted twice later.
 const again = time.Second
 
-// verify waits until the store holds what it must, and no longer than it may.
+// verify waits until the store holds exactly the rows that the events make, or fails after o.wait.
 func verify(ctx context.Context, o options, visits []mock.Visit, clicks []mock.Click, stderr io.Writer) error {
 	from, err := open(o.store)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = from.Close() }() // it has read all there was
+	defer func() { _ = from.Close() }() // only read
 	want := tables.Cells{}
 	want.AddVisits(o.plan.Site, o.metrics, visits)
 	want.AddClicks(clicks)
@@ -60,8 +60,8 @@ func verify(ctx context.Context, o options, visits []mock.Visit, clicks []mock.C
 	return nil
 }
 
-// waitForOne waits, until the deadline, for one row to be what it must, before all rows are read again and again. What was
-// sent last is counted last, more or less: the link of the last click, or the month of the last visit.
+// waitForOne waits, until the deadline, for one row to be complete, which is cheaper than reading all rows again and again. It takes a
+// row that is complete about last: of the link of the last click, or of the month of the last visit.
 func waitForOne(ctx context.Context, from store.Store, scope store.Scope, metrics []string, visits []mock.Visit, clicks []mock.Click, deadline time.Time) error {
 	var one store.Counter
 	want := int64(0)
@@ -105,7 +105,7 @@ func nextLook(ctx context.Context) error {
 	}
 }
 
-// tell lists the rows that differ, as far as anyone reads.
+// tell lists the first rows that differ.
 func tell(different []string, waited time.Duration, stderr io.Writer) error {
 	for i, line := range different {
 		if i == shown {
@@ -114,10 +114,10 @@ func tell(different []string, waited time.Duration, stderr io.Writer) error {
 		}
 		fmt.Fprintln(stderr, line)
 	}
-	return fmt.Errorf("%d rows differ after %s: was all of it sent to this store, and nothing else to this site and these links?", len(different), waited)
+	return fmt.Errorf("%d rows differ after %s: were all events sent to this store, and no others for this site and these links?", len(different), waited)
 }
 
-// open finds the store: the one that is named, else the one-process default's if its files are there, else Cassandra.
+// open opens the store: the one that is named, else the files of the one-process default if they are there, else Cassandra.
 func open(name string) (store.Store, error) {
 	if name != "cassandra" {
 		cfg, err := configs.LoadEmbedded("")

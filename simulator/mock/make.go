@@ -10,10 +10,10 @@ import (
 // One click in botsEvery is a bot's; as many have no referrer.
 const botsEvery = 20
 
-// One click in amountsEvery has an amount; one of those in refundsEvery is less than nothing.
+// One click in amountsEvery has an amount, of which one in refundsEvery is negative.
 const amountsEvery, refundsEvery = 3, 10
 
-// MakeVisits makes up the visits of a plan, in no order of time.
+// MakeVisits makes up the visits of a plan. Their times are in random order.
 func MakeVisits(p Plan) []Visit {
 	r := rand.New(rand.NewPCG(p.Seed, 1))
 	guids := make([]string, p.Guids)
@@ -40,7 +40,7 @@ func MakeVisits(p Plan) []Visit {
 	return visits
 }
 
-// MakeClicks makes up the clicks of a plan. They have random numbers of their own: more clicks do not change the visits.
+// MakeClicks makes up the clicks of a plan. It uses another random sequence, so that the number of clicks does not change the visits.
 func MakeClicks(p Plan) []Click {
 	if p.Clicks == 0 {
 		return nil
@@ -71,7 +71,7 @@ func MakeClicks(p Plan) []Click {
 	return clicks
 }
 
-// moment counts in seconds: a time.Duration ends after 292 years.
+// moment is a random time of the plan. It computes in seconds, since a time.Duration holds 292 years at the most.
 func (p Plan) moment(r *rand.Rand) time.Time {
 	return time.Unix(p.From.Unix()+r.Int64N(p.To.Unix()-p.From.Unix()), 0).UTC()
 }
@@ -85,7 +85,7 @@ func popularity(r *rand.Rand, s float64, n int) func() int {
 	return func() int { return int(zipf.Uint64()) }
 }
 
-// address is the IP of the n-th visitor, from networks that nobody routes. Every eighth has IPv6, of which a door keeps the /64.
+// address is the IP of the n-th visitor, from networks that are not routed. Every eighth is IPv6, of which the producer keeps the /64.
 func address(n int) string {
 	if n%8 == 7 {
 		b := [16]byte{0x20, 0x01, 0x0d, 0xb8}

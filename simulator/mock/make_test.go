@@ -30,7 +30,7 @@ func TestTheSamePlanMakesTheSame(t *testing.T) {
 	}
 }
 
-// An id that another plan has too would make its event a duplicate.
+// No two plans share an id: one event of them would be taken for a duplicate.
 func TestIDsAreOfOnePlanAndOneEvent(t *testing.T) {
 	plans := map[string]func(*Plan){
 		"none": func(*Plan) {}, "seed": func(p *Plan) { p.Seed = 2 }, "site": func(p *Plan) { p.Site = "site2" },
@@ -86,7 +86,7 @@ func TestClicksAreWithinThePlan(t *testing.T) {
 		links[c.Link]++
 		ips[c.IP]++
 		if ip, err := netip.ParseAddr(c.IP); err != nil || ip.String() != c.IP || ip.Unmap() != ip {
-			t.Fatalf("%s is not how a door writes it", c.IP)
+			t.Fatalf("%s is not how the producer writes it", c.IP)
 		}
 		if c.Bot {
 			bots++

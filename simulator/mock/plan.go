@@ -1,4 +1,4 @@
-// Package mock makes up visits and clicks. It is pure: the same plan gives the same events, wherever and whenever it runs.
+// Package mock makes up visits and clicks. It is pure: the same plan makes the same events everywhere.
 package mock
 
 import (
@@ -15,14 +15,14 @@ type Plan struct {
 	Guids    int       // different visitors to choose from
 	Visits   int       // to make
 	From, To time.Time // when they happen: from From on, before To; whole seconds
-	Features []Feature // what each visit has one value of, in order
-	Zipf     float64   // how unequal visitors, values and links are: the k-th is as popular as 1/k^Zipf. 0: all the same
+	Features []Feature // a visit has one value of each, in this order
+	Zipf     float64   // the k-th visitor, value and link has a weight of 1/k^Zipf; 0: all are alike
 	Seed     uint64
 
-	Clicks    int // to make, on Links, by as many visitors
+	Clicks    int // to make, on Links, by Guids visitors
 	Links     []string
 	Countries []string
-	Referers  []string // of clicks; some have none whatever is here
+	Referers  []string // of clicks; some clicks have none
 }
 
 // Feature is one dimension of a visit, such as its referer, and the values it takes.
@@ -43,11 +43,11 @@ type Click struct {
 	ID, Link, IP, Country, Referrer string
 	At                              time.Time
 	Bot                             bool
-	Amount                          *int64 // what it was worth; most are worth nothing that anyone counts
+	Amount                          *int64 // its value; most have none
 }
 
-// ids names the events of one kind. The name of an event depends on the whole plan and its place in it: the same plan sent
-// again has the same ids and counts once, another plan has others, whatever the two have in common.
+// ids makes the ids of events of one kind. An id depends on the whole plan and the event's number: the same plan sent again has the same
+// ids and is counted once; any other plan has other ids.
 func (p Plan) ids(kind string) func(place int) string {
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -57,7 +57,7 @@ func (p Plan) ids(kind string) func(place int) string {
 	return func(place int) string { return uuid(sha256.Sum256([]byte(beginning + strconv.Itoa(place)))) }
 }
 
-// uuid spells bytes as a random UUID (version 4).
+// uuid formats bytes as a random UUID (version 4).
 func uuid(b [32]byte) string {
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:16])

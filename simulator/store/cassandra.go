@@ -29,7 +29,7 @@ func OpenCassandra(cfg configs.CassandraClient) (Store, error) {
 	cluster.Port, cluster.ProtoVersion, cluster.Timeout = cfg.Port, 4, cfg.Timeout
 	cluster.ConnectTimeout = 5 * time.Second
 	cluster.Consistency = gocql.LocalQuorum
-	cluster.Logger = silent{} // failures are errors, told once
+	cluster.Logger = silent{} // failures are returned as errors
 	if cfg.LocalDC != "" {
 		cluster.HostFilter = gocql.DataCentreHostFilter(cfg.LocalDC)
 	}
@@ -57,7 +57,7 @@ func (c *cassandra) Close() error {
 	return nil
 }
 
-// Behind implements Store, by a read of one partition.
+// Behind implements Store. It reads one partition.
 func (c *cassandra) Behind(ctx context.Context, counter Counter, want int64) (bool, error) {
 	keyspace, table, _ := strings.Cut(counter.Table, ".")
 	query := fmt.Sprintf("SELECT %s FROM %s%s.%s WHERE %s = ?", counter.Column, keyspace, c.suffix, table, strings.Join(counter.Columns, " = ? AND "))
@@ -69,8 +69,7 @@ func (c *cassandra) Behind(ctx context.Context, counter Counter, want int64) (bo
 	return value < want, nil
 }
 
-// Read implements Store. A site's rows lie in many partitions, and which ones there should be is the question: so the
-// tables of sites are scanned, and Cassandra picks the site's rows.
+// Read implements Store. It scans the tables of sites with ALLOW FILTERING, since rows that should not be there may be in any partition.
 func (c *cassandra) Read(ctx context.Context, s Scope) (tables.Cells, error) {
 	cells := tables.Cells{}
 	err := s.each(func(t table, name string) error {

@@ -20,7 +20,7 @@ type embedded struct {
 	databases map[string]*sql.DB // by keyspace
 }
 
-// OpenEmbedded opens the databases in the one-process default's data directory. It may be running.
+// OpenEmbedded opens the databases in the data directory of the one-process default, which may be running.
 func OpenEmbedded(dir string) (_ Store, err error) {
 	e := &embedded{dir: dir, databases: map[string]*sql.DB{}}
 	defer func() {
@@ -35,7 +35,7 @@ func OpenEmbedded(dir string) (_ Store, err error) {
 	for _, keyspace := range []string{"cardinality", "urlshortener"} {
 		file := filepath.Join(absolute, keyspace+".db")
 		if _, err := os.Stat(file); err != nil {
-			return nil, fmt.Errorf("opening the counts: %w (FOOTFALL_DATA_DIR says where they are)", err)
+			return nil, fmt.Errorf("opening the counts: %w (set FOOTFALL_DATA_DIR to their directory)", err)
 		}
 		uri := url.URL{Scheme: "file", Path: file, RawQuery: "mode=ro&_pragma=busy_timeout(5000)"}
 		db, err := sql.Open("sqlite", uri.String())
@@ -47,7 +47,7 @@ func OpenEmbedded(dir string) (_ Store, err error) {
 	return e, nil
 }
 
-// IsEmbedded tells whether a directory is the one-process default's.
+// IsEmbedded reports whether a directory has the databases of the one-process default.
 func IsEmbedded(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "cardinality.db"))
 	return err == nil
@@ -62,7 +62,7 @@ func (e *embedded) Close() (err error) {
 	return err
 }
 
-// Behind implements Store: these files are here, and to Read them is cheap.
+// Behind implements Store. It always says no, since Read is cheap here.
 func (e *embedded) Behind(context.Context, Counter, int64) (bool, error) { return false, nil }
 
 // Read implements Store.
@@ -108,7 +108,7 @@ func (e *embedded) read(ctx context.Context, t table, name string, cells tables.
 	return rows.Err()
 }
 
-// parseTime reads a moment as the files spell it: a date, with the time of day where a row is about an hour.
+// parseTime parses a time of the files: a date, with the time of day in rows of an hour.
 func parseTime(text string) (time.Time, error) {
 	if day, err := time.Parse("2006-01-02", text); err == nil {
 		return day, nil

@@ -1,4 +1,4 @@
-// Package store reads what footfall counted, from Cassandra and from the files of the one-process default. It reads only.
+// Package store reads what footfall counted, from Cassandra or from the files of the one-process default. It never writes.
 package store
 
 import (
@@ -19,16 +19,16 @@ type Scope struct {
 
 // Store is an open store.
 type Store interface {
-	// Behind takes one cheap look, at a counter that must become want: while it is below, there is no need to Read. A
-	// store where to Read is cheap may always say no.
+	// Behind reports whether a counter is still below want, by a cheap read: then there is no need to Read yet. A store whose Read is cheap
+	// may always say no.
 	Behind(ctx context.Context, c Counter, want int64) (bool, error)
 	// Read returns every row of the scope.
 	Read(context.Context, Scope) (tables.Cells, error)
 	Close() error
-	String() string // where it is, for people
+	String() string // where it is, for messages
 }
 
-// Counter is one row of a table: all of its key, by column.
+// Counter is one counter of a row, with the row's whole key.
 type Counter struct {
 	Table   string // with its keyspace
 	Column  string
@@ -51,8 +51,8 @@ func (s Scope) Month(metric string, month time.Time) Counter {
 	return c
 }
 
-// table is one table: its name as tables.Name has it, its key in order, and its counter. One without a counter is of
-// visitors. Whose rows are wanted is decided by the first column of the key.
+// table is one table: its name, as in tables.Name, its key columns in order, and its counter; a table of visitors has none. The first
+// column of the key selects the rows of a site or link.
 type table struct {
 	keyspace, name string
 	key            []string
@@ -82,12 +82,12 @@ var linkTables = []table{
 	{"urlshortener", "botcounter", []string{"short_url"}, "value"},
 }
 
-// isTime tells whether a column of a key is a moment.
+// isTime reports whether a column of a key is a time.
 func isTime(column string) bool {
 	return column == "hour" || column == "day" || strings.HasSuffix(column, "interval_start")
 }
 
-// query asks for the rows of one name. In Cassandra siteId is only a part of the partition key.
+// query selects the rows of one site or link. In Cassandra siteId is only a part of the partition key, so that needs filtering.
 func (t table) query(suffix, filtering string) string {
 	columns := t.key
 	if t.counter != "" {
@@ -96,7 +96,7 @@ func (t table) query(suffix, filtering string) string {
 	return fmt.Sprintf("SELECT %s FROM %s%s.%s WHERE %s = ?%s", strings.Join(columns, ", "), t.keyspace, suffix, t.name, t.key[0], filtering)
 }
 
-// add takes over one row.
+// add adds one row to cells.
 func (t table) add(cells tables.Cells, key []any, counter int64) error {
 	label := t.name
 	if t.counter == "num_values" || t.counter == "sum_values" { // of two in one row

@@ -1,5 +1,4 @@
-// Package tables counts made-up events a second time, one by one and without the product's code, into what every table must
-// hold. It is pure.
+// Package tables computes what every table must hold after made-up events, without the product's code. It is pure.
 package tables
 
 import (
@@ -9,11 +8,11 @@ import (
 	"time"
 )
 
-// Cells maps a row of a table to its counter, or to 1 where the row is there to be there.
+// Cells maps a row of a table to its counter, or to 1 if it has none.
 type Cells map[string]int64
 
-// Name puts the name of a row together as an analyst would ask for it: the table and its key, such as
-// daycounters('abc', '2018-10-01'). A table with two counters has a name for each: amountcounters.sum_values.
+// Name is the name of a row: the table and its key, spelt as in a query, such as daycounters('abc', '2018-10-01'). A table with two
+// counters has a name for each, such as amountcounters.sum_values.
 func Name(table string, key ...any) string {
 	values := make([]string, len(key))
 	for i, k := range key {
@@ -29,7 +28,7 @@ func Name(table string, key ...any) string {
 	return table + "(" + strings.Join(values, ", ") + ")"
 }
 
-// moment is a date, and the time of day where there is one.
+// moment formats a time: a date, and the time of day unless it is midnight.
 func moment(t time.Time) string {
 	t = t.UTC()
 	if t.Equal(t.Truncate(24 * time.Hour)) {
@@ -38,7 +37,7 @@ func moment(t time.Time) string {
 	return t.Format("2006-01-02 15:04:05.999")
 }
 
-// Diff compares what a store holds with what it must hold, both ways, one line for each row that differs, sorted.
+// Diff lists the rows that differ, are missing, or should not be there, one line each, sorted.
 func Diff(want, got Cells) []string {
 	var out []string
 	for name, w := range want {

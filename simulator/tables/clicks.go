@@ -6,7 +6,7 @@ import (
 	"footfall/simulator/mock"
 )
 
-// AddClicks adds what clicks are in the tables of the links. Bots are counted apart.
+// AddClicks adds the counts of clicks to the tables of links. Bots are counted apart.
 func (c Cells) AddClicks(clicks []mock.Click) {
 	for _, k := range clicks {
 		if k.Bot {

@@ -12,7 +12,7 @@ import (
 // WriteVisits writes the raw visits as CSV: guid, timestamp in Unix seconds, and the features by name.
 func WriteVisits(w io.Writer, names []string, visits []mock.Visit) error {
 	out := bufio.NewWriter(w)
-	_, _ = out.WriteString("guid,timestamp," + strings.Join(names, ",") + "\n") // Flush has the error
+	_, _ = out.WriteString("guid,timestamp," + strings.Join(names, ",") + "\n") // Flush returns the error
 	for _, v := range visits {
 		record(out, append([]string{v.GUID, strconv.FormatInt(v.At.Unix(), 10)}, v.Features...))
 	}
@@ -33,8 +33,7 @@ func WriteClicks(w io.Writer, clicks []mock.Click) error {
 	return out.Flush()
 }
 
-// record writes one line with every value in quotes, as the visits of the sample have it. encoding/csv quotes only where it
-// must.
+// record writes one line with every value in quotes, as the documented example has them; encoding/csv quotes only where it must.
 func record(out *bufio.Writer, values []string) {
 	for i, v := range values {
 		if i > 0 {

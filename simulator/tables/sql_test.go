@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	_ "modernc.org/sqlite" // the other tool
+	_ "modernc.org/sqlite" // counts the same events by SQL
 
 	"footfall/simulator/mock"
 )
@@ -26,7 +26,7 @@ func plan(n int) mock.Plan {
 	return p
 }
 
-// load puts the CSV into a table of an SQL database, all columns as text.
+// load copies the CSV into a table of an SQL database, with all columns as text.
 func load(t *testing.T, table, file string) *sql.DB {
 	t.Helper()
 	lines, err := csv.NewReader(strings.NewReader(file)).ReadAll()
@@ -85,8 +85,8 @@ func quoted(expressions ...string) string {
 	return strings.Join(out, " || ', ' || ")
 }
 
-// masks calls f for every combination: its columns, of which those that are dropped are the empty text, and the condition that
-// those kept are there.
+// masks calls f for every combination of features: its columns, empty for dropped features, and the condition that the kept ones are
+// not empty.
 func masks(n int, f func(columns []string, condition string, kept int)) {
 	for mask := range 1 << n {
 		columns, conditions, kept := make([]string, n), []string{"1"}, 0
@@ -100,7 +100,7 @@ func masks(n int, f func(columns []string, condition string, kept int)) {
 	}
 }
 
-// When SQLite says a visit was.
+// The time of a visit, as SQL expressions.
 const (
 	sqlMonth  = "date(timestamp, 'unixepoch', 'start of month')"
 	sqlMonday = "date(timestamp, 'unixepoch', 'weekday 0', '-6 days')"
@@ -130,7 +130,7 @@ func TestCellsEqualSQLOverTheCSV(t *testing.T) {
 					"month": {sqlMonth, sqlMonth}, "day": {sqlDay, sqlMonth}, "week": {sqlMonday, "date(" + sqlMonday + ", 'start of month')"},
 				} {
 					count(size+"_unique", of[1], of[0], "COUNT(DISTINCT guid)")
-					// MD5 is the one thing SQLite cannot do: the bucket is compared apart.
+					// SQLite has no MD5, so the bucket is compared apart.
 					sum(t, db, want, "SELECT 'GuidData(' || "+quoted("'site1'", "'"+size+"'", of[0], "guid")+" || ', ' || "+features+" || ')', 1"+from)
 				}
 				if kept < 2 {
@@ -146,7 +146,7 @@ func TestCellsEqualSQLOverTheCSV(t *testing.T) {
 	}
 }
 
-// withoutBuckets takes the bucket out of GuidData's names: it is the fourth value.
+// withoutBuckets removes the bucket, the fourth value, from the names of GuidData's rows.
 func withoutBuckets(t *testing.T, cells Cells) map[string]int64 {
 	t.Helper()
 	out := map[string]int64{}

@@ -12,8 +12,8 @@ import (
 	"footfall/simulator/mock"
 )
 
-// WriteText writes the two column families, guid data and monthly counts, as text: a partition key and its one column each,
-// in the order of the keys. A guid's column says how often it came; a count's, how many guids did.
+// WriteText writes the two column families, guid data and monthly counts, as text: a partition key and its only column each, in the order
+// of the keys. The column of a guid is how often it came; that of a count, how many guids came.
 func WriteText(w io.Writer, site string, visits []mock.Visit) error {
 	came, uniques := map[string]*entry{}, map[string]*entry{}
 	for _, v := range visits {
@@ -43,14 +43,14 @@ func WriteText(w io.Writer, site string, visits []mock.Visit) error {
 	return out.Flush()
 }
 
-// entry is one partition as it is printed. Its key is text with colons between the values: where a value has colons itself,
-// two entries may have the same, so they are counted by names that cannot be confused.
+// entry is one partition as it is printed. Its key has colons between the values. Values may contain colons too, so two entries may have
+// the same key: they are told apart by name.
 type entry struct {
 	key, column string
 	value       int64
 }
 
-// writeEntries writes entries in the order of their keys, and of their names where those are the same.
+// writeEntries writes entries in the order of their keys, then of their names.
 func writeEntries(out io.Writer, by map[string]*entry) {
 	names := slices.SortedFunc(maps.Keys(by), func(a, b string) int {
 		return cmp.Or(cmp.Compare(by[a].key, by[b].key), cmp.Compare(a, b))

@@ -10,8 +10,8 @@ import (
 	"footfall/simulator/mock"
 )
 
-// The rows of the example in the description of the tables, as they are written there: a visitor of July 2018, and the
-// counts 13, 5 and 15 for a referer, a referer and a page, a page.
+// The rows of the example in the description of the tables: a visitor of July 2018, and the counts 13, 5 and 15 for a referer, a referer
+// and a page, and a page.
 const example = `Partition Key: 'site1:month:1530403200:acd9cc5b-165b-4d5d-bbcc-50c840038b63:::'
 =>(column='visits', value='1')
 Partition Key: 'site1:month:1530403200:acd9cc5b-165b-4d5d-bbcc-50c840038b63:facebook.com::'
@@ -51,7 +51,7 @@ func TestTextOfTheExample(t *testing.T) {
 	}
 }
 
-// All of the text, for one visitor who came twice.
+// The whole text for one visitor who came twice.
 func TestTextInFull(t *testing.T) {
 	at := time.Date(2018, 10, 31, 23, 59, 59, 0, time.UTC)
 	got := written(t, []mock.Visit{
@@ -87,7 +87,7 @@ Partition Key: 'site1:1541030400::'
 	}
 }
 
-// A colon in a value looks like the one between two values. They are two rows all the same.
+// A colon in a value looks like the one between two values, but the two rows are counted apart.
 func TestTextKeepsColonsApart(t *testing.T) {
 	at := time.Date(2018, 10, 31, 23, 59, 59, 0, time.UTC)
 	text := written(t, []mock.Visit{

@@ -12,7 +12,7 @@ import (
 // Metrics are the metric types that Counts may have.
 var Metrics = []string{"month_unique", "week_unique", "day_unique", "month_views", "day_views", "hour_views"}
 
-// AddVisits adds what the visits of a site are in GuidData and Counts, as far as metrics are kept.
+// AddVisits adds the rows of a site's visits to GuidData and Counts, for the metrics that are kept.
 func (c Cells) AddVisits(site string, metrics []string, visits []mock.Visit) {
 	keeps := func(metric string) bool { return slices.Contains(metrics, metric) }
 	for _, v := range visits {
@@ -49,7 +49,7 @@ func (c Cells) AddVisits(site string, metrics []string, visits []mock.Visit) {
 	}
 }
 
-// columns puts a key together, features in the middle.
+// columns makes a key, with the features in the middle.
 func columns(before []any, features []string, after ...any) []any {
 	for _, f := range features {
 		before = append(before, f)
@@ -57,7 +57,7 @@ func columns(before []any, features []string, after ...any) []any {
 	return append(before, after...)
 }
 
-// combinations are all ways to keep some of the values and put "" for the others. To keep a value that is "" is to drop it.
+// combinations are all ways to keep some of the values, with "" for the others. An empty value cannot be kept.
 func combinations(values []string) [][]string {
 	out := [][]string{{}}
 	for _, v := range values {
@@ -83,7 +83,7 @@ func fixed(kept []string) (n int) {
 	return n
 }
 
-// bucket is the first two hex digits of the guid's MD5, as `md5sum | cut -c1-2` says.
+// bucket is the first two hex digits of the guid's MD5, as `md5sum | cut -c1-2` prints.
 func bucket(guid string) string { return fmt.Sprintf("%x", md5.Sum([]byte(guid)))[:2] }
 
 func midnight(t time.Time) time.Time {
