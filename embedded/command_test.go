@@ -61,7 +61,7 @@ func TestCommandLine(t *testing.T) {
 	f([]string{"", "x"}, true)
 }
 
-// A query that is wrong is a mistake in the command line, told in one line.
+// A wrong query is reported as a mistake in the command line, in one line.
 func TestWrongQueries(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("FOOTFALL_DATA_DIR", dir)
@@ -87,7 +87,8 @@ func TestUnknownKey(t *testing.T) {
 	wantError(t, command(t.Context(), nil, nil, nil), "FOOTFALL_DATA_DIRECTORY")
 }
 
-// TestBadConfiguration: also what only one of the parts notices is marked, so that the process exits with 2.
+// TestBadConfiguration: every wrong value is marked as a mistake in the configuration, so that the process exits with 2, even if only one
+// of the parts notices it.
 func TestBadConfiguration(t *testing.T) {
 	for name, value := range map[string]string{
 		"FOOTFALL_HTTP_ADDR": "nowhere", "FOOTFALL_PRIVACY_IP": "some", "FOOTFALL_DATA_LOG_BYTES": "-1", "FOOTFALL_VISITORS_IP_TTL": "1h", "FOOTFALL_CHUNK_MAX_EVENTS": "0", "FOOTFALL_KAFKA_PARTITIONS": "six",
@@ -102,13 +103,13 @@ func TestBadConfiguration(t *testing.T) {
 			defer cancel()
 			err := command(ctx, nil, io.Discard, io.Discard)
 			if wrong := (*configs.Wrong)(nil); !errors.As(err, &wrong) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("%v is not marked as one of the configuration, or takes more than a line", err)
+				t.Errorf("%v is not marked as a mistake in the configuration, or takes more than a line", err)
 			}
 		})
 	}
 }
 
-// TestKeysThatOpenWouldIgnore: this process is open unless told otherwise, and then keys would keep nobody out.
+// TestKeysThatOpenWouldIgnore: access is open by default here, and keys would then have no effect, so footfall refuses to start with them.
 func TestKeysThatOpenWouldIgnore(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	t.Setenv("FOOTFALL_DATA_DIR", dir)
@@ -119,10 +120,10 @@ func TestKeysThatOpenWouldIgnore(t *testing.T) {
 	err := command(ctx, nil, io.Discard, io.Discard)
 	wantError(t, err, "access.open", "FOOTFALL_ACCESS_OPEN=false")
 	if wrong := (*configs.Wrong)(nil); !errors.As(err, &wrong) {
-		t.Errorf("%v is not marked as one of the configuration", err)
+		t.Errorf("%v is not marked as a mistake in the configuration", err)
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("it began before it refused: %v", err)
+		t.Errorf("it made data.dir before it refused: %v", err)
 	}
 }
 
@@ -149,7 +150,7 @@ func TestGreeting(t *testing.T) {
 	}
 }
 
-// TestQuery: asked while footfall runs, and after.
+// TestQuery: a query works while footfall runs and after it has stopped.
 func TestQuery(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("FOOTFALL_DATA_DIR", dir)
@@ -174,7 +175,7 @@ func TestQuery(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := ask(ips); err != nil || got != want {
-		t.Errorf("after it: %v\n%s\nwant\n%s", err, got, want)
+		t.Errorf("after it stopped: %v\n%s\nwant\n%s", err, got, want)
 	}
 	_, err = ask("DELETE FROM urlshortener.clickcounter")
 	wantError(t, err, "readonly")
@@ -193,7 +194,7 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// TestQueryShowsNoEscapeSequences: a referrer or a page is what somebody sent, and a terminal does what it is told.
+// TestQueryShowsNoEscapeSequences: values come from senders, and a terminal would obey escape sequences in them.
 func TestQueryShowsNoEscapeSequences(t *testing.T) {
 	got := format(sqlite.Table{Columns: []string{"refer\x1brer", "value"}, Rows: [][]string{{"\x1b[2J\x1b]0;x\x07", "3"}, {"/index.html", "4"}}})
 	want := " refer\\x1brer      | value\n-------------------+-------\n \\x1b[2J\\x1b]0;x\\a |     3\n       /index.html |     4\n\n(2 rows)\n"

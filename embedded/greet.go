@@ -12,7 +12,7 @@ import (
 // dataDir is data.dir in the environment.
 const dataDir = "FOOTFALL_DATA_DIR"
 
-// greet says where the door is and what to try, ready to paste. Who does not hear it is not harmed.
+// greet prints the producer's address and commands to try. An error in printing is ignored.
 func greet(w io.Writer, addr, admin string, cfg configs.Embedded) {
 	env := ""
 	if set := os.Getenv(dataDir); set != "" { // the query has to find the same data
@@ -37,7 +37,7 @@ Ask for the count, a second later:
 `, addr, cfg.Data.Dir, env, who, key, kept(cfg))
 }
 
-// kept says what becomes of events that are counted.
+// kept says how long counted events stay in the log.
 func kept(cfg configs.Embedded) string {
 	var bounds []string
 	if cfg.Data.LogBytes > 0 {

@@ -17,10 +17,10 @@ import (
 	"footfall/test/harness"
 )
 
-// TestMain lets this test binary be the embedded binary: tests kill what users run.
+// TestMain lets this test binary run as the embedded binary, so that tests can kill what users run.
 func TestMain(m *testing.M) { harness.Main(m, map[string]func(){"embedded": main}) }
 
-// patience is how long a test waits for what takes a second on a machine with nothing else to do.
+// patience is how long a test waits for what takes a second on an idle machine.
 const patience = 30 * time.Second
 
 // running is footfall in this process.
@@ -88,7 +88,7 @@ func mustPost(t *testing.T, url string, event map[string]any) {
 	}
 }
 
-// reader opens the counts beside the running process.
+// reader opens the counts for reading; the process may be running.
 func reader(t *testing.T, dir string) *sqlite.Reader {
 	t.Helper()
 	r, err := sqlite.OpenReader(dir)

@@ -30,9 +30,8 @@ func launch(t *testing.T, dir string, env ...string) *process {
 	return &process{cmd: cmd, url: regexp.MustCompile(`http://[0-9.:]+[0-9]`).FindString(line)}
 }
 
-// TestKill: kill -9 in the middle of the load, four times. Whoever got no 202 sends again with the same id. In the end
-// every event was answered 202, and every one is counted exactly once: each carries a referrer or a feature of its own,
-// so that its count can be seen.
+// TestKill: kill -9 under load, four times. An event that got no 202 is sent again with the same id. In the end every event was answered
+// 202 and is counted exactly once: each has a referrer or a feature of its own, so that its count can be seen.
 func TestKill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: not with -short")
@@ -72,7 +71,7 @@ func TestKill(t *testing.T) {
 					now := round < kills && accepted >= killAt
 					mu.Unlock()
 					if now {
-						once.Do(func() { // in the middle of whatever it does
+						once.Do(func() { // at a random moment
 							time.AfterFunc(rand.N(300*time.Millisecond), func() { _ = victim.Kill() })
 						})
 					}
@@ -93,7 +92,7 @@ func TestKill(t *testing.T) {
 	eventually(t, r, events*3/4, "SELECT sum(value) FROM urlshortener.clickcounter")
 	eventually(t, r, events/4, "SELECT sum(visits) FROM cardinality.Counts WHERE metric_type = 'month_views' AND feature1 = '' AND feature2 = ''")
 	terminate(t, p)
-	for !drained(t, dir) { // what was sent twice may still be on its way to be counted twice
+	for !drained(t, dir) { // an event that was sent twice may still be counted twice
 		p = launch(t, dir)
 		time.Sleep(time.Second)
 		terminate(t, p)
@@ -118,7 +117,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// eventNumber is the same event whenever it is asked for: every fourth is a visit.
+// eventNumber is the i-th event, always the same. Every fourth is a visit.
 func eventNumber(i int) map[string]any {
 	id := fmt.Sprintf("event-%d", i)
 	at := time.Date(2018, 10, 1+i%20, i%24, 0, 0, 0, time.UTC).UnixMilli()
@@ -141,7 +140,7 @@ func terminate(t *testing.T, p *process) {
 	}
 }
 
-// drained tells whether every record of the log was read by the consumer.
+// drained reports whether the consumer has read every record of the log.
 func drained(t *testing.T, dir string) bool {
 	t.Helper()
 	b, err := broker.Start(t.Context(), filepath.Join(dir, "broker"), broker.Retention{}, slog.New(slog.DiscardHandler))
@@ -161,7 +160,7 @@ func drained(t *testing.T, dir string) bool {
 	return table.Rows[0][0] == fmt.Sprint(end)
 }
 
-// TestSecondProcess: the lock is the system's, so it holds between processes and ends with them.
+// TestSecondProcess: the lock keeps a second process out and is gone when the first has ended, even by kill -9.
 func TestSecondProcess(t *testing.T) {
 	dir := t.TempDir()
 	p := launch(t, dir)

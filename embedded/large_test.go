@@ -25,8 +25,8 @@ var (
 	logRSS   = flag.Int64("log.rss", 0, "most memory in MB for it, with the defaults; 0: 160 MB with a small window and bound")
 )
 
-// TestLargeLog: footfall was killed with a large log, all of it counted. It starts again in little memory, has made the log small, and
-// still knows what it counted, which ids came last, and at which offset it is.
+// TestLargeLog: footfall was killed with a large log, all of it counted. It starts again with little memory, trims the log, and still has
+// the counts, the last ids and the offsets.
 func TestLargeLog(t *testing.T) {
 	if testing.Short() || raceDetector {
 		t.Skip("writes a large log, and measures memory")
@@ -46,7 +46,7 @@ func TestLargeLog(t *testing.T) {
 		begin := time.Now()
 		p = launch(t, dir, env...)
 		took := time.Since(begin)
-		for i := range 300 * (run + 1) { // the ids of former runs once more
+		for i := range 300 * (run + 1) { // includes the ids of former runs
 			mustPost(t, p.url, click(fmt.Sprintf("event-%d", i), fmt.Sprintf("10.0.%d.%d", i/256, i%256), "2018-10-01 14:05"))
 		}
 		eventually(t, r, 300*(run+1), clicks)
@@ -73,8 +73,8 @@ func TestLargeLog(t *testing.T) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// fill writes so many bytes of single events to the log of a footfall that is stopped, in segments as large as kfake makes them unless
-// told otherwise, and returns where each partition ends.
+// fill writes so many bytes of single events to the log of a stopped footfall, in segments of kfake's default size, and returns the end
+// of each partition.
 func fill(t *testing.T, dir string, bytes int64) map[string]int64 {
 	t.Helper()
 	const segment = 100 << 20
@@ -133,7 +133,7 @@ func appendBatch(to []byte, offset int64) []byte {
 	return to
 }
 
-// claim writes down that the log is counted up to ends.
+// claim records in the store that the log is counted up to ends.
 func claim(t *testing.T, dir string, ends map[string]int64) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(dir, "footfall.db"))
@@ -149,17 +149,17 @@ func claim(t *testing.T, dir string, ends map[string]int64) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Remove(filepath.Join(dir, "broker", "groups.log")); err != nil && !errors.Is(err, fs.ErrNotExist) { // it says 0
+	if err := os.Remove(filepath.Join(dir, "broker", "groups.log")); err != nil && !errors.Is(err, fs.ErrNotExist) { // its offsets are 0
 		t.Fatal(err)
 	}
 }
 
-// peak is the most memory in MB that a process had so far.
+// peak is the most memory that the process has had, in MB.
 func peak(t *testing.T, p *process) int64 {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
-		t.Skipf("this system does not tell how much memory a process has: %v", err)
+		t.Skipf("this system has no /proc with the memory of a process: %v", err)
 	}
 	_, rest, _ := strings.Cut(string(status), "VmHWM:")
 	kb, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// lock makes this process the only one on dir, which it creates if need be. The system gives the lock back when the
-// process ends, however it ends; the file stays and means nothing by itself.
+// lock creates dir if need be and locks it for this process. The system releases the lock when the process ends, however it ends; the
+// file stays and means nothing without the lock.
 func lock(dir string) (unlock func() error, err error) {
 	if err := os.MkdirAll(dir, privateDir); err != nil {
 		return nil, fmt.Errorf("creating data.dir: %w", err)
@@ -19,7 +19,7 @@ func lock(dir string) (unlock func() error, err error) {
 	}
 	if err := tryLock(f); err != nil {
 		_ = f.Close()
-		return nil, fmt.Errorf("locking %s: %w: another footfall has this data.dir: stop it, or set FOOTFALL_DATA_DIR to another one", path, err)
+		return nil, fmt.Errorf("locking %s: %w: another footfall uses this data.dir: stop it, or set FOOTFALL_DATA_DIR to another one", path, err)
 	}
 	return f.Close, nil
 }

@@ -8,11 +8,11 @@ import (
 	"footfall/embedded/sqlite"
 )
 
-// sameLog refuses a store and a log that do not belong together. The store's ledger speaks of offsets: on another log, or
-// on this one with its tail gone, new events would get offsets that count as counted, and be skipped in silence. Neither
-// kill -9 nor a power cut does that (the log is synced first), but a file restored or deleted by hand may.
-func sameLog(ctx context.Context, store *sqlite.Store, log *broker.Broker, topics []string) error {
-	const remedy = "put back the data.dir as it was, all of it; or move it away and start from nothing"
+// checkLogIdentity refuses a store and a log that do not belong together. The store's ledger holds offsets: on another log, or on this
+// one without its end, new events would get offsets that are already counted, and be skipped silently. Neither kill -9 nor a power cut
+// causes that, since the log is synced first, but restoring or deleting a file by hand may.
+func checkLogIdentity(ctx context.Context, store *sqlite.Store, log *broker.Broker, topics []string) error {
+	const remedy = "restore the whole data.dir from one backup, or move it away and start empty"
 	known, err := store.LogID(ctx)
 	if err != nil {
 		return err
@@ -31,11 +31,11 @@ func sameLog(ctx context.Context, store *sqlite.Store, log *broker.Broker, topic
 	}
 	switch {
 	case known == "" && used:
-		return fmt.Errorf("the log has events, but the counts of them are gone: %s", remedy)
+		return fmt.Errorf("the log has events, but their counts are gone: %s", remedy)
 	case known == "":
 		return store.SetLogID(ctx, log.ID())
 	case known != log.ID():
-		return fmt.Errorf("the counts are of another log than the one in broker/: %s", remedy)
+		return fmt.Errorf("the counts belong to another log than the one in broker/: %s", remedy)
 	}
 	for p, counted := range reached {
 		if counted > ends[p] {

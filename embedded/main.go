@@ -1,5 +1,5 @@
-// Command embedded is footfall in one process: the door, a broker, a consumer and a store, with the data in a directory.
-// It needs nothing but itself. The core knows nothing of it: delete this folder and the rest still builds.
+// Command embedded is footfall in one process: the producer, a broker, a consumer and a store, with the data in a directory.
+// It needs no servers. No other package imports it: without this folder the rest still builds.
 package main
 
 import (
@@ -13,18 +13,18 @@ import (
 	"footfall/internal/cli"
 )
 
-// action is what a command does, with the arguments that are no flags.
+// action runs a command with the arguments that are no flags.
 type action func(ctx context.Context, cfg configs.Embedded, args []string, stdout, stderr io.Writer) error
 
-// program is what this process can be asked to do.
+// program has the commands of this binary.
 var program = cli.Program[action]{
-	Name: "embedded", About: "Runs all of footfall in one process: the door, a Kafka broker, a consumer and SQLite.",
+	Name: "embedded", About: "Runs all of footfall in one process: the producer, a Kafka broker, a consumer and SQLite.",
 	Commands: []cli.Command[action]{
 		{Short: "count until SIGTERM or SIGINT; the next start goes on from there", Run: countAndGreet},
 		{Name: "query", Args: `"SQL"`, Operands: 1, Short: "ask for counts, also while footfall runs; reads only", Long: queryHelp, Run: ask},
 	},
 	More: `Every key of configs/embedded.yaml can be set in the environment: http.addr as FOOTFALL_HTTP_ADDR,
-data.dir as FOOTFALL_DATA_DIR. So can those of producer.yaml and consumer.yaml, but for the addresses.`,
+data.dir as FOOTFALL_DATA_DIR. So can those of producer.yaml and consumer.yaml, except addresses.`,
 }
 
 const queryHelp = `Asks for counts, also while footfall runs. It reads only. The SQL is one argument: put it in quotes. The
@@ -34,8 +34,8 @@ tables are named as in Cassandra, such as urlshortener.clickcounter.
 // errUsage marks a mistake in the command line.
 var errUsage = cli.Usage("embedded")
 
-// garbage is how much there may be in memory, in percent of what is in use. A full log of single events and the ids in it take 200 MB:
-// as much again, which is Go's own rule, is too much for one process among many on a laptop.
+// garbage is GOGC: how much garbage there may be, in percent of the memory in use. A full log of single events and their ids take 200 MB;
+// Go's default of 100 % would double that, which is too much on a laptop.
 const garbage = 40
 
 func main() {

@@ -8,14 +8,14 @@ import (
 	"path/filepath"
 )
 
-// Whoever may read the data may read who visited what. It is for its user alone.
+// The data tells who visited what, so only its user may read it.
 const privateDir, privateFile = 0o700, 0o600
 
-// ours are the names of what is in data.dir: the lock, the broker's log, the databases and what SQLite has beside them.
+// ours are the names of footfall's files in data.dir: the lock, the broker's log, the databases and SQLite's files beside them.
 var ours = []string{"lock", "broker", "footfall.db*", "urlshortener.db*", "cardinality.db*"}
 
-// tighten makes what earlier versions left in dir private. The directory itself is left as it is if it holds anything else: perhaps
-// others have to get there. An error is no reason not to count.
+// tighten makes files of earlier versions in dir private. It leaves the permissions of dir itself alone if there are other files in it,
+// which other users may need. The caller goes on after an error.
 func tighten(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -39,14 +39,14 @@ func tighten(dir string) error {
 
 func known(name string) bool {
 	for _, pattern := range ours {
-		if match, _ := filepath.Match(pattern, name); match { // the patterns are right
+		if match, _ := filepath.Match(pattern, name); match { // the patterns are valid
 			return true
 		}
 	}
 	return false
 }
 
-// restrict makes one file or directory private. What is neither, such as a link, is left alone.
+// restrict makes one file or directory private. It leaves others alone, such as links.
 func restrict(path string, e fs.DirEntry, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // SQLite removes files when the last reader leaves

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// open lists what in dir others than its user may read, write or enter.
+// open lists the files and directories in dir that other users may read, write or enter.
 func open(t *testing.T, dir string) (paths []string) {
 	t.Helper()
 	files := 0
@@ -33,7 +33,7 @@ func open(t *testing.T, dir string) (paths []string) {
 	return paths
 }
 
-// TestPrivateFiles: all that a process writes, and what an earlier version left open, is for its user alone.
+// TestPrivateFiles: only its user may read what a process writes, and what an earlier version left readable for others.
 func TestPrivateFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	p := launch(t, dir)
@@ -56,7 +56,7 @@ func TestPrivateFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	terminate(t, launch(t, dir))
-	if got := open(t, dir); len(got) != 2 { // the directory, which is not ours alone, and what is not ours
+	if got := open(t, dir); len(got) != 2 { // the other file, and the directory that has it
 		t.Errorf("made by an earlier version, others may read %q", got)
 	}
 	if err := os.Remove(other); err != nil {

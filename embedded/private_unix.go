@@ -4,5 +4,5 @@ package main
 
 import "syscall"
 
-// keepPrivate makes all files that this process makes readable for its user alone, those of libraries too.
+// keepPrivate lets only its user read the files that this process makes, those of libraries included.
 func keepPrivate() { syscall.Umask(0o077) }

@@ -1,4 +1,4 @@
 package main
 
-// keepPrivate does nothing here: files get the rights of their directory.
+// keepPrivate does nothing here: files inherit the permissions of their directory.
 func keepPrivate() {}

@@ -11,7 +11,7 @@ import (
 	"footfall/models"
 )
 
-// query runs one SELECT and prints its answer the way cqlsh does.
+// query runs one SELECT and prints the rows as cqlsh does.
 func query(ctx context.Context, dir, sql string, w io.Writer) error {
 	if strings.TrimSpace(sql) == "" {
 		return fmt.Errorf("the query is empty; %w", errUsage)
@@ -20,21 +20,21 @@ func query(ctx context.Context, dir, sql string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = reader.Close() }() // it has read all there was
+	defer func() { _ = reader.Close() }() // only read
 	table, err := reader.Query(ctx, sql)
 	switch {
 	case sqlite.IsWrongQuery(err):
 		return fmt.Errorf("%s; %w", strings.Join(strings.Fields(err.Error()), " "), errUsage)
 	case err != nil:
 		return err
-	case len(table.Columns) == 0: // a comment, or nothing but a semicolon
+	case len(table.Columns) == 0: // a comment, or only a semicolon
 		return fmt.Errorf("the query asks for nothing; %w", errUsage)
 	}
 	_, err = io.WriteString(w, format(table))
 	return err
 }
 
-// format aligns the columns: names to the left, values to the right.
+// format aligns names to the left and values to the right.
 func format(t sqlite.Table) string {
 	t = visible(t)
 	widths := make([]int, len(t.Columns))
@@ -65,7 +65,7 @@ func format(t sqlite.Table) string {
 	return b.String()
 }
 
-// visible is a table whose values do nothing to a terminal but show.
+// visible is the table with control characters escaped, so that no value can control the terminal.
 func visible(t sqlite.Table) sqlite.Table {
 	out := sqlite.Table{Columns: shown(t.Columns)}
 	for _, row := range t.Rows {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestBoundedLog: while events come in and are counted, their log is made smaller again and again, in the next run too; the counts are
-// right, and what is sent again is known.
+// TestBoundedLog: while events come in and are counted, the log is trimmed again and again, after a restart too. The counts are right, and
+// events sent again are not counted twice.
 func TestBoundedLog(t *testing.T) {
 	defer func(d time.Duration) { trimInterval = d }(trimInterval)
 	trimInterval = 20 * time.Millisecond
@@ -47,7 +47,7 @@ func TestBoundedLog(t *testing.T) {
 		left := size(t, dir)
 		t.Logf("round %d: %d bytes of log are left of %d or more", round, left, 2*sent*text)
 		if left > 12<<20 || left < 1<<20 { // a mebibyte or so of each partition, and the window
-			t.Error("that is not what it should be")
+			t.Error("want 1 to 12 MiB")
 		}
 		if log := f.log.String(); strings.Contains(log, "smaller") || strings.Contains(log, "deleted") {
 			t.Errorf("round %d: %s", round, log)

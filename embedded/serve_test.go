@@ -32,7 +32,7 @@ func visit(id, guid, ts, feature string) map[string]any {
 	return map[string]any{"id": id, "siteId": "site1", "guid": guid, "feature1": feature, "ts": at.UnixMilli()}
 }
 
-// TestEndToEnd: events that come in by HTTP are counts a moment later, and after a restart footfall goes on where it was.
+// TestEndToEnd: events sent over HTTP are counted a moment later, and after a restart footfall goes on where it stopped.
 func TestEndToEnd(t *testing.T) {
 	dir := t.TempDir()
 	f := start(t, dir)
@@ -62,7 +62,7 @@ func TestEndToEnd(t *testing.T) {
 			t.Fatalf("stopping: %v", err)
 		}
 		if log := f.log.String(); strings.Count(log, "\n") != 1 || !strings.Contains(log, "anyone may write") {
-			t.Errorf("a run without incidents logs one thing at level warn, that the door is open, but: %s", log)
+			t.Errorf("a run without incidents logs one warning, that access is open, but: %s", log)
 		}
 		f = start(t, dir)
 	}
@@ -84,7 +84,7 @@ func TestEndToEnd(t *testing.T) {
 	}
 }
 
-// TestHealth: operators see the metrics of all parts.
+// TestHealth: health and the metrics of all parts are served.
 func TestHealth(t *testing.T) {
 	f := start(t, t.TempDir())
 	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
@@ -105,7 +105,7 @@ func TestRefusesToStart(t *testing.T) {
 	attempt := func(dir, addr string) error {
 		cfg := configs.Embedded{}
 		cfg.HTTP.Addr, cfg.Data.Dir = addr, dir
-		return serve(t.Context(), cfg, discard, func(string, string) { t.Error("the door opened") })
+		return serve(t.Context(), cfg, discard, func(string, string) { t.Error("the producer listened") })
 	}
 	wantError(t, attempt(dir, "127.0.0.1:0"), "another footfall has this data.dir", "FOOTFALL_DATA_DIR")
 	wantError(t, attempt(t.TempDir(), strings.TrimPrefix(f.url, "http://")), "address already in use", "FOOTFALL_HTTP_ADDR")
@@ -117,7 +117,7 @@ func TestRefusesToStart(t *testing.T) {
 	if err := f.stop(); err != nil {
 		t.Fatal(err)
 	}
-	// A part of the data directory was lost or put back from elsewhere.
+	// A part of the data directory was lost, or restored from elsewhere.
 	other := t.TempDir()
 	if err := start(t, other).stop(); err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestRefusesToStart(t *testing.T) {
 		harm       func(dir string) error
 	}{
 		{"no broker", "another log", func(dir string) error { return os.RemoveAll(filepath.Join(dir, "broker")) }},
-		{"no store", "counts of them are gone", func(dir string) error {
+		{"no store", "their counts are gone", func(dir string) error {
 			files, err := filepath.Glob(filepath.Join(dir, "*.db*"))
 			for _, file := range files {
 				if err := os.Remove(file); err != nil {
@@ -163,7 +163,7 @@ func TestRefusesToStart(t *testing.T) {
 	}
 }
 
-// TestStopsWhileStarting: asked to stop before it is up, it stops without complaint.
+// TestStopsWhileStarting: stopped before it is ready, it ends without an error.
 func TestStopsWhileStarting(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

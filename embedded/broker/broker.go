@@ -45,7 +45,7 @@ func Start(ctx context.Context, dir string, keep Retention, log *slog.Logger) (*
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("starting broker: %w (data.dir says where it is)", err)
 	}
-	if err := mend(filepath.Join(dir, "groups.log"), log); err != nil {
+	if err := truncateTornTail(filepath.Join(dir, "groups.log"), log); err != nil {
 		return nil, fmt.Errorf("starting broker: %w", err)
 	}
 	if err := prepare(ctx, dir, keep, log); err != nil {

@@ -10,9 +10,9 @@ import (
 	"os"
 )
 
-// mend cuts a torn last entry off one of kfake's append-only files. An entry is its length and the CRC-32C of what
+// truncateTornTail cuts a torn last entry off one of kfake's append-only files. An entry is its length and the CRC-32C of what
 // follows, both 4 bytes little-endian, and then so many bytes.
-func mend(path string, log *slog.Logger) error {
+func truncateTornTail(path string, log *slog.Logger) error {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
