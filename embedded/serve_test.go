@@ -107,7 +107,7 @@ func TestRefusesToStart(t *testing.T) {
 		cfg.HTTP.Addr, cfg.Data.Dir = addr, dir
 		return serve(t.Context(), cfg, discard, func(string, string) { t.Error("the producer listened") })
 	}
-	wantError(t, attempt(dir, "127.0.0.1:0"), "another footfall has this data.dir", "FOOTFALL_DATA_DIR")
+	wantError(t, attempt(dir, "127.0.0.1:0"), "another footfall uses this data.dir", "FOOTFALL_DATA_DIR")
 	wantError(t, attempt(t.TempDir(), strings.TrimPrefix(f.url, "http://")), "address already in use", "FOOTFALL_HTTP_ADDR")
 	wantError(t, attempt(t.TempDir(), "203.0.113.1:1"), "http.addr")
 	wantError(t, attempt(filepath.Join(dir, "lock"), "127.0.0.1:0"), "data.dir")

@@ -129,7 +129,7 @@ func TestBadInput(t *testing.T) {
 	f(with("--wait", "1m"), "has no effect without --verify")
 	f(with("--verify"), "give the --seed")
 	f(with("--verify", "--seed=1", "--store=oracle"), "--store is cassandra or embedded")
-	f(with("--verify", "--seed=1", "--metrics=year_unique"), "not \"year_unique\"")
+	f(with("--verify", "--seed=1", "--metrics=year_unique"), `"year_unique": want`)
 	f(with("--verify", "--seed=1", "--wait=-1s"), "want a duration")
 	if err := command(context.Background(), with("--out=/nowhere/at/all"), time.Now(), &bytes.Buffer{}, &bytes.Buffer{}); !errors.Is(err, errUsage) {
 		t.Error(err)

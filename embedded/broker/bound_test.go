@@ -18,7 +18,7 @@ import (
 
 var first = models.Partition{Topic: topic, Number: 1}
 
-// bounded starts a broker whose partition 1 is counted up to an offset, and which may keep nothing of that but the last ids.
+// bounded starts a broker whose partition 1 is counted up to an offset, with a retention that keeps only the last ids of that.
 func bounded(t *testing.T, dir string, counted, window int64) *broker.Broker {
 	t.Helper()
 	b, err := broker.Start(t.Context(), dir, broker.Retention{
@@ -48,7 +48,7 @@ func load(t *testing.T, b *broker.Broker, from, n int) {
 
 func record(i int) string { return fmt.Sprintf("%d-%s", i, strings.Repeat("x", 100_000)) }
 
-// held is the first offset of partition p and the one after the last; all in between must be the records that were written.
+// held is the first offset of partition p and the one after the last. All records in between must be there.
 func held(t *testing.T, b *broker.Broker, p int) (from, to int64) {
 	t.Helper()
 	client := kafka.Client{Addr: kafka.TCP(b.Addr()), Timeout: 10 * time.Second}
@@ -85,7 +85,8 @@ func killed(t *testing.T, dir string) string {
 	return copied
 }
 
-// TestTrim: a running broker deletes what is counted and in no window, and goes on at the same offset after a kill and a restart.
+// TestTrim: a running broker deletes records that are counted and outside the window, and goes on at the same offset after a kill and
+// after a restart.
 func TestTrim(t *testing.T) {
 	dir := t.TempDir()
 	b := bounded(t, dir, 90, 30)
@@ -113,8 +114,7 @@ func TestTrim(t *testing.T) {
 	}
 }
 
-// TestAllCounted: though nothing is needed, the partition does not begin again at 0. Segments without a whole batch do not count: the last
-// whole one stays.
+// TestAllCounted: even if no record is needed, the partition does not begin again at 0: the last segment with a complete batch stays.
 func TestAllCounted(t *testing.T) {
 	dir := t.TempDir()
 	b := bounded(t, dir, 0, 0)
@@ -140,7 +140,7 @@ func TestAllCounted(t *testing.T) {
 	}
 }
 
-// TestSplit: segments of an earlier version are cut into small ones, so that they can be deleted; a crash at any point of it loses nothing.
+// TestSplit: large segments of an earlier version are split, so that they can be deleted. A crash at any point loses nothing.
 func TestSplit(t *testing.T) {
 	dir := t.TempDir()
 	b := start(t, dir)
@@ -175,7 +175,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// join makes one segment of all.
+// join joins all segments into one.
 func join(t *testing.T, at string) {
 	t.Helper()
 	var all []byte

@@ -1,18 +1,19 @@
 // Package broker is the Kafka of the one-process default: kfake on a loopback port, with its log in a directory.
 //
-// What kfake keeps, and when, as read in its source and tried by the tests here:
+// What kfake stores and when, as found in its source and checked by the tests here:
 //   - A produced batch is written to its partition's segment file, and synced to the disk because of SyncWrites, before
 //     the batch is acknowledged and before any consumer can fetch it. So kill -9 and a power cut lose nothing that was
-//     acknowledged, and a store that has counted an offset can never be ahead of the log. (kfake does not look at the
-//     answer of fsync: a disk that fails to sync and says so is not noticed.)
+//     acknowledged, and a store that has counted an offset can never be ahead of the log. (kfake ignores errors of fsync, so
+//     a disk that fails to sync is not noticed.)
 //   - A batch cut short by kill -9 was not acknowledged; kfake cuts it off when it starts.
 //   - Group offsets are appended to groups.log, synced likewise. A torn last entry is ignored when it is read, but kfake
 //     appends after it, and then no later entry can be read: Start cuts the torn entry off first.
-//   - A start reads every segment, all partitions at the same time, and keeps 72 bytes for each batch in it. Of a partition
-//     without a snapshot that fits, as after kill -9, it has all segments in memory at once. So Start writes what is missing of
-//     the snapshots, and segments are small.
-//   - A partition whose last segment is deleted starts again at offset 0 after a restart, which would make the store skip
-//     events. kfake's own retention deletes it, and what is not counted too. It is off; Start and Trim bound the log instead.
+//   - At its start it reads every segment, all partitions at the same time, and keeps 72 bytes for each batch. A partition
+//     without a snapshot that fits, as after kill -9, is read into memory as a whole. So Start writes missing snapshots, and
+//     segments are small.
+//   - A partition whose last segment is deleted begins again at offset 0 after a restart, which would make the store skip
+//     events. kfake's own retention would delete that segment, and events that are not counted. It is off; Start and Trim
+//     bound the log instead.
 package broker
 
 import (
@@ -38,12 +39,12 @@ type Broker struct {
 	keep    Retention
 }
 
-// Start starts a broker on a free port of 127.0.0.1, with its topics, records and group offsets in dir, which is made if
-// need be. One process at a time may use dir; the caller sees to that. A log that is larger than keep allows is cut down before it
-// is read. What kfake has to complain about goes to log.
+// Start starts a broker on a free port of 127.0.0.1, with its topics, records and group offsets in dir, which it makes if need be. The
+// caller must ensure that only one process uses dir. A log that is larger than keep allows is trimmed before it is read. kfake's
+// warnings go to log.
 func Start(ctx context.Context, dir string, keep Retention, log *slog.Logger) (*Broker, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("starting broker: %w (data.dir says where it is)", err)
+		return nil, fmt.Errorf("starting broker: %w (its directory is in data.dir)", err)
 	}
 	if err := truncateTornTail(filepath.Join(dir, "groups.log"), log); err != nil {
 		return nil, fmt.Errorf("starting broker: %w", err)
@@ -73,10 +74,10 @@ func Start(ctx context.Context, dir string, keep Retention, log *slog.Logger) (*
 	return b, nil
 }
 
-// loadingGC is how much garbage there may be while the log is read, in percent of what is in use: nearly all that kfake makes then is.
+// loadingGC is GOGC while the log is read: nearly everything that kfake allocates then is garbage.
 const loadingGC = 20
 
-// identity reads the id that the directory's log got when it was made.
+// identity reads the id of the log in the directory.
 func identity(dir string) (string, error) {
 	data, err := os.ReadFile(filepath.Join(dir, "meta.json"))
 	if err != nil {
@@ -97,7 +98,7 @@ func identity(dir string) (string, error) {
 // Addr is where Kafka clients connect.
 func (b *Broker) Addr() string { return b.cluster.ListenAddrs()[0] }
 
-// ID names the log. It stays the same for the life of the directory, and no other log has it.
+// ID is the id of the log. It never changes, and no other log has it.
 func (b *Broker) ID() string { return b.id }
 
 // Ends is the offset after the last record of every partition of the topics; a topic that does not exist has none.
@@ -111,10 +112,10 @@ func (b *Broker) Ends(topics ...string) map[models.Partition]int64 {
 	return ends
 }
 
-// Close stops the broker and writes what makes the next start fast. Clients should have left before.
+// Close stops the broker and writes snapshots for a fast start. Clients should have disconnected before.
 func (b *Broker) Close() { b.cluster.Close() }
 
-// logger hands kfake's messages on. Requests and the like, which it calls info, are details here.
+// logger passes kfake's messages on, those of level info as debug.
 type logger struct{ log *slog.Logger }
 
 // Logf implements kfake.Logger.

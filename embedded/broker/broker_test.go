@@ -97,7 +97,7 @@ func committed(t *testing.T, addr string) int64 {
 	return response.Topics[topic][0].CommittedOffset
 }
 
-// TestRestart: topics, records, offsets and the log's id are there again.
+// TestRestart: topics, records, offsets and the log's id survive a restart.
 func TestRestart(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "broker")
 	b := start(t, dir)
@@ -134,7 +134,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestTorn: what kill -9 leaves half written is cut off, and nothing written after it is lost.
+// TestTorn: entries that kill -9 left half written are cut off, and nothing written after them is lost.
 func TestTorn(t *testing.T) {
 	dir := t.TempDir()
 	b := start(t, dir)
@@ -157,7 +157,7 @@ func TestTorn(t *testing.T) {
 	}
 	commit(t, b.Addr(), 2)
 
-	// Killed: what counts is what the files hold now, not what Close would write.
+	// As if killed: the files as they are now, without what Close would write.
 	copied := t.TempDir()
 	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func TestTorn(t *testing.T) {
 	}
 }
 
-// appendHalf repeats the first half of the file at its end: an entry that begins well and stops.
+// appendHalf appends the first half of the file to it: an entry that is cut short.
 func appendHalf(t *testing.T, path string) {
 	t.Helper()
 	data, err := os.ReadFile(path)

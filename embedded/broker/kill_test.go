@@ -16,7 +16,7 @@ import (
 	"footfall/test/harness"
 )
 
-// childDir, in the environment, is the directory of a broker that is to be killed.
+// childDir is the environment variable with the directory of the broker that is killed.
 const childDir = "FOOTFALL_TEST_BROKER_DIR"
 
 func TestMain(m *testing.M) {
@@ -38,7 +38,7 @@ func child(t *testing.T, dir string) (cmd *exec.Cmd, addr string) {
 	return cmd, harness.Launch(t, cmd)
 }
 
-// TestKill: kill -9 under load, again and again, and every acknowledged record is there, once and in its place.
+// TestKill: after kill -9 under load, again and again, every acknowledged record is in the log, once and in its partition.
 func TestKill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: not with -short")
@@ -76,7 +76,7 @@ func TestKill(t *testing.T) {
 			select {
 			case <-enough:
 			case <-time.After(20 * time.Second):
-				t.Fatal("nothing is acknowledged any more")
+				t.Fatal("the broker acknowledges no more records")
 			}
 		}
 		if err := cmd.Process.Kill(); err != nil {

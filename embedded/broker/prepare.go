@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// prepare makes a log ready for kfake, which must not run: it bounds the log, cuts large segments into small ones, and sees to it that
-// kfake reads them one after the other. A crash in between does no harm: the next start begins again.
+// prepare makes a log ready for kfake, which must not run: it trims the log, splits large segments, and writes missing snapshots, so that
+// kfake reads the segments one after the other. After a crash in between the next start does it again.
 func prepare(ctx context.Context, dir string, keep Retention, log *slog.Logger) error {
 	id, err := identity(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -29,7 +29,7 @@ func prepare(ctx context.Context, dir string, keep Retention, log *slog.Logger) 
 	if err != nil {
 		return err
 	}
-	for _, p := range found { // before anything is deleted: a last segment that holds nothing whole is no segment
+	for _, p := range found { // before trimming: a last segment without a complete batch must not pass for the one that is kept
 		if err := cutTorn(p, log); err != nil {
 			return err
 		}
@@ -45,7 +45,7 @@ func prepare(ctx context.Context, dir string, keep Retention, log *slog.Logger) 
 			return err
 		}
 	}
-	if err := trim(ctx, dir, id, keep); err != nil { // what was part of a large one
+	if err := trim(ctx, dir, id, keep); err != nil { // parts of segments that were large before
 		return err
 	}
 	if found, err = partitions(dir); err != nil {
@@ -59,7 +59,7 @@ func prepare(ctx context.Context, dir string, keep Retention, log *slog.Logger) 
 	return nil
 }
 
-// cutTorn cuts off what was half written at the end of a partition when the process was killed.
+// cutTorn cuts off records at the end of a partition that were half written when the process was killed.
 func cutTorn(p partition, log *slog.Logger) error {
 	for i := len(p.segments) - 1; i >= 0; i-- {
 		s := p.segments[i]
@@ -68,7 +68,7 @@ func cutTorn(p partition, log *slog.Logger) error {
 			return err
 		}
 		if whole < s.size {
-			log.Warn("cutting off records that were half written when the process was killed; nobody was told that they are there",
+			log.Warn("cutting off records that were half written when the process was killed; they were never acknowledged",
 				"file", s.path, "bytes", s.size-whole)
 		}
 		if whole == 0 {
@@ -87,7 +87,7 @@ func cutTorn(p partition, log *slog.Logger) error {
 	return nil
 }
 
-// trim deletes the segments that the retention does not keep, the oldest first: wherever it is stopped, no gap is left.
+// trim deletes the segments that the retention does not keep, the oldest first, so that a crash leaves no gap.
 func trim(ctx context.Context, dir, id string, keep Retention) error {
 	log, cuts, err := keep.decide(ctx, dir, id)
 	if err != nil {
@@ -106,8 +106,8 @@ func trim(ctx context.Context, dir, id string, keep Retention) error {
 	return nil
 }
 
-// kfakeSnapshot is what kfake writes about a partition when it stops. Without one, or if it does not fit the files, kfake has all
-// records of a partition in memory at once when it starts.
+// kfakeSnapshot is what kfake writes about a partition when it stops. Without one that fits the files, kfake reads all records of the
+// partition into memory at once when it starts.
 type kfakeSnapshot struct {
 	Version          int            `json:"version"`
 	HighWatermark    int64          `json:"high_watermark"`
@@ -149,7 +149,7 @@ func snapshot(p partition) error {
 		err = os.Rename(path+".tmp", path)
 	}
 	if err != nil {
-		return fmt.Errorf("writing what makes the start small: %w", err)
+		return fmt.Errorf("writing a snapshot of the partition: %w", err)
 	}
 	return nil
 }

@@ -8,26 +8,26 @@ import (
 	"footfall/models"
 )
 
-// Retention bounds the log. What is not counted, or in doubt, and ids that tell duplicates stay, whatever the bounds are, and so
-// does the last segment of every partition: without it the partition would begin at offset 0 again.
+// Retention bounds the log. Whatever the bounds are, it keeps events that are not counted or in doubt, ids that are needed to find
+// duplicates, and the last segment of every partition: without that the partition would begin at offset 0 again.
 type Retention struct {
 	Bytes int64         // records of all partitions together; 0: no bound
 	Age   time.Duration // since a segment was written last; 0: no bound
 
-	// Ids are needed where both hold: they are in the last Window offsets before what is counted, and are no older than IDAge.
+	// An id is needed if it is both within the last Window counted offsets and no older than IDAge.
 	Window int64
 	IDAge  time.Duration
 
-	// Counted says below which offset each partition of the log with this id is counted, and in no doubt. Of a partition that is
-	// not in it nothing is deleted. nil: nothing is ever deleted.
+	// Counted returns, for the log with this id, the offset below which each partition is counted and not in doubt. Nothing is deleted from
+	// a partition that is missing there. nil: nothing is ever deleted.
 	Counted func(ctx context.Context, id string) (map[models.Partition]int64, error)
 }
 
-// idMargin is how much longer ids are kept than they are looked for: clocks are set back now and then.
+// idMargin is how much longer than IDAge ids are kept, in case a clock is set back.
 const idMargin = time.Hour
 
-// free tells whether nobody needs a segment any more. The event before the first one that is not counted is needed too: it tells
-// that the log is still the one that was counted.
+// free reports whether a segment is no longer needed. The last counted event of a partition is needed: it shows that the log is still the
+// one that was counted.
 func (r Retention) free(s segment, counted int64, now time.Time) bool {
 	if s.end == 0 || s.end >= counted {
 		return false
@@ -35,8 +35,8 @@ func (r Retention) free(s segment, counted int64, now time.Time) bool {
 	return s.end <= counted-r.Window || now.Sub(s.last) > r.IDAge+idMargin
 }
 
-// cuts decides where each partition is to begin, for those where that is later than now: without free segments that are too old, and
-// without the oldest free segments while the log is too large.
+// cuts returns the new first offsets of the partitions to be trimmed: without free segments that are too old, and without the oldest free
+// segments while the log is too large.
 func (r Retention) cuts(log []partition, counted map[models.Partition]int64, now time.Time) map[models.Partition]int64 {
 	cuts := map[models.Partition]int64{}
 	total := int64(0)
@@ -66,14 +66,14 @@ func (r Retention) cuts(log []partition, counted map[models.Partition]int64, now
 			}
 		}
 		if which < 0 {
-			break // all the rest is needed
+			break // all other segments are needed
 		}
 		cut(which, oldest)
 	}
 	return cuts
 }
 
-// decide lists the log and asks what of it may go.
+// decide lists the log and computes its cuts.
 func (r Retention) decide(ctx context.Context, dir, id string) ([]partition, map[models.Partition]int64, error) {
 	log, err := partitions(dir)
 	if err != nil || r.Counted == nil {
@@ -86,7 +86,7 @@ func (r Retention) decide(ctx context.Context, dir, id string) ([]partition, map
 	return log, r.cuts(log, counted, time.Now()), nil
 }
 
-// Trim deletes what the retention does not keep. Readers of the log are not disturbed, unless they are about to read what goes.
+// Trim deletes the segments that the retention does not keep. Readers notice only if they are about to read one of these.
 func (b *Broker) Trim(ctx context.Context) error {
 	_, cuts, err := b.keep.decide(ctx, b.dir, b.id)
 	if err != nil {
@@ -95,10 +95,10 @@ func (b *Broker) Trim(ctx context.Context) error {
 	for p, offset := range cuts {
 		info := b.cluster.PartitionInfo(p.Topic, int32(p.Number)) //nolint:gosec // kfake's own number
 		if info == nil || info.LogStartOffset >= offset {
-			continue // files that kfake could not remove, or has no use for
+			continue // files that kfake could not remove or does not use
 		}
 		if err := b.cluster.DeleteRecords(p.Topic, int32(p.Number), offset); err != nil { //nolint:gosec // kfake's own number
-			return fmt.Errorf("deleting what lies before offset %d of partition %d of %s: %w", offset, p.Number, p.Topic, err)
+			return fmt.Errorf("deleting records before offset %d of partition %d of %s: %w", offset, p.Number, p.Topic, err)
 		}
 	}
 	return nil

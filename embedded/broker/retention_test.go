@@ -8,11 +8,11 @@ import (
 	"footfall/models"
 )
 
-// TestCuts: what goes is counted, in no duplicate window, and too old or too much; the oldest first, and never the last segment.
+// TestCuts: a segment goes if it is counted, outside the duplicate window, and too old or too much; the oldest first, never the last.
 func TestCuts(t *testing.T) {
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	a, b := models.Partition{Topic: "clicks"}, models.Partition{Topic: "clicks", Number: 1}
-	// A segment of 100 offsets and 100 bytes, so many hours old each.
+	// Segments of 100 offsets and 100 bytes, so many hours old.
 	log := func(p models.Partition, hours ...int) partition {
 		list := make([]segment, len(hours))
 		for i, h := range hours {

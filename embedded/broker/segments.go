@@ -15,27 +15,27 @@ import (
 	"footfall/models"
 )
 
-// segmentBytes is how large kfake lets a segment grow. It reads a segment into memory as a whole, one of each partition at a time, and
-// what is deleted is deleted by segments.
+// segmentBytes is how large kfake lets a segment grow. Segments are small because kfake reads a whole segment of each partition into
+// memory at a time, and because the log is trimmed by whole segments.
 const segmentBytes = 1 << 20
 
 // segment is a file of records, named by the first offset in it.
 type segment struct {
 	path string
 	base int64
-	end  int64 // the offset after the last record; 0: it is the last segment, and grows
+	end  int64 // the offset after the last record; 0 for the last segment, which grows
 	size int64
 	last time.Time // when it was written last
 }
 
-// partition is where one Kafka partition has its files.
+// partition is one Kafka partition and its files.
 type partition struct {
 	models.Partition
 	dir      string
 	segments []segment // by offset
 }
 
-// partitions lists the log in dir. Empty files are left out: kfake makes a segment before it has the first batch.
+// partitions lists the log in dir. It leaves out empty files: kfake makes a segment before it has the first batch.
 func partitions(dir string) ([]partition, error) {
 	root := filepath.Join(dir, "partitions")
 	entries, err := os.ReadDir(root)
@@ -59,7 +59,7 @@ func partitions(dir string) ([]partition, error) {
 	return found, nil
 }
 
-// partitionOf reads the name of a partition's directory: the topic, escaped, and the number.
+// partitionOf parses the name of a partition's directory: the escaped topic and the number.
 func partitionOf(name string) (models.Partition, bool) {
 	i := strings.LastIndexByte(name, '-')
 	if i < 0 {

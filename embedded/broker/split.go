@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// What a partition's directory is called beside it while its segments are cut into smaller ones.
+// Endings of the new and the old directory of a partition while its segments are split.
 const beingWritten, replaced = ".new", ".old"
 
-// split writes a partition anew if it has segments that are far too large, as earlier versions made them. The records stay as they
-// are. Another directory is written and then takes the place of the old one, so that a crash leaves one of them whole.
+// split rewrites a partition that has far too large segments, as earlier versions made them. The records do not change. It writes a new
+// directory, which then replaces the old one, so that after a crash one of them is complete.
 func split(p partition) error {
 	large := false
 	for _, s := range p.segments {
@@ -31,7 +31,7 @@ func split(p partition) error {
 	for _, s := range p.segments {
 		whole, err := eachBatch(s.path, w.write)
 		if err == nil && whole != s.size {
-			err = fmt.Errorf("%s is damaged after %d bytes: put back the data.dir as it was", s.path, whole)
+			err = fmt.Errorf("%s is damaged after %d bytes: restore data.dir from a backup", s.path, whole)
 		}
 		if err != nil {
 			return fmt.Errorf("cutting segments into smaller ones: %w", errors.Join(err, w.close()))
@@ -59,7 +59,7 @@ func split(p partition) error {
 	return nil
 }
 
-// recoverSplits tidies up after a split that was cut short. The old directory is moved away when the new one is whole, never before.
+// recoverSplits finishes or undoes a split that was interrupted. split moves the old directory away only when the new one is complete.
 func recoverSplits(root string) error {
 	for _, ending := range []string{replaced, beingWritten} {
 		paths, err := filepath.Glob(filepath.Join(root, "*-*"+ending))
@@ -83,8 +83,8 @@ func recoverSplits(root string) error {
 	return nil
 }
 
-// splitter writes batches into segments of segmentBytes. It writes no index: kfake makes do without, and ours says nothing, since
-// partitions never change their leader and nobody uses transactions.
+// splitter writes batches into segments of segmentBytes. It writes no index: kfake needs none, since partitions never change their leader
+// and there are no transactions.
 type splitter struct {
 	dir  string
 	file *os.File // nil: the next batch begins a segment
@@ -112,7 +112,7 @@ func (w *splitter) write(b batch) (err error) {
 	return nil
 }
 
-// close ends a segment. It is as old as its latest record.
+// close ends a segment and sets its file time to that of its latest record.
 func (w *splitter) close() error {
 	if w.file == nil {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"os"
 )
 
-// truncateTornTail cuts a torn last entry off one of kfake's append-only files. An entry is its length and the CRC-32C of what
-// follows, both 4 bytes little-endian, and then so many bytes.
+// truncateTornTail cuts an incomplete last entry off one of kfake's append-only files. An entry is its length and the CRC-32C of its
+// content, 4 bytes little-endian each, and the content.
 func truncateTornTail(path string, log *slog.Logger) error {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -24,7 +24,7 @@ func truncateTornTail(path string, log *slog.Logger) error {
 	if whole == len(data) {
 		return nil
 	}
-	log.Warn("cutting off group offsets that were half written when the process was killed; events are read again, not counted again",
+	log.Warn("cutting off group offsets that were half written when the process was killed; some events are read again, none is counted twice",
 		"file", path, "bytes", len(data)-whole)
 	if err := os.Truncate(path, int64(whole)); err != nil {
 		return fmt.Errorf("cutting off torn group offsets: %w", err)
@@ -32,7 +32,7 @@ func truncateTornTail(path string, log *slog.Logger) error {
 	return nil
 }
 
-// wholeEntries is the length of the part of data that kfake can read back.
+// wholeEntries is the length of the complete entries at the beginning of data.
 func wholeEntries(data []byte) int {
 	const header = 8
 	castagnoli := crc32.MakeTable(crc32.Castagnoli)

@@ -9,8 +9,8 @@ import (
 	"footfall/models"
 )
 
-// Apply implements store.Store. The writes of one keyspace are one transaction: it costs one sync of the disk however
-// many there are, and if it fails none of them is there. A write with a counter that no table has is refused alone.
+// Apply implements store.Store. The writes of one keyspace are one transaction: it costs one sync of the disk, and if it fails none of
+// them is applied. Only a write with a counter that no table has is refused by itself.
 func (s *Store) Apply(ctx context.Context, writes []store.KeyWrite) []error {
 	errs := make([]error, len(writes))
 	fits := map[models.Keyspace][]int{}

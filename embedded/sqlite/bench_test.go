@@ -53,7 +53,7 @@ func BenchmarkSightings(b *testing.B) {
 	}
 }
 
-// The look at the whole ledger when the process starts, at a million rows.
+// Reading the whole ledger at the start of the process: a million rows.
 func BenchmarkEnds(b *testing.B) {
 	store, _ := open(b, b.TempDir())
 	fill(b, store, 1_000_000)

@@ -56,7 +56,7 @@ func prepareAdders(ctx context.Context, db *sql.DB, plan *models.Plan) (map[mode
 	return map[models.Keyspace]*adders{models.URLShortener: clicks, models.Cardinality: visits}, failed
 }
 
-// partitionKey are the columns that all rows of a key begin with.
+// partitionKey is the values of a key's columns, with which all of its rows begin.
 func partitionKey(key models.Key) []any {
 	if key.Keyspace == models.URLShortener {
 		return []any{key.Name}
@@ -64,7 +64,7 @@ func partitionKey(key models.Key) []any {
 	return withFeatures([]any{key.Name, day(key.Month)}, key.Features)
 }
 
-// clusteringKey are the columns of a cell between the partition key and the value.
+// clusteringKey is the values of a cell's columns between the partition key and the counter.
 func clusteringKey(keyspace models.Keyspace, cell models.Cell) []any {
 	if keyspace == models.Cardinality {
 		return []any{cell.Counter, bucket(cell)}

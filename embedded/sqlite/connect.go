@@ -15,14 +15,13 @@ import (
 // databases are the attached files, named as the Cassandra keyspaces.
 var databases = []string{"footfall", "urlshortener", "cardinality"}
 
-// busyTimeout is how long a connection waits for a lock. Only a person with a tool of their own ever holds one for long.
+// busyTimeout is how long a connection waits for a lock. Footfall holds none for long; somebody with another tool may.
 const busyTimeout = "5000"
 
-// file is where a database of dir lives.
+// file is the path of a database in dir.
 func file(dir, database string) string { return filepath.Join(dir, database+".db") }
 
-// connector opens connections that have the databases attached: ATTACH belongs to a connection, and database/sql may
-// open new ones at any time.
+// connector opens connections and attaches the databases: ATTACH is per connection, and database/sql may open new ones at any time.
 type connector struct {
 	driver.Connector
 	setup []string
@@ -43,8 +42,8 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// pool opens the databases of dir with the pragmas, each said once per database. mode is that of SQLite's URIs: rwc, rw
-// or ro. The main database is an empty one in memory: were it one of the files, its name would be main.
+// pool opens the databases of dir and sets the pragmas for each. mode is that of SQLite's URIs: rwc, rw or ro. The main database is empty
+// and in memory, since a file that is the main database would have the name main.
 func pool(dir, mode string, pragmas ...string) (*sql.DB, error) {
 	base, err := sqlite.NewConnector("file::memory:?_txlock=immediate&_dqs=0&_pragma=busy_timeout(" + busyTimeout + ")")
 	if err != nil {

@@ -8,7 +8,7 @@ func SetVersion(s *Store, database string, version int) error {
 	return err
 }
 
-// Exec changes the files around the store.
+// Exec changes the files without the store's own methods.
 func Exec(s *Store, statement string) error {
 	_, err := s.writer.Exec(statement)
 	return err
@@ -19,7 +19,7 @@ func Pragma(s *Store, name string) (value string, err error) {
 	return value, s.writer.QueryRow("PRAGMA " + name).Scan(&value)
 }
 
-// Plan is what SQLite is going to do for a query.
+// Plan is SQLite's plan for a query.
 func Plan(s *Store, query string) (steps []string, err error) {
 	rows, err := s.readers.Query("EXPLAIN QUERY PLAN " + query)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 var _ store.LatestStore = (*Store)(nil)
 
-// KeepLatest implements store.LatestStore. Rows whose time is over go with the next writing; until then nobody sees them.
+// KeepLatest implements store.LatestStore. Expired rows are deleted by the next write; until then queries do not show them.
 func (s *Store) KeepLatest(ctx context.Context, clicks []models.LatestClick, ttl time.Duration) error {
 	now := time.Now().UnixMilli()
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
@@ -42,7 +42,7 @@ func (s *Store) KeepLatest(ctx context.Context, clicks []models.LatestClick, ttl
 	return nil
 }
 
-// uuidText writes an id the way cqlsh shows it.
+// uuidText formats an id as cqlsh shows it.
 func uuidText(u models.TimeUUID) string {
 	h := hex.EncodeToString(u[:])
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]

@@ -11,11 +11,11 @@ import (
 	"footfall/models"
 )
 
-// perStatement is how many keys or sightings one statement asks for: they travel as one JSON array.
+// perStatement is how many keys or sightings one statement reads. They are passed as one JSON array.
 const perStatement = 10_000
 
-// ledgerQueries read the ledgers of many keys. CROSS JOIN makes SQLite go through the JSON array and look up each element,
-// never the other way round.
+// ledgerQueries read the ledgers of many keys. CROSS JOIN makes SQLite loop over the JSON array and look up each element, never the other
+// way round.
 func ledgerQueries(plan *models.Plan) map[models.Keyspace]string {
 	return map[models.Keyspace]string{
 		models.URLShortener: `
@@ -29,7 +29,7 @@ func ledgerQueries(plan *models.Plan) map[models.Keyspace]string {
 	}
 }
 
-// equalFeatures compares the columns of the features with the elements of a JSON array from the given one on.
+// equalFeatures compares the features' columns with the elements of a JSON array, beginning at the given one.
 func equalFeatures(plan *models.Plan, array string, from int) string {
 	var b strings.Builder
 	for i, name := range plan.Features() {
@@ -75,7 +75,7 @@ func (s *Store) ledger(ctx context.Context, keyspace models.Keyspace, keys []mod
 	})
 }
 
-// each runs a query whose one parameter is a JSON array and hands every row of the answer to do.
+// each runs a query whose only parameter is a JSON array, and calls do for every row.
 func (s *Store) each(ctx context.Context, query string, array [][]any, do func(scan func(...any) error) error) (err error) {
 	parameter, err := json.Marshal(array)
 	if err != nil {

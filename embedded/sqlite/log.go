@@ -9,7 +9,7 @@ import (
 	"footfall/models"
 )
 
-// LogID is the id of the log whose offsets the store holds, empty for a store that has not been told.
+// LogID is the id of the log whose offsets the store holds, empty before SetLogID.
 func (s *Store) LogID(ctx context.Context) (id string, err error) {
 	err = s.readers.QueryRowContext(ctx, "SELECT id FROM footfall.log").Scan(&id)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -30,9 +30,8 @@ func (s *Store) SetLogID(ctx context.Context, id string) error {
 	return nil
 }
 
-// Ends finds how far into each Kafka partition the store has counted: the highest offset that a ledger row or a clean
-// owner names. A log that ends before it is not the log that was counted. It reads the whole ledger, which takes a second or
-// two per million rows.
+// Ends is how far the store has counted each Kafka partition: the highest offset of a ledger row or a clean owner. A log that ends before
+// it is not the log that was counted. It reads the whole ledger, which takes a second or two per million rows.
 func (s *Store) Ends(ctx context.Context) (map[models.Partition]int64, error) {
 	rows, err := s.readers.QueryContext(ctx, `
 		SELECT topic, kafka_partition, max(reached) FROM (
@@ -48,8 +47,8 @@ func (s *Store) Ends(ctx context.Context) (map[models.Partition]int64, error) {
 	return byPartition(rows)
 }
 
-// Counted tells below which offset each partition is counted, and in no doubt: nobody reads the log below it again, but for the ids.
-// It is empty if the store is not one of the log with this id.
+// Counted is the offset below which each partition is counted and not in doubt: below it the log is read again only for ids. It is empty
+// if the store belongs to another log than the one with this id.
 func (s *Store) Counted(ctx context.Context, log string) (map[models.Partition]int64, error) {
 	rows, err := s.readers.QueryContext(ctx, `
 		SELECT topic, kafka_partition, min(offset) FROM (
@@ -63,7 +62,7 @@ func (s *Store) Counted(ctx context.Context, log string) (map[models.Partition]i
 	return byPartition(rows)
 }
 
-// byPartition reads rows of a topic, a partition and an offset, and closes them.
+// byPartition reads and closes rows of a topic, a partition and an offset.
 func byPartition(rows *sql.Rows) (map[models.Partition]int64, error) {
 	defer func() { _ = rows.Close() }() // Err below has what there is to say
 	offsets := map[models.Partition]int64{}

@@ -14,7 +14,7 @@ import (
 	"footfall/models"
 )
 
-// TestReopen: what was acknowledged is there for the next process, whether this one closed the store or not.
+// TestReopen: acknowledged writes are there when the store is opened again, whether it was closed or not.
 func TestReopen(t *testing.T) {
 	for _, closed := range []bool{true, false} {
 		dir := filepath.Join(t.TempDir(), "a dir with 'quotes', 100% of them? #1")
@@ -92,7 +92,7 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// TestPragmas: the durability that the package promises is what the connection has.
+// TestPragmas: the connection has the durability that the package promises.
 func TestPragmas(t *testing.T) {
 	store, _ := open(t, t.TempDir())
 	for _, database := range []string{"footfall", "urlshortener", "cardinality"} {
@@ -104,7 +104,7 @@ func TestPragmas(t *testing.T) {
 	}
 }
 
-// TestFullDisk: a write that does not fit is refused as a whole and does no harm to the next.
+// TestFullDisk: a write that does not fit is refused as a whole, and the next one works.
 func TestFullDisk(t *testing.T) {
 	db, reader := open(t, t.TempDir())
 	if _, err := sqlite.Pragma(db, "urlshortener.max_page_count = 60"); err != nil {
@@ -133,7 +133,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestCounted: what lies below may be deleted from the log: not what is in doubt, and nothing of another log.
+// TestCounted: Counted stays below what is in doubt, and is empty for another log.
 func TestCounted(t *testing.T) {
 	db, _ := open(t, t.TempDir())
 	if err := db.SetLogID(t.Context(), "this"); err != nil {

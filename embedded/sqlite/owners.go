@@ -11,8 +11,8 @@ import (
 	"footfall/models"
 )
 
-// Take implements store.Store. Transactions on the one writer connection come one after the other, so reading the row and
-// writing it back is safe.
+// Take implements store.Store. Transactions run one after the other on the only writer connection, so it is safe to read the row and write
+// it back.
 func (s *Store) Take(ctx context.Context, p models.Partition, owner string) (store.Tenure, error) {
 	t := store.Tenure{Partition: p, Owner: owner}
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {

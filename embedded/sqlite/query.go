@@ -11,8 +11,7 @@ import (
 	driver "modernc.org/sqlite"
 )
 
-// Reader answers analysts' queries beside a running store, or without one. It cannot change anything. It is safe for
-// concurrent use.
+// Reader answers analysts' queries; the store may be open in another process. It cannot write. It is safe for concurrent use.
 type Reader struct{ db *sql.DB }
 
 // Table is the answer to a query. NULL is the text null.
@@ -21,7 +20,7 @@ type Table struct {
 	Rows    [][]string
 }
 
-// OpenReader opens the databases in dir for reading. The error is an fs.ErrNotExist where there are none yet.
+// OpenReader opens the databases in dir for reading. The error is an fs.ErrNotExist if there are none yet.
 func OpenReader(dir string) (*Reader, error) {
 	for _, database := range databases {
 		if _, err := os.Stat(file(dir, database)); errors.Is(err, fs.ErrNotExist) {
@@ -37,13 +36,13 @@ func OpenReader(dir string) (*Reader, error) {
 	return &Reader{db: db}, nil
 }
 
-// IsWrongQuery tells whether a query failed because of how it is written: SQLite does not understand it, or it would write.
+// IsWrongQuery reports whether a query failed because of its text: SQLite does not understand it, or it would write.
 func IsWrongQuery(err error) bool {
 	var from *driver.Error
 	return errors.As(err, &from) && (from.Code() == sqliteError || from.Code() == sqliteReadonly)
 }
 
-// Results of SQLite, from its documentation: an error in the SQL, and an attempt to write what is read only.
+// SQLite's result codes for an error in the SQL and for an attempt to write to a read-only database.
 const sqliteError, sqliteReadonly = 1, 8
 
 // Close releases the files.

@@ -12,7 +12,7 @@ import (
 	"footfall/models/modelstest"
 )
 
-// moment reads a UTC time the way people write it.
+// moment parses a UTC time as people write it.
 func moment(t testing.TB, text string) models.Millis {
 	t.Helper()
 	at, err := time.Parse("2006-01-02 15:04", text)
@@ -22,7 +22,7 @@ func moment(t testing.TB, text string) models.Millis {
 	return models.Millis(at.UnixMilli())
 }
 
-// count does with events what the rollup does, as far as a query can tell.
+// count writes events to the store as the rollup does, as far as queries show.
 func count(t testing.TB, db *sqlite.Store, events ...models.Event) {
 	t.Helper()
 	cells := modelstest.Cells{}
@@ -56,7 +56,7 @@ func count(t testing.TB, db *sqlite.Store, events ...models.Event) {
 	}
 }
 
-// catalogue are the analysts' queries as they are typed, with the answers to the events of TestCatalogue.
+// catalogue is the analysts' queries, with the answers for the events of TestCatalogue.
 var catalogue = []struct {
 	query string
 	want  [][]string
@@ -118,7 +118,7 @@ func catalogueEvents(t testing.TB) []models.Event {
 	}
 }
 
-// TestCatalogue: the queries run as written, give the right numbers, and touch one key: a search, never a scan or a sort.
+// TestCatalogue: the queries run unchanged, return the right numbers, and read one key: a search, never a scan or a sort.
 func TestCatalogue(t *testing.T) {
 	store, reader := open(t, t.TempDir())
 	count(t, store, catalogueEvents(t)...)
@@ -131,7 +131,7 @@ func TestCatalogue(t *testing.T) {
 		}
 		plan, err := sqlite.Plan(store, c.query)
 		if err != nil || len(plan) != 1 || !strings.HasPrefix(plan[0], "SEARCH") {
-			t.Errorf("%s\nis done by %q, %v", c.query, plan, err)
+			t.Errorf("%s\nhas the plan %q, %v", c.query, plan, err)
 		}
 	}
 }
@@ -148,7 +148,7 @@ func TestReaderCannotWrite(t *testing.T) {
 		}
 	}
 	if _, err := reader.Query(t.Context(), "SELECT nonsense"); err == nil {
-		t.Error("a column that is not there was found")
+		t.Error("a query of a column that does not exist succeeded")
 	}
 	got, err := reader.Query(t.Context(), "SELECT long_url, 1 + 1 AS two, 'x' FROM (SELECT 1) LEFT JOIN urlshortener.urls")
 	want := sqlite.Table{Columns: []string{"long_url", "two", "'x'"}, Rows: [][]string{{"null", "2", "x"}}}
@@ -157,7 +157,7 @@ func TestReaderCannotWrite(t *testing.T) {
 	}
 }
 
-// TestEnds: how far the store has counted, and the log it belongs to.
+// TestEnds: how far the store has counted, and the id of its log.
 func TestEnds(t *testing.T) {
 	db, _ := open(t, t.TempDir())
 	if ends, err := db.Ends(t.Context()); err != nil || len(ends) != 0 {

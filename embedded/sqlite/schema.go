@@ -16,8 +16,8 @@ const schemaVersion = 2
 //go:embed schema.sql
 var schema string
 
-// migrate creates the tables of new files and refuses files of a later version, or of another plan. The version is written
-// last, file by file, and every statement of the schema can be run again: a crash half-way leaves nothing to clean up.
+// migrate creates the tables of new files, and refuses files of a later version or of another plan. The version of each file is written
+// last, and every statement of the schema can be run again, so a crash in between does no harm.
 func migrate(ctx context.Context, db *sql.DB, plan *models.Plan) error {
 	old := false
 	for _, database := range databases {
@@ -48,7 +48,7 @@ func migrate(ctx context.Context, db *sql.DB, plan *models.Plan) error {
 	return nil
 }
 
-// outgrow drops bookkeeping of earlier versions that the schema makes anew. One process never has open doubts.
+// outgrow drops tables of version 1 that the schema makes anew. They have no data to keep: one process never has open doubts.
 func outgrow(ctx context.Context, db *sql.DB) error {
 	version, err := version(ctx, db, "footfall")
 	if err != nil || version != 1 {
@@ -67,8 +67,8 @@ func schemaOf(plan *models.Plan) string {
 	).Replace(schema)
 }
 
-// settlePlan writes the plan down before the first table is made for it, and refuses another than the one written down.
-// Files that are older than the choice have the default.
+// settlePlan records the plan before the first table is made for it, and refuses any other plan later. Files that are older than plans
+// have the default.
 func settlePlan(ctx context.Context, db *sql.DB, configured *models.Plan, old bool) error {
 	chosen := configured
 	if old {

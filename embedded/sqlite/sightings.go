@@ -11,7 +11,7 @@ import (
 	"footfall/models"
 )
 
-// sightingTable is how one keyspace remembers visitors. Both statements take one JSON array of rows.
+// sightingTable is the table of a keyspace's visitors. Both statements take one JSON array of rows.
 type sightingTable struct {
 	seen, remember string
 	row            func(models.Sighting) []any // the primary key
@@ -87,7 +87,7 @@ func (s *Store) FirstSeen(ctx context.Context, sightings []models.Sighting) ([]m
 				if err != nil {
 					return err
 				}
-				if p.Topic == "" { // a row put there by hand: seen, but by no event of the log
+				if p.Topic == "" { // a row inserted by hand: seen, but not in an event of the log
 					p = models.Position{Partition: -1, Offset: -1}
 				}
 				first[chunk[i]] = p
@@ -101,7 +101,7 @@ func (s *Store) FirstSeen(ctx context.Context, sightings []models.Sighting) ([]m
 	return first, nil
 }
 
-// Remember implements store.Store. What is already there stays as it is: the first sight is the first.
+// Remember implements store.Store. It does not change rows that exist: they have the first sighting.
 func (s *Store) Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error {
 	of, err := s.byKeyspace(sightings)
 	if err != nil {

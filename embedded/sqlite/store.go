@@ -12,8 +12,8 @@ import (
 	"footfall/models"
 )
 
-// Store implements store.Store. It is safe for concurrent use: writes queue for the one writer connection, reads go
-// beside them and see what is committed.
+// Store implements store.Store. It is safe for concurrent use: writes queue for the only writer connection, reads run at the same time
+// and see what is committed.
 type Store struct {
 	writer    *sql.DB
 	readers   *sql.DB
@@ -24,11 +24,11 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Open opens the store in dir, which it creates with the tables if need be, for a plan that cannot change afterwards. One
-// process at a time may have it open; the caller sees to that.
+// Open opens the store in dir and creates both if need be. The plan cannot change afterwards. The caller must ensure that only one
+// process has the store open.
 func Open(ctx context.Context, dir string, plan *models.Plan) (_ *Store, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("opening store: %w (data.dir says where it is)", err)
+		return nil, fmt.Errorf("opening store: %w (its directory is data.dir)", err)
 	}
 	s := &Store{ledgerOf: ledgerQueries(plan), sightings: sightingTables(plan)}
 	defer func() {
@@ -36,7 +36,7 @@ func Open(ctx context.Context, dir string, plan *models.Plan) (_ *Store, err err
 			err = fmt.Errorf("opening store in %s: %w", dir, errors.Join(err, s.Close()))
 		}
 	}()
-	// cache_size is in KiB when negative: the inner nodes of all tables stay in memory.
+	// A negative cache_size is in KiB. It is enough for the inner nodes of all tables.
 	s.writer, err = pool(dir, "rwc", "journal_mode = WAL", "synchronous = FULL", "cache_size = -32768")
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func Open(ctx context.Context, dir string, plan *models.Plan) (_ *Store, err err
 // Close closes the store; no method may be under way.
 func (s *Store) Close() error {
 	var errs []error
-	for _, db := range []*sql.DB{s.readers, s.writer} { // the writer last: it is the one that tidies up the WAL files
+	for _, db := range []*sql.DB{s.readers, s.writer} { // the writer last, since it removes the WAL files
 		if db != nil {
 			errs = append(errs, db.Close())
 		}
@@ -71,14 +71,14 @@ func (s *Store) Close() error {
 // WriteTimeout implements store.Store: outcomes are never unknown.
 func (s *Store) WriteTimeout() time.Duration { return 0 }
 
-// write runs do in a transaction. After an error nothing of it is there. Once it has begun ctx does not end it: a commit
-// that is called off would be one of unknown outcome.
+// write runs do in a transaction, of which nothing is applied after an error. ctx does not end it once it has begun, since the outcome of
+// a cancelled commit would be unknown.
 func (s *Store) write(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
 	conn, err := s.writer.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("waiting for the writer: %w", err)
 	}
-	defer func() { _ = conn.Close() }() // back to the pool: an error would be about a connection nobody uses any more
+	defer func() { _ = conn.Close() }() // back to the pool, which ignores broken connections
 	ctx = context.WithoutCancel(ctx)
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"footfall/models"
 )
 
-// open opens a store and a reader beside it, as the query command has them.
+// open opens a store and a reader, as the query command does.
 func open(t testing.TB, dir string) (*sqlite.Store, *sqlite.Reader) {
 	t.Helper()
 	return openPlan(t, dir, models.DefaultPlan())
@@ -46,11 +46,11 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// A visitor whose row somebody put there without a position was seen, but by no event of the log.
+// A visitor whose row was inserted by hand, without a position, was seen, but not in an event of the log.
 func TestRowsByHand(t *testing.T) {
 	store, _ := open(t, t.TempDir())
 	visitor := []models.Sighting{{Keyspace: models.URLShortener, Name: "abc", Visitor: "203.0.113.9"}}
-	if err := store.Remember(t.Context(), visitor, []models.Position{{}}); err != nil { // as a hand would write it
+	if err := store.Remember(t.Context(), visitor, []models.Position{{}}); err != nil { // as if inserted by hand
 		t.Fatal(err)
 	}
 	found, err := store.FirstSeen(t.Context(), visitor)
@@ -99,8 +99,8 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// TestThePlanStaysWithItsTables: whoever comes with another is told both, and files from before there was a choice have the
-// default.
+// TestThePlanStaysWithItsTables: opening with another plan fails with an error that names both, and files that are older than plans have
+// the default.
 func TestThePlanStaysWithItsTables(t *testing.T) {
 	two, four := models.DefaultPlan(), newPlan(t, []string{"a", "b", "c", "d"}, models.AllMetrics())
 	fewer := newPlan(t, models.DefaultFeatures(), []string{models.DayViews})
@@ -131,7 +131,7 @@ func TestThePlanStaysWithItsTables(t *testing.T) {
 	refused(dir, two, four)
 	openPlan(t, dir, four)
 
-	dir = made(two, func(s *sqlite.Store) { // what a directory of version 1 was
+	dir = made(two, func(s *sqlite.Store) { // as version 1 left it
 		if err := sqlite.Exec(s, "DROP TABLE footfall.settings"); err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func TestThePlanStaysWithItsTables(t *testing.T) {
 	openPlan(t, dir, two)
 }
 
-// TestReservedWords: what SQLite does not take as a column cannot be the name of a feature.
+// TestReservedWords: a word that SQLite does not take as the name of a column cannot be the name of a feature.
 func TestReservedWords(t *testing.T) {
 	store, _ := open(t, t.TempDir())
 	refused := 0
@@ -179,7 +179,7 @@ const keywords = `abort action add after all alter always analyze and as asc att
 	regexp reindex release rename replace restrict returning right rollback row rows savepoint select set table temp temporary then
 	ties to transaction trigger unbounded union unique update using vacuum values view virtual when where window with without`
 
-// cells reads cells with the queries an analyst would type.
+// cells reads cells with an analyst's queries.
 func cells(reader *sqlite.Reader, plan *models.Plan) storetest.Reader {
 	return func(ctx context.Context, key models.Key, cell models.Cell) (int64, bool, error) {
 		query, args := "SELECT value FROM urlshortener."+cell.Counter+" WHERE short_url = ?", []any{key.Name}

@@ -10,7 +10,7 @@ const (
 // day is the text of the start of a day, week or month.
 func day(t models.Millis) string { return t.Time().Format(dayLayout) }
 
-// bucket is the text of the moment that a cell is about: hours have a time of day, whatever the hour.
+// bucket is the text of a cell's time: with the time of day for an hour, even at midnight.
 func bucket(cell models.Cell) string {
 	switch cell.Counter {
 	case models.HourCounters, models.HourViews:
