@@ -99,7 +99,7 @@ func batches(t *testing.T, b broker) {
 	}
 }
 
-// mixedBatches have events that cannot be taken between those that can: each is answered by its place.
+// mixedBatches have valid and invalid events: each gets its own result, in the order of the batch.
 func mixedBatches(t *testing.T, b broker) {
 	d := startServer(t, b, nil)
 	r := d.batch(t, "/v1/clicks", http.Header{"Content-Type": {jsonType}}, `[
@@ -136,7 +136,7 @@ func mixedBatches(t *testing.T, b broker) {
 	}
 }
 
-// batchWithoutKafka: what Kafka does not take is named, and what has no room.
+// batchWithoutKafka: the results name the events that Kafka does not take and those for which there is no slot.
 func batchWithoutKafka(t *testing.T, b broker) {
 	d := startServer(t, b, func(cfg *configs.Producer) { quick(cfg); cfg.HTTP.MaxInFlight = 3 })
 	sendUntilTaken(t, d, "before")

@@ -14,7 +14,7 @@ import (
 	"footfall/producer/answer"
 )
 
-// TestLargeBodiesAreBounded: what is larger than an event takes one of a few slots, until its request is done with it.
+// TestLargeBodiesAreBounded: a body larger than an event takes one of a few slots until its request has ended.
 func TestLargeBodiesAreBounded(t *testing.T) {
 	d := newTestServer(t)
 	d.largeBodies = admission.NewSemaphore(1, 1, 1, 1, time.Millisecond)
@@ -62,7 +62,7 @@ func TestLargeBodiesAreBounded(t *testing.T) {
 	}
 }
 
-// TestAPanicReleasesTheSlot: whatever happens to a large body, its slot is given back.
+// TestAPanicReleasesTheSlot: a handler that panics gives the slot of its large body back.
 func TestAPanicReleasesTheSlot(t *testing.T) {
 	d := newTestServer(t)
 	d.access, d.limits, d.largeBodies = &admission.Access{Open: true}, admission.NewLimits(d.cfg.Limits), admission.NewSemaphore(1, 1, 1, 1, time.Millisecond)
@@ -118,7 +118,7 @@ func TestBatchesTakeAWorkerSlot(t *testing.T) {
 	}
 }
 
-// TestWorkerSlotsAreReleasedForData: who sends compressed data slowly leaves the processors to others until there is more of it.
+// TestWorkerSlotsAreReleasedForData: while a request waits for more compressed data it holds no worker slot.
 func TestWorkerSlotsAreReleasedForData(t *testing.T) {
 	d := newTestServer(t)
 	batch := zippedText(`[{"guid":"` + noise(20_000) + `"}]`) // much of it compressed, too
@@ -152,7 +152,7 @@ func zippedText(text string) string {
 	return b.String()
 }
 
-// TestWorkerSlotsAreReleasedForBodySlots: neither for a large body nor for the answer to a batch.
+// TestWorkerSlotsAreReleasedForBodySlots: a request that waits for a slot for its body or its answer holds no worker slot.
 func TestWorkerSlotsAreReleasedForBodySlots(t *testing.T) {
 	f := func(body, zipped string) {
 		t.Helper()
@@ -189,8 +189,8 @@ func TestWorkerSlotsAreReleasedForBodySlots(t *testing.T) {
 	f(zippedText("["+strings.Repeat(" ", 200<<10)+"{}]"), "gzip")
 }
 
-// TestWaitingForAWorkerSlotIsNotTheSendersTime: whoever sent all of a compressed batch at once is not late because others were worked at
-// for longer than a sender may take.
+// TestWaitingForAWorkerSlotIsNotTheSendersTime: a sender that sent all of a compressed batch at once does not time out while its request
+// waits for a worker slot.
 func TestWaitingForAWorkerSlotIsNotTheSendersTime(t *testing.T) {
 	d := newTestServer(t)
 	d.workers = admission.NewSemaphore(1, 1, 1, 1, 10*time.Second)

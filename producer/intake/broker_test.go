@@ -11,7 +11,7 @@ import (
 	"footfall/deployments/stack"
 )
 
-// broker is a Kafka that a test may mistreat. The suites take any; kfake_test.go and real_test.go run them on both kinds.
+// broker is a Kafka that a test may kill and pause. The suites run on any; kfake_test.go and real_test.go run them on both kinds.
 type broker interface {
 	Addr() string
 	Kill(t testing.TB)   // as a crash would; acknowledged events stay
@@ -60,8 +60,7 @@ func (f *fake) Kill(testing.TB)   { f.cluster.Close() }
 func (f *fake) Pause(testing.TB)  { f.gate.Lock() }
 func (f *fake) Resume(testing.TB) { f.gate.Unlock() }
 
-// gatedListener hands out connections that let nothing through while the gate is closed, as those of a process that was
-// stopped with SIGSTOP.
+// gatedListener accepts connections that pass no data while the gate is closed, like those of a process stopped with SIGSTOP.
 type gatedListener struct {
 	net.Listener
 	gate *sync.RWMutex

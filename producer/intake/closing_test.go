@@ -13,8 +13,8 @@ import (
 	"footfall/configs"
 )
 
-// closing ends the producer while many requests are in flight. Each is answered or cut off; what was answered with 202 is in
-// Kafka, once.
+// closing stops the producer while many requests are in flight. Each is answered or cut off; every event answered with 202 is in Kafka
+// once.
 func closing(t *testing.T, b broker) {
 	d := startServer(t, b, nil)
 	var (
@@ -59,7 +59,7 @@ func closing(t *testing.T, b broker) {
 	}
 }
 
-// closingSlowly ends the producer while Kafka keeps everybody waiting. Nobody new gets in; who is in gets an answer.
+// closingSlowly stops the producer while Kafka does not answer. New connections are refused; requests in progress are answered.
 func closingSlowly(t *testing.T, b broker) {
 	const inside = 5
 	d := startServer(t, b, func(cfg *configs.Producer) { cfg.Kafka.Timeout = 30 * time.Second })
@@ -102,8 +102,8 @@ func closingSlowly(t *testing.T, b broker) {
 	}
 }
 
-// closingWithoutKafka: a supervisor gives a process ten seconds, with Kafka or without. All that can take time does: an event
-// and a click that wait for Kafka, and a sender that does not go on.
+// closingWithoutKafka: the producer stops within ten seconds, as supervisors demand, even if Kafka is away. An event and a click wait for
+// Kafka meanwhile, and a sender has stopped in the middle of its body.
 func closingWithoutKafka(t *testing.T, b broker) {
 	store := &linkStore{}
 	store.all.Store("abc", "https://a.example/")

@@ -26,7 +26,7 @@ func (f from) dial(t *testing.T, d *runningServer) net.Conn {
 	return conn
 }
 
-// try is dial where the producer may close the connection before we know that it is there.
+// try is dial for a connection that the producer may close at once.
 func (f from) try(t *testing.T, d *runningServer) (net.Conn, error) {
 	t.Helper()
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(string(f))}, Timeout: 5 * time.Second}
@@ -77,8 +77,8 @@ func sendVisit(conn net.Conn) (int, error) {
 	return response.StatusCode, errors.Join(err, response.Body.Close())
 }
 
-// boundedConnections: one address has its share of the connections, busy ones or idle, and the others come in. Idle ones make
-// room for new ones, so that many who share an address all get through.
+// boundedConnections: one address gets its share of the connections, busy or idle, and others can still connect. Idle connections are
+// closed for new ones, so that many clients behind one address are all served.
 func boundedConnections(t *testing.T, b broker) {
 	const most, perNetwork = 20, 5
 	d := startServer(t, b, func(cfg *configs.Producer) { cfg.HTTP.Connections, cfg.HTTP.PerNetwork = most, perNetwork })
@@ -98,7 +98,7 @@ func boundedConnections(t *testing.T, b broker) {
 	if n := alive(t, hostile); n > perNetwork || n == 0 {
 		t.Errorf("%d of 100 connections of one address are open, want %d", n, perNetwork)
 	}
-	if n := cut("network") + cut("idle"); n < 95 { // idle is one whose request the producer has not seen yet
+	if n := cut("network") + cut("idle"); n < 95 { // one whose request the producer has not seen yet counts as idle
 		t.Errorf("%d connections were counted as cut", n)
 	}
 	before := cut("idle")
@@ -128,7 +128,8 @@ func boundedConnections(t *testing.T, b broker) {
 	}
 }
 
-// boundedProxies: a trusted proxy has no share, since it speaks for many; all together have theirs.
+// boundedProxies: a trusted proxy is not limited to the share of one address, since it stands for many clients. The limit of all
+// connections holds.
 func boundedProxies(t *testing.T, b broker) {
 	d := startServer(t, b, func(cfg *configs.Producer) {
 		cfg.HTTP.Connections, cfg.HTTP.PerNetwork, cfg.HTTP.TrustedProxies = 20, 2, []string{"127.0.0.2"}
@@ -144,7 +145,7 @@ func boundedProxies(t *testing.T, b broker) {
 	}
 }
 
-// turnedAway: whose body is not wanted gets its answer at once, and not when the body is there.
+// turnedAway: a request that is refused by its header is answered at once, before its body has come.
 func turnedAway(t *testing.T, b broker) {
 	d := startServer(t, b, guarded)
 	for request, want := range map[string]string{

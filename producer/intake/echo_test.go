@@ -12,10 +12,10 @@ import (
 	"footfall/configs"
 )
 
-// maxEcho is what an answer may repeat of what was sent, in bytes of one piece.
+// maxEcho is how many bytes in a row an answer may repeat of what was sent.
 const maxEcho = 100
 
-// marks is what echoRequests are full of and no answer has of its own.
+// marks are characters that fill echoRequests and that no answer has by itself.
 var marks = regexp.MustCompile(`[Yy]+`)
 
 func marked(n int) string { return strings.Repeat("y", n) }
@@ -85,7 +85,7 @@ func echoes(t *testing.T, b broker) {
 	}
 }
 
-// boundedAnswers: the answer to a batch does not grow with what its events say.
+// boundedAnswers: the answer to a batch does not grow with the size of its events.
 func boundedAnswers(t *testing.T, b broker) {
 	d := startServer(t, b, nil)
 	f := func(name string, event func(i int) string) {

@@ -12,8 +12,8 @@ import (
 	"footfall/producer/answer"
 )
 
-// TestNewVisitorsOfABatch: what could not be read is left alone and counts for nobody; the others are refused as they come, and
-// only those that are not refused go to Kafka.
+// TestNewVisitorsOfABatch: events that could not be parsed do not count as new visitors. Of the others, those above the limit are refused,
+// in order, and the rest goes to Kafka.
 func TestNewVisitorsOfABatch(t *testing.T) {
 	const most, all, bad = 37, 96, 7
 	d := newTestServer(t)
@@ -40,7 +40,7 @@ func TestNewVisitorsOfABatch(t *testing.T) {
 			switch {
 			case i == bad:
 				want, id = answer.Internal, ""
-			case i > most: // one more, since the bad one is nobody's
+			case i > most: // not i >= most, since the bad one does not count
 				want, id = answer.TooManyNewVisitors, ""
 			}
 			if got := reason(o.err); got != want || o.id != id {

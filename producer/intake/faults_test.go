@@ -11,7 +11,7 @@ import (
 	"footfall/configs"
 )
 
-// quick is a producer that gives Kafka a second only.
+// quick sets a kafka.timeout of a second.
 func quick(cfg *configs.Producer) { cfg.Kafka.Timeout = time.Second }
 
 // unavailable checks the answer of a producer that has no Kafka, and returns the event's id.
@@ -36,7 +36,7 @@ func sendUntilTaken(t *testing.T, d *runningServer, id string) {
 	})
 }
 
-// killed takes Kafka away for longer than the writer's view of the cluster lasts, and brings it back.
+// killed stops Kafka for longer than the publisher keeps its metadata, and starts it again.
 func killed(t *testing.T, b broker) {
 	d := startServer(t, b, quick)
 	sendUntilTaken(t, d, "before")
@@ -74,7 +74,7 @@ func killed(t *testing.T, b broker) {
 			t.Errorf("event after-%d is %d times in Kafka", i, in[fmt.Sprint("after-", i)])
 		}
 	}
-	if in["before"] < 1 || in[lost] < 1 { // more often, where a busy Kafka took it and answered too late
+	if in["before"] < 1 || in[lost] < 1 { // more than once if a busy Kafka took it and answered too late
 		t.Errorf("in Kafka: before %d times, %s %d times", in["before"], lost, in[lost])
 	}
 	if log := d.log.String(); strings.Count(log, "Kafka does not take events") == 0 || !strings.Contains(log, "Kafka takes events again") {
@@ -82,8 +82,7 @@ func killed(t *testing.T, b broker) {
 	}
 }
 
-// paused makes Kafka silent. Who was answered with 503 may still find the event in Kafka afterwards; who was answered
-// with 202 must.
+// paused pauses Kafka. An event answered with 503 may be in Kafka afterwards; one answered with 202 must be.
 func paused(t *testing.T, b broker) {
 	d := startServer(t, b, quick)
 	sendUntilTaken(t, d, "before")
@@ -100,7 +99,7 @@ func paused(t *testing.T, b broker) {
 	}
 }
 
-// overload fills a small producer while Kafka is silent. The one too many is refused at once and never written.
+// overload fills all slots of a producer while Kafka is paused. One event more is refused at once and never written.
 func overload(t *testing.T, b broker) {
 	const room = 3
 	d := startServer(t, b, func(cfg *configs.Producer) {
@@ -146,9 +145,9 @@ func overload(t *testing.T, b broker) {
 	}
 }
 
-// heldPlaces: what is under way to Kafka cannot be taken back, so an event must keep its place until it is given up for good,
-// even if its sender was answered before. The second of two events waits for the first one's request and is sent after it,
-// and a request has a second at the least: its sender is answered most of that before its own request ends.
+// heldPlaces: an event in flight to Kafka cannot be taken back, so it keeps its slot until it is settled, even if its sender was answered
+// before. The second of two events is sent after the first one's request, which has a timeout of at least a second: its sender is
+// answered most of a second before its own request ends.
 func heldPlaces(t *testing.T, b broker) {
 	d := startServer(t, b, func(cfg *configs.Producer) {
 		cfg.HTTP.MaxInFlight = 2
@@ -182,8 +181,8 @@ func heldPlaces(t *testing.T, b broker) {
 	sendUntilTaken(t, d, "after")
 }
 
-// hangUp closes the client's connection while its event is being written. The event is written all the same, and nothing
-// is held against Kafka.
+// hangUp closes the client's connection while its event is being written. The event is written nevertheless, and it does not count as a
+// failure of Kafka.
 func hangUp(t *testing.T, b broker) {
 	d := startServer(t, b, func(cfg *configs.Producer) { cfg.Kafka.Timeout = 30 * time.Second })
 	sendUntilTaken(t, d, "before")
@@ -229,7 +228,7 @@ func health(t *testing.T, b broker) {
 	if r := d.do(t, http.MethodGet, "/healthz", nil, nil); r.status != http.StatusOK {
 		t.Errorf("the public's /healthz = %d %s", r.status, r.raw)
 	}
-	for _, path := range []string{"/readyz", "/metrics"} { // how much is counted is nobody's business
+	for _, path := range []string{"/readyz", "/metrics"} { // the public must not see how much is counted
 		if r := d.do(t, http.MethodGet, path, nil, nil); r.status != http.StatusNotFound {
 			t.Errorf("the public's %s = %d %s", path, r.status, r.raw)
 		}

@@ -38,7 +38,7 @@ func newTestServer(t testing.TB) *server {
 	return d
 }
 
-// newFuzzServer is a server without Kafka: events that pass are looked at instead of written.
+// newFuzzServer is a server without Kafka: accepted events are checked instead of written.
 func newFuzzServer(f *testing.F) *server {
 	f.Helper()
 	d := newTestServer(f)
@@ -46,7 +46,7 @@ func newFuzzServer(f *testing.F) *server {
 	return d
 }
 
-// reason is that of a refusal, "" of none.
+// reason is the reason of a refusal, "" if there is none.
 func reason(err error) string {
 	var why *answer.Refusal
 	if errors.As(err, &why) {
@@ -55,8 +55,7 @@ func reason(err error) string {
 	return ""
 }
 
-// check holds what every decoder promises: an error that has an answer, or an event that can be counted and that reads
-// back as it was.
+// check checks what every decoder promises: an error that has an answer, or a valid event that encodes and decodes to itself.
 func (d *server) check(t *testing.T, written draft, err error) {
 	t.Helper()
 	if err == nil {
@@ -100,7 +99,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// FuzzArray: nothing is lost between the brackets, and what is JSON to others is JSON to the producer.
+// FuzzArray: splitting an array loses nothing, and the producer accepts the same JSON as encoding/json.
 func FuzzArray(f *testing.F) {
 	const most = 5
 	f.Add([]byte(`[{"siteId":"s","guid":"g"}, 7,null,"]",[[]] ]`))
@@ -128,7 +127,7 @@ func FuzzArray(f *testing.F) {
 	})
 }
 
-// FuzzLines: what is not space comes out, in order.
+// FuzzLines: splitting lines keeps everything but white space, in order.
 func FuzzLines(f *testing.F) {
 	const most = 5
 	f.Add([]byte("{}\r\n\n {\"siteId\":\"s\"} \n7"))
@@ -175,7 +174,7 @@ func FuzzPixel(f *testing.F) {
 	})
 }
 
-// FuzzGzip: a compressed body is read as what it was, up to the limits, or refused by name.
+// FuzzGzip: a compressed body is read as the original, up to the limits, or refused with a reason.
 func FuzzGzip(f *testing.F) {
 	d := newFuzzServer(f)
 	d.cfg.HTTP.MaxBody, d.cfg.HTTP.BatchBytes = 100, 1000
@@ -215,7 +214,7 @@ func FuzzGzip(f *testing.F) {
 	})
 }
 
-// FuzzMedia is the header Content-Type, and what stands in Content-Encoding.
+// FuzzMedia is the headers Content-Type and Content-Encoding.
 func FuzzMedia(f *testing.F) {
 	f.Add("application/json; charset=utf-8", "gzip")
 	f.Add("text/plain;charset=UTF-8", "")

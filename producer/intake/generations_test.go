@@ -88,7 +88,7 @@ func generations(t *testing.T, b broker) {
 	newProducerOnAGrownTopic(t, b, d)
 }
 
-// newProducerOnAGrownTopic: one that starts later writes to the newest generation, and does not make a first one anew that was deleted.
+// newProducerOnAGrownTopic: a producer that starts later writes to the newest generation and does not create a deleted first one again.
 func newProducerOnAGrownTopic(t *testing.T, b broker, old *runningServer) {
 	t.Helper()
 	old.close(t)
@@ -107,9 +107,9 @@ func newProducerOnAGrownTopic(t *testing.T, b broker, old *runningServer) {
 	}
 }
 
-// TestBothTopicsGrowAtOnce: what the producer knows of one's next generation does not make it forget the other's.
+// TestBothTopicsGrowAtOnce: switching one topic to its next generation does not undo the switch of the other.
 func TestBothTopicsGrowAtOnce(t *testing.T) {
-	for range 10 { // or the two might just miss each other
+	for range 10 { // the two switches do not always coincide
 		b := startFake(t)
 		d := startServer(t, b, nil)
 		growTopic(t, b, d.topics.Visits, 2, 5)

@@ -47,7 +47,7 @@ func certificate(t *testing.T) (cert, key string, roots *x509.CertPool) {
 	return cert, key, roots
 }
 
-// renewed: a producer shows its new certificate to who comes next, and the old one as long as the new one is half there.
+// renewed: a producer uses a renewed certificate for the next connection, and the old one while the new files are incomplete.
 func renewed(t *testing.T, b broker) {
 	cert, key, _ := certificate(t)
 	d := startServer(t, b, func(cfg *configs.Producer) { cfg.HTTP.TLS.Cert, cfg.HTTP.TLS.Key = cert, key })
@@ -68,7 +68,7 @@ func renewed(t *testing.T, b broker) {
 	eventually(t, "the new certificate is shown", 10*time.Second, func() bool { return shown(roots) })
 }
 
-// encrypted: with a certificate the producer speaks TLS and nothing else, and whoever fails at it does not get into the log.
+// encrypted: with a certificate the producer accepts TLS only, and failed handshakes do not get into the log.
 func encrypted(t *testing.T, b broker) {
 	cert, key, roots := certificate(t)
 	d := startServer(t, b, func(cfg *configs.Producer) { cfg.HTTP.TLS.Cert, cfg.HTTP.TLS.Key = cert, key })
@@ -100,8 +100,8 @@ func encrypted(t *testing.T, b broker) {
 	}
 }
 
-// slowClients hold connections, and the producer ends them: no header within 5 s, no body within 15, and of a compressed one,
-// which makes much of little, no more within 1. All at once, so that the test takes as long as the longest.
+// slowClients are disconnected: without a header after 5 s, without a body after 15 s, and without more of a compressed body, which may
+// become large, after 1 s. All run at once, so that the test takes as long as the longest.
 func slowClients(t *testing.T, b broker) {
 	if testing.Short() {
 		t.Skip("waits 15 s for timeouts")

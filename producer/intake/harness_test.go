@@ -20,7 +20,7 @@ import (
 	"footfall/test/harness"
 )
 
-// runningServer is a server as the binary runs it, on a port of its own, with topics of its own.
+// runningServer is a server as the binary runs it, with its own port and topics.
 type runningServer struct {
 	url    string
 	addr   string
@@ -68,7 +68,7 @@ func startServerWith(t testing.TB, b broker, store links.Store, tweak func(*conf
 	return d
 }
 
-// close stops the server and checks that it ends well. It may be called again.
+// close stops the server and checks that it ends without an error. It may be called again.
 func (d *runningServer) close(t testing.TB) {
 	t.Helper()
 	d.stop()
@@ -83,7 +83,7 @@ func (d *runningServer) close(t testing.TB) {
 	}
 }
 
-// defaults are those of producer.yaml but for the addresses and names that a test must not share.
+// defaults is the configuration of producer.yaml, with addresses and names of the test's own.
 func defaults(t testing.TB, broker string) configs.Producer {
 	t.Helper()
 	cfg, err := configs.LoadProducer("")
@@ -100,7 +100,7 @@ func defaults(t testing.TB, broker string) configs.Producer {
 	return cfg
 }
 
-// reply is what a client sees.
+// reply is an answer as a client sees it.
 type reply struct {
 	status int
 	header http.Header
@@ -133,7 +133,7 @@ func (d *runningServer) try(method, path string, header http.Header, body io.Rea
 	return exchangeHTTP(method, d.url+path, header, body)
 }
 
-// ask is what an operator sees.
+// ask sends a request to the admin address.
 func (d *runningServer) ask(t *testing.T, method, path string) reply {
 	t.Helper()
 	r, err := exchangeHTTP(method, d.admin+path, nil, nil)
@@ -170,7 +170,7 @@ func exchangeHTTP(method, url string, header http.Header, body io.Reader) (reply
 	return r, nil
 }
 
-// metric reads one sample of /metrics, named as it is written there; absent is "".
+// metric reads one sample of /metrics by its name with labels; "" if there is none.
 func (d *runningServer) metric(t *testing.T, sample string) string {
 	t.Helper()
 	for line := range strings.Lines(d.ask(t, http.MethodGet, "/metrics").raw) {

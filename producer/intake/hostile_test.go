@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// hostileRequest is written to the connection as it is: http.Client would refuse to send most of them. The
-// reason is in the answer; it is empty where net/http answers by itself.
+// hostileRequest is written to the connection as it is, since http.Client would refuse to send most of them. reason is that of the
+// answer; it is empty if net/http answers by itself.
 type hostileRequest struct {
 	name, text string
 	status     int
@@ -40,7 +40,7 @@ func post(body string, headers ...string) string { return raw("POST", "/v1/visit
 
 func get(target string) string { return raw("GET", target, nil, "") }
 
-// bomb is 20 MB of spaces after a beginning, in 20 KB: two members, which gzip takes for one text.
+// bomb is a beginning and 20 MB of spaces, in 20 KB of gzip: two members, which are read as one text.
 func bomb(beginning string) string { return zip(beginning) + spaces() }
 
 var spaces = sync.OnceValue(func() string {
@@ -59,7 +59,7 @@ const (
 	ndjson = "Content-Type: application/x-ndjson"
 )
 
-// hostileRequests are made when they are sent: the bombs take a second.
+// hostileRequests makes the requests. It takes a second, because of the bombs.
 func hostileRequests() []hostileRequest {
 	return []hostileRequest{
 		// Compressed bodies.
@@ -166,8 +166,7 @@ func hostileRequests() []hostileRequest {
 	}
 }
 
-// hostile sends each of them, and then proves by the end offsets that nothing reached Kafka, and that the producer still
-// takes events.
+// hostile sends each of them, and then checks by the end offsets that nothing reached Kafka, and that the producer still takes events.
 func hostile(t *testing.T, b broker) {
 	d := startServer(t, b, nil)
 	names := []string{d.topics.Visits, d.topics.Clicks, d.topics.Dead}

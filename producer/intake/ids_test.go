@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// TestIDs makes ids of one moment from many goroutines: none twice, all of version 7, with that moment in them.
+// TestIDs makes ids with the same time in many goroutines: all are different, of version 7, and contain that time.
 func TestIDs(t *testing.T) {
 	now := time.UnixMilli(1538402700123)
 	var mu sync.Mutex

@@ -13,8 +13,8 @@ import (
 // bearer is the header of a key.
 func bearer(key string) string { return "Authorization: Bearer " + key }
 
-// intruders come to a producer with keys, origins and links, as guarded and keptLinks make it. None of them gets an event into
-// Kafka or a link into the store.
+// intruders are requests to a producer with keys, origins and links (guarded, keptLinks). None of them may get an event into Kafka or a
+// link into the store.
 func intruders() []hostileRequest {
 	const shop, promo = `{"siteId":"shop","guid":"g"}`, `{"short_url":"promo-1","ip":"203.0.113.7"}`
 	visits := func(body string, headers ...string) string { return raw("POST", "/v1/visits", headers, body) }
@@ -156,7 +156,7 @@ func intruders() []hostileRequest {
 	return all
 }
 
-// keptLinks are what somebody with cqlsh may have put there, and one good link.
+// keptLinks are one good link, and bad ones as somebody may have inserted with cqlsh.
 func keptLinks() *linkStore {
 	store := &linkStore{}
 	for short, long := range map[string]string{
@@ -167,7 +167,7 @@ func keptLinks() *linkStore {
 	return store
 }
 
-// guardedHostile sends each of the intruders, and proves that they left no trace.
+// guardedHostile sends each of the intruders, and checks that they left nothing in Kafka or the store.
 func guardedHostile(t *testing.T, b broker) {
 	store := keptLinks()
 	d := startServerWith(t, b, store, func(cfg *configs.Producer) {
@@ -175,7 +175,7 @@ func guardedHostile(t *testing.T, b broker) {
 		cfg.Links.Enabled = true
 		cfg.HTTP.TrustedProxies = []string{"127.0.0.1"}
 	})
-	// What it should take it takes.
+	// Requests that are allowed are accepted.
 	r := request{bearer: "Bearer shop-new", origin: "https://shop.example"}.send(t, d, "/v1/visits", `{"siteId":"shop","guid":"g"}`)
 	if r.status != 202 {
 		t.Errorf("a good event = %d %s", r.status, r.raw)
@@ -205,8 +205,8 @@ func guardedHostile(t *testing.T, b broker) {
 	})
 }
 
-// spoofedAddresses: whose click it is, whatever its sender says about itself. A producer believes its proxies only, and what
-// stands left of the first that is none is anybody's.
+// spoofedAddresses: a click's address cannot be forged. The producer believes trusted proxies only; in X-Forwarded-For anybody can write
+// what is left of the first entry that is no trusted proxy.
 func spoofedAddresses(t *testing.T, b broker) {
 	const peer = "127.0.0.1"
 	rows := []struct {

@@ -11,7 +11,7 @@ import (
 	"footfall/models"
 )
 
-// upload sends batches of so many made-up visitors of a site, as gzip, and counts what was taken and the bytes that it took.
+// upload sends gzipped batches of so many made-up visitors of a site, and returns how many were accepted and how many bytes were sent.
 func upload(t *testing.T, d *runningServer, key, client string, batches int) (taken, bytes int) {
 	t.Helper()
 	for b := range batches {
@@ -24,15 +24,15 @@ func upload(t *testing.T, d *runningServer, key, client string, batches int) (ta
 	return taken, bytes
 }
 
-// inventedVisitors: a guid that was never seen is twelve rows for ever, and a thousand of them fit into three kilobytes. Limits
-// are those of the defaults.
+// inventedVisitors: the default limits bound made-up visitors. A new guid makes twelve rows that stay for ever, and a thousand guids fit
+// into three kilobytes.
 func inventedVisitors(t *testing.T, b broker) {
 	d := startServer(t, b, func(cfg *configs.Producer) {
 		guarded(cfg)
 		cfg.HTTP.TrustedProxies = []string{"127.0.0.1"}
 	})
 	began := time.Now()
-	// With the key of a page: one batch is let in, and then twenty a second.
+	// With the key of a page: one batch is accepted, and then twenty a second.
 	taken, bytes := upload(t, d, "shop-new", "203.0.113.7", 10)
 	t.Logf("by a page's key: %d visitors of 10,000 were taken, of %d bytes", taken, bytes)
 	if taken > 2000 || taken == 0 {
@@ -61,14 +61,14 @@ func inventedVisitors(t *testing.T, b broker) {
 	if time.Since(began) > 50*time.Second { // a slow machine: another minute began
 		most *= 2
 	}
-	if more > most || more < most/2 { // those that were taken before are known
+	if more > most || more < most/2 { // those that were accepted before are known
 		t.Errorf("%d visitors of a site in a minute, made with %d bytes", more, bytes)
 	}
-	visit("service", "203.0.113.9", "shop", "0-7", 202, "") // who is known is no new visitor
+	visit("service", "203.0.113.9", "shop", "0-7", 202, "") // a known visitor is not limited
 	visit("service", "203.0.113.9", "elsewhere", "0-7", 202, "")
 }
 
-// inventedReferrers: each is a row of a link for ever, and whoever follows a link needs no key. Limits are those of the defaults.
+// inventedReferrers: the default limits bound made-up referrers. Each makes a row that stays for ever, and following a link needs no key.
 func inventedReferrers(t *testing.T, b broker) {
 	store := &linkStore{}
 	store.all.Store("abc", "https://example.org/")
@@ -87,7 +87,7 @@ func inventedReferrers(t *testing.T, b broker) {
 			t.Fatalf("redirect %d: %s", i, response.Status)
 		}
 	}
-	most := 60 + 1 // and none
+	most := 60 + 1 // and the empty one
 	if time.Since(began) > 50*time.Second {
 		most += 60
 	}

@@ -12,7 +12,7 @@ func TestOnKfake(t *testing.T) {
 	}
 }
 
-// suites is what the producer promises, on any Kafka. Those that harm a broker need one of their own.
+// suites test what the producer promises, on any Kafka. Those that kill or pause the broker need one of their own.
 var suites = []struct {
 	name  string
 	harms bool

@@ -11,7 +11,7 @@ import (
 	"footfall/configs"
 )
 
-// limited: who sends too much is told when to come back, and others are not made to wait for it.
+// limited: a client that sends too much gets a Retry-After, and other clients do not wait.
 func limited(t *testing.T, b broker) {
 	refused := func(what string, r reply, reason string) {
 		t.Helper()

@@ -41,8 +41,8 @@ func (s *linkStore) Target(_ context.Context, short string) (string, bool, error
 	return long.(string), true, nil
 }
 
-// TestADoorThatCannotOpenLetsGo: of its address, which the next attempt needs.
-func TestADoorThatCannotOpenLetsGo(t *testing.T) {
+// TestAFailedStartReleasesTheAddress, which the next attempt needs.
+func TestAFailedStartReleasesTheAddress(t *testing.T) {
 	cfg := defaults(t, startFake(t).Addr())
 	ports, err := stack.FreePorts(1)
 	must(t, err)
@@ -57,7 +57,7 @@ func TestADoorThatCannotOpenLetsGo(t *testing.T) {
 	must(t, l.Close())
 }
 
-// shortLinks: who may make them, and that a redirect is a click in Kafka.
+// shortLinks: only some keys may make links, and a redirect makes a click in Kafka.
 func shortLinks(t *testing.T, b broker) {
 	d := startServerWith(t, b, &linkStore{}, func(cfg *configs.Producer) {
 		guarded(cfg)
@@ -142,7 +142,7 @@ func shortLinks(t *testing.T, b broker) {
 	}
 }
 
-// madeUpReferrers: whoever follows a link needs no key, and cannot make more rows than one who has one.
+// madeUpReferrers: following a link needs no key, so redirects are limited in new referrers as senders with a key are.
 func madeUpReferrers(t *testing.T, b broker) {
 	store := &linkStore{}
 	store.all.Store("abc", "https://example.org/")

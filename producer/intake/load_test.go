@@ -20,9 +20,9 @@ import (
 
 var loadFor = flag.Duration("load.for", 4*time.Second, "how long the load test sends")
 
-// TestLoad: 200 connections as fast as they can, and beside them clients that open connections and hardly send, some of them
-// large batches. Nobody gets another answer than 202, 429 or 503, large batches get through, and every 202 is in the topic. It
-// is here for the race detector; test/e2e does the same to a process on real Kafka, and looks at its memory.
+// TestLoad: 200 connections send as fast as they can, beside slow clients, some of them with large batches. Every answer is 202, 429 or
+// 503, large batches get through, and every event answered 202 is in the topic. It is here for the race detector; test/e2e does the same
+// to a process on real Kafka and measures its memory.
 func TestLoad(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: not with -short")
@@ -117,8 +117,8 @@ func TestLoad(t *testing.T) {
 // largeBatch is more than a single event may be.
 var largeBatch = "[" + strings.Repeat(" ", 100<<10) + `{"siteId":"large","guid":"g"}]`
 
-// TestSlowSendersLeaveRoom: more senders of large batches than there is room for, all of them slow and each with an address
-// of its own, who come again as soon as they are cut off. Somebody else's batch waits for its turn and gets it.
+// TestSlowSendersLeaveRoom: more slow senders of large batches than there are slots, each with its own address, connect again as soon as
+// they are cut off. Another client's batch still gets a slot after a wait.
 func TestSlowSendersLeaveRoom(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: not with -short")
@@ -138,13 +138,12 @@ func TestSlowSendersLeaveRoom(t *testing.T) {
 	cancel()
 	slowEnded()
 	if n := d.metric(t, `footfall_door_refused_total{reason="body_timeout"}`); n == "" {
-		t.Error("nobody was told to hurry")
+		t.Error("no slow sender timed out")
 	}
 	eventually(t, "no room is taken", 20*time.Second, func() bool { return d.metric(t, "footfall_door_large_bodies") == "0" })
 }
 
-// TestOneClientLeavesRoom: one client's slow senders, however many, have their share of the room, and others do not even have to
-// wait for a place.
+// TestOneClientLeavesRoom: the slow senders of one client, however many, get its share of the slots only, so that others need not wait.
 func TestOneClientLeavesRoom(t *testing.T) {
 	d := startServer(t, startFake(t), func(cfg *configs.Producer) { cfg.HTTP.TrustedProxies = []string{"127.0.0.1"} })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

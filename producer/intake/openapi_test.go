@@ -50,7 +50,7 @@ func described(t *testing.T) map[string]map[string][]int {
 	return out
 }
 
-// TestOpenAPIHasEveryRoute holds the description against routes.go, which is where routes are made.
+// TestOpenAPIHasEveryRoute compares openapi.yaml with routes.go, where routes are made.
 func TestOpenAPIHasEveryRoute(t *testing.T) {
 	source, err := os.ReadFile("routes.go")
 	if err != nil {
@@ -69,7 +69,7 @@ func TestOpenAPIHasEveryRoute(t *testing.T) {
 			t.Errorf("%s: this test does not understand %s(…, %s", m[2], m[1], m[3])
 		}
 		if first := strings.Split(m[2], "/")[1]; links.Name(first) {
-			t.Errorf("%s could be a link of somebody's: links must reserve %q", m[2], first)
+			t.Errorf("%s could be the name of a short link: links must reserve %q", m[2], first)
 		}
 	}
 	if len(made) < 9 {
@@ -88,8 +88,8 @@ func TestOpenAPIHasEveryRoute(t *testing.T) {
 	}
 }
 
-// TestOpenAPIHasEveryStatus: each status that the producer gives is somewhere in the description, no other is, and a way in has
-// all that can happen to a request.
+// TestOpenAPIHasEveryStatus: openapi.yaml has each status that the producer gives and no other, and every route for events has all that
+// can happen to a request.
 func TestOpenAPIHasEveryStatus(t *testing.T) {
 	given := map[int]bool{
 		http.StatusOK: true, http.StatusCreated: true, http.StatusAccepted: true, http.StatusNoContent: true, http.StatusMultiStatus: true,
@@ -120,8 +120,8 @@ func TestOpenAPIHasEveryStatus(t *testing.T) {
 	}
 }
 
-// TestOpenAPIHasEveryLength: what the description calls too long is what models call too long. Theirs are bytes, which the
-// schema language cannot say, so that the text has to.
+// TestOpenAPIHasEveryLength: openapi.yaml has the maximum lengths of models. Those are in bytes, which the schema language cannot express,
+// so the text must say it.
 func TestOpenAPIHasEveryLength(t *testing.T) {
 	var document struct {
 		Info       struct{ Description string }

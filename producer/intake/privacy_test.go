@@ -12,7 +12,7 @@ import (
 	"footfall/models"
 )
 
-// inKafka are the clicks that came through, by id.
+// inKafka are the clicks in Kafka, by id.
 func inKafka(t *testing.T, d *runningServer) map[string]*models.Click {
 	t.Helper()
 	clicks := map[string]*models.Click{}
@@ -26,7 +26,7 @@ func inKafka(t *testing.T, d *runningServer) map[string]*models.Click {
 	return clicks
 }
 
-// rotatedVisitors: an address is one visitor in a month, by the time of the click and not by when it is sent.
+// rotatedVisitors: an address is one visitor in a month, by the time of the click, not of the request.
 func rotatedVisitors(t *testing.T, b broker) {
 	d := startServer(t, b, func(cfg *configs.Producer) {
 		cfg.Privacy.IP, cfg.Privacy.Secret, cfg.Privacy.Rotate = "hashed", "a secret of 16 bytes or more", "monthly"
@@ -50,7 +50,8 @@ func rotatedVisitors(t *testing.T, b broker) {
 	}
 }
 
-// discreet: user agents are judged and dropped, referrers are hosts, addresses are networks, and the country is still the address's.
+// discreet: in Kafka a click has no user agent, the host of its referrer, and the network of its address; its country is found by the
+// whole address, and bots are found by the user agent.
 func discreet(t *testing.T, b broker) {
 	store := &linkStore{}
 	store.all.Store("abc", "https://target.example/")
@@ -101,7 +102,7 @@ func discreet(t *testing.T, b broker) {
 		case "bot":
 			want.Referrer, want.Bot = "", true
 		case "url", "path":
-		default: // the redirect, whose id is made up
+		default: // the redirect, whose id is random
 			want.IP, want.Country = "127.0.0.0", c.Country
 		}
 		if c.Referrer != want.Referrer || c.IP != want.IP || c.Country != want.Country || c.Bot != want.Bot {
@@ -110,7 +111,7 @@ func discreet(t *testing.T, b broker) {
 	}
 }
 
-// follow asks for a link, and not for where it leads.
+// follow requests a link without following the redirect.
 func follow(t *testing.T, url string, header http.Header) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)

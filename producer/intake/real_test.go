@@ -17,8 +17,7 @@ import (
 	"footfall/deployments/stack/stacktest"
 )
 
-// TestOnKafka runs every suite on real Kafka: those that harm nobody on the stack that `make up` brought, the others on a
-// broker of their own.
+// TestOnKafka runs every suite on real Kafka: those that kill or pause the broker on one of their own, the others on that of `make up`.
 func TestOnKafka(t *testing.T) {
 	t.Run("shared", func(t *testing.T) {
 		t.Parallel()
@@ -43,7 +42,7 @@ func TestOnKafka(t *testing.T) {
 	})
 }
 
-// private is a real broker that a test may mistreat.
+// private is a real broker that a test may kill and pause.
 type private struct{ kafka *stack.Kafka }
 
 func (p private) Addr() string { return p.kafka.Addr() }
@@ -55,8 +54,7 @@ func (p private) Start(t testing.TB) {
 	must(t, p.kafka.Start(ctx))
 }
 
-// Pause returns when Kafka stands still: a signal is only sent, and a producer that sends at once may be answered before all
-// threads have got it.
+// Pause returns when all threads of Kafka are stopped: right after the signal some may still answer.
 func (p private) Pause(t testing.TB) {
 	t.Helper()
 	must(t, p.kafka.Pause())
@@ -65,7 +63,7 @@ func (p private) Pause(t testing.TB) {
 	eventually(t, "all threads of Kafka stand still", 10*time.Second, func() bool { return still(t, pid) })
 }
 
-// still tells whether all threads of a process are stopped, where there is a /proc to ask.
+// still reports whether all threads of a process are stopped, if the system has /proc.
 func still(t testing.TB, pid int) bool {
 	t.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
@@ -97,7 +95,7 @@ type shared string
 
 func (s shared) Addr() string { return string(s) }
 
-// forget deletes a test's topics, which would pile up.
+// forget deletes a test's topics.
 func (s shared) forget(t testing.TB, names configs.Topics) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)

@@ -18,7 +18,7 @@ type badRequest struct {
 	reason                  string
 }
 
-// form, visit and click are bad requests in the three ways in that are answered with 400.
+// form, visit and click make bad requests to the three routes, which must be answered with 400.
 func form(body, reason string) badRequest {
 	return badRequest{"/track?siteId=s", formType, body, http.StatusBadRequest, reason}
 }
@@ -131,7 +131,7 @@ var badBodies = []badRequest{
 	{"/healthz", jsonType, `{}`, http.StatusMethodNotAllowed, "method_not_allowed"},
 }
 
-// badRequests sends all that must be refused, and then proves by the end offsets that nothing of it reached Kafka.
+// badRequests sends every request that must be refused, and checks by the end offsets that none reached Kafka.
 func badRequests(t *testing.T, b broker) {
 	d := startServer(t, b, nil)
 	names := []string{d.topics.Visits, d.topics.Clicks, d.topics.Dead}
@@ -181,7 +181,7 @@ func badRequests(t *testing.T, b broker) {
 	}
 }
 
-// cutShort promises a longer body than it sends, although what it sends would be a whole event.
+// cutShort announces a longer body than it sends; what it sends would be a complete event.
 func cutShort(t *testing.T, addr string) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestResultsAsEncodingJSON: what is written by hand must be what the tags of the fields say.
+// TestResultsAsEncodingJSON: the hand-written encoding equals that of encoding/json.
 func TestResultsAsEncodingJSON(t *testing.T) {
 	for _, r := range []result{
 		{}, {Index: 999, Status: 202, ID: "0190b0a0-0000-7000-8000-000000000000"}, {Index: 1, Status: 202, ID: `a"<\é` + "\n\xff"},

@@ -17,7 +17,7 @@ import (
 	"footfall/producer/answer"
 )
 
-// TestAPanicIsA500 and the process lives: the same server answers again.
+// TestAPanicIsA500, and the same server answers the next request.
 func TestAPanicIsA500(t *testing.T) {
 	var log bytes.Buffer
 	reg := prometheus.NewRegistry()
@@ -65,7 +65,7 @@ func TestStraightPaths(t *testing.T) {
 	}
 }
 
-// TestTheUnforeseenIsOurFault: no error is ever answered with 2xx or blamed on the sender.
+// TestTheUnforeseenIsOurFault: an unknown error is answered with 500, never with 2xx or 4xx.
 func TestTheUnforeseenIsOurFault(t *testing.T) {
 	var log bytes.Buffer
 	d := &server{metrics: newMetrics(prometheus.NewRegistry(), &admission.Semaphore{}, &admission.Semaphore{}), log: slog.New(slog.NewJSONHandler(&log, nil))}

@@ -12,7 +12,7 @@ import (
 	"footfall/producer/admission"
 )
 
-// TestServeTellsWhoIsLeft: what a request may still be using must not be closed under it.
+// TestServeTellsWhoIsLeft: serve reports whether a request still runs, so that nothing is closed that it may use.
 func TestServeTellsWhoIsLeft(t *testing.T) {
 	f := func(stuck, want bool) {
 		t.Helper()

@@ -12,10 +12,10 @@ import (
 	"footfall/producer/admission"
 )
 
-// soleAfter is how long admission takes to call a tenant the only one.
+// soleAfter is how long no other tenant may have sent before admission takes a tenant for the only one.
 const soleAfter = time.Second
 
-// TestWhoCountsAsAnotherTenant: whoever is let in is, with a single event, a batch or a redirect alike; whoever has no key is not.
+// TestWhoCountsAsAnotherTenant: a tenant whose event, batch or redirect was admitted counts as another; a sender without a key does not.
 func TestWhoCountsAsAnotherTenant(t *testing.T) {
 	f := func(what string, want bool, request func(d *server, r *http.Request)) {
 		t.Helper()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestNoAddressesInTheLog: net/http names clients, the log does not.
+// TestNoAddressesInTheLog: the log does not have the addresses of clients that net/http writes.
 func TestNoAddressesInTheLog(t *testing.T) {
 	var out bytes.Buffer
 	log := serverLog(slog.New(slog.NewJSONHandler(&out, nil)))

@@ -45,7 +45,7 @@ func end(ctx context.Context, broker, topic string, partition int) (int64, error
 	return last, errors.Join(err, conn.Close())
 }
 
-// messages reads a topic from its beginning to its present end, partition by partition.
+// messages reads a topic from its beginning to its current end, partition by partition.
 func messages(t *testing.T, broker, topic string) []kafka.Message {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)

@@ -14,12 +14,11 @@ import (
 	"footfall/configs"
 )
 
-// refusedBatch is a thousand events that are refused: 70 KB of answer for 2 KB.
+// refusedBatch is a thousand invalid events: 2 KB that get an answer of 70 KB.
 var refusedBatch = "[" + strings.Repeat("0,", 999) + "0]"
 
-// unreadAnswers: 40 connections that ask for large answers and read none of them. Their answers take the places of their
-// client, and those that are not read in time are cut off. Another client's events get through. producer/hostile_test.go looks
-// at the memory.
+// unreadAnswers: 40 connections ask for large answers and read none. The answers take the slots of this client only, and are cut off if
+// they are not read in time. Another client's events get through. producer/hostile_test.go measures the memory.
 func unreadAnswers(t *testing.T, b broker) {
 	d := startServer(t, b, func(cfg *configs.Producer) { cfg.HTTP.TrustedProxies = []string{"127.0.0.1"} })
 	sendUntilTaken(t, d, "before")
@@ -51,8 +50,8 @@ func unreadAnswers(t *testing.T, b broker) {
 	eventually(t, "all places are free again", 20*time.Second, func() bool { return d.metric(t, "footfall_door_large_bodies") == "0" })
 }
 
-// unread sends requests over one connection for as long as the producer takes them, and reads nothing. It comes again when it is
-// cut off.
+// unread sends requests over one connection for as long as the producer takes them, and reads nothing. When it is cut off it connects
+// again.
 func unread(ctx context.Context, addr, request string) {
 	for ctx.Err() == nil {
 		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)

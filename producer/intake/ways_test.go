@@ -65,7 +65,7 @@ func beaconsAndPixels(t *testing.T, b broker) {
 	}
 }
 
-// namedFeatures: the configured names are the fields of every way in, and no others are.
+// namedFeatures: every route takes the configured names of features as fields, and no others.
 func namedFeatures(t *testing.T, b broker) {
 	d := startServer(t, b, func(c *configs.Producer) { c.Features = []string{"referrer", "page", "device"} })
 	const event = `"siteId":"s","guid":"g","ts":1522802128000,"referrer":"r","device":"phone"}`
@@ -122,7 +122,7 @@ func namedFeatures(t *testing.T, b broker) {
 	}
 }
 
-// identity: the id is the caller's, from the header or the event.
+// identity: the id of an event is the sender's, from the header or the event.
 func identity(t *testing.T, b broker) {
 	d := startServer(t, b, nil)
 	f := func(path, contentType, header, body string, status int, want string) {
@@ -156,7 +156,7 @@ func identity(t *testing.T, b broker) {
 	}
 }
 
-// times: late events are fine, early ones are not, and how late is for the operator to say.
+// times: late events are accepted up to the configured age, events from the future are not.
 func times(t *testing.T, b broker) {
 	d := startServer(t, b, func(cfg *configs.Producer) { cfg.Time.MaxAge = 24 * time.Hour })
 	f := func(ago time.Duration, want string) {
@@ -183,7 +183,7 @@ func times(t *testing.T, b broker) {
 	}
 }
 
-// filledClicks: what a click lacks is taken from the request of a visitor, and never from that of a reporter.
+// filledClicks: missing fields of a click are taken from the request of the visitor itself, never from that of a service.
 func filledClicks(t *testing.T, b broker) {
 	d := startServer(t, b, func(cfg *configs.Producer) {
 		cfg.HTTP.TrustedProxies = []string{"127.0.0.0/8", "10.0.0.0/8"}
@@ -231,7 +231,7 @@ func filledClicks(t *testing.T, b broker) {
 		models.Click{IP: "8.8.8.8", Country: "US", UA: "curl/8.5.0", Referrer: "As Sent"})
 }
 
-// hashedVisitors: no address leaves the producer.
+// hashedVisitors: with hashed addresses none gets into Kafka.
 func hashedVisitors(t *testing.T, b broker) {
 	d := startServer(t, b, func(cfg *configs.Producer) {
 		cfg.Privacy.IP, cfg.Privacy.Secret = "hashed", "a secret of 16 bytes or more"

@@ -19,7 +19,7 @@ import (
 	"footfall/producer/publisher"
 )
 
-// TestWorkerSlotsAreReleasedForKafka: what was large or compressed leaves the processors to others while Kafka writes it.
+// TestWorkerSlotsAreReleasedForKafka: large and compressed requests hold no worker slot while they wait for Kafka.
 func TestWorkerSlotsAreReleasedForKafka(t *testing.T) {
 	d := newTestServer(t)
 	cluster, p, inFlight := openPublisher(t, d.cfg)
@@ -61,7 +61,7 @@ func TestWorkerSlotsAreReleasedForKafka(t *testing.T) {
 	f(event, `{"siteId":"s","guid":"g"}`+strings.Repeat(" ", 9<<10), "")
 }
 
-// openPublisher makes a publisher to a broker of its own, and a function that tells how many events are in flight.
+// openPublisher makes a publisher with its own broker, and a function that returns how many events are in flight.
 func openPublisher(t *testing.T, cfg configs.Producer) (*kfake.Cluster, *publisher.Publisher, func() float64) {
 	t.Helper()
 	names := []string{cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits}
@@ -93,7 +93,7 @@ func openPublisher(t *testing.T, cfg configs.Producer) (*kfake.Cluster, *publish
 	}
 }
 
-// TestLargeEventsTakeAWorkerSlot: what takes a processor for as long as a batch does not keep one key's events from all of them.
+// TestLargeEventsTakeAWorkerSlot: a single event that takes a processor as long as a batch needs a worker slot too.
 func TestLargeEventsTakeAWorkerSlot(t *testing.T) {
 	d := newTestServer(t)
 	d.access, d.limits, d.visits = &admission.Access{Open: true}, admission.NewLimits(d.cfg.Limits), visits{models.DefaultPlan()}
