@@ -26,18 +26,18 @@ import (
 	"footfall/test/harness"
 )
 
-// How the good tenant is measured: in rounds, to and fro, without the hostile one and beside it. What the rounds say is in verdict.
+// How the good tenant is measured: in rounds, in turns without the hostile tenant and beside it. verdict judges the rounds.
 const (
 	hostileRounds = 5
 	roundEvents   = 150
-	worseAtMost   = 3                     // times what it takes alone
-	noise         = 25 * time.Millisecond // below which a machine that runs all of it on two cores tells nothing
-	busyNoise     = 75 * time.Millisecond // and one that others keep busy
-	growthAtMost  = 192 << 20             // of the resident memory; most of it is garbage that is not worth collecting yet
+	worseAtMost   = 3                     // times the latency alone
+	noise         = 25 * time.Millisecond // lower latencies are not compared: everything shares two cores
+	busyNoise     = 75 * time.Millisecond // the same on a machine that others keep busy
+	growthAtMost  = 192 << 20             // of the resident memory; most of it is garbage not yet collected
 )
 
-// TestHostileTenants: a hostile tenant beside a good one, at a producer that is a process of its own. Every event of the good one is
-// 202 and in Kafka, 99 of 100 take at most three times as long as without the other, and the producer's memory stays flat.
+// TestHostileTenants: a hostile tenant and a good one use a producer that runs as a process. Every event of the good tenant is answered
+// 202 and is in Kafka, its p99 is at most three times the one without the hostile tenant, and the producer's memory stays flat.
 func TestHostileTenants(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute: not with -short")
@@ -47,8 +47,8 @@ func TestHostileTenants(t *testing.T) {
 	}
 }
 
-// hostileTenant is what one does. One with a limit of its own must meet it, which a metric tells, and the producer must have taken no more of
-// it than that lets through.
+// hostileTenant is one kind of attack. If a limit is meant to stop it, the limit's metric must show that it was reached, and the producer
+// must not have accepted more than the limit allows.
 type hostileTenant struct {
 	act   func(ctx context.Context, addr string)
 	limit string
@@ -64,7 +64,7 @@ var hostile = map[string]hostileTenant{
 	"referrers that are made up": {inventedReferrers, `footfall_door_filtered_total{reason="too_many_new_keys"}`, (*hostileProducer).heldReferrers},
 }
 
-// startHostile starts one, which gives way to the others on this machine: in earnest it has a machine of its own.
+// startHostile starts a hostile tenant with a low priority on this machine, since in production it would have its own.
 func startHostile(t *testing.T, kind, addr string) (stop func()) {
 	t.Helper()
 	self, err := os.Executable()
@@ -88,17 +88,17 @@ func startHostile(t *testing.T, kind, addr string) (stop func()) {
 func besideGood(t *testing.T, kind string) {
 	producer := guardedProducer(t)
 	good, began := producer.client(t), time.Now()
-	good.send(t, roundEvents) // until all is compiled, connected and grown
+	good.send(t, roundEvents) // to warm up
 	m := &measured{}
 	before := producer.resident(t)
 	verdict := errors.New("not measured")
-	for attempt := 0; attempt < 2 && verdict != nil; attempt++ { // one who is kept out is so in twice as many rounds, too
+	for attempt := 0; attempt < 2 && verdict != nil; attempt++ { // a real fault shows in twice as many rounds too
 		for range hostileRounds {
 			idle := m.begin()
 			m.alone = append(m.alone, good.send(t, roundEvents))
 			m.end(idle)
 			stop := startHostile(t, kind, producer.addr)
-			time.Sleep(time.Second) // so that it has all it can get
+			time.Sleep(time.Second) // until the hostile tenant has taken all it can get
 			m.beside = append(m.beside, good.send(t, roundEvents))
 			m.grown = max(m.grown, producer.resident(t)-before)
 			stop()
@@ -132,7 +132,7 @@ type hostileProducer struct {
 func guardedProducer(t *testing.T) *hostileProducer {
 	t.Helper()
 	d := &hostileProducer{broker: "127.0.0.1:9092"}
-	if conn, err := net.DialTimeout("tcp", d.broker, time.Second); err == nil { // the stack that `make up` brought
+	if conn, err := net.DialTimeout("tcp", d.broker, time.Second); err == nil { // the stack of `make up`
 		must(t, conn.Close())
 	} else {
 		cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
@@ -152,7 +152,7 @@ func guardedProducer(t *testing.T) *hostileProducer {
 	})
 	d.addr, d.admin, d.pid = addr, admin, cmd.Process.Pid
 	go func() {
-		for lines.Scan() { // or it would wait for whoever reads its log
+		for lines.Scan() { // else the producer would block when the pipe of its log is full
 		}
 	}()
 	t.Cleanup(func() {
@@ -165,7 +165,7 @@ func guardedProducer(t *testing.T) *hostileProducer {
 	return d
 }
 
-// resident is the memory that the producer has of the machine.
+// resident is the producer's resident memory.
 func (d *hostileProducer) resident(t *testing.T) int64 {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", d.pid))
@@ -201,7 +201,7 @@ func (c *goodClient) connect(t *testing.T) {
 	c.conn, c.answers = conn, bufio.NewReader(conn)
 }
 
-// send sends events, and returns within which time 99 of 100 were answered. Now and then it connects anew, as others do.
+// send sends events and returns the p99 of the answers. Now and then it opens a new connection, as other clients do.
 func (c *goodClient) send(t *testing.T, events int) time.Duration {
 	t.Helper()
 	var took []time.Duration

@@ -21,8 +21,8 @@ import (
 	"footfall/producer/intake"
 )
 
-// withLinks is the producer with links that are in its memory: all names lead somewhere. A producer
-// reads a link from Cassandra once, and follows it from memory from then on.
+// withLinks is the producer with a store of links in memory, in which every name exists. It stands for Cassandra, from which a producer
+// reads a link once and then follows it from its cache.
 const withLinks = "producer with links"
 
 func producerWithLinks() {
@@ -47,7 +47,7 @@ func (everyLink) Target(context.Context, string) (string, bool, error) {
 // The limits that are on by default.
 const newVisitorsPerMinute, newReferrersPerMinute = 30_000, 60
 
-// heldVisitors: a site got no more new visitors than its limit lets through.
+// heldVisitors checks that a site got no more new visitors than its limit allows.
 func (d *hostileProducer) heldVisitors(t *testing.T, minutes int) {
 	visitors := map[string]bool{}
 	for _, m := range d.messages(t, d.visits) {
@@ -55,11 +55,11 @@ func (d *hostileProducer) heldVisitors(t *testing.T, minutes int) {
 	}
 	t.Logf("%d visitors were made up in %d minutes", len(visitors), minutes)
 	if got := len(visitors); got == 0 || got > minutes*newVisitorsPerMinute {
-		t.Errorf("%d visitors were made up in %d minutes, of which each has room for %d", got, minutes, newVisitorsPerMinute)
+		t.Errorf("%d made-up visitors were accepted in %d minutes, want %d a minute at the most", got, minutes, newVisitorsPerMinute)
 	}
 }
 
-// heldReferrers is the same for the referrers of a link.
+// heldReferrers checks the same for the referrers of a link.
 func (d *hostileProducer) heldReferrers(t *testing.T, minutes int) {
 	referrers, clicks := map[string]bool{}, d.clicksOf(t, "bad")
 	for _, c := range clicks {
@@ -69,11 +69,11 @@ func (d *hostileProducer) heldReferrers(t *testing.T, minutes int) {
 	}
 	t.Logf("%d referrers were made up in %d minutes, with %d clicks", len(referrers), minutes, len(clicks))
 	if got := len(referrers); got == 0 || got > minutes*newReferrersPerMinute {
-		t.Errorf("%d referrers were made up in %d minutes, of which each has room for %d", got, minutes, newReferrersPerMinute)
+		t.Errorf("%d made-up referrers were accepted in %d minutes, want %d a minute at the most", got, minutes, newReferrersPerMinute)
 	}
 }
 
-// meets returns when a hostile tenant has met its limit: on a slow machine it may not have, so far.
+// meets waits until a hostile tenant has reached its limit, which takes a while on a slow machine.
 func (d *hostileProducer) meets(t *testing.T, kind string) {
 	t.Helper()
 	if d.metric(t, hostile[kind].limit) > 0 {
@@ -82,12 +82,12 @@ func (d *hostileProducer) meets(t *testing.T, kind string) {
 	defer startHostile(t, kind, d.addr)()
 	for until := time.Now().Add(30 * time.Second); d.metric(t, hostile[kind].limit) == 0; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(until) {
-			t.Fatalf("%s is 0: the hostile tenant was never held", hostile[kind].limit)
+			t.Fatalf("%s is 0: the hostile tenant never reached its limit", hostile[kind].limit)
 		}
 	}
 }
 
-// metric asks the producer for one; 0 if it is not there.
+// metric reads a metric of the producer; 0 if there is none.
 func (d *hostileProducer) metric(t *testing.T, name string) (value float64) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+d.admin+"/metrics", nil)
@@ -119,7 +119,7 @@ func (d *hostileProducer) clicksOf(t *testing.T, link string) map[string]*models
 	return of
 }
 
-// messages reads a topic from its beginning to its present end.
+// messages reads a topic from its beginning to its current end.
 func (d *hostileProducer) messages(t *testing.T, topic string) (all []kafka.Message) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

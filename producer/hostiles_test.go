@@ -26,7 +26,7 @@ func hostileRequest(batch string) string {
 	return fmt.Sprintf("POST /v1/visits HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer bad\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", b.Len(), b.String())
 }
 
-// unreadAnswers are 150 connections that ask for as much as they can get, and read nothing. Quoted, each of these bytes is five.
+// unreadAnswers are 150 connections that ask for the largest answers possible and read none. Escaped, each of these bytes becomes five.
 func unreadAnswers(ctx context.Context, addr string) {
 	request := hostileRequest("[" + strings.Repeat(`{"`+strings.Repeat("\x7f", 1030)+`":1},`, 999) + "0]")
 	hostiles(ctx, addr, 150, func(conn net.Conn) error {
@@ -35,7 +35,7 @@ func unreadAnswers(ctx context.Context, addr string) {
 	})
 }
 
-// keylessConnections are as many as one address can get, each in the middle of a request.
+// keylessConnections are as many connections as one address can get, each in the middle of a request.
 func keylessConnections(ctx context.Context, addr string) {
 	hostiles(ctx, addr, 1000, func(conn net.Conn) error {
 		if _, err := io.WriteString(conn, "POST /v1/visits HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n{"); err != nil {
@@ -46,7 +46,7 @@ func keylessConnections(ctx context.Context, addr string) {
 	})
 }
 
-// manyBatches are 16 connections that send good batches as fast as they are taken.
+// manyBatches are 16 connections that send valid batches as fast as they are accepted.
 func manyBatches(ctx context.Context, addr string) {
 	var batch strings.Builder
 	for i := range 1000 {
@@ -63,7 +63,7 @@ func largeEvents(ctx context.Context, addr string) {
 	hostiles(ctx, addr, 200, func(conn net.Conn) error { return exchange(conn, request) })
 }
 
-// inventedVisitors are 16 connections that send batches of visitors who were never there.
+// inventedVisitors are 16 connections that send batches of made-up visitors.
 func inventedVisitors(ctx context.Context, addr string) {
 	hostiles(ctx, addr, 16, func(conn net.Conn) error {
 		var batch strings.Builder
@@ -74,7 +74,7 @@ func inventedVisitors(ctx context.Context, addr string) {
 	})
 }
 
-// inventedReferrers are 16 connections that follow a link, each time from a page that was never there. That takes no key.
+// inventedReferrers are 16 connections that follow a link, each time with another made-up referrer. That needs no key.
 func inventedReferrers(ctx context.Context, addr string) {
 	hostiles(ctx, addr, 16, func(conn net.Conn) error {
 		return exchange(conn, "GET /bad HTTP/1.1\r\nHost: x\r\nReferer: https://r"+uuid.NewString()+".example/\r\n\r\n")
@@ -94,7 +94,7 @@ func exchange(conn net.Conn, request string) error {
 	return errors.Join(err, response.Body.Close())
 }
 
-// hostiles keeps connections from another address open, and does the same with each of them again and again.
+// hostiles keeps n connections from another address open and repeats the same on each of them.
 func hostiles(ctx context.Context, addr string, connections int, do func(net.Conn) error) {
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}, Timeout: 5 * time.Second}
 	var all sync.WaitGroup

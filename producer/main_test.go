@@ -24,7 +24,8 @@ import (
 	"footfall/test/harness"
 )
 
-// TestMain lets the test binary be the producer, so that exit codes and signals are tested on a process, and others that tests need.
+// TestMain lets the test binary run as the producer, so that exit codes and signals are those of a process, or as another program that
+// tests need.
 func TestMain(m *testing.M) {
 	programs := map[string]func(){"producer": main, withLinks: producerWithLinks}
 	for kind, h := range hostile {
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 	harness.Main(m, programs)
 }
 
-// producer prepares a process. Its environment is env and nothing else of footfall's.
+// producer is the command for a producer. Of FOOTFALL_… variables it has those in env only.
 func producer(t *testing.T, env []string, args ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
 	t.Helper()
 	cmd = harness.Self(t, "producer", append([]string{"FOOTFALL_ACCESS_OPEN=true"}, env...), args...)
@@ -101,11 +102,11 @@ func TestCommandLine(t *testing.T) {
 	f(2, "", "none.yaml", "healthz", "--config", filepath.Join(t.TempDir(), "none.yaml"))
 }
 
-// TestBadConfiguration: exit code 2 and one line, whoever notices, and without waiting for servers.
+// TestBadConfiguration: whatever part notices it, the exit code is 2 with one line on stderr, without waiting for servers.
 func TestBadConfiguration(t *testing.T) {
 	f := func(want string, env ...string) {
 		t.Helper()
-		// With links as well, while nobody answers for Cassandra.
+		// Also with links, and a Cassandra that does not answer.
 		for _, more := range [][]string{nil, {"FOOTFALL_LINKS_ENABLED=true", "FOOTFALL_CASSANDRA_PORT=1"}} {
 			code, _, errs := finish(t, slices.Concat(more, env, []string{"FOOTFALL_KAFKA_BROKERS=127.0.0.1:1"}))
 			if code != 2 || !strings.HasPrefix(errs, "producer: ") || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, want) {
@@ -133,8 +134,7 @@ func TestBadConfiguration(t *testing.T) {
 	f("cassandra.keyspace_suffix", "FOOTFALL_LINKS_ENABLED=true", "FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=-")
 }
 
-// TestWithoutCassandra: a failure is one line of the log, as JSON like the others; and who is asked to stop while a silent
-// Cassandra is waited for stops at once.
+// TestWithoutCassandra: a failure is one JSON line in the log. A producer that is told to stop while it waits for Cassandra stops at once.
 func TestWithoutCassandra(t *testing.T) {
 	env := []string{"FOOTFALL_LINKS_ENABLED=true", "FOOTFALL_KAFKA_BROKERS=127.0.0.1:1"}
 	code, _, errs := finish(t, append(env, "FOOTFALL_CASSANDRA_PORT=1"))
@@ -170,7 +170,7 @@ func TestWithoutCassandra(t *testing.T) {
 	}
 }
 
-// TestLife is the whole life of a producer: no topics, topics, serving, ready, SIGTERM.
+// TestLife goes through the life of a producer: no topics, topics, serving, ready, SIGTERM.
 func TestLife(t *testing.T) {
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
 	if err != nil {
@@ -219,7 +219,7 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestASecondSignal: a producer that is told to stop waits for requests under way; whoever will not wait as long says so again.
+// TestASecondSignal: after the first signal a producer waits for requests in progress; a second signal ends it at once.
 func TestASecondSignal(t *testing.T) {
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "clicks", "visits", "dead-letters"))
 	if err != nil {
@@ -238,7 +238,7 @@ func TestASecondSignal(t *testing.T) {
 	if answer, err := bufio.NewReader(slow).ReadString('\n'); err != nil || !strings.Contains(answer, "100 Continue") { // the producer reads the body now
 		t.Fatal(answer, err)
 	}
-	for told := false; ; told = true { // until nobody listens, which is what the first signal does
+	for told := false; ; told = true { // until it no longer listens: it has got the first signal
 		conn, err := net.Dial("tcp", addr)
 		if err != nil {
 			break
@@ -262,7 +262,7 @@ func TestASecondSignal(t *testing.T) {
 	}
 }
 
-// TestHealthzSeesKafka: a producer that lives but has no Kafka is not healthy.
+// TestHealthzSeesKafka: `producer healthz` fails if the producer runs but cannot reach Kafka.
 func TestHealthzSeesKafka(t *testing.T) {
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "clicks", "visits", "dead-letters"))
 	if err != nil {

@@ -18,7 +18,7 @@ type peerConn struct {
 
 func (c peerConn) RemoteAddr() net.Addr { return &c.at }
 
-// TestATrustedProxyIsNoNetwork: nor is one on the same link, whose address comes with the name of an interface.
+// TestATrustedProxyIsNoNetwork: a trusted proxy is not limited like one network, not even one with a link-local address and a zone.
 func TestATrustedProxyIsNoNetwork(t *testing.T) {
 	about, err := enrich.New(enrich.Options{TrustedProxies: []string{"10.0.0.0/8", "fe80::/10"}})
 	if err != nil {

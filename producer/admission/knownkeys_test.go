@@ -9,7 +9,7 @@ import (
 	"footfall/models"
 )
 
-// noted tells a producer's memory of one visit after the other, by a clock that a test moves.
+// noted records one visit after the other, by a clock that the test moves.
 type noted struct {
 	k   *newKeys
 	now time.Time
@@ -19,16 +19,16 @@ func (n *noted) visit(grant, site, feature string) string {
 	return reason(n.k.check(grant, &models.Visit{SiteID: site, TS: models.Millis(n.now.UnixMilli()), Features: []string{feature, ""}}, n.now))
 }
 
-// scaled is a memory of an eighth of the size and an eighth of the limit, for an eighth of the events.
+// scaled has an eighth of the memory and of the limit, for an eighth of the events.
 func scaled(began time.Time) *noted {
 	k := limitNewKeys(10_000/8, 0)
 	k.names, k.details = newKnownKeys[*minute](namesKept/8), newKnownKeys[struct{}](detailsKept/8)
 	return &noted{k: k, now: began}
 }
 
-// TestManySitesOfOneKey: 5,000 sites with 50 combinations of features each share a key, or have none, and send 500 events a
-// second for an hour and a half (here an eighth of each). That is all the room there is, and nobody is refused: nor with twice the sites, whose features
-// do not fit.
+// TestManySitesOfOneKey: 5,000 sites with 50 combinations of features each share a key, or have none, and send 500 events a second for
+// an hour and a half (here an eighth of each). That fills the memory, and no event is refused. Nor is one with twice as many sites, whose
+// combinations do not fit.
 func TestManySitesOfOneKey(t *testing.T) {
 	for _, sites := range []int{5_000 / 8, 10_000 / 8} {
 		n := scaled(time.Date(2026, 1, 31, 23, 0, 0, 0, time.UTC)) // the month ends within
@@ -55,7 +55,7 @@ func TestManySitesOfOneKey(t *testing.T) {
 	}
 }
 
-// TestOneGrantDoesNotPushOutAnother: whoever makes up names, be it of sites or of features, the known ones of others stay known.
+// TestOneGrantDoesNotPushOutAnother: a grant that makes up names of sites or features does not evict the known names of others.
 func TestOneGrantDoesNotPushOutAnother(t *testing.T) {
 	const quiet, many = 5_000 / 8, 10_000 / 8
 	for name, made := range map[string]func(minute, i int) (site, feature string){
@@ -83,7 +83,7 @@ func TestOneGrantDoesNotPushOutAnother(t *testing.T) {
 		if kept := n.k.details.grants["quiet"].keys.Len(); kept != quiet || n.k.names.grants["quiet"].keys.Len() != 1 {
 			t.Errorf("%s: of the quiet site's %d features %d are known", name, quiet, kept)
 		}
-		// It may have as many new ones at once as it could before: no known one counts.
+		// It may have as many new names as before: known ones do not count.
 		for i := range quiet + many {
 			if got := n.visit("quiet", "quiet", fmt.Sprint(i)); got != "" {
 				t.Fatalf("%s: feature %d of the quiet site: %q", name, i, got)
@@ -92,7 +92,7 @@ func TestOneGrantDoesNotPushOutAnother(t *testing.T) {
 	}
 }
 
-// TestWhatIsSeenStaysKnown: room is made by what was not seen for longest, not by what was new longest ago.
+// TestWhatIsSeenStaysKnown: the least recently seen name is evicted, not the oldest.
 func TestWhatIsSeenStaysKnown(t *testing.T) {
 	k := newKnownKeys[string](3)
 	for key := range uint64(100) {
@@ -103,8 +103,8 @@ func TestWhatIsSeenStaysKnown(t *testing.T) {
 	}
 }
 
-// TestKnownKeysAddUp: whatever comes, the room is kept, the books are right, the largest has to make room, and what was seen
-// last is known.
+// TestKnownKeysAddUp: with random names the memory stays bounded, the counts per grant are right, the largest grant loses names first, and
+// the last seen name is known.
 func TestKnownKeysAddUp(t *testing.T) {
 	const room = 500
 	k := newKnownKeys[int](room)

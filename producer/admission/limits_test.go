@@ -15,7 +15,7 @@ import (
 	"footfall/producer/answer"
 )
 
-// reason is that of a refusal, "" of none.
+// reason is the reason of a refusal, "" if there is none.
 func reason(err error) string {
 	var why *answer.Refusal
 	if errors.As(err, &why) {
@@ -24,7 +24,7 @@ func reason(err error) string {
 	return ""
 }
 
-// owe takes n tokens, and may take the balance below 0: what Batch does to each bucket.
+// owe takes n tokens, even below 0, as Batch does from each bucket.
 func (b *buckets[K]) owe(name K, n int, now time.Time) time.Duration {
 	return b.charge([]share[K]{{name, 1}}, n, 0, now)
 }
@@ -49,7 +49,7 @@ func TestBucketsHoldTheRate(t *testing.T) {
 	}
 }
 
-// TestALargeBatchIsPaidOff: more than the burst gets through, once, and the rate holds.
+// TestALargeBatchIsPaidOff: a batch larger than the burst gets through once, and the rate holds afterwards.
 func TestALargeBatchIsPaidOff(t *testing.T) {
 	b := newBuckets[string](10, 5)
 	now := time.Unix(1_000_000, 0)
@@ -71,7 +71,7 @@ func TestALargeBatchIsPaidOff(t *testing.T) {
 	}
 }
 
-// TestWhoWaitsAsToldGetsIn: whatever a batch costs, the time in Retry-After is when the next one is taken.
+// TestWhoWaitsAsToldGetsIn: whatever a batch costs, the next one is accepted after the time in Retry-After.
 func TestWhoWaitsAsToldGetsIn(t *testing.T) {
 	l := NewLimits(configs.Limits{ClientPerSecond: 1, ClientBurst: 5})
 	now := time.Unix(1_000_000, 0)
@@ -100,8 +100,8 @@ func TestWhoWaitsAsToldGetsIn(t *testing.T) {
 	}
 }
 
-// TestManyBatchesAtOnce: a hundred requests are let in before any batch is read. One of them may be larger than the burst; the
-// others are told when to come again.
+// TestManyBatchesAtOnce: a hundred requests are admitted before any batch is read. One of them may be larger than the burst; the others
+// get a Retry-After.
 func TestManyBatchesAtOnce(t *testing.T) {
 	l := NewLimits(configs.Limits{ClientPerSecond: 10, ClientBurst: 100})
 	now := time.Unix(1_000_000, 0)
@@ -131,7 +131,7 @@ func TestManyBatchesAtOnce(t *testing.T) {
 	}
 }
 
-// TestClientsAreNetworks: an IPv6 client has 2^64 addresses, and they are one client.
+// TestClientsAreNetworks: the 2^64 addresses of an IPv6 network count as one client.
 func TestClientsAreNetworks(t *testing.T) {
 	l := NewLimits(configs.Limits{ClientPerSecond: 1, ClientBurst: 1})
 	now := time.Unix(1_000_000, 0)
@@ -215,8 +215,8 @@ func TestMonthsAreNewKeys(t *testing.T) {
 	}
 }
 
-// TestDaysAreNewKeys: a sender that sets the time can give a link a row for every hour since 1973. The days as they come are no
-// new keys, nor is yesterday.
+// TestDaysAreNewKeys: a sender that sets the time could give a link a row for every hour since 1973, so other days count as new keys.
+// Today and yesterday do not.
 func TestDaysAreNewKeys(t *testing.T) {
 	k := limitNewKeys(10_000, 0)
 	now := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
@@ -246,7 +246,7 @@ func TestDaysAreNewKeys(t *testing.T) {
 	}
 }
 
-// A referrer is a row of its link for ever, whoever made it up.
+// A made-up referrer makes a row of its link that stays for ever.
 func TestReferrersAreNewKeys(t *testing.T) {
 	k := limitNewKeys(3, 0) // a link and two referrers
 	now := time.Unix(1_000_000, 0)
@@ -267,7 +267,7 @@ func TestReferrersAreNewKeys(t *testing.T) {
 	}
 }
 
-// TestLimitsAreBounded: whoever comes under however many names, memory stays where it was.
+// TestLimitsAreBounded: memory stays bounded, however many clients, sites and names there are.
 func TestLimitsAreBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: not with -short")

@@ -58,7 +58,7 @@ func (v *newVisitors) noteOne(event models.Event, now time.Time) error {
 	return nil
 }
 
-// TestNewVisitorsOfABatch: a batch is judged as its events would be one by one, wherever in it they are.
+// TestNewVisitorsOfABatch: the events of a batch are judged as if they came one by one.
 func TestNewVisitorsOfABatch(t *testing.T) {
 	const most = lookahead + 5
 	v, now := limitNewVisitors(most), time.Unix(1_000_000, 0)
@@ -82,7 +82,7 @@ func TestNewVisitorsOfABatch(t *testing.T) {
 	}
 }
 
-// TestSeen: what was seen lately is known, as long as there are not many more than there is room for.
+// TestSeen: hashes seen lately are known, if there are not many more of them than fit.
 func TestSeen(t *testing.T) {
 	const room = 1 << 12
 	s := newVisitorSet(room)
@@ -113,8 +113,8 @@ func TestSeen(t *testing.T) {
 	}
 }
 
-// TestNobodyPushesOutAnother: a key that makes up visitors of ever more sites makes the producer forget its own visitors, not those of another
-// key. Nor does it if it is one of two that do so.
+// TestNobodyPushesOutAnother: a key that makes up visitors of ever more sites evicts its own visitors, not those of another key, even if
+// two keys do so.
 func TestNobodyPushesOutAnother(t *testing.T) {
 	v, now := limitNewVisitors(math.MaxInt), time.Unix(1_000_000, 0)
 	v.known = newVisitorSet(1 << 12)
@@ -179,7 +179,7 @@ func TestNetworksOfAClient(t *testing.T) {
 	f("one /56", 256, 4*5, func(i int) string { return fmt.Sprintf("2001:db8:0:1%02x::1", i) })
 	f("one /48", 4096, 16*5, func(i int) string { return fmt.Sprintf("2001:db8:0:%x::1", i*16) })
 	f("IPv4", 256, 256*5, func(i int) string { return fmt.Sprintf("203.0.113.%d", i) })
-	// What the wider network refuses is not charged to the narrow one.
+	// A request that the wider network's limit refuses is not charged to the narrow one.
 	l := NewLimits(configs.Limits{ClientPerSecond: 1, ClientBurst: 1})
 	for i := range 100 {
 		_ = l.Client(netip.MustParseAddr(fmt.Sprintf("2001:db8:0:1%02x::1", i)), now)

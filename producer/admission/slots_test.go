@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// TestSlotsGoRound: nobody has more than its share, and who waits gets what is given back, in the order of coming, past
-// those who have their share.
+// TestSlotsGoRound: no client has more than its share. A released slot goes to the first waiter that is below its share.
 func TestSlotsGoRound(t *testing.T) {
 	const patient = time.Minute
 	client := func(n byte) Tenant {
@@ -57,7 +56,7 @@ func TestSlotsGoRound(t *testing.T) {
 	}
 }
 
-// TestNobodyFillsTheQueue: one client that has its share waits in a few places of the queue only, and whoever is gone in none.
+// TestNobodyFillsTheQueue: a client that has its share takes a few places of the queue only, and a client that has given up takes none.
 func TestNobodyFillsTheQueue(t *testing.T) {
 	one, other := Tenant{Network: NetworkOf(netip.MustParseAddr("203.0.113.1"))}, Tenant{Network: NetworkOf(netip.MustParseAddr("203.0.113.2"))}
 	p := NewSemaphore(2, 1, 100, 3, time.Minute)
@@ -95,7 +94,7 @@ func TestNobodyFillsTheQueue(t *testing.T) {
 	}
 }
 
-// TestSlotsEndInOrder: whatever many do at once, never more than the most, and all is given back.
+// TestSlotsEndInOrder: with many concurrent callers never more slots are held than there are, and all are released in the end.
 func TestSlotsEndInOrder(t *testing.T) {
 	p := NewSemaphore(4, 2, 8, 3, time.Millisecond)
 	var all sync.WaitGroup
@@ -118,7 +117,7 @@ func TestSlotsEndInOrder(t *testing.T) {
 	}
 }
 
-// TestAKeyLeavesHalf: however many addresses the holder of a key has, it has half of the slots at the most.
+// TestAKeyLeavesHalf: a key gets at most half of the slots, however many addresses its holder has.
 func TestAKeyLeavesHalf(t *testing.T) {
 	p := NewSemaphore(8, 2, 0, 0, time.Millisecond)
 	of := func(grant string, n byte) Tenant {
@@ -142,7 +141,8 @@ func TestAKeyLeavesHalf(t *testing.T) {
 	}
 }
 
-// TestAWideNetworkLeavesHalf: where anyone may write, whoever has an IPv6 /48 has 65,536 of its /64, and half of the slots and of the queue.
+// TestAWideNetworkLeavesHalf: where anyone may write, an IPv6 /48 with its 65,536 /64 networks gets at most half of the slots and of the
+// queue.
 func TestAWideNetworkLeavesHalf(t *testing.T) {
 	p := NewSemaphore(8, 2, 4, 4, time.Minute)
 	of := func(network string, n int) Tenant {

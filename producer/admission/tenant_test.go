@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestALoneTenantHasAll: where nobody else is, slots that one tenant leaves to others are of no use to anybody.
+// TestALoneTenantHasAll: the only tenant gets all slots.
 func TestALoneTenantHasAll(t *testing.T) {
 	c, now := NewSoleTenant(), time.Unix(1_000_000, 0)
 	p := NewSemaphore(4, 2, 10, 10, time.Minute)
@@ -46,8 +46,7 @@ func TestALoneTenantHasAll(t *testing.T) {
 	f("alone again", 4)
 }
 
-// TestWaitersOfALoneTenant: those who wait for a slot when the others are gone have all that is free, not one for each that is
-// given back.
+// TestWaitersOfALoneTenant: when a tenant has become the only one, its waiters get all free slots at the next release, not just one.
 func TestWaitersOfALoneTenant(t *testing.T) {
 	p := NewSemaphore(4, 2, 10, 10, time.Minute)
 	alone := false

@@ -48,7 +48,7 @@ func TestCreateMakesUpNames(t *testing.T) {
 	}
 }
 
-// TestATakenNameIsNotReplaced: a store that says of every name that it is taken gets a few longer ones, not for ever.
+// TestATakenNameIsNotReplaced: if every name is taken, a few longer ones are tried, and then no more.
 func TestATakenNameIsNotReplaced(t *testing.T) {
 	taken := &takenStore{memory: newMemory()}
 	f := newFixture(t, func(o *Options) { o.Store = taken })
@@ -86,7 +86,7 @@ func TestTargetsDoNotLeadBack(t *testing.T) {
 	f("https://shop.example/s", "https://shop.example/shoes", made)
 }
 
-// TestNamesBeginAsTheyMust: for the holder of a key for some names.
+// TestNamesBeginAsTheyMust: a made-up name begins with the prefix that the key demands.
 func TestNamesBeginAsTheyMust(t *testing.T) {
 	taken := &takenStore{memory: newMemory()}
 	f := newFixture(t, func(o *Options) {
@@ -108,7 +108,7 @@ func TestNamesBeginAsTheyMust(t *testing.T) {
 	}
 }
 
-// TestCreatingIsBounded: who comes while the store has enough to do is told to come again.
+// TestCreatingIsBounded: above the bound of concurrent requests to the store, creating a link is answered 503.
 func TestCreatingIsBounded(t *testing.T) {
 	f := newFixture(t, nil)
 	for range mostCreating {

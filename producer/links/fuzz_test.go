@@ -10,7 +10,7 @@ import (
 	"footfall/models"
 )
 
-// isAnswer: every refusal has a reason that a sender can read.
+// isAnswer checks that an error is a refusal with a reason.
 func isAnswer(t *testing.T, err error) {
 	t.Helper()
 	var why *models.Invalid
@@ -19,7 +19,7 @@ func isAnswer(t *testing.T, err error) {
 	}
 }
 
-// leadsElsewhere: what browsers are sent to is a website, whoever reads the header.
+// leadsElsewhere checks that a target is a website, however a browser parses it.
 func leadsElsewhere(t *testing.T, long string) {
 	t.Helper()
 	header := location(long)
@@ -61,14 +61,14 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("the name %q", want.ShortURL)
 		}
 		leadsElsewhere(t, want.LongURL)
-		var plain map[string]string // what anyone else reads in it
+		var plain map[string]string // as encoding/json reads it
 		if err := json.Unmarshal(body, &plain); err != nil || plain["long_url"] != want.LongURL || plain["short_url"] != want.ShortURL {
 			t.Errorf("%q was read as %+v: %v", body, want, err)
 		}
 	})
 }
 
-// FuzzTarget is a target alone, where the fuzzer needs no JSON to get far.
+// FuzzTarget is a target without JSON around it, so that the fuzzer gets further.
 func FuzzTarget(f *testing.F) {
 	for _, seed := range []string{
 		"https://example.org/", "http://[::1]:80/a?b#c", "HTTPS://EXAMPLE.org", "javascript:alert(1)", "//evil.example", "https://a@b/", "https:\\\\a", "https://a.example/%0d%0a", "http://sho.rt/x",

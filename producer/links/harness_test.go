@@ -20,7 +20,7 @@ import (
 	"footfall/producer/enrich"
 )
 
-// memory is a store that a test may break.
+// memory is a store in memory that a test can make fail.
 type memory struct {
 	mu     sync.Mutex
 	links  map[string]string
@@ -77,7 +77,7 @@ func (m *memory) asks(short string) int {
 	return m.asked[short]
 }
 
-// topic is a Kafka that may be away, or slow.
+// topic stands in for Kafka, which may be away or slow.
 type topic struct {
 	mu      sync.Mutex
 	clicks  []models.Click
@@ -142,7 +142,7 @@ func newFixture(t *testing.T, change func(*Options)) *fixture {
 	return f
 }
 
-// close drains the queue for at most that long.
+// close drains the queue, for at most so long.
 func (f *fixture) close(t *testing.T, patience time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -154,7 +154,7 @@ func (f *fixture) dropped(reason string) float64 {
 	return testutil.ToFloat64(f.queue.dropped.WithLabelValues(reason))
 }
 
-// follow asks for a path as a browser would.
+// follow requests a path as a browser would.
 func (f *fixture) follow(method, path string, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "http://sho.rt"+path, nil)
 	r.RemoteAddr = "203.0.113.7:1234"
@@ -167,14 +167,14 @@ func (f *fixture) follow(method, path string, header ...string) *httptest.Respon
 	return w
 }
 
-// followFrom is a visit of a client at that address.
+// followFrom is follow for a client at that address.
 func (f *fixture) followFrom(ip, path string) {
 	r := httptest.NewRequest(http.MethodGet, "http://sho.rt"+path, nil)
 	r.RemoteAddr = net.JoinHostPort(ip, "1234")
 	f.Redirect(httptest.NewRecorder(), r)
 }
 
-// post asks to make a link.
+// post requests a new link.
 func (f *fixture) post(body string, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodPost, "http://sho.rt/v1/links", io.NopCloser(strings.NewReader(body)))
 	for i := 0; i < len(header); i += 2 {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// spellings of one host that browsers take for it. The first is what they then ask for.
+// spellings are texts that browsers take for the same host. The first is the one that they request.
 var spellings = [][]string{
 	{"127.0.0.1", "2130706433", "0x7f000001", "0X7F.0.0.1", "0177.0.0.1", "127.1", "127.0.1", "0x7f.1", "017700000001", "127.0.0.1.",
 		"[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:FFFF:7F00:0001]", "１２７.0.0.1", "127。0。0。1", "127．0．0．1", "%EF%BC%91%EF%BC%92%EF%BC%97.0.0.1", "0x7f.0x0.0x.1"},
@@ -16,8 +16,7 @@ var spellings = [][]string{
 	{"xn--bcher-kva.example", "bücher.example", "BÜCHER.example", "b%C3%BCcher.example", "bu\u0308cher.example"},
 }
 
-// TestHostsInOddSpellings: a browser understands many ways to write an address, and a link that leads back to the producer in one
-// of them would lead round in circles.
+// TestHostsInOddSpellings: a browser understands many spellings of an address, and a link to the producer in any of them would be a loop.
 func TestHostsInOddSpellings(t *testing.T) {
 	for _, all := range spellings {
 		for _, spelt := range all {
@@ -38,7 +37,7 @@ func TestHostsInOddSpellings(t *testing.T) {
 			}
 		}
 	}
-	// What only looks like it is somebody else's.
+	// Hosts that only look alike are other hosts.
 	for _, other := range []string{"127.0.0.2", "128.0.0.1", "2130706434", "127.0.0.1.example", "127.0.0.0.1", "0x7f000001.example", "08.0.0.1", "1.2.3.400", "sho.rt.example", "xsho.rt", "sho-rt"} {
 		for _, own := range []string{"127.0.0.1", "sho.rt"} {
 			if err := checkLoop("http://"+other+"/abc", "http://"+own); err != nil {
@@ -48,7 +47,7 @@ func TestHostsInOddSpellings(t *testing.T) {
 	}
 }
 
-// TestFoldersInOddSpellings: the producer may have one folder of a host.
+// TestFoldersInOddSpellings: the producer may serve one folder of a host.
 func TestFoldersInOddSpellings(t *testing.T) {
 	for long, back := range map[string]bool{
 		"https://a.example/s/x": true, "https://a.example/s/": true, "https://a.example/b/../s/x": true, "https://a.example/./s/x": true, "https://a.example/%2e%2e/s/x": true,
@@ -60,7 +59,7 @@ func TestFoldersInOddSpellings(t *testing.T) {
 	}
 }
 
-// TestARoundInOddSpelling: nobody is sent round, and no round is a click.
+// TestARoundInOddSpelling: a link to the producer itself is not followed and makes no click.
 func TestARoundInOddSpelling(t *testing.T) {
 	for _, spelt := range spellings[2] {
 		f := newFixture(t, nil) // it is asked as sho.rt

@@ -14,8 +14,8 @@ import (
 	"footfall/producer/enrich"
 )
 
-// TestKafkaAway: redirects go on at once, clicks wait, and those for which there is no room are counted as dropped. None is
-// lost or written twice.
+// TestKafkaAway: without Kafka redirects are still answered at once. Clicks wait in the queue; those that do not fit are dropped and
+// counted. None of the others is lost or written twice.
 func TestKafkaAway(t *testing.T) {
 	const room, sent = 10, 200
 	f := newFixture(t, func(o *Options) { o.Queue = room })
@@ -41,8 +41,7 @@ func TestKafkaAway(t *testing.T) {
 	}
 }
 
-// TestAFloodDropsItsOwn: one client that follows links faster than Kafka takes clicks, which needs no key, loses its own and nobody
-// else's.
+// TestAFloodDropsItsOwn: if one client follows links faster than Kafka takes clicks, only its own clicks are dropped.
 func TestAFloodDropsItsOwn(t *testing.T) {
 	f := newFixture(t, func(o *Options) { o.Queue = 100 })
 	f.store.links["abc"] = "https://a.example/"
@@ -55,7 +54,7 @@ func TestAFloodDropsItsOwn(t *testing.T) {
 	}
 	for n := range 20 {
 		f.followFrom(fmt.Sprintf("198.51.100.%d", n), "/abc")
-		f.followFrom(fmt.Sprintf("2001:db8:1:%d::1", n), "/abc") // all one client's
+		f.followFrom(fmt.Sprintf("2001:db8:1:%d::1", n), "/abc") // all one client
 	}
 	f.kafka.set(func() { close(f.kafka.blocked) })
 	f.close(t, time.Minute)
@@ -76,7 +75,7 @@ func TestAFloodDropsItsOwn(t *testing.T) {
 	}
 }
 
-// TestClosingEndsInTime: what Kafka does not take until then is counted as dropped.
+// TestClosingEndsInTime: clicks that Kafka has not taken by then are counted as dropped.
 func TestClosingEndsInTime(t *testing.T) {
 	for name, spoil := range map[string]func(*topic){
 		"away":    func(k *topic) { k.away = true },
@@ -105,7 +104,7 @@ func TestClosingEndsInTime(t *testing.T) {
 	}
 }
 
-// TestAnInvalidClickIsCounted: a peer without an address, as on a unix socket, is redirected all the same.
+// TestAnInvalidClickIsCounted: a peer without an address, as on a Unix socket, is redirected, and its click is counted as invalid.
 func TestAnInvalidClickIsCounted(t *testing.T) {
 	f := newFixture(t, nil)
 	f.queue.add(f.click(&http.Request{RemoteAddr: "@", Header: http.Header{}}, "abc"), netip.Addr{})
@@ -133,7 +132,7 @@ func TestSenselessOptions(t *testing.T) {
 	f("links.base_url", func(o *Options) { o.BaseURL = "sho.rt" })
 }
 
-// TestPanicsAreSurvived: they happen in goroutines of our own, where nobody else would catch them.
+// TestPanicsAreSurvived: panics in our own goroutines are recovered, since net/http would not.
 func TestPanicsAreSurvived(t *testing.T) {
 	var panics atomic.Int64
 	f := newFixture(t, func(o *Options) { o.Panicked = func() { panics.Add(1) } })

@@ -54,7 +54,7 @@ func TestRedirectLeadsNowhereElse(t *testing.T) {
 	for short, long := range map[string]string{
 		"js": "javascript:alert(1)", "empty": "", "path": "/x", "bad name": "https://a.example/", "a.b": "https://a.example/", "track": "https://a.example/",
 	} {
-		f.store.links[short] = long // as somebody may with cqlsh
+		f.store.links[short] = long // as somebody may insert with cqlsh
 	}
 	for _, path := range []string{
 		"/", "/none", "/js", "/empty", "/path", "/bad%20name", "/a.b", "/a%2eb", "/track", "/abc/", "/abc/def", "/%61bc", "/..%2fabc", "/" + strings.Repeat("a", 65),
@@ -74,8 +74,7 @@ func TestRedirectLeadsNowhereElse(t *testing.T) {
 	}
 }
 
-// TestRedirectDoesNotGoRound: whatever name a link was made under, and whatever the base is, nobody is sent back to where it
-// asked, and no round is a click.
+// TestRedirectDoesNotGoRound: a link that leads back to the producer, by whatever host name or base, is not followed and makes no click.
 func TestRedirectDoesNotGoRound(t *testing.T) {
 	for _, c := range []struct {
 		base, long string
@@ -89,7 +88,7 @@ func TestRedirectDoesNotGoRound(t *testing.T) {
 		{"https://public.example/s", "https://public.example/s/abc", http.StatusNotFound},
 		{"https://public.example/s", "https://public.example/shop", http.StatusFound},
 		{"http://sho.rt/s", "http://sho.rt/s/abc", http.StatusNotFound},
-		{"http://sho.rt/s", "http://sho.rt/shop", http.StatusFound}, // the proxy gives us one folder of this host
+		{"http://sho.rt/s", "http://sho.rt/shop", http.StatusFound}, // the producer serves one folder of this host
 	} {
 		f := newFixture(t, func(o *Options) { o.BaseURL = c.base })
 		f.store.links["abc"] = c.long
@@ -133,7 +132,7 @@ func TestTheCacheAsksOnce(t *testing.T) {
 	}
 }
 
-// TestLookupsAreBounded: a store that hangs gets so many requests and no more, and links in memory are followed all the same.
+// TestLookupsAreBounded: a store that hangs gets a bounded number of requests, and cached links are still followed.
 func TestLookupsAreBounded(t *testing.T) {
 	f := newFixture(t, nil)
 	f.store.links["known"] = "https://a.example/"

@@ -8,8 +8,8 @@ import (
 	"footfall/producer/admission"
 )
 
-// TestSlotsAreShared: one tenant may have all slots while nobody else wants any. When somebody does it gets some, as much as the
-// first at the most, and the first gets no more.
+// TestSlotsAreShared: one tenant may have all slots while no other wants any. When another does, it gets some, at most as many as the
+// first, and the first gets no more.
 func TestSlotsAreShared(t *testing.T) {
 	cluster, p := openTest(t, 1, func(o *Options) { o.Slots = 100 })
 	release := held(cluster)

@@ -16,7 +16,7 @@ import (
 	"footfall/producer/answer"
 )
 
-// TestPartitionFailsAlone: one that refuses fails at once and for itself.
+// TestPartitionFailsAlone: events of a partition that refuses them fail at once; those of others do not.
 func TestPartitionFailsAlone(t *testing.T) {
 	cluster, p := openTest(t, 1, nil)
 	const bad = 2
@@ -41,7 +41,7 @@ func TestPartitionFailsAlone(t *testing.T) {
 	}
 }
 
-// TestOrderIsKept through errors that pass: what failed goes again before what came after it, and nothing else waits for it.
+// TestOrderIsKept: after a temporary error a batch is retried before later events of its partition. Other partitions do not wait.
 func TestOrderIsKept(t *testing.T) {
 	cluster, p := openTest(t, 1, nil)
 	bad := p.partitionOf(clicksOf("a", "1")[0])
@@ -58,7 +58,7 @@ func TestOrderIsKept(t *testing.T) {
 	}
 	allTaken(t, p.Publish(t.Context(), admission.Tenant{}, testTopic, clicksOf(other, "x"))) // while the others wait
 	p.inFlight(t, len(want))
-	if err := failing.Wait(t.Context(), failing.Hits()+1); err != nil { // once more, now that others wait behind the first
+	if err := failing.Wait(t.Context(), failing.Hits()+1); err != nil { // one more attempt, with events that wait behind the first
 		t.Fatal(err)
 	}
 	failing.Remove()
@@ -68,7 +68,7 @@ func TestOrderIsKept(t *testing.T) {
 	}
 }
 
-// TestGivenUpInTime: an event that Kafka never takes is tried for as long as its sender waits, and then forgotten.
+// TestGivenUpInTime: an event that Kafka never takes is retried for as long as its sender waits, and then dropped.
 func TestGivenUpInTime(t *testing.T) {
 	cluster, p := openTest(t, 1, func(o *Options) { o.Timeout = time.Second })
 	attempts := cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.NotLeaderForPartition, Count: -1})
@@ -82,7 +82,7 @@ func TestGivenUpInTime(t *testing.T) {
 	}
 }
 
-// TestSlotsOfTheLateAreFreed: what waits behind others is given up together with them, not sent one after the other.
+// TestSlotsOfTheLateAreFreed: batches that wait behind others are given up together with them, not sent one after the other.
 func TestSlotsOfTheLateAreFreed(t *testing.T) {
 	cluster, p := openTest(t, 1, func(o *Options) { o.Timeout = 500 * time.Millisecond })
 	allTaken(t, p.Publish(t.Context(), admission.Tenant{}, testTopic, spreadClicks(60)))
@@ -100,7 +100,7 @@ func TestSlotsOfTheLateAreFreed(t *testing.T) {
 	}
 }
 
-// TestLargeBatchesAreSplit: what waits for one partition may be more than a broker takes in one piece.
+// TestLargeBatchesAreSplit: more events may wait for a partition than a broker takes in one batch.
 func TestLargeBatchesAreSplit(t *testing.T) {
 	cluster, p := openTest(t, 1, nil)
 	release := held(cluster)

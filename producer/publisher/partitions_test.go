@@ -16,7 +16,7 @@ func TestPartitionsAreJavas(t *testing.T) {
 			for i := range numbers {
 				numbers[i] = i
 			}
-			// what the broker says later does not matter
+			// later metadata does not matter
 			got := partitioner{"topic": numbers}.Balance(kafka.Message{Topic: "topic", Key: []byte(key)}, 0, 1, 2)
 			if got != want {
 				t.Errorf("%q in %d partitions: %d, want %d", key, n, got, want)

@@ -48,7 +48,7 @@ func openTest(t *testing.T, brokers int, tweak func(*Options)) (*kfake.Cluster, 
 	return cluster, p
 }
 
-// reasonOf is that of a refusal, "" of none.
+// reasonOf is the reason of a refusal, "" if there is none.
 func reasonOf(err error) string {
 	var why *answer.Refusal
 	if errors.As(err, &why) {
@@ -65,7 +65,7 @@ func clicksOf(visitor string, ids ...string) (events []models.Event) {
 	return events
 }
 
-// spreadClicks are of so many visitors.
+// spreadClicks are clicks of so many visitors.
 func spreadClicks(n int) (events []models.Event) {
 	for i := range n {
 		events = append(events, clicksOf(fmt.Sprint("visitor", i), fmt.Sprint("id", i))...)
@@ -143,7 +143,7 @@ func (p *Publisher) inFlight(t *testing.T, want int) {
 	}
 }
 
-// TestSlotsAreKept: what its sender gave up keeps its slot until it is written, and there are so many and no more.
+// TestSlotsAreKept: an event whose sender gave up keeps its slot until it is written, so that never more slots are in use than there are.
 func TestSlotsAreKept(t *testing.T) {
 	cluster, p := openTest(t, 1, func(o *Options) { o.Slots = 10 })
 	release := held(cluster)
@@ -170,12 +170,12 @@ func TestSlotsAreKept(t *testing.T) {
 	for _, n := range cluster.PartitionInfos(testTopic) {
 		total += n.HighWatermark
 	}
-	if total != 20 { // those that were given up are there too, those that were refused are not
+	if total != 20 { // with those whose sender gave up, without those that were refused
 		t.Errorf("%d events are in Kafka, want 20", total)
 	}
 }
 
-// TestPublishEndsWithItsContext: a closing producer does not wait for a Kafka that is away longer than it said.
+// TestPublishEndsWithItsContext: Publish returns when its context ends, even if Kafka is away.
 func TestPublishEndsWithItsContext(t *testing.T) {
 	cluster, p := openTest(t, 1, nil)
 	allTaken(t, p.Publish(t.Context(), admission.Tenant{}, testTopic, spreadClicks(1)))
@@ -188,7 +188,7 @@ func TestPublishEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestClosing ends with a Kafka that does not answer: in time, and everybody is told.
+// TestClosing: if Kafka does not answer, Close returns in time and every event gets an outcome.
 func TestClosing(t *testing.T) {
 	cluster, p := openTest(t, 1, nil)
 	release := held(cluster)
@@ -215,7 +215,7 @@ func TestClosing(t *testing.T) {
 	}
 }
 
-// TestAPublisherDoesNotGoBack: a broker that is behind does not know the generation that is written to. The one before it is no newer one.
+// TestAPublisherDoesNotGoBack: a broker that does not know the current generation yet does not make the publisher return to the last one.
 func TestAPublisherDoesNotGoBack(t *testing.T) {
 	_, p := openTest(t, 1, nil)
 	next := models.GenerationTopic(testTopic, 2)

@@ -20,7 +20,7 @@ import (
 	"footfall/producer/admission"
 )
 
-// TestWaitingEventsShareARequest: what comes while a request is under way goes with the next, for all partitions.
+// TestWaitingEventsShareARequest: events that arrive while a request is in flight share the next one, for all partitions.
 func TestWaitingEventsShareARequest(t *testing.T) {
 	cluster, p := openTest(t, 1, nil)
 	p.patience = time.Minute
@@ -30,7 +30,7 @@ func TestWaitingEventsShareARequest(t *testing.T) {
 	var senders sync.WaitGroup
 	for i, event := range spreadClicks(101) {
 		senders.Go(func() { allTaken(t, p.Publish(t.Context(), admission.Tenant{}, testTopic, []models.Event{event})) })
-		p.inFlight(t, i+1) // the first is under way by itself
+		p.inFlight(t, i+1) // the first has a request of its own
 	}
 	release()
 	senders.Wait()
@@ -46,7 +46,7 @@ func TestWaitingEventsShareARequest(t *testing.T) {
 	}
 }
 
-// TestLeadersMove while events are written: the writers do not notice.
+// TestLeadersMove: leaders change while events are written, and every event succeeds.
 func TestLeadersMove(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: not with -short")
@@ -73,7 +73,7 @@ func TestLeadersMove(t *testing.T) {
 		})
 	}
 	for round := range int32(3) {
-		for n := range int32(testPartitions) { // in other company each time
+		for n := range int32(testPartitions) { // each time together with other partitions
 			if err := cluster.MoveTopicPartition(testTopic, n, (n/(round+1)+round)%3); err != nil {
 				t.Fatal(err)
 			}
@@ -103,13 +103,13 @@ func TestLeadersMove(t *testing.T) {
 		}
 	}
 	for id := range accepted {
-		if in[id] != 1 { // a leader that is none has not written anything
+		if in[id] != 1 { // a broker that is not the leader has written nothing
 			t.Errorf("%s was acknowledged and is %d times in Kafka", id, in[id])
 		}
 	}
 }
 
-// knowsLeaders tells whether partitions that have the same leader share their requests.
+// knowsLeaders reports whether partitions with the same leader share requests.
 func (p *Publisher) knowsLeaders(c *kfake.Cluster) bool {
 	leaders := c.PartitionInfos(testTopic)
 	p.mu.Lock()
@@ -124,8 +124,8 @@ func (p *Publisher) knowsLeaders(c *kfake.Cluster) bool {
 	return true
 }
 
-// TestSickPartition: one that waits for a replica holds up those that share its request for half of kafka.timeout, and then
-// nobody any more.
+// TestSickPartition: a partition that waits for a replica delays those that share its request for half of kafka.timeout, and after that
+// no others.
 func TestSickPartition(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: not with -short")
@@ -143,7 +143,7 @@ func TestSickPartition(t *testing.T) {
 				if one.Partition != sick {
 					continue
 				}
-				cluster.SleepControl(func() { // as Kafka does: all partitions of the request wait, until its time is up
+				cluster.SleepControl(func() { // like Kafka: all partitions of the request wait until its timeout
 					select {
 					case <-time.After(time.Duration(request.TimeoutMillis) * time.Millisecond):
 					case <-gate:
@@ -175,7 +175,7 @@ func TestSickPartition(t *testing.T) {
 	p.inFlight(t, 1)
 	began := time.Now()
 	allTaken(t, p.Publish(t.Context(), admission.Tenant{}, testTopic, events[well:well+1]))
-	if took := time.Since(began); took > 800*time.Millisecond { // and not the second that the other's request takes
+	if took := time.Since(began); took > 800*time.Millisecond { // less than the second that the other's request takes
 		t.Errorf("an event waited %v for the request of another partition", took)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
@@ -207,7 +207,7 @@ func TestSickPartition(t *testing.T) {
 	}
 }
 
-// TestTopicGone: the partitions of a topic that is no longer there hold up no others.
+// TestTopicGone: the partitions of a deleted topic do not delay others.
 func TestTopicGone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: not with -short")
@@ -250,7 +250,7 @@ func TestTopicGone(t *testing.T) {
 	senders.Wait()
 }
 
-// TestBrokersAreIndependent: one that does not answer holds up its own partitions and no others.
+// TestBrokersAreIndependent: a broker that does not answer delays its own partitions only.
 func TestBrokersAreIndependent(t *testing.T) {
 	cluster, p := openTest(t, 2, nil)
 	for n := range int32(testPartitions) {

@@ -1,4 +1,4 @@
-// Package linkstest is what every store of links must pass.
+// Package linkstest is the conformance test of stores of links.
 package linkstest
 
 import (
@@ -13,7 +13,7 @@ import (
 	"footfall/producer/links"
 )
 
-// Run holds a store against what links asks of it. open returns the same store, empty or not, in each call.
+// Run tests a store. open returns the same store, empty or not, in each call.
 func Run(t *testing.T, open func(t *testing.T) links.Store) {
 	prefix := "t" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	at := time.Date(2026, 2, 3, 4, 5, 6, 7_000_000, time.UTC)
@@ -68,7 +68,7 @@ func Run(t *testing.T, open func(t *testing.T) links.Store) {
 	})
 }
 
-// oneWins lets many create the same link at once: one does, and all others are told its target.
+// oneWins creates the same link concurrently: one call succeeds, and all others get its target.
 func oneWins(t *testing.T, s links.Store, short string) {
 	var group sync.WaitGroup
 	var winners atomic.Int64
