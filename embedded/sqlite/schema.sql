@@ -1,6 +1,5 @@
 -- footfall on SQLite. The tables, columns and primary keys are those of migrations/*.cql; keyspaces are attached databases.
--- Counters are integers that are added to. All moments are UTC: 'YYYY-MM-DD', or 'YYYY-MM-DD HH:MM' where a row is about an
--- hour, so that text order is time order.
+-- Counters are integers. All times are UTC: 'YYYY-MM-DD', or 'YYYY-MM-DD HH:MM' in rows of an hour, so that they sort as text.
 --
 -- Features are columns: their names are filled in when the tables are made.
 --
@@ -23,7 +22,7 @@ CREATE TABLE IF NOT EXISTS footfall.owners (
     PRIMARY KEY (topic, kafka_partition)
 ) WITHOUT ROWID, STRICT;
 
--- Offsets whose counter writes are to be looked at again.
+-- Ranges of offsets whose counter writes have to be checked again.
 CREATE TABLE IF NOT EXISTS footfall.doubts (
     topic TEXT NOT NULL,
     kafka_partition INTEGER NOT NULL,
@@ -36,7 +35,7 @@ CREATE TABLE IF NOT EXISTS footfall.doubts (
     PRIMARY KEY (topic, kafka_partition, id)
 ) WITHOUT ROWID, STRICT;
 
--- What must never change once something is counted, such as the number of a topic's partitions.
+-- Settings that must never change once something is counted, such as the number of a topic's partitions.
 CREATE TABLE IF NOT EXISTS footfall.settings (
     name TEXT PRIMARY KEY,
     value TEXT NOT NULL
@@ -50,7 +49,7 @@ CREATE TABLE IF NOT EXISTS footfall.tails (
     PRIMARY KEY (topic, kafka_partition)
 ) WITHOUT ROWID, STRICT;
 
--- The one log that these files count: offsets of another mean nothing here.
+-- The log that these files count. Offsets of another log mean nothing here.
 CREATE TABLE IF NOT EXISTS footfall.log (
     id TEXT PRIMARY KEY
 ) WITHOUT ROWID, STRICT;
@@ -63,7 +62,7 @@ CREATE TABLE IF NOT EXISTS urlshortener.urls (
     created_at TEXT
 ) WITHOUT ROWID, STRICT;
 
--- All clicks, ever. Bots are not in here nor in any other table but botcounter.
+-- All clicks. Those of bots are only in botcounter.
 CREATE TABLE IF NOT EXISTS urlshortener.clickcounter (
     short_url TEXT PRIMARY KEY,
     value INTEGER NOT NULL
@@ -104,7 +103,7 @@ CREATE TABLE IF NOT EXISTS urlshortener.uniquecounter (
     value INTEGER NOT NULL
 ) WITHOUT ROWID, STRICT;
 
--- The IPs themselves, each with the event that was its first: a replay of the log decides the same again.
+-- The IPs, each with its first event, so that counting the log again gives the same result.
 CREATE TABLE IF NOT EXISTS urlshortener.uniquecounterips (
     short_url TEXT NOT NULL,
     ip TEXT NOT NULL,
@@ -119,7 +118,7 @@ CREATE TABLE IF NOT EXISTS urlshortener.botcounter (
     value INTEGER NOT NULL
 ) WITHOUT ROWID, STRICT;
 
--- What clicks are worth: how many of a day had an amount, and the sum, in the smallest unit.
+-- Amounts of clicks: how many clicks of a day had one, and their sum, in the smallest unit.
 CREATE TABLE IF NOT EXISTS urlshortener.amountcounters (
     short_url TEXT NOT NULL,
     day TEXT NOT NULL,
@@ -145,7 +144,7 @@ CREATE TABLE IF NOT EXISTS urlshortener.latestclicks_kept (
 
 CREATE INDEX IF NOT EXISTS urlshortener.latestclicks_expire ON latestclicks_kept (expires);
 
--- What analysts see: rows whose time is over are not there, as in Cassandra.
+-- The view for analysts, without expired rows, as in Cassandra.
 CREATE VIEW IF NOT EXISTS urlshortener.latestclicks AS
     SELECT short_url, day, at, country, referrer, ip, iif(bot, 'True', 'False') AS bot, id FROM latestclicks_kept
     WHERE expires > CAST(unixepoch('subsec') * 1000 AS INTEGER);
@@ -164,8 +163,8 @@ CREATE TABLE IF NOT EXISTS urlshortener.applied (
 
 -- cardinality.db: how many people visited a site.
 
--- Which visitor was seen when, under which combination ('' stands for any), and the event that was first. bucket is the
--- first two hex digits of the guid's MD5; here it only keeps the key the same as Cassandra's.
+-- Which visitor was seen in which interval, under which combination of features ('' is any), and its first event. bucket is
+-- the first two hex digits of the guid's MD5; here it only keeps the key the same as in Cassandra.
 CREATE TABLE IF NOT EXISTS cardinality.GuidData (
     siteId TEXT NOT NULL,
     interval_size TEXT NOT NULL,      -- month, week or day
