@@ -10,13 +10,13 @@ import (
 	"footfall/models"
 )
 
-const acceptGapHelp = `Lists the events that consumers refuse to leave out: those that were deleted from Kafka before
-they were counted, alone or with a sealed topic, and those that the group was moved past. All
-consumers of the group must be stopped.
+const acceptGapHelp = `Lists the events that are not counted and that consumers refuse to skip: events that Kafka deleted
+before they were counted, alone or with a sealed topic, and events that the group's offset was moved
+past. All consumers of the group must be stopped.
 
 Without --at-most it changes nothing. With --at-most, if no more than N events are missing, it
-writes down that they are never counted; consumers that are started then go on after them. There
-is no way back: what was accepted is taken for counted.
+records that they are never counted; consumers started afterwards go on after them. This cannot be
+undone: accepted events are taken for counted.
 
 If Kafka still has the events, they can be counted instead: set the group's offset back
 (kafka-consumer-groups.sh --reset-offsets). Nothing is counted twice.

@@ -17,7 +17,7 @@ const auditHelp = `Checks in every key's ledger that each event is counted once,
 parts. Consumers may run meanwhile. Exits 1 if something is wrong and was not repaired.
 `
 
-// audit checks all keys, and with --repair mends what is off. It fails if something is wrong and was not repaired.
+// audit checks all keys, and with --repair repairs what is off. It fails if something is wrong and was not repaired.
 func audit(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, line commandLine, report func(string, ...any)) error {
 	store, err := cassandra.Open(ctx, cfg.Cassandra, plan)
 	if err != nil {
@@ -44,5 +44,5 @@ func audit(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *sl
 	case line.repair:
 		return errors.New("something is off and could not be repaired")
 	}
-	return errors.New("something is off: consumer audit --repair mends what the log still holds")
+	return errors.New("something is off: consumer audit --repair repairs what the log still holds")
 }

@@ -41,7 +41,7 @@ type commandLine struct {
 	atMost int64 // of accept-gap; 0: only tell
 }
 
-// parse reads a command line. If told, it was --help or --version, and is answered.
+// parse reads a command line. told: it was --help or --version, and parse has answered it.
 func parse(args []string, stdout io.Writer) (run action, line commandLine, told bool, err error) {
 	line.wait = 30 * time.Minute
 	c, _, told, err := program(&line).Parse(args, stdout)
@@ -70,30 +70,30 @@ func program(line *commandLine) *cli.Program[action] {
 // maintenanceCommands are the commands that an operator runs now and then, with flags of their own.
 func maintenanceCommands(line *commandLine) []cli.Command[action] {
 	wait := func(f *flag.FlagSet) {
-		f.Func("wait", "for consumers, this `TIME` at the longest; 30m if not given", line.setWait)
+		f.Func("wait", "wait for consumers up to this `TIME`; 30m if not given", line.setWait)
 	}
 	return []cli.Command[action]{
 		{Name: "audit", Args: "[--repair] [--resume]", Short: "check that each event is counted once; repair what is off", Long: auditHelp, Run: audit,
 			Flags: func(f *flag.FlagSet) {
-				f.BoolVar(&line.repair, "repair", false, "mend from the log what is off")
+				f.BoolVar(&line.repair, "repair", false, "repair from the log what is off")
 				f.BoolVar(&line.resume, "resume", false, "go on with an audit that was stopped within the last week")
 			}},
 		{Name: "retire", Args: "--before YYYY-MM [--wait 30m] [--force]", Short: "remove rows that remember visitors of old intervals; counts stay", Long: retireHelp, Run: retire,
 			Flags: func(f *flag.FlagSet) {
-				f.Func("before", "intervals that are over by the first of this `MONTH`, as YYYY-MM", line.setBefore)
+				f.Func("before", "retire intervals that are over by the first of this `MONTH`, as YYYY-MM", line.setBefore)
 				wait(f)
-				f.BoolVar(&line.force, "force", false, "also if a count is lower than the number of visitors with rows")
+				f.BoolVar(&line.force, "force", false, "remove rows even if a count is lower than the number of visitors with rows")
 			}, Check: line.completeRetire},
 		{Name: "grow", Args: "--topic TOPIC --partitions N [--wait 30m]", Short: "give a topic another number of partitions, while events come in", Long: growHelp, Run: grow,
 			Flags: func(f *flag.FlagSet) {
 				f.StringVar(&line.topic, "topic", "", "the `TOPIC`: clicks or visits, as kafka.topics has them")
-				f.Func("partitions", "this `NUMBER`, more or fewer than now", line.setPartitions)
+				f.Func("partitions", "the new `NUMBER` of partitions, more or fewer than now", line.setPartitions)
 				wait(f)
 			}, Check: line.completeGrow},
 		{Name: "forget", Args: "[--guid GUID]... [--ip IP]...", Short: "remove the rows that remember these visitors; counts stay", Long: forgetHelp, Run: forget,
 			Flags: func(f *flag.FlagSet) {
-				f.Func("guid", "`GUID` of a visitor of sites; as many as you like", func(text string) error { line.guids = append(line.guids, text); return nil })
-				f.Func("ip", "`IP` of a visitor of links, or its hash; as many as you like", line.addIP)
+				f.Func("guid", "`GUID` of a visitor of sites; may be repeated", func(text string) error { line.guids = append(line.guids, text); return nil })
+				f.Func("ip", "`IP` of a visitor of links, or its hash; may be repeated", line.addIP)
 			}, Check: line.completeForget},
 		{Name: "rebuild", Args: rebuildArgs, Short: "count once more into a second set of tables, and compare", Long: rebuildHelp, Run: rebuildTables,
 			Flags: func(f *flag.FlagSet) {
@@ -102,9 +102,9 @@ func maintenanceCommands(line *commandLine) []cli.Command[action] {
 				f.StringVar(&line.site, "site", "", "the `SITE` of all visits in that file")
 				f.BoolVar(&line.compare, "compare", true, "with =false: do not compare the file's sites with the tables in use")
 			}, Check: line.completeRebuild},
-		{Name: "accept-gap", Args: "[--at-most N]", Short: "list events that are missing from Kafka, or go on without them", Long: acceptGapHelp, Run: acceptGap,
+		{Name: "accept-gap", Args: "[--at-most N]", Short: "list events that are missing, or let consumers go on without them", Long: acceptGapHelp, Run: acceptGap,
 			Flags: func(f *flag.FlagSet) {
-				f.Func("at-most", "go on if no more than this `NUMBER` are missing", line.setAtMost)
+				f.Func("at-most", "accept the gap if no more than this `NUMBER` of events are missing", line.setAtMost)
 			}},
 	}
 }
@@ -123,7 +123,7 @@ func (line *commandLine) setWait(text string) (err error) {
 
 func (line *commandLine) setPartitions(text string) (err error) {
 	if line.partitions, err = strconv.Atoi(text); err != nil || line.partitions < 1 {
-		return fmt.Errorf("%q: want a number from 1 on", text)
+		return fmt.Errorf("%q: want a number of at least 1", text)
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ func (line *commandLine) completeGrow() error {
 func (line *commandLine) completeForget() error {
 	switch {
 	case len(line.guids)+len(line.ips) == 0:
-		return errors.New("forget needs --guid or --ip, of either as many as you like")
+		return errors.New("forget needs --guid or --ip; both may be repeated")
 	case slices.Contains(line.guids, ""):
 		return errors.New("--guid is empty")
 	}
@@ -176,7 +176,7 @@ func (line *commandLine) completeRebuild() error {
 }
 
 const migrateHelp = `Brings the schema of the keyspaces up to date. New keyspaces are made for the configured features and
-metrics, and keep them. Safe to run twice, and by several processes at once.
+metrics, which cannot be changed later. Safe to run twice, and by several processes at once.
 `
 
 const acknowledgeHelp = `Records another replication of the keyspaces, so that consumers count again. First stop all consumers,

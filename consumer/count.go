@@ -15,7 +15,7 @@ import (
 	"footfall/models"
 )
 
-// count is what a consumer is for: it counts until ctx ends.
+// count counts events into Cassandra until ctx ends.
 func count(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger) error {
 	store, err := cassandra.Open(ctx, cfg.Cassandra, plan)
 	if err != nil {

@@ -19,19 +19,20 @@ import (
 
 const forgetHelp = `Removes the rows that remember these visitors: those of GuidData by guid, on all sites; those of
 uniquecounterips and latestclicks by IP, on all links. Prints how many. Counts stay as they are.
-When such a visitor is seen again it counts as a new one. Running consumers forget what they
-remember of visitors within a few seconds.
+A visitor who comes back counts as a new one. Running consumers clear their caches of visitors
+within a few seconds.
 
-With privacy.ip: hashed at the doors, rows have a hash in place of the IP. Pass that hash, or pass
-the IP and set FOOTFALL_PRIVACY_SECRET and FOOTFALL_PRIVACY_ROTATE as the doors have them: then rows
-of the last 36 months, or 400 days, are found. With privacy.ip: truncated pass the network's first
-address (203.0.113.0): its row is that of all who share it. Of IPv6, the rows of the address and of
-its network go; set FOOTFALL_PRIVACY_IPV6_PREFIX if the doors have another than 64.
+If producers have privacy.ip: hashed, rows have a hash in place of the IP. Pass that hash, or pass
+the IP and set FOOTFALL_PRIVACY_SECRET and FOOTFALL_PRIVACY_ROTATE as the producers have them: then
+rows of the last 36 months, or 400 days, are found. If they have privacy.ip: truncated, pass the
+network's first address (203.0.113.0): all its visitors share that row. For an IPv6 address the rows
+of the address and of its network are removed; set FOOTFALL_PRIVACY_IPV6_PREFIX if the producers have
+another prefix than 64.
 
 The Kafka topics still hold the visitor's events until their retention is over.
 `
 
-// hash is what a door keeps in place of an IP with privacy.ip: hashed, unless it has names of a period.
+// hash is what a producer sends in place of an IP with privacy.ip: hashed, unless names change with a period.
 var hash = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // address reads an IP in any notation, or what is stored in its place.
@@ -46,11 +47,11 @@ func address(text string) (string, error) {
 	return ip.Unmap().WithZone("").String(), nil
 }
 
-// stored are the names that visitors with these IPs may have in the tables: as they are, and hashed if the secret is known, with the
-// keys of the last periods if they change. The doors do the same.
+// stored lists the names that visitors with these IPs may have in the tables: the IP or its network, and if the secret is known its
+// hash, with the keys of the last periods if they change. Producers name visitors in the same way.
 func stored(ips []string, p configs.Privacy, now time.Time) []string {
 	out := slices.Clone(ips)
-	for _, ip := range ips { // as it was before visitors of IPv6 were networks, and as it is
+	for _, ip := range ips { // old rows have the IPv6 address, new ones its network
 		if a, err := netip.ParseAddr(ip); err == nil && a.Is6() && p.IPv6Prefix > 0 && p.IPv6Prefix < 128 {
 			out = append(out, netip.PrefixFrom(a, p.IPv6Prefix).Masked().Addr().String())
 		}
@@ -68,10 +69,10 @@ func stored(ips []string, p configs.Privacy, now time.Time) []string {
 	return out
 }
 
-// How far back visitors are found whose names change with the period.
+// How far back visitors are found if their names change with a period.
 const monthsBack, daysBack = 36, 400
 
-// periods are those of the last years that a visitor may have a name of its own in.
+// periods lists the recent months or days in each of which a visitor has another name.
 func periods(rotate string, now time.Time) (list []string) {
 	switch first := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC); rotate {
 	case "monthly":
@@ -93,7 +94,7 @@ func mac(key []byte, text string) []byte {
 }
 
 func forget(ctx context.Context, cfg configs.Consumer, plan *models.Plan, _ *slog.Logger, line commandLine, report func(string, ...any)) error {
-	door, err := configs.LoadProducer("") // for the secret, in the environment
+	producer, err := configs.LoadProducer("") // for the secret, in the environment
 	if err != nil {
 		return fmt.Errorf("%w; %w", err, errUsage)
 	}
@@ -103,10 +104,10 @@ func forget(ctx context.Context, cfg configs.Consumer, plan *models.Plan, _ *slo
 	}
 	defer store.Close()
 	last := time.Now()
-	f, err := store.Forget(ctx, line.guids, stored(line.ips, door.Privacy, time.Now().UTC()), func(f cassandra.Forgotten) {
+	f, err := store.Forget(ctx, line.guids, stored(line.ips, producer.Privacy, time.Now().UTC()), func(f cassandra.Forgotten) {
 		if time.Since(last) > 5*time.Second {
 			last = time.Now()
-			report("%d partitions looked at so far", f.Looked)
+			report("%d partitions read so far", f.Looked)
 		}
 	})
 	if len(line.guids) > 0 {
@@ -120,10 +121,10 @@ func forget(ctx context.Context, cfg configs.Consumer, plan *models.Plan, _ *slo
 	}
 	if f.Guids+f.IPs+f.Clicks == 0 {
 		report("nothing was found")
-		if len(line.ips) > 0 && door.Privacy.Secret == "" {
-			report("do the doors hash addresses (privacy.ip: hashed)? Then pass the hash, or set FOOTFALL_PRIVACY_SECRET as they have it")
+		if len(line.ips) > 0 && producer.Privacy.Secret == "" {
+			report("if producers hash addresses (privacy.ip: hashed), pass the hash, or set FOOTFALL_PRIVACY_SECRET as they have it")
 		}
 	}
-	report("counts stay as they are; when seen again, these visitors count as new")
+	report("counts stay as they are; a visitor who comes back counts as new")
 	return nil
 }

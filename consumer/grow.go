@@ -12,19 +12,19 @@ import (
 )
 
 const growHelp = `Gives a topic another number of partitions, more or fewer, while events come in. TOPIC is clicks or
-visits, as kafka.topics has them. Nothing is lost and nothing is counted twice. Doors and consumers
-need no restart; consumers have to run.
+visits, as kafka.topics has them. Nothing is lost and nothing is counted twice. Producers and
+consumers need no restart; consumers have to run.
 
 It creates the topic's next generation (visits, visits-g2, visits-g3, ...) like the one in use. It
-seals the old one: Kafka refuses what is still sent to it, and doors that are refused go on with the
-next generation. Then it waits, as long as --wait says, until consumers have counted the old one to
-its end. They count nothing of the next before.
+seals the old one: Kafka refuses what is still sent to it, and producers that are refused go on with
+the next generation. Then it waits, as long as --wait says, until consumers have counted the old one
+to its end. They count nothing of the next one before.
 
-Others who write to the topic get MESSAGE_TOO_LARGE (RecordTooLargeException) from the seal on, and
-have to write to the next generation. kafka.topics stays as it is in all configurations.
+Other programs that write to the topic get MESSAGE_TOO_LARGE (RecordTooLargeException) from the seal
+on, and have to write to the next generation. kafka.topics stays as it is in all configurations.
 
-A topic that was given more partitions by hand is grown in the same way: what was placed by their
-number is written to the next generation, where it is counted.
+If somebody has given the topic more partitions by hand, grow it in the same way: messages that were
+placed by the new number are written to the next generation, and counted there.
 
 It exits 0 when the old generation is counted, and says until when to keep that topic. If it was
 interrupted, or if messages lie beyond a seal (footfall_beyond_seal_events), run it again.

@@ -46,7 +46,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	return run(ctx, cfg, plan, log, line, reportTo(stdout))
 }
 
-// reportTo writes lines for people. They name links and sites, which are what anybody sent.
+// reportTo writes lines to w. It escapes control characters: links and sites are named as anybody sent them.
 func reportTo(w io.Writer) func(format string, args ...any) {
 	var one sync.Mutex
 	return func(format string, args ...any) {

@@ -54,7 +54,7 @@ func TestCommandLine(t *testing.T) {
 		"grow", "--topic", "visits", "--partitions", "12", "--wait", "1m")
 	f(commandLine{}, "grow needs --topic and --partitions", "grow", "--topic", "visits")
 	f(commandLine{}, "grow needs --topic and --partitions", "grow", "--partitions", "12")
-	f(commandLine{}, "want a number from 1 on", "grow", "--topic", "visits", "--partitions", "0")
+	f(commandLine{}, "want a number of at least 1", "grow", "--topic", "visits", "--partitions", "0")
 	f(commandLine{}, "--topic belongs to grow", "audit", "--topic", "visits")
 	f(commandLine{}, "--wait belongs to grow and retire", "audit", "--wait", "1m")
 	f(commandLine{compare: true, wait: wait, name: "forget", guids: []string{"a", "b"}, ips: []string{"203.0.113.7", "2001:db8::1"}}, "",
@@ -132,7 +132,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// A comparison that leaves something out is none.
+// A comparison that leaves something out fails.
 func TestJudge(t *testing.T) {
 	f := func(c maintenance.Comparison, want string) {
 		t.Helper()
@@ -203,7 +203,7 @@ func TestBadInput(t *testing.T) {
 // TestMain lets the test binary be the consumer, so that exit codes are those of a process.
 func TestMain(m *testing.M) { harness.Main(m, map[string]func(){"consumer": main}) }
 
-// TestReportsShowNoEscapeSequences: they name links and sites, which are what anybody sent.
+// Reports name links and sites as anybody sent them, so control characters are escaped.
 func TestReportsShowNoEscapeSequences(t *testing.T) {
 	var out bytes.Buffer
 	reportTo(&out)("%s: clickcounter has %d", "a\x1b[2Jb\n", 3)

@@ -25,18 +25,18 @@ const rebuildHelp = `Makes a second set of tables, in keyspaces whose names end 
 that the topics hold, from the beginning to where they end now. It does so under a consumer group
 of its own: kafka.group, with SUFFIX instead of cassandra.keyspace_suffix. Then it compares every
 counter with the tables in use and prints those that differ, 20 at the most. Consumers may run
-meanwhile; keys that are counted on all the time are said to be busy. Exits 1 if anything differs,
-if a key was busy to the end, or if nothing could be compared. Run again, it goes on and compares
-anew.
+meanwhile; keys that change all the time are reported as busy. Exits 1 if anything differs, if a key
+was busy to the end, or if nothing could be compared. If it was stopped, run it again: it resumes,
+and compares anew.
 
-With --from-file the visits come from a CSV file, such as the simulator writes: its first line
-names the columns, guid, timestamp (Unix seconds) or ts (milliseconds), siteId unless --site is
-given, and the features. All counters of its sites are compared with those in use, which nobody
-should count into meanwhile; --compare=false leaves that out. After a retire the two differ where
+With --from-file the visits come from a CSV file, such as the simulator writes. Its first line names
+the columns: guid, timestamp (Unix seconds) or ts (milliseconds), siteId unless --site is given, and
+the features. All counters of its sites are compared with the tables in use, into which no consumer
+should count meanwhile; --compare=false skips the comparison. After a retire the two differ where
 visits came too late and were refused.
 
-A second set of tables is counted from the topics or from one file, never from both. It stays: count
-into it with cassandra.keyspace_suffix, or drop it.
+The second set of tables is counted from the topics or from one file, never from both. It is not
+removed: count into it with cassandra.keyspace_suffix, or drop it.
 `
 
 // newSuffix is what a second set of keyspaces may end in.
@@ -98,7 +98,7 @@ func rebuildFile(ctx context.Context, cfg configs.Consumer, fresh, live *cassand
 	return judge(found, report)
 }
 
-// judge says what a comparison found, and fails if something differs or was left out.
+// judge reports what a comparison found, and fails if something differs or was left out.
 func judge(c maintenance.Comparison, report func(string, ...any)) error {
 	report("%d cells of %d keys compared: %d differ; %d keys were too busy to compare, %d hold events of other topics",
 		c.Cells, c.Keys, c.Differ, c.Busy, c.Foreign)
@@ -106,7 +106,7 @@ func judge(c maintenance.Comparison, report func(string, ...any)) error {
 	case c.Differ > 0:
 		return errors.New("the tables differ")
 	case c.Busy > 0:
-		return errors.New("not all could be compared: run it again when less is counted")
+		return errors.New("not all could be compared: run it again when fewer events come in")
 	case c.Keys == 0 && c.Foreign > 0:
 		return errors.New("nothing could be compared: all keys hold events of other topics as well")
 	}

@@ -13,19 +13,19 @@ import (
 )
 
 const retireHelp = `Removes the rows of GuidData that remember the visitors of months, weeks and days which are
-over by the first of that month, in UTC. A week that reaches over it stays, until a later
-retire. Counts stay as they are. Visits before that day that come later are refused: they go to
-the dead letters as interval_retired, since nobody could tell any more whether their visitors
-were counted.
+over by the first of that month, in UTC. A week that is not over by then is left to a later
+retire. Counts stay as they are. Visits before that day that arrive later are refused: they become
+dead letters with the reason interval_retired, since without the rows consumers cannot tell whether
+a visitor is new.
 
 Consumers must be running. It waits, as long as --wait says, until they have counted all visits that
 were in the log and no doubt about them is open. Then it audits the sites, however long that takes:
 it removes nothing if a key is off, since a repair would need those rows. Then it reads all rows that
-are to go, and stops if a count is lower than the number of visitors who have rows; --force goes on.
-Stopped at any point, run it again: it goes on.
+it will remove, and stops if a count is lower than the number of visitors who have rows, unless
+--force is given. If it was stopped, run it again: it resumes.
 `
 
-// month reads the first moment of a month that has begun: YYYY-MM.
+// month reads a month that has begun, as YYYY-MM, and returns its first moment.
 func month(text string, now time.Time) (models.Millis, error) {
 	t, err := time.Parse("2006-01", text)
 	if err != nil {

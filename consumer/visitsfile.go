@@ -18,11 +18,11 @@ import (
 	"footfall/models"
 )
 
-// byteOrderMark is what spreadsheets put before a file.
+// byteOrderMark is what spreadsheets write at the beginning of a file.
 const byteOrderMark = "\uFEFF"
 
-// openVisits reads a CSV file of visits through once, so that what is wrong with it is told before anything is counted. Its
-// columns are guid, timestamp (Unix seconds) or ts (milliseconds), siteId unless site is given, and any of the features.
+// openVisits reads a CSV file of visits once, to report what is wrong with it before anything is counted. Its columns are guid,
+// timestamp (Unix seconds) or ts (milliseconds), siteId unless site is given, and any of the features.
 func openVisits(name, site string, plan *models.Plan) (rollup.VisitsFile, error) {
 	f := rollup.VisitsFile{Name: filepath.Base(name), Site: site, Read: func(each func(*models.Visit) error) error {
 		return readVisits(name, site, plan, io.Discard, each)
@@ -33,7 +33,7 @@ func openVisits(name, site string, plan *models.Plan) (rollup.VisitsFile, error)
 	return f, err
 }
 
-// readVisits reads a file to its end, and shows all of its bytes to seen.
+// readVisits reads a file to its end, and writes all of its bytes to seen.
 func readVisits(name, site string, plan *models.Plan, seen io.Writer, each func(*models.Visit) error) (err error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -79,7 +79,7 @@ func readVisits(name, site string, plan *models.Plan, seen io.Writer, each func(
 	}
 }
 
-// visitColumns says what each column of a header means.
+// visitColumns returns, for each column of a header, what sets it in a visit.
 func visitColumns(header []string, site string, plan *models.Plan) (out []func(*models.Visit, string) error, err error) {
 	var have []string
 	for _, column := range header {
@@ -123,7 +123,7 @@ func setTime(v *models.Visit, text string, unit int64) error {
 		return fmt.Errorf("%q is no time: want whole seconds (timestamp) or milliseconds (ts) since 1970", text)
 	}
 	v.TS = models.Millis(n * unit)
-	if unit > 1 && v.TS < models.Earliest { // Validate would ask whether these are seconds: they should be
+	if unit > 1 && v.TS < models.Earliest { // Validate would ask whether these are seconds, and they are
 		return fmt.Errorf("%q is before March 1973", text)
 	}
 	return nil

@@ -12,21 +12,21 @@ import (
 	"footfall/consumer/cassandra"
 )
 
-// How often the cluster is looked at.
+// How often the cluster is checked.
 const (
 	replicationEvery = time.Second
 	nodesEvery       = 5 * time.Second
 )
 
-// cluster is what is looked at. *cassandra.Store is one.
+// cluster is what is checked. *cassandra.Store is one.
 type cluster interface {
 	SameReplication(ctx context.Context) error
 	Nodes(ctx context.Context) ([]cassandra.Node, error)
 	Close()
 }
 
-// guarded does something that takes long for as long as the replication of the stores' keyspaces stays what it is. When it changes,
-// the store is closed: what was read since may be wrong, and must not be written.
+// guarded calls do, and watches the replication of the stores' keyspaces meanwhile. When that changes, guarded closes the store: what do
+// has read since may be wrong, and do must not write it.
 func guarded(ctx context.Context, do func(context.Context) error, stores ...cluster) error {
 	group, ctx := errgroup.WithContext(ctx)
 	watching, done := context.WithCancel(ctx)
@@ -36,7 +36,7 @@ func guarded(ctx context.Context, do func(context.Context) error, stores ...clus
 			return every(watching, replicationEvery, func() error {
 				err := store.SameReplication(watching)
 				if err != nil {
-					changed <- err // before anything fails because of it
+					changed <- err // before do fails because the store is closed
 					store.Close()
 				}
 				return err
@@ -74,10 +74,10 @@ func every(ctx context.Context, interval time.Duration, look func() error) error
 // durability tells, in the log and in a metric, when a crash of a Cassandra node can cost acknowledged writes.
 type durability struct {
 	store   cluster
-	require bool // refuse to count then
+	require bool // refuse to count in that case
 	gauge   prometheus.Gauge
 	log     *slog.Logger
-	warned  map[string]string // what was said about a node
+	warned  map[string]string // by node, the commitlog_sync that the last warning named
 }
 
 func newDurability(store cluster, require bool, reg prometheus.Registerer, log *slog.Logger) *durability {
@@ -89,7 +89,7 @@ func newDurability(store cluster, require bool, reg prometheus.Registerer, log *
 	return d
 }
 
-// check asks every node that is up. It fails if none answers, or if one is not durable and all must be.
+// check asks every node that is up. It fails if none answers, or if one is not durable and durability is required.
 func (d *durability) check(ctx context.Context) error {
 	nodes, err := d.store.Nodes(ctx)
 	if err != nil {
@@ -109,7 +109,7 @@ func (d *durability) watch(ctx context.Context) error {
 	})
 }
 
-// judge fails if a node is not durable and all must be.
+// judge fails if a node is not durable and durability is required.
 func (d *durability) judge(nodes []cassandra.Node) error {
 	durable := 1.0
 	for _, n := range nodes {

@@ -18,7 +18,7 @@ import (
 	"footfall/consumer/cassandra"
 )
 
-// aCluster says what a test wants it to.
+// aCluster answers what a test sets.
 type aCluster struct {
 	mu      sync.Mutex
 	nodes   []cassandra.Node
@@ -41,7 +41,7 @@ func (c *aCluster) SameReplication(context.Context) error {
 
 func (c *aCluster) Close() { c.closed.Store(true) }
 
-// become changes what it says from now on.
+// become changes what it answers from now on.
 func (c *aCluster) become(change func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,7 +105,7 @@ func TestRequireDurable(t *testing.T) {
 	})
 }
 
-// When the replication changes, what goes on is stopped, and can write no more.
+// When the replication changes, the store is closed, so that do can write no more.
 func TestGuarded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &aCluster{}
