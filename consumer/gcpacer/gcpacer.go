@@ -1,4 +1,4 @@
-// Package gcpacer tells the garbage collector how seldom it may come.
+// Package gcpacer makes the garbage collector run less often while the heap is small.
 package gcpacer
 
 import (
@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	// roomy is what the heap may grow to, whatever is in use.
+	// roomy is the size to which the heap may grow before it is collected.
 	roomy = 216 << 20
 
-	// least and most are how much garbage there may be, in percent of what is in use. Much of a full heap is visitors, who stay:
-	// as much again would be waste. And a process that has little to do stays small.
+	// least and most bound GOGC: garbage in percent of the live heap. Most of a large heap is the visitor cache, which stays: 100
+	// percent would waste as much again. And an idle process stays small.
 	least, most = 40, 400
 )
 
-// often is how soon after a collection the rule follows it. A runtime hook would be later: cleanups may run as late as the
+// often is how often Relax looks whether there was a collection. A runtime hook would be later: cleanups may run as late as the
 // next collection.
 const often = 20 * time.Millisecond
 
-// Relax lets the heap grow to 216 MiB before it is collected, but by two fifths at the least and to five times of what is in use at
-// the most. The collector's own rule, one percentage, either comes all the time while memory is free or wastes it when it is
-// full. The percentage is changed after every collection, for as long as the process lives. Where GOGC is set Relax does nothing;
-// GOMEMLIMIT holds in any case. Call it once.
+// Relax lets the heap grow to 216 MiB before it is collected, but to no less than 1.4 times and no more than 5 times the live heap. One
+// fixed GOGC either collects all the time while the heap is small, or wastes memory when it is large. Relax sets GOGC anew after
+// every collection, for as long as the process lives. If the environment sets GOGC, Relax does nothing; GOMEMLIMIT holds in any
+// case. Call it once.
 func Relax() {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -41,7 +41,7 @@ func Relax() {
 	}()
 }
 
-// percent is how much garbage may be made beside so many bytes that are in use.
+// percent is GOGC for a live heap of so many bytes.
 func percent(live uint64) int {
 	if live == 0 { // nothing was collected yet
 		return most

@@ -16,8 +16,8 @@ func TestPercent(t *testing.T) {
 	}
 }
 
-// TestTheRuleFollowsTheHeap fills memory and sees the percentage fall, and rise when it is free again.
-func TestTheRuleFollowsTheHeap(t *testing.T) {
+// When the heap grows, GOGC falls; when it shrinks, GOGC rises again.
+func TestGOGCFollowsTheHeap(t *testing.T) {
 	t.Setenv("GOGC", "77")
 	before := rule()
 	Relax()
@@ -35,7 +35,7 @@ func TestTheRuleFollowsTheHeap(t *testing.T) {
 	await(t, most)
 }
 
-// await collects until the percentage is as wanted.
+// await collects garbage until GOGC is as wanted.
 func await(t *testing.T, want int) {
 	t.Helper()
 	for begun := time.Now(); rule() != want; time.Sleep(time.Millisecond) {
@@ -46,7 +46,7 @@ func await(t *testing.T, want int) {
 	}
 }
 
-// rule is the percentage that holds now.
+// rule is the current GOGC.
 func rule() int {
 	now := []metrics.Sample{{Name: "/gc/gogc:percent"}}
 	metrics.Read(now)

@@ -6,8 +6,8 @@ import (
 	"footfall/models"
 )
 
-// Part is one of the parts that a keyspace is divided into: parts are read side by side, and one who was stopped goes on with
-// those that are left. Each key lies in one part of Of.
+// Part is one of Of parts of a keyspace; each key lies in one of them. Several parts are read at once, and after a stop only those
+// that are left.
 type Part struct {
 	Keyspace   models.Keyspace
 	Number, Of int
@@ -22,19 +22,19 @@ type KeyLedger struct {
 // WalkStore is a store that can be read as a whole.
 type WalkStore interface {
 	Store
-	// Keys calls each, one call at a time, with the keys of a part that have a ledger, a few hundred together that lie next to each
-	// other in the store. The list is the callee's.
+	// Keys calls each with the keys of a part that have a ledger, one call at a time. A call gets a few hundred keys that lie next to
+	// each other in the store. each may keep the list.
 	Keys(ctx context.Context, part Part, each func([]KeyLedger) error) error
-	// Walked reads how far a walk was, as NoteWalked left it within the last week; empty if nobody did.
+	// Walked returns the progress of a walk that NoteWalked stored within the last week; empty if there is none.
 	Walked(ctx context.Context, walk string) (string, error)
-	// NoteWalked notes how far a walk is; empty: it is over.
+	// NoteWalked stores the progress of a walk; empty: the walk is over.
 	NoteWalked(ctx context.Context, walk, progress string) error
 }
 
 // AuditStore is a store that can be audited.
 type AuditStore interface {
 	WalkStore
-	// Sums adds up the counters of links that Keys has handed on together, by table, and then reads their ledgers.
+	// Sums adds up the counters of links by table, and then reads their ledgers. Keys has passed the links in one call.
 	Sums(ctx context.Context, links []models.Key) (map[models.Key]LinkSums, error)
 }
 
@@ -47,19 +47,20 @@ type LinkSums struct {
 // RetireStore is a store whose visitors can be retired.
 type RetireStore interface {
 	AuditStore
-	// Announce says that visits of r.Topic before r.Before will be refused, under r.ID. It does nothing if that was said already, under
-	// whichever.
+	// Announce records, under r.ID, that visits of r.Topic before r.Before will be refused. It does nothing if that is announced, under
+	// any ID.
 	Announce(ctx context.Context, r Retirement) error
-	// Decide says from which offsets on. False without error: it was decided, withdrawn, or announced anew (another ID or topic), meanwhile.
+	// Decide records from which offsets on r refuses. False without error: r was decided, withdrawn, or announced anew (another ID or
+	// topic) meanwhile.
 	Decide(ctx context.Context, r Retirement, from map[int]int64) (bool, error)
-	// Finish says that all below those offsets is counted, and that rows may go.
+	// Finish records that all events below those offsets are counted, so that rows may be removed.
 	Finish(ctx context.Context, before models.Millis) error
-	// CountMismatches calls each, one at a time, with the counters of which more or fewer visitors have rows than are counted, among the
-	// rows that DropVisitors would remove. One without any row is left out. It is for intervals that nobody counts any more. progress
-	// gets a line now and then.
+	// CountMismatches compares counters with the rows that DropVisitors would remove. It calls each, one call at a time, with every
+	// counter that is not the number of its rows; counters without rows are left out. Nobody may count in these intervals meanwhile.
+	// progress gets a line now and then.
 	CountMismatches(ctx context.Context, before models.Millis, progress func(string), each func(CountMismatch)) error
-	// DropVisitors removes the rows of a part's intervals that are over at a moment. read is told how many partitions of the
-	// database were looked at.
+	// DropVisitors removes the visitors' rows of a part's intervals that are over at a moment. It calls read with the number of
+	// partitions of the database that it has read.
 	DropVisitors(ctx context.Context, part Part, before models.Millis, read func(n int)) (Dropped, error)
 }
 
@@ -72,17 +73,17 @@ type CountMismatch struct {
 
 // Dropped is what DropVisitors did.
 type Dropped struct {
-	Partitions int // of the database, that are removed
-	Read       int // partitions looked at
+	Partitions int // removed, of the database
+	Read       int // partitions read
 }
 
-// CompareStore is a store whose counters can be held against those of another.
+// CompareStore is a store whose counters can be compared with those of another.
 type CompareStore interface {
 	RetireStore
 	// Cells reads all counters of a key.
 	Cells(ctx context.Context, key models.Key) (map[models.Cell]int64, error)
-	// LinkCells and LinkLedgers are Cells and Ledger for links that Keys has handed on together, be it by another store with the
-	// same links.
+	// LinkCells and LinkLedgers are Cells and Ledger for links that Keys has passed in one call, perhaps Keys of another store with
+	// the same links.
 	LinkCells(ctx context.Context, links []models.Key) (map[models.Key]map[models.Cell]int64, error)
 	LinkLedgers(ctx context.Context, links []models.Key) (map[models.Key][]LedgerRow, error)
 }

@@ -8,11 +8,11 @@ import (
 // EpochBits is how many bits of an epoch are random. Above them is its number, which grows.
 const EpochBits = 31
 
-// NextEpoch is the epoch that follows last, which is 0 where there was none; every store hands out these. Its number makes it
-// greater than last. Its random bits make it nobody else's: transactions keep two owners from taking the same number, and should one
-// ever misbehave, each owner has ledger rows of its own, which overlap and are repaired. Two owners under one epoch would add to the
-// same rows, and nobody could tell. The number of all but the first is at least the time in seconds, so that epochs of several
-// partitions can be compared; nothing but speed depends on that.
+// NextEpoch is the epoch after last, which is 0 if there was none. All stores use it. Its number makes it greater than last. Its random
+// bits make it unique. Transactions keep two owners from taking the same number. Should one ever fail to, both still have ledger rows
+// of their own, whose overlap is found and repaired. With the same epoch they would add to the same rows, and nobody could tell. The
+// number of all but the first epoch is at least the Unix time, so that epochs of different partitions can be compared; only speed
+// depends on that.
 func NextEpoch(last int64, now time.Time) int64 {
 	number := int64(1)
 	if last > 0 {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Epochs grow, also from those of earlier versions, stay positive, and no two that follow the same one are the same.
-func TestEpochsGrowAndAreNobodyElses(t *testing.T) {
+// Epochs grow, also from those of earlier versions, and two that follow the same epoch differ.
+func TestEpochsGrowAndAreUnique(t *testing.T) {
 	far := time.Date(2100, time.January, 1, 0, 0, 0, 0, time.UTC)
 	for _, now := range []time.Time{time.Unix(0, 0), time.Now(), far} {
 		for _, last := range []int64{0, 1, 2, 8_640, math.MaxInt32, NextEpoch(0, now), NextEpoch(7, now), NextEpoch(1, far)} {

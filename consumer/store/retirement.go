@@ -7,31 +7,31 @@ import (
 	"footfall/models"
 )
 
-// Notices is what consumers have to be told while they run.
+// Notices are what consumers have to know while they run.
 type Notices struct {
 	Retirements Retirements
-	// Forgotten changes each time somebody removes a visitor's rows: what is remembered of visitors is no longer true.
+	// Forgotten changes each time consumer forget removes a visitor's rows: caches of visitors are then out of date.
 	Forgotten string
 }
 
-// NoticeAge is how old the notices may be that something is decided by. Consumers that count nothing do not ask.
+// NoticeAge is how old the notices may be by which a consumer decides. Consumers that count nothing do not read them.
 const NoticeAge = 2 * time.Second
 
-// NoticeMargin is how long after a notice was given nobody decides without it any more.
+// NoticeMargin is the time after which no consumer decides without a notice any more.
 const NoticeMargin = 3 * NoticeAge
 
-// Retirement says from where on in the log visits before a moment are refused, since the rows that remember their visitors
-// are gone, or about to go. It is a fact of the log: whoever reads the same offsets decides alike.
+// Retirement says from which offsets on visits before a moment are refused, since the rows of their visitors are removed, or
+// about to be. It is a fact of the log: all who read the same offsets decide alike.
 //
-// It is announced first. When every consumer must have noticed, the ends of the log at that moment are what it takes effect
-// from; nobody counts a visit that it speaks of in between.
+// It is announced first; from then on consumers count no visit before that moment. When every consumer must know of it, it is
+// decided: it takes effect from where the log ends then.
 type Retirement struct {
 	Before models.Millis
-	Topic  string        // of visits; on any other, but for its earlier generations, all that it speaks of is refused
+	Topic  string        // of visits; on any other, except its earlier generations, all visits before the moment are refused
 	From   map[int]int64 // by partition; nil: announced, not decided
-	Done   bool          // all that lies below From is counted; rows of closed intervals may be gone
+	Done   bool          // all visits below From are counted; rows of closed intervals may be gone
 
-	// ID is the announcement's, another one each time: what is decided for one that was given up must not be for the next. It is 0 once
+	// ID is another one for each announcement: a decision about one that was withdrawn must not apply to the next. It is 0 once
 	// decided, and if an older version announced it.
 	ID int64
 }
@@ -41,11 +41,10 @@ func (r Retirement) speaksOf(e models.Event) bool {
 	return ok && v.TS < r.Before
 }
 
-// Decided tells whether it is known from which offsets on it takes effect.
+// Decided tells whether the offsets are known from which it takes effect.
 func (r Retirement) Decided() bool { return r.From != nil }
 
-// reached tells whether the offset lies where visits are refused. All earlier generations of the topic lie before that, all later ones
-// beyond.
+// reached tells whether visits are refused at the offset. In earlier generations of the topic they never are, in later ones always.
 func (r Retirement) reached(p models.Partition, offset int64) bool {
 	if !r.Decided() {
 		return false
@@ -58,10 +57,10 @@ func (r Retirement) reached(p models.Partition, offset int64) bool {
 	return base != decided || n > last
 }
 
-// Retirements are those that there are.
+// Retirements are all retirements that a store knows.
 type Retirements []Retirement
 
-// Undecided finds a retirement that will decide about the event.
+// Undecided finds a retirement that is announced, and that the event has to wait for.
 func (list Retirements) Undecided(e models.Event) (Retirement, bool) {
 	i := slices.IndexFunc(list, func(r Retirement) bool { return !r.Decided() && r.speaksOf(e) })
 	if i < 0 {
@@ -70,7 +69,7 @@ func (list Retirements) Undecided(e models.Event) (Retirement, bool) {
 	return list[i], true
 }
 
-// Refuse tells why the event at this place must not be counted, or nil.
+// Refuse returns why the event at this offset must not be counted, or nil.
 func (list Retirements) Refuse(p models.Partition, offset int64, e models.Event) *models.Invalid {
 	for _, r := range list {
 		if r.speaksOf(e) && r.reached(p, offset) {
@@ -81,8 +80,8 @@ func (list Retirements) Refuse(p models.Partition, offset int64, e models.Event)
 	return nil
 }
 
-// Past tells whether the event was counted before a retirement was done with. Its visitor's rows may be gone: whoever meets it
-// again, because offsets were reset or a pause was long, can no longer tell what it was worth, and need not.
+// Past tells whether the event was counted before a retirement was done. Its visitor's rows may be gone: a consumer that reads it
+// again, after an offset reset or a long pause, can no longer decide what it adds, and need not.
 func (list Retirements) Past(p models.Partition, offset int64, e models.Event) bool {
 	return slices.ContainsFunc(list, func(r Retirement) bool {
 		return r.Done && r.speaksOf(e) && !r.reached(p, offset)

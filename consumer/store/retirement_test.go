@@ -36,7 +36,7 @@ func TestRetirementsAreFactsOfTheLog(t *testing.T) {
 	f(done, visits0, 10, march, true, false)
 }
 
-// A retirement was decided when the topic was at some generation: those before it lie before it, those after it beyond.
+// A retirement refuses nothing in generations before the one it was decided in, and everything in later ones and on other topics.
 func TestRetirementsReachLaterGenerations(t *testing.T) {
 	r := Retirement{Before: modelstest.April, Topic: "visits-g2", From: map[int]int64{0: 5}}
 	for at, want := range map[struct {

@@ -12,8 +12,8 @@ import (
 // a write means: not applied. A store wraps it around its own error.
 var ErrUnknownOutcome = errors.New("outcome unknown")
 
-// ErrDisconnected marks a failure of the connection to the store, of a read or a write. The store may have been restarted,
-// and what is remembered of it may no longer be true: it is read again. Alone, without ErrUnknownOutcome, it leaves nothing in doubt.
+// ErrDisconnected marks a read or a write that failed with its connection to the store. The store may have been restarted and
+// have lost rows: callers must read again what they have cached. Without ErrUnknownOutcome it leaves nothing in doubt.
 var ErrDisconnected = errors.New("connection to the store lost")
 
 // Outcome names what became of a write, for metrics: applied, unknown or refused.
@@ -30,42 +30,42 @@ func Outcome(err error) string {
 // Store is what the rollup needs of a database. All methods are safe for concurrent use. storetest has the suite that
 // every store must pass.
 type Store interface {
-	// Take makes owner the owner of p: under NextEpoch of the last one, or under the same one if the last owner left clean.
+	// Take makes owner the owner of p: under NextEpoch of the last epoch, or under the last epoch if its owner left clean.
 	Take(ctx context.Context, p models.Partition, owner string) (Tenure, error)
 
-	// Release says that the tenure's owner has every write acknowledged, every event below committed counted, and will
-	// write no more under its epoch. False without error: somebody else has taken the partition meanwhile.
+	// Release records that the tenure's owner leaves clean: every write is acknowledged, every event below committed is counted,
+	// and it writes no more under its epoch. False without error: another owner has taken the partition meanwhile.
 	Release(ctx context.Context, t Tenure, committed int64) (bool, error)
 
-	// Progress notes how far the tenure's owner has counted. False without error: somebody else has taken the partition.
+	// Progress notes how far the tenure's owner has counted. False without error: another owner has taken the partition.
 	Progress(ctx context.Context, t Tenure, committed int64) (bool, error)
 
 	// Owners lists who took which partition last, of all topics, in any order.
 	Owners(ctx context.Context) ([]Owner, error)
 
-	// Committed is how far the partition's owners said they had counted, 0 if nobody did.
+	// Committed returns how far the partition's owners noted that they had counted, 0 if none did.
 	Committed(ctx context.Context, p models.Partition) (int64, error)
 
-	// NoteTail keeps the last message of p that was counted, in place of the one noted before.
+	// NoteTail stores the last message of p that was counted, in place of the one noted before.
 	NoteTail(ctx context.Context, p models.Partition, t Tail) error
 
 	// Tail reads what was noted; the zero Tail if nothing was.
 	Tail(ctx context.Context, p models.Partition) (Tail, error)
 
-	// FirstSeen finds the position of the event that was first, for each of the sightings and in their order; the zero
-	// position: never seen. The sightings are distinct, and the list is the caller's as with Remember.
+	// FirstSeen returns the position of the first event of each sighting, in their order; the zero position: never seen. The
+	// sightings are distinct. The store must not keep the list.
 	FirstSeen(ctx context.Context, sightings []models.Sighting) ([]models.Position, error)
 
 	// Remember stores new sightings, with the position of the first event of each. It is idempotent: after an error the
-	// caller may do it again, with the same values. The lists are the caller's: a store keeps none of them when it returns.
+	// caller may call it again with the same values. The store must not keep the lists.
 	Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error
 
 	// Ledger reads the ledger rows of the keys; a key without rows is absent from the map.
 	Ledger(ctx context.Context, keys []models.Key) (map[models.Key][]LedgerRow, error)
 
 	// Confirm is Ledger for keys in doubt: where data is replicated it asks every replica, for the keys' ledger and for the
-	// cells given, so that a replica that missed a write is repaired by the read. complete is false where a replica did not
-	// answer and a quorum had to do.
+	// cells given, so that a replica that missed a write is repaired by the read. complete is false if a replica did not
+	// answer and only a quorum was read.
 	Confirm(ctx context.Context, cells map[models.Key][]models.Cell) (rows map[models.Key][]LedgerRow, complete bool, err error)
 
 	// Apply carries out the writes, each atomic by itself, in any order. The result has an error per write, in their
@@ -82,11 +82,11 @@ type Store interface {
 	// SettleDoubt removes the doubt with d's ID.
 	SettleDoubt(ctx context.Context, d Doubt) error
 
-	// Setting records a value that must never change when it is first asked about, and returns what was recorded then. With an empty
-	// value it records nothing; nothing was recorded if it returns an empty one.
+	// Setting returns the value recorded under name, which never changes. If there is none it records value, unless that is empty; then it
+	// returns an empty one.
 	Setting(ctx context.Context, name, value string) (string, error)
 
-	// Notices reads what consumers have to be told.
+	// Notices reads what consumers have to know.
 	Notices(ctx context.Context) (Notices, error)
 
 	// Withdraw gives up a retirement that was announced, if it is not decided yet; false if it is.
@@ -99,8 +99,8 @@ type Store interface {
 
 // LatestStore is a store that can keep the latest clicks.
 type LatestStore interface {
-	// KeepLatest stores rows until ttl after their time; what is older is left out. It is idempotent, and a row written again
-	// does not live longer: after an error the caller may do it again, and so may a replay.
+	// KeepLatest stores rows until ttl after their time; older ones are left out. It is idempotent, and a row written again does
+	// not live longer: a caller may repeat it after an error, and so may a replay.
 	KeepLatest(ctx context.Context, clicks []models.LatestClick, ttl time.Duration) error
 }
 
@@ -112,12 +112,12 @@ type Tenure struct {
 	Before    int64 // the epoch that the partition had when it was taken; 0: none
 	// Fresh: the partition had no owner before, or the last one left clean, so no write of a predecessor is under way.
 	Fresh bool
-	// Committed is how far the partition was counted by those who said so, 0 if nobody did. It never falls, also where the group is set
-	// back. It is where to go on when Kafka has forgotten the group's offset, as it does when a group is empty for a week.
+	// Committed is how far the owners noted that the partition is counted, 0 if none did. It never falls, even if the group is set
+	// back. Counting goes on there if Kafka has deleted the group's offset, as it does when a group is empty for a week.
 	Committed int64
 }
 
-// Owner is who took a partition last.
+// Owner is the consumer that took a partition last.
 type Owner struct {
 	Partition models.Partition
 	Name      string
@@ -128,7 +128,7 @@ type Owner struct {
 // tells which keys they touch.
 type Doubt struct {
 	Partition models.Partition
-	ID        int64 // no other has it: whoever settles one never settles another that was noted meanwhile
+	ID        int64 // unique: whoever settles a doubt must not settle one that was noted meanwhile
 	From, To  int64
 	Reason    string
 	NotedAt   time.Time // in whole milliseconds
@@ -138,7 +138,7 @@ type Doubt struct {
 // Reasons of doubts.
 const (
 	DoubtOutcome     = "a write's outcome was unknown"
-	DoubtPredecessor = "the last owner left without a word"
+	DoubtPredecessor = "the last owner did not leave clean"
 	DoubtLost        = "counted while the partition may have been lost"
 	DoubtReplicas    = "not every replica could be asked"
 	DoubtAudit       = "repaired by an audit"

@@ -2,14 +2,14 @@ package store
 
 import "fmt"
 
-// Tail is the last message of a partition that was counted: what has to stand before Offset, or the log is another one. Sum is a
-// fingerprint of its key and value. The zero Tail says nothing.
+// Tail is the last message of a partition that was counted, the one before Offset. If the log has another message there, it is
+// another log. Sum is a fingerprint of the message's key and value. The zero Tail: not known.
 type Tail struct {
 	Offset int64
 	Sum    string
 }
 
-// String is how stores keep it.
+// String is the form in which stores keep it.
 func (t Tail) String() string { return fmt.Sprintf("%d %s", t.Offset, t.Sum) }
 
 // ReadTail reads what String wrote; the zero Tail if it is empty.

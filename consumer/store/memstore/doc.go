@@ -1,2 +1,2 @@
-// Package memstore is a store in memory whose faults a test chooses: for what real stores cannot be made to do at will. Only tests use it.
+// Package memstore is a store in memory for tests, which choose its faults: real stores do not fail on demand.
 package memstore

@@ -13,8 +13,8 @@ import (
 	"footfall/models"
 )
 
-// Memory is a store whose faults a test chooses. It keeps what Cassandra keeps: counters, a ledger of counters, visitors,
-// owners. The real stores have their own suite; this one is for what they cannot be made to do at will.
+// Memory is a store whose faults a test chooses. It has what Cassandra has: counters, a ledger of counters, visitors,
+// owners. Fields may be set before the store is used, and read or changed under Mu.
 type Memory struct {
 	Mu         sync.Mutex
 	Counters   map[models.Key]map[models.Cell]int64
@@ -27,7 +27,7 @@ type Memory struct {
 	Told       store.Notices
 	Timeout    time.Duration
 
-	// Each is asked before the call takes effect; nil is no fault.
+	// Each is called before the call takes effect; nil: no fault.
 	OnApply    func(w store.KeyWrite) Fault
 	OnRemember func() error
 	OnTake     func()
@@ -46,7 +46,7 @@ type OwnerRow struct {
 // Fault is what happens to one write.
 type Fault struct {
 	Err  error
-	Lost bool // the write has no effect, whatever err says
+	Lost bool // the write has no effect, whatever Err is
 }
 
 // New makes an empty store.
@@ -60,7 +60,7 @@ func New() *Memory {
 		OpenDoubts: map[models.Partition][]store.Doubt{},
 		Settings:   map[string]string{},
 
-		NextEpoch: func(last int64) int64 { return last + 1 }, // nobody shares it
+		NextEpoch: func(last int64) int64 { return last + 1 }, // unique, since one mutex guards the store
 	}
 }
 
@@ -253,7 +253,7 @@ func (m *Memory) Apply(_ context.Context, writes []store.KeyWrite) []error {
 	return errs
 }
 
-// ApplyOne applies one write. The caller has the lock, or is alone.
+// ApplyOne applies one write. The caller holds Mu, or is the only user.
 func (m *Memory) ApplyOne(w store.KeyWrite) {
 	m.Writes++
 	if m.Counters[w.Key] == nil {

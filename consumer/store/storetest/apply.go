@@ -10,7 +10,7 @@ import (
 	"footfall/models"
 )
 
-// clickWrite is what n clicks on a link at one moment are worth, with the ledger row that says so.
+// clickWrite is the write of n clicks on a link at one moment, with its ledger row.
 func clickWrite(t *testing.T, key models.Key, n int64) store.KeyWrite {
 	ts := at(t, "2018-10-01 14:00")
 	return store.KeyWrite{
@@ -27,7 +27,7 @@ func clickWrite(t *testing.T, key models.Key, n int64) store.KeyWrite {
 	}
 }
 
-// wantWhole checks that a clickWrite is there n times over, or not at all when n is 0: never a part of it.
+// wantWhole checks that every cell and the ledger row of a clickWrite hold n; if n is 0, that none of them exists.
 func (s *suite) wantWhole(t *testing.T, w store.KeyWrite, n int64) {
 	t.Helper()
 	for cell := range w.Cells {
@@ -70,7 +70,7 @@ func testManyKeys(t *testing.T, s *suite) {
 	}
 }
 
-// testRefusedWrite: a write that cannot be is refused alone, as a whole and at its place in the answer.
+// testRefusedWrite: an invalid write is refused as a whole, with the error at its place in the answer; the others are applied.
 func testRefusedWrite(t *testing.T, s *suite) {
 	var writes []store.KeyWrite
 	bad := map[int]bool{0: true, 4: true, 9: true}

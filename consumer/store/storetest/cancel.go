@@ -17,8 +17,8 @@ func cancelled(t *testing.T) context.Context {
 	return ctx
 }
 
-// testCancelledReads: a read that was called off says so. "Nothing found" would make every visitor new and every event
-// uncounted.
+// testCancelledReads: a cancelled read returns an error or the rows. "Nothing found" would make every visitor new and every
+// event uncounted.
 func testCancelledReads(t *testing.T, s *suite) {
 	w := clickWrite(t, link(), 7)
 	s.apply(t, w)
@@ -33,8 +33,8 @@ func testCancelledReads(t *testing.T, s *suite) {
 	}
 }
 
-// testCancelledApply calls writes off before and while they run. Every answer must be true: acknowledged is there,
-// refused is not, unknown is there as a whole or not at all.
+// testCancelledApply cancels writes before and while they run. Every answer must be true: an acknowledged write is applied,
+// a refused one is not, one of unknown outcome is applied as a whole or not at all.
 func testCancelledApply(t *testing.T, s *suite) {
 	var writes []store.KeyWrite
 	var errs []error
@@ -76,7 +76,7 @@ func (s *suite) settle(t *testing.T, errs []error) {
 	}
 }
 
-// wantTruth checks that the answer to a clickWrite of 7 says what happened.
+// wantTruth checks that the answer to a clickWrite of 7 is true.
 func (s *suite) wantTruth(t *testing.T, w store.KeyWrite, answer error) {
 	t.Helper()
 	there := answer == nil
@@ -97,7 +97,7 @@ func (s *suite) wantTruth(t *testing.T, w store.KeyWrite, answer error) {
 	}
 }
 
-// testCancelledRemember: without an error all is remembered; after an error it can be done again.
+// testCancelledRemember: without an error all sightings are stored; after an error the call can be repeated.
 func testCancelledRemember(t *testing.T, s *suite) {
 	for _, after := range []time.Duration{-1, 0, time.Millisecond, 5 * time.Millisecond} {
 		first := map[models.Sighting]models.Position{}
@@ -122,8 +122,8 @@ func testCancelledRemember(t *testing.T, s *suite) {
 	}
 }
 
-// testCancelledTake: whether a take that was called off took place may be unknown, but nobody gets its epoch afterwards
-// and believes it clean.
+// testCancelledTake: whether a cancelled take took effect may be unknown, but no later owner gets its epoch and believes
+// the partition clean.
 func testCancelledTake(t *testing.T, s *suite) {
 	p := partition()
 	a, err := s.store.Take(cancelled(t), p, "a")
@@ -132,13 +132,13 @@ func testCancelledTake(t *testing.T, s *suite) {
 	case err == nil && (b.Epoch == a.Epoch || b.Fresh):
 		t.Errorf("a got %+v, then b got %+v", a, b)
 	case b.Fresh != (b.Before == 0), b.Epoch == b.Before:
-		t.Errorf("after a take that was called off (%v), b got %+v", err, b)
+		t.Errorf("after a cancelled take (%v), b got %+v", err, b)
 	}
 
 	released, err := s.store.Release(cancelled(t), b, 10)
 	c := s.take(t, p, "c")
 	if released && err == nil && !c.Fresh {
-		t.Errorf("a release was acknowledged and is not there: %+v", c)
+		t.Errorf("a release was acknowledged and had no effect: %+v", c)
 	}
 	if c.Fresh != (c.Epoch == b.Epoch) {
 		t.Errorf("b had %+v, then c got %+v", b, c)

@@ -55,8 +55,8 @@ func allCells(t *testing.T) map[models.Key][]models.Cell {
 	}
 }
 
-// testCells increments every kind of cell, again, and takes something away. Values differ from cell to cell, so that one
-// stored in place of another is noticed.
+// testCells increments every kind of cell twice, and then decrements it. Values differ from cell to cell, so that the test
+// notices one stored in place of another.
 func testCells(t *testing.T, s *suite) {
 	cells := allCells(t)
 	want := modelstest.Cells{}
@@ -126,7 +126,7 @@ func testCellsOfEvents(t *testing.T, s *suite) {
 	}
 }
 
-// testCellText keeps unusual names, labels and features apart and gives them back as they were.
+// testCellText: cells with unusual names, labels and features are kept apart and found again.
 func testCellText(t *testing.T, s *suite) {
 	month := at(t, "2018-10-01 00:00")
 	site := name("site")

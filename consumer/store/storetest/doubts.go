@@ -33,7 +33,7 @@ func testDoubts(t *testing.T, s *suite) {
 		}
 	}
 	want()
-	// The same offsets may be in doubt twice; what is noted under the same id replaces what was.
+	// The same offsets may be in doubt twice; a doubt replaces one with the same ID.
 	for _, d := range []store.Doubt{doubt(1, 10, 20, 0), doubt(2, 10, 20, 0), doubt(3, 0, 5, 0), doubt(1, 12, 20, 2)} {
 		if err := s.store.NoteDoubt(t.Context(), d); err != nil {
 			t.Fatal(err)
@@ -56,12 +56,12 @@ func testSetting(t *testing.T, s *suite) {
 	}
 	for _, value := range []string{"6", "6", "it's 12", ""} {
 		if recorded, err := s.store.Setting(t.Context(), n, value); err != nil || recorded != "6" {
-			t.Errorf("asked with %q: %q recorded, %v; want 6", value, recorded, err)
+			t.Errorf("called with %q: %q recorded, %v; want 6", value, recorded, err)
 		}
 	}
 }
 
-// Confirm tells what Ledger tells; here every replica is there.
+// testConfirm: Confirm returns the same rows as Ledger; here every replica answers.
 func testConfirm(t *testing.T, s *suite) {
 	key, absent := link(), link()
 	cell := models.Cell{Counter: models.ClickCounter}
@@ -104,7 +104,7 @@ func testProgress(t *testing.T, s *suite) {
 		t.Errorf("after progress without leaving the next owner gets %+v, want the next epoch and 7", second)
 	}
 	if ok, err := s.store.Progress(t.Context(), first, 9); ok || err != nil {
-		t.Errorf("progress of one who lost the partition: %v, %v", ok, err)
+		t.Errorf("progress of an owner that lost the partition: %v, %v", ok, err)
 	}
 	committed(7)
 }

@@ -11,11 +11,11 @@ import (
 	"footfall/models"
 )
 
-// LatestReader reads the ids of a link's latest clicks of a day around the store, in the order of the table.
+// LatestReader reads the ids of a link's latest clicks of a day, in the order of the table, without using the store.
 type LatestReader func(ctx context.Context, link string, day models.Millis) (ids []string, err error)
 
-// RunLatest checks a store that keeps the latest clicks: newest first, by link and day, the same when written again, and gone
-// when their time is over.
+// RunLatest checks a store that keeps the latest clicks: newest first, by link and day, unchanged when written again, and
+// removed after their TTL.
 func RunLatest(t *testing.T, db store.LatestStore, read LatestReader) {
 	t.Helper()
 	const ttl = time.Hour
@@ -66,13 +66,13 @@ func RunLatest(t *testing.T, db store.LatestStore, read LatestReader) {
 		t.Errorf("%d of %d clicks are kept", len(got), len(many))
 	}
 
-	// What is about to end ends, and a replay does not prolong its life.
+	// A row expires after its TTL, and a replay does not prolong it.
 	short := name("link")
 	brief := row(short, ttl-4*time.Second, 7)
 	keep(brief, row(short, 0, 8))
 	time.Sleep(2 * time.Second)
 	keep(brief)
-	deadline := time.Now().Add(4 * time.Second) // two until its end, and two for rounding
+	deadline := time.Now().Add(4 * time.Second) // two until it expires, and two for rounding
 	for time.Now().Before(deadline) && len(all(short)) > 1 {
 		time.Sleep(100 * time.Millisecond)
 	}

@@ -76,11 +76,11 @@ func testLedger(t *testing.T, s *suite) {
 			row("visits", 0, store.KindOwner, 1, 7, 8),
 		)
 		write(
-			row("clicks", 0, store.KindOwner, 2, 0, 3), // the owner goes on: 10 to 20
+			row("clicks", 0, store.KindOwner, 2, 0, 3), // extends the owner's row: 10 to 20
 			row("clicks", 3, store.KindOwner, 1, 0, 900),
 			row("clicks", 11, store.KindOwner, far, 0, 1), // new, from the very first offset
 		)
-		write(row("clicks", 0, store.KindOwner, 2, -10, -20)) // not done by the rollup, but increments are increments
+		write(row("clicks", 0, store.KindOwner, 2, -10, -20)) // the rollup never does this, but a counter must take it
 
 		s.wantLedger(t, map[models.Key][]store.LedgerRow{key: {
 			row("clicks", 0, store.KindOwner, 1, 0, 10),
@@ -146,7 +146,7 @@ func testLedgerKeysKeptApart(t *testing.T, s *suite) {
 	s.wantLedger(t, want)
 }
 
-// testManyCellsOfOneKey: one key's write may be large, and is one write all the same.
+// testManyCellsOfOneKey: one key's write may have many cells.
 func testManyCellsOfOneKey(t *testing.T, s *suite) {
 	key := link()
 	cells := map[models.Cell]int64{}

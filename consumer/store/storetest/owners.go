@@ -22,8 +22,8 @@ func (s *suite) take(t *testing.T, p models.Partition, owner string) store.Tenur
 	return tenure
 }
 
-// wantTake takes a partition and compares. Its epoch must be the one before if want is that of a clean handover, and else a greater
-// one with random bits.
+// wantTake takes a partition and compares the tenure. If want is a clean handover, the epoch must be the one before; else a greater one
+// with random bits.
 func (s *suite) wantTake(t *testing.T, want store.Tenure) store.Tenure {
 	t.Helper()
 	got := s.take(t, want.Partition, want.Owner)
@@ -34,7 +34,7 @@ func (s *suite) wantTake(t *testing.T, want store.Tenure) store.Tenure {
 		t.Errorf("Take by %s gives epoch %d after %d, handed over clean: %t", want.Owner, got.Epoch, want.Before, handedOver)
 	}
 	if got.Epoch < 1<<31 {
-		t.Errorf("Take by %s gives epoch %d, which somebody else could be given too", want.Owner, got.Epoch)
+		t.Errorf("Take by %s gives epoch %d, which has no random bits", want.Owner, got.Epoch)
 	}
 	return got
 }
@@ -59,7 +59,7 @@ func testOwners(t *testing.T, s *suite) {
 	c := s.wantTake(t, store.Tenure{Partition: p, Owner: "c", Before: b.Epoch, Fresh: true, Committed: 5_000_000_000_000})
 	s.wantRelease(t, c, 5_000_000_000_001, true)
 	s.wantTake(t, store.Tenure{Partition: p, Owner: "c", Before: b.Epoch, Fresh: true, Committed: 5_000_000_000_001})
-	// c crashes and comes back under its own name: still a new epoch. What the last clean owner had counted stays true.
+	// c crashes and comes back under its own name: still a new epoch. Committed stays that of the last clean owner.
 	c = s.wantTake(t, store.Tenure{Partition: p, Owner: "c", Before: b.Epoch, Committed: 5_000_000_000_001})
 	s.wantTake(t, store.Tenure{Partition: p, Owner: "d", Before: c.Epoch, Committed: 5_000_000_000_001})
 }
@@ -76,11 +76,11 @@ func testOwnersOfOtherPartitions(t *testing.T, s *suite) {
 	two := s.wantTake(t, store.Tenure{Partition: namesake, Owner: "a", Fresh: true})
 	s.wantTake(t, store.Tenure{Partition: p, Owner: "a", Before: last.Epoch})
 	if one.Epoch == two.Epoch {
-		t.Errorf("two partitions were given the same epoch %d: two owners of one could be, too", one.Epoch)
+		t.Errorf("two partitions got the same epoch %d: two owners of one partition could, too", one.Epoch)
 	}
 }
 
-// testListOfOwners: the last of each partition, and whether it left.
+// testListOfOwners: Owners lists the last owner of each partition, and whether it left clean.
 func testListOfOwners(t *testing.T, s *suite) {
 	p, q := partition(), partition()
 	s.take(t, p, "a")
@@ -106,15 +106,15 @@ func testListOfOwners(t *testing.T, s *suite) {
 	}
 }
 
-// testReleaseAfterLoss: who has lost a partition cannot make it look clean.
+// testReleaseAfterLoss: an owner that has lost a partition cannot make it look clean.
 func testReleaseAfterLoss(t *testing.T, s *suite) {
 	p := partition()
 	a := s.take(t, p, "a")
 	b := s.take(t, p, "b")
 	s.wantRelease(t, a, 100, false)
-	s.wantTake(t, store.Tenure{Partition: p, Owner: "c", Before: b.Epoch}) // a's words changed nothing
+	s.wantTake(t, store.Tenure{Partition: p, Owner: "c", Before: b.Epoch}) // a's release changed nothing
 
-	// The same epoch in other hands: a left clean, b has it now, a says it again.
+	// The same epoch, another owner: a left clean, b has taken its epoch over, a releases again.
 	p = partition()
 	a = s.take(t, p, "a")
 	s.wantRelease(t, a, 10, true)
@@ -141,7 +141,8 @@ func (s *suite) eventually(ctx context.Context, p models.Partition, owner string
 	}
 }
 
-// testConcurrentTakes: of many that take at once no two have the same epoch, and one at most believes it was the first.
+// testConcurrentTakes: of many owners that take a partition at once no two get the same epoch, and at most one is told that it is the
+// first.
 func testConcurrentTakes(t *testing.T, s *suite) {
 	const takers = 20
 	p := partition()
@@ -160,7 +161,7 @@ func testConcurrentTakes(t *testing.T, s *suite) {
 			case err != nil:
 				t.Errorf("Take by %s: %v", me, err)
 			case tenure.Owner != me || tenure.Partition != p:
-				t.Errorf("%s was given %+v", me, tenure)
+				t.Errorf("%s got %+v", me, tenure)
 			case owner[tenure.Epoch] != "":
 				t.Errorf("epoch %d went to %s and to %s", tenure.Epoch, owner[tenure.Epoch], me)
 			}
@@ -172,13 +173,13 @@ func testConcurrentTakes(t *testing.T, s *suite) {
 	}
 	wg.Wait()
 	if fresh > 1 {
-		t.Errorf("%d owners believe to be the first", fresh)
+		t.Errorf("%d owners were told that they are the first", fresh)
 	}
 }
 
-// testConcurrentTakesAndReleases: an epoch changes hands only if it was released, once per release.
+// testConcurrentTakesAndReleases: an epoch is handed over only if it was released, once per release.
 func testConcurrentTakesAndReleases(t *testing.T, s *suite) {
-	const takers, rounds = 8, 4 // a lightweight transaction under contention is slow: more would say the same
+	const takers, rounds = 8, 4 // a lightweight transaction under contention is slow: more would show nothing new
 	p := partition()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

@@ -10,8 +10,8 @@ import (
 	"footfall/models/modelstest"
 )
 
-// RunPlan checks a store whose tables were made for a plan: visits with all its features, and with some, are remembered,
-// counted and found again under every combination.
+// RunPlan checks a store whose tables were made for a plan: visits with all features, and with some, are stored, counted
+// and found again under every combination.
 func RunPlan(t *testing.T, plan *models.Plan, open func(t *testing.T) (store.Store, Reader)) {
 	t.Helper()
 	db, read := open(t)

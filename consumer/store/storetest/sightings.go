@@ -13,11 +13,11 @@ func (s *suite) remember(t *testing.T, first map[models.Sighting]models.Position
 	if err := s.store.Remember(t.Context(), sightings, positions); err != nil {
 		t.Fatalf("Remember: %v", err)
 	}
-	clear(sightings) // they are the caller's again
+	clear(sightings) // the store must not have kept the lists
 	clear(positions)
 }
 
-// lists are first sights as a store takes them.
+// lists returns first sights in the form that a store takes.
 func lists(first map[models.Sighting]models.Position) (sightings []models.Sighting, positions []models.Position) {
 	for s, at := range first {
 		sightings, positions = append(sightings, s), append(positions, at)
@@ -65,7 +65,7 @@ func guidOn(site, guid, interval string, start models.Millis, features ...string
 	}
 }
 
-// testSightings: what was remembered is found, what was not is absent, and doing it again changes nothing.
+// testSightings: a sighting that was stored is found, another is not, and storing it again changes nothing.
 func testSightings(t *testing.T, s *suite) {
 	day := at(t, "2018-10-01 00:00")
 	ip, guid := ipOn(name("link"), "203.0.113.7"), guidOn(name("site"), "g1", models.IntervalDay, day, "f1", "f2")
@@ -83,7 +83,7 @@ func testSightings(t *testing.T, s *suite) {
 	s.wantSeen(t, map[models.Sighting]models.Position{ip: first[ip]}, ipOn(ip.Name, "203.0.113.8"))
 }
 
-// testTwins: links whose partitions share a token on Cassandra's ring are links of their own.
+// testTwins: links whose partitions have the same token on Cassandra's ring are kept apart.
 func testTwins(t *testing.T, s *suite) {
 	first := map[models.Sighting]models.Position{}
 	var strangers []models.Sighting
@@ -97,8 +97,8 @@ func testTwins(t *testing.T, s *suite) {
 	s.wantSeen(t, first, strangers...)
 }
 
-// testSightingsKeptApart has one visitor in many places, each with a first sight of its own, and asks for its
-// neighbours.
+// testSightingsKeptApart: the sightings of one visitor differ in one part only, each with a first event of its own. Those that were
+// not stored are not found.
 func testSightingsKeptApart(t *testing.T, s *suite) {
 	want := map[models.Sighting]models.Position{}
 	var absent []models.Sighting
@@ -160,7 +160,7 @@ func testSightingText(t *testing.T, s *suite) {
 	s.wantSeen(t, want, absent...)
 }
 
-// testManySightings: as many as a full chunk brings, at once.
+// testManySightings: as many sightings as a full chunk has, at once.
 func testManySightings(t *testing.T, s *suite) {
 	ts := at(t, "2018-10-01 14:00")
 	want := map[models.Sighting]models.Position{}

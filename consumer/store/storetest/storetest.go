@@ -1,6 +1,5 @@
-// Package storetest is the suite that every store.Store must pass. A store that passes keeps the promises the rollup
-// builds its exactness on: a key's cells and ledger change together, an answer to a write is never a lie, an epoch is
-// never handed to two owners, a first sight is found again.
+// Package storetest is the suite that every store.Store must pass. It checks what exact counting depends on: a key's cells and
+// ledger change together, every answer to a write is true, no two owners get the same epoch, a first sight is found again.
 //
 // The suite may run on a database that others use: all names it writes are its own and differ from run to run.
 package storetest
@@ -18,7 +17,7 @@ import (
 	"footfall/models"
 )
 
-// Reader reads one counter cell around the store, by plain SQL or CQL as an analyst would; found is false where there is
+// Reader reads one counter cell without using the store, by plain SQL or CQL as an analyst would; found is false if there is
 // no such row.
 type Reader func(ctx context.Context, key models.Key, cell models.Cell) (value int64, found bool, err error)
 
@@ -91,7 +90,7 @@ func site(month models.Millis, features ...string) models.Key {
 	return models.Key{Keyspace: models.Cardinality, Name: name("site"), Month: month, Features: models.NewFeatures(features...)}
 }
 
-// at reads a UTC moment the way people write it.
+// at parses a UTC time such as 2018-10-01 14:00.
 func at(t testing.TB, text string) models.Millis {
 	t.Helper()
 	moment, err := time.Parse("2006-01-02 15:04", text)

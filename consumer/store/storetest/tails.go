@@ -7,7 +7,7 @@ import (
 	"footfall/models"
 )
 
-// testTails: the last message that was noted is kept, for each partition apart.
+// testTails: the last tail that was noted is kept, for each partition apart.
 func testTails(t *testing.T, s *suite) {
 	f := func(p models.Partition, want store.Tail) {
 		t.Helper()

@@ -7,7 +7,7 @@ import (
 	"footfall/models"
 )
 
-// texts are values that a store may not bend, trim, fold or take for one another. All are valid in an event.
+// texts are values that a store must neither change nor confuse with each other. All are valid in an event.
 var texts = []string{
 	"plain", "Plain", "PLAIN", // case matters
 	"plain ", " plain", // so does space
