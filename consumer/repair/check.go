@@ -16,23 +16,23 @@ import (
 	"footfall/models"
 )
 
-// Checker holds the ledger of keys against the rule and repairs what breaks it, from the log. It needs no ownership: a
-// repair is a write with a ledger row of its own, which touches nobody else's, and one of unknown outcome, or made twice, is
-// found by the next check like anything else. Safe for concurrent use.
+// Checker compares keys' ledgers with the rule (coverage.go) and repairs violations from the log. It need not own partitions: a
+// repair has a ledger row of its own and changes no other. A repair of unknown outcome, or one made twice, is found by the next
+// check like any other violation. Safe for concurrent use.
 type Checker struct {
 	Store   store.Store
 	Reader  eventlog.Reader
 	Hasher  eventlog.Hasher
 	Reach   eventlog.Reach
 	Sources eventlog.Sources
-	NewID   func() int64 // one that no other repair or doubt has
+	NewID   func() int64 // unique among repairs and doubts
 	Metrics *Metrics
 	Logger  *slog.Logger
 	// Rechecks are the times after which a doubt is checked, from when it was noted. After the last check it is settled.
 	Rechecks []time.Duration
 }
 
-// NewChecker makes a checker of what was counted from the sources of a log.
+// NewChecker makes a checker of what consumers counted from the sources of a log.
 func NewChecker(l *eventlog.Log, src eventlog.Sources, h eventlog.Hasher, m *Metrics) *Checker {
 	return &Checker{
 		Store: l.Store, Hasher: h, Reach: l.Reach(), Metrics: m, Logger: l.Logger, Sources: src,
@@ -43,23 +43,22 @@ func NewChecker(l *eventlog.Log, src eventlog.Sources, h eventlog.Hasher, m *Met
 
 // Finding is what a check found.
 type Finding struct {
-	keys     int  // looked at
-	off      int  // keys that broke the rule
-	repaired int  // of those, with the repair acknowledged
-	complete bool // every replica answered
-	renewed  bool // note was called, and successfully
-	Gone     int64
+	keys     int   // checked
+	off      int   // keys that broke the rule
+	repaired int   // of those, with the repair acknowledged
+	complete bool  // every replica answered
+	renewed  bool  // note was called and succeeded
+	Gone     int64 // offsets, at the beginning of the span, that the log no longer holds
 }
 
-// Check looks at the keys that have events in s of p, and at extra. It mends them if note is given: that is called before the
-// repairs are sent, and after, and has to make sure that somebody looks at the same keys again. gone is how many offsets, from the
-// beginning of s on, the log no longer holds; the others are checked all the same.
+// Check checks the keys that have events in s of p, and the keys in extra. With note it repairs them, and calls note before and after
+// it sends the repairs: note must ensure that the same keys are checked again. Offsets that the log no longer holds are left out.
 func (c *Checker) Check(ctx context.Context, p models.Partition, s eventlog.Span, extra []models.Key, note func() error) (Finding, error) {
 	events, r, err := c.events(ctx, p, s)
 	if err != nil {
 		return Finding{}, err
 	}
-	candidates := contributionsOf(all(events, true)) // what the events may touch at the most
+	candidates := contributionsOf(all(events, true)) // all that the events may have added
 	cells := make(map[models.Key][]models.Cell, len(candidates))
 	for key, list := range candidates {
 		cells[key] = distinctCells(list)
@@ -88,7 +87,7 @@ func (c *Checker) Check(ctx context.Context, p models.Partition, s eventlog.Span
 		return f, eventlog.Refuse("%d keys are off, but Kafka has deleted the ids before offset %d of topic %s, partition %d:"+
 			" events cannot be told from duplicates", f.off, r.From, p.Topic, p.Number)
 	}
-	retired, err := c.Decide(ctx, touching(events, candidates, broken))
+	retired, err := c.decide(ctx, touching(events, candidates, broken))
 	if err != nil {
 		return f, err
 	}
@@ -104,14 +103,14 @@ func (c *Checker) Check(ctx context.Context, p models.Partition, s eventlog.Span
 	}
 	f.renewed = true
 	f.repaired, err = c.repair(ctx, p, events, broken)
-	return f, errors.Join(err, note(), blind) // the time until it is looked at counts from the repair, however long that took
+	return f, errors.Join(err, note(), blind) // noted again: the time until the next check counts from the end of the repair
 }
 
-// reachBack lets what is broken in s begin before it, as far back as there was nothing to count. One whose group was set back
-// begins a key's row where its chunk begins, and a zombie extends its own from the last chunk that had something for the key: both
-// then cover offsets before the zombie's chunk. Only that chunk is in doubt, and no other doubt would find them.
+// reachBack extends what is broken in s to offsets before s, as far back as the key had nothing to count. When a group is set back, the
+// new owner opens a key's row where its chunk begins, and a zombie extends its own row from the last chunk that had events of the key:
+// both cover offsets before the zombie's chunk. Only that chunk is in doubt, so no other check would find these offsets.
 func (c *Checker) reachBack(ctx context.Context, p models.Partition, s eventlog.Span, rows map[models.Key][]store.LedgerRow, broken map[models.Key][]Excess) error {
-	// Of two rows that meet in s the later one begins there or with a chunk that reaches into it; twice, as in doubtPredecessors.
+	// Of two rows that overlap in s, the later one begins in s or with a chunk that reaches into s. Twice, as in doubtPredecessors.
 	before := eventlog.Span{From: max(0, s.From-2*MaxChunkSpan), To: s.From}
 	further := map[models.Key][]Excess{}
 	for key := range broken {
@@ -127,14 +126,14 @@ func (c *Checker) reachBack(ctx context.Context, p models.Partition, s eventlog.
 		return err
 	}
 	if err != nil || !r.Whole { // a duplicate could be taken for an event
-		// The counts of s come first: Kafka may be about to delete it, too.
-		c.Logger.Warn("what is covered twice before a repair is left: its events could not be read", "topic", p.Topic, "partition", p.Number,
+		// Repair s all the same: Kafka may soon delete it, too.
+		c.Logger.Warn("offsets before a repair stay covered twice: their events could not be read", "topic", p.Topic, "partition", p.Number,
 			"from", before.From, "to", before.To, "keys", len(further), "error", err)
 		return nil
 	}
 	candidates := contributionsOf(all(events, true))
 	touched := touching(events, candidates, further)
-	retired, err := c.Decide(ctx, touched)
+	retired, err := c.decide(ctx, touched)
 	if err != nil {
 		return err
 	}
@@ -145,7 +144,7 @@ func (c *Checker) reachBack(ctx context.Context, p models.Partition, s eventlog.
 			from = max(from, con.Offset+1)
 		}
 		for _, con := range candidates[key] {
-			if retired[con.Offset] { // perhaps it had something to count
+			if retired[con.Offset] { // it may have added to the key
 				from = max(from, con.Offset+1)
 			}
 		}
@@ -154,7 +153,7 @@ func (c *Checker) reachBack(ctx context.Context, p models.Partition, s eventlog.
 	return nil
 }
 
-// dropBlind takes out the keys that cannot be repaired, since visitors of their events are retired, and says so.
+// dropBlind removes the keys that cannot be repaired, since visitors of their events are retired. Its error says how many.
 func dropBlind(broken map[models.Key][]Excess, candidates map[models.Key][]contribution, retired map[int64]bool) error {
 	dropped := 0
 	for key, list := range broken {
@@ -166,8 +165,8 @@ func dropBlind(broken map[models.Key][]Excess, candidates map[models.Key][]contr
 	if dropped == 0 {
 		return nil
 	}
-	return eventlog.Refuse("%d keys are off in intervals whose visitors are retired: what their events are worth cannot be told"+
-		" any more", dropped)
+	return eventlog.Refuse("%d keys are off in intervals whose visitors are retired: without the visitors' rows they cannot be"+
+		" repaired", dropped)
 }
 
 func within(list []Excess, offset int64) bool {
@@ -177,7 +176,7 @@ func within(list []Excess, offset int64) bool {
 // errRereading wraps failures of the log, not of the store.
 var errRereading = errors.New("reading the log again")
 
-// events reads s again, without duplicates and what retirements refuse.
+// events reads s again, and leaves out duplicates and the visits that retirements refuse.
 func (c *Checker) events(ctx context.Context, p models.Partition, s eventlog.Span) ([]*eventlog.Counted, eventlog.Reading, error) {
 	w := eventlog.NewWindow(c.Reach, max(0, s.From-c.Reach.Offsets))
 	heritage, err := c.inherits(ctx, p, s)
@@ -211,7 +210,7 @@ func (c *Checker) events(ctx context.Context, p models.Partition, s eventlog.Spa
 	return events, r, nil
 }
 
-// inherits reads what the window of a partition begins with, if offsets of s are near enough to the beginning.
+// inherits reads the ids that the partition takes over from the generation before it, if s begins within their reach.
 func (c *Checker) inherits(ctx context.Context, p models.Partition, s eventlog.Span) (eventlog.Bequest, error) {
 	src := c.Sources[p.Topic]
 	if src == nil || src.Before == nil || s.From > c.Reach.Offsets {
@@ -224,8 +223,8 @@ func (c *Checker) inherits(ctx context.Context, p models.Partition, s eventlog.S
 	return b, nil
 }
 
-// repair writes, for every stretch that is off, what its events are worth as often as it is off, and a ledger row that
-// says so.
+// repair takes out the events of every broken stretch as often as they were counted too often, or adds them if too seldom, with a ledger
+// row each time.
 func (c *Checker) repair(ctx context.Context, p models.Partition, events []*eventlog.Counted, broken map[models.Key][]Excess) (int, error) {
 	work := contributionsOf(events)
 	var writes []store.KeyWrite
@@ -260,14 +259,14 @@ func (c *Checker) repair(ctx context.Context, p models.Partition, events []*even
 		repaired++
 	}
 	if len(failed) > 0 {
-		return repaired, fmt.Errorf("repairing %d of %d keys, such as: %w", len(failed), len(writes), failed[0])
+		return repaired, fmt.Errorf("repairing keys: %d of %d failed, such as: %w", len(failed), len(writes), failed[0])
 	}
 	return repaired, nil
 }
 
-// Decide finds out which of the events were a visitor's first, from the visitors' rows. It adds none: what was counted had
-// its row before. It returns the offsets of those whose rows may be gone.
-func (c *Checker) Decide(ctx context.Context, events []*eventlog.Counted) (map[int64]bool, error) {
+// decide finds out which of the events were a visitor's first, from the visitors' rows. It adds no rows: an event is counted only
+// after its rows are stored. It returns the offsets of the events whose rows may be gone.
+func (c *Checker) decide(ctx context.Context, events []*eventlog.Counted) (map[int64]bool, error) {
 	first := map[models.Sighting]models.Position{}
 	for _, e := range events {
 		for _, s := range e.Event.Sightings() {
@@ -282,7 +281,7 @@ func (c *Checker) Decide(ctx context.Context, events []*eventlog.Counted) (map[i
 	for i, s := range distinct {
 		first[s] = found[i]
 	}
-	notices, err := c.Store.Notices(ctx) // after the rows were looked up: they go after the notice
+	notices, err := c.Store.Notices(ctx) // after the rows were looked up: rows are removed after the notice
 	if err != nil {
 		return nil, err
 	}
@@ -296,7 +295,7 @@ func (c *Checker) Decide(ctx context.Context, events []*eventlog.Counted) (map[i
 	return retired, nil
 }
 
-// touching lists the events that may have added to a broken stretch, and takes the others out of account.
+// touching lists the events that may have added to a broken stretch. The others are set to be nobody's first.
 func touching(events []*eventlog.Counted, candidates map[models.Key][]contribution, broken map[models.Key][]Excess) []*eventlog.Counted {
 	offsets := map[int64]bool{}
 	for key, list := range broken {
@@ -316,7 +315,7 @@ func touching(events []*eventlog.Counted, candidates map[models.Key][]contributi
 	return out
 }
 
-// all sets first of every event to the same answer.
+// all sets First of every event to the same answer.
 func all(events []*eventlog.Counted, first bool) []*eventlog.Counted {
 	for _, e := range events {
 		e.First = slices.Repeat([]bool{first}, len(e.Event.Sightings()))
@@ -332,5 +331,5 @@ func distinctCells(list []contribution) []models.Cell {
 	return slices.Collect(maps.Keys(seen))
 }
 
-// newID numbers a repair or a doubt; no other has it, but for a chance of 2^-63.
+// newID is the random ID of a repair or a doubt: two are the same with a chance of 2^-63.
 func newID() int64 { return rand.Int64N(math.MaxInt64) }

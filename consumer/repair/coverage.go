@@ -8,14 +8,14 @@ import (
 	"footfall/models"
 )
 
-// Excess is a stretch of offsets that a key's ledger covers n times too often, or -n times too seldom.
+// Excess is a stretch of offsets that a key's ledger covers N times too often; if N is negative, too seldom.
 type Excess struct {
 	eventlog.Span
 	N int
 }
 
-// Excesses holds a key's ledger rows of one partition against the rule: where an owner's row covers an offset, owners and
-// plus rows, less minus rows, make exactly 1; elsewhere they make 0. It is a pure function.
+// Excesses finds where a key's ledger rows of one partition break the rule. At an offset that an owner's row covers, the number of
+// owner and plus rows, less that of minus rows, must be 1; elsewhere it must be 0. It is a pure function.
 func Excesses(rows []store.LedgerRow, p models.Partition) []Excess {
 	var edges []int64
 	for _, row := range rows {
@@ -28,7 +28,7 @@ func Excesses(rows []store.LedgerRow, p models.Partition) []Excess {
 	var out []Excess
 	for i := 0; i+1 < len(edges); i++ {
 		s := eventlog.Span{From: edges[i], To: edges[i+1]}
-		n := worth(rows, p, s)
+		n := excess(rows, p, s)
 		if n == 0 {
 			continue
 		}
@@ -51,8 +51,8 @@ func ExcessesIn(rows []store.LedgerRow, p models.Partition, s eventlog.Span) (ou
 	return out
 }
 
-// worth is how much too often the rows cover s, which no row's edge divides.
-func worth(rows []store.LedgerRow, p models.Partition, s eventlog.Span) int {
+// excess is how many times too often the rows cover s. No row begins or ends inside s.
+func excess(rows []store.LedgerRow, p models.Partition, s eventlog.Span) int {
 	n, owned := 0, 0
 	for _, row := range rows {
 		if row.Partition != p || row.From > s.From || row.To < s.To {
@@ -70,7 +70,7 @@ func worth(rows []store.LedgerRow, p models.Partition, s eventlog.Span) int {
 	return n - owned
 }
 
-// PartitionsOf lists the partitions that a key's ledger speaks of.
+// PartitionsOf lists the partitions that a key's ledger rows are of.
 func PartitionsOf(rows []store.LedgerRow) []models.Partition {
 	var out []models.Partition
 	for _, row := range rows {
@@ -84,7 +84,7 @@ func PartitionsOf(rows []store.LedgerRow) []models.Partition {
 // maxCheck bounds how many offsets are checked, and held in memory, at once.
 const maxCheck = 100_000
 
-// Pieces cuts a span into parts that can be checked.
+// Pieces cuts a span into parts that can be checked at once.
 func Pieces(s eventlog.Span) (out []eventlog.Span) {
 	for ; s.To-s.From > maxCheck; s.From += maxCheck {
 		out = append(out, eventlog.Span{From: s.From, To: s.From + maxCheck})

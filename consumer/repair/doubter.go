@@ -13,10 +13,10 @@ import (
 	"footfall/models"
 )
 
-// Doubter notes that offsets are in doubt. Safe for concurrent use.
+// Doubter stores doubts. Safe for concurrent use.
 type Doubter struct {
 	Store   store.Store
-	NewID   func() int64 // one that no other doubt has
+	NewID   func() int64 // unique among doubts
 	Metrics *Metrics
 	Logger  *slog.Logger
 }
@@ -26,8 +26,8 @@ func NewDoubter(db store.Store, m *Metrics, log *slog.Logger) *Doubter {
 	return &Doubter{Store: db, NewID: newID, Metrics: m, Logger: log}
 }
 
-// Note notes that spans are in doubt. It goes on trying until the store answers or ctx ends; should this process die
-// first, its successor doubts the same offsets, since it finds that nobody left clean.
+// Note puts spans in doubt. It retries until the store answers or ctx ends. If this process dies first, its successor doubts
+// the same offsets, since the partitions were not left clean.
 func (d *Doubter) Note(ctx context.Context, spans map[models.Partition]eventlog.Span, reason string) error {
 	for _, p := range slices.SortedFunc(maps.Keys(spans), models.Partition.Compare) {
 		for _, s := range Pieces(spans[p]) {
@@ -54,14 +54,14 @@ func (d *Doubter) noteOne(ctx context.Context, doubt store.Doubt) error {
 	}
 }
 
-// An owner whose time is up gets this much to note its doubts. A pause may use up one attempt.
+// What an owner has for its last calls to the store, after its context has ended. A pause of the process may use up one attempt.
 const (
 	exitAttempts = 3
 	ExitTimeout  = 2 * time.Second
 )
 
-// DoubtOnExit notes that spans were counted by an owner that may not have been one any more. It does so after ctx has ended
-// too: one that was paused may have a successor who settled these offsets long ago.
+// DoubtOnExit puts spans in doubt that an owner counted when it may have lost the partition already. It does so even after ctx
+// has ended: if this process was paused, its successor may have settled its own doubt about these offsets long ago.
 func (d *Doubter) DoubtOnExit(ctx context.Context, spans map[models.Partition]eventlog.Span) (err error) {
 	for range exitAttempts {
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), ExitTimeout)
@@ -74,9 +74,9 @@ func (d *Doubter) DoubtOnExit(ctx context.Context, spans map[models.Partition]ev
 	return err
 }
 
-// SettleMargin is added to the store's write timeout, which runs by another clock and from another moment.
+// SettleMargin is added to the store's write timeout, which begins later than ours and runs by another clock.
 const SettleMargin = time.Second
 
-// MaxChunkSpan bounds the offsets that a chunk has of one partition, events or not. It is also what a successor doubts and
-// reads again, twice.
+// MaxChunkSpan bounds the offsets of one partition in a chunk, with or without events. A successor doubts twice as many, and
+// reads them again.
 const MaxChunkSpan = 16_000

@@ -15,13 +15,13 @@ import (
 // back for longer.
 var rechecks = []time.Duration{0, time.Minute, 10 * time.Minute}
 
-// replicaPatience is how long a doubt rests where a replica did not answer.
+// replicaPatience is how long the next check waits if a replica did not answer.
 const replicaPatience = time.Minute
 
 // doubtInterval is how often an owner looks for doubts, its own and those that others left about its partitions.
 const doubtInterval = 2 * time.Second
 
-// WatchDoubts checks the doubts about partitions, those that are due, until ctx ends.
+// WatchDoubts checks the due doubts about partitions, until ctx ends.
 func (c *Checker) WatchDoubts(ctx context.Context, partitions []models.Partition) {
 	for retry.Sleep(ctx, doubtInterval) == nil {
 		for _, p := range partitions {
@@ -32,7 +32,7 @@ func (c *Checker) WatchDoubts(ctx context.Context, partitions []models.Partition
 	}
 }
 
-// checkDoubts checks the doubts about one partition that are due.
+// checkDoubts checks the due doubts about one partition.
 func (c *Checker) checkDoubts(ctx context.Context, p models.Partition, now time.Time) error {
 	doubts, err := c.Store.Doubts(ctx, p)
 	if err != nil {
@@ -51,13 +51,13 @@ func (c *Checker) checkDoubts(ctx context.Context, p models.Partition, now time.
 	return errors.Join(failed...)
 }
 
-// checkDoubt checks one doubt. Where it repairs, a new doubt takes the place of the old one, before the repair is sent: the
-// repair may be of unknown outcome, and wants to be seen.
+// checkDoubt checks one doubt. If it repairs, a new doubt replaces the old one before the repair is sent: the repair's outcome
+// may be unknown, so it has to be checked, too.
 func (c *Checker) checkDoubt(ctx context.Context, d store.Doubt, now time.Time) error {
 	f, err := c.Check(ctx, d.Partition, eventlog.Span{From: d.From, To: d.To}, nil, c.NoteAgain(ctx, d))
 	if eventlog.IsRefusal(err) || f.Gone > 0 {
 		c.Metrics.unsettled.Inc()
-		c.Logger.Error("a doubt cannot be settled: the log no longer holds what it takes", "topic", d.Partition.Topic,
+		c.Logger.Error("a doubt cannot be settled: the log or the visitors' rows it needs are gone; counts may stay wrong", "topic", d.Partition.Topic,
 			"partition", d.Partition.Number, "from", d.From, "to", d.To, "offsets_gone", f.Gone, "reason", d.Reason, "error", err)
 	}
 	switch {
@@ -67,11 +67,11 @@ func (c *Checker) checkDoubt(ctx context.Context, d store.Doubt, now time.Time) 
 		return errors.Join(err, c.Store.SettleDoubt(ctx, d))
 	case err != nil:
 		return err
-	case !f.complete: // a replica has still to be asked, perhaps for days: in place, since each deletion leaves a tombstone
+	case !f.complete: // a replica may be down for days: update the doubt in place, since each deletion leaves a tombstone
 		d.From, d.Checks, d.NotedAt = d.From+f.Gone, 0, now.Add(replicaPatience).Truncate(time.Millisecond)
 		return c.Store.NoteDoubt(ctx, d)
 	case d.Checks+1 < len(c.Rechecks):
-		// One that is late, because the store did not answer, must not be followed by the next at once.
+		// A check that is late, because the store did not answer, must not be followed by the next one at once.
 		if due := c.due(d); now.After(due) {
 			d.NotedAt = d.NotedAt.Add(now.Sub(due)).Truncate(time.Millisecond)
 		}
@@ -82,13 +82,13 @@ func (c *Checker) checkDoubt(ctx context.Context, d store.Doubt, now time.Time) 
 	return c.Store.SettleDoubt(ctx, d)
 }
 
-// due is when a doubt is to be looked at next.
+// due is when a doubt is to be checked next.
 func (c *Checker) due(d store.Doubt) time.Time {
 	return d.NotedAt.Add(c.Store.WriteTimeout() + SettleMargin + c.Rechecks[min(d.Checks, len(c.Rechecks)-1)])
 }
 
-// NoteAgain notes d's offsets anew each time it is called, under a number of its own: one who settles an older doubt, perhaps by
-// a clock that is ahead, must not take this one with it.
+// NoteAgain returns a function that doubts d's offsets anew at each call, under a new ID: whoever settles an older doubt, perhaps
+// by a clock that is ahead, must not remove this one.
 func (c *Checker) NoteAgain(ctx context.Context, d store.Doubt) func() error {
 	return func() error {
 		d.ID, d.Checks, d.NotedAt = c.NewID(), 0, time.Now().Truncate(time.Millisecond)

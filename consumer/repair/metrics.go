@@ -41,7 +41,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	return m
 }
 
-// Reset forgets the partitions of a generation that has ended: another process tells about them now.
+// Reset removes the series of a generation that has ended: the partitions' next owners report them.
 func (m *Metrics) Reset() { m.openDoubts.Reset() }
 
 func (m *Metrics) open(p models.Partition, n int) {

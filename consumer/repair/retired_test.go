@@ -13,20 +13,20 @@ import (
 
 var visits0 = models.Partition{Topic: "visits", Number: 0}
 
-// A repair that would need rows which are gone refuses to guess; the other keys are repaired all the same.
-func TestRepairOfWhatIsRetired(t *testing.T) {
+// A key whose repair would need rows of retired visitors is not repaired; the other keys are.
+func TestNoRepairWithoutVisitorsRows(t *testing.T) {
 	m := memstore.New()
 	m.Told.Retirements = []store.Retirement{{Before: modelstest.April, Topic: "visits", From: map[int]int64{0: 100}, Done: true}}
 	c := &Checker{Store: m}
 	f := func(want bool, v *models.Visit) {
 		t.Helper()
-		retired, err := c.Decide(t.Context(), []*eventlog.Counted{{Partition: visits0, Offset: 1, Event: v}})
+		retired, err := c.decide(t.Context(), []*eventlog.Counted{{Partition: visits0, Offset: 1, Event: v}})
 		if err != nil || retired[1] != want {
 			t.Errorf("%v: %v, %v", v.TS.Time(), retired, err)
 		}
 	}
 	f(true, modelstest.VisitAt(time.March, 5))
-	f(true, modelstest.VisitAt(time.March, 31)) // its week is not over, but its day is
+	f(true, modelstest.VisitAt(time.March, 31)) // its week is not over by April, but its day is
 	f(false, modelstest.VisitAt(time.April, 1))
 
 	march, later := models.Key{Name: "march"}, models.Key{Name: "later"}
