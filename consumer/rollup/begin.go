@@ -14,8 +14,8 @@ import (
 	"footfall/models"
 )
 
-// begin takes the partitions that this member was given, and finds out where to go on in each. The order matters: what a partition holds
-// is not known before it is taken, and what owners before may have had under way is in doubt before the group hears of us.
+// begin takes the partitions that the group assigned to this member, and finds the offset to go on at in each. The order matters: how far a
+// partition is counted is known only once it is taken, and a predecessor's unfinished chunk must be in doubt before we commit an offset.
 func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, heirs eventlog.Heirs) (*ownership, []*eventlog.Fetcher, error) {
 	o := c.newOwnership(ctx, heirs.Sources.Counts)
 	partitions := assigned(gen, heirs.Sources)
@@ -35,7 +35,7 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, heirs event
 	if err := o.agree(ctx, c.patience); err != nil {
 		return nil, nil, err
 	}
-	c.patience = math.MaxInt64 // from now on it is newcomers that have to go
+	c.patience = math.MaxInt64 // from now on newcomers give up, not we
 	if err := c.retirements.Read(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -50,7 +50,7 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, heirs event
 	if err := o.doubtPredecessors(ctx); err != nil {
 		return nil, nil, err
 	}
-	if err := o.progress(ctx); err != nil { // one may be at its end, and nothing left to count
+	if err := o.progress(ctx); err != nil { // a partition may be counted to its seal already: no chunk would note that
 		return nil, nil, err
 	}
 	claimed, err := o.claim(ctx, c.Committer(gen))
@@ -60,7 +60,7 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, heirs event
 	return o, fetchers, err
 }
 
-// newOwnership makes the ownership of a generation of the group that is over when ctx ends. It has no partitions yet.
+// newOwnership makes an ownership without partitions, for a generation of the group that ends with ctx.
 func (c *Consumer) newOwnership(ctx context.Context, counts func(models.Partition) bool) *ownership {
 	return &ownership{
 		store: c.Store, tables: c.Tables, owner: c.owner, counts: counts, hasher: c.hasher, partitions: map[models.Partition]*owned{},
@@ -77,7 +77,7 @@ func (c *Consumer) newOwnership(ctx context.Context, counts func(models.Partitio
 	}
 }
 
-// assigned lists the partitions that the group gave to this member, of those that are counted.
+// assigned lists the counted partitions that the group assigned to this member.
 func assigned(gen *kafka.Generation, src eventlog.Sources) (partitions []models.Partition) {
 	for topic, list := range gen.Assignments {
 		for _, a := range list {
@@ -89,7 +89,7 @@ func assigned(gen *kafka.Generation, src eventlog.Sources) (partitions []models.
 	return partitions
 }
 
-// startAll finds out where to go on in each partition, and makes its fetcher. It refuses a log that is not the one that was counted.
+// startAll finds the offset to go on at in each partition, and makes its fetcher. It refuses a log that is not the one that was counted.
 func (c *Consumer) startAll(ctx context.Context, o *ownership, bounds map[models.Partition]eventlog.Span, heirs eventlog.Heirs) ([]*eventlog.Fetcher, error) {
 	windows := map[models.Partition]*eventlog.Window{}
 	var fetchers []*eventlog.Fetcher
@@ -108,8 +108,8 @@ func (c *Consumer) startAll(ctx context.Context, o *ownership, bounds map[models
 	return fetchers, o.checkLogIdentity(ctx, bounds)
 }
 
-// newFetcher makes the fetcher of a partition that counting goes on in at own.next. It reads the duplicate window first, unless the last
-// generation of the group has left one that fits.
+// newFetcher makes the fetcher of a partition where counting goes on at own.next. The fetcher reads the duplicate window first, unless
+// this process still has the window from the last generation of the group.
 func (c *Consumer) newFetcher(p models.Partition, own *owned, src *eventlog.Source, log eventlog.Span) *eventlog.Fetcher {
 	f := &eventlog.Fetcher{
 		Kafka: c.Kafka, Partition: p, Inspect: src.Inspect, Gates: []eventlog.Gate{c.retirements.Gate}, Logger: c.Logger,
@@ -124,9 +124,9 @@ func (c *Consumer) newFetcher(p models.Partition, own *owned, src *eventlog.Sour
 	return f
 }
 
-// doubtPredecessors puts in doubt what owners that did not leave clean may have had under way: at most one chunk, since a
-// chunk is begun only when the last one is committed. Twice its bound leaves room for offsets that hold no event, such as
-// the markers of transactions.
+// doubtPredecessors puts in doubt what an owner that did not leave clean may have been writing: at most one chunk, since a
+// chunk is written only when the last one is committed. Twice the bound leaves room for offsets that hold no event, such as
+// transaction markers.
 func (o *ownership) doubtPredecessors(ctx context.Context) error {
 	spans := map[models.Partition]eventlog.Span{}
 	for p, own := range o.partitions {

@@ -14,18 +14,18 @@ type chunk struct {
 	spans       map[models.Partition]eventlog.Span
 	events      []*eventlog.Counted
 	dead        []*eventlog.DeadLetter
-	deadWritten bool // the dead letters are written; a flush that is tried again need not do it twice
+	deadWritten bool // the dead letters are written: a retry need not write them again
 	bytes       int
 	visits      int                                 // among the events
-	widest      int64                               // of the spans
-	last        map[models.Partition]*eventlog.Item // of each span
-	decided     int                                 // in which era of the visitors; 0: not yet
-	added       *deltas                             // what the events are worth, added up ahead; nil: to be done
-	trouble     error                               // with deciding them ahead; for whoever counts the chunk
+	widest      int64                               // offsets in the longest span
+	last        map[models.Partition]*eventlog.Item // the last item of each span
+	decided     int                                 // the visitors' era in which first sights were decided; 0: not yet
+	added       *deltas                             // what the events add, summed ahead; nil: not yet
+	trouble     error                               // why deciding ahead failed, for the goroutine that counts the chunk
 	done        chan struct{}                       // closed when it is counted, or given up
 	read        map[string]int                      // by topic
 	duplicates  map[string]int                      // by topic
-	retired     map[string]int                      // by topic: counted before a retirement, and left out when they come by again
+	retired     map[string]int                      // by topic: counted before a retirement, read again and left out
 }
 
 func newChunk() *chunk {
@@ -35,7 +35,7 @@ func newChunk() *chunk {
 	}
 }
 
-// limits say when a chunk is flushed, whichever comes first.
+// limits end a chunk: the first one that is reached.
 type limits struct {
 	events int
 	visits int // of the events
@@ -43,13 +43,13 @@ type limits struct {
 	age    time.Duration
 }
 
-// collect fills a chunk from items until a limit is reached or stop ends, which it reports with false. It waits without
-// limit for the first item. A chunk that is old enough is handed on when idle is closed, that is when the one before it is
-// counted; until then it grows: the larger a chunk, the less an event costs, so that work under way makes room for more.
+// collect fills a chunk from items until a limit is reached, or until stop ends: then it returns false. For the first item it
+// waits as long as it takes. A chunk that has reached its age is returned once idle is closed, that is when the chunk before it
+// is counted. Until then it grows: an event in a larger chunk costs less.
 func (o *ownership) collect(stop context.Context, items <-chan eventlog.Item, l limits, idle <-chan struct{}) (*chunk, bool) {
 	c := newChunk()
 	var expired <-chan time.Time
-	var waits <-chan struct{} // nil until the chunk is old enough
+	var waits <-chan struct{} // nil until the chunk has reached its age
 	for len(c.events) < l.events && c.visits < l.visits && c.bytes < l.bytes && c.widest < o.maxSpan {
 		select {
 		case <-stop.Done():
@@ -83,7 +83,7 @@ func (o *ownership) add(c *chunk, it eventlog.Item) {
 	s, ok := c.spans[it.Partition]
 	if !ok {
 		if p.collected == 0 {
-			p.collected = p.next // nothing of it is being counted yet
+			p.collected = p.next // its first chunk
 		}
 		s.From = p.collected
 	}
@@ -102,7 +102,7 @@ func (o *ownership) add(c *chunk, it eventlog.Item) {
 	}
 	retired := o.retirements.List()
 	switch {
-	case it.Dead == nil && it.Event == nil: // it means nothing, or is counted in the next generation
+	case it.Dead == nil && it.Event == nil: // no event, or one that is counted in the next generation
 	case it.Dead != nil:
 		c.dead = append(c.dead, it.Dead)
 	case duplicate:
@@ -121,7 +121,7 @@ func (o *ownership) add(c *chunk, it eventlog.Item) {
 	}
 }
 
-// takeDeltas is what the events are worth. Whoever takes it may change it: the next one gets it anew.
+// takeDeltas returns what the events add. The caller may change it: the next call sums anew.
 func (c *chunk) takeDeltas() deltas {
 	added := c.added
 	c.added = nil
@@ -131,7 +131,7 @@ func (c *chunk) takeDeltas() deltas {
 	return *added
 }
 
-// halves splits a chunk by its events. Each half has the offsets up to its last event, the second one also those behind.
+// halves splits a chunk in the middle of its events. Each partition's span is cut before the first event of the second half.
 func (c *chunk) halves() [2]*chunk {
 	first, second := newChunk(), newChunk()
 	middle := len(c.events) / 2

@@ -9,9 +9,9 @@ import (
 	"footfall/models"
 )
 
-// claim puts the tables' mark on the partitions whose offset has none, where counting goes on. Whoever counts into other tables then
-// sees it before the first event is counted. What owners before may have had under way is in doubt by then: a mark says that an owner
-// was here. It returns how many it put it on.
+// claim commits the tables' mark for the partitions whose group offset does not have it, and returns their number. A consumer of other
+// tables then sees the mark before we count an event. Call it after doubtPredecessors: the next owner trusts an offset that has
+// the mark.
 func (o *ownership) claim(ctx context.Context, commit eventlog.Commit) (int, error) {
 	unmarked := o.places()
 	maps.DeleteFunc(unmarked, func(p models.Partition, _ eventlog.GroupOffset) bool { return o.partitions[p].said.Tables == o.tables })

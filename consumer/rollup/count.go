@@ -9,9 +9,9 @@ import (
 	"footfall/consumer/eventlog"
 )
 
-// count is the data path: a chunk is collected, its visitors are decided and it is added up while the one before it is written; then it
-// is written, and its offsets are committed. It ends when stop does, with the chunk under way counted and the partitions
-// released; work bounds that.
+// count is the data path. It writes one chunk after the other and commits their offsets. While it writes a chunk, prepare collects the
+// next one, decides its visitors and sums it. When stop ends, count finishes the chunk under way and releases the partitions; work
+// bounds that.
 func (o *ownership) count(stop, work context.Context, items <-chan eventlog.Item, l limits, commit eventlog.Commit) error {
 	stop, cancel := context.WithCancel(stop)
 	a := newAhead()
@@ -27,13 +27,12 @@ func (o *ownership) count(stop, work context.Context, items <-chan eventlog.Item
 	return o.release(work)
 }
 
-// countChunk flushes and commits one chunk. After an error nothing more may be counted under this ownership: perhaps the
-// partitions were given to others meanwhile, and the chunk was counted by both. Nobody may take this for a clean end, even
-// if no other owner is to be seen in the store. The successor doubts these offsets as well, but it may have settled that
-// long ago, if this process was paused.
+// countChunk flushes and commits one chunk. After an error nothing more may be counted under this ownership: another consumer
+// may have the partitions and may have counted the chunk, too. So the chunk is put in doubt, even if the store shows no other
+// owner. The successor doubts these offsets as well, but if this process was paused, it may have settled that long ago.
 func (o *ownership) countChunk(ctx context.Context, ch *chunk, commit eventlog.Commit) error {
 	if err := o.flush(ctx, ch); err != nil {
-		if eventlog.IsRefusal(err) { // the log is not the one that was counted: these offsets mean nothing
+		if eventlog.IsRefusal(err) { // this is not the log that was counted: its offsets mean nothing
 			return err
 		}
 		return errors.Join(fmt.Errorf("flushing: %w", err), o.doubts.DoubtOnExit(ctx, ch.spans))

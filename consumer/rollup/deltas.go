@@ -8,8 +8,8 @@ import (
 	"footfall/models"
 )
 
-// sum is what a chunk adds to one key, over all partitions of the process: a viral link costs one write per flush, however its
-// visitors are spread.
+// sum is what a chunk adds to one key, over all partitions of this consumer. So a viral link costs one write per flush, however
+// many partitions its visitors are in.
 type sum struct {
 	cells      map[models.Cell]int64
 	partitions []models.Partition // that have events of the key
@@ -18,17 +18,17 @@ type sum struct {
 // deltas are what a chunk adds, by key.
 type deltas struct {
 	sums map[models.Key]*sum
-	keys []models.Key // in order, so that what is done for each is done in the same order each time: else no fault could be replayed
+	keys []models.Key // sorted: each run does the same in the same order, so that the simulation can replay a fault
 }
 
-// deltasOf adds up what the events are worth.
+// deltasOf sums what the events add.
 func deltasOf(events []*eventlog.Counted) deltas {
 	byKey := map[models.Key]*sum{}
 	for _, e := range events {
 		var key models.Key
 		var s *sum
 		e.Event.Count(e.First, func(k models.Key, cell models.Cell, n int64) {
-			if s == nil || k != key { // most events have few keys
+			if s == nil || k != key { // an event adds to few keys, one after the other
 				key = k
 				if s = byKey[k]; s == nil {
 					s = &sum{cells: map[models.Cell]int64{}}
@@ -44,7 +44,7 @@ func deltasOf(events []*eventlog.Counted) deltas {
 	return deltas{byKey, slices.SortedFunc(maps.Keys(byKey), models.Key.Compare)}
 }
 
-// leaveOut takes out again what keys hold already: events below their positions. That is seldom any.
+// leaveOut removes from the sums the events that keys hold already: those below their positions. Most chunks have none.
 func leaveOut(work deltas, events []*eventlog.Counted, spans map[models.Partition]eventlog.Span, at map[models.Key]positions) {
 	again := map[models.Key]bool{}
 	for key, s := range work.sums {

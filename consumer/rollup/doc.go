@@ -1,8 +1,8 @@
 // Package rollup turns the events of Kafka partitions into counters, exactly once each. It is the hot path; what is known of the log is in
 // eventlog, repairs are in repair, commands in maintenance, and what is asked of a database in store.
 //
-// In the order that the data flows: group.go joins the group and generation.go lives through one generation of it. begin.go takes the
-// partitions (ownership.go, agree.go) and finds where to go on in each (start.go, logidentity.go, claim.go). chunk.go collects what the
-// fetchers hand on, prepare.go decides and adds it up one chunk ahead: sight.go finds each visitor's first event (visitorcache.go), deltas.go sums.
-// flush.go puts it together: ledger.go knows what a key holds already, recover.go what to do when a write fails. count.go commits.
+// In the order of the data: group.go joins the group, and generation.go runs one generation of it. begin.go takes the partitions
+// (ownership.go, agree.go) and finds the offset to go on at in each (start.go, logidentity.go, claim.go). chunk.go collects what the
+// fetchers read. prepare.go decides and sums it, one chunk ahead: sight.go finds each visitor's first event (visitorcache.go), deltas.go
+// sums. flush.go writes it: ledger.go knows what a key holds already, recover.go what to do when a write fails. count.go commits.
 package rollup

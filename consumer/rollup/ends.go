@@ -9,16 +9,17 @@ import (
 	"footfall/models"
 )
 
-// atEnd tells whether the partition is counted to where it ends for good, and the store does not know.
+// atEnd tells whether the partition is counted to its seal, and the store does not know yet.
 func (p *owned) atEnd() bool { return p.sealed && p.counted.Load() >= p.end && p.noted.Load() < p.end }
 
 // endInterval is how long it may take to note that a partition is counted to its end.
 const endInterval = 5 * time.Second
 
-// errUnnoted: others wait to hear that a partition is counted to its end, and nothing is left to count that it could be said with.
-var errUnnoted = errors.New("that a partition is counted to its end was not noted: letting go of it says so")
+// errUnnoted: the topic's next generation waits until the store knows that a partition is counted to its end, and no chunk is left that
+// would note it.
+var errUnnoted = errors.New("a partition is counted to its end, and the store does not know: releasing it tells the store")
 
-// watchEnds returns errUnnoted when that is so, or nil when ctx ends.
+// watchEnds returns errUnnoted when a partition has stayed so for endInterval, or nil when ctx ends.
 func (o *ownership) watchEnds(ctx context.Context) error {
 	waits := map[models.Partition]bool{}
 	for retry.Sleep(ctx, endInterval) == nil {

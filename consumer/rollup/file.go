@@ -13,18 +13,19 @@ import (
 	"footfall/models"
 )
 
-// VisitsFile is a file of visits that stands for a partition of the log: a visit's place in it is its offset.
+// VisitsFile is a file of visits that is counted as a partition: a visit's place in it is its offset.
 type VisitsFile struct {
 	Name  string
-	Site  string // if it was named beside the file
+	Site  string // of all visits, if --site was given
 	Lines int64
 	Sum   string // SHA-256 of its bytes
-	// Read hands on the visits in order, until one call returns an error.
+	// Read calls each with the visits in order, until a call returns an error.
 	Read func(each func(*models.Visit) error) error
 }
 
-// CountFile counts a file of visits into the tables of db, as if it were a partition of one topic that nobody else counts. Run again, it goes on
-// where it was. tell gets how many visits are left after each chunk. It returns an error if a write was of unknown outcome: a file cannot settle that.
+// CountFile counts a file of visits into the tables of db, as partition p of a topic that nobody else counts. Called again, it resumes.
+// After each chunk it calls tell with the number of visits left. It returns an error if the outcome of a write is unknown: only a log
+// could settle that.
 func CountFile(ctx context.Context, cfg configs.Consumer, db store.Store, p models.Partition, file VisitsFile, log *slog.Logger, tell func(left int64)) error {
 	c, err := NewReplay(cfg, db, log)
 	if err != nil {
@@ -44,12 +45,12 @@ func CountFile(ctx context.Context, cfg configs.Consumer, db store.Store, p mode
 	}
 	own := o.partitions[p]
 	if !own.tenure.Fresh && db.WriteTimeout() > 0 {
-		return errors.New("an earlier run was killed while it wrote, and a file cannot settle what became of that: drop these tables and" +
-			" run it again")
+		return errors.New("an earlier run was killed while it wrote, so that some visits may be counted twice or not at all: drop these" +
+			" tables and run it again")
 	}
 	own.next, own.window = own.tenure.Committed, eventlog.NewWindow(eventlog.Reach{}, own.tenure.Committed)
 	err = o.countFile(ctx, p, file, min(c.Config.Chunk.MaxEvents, repair.MaxChunkSpan), tell)
-	if err == nil || ctx.Err() != nil { // interrupted between two chunks it leaves clean as well
+	if err == nil || ctx.Err() != nil { // if interrupted, then between two chunks: no write is under way
 		err = errors.Join(err, o.release(context.WithoutCancel(ctx)))
 	}
 	if err != nil {
@@ -59,11 +60,12 @@ func CountFile(ctx context.Context, cfg configs.Consumer, db store.Store, p mode
 	if err != nil || len(doubts) == 0 {
 		return err
 	}
-	return fmt.Errorf("%d writes were of unknown outcome, and a file cannot settle that: drop these tables and run it again", len(doubts))
+	return fmt.Errorf("the outcome of %d writes is unknown, so that some visits may be counted twice or not at all: drop these tables and"+
+		" run it again", len(doubts))
 }
 
 func (o *ownership) countFile(ctx context.Context, p models.Partition, file VisitsFile, most int, tell func(left int64)) error {
-	working := context.WithoutCancel(ctx) // what is begun is finished, or it would be in doubt
+	working := context.WithoutCancel(ctx) // a chunk that was begun is finished, or it would be in doubt
 	noGroup := func(context.Context, map[models.Partition]eventlog.GroupOffset) error { return nil }
 	c, offset, start := newChunk(), int64(0), o.partitions[p].next
 	err := file.Read(func(v *models.Visit) error {

@@ -13,8 +13,8 @@ import (
 	"footfall/models"
 )
 
-// flush counts a chunk: who is new, what is it worth, what does each key hold already, write. It goes on trying until it
-// has succeeded or ctx ends; nothing is given up, since what is not counted must not be committed.
+// flush counts a chunk: it decides first sights, sums what the events add, reads what each key holds already, and writes. It retries
+// until it has succeeded or ctx ends. It skips nothing, since what is not counted must not be committed.
 func (o *ownership) flush(ctx context.Context, c *chunk) error {
 	started := time.Now()
 	for attempt := 0; ; attempt++ {
@@ -46,7 +46,7 @@ func (o *ownership) flush(ctx context.Context, c *chunk) error {
 	return nil
 }
 
-// splitAfter is how often a chunk is tried as a whole: one that the store answers but does not take may be too large for it.
+// splitAfter is how often a whole chunk is retried: one that the store keeps refusing may be too large for it.
 const splitAfter = 2
 
 func (o *ownership) flushHalves(ctx context.Context, c *chunk) error {
@@ -58,7 +58,7 @@ func (o *ownership) flushHalves(ctx context.Context, c *chunk) error {
 	return nil
 }
 
-// tryFlush counts a chunk once: decide, plan, apply. After an error the chunk can be tried again.
+// tryFlush tries once to count a chunk: decide, plan, apply. After an error it may be called again.
 func (o *ownership) tryFlush(ctx context.Context, c *chunk) error {
 	if err := o.decide(ctx, c); err != nil {
 		return err
@@ -78,7 +78,8 @@ func (o *ownership) tryFlush(ctx context.Context, c *chunk) error {
 	}
 }
 
-// decide finds out which events of the chunk count, and which are a visitor's first. What must be written before they are counted is written.
+// decide finds out which events of the chunk count, and which are a visitor's first. It writes what must be stored before they are
+// counted: dead letters, visitors' rows and latest clicks.
 func (o *ownership) decide(ctx context.Context, c *chunk) error {
 	if !c.deadWritten {
 		if err := o.deadLetters.Write(ctx, c.dead); err != nil {
@@ -86,7 +87,7 @@ func (o *ownership) decide(ctx context.Context, c *chunk) error {
 		}
 		c.deadWritten = true
 	}
-	if err := c.trouble; err != nil { // deciding it ahead failed: told once, then tried again
+	if err := c.trouble; err != nil { // deciding it ahead failed: report that once, then retry
 		c.trouble = nil
 		return err
 	}
@@ -102,18 +103,18 @@ func (o *ownership) decide(ctx context.Context, c *chunk) error {
 	return o.latest.keep(ctx, c.events)
 }
 
-// skipPast takes what is past out of a chunk whose visitors have been looked up. Rows go only a while after a retirement is
-// done with, so a copy of the notices that is fresh now tells whether they were there when they were looked up.
+// skipPast removes retired events from a chunk whose visitors have been looked up. Visitors' rows are removed only some time
+// after a retirement is done. So notices that are fresh now tell whether the rows were still there at the lookup.
 func (o *ownership) skipPast(ctx context.Context, c *chunk) error {
 	if o.retirements == nil {
-		return nil // nobody tells anything: a file is counted
+		return nil // a file is counted: nothing of it is retired
 	}
 	if err := o.retirements.Fresh(ctx); err != nil {
 		return err
 	}
 	list := o.retirements.List()
 	if len(list) == 0 {
-		return nil // by far the most often, and this is asked twice for each chunk
+		return nil // the usual case, and skipPast runs twice for each chunk
 	}
 	before := len(c.events)
 	c.events = slices.DeleteFunc(c.events, func(e *eventlog.Counted) bool {
@@ -129,7 +130,7 @@ func (o *ownership) skipPast(ctx context.Context, c *chunk) error {
 	return nil
 }
 
-// planChunk adds up what the chunk is worth and leaves out what keys hold already, by their ledgers. It writes no counter.
+// planChunk sums what the chunk adds, leaves out what keys hold already by their ledgers, and returns the writes. It writes no counter.
 func (o *ownership) planChunk(ctx context.Context, c *chunk) ([]store.KeyWrite, error) {
 	if err := retry.Sleep(ctx, time.Until(o.landedBy)); err != nil { // a predecessor's writes may still land
 		return nil, err
@@ -159,8 +160,8 @@ func (o *ownership) planChunk(ctx context.Context, c *chunk) ([]store.KeyWrite, 
 // errTooLarge: what a chunk adds to one key does not fit a request. Nothing was written.
 var errTooLarge = errors.New("too much for one key")
 
-// tooLarge tells whether a write must be split: a batch takes 65,535 statements, a request 16 MiB, and each statement repeats
-// the key.
+// tooLarge tells whether a write must be split: Cassandra takes 65,535 statements a batch and 16 MiB a request, and each statement
+// repeats the key.
 func tooLarge(w store.KeyWrite) bool {
 	const statements, bytes, overhead = 60_000, 12 << 20, 64
 	n := len(w.Cells) + len(w.Ledger)
@@ -171,8 +172,8 @@ func tooLarge(w store.KeyWrite) bool {
 	return n > statements || size > bytes
 }
 
-// checkAhead refuses to go on if a key's ledger is ahead of the log: the topic was created anew, and its offsets do not
-// mean what the ledger says.
+// checkAhead refuses to go on if a key's ledger is ahead of the log: the topic was recreated, and its offsets are not those of
+// the ledger.
 func (o *ownership) checkAhead(ctx context.Context, c *chunk, at map[models.Key]positions) error {
 	for p, last := range c.last {
 		own := o.partitions[p]
@@ -214,7 +215,7 @@ func (o *ownership) apply(ctx context.Context, writes []store.KeyWrite, c *chunk
 			o.inDoubt = append(o.inDoubt, writes[i].Key)
 		}
 		if failed == nil || errors.Is(err, store.ErrUnknownOutcome) {
-			failed = err // the worst one is told
+			failed = err // an unknown outcome is reported rather than a refusal
 		}
 	}
 	if failed == nil {

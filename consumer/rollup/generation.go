@@ -11,20 +11,20 @@ import (
 	"footfall/consumer/repair"
 )
 
-// rebalanceTimeout is how long the group waits for members to join again. It does not wait that long for one that drains:
-// kafka-go sends no heartbeats between generations, so that one is expelled after the session timeout.
+// rebalanceTimeout is how long the group waits for members to rejoin. It waits less for a member that drains: kafka-go sends no
+// heartbeats between generations, so the group expels that member after the session timeout.
 const rebalanceTimeout = 30 * time.Second
 
-// drainTimeout is how long a member takes for its last flush at the most. One that takes longer than the session timeout
-// is expelled and becomes a zombie.
+// drainTimeout bounds a member's last flush. A member that takes longer than the session timeout is expelled and becomes a
+// zombie.
 func drainTimeout(session time.Duration) time.Duration { return session * 3 / 4 }
 
-// generation counts the events of the partitions that this member was given, until the group rebalances or ctx ends.
+// generation counts the events of the partitions that the group assigned to this member, until the group rebalances or ctx ends.
 func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation, src eventlog.Sources) error {
 	stop, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(genCtx, cancel)()
-	// The last flush may go on for a while after stop: giving it up at once would only leave doubt to the successor.
+	// The last flush may go on for a while after stop: aborting it would leave a doubt to the successor.
 	work, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
 	defer context.AfterFunc(stop, func() { time.AfterFunc(drainTimeout(c.Config.Kafka.SessionTimeout), giveUp) })()

@@ -30,15 +30,15 @@ type Consumer struct {
 	ledger      *ledger
 	retirements *eventlog.RetirementWatcher
 	windows     map[models.Partition]*eventlog.Window // of the last generation
-	patience    time.Duration                         // with consumers that decide otherwise
+	patience    time.Duration                         // how long agree waits for consumers of another version
 	deadLetters eventlog.DeadLetterWriter
 	member      atomic.Bool
 
-	forgiving bool // events that Kafka has deleted are left out without asking
+	forgiving bool // skip events that Kafka has deleted, instead of refusing
 }
 
-// New makes a consumer that counts into store, whose tables are those of cfg.Features and cfg.Metrics, and registers its
-// metrics with reg. It returns an error if it cannot make sense of these, or of kafka.tls or kafka.sasl.
+// New makes a consumer that counts into db, whose tables have cfg.Features and cfg.Metrics, and registers its metrics with reg.
+// It returns an error if these, latest, kafka.tls or kafka.sasl are invalid.
 func New(cfg configs.Consumer, db store.Store, reg *prometheus.Registry, log *slog.Logger) (*Consumer, error) {
 	l, err := eventlog.New(cfg, db, log)
 	if err != nil {
@@ -61,8 +61,8 @@ func New(cfg configs.Consumer, db store.Store, reg *prometheus.Registry, log *sl
 	}, nil
 }
 
-// NewReplay makes a consumer that counts into store what was counted before into other tables. It writes no dead letters, for they have been
-// written, and leaves out events that Kafka has deleted. Its errors are those of New.
+// NewReplay makes a consumer that counts into db what other tables hold already. It writes no dead letters, since they are written, and
+// skips events that Kafka has deleted. Its errors are those of New.
 func NewReplay(cfg configs.Consumer, db store.Store, log *slog.Logger) (*Consumer, error) {
 	c, err := New(cfg, db, prometheus.NewRegistry(), log)
 	if err != nil {
@@ -73,7 +73,7 @@ func NewReplay(cfg configs.Consumer, db store.Store, log *slog.Logger) (*Consume
 	return c, err
 }
 
-// Ready is nil while this process is a member of the group and knows its partitions.
+// Ready returns nil while this process is a member of the group and knows its partitions.
 func (c *Consumer) Ready() error {
 	if !c.member.Load() {
 		return errors.New("not a member of the consumer group yet")
@@ -102,14 +102,14 @@ func (c *Consumer) Run(ctx context.Context) (err error) {
 			}
 		case attempt == 0 || eventlog.IsRefusal(err):
 			return err
-		default: // it was a member already: nobody has to be told but the log
+		default: // it was a member before: the failure may pass
 			c.Logger.Warn("looking at the topics failed; trying again", "attempt", attempt, "error", err)
 			_ = retry.Sleep(ctx, retry.Backoff(attempt))
 		}
 	}
 }
 
-// join is a member of the group until ctx ends, or until other topics are to be read. An error is a *refusal, or the group was not left.
+// join stays in the group until ctx ends or the topics to be read change. An error is a *eventlog.Refusal, or joining or leaving failed.
 func (c *Consumer) join(ctx context.Context, src eventlog.Sources) error {
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
@@ -149,7 +149,7 @@ func (c *Consumer) join(ctx context.Context, src eventlog.Sources) error {
 				c.Logger.Warn("generation ended early; joining again", "error", err)
 			}
 		})
-		<-ended // the group does not wait for a function that was started when the generation was over already
+		<-ended // kafka-go does not wait for a function that was started after the generation was over
 	}
 	if err := group.Close(); err != nil { // waits for the generation to drain, then leaves
 		return fmt.Errorf("leaving group %s: %w", c.Config.Kafka.Group, err)

@@ -10,10 +10,10 @@ import (
 	"footfall/models"
 )
 
-// lagInterval is how often the log is asked how far it is.
+// lagInterval is how often Kafka is asked for the log's end.
 const lagInterval = 2 * time.Second
 
-// watchLag keeps the lag of every partition, also and above all while nothing can be counted, until ctx ends.
+// watchLag updates the lag of every partition until ctx ends, also while nothing can be counted.
 func (o *ownership) watchLag(ctx context.Context) {
 	partitions := o.sorted()
 	for {
@@ -33,7 +33,7 @@ func (o *ownership) watchLag(ctx context.Context) {
 	}
 }
 
-// beyondSeal is how many messages lie beyond the seal of a partition, which the log has up to an offset, and were not carried over.
+// beyondSeal is how many messages between a partition's seal and to were not carried over to the next generation.
 func (o *ownership) beyondSeal(ctx context.Context, p models.Partition, to int64) int64 {
 	from := o.partitions[p].end
 	for from < to {
@@ -45,7 +45,7 @@ func (o *ownership) beyondSeal(ctx context.Context, p models.Partition, to int64
 		from = next
 	}
 	if from < to {
-		o.log.Error("somebody wrote to a sealed topic: these events are not counted; run consumer grow again, which carries them over",
+		o.log.Error("events were written to a sealed topic and are not counted: run consumer grow again, which carries them over",
 			"topic", p.Topic, "partition", p.Number, "from", from, "to", to)
 	}
 	return max(0, to-from)

@@ -12,10 +12,10 @@ import (
 	"footfall/models"
 )
 
-// maxLatestTTL bounds latest.ttl: Cassandra does not take a row that outlives January 2038.
+// maxLatestTTL bounds latest.ttl: Cassandra rejects a row that expires after January 2038.
 const maxLatestTTL = 5 * 365 * 24 * time.Hour
 
-// latest keeps what is told of clicks for a while; nil keeps nothing.
+// latest stores rows about clicks for a while; nil stores none.
 type latest struct {
 	store store.LatestStore
 	ttl   time.Duration
@@ -35,8 +35,8 @@ func newLatest(cfg configs.Latest, db store.Store) (*latest, error) {
 	return &latest{keeps, cfg.TTL}, nil
 }
 
-// keep stores the rows of the chunk's clicks. A row is a function of the event and its position, so that it does no harm to
-// write it again, counted or not.
+// keep stores the rows of the chunk's clicks. A row depends on the event and its position alone, so it does no harm to write
+// it again, counted or not.
 func (l *latest) keep(ctx context.Context, events []*eventlog.Counted) error {
 	if l == nil {
 		return nil

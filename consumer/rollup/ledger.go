@@ -14,24 +14,24 @@ import (
 	"footfall/models"
 )
 
-// errSuperseded: a later epoch went further than this one in some key. Only a new epoch may go on.
+// errSuperseded: another epoch counted further than this one in some key. Only a new epoch may go on.
 var errSuperseded = errors.New("another owner went further: taking a new epoch")
 
 // position is how far a key's counters are in one Kafka partition.
 type position struct {
 	to    int64 // every event of the key below is counted
-	epoch int64 // of the ledger row that goes on there, which is one of our own; 0: a row has to be opened
+	epoch int64 // of our ledger row, which ends at to and is extended; 0: there is none, open one
 }
 
 // positions of one key, by partition. A partition that is absent has the zero position.
 type positions map[models.Partition]position
 
-// ledger remembers positions of keys, so that they are not read again for each flush. What it holds is true as long as nobody else
-// has the partitions. Not safe for concurrent use.
+// ledger caches the positions of keys, so that a flush need not read them. The cache is valid as long as nobody else owns the
+// partitions. Not safe for concurrent use.
 type ledger struct {
 	store  store.Store
 	cache  *simplelru.LRU[models.Key, positions]
-	forgot bool // some position
+	forgot bool // positions were evicted: a key that is not cached may have one
 }
 
 func newLedger(store store.Store, size int) *ledger {
@@ -40,32 +40,31 @@ func newLedger(store store.Store, size int) *ledger {
 	return l
 }
 
-// drop forgets all positions; it must be called whenever epochs change hands.
+// drop empties the cache. Call it whenever partitions are taken anew.
 func (l *ledger) drop() {
 	l.cache.Purge()
 	l.forgot = false
 }
 
-// renew is for when our epochs have followed each other, since writes of these keys are in doubt: their rows must not be added to any more, and
-// their positions are forgotten. Nothing is under way for the others, whose rows go on as they are: a row more for every key would
-// be all that a new epoch gives them.
+// renew is for new epochs that directly follow our own, because writes of the doubted keys have unknown outcomes. Their rows must not be
+// extended any more, so renew removes these keys from the cache. No write is under way for the other keys: we go on extending
+// their rows, or each new epoch would cost every key another row.
 func (l *ledger) renew(doubted []models.Key) {
 	for _, key := range doubted {
 		l.cache.Remove(key)
 	}
-	l.forgot = false // what is not remembered has no row under the new epochs
+	l.forgot = false // a key that is not cached has no row under the new epochs
 }
 
-// forget forgets all positions under epochs that stay the same: each key is read again before more is added to it.
+// forget empties the cache while epochs stay the same: each key's ledger is read again before the key is written.
 func (l *ledger) forget() {
 	l.cache.Purge()
 	l.forgot = true
 }
 
-// load returns the positions of the keys in work under the given epochs, reading those that are not remembered; with
-// thorough from every replica. With untouched nobody but ourselves, under these epochs, can have counted what comes: a key
-// that is not remembered then has no position that matters, unless we forgot it. It returns errSuperseded if an epoch may not
-// go on.
+// load returns the positions of the keys in work under the given epochs. It reads the ledgers of keys that are not cached; with
+// thorough, from every replica. untouched says that only we, under these epochs, can have counted any of the coming events: then a
+// key that was never cached has no position, and is not read. It returns errSuperseded if an epoch may not go on.
 func (l *ledger) load(ctx context.Context, work deltas, epochs map[models.Partition]int64, thorough, untouched bool) (loaded, error) {
 	out := loaded{at: make(map[models.Key]positions, len(work.keys)), complete: true}
 	var missing []models.Key
@@ -119,8 +118,8 @@ type loaded struct {
 	complete bool // every replica answered, where that was asked for
 }
 
-// positionsOf reads positions from a key's ledger rows. Owner rows alone define them: a repair changes what a range is
-// worth, not how far the owners are.
+// positionsOf reads positions from a key's ledger rows. Owner rows alone define them: a repair changes the counts of a range, not
+// how far the owners are.
 func positionsOf(rows []store.LedgerRow, epochs map[models.Partition]int64) (positions, error) {
 	out := positions{}
 	own := map[models.Partition]int64{}
@@ -145,7 +144,7 @@ func positionsOf(rows []store.LedgerRow, epochs map[models.Partition]int64) (pos
 	return out, nil
 }
 
-// planWrites turns a chunk's sums into one write per key: what its counters do not hold yet, and the ledger rows that say so. It is a
+// planWrites turns a chunk's sums into one write per key: what its counters do not hold yet, with the ledger rows for it. It is a
 // pure function.
 func planWrites(work deltas, spans map[models.Partition]eventlog.Span, at map[models.Key]positions, epochs map[models.Partition]int64) []store.KeyWrite {
 	writes := make([]store.KeyWrite, 0, len(work.keys))
@@ -165,8 +164,8 @@ func planWrites(work deltas, spans map[models.Partition]eventlog.Span, at map[mo
 	return writes
 }
 
-// extend is the increment of the ledger row that moves a key from its position to the end of the span; false if it is
-// there already.
+// extend returns the increment of the ledger row that moves a key from its position to the end of the span; false if the key
+// is there already.
 func extend(s eventlog.Span, p position) (store.LedgerRow, bool) {
 	switch {
 	case s.To <= p.to:

@@ -8,9 +8,9 @@ import (
 	"footfall/models"
 )
 
-// checkLogIdentity refuses a log that has other messages where it was counted: Kafka has lost what it acknowledged, as after an unclean
-// election of a leader, or the topic was created anew. What both the store and the group know is looked at, as far as the log still
-// has it.
+// checkLogIdentity refuses a log that has other messages than those that were counted: Kafka has lost what it acknowledged, as after an
+// unclean leader election, or the topic was recreated. It compares the last messages that the store and the group's mark know with the
+// log, if the log still has them.
 func (o *ownership) checkLogIdentity(ctx context.Context, bounds map[models.Partition]eventlog.Span) error {
 	for _, err := range o.each(func(p models.Partition, own *owned) (err error) {
 		if own.kept, err = o.store.Tail(ctx, p); err != nil {
@@ -35,18 +35,18 @@ func (o *ownership) checkLogIdentity(ctx context.Context, bounds map[models.Part
 		}
 		return nil
 	}) {
-		return err // one tells as much as all
+		return err // one is enough
 	}
 	return nil
 }
 
-// noteTail keeps the last message that was counted, for whoever comes next. It is no reason to stop if that fails.
+// noteTail stores the fingerprint of the last counted message, for the next owner. If that fails, counting goes on.
 func (o *ownership) noteTail(ctx context.Context, partition models.Partition, p *owned) {
 	if p.tail.Sum == "" || p.tail.Offset <= p.kept.Offset {
 		return
 	}
 	if err := o.store.NoteTail(ctx, partition, p.tail); err != nil {
-		o.log.Warn("noting the last event failed", "topic", partition.Topic, "partition", partition.Number, "error", err)
+		o.log.Warn("noting the last counted message failed", "topic", partition.Topic, "partition", partition.Number, "error", err)
 		return
 	}
 	p.kept = p.tail

@@ -61,7 +61,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 		lag: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "footfall_lag_events",
-			Help: "Events in the log that are not counted yet, looked at every few seconds.",
+			Help: "Events in the log that are not counted yet, updated every few seconds.",
 		}, []string{"topic", "partition"}),
 		epoch: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "footfall_epoch",
@@ -73,7 +73,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 		beyondSeal: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "footfall_beyond_seal_events",
-			Help: "Events that somebody wrote to a sealed topic: they are not counted until consumer grow, run again, carries them over.",
+			Help: "Events written to a sealed topic: they are not counted until consumer grow is run again and carries them over.",
 		}, []string{"topic", "partition"}),
 	}
 	reg.MustRegister(m.events, m.lruHits, m.lookups, m.ledgerReads, m.batches, m.flushSeconds, m.flushRetries, m.lag,
@@ -87,7 +87,7 @@ func (m *metrics) took(t store.Tenure) {
 	m.epoch.WithLabelValues(labels(t.Partition)...).Set(float64(store.EpochNumber(t.Epoch)))
 }
 
-// lost forgets the partitions of a generation that has ended: another process tells about them now.
+// lost removes the series of a generation that has ended: the partitions' next owners report them.
 func (m *metrics) lost() {
 	m.lag.Reset()
 	m.epoch.Reset()

@@ -8,7 +8,7 @@ import (
 	"footfall/models"
 )
 
-// owned is one partition: how far it is counted, and what is known of those who counted it before.
+// owned is one partition: how far it is counted, and what is known of its earlier owners.
 type owned struct {
 	// tenure is what the store answered when the partition was taken: epoch, predecessor, how far it was counted.
 	tenure store.Tenure
@@ -16,14 +16,14 @@ type owned struct {
 	said      eventlog.Mark
 	committed int64
 
-	// next is where counting goes on: every event below is counted. counted is the same, for goroutines that only look.
+	// next is where counting goes on: every event below is counted. counted is the same, for other goroutines to read.
 	next    int64
 	counted atomic.Int64
-	// collected is how far chunks have been collected, for the goroutine that does; 0: nothing is yet.
+	// collected is how far chunks have been collected; 0: not at all. Only the goroutine that collects uses it.
 	collected int64
-	// highWater is how long the log was when it was last asked. A ledger beyond that is one of another log.
+	// highWater is the end of the log as last seen. A ledger that reaches beyond it belongs to another log.
 	highWater int64
-	// window has the ids of the last offsets: what tells duplicates.
+	// window has the ids of the last offsets, by which duplicates are found.
 	window *eventlog.Window
 	// sealed: the topic went on as its next generation, and this partition ends at end for good.
 	sealed bool
@@ -33,21 +33,21 @@ type owned struct {
 	tail, kept store.Tail
 	// noted is how far the store knows that the partition is counted.
 	noted atomic.Int64
-	// confirmed is how far it was counted when the store last said that it is ours.
+	// confirmed is how far it was counted when the store last confirmed that we own it.
 	confirmed int64
 
 	// follows: the epoch follows one of our own, so nobody else wrote in between.
 	follows bool
-	// uncertain: writes that touch events below it may still land, so their keys are read from every replica.
+	// uncertain: writes of events below this offset may still land, so their keys are read from every replica.
 	uncertain int64
-	// uncountedFrom: nobody counted anything from there on before this epoch was taken; 0: that is not known.
+	// uncountedFrom: nobody had counted anything from this offset on when this epoch was taken; 0: not known.
 	uncountedFrom int64
-	// unknown is the end of the log where the group does not say how far the last owner was; else 0.
+	// unknown is the end of the log if the group does not tell how far the last owner was; else 0.
 	unknown int64
 }
 
-// reached is how far the partition is counted. Where the group's offset was set back that is further than we are: one who says less, and
-// leaves before it got there, would have its successor take the partition for one that was never counted, and not read the ledger.
+// reached is how far the partition was ever counted. That is beyond next if the group's offset was set back. An owner that noted next
+// and left could make its successor believe that the partition was never counted, and not read the ledger.
 func (p *owned) reached() int64 { return max(p.next, p.tenure.Committed) }
 
 // uncertain tells whether writes of a predecessor, or our own of unknown outcome, may touch the events in spans.
@@ -60,9 +60,9 @@ func (o *ownership) uncertain(spans map[models.Partition]eventlog.Span) bool {
 	return false
 }
 
-// untouched tells that no key has a ledger row of another epoch that reaches into what is still to be counted, nor one of this
-// epoch that a predecessor left: every partition was never counted before, or its epoch is new and all that anybody may have
-// counted before lies behind.
+// untouched tells that no key has a ledger row of another epoch that reaches into the coming events, nor one that a predecessor
+// left under this epoch. That holds if each partition was never counted before, or has a new epoch and is past all that anybody
+// may have counted before.
 func (o *ownership) untouched() bool {
 	for _, p := range o.partitions {
 		first := p.tenure.Fresh && store.IsFirstEpoch(p.tenure.Epoch) && p.tenure.Committed == 0

@@ -19,9 +19,9 @@ import (
 // safe for concurrent use.
 type ownership struct {
 	store       store.Store
-	tables      string // which these are
+	tables      string // which set of tables is counted into
 	owner       string
-	counts      func(models.Partition) bool // whether somebody of the group does; nil: there is no group
+	counts      func(models.Partition) bool // whether the group counts a partition; nil: there is no group
 	hasher      eventlog.Hasher
 	partitions  map[models.Partition]*owned
 	visitors    *visitors
@@ -34,13 +34,13 @@ type ownership struct {
 	doubts      *repair.Doubter
 	lostGroup   func() bool // the group has given the partitions to others, or is about to
 	bounds      func(context.Context, []models.Partition) (map[models.Partition]eventlog.Span, error)
-	sumAt       func(context.Context, models.Partition, int64) (string, error) // of the message at an offset; empty: there is none
+	sumAt       func(context.Context, models.Partition, int64) (string, error) // fingerprint of the message at an offset; empty: none
 
 	maxSpan    int64 // offsets of one partition in one chunk
-	splitAbove int   // events: smaller chunks are not split, they are not too large for anything
+	splitAbove int   // events: smaller chunks are never too large, and are not split
 
 	progressAt time.Time    // when progress was noted last
-	inDoubt    []models.Key // whose last write is of unknown outcome
+	inDoubt    []models.Key // whose last write has an unknown outcome
 
 	// landedBy is when writes of a predecessor, or our own of unknown outcome, have landed or been dropped. The ledger is
 	// not read before.
@@ -50,8 +50,8 @@ type ownership struct {
 // partitionsAtOnce bounds what a consumer of many partitions asks of the store at the same time.
 const partitionsAtOnce = 16
 
-// each does something for every partition that takes the store a transaction, and returns where that failed. Several are under
-// way at once: nothing is counted until the last one is done.
+// each calls do for every partition, several at once, and returns the errors. do costs the store a transaction, and counting waits
+// for the last one.
 func (o *ownership) each(do func(models.Partition, *owned) error) map[models.Partition]error {
 	partitions := o.sorted()
 	errs := make([]error, len(partitions))
@@ -63,7 +63,7 @@ func (o *ownership) each(do func(models.Partition, *owned) error) map[models.Par
 			return nil
 		})
 	}
-	_ = group.Wait() // they are in errs
+	_ = group.Wait() // the errors are in errs
 	failed := map[models.Partition]error{}
 	for i, err := range errs {
 		if err != nil {
@@ -86,7 +86,7 @@ func (o *ownership) epochs() map[models.Partition]int64 {
 	return out
 }
 
-// places are what may be committed.
+// places are the offsets that may be committed, with their marks.
 func (o *ownership) places() map[models.Partition]eventlog.GroupOffset {
 	out := make(map[models.Partition]eventlog.GroupOffset, len(o.partitions))
 	for partition, p := range o.partitions {

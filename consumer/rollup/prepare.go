@@ -12,7 +12,7 @@ type ahead struct{ chunks chan *chunk }
 
 func newAhead() *ahead { return &ahead{chunks: make(chan *chunk)} }
 
-// next hands out the chunks, one at a time, and marks each as done with when the next one is asked for.
+// next yields the chunks one by one, and closes done of each when the loop asks for the next.
 func (a *ahead) next() iter.Seq[*chunk] {
 	return func(yield func(*chunk) bool) {
 		for c := range a.chunks {
@@ -25,8 +25,8 @@ func (a *ahead) next() iter.Seq[*chunk] {
 	}
 }
 
-// give hands a chunk on as soon as it is wanted. When stop ends it waits no longer, and false says that nobody took the
-// chunk. That loses nothing: it is not committed, and whoever comes next reads it again.
+// give hands a chunk to the loop over next, and waits until it is taken or stop ends. It returns false if nobody took the
+// chunk. That loses nothing: its offsets are not committed, so the next owner reads it again.
 func (a *ahead) give(stop context.Context, c *chunk) bool {
 	select {
 	case a.chunks <- c:
@@ -41,8 +41,8 @@ func (a *ahead) give(stop context.Context, c *chunk) bool {
 	}
 }
 
-// lookAhead does for a chunk all that need not wait until the one before it is counted: who is new in it, and what that adds up to.
-// Should it fail, whoever counts the chunk says what is wrong, recovers and tries again.
+// lookAhead does for a chunk all that need not wait until the one before it is counted: it decides first sights and sums what the events
+// add. If it fails, the counting goroutine logs the error, recovers and tries again.
 func (o *ownership) lookAhead(ctx context.Context, c *chunk) {
 	if c.trouble = o.visitors.decide(ctx, c); c.trouble == nil {
 		added := deltasOf(c.events)
@@ -50,12 +50,11 @@ func (o *ownership) lookAhead(ctx context.Context, c *chunk) {
 	}
 }
 
-// prepare collects chunks and looks ahead in them, one chunk before the counting, until stop ends. Counters are
-// written by nobody but the counting goroutine; a visitor's row may well be there before the chunk before is counted, since
-// first sight is a fact of the log.
+// prepare collects chunks and looks ahead in them, one chunk ahead of the counting goroutine, until stop ends. Only that goroutine
+// writes counters. A visitor's row may be stored before the previous chunk is counted, since first sight is a fact of the log.
 func (o *ownership) prepare(stop, work context.Context, items <-chan eventlog.Item, l limits, a *ahead) {
 	defer close(a.chunks)
-	last := make(chan struct{}) // of the chunk before
+	last := make(chan struct{}) // closed when the chunk before is counted
 	close(last)
 	for more := true; more; {
 		var c *chunk
@@ -68,7 +67,7 @@ func (o *ownership) prepare(stop, work context.Context, items <-chan eventlog.It
 			return
 		}
 		last = c.done
-		if failed { // visitors are decided in the order of the log
+		if failed { // visitors are decided in the order of the log: wait for the retry
 			select {
 			case <-last:
 			case <-stop.Done():

@@ -15,8 +15,8 @@ import (
 // progressInterval is how often an owner notes in the store how far it is.
 const progressInterval = 30 * time.Second
 
-// progress notes how far every partition is, now and then, and at once where one is counted to its end: the next generation waits for
-// that. It returns an error if somebody else has taken one.
+// progress notes in the store how far every partition is counted: every progressInterval, and at once when one is counted to its seal,
+// since the topic's next generation waits for that. It returns an error if another consumer has taken one.
 func (o *ownership) progress(ctx context.Context) error {
 	atEnd := func(p models.Partition) bool { return o.partitions[p].atEnd() }
 	if time.Since(o.progressAt) < progressInterval && !slices.ContainsFunc(o.sorted(), atEnd) {
@@ -44,7 +44,7 @@ func (o *ownership) progress(ctx context.Context) error {
 	return errors.Join(append(slices.Collect(maps.Values(lost)), doubted)...)
 }
 
-// unconfirmed is what was counted of lost partitions since the store last said that they are ours.
+// unconfirmed is what we counted of lost partitions since the store last confirmed that we own them.
 func (o *ownership) unconfirmed(lost map[models.Partition]error) map[models.Partition]eventlog.Span {
 	spans := map[models.Partition]eventlog.Span{}
 	for partition := range lost {

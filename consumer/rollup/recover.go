@@ -10,10 +10,10 @@ import (
 	"footfall/internal/retry"
 )
 
-// recover gets ready for the next attempt. After a write of unknown outcome, or where another owner went further, the only truth is
-// the ledger: forget what is remembered, take new epochs, put what was under way in doubt, let it land or be dropped, and read the
-// ledger again. After a lost connection without such a write nothing is under way, and each new epoch is a row more for every key: it is enough
-// to read again what is remembered, in case the store was restarted and lost it. Any other failure has changed nothing and is just tried again.
+// recover prepares the next attempt. After a write of unknown outcome, or if another owner counted further, only the ledger tells what is
+// counted: recover empties the caches, takes new epochs, puts the chunk in doubt and lets its writes land or be dropped; then the ledger is
+// read again. After a lost connection without such a write nothing is under way. New epochs would cost every key another row, so recover
+// only empties the caches, in case the store was restarted and lost rows. Any other failure has changed nothing and is just retried.
 func (o *ownership) recover(ctx context.Context, c *chunk, cause error, attempt int) error {
 	if err := retry.Sleep(ctx, retry.Backoff(attempt)); err != nil {
 		return err
@@ -33,13 +33,13 @@ func (o *ownership) recover(ctx context.Context, c *chunk, cause error, attempt 
 	if err := o.renew(ctx, cause); err != nil {
 		return err
 	}
-	if o.lostGroup() { // meanwhile, and we have taken them from somebody, who will find that out
+	if o.lostGroup() { // meanwhile: we took them from their new owner, which will find that out
 		return fmt.Errorf("the partitions are no longer ours: %w", cause)
 	}
 	for p, own := range o.partitions { // parts of the chunk may be counted, under an epoch that is no longer ours
 		own.uncountedFrom = max(own.uncountedFrom, c.spans[p].To)
 		if errors.Is(cause, errSuperseded) {
-			own.uncountedFrom = math.MaxInt64 // how far the other one went is not known
+			own.uncountedFrom = math.MaxInt64 // how far the other owner counted is not known
 		}
 	}
 	if !inDoubt {
@@ -49,11 +49,11 @@ func (o *ownership) recover(ctx context.Context, c *chunk, cause error, attempt 
 		own := o.partitions[p]
 		own.uncertain = max(own.uncertain, s.To)
 	}
-	o.awaitLanding() // also if somebody left the partitions clean meanwhile: these writes are our own
+	o.awaitLanding() // also if another owner left the partitions clean meanwhile: these writes are our own
 	return o.doubts.Note(ctx, c.spans, store.DoubtOutcome)
 }
 
-// renew takes new epochs. Where nobody else was in between, only keys whose writes are in doubt need new rows under them.
+// renew takes new epochs. If nobody else owned the partitions in between, only keys whose writes are in doubt need new ledger rows.
 func (o *ownership) renew(ctx context.Context, cause error) error {
 	if err := o.takeAll(ctx); err != nil {
 		o.ledger.drop()

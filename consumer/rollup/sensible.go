@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// maxChunkEvents and maxChunkBytes bound a chunk for the sake of memory, and because the last one has to be counted while
-	// the others in the group wait. What it adds to one key is looked at before it is written.
+	// maxChunkEvents and maxChunkBytes bound the memory of a chunk, and the time that the group waits for a member's last one.
+	// What a chunk adds to one key is checked apart from that: see tooLarge.
 	maxChunkEvents = 100_000
 	maxChunkBytes  = 32 << 20
-	// splitAbove is how many events a chunk has at least that may be too large for the store.
+	// splitAbove: only a chunk of more events may be too large for the store.
 	splitAbove = 500
-	// maxChunkSightings bounds the memory that a chunk takes: with six features a visit asks about 192 sightings.
+	// maxChunkSightings bounds the memory of a chunk of visits: with six features a visit asks about 192 sightings.
 	maxChunkSightings = 200_000
 )
 
-// maxVisits is how many visits a chunk may have, out of so many events: not many where they have many features.
+// maxVisits is how many of a chunk's events may be visits: the more features they have, the fewer.
 func maxVisits(maxEvents int, plan *models.Plan) int {
 	return min(maxEvents, maxChunkSightings/max(plan.MostSightings(), 1))
 }
@@ -41,7 +41,7 @@ func sensible(cfg configs.Consumer) error {
 	case t.Clicks == t.Visits || t.Clicks == t.Dead || t.Visits == t.Dead:
 		return errors.New("kafka.topics: clicks, visits and dead cannot share a topic")
 	case isGeneration(t.Clicks) || isGeneration(t.Visits):
-		return errors.New("kafka.topics: a name that ends in -g and a number is that of a later generation; want the first one's")
+		return errors.New("kafka.topics: a name that ends in -g and a number is a later generation; want the first generation's name")
 	case cfg.Kafka.Group == "":
 		return errors.New("kafka.group is empty")
 	case cfg.Kafka.SessionTimeout <= 0:
@@ -55,9 +55,9 @@ func sensible(cfg configs.Consumer) error {
 	case cfg.Duplicates.Window < 0:
 		return errors.New("duplicates.window must not be negative")
 	case cfg.Duplicates.Age <= 0:
-		return errors.New("duplicates.age must be more than 0; duplicates.window 0 lets every event count")
+		return errors.New("duplicates.age must be more than 0; to count duplicates, set duplicates.window to 0")
 	case cfg.Visitors.LRU < 0:
-		return errors.New("visitors.lru must not be negative; 0 remembers nobody")
+		return errors.New("visitors.lru must not be negative; 0 turns the cache off")
 	case cfg.Visitors.IPTTL < 0 || cfg.Visitors.IPTTL > maxLatestTTL:
 		return fmt.Errorf("visitors.ip_ttl is %v: want 0s (rows stay) to %v", cfg.Visitors.IPTTL, maxLatestTTL)
 	case cfg.Ledger.Cache < 1:

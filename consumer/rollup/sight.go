@@ -9,29 +9,29 @@ import (
 	"footfall/models"
 )
 
-// visitors decides which events are a visitor's first. First sight is a fact of the log: the visitor's row, and the memory
-// of it here, hold the position of the event that was first, and an event is the first if and only if that is itself. Safe
-// for concurrent use.
+// visitors decides which events are a visitor's first. First sight is a fact of the log: the visitor's row and its cache entry
+// hold the position of the first event, and an event is the first if and only if it has that position. Safe for concurrent
+// use.
 type visitors struct {
 	store   store.Store
 	hasher  eventlog.Hasher
 	metrics *metrics
 
-	deciding  sync.Mutex // one chunk at a time: the next one must find the rows of the last
+	deciding  sync.Mutex // one chunk at a time: a chunk must find the rows of the one before
 	questions questions  // of that chunk
 
 	mu    sync.Mutex
 	cache *visitorCache
-	era   int // grows when all is forgotten
+	era   int // grows when the cache is emptied
 }
 
 func newVisitors(store store.Store, h eventlog.Hasher, size int, m *metrics) *visitors {
 	return &visitors{store: store, hasher: h, metrics: m, questions: newQuestions(), era: 1, cache: newVisitorCache(size)}
 }
 
-// decide fills in first of every event of a chunk, unless that was done and nothing was forgotten since. When it returns
-// nil, every visitor it saw has a row that the store has acknowledged; only then does the cache know it too, or a failed insert
-// would never be made good.
+// decide sets First of every event of a chunk, unless that is done and the cache was not emptied since. When it returns nil,
+// the store has acknowledged a row for every visitor in the chunk. Only then are visitors added to the cache, or a failed
+// insert would never be repeated.
 func (v *visitors) decide(ctx context.Context, c *chunk) error {
 	v.deciding.Lock()
 	defer v.deciding.Unlock()
@@ -46,37 +46,37 @@ func (v *visitors) decide(ctx context.Context, c *chunk) error {
 	return nil
 }
 
-// questions are what a chunk asks about visitors. It asks about the same ones again and again, so each has a place in the
-// lists, found by its fingerprint. They are kept from chunk to chunk for their memory alone.
+// questions are what a chunk asks about visitors. Many events ask about the same sighting, so each one has a place in the
+// lists, found by its fingerprint. They are kept from chunk to chunk only to reuse their memory.
 type questions struct {
 	places  map[eventlog.Fingerprint]int32
-	first   []models.Position      // by place; until it is settled, the earliest event of the chunk: all are in one partition
-	asked   []int32                // places, of all sightings of all events in order
+	first   []models.Position      // by place: the first event; before the lookup the chunk's earliest (all are in one partition)
+	asked   []int32                // the places of all events' sightings, in order
 	ends    []int32                // by event: where its part of asked ends
 	unknown []models.Sighting      // that the cache does not have
-	ids     []eventlog.Fingerprint // theirs
-	missing []int32                // their places
+	ids     []eventlog.Fingerprint // of unknown
+	missing []int32                // the places of unknown
 	fresh   []models.Sighting      // that the store does not have either
-	at      []models.Position      // the first event of each
+	at      []models.Position      // the first events of fresh
 }
 
 func newQuestions() questions { return questions{places: map[eventlog.Fingerprint]int32{}} }
 
-// forget is for when a chunk is done with. Much more memory than it needed is given back: chunks grow under a backlog.
+// forget empties the lists after a chunk. It frees lists that are much larger than the chunk needed: chunks grow under a backlog.
 func (q *questions) forget() {
 	if 4*len(q.asked) < cap(q.asked) {
 		*q = newQuestions()
 		return
 	}
 	clear(q.places)
-	clear(q.unknown) // or their texts would stay
+	clear(q.unknown) // or their strings would stay in memory
 	clear(q.fresh)
 	q.first, q.asked, q.ends = q.first[:0], q.asked[:0], q.ends[:0]
 	q.unknown, q.ids, q.missing = q.unknown[:0], q.ids[:0], q.missing[:0]
 	q.fresh, q.at = q.fresh[:0], q.at[:0]
 }
 
-// ask finds out where each visitor of the events was first.
+// ask sets First of the events.
 func (v *visitors) ask(ctx context.Context, events []*eventlog.Counted, era int) error {
 	q := &v.questions
 	defer q.forget()
@@ -86,7 +86,7 @@ func (v *visitors) ask(ctx context.Context, events []*eventlog.Counted, era int)
 	if err := v.lookUp(ctx, q, era); err != nil {
 		return err
 	}
-	answers, begin := make([]bool, len(q.asked)), int32(0) // of all events in one piece of memory
+	answers, begin := make([]bool, len(q.asked)), int32(0) // one allocation for all events
 	for i, e := range events {
 		end := q.ends[i]
 		for j := begin; j < end; j++ {
@@ -98,7 +98,7 @@ func (v *visitors) ask(ctx context.Context, events []*eventlog.Counted, era int)
 	return nil
 }
 
-// gather finds out what the events ask about, and whom the cache does not have.
+// gather lists the sightings that the events ask about, and those that the cache does not have.
 func (v *visitors) gather(q *questions, events []*eventlog.Counted) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -122,7 +122,7 @@ func (v *visitors) gather(q *questions, events []*eventlog.Counted) {
 	}
 }
 
-// lookUp asks the store about the unknown, tells it of those it does not know either, and notes where all of them were.
+// lookUp asks the store about the unknown sightings, stores those that it does not have either, and adds all of them to the cache.
 func (v *visitors) lookUp(ctx context.Context, q *questions, era int) error {
 	if len(q.unknown) == 0 {
 		return nil
@@ -147,7 +147,7 @@ func (v *visitors) lookUp(ctx context.Context, q *questions, era int) error {
 	return nil
 }
 
-// remember adds to the cache what the store had acknowledged in an era. What was forgotten meanwhile stays so.
+// remember adds to the cache what the store has acknowledged, unless the cache was emptied since that era.
 func (v *visitors) remember(q *questions, era int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -165,7 +165,7 @@ func (v *visitors) now() int {
 	return v.era
 }
 
-// drop forgets everything, after a fault that may have cost the store some rows. What was decided before is decided again.
+// drop empties the cache, after a fault that may have cost the store some rows. What was decided before is decided again.
 func (v *visitors) drop() {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -6,11 +6,11 @@ import (
 	"footfall/consumer/eventlog"
 )
 
-// startFrom gets ready to go on in a partition that was taken, and whose log is known. next is what the group said, and becomes where to
-// begin. It refuses a log that is not the one that was counted, and to leave out events that nobody has counted; forgiving, it
-// leaves out those that Kafka has deleted.
+// startFrom sets next, which is the group's offset, to where counting begins. The partition is taken, and log is its bounds. It refuses a
+// log that is not the one that was counted, and a gap of events that nobody has counted. If forgiving, it skips those that Kafka has
+// deleted.
 func (p *owned) startFrom(log eventlog.Span, tables string, forgiving bool) error {
-	if p.said.Tables != tables || p.next < p.tenure.Committed { // the group has no offset, or it was moved: an owner was further, perhaps
+	if p.said.Tables != tables || p.next < p.tenure.Committed { // the group has no offset, or it was moved: an owner may have been further
 		p.unknown = log.To
 	}
 	p.uncountedFrom, p.highWater = log.To, log.To
@@ -27,7 +27,7 @@ func (p *owned) startFrom(log eventlog.Span, tables string, forgiving bool) erro
 	return nil
 }
 
-// sealEnd is where the partition ends for good; math.MaxInt64 while nobody knows.
+// sealEnd is where the partition ends for good; math.MaxInt64 if it is not sealed.
 func (p *owned) sealEnd() int64 {
 	if !p.sealed {
 		return math.MaxInt64

@@ -10,8 +10,7 @@ import (
 	"footfall/models"
 )
 
-// take takes every partition, and forgets the positions read under former epochs. It goes on trying until the store answers or ctx
-// ends.
+// take takes every partition, and drops the positions read under earlier epochs. It retries until the store answers or ctx ends.
 func (o *ownership) take(ctx context.Context) error {
 	o.ledger.drop()
 	return o.takeAll(ctx)
@@ -20,7 +19,7 @@ func (o *ownership) take(ctx context.Context) error {
 func (o *ownership) takeAll(ctx context.Context) error {
 	failed := o.each(func(partition models.Partition, p *owned) error { return o.takeOne(ctx, partition, p) })
 	for _, err := range failed {
-		return err // ctx has ended: one tells as much as all
+		return err // ctx has ended: one is enough
 	}
 	for _, p := range o.partitions {
 		if !p.tenure.Fresh {
@@ -37,7 +36,7 @@ func (o *ownership) takeOne(ctx context.Context, partition models.Partition, p *
 		return err
 	}
 	if p.follows = t.Before == p.tenure.Epoch && !t.Fresh; p.tenure.Epoch > 0 && !p.follows {
-		p.uncountedFrom = math.MaxInt64 // somebody else was here meanwhile
+		p.uncountedFrom = math.MaxInt64 // another consumer owned it meanwhile
 	}
 	p.tenure = t
 	p.noted.Store(t.Committed)
@@ -45,15 +44,15 @@ func (o *ownership) takeOne(ctx context.Context, partition models.Partition, p *
 	return nil
 }
 
-// awaitLanding puts off reading the ledger until what is under way has landed or been dropped.
+// awaitLanding puts off reading the ledger until writes under way have landed or been dropped.
 func (o *ownership) awaitLanding() {
 	if wait := o.store.WriteTimeout(); wait > 0 {
 		o.landedBy = time.Now().Add(wait + repair.SettleMargin)
 	}
 }
 
-// release says for every partition that all is written. A successor then goes on under the same epoch, without waiting.
-// Where somebody else has taken the partition already, the last spans were perhaps counted by both: they are in doubt.
+// release tells the store that every write is acknowledged. A successor then goes on under the same epoch, without waiting. If
+// another consumer has taken a partition already, both may have counted its last spans: release puts them in doubt.
 func (o *ownership) release(ctx context.Context) error {
 	lost := o.each(func(partition models.Partition, p *owned) error {
 		o.noteTail(ctx, partition, p)

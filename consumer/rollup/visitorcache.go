@@ -7,29 +7,27 @@ import (
 	"footfall/models"
 )
 
-// visitorCache remembers where visitors were first seen, about as many as it has room for; those who were asked about longest ago go
-// first. Not safe for concurrent use.
+// visitorCache caches where visitors were first seen. It evicts those that were asked about longest ago. Not safe for concurrent use.
 //
-// It has two parts. The visitors of late are in an LRU, which costs 120 bytes each and the garbage collector looks at every one
-// of them. What the LRU evicts goes into a ring, which costs a third of that and nothing for the collector. A hit in the ring's older
-// half promotes the visitor back into the LRU. Its entry in the ring stays, since it stays true: visitors who come back take some of the
-// room of others.
+// It has two parts. Recent visitors are in an LRU, where each costs 120 bytes and the garbage collector scans every one of them. What the
+// LRU evicts goes into a ring, which costs a third of that and nothing for the collector. A hit in the ring's older half promotes the
+// visitor back into the LRU. Its entry in the ring stays and stays true, so such a visitor has two entries for a while.
 type visitorCache struct {
 	size       int
-	front      *simplelru.LRU[eventlog.Fingerprint, packed] // nil: nobody is remembered
+	front      *simplelru.LRU[eventlog.Fingerprint, packed] // nil: the cache is off
 	behind     eventlog.RingIndex[packed]                   // what the LRU evicted, numbered
-	partitions []models.Partition                           // few, so that each has a small number
+	partitions []models.Partition                           // a packed position has an index of this list
 }
 
-// packed is a position: the partition's number, and 48 bits of offset. Whatever does not fit is not remembered.
+// packed is a position: the index of the partition, and 48 bits of offset. A position that does not fit is not cached.
 type packed uint64
 
 const offsetBits = 48
 
-// queued is from which size on there is a ring.
+// queued is the smallest size that has a ring.
 const queued = 16
 
-// newVisitorCache makes room for size visitors; 0 remembers nobody.
+// newVisitorCache makes a cache of about size visitors; 0: the cache is off.
 func newVisitorCache(size int) *visitorCache {
 	r := &visitorCache{size: size}
 	r.purge()
