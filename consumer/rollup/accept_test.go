@@ -9,7 +9,7 @@ import (
 	"footfall/consumer/maintenance"
 )
 
-// accept runs the command, and returns what it says.
+// accept runs accept-gap, and returns what it reports.
 func (b *bench) accept(t *testing.T, atMost int64) (string, error) {
 	t.Helper()
 	var said strings.Builder
@@ -19,8 +19,8 @@ func (b *bench) accept(t *testing.T, atMost int64) (string, error) {
 	return said.String(), err
 }
 
-// Events that were deleted before the first count are told, and left out only if an operator says so.
-func TestEventsGoneBeforeTheFirstCount(t *testing.T) {
+// A consumer refuses to skip events that Kafka deleted before they were counted, until an operator accepts the gap.
+func TestEventsDeletedBeforeTheFirstCount(t *testing.T) {
 	b := newBench(t, 1)
 	b.send(t, 0, 30)
 	b.deleteRecords(t, 10)
@@ -45,7 +45,8 @@ func TestEventsGoneBeforeTheFirstCount(t *testing.T) {
 	}
 }
 
-// The same after an outage that was longer than retention, clean or not; and where the group was moved.
+// A gap can also be accepted after an outage longer than retention, whether the last owner left clean or crashed, and if the group
+// was moved.
 func TestAcceptedGaps(t *testing.T) {
 	f := func(name string, crashed bool, lose func(b *bench)) {
 		t.Run(name, func(t *testing.T) {
@@ -73,7 +74,7 @@ func TestAcceptedGaps(t *testing.T) {
 	f("moved and deleted", false, func(b *bench) { b.move(t, 0, 35); b.deleteRecords(t, 32) })
 }
 
-// While consumers run there is nothing to accept: they would be taken by surprise.
+// accept-gap refuses while consumers run: they would not notice what it changes.
 func TestNoGapIsAcceptedWhileOthersCount(t *testing.T) {
 	b := newBench(t, 1)
 	b.send(t, 0, 1)

@@ -28,8 +28,8 @@ const (
 	retiring  = "retirer"
 )
 
-// actor is one process: a consumer with its ownership, or an audit. Every call to the store waits until the world lets it
-// through.
+// actor is one process: a consumer with its ownership, or an audit. Every call to the store waits until the world gives it
+// a turn.
 type actor struct {
 	*memstore.Memory
 	w          *world
@@ -39,15 +39,15 @@ type actor struct {
 	partitions []models.Partition
 	cancel     context.CancelFunc
 	mu         sync.Mutex           // two of its goroutines may be woken by the clock at once
-	turns      map[string]chan bool // of its goroutines that wait; false: the process is dead
+	turns      map[string]chan bool // of its goroutines that wait for a turn; false: the process is dead
 	asleep     time.Time
 	leaving    atomic.Bool
-	superseded atomic.Bool // by the next generation; heartbeats tell, when nothing else does
+	superseded atomic.Bool // by the next generation, of which it would learn by a heartbeat
 	crashed    atomic.Bool
 	zombie     bool
 	audit      bool
 	done       atomic.Bool
-	left       bool // when asked to, with all counted
+	left       bool // clean, when asked to
 }
 
 func (a *actor) String() string { return fmt.Sprintf("consumer %d %v", a.id, a.partitions) }
@@ -193,7 +193,7 @@ func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 		}
 		return c, nil
 	}
-	var following *chunk // that is looked at while the one before it is not counted yet
+	var following *chunk // prepared while the one before it is not counted yet
 	for !a.leaving.Load() {
 		c := following
 		if following = nil; c == nil {
@@ -234,7 +234,7 @@ func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 	return o.release(ctx)
 }
 
-// commit is fenced by the group's generation: those who leave may commit until the next one is formed.
+// commit is fenced by the group's generation: members that leave may commit until the next one begins.
 func (a *actor) commit(_ context.Context, places map[models.Partition]eventlog.GroupOffset) error {
 	if !a.wait(consuming) {
 		return errDead
@@ -266,7 +266,7 @@ func (w *world) apply(write store.KeyWrite) {
 	w.out.Writes++
 }
 
-// attempt decides the fate of one write.
+// attempt lets one write end as its fate decides.
 func (w *world) attempt(write store.KeyWrite) error {
 	ends := w.fate.writeEnds()
 	switch ends {
@@ -306,7 +306,7 @@ func (w *world) attempt(write store.KeyWrite) error {
 	return memstore.Unknown("timeout")
 }
 
-// reveal lets the hidden writes of a key be seen by all, as a read from all replicas does; of every key, if none is given.
+// reveal makes the hidden writes of the keys visible, as a read from all replicas does; without keys, all hidden writes.
 func (w *world) reveal(keys ...models.Key) {
 	w.hidden = slices.DeleteFunc(w.hidden, func(write store.KeyWrite) bool {
 		if len(keys) > 0 && !slices.Contains(keys, write.Key) {

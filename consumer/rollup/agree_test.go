@@ -28,7 +28,7 @@ func TestVersionsOfOwners(t *testing.T) {
 // neighbour is a partition of the same topic that the group gave to another consumer.
 var neighbour = models.Partition{Topic: p0.Topic, Number: 5}
 
-// newAgreeing is an owner of this version beside one who took the neighbour last.
+// newAgreeing makes an owner of this version. The owner named other has taken the neighbour partition.
 func newAgreeing(t *testing.T, m *memstore.Memory, other string, clean bool) *ownership {
 	t.Helper()
 	m.OwnerRows[neighbour] = memstore.OwnerRow{Tenure: store.Tenure{Partition: neighbour, Owner: other, Epoch: 1}, Clean: clean}
@@ -37,7 +37,7 @@ func newAgreeing(t *testing.T, m *memstore.Memory, other string, clean bool) *ow
 	return o
 }
 
-func TestNobodyCountsBesideOneWhoDecidesOtherwise(t *testing.T) {
+func TestNobodyCountsBesideAnotherVersion(t *testing.T) {
 	f := func(other string, clean bool, want ...string) {
 		t.Helper()
 		synctest.Test(t, func(t *testing.T) {
@@ -64,8 +64,8 @@ func TestNobodyCountsBesideOneWhoDecidesOtherwise(t *testing.T) {
 	f("old/7/u", true) // it has left
 }
 
-// What was clean is left clean, so that those who stay go on under their epochs; what was not is not made to look so.
-func TestWhoRefusesLeavesPartitionsAsTheyWere(t *testing.T) {
+// A consumer that refuses releases the partitions that were clean, so that the others go on under their epochs, and only those.
+func TestARefusalLeavesPartitionsAsTheyWere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := memstore.New()
 		if _, err := m.Take(t.Context(), p1, "crashed"); err != nil {
@@ -80,13 +80,13 @@ func TestWhoRefusesLeavesPartitionsAsTheyWere(t *testing.T) {
 			t.Errorf("the clean partition comes back as %+v, %v", back, err)
 		}
 		if dirty, err := m.Take(t.Context(), p1, "old/7/u"); err != nil || dirty.Fresh {
-			t.Errorf("the one that somebody left without a word comes back as %+v, %v", dirty, err)
+			t.Errorf("the partition that was not left clean comes back as %+v, %v", dirty, err)
 		}
 	})
 }
 
-// Others take the partitions that they were given in a moment. One that was left by another version is waited for until then.
-func TestOthersAreWaitedFor(t *testing.T) {
+// A partition whose last owner had another version is waited for until the group's other member has taken it.
+func TestAgreeWaitsForOtherMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := memstore.New()
 		o := newAgreeing(t, m, "old/7/u", false)
@@ -101,8 +101,8 @@ func TestOthersAreWaitedFor(t *testing.T) {
 	})
 }
 
-// Whoever counted before waits until the newcomer has gone, which is another generation, and ends nothing but its own.
-func TestThoseWhoCountedStay(t *testing.T) {
+// A consumer that has counted before does not refuse beside a newcomer of another version: it waits until its context ends.
+func TestAConsumerThatCountedDoesNotRefuse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
@@ -113,12 +113,12 @@ func TestThoseWhoCountedStay(t *testing.T) {
 	})
 }
 
-// One who takes a partition late is noticed while we count.
-func TestALateComerEndsTheGeneration(t *testing.T) {
+// When another version takes a partition while we count, progress fails, which ends the generation.
+func TestAnotherVersionEndsTheGeneration(t *testing.T) {
 	m := memstore.New()
 	o := newAgreeing(t, m, "old/7/u", true)
 	if err := o.progress(t.Context()); err != nil {
-		t.Fatalf("it has left, and yet %v", err)
+		t.Fatalf("the other version has left, and yet progress says %v", err)
 	}
 	if _, err := m.Take(t.Context(), neighbour, "old/7/u"); err != nil {
 		t.Fatal(err)
@@ -126,12 +126,12 @@ func TestALateComerEndsTheGeneration(t *testing.T) {
 	o.progressAt = time.Time{}
 	err := o.progress(t.Context())
 	if refused := new(eventlog.Refusal); err == nil || errors.As(err, &refused) {
-		t.Errorf("beside one who decides otherwise progress says %v", err)
+		t.Errorf("beside another version progress says %v", err)
 	}
 }
 
-// Consumers of earlier versions took partitions that somebody had added, too. Nobody takes those any more: whoever waited for it would
-// do so for ever, as soon as it had counted once.
+// Earlier versions also took partitions that were added to a topic by hand. Consumers no longer take those: waiting for one of them would
+// never end.
 func TestPartitionsThatNobodyCountsAreNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, clean := range []bool{true, false} {

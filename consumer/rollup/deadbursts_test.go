@@ -8,7 +8,7 @@ import (
 	"footfall/consumer/eventlog"
 )
 
-// Offsets without an event take room in the window, but no id that is still in its reach.
+// Offsets without an event advance the window, but evict no id that is still within its reach.
 func TestWindowKeepsIDsOverDeadLetters(t *testing.T) {
 	h := eventlog.NewHasher()
 	f := func(events, dead, want int) {
@@ -40,14 +40,14 @@ func TestWindowKeepsIDsOverDeadLetters(t *testing.T) {
 	f(10, 100_000-9, 0)
 }
 
-// message is one offset of a log; no event has the id 0.
+// message is one offset of a log; id 0: it has no event.
 type message struct {
 	id uint64
 	at time.Time
 }
 
-// Whatever lies between its ids, a window decides as a naive list does, and so does one that was begun later, as a new owner and a
-// repair do. Bursts of events and of dead letters are as long as any size of the ring, and their ends fall beside its sizes.
+// A window with dead letters between its ids decides as a naive search does. So does a window that starts later, as those of a new owner
+// and of a repair. The lengths of bursts are those of the ring's sizes, one less and one more.
 func TestWindowWithDeadLettersIsAFunctionOfTheLog(t *testing.T) {
 	duplicates := 0
 	for seed := range uint64(300) {
@@ -95,7 +95,7 @@ func bursts(rnd *rand.Rand) (log []message) {
 	return log
 }
 
-// naively tells which messages are duplicates, by looking through all before them.
+// naively tells which messages are duplicates, by searching all messages before each.
 func naively(log []message, within eventlog.Reach) []bool {
 	out := make([]bool, len(log))
 	for i, m := range log {

@@ -43,8 +43,7 @@ func testChecker(m store.Store, log eventlog.Reader) *repair.Checker {
 
 func committed(context.Context, map[models.Partition]eventlog.GroupOffset) error { return nil }
 
-// One who finds at the end that somebody else has taken its partition doubts all that it counted since it was last known to
-// be its own.
+// An owner that finds its partition taken doubts all that it counted since the store last confirmed that it owns it.
 func TestALostPartitionIsDoubted(t *testing.T) {
 	f := func(name string, end func(o *ownership) error) {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +58,7 @@ func TestALostPartitionIsDoubted(t *testing.T) {
 			if _, err := m.Take(t.Context(), p0, "another"); err != nil {
 				t.Fatal(err)
 			}
-			_ = end(o) // what it says is for the log
+			_ = end(o) // the doubts tell
 			if !slices.ContainsFunc(m.OpenDoubts[p0], func(d store.Doubt) bool { return d.From == 0 && d.To >= 6 }) {
 				t.Errorf("doubts %v, want one about all of 0 to 6", m.OpenDoubts[p0])
 			}
@@ -72,8 +71,8 @@ func TestALostPartitionIsDoubted(t *testing.T) {
 	})
 }
 
-// A flush that fails after its partitions were given away, even while it took them again, counts no more.
-func TestNothingIsCountedAfterTheEnd(t *testing.T) {
+// A flush that fails after the group gave the partitions away, even while it took them again, writes no more.
+func TestNothingIsCountedAfterThePartitionsAreLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := memstore.New()
 		o := newOwner(t, m, 100)
@@ -90,7 +89,7 @@ func TestNothingIsCountedAfterTheEnd(t *testing.T) {
 	})
 }
 
-// Before a repair is sent somebody is bound to look at the same keys again, and the time until then counts from its end.
+// A repair is put in doubt before it is sent, so that its keys are checked again, and once more when it is done.
 func TestARepairIsDoubtedBeforeAndAfter(t *testing.T) {
 	m := memstore.New()
 	o := newOwner(t, m, 100)
@@ -115,12 +114,12 @@ func TestARepairIsDoubtedBeforeAndAfter(t *testing.T) {
 	}
 }
 
-// fewEvents is a log with events at some offsets, in order, and none between them. Of what lies before 24 some may be missing.
+// fewEvents is a log with events at some offsets, in order, and none between them. Offsets before 24 may be deleted or unreadable.
 type fewEvents struct {
 	events  []eventlog.Counted
-	deleted int64 // the offsets below
-	cut     bool  // the ids before are gone
-	err     error
+	deleted int64 // offsets below this one are
+	cut     bool  // the ids of the duplicate window are deleted
+	err     error // of reading offsets before 24
 }
 
 func (l fewEvents) Read(_ context.Context, p models.Partition, s eventlog.Span, _ eventlog.Reach, each func(eventlog.Item)) (eventlog.Reading, error) {
@@ -135,7 +134,7 @@ func (l fewEvents) Read(_ context.Context, p models.Partition, s eventlog.Span, 
 	return eventlog.Reading{Span: eventlog.Span{From: max(s.From, l.deleted), To: s.To}, Whole: !l.cut}, l.err
 }
 
-// count does what an owner does that counts s of the log: its visitors, and the key's counters with a row over s.
+// count counts s of the log as an owner does: it stores the visitors, and writes the key's counters with a ledger row over s.
 func (l fewEvents) count(t *testing.T, m *memstore.Memory, key models.Key, epoch int64, s eventlog.Span) {
 	t.Helper()
 	o := newOwner(t, m, 100)
@@ -160,9 +159,9 @@ func (l fewEvents) count(t *testing.T, m *memstore.Memory, key models.Key, epoch
 	m.ApplyOne(w)
 }
 
-// Where a group was set back and a zombie counts as well, both cover offsets before the zombie's chunk where there was nothing to count
-// for the key. A check of that chunk leaves none of it. What was counted twice before is left to the doubt about that.
-func TestACheckReachesBackOverNothing(t *testing.T) {
+// A group was set back, and a zombie counts as well: both cover offsets before the zombie's chunk that have no event of the key. A check
+// of that chunk repairs these, too. Events before the chunk that were counted twice are left to the doubt about them.
+func TestACheckReachesBackOverOffsetsWithoutEvents(t *testing.T) {
 	click := func(offset int64) eventlog.Counted {
 		return eventlog.Counted{Offset: offset, Event: clickAt(p0, offset, "a")}
 	}
@@ -180,7 +179,7 @@ func TestACheckReachesBackOverNothing(t *testing.T) {
 				log.count(t, right, key, 2, e.Span)
 			}
 			log.count(t, m, key, 1, eventlog.Span{From: 0, To: 27})  // the zombie
-			log.count(t, m, key, 2, eventlog.Span{From: 20, To: 26}) // one that was set back to 20
+			log.count(t, m, key, 2, eventlog.Span{From: 20, To: 26}) // the owner that was set back to 20
 			if _, err := testChecker(m, log).Check(t.Context(), p0, eventlog.Span{From: 24, To: 27}, nil, func() error { return nil }); err != nil {
 				t.Fatal(err)
 			}

@@ -7,7 +7,7 @@ import (
 	"footfall/consumer/store/memstore"
 )
 
-// One who has counted a sealed partition to its end says so at once.
+// An owner that has counted a sealed partition to its end notes that at once.
 func TestTheEndOfAPartitionIsNotedAtOnce(t *testing.T) {
 	store := memstore.New()
 	o := newOwner(t, store, 0)
@@ -20,7 +20,7 @@ func TestTheEndOfAPartitionIsNotedAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := store.OwnerRows[p0].Committed; (got == 5) != (next == 5) {
-			t.Errorf("at %d of 5 the store knows of %d", next, got)
+			t.Errorf("counted to %d of 5, the store has %d", next, got)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"footfall/models"
 )
 
-// flapping is a store whose connection is lost at one read in three.
+// flapping is a store that loses its connection at every third read.
 type flapping struct {
 	*memstore.Memory
 	reads int
@@ -40,9 +40,9 @@ func (s *flapping) Ledger(ctx context.Context, keys []models.Key) (map[models.Ke
 	return s.Memory.Ledger(ctx, keys)
 }
 
-// A read that is lost leaves nothing in doubt: it takes no new epoch, which would be a row more in the ledger of every key. What is
-// remembered of the store is read again.
-func TestAConnectionThatFlapsLeavesNoRows(t *testing.T) {
+// A read that failed leaves nothing in doubt: the consumer takes no new epoch, which would cost every key another ledger row, and only
+// reads again what it has cached.
+func TestLostReadsTakeNoNewEpoch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := memstore.New()
 		m.Timeout = 5 * time.Second
@@ -74,7 +74,7 @@ func linksIn(o *ownership, links int) *chunk {
 	return c
 }
 
-// A write of unknown outcome makes its own key go on in a new row. Keys whose writes were answered have nothing under way, and keep theirs.
+// After a write of unknown outcome only its own key gets a new ledger row. The other keys have no write under way, and keep their rows.
 func TestOnlyKeysInDoubtGetNewRows(t *testing.T) {
 	const links, flaps = 20, 200
 	synctest.Test(t, func(t *testing.T) {

@@ -29,7 +29,7 @@ func (g *keptDeadLetters) Write(_ context.Context, letters []*eventlog.DeadLette
 	return nil
 }
 
-// newOwner takes p0 and p1 from m and is ready for offset 0 of both.
+// newOwner makes an owner of p0 and p1 in m, at offset 0 of both.
 func newOwner(t *testing.T, m *memstore.Memory, lru int) *ownership {
 	t.Helper()
 	h, mx := eventlog.NewHasher(), newMetrics(prometheus.NewRegistry())
@@ -54,7 +54,7 @@ func newOwner(t *testing.T, m *memstore.Memory, lru int) *ownership {
 	return o
 }
 
-// chunkOf puts clicks on link abc by these IPs, one after the other, from where the owner is.
+// chunkOf makes a chunk of clicks on link abc by these IPs, from the owner's next offset on.
 func chunkOf(o *ownership, p models.Partition, ips ...string) *chunk {
 	c := newChunk()
 	for i, ip := range ips {
@@ -121,7 +121,7 @@ func TestFlushSumsOverPartitions(t *testing.T) {
 	}
 }
 
-// The same offsets again, by a process that remembers nothing: the ledger knows them.
+// A process without caches that counts the same offsets again finds them in the ledger.
 func TestReplayCountsOnce(t *testing.T) {
 	m := memstore.New()
 	o := newOwner(t, m, 100)
@@ -165,8 +165,8 @@ func TestUnknownOutcome(t *testing.T) {
 	f("lost", true)
 }
 
-// The trap: a cache filled before the insert it stands for has succeeded.
-func TestFailedInsertIsMadeGood(t *testing.T) {
+// A visitor must not be cached before its insert has succeeded.
+func TestFailedInsertIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := memstore.New()
 		o := newOwner(t, m, 100)
@@ -229,7 +229,8 @@ func TestDeadLettersAreSentOncePerChunk(t *testing.T) {
 	})
 }
 
-// Epochs: a clean leaver hands its epoch on; a crashed one does not, and its successor lets its writes land first.
+// The successor of an owner that left clean keeps its epoch. The successor of a crashed one takes a new epoch and waits until the
+// crashed owner's writes have landed.
 func TestSuccession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := memstore.New()
@@ -241,22 +242,23 @@ func TestSuccession(t *testing.T) {
 		}
 		second := newOwner(t, m, 100)
 		if second.partitions[p0].tenure.Epoch != 1 || !second.landedBy.IsZero() {
-			t.Errorf("after a clean leaver: epoch %d, settled %v", second.partitions[p0].tenure.Epoch, second.landedBy)
+			t.Errorf("after an owner that left clean: epoch %d, writes landed by %v", second.partitions[p0].tenure.Epoch, second.landedBy)
 		}
 		third := newOwner(t, m, 100) // second has crashed
 		if third.partitions[p0].tenure.Epoch != 2 || time.Until(third.landedBy) < m.Timeout {
-			t.Errorf("after a crashed owner: epoch %d, settled in %v", third.partitions[p0].tenure.Epoch, time.Until(third.landedBy))
+			t.Errorf("after a crashed owner: epoch %d, writes landed in %v", third.partitions[p0].tenure.Epoch, time.Until(third.landedBy))
 		}
 		flush(t, third, chunkOf(third, p0, "a", "b"))
 		wantCounts(t, m, 2, 2)
 		if ok, err := m.Release(t.Context(), second.partitions[p0].tenure, 9); ok || err != nil {
-			t.Errorf("one who lost the partition released it: %v, %v", ok, err)
+			t.Errorf("an owner that lost the partition released it: %v, %v", ok, err)
 		}
 	})
 }
 
-// The group's offset is set back to the beginning, and whoever is given the partition then leaves before it has counted anything.
-func TestOneWhoCountedNothingDoesNotHideWhatWasCounted(t *testing.T) {
+// The group's offset is set back to 0, and the next owner leaves before it has counted anything. The owner after it must still read
+// the ledger.
+func TestAnOwnerThatCountedNothingHidesNothing(t *testing.T) {
 	m := memstore.New()
 	first := newOwner(t, m, 100)
 	flush(t, first, chunkOf(first, p0, "a"))
@@ -270,14 +272,14 @@ func TestOneWhoCountedNothingDoesNotHideWhatWasCounted(t *testing.T) {
 	leave(newOwner(t, m, 100))
 	third := newOwner(t, m, 100)
 	if third.untouched() {
-		t.Error("taken for a partition that was never counted")
+		t.Error("the partition is taken for one that was never counted")
 	}
 	flush(t, third, chunkOf(third, p0, "a", "b"))
 	wantCounts(t, m, 2, 2)
 }
 
-// One who lost the partitions in the middle of a flush says what it may have counted.
-func TestLostInTheMiddleIsDoubted(t *testing.T) {
+// An owner that loses its partitions during a flush doubts what it may have counted.
+func TestAFlushThatLosesItsPartitionsIsDoubted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := memstore.New()
 		m.Timeout = 5 * time.Second
@@ -293,8 +295,8 @@ func TestLostInTheMiddleIsDoubted(t *testing.T) {
 	})
 }
 
-// A chunk that the store never takes whole is split until it does.
-func TestTooLargeAChunkIsSplit(t *testing.T) {
+// A chunk that the store keeps refusing is split until the store takes the parts.
+func TestAChunkThatIsTooLargeIsSplit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := memstore.New()
 		o := newOwner(t, m, 100)

@@ -18,7 +18,7 @@ import (
 	"footfall/models/modelstest"
 )
 
-// two partitions of a log in process, and an owner that counts what is sent to them.
+// twoPartitions is a broker in process with two partitions, and an owner that counts what is sent to them.
 type twoPartitions struct {
 	*memstore.Memory
 	o         *ownership
@@ -64,7 +64,7 @@ func (l *twoPartitions) send(t *testing.T, topic string, e models.Event) {
 	}
 }
 
-// start fetches both partitions and counts what the fetchers hand on, until ctx ends.
+// start fetches both partitions and counts their events, until ctx ends.
 func (l *twoPartitions) start(ctx, work context.Context) {
 	decode := func(id []byte) (models.Event, error) {
 		l.Mu.Lock()
@@ -84,7 +84,7 @@ func (l *twoPartitions) start(ctx, work context.Context) {
 	}()
 }
 
-// until waits for a commit that goes as far as both offsets. Fatal if one goes further, or if none comes.
+// until waits for a commit of both offsets. The test fails if a commit goes further, or if none comes.
 func (l *twoPartitions) until(t *testing.T, clicks, visits int64) {
 	t.Helper()
 	for patience := time.After(20 * time.Second); ; {
@@ -103,8 +103,8 @@ func (l *twoPartitions) until(t *testing.T, clicks, visits int64) {
 	}
 }
 
-// A visit that a retirement will decide about parks its own partition; the other is counted meanwhile. What comes after the
-// visit in its partition waits as well.
+// A visit that waits for the decision of a retirement parks its own partition, with all events after it. The other partition is
+// counted meanwhile.
 func TestAHeldVisitParksItsOwnPartitionOnly(t *testing.T) {
 	l := newTwoPartitions(t)
 	announced := store.Retirement{Before: modelstest.April, Topic: visits0.Topic}
@@ -116,7 +116,7 @@ func TestAHeldVisitParksItsOwnPartitionOnly(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	l.start(ctx, t.Context())
-	for l.o.retirements.Age() >= store.NoticeAge { // until the visit has made somebody ask
+	for l.o.retirements.Age() >= store.NoticeAge { // until the visit has made the watcher read the notices
 		if err := retry.Sleep(t.Context(), time.Millisecond); err != nil {
 			t.Fatal(err)
 		}

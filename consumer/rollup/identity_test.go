@@ -10,8 +10,8 @@ import (
 	"footfall/models"
 )
 
-// tenants puts so many clicks on each of the links into one chunk, under ids that every link numbers from 0, all by one address.
-// What the first link sends comes before all of the others'.
+// tenants makes a chunk with so many clicks on each of the links, one link after the other. Each link numbers its ids from 0, and
+// all clicks have one IP.
 func tenants(o *ownership, byID bool, clicks int, links ...string) *chunk {
 	c, offset := newChunk(), int64(0)
 	for _, link := range links {
@@ -24,7 +24,7 @@ func tenants(o *ownership, byID bool, clicks int, links ...string) *chunk {
 	return c
 }
 
-// Two links that number their clicks alike lose none, and nobody swallows a link's clicks by sending their ids first.
+// Two links with the same ids lose no clicks, and nobody can suppress a link's clicks by sending their ids first.
 func TestTenantsMayUseTheSameIDs(t *testing.T) {
 	f := func(byID bool, links []string, want ...int64) {
 		t.Helper()
@@ -40,10 +40,10 @@ func TestTenantsMayUseTheSameIDs(t *testing.T) {
 	}
 	f(false, []string{"hostile", "good", "third"}, 600, 600, 600)
 	f(false, []string{"a|b", "a"}, 600, 600)
-	f(true, []string{"hostile", "good"}, 600, 0) // topics that were counted so before go on
+	f(true, []string{"hostile", "good"}, 600, 0) // topics that were counted by the older rule keep it
 }
 
-// Two visitors whose Kafka keys are spelt alike are two.
+// Two visitors with the same Kafka key are still two.
 func TestIdentityIsNotTheKafkaKey(t *testing.T) {
 	a := &models.Visit{ID: "1", SiteID: "a|b", GUID: "c"}
 	b := &models.Visit{ID: "1", SiteID: "a", GUID: "b|c"}
@@ -52,7 +52,7 @@ func TestIdentityIsNotTheKafkaKey(t *testing.T) {
 	}
 }
 
-// A topic's rule is settled when it is first counted. One that was counted before there was a choice stays with ids alone.
+// A topic's rule is recorded when it is first counted. A topic that an older version counted keeps the rule of ids alone.
 func TestDuplicateRule(t *testing.T) {
 	f := func(recorded map[string]string, want string) {
 		t.Helper()
@@ -65,7 +65,7 @@ func TestDuplicateRule(t *testing.T) {
 			if got := m.Settings["topic t: duplicates.by"]; err != nil || byID != (want == "id") || got != want {
 				t.Errorf("with %v: by id %v, recorded %q, %v; want %q", recorded, byID, got, err, want)
 			}
-			m.Settings["topic t: partitions"] = "6" // as whoever counts records next
+			m.Settings["topic t: partitions"] = "6" // what a consumer records next
 		}
 	}
 	f(nil, "visitor and id")
@@ -77,11 +77,11 @@ func TestDuplicateRule(t *testing.T) {
 	m := memstore.New()
 	m.Settings["topic t: duplicates.by"] = "colour"
 	if _, err := eventlog.DuplicatesByID(t.Context(), m, "t"); err == nil {
-		t.Error("a rule that nobody knows is followed")
+		t.Error("an unknown rule is accepted")
 	}
 }
 
-// A second set of tables tells duplicates as the first one does, or the two would differ.
+// A second set of tables takes over the first one's rule of duplicates, or the two would differ.
 func TestRebuildTakesOverTheRule(t *testing.T) {
 	f := func(live, fresh, want string, refused bool) {
 		t.Helper()

@@ -13,7 +13,7 @@ import (
 	"footfall/models"
 )
 
-// latestRows is a store that only keeps the latest clicks.
+// latestRows is a store that has nothing but latest clicks.
 type latestRows struct {
 	store.Store
 	rows []models.LatestClick

@@ -32,16 +32,16 @@ func TestPositionsOf(t *testing.T) {
 		}
 	}
 	f(nil, positions{}, nil)
-	// A predecessor's row is where we go on, but not ours.
+	// We go on at the end of a predecessor's row, but do not extend it.
 	f([]store.LedgerRow{owner(p0, 4, 0, 30)}, positions{p0: {to: 30}}, nil)
 	f([]store.LedgerRow{owner(p0, 4, 0, 30), owner(p0, 3, 0, 40)}, positions{p0: {to: 40}}, nil)
 	f([]store.LedgerRow{owner(p0, 4, 0, 30), owner(p0, 5, 30, 50)}, positions{p0: {to: 50, epoch: 5}}, nil)
 	f([]store.LedgerRow{owner(p0, 5, 0, 10), owner(p1, 1, 0, 7)}, positions{p0: {to: 10, epoch: 5}, p1: {to: 7}}, nil)
-	// Repairs do not move anybody.
+	// Repairs move no position.
 	f([]store.LedgerRow{{LedgerID: store.LedgerID{Partition: p0, Kind: store.KindMinus, Epoch: 9}, From: 0, To: 99}, {LedgerID: store.LedgerID{Partition: p0, Kind: store.KindPlus, Epoch: 8}, From: 0, To: 99}}, positions{}, nil)
 	// Partitions of others do not matter.
 	f([]store.LedgerRow{owner(models.Partition{Topic: "clicks", Number: 7}, 1, 0, 99)}, positions{}, nil)
-	// A later epoch that went further, or an earlier one that woke up: this epoch must not go on.
+	// A later epoch counted further, or an earlier one that woke up: this epoch must not go on.
 	f([]store.LedgerRow{owner(p0, 5, 0, 10), owner(p0, 6, 10, 20)}, nil, errSuperseded)
 	f([]store.LedgerRow{owner(p0, 5, 0, 10), owner(p0, 4, 5, 20)}, nil, errSuperseded)
 }
@@ -83,7 +83,7 @@ func TestPlan(t *testing.T) {
 	// Seen by us: the row is extended, over the offsets without the key's events too.
 	f(clicks(p0, 103, 107), positions{p0: {to: 60, epoch: 5}}, 2, owner(p0, 5, 0, 50))
 	f(clicks(p0, 103, 107), positions{p0: {to: 108, epoch: 5}}, 0, owner(p0, 5, 0, 2))
-	// Seen by us under an epoch that we renewed for other keys' sake: its row goes on.
+	// Seen by us under an earlier epoch, which we renewed because of other keys: its row is extended.
 	f(clicks(p0, 103, 107), positions{p0: {to: 60, epoch: 4}}, 2, owner(p0, 4, 0, 50))
 	// Counted already: nothing to write.
 	f(clicks(p0, 103, 107), positions{p0: {to: 110, epoch: 5}}, 0)

@@ -9,41 +9,41 @@ import (
 	"footfall/models"
 )
 
-// fate decides what the code under test has no say in: by lot, as a seed has it (lots), or everything in turn (schedule).
+// fate decides what the code under test cannot: at random from a seed (lots), or one possibility after the other (schedule).
 type fate interface {
-	// between lets something happen between two steps, or not.
+	// between may make something happen between two steps.
 	between(ctx context.Context, step int)
-	// next is whose turn it is, of those that wait; -1: something happened instead.
+	// next chooses the goroutine that goes on, of those that wait; -1: something happened instead.
 	next(ready []waiting) int
-	// idle moves the clock: everybody waits for it.
+	// idle moves the clock, when all goroutines wait for it.
 	idle()
-	// callEnds is what becomes of a call to the store that counts nothing.
+	// callEnds is the ending of a call to the store that writes no counters.
 	callEnds() ending
-	// writeEnds is what becomes of a write of counters.
+	// writeEnds is the ending of a write of counters.
 	writeEnds() ending
-	// landsIn is when a write lands that is late.
+	// landsIn is after what time a late write lands.
 	landsIn() time.Duration
-	// crashes tells whether a consumer that heard of a failed write dies of it.
+	// crashes tells whether a consumer crashes after a failed write.
 	crashes() bool
 	// order is the order in which so many rows are stored.
 	order(n int) []int
-	// stored tells whether a row whose storing failed is stored after all, later.
+	// stored tells whether a row whose insert failed is stored later all the same.
 	stored() bool
-	// beforeReading comes before every look at ledgers.
+	// beforeReading is called before every read of ledgers.
 	beforeReading()
-	// nothingDue tells that a look for doubts finds none that is due, and may be left out.
+	// nothingDue tells that none of the doubts is due, so that reading them need not wait for a turn.
 	nothingDue([]store.Doubt) bool
-	// session is how long the group waits for those that leave.
+	// session is how long the group waits for members that leave.
 	session() time.Duration
-	// regrouped comes before every generation: somebody may have set the group back.
+	// regrouped is called before every generation: it may move the group's offsets.
 	regrouped()
-	// together tells whether one consumer has all partitions.
+	// together tells whether one consumer gets all partitions.
 	together() bool
 	// habits are those of a consumer that starts.
 	habits() habits
 	// forgotten is how many of the last n writes a forgetful store loses.
 	forgotten(n int) int
-	// decided tells that doubts need not be looked at any more.
+	// decided tells that no further check of the doubts can change anything.
 	decided() bool
 	// odd tells whether a store misbehaves, once in so many times.
 	odd(times int) bool
@@ -57,20 +57,20 @@ const (
 	failed              // certainly not done: an error
 	disconnected        // certainly not done: no connection
 	unheard             // done, but the answer is lost
-	hidden              // done on one replica alone
-	late                // done later
-	lost                // never done, and the caller is not told so
+	hidden              // done on one replica alone; the answer is lost
+	late                // done later; the answer is lost
+	lost                // never done; the answer is lost
 )
 
 // habits are how a consumer works.
 type habits struct {
-	cache   int           // keys whose positions it remembers
-	offsets func() int64  // of a partition that it collects at once
-	ahead   func() bool   // whether it looks at the next chunk before it counts one
+	cache   int           // keys whose positions it caches
+	offsets func() int64  // of one partition in its next chunk
+	ahead   func() bool   // whether it prepares the next chunk before it counts this one
 	poll    time.Duration // how often it looks for events
 }
 
-// lots draw what happens from the seed.
+// lots decide at random, from the seed.
 type lots struct{ *world }
 
 func (w lots) between(ctx context.Context, step int) {
@@ -81,7 +81,7 @@ func (w lots) between(ctx context.Context, step int) {
 	}
 }
 
-// grow lets the retirement begin when visits are nearly all counted, so that those that are written then are met at once.
+// grow starts the retirement when nearly all visits are counted, so that consumers read the visits written after it at once.
 func (w lots) grow(ctx context.Context, step int) {
 	visits := models.Partition{Topic: "visits", Number: 0}
 	switch {
@@ -94,7 +94,7 @@ func (w lots) grow(ctx context.Context, step int) {
 	}
 }
 
-// misfortune lets something happen, or not.
+// misfortune may let the store restart, a process pause or crash, or an audit begin.
 func (w lots) misfortune(ctx context.Context) {
 	w.flap()
 	switch n := w.rnd.IntN(1000); {
@@ -127,7 +127,7 @@ func (w lots) nap() time.Duration {
 	return time.Duration(w.rnd.IntN(40)) * time.Second
 }
 
-// rebalance ends the generation: some leave clean, some crash, some sleep through it and go on as if nothing had happened.
+// rebalance ends the generation: some members leave clean, some crash, some pause and wake up as zombies.
 func (w lots) rebalance() {
 	for _, a := range w.live() {
 		switch w.rnd.IntN(3) {
@@ -148,8 +148,8 @@ func (w lots) rebalance() {
 func (w lots) session() time.Duration { return time.Duration(w.rnd.IntN(20)) * time.Second }
 func (w lots) together() bool         { return w.rnd.IntN(2) == 0 }
 
-// regrouped sets the group back, now and then; the ledger keeps what is counted from being counted again. Or forward, which nobody
-// may believe.
+// regrouped sets the group back now and then: the ledger must prevent counting twice. Or it sets the group forward: consumers must not
+// skip events.
 func (w lots) regrouped() {
 	someone := func() models.Partition { return w.partitions[w.rnd.IntN(len(w.partitions))] }
 	if w.faults && w.rnd.IntN(4) == 0 {

@@ -13,7 +13,7 @@ import (
 	"footfall/internal/kafka/topics"
 )
 
-// TestMarkersOfTransactions: what Kafka writes at the end of a transaction is handed on as a message. It is no event and no dead letter.
+// kafka-go returns the marker at the end of a transaction as a message. It is neither an event nor a dead letter.
 func TestMarkersOfTransactions(t *testing.T) { onBoth(t, 1, markersOfTransactions) }
 
 func markersOfTransactions(t *testing.T, b *bench) {
@@ -34,15 +34,15 @@ func markersOfTransactions(t *testing.T, b *bench) {
 		}
 	}
 	b.client = plain
-	b.send(t, 15, 16) // when this is counted, all before it was looked at
-	b.finishes(t, 16) // those of an aborted transaction count
+	b.send(t, 15, 16) // when this is counted, all messages before it are read
+	b.finishes(t, 16) // events of an aborted transaction count, too
 	dead, err := topics.Ends(t.Context(), dial.Plain(b.cfg.Kafka.Brokers...), b.cfg.Kafka.Topics.Dead, 1)
 	if err != nil || dead[0] != 0 {
 		t.Errorf("%d dead letters, %v\n%s", dead[0], err, b.said.String())
 	}
 }
 
-func TestWhatIsNoEvent(t *testing.T) {
+func TestNoEvent(t *testing.T) {
 	f := func(want bool, key, value string) {
 		t.Helper()
 		if got := eventlog.NoEvent(kafka.Message{Key: []byte(key), Value: []byte(value)}); got != want {

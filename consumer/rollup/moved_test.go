@@ -38,7 +38,7 @@ func (b *bench) put(t *testing.T, at kafka.OffsetCommit) {
 	}
 }
 
-// place is where the group is, and the mark beside it.
+// place reads the group's offset, and the mark beside it.
 func (b *bench) place(t *testing.T, p models.Partition) kafka.OffsetCommit {
 	t.Helper()
 	client := &kafka.Client{Addr: kafka.TCP(b.cfg.Kafka.Brokers...)}
@@ -50,7 +50,7 @@ func (b *bench) place(t *testing.T, p models.Partition) kafka.OffsetCommit {
 	return kafka.OffsetCommit{Partition: p.Number, Offset: at.CommittedOffset, Metadata: at.Metadata}
 }
 
-// deleteGroup is what the refusal about shared groups asks for.
+// deleteGroup does what the refusal about shared groups asks for.
 func (b *bench) deleteGroup(t *testing.T) {
 	t.Helper()
 	request := kmsg.NewPtrDeleteGroupsRequest()
@@ -60,7 +60,7 @@ func (b *bench) deleteGroup(t *testing.T) {
 	}
 }
 
-// deleteRecords does at once what retention does one day.
+// deleteRecords deletes the offsets below before, as retention would.
 func (b *bench) deleteRecords(t *testing.T, before int64) {
 	t.Helper()
 	request := kmsg.NewPtrDeleteRecordsRequest()
@@ -70,7 +70,7 @@ func (b *bench) deleteRecords(t *testing.T, before int64) {
 	}
 }
 
-// finishes runs a consumer that must count so many in all, and be content.
+// finishes runs a consumer until so many clicks are counted in all. It must not fail.
 func (b *bench) finishes(t *testing.T, want int64) {
 	t.Helper()
 	if err := b.run(t, want); err != nil {
@@ -78,8 +78,8 @@ func (b *bench) finishes(t *testing.T, want int64) {
 	}
 }
 
-// A group that was moved forward is refused, with the number, and as often as it is tried. Set back as the refusal says, every event
-// counts once.
+// A consumer refuses a group that was moved forward, at every start, and tells how many events would be skipped. After the group is set
+// back as the refusal says, every event counts once.
 func TestAGroupThatWasMovedForward(t *testing.T) { onBoth(t, 1, aGroupThatWasMovedForward) }
 
 func aGroupThatWasMovedForward(t *testing.T, b *bench) {
@@ -94,8 +94,8 @@ func aGroupThatWasMovedForward(t *testing.T, b *bench) {
 	b.finishes(t, 40)
 }
 
-// New tables do not believe an offset that was there before them.
-func TestNewTablesAndAnOffsetOfNobody(t *testing.T) {
+// A consumer of new tables refuses a group offset that has no mark.
+func TestNewTablesAndAnOffsetWithoutAMark(t *testing.T) {
 	b := newBench(t, 1)
 	b.send(t, 0, 30)
 	b.move(t, 0, 20)
@@ -106,7 +106,7 @@ func TestNewTablesAndAnOffsetOfNobody(t *testing.T) {
 	b.finishes(t, 30)
 }
 
-// New tables do not go on where a group has left others, and are not tied to that group.
+// A consumer of new tables refuses a group that counts into other tables. After that the new tables can be counted by another group.
 func TestNewTablesAndTheGroupOfOthers(t *testing.T) { onBoth(t, 1, newTablesAndTheGroupOfOthers) }
 
 func newTablesAndTheGroupOfOthers(t *testing.T, b *bench) {
@@ -125,7 +125,7 @@ func newTablesAndTheGroupOfOthers(t *testing.T, b *bench) {
 	b.finishes(t, 40)
 }
 
-// crashing is a store that its owner cannot reach any more when it leaves.
+// crashing is a store that fails when its owner leaves, as if the owner had crashed.
 type crashing struct{ *memstore.Memory }
 
 func (crashing) NoteTail(context.Context, models.Partition, store.Tail) error {
@@ -136,7 +136,7 @@ func (crashing) Release(context.Context, store.Tenure, int64) (bool, error) {
 	return false, errors.New("crashed")
 }
 
-// Between a commit and the next note in the store lie 30 seconds. An owner that ends there is no reason to refuse.
+// An owner notes its progress in the store 30 seconds after a commit. If it crashes before that, its successor must not refuse.
 func TestACrashAfterTheCommit(t *testing.T) { onBoth(t, 1, aCrashAfterTheCommit) }
 
 func aCrashAfterTheCommit(t *testing.T, b *bench) {
@@ -152,8 +152,8 @@ func aCrashAfterTheCommit(t *testing.T, b *bench) {
 	b.finishes(t, 40)
 }
 
-// Two sets of tables that begin at the same time with one group: one at least is refused, so that somebody looks. Each with a group of
-// its own they count all.
+// Two sets of tables are first counted at the same time, with one group: at least one consumer refuses. With a group of its own each
+// counts all events.
 func TestTwoSetsOfTablesWithOneGroup(t *testing.T) { onBoth(t, 4, twoSetsOfTablesWithOneGroup) }
 
 func twoSetsOfTablesWithOneGroup(t *testing.T, b *bench) {
@@ -177,7 +177,7 @@ func twoSetsOfTablesWithOneGroup(t *testing.T, b *bench) {
 	b.deleteGroup(t)
 	for i, store := range stores {
 		b.store, b.memory = store, store
-		clear(store.Settings) // else the tables belong to the group that they were refused with
+		clear(store.Settings) // else the tables belong to the first group
 		b.cfg.Kafka.Group += fmt.Sprint("-", i)
 		b.finishes(t, 100)
 	}

@@ -33,8 +33,8 @@ func (s transacting) Release(ctx context.Context, t store.Tenure, committed int6
 	return s.Memory.Release(ctx, t, committed)
 }
 
-// A consumer of many partitions is not to stand still for as many transactions, one after the other, at every rebalance.
-func TestPartitionsAreTakenAtOnce(t *testing.T) {
+// A consumer of many partitions must not wait for as many transactions, one after the other, at every rebalance.
+func TestTransactionsRunAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOwner(t, memstore.New(), 10)
 		o.store = transacting{memstore.New()}
@@ -61,8 +61,8 @@ func TestPartitionsAreTakenAtOnce(t *testing.T) {
 	})
 }
 
-// Who has lost several partitions puts the last word of each in doubt, and keeps the others.
-func TestProgressTellsOfAllThatWereLost(t *testing.T) {
+// An owner that has lost several partitions doubts what it counted last of each, and keeps the others.
+func TestProgressNamesAllLostPartitions(t *testing.T) {
 	m := memstore.New()
 	o := newOwner(t, m, 10)
 	p2 := models.Partition{Topic: p0.Topic, Number: 7}
@@ -108,8 +108,9 @@ func (s *failing) Take(ctx context.Context, p models.Partition, owner string) (s
 	return s.Memory.Take(ctx, p, owner)
 }
 
-// Taking a partition twice makes it look as if somebody had not left it clean: what failed elsewhere is no reason to.
-func TestOnePartitionThatFailsIsTakenAlone(t *testing.T) {
+// A partition that is taken twice looks as if its last owner had not left clean. So when taking one partition fails, only that one is
+// taken again.
+func TestOnlyAFailedPartitionIsTakenAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := memstore.New()
 		m.Timeout = 5 * time.Second
@@ -127,12 +128,12 @@ func TestOnePartitionThatFailsIsTakenAlone(t *testing.T) {
 			}
 		}
 		if !o.landedBy.IsZero() {
-			t.Error("nobody left anything under way, and yet it is waited for")
+			t.Error("no write is under way, and yet the owner waits for one")
 		}
 	})
 }
 
-// Who has lost one partition leaves the others clean, and doubts nothing of them.
+// An owner that has lost one partition releases the others, and doubts nothing of them.
 func TestTheOthersAreReleased(t *testing.T) {
 	m := memstore.New()
 	o := newOwner(t, m, 10)

@@ -14,7 +14,7 @@ import (
 	"footfall/models"
 )
 
-// line is an owner at work: items go in, chunks are counted when the test lets their writes through.
+// line is an owner at work: the test puts items in, and lets each write go on.
 type line struct {
 	*memstore.Memory
 	o         *ownership
@@ -46,7 +46,7 @@ func startLine(t *testing.T) *line {
 	return l
 }
 
-// click puts n clicks of new visitors on the line, and lets all that can happen happen.
+// click puts in n clicks of new visitors, and waits until the owner waits.
 func (l *line) click(n int) {
 	for range n {
 		l.items <- eventlog.Item{Partition: p0, Offset: l.offset, HighWater: 10_000, Event: &models.Click{
@@ -57,7 +57,7 @@ func (l *line) click(n int) {
 	synctest.Wait()
 }
 
-// later lets time pass, and all happen that does by then.
+// later lets time pass, and waits until the owner waits.
 func later(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -72,9 +72,9 @@ func TestVisitorsAreDecidedAheadAndChunksGrowMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := startLine(t)
 		l.click(5)
-		later(2 * time.Second) // the first chunk is old enough, and is being written
+		later(2 * time.Second) // the first chunk has reached its age, and is being written
 		l.click(30)
-		later(5 * time.Second) // the second is, too, but the first is not done: it grows
+		later(5 * time.Second) // so has the second, but the first is not counted yet: the second grows
 		l.click(20)            // up to its limit of 50; then its visitors are decided
 		if l.Lookups != 55 {
 			t.Errorf("%d visitors looked up while the first chunk is written, want those of both chunks", l.Lookups)
@@ -95,7 +95,7 @@ func TestVisitorsAreDecidedAheadAndChunksGrowMeanwhile(t *testing.T) {
 	})
 }
 
-// At the end what is being written is finished. The chunk ahead is not begun; whoever comes next reads it again.
+// On stop the chunk that is being written is finished. The chunk ahead is not written; the next owner reads it again.
 func TestStopFinishesTheChunkUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := startLine(t)
@@ -120,7 +120,7 @@ func TestStopFinishesTheChunkUnderWay(t *testing.T) {
 			ips[i] = fmt.Sprint(5 + i)
 		}
 		flush(t, again, chunkOf(again, p0, ips...))
-		wantCounts(t, l.Memory, 55, 55) // although their rows were there before
+		wantCounts(t, l.Memory, 55, 55) // although the visitors' rows were stored before
 	})
 }
 
@@ -138,8 +138,8 @@ func TestStopCountsWhatWasCollected(t *testing.T) {
 	})
 }
 
-// What was decided before a fault is decided again, since the fault may have cost rows.
-func TestAFaultHasTheChunkAheadDecidedAgain(t *testing.T) {
+// After a fault the chunk ahead is decided again, since the fault may have cost rows.
+func TestTheChunkAheadIsDecidedAgainAfterAFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := startLine(t)
 		l.Timeout = time.Second
@@ -162,15 +162,15 @@ func TestAFaultHasTheChunkAheadDecidedAgain(t *testing.T) {
 	})
 }
 
-// What was added up ahead is worth nothing once its visitors are decided anew.
-func TestWhatIsDecidedAgainIsAddedUpAgain(t *testing.T) {
+// A chunk whose visitors are decided again is also summed again.
+func TestAChunkDecidedAgainIsSummedAgain(t *testing.T) {
 	m := memstore.New()
 	o := newOwner(t, m, 100)
 	c := chunkOf(o, p0, "a", "b")
 	o.lookAhead(t.Context(), c)
 	for s := range m.First {
 		if s.Visitor == "a" {
-			m.First[s] = models.Position{Topic: p0.Topic, Partition: p0.Number, Offset: 9_000} // by one who owned the partition meanwhile
+			m.First[s] = models.Position{Topic: p0.Topic, Partition: p0.Number, Offset: 9_000} // by another owner meanwhile
 		}
 	}
 	o.visitors.drop()
@@ -178,7 +178,7 @@ func TestWhatIsDecidedAgainIsAddedUpAgain(t *testing.T) {
 	wantCounts(t, m, 2, 1)
 }
 
-// Visitors that could not be decided ahead are decided by whoever counts the chunk, and those of the next chunk wait.
+// If deciding visitors ahead fails, the counting goroutine decides them, and the next chunk's visitors wait for that.
 func TestVisitorsAreDecidedInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := startLine(t)

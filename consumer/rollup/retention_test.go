@@ -9,8 +9,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// A topic that does not keep its events until nobody needs them any more is refused before anything is counted.
-func TestTopicsThatForgetAreRefused(t *testing.T) {
+// A consumer refuses a topic that deletes events too early, before it counts anything.
+func TestTopicsThatDeleteTooEarlyAreRefused(t *testing.T) {
 	f := func(name, value string, texts ...string) {
 		t.Helper()
 		b := newBench(t, 1)
@@ -23,7 +23,7 @@ func TestTopicsThatForgetAreRefused(t *testing.T) {
 	f("retention.ms", "0", "keeps its events for 0s")
 }
 
-// What is just enough, or for ever, is not.
+// Retention that is just long enough, or unlimited, is accepted without a warning.
 func TestTopicsThatKeepLongEnough(t *testing.T) {
 	for _, retention := range []string{"90000000", "-1"} {
 		b := newBench(t, 1)
@@ -33,7 +33,7 @@ func TestTopicsThatKeepLongEnough(t *testing.T) {
 			t.Errorf("retention.ms %s: %v", retention, err)
 		}
 		if b.said.Len() > 0 {
-			t.Errorf("retention.ms %s makes it say\n%s", retention, b.said.String())
+			t.Errorf("with retention.ms %s the consumer logs\n%s", retention, b.said.String())
 		}
 	}
 }
@@ -46,8 +46,8 @@ func TestVisitorRowsMustOutliveTheirClicks(t *testing.T) {
 	b.refused(t, "clicks", "visitors.ip_ttl")
 }
 
-// How many bytes a day's events are nobody knows at start: a limit by size is told, and no reason to stop.
-func TestRetentionBySizeIsToldOf(t *testing.T) {
+// Whether a limit by size deletes too early is not known at start: the consumer warns of it, and counts.
+func TestRetentionBySizeIsWarnedOf(t *testing.T) {
 	b := newBench(t, 1)
 	b.configure(t, "clicks", "retention.bytes", "1000000")
 	b.send(t, 0, 1)
@@ -59,8 +59,8 @@ func TestRetentionBySizeIsToldOf(t *testing.T) {
 	}
 }
 
-// Where the broker does not tell its topics' configuration, the consumer says what it could not see, and counts.
-func TestConfigurationThatMayNotBeSeen(t *testing.T) {
+// If the broker does not allow to read a topic's configuration, the consumer warns of that, and counts.
+func TestConfigurationThatMayNotBeRead(t *testing.T) {
 	b := newBench(t, 1)
 	b.configure(t, "clicks", "cleanup.policy", "compact")
 	b.cluster.ControlKey(int16(kmsg.DescribeConfigs), func(request kmsg.Request) (kmsg.Response, error, bool) {

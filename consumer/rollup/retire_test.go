@@ -17,8 +17,8 @@ import (
 
 var visits0 = models.Partition{Topic: "visits", Number: 0}
 
-// What was counted before a retirement was done with is left out when it comes by again, whenever that is noticed; what came
-// after is put among the dead letters.
+// Visits that were counted before a retirement are left out when they are read again, however late the consumer learns of the
+// retirement. Visits that came after it are dead letters.
 func TestOldVisitsAreNotCountedAgain(t *testing.T) {
 	m := memstore.New()
 	o := newOwner(t, m, 0)
@@ -50,7 +50,7 @@ func TestOldVisitsAreNotCountedAgain(t *testing.T) {
 	if err := o.retirements.Read(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	flush(t, o, c) // done with while the chunk was under way
+	flush(t, o, c) // the retirement was done while the chunk was under way
 	if len(c.events) != 1 || c.events[0].Offset != 2 {
 		t.Errorf("left after the flush: %d events", len(c.events))
 	}
@@ -75,7 +75,7 @@ func TestOldVisitsAreNotCountedAgain(t *testing.T) {
 	}
 }
 
-// A retirement is done with, and rows may be gone, while a chunk is planned, which takes long now and then: what is past is not written.
+// A retirement is done, and rows may be gone, while a chunk is planned, which may take long: retired visits are not written.
 func TestRetiredWhilePlanning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := memstore.New()
@@ -102,7 +102,7 @@ func TestRetiredWhilePlanning(t *testing.T) {
 	})
 }
 
-// Who was forgotten is not remembered either.
+// A visitor whose rows were removed by consumer forget is dropped from the cache, too.
 func TestForgottenVisitorsAreNew(t *testing.T) {
 	m := memstore.New()
 	o := newOwner(t, m, 100)
@@ -114,7 +114,7 @@ func TestForgottenVisitorsAreNew(t *testing.T) {
 	wantCounts(t, m, 2, 2)
 	clear(m.First)
 	flush(t, o, chunkOf(o, p0, "a"))
-	wantCounts(t, m, 3, 2) // nobody has said anything
+	wantCounts(t, m, 3, 2) // there was no notice
 	m.Told.Forgotten = "once"
 	if err := o.retirements.Read(t.Context()); err != nil {
 		t.Fatal(err)
@@ -124,6 +124,6 @@ func TestForgottenVisitorsAreNew(t *testing.T) {
 	lookups := m.Lookups
 	flush(t, o, chunkOf(o, p0, "a"))
 	if wantCounts(t, m, 7, 4); m.Lookups != lookups {
-		t.Error("forgotten again and again")
+		t.Error("the cache is emptied again for the same notice")
 	}
 }

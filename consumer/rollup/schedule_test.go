@@ -11,7 +11,7 @@ import (
 	"footfall/consumer/store"
 )
 
-// path is one schedule: which of how many branches is taken at each choice. The zero value is the one in which nothing happens.
+// path is one schedule: which of how many branches is taken at each choice. The zero value is the schedule without faults.
 type path struct {
 	taken, of []int
 	at        int // the choice that comes next in this play
@@ -25,7 +25,7 @@ func (p *path) choose(n int) int {
 	if p.at == len(p.taken) {
 		p.taken, p.of = append(p.taken, 0), append(p.of, n)
 	}
-	if p.of[p.at] == 0 { // told by a person
+	if p.of[p.at] == 0 { // given by -sim.schedule
 		p.of[p.at] = n
 	}
 	if p.of[p.at] != n {
@@ -51,29 +51,29 @@ func (p *path) String() string {
 	return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(p.taken)), ","), "[]")
 }
 
-// schedule is the fate of a small world: it follows a path of choices. A choice comes up only while there is something left of
-// what may happen, so that the paths have an end.
+// schedule is the fate of a small world: it follows a path of choices. There is a choice only while its allowance is not used up,
+// so that the number of paths is finite.
 type schedule struct {
 	*world
 	path  *path
 	small smallWorld
 	left  allowance
-	last  waiting // whose turn it was
-	asked bool    // whether somebody wakes up while all wait for the clock
+	last  waiting // who had the last turn
+	asked bool    // it was already chosen whether the paused consumer wakes up before the clock moves
 }
 
 // allowance is how often something may happen in one play.
 type allowance struct {
 	writes   int // of counters that do not just succeed
-	calls    int // others that fail
+	calls    int // other calls to the store that fail
 	blows    int
-	setBacks int // of the group
-	forwards int // the same, to where nobody was
-	turns    int // that are not those of the one whose turn it was, or else of the first that waits
+	setBacks int // of the group's offset
+	forwards int // moves of the group's offset beyond what is counted
+	turns    int // that go to another goroutine than usual
 	odd      int // transactions that misbehave
 }
 
-// spend chooses between nothing, 0, and n other things, if there is some left of an allowance.
+// spend chooses between 0 (nothing happens) and n things that may happen, unless the allowance is used up.
 func (s *schedule) spend(left *int, n int) int {
 	if *left == 0 {
 		return 0
@@ -92,8 +92,7 @@ func (s *schedule) between(ctx context.Context, _ int) {
 	}
 }
 
-// next lets something happen, or else lets whoever had the last turn go on. That is one schedule of many: the others are those in
-// which up to left.turns times it is somebody else.
+// next lets something happen, or gives the turn to the usual goroutine. Up to left.turns times in a schedule another one gets it.
 func (s *schedule) next(ready []waiting) int {
 	s.asked = false
 	if s.wakes() {
@@ -111,8 +110,8 @@ func (s *schedule) next(ready []waiting) int {
 	return i
 }
 
-// usual is whoever had the last turn, or else the first that waits. Where a topic grows several consumers count at once: a turn is a
-// consumer's then, whichever of its goroutines waits, or one turn of another would not get it far.
+// usual is the goroutine that had the last turn, or else the first that waits. If the topic grows, several consumers count at once: then
+// it is any goroutine of the consumer that had the last turn, so that one extra turn lets another consumer do more than one step.
 func (s *schedule) usual(ready []waiting) int {
 	i := slices.Index(ready, s.last)
 	if i < 0 && s.small.grows() {
@@ -127,7 +126,7 @@ type blow int
 const (
 	crash blow = iota
 	leave      // when asked to: the group is about to rebalance
-	pause      // for so long that the partition goes to another
+	pause      // for so long that another consumer gets the partition
 	restart
 	audit // begins, and repairs
 )
@@ -169,7 +168,7 @@ func (s *schedule) sleeper() *actor {
 	return nil
 }
 
-// wakes chooses whether the one that is paused goes on now. Then it is its turn.
+// wakes chooses whether the paused consumer goes on now. Then it gets the turn.
 func (s *schedule) wakes() bool {
 	a := s.sleeper()
 	if a == nil || s.path.choose(2) == 0 {
@@ -184,8 +183,8 @@ func (s *schedule) wake(a *actor, after time.Duration) {
 	s.tell("%s wakes up in %v", a, after)
 }
 
-// idle moves the clock to where somebody has something to do. Whoever is paused may wake up before; and does when nothing else is
-// left to happen, at once or when all doubts are settled.
+// idle moves the clock until a goroutine has something to do. The paused consumer may wake up before. It does when nothing else can
+// happen any more: at once, or when all doubts are settled.
 func (s *schedule) idle() {
 	if !s.asked {
 		s.asked = true
@@ -217,8 +216,8 @@ func (s *schedule) writeEnds() ending {
 // landsIn is when a late write lands at the latest.
 func (s *schedule) landsIn() time.Duration { return time.Minute }
 
-// beforeReading lets late writes land. Sums commute, so nobody can tell when one landed but by reading: before a look at the ledger
-// or after it are all the moments that there are.
+// beforeReading lets late writes land. Sums commute, so only a read can tell when a write landed: before or after each read of the
+// ledger are all the cases there are.
 func (s *schedule) beforeReading() {
 	if len(s.late) > 0 && s.path.choose(2) == 1 {
 		for i := range s.late {
@@ -228,7 +227,7 @@ func (s *schedule) beforeReading() {
 	}
 }
 
-// nothingDue leaves out looks for doubts that find nothing to do: they change nothing, whenever they come.
+// nothingDue leaves out reads of doubts that find none due: they change nothing, whenever they happen.
 func (s *schedule) nothingDue(doubts []store.Doubt) bool {
 	return !slices.ContainsFunc(doubts, func(d store.Doubt) bool {
 		due := d.NotedAt.Add(s.store.Timeout + repair.SettleMargin + simRechecks[min(d.Checks, len(simRechecks)-1)])
@@ -236,8 +235,8 @@ func (s *schedule) nothingDue(doubts []store.Doubt) bool {
 	})
 }
 
-// decided leaves out the last look at doubts, ten minutes later: nothing is late for so long here, and it would see what the one
-// before it saw.
+// decided leaves out the last check of doubts, ten minutes later: no write is late for so long here, so it would find what the check
+// before it found.
 func (s *schedule) decided() bool {
 	for _, list := range s.store.OpenDoubts {
 		if slices.ContainsFunc(list, func(d store.Doubt) bool { return d.Checks < len(simRechecks)-1 }) {
@@ -247,7 +246,7 @@ func (s *schedule) decided() bool {
 	return len(s.late) == 0
 }
 
-// regrouped sets the group back to any offset below the one that it is at, or lets Kafka forget it; or sets it forward.
+// regrouped sets the group's offset back to any lower one, lets Kafka delete it, or sets it forward.
 func (s *schedule) regrouped() {
 	p := s.partitions[0]
 	if at := s.committed[p].Offset; at > 0 {

@@ -9,14 +9,14 @@ import (
 	"footfall/models"
 )
 
-// oddities are faults of the store that come with dice of their own, so that the plays of the controls that do not have them stay as they are.
+// oddities are faults of the store with random numbers of their own, so that the plays of controls without oddities stay the same.
 type oddities struct {
 	dice    *rand.Rand // nil: none
 	takings map[models.Partition]taking
-	flaps   time.Time // until then connections come and go
+	flaps   time.Time // until then the connection is lost again and again
 }
 
-// taking is what the last one who took a partition that was not left clean changed.
+// taking is what the last Take of a partition changed, if the partition was not left clean.
 type taking struct{ before, after memstore.OwnerRow }
 
 func newOddities(seed int, c controls) oddities {
@@ -27,7 +27,7 @@ func newOddities(seed int, c controls) oddities {
 	return o
 }
 
-// nextEpoch is what NextEpoch does, without its dice and clock.
+// nextEpoch is store.NextEpoch without random numbers and the clock, so that plays can be repeated.
 func (w *world) nextEpoch(last int64) int64 {
 	if w.controls.sharedEpochs {
 		return (store.EpochNumber(last) + 1) << store.EpochBits
@@ -35,11 +35,11 @@ func (w *world) nextEpoch(last int64) int64 {
 	return (store.EpochNumber(last)+1)<<store.EpochBits | w.fresh()
 }
 
-// take takes a partition, and lets a transaction misbehave: the last one who was told that it has the partition, and still
-// believes it, might as well not have taken it. Not so where it was handed over clean: there both would have the same epoch.
+// take takes a partition. It may undo the last Take first, as a broken transaction would: then two owners both believe that they took
+// the partition from the same one. It does so only if that one had not left clean: else both would have the same epoch.
 func (w *world) take(p models.Partition, do func() (store.Tenure, error)) (store.Tenure, error) {
 	if last, ok := w.takings[p]; ok && last.after == w.store.OwnerRows[p] && w.fate.odd(3) {
-		w.tell("%v is taken as if %s had never been told that it has it", p, last.after.Owner)
+		w.tell("%v is taken as if %s had not taken it", p, last.after.Owner)
 		w.store.OwnerRows[p] = last.before
 		w.out.TakenTwice++
 	}
@@ -52,7 +52,7 @@ func (w *world) take(p models.Partition, do func() (store.Tenure, error)) (store
 	return t, err
 }
 
-// flap begins a time in which the connection to the store is lost again and again.
+// flap may begin a time in which the connection to the store is lost again and again.
 func (w *world) flap() {
 	if w.fate.odd(300) {
 		w.flaps = time.Now().Add(time.Duration(w.dice.IntN(30)) * time.Second)
@@ -60,7 +60,7 @@ func (w *world) flap() {
 	}
 }
 
-// flapped tells whether a call finds that its connection is gone.
+// flapped tells whether a call finds its connection lost.
 func (w *world) flapped() bool {
 	if time.Now().After(w.flaps) || !w.fate.odd(3) {
 		return false

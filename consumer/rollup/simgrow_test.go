@@ -10,16 +10,16 @@ import (
 	"footfall/models"
 )
 
-// grows tells whether the topic of clicks goes on as another generation in this play: in every fourth.
+// grows tells whether the topic of clicks gets a second generation in this play: in every fourth.
 func (c controls) grows(seed int) bool {
 	return c.noGate || c.noInherit || c == controls{} && seed%4 == 0
 }
 
-// heirsOfClicks are the partitions of its next generation.
+// heirsOfClicks are the partitions of the second generation.
 var heirsOfClicks = []models.Partition{{Topic: "clicks-g2", Number: 0}, {Topic: "clicks-g2", Number: 1}, {Topic: "clicks-g2", Number: 2}}
 
-// succeed lets the second half of the clicks be in the next generation, where their visitors are in other partitions. Some of them were
-// sent before.
+// succeed moves the second half of the clicks to the next generation, where visitors are in other partitions. Some of these clicks are
+// duplicates of clicks in the first.
 func (w *world) succeed() {
 	w.partitions = append(w.partitions, heirsOfClicks...)
 	for i := len(w.unwritten) / 2; i < len(w.unwritten); i++ {
@@ -34,7 +34,7 @@ func (w *world) succeed() {
 	}
 }
 
-// seal makes the sources of a world all of whose log is written.
+// seal makes the sources of a world whose log is complete, with the first generation sealed at its end.
 func (w *world) seal() {
 	count := func(topic string) (n int) {
 		for _, p := range w.partitions {
@@ -52,7 +52,7 @@ func (w *world) seal() {
 	w.sources = eventlog.Sources{first.Topic: first, next.Topic: next}
 }
 
-// follow does for a partition what a member does before it counts a world that grows.
+// follow does what a member does before it counts a partition of a topic that grows: it sets its end, and inherits ids.
 func (a *actor) follow(ctx context.Context, p models.Partition, own *owned, h eventlog.Hasher) error {
 	src := a.w.sources[p.Topic]
 	if src == nil {
@@ -77,8 +77,8 @@ func (a *actor) gated(ctx context.Context, store store.Store, p models.Partition
 	return err != nil || !open
 }
 
-// noteEnds notes that partitions are counted to their ends, if nothing is left to count that it could be said with. Members let go
-// of them instead, which says the same.
+// noteEnds notes that partitions are counted to their ends, when no chunk is left that would note it. Real members release the
+// partitions instead, with the same effect.
 func (a *actor) noteEnds(ctx context.Context, o *ownership) error {
 	if !slices.ContainsFunc(o.sorted(), func(p models.Partition) bool { return o.partitions[p].atEnd() }) {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"footfall/models/modelstest"
 )
 
-// startRetire begins to retire March, while everything else goes on and the log still grows. An operator runs it again until
-// it succeeds, but lets nothing be removed while some process is paused.
+// startRetire begins to retire March, while everything else goes on and the log still grows. It is run again until it succeeds, and
+// removes nothing while a process is paused.
 func (w *world) startRetire(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	a := &actor{Memory: w.store, w: w, id: len(w.actors), audit: true, cancel: cancel, turns: map[string]chan bool{}}
@@ -32,7 +32,7 @@ func (w *world) startRetire(ctx context.Context) {
 				}
 			}
 			w.tell("retire: from %v on", ends)
-			w.write(6) // they come just too late
+			w.write(6) // just too late
 			return ends, nil
 		},
 		Group: func(context.Context, string) (maintenance.Counting, error) {

@@ -15,8 +15,8 @@ import (
 
 var errDead = errors.New("this process is dead")
 
-// view is the store as one goroutine of a process sees it: each call waits for its turn, may find that its process died
-// meanwhile, and may fail before or after it took effect.
+// view is the store as one goroutine of a process sees it: each call waits for its turn, fails if its process has died meanwhile,
+// and may fail before or after it took effect.
 type view struct {
 	*actor
 	who string // which of the process's goroutines
@@ -24,7 +24,7 @@ type view struct {
 
 func (v *view) call(ctx context.Context, do func() error) error { return v.callAs(ctx, v.who, do) }
 
-// of is one of the goroutines that ask about their partition at the same time.
+// of names one of the goroutines that call the store for several partitions at once.
 func (v *view) of(p models.Partition) string { return fmt.Sprint(v.who, " of ", p) }
 
 func (v *view) callAs(ctx context.Context, who string, do func() error) error {
@@ -72,7 +72,7 @@ func (v *view) FirstSeen(ctx context.Context, sightings []models.Sighting) (foun
 	return found, err
 }
 
-// Remember stores the visitors one by one, in any order: it may fail in the middle, and what failed may be stored late.
+// Remember stores the visitors one by one, in any order: it may fail in the middle, and a failed insert may be applied late.
 func (v *view) Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error {
 	for _, i := range v.w.fate.order(len(sightings)) {
 		one, at := []models.Sighting{sightings[i]}, []models.Position{first[i]} // a late write outlives the caller's lists
@@ -101,7 +101,7 @@ func (v *view) Ledger(ctx context.Context, keys []models.Key) (rows map[models.K
 	return rows, err
 }
 
-// Confirm may lack a replica, and then misses what a quorum does not see.
+// Confirm may miss a replica's answer. Then it does not see hidden writes.
 func (v *view) Confirm(ctx context.Context, cells map[models.Key][]models.Cell) (rows map[models.Key][]store.LedgerRow, complete bool, err error) {
 	err = v.call(ctx, func() (err error) {
 		v.w.fate.beforeReading()
@@ -120,8 +120,7 @@ func (v *view) Confirm(ctx context.Context, cells map[models.Key][]models.Cell) 
 	return rows, complete, err
 }
 
-// Apply applies the writes of a request one by one: it may be half applied when its process dies, as it may while it waits for
-// an answer.
+// Apply applies the writes one by one: if the process dies, some are applied and some are not.
 func (v *view) Apply(_ context.Context, writes []store.KeyWrite) []error {
 	if v.who != consuming {
 		v.w.out.Repairs += len(writes)
@@ -194,7 +193,7 @@ func (v *view) SettleDoubt(ctx context.Context, d store.Doubt) error {
 	return v.call(ctx, func() error { return v.Memory.SettleDoubt(ctx, d) })
 }
 
-// shrink is a control: instead of a minus row of its own, the repair takes the stretch away from an owner's row.
+// shrink is a control: instead of adding a minus row, a repair shortens an owner's row.
 func (w *world) shrink(writes []store.KeyWrite) []store.KeyWrite {
 	for i, write := range writes {
 		for j, row := range write.Ledger {

@@ -21,23 +21,23 @@ import (
 
 var (
 	simSeeds = flag.Int("sim.seeds", 50, "how many seeds the simulation plays")
-	simSeed  = flag.Int("sim.seed", -1, "play this seed only, and tell what happens")
+	simSeed  = flag.Int("sim.seed", -1, "play this seed only, and log what happens")
 )
 
-// raced: with the race detector.
+// raced: the race detector is on.
 var raced bool
 
-// brief tells whether a run is to play little: the race detector makes minutes of it, and -short has less than one.
+// brief tells whether to play less: all of it takes minutes with the race detector, and -short must take less than one.
 func brief() bool { return raced || testing.Short() }
 
-// shortSeeds are as many as -short plays.
+// shortSeeds is how many seeds -short plays.
 const shortSeeds = 5
 
-// The simulation plays the rollup's own code against a log, a group and a store that do what no test bench can be made to
-// do: writes that apply and then fail, fail and then apply late, requests half applied, stores that restart, owners that
-// crash, leave clean, or pause and wake up as zombies at any step, events doubled, checks and audits whose own repairs fail.
-// All of it follows from one seed. Afterwards every counter must equal the log, and every covered offset must make 1, without
-// anybody's help.
+// The simulation runs the rollup's own code against a log, a group and a store with faults that real servers do not make on
+// demand: writes that are applied and then fail, or fail and are applied late, requests half applied, stores that restart, owners
+// that crash, leave clean, or pause and wake up as zombies at any step, duplicates, checks and audits whose own repairs fail.
+// One seed decides all of it. Afterwards every counter must equal the log, and every covered offset must be counted once, without
+// an operator's help.
 func TestSimulation(t *testing.T) {
 	first, last := 0, *simSeeds
 	if testing.Short() {
@@ -55,11 +55,11 @@ func TestSimulation(t *testing.T) {
 	})
 	t.Logf("%d seeds: %+v", last-first, total)
 	if *simSeed < 0 && last-first >= 50 && slices.Contains(total.all(), 0) {
-		t.Errorf("the simulation tries too little: %+v", total)
+		t.Errorf("some faults never happened: %+v", total)
 	}
 }
 
-// The same seed must play the same, or a failure could not be looked at.
+// The same seed must play the same, or a failure could not be replayed.
 func TestSimulationReplays(t *testing.T) {
 	seeds := 5
 	if testing.Short() {
@@ -74,43 +74,44 @@ func TestSimulationReplays(t *testing.T) {
 	}
 }
 
-// controls break the rollup on purpose. Each must be caught, or the simulation is blind.
+// controls break the rollup on purpose. The simulation must find each of them, or it could not find such a bug.
 type controls struct {
-	noLedger    bool // positions are not kept
+	noLedger    bool // ledger rows are not written
 	blindRetry  bool // a write of unknown outcome is sent again
-	earlyLRU    bool // a visitor is remembered before its row is stored
-	shrinks     bool // a repair shrinks an owner's row instead of writing its own
+	earlyLRU    bool // a visitor is cached before its row is stored
+	shrinks     bool // a repair shortens an owner's row instead of writing its own
 	forgetful   bool // a restart of the store loses acknowledged writes
-	noDuplicate bool // ids are not looked at
-	forgetsIDs  bool // dead letters make the duplicate window forget
-	noRechecks  bool // doubts are never looked at
-	noDoubts    bool // doubts are never noted
+	noDuplicate bool // duplicates are counted
+	forgetsIDs  bool // dead letters empty the duplicate window
+	noRechecks  bool // doubts are never checked
+	noDoubts    bool // doubts are never stored
 	anyReplica  bool // an answer of some replicas is taken for one of all
-	shortDoubts bool // a successor doubts less than its predecessor may have had under way
-	noReading   bool // the ledger is taken for unwritten where others may have written it
-	deaf        bool // consumers do not know what is retired
-	hasty       bool // it is decided before they can know
-	believing   bool // a group that was moved forward is believed
+	shortDoubts bool // a successor doubts less than its predecessor may have been writing
+	noReading   bool // the ledger is not read where others may have written it
+	deaf        bool // consumers do not read what is retired
+	hasty       bool // a retirement is decided before consumers can know it
+	believing   bool // a group that was moved forward is trusted
 
 	sharedEpochs bool // epochs have no random bits
 	noGate       bool // a generation does not wait for the one before it
-	noInherit    bool // nor know its ids
-	noForgetting bool // positions are taken for all there is after a lost connection
+	noInherit    bool // a generation does not know the ids of the one before it
+	noForgetting bool // the ledger is not read again after a lost connection
 }
 
-// audited: an audit would mend what doubts must, and hide that they do not.
+// audited tells whether audits run. Not with controls that break doubts: an audit would repair what doubts do not, and hide that.
 func (c controls) audited() bool {
 	return !c.noRechecks && !c.noDoubts && !c.shortDoubts && !c.anyReplica && !c.noReading && !c.noForgetting
 }
 
-// retires tells whether visitors are retired in this play: in every other one, but not where that would never come to an end.
+// retires tells whether visitors are retired in this play: in every other one, but not with controls that would keep it from ending.
 func (c controls) retires(seed int) bool { return c.deaf || c.hasty || c == controls{} && seed%2 == 1 }
 
 func TestSimulationSees(t *testing.T) {
 	if brief() {
 		t.Skip("takes minutes, more with the race detector, which sees nothing new: neither with -race nor with -short")
 	}
-	// floor is below what was seen, or just that where it is rare: plays are the same each time. A control that finds less has become blind.
+	// floor is how many seeds must go wrong: fewer than went wrong when it was set, or as many where that is rare. Plays are the same
+	// each time, so fewer than floor means that the simulation has become blind for this control.
 	f := func(name string, floor, seeds int, c controls) {
 		t.Run(name, func(t *testing.T) {
 			wrong := 0
@@ -167,8 +168,8 @@ func (o *outcomes) add(p outcomes) {
 	}
 }
 
-// playAll plays the seeds, as many at once as there are processors: each has a world and a clock of its own. It stops at the
-// first that goes wrong, unless that is what it shall do. One result at a time is told.
+// playAll plays the seeds, as many at once as there are processors: each has a world and a clock of its own. Without controls it
+// stops when one goes wrong. It calls tell with one result at a time.
 func playAll(t *testing.T, first, last int, c controls, tell func(int, outcomes, error)) {
 	var mu sync.Mutex
 	var group errgroup.Group
@@ -185,10 +186,10 @@ func playAll(t *testing.T, first, last int, c controls, tell func(int, outcomes,
 			return nil
 		})
 	}
-	_ = group.Wait() // no play returns an error, it tells it
+	_ = group.Wait() // tell gets the errors
 }
 
-// play plays one seed and compares.
+// play plays one seed and compares the counters with the log.
 func play(t *testing.T, seed int, c controls) (out outcomes, err error) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(seed, c)
@@ -223,7 +224,7 @@ func (w *world) retired(p models.Partition, offset int) bool {
 	return v.TS.Time().Month() == time.March && int64(offset) >= w.store.Told.Retirements[0].From[p.Number]
 }
 
-// duplicate looks for the id's last occurrence. The message must be an event.
+// duplicate tells whether an event is a duplicate, by searching for its id's last occurrence.
 func (w *world) duplicate(p models.Partition, offset int) bool {
 	m := w.log[p][offset]
 	for i := offset - 1; i >= max(0, offset-int(simReach.Offsets)); i-- {
@@ -248,7 +249,7 @@ func (w *world) equal() bool {
 	return len(want) == 0
 }
 
-// Read implements logReader.
+// Read implements eventlog.Reader.
 func (w *world) Read(_ context.Context, p models.Partition, s eventlog.Span, r eventlog.Reach, each func(eventlog.Item)) (eventlog.Reading, error) {
 	got := eventlog.Reading{Span: eventlog.Span{From: s.From, To: min(s.To, w.written(p))}, Whole: true}
 	for offset := max(0, s.From-r.Offsets); offset < got.To; offset++ {

@@ -17,26 +17,26 @@ import (
 )
 
 var (
-	simWorlds   = flag.Int("sim.worlds", 0, "how many more turns the small worlds give to somebody else than usual: each makes it some fifty times as long")
-	simSchedule = flag.String("sim.schedule", "", "play this schedule of the small worlds only, such as '0,0,1', and tell what happens")
+	simWorlds   = flag.Int("sim.worlds", 0, "how many more turns go to another goroutine than usual in the small worlds; each makes them take some fifty times as long")
+	simSchedule = flag.String("sim.schedule", "", "play this schedule of the small worlds only, such as '0,0,1', and log what happens")
 )
 
-// smallWorld is a world whose schedules can all be played: one key, one partition, few events. The topic may grow.
+// smallWorld is a world so small that all its schedules can be played: one key, one partition, few events. The topic may grow.
 type smallWorld struct {
 	name    string
-	log     string // a message each: the visitor and the id, or - for a dead letter; | where the topic goes on with two partitions
+	log     string // per message the visitor and the id, or - for a dead letter; after | the topic's next generation, with two partitions
 	chunk   int64  // offsets
-	ahead   bool   // the next chunk is looked at before one is counted
+	ahead   bool   // the next chunk is prepared before one is counted
 	endings []ending
 	blows   []blow
 	allowance
-	away    time.Duration // a replica is, for so long
-	died    bool          // somebody had the partition before, counted nothing and died
+	away    time.Duration // how long a replica does not answer
+	died    bool          // an earlier owner crashed before it counted anything
 	retires bool          // March is retired when all is counted
 	poll    time.Duration
 }
 
-// new makes the world anew.
+// new makes a world for one play.
 func (s smallWorld) new(c controls, p *path) *world {
 	w := emptyWorld(c)
 	if s.poll == 0 {
@@ -91,7 +91,7 @@ func (s smallWorld) compose(w *world) {
 
 func (s smallWorld) grows() bool { return strings.Contains(s.log, "|") }
 
-// play plays one schedule and compares.
+// play plays one schedule and compares the counters with the log.
 func (s smallWorld) play(t *testing.T, c controls, p *path, tell func(string, ...any)) (err error) {
 	synctest.Test(t, func(t *testing.T) {
 		w := s.new(c, p)
@@ -103,7 +103,7 @@ func (s smallWorld) play(t *testing.T, c controls, p *path, tell func(string, ..
 
 func silent(string, ...any) {}
 
-// playAll plays every schedule until each says no, and returns how many there were.
+// playAll plays every schedule until each returns false, and returns how many it played.
 func (s smallWorld) playAll(t *testing.T, c controls, each func(n int, p *path, err error) bool) int {
 	p := &path{}
 	for n := 1; ; n++ {
@@ -113,7 +113,7 @@ func (s smallWorld) playAll(t *testing.T, c controls, each func(n int, p *path, 
 	}
 }
 
-// parse reads a schedule as a failure tells it.
+// parse reads a schedule as a failure prints it.
 func parse(t *testing.T, text string) *path {
 	t.Helper()
 	p := &path{}
@@ -128,9 +128,9 @@ func parse(t *testing.T, text string) *path {
 }
 
 var (
-	// anything is what may become of a write besides that it is done and that is heard.
+	// anything is every ending of a write but done.
 	anything = []ending{unheard, late, lost, failed, disconnected}
-	// smallWorlds are those that are played. Each has two owners or more, and one of what its allowance says.
+	// smallWorlds are the worlds that are played. In each, at least two owners follow each other.
 	smallWorlds = []smallWorld{
 		{name: "write", log: "a1 - a2 a1 b1", chunk: 3, endings: anything, blows: []blow{crash, leave, pause},
 			allowance: allowance{writes: 1, blows: 1}},
@@ -157,8 +157,8 @@ var (
 	}
 )
 
-// The small worlds play the same code as the simulation, through every schedule that there is: whatever may happen to one write, one
-// call or one consumer, at every step. Here nothing is left to luck; but little happens in one play.
+// The small worlds run the same code as the simulation, through every schedule: each fault of one write, one call or one consumer, at
+// every step. Nothing is left to chance, but few faults happen in one play.
 func TestSmallWorlds(t *testing.T) {
 	var total atomic.Int64
 	t.Run("all", func(t *testing.T) {
@@ -186,11 +186,11 @@ func TestSmallWorlds(t *testing.T) {
 	t.Logf("%d schedules of %d small worlds", total.Load(), len(smallWorlds))
 }
 
-// briefSchedules are as many of a world as a brief run plays: with the race detector it takes ten times as long and sees little new
-// after a few.
+// briefSchedules is how many schedules of a world a brief run plays: with the race detector each takes ten times as long, and it finds
+// little new after a few.
 const briefSchedules = 200
 
-// Each control must be found by a small world, or the worlds are too small.
+// A small world must find each control, or the worlds are too small.
 func TestSmallWorldsSee(t *testing.T) {
 	if brief() {
 		t.Skip("takes minutes, more with the race detector, which sees nothing new: neither with -race nor with -short")

@@ -24,7 +24,7 @@ import (
 	"footfall/models"
 )
 
-// patience is for a consumer that counts a few events.
+// patience is how long a consumer of a few events may take.
 const patience = 20 * time.Second
 
 // bench is a broker in process, a store and the configuration of the consumers of both.
@@ -35,10 +35,10 @@ type bench struct {
 	memory  *memstore.Memory
 	cfg     configs.Consumer
 	said    strings.Builder // what the last consumer logged
-	during  func()          // before a consumer is stopped
+	during  func()          // is called before a consumer is stopped
 }
 
-// newBench has a broker of its own.
+// newBench makes a bench with a broker of its own.
 func newBench(t *testing.T, partitions int32) *bench {
 	t.Helper()
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(partitions, "clicks", "visits", "dead-letters"))
@@ -51,7 +51,7 @@ func newBench(t *testing.T, partitions int32) *bench {
 	return b
 }
 
-// onBoth plays a test on the broker in process, and on a real Kafka, which decides.
+// onBoth runs a test with the broker in process, and with a real Kafka.
 func onBoth(t *testing.T, partitions int32, test func(*testing.T, *bench)) {
 	t.Run("kfake", func(t *testing.T) { test(t, newBench(t, partitions)) })
 	t.Run("kafka", func(t *testing.T) {
@@ -92,13 +92,13 @@ func benchOn(t *testing.T, brokers []string) *bench {
 	return b
 }
 
-// newTables forgets what was counted.
+// newTables gives the bench an empty store.
 func (b *bench) newTables() {
 	b.memory = memstore.New()
 	b.store = b.memory
 }
 
-// ask sends a request that kafka-go has not.
+// ask sends a request that kafka-go does not have.
 func ask[T kmsg.Response](t *testing.T, b *bench, request interface {
 	RequestWith(context.Context, kmsg.Requestor) (T, error)
 }) T {
@@ -138,7 +138,7 @@ func (b *bench) send(t *testing.T, from, to int) {
 	}
 }
 
-// clicks is how many are counted.
+// clicks is how many clicks are counted.
 func (b *bench) clicks() (n int64) {
 	b.memory.Mu.Lock()
 	defer b.memory.Mu.Unlock()
@@ -181,13 +181,13 @@ func (b *bench) run(t *testing.T, want int64) error {
 	return <-ended
 }
 
-// refused runs a consumer that must end with an error that says these things.
+// refused runs a consumer that must end with an error that contains these texts.
 func (b *bench) refused(t *testing.T, texts ...string) {
 	t.Helper()
 	err := b.run(t, -1)
 	for _, text := range texts {
 		if !strings.Contains(err.Error(), text) {
-			t.Errorf("the consumer did not say %q but: %v", text, err)
+			t.Errorf("want an error with %q, got: %v", text, err)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func (b *bench) recreate(t *testing.T) {
 	via := dial.Plain(b.cfg.Kafka.Brokers...)
 	for until := time.Now().Add(patience); topics.Check(t.Context(), via, []string{topic}) == nil; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(until) {
-			t.Fatal("the topic does not go")
+			t.Fatal("the topic is still there")
 		}
 	}
 	if err := topics.Ensure(t.Context(), via, []string{topic}, 1, 1, true); err != nil {
@@ -36,8 +36,8 @@ func (b *bench) recreate(t *testing.T) {
 	b.client.PurgeTopicsFromClient(topic)
 }
 
-// A log that has other events where it was counted is refused, whether it is as long as before or longer: its offsets do not mean what
-// the ledger says. Kafka forgets the group's offsets with the topic, so the store has to know. As often as it is tried.
+// A consumer refuses, at every start, a log that has other events than those that were counted, whether it is as long as before or
+// longer. Kafka deletes the group's offsets with the topic, so the store has to know the last event.
 func TestALogWithOtherEvents(t *testing.T) { onBoth(t, 1, aLogWithOtherEvents) }
 
 func aLogWithOtherEvents(t *testing.T, b *bench) {
@@ -56,7 +56,7 @@ func aLogWithOtherEvents(t *testing.T, b *bench) {
 	}
 }
 
-// After a crash the store knows an older event only. The mark beside the group's offset knows the last one.
+// After a crash the store knows only an older event. The mark beside the group's offset knows the last one.
 func TestALogThatLostItsTail(t *testing.T) {
 	b := newBench(t, 1)
 	b.send(t, 0, 30)
@@ -78,8 +78,8 @@ func TestALogThatLostItsTail(t *testing.T) {
 	b.refused(t, "offset 39 of topic clicks, partition 0, is not the event that was counted")
 }
 
-// What is deleted cannot be compared, and is no reason to stop.
-func TestALogWhoseTailIsTooOld(t *testing.T) {
+// If the last counted event is deleted, it cannot be compared, and the consumer goes on.
+func TestALogWhoseTailIsDeleted(t *testing.T) {
 	b := newBench(t, 1)
 	b.send(t, 0, 30)
 	b.finishes(t, 30)
@@ -89,7 +89,7 @@ func TestALogWhoseTailIsTooOld(t *testing.T) {
 	b.finishes(t, 35)
 }
 
-// One message can be read out of a batch of many, compressed or not.
+// SumAt reads one message out of a batch of many.
 func TestOneMessageOfABatch(t *testing.T) { onBoth(t, 1, oneMessageOfABatch) }
 
 func oneMessageOfABatch(t *testing.T, b *bench) {

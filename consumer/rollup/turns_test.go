@@ -18,7 +18,7 @@ func (a *actor) wait(who string) bool {
 	a.mu.Unlock()
 	select {
 	case a.w.knocks <- struct{}{}:
-	default: // nobody listens, or is told already
+	default: // nobody listens, or a knock is pending
 	}
 	return <-turn
 }
@@ -58,7 +58,7 @@ func (a *actor) waiting() []string {
 	return slices.Sorted(maps.Keys(a.turns))
 }
 
-// turn is where a goroutine waits; it does so no longer.
+// turn returns the channel on which a goroutine waits, and takes it off the list.
 func (a *actor) turn(who string) chan<- bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -67,7 +67,7 @@ func (a *actor) turn(who string) chan<- bool {
 	return turn
 }
 
-// end ends all goroutines: those that wait, and those that still sleep.
+// end ends all goroutines: those that wait for a turn, and those that sleep.
 func (w *world) end() {
 	w.over.Store(true)
 	for _, a := range w.actors {

@@ -38,7 +38,7 @@ func allClicksIn(m *memstore.Memory) (n int64) {
 	return n
 }
 
-// newHeir is an owner whose predecessor did not leave clean; nobody can have counted anything from clear on.
+// newHeir makes an owner whose predecessor did not leave clean, and counted nothing from clear on.
 func newHeir(t *testing.T, m *memstore.Memory, clear int64) *ownership {
 	t.Helper()
 	o := newOwner(t, m, 100)
@@ -48,8 +48,8 @@ func newHeir(t *testing.T, m *memstore.Memory, clear int64) *ownership {
 	return o
 }
 
-// Where nobody can have counted, the ledger is not read. That ends when a chunk may be half counted under a former epoch.
-func TestALostConnectionIsFollowedByAReading(t *testing.T) {
+// The ledger is not read where nobody else can have counted. After a lost connection it is: the chunk may be half counted.
+func TestTheLedgerIsReadAfterALostConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := memstore.New()
 		m.Timeout = 5 * time.Second
@@ -82,7 +82,7 @@ func TestALostConnectionIsFollowedByAReading(t *testing.T) {
 	})
 }
 
-// A group that is set back counts nothing twice, however its last owners left, and also after a write of unknown outcome.
+// A group that is set back counts nothing twice: whether its last owner left clean or not, and also after a write of unknown outcome.
 func TestAGroupSetBackCountsNothingTwice(t *testing.T) {
 	f := func(name string, clean bool) {
 		t.Run(name, func(t *testing.T) {
@@ -110,6 +110,6 @@ func TestAGroupSetBackCountsNothingTwice(t *testing.T) {
 			})
 		})
 	}
-	f("left without a word", false)
+	f("not left clean", false)
 	f("left clean, then a timeout", true)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// start begins to run a consumer that calls itself so, until stop is called.
+// start runs a consumer under this owner name until stop is called.
 func (b *bench) start(t *testing.T, name string) (stop context.CancelFunc, ended chan error) {
 	t.Helper()
 	c, err := New(b.cfg, b.store, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
@@ -38,8 +38,8 @@ func (b *bench) counts(t *testing.T, want int64) {
 	}
 }
 
-// A consumer of another version joins the group of one that counts: it refuses, and the other one goes on. When that has stopped,
-// the other version may count.
+// A consumer that joins the group of one of another version refuses, and the other one goes on. When the other has stopped, the new
+// version may count.
 func TestUpgradeToAnotherVersion(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds: not with -short")
@@ -47,7 +47,7 @@ func TestUpgradeToAnotherVersion(t *testing.T) {
 	b := newBench(t, 2)
 	b.cfg.Kafka.SessionTimeout = 6 * time.Second
 
-	stopOld, endedOld := b.start(t, "old/3/u") // it finds nothing wrong with the newcomer, as one that knows of no versions
+	stopOld, endedOld := b.start(t, "old/3/u") // a version that does not compare versions
 	b.send(t, 0, 20)
 	b.counts(t, 20)
 	stopNew, endedNew := b.start(t, "new/4/u/v1")

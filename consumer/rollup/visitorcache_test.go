@@ -7,7 +7,7 @@ import (
 	"footfall/models"
 )
 
-func TestRecent(t *testing.T) {
+func TestVisitorCache(t *testing.T) {
 	r := newVisitorCache(2)
 	id := func(n uint64) eventlog.Fingerprint { return eventlog.Fingerprint{n, 7} }
 	at := func(n int) models.Position { return models.Position{Topic: "t", Partition: n, Offset: int64(10 * n)} }
@@ -21,7 +21,7 @@ func TestRecent(t *testing.T) {
 	r.add(id(1), at(1))
 	r.add(id(2), at(2))
 	f(1, true)
-	r.add(id(3), at(3)) // there is room for two; 2 was asked about longest ago
+	r.add(id(3), at(3)) // evicts 2, which was asked about longest ago
 	f(1, true)
 	f(2, false)
 	f(3, true)
@@ -29,9 +29,8 @@ func TestRecent(t *testing.T) {
 	f(1, false)
 }
 
-// Of many visitors those who fell out of the front are known for as long again as there is room, and come back to the front
-// when they are asked about.
-func TestRecentOfMany(t *testing.T) {
+// Visitors that the LRU evicts are found in the ring. A hit in the ring's older half promotes them back into the LRU.
+func TestVisitorCacheWithARing(t *testing.T) {
 	const size = 10_000
 	r := newVisitorCache(size)
 	id := func(n int) eventlog.Fingerprint { return eventlog.Fingerprint{uint64(n % 100), uint64(n) + 1} } // many begin alike
@@ -39,7 +38,7 @@ func TestRecentOfMany(t *testing.T) {
 	known := func(n int) bool {
 		got, known := r.get(id(n))
 		if known && got != at(n) {
-			t.Fatalf("visitor %d is said to be at %v", n, got)
+			t.Fatalf("visitor %d is cached at %v", n, got)
 		}
 		return known
 	}
@@ -47,9 +46,9 @@ func TestRecentOfMany(t *testing.T) {
 		r.add(id(n), at(n))
 	}
 	if r.front.Len() != size/8 {
-		t.Errorf("%d visitors in front, want %d", r.front.Len(), size/8)
+		t.Errorf("%d visitors in the LRU, want %d", r.front.Len(), size/8)
 	}
-	for n := range 10 { // the oldest: all come back, and others make room
+	for n := range 10 { // the oldest: all are promoted, and others evicted
 		if !known(n) {
 			t.Fatalf("visitor %d of %d is forgotten", n, size)
 		}
@@ -65,38 +64,38 @@ func TestRecentOfMany(t *testing.T) {
 	r.purge()
 	for _, n := range []int{0, size - 1, 3*size/2 - 1} {
 		if known(n) {
-			t.Errorf("visitor %d is known after all were forgotten", n)
+			t.Errorf("visitor %d is known after the purge", n)
 		}
 	}
 }
 
-// A row that was put there by hand has no offset, and a position that does not fit is looked up each time.
-func TestRecentLeavesOutWhatDoesNotFit(t *testing.T) {
+// A position that does not fit is not cached, nor one without an offset, of a row that was inserted by hand.
+func TestPositionsThatDoNotFitAreNotCached(t *testing.T) {
 	r := newVisitorCache(2)
 	for i, at := range []models.Position{{Partition: -1, Offset: -1}, {Topic: "t", Offset: 1 << 48}} {
 		r.add(eventlog.Fingerprint{1, uint64(i)}, at)
 		if got, known := r.get(eventlog.Fingerprint{1, uint64(i)}); known {
-			t.Errorf("%v is remembered as %v", at, got)
+			t.Errorf("%v is cached as %v", at, got)
 		}
 	}
 	most := models.Position{Topic: "t", Partition: 7, Offset: 1<<48 - 1}
 	r.add(eventlog.Fingerprint{2, 2}, most)
 	if got, known := r.get(eventlog.Fingerprint{2, 2}); !known || got != most {
-		t.Errorf("%v is remembered as %v, %v", most, got, known)
+		t.Errorf("%v is cached as %v, %v", most, got, known)
 	}
 }
 
-func TestRecentOfNobody(t *testing.T) {
+func TestVisitorCacheOff(t *testing.T) {
 	r := newVisitorCache(0)
 	r.add(eventlog.Fingerprint{1, 2}, models.Position{})
 	r.purge()
 	if _, known := r.get(eventlog.Fingerprint{1, 2}); known {
-		t.Error("somebody is remembered where there is no room")
+		t.Error("a cache of size 0 caches a visitor")
 	}
 }
 
-// What a remembered visitor weighs: a million of them must fit a small machine.
-func BenchmarkRecentMemory(b *testing.B) {
+// How much memory a cached visitor takes: a million of them must fit a small machine.
+func BenchmarkVisitorCacheMemory(b *testing.B) {
 	h := eventlog.NewHasher()
 	for b.Loop() {
 		r := newVisitorCache(1_000_000)

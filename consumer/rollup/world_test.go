@@ -24,47 +24,47 @@ import (
 const (
 	simTables = "these"
 	simSpan   = 7      // offsets of one partition in a chunk, at the most
-	simEvents = 120    // in the log, about one in ten of them followed by some messages that are none
-	simDead   = 12     // such messages one after the other, at the most
-	simFaulty = 600    // steps with faults; then the world heals
-	simLimit  = 60_000 // somebody who waits for one that pauses for 40 minutes uses up most of them
+	simEvents = 120    // in the log; about one in ten is followed by dead letters
+	simDead   = 12     // dead letters one after the other, at the most
+	simFaulty = 600    // steps with faults; after them there are none
+	simLimit  = 60_000 // steps; a process that waits for one that pauses for 40 minutes needs most of them
 )
 
-// simReach is how far back ids are looked for. Some that are sent again are too far back, by offset or by time.
-// The ring that remembers ids grows twice on the way.
+// simReach is the reach of the duplicate window. Some ids that are sent again are beyond it, by offset or by time. On the way the
+// window's ring grows twice.
 var simReach = eventlog.Reach{Offsets: 18, Age: 8 * time.Minute}
 
-// simRechecks is when doubts are checked, as consumers do.
+// simRechecks is when doubts are checked: as repair.NewChecker has it.
 var simRechecks = []time.Duration{0, time.Minute, 10 * time.Minute}
 
-// world is a log, a group and a store, and the consumers in it. Consumers are goroutines that wait at every call to the
-// store; the world lets one of them go on at a time, as its fate says, and moves the clock when all wait for it.
+// world is a log, a group, a store, and the consumers of them. Consumers are goroutines that wait at every call to the store. The
+// world lets one of them go on at a time, as its fate decides, and moves the clock when all wait for it.
 type world struct {
 	rnd        *rand.Rand // of lots
 	fate       fate
 	controls   controls
 	span       int64 // offsets of one partition in a chunk, at the most
 	store      *memstore.Memory
-	history    []store.KeyWrite // acknowledged, for stores that forget
-	reading    sync.Mutex       // of the log: consumers wake up by themselves
+	history    []store.KeyWrite // acknowledged writes, for the control that loses some
+	reading    sync.Mutex       // guards the log: timers may wake up several consumers at once
 	log        map[models.Partition][]logged
 	unwritten  []unwritten      // the rest of the log
-	retires    bool             // March is retired; else all of the log is there from the beginning
-	retiring   bool             // that has begun
-	byID       bool             // duplicates are told by their ids alone
+	retires    bool             // March is retired, and the log grows; else it is complete from the beginning
+	retiring   bool             // the retirement has begun
+	byID       bool             // duplicates are found by their ids alone
 	sources    eventlog.Sources // of the topic that grows; nil: none does
 	partitions []models.Partition
 	committed  map[models.Partition]eventlog.GroupOffset
-	refused    atomic.Bool // a consumer wants its operator to decide
+	refused    atomic.Bool // a consumer ended with a refusal
 	generation int
 	actors     []*actor
 	late       []lateWrite
 	hidden     []store.KeyWrite // applied on one replica, where a quorum does not see them
-	back       time.Time        // until then a replica is away
+	back       time.Time        // until then a replica does not answer
 	forming    time.Time        // a rebalance is under way: the next generation begins then at the latest
 	faults     bool
 	oddities
-	knocks chan struct{} // tells that somebody waits for a turn; nil: nobody wants to know
+	knocks chan struct{} // gets a value when a goroutine waits for a turn; nil: not needed
 	over   atomic.Bool
 	number atomic.Int64
 	out    outcomes
@@ -76,7 +76,7 @@ type lateWrite struct {
 	apply func()
 }
 
-// logged is one message; without an event it cannot be counted.
+// logged is one message; without an event it is a dead letter.
 type logged struct {
 	models.Event
 	at time.Time
@@ -120,12 +120,12 @@ func emptyWorld(c controls) *world {
 	return w
 }
 
-// compose makes up the log. Ids are sent again, after dead letters among others, and senders share ids.
+// compose makes up the log. Some events are sent again, some of them after dead letters, and senders use the same ids.
 func (w *world) compose() {
 	at := models.Earliest.Time()
 	sent := map[models.Partition][]models.Event{}
 	for i := range simEvents {
-		at = at.Add(time.Duration(w.rnd.IntN(60)-5) * time.Second) // the clocks of doors differ
+		at = at.Add(time.Duration(w.rnd.IntN(60)-5) * time.Second) // the clocks of producers differ
 		p := w.partitions[w.rnd.IntN(len(w.partitions))]
 		event := w.event(p, fmt.Sprint(i/5))
 		if n := len(sent[p]); n > 0 && w.rnd.IntN(6) == 0 {
@@ -149,7 +149,7 @@ func (w *world) write(n int) {
 	}
 }
 
-// event makes one whose visitor belongs to p: one visitor, one partition.
+// event makes an event whose visitor belongs to p: one visitor, one partition.
 func (w *world) event(p models.Partition, id string) models.Event {
 	ts := models.Earliest + models.Millis(w.rnd.IntN(40*24))*3_600_000
 	visitor := fmt.Sprintf("%d-%d", p.Number, w.rnd.IntN(4))
@@ -165,7 +165,7 @@ func (w *world) run(ctx context.Context) (outcomes, error) {
 	w.regroup()
 	for step := 0; ; step++ {
 		if step > simLimit {
-			return w.out, errors.New("not finished: somebody is stuck")
+			return w.out, errors.New("not finished: a process is stuck")
 		}
 		w.out.Steps++
 		w.land()
@@ -196,7 +196,7 @@ func (w *world) run(ctx context.Context) (outcomes, error) {
 			}
 		}
 	}
-	w.reveal() // one day every replica will have been asked
+	w.reveal() // in the end every replica has every write
 	if !w.equal() {
 		return w.out, fmt.Errorf("counted %v, the log says %v", w.store.Counters, w.truth())
 	}
@@ -207,7 +207,7 @@ func (w *world) run(ctx context.Context) (outcomes, error) {
 	return w.out, nil
 }
 
-// restart kills the store: what was under way is gone, what was acknowledged is not, unless it is a forgetful one.
+// restart kills the store: writes under way are lost. Acknowledged writes are not, unless a control wants that.
 func (w *world) restart() {
 	w.late = nil
 	w.out.Restarts++
@@ -248,7 +248,7 @@ func (w *world) allOver() bool {
 	}
 	for _, p := range w.partitions {
 		to := w.committed[p].Offset
-		if to < 0 { // it is committed again with the next event, and the store knows that there is none
+		if to < 0 { // Kafka has deleted the offset, and there is no event left to commit it again: ask the store
 			to = w.store.OwnerRows[p].Committed
 		}
 		if to < int64(len(w.log[p])) {
@@ -272,22 +272,22 @@ func (w *world) settle(ctx context.Context) error {
 			return nil
 		}
 		w.land()
-		w.allOver() // or the last owner of a partition has given up
+		w.allOver() // replaces owners that gave up
 		w.form(ctx)
 		w.advance()
 	}
 	return errors.New("doubts do not settle")
 }
 
-// awaited tells whether somebody may still write whom nobody would ask: a zombie, also one that nobody calls so because it was asleep
-// before its generation ended, and with audits one of those.
+// awaited tells whether a process may still write that is not a live consumer: a zombie, also one that was paused before its generation
+// ended, or with audits an audit.
 func (w *world) awaited(audits bool) bool {
 	return slices.ContainsFunc(w.actors, func(a *actor) bool {
 		return (a.zombie || !a.audit && a.superseded.Load() || audits && a.audit) && !a.done.Load() && !a.crashed.Load()
 	})
 }
 
-// item is one message as a fetcher hands it on.
+// item is one message as a fetcher would return it.
 func (w *world) item(p models.Partition, offset int64) eventlog.Item {
 	w.reading.Lock()
 	defer w.reading.Unlock()
@@ -310,7 +310,7 @@ func (w *world) written(p models.Partition) int64 {
 
 func (w *world) fresh() int64 { return w.number.Add(1) }
 
-// simMetrics are those of all processes: nobody looks at them, and making them takes longer than a small play.
+// simMetrics are shared by all processes: no test reads them, and making them takes longer than a small play.
 var simMetrics = sync.OnceValue(func() *metrics { return newMetrics(prometheus.NewRegistry()) })
 
 func (w *world) checker(s store.Store) *repair.Checker {

@@ -9,7 +9,7 @@ import (
 	"footfall/models"
 )
 
-// regroup lets the next generation form, when those who leave have left, but after the session timeout at the latest.
+// regroup begins a rebalance: the next generation begins when the leaving members have left, after the session timeout at the latest.
 func (w *world) regroup() {
 	if w.forming.IsZero() {
 		w.forming = time.Now().Add(w.fate.session())
@@ -40,7 +40,7 @@ func (w *world) form(ctx context.Context) {
 	}
 }
 
-// setBack lets the group say another offset; a negative one: Kafka has forgotten it.
+// setBack sets the group's offset; a negative one: Kafka has deleted it.
 func (w *world) setBack(p models.Partition, to int64) {
 	if w.committed[p] = (eventlog.GroupOffset{Offset: to}); to < 0 {
 		w.out.Expired++
@@ -50,7 +50,7 @@ func (w *world) setBack(p models.Partition, to int64) {
 	w.tell("%v is set back to %d", p, to)
 }
 
-// setForward lets somebody move the group beyond what is counted. Nobody may go on there.
+// setForward moves the group's offset beyond what is counted. No consumer may go on there.
 func (w *world) setForward(p models.Partition, by int64) {
 	to := max(0, w.committed[p].Offset) + by
 	if to <= w.store.OwnerRows[p].Committed || to > w.written(p) {
