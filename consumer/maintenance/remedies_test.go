@@ -80,7 +80,7 @@ func TestGrowToTheSameNumber(t *testing.T) {
 		t.Errorf("it said %q", got)
 	}
 	f.store.Mu.Lock()
-	f.store.Settings[eventlog.Fact("clicks", eventlog.FactRule)] = eventlog.RuleByID
+	f.store.Settings["topic clicks: duplicates.by"] = "id"
 	f.store.Mu.Unlock()
 	if got := said(); !strings.Contains(got, "unique among all senders") || !strings.Contains(got, "--partitions 3") {
 		t.Errorf("under the old rule it said %q", got)

@@ -43,16 +43,13 @@ func NewChecker(l *eventlog.Log, src eventlog.Sources, h eventlog.Hasher, m *Met
 
 // Finding is what a check found.
 type Finding struct {
-	keys     int   // checked
-	off      int   // keys that broke the rule
-	repaired int   // of those, with the repair acknowledged
 	complete bool  // every replica answered
 	renewed  bool  // note was called and succeeded
 	Gone     int64 // offsets, at the beginning of the span, that the log no longer holds
 }
 
-// Check checks the keys that have events in s of p, and the keys in extra. With note it repairs them, and calls note before and after
-// it sends the repairs: note must ensure that the same keys are checked again. Offsets that the log no longer holds are left out.
+// Check checks the keys that have events in s of p, and the keys in extra, and repairs them. It calls note before and after it sends
+// repairs: note must ensure that the same keys are checked again. Offsets that the log no longer holds are left out.
 func (c *Checker) Check(ctx context.Context, p models.Partition, s eventlog.Span, extra []models.Key, note func() error) (Finding, error) {
 	events, r, err := c.events(ctx, p, s)
 	if err != nil {
@@ -72,20 +69,19 @@ func (c *Checker) Check(ctx context.Context, p models.Partition, s eventlog.Span
 	if err != nil {
 		return Finding{}, fmt.Errorf("checking ledger: %w", err)
 	}
-	f := Finding{keys: len(cells), complete: complete, Gone: r.From - s.From}
+	f := Finding{complete: complete, Gone: r.From - s.From}
 	broken := map[models.Key][]Excess{}
 	for key := range cells {
 		if list := ExcessesIn(rows[key], p, r.Span); len(list) > 0 {
 			broken[key] = list
 		}
 	}
-	f.off = len(broken)
-	if f.off == 0 || note == nil {
+	if len(broken) == 0 {
 		return f, nil
 	}
 	if !r.Whole {
 		return f, eventlog.Refuse("%d keys are off, but Kafka has deleted the ids before offset %d of topic %s, partition %d:"+
-			" events cannot be told from duplicates", f.off, r.From, p.Topic, p.Number)
+			" events cannot be told from duplicates", len(broken), r.From, p.Topic, p.Number)
 	}
 	retired, err := c.decide(ctx, touching(events, candidates, broken))
 	if err != nil {
@@ -102,7 +98,7 @@ func (c *Checker) Check(ctx context.Context, p models.Partition, s eventlog.Span
 		return f, err
 	}
 	f.renewed = true
-	f.repaired, err = c.repair(ctx, p, events, broken)
+	err = c.repair(ctx, p, events, broken)
 	return f, errors.Join(err, note(), blind) // noted again: the time until the next check counts from the end of the repair
 }
 
@@ -225,7 +221,7 @@ func (c *Checker) inherits(ctx context.Context, p models.Partition, s eventlog.S
 
 // repair takes out the events of every broken stretch as often as they were counted too often, or adds them if too seldom, with a ledger
 // row each time.
-func (c *Checker) repair(ctx context.Context, p models.Partition, events []*eventlog.Counted, broken map[models.Key][]Excess) (int, error) {
+func (c *Checker) repair(ctx context.Context, p models.Partition, events []*eventlog.Counted, broken map[models.Key][]Excess) error {
 	work := contributionsOf(events)
 	var writes []store.KeyWrite
 	for _, key := range slices.SortedFunc(maps.Keys(broken), models.Key.Compare) {
@@ -248,20 +244,17 @@ func (c *Checker) repair(ctx context.Context, p models.Partition, events []*even
 		}
 		writes = append(writes, w)
 	}
-	repaired := 0
 	var failed []error
 	for _, err := range c.Store.Apply(ctx, writes) {
 		c.Metrics.repaired(err)
 		if err != nil {
 			failed = append(failed, err)
-			continue
 		}
-		repaired++
 	}
 	if len(failed) > 0 {
-		return repaired, fmt.Errorf("repairing keys: %d of %d failed, such as: %w", len(failed), len(writes), failed[0])
+		return fmt.Errorf("repairing keys: %d of %d failed, such as: %w", len(failed), len(writes), failed[0])
 	}
-	return repaired, nil
+	return nil
 }
 
 // decide finds out which of the events were a visitor's first, from the visitors' rows. It adds no rows: an event is counted only
