@@ -11,9 +11,10 @@ import (
 )
 
 // recover prepares the next attempt. After a write of unknown outcome, or if another owner counted further, only the ledger tells what is
-// counted: recover empties the caches, takes new epochs, puts the chunk in doubt and lets its writes land or be dropped; then the ledger is
-// read again. After a lost connection without such a write nothing is under way. New epochs would cost every key another row, so recover
-// only empties the caches, in case the store was restarted and lost rows. Any other failure has changed nothing and is just retried.
+// counted: recover empties the visitor cache, takes new epochs (renew), puts the chunk in doubt and lets its writes land or be dropped.
+// Then the ledger is read again. After a lost connection without such a write nothing is under way. New epochs would cost every key another
+// row, so recover only empties the caches, in case the store was restarted and lost rows. Any other failure has changed nothing and is
+// just retried.
 func (o *ownership) recover(ctx context.Context, c *chunk, cause error, attempt int) error {
 	if err := retry.Sleep(ctx, retry.Backoff(attempt)); err != nil {
 		return err
