@@ -1,0 +1,260 @@
+package statstest
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"footfall/models"
+	"footfall/reader/stats"
+)
+
+// Memory is a stats.Store in memory, and the Tables that fill it. It is safe for concurrent use.
+type Memory struct {
+	mu       sync.Mutex
+	plan     *models.Plan
+	cells    map[models.Key]map[models.Cell]int64
+	seen     map[models.Sighting]bool
+	long     map[string]string
+	latest   []models.LatestClick
+	names    map[name]bool
+	progress map[models.Partition]stats.Progress
+	doubts   map[string]int
+	retired  models.Millis
+	err      error
+}
+
+var (
+	_ stats.Store = (*Memory)(nil)
+	_ Tables      = (*Memory)(nil)
+)
+
+// name is one row of a list: of links, sites or values.
+type name struct {
+	site, feature string // of a value
+	at            models.Millis
+	list, name    string
+}
+
+// NewMemory makes an empty store for tables of a plan.
+func NewMemory(plan *models.Plan) *Memory {
+	return &Memory{plan: plan, cells: map[models.Key]map[models.Cell]int64{}, seen: map[models.Sighting]bool{}, long: map[string]string{},
+		names: map[name]bool{}, progress: map[models.Partition]stats.Progress{}, doubts: map[string]int{}}
+}
+
+// Fail lets every question from now on end with err; nil: no longer.
+func (m *Memory) Fail(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.err = err
+}
+
+// Add counts events, each at once and in their order, and lists their names, as consumers do.
+func (m *Memory) Add(events ...models.Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range events {
+		var first []bool
+		for _, s := range e.Sightings() {
+			first = append(first, !m.seen[s])
+			m.seen[s] = true
+		}
+		e.Count(first, func(key models.Key, cell models.Cell, n int64) {
+			m.count(key, cell, n)
+			m.listNames(key, cell)
+		})
+	}
+}
+
+func (m *Memory) count(key models.Key, cell models.Cell, n int64) {
+	if m.cells[key] == nil {
+		m.cells[key] = map[models.Cell]int64{}
+	}
+	m.cells[key][cell] += n
+}
+
+// listNames lists what a counted cell names: a link by the days of its clicks, a site, the value of a single feature.
+func (m *Memory) listNames(key models.Key, cell models.Cell) {
+	if key.Keyspace == models.URLShortener {
+		if cell.Counter == models.DayCounters {
+			m.names[name{list: "links", at: cell.At, name: key.Name}] = true
+		}
+		return
+	}
+	fixed := 0
+	var value name
+	for i, v := range key.Features.Values() {
+		if v != "" {
+			fixed++
+			value = name{list: "values", site: key.Name, at: key.Month, feature: m.plan.Features()[i], name: v}
+		}
+	}
+	switch fixed {
+	case 0:
+		m.names[name{list: "sites", at: key.Month, name: key.Name}] = true
+	case 1:
+		m.names[value] = true
+	}
+}
+
+// Count implements Tables.
+func (m *Memory) Count(_ testing.TB, key models.Key, cells map[models.Cell]int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for cell, n := range cells {
+		m.count(key, cell, n)
+	}
+}
+
+// Lead implements Tables.
+func (m *Memory) Lead(_ testing.TB, link, long string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.long[link] = long
+}
+
+// Keep implements Tables.
+func (m *Memory) Keep(_ testing.TB, clicks ...models.LatestClick) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.latest = append(m.latest, clicks...)
+}
+
+func (m *Memory) list(n name) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.names[n] = true
+}
+
+// ListLink implements Tables.
+func (m *Memory) ListLink(_ testing.TB, day models.Millis, link string) {
+	m.list(name{list: "links", at: day, name: link})
+}
+
+// ListSite implements Tables.
+func (m *Memory) ListSite(_ testing.TB, month models.Millis, site string) {
+	m.list(name{list: "sites", at: month, name: site})
+}
+
+// ListValue implements Tables.
+func (m *Memory) ListValue(_ testing.TB, site string, month models.Millis, feature, value string) {
+	m.list(name{list: "values", site: site, at: month, feature: feature, name: value})
+}
+
+// Note implements Tables.
+func (m *Memory) Note(_ testing.TB, p stats.Progress) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.progress[p.Partition] = p
+}
+
+// Doubt implements Tables.
+func (m *Memory) Doubt(_ testing.TB, p models.Partition, _ int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.doubts[p.Topic]++
+}
+
+// Retire implements Tables.
+func (m *Memory) Retire(_ testing.TB, before models.Millis, done bool) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if done {
+		m.retired = max(m.retired, before)
+	}
+	return true
+}
+
+// asked runs a question under the lock, and returns what a sequence yields afterwards.
+func asked[T any](ctx context.Context, m *Memory, question func() []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		m.mu.Lock()
+		rows, err := question(), cmp.Or(m.err, ctx.Err())
+		m.mu.Unlock()
+		if err != nil {
+			var none T
+			yield(none, err)
+			return
+		}
+		for _, row := range rows {
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (m *Memory) listed(ctx context.Context, want name) iter.Seq2[string, error] {
+	return asked(ctx, m, func() (out []string) {
+		for n := range m.names {
+			if want.name = n.name; n == want {
+				out = append(out, n.name)
+			}
+		}
+		slices.Sort(out)
+		return out
+	})
+}
+
+// Values implements stats.Store.
+func (m *Memory) Values(ctx context.Context, site string, month models.Millis, feature string) iter.Seq2[string, error] {
+	return m.listed(ctx, name{list: "values", site: site, at: month, feature: feature})
+}
+
+// Sites implements stats.Store.
+func (m *Memory) Sites(ctx context.Context, month models.Millis) iter.Seq2[string, error] {
+	return m.listed(ctx, name{list: "sites", at: month})
+}
+
+// Links implements stats.Store.
+func (m *Memory) Links(ctx context.Context, day models.Millis) iter.Seq2[string, error] {
+	return m.listed(ctx, name{list: "links", at: day})
+}
+
+// Latest implements stats.Store.
+func (m *Memory) Latest(ctx context.Context, link string, day models.Millis) iter.Seq2[stats.Click, error] {
+	return asked(ctx, m, func() (out []stats.Click) {
+		for _, c := range m.latest {
+			if c.ShortURL == link && c.Day == day {
+				out = append(out, stats.Click{At: c.TS.Time(), Country: c.Country, Referrer: c.Referrer, IP: c.IP, Bot: c.Bot, ID: c.ID})
+			}
+		}
+		slices.SortStableFunc(out, func(a, b stats.Click) int { return b.At.Compare(a.At) })
+		return out
+	})
+}
+
+// Progress implements stats.Store.
+func (m *Memory) Progress(ctx context.Context) ([]stats.Progress, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Collect(maps.Values(m.progress)), cmp.Or(m.err, ctx.Err())
+}
+
+// Doubts implements stats.Store.
+func (m *Memory) Doubts(ctx context.Context) (map[string]int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.doubts), cmp.Or(m.err, ctx.Err())
+}
+
+// RetiredBefore implements stats.Store.
+func (m *Memory) RetiredBefore(ctx context.Context) (models.Millis, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.retired, cmp.Or(m.err, ctx.Err())
+}
+
+// NoteNow notes that all of a topic's one partition is counted, as a consumer that runs and is not behind does.
+func (m *Memory) NoteNow(topic string, events int64) {
+	now := time.Now().Truncate(time.Millisecond)
+	m.Note(nil, stats.Progress{Partition: models.Partition{Topic: topic}, Counted: events, LogEnd: events, EventTime: now, At: now})
+}
+
+func compareLabels(a, b stats.Share) int { return strings.Compare(a.Label, b.Label) }

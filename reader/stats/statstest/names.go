@@ -1,0 +1,127 @@
+package statstest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"footfall/models"
+	"footfall/reader/stats"
+)
+
+func testLists(t *testing.T, s stats.Store, tables Tables) {
+	ctx := t.Context()
+	var pages []string
+	for i := range 60 { // in all buckets
+		page := fmt.Sprintf("/p/%02d", i)
+		pages = append(pages, page)
+		tables.ListValue(t, "listed", at("2018-10-01"), "feature2", page)
+		tables.ListLink(t, at("2017-05-05"), page)
+		tables.ListSite(t, at("2017-05-01"), page)
+	}
+	tables.ListValue(t, "listed", at("2018-10-01"), "feature2", pages[0]) // again
+	tables.ListValue(t, "listed", at("2018-10-01"), "feature1", "google.com")
+	tables.ListValue(t, "listed", at("2018-11-01"), "feature2", "/november")
+	tables.ListValue(t, "another", at("2018-10-01"), "feature2", "/another")
+	tables.ListLink(t, at("2017-05-06"), "tomorrow")
+	tables.ListSite(t, at("2017-06-01"), "june")
+	sorted := func(what string, got []string, want ...string) {
+		t.Helper()
+		slices.Sort(got)
+		same(t, what, got, want...)
+	}
+	values := collect(t, s.Values(ctx, "listed", at("2018-10-01"), "feature2"))
+	same(t, "values, asked twice, in one order", collect(t, s.Values(ctx, "listed", at("2018-10-01"), "feature2")), values...)
+	sorted("values", values, pages...)
+	sorted("values of another feature", collect(t, s.Values(ctx, "listed", at("2018-10-01"), "feature1")), "google.com")
+	sorted("values of another month", collect(t, s.Values(ctx, "listed", at("2018-11-01"), "feature2")), "/november")
+	sorted("values of another site", collect(t, s.Values(ctx, "another", at("2018-10-01"), "feature2")), "/another")
+	sorted("values of nobody", collect(t, s.Values(ctx, "nobody", at("2018-10-01"), "feature2")))
+	sorted("links", collect(t, s.Links(ctx, at("2017-05-05"))), pages...)
+	sorted("links of the next day", collect(t, s.Links(ctx, at("2017-05-06"))), "tomorrow")
+	sorted("sites", collect(t, s.Sites(ctx, at("2017-05-01"))), pages...)
+	sorted("sites of the next month", collect(t, s.Sites(ctx, at("2017-06-01"))), "june")
+}
+
+// Hostile are names that break what puts text together instead of binding it.
+func Hostile() []string {
+	return []string{
+		`'`, `''; DROP TABLE urlshortener.urls; --`, `"`, "`", `\`, `%_*?`, `$1 ? :a @b`, "nul\x00in the middle", "line\nbreak\r\n\ttab",
+		"\u202eright to left\u202c", "\u200b", "\ufeffbom", "e\u0301 is not \u00e9", "\u00e9", `<script>alert("1")</script>`, `</title><svg onload=alert(1)>`,
+		`=HYPERLINK("http://x")`, "../../etc/passwd", "💥👩‍👩‍👧", " ", "NULL", "0x00", "{\"a\":1}", strings.Repeat("ä", 60),
+	}
+}
+
+// testHostile takes names through every column that has one: they are found again, as they are, and name nothing else.
+func testHostile(t *testing.T, s stats.Store, tables Tables) {
+	ctx, day, month := t.Context(), at("2016-02-29"), at("2016-02-01")
+	names := Hostile()
+	long := strings.Repeat("長", 341) + "x" // 1,024 bytes
+	for i, name := range append(names, long) {
+		if len(name) <= models.MaxShortURL { // or a site's
+			tables.Count(t, linkKey(name), map[models.Cell]int64{{Counter: models.ClickCounter}: int64(i + 1), {Counter: models.ReferrerCounters, Label: name}: int64(i + 1)})
+			tables.Lead(t, name, name)
+			tables.ListLink(t, day, name)
+			tables.ListSite(t, month, name)
+			tables.ListValue(t, name, month, "feature1", name)
+		}
+		tables.Count(t, linkKey("hostile"), map[models.Cell]int64{{Counter: models.ReferrerCounters, Label: name}: int64(i + 1)})
+		tables.ListValue(t, "hostile", month, "feature1", name)
+		if !strings.Contains(name, "\x00") { // a key joins its features by it
+			tables.Count(t, counted("hostile", "2016-02-01", name, name), map[models.Cell]int64{{Counter: models.MonthUnique, At: month}: int64(i + 1)})
+		}
+	}
+	for i, name := range names {
+		got, err := s.Link(ctx, name)
+		if want := (stats.LinkTotals{LongURL: name, Clicks: int64(i + 1)}); err != nil || got != want {
+			t.Errorf("link %q: %+v, %v; want %+v", name, got, err, want)
+		}
+		same(t, "its referrer", collect(t, s.Referrers(ctx, name)), stats.Share{Label: name, Count: int64(i + 1)})
+		same(t, "its value", collect(t, s.Values(ctx, name, month, "feature1")), name)
+	}
+	asSet(t, "links", collect(t, s.Links(ctx, day)), names)
+	asSet(t, "sites", collect(t, s.Sites(ctx, month)), names)
+	asSet(t, "values", collect(t, s.Values(ctx, "hostile", month, "feature1")), append(names, long))
+	var labels []string
+	for _, share := range collect(t, s.Referrers(ctx, "hostile")) {
+		labels = append(labels, share.Label)
+	}
+	asSet(t, "referrers", labels, append(names, long))
+	if !slices.IsSorted(labels) {
+		t.Errorf("referrers are not in the order of their bytes: %q", labels)
+	}
+	testHostileKeys(t, s, append(names, long))
+}
+
+func testHostileKeys(t *testing.T, s stats.Store, names []string) {
+	var keys []stats.SiteKey
+	var want []int64
+	for i, name := range names {
+		keys, want = append(keys, key("hostile", "2016-02-01", name, name)), append(want, int64(i+1))
+		if strings.Contains(name, "\x00") {
+			want[i] = 0
+		}
+		same(t, fmt.Sprintf("visits of %q", name), collect(t, s.Visits(t.Context(), keys[i], models.MonthUnique, stats.Range{})), points(want[i])...)
+	}
+	// A NUL is not what separates features.
+	keys, want = append(keys, key("hostile", "2016-02-01", "'\x00'", "")), append(want, 0)
+	same(t, "ranked", first(s.Ranked(t.Context(), keys, models.MonthUnique, within("2016-02-01", "2016-03-01"))), want...)
+}
+
+func points(count int64) []stats.Point {
+	if count == 0 {
+		return nil
+	}
+	return []stats.Point{point("2016-02-01", count)}
+}
+
+func asSet(t *testing.T, what string, got, want []string) {
+	t.Helper()
+	got, want = slices.Clone(got), slices.Clone(want)
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: %q, want %q", what, got, want)
+	}
+}

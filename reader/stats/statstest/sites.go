@@ -1,0 +1,102 @@
+package statstest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"footfall/models"
+	"footfall/reader/stats"
+)
+
+// counted makes the models.Key of a site's counters.
+func counted(site, month string, features ...string) models.Key {
+	return models.Key{Keyspace: models.Cardinality, Name: site, Month: at(month), Features: models.NewFeatures(features...)}
+}
+
+func key(site, month string, features ...string) stats.SiteKey {
+	return stats.SiteKey{Site: site, Month: at(month), Features: features}
+}
+
+func testVisits(t *testing.T, s stats.Store, tables Tables) {
+	tables.Count(t, counted("visited", "2018-10-01", "", ""), map[models.Cell]int64{
+		{Counter: models.MonthUnique, At: at("2018-10-01")}: 7, {Counter: models.WeekUnique, At: at("2018-10-29")}: 6,
+		{Counter: models.WeekUnique, At: at("2018-10-01")}: 5, {Counter: models.DayUnique, At: at("2018-10-31")}: 4,
+		{Counter: models.HourViews, At: at("2018-10-31T23")}: 3, {Counter: models.HourViews, At: at("2018-10-31T00")}: 2,
+	})
+	tables.Count(t, counted("visited", "2018-10-01", "google.com", ""), map[models.Cell]int64{{Counter: models.MonthUnique, At: at("2018-10-01")}: 1})
+	tables.Count(t, counted("visited", "2018-10-01", "", "google.com"), map[models.Cell]int64{{Counter: models.MonthUnique, At: at("2018-10-01")}: 2})
+	read := func(k stats.SiteKey, metric string, r stats.Range) []stats.Point {
+		t.Helper()
+		return collect(t, s.Visits(t.Context(), k, metric, r))
+	}
+	all := key("visited", "2018-10-01", "", "")
+	same(t, "month", read(all, models.MonthUnique, stats.Range{}), point("2018-10-01", 7))
+	same(t, "weeks", read(all, models.WeekUnique, stats.Range{}), point("2018-10-01", 5), point("2018-10-29", 6))
+	same(t, "one week", read(all, models.WeekUnique, within("2018-10-29", "2018-11-05")), point("2018-10-29", 6))
+	same(t, "day", read(all, models.DayUnique, within("2018-10-31", "2018-11-01")), point("2018-10-31", 4))
+	same(t, "hours", read(all, models.HourViews, stats.Range{}), point("2018-10-31T00", 2), point("2018-10-31T23", 3))
+	same(t, "half-open hours", read(all, models.HourViews, within("2018-10-31T00", "2018-10-31T23")), point("2018-10-31T00", 2))
+	same(t, "no views of a day", read(all, models.DayViews, stats.Range{}))
+	same(t, "first feature", read(key("visited", "2018-10-01", "google.com", ""), models.MonthUnique, stats.Range{}), point("2018-10-01", 1))
+	same(t, "second feature", read(key("visited", "2018-10-01", "", "google.com"), models.MonthUnique, stats.Range{}), point("2018-10-01", 2))
+	same(t, "another month", read(key("visited", "2018-11-01", "", ""), models.MonthUnique, stats.Range{}))
+}
+
+func testRanked(t *testing.T, s stats.Store, tables Tables) {
+	const n = 1203 // no multiple of any size of a request
+	var keys []stats.SiteKey
+	var want []int64
+	for i := range n {
+		page := fmt.Sprintf("/page/%d", i)
+		keys, want = append(keys, key("ranked", "2018-10-01", "", page)), append(want, 0)
+		if i%3 == 0 {
+			continue // not counted
+		}
+		tables.Count(t, counted("ranked", "2018-10-01", "", page), map[models.Cell]int64{
+			{Counter: models.DayViews, At: at("2018-10-30")}: 100, {Counter: models.DayViews, At: at("2018-10-31")}: int64(i),
+			{Counter: models.DayUnique, At: at("2018-10-31")}: 1_000_000,
+		})
+		want[i] = int64(i)
+	}
+	got, err := s.Ranked(t.Context(), keys, models.DayViews, within("2018-10-31", "2018-11-01"))
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("one day: %d counts, %v; want those of %d keys, in their order", len(got), err, len(keys))
+	}
+	for i, c := range want {
+		if c > 0 {
+			want[i] += 100
+		}
+	}
+	slices.Reverse(keys)
+	slices.Reverse(want)
+	if got, err = s.Ranked(t.Context(), keys, models.DayViews, within("2018-10-29", "2018-11-05")); err != nil || !slices.Equal(got, want) {
+		t.Errorf("two days: %d counts, %v; want the sums", len(got), err)
+	}
+	if got, err = s.Ranked(t.Context(), nil, models.DayViews, within("2018-10-29", "2018-11-05")); err != nil || len(got) != 0 {
+		t.Errorf("no keys: %v, %v", got, err)
+	}
+	same(t, "the same key twice, and sites and months mixed", first(s.Ranked(t.Context(), []stats.SiteKey{
+		key("ranked", "2018-10-01", "", "/page/1"), key("ranked", "2018-11-01", "", "/page/1"), key("ranked", "2018-10-01", "", "/page/1"),
+		key("other", "2018-10-01", "", "/page/1"), key("ranked", "2018-10-01", "", "/page/2"),
+	}, models.DayUnique, within("2018-10-31", "2018-11-01"))), 1_000_000, 0, 1_000_000, 0, 1_000_000)
+}
+
+func first(counts []int64, err error) []int64 {
+	if err != nil {
+		return nil
+	}
+	return counts
+}
+
+func testOtherPlan(t *testing.T, s stats.Store, tables Tables) {
+	tables.Count(t, counted("planned", "2018-10-01", "/a", "", "IT"), map[models.Cell]int64{{Counter: models.DayUnique, At: at("2018-10-02")}: 3})
+	tables.Count(t, counted("planned", "2018-10-01", "", "", ""), map[models.Cell]int64{{Counter: models.HourViews, At: at("2018-10-02T14")}: 4})
+	tables.ListValue(t, "planned", at("2018-10-01"), "country_code", "IT")
+	same(t, "three features", collect(t, s.Visits(t.Context(), key("planned", "2018-10-01", "/a", "", "IT"), models.DayUnique, stats.Range{})), point("2018-10-02", 3))
+	same(t, "no feature", collect(t, s.Visits(t.Context(), key("planned", "2018-10-01", "", "", ""), models.HourViews, stats.Range{})), point("2018-10-02T14", 4))
+	same(t, "values", collect(t, s.Values(t.Context(), "planned", at("2018-10-01"), "country_code")), "IT")
+	same(t, "values of another", collect(t, s.Values(t.Context(), "planned", at("2018-10-01"), "page")))
+	same(t, "ranked", first(s.Ranked(t.Context(), []stats.SiteKey{key("planned", "2018-10-01", "/a", "", "DE"), key("planned", "2018-10-01", "/a", "", "IT")},
+		models.DayUnique, within("2018-10-02", "2018-10-03"))), 0, 3)
+}

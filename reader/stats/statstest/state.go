@@ -1,0 +1,119 @@
+package statstest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"footfall/models"
+	"footfall/reader/stats"
+)
+
+func testProgress(t *testing.T, s stats.Store, tables Tables) {
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	want := map[models.Partition]stats.Progress{}
+	for i, topic := range []string{"noted", "noted", "noted-g2"} {
+		p := stats.Progress{Partition: models.Partition{Topic: topic, Number: i}, Counted: int64(i), LogEnd: 10, EventTime: now.Add(-time.Hour), At: now}
+		if i == 0 {
+			p.EventTime = time.Time{} // nothing was counted yet
+		}
+		want[p.Partition] = p
+		tables.Note(t, p)
+	}
+	again := want[models.Partition{Topic: "noted", Number: 1}]
+	again.Counted = 10
+	want[again.Partition] = again
+	tables.Note(t, again)
+	rows, err := s.Progress(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		if w, ours := want[row.Partition]; ours {
+			delete(want, row.Partition)
+			if row.Counted != w.Counted || row.LogEnd != w.LogEnd || !row.EventTime.Equal(w.EventTime) || row.EventTime.IsZero() != w.EventTime.IsZero() || !row.At.Equal(w.At) {
+				t.Errorf("%+v, want %+v", row, w)
+			}
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("not read: %v", want)
+	}
+}
+
+func testDoubts(t *testing.T, s stats.Store, tables Tables) {
+	tables.Doubt(t, models.Partition{Topic: "doubted"}, 1)
+	tables.Doubt(t, models.Partition{Topic: "doubted"}, 2)
+	tables.Doubt(t, models.Partition{Topic: "doubted", Number: 5}, 1)
+	tables.Doubt(t, models.Partition{Topic: "doubted-g2"}, 1)
+	got, err := s.Doubts(t.Context())
+	if err != nil || got["doubted"] != 3 || got["doubted-g2"] != 1 || got["certain"] != 0 {
+		t.Errorf("%v, %v; want 3 of doubted, 1 of doubted-g2", got, err)
+	}
+}
+
+func testRetired(t *testing.T, s stats.Store, tables Tables) {
+	read := func(want models.Millis) {
+		t.Helper()
+		if got, err := s.RetiredBefore(t.Context()); err != nil || got != want {
+			t.Errorf("%v, %v; want %v", got.Time(), err, want.Time())
+		}
+	}
+	read(0)
+	if !tables.Retire(t, at("2017-01-01"), true) {
+		return // its tables have no retirements, and it says 0
+	}
+	tables.Retire(t, at("2016-01-01"), true)
+	read(at("2017-01-01"))
+	tables.Retire(t, at("2018-01-01"), false)
+	read(at("2017-01-01")) // announced is not done
+}
+
+// testStops leaves sequences before their end: others must still be answered.
+func testStops(t *testing.T, s stats.Store, tables Tables) {
+	cells := map[models.Cell]int64{}
+	for i := range 200 {
+		cells[models.Cell{Counter: models.ReferrerCounters, Label: fmt.Sprint(i)}] = 1
+	}
+	tables.Count(t, linkKey("stopped"), cells)
+	for range 100 { // more than there are connections
+		for _, err := range s.Referrers(t.Context(), "stopped") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+	}
+	if n := len(collect(t, s.Referrers(t.Context(), "stopped"))); n != 200 {
+		t.Errorf("%d referrers, want 200", n)
+	}
+}
+
+func testCancelled(t *testing.T, s stats.Store, _ Tables) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	want := func(what string, err error) {
+		t.Helper()
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v, want that it was cancelled", what, err)
+		}
+	}
+	_, err := s.Link(ctx, "abc")
+	want("Link", err)
+	_, err = s.Ranked(ctx, []stats.SiteKey{key("s", "2018-10-01", "", "")}, models.DayViews, within("2018-10-01", "2018-10-02"))
+	want("Ranked", err)
+	_, err = s.Progress(ctx)
+	want("Progress", err)
+	var last error
+	for _, err := range s.Clicks(ctx, "abc", stats.Day, stats.Range{}) {
+		last = err
+	}
+	want("Clicks", last)
+	last = nil
+	for _, err := range s.Links(ctx, at("2018-10-01")) {
+		last = err
+	}
+	want("Links", last)
+}
