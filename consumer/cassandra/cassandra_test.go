@@ -50,6 +50,10 @@ func TestStore(t *testing.T) {
 		db := testOpen(t, cfg, plan)
 		storetest.RunLatest(t, db, db.readLatest)
 	})
+	t.Run("Lists", func(t *testing.T) {
+		db := testOpen(t, cfg, plan)
+		storetest.RunLists(t, db, lists{db})
+	})
 	t.Run("Settings", func(t *testing.T) { testSettings(t, testOpen(t, cfg, plan)) })
 	t.Run("Notices", func(t *testing.T) { testNotices(t, testOpen(t, cfg, plan)) })
 	t.Run("LocalTransactions", func(t *testing.T) { testLocalTransactions(t, testOpen(t, cfg, plan)) })

@@ -18,7 +18,8 @@ type statements struct {
 	remember      map[models.Keyspace]string
 	siteCells     string // all counters of a site's key
 	latest        string
-	rememberUntil string // of a link's visitor, with a TTL
+	list          map[string]string // by models.Name.List
+	rememberUntil string            // of a link's visitor, with a TTL
 }
 
 func newStatements(n cql.Keyspaces, plan *models.Plan) statements {
@@ -34,6 +35,7 @@ func newStatements(n cql.Keyspaces, plan *models.Plan) statements {
 	)
 	s := statements{
 		siteCells: `SELECT metric_type, interval_start, visits FROM ` + n.Cardinality + `.Counts WHERE ` + counts,
+		list:      listStatements(n),
 		counter:   map[string]string{},
 		read:      map[string]string{},
 		ledger: map[models.Keyspace]string{

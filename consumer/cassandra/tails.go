@@ -31,3 +31,23 @@ func (s *Store) Tail(ctx context.Context, p models.Partition) (store.Tail, error
 	}
 	return store.ReadTail(text)
 }
+
+// NoteProgress implements store.Store: one batch of one partition.
+func (s *Store) NoteProgress(ctx context.Context, rows []store.Progress) error {
+	batch := s.session.NewBatch(gocql.UnloggedBatch).WithContext(ctx)
+	for _, row := range rows {
+		var eventTime any = gocql.UnsetValue // what was noted stays
+		if !row.EventTime.IsZero() {
+			eventTime = row.EventTime
+		}
+		batch.Query(`INSERT INTO `+s.names.Footfall+`.progress (name, topic, kafka_partition, counted, log_end, event_time, at)`+
+			` VALUES ('counted', ?, ?, ?, ?, ?, ?)`, row.Partition.Topic, row.Partition.Number, row.Counted, row.LogEnd, eventTime, row.At)
+	}
+	if len(rows) == 0 {
+		return ctx.Err()
+	}
+	if err := s.session.ExecuteBatch(batch); err != nil {
+		return fmt.Errorf("noting how far %d partitions are: %w", len(rows), err)
+	}
+	return nil
+}

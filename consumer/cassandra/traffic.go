@@ -14,6 +14,7 @@ const (
 	kindLookup   = "lookup"   // reads of visitors
 	kindVisitors = "visitors" // writes of visitors
 	kindLatest   = "latest"   // writes of the latest clicks
+	kindNames    = "names"    // writes of lists
 )
 
 // traffic counts what the data path sends to Cassandra.
@@ -37,7 +38,7 @@ func newTraffic() *traffic {
 	t := &traffic{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "footfall_store_requests_total",
-			Help: "Requests to Cassandra by kind: counters, ledger, lookup (of visitors), visitors (remembered), latest (clicks).",
+			Help: "Requests to Cassandra by kind: counters, ledger, lookup (of visitors), visitors (remembered), latest (clicks), names (listed).",
 		}, []string{"kind"}),
 		statements: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "footfall_store_statements_total",
@@ -50,7 +51,7 @@ func newTraffic() *traffic {
 }
 
 func (t *traffic) watch(w Watch) {
-	for _, kind := range []string{kindCounters, kindLedger, kindLookup, kindVisitors, kindLatest} {
+	for _, kind := range []string{kindCounters, kindLedger, kindLookup, kindVisitors, kindLatest, kindNames} {
 		t.kinds[kind] = tally{t.requests.WithLabelValues(kind), t.statements.WithLabelValues(kind), w}
 	}
 }

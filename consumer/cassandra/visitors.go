@@ -199,21 +199,8 @@ func clusterings(sightings []models.Sighting, ask []sized) any {
 // a visitor is decided by one consumer, and two that disagree about who owns the partition write the same values.
 func (s *Store) Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error {
 	const perRow = 100 // as Cassandra counts: three cells with their timestamps
-	same := among(sightings)
-	batches := grouped(placed(sightings, perRow), same)
-	err := s.each(ctx, len(batches), func(ctx context.Context, i int) error {
-		err := s.remember(ctx, sightings, first, batches[i])
-		if !cql.RefusedAs(err, gocql.ErrCodeInvalid) {
-			return err
-		}
-		for rest := batches[i]; len(rest) > 0; { // this server takes smaller batches only, but for those of one partition
-			part := onePartition(rest, same)
-			if err := s.remember(ctx, sightings, first, part); err != nil {
-				return err
-			}
-			rest = rest[len(part):]
-		}
-		return nil
+	err := s.eachBatch(ctx, placed(sightings, perRow), among(sightings), func(ctx context.Context, together []sized) error {
+		return s.remember(ctx, sightings, first, together)
 	})
 	if err != nil {
 		return fmt.Errorf("remembering visitors: %w", told(err))

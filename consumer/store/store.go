@@ -60,6 +60,13 @@ type Store interface {
 	// caller may call it again with the same values. The store must not keep the lists.
 	Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error
 
+	// ListNames stores rows of the lists. It is idempotent: after an error the caller may call it again. The store must not keep the list.
+	ListNames(ctx context.Context, names []models.Name) error
+
+	// NoteProgress stores how far partitions are, in place of what was noted before. What it says is for readers of counts: nothing is
+	// decided by it, and a row of an owner that was overtaken does no harm.
+	NoteProgress(ctx context.Context, rows []Progress) error
+
 	// Ledger reads the ledger rows of the keys; a key without rows is absent from the map.
 	Ledger(ctx context.Context, keys []models.Key) (map[models.Key][]LedgerRow, error)
 
@@ -115,6 +122,15 @@ type Tenure struct {
 	// Committed is how far the owners noted that the partition is counted, 0 if none did. It never falls, even if the group is set
 	// back. Counting goes on there if Kafka has deleted the group's offset, as it does when a group is empty for a week.
 	Committed int64
+}
+
+// Progress is how far a partition is counted, as readers of counts are told.
+type Progress struct {
+	Partition models.Partition
+	Counted   int64     // every event below is counted
+	LogEnd    int64     // where the partition ended at At, or a little later
+	EventTime time.Time // Kafka's time of the last message that was counted; zero: not known, and what was noted stays
+	At        time.Time
 }
 
 // Owner is the consumer that took a partition last.

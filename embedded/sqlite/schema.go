@@ -11,7 +11,7 @@ import (
 )
 
 // schemaVersion is the version of schema.sql; the history is at its top.
-const schemaVersion = 2
+const schemaVersion = 3
 
 //go:embed schema.sql
 var schema string
@@ -39,6 +39,9 @@ func migrate(ctx context.Context, db *sql.DB, plan *models.Plan) error {
 	}
 	if _, err := db.ExecContext(ctx, schemaOf(plan)); err != nil {
 		return fmt.Errorf("creating tables: %w", err)
+	}
+	if err := fillLists(ctx, db, plan); err != nil {
+		return err
 	}
 	for _, database := range databases {
 		if _, err := db.ExecContext(ctx, fmt.Sprintf("PRAGMA %s.user_version = %d", database, schemaVersion)); err != nil {

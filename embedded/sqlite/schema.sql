@@ -7,6 +7,7 @@
 --   1: the first.
 --   2: doubts have an id; topics became settings, which also have the features and metrics chosen, since before the tables
 --      are made for them. amountcounters, latestclicks. tails, which are made when a file of this version has none yet.
+--   3: links_by_day, sites_by_month, values_by_month (filled with what earlier versions counted); progress.
 
 -- footfall.db: bookkeeping, not for analysts.
 
@@ -47,6 +48,18 @@ CREATE TABLE IF NOT EXISTS footfall.tails (
     kafka_partition INTEGER NOT NULL,
     tail TEXT NOT NULL,
     PRIMARY KEY (topic, kafka_partition)
+) WITHOUT ROWID, STRICT;
+
+-- How far the consumer is, for those who read counts.
+CREATE TABLE IF NOT EXISTS footfall.progress (
+    name TEXT NOT NULL,               -- 'counted'
+    topic TEXT NOT NULL,
+    kafka_partition INTEGER NOT NULL,
+    counted INTEGER NOT NULL,         -- every event below is counted
+    log_end INTEGER NOT NULL,         -- where the partition ended at the moment at, or a little later
+    event_time INTEGER,               -- Unix milliseconds: Kafka's time of the last message that was counted; null: none was since the row was made
+    at INTEGER NOT NULL,              -- Unix milliseconds
+    PRIMARY KEY (name, topic, kafka_partition)
 ) WITHOUT ROWID, STRICT;
 
 -- The log that these files count. Offsets of another log mean nothing here.
@@ -149,6 +162,14 @@ CREATE VIEW IF NOT EXISTS urlshortener.latestclicks AS
     SELECT short_url, day, at, country, referrer, ip, iif(bot, 'True', 'False') AS bot, id FROM latestclicks_kept
     WHERE expires > CAST(unixepoch('subsec') * 1000 AS INTEGER);
 
+-- Links that were clicked on a day, not by bots alone. bucket is the first hex digit of the short_url's MD5: name_bucket(short_url).
+CREATE TABLE IF NOT EXISTS urlshortener.links_by_day (
+    day TEXT NOT NULL,
+    bucket TEXT NOT NULL,
+    short_url TEXT NOT NULL,
+    PRIMARY KEY (day, bucket, short_url)
+) WITHOUT ROWID, STRICT;
+
 -- The ledger: the link's counters hold its events in [from_offset, to_offset) of that Kafka partition.
 CREATE TABLE IF NOT EXISTS urlshortener.applied (
     short_url TEXT NOT NULL,
@@ -188,6 +209,23 @@ CREATE TABLE IF NOT EXISTS cardinality.Counts (
     interval_start TEXT NOT NULL,     -- with the time of day for hour_views only
     visits INTEGER NOT NULL,
     PRIMARY KEY (siteId, month_interval_start, ${features}, metric_type, interval_start)
+) WITHOUT ROWID, STRICT;
+
+-- Sites that have counters in a month.
+CREATE TABLE IF NOT EXISTS cardinality.sites_by_month (
+    month_interval_start TEXT NOT NULL,
+    siteId TEXT NOT NULL,
+    PRIMARY KEY (month_interval_start, siteId)
+) WITHOUT ROWID, STRICT;
+
+-- The values that a feature of a site had in a month. bucket is the first hex digit of the value's MD5: name_bucket(value).
+CREATE TABLE IF NOT EXISTS cardinality.values_by_month (
+    siteId TEXT NOT NULL,
+    month_interval_start TEXT NOT NULL,
+    feature TEXT NOT NULL,            -- the name of its column in Counts
+    bucket TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (siteId, month_interval_start, feature, bucket, value)
 ) WITHOUT ROWID, STRICT;
 
 -- The ledger, as in the other file.

@@ -33,6 +33,8 @@ func (null) FirstSeen(_ context.Context, sightings []models.Sighting) ([]models.
 	return make([]models.Position, len(sightings)), nil
 }
 func (null) Remember(context.Context, []models.Sighting, []models.Position) error { return nil }
+func (null) ListNames(context.Context, []models.Name) error                       { return nil }
+func (null) NoteProgress(context.Context, []store.Progress) error                 { return nil }
 func (null) Ledger(context.Context, []models.Key) (map[models.Key][]store.LedgerRow, error) {
 	return nil, nil
 }
@@ -42,13 +44,11 @@ func (null) Confirm(context.Context, map[models.Key][]models.Cell) (map[models.K
 func (null) Apply(_ context.Context, writes []store.KeyWrite) []error {
 	return make([]error, len(writes))
 }
-func (null) NoteDoubt(context.Context, store.Doubt) error { return nil }
-func (null) Doubts(context.Context, models.Partition) ([]store.Doubt, error) {
-	return nil, nil
-}
-func (null) SettleDoubt(context.Context, store.Doubt) error             { return nil }
-func (null) Setting(_ context.Context, _, value string) (string, error) { return value, nil }
-func (null) WriteTimeout() time.Duration                                { return 0 }
+func (null) NoteDoubt(context.Context, store.Doubt) error                    { return nil }
+func (null) Doubts(context.Context, models.Partition) ([]store.Doubt, error) { return nil, nil }
+func (null) SettleDoubt(context.Context, store.Doubt) error                  { return nil }
+func (null) Setting(_ context.Context, _, value string) (string, error)      { return value, nil }
+func (null) WriteTimeout() time.Duration                                     { return 0 }
 
 func (null) Notices(ctx context.Context) (store.Notices, error) { return store.Notices{}, ctx.Err() }
 

@@ -25,11 +25,14 @@ type Memory struct {
 	OpenDoubts map[models.Partition][]store.Doubt
 	Settings   map[string]string
 	Told       store.Notices
+	Names      map[models.Name]bool
+	Noted      map[models.Partition]store.Progress
 	Timeout    time.Duration
 
 	// Each is called before the call takes effect; nil: no fault.
 	OnApply    func(w store.KeyWrite) Fault
 	OnRemember func() error
+	OnNames    func(names []models.Name) error
 	OnTake     func()
 
 	NextEpoch func(last int64) int64
@@ -59,6 +62,8 @@ func New() *Memory {
 		tails:      map[models.Partition]store.Tail{},
 		OpenDoubts: map[models.Partition][]store.Doubt{},
 		Settings:   map[string]string{},
+		Names:      map[models.Name]bool{},
+		Noted:      map[models.Partition]store.Progress{},
 
 		NextEpoch: func(last int64) int64 { return last + 1 }, // unique, since one mutex guards the store
 	}
@@ -211,6 +216,39 @@ func (m *Memory) Remember(ctx context.Context, sightings []models.Sighting, firs
 	}
 	for i, s := range sightings {
 		m.First[s] = first[i]
+	}
+	return ctx.Err()
+}
+
+// ListNames implements store.Store.
+func (m *Memory) ListNames(ctx context.Context, names []models.Name) error {
+	m.Mu.Lock()
+	defer m.Mu.Unlock()
+	if m.OnNames != nil {
+		if err := m.OnNames(names); err != nil {
+			return err
+		}
+	}
+	for _, n := range names {
+		switch n.List {
+		case models.LinksByDay, models.SitesByMonth, models.ValuesByMonth:
+			m.Names[n] = true
+		default:
+			return fmt.Errorf("listing names: no list %q", n.List)
+		}
+	}
+	return ctx.Err()
+}
+
+// NoteProgress implements store.Store.
+func (m *Memory) NoteProgress(ctx context.Context, rows []store.Progress) error {
+	m.Mu.Lock()
+	defer m.Mu.Unlock()
+	for _, row := range rows {
+		if row.EventTime.IsZero() {
+			row.EventTime = m.Noted[row.Partition].EventTime
+		}
+		m.Noted[row.Partition] = row
 	}
 	return ctx.Err()
 }
