@@ -16,41 +16,40 @@ import (
 
 var errNotSent = errors.New("not sent")
 
-// Apply implements store.Store: counter batches of a few keys each. The statements of one key share keyspace and partition
-// key, which makes them ONE counter mutation over several tables, applied whole or not at all. Each key stands for itself,
-// but what becomes of a request is told for all its keys together.
+// Apply implements store.Store: counter batches of a few keys each. The statements of one key share keyspace and partition key, which
+// makes them ONE counter mutation over several tables, applied whole or not at all. Keys are applied independently, but Cassandra reports
+// one outcome for all keys of a request.
 func (s *Store) Apply(ctx context.Context, writes []store.KeyWrite) []error {
 	errs := make([]error, len(writes))
-	parts := make([]sized, len(writes))
+	parts := make([]requestPart, len(writes))
 	for i, w := range writes {
 		errs[i] = errNotSent
-		parts[i] = sized{token: keyToken(w.Key), index: int32(i), apart: keyspaceNumber(w.Key.Keyspace), bytes: int32(counterBytes(w))}
+		parts[i] = requestPart{token: keyToken(w.Key), index: int32(i), kind: keyspaceNumber(w.Key.Keyspace), bytes: int32(counterBytes(w))}
 	}
-	groups := grouped(parts, func(_, _ sized) bool { return false }) // each is a key of its own
-	_ = s.each(ctx, len(groups), func(working context.Context, i int) error {
+	requests := packRequests(parts, func(_, _ requestPart) bool { return false }) // each is a key of its own
+	_ = s.each(ctx, len(requests), func(working context.Context, i int) error {
 		var err error
 		if working.Err() == nil {
-			// One request's failure must not cancel the others: that would put them in doubt as well.
-			err = s.applyTogether(ctx, writes, groups[i], errs)
+			// ctx, not working: a failed request must not cancel the others, or their outcome would be unknown too.
+			err = s.applyTogether(ctx, writes, requests[i], errs)
 		}
 		if errors.Is(err, store.ErrUnknownOutcome) {
-			return err // but no more are begun: all will be decided by the ledger, and a node that hangs costs time
+			return err // start no more: the caller reads the ledger anyway, and a node that hangs costs time
 		}
 		return nil
 	})
 	return errs
 }
 
-// applyTogether sends some of the writes as one request and notes what became of each. It returns the last of that, which is
-// the worst.
-func (s *Store) applyTogether(ctx context.Context, writes []store.KeyWrite, together []sized, errs []error) (worst error) {
+// applyTogether sends some of the writes as one request and sets the error of each. It returns the last of those errors, which is the worst.
+func (s *Store) applyTogether(ctx context.Context, writes []store.KeyWrite, together []requestPart, errs []error) (worst error) {
 	batch := s.newBatch(ctx, kindCounters, gocql.CounterBatch)
 	for _, part := range together {
 		s.add(batch, writes[part.index])
 	}
 	err := s.session.ExecuteBatch(batch)
 	if len(together) > 1 && cql.RefusedAs(err, gocql.ErrCodeSyntax, gocql.ErrCodeUnauthorized, gocql.ErrCodeInvalid) {
-		// For one key's sake, or because the batch is too large for this server's settings. Nothing of it was applied.
+		// One key was refused, or the batch is too large for this server's settings. Nothing was applied: send each key alone.
 		for i := range together {
 			if worst = s.applyTogether(ctx, writes, together[i:i+1], errs); errors.Is(worst, store.ErrUnknownOutcome) {
 				break
@@ -64,7 +63,7 @@ func (s *Store) applyTogether(ctx context.Context, writes []store.KeyWrite, toge
 	return outcome(err, len(together))
 }
 
-// counterBytes is about what Cassandra takes a write for: each cell with its clustering, timestamps and the counter's shard.
+// counterBytes is about the size that Cassandra counts for a write: each cell with its clustering, timestamps and the counter's shard.
 func counterBytes(w store.KeyWrite) int {
 	const perCell, perLedger = 80, 180
 	n := perCell*len(w.Cells) + perLedger*len(w.Ledger)
@@ -74,7 +73,7 @@ func counterBytes(w store.KeyWrite) int {
 	return n
 }
 
-// add puts the statements of one key into a batch. They share the key's values, and the memory for all values.
+// add appends the statements of one key to a batch. They share the key's values and one slice for all values.
 func (s *Store) add(batch *gocql.Batch, w store.KeyWrite) {
 	const most = 6 // values of a statement beside the key: those of a ledger row
 	key := keyArgs(w.Key)
@@ -98,13 +97,13 @@ func (s *Store) add(batch *gocql.Batch, w store.KeyWrite) {
 // keys that holds for Unavailable too: it may speak of one of them while others are done.
 func outcome(err error, keys int) error {
 	if err == nil || certain(err) && (keys == 1 || !cql.RefusedAs(err, gocql.ErrCodeUnavailable)) {
-		return told(err)
+		return markDisconnected(err)
 	}
 	return fmt.Errorf("%w: %w", store.ErrUnknownOutcome, err)
 }
 
-// told marks the failure of a connection as such.
-func told(err error) error {
+// markDisconnected wraps errors of the connection as store.ErrDisconnected.
+func markDisconnected(err error) error {
 	var network *net.OpError
 	for _, lost := range []error{gocql.ErrNoConnections, gocql.ErrConnectionClosed, gocql.ErrTimeoutNoResponse, io.EOF} {
 		if errors.Is(err, lost) {
@@ -117,6 +116,7 @@ func told(err error) error {
 	return err
 }
 
+// certain tells whether an error says that nothing was applied.
 func certain(err error) bool {
 	if errors.Is(err, gocql.ErrNoConnections) || errors.Is(err, gocql.ErrNoStreams) || errors.Is(err, gocql.ErrSessionClosed) ||
 		errors.Is(err, gocql.ErrTooManyStmts) {

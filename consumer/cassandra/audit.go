@@ -17,26 +17,25 @@ import (
 
 var _ store.AuditStore = (*Store)(nil)
 
-// patience is for reads of much, page by page: one that takes hours must not end because one page timed out. Nothing that writes
-// may have it.
+// patience retries pages of long reads: a scan of hours must not fail because one page timed out. Writes must never use it.
 var patience = &patient{gocql.ExponentialBackoffRetryPolicy{NumRetries: 5, Min: 100 * time.Millisecond, Max: 5 * time.Second}}
 
 type patient struct {
 	gocql.ExponentialBackoffRetryPolicy
 }
 
-// GetRetryType implements gocql.RetryPolicy: the same node again, as long as it is up. There may be no other.
+// GetRetryType implements gocql.RetryPolicy: it retries on the same node, since there may be no other.
 func (patient) GetRetryType(error) gocql.RetryType { return gocql.Retry }
 
-// keysTogether is how many keys are handed on, and their sums read, at once.
+// keysTogether is how many keys Keys hands on at a time.
 const keysTogether = 500
 
-// between is a part of the ring, from the first to the last token.
+// between is a token range of the ring, both ends included.
 type between struct{ first, last int64 }
 
 var wholeRing = between{math.MinInt64, math.MaxInt64}
 
-// partOfRing divides the ring evenly. Vnodes do not matter: a range that spans several of them is put together by the node asked.
+// partOfRing is the token range of a part: all are of equal size. Vnodes do not matter: the coordinator splits a range that spans several.
 func partOfRing(p store.Part) between {
 	width := math.MaxUint64 / uint64(p.Of)
 	first := uint64(p.Number) * width
@@ -47,7 +46,7 @@ func partOfRing(p store.Part) between {
 	return between{int64(first ^ 1<<63), int64(last ^ 1<<63)}
 }
 
-// around is the part of the ring that has all these keys.
+// around is the smallest token range that has all these keys.
 func around(keys []models.Key) between {
 	b := between{math.MaxInt64, math.MinInt64}
 	for _, key := range keys {
@@ -57,13 +56,12 @@ func around(keys []models.Key) between {
 	return b
 }
 
-// where is the condition for a table with that partition key.
+// where is the WHERE clause for a table with that partition key.
 func (b between) where(partitionKey string) string {
 	return fmt.Sprintf(` WHERE token(%s) >= %d AND token(%s) <= %d`, partitionKey, b.first, partitionKey, b.last)
 }
 
-// Keys implements store.WalkStore: it reads the ledgers of a part of the ring, page by page. Rows of a key come one after the
-// other.
+// Keys implements store.WalkStore: it reads the ledgers of a part of the ring, page by page. The rows of a key are consecutive.
 func (s *Store) Keys(ctx context.Context, part store.Part, each func([]store.KeyLedger) error) error {
 	var together []store.KeyLedger
 	err := s.eachLedger(ctx, part.Keyspace, partOfRing(part), func(k store.KeyLedger) error {
@@ -114,7 +112,7 @@ func (s *Store) eachLedger(ctx context.Context, keyspace models.Keyspace, b betw
 		last.Key, last.Rows = key, append(last.Rows, row)
 	}
 	if err := scanner.Err(); err != nil {
-		return fmt.Errorf("reading ledgers: %w", told(err))
+		return fmt.Errorf("reading ledgers: %w", markDisconnected(err))
 	}
 	if len(last.Rows) > 0 {
 		return each(last)
@@ -122,7 +120,7 @@ func (s *Store) eachLedger(ctx context.Context, keyspace models.Keyspace, b betw
 	return nil
 }
 
-// Sums implements store.AuditStore: a stretch of each table.
+// Sums implements store.AuditStore: it reads one token range of each table, and the ledger after that.
 func (s *Store) Sums(ctx context.Context, links []models.Key) (map[models.Key]store.LinkSums, error) {
 	sums := make(map[models.Key]store.LinkSums, len(links))
 	for _, link := range links {
@@ -147,7 +145,7 @@ func (s *Store) Sums(ctx context.Context, links []models.Key) (map[models.Key]st
 			mu.Unlock()
 		}
 		if err := scanner.Err(); err != nil {
-			return fmt.Errorf("adding up %s: %w", tables[i], told(err))
+			return fmt.Errorf("adding up %s: %w", tables[i], markDisconnected(err))
 		}
 		return nil
 	})
@@ -164,14 +162,14 @@ func (s *Store) Sums(ctx context.Context, links []models.Key) (map[models.Key]st
 	return sums, err
 }
 
-// walkTTL is how long it is remembered how far a walk was that was stopped, in seconds.
+// walkTTL is how long the progress of a stopped walk is kept, in seconds.
 const walkTTL = 7 * 24 * 3600
 
-// Walked implements store.WalkStore. It is among the settings, as a row that comes and goes.
+// Walked implements store.WalkStore. The progress is a row of settings.
 func (s *Store) Walked(ctx context.Context, walk string) (progress string, err error) {
 	err = s.session.Query(`SELECT value FROM `+s.names.Footfall+`.settings WHERE name = ?`, "walk: "+walk).WithContext(ctx).Scan(&progress)
 	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
-		return "", fmt.Errorf("reading how far %s was: %w", walk, err)
+		return "", fmt.Errorf("reading the progress of %s: %w", walk, err)
 	}
 	return progress, nil
 }

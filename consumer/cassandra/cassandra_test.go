@@ -38,7 +38,7 @@ func testOpen(t *testing.T, cfg configs.Cassandra, plan *models.Plan) *Store {
 	return store
 }
 
-// One schema serves all: Cassandra takes seconds to create it.
+// All subtests share one schema: Cassandra takes seconds to create it.
 func TestStore(t *testing.T) {
 	cfg, plan := cqltest.Config(t), models.DefaultPlan()
 	testMigrate(t, cfg, plan)
@@ -68,7 +68,7 @@ func TestStore(t *testing.T) {
 	t.Run("Tables", func(t *testing.T) { testTables(t, testOpen(t, cfg, plan), cfg.KeyspaceSuffix) })
 }
 
-// testByHand: a visitor whose row somebody put there without a position was seen, but by no event of the log.
+// A row without a position, which somebody inserted by hand, says that the visitor was seen, but by no event of the log.
 func testByHand(t *testing.T, s *Store) {
 	insert := `INSERT INTO ` + s.names.URLShortener + `.uniquecounterips (short_url, ip`
 	for ip, cql := range map[string]string{
@@ -86,7 +86,7 @@ func testByHand(t *testing.T, s *Store) {
 	}
 }
 
-// TestPlan: tables of another plan, in a schema of their own.
+// A schema that was made for one plan is refused to a consumer with another.
 func TestPlan(t *testing.T) {
 	plan, err := models.NewPlan([]string{"referrer", "page", "device", "feature1"}, []string{models.MonthUnique, models.DayUnique, models.DayViews})
 	if err != nil {
@@ -122,8 +122,8 @@ func TestPlan(t *testing.T) {
 	t.Run("ReservedWords", func(t *testing.T) { testReservedWords(t, testOpen(t, cfg, plan)) })
 }
 
-// testReservedWords: a word that may be the name of a feature is one that CQL takes as a column. Nothing is selected: where
-// the grammar has no objection, Cassandra says that there is no such column.
+// Every word that models allows as the name of a feature is valid in CQL as a column. The tables lack such columns: if the grammar accepts
+// the word, Cassandra says that the column is undefined.
 func testReservedWords(t *testing.T, store *Store) {
 	var wg sync.WaitGroup
 	allowed := 0
@@ -142,11 +142,11 @@ func testReservedWords(t *testing.T, store *Store) {
 	}
 	wg.Wait()
 	if allowed < 80 {
-		t.Errorf("of all words that CQL knows a feature may have %d: is the list whole?", allowed)
+		t.Errorf("a feature may have %d of all words of CQL: is the list of words complete?", allowed)
 	}
 }
 
-// cqlWords are the words that CQL knows, from its grammar.
+// cqlWords are the keywords of CQL, from its grammar.
 const cqlWords = `access add aggregate all allow alter and any apply as asc ascii authorize batch begin between bigint blob boolean by
 	called cast clustering columnfamily columnfamilies columns compact contains count counter create custom date datacenters decimal default
 	delete desc describe distinct double drop duration entries execute exists filtering finalfunc float from frozen full function functions
@@ -169,7 +169,7 @@ func (s *Store) readLatest(ctx context.Context, link string, day models.Millis) 
 	return ids, scanner.Err()
 }
 
-// readCell asks as an analyst would.
+// readCell reads a counter as an analyst would.
 func (s *Store) readCell(ctx context.Context, key models.Key, cell models.Cell) (int64, bool, error) {
 	var value int64
 	err := s.session.Query(s.cql.read[cell.Counter], appendCell(keyArgs(key), cell)...).WithContext(ctx).Scan(&value)
@@ -189,7 +189,7 @@ func testSettings(t *testing.T, store *Store) {
 	}
 }
 
-// requestError is an answer of Cassandra's with a code of our choice.
+// requestError is an error response of Cassandra with a code of the test's choice.
 type requestError int
 
 func (e requestError) Code() int       { return int(e) }
@@ -205,7 +205,7 @@ func TestOutcome(t *testing.T) {
 			t.Errorf("outcome(%v) = %v, want unknown %v", err, got, unknown)
 		}
 	}
-	// What is refused before anything is done.
+	// Errors after which nothing is applied.
 	f(gocql.ErrNoConnections, false)
 	f(gocql.ErrNoStreams, false)
 	f(gocql.ErrSessionClosed, false)
@@ -222,7 +222,7 @@ func TestOutcome(t *testing.T) {
 	f(context.Canceled, true)
 	f(context.DeadlineExceeded, true)
 	f(errors.New("connection reset by peer"), true)
-	keys = 2 // one may be unavailable and the other applied
+	keys = 2 // one key may be unavailable and the other applied
 	f(requestError(gocql.ErrCodeUnavailable), true)
 	f(requestError(gocql.ErrCodeInvalid), false)
 	f(gocql.ErrNoConnections, false)

@@ -12,7 +12,7 @@ import (
 
 var _ store.CompareStore = (*Store)(nil)
 
-// linkTable is where a counter of links is.
+// linkTable says in which table and column a counter of links is.
 type linkTable struct{ table, clustering, column, counter string }
 
 var linkTables = []linkTable{
@@ -27,7 +27,7 @@ var linkTables = []linkTable{
 	{"amountcounters", "day", models.SumValues, models.SumValues},
 }
 
-// Cells implements store.CompareStore: one partition of each table. A counter of 0 is as good as none.
+// Cells implements store.CompareStore: it reads one partition of each table. It leaves out counters that are 0.
 func (s *Store) Cells(ctx context.Context, key models.Key) (map[models.Cell]int64, error) {
 	if key.Keyspace == models.Cardinality {
 		return s.siteCells(ctx, key)
@@ -36,7 +36,7 @@ func (s *Store) Cells(ctx context.Context, key models.Key) (map[models.Cell]int6
 	return found[key], err
 }
 
-// LinkCells implements store.CompareStore: a stretch of each table.
+// LinkCells implements store.CompareStore: it reads one token range of each table, from the first of these links to the last.
 func (s *Store) LinkCells(ctx context.Context, links []models.Key) (map[models.Key]map[models.Cell]int64, error) {
 	out := make(map[models.Key]map[models.Cell]int64, len(links))
 	for _, link := range links {
@@ -53,14 +53,14 @@ func (s *Store) LinkCells(ctx context.Context, links []models.Key) (map[models.K
 			}
 		})
 		if err != nil {
-			return fmt.Errorf("reading %s: %w", linkTables[i].table, told(err))
+			return fmt.Errorf("reading %s: %w", linkTables[i].table, markDisconnected(err))
 		}
 		return nil
 	})
 	return out, err
 }
 
-// LinkLedgers implements store.CompareStore: a stretch of the ledger.
+// LinkLedgers implements store.CompareStore: it reads one token range of the ledger.
 func (s *Store) LinkLedgers(ctx context.Context, links []models.Key) (map[models.Key][]store.LedgerRow, error) {
 	out := make(map[models.Key][]store.LedgerRow, len(links))
 	for _, link := range links {

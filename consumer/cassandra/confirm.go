@@ -13,8 +13,8 @@ import (
 	"footfall/models"
 )
 
-// Confirm implements store.Store. After a crash a counter write may be on its leader replica alone, where a quorum misses
-// it; reads at ALL see it and repair the others. With one replica an ordinary read is as good.
+// Confirm implements store.Store. After a crash a counter write may be on its leader replica alone, where a quorum may miss it. Reads at ALL
+// see it and repair the other replicas. With one replica an ordinary read does.
 func (s *Store) Confirm(ctx context.Context, cells map[models.Key][]models.Cell) (map[models.Key][]store.LedgerRow, bool, error) {
 	keys := make([]models.Key, 0, len(cells))
 	for key := range cells {
@@ -45,12 +45,12 @@ func (s *Store) Confirm(ctx context.Context, cells map[models.Key][]models.Cell)
 	return out, !partial.Load(), err
 }
 
-// confirmKey reads the ledger, then the cells. What the ledger says was applied before the cells were read, so that they are
-// on every replica too when this is complete.
+// confirmKey reads the ledger, then the cells. What the ledger has was applied before the cells are read. So if both reads are complete,
+// every replica has those cells too.
 func (s *Store) confirmKey(ctx context.Context, key models.Key, cells []models.Cell) ([]store.LedgerRow, bool, error) {
 	rows, err := s.ledgerOf(ctx, key, gocql.All)
 	if cql.ReplicaMissing(err) {
-		rows, err := s.ledgerOf(ctx, key, gocql.LocalQuorum) // one dead node stops nobody
+		rows, err := s.ledgerOf(ctx, key, gocql.LocalQuorum) // consumers go on without one node
 		return rows, false, err
 	}
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *Store) confirmKey(ctx context.Context, key models.Key, cells []models.C
 			return rows, false, nil
 		}
 		if err != nil {
-			return nil, false, fmt.Errorf("confirming counters: %w", told(err))
+			return nil, false, fmt.Errorf("confirming counters: %w", markDisconnected(err))
 		}
 	}
 	return rows, true, nil

@@ -28,7 +28,7 @@ func TestSecondsLeft(t *testing.T) {
 	}
 }
 
-// testExpiry: rows of a period's names go; those of addresses and of hashes that stay do not, and neither do rows of sites' visitors.
+// Rows of names with a period expire. Rows of addresses, of hashes without a period and of sites' visitors stay.
 func testExpiry(t *testing.T, s *Store) {
 	now, position := time.Now().UTC(), models.Position{Topic: "clicks", Partition: 1, Offset: 7}
 	month := models.PeriodName(now.Format(models.Monthly), make([]byte, 32))

@@ -17,11 +17,12 @@ import (
 // Forgotten is what Forget removed.
 type Forgotten struct {
 	Guids, IPs, Clicks int64 // rows of GuidData, uniquecounterips, latestclicks
-	Looked             int   // partitions
+	Looked             int   // partitions that were read
 }
 
-// Forget removes the rows that remember visitors, by guid on all sites and by IP, as it is stored, on all links. Counts stay.
-// Then it tells the consumers that what they remember is no longer true. After an error it may be done again.
+// Forget removes the rows of visitors: by guid on all sites, and by IP, as stored, on all links. Counts stay. Then it notifies consumers, so
+// that they clear their visitor caches. After an error some rows are removed, and it may be called again. It calls progress now and then,
+// from one goroutine.
 func (s *Store) Forget(ctx context.Context, guids, ips []string, progress func(Forgotten)) (Forgotten, error) {
 	f := &forgetting{Store: s, progress: progress}
 	var err error
@@ -34,7 +35,7 @@ func (s *Store) Forget(ctx context.Context, guids, ips []string, progress func(F
 	if err == nil && len(ips) > 0 {
 		err = f.amongLatest(ctx, ips)
 	}
-	if err == nil { // after the rows: told before, a consumer could read and remember what is about to go
+	if err == nil { // after the rows: a consumer notified earlier could read and cache a row before it is removed
 		err = s.tellForgotten(ctx)
 	}
 	if err != nil {
@@ -43,7 +44,7 @@ func (s *Store) Forget(ctx context.Context, guids, ips []string, progress func(F
 	return f.total(), nil
 }
 
-// tellForgotten changes the version that consumers look at, whatever the clock of the last one who did so said.
+// tellForgotten changes the version that consumers read. Its write timestamp is later than the last one's, even if that clock was ahead.
 func (s *Store) tellForgotten(ctx context.Context) error {
 	table := s.names.Footfall + `.forgotten`
 	var last *int64
@@ -59,7 +60,7 @@ func (s *Store) tellForgotten(ctx context.Context) error {
 		WithContext(ctx).Exec()
 }
 
-// forgetting is one Forget under way.
+// forgetting is the state of one Forget.
 type forgetting struct {
 	*Store
 	progress           func(Forgotten)
@@ -71,7 +72,7 @@ func (f *forgetting) total() Forgotten {
 	return Forgotten{f.guids.Load(), f.ips.Load(), f.clicks.Load(), f.looked}
 }
 
-// together does something for all that read hands on, many at once.
+// together calls do for everything that read hands on, many concurrently.
 func together[T any](ctx context.Context, f *forgetting, read func(each func(T) error) error, do func(context.Context, T) error) error {
 	var gathered []T
 	work := func() error {
@@ -93,7 +94,7 @@ func together[T any](ctx context.Context, f *forgetting, read func(each func(T) 
 	return work()
 }
 
-// onSites looks into the partitions whose bucket is that of a guid.
+// onSites removes guids from all partitions of their buckets.
 func (f *forgetting) onSites(ctx context.Context, guids []string) error {
 	byBucket := map[string][]string{}
 	for _, guid := range guids {
@@ -120,7 +121,7 @@ func (f *forgetting) onSites(ctx context.Context, guids []string) error {
 	})
 }
 
-// onLinks looks into the partition of every link.
+// onLinks removes IPs from the partition of every link.
 func (f *forgetting) onLinks(ctx context.Context, ips []string) error {
 	table := f.names.URLShortener + `.uniquecounterips`
 	read := func(each func(string) error) error {
@@ -137,7 +138,7 @@ func (f *forgetting) onLinks(ctx context.Context, ips []string) error {
 		return scanner.Err()
 	}
 	return together(ctx, f, read, func(ctx context.Context, link string) error {
-		var here []string // one question for all, since few are on any link
+		var here []string // found by one read for all IPs, since few are on any link
 		var ip string
 		scanner := f.session.Query(`SELECT ip FROM `+table+` WHERE short_url = ? AND ip IN ?`, link, ips).WithContext(ctx).Iter().Scanner()
 		for scanner.Next() {
@@ -160,12 +161,12 @@ func (f *forgetting) onLinks(ctx context.Context, ips []string) error {
 	})
 }
 
-// removeAttempts is how often rows are removed that come back: a consumer may be writing the very visitor.
+// removeAttempts is how often remove deletes rows that reappear: a consumer may be writing the same visitor.
 const removeAttempts = 5
 
-// remove removes the rows of one visitor and tells how many there were. It does so as of their own write time: as of now, by a
-// clock that is ahead, it would also hide the rows that the visitor gets when seen again, and each of its events would count
-// as a new visitor; by one that is behind it would leave them.
+// remove removes the rows of one visitor and returns how many there were. The tombstone has the rows' own write timestamp. With the present
+// time of a clock that is ahead, it would also hide rows written later, and each later event would count as a new visitor. With a clock that
+// is behind, it would remove nothing.
 func (f *forgetting) remove(ctx context.Context, table, where string, args ...any) (rows int64, err error) {
 	for range removeAttempts {
 		found, written, err := f.written(ctx, table, where, args...)
@@ -178,11 +179,11 @@ func (f *forgetting) remove(ctx context.Context, table, where string, args ...an
 			return rows, err
 		}
 	}
-	return rows, errors.New("a visitor's rows came back as often as they were removed: run it again")
+	return rows, errors.New("a visitor's rows reappeared each time they were removed: run this again")
 }
 
-// written is how many rows of a visitor there are, and when the last of them was written, by the clock of whoever did. A row that
-// somebody put there by hand, without anything in it, does not tell: then it is now.
+// written returns how many rows a visitor has, and the latest write timestamp among them. For a row without cells, which somebody inserted
+// by hand, it takes the present time.
 func (f *forgetting) written(ctx context.Context, table, where string, args ...any) (rows, last int64, err error) {
 	scanner := f.session.Query(`SELECT WRITETIME(topic), WRITETIME(kafka_partition), WRITETIME(kafka_offset) FROM `+table+where, args...).
 		WithContext(ctx).Iter().Scanner()
@@ -205,7 +206,7 @@ func (f *forgetting) written(ctx context.Context, table, where string, args ...a
 	return rows, last, scanner.Err()
 }
 
-// amongLatest reads all of the latest clicks: they are not kept by IP.
+// amongLatest removes IPs from the latest clicks. It reads all of them, since IPs are not in their key.
 func (f *forgetting) amongLatest(ctx context.Context, ips []string) error {
 	type partition struct {
 		link string
@@ -238,7 +239,7 @@ func (f *forgetting) amongLatest(ctx context.Context, ips []string) error {
 			if !slices.Contains(ips, ip) || written == nil {
 				continue
 			}
-			// Nobody writes this row again but a replay, as of the same time, and then it stays deleted.
+			// Only a replay writes this row again, with the same timestamp: it stays deleted.
 			err := f.session.Query(`DELETE FROM `+table+` USING TIMESTAMP ? WHERE short_url = ? AND day = ? AND at = ?`,
 				max(*written, time.Now().UnixMicro()), p.link, p.day, at).WithContext(ctx).Exec()
 			if err != nil {

@@ -10,7 +10,7 @@ import (
 	"footfall/models"
 )
 
-// rememberAt is Remember by a clock of the test's choice.
+// rememberAt is Remember with a write timestamp of the test's choice.
 func rememberAt(t *testing.T, s *Store, sighting models.Sighting, at models.Position, clock time.Time) {
 	t.Helper()
 	batch := s.session.NewBatch(gocql.UnloggedBatch).WithContext(t.Context()).WithTimestamp(clock.UnixMicro())
@@ -26,7 +26,7 @@ func rememberAt(t *testing.T, s *Store, sighting models.Sighting, at models.Posi
 	}
 }
 
-// testForgetClocks: whatever the clocks of consumers say, who is forgotten has no row, and has one when seen again.
+// A forgotten visitor has no row, and has one again after the next event, also if clocks of consumers are ahead or behind.
 func testForgetClocks(t *testing.T, s *Store) {
 	visit := &models.Visit{SiteID: "clocks", GUID: "forgotten", TS: models.Earliest, Features: []string{"fb", "/"}}
 	click := models.Sighting{Keyspace: models.URLShortener, Name: "clocks", Visitor: "192.0.2.77"}
@@ -43,7 +43,7 @@ func testForgetClocks(t *testing.T, s *Store) {
 			}
 		}
 	}
-	f := func(ahead time.Duration) { // of those who count, by the clock of whoever forgets
+	f := func(ahead time.Duration) { // how far the consumers' clocks are ahead of that of Forget
 		t.Helper()
 		for i, sighting := range sightings {
 			rememberAt(t, s, sighting, models.Position{Topic: "t", Offset: 1}, time.Now().Add(ahead+time.Duration(i)*time.Millisecond))
@@ -74,7 +74,7 @@ func testForgetClocks(t *testing.T, s *Store) {
 	f(2 * time.Hour)
 }
 
-// testDropClocks: rows that a clock ahead has written go as well.
+// DropVisitors also removes rows that a consumer whose clock is ahead has written.
 func testDropClocks(t *testing.T, s *Store) {
 	visit := &models.Visit{SiteID: "clocks", GUID: "retired", TS: models.Earliest, Features: []string{"fb", "/"}}
 	for _, sighting := range visit.Sightings() {

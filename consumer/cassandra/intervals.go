@@ -9,11 +9,11 @@ import (
 	"footfall/models"
 )
 
-// class is a part of all intervals: those whose hash, divided by modulus, leaves remainder.
+// class is a subset of all intervals: those whose hash modulo modulus is remainder.
 type class struct{ remainder, modulus uint64 }
 
-// intervals lists the intervals of sites that are over, with their buckets: those of its class. When they become too many the class
-// is halved, and the other half is left for later. Safe for concurrent use.
+// intervals collects those intervals of a class that end before a moment, with their buckets. When there are more than most, it halves its
+// class, and lists the other half in left for a later pass. Safe for concurrent use.
 type intervals struct {
 	class
 	before models.Millis
@@ -66,7 +66,7 @@ func (l *intervals) halve() {
 	}
 }
 
-// bucketSet holds names of buckets: of the 256 that there are, and of others that somebody made by hand.
+// bucketSet is a set of bucket names: the 256 regular ones as bits, and others, which somebody inserted by hand.
 type bucketSet struct {
 	bits  [4]uint64
 	other []string

@@ -14,8 +14,8 @@ import (
 
 var _ store.LatestStore = (*Store)(nil)
 
-// KeepLatest implements store.LatestStore: a batch for many clicks of a link and day. A row lives until ttl after its click,
-// not after its writing, and is written as of the click: what was deleted since stays so when it is written again.
+// KeepLatest implements store.LatestStore: batches of clicks of one link and day. A row expires ttl after its click, not after it is written.
+// Its write timestamp is the click's time: a deleted row stays deleted when a replay writes it again.
 func (s *Store) KeepLatest(ctx context.Context, clicks []models.LatestClick, ttl time.Duration) error {
 	type partition struct {
 		link string
@@ -35,7 +35,7 @@ func (s *Store) KeepLatest(ctx context.Context, clicks []models.LatestClick, ttl
 		batch := s.newBatch(ctx, kindLatest, gocql.UnloggedBatch)
 		for _, c := range batches[i] {
 			at := c.TS.Time()
-			left := min(at.Add(ttl).Sub(now), ttl).Round(time.Second) // a click may be ahead of its time
+			left := min(at.Add(ttl).Sub(now), ttl).Round(time.Second) // min: a click's time may lie in the future
 			if left < time.Second {
 				continue
 			}
@@ -51,7 +51,7 @@ func (s *Store) KeepLatest(ctx context.Context, clicks []models.LatestClick, ttl
 		return s.session.ExecuteBatch(batch)
 	})
 	if err != nil {
-		return fmt.Errorf("keeping the latest clicks: %w", told(err))
+		return fmt.Errorf("keeping the latest clicks: %w", markDisconnected(err))
 	}
 	return nil
 }

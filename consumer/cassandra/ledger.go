@@ -39,7 +39,7 @@ func (s *Store) ledgerOf(ctx context.Context, key models.Key, level gocql.Consis
 		rows = append(rows, r)
 	}
 	if err := scanner.Err(); err != nil {
-		return nil, fmt.Errorf("reading ledger: %w", told(err))
+		return nil, fmt.Errorf("reading ledger: %w", markDisconnected(err))
 	}
 	return rows, nil
 }

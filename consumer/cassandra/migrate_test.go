@@ -56,7 +56,7 @@ func TestMigrate(t *testing.T) {
 	}
 	exec(`DELETE FROM KS.schema_migrations WHERE version = 99`)
 
-	// A keyspace from before there was a choice has no settings. It goes on as what it is, and as nothing else.
+	// A keyspace from before plans could be chosen has no settings. It can be used with the first plan only.
 	exec(`DROP TABLE KS.settings`)
 	testOpen(t, cfg, plan)
 	four, err := models.NewPlan([]string{"a", "b", "c", "d"}, models.AllMetrics())
@@ -78,7 +78,7 @@ func TestMigrate(t *testing.T) {
 	refused("run `consumer migrate`")
 }
 
-// The analysts' tables must not lose a column without somebody noticing.
+// The analysts' tables must not lose a column unnoticed.
 func testTables(t *testing.T, store *Store, suffix string) {
 	tables := map[string]bool{}
 	scanner := store.session.Query(`SELECT keyspace_name, table_name FROM system_schema.tables`).Iter().Scanner()

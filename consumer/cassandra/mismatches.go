@@ -20,15 +20,13 @@ import (
 // maxIntervals bounds how many intervals of sites are in memory at once.
 const maxIntervals = 500_000
 
-// unevenParts is how many parts of the ring are read for one list of intervals, and unevenAtOnce how many parts or intervals at
-// the same time.
 const (
-	unevenParts  = 256
-	unevenAtOnce = 16
+	ringParts        = 256 // that the ring is read in
+	mismatchesAtOnce = 16  // parts of the ring, or intervals, that are read concurrently
 )
 
 // CountMismatches implements store.RetireStore. It reads every row that DropVisitors would remove, interval by interval. The buckets of an
-// interval lie all over the ring, so the intervals are listed first: where they are too many, in several passes.
+// interval are spread over the ring, so it lists the intervals first: in several passes if they are too many for memory.
 func (s *Store) CountMismatches(ctx context.Context, before models.Millis, progress func(string), each func(store.CountMismatch)) error {
 	var mu sync.Mutex
 	one := func(u store.CountMismatch) {
@@ -57,12 +55,12 @@ func (s *Store) CountMismatches(ctx context.Context, before models.Millis, progr
 	return nil
 }
 
-// inParts does something for all parts of the ring, some at once.
+// inParts calls do for all parts of the ring, some concurrently.
 func (s *Store) inParts(ctx context.Context, do func(context.Context, between) error) error {
 	group, working := errgroup.WithContext(ctx)
-	group.SetLimit(unevenAtOnce)
-	for number := range unevenParts {
-		group.Go(func() error { return do(working, partOfRing(store.Part{Number: number, Of: unevenParts})) })
+	group.SetLimit(mismatchesAtOnce)
+	for number := range ringParts {
+		group.Go(func() error { return do(working, partOfRing(store.Part{Number: number, Of: ringParts})) })
 	}
 	return group.Wait()
 }
@@ -71,7 +69,7 @@ func (s *Store) mismatchedIntervals(ctx context.Context, found map[visitorPartit
 	started, told, done := time.Now(), time.Now(), 0
 	var mu sync.Mutex
 	group, working := errgroup.WithContext(ctx)
-	group.SetLimit(unevenAtOnce)
+	group.SetLimit(mismatchesAtOnce)
 	for interval, buckets := range found {
 		if working.Err() != nil {
 			break

@@ -53,7 +53,7 @@ func appendNameKey(to []byte, p models.Name) ([]byte, int32) {
 // ListNames implements store.Store: one batch for the names of a partition, or of a few small ones.
 func (s *Store) ListNames(ctx context.Context, names []models.Name) error {
 	const perRow = 40 // as Cassandra counts: a row without cells
-	partitions, rows := make([]models.Name, len(names)), make([]sized, len(names))
+	partitions, rows := make([]models.Name, len(names)), make([]requestPart, len(names))
 	var buffer []byte
 	for i, n := range names {
 		if s.cql.list[n.List] == "" {
@@ -61,11 +61,11 @@ func (s *Store) ListNames(ctx context.Context, names []models.Name) error {
 		}
 		partitions[i] = namePartition(n)
 		key, list := appendNameKey(buffer[:0], partitions[i])
-		rows[i] = sized{token: cql.Token(key), index: int32(i), apart: list, bytes: int32(perRow + len(n.Value))}
+		rows[i] = requestPart{token: cql.Token(key), index: int32(i), kind: list, bytes: int32(perRow + len(n.Value))}
 		buffer = key
 	}
-	same := func(a, b sized) bool { return partitions[a.index] == partitions[b.index] }
-	err := s.eachBatch(ctx, rows, same, func(ctx context.Context, together []sized) error {
+	same := func(a, b requestPart) bool { return partitions[a.index] == partitions[b.index] }
+	err := s.eachBatch(ctx, rows, same, func(ctx context.Context, together []requestPart) error {
 		batch := s.newBatch(ctx, kindNames, gocql.UnloggedBatch)
 		for _, row := range together {
 			p := partitions[row.index]
@@ -74,14 +74,14 @@ func (s *Store) ListNames(ctx context.Context, names []models.Name) error {
 		return s.session.ExecuteBatch(batch)
 	})
 	if err != nil {
-		return fmt.Errorf("listing names: %w", told(err))
+		return fmt.Errorf("listing names: %w", markDisconnected(err))
 	}
 	return nil
 }
 
 // eachBatch sends rows in batches, in any order: those of a partition together, and those of a few small partitions that are neighbours.
-func (s *Store) eachBatch(ctx context.Context, rows []sized, same func(a, b sized) bool, send func(context.Context, []sized) error) error {
-	batches := grouped(rows, same)
+func (s *Store) eachBatch(ctx context.Context, rows []requestPart, same func(a, b requestPart) bool, send func(context.Context, []requestPart) error) error {
+	batches := packRequests(rows, same)
 	return s.each(ctx, len(batches), func(ctx context.Context, i int) error {
 		err := send(ctx, batches[i])
 		if !cql.RefusedAs(err, gocql.ErrCodeInvalid) {

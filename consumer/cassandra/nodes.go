@@ -12,15 +12,15 @@ import (
 	"footfall/internal/cql"
 )
 
-// Node is what one node of the cluster says about itself.
+// Node has settings of one node of the cluster.
 type Node struct {
 	Address       string
-	CommitlogSync string        // only with group or batch are acknowledged writes safe when the node crashes
-	WriteTimeout  time.Duration // the longer of its two
+	CommitlogSync string        // with "group" or "batch" acknowledged writes survive a crash of the node
+	WriteTimeout  time.Duration // the longer of those for counters and for other writes
 }
 
-// Nodes asks every node that is up, in the data centre of cassandra.local_dc. One that does not answer is left out; an error says
-// that none did. From then on WriteTimeout is the longest that any of them has said.
+// Nodes reads the settings of every node that is up, in the data centre of cassandra.local_dc. It leaves out nodes that do not answer, and
+// returns an error if none does. It raises WriteTimeout to the longest that any of them has.
 func (s *Store) Nodes(ctx context.Context) ([]Node, error) {
 	hosts := s.nodes.Up()
 	found := make([]Node, len(hosts))
@@ -48,12 +48,12 @@ func (s *Store) Nodes(ctx context.Context) ([]Node, error) {
 	return nodes, nil
 }
 
-// askNode reads the settings of one node: each has its own.
+// askNode reads the settings of one node.
 func (s *Store) askNode(ctx context.Context, host *gocql.HostInfo) (Node, error) {
 	const (
 		sync, counters, others = "commitlog_sync", "counter_write_request_timeout", "write_request_timeout"
 
-		unknown = 5 * time.Second // the server's default, in case it does not tell
+		unknown = 5 * time.Second // assumed if the node does not say: longer than the server's defaults
 	)
 	values := map[string]string{}
 	scanner := s.session.Query(`SELECT name, value FROM system_views.settings WHERE name IN ('` + sync + `', '` + counters + `', '` + others + `')`).

@@ -10,8 +10,8 @@ import (
 	"footfall/internal/cql"
 )
 
-// Each node has settings of its own, and one that comes up may have others than before.
-func TestEveryNodeIsAsked(t *testing.T) {
+// Each node has its own settings, and a node that restarts may have others than before.
+func TestNodesReadsTheSettingsOfEveryNode(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts two Cassandra nodes: not with -short")
 	}
@@ -26,12 +26,12 @@ func TestEveryNodeIsAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg.Cassandra.Hosts, cfg.Cassandra.Port = []string{servers[0].Address}, servers[0].Port
-	s := &Store{nodes: &cql.Nodes{}, inFlight: 4} // without a schema, which takes two nodes a minute
+	s := &Store{nodes: &cql.Nodes{}, inFlight: 4} // without a schema: creating one on two nodes takes a minute
 	if s.session, err = cql.Connect(cfg.Cassandra.CassandraClient, s.nodes.Watch); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	// until waits for what the nodes say, by address.
+	// until waits until the nodes have these settings, by address.
 	until := func(want map[string]string) {
 		t.Helper()
 		var nodes []Node

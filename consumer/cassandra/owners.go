@@ -13,8 +13,8 @@ import (
 	"footfall/models"
 )
 
-// Take implements store.Store by lightweight transaction. A failed attempt may have taken effect: taking again then
-// yields one more epoch, which does no harm.
+// Take implements store.Store by lightweight transaction. A transaction that failed may have been applied all the same: the next Take then
+// gets one more epoch, which does no harm.
 func (s *Store) Take(ctx context.Context, p models.Partition, owner string) (store.Tenure, error) {
 	for {
 		t, ok, err := s.tryTake(ctx, p, owner)
@@ -33,7 +33,7 @@ func (s *Store) tryTake(ctx context.Context, p models.Partition, owner string) (
 		lastOwner string
 		clean     bool
 	)
-	// A read at LOCAL_SERIAL sees what a predecessor's transaction left half done.
+	// A read at LOCAL_SERIAL completes a predecessor's unfinished transaction.
 	err := s.session.Query(`SELECT epoch, owner, clean, committed FROM `+s.names.Footfall+
 		`.owners WHERE topic = ? AND kafka_partition = ?`, p.Topic, p.Number).
 		Consistency(gocql.Consistency(gocql.LocalSerial)).WithContext(ctx).Scan(&t.Before, &lastOwner, &clean, &t.Committed)
@@ -76,7 +76,7 @@ func (s *Store) note(ctx context.Context, t store.Tenure, committed int64, clean
 	return ok, nil
 }
 
-// Owners implements store.Store. There is a row for each Kafka partition, so that reading all of them is one small scan.
+// Owners implements store.Store. There is one row per Kafka partition, so it is a small scan.
 func (s *Store) Owners(ctx context.Context) ([]store.Owner, error) {
 	var owners []store.Owner
 	scanner := s.session.Query(`SELECT topic, kafka_partition, owner, clean FROM ` + s.names.Footfall + `.owners`).WithContext(ctx).Iter().Scanner()
@@ -88,14 +88,14 @@ func (s *Store) Owners(ctx context.Context) ([]store.Owner, error) {
 		owners = append(owners, o)
 	}
 	if err := scanner.Err(); err != nil {
-		return nil, fmt.Errorf("reading owners: %w", told(err))
+		return nil, fmt.Errorf("reading owners: %w", markDisconnected(err))
 	}
 	return owners, nil
 }
 
 // Setting implements store.Store.
 func (s *Store) Setting(ctx context.Context, name, value string) (string, error) {
-	// Consumers that start at the same time ask about the same settings: they would get into each other's way.
+	// Read first: transactions of consumers that start at the same time would contend for the same setting.
 	recorded, err := s.recorded(ctx, name)
 	if err != nil || recorded != "" || value == "" {
 		return recorded, err
@@ -113,16 +113,16 @@ func (s *Store) Setting(ctx context.Context, name, value string) (string, error)
 	return recorded, err
 }
 
-// settingAttempts is how often a setting is tried to be recorded: transactions about the same one time out when many begin at once.
+// settingAttempts is how often Setting tries to record: concurrent transactions on the same row may time out.
 const settingAttempts = 5
 
-// record may be done again: whoever was first, its value is what is recorded.
+// record records a setting, unless there is one, and returns what is recorded. It is idempotent.
 func (s *Store) record(ctx context.Context, name, value string) (string, error) {
 	last := map[string]any{}
 	fresh, err := s.session.Query(`INSERT INTO `+s.names.Footfall+`.settings (name, value) VALUES (?, ?) IF NOT EXISTS`,
 		name, value).WithContext(ctx).MapScanCAS(last)
 	if err != nil {
-		return "", fmt.Errorf("recording %s: %w", name, err)
+		return "", fmt.Errorf("recording setting %q: %w", name, err)
 	}
 	if recorded, ok := last["value"].(string); !fresh && ok {
 		return recorded, nil
@@ -130,11 +130,11 @@ func (s *Store) record(ctx context.Context, name, value string) (string, error) 
 	return value, nil
 }
 
-// recorded is a setting, or empty.
+// recorded reads a setting; empty if there is none.
 func (s *Store) recorded(ctx context.Context, name string) (value string, err error) {
 	err = s.session.Query(`SELECT value FROM `+s.names.Footfall+`.settings WHERE name = ?`, name).WithContext(ctx).Scan(&value)
 	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
-		return "", fmt.Errorf("reading what %s is: %w", name, err)
+		return "", fmt.Errorf("reading setting %q: %w", name, err)
 	}
 	return value, nil
 }

@@ -25,8 +25,7 @@ func (c *traced) Trace(id []byte) {
 	}
 }
 
-// testLocalTransactions: a partition is taken, noted and released within one data centre, and so is a setting; the server's own
-// trace says so.
+// Taking, noting and releasing a partition, and recording a setting, are transactions within one data centre, by the server's own trace.
 func testLocalTransactions(t *testing.T, s *Store) {
 	var seen traced
 	s.session.SetTrace(&seen)
@@ -46,7 +45,7 @@ func testLocalTransactions(t *testing.T, s *Store) {
 	}
 	for _, id := range seen.ids {
 		var parameters map[string]string
-		for until := time.Now().Add(30 * time.Second); parameters == nil && time.Now().Before(until); { // traces are written behind
+		for until := time.Now().Add(30 * time.Second); parameters == nil && time.Now().Before(until); { // traces are written asynchronously
 			err := s.session.Query(`SELECT parameters FROM system_traces.sessions WHERE session_id = ?`, id).
 				Consistency(gocql.One).Scan(&parameters)
 			if err != nil && !errors.Is(err, gocql.ErrNotFound) {

@@ -12,19 +12,18 @@ import (
 	"footfall/internal/cql"
 )
 
-// replicationSetting is the row of settings that holds how the keyspaces were replicated when they were counted into.
+// replicationSetting is the row of settings that records the replication of the keyspaces.
 const replicationSetting = "replication"
 
-// checkReplication refuses keyspaces that are replicated otherwise than when they were counted into. A replica that is new to its
-// data has none of it until it is repaired: a quorum of such replicas knows no visitors and no ledger, and all would be counted
-// once more.
+// checkReplication returns an error if the replication of the keyspaces is not the recorded one. A replica that is new to its data has none
+// of it until it is repaired. A quorum of such replicas would have no visitors and no ledger, and consumers would count all events again.
 func (s *Store) checkReplication(ctx context.Context) error {
 	now, err := cql.ReadReplication(ctx, s.session, s.names)
 	if err != nil {
 		return err
 	}
 	recorded, err := s.recordedReplication(ctx, now)
-	if cql.NoTable(err) { // tables that are older than the settings; nothing is counted into them before they are migrated
+	if cql.NoTable(err) { // a schema without settings: consumers cannot count before it is migrated
 		recorded, err = now.String(), nil
 	}
 	if err != nil {
@@ -34,8 +33,8 @@ func (s *Store) checkReplication(ctx context.Context) error {
 	return s.sameReplication(now)
 }
 
-// recordedReplication records the replication the first time. Where data is replicated every replica is asked first: a quorum of new
-// ones would not know what is recorded, and take what was changed for the first.
+// recordedReplication returns the recorded replication, and records it the first time. With several replicas it reads at ALL before that:
+// a quorum of new replicas would not have the record, and the changed replication would be recorded as the first.
 func (s *Store) recordedReplication(ctx context.Context, now cql.Replication) (string, error) {
 	if !now.Several() {
 		return s.Setting(ctx, replicationSetting, now.String())
@@ -68,18 +67,18 @@ func (s *Store) sameReplication(now cql.Replication) error {
 		" (docs/operations.md)", now, s.replication, strings.Join(s.names.All(), ", "))
 }
 
-// SameReplication returns an error that says what to do when the replication of the keyspaces has changed since Open. Nothing may be
-// counted then. Without an answer from Cassandra it returns nil: then nothing can be.
+// SameReplication returns an error that says what to do if the replication of the keyspaces has changed since Open: consumers must not count
+// then. If Cassandra does not answer it returns nil, since consumers cannot count then either.
 func (s *Store) SameReplication(ctx context.Context) error {
 	now, err := cql.ReadReplication(ctx, s.session, s.names)
 	if err != nil {
-		return nil //nolint:nilerr // who asks asks again
+		return nil //nolint:nilerr // the caller asks again later
 	}
 	return s.sameReplication(now)
 }
 
-// AcknowledgeReplication records how the keyspaces are replicated now, as an operator says who has repaired them all, and reports
-// what changed. Consumers are started after it.
+// AcknowledgeReplication records the present replication of the keyspaces, and reports what changed. The operator has to repair all of them
+// before, and to start consumers after it.
 func AcknowledgeReplication(ctx context.Context, cfg configs.Cassandra, report func(format string, args ...any)) error {
 	session, err := cql.Connect(cfg.CassandraClient, localTransactions)
 	if err != nil {
@@ -97,7 +96,7 @@ func AcknowledgeReplication(ctx context.Context, cfg configs.Cassandra, report f
 		return err
 	}
 	if recorded == now.String() {
-		report("the replication of the keyspaces is %s, as it is recorded: nothing to do", now)
+		report("the replication of the keyspaces is %s, as recorded: nothing to do", now)
 		return nil
 	}
 	ok, err := s.cas(ctx, `UPDATE `+n.Footfall+`.settings SET value = ? WHERE name = ? IF value = ?`, now.String(), replicationSetting, recorded)
@@ -105,7 +104,7 @@ func AcknowledgeReplication(ctx context.Context, cfg configs.Cassandra, report f
 		return fmt.Errorf("recording the replication: %w", err)
 	}
 	if !ok {
-		return errors.New("somebody else recorded the replication meanwhile: run it again")
+		return errors.New("another process recorded the replication meanwhile: run this again")
 	}
 	report("the replication of the keyspaces was %s and is %s: recorded. Start the consumers", recorded, now)
 	return nil

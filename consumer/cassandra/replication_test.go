@@ -9,7 +9,7 @@ import (
 	"footfall/models"
 )
 
-// A change is noticed by whoever has the tables open, and refused to whoever comes, until it is acknowledged.
+// After a change of the replication, an open store reports it, and Open refuses until it is acknowledged.
 func TestReplication(t *testing.T) {
 	cfg, plan := cqltest.Config(t), models.DefaultPlan()
 	testMigrate(t, cfg, plan)
@@ -44,9 +44,9 @@ func TestReplication(t *testing.T) {
 	}
 	allowed(s.SameReplication(t.Context()))
 	if text := acknowledge(); !strings.Contains(text, "nothing to do") {
-		t.Errorf("acknowledging what did not change: %q", text)
+		t.Errorf("acknowledging without a change: %q", text)
 	}
-	for i, keyspace := range s.names.All() { // any of them
+	for i, keyspace := range s.names.All() { // each of them counts
 		alter := `ALTER KEYSPACE ` + keyspace + ` WITH replication = {'class': 'NetworkTopologyStrategy', 'datacenter1': 1}`
 		if err := s.session.Query(alter).Exec(); err != nil {
 			t.Fatal(err)
@@ -54,12 +54,12 @@ func TestReplication(t *testing.T) {
 		refused(s.SameReplication(t.Context()))
 		refused(reopen())
 		if i == 0 && !strings.Contains(fmt.Sprint(s.SameReplication(t.Context())), keyspace+" {") {
-			t.Error("it is not said which keyspace has changed")
+			t.Error("the error does not name the keyspace that has changed")
 		}
 	}
 	if text := acknowledge(); !strings.Contains(text, "recorded") {
 		t.Errorf("acknowledged: %q", text)
 	}
 	allowed(reopen())
-	refused(s.SameReplication(t.Context())) // who has counted on all the time does not know what it has read
+	refused(s.SameReplication(t.Context())) // a store that was open all the time may have read from new replicas
 }

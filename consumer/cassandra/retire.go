@@ -39,20 +39,20 @@ func (s *Store) Notices(ctx context.Context) (n store.Notices, err error) {
 		n.Retirements = append(n.Retirements, r)
 	}
 	if err := scanner.Err(); err != nil {
-		return n, fmt.Errorf("reading what is retired: %w", told(err))
+		return n, fmt.Errorf("reading what is retired: %w", markDisconnected(err))
 	}
 	err = s.session.Query(`SELECT version FROM ` + s.names.Footfall + `.forgotten WHERE name = 'visitors'`).
 		WithContext(ctx).Scan(&n.Forgotten)
 	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
-		return n, fmt.Errorf("reading whether visitors were forgotten: %w", told(err))
+		return n, fmt.Errorf("reading whether visitors were forgotten: %w", markDisconnected(err))
 	}
 	return n, nil
 }
 
-// announcement is what the column offsets has instead of a partition, with the announcement's ID, until offsets are decided.
+// announcement is a key in the column offsets, in place of a partition: its value is the announcement's ID, until the offsets are decided.
 const announcement = -1
 
-// announcedAs is the column offsets of what was announced, null if it has no ID.
+// announcedAs is the value of the column offsets of an announcement; null if it has no ID, as in older versions.
 func announcedAs(r store.Retirement) map[int]int64 {
 	if r.ID == 0 {
 		return nil
@@ -60,7 +60,7 @@ func announcedAs(r store.Retirement) map[int]int64 {
 	return map[int]int64{announcement: r.ID}
 }
 
-// Announce implements store.RetireStore. The states change by lightweight transaction: what is decided stays so.
+// Announce implements store.RetireStore. States change by lightweight transaction, so a decided retirement stays decided.
 func (s *Store) Announce(ctx context.Context, r store.Retirement) error {
 	_, err := s.cas(ctx, `INSERT INTO `+s.names.Footfall+`.retired (name, before, state, topic, offsets) VALUES ('visits', ?, ?, ?, ?)`+
 		` IF NOT EXISTS`, r.Before.Time(), announced, r.Topic, announcedAs(r))
@@ -95,7 +95,7 @@ func (s *Store) Finish(ctx context.Context, before models.Millis) error {
 	ok, err := s.cas(ctx, `UPDATE `+s.names.Footfall+`.retired SET state = ? WHERE name = 'visits' AND before = ? IF state IN (?, ?)`,
 		done, before.Time(), decided, done)
 	if err == nil && !ok {
-		err = errors.New("it is not decided")
+		err = errors.New("the retirement is not decided")
 	}
 	if err != nil {
 		return fmt.Errorf("finishing a retirement: %w", err)
@@ -113,19 +113,18 @@ func (s *Store) Committed(ctx context.Context, p models.Partition) (committed in
 	return committed, nil
 }
 
-// dropAtOnce is how many partitions are gathered before they are removed.
+// dropAtOnce is how many partitions are collected before they are removed.
 const dropAtOnce = 1000
 
-// clockSpread is how much clocks may differ.
+// clockSpread is how much the clocks of processes may differ.
 const clockSpread = time.Minute
 
-// DropVisitors implements store.RetireStore. A partition holds visitors of one interval, and goes as a whole: that leaves one
-// tombstone, however many visitors there were. Nobody writes rows of such an interval any more, so it does no harm that the
-// tombstone is ahead of its time.
+// DropVisitors implements store.RetireStore. A partition holds visitors of one interval, and is deleted as a whole: that leaves one
+// tombstone, however many rows it had. Consumers write no rows of such intervals any more, so the tombstone's timestamp may lie in the future.
 func (s *Store) DropVisitors(ctx context.Context, part store.Part, before models.Millis, read func(n int)) (store.Dropped, error) {
 	var d store.Dropped
 	var gathered []visitorPartition
-	asOf := time.Now().Add(clockSpread).UnixMicro() // a consumer's clock may be ahead of ours
+	asOf := time.Now().Add(clockSpread).UnixMicro() // the clock of the consumer that wrote a row may be ahead of ours
 	drop := func() error {
 		err := s.each(ctx, len(gathered), func(ctx context.Context, i int) error {
 			return s.session.Query(`DELETE FROM `+s.names.Cardinality+`.GuidData USING TIMESTAMP ? WHERE siteId = ? AND interval_size = ?`+

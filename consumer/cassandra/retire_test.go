@@ -11,7 +11,7 @@ import (
 	"footfall/models"
 )
 
-// testNotices: a retirement goes from announced to decided to done, and never back; who is forgotten is told to all.
+// A retirement goes from announced to decided to done, and never back. Forget changes the notice that consumers read.
 func testNotices(t *testing.T, s *Store) {
 	ctx := t.Context()
 	before := models.Millis(time.Date(2018, 11, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
@@ -46,7 +46,7 @@ func testNotices(t *testing.T, s *Store) {
 	}
 	want("nothing was said")
 	if s.Finish(ctx, before) == nil {
-		t.Error("finished what was never announced")
+		t.Error("finished a retirement that was never announced")
 	}
 	old := store.Retirement{Before: before, Topic: "visits"} // as older versions announced
 	for _, r := range []store.Retirement{old, {Before: before, Topic: "visits", ID: 1}} {
@@ -62,7 +62,7 @@ func testNotices(t *testing.T, s *Store) {
 	must(s.Announce(ctx, visits))
 	must(s.Announce(ctx, other))
 	if s.Finish(ctx, before) == nil {
-		t.Error("finished what was not decided")
+		t.Error("finished a retirement that was not decided")
 	}
 	for _, wrong := range []store.Retirement{other, old, {Before: before, Topic: "visits", ID: 1}} {
 		got, err := s.Decide(ctx, wrong, map[int]int64{0: 6, 1: 0})
@@ -90,7 +90,7 @@ func testNotices(t *testing.T, s *Store) {
 	}
 }
 
-// testCountMismatches: rows of intervals that are over are held against the counts of their combinations.
+// CountMismatches compares the rows of past intervals with the counts of their features.
 func testCountMismatches(t *testing.T, s *Store) {
 	ctx := t.Context()
 	before := models.Millis(time.Date(2015, 3, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
@@ -128,7 +128,7 @@ func testCountMismatches(t *testing.T, s *Store) {
 		t.Helper()
 		var got []store.CountMismatch
 		err := s.CountMismatches(ctx, before, func(string) {}, func(u store.CountMismatch) {
-			if u.Key.Name == "uneven" { // other tests have rows without counts
+			if u.Key.Name == "uneven" { // the other tests' sites have rows without counts
 				got = append(got, u)
 			}
 		})

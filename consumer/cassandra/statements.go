@@ -8,7 +8,7 @@ import (
 	"footfall/models"
 )
 
-// statements is all the CQL of the data path, with the keyspaces' names filled in. gocql prepares each once.
+// statements is the CQL of the data path, with the names of the keyspaces. gocql prepares each once.
 type statements struct {
 	counter       map[string]string // by models.Cell.Counter
 	read          map[string]string // by models.Cell.Counter

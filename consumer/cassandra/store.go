@@ -1,6 +1,6 @@
 // Package cassandra is the store that analysts query: counters, visitors and ledger in Cassandra, by gocql.
 //
-// Nothing is retried here (see internal/cql): what failed is decided one level up, by the ledger.
+// It retries no write (see internal/cql). The caller decides what to do after a failed write, by the ledger.
 package cassandra
 
 import (
@@ -27,18 +27,17 @@ type Store struct {
 	cql          statements
 	inFlight     int
 	nodes        *cql.Nodes
-	writeTimeout atomic.Int64 // the longest that a node has said
+	writeTimeout atomic.Int64 // the longest that any node has reported
 	replication  string       // of the keyspaces, as recorded
-	replicated   bool         // some keyspace has more than one replica
+	replicated   bool         // a keyspace has more than one replica
 	traffic      *traffic
-	ipTTL        time.Duration // how long rows of names of a period stay after it; 0: for ever
+	ipTTL        time.Duration // see ExpireIPs
 }
 
 var _ store.Store = (*Store)(nil)
 
-// Open connects and checks that the schema is the one this binary was made for, and that its tables were made for this plan.
-// It returns an error that says what to do when they are not. adjust is for tests that want to see what becomes of a session
-// made otherwise.
+// Open connects, and checks that schema, plan, data centres and replication are those that this binary and configuration need. If not, the
+// error says what to do. adjust changes the driver's configuration, for tests.
 func Open(ctx context.Context, cfg configs.Cassandra, plan *models.Plan, adjust ...func(*gocql.ClusterConfig)) (*Store, error) {
 	if cfg.InFlight < 1 {
 		return nil, errors.New("cassandra.in_flight must be at least 1")
@@ -59,12 +58,12 @@ func Open(ctx context.Context, cfg configs.Cassandra, plan *models.Plan, adjust 
 	return s, nil
 }
 
-// localTransactions lets lightweight transactions ask one data centre, as all else does: at SERIAL, the default, losing another one
-// would stop everybody. Those who take the same partitions have the same cassandra.local_dc. Doors that make links and processes
-// that migrate may have none, or another: they keep the default.
+// localTransactions runs lightweight transactions in one data centre, as all else: at SERIAL, the default, the loss of another data centre
+// would stop all consumers. Consumers of the same partitions have the same cassandra.local_dc. Producers that create links, and processes
+// that migrate, may have another or none: they keep the default.
 func localTransactions(cluster *gocql.ClusterConfig) { cluster.SerialConsistency = gocql.LocalSerial }
 
-// learn finds out what the cluster is like, and refuses one that does not suit.
+// learn reads schema and settings of the cluster, and returns an error if they do not suit.
 func (s *Store) learn(ctx context.Context, localDC string) error {
 	if err := migrations.Check(ctx, s.session, s.names, s.plan); err != nil {
 		return err
@@ -81,11 +80,11 @@ func (s *Store) learn(ctx context.Context, localDC string) error {
 // Close ends the session. Requests under way fail.
 func (s *Store) Close() { s.session.Close() }
 
-// WriteTimeout implements store.Store: the longer of the two write timeouts of a node, of the node where it is longest.
+// WriteTimeout implements store.Store: the longest write timeout, for counters or others, that any node has reported.
 func (s *Store) WriteTimeout() time.Duration { return time.Duration(s.writeTimeout.Load()) }
 
-// each calls do for 0 … n-1, as many at once as the configuration allows. It starts no more after the first error or when
-// ctx ends, and nil means that all were done.
+// each calls do for 0 … n-1, cassandra.in_flight of them concurrently. It starts no more calls after the first error or when ctx ends. It
+// returns nil only if all were done.
 func (s *Store) each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	group, working := errgroup.WithContext(ctx)
 	group.SetLimit(s.inFlight)

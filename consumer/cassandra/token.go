@@ -18,7 +18,7 @@ func keyToken(k models.Key) int64 {
 	return cql.Token(key)
 }
 
-// appendKey appends the partition's key as CQL has it on the wire.
+// appendKey appends the partition key as CQL encodes it.
 func (p visitorPartition) appendKey(to []byte) []byte {
 	if p.keyspace == models.URLShortener {
 		return append(to, p.name...)

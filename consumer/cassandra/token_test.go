@@ -7,7 +7,7 @@ import (
 	"footfall/models"
 )
 
-// testTokens compares with the server's own: a wrong token costs detours, nothing else, so nobody would notice.
+// Our tokens are the server's. A wrong token would only make requests slower, so no other test would notice.
 func testTokens(t *testing.T, store *Store) {
 	urls := store.names.URLShortener + `.urls`
 	for _, name := range []string{"a", "abc", "l000017", "12345678", "123456789abcdef", "123456789abcdefg", "ünïcödé-日本語-and-more-than-sixteen"} {

@@ -10,28 +10,27 @@ import (
 // The kinds of requests of the data path.
 const (
 	kindCounters = "counters" // counter batches
-	kindLedger   = "ledger"   // reads of what keys hold
+	kindLedger   = "ledger"   // reads of keys' ledgers
 	kindLookup   = "lookup"   // reads of visitors
 	kindVisitors = "visitors" // writes of visitors
 	kindLatest   = "latest"   // writes of the latest clicks
 	kindNames    = "names"    // writes of lists
 )
 
-// traffic counts what the data path sends to Cassandra.
+// traffic counts the data path's requests to Cassandra.
 type traffic struct {
 	requests   *prometheus.CounterVec
 	statements *prometheus.CounterVec
 	kinds      map[string]tally
 }
 
-// tally counts the requests of one kind. The driver calls it when a request has ended.
+// tally counts the requests of one kind. The driver calls it after each request.
 type tally struct {
 	requests, statements prometheus.Counter
 	watch                Watch
 }
 
-// Watch is told of every request of the data path when it has ended: its statements and their values, and of which kind a
-// batch is. It is called from many goroutines.
+// Watch is called after every request of the data path, with a batch or a query. It is called concurrently.
 type Watch func(batch *gocql.ObservedBatch, query *gocql.ObservedQuery)
 
 func newTraffic() *traffic {
@@ -74,7 +73,7 @@ func (t tally) ObserveBatch(_ context.Context, b gocql.ObservedBatch) {
 	}
 }
 
-// Describe implements prometheus.Collector: a store tells how many requests it made.
+// Describe implements prometheus.Collector: a store exports how many requests it made.
 func (s *Store) Describe(out chan<- *prometheus.Desc) {
 	s.traffic.requests.Describe(out)
 	s.traffic.statements.Describe(out)
@@ -86,7 +85,7 @@ func (s *Store) Collect(out chan<- prometheus.Metric) {
 	s.traffic.statements.Collect(out)
 }
 
-// Watch has w told of every request. It must be called before the store is used.
+// Watch makes the store call w after every request. Call it before the store is used. Default: none.
 func (s *Store) Watch(w Watch) { s.traffic.watch(w) }
 
 func (s *Store) query(ctx context.Context, kind, cql string, args ...any) *gocql.Query {

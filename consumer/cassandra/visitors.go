@@ -36,7 +36,7 @@ func (p visitorPartition) args() []any {
 	return []any{p.name, p.interval, p.start.Time(), p.bucket}
 }
 
-// samePartition tells it of two that the caller knows to share a token, so that they seldom differ.
+// samePartition tells whether two sightings are in one partition. Callers ask if the tokens are equal, so the answer is nearly always yes.
 func samePartition(a, b *models.Sighting) bool {
 	if a.Name != b.Name || a.Interval != b.Interval || a.Start != b.Start || a.Keyspace != b.Keyspace {
 		return false
@@ -44,18 +44,18 @@ func samePartition(a, b *models.Sighting) bool {
 	return a.Keyspace == models.URLShortener || a.Visitor == b.Visitor || models.Bucket(a.Visitor) == models.Bucket(b.Visitor)
 }
 
-// among is samePartition for parts of a list.
-func among(sightings []models.Sighting) func(a, b sized) bool {
-	return func(a, b sized) bool { return samePartition(&sightings[a.index], &sightings[b.index]) }
+// among returns samePartition for the parts of a list.
+func among(sightings []models.Sighting) func(a, b requestPart) bool {
+	return func(a, b requestPart) bool { return samePartition(&sightings[a.index], &sightings[b.index]) }
 }
 
-// placed finds the partition of each sighting. Those that follow each other are often of one visitor.
-func placed(sightings []models.Sighting, perRow int) []sized {
-	list := make([]sized, len(sightings))
+// placed makes the request part of each sighting. Neighbours in the list are often of one visitor, and then share the token.
+func placed(sightings []models.Sighting, perRow int) []requestPart {
+	list := make([]requestPart, len(sightings))
 	var last models.Sighting
 	var buffer []byte
 	for i, s := range sightings {
-		row := sized{index: int32(i), apart: keyspaceNumber(s.Keyspace), bytes: int32(perRow + len(s.Visitor) + len(s.Features))}
+		row := requestPart{index: int32(i), kind: keyspaceNumber(s.Keyspace), bytes: int32(perRow + len(s.Visitor) + len(s.Features))}
 		if s.Features = last.Features; i > 0 && s == last {
 			row.token = list[i-1].token
 		} else {
@@ -67,10 +67,10 @@ func placed(sightings []models.Sighting, perRow int) []sized {
 	return list
 }
 
-// lookups are the reads that ask for sightings: of several links together, or of several buckets of a site's interval. Such a
-// read asks every partition for all the visitors, so these must be few.
-func lookups(sightings []models.Sighting) [][]sized {
-	const perRow = requestBytes / 128 // and their texts: some fifty visitors of sites, a hundred of links
+// lookups packs sightings into reads: of several links, or of several buckets of one site's interval. A read asks each of its partitions for
+// all of its visitors, so it must have few.
+func lookups(sightings []models.Sighting) [][]requestPart {
+	const perRow = requestBytes / 128 // with the texts: about fifty visitors of sites, or a hundred of links, per read
 	list := placed(sightings, perRow)
 	numbers := map[visitorPartition]int32{{keyspace: models.URLShortener}: keyspaceNumber(models.URLShortener)}
 	var last visitorPartition
@@ -80,7 +80,7 @@ func lookups(sightings []models.Sighting) [][]sized {
 			p.name, p.interval, p.start = s.Name, s.Interval, s.Start // all buckets
 		}
 		if i > 0 && p == last {
-			list[i].apart = list[i-1].apart
+			list[i].kind = list[i-1].kind
 			continue
 		}
 		number, known := numbers[p]
@@ -88,25 +88,25 @@ func lookups(sightings []models.Sighting) [][]sized {
 			number = int32(len(numbers))
 			numbers[p] = number
 		}
-		list[i].apart, last = number, p
+		list[i].kind, last = number, p
 	}
-	return grouped(list, among(sightings))
+	return packRequests(list, among(sightings))
 }
 
 // FirstSeen implements store.Store: one read for many visitors.
 func (s *Store) FirstSeen(ctx context.Context, sightings []models.Sighting) ([]models.Position, error) {
-	first := make([]models.Position, len(sightings)) // each place is written by one reader at the most
+	first := make([]models.Position, len(sightings)) // at most one goroutine writes each element
 	asks := lookups(sightings)
 	err := s.each(ctx, len(asks), func(ctx context.Context, i int) error {
 		return s.look(ctx, sightings, asks[i], first)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("looking up visitors: %w", told(err))
+		return nil, fmt.Errorf("looking up visitors: %w", markDisconnected(err))
 	}
 	return first, nil
 }
 
-// rowID is what tells apart the rows that one read asks for: link and IP, or guid and features.
+// rowID identifies a row within one read: link and IP, or guid and features.
 type rowID struct{ a, b string }
 
 func rowOf(s models.Sighting) rowID {
@@ -116,9 +116,9 @@ func rowOf(s models.Sighting) rowID {
 	return rowID{s.Visitor, string(s.Features)}
 }
 
-// look reads the rows of sightings of a few links, or of a few buckets.
-func (s *Store) look(ctx context.Context, sightings []models.Sighting, ask []sized, first []models.Position) error {
-	seen := sightings[ask[0].index] // its keyspace and interval are those of all
+// look does one read of lookups and sets the positions that it finds in first.
+func (s *Store) look(ctx context.Context, sightings []models.Sighting, ask []requestPart, first []models.Position) error {
+	seen := sightings[ask[0].index] // all have the same keyspace and interval
 	wanted := make(map[rowID]int32, len(ask))
 	for _, row := range ask {
 		wanted[rowOf(sightings[row.index])] = row.index
@@ -139,7 +139,7 @@ func (s *Store) look(ctx context.Context, sightings []models.Sighting, ask []siz
 	var offset *int64
 	columns = append(columns, &topic, &partition, &offset)
 	query := s.query(ctx, kindLookup, s.cql.seen[seen.Keyspace], append(args, clusterings(sightings, ask))...)
-	scanner := query.RoutingKey(of.appendKey(nil)).Iter().Scanner() // the driver finds none in a list
+	scanner := query.RoutingKey(of.appendKey(nil)).Iter().Scanner() // gocql derives no routing key from IN
 	for scanner.Next() {
 		if err := scanner.Scan(columns...); err != nil {
 			return err
@@ -148,10 +148,10 @@ func (s *Store) look(ctx context.Context, sightings []models.Sighting, ask []siz
 			seen.Features = models.NewFeatures(features...)
 		}
 		index, asked := wanted[rowOf(seen)]
-		if !asked { // an IP that was asked for on another link
+		if !asked { // the read was about this IP on another link
 			continue
 		}
-		at := models.Position{Partition: -1, Offset: -1} // of a row put there by hand: seen, but by no event of the log
+		at := models.Position{Partition: -1, Offset: -1} // a row inserted by hand: the visitor was seen, but by no event of the log
 		if topic != "" && partition != nil && offset != nil {
 			at = models.Position{Topic: topic, Partition: *partition, Offset: *offset}
 		}
@@ -160,8 +160,8 @@ func (s *Store) look(ctx context.Context, sightings []models.Sighting, ask []siz
 	return scanner.Err()
 }
 
-// lastOf lists what the partitions of a read differ in: the last column of their key, a link or a bucket.
-func lastOf(sightings []models.Sighting, ask []sized) []string {
+// lastOf lists the last column of the partition keys of a read, a link or a bucket: the only one in which they differ.
+func lastOf(sightings []models.Sighting, ask []requestPart) []string {
 	var out []string
 	same := among(sightings)
 	for i, row := range ask {
@@ -179,7 +179,7 @@ func lastOf(sightings []models.Sighting, ask []sized) []string {
 }
 
 // clusterings is the value for IN: the IPs, each once, or tuples of guid and features.
-func clusterings(sightings []models.Sighting, ask []sized) any {
+func clusterings(sightings []models.Sighting, ask []requestPart) any {
 	if sightings[ask[0].index].Keyspace == models.URLShortener {
 		ips := make([]string, len(ask))
 		for i, row := range ask {
@@ -195,27 +195,27 @@ func clusterings(sightings []models.Sighting, ask []sized) any {
 	return tuples
 }
 
-// Remember implements store.Store: one batch for the visitors of a few partitions. No lightweight transaction is needed, since
-// a visitor is decided by one consumer, and two that disagree about who owns the partition write the same values.
+// Remember implements store.Store: one batch for the visitors of a few partitions. It needs no lightweight transaction: one consumer decides
+// about a visitor, and if two take themselves for the owner of a partition, both write the same values.
 func (s *Store) Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error {
-	const perRow = 100 // as Cassandra counts: three cells with their timestamps
-	err := s.eachBatch(ctx, placed(sightings, perRow), among(sightings), func(ctx context.Context, together []sized) error {
+	const perRow = 100 // bytes as Cassandra counts: three cells with their timestamps
+	err := s.eachBatch(ctx, placed(sightings, perRow), among(sightings), func(ctx context.Context, together []requestPart) error {
 		return s.remember(ctx, sightings, first, together)
 	})
 	if err != nil {
-		return fmt.Errorf("remembering visitors: %w", told(err))
+		return fmt.Errorf("remembering visitors: %w", markDisconnected(err))
 	}
 	return nil
 }
 
-// remember makes one batch. Rows of one partition share the values that they have in common.
-func (s *Store) remember(ctx context.Context, sightings []models.Sighting, first []models.Position, together []sized) error {
+// remember writes one batch. Rows of one partition share the values of its key.
+func (s *Store) remember(ctx context.Context, sightings []models.Sighting, first []models.Position, together []requestPart) error {
 	batch := s.newBatch(ctx, kindVisitors, gocql.UnloggedBatch)
 	batch.Entries = make([]gocql.BatchEntry, 0, len(together))
 	same := among(sightings)
 	var common []any // the partition key
 	var topic any
-	var args []any // of all rows, in one piece of memory
+	var args []any // of all rows, in one slice
 	for i, row := range together {
 		sighting, at := &sightings[row.index], &first[row.index]
 		if i == 0 || row.token != together[i-1].token || !same(row, together[i-1]) {
@@ -237,22 +237,21 @@ func (s *Store) remember(ctx context.Context, sightings []models.Sighting, first
 			statement, args = s.cql.rememberUntil, append(args, secondsLeft(sighting.Visitor, s.ipTTL, time.Now()))
 		}
 		if i == 0 {
-			args = slices.Grow(args, len(args)*(len(together)-1)) // all have as many
+			args = slices.Grow(args, len(args)*(len(together)-1)) // all rows have as many values
 		}
 		batch.Query(statement, args[begin:len(args):len(args)]...)
 	}
 	return s.session.ExecuteBatch(batch)
 }
 
-// ExpireIPs makes rows of links' visitors go so long after the period of their name, those that are written from now on. Names without a
-// period stay. Call it before anything else. Default: all stay.
+// ExpireIPs gives rows of links' visitors a TTL: a row that is written from now on expires that long after the period in the visitor's name.
+// Rows of names without a period stay. Call it before the store is used. Default: all rows stay.
 func (s *Store) ExpireIPs(after time.Duration) { s.ipTTL = after }
 
-// farAhead is more than a period: no door makes such a name, and Cassandra refuses rows that are to stay for decades.
+// farAhead is longer than any period: no producer makes such a name, and Cassandra refuses TTLs of decades.
 const farAhead = 62 * 24 * time.Hour
 
-// secondsLeft is how long the row of a visitor is to stay, as Cassandra takes it: 0 is for ever. One who comes when the row of its period
-// should be gone already gets one for as long as rows are needed.
+// secondsLeft is the TTL of a visitor's row; 0: it stays. A row that should have expired by now stays for after, since repairs may need it.
 func secondsLeft(visitor string, after time.Duration, now time.Time) int {
 	end, periodic := models.PeriodEnd(visitor)
 	if !periodic || end.Sub(now) > farAhead {

@@ -12,8 +12,7 @@ import (
 	"footfall/models"
 )
 
-// testWalk: the parts of both keyspaces have every key once, with its whole ledger, in batches whose sums and cells can be read
-// together.
+// The parts of both keyspaces have every key once, with its whole ledger, in batches whose sums and cells can be read together.
 func testWalk(t *testing.T, s *Store) {
 	ctx := t.Context()
 	written := map[models.Key]store.KeyWrite{}
@@ -119,7 +118,7 @@ func testTogether(t *testing.T, s *Store, batch []store.KeyLedger, written map[m
 	return nil
 }
 
-// testWalked: how far a walk was is known until it is over.
+// The progress of a walk is kept until the walk is over.
 func testWalked(t *testing.T, s *Store) {
 	f := func(want string) {
 		t.Helper()
@@ -136,7 +135,7 @@ func testWalked(t *testing.T, s *Store) {
 	}
 }
 
-// Every token lies in one part, whatever the number of parts.
+// Every token is in exactly one part, whatever the number of parts.
 func TestPartsOfTheRing(t *testing.T) {
 	for _, of := range []int{1, 2, 3, 7, 256, 1000} {
 		next := wholeRing.first
@@ -153,7 +152,7 @@ func TestPartsOfTheRing(t *testing.T) {
 	}
 }
 
-// Where intervals are too many for one pass, several passes have each of them once, with all its buckets.
+// If intervals are too many for one pass, several passes have each of them once, with all its buckets.
 func TestIntervalsInPasses(t *testing.T) {
 	const sites, most = 100, 7
 	end := models.IntervalEnd("day", models.Earliest.Day())
