@@ -75,7 +75,7 @@ func TestParse(t *testing.T) {
 	f(`unknown argument "sideways"; the commands are retire, grow and query`, "sideways")
 	f(`unknown argument "retire"`, "retire|retire")
 	f(`unknown argument "x"`, "query|SELECT 1|x")
-	f(`query wants "SQL", in quotes`, "query")
+	f(`query needs "SQL", in quotes`, "query")
 	f("Usage: tool [COMMAND]", "--help")
 	f("  retire  remove old rows\n", "-h")
 	f("That is all.", "-help")

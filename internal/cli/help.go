@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// help is what --help prints: of the program, or of a command.
+// help is what --help prints, of the program or of a command.
 func (p *Program[R]) help(c Command[R]) string {
 	if c.Name != "" {
 		return p.commandHelp(c)
@@ -56,7 +56,7 @@ func flagNames(flags *flag.FlagSet) (names []string) {
 	return append(names, "--help", "--version")
 }
 
-// align writes two columns. What is longer than a line has its lines under each other.
+// align writes rows of two columns. The second column may have several lines.
 func align(b *strings.Builder, rows [][2]string) {
 	width := 0
 	for _, row := range rows {

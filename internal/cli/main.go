@@ -1,4 +1,4 @@
-// Package cli is how all our programs behave on a command line: signals, exit codes, commands and their flags, --help and --version.
+// Package cli makes all our programs behave alike on a command line: signals, exit codes, commands and their flags, --help and --version.
 package cli
 
 import (
@@ -13,14 +13,14 @@ import (
 	"footfall/configs"
 )
 
-// ErrLogged marks a failure that the program's log has already: Main prints nothing more.
-var ErrLogged = errors.New("the log has it")
+// ErrLogged marks a failure that the program has logged already: Main prints nothing more.
+var ErrLogged = errors.New("see the log")
 
 type usageError string
 
 func (u usageError) Error() string { return "see " + string(u) + " --help" }
 
-// Usage returns an error that marks a mistake in the command line of the program with this name, to be wrapped beside what is wrong.
+// Usage returns an error that marks a mistake in a program's command line. Wrap it together with the error that says what is wrong.
 func Usage(program string) error { return usageError(program) }
 
 // Main runs a program and returns its exit code: 0 done, 1 failed, 2 a mistake in the command line (Usage) or in the configuration
@@ -28,7 +28,7 @@ func Usage(program string) error { return usageError(program) }
 func Main(program string, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	context.AfterFunc(ctx, stop) // from then on a signal does what signals do
+	context.AfterFunc(ctx, stop) // a second signal ends the process
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	if err != nil && !errors.Is(err, ErrLogged) {
 		fmt.Fprintln(os.Stderr, program+":", err)

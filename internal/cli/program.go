@@ -9,29 +9,29 @@ import (
 	"strings"
 )
 
-// Program is a table of commands. R is what a command does, as the program likes to call it.
+// Program is a table of commands. R is the type of a command's Run, which the program itself calls.
 type Program[R any] struct {
 	Name     string
 	About    string              // what it does: a line or two
-	Flags    func(*flag.FlagSet) // that all commands have; nil: none but --help and --version
-	Commands []Command[R]        // the one without a name is what the program does when no command is given
-	More     string              // the end of its help
+	Flags    func(*flag.FlagSet) // defines the flags of all commands; nil: none but --help and --version
+	Commands []Command[R]        // the one without a name runs when no command is given
+	More     string              // text at the end of the program's help
 }
 
-// Command is one line of that table.
+// Command is one command of a Program.
 type Command[R any] struct {
 	Name     string
 	Args     string              // what follows the name, such as "--before YYYY-MM [--wait 30m]"
 	Short    string              // a line of the program's help
 	Long     string              // the command's own help; default: Short
-	Operands int                 // how many arguments it takes that are no flags
-	Flags    func(*flag.FlagSet) // that are its own; nil: none. The error of a value is printed behind the flag's name
-	Check    func() error        // what is missing, once all flags are read; nil: nothing can be
+	Operands int                 // how many arguments it takes besides flags
+	Flags    func(*flag.FlagSet) // defines its own flags; nil: none. Errors of values are printed after the flag's name
+	Check    func() error        // called when all flags are set: says what is missing; nil: no check
 	Run      R
 }
 
-// Parse finds the command and sets its flags, which may stand before its name as well as behind it. After --help or --version, which
-// it answers on stdout, told is true and there is nothing to run. Its errors say what there is, and are marked with Usage.
+// Parse finds the command and sets its flags, which may come before or after its name. It answers --help and --version on stdout: then told is
+// true, and there is nothing to run. Its errors list what is allowed, and are marked with Usage.
 func (p *Program[R]) Parse(args []string, stdout io.Writer) (c Command[R], operands []string, told bool, err error) {
 	line, err := p.read(args)
 	switch {
@@ -54,7 +54,7 @@ func (p *Program[R]) Parse(args []string, stdout io.Writer) (c Command[R], opera
 	return c, line.operands, false, err
 }
 
-// typed is a command line in its parts.
+// typed is a parsed command line.
 type typed[R any] struct {
 	command       Command[R]
 	flags         []setting
@@ -64,10 +64,10 @@ type typed[R any] struct {
 
 type setting struct {
 	name, value string
-	given       bool // the value, by a sign of equality or as the next argument
+	given       bool // there is a value: after an equals sign, or as the next argument
 }
 
-// read tells flags, their values, the command and operands apart.
+// read splits the arguments into flags with values, the command, and operands.
 func (p *Program[R]) read(args []string) (line typed[R], err error) {
 	line.command, _ = p.find("")
 	known, named := p.allFlags(), false
@@ -84,7 +84,7 @@ func (p *Program[R]) read(args []string) (line typed[R], err error) {
 				args, s.value, s.given = args[1:], args[1], true
 			}
 			line.flags = append(line.flags, s)
-		case len(line.operands) < line.command.Operands: // may look like a flag
+		case len(line.operands) < line.command.Operands: // even if it looks like a flag
 			line.operands = append(line.operands, args[0])
 		case isFlag:
 			return line, fmt.Errorf("flag --%s is not defined; there are %s", s.name, list(flagNames(p.flags(line.command))))
@@ -97,7 +97,7 @@ func (p *Program[R]) read(args []string) (line typed[R], err error) {
 		}
 	}
 	if n := line.command.Operands; len(line.operands) < n && !line.help && !line.version {
-		return line, fmt.Errorf("%s wants %s", line.command.Name, line.command.Args)
+		return line, fmt.Errorf("%s needs %s", line.command.Name, line.command.Args)
 	}
 	return line, nil
 }
@@ -125,7 +125,7 @@ func (p *Program[R]) set(line typed[R]) error {
 	return nil
 }
 
-// owners are the commands that a flag belongs to.
+// owners lists the commands that have a flag.
 func (p *Program[R]) owners(name string) (commands []string) {
 	for _, c := range p.Commands {
 		if p.flags(c).Lookup(name) != nil {
@@ -155,7 +155,7 @@ func (p *Program[R]) find(name string) (Command[R], bool) {
 	return Command[R]{}, false
 }
 
-// flags are those that a command takes.
+// flags makes the flag set of a command.
 func (p *Program[R]) flags(c Command[R]) *flag.FlagSet {
 	flags := flag.NewFlagSet(c.Name, flag.ContinueOnError)
 	for _, define := range []func(*flag.FlagSet){p.Flags, c.Flags} {
@@ -166,7 +166,7 @@ func (p *Program[R]) flags(c Command[R]) *flag.FlagSet {
 	return flags
 }
 
-// allFlags are those of all commands.
+// allFlags makes a flag set with the flags of all commands.
 func (p *Program[R]) allFlags() *flag.FlagSet {
 	all := flag.NewFlagSet(p.Name, flag.ContinueOnError)
 	for _, c := range p.Commands {
@@ -179,7 +179,7 @@ func (p *Program[R]) allFlags() *flag.FlagSet {
 	return all
 }
 
-// asFlag reads -name, --name and --name=value.
+// asFlag parses -name, --name and --name=value.
 func asFlag(argument string) (s setting, ok bool) {
 	if len(argument) < 2 || argument[0] != '-' {
 		return setting{}, false

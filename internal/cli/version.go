@@ -7,8 +7,8 @@ import (
 	"runtime/debug"
 )
 
-// Version says which build this is, in one line, as far as Go wrote it into the binary: version, revision, whether the sources
-// were modified, Go's own version and the platform.
+// Version describes this build in one line, from the build info in the binary: version, revision, whether the sources were modified, Go's
+// version and the platform.
 func Version(program string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -1,7 +1,7 @@
-// Package cql opens sessions to Cassandra, by gocql: where, as whom, encrypted or not. Consumers and doors share it.
+// Package cql opens sessions to Cassandra, by gocql: address, login, TLS. Consumers and producers share it.
 //
-// A session has no retry policy at all: a counter write must never be sent twice, and whoever sent what failed decides what to do
-// about it. A node that is silent is hung up on; see silence.go.
+// A session has no retry policy: a counter write must never be sent twice, so the caller decides what to do after a failure. Connections to
+// a silent node are closed; see silence.go.
 package cql
 
 import (
@@ -19,8 +19,8 @@ import (
 
 const connectTimeout = 5 * time.Second
 
-// Connect opens a session without a keyspace, which reads and writes at LOCAL_QUORUM. adjust may change how, before it connects.
-// Errors of the configuration are *configs.Wrong. The session is safe for concurrent use, and the caller closes it.
+// Connect opens a session without a keyspace, which reads and writes at LOCAL_QUORUM. adjust may change the driver's configuration. Errors of
+// our configuration are *configs.Wrong. The session is safe for concurrent use, and the caller closes it.
 func Connect(cfg configs.CassandraClient, adjust ...func(*gocql.ClusterConfig)) (*gocql.Session, error) {
 	cluster, err := newCluster(cfg)
 	if err != nil {
@@ -41,7 +41,7 @@ func Connect(cfg configs.CassandraClient, adjust ...func(*gocql.ClusterConfig)) 
 	return session, nil
 }
 
-// ConnectUntil is Connect for those who may be asked to stop meanwhile: the driver takes its time with a node that is silent.
+// ConnectUntil is Connect that returns when ctx ends: the driver waits long for a silent node, and takes no context.
 func ConnectUntil(ctx context.Context, cfg configs.CassandraClient) (*gocql.Session, error) {
 	type outcome struct {
 		session *gocql.Session
@@ -65,10 +65,10 @@ func ConnectUntil(ctx context.Context, cfg configs.CassandraClient) (*gocql.Sess
 	return nil, fmt.Errorf("connecting to Cassandra: %w", ctx.Err())
 }
 
-// suffix is what a keyspace's name may end with.
+// suffix is what cassandra.keyspace_suffix may be.
 var suffix = regexp.MustCompile(`^[a-z0-9_]{0,30}$`)
 
-// newCluster says how to speak to Cassandra: as whom, and whether encrypted. Errors are *configs.Wrong.
+// newCluster makes the driver's configuration from ours. Errors are *configs.Wrong.
 func newCluster(cfg configs.CassandraClient) (*gocql.ClusterConfig, error) {
 	cluster, err := clusterOf(cfg)
 	return cluster, configs.MarkWrong(err)
@@ -89,13 +89,13 @@ func clusterOf(cfg configs.CassandraClient) (*gocql.ClusterConfig, error) {
 	cluster.Consistency = gocql.LocalQuorum
 	cluster.Timeout = cfg.Timeout
 	cluster.ConnectTimeout = connectTimeout
-	cluster.ReconnectInterval = time.Second // the default is a minute: a restarted node would stay unused for as long
+	cluster.ReconnectInterval = time.Second // with the default, a minute, a restarted node would stay unused that long
 	cluster.RetryPolicy = nil
-	cluster.Logger = discard{} // every failure reaches us as an error and is told once, there
-	// To the token's first replica, as long as it is up: see silence.go for one that hangs.
+	cluster.Logger = discard{} // every failure is also returned as an error, and logged by the caller
+	// Requests go to the token's first replica while it is up. See silence.go for one that hangs.
 	cluster.PoolConfig.HostSelectionPolicy = gocql.TokenAwareHostPolicy(gocql.RoundRobinHostPolicy())
 	if cfg.LocalDC != "" {
-		// A filter, not a preference: falling over to another data centre would be falling over to another quorum.
+		// A filter, not a preference: in another data centre, LOCAL_QUORUM would be another quorum.
 		cluster.HostFilter = gocql.DataCentreHostFilter(cfg.LocalDC)
 	}
 	switch {

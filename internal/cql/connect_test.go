@@ -14,8 +14,7 @@ import (
 	"footfall/internal/kafka/dial/dialtest"
 )
 
-// wire is as much of a Cassandra node as it takes to see who logs in: it speaks the native protocol up to the password,
-// and then hangs up.
+// wire is a fake Cassandra node that records logins: it speaks the native protocol up to the password, and then closes the connection.
 type wire struct {
 	net.Listener
 	logins chan string // "\x00user\x00password" as PasswordAuthenticator wants it
@@ -75,13 +74,13 @@ func (w *wire) serve(conn net.Conn) {
 	}
 }
 
-// login connects and tells what the node was told.
+// login connects and returns the login that the node got.
 func (w *wire) login(t *testing.T, cfg configs.CassandraClient) string {
 	t.Helper()
 	cfg.Hosts, cfg.Port, cfg.Timeout = []string{"127.0.0.1"}, w.Addr().(*net.TCPAddr).Port, time.Second
 	if session, err := Connect(cfg); err == nil {
 		session.Close()
-		t.Fatal("connected to something that is no Cassandra")
+		t.Fatal("connected to the fake node")
 	}
 	select {
 	case login := <-w.logins:
@@ -121,7 +120,7 @@ func TestLoginAndTLS(t *testing.T) {
 	f("certificate of our own", startWire(t, papers), secured(configs.TLS{Enabled: true, CA: files.CA, Cert: files.Cert, Key: files.Key}), want)
 }
 
-func TestMistakesOfTheLoginAreNamed(t *testing.T) {
+func TestConnectNamesMistakesOfTheLogin(t *testing.T) {
 	for want, cfg := range map[string]configs.CassandraClient{
 		"cassandra.hosts":           {Timeout: time.Second},
 		"cassandra.timeout":         {Hosts: []string{"127.0.0.1"}},

@@ -10,7 +10,8 @@ import (
 	"github.com/gocql/gocql"
 )
 
-// CheckDataCentres makes sure that LOCAL_QUORUM always means the same nodes: what one request wrote the next must see.
+// CheckDataCentres returns an error if the cluster has several data centres and localDC is empty. LOCAL_QUORUM has to mean the same nodes for
+// every request: each must see what the last one wrote.
 func CheckDataCentres(ctx context.Context, session *gocql.Session, localDC string) error {
 	found := map[string]bool{}
 	for _, table := range []string{"local", "peers"} {
@@ -29,7 +30,7 @@ func CheckDataCentres(ctx context.Context, session *gocql.Session, localDC strin
 	}
 	names := slices.Sorted(maps.Keys(found))
 	if localDC == "" && len(names) > 1 {
-		return fmt.Errorf("the cluster has several data centres (%s): say which one with cassandra.local_dc", strings.Join(names, ", "))
+		return fmt.Errorf("the cluster has several data centres (%s): set cassandra.local_dc to one of them", strings.Join(names, ", "))
 	}
 	return nil
 }

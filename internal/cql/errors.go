@@ -7,22 +7,22 @@ import (
 	"github.com/gocql/gocql"
 )
 
-// RefusedAs tells that Cassandra answered with one of these error codes.
+// RefusedAs tells whether Cassandra answered with one of these error codes.
 func RefusedAs(err error, codes ...int) bool {
 	var refused gocql.RequestError
 	return errors.As(err, &refused) && slices.Contains(codes, refused.Code())
 }
 
-// NoTable tells that there is no such table or keyspace.
+// NoTable tells whether a statement failed as if there were no such table or keyspace. Other invalid statements have the same code.
 func NoTable(err error) bool { return RefusedAs(err, gocql.ErrCodeInvalid) }
 
-// Contended tells that a lightweight transaction was not decided in time, because others wanted the same or the server was
-// busy. It may have taken place all the same.
+// Contended tells whether a lightweight transaction timed out, because of concurrent ones or a busy server. It may have been applied all the
+// same.
 func Contended(err error) bool {
 	return RefusedAs(err, gocql.ErrCodeWriteTimeout, gocql.ErrCodeCASWriteUnknown)
 }
 
-// ReplicaMissing tells that a read at ALL failed for want of a replica.
+// ReplicaMissing tells whether a read at ALL failed because a replica did not answer.
 func ReplicaMissing(err error) bool {
 	return errors.Is(err, gocql.ErrTimeoutNoResponse) ||
 		RefusedAs(err, gocql.ErrCodeUnavailable, gocql.ErrCodeReadTimeout, gocql.ErrCodeReadFailure)

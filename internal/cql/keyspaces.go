@@ -1,6 +1,6 @@
 package cql
 
-// Keyspaces are the names of ours, with the configured suffix.
+// Keyspaces are the names of our keyspaces, with the configured suffix.
 type Keyspaces struct{ Footfall, URLShortener, Cardinality string }
 
 // KeyspacesOf returns the names for cassandra.keyspace_suffix.

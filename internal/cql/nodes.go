@@ -9,7 +9,7 @@ import (
 	"github.com/gocql/gocql"
 )
 
-// onlyNode is the context's key for the node that a request goes to, whoever holds the data.
+// onlyNode is the context key of the node that a request has to go to.
 type onlyNode struct{}
 
 // OnNode returns a context whose requests go to this node only, in a session that Nodes watches.
@@ -17,8 +17,8 @@ func OnNode(ctx context.Context, host *gocql.HostInfo) context.Context {
 	return context.WithValue(ctx, onlyNode{}, host)
 }
 
-// Nodes is the driver's policy, but that it remembers which nodes are up, and lets a request go to one of them. It belongs to one
-// session. Safe for concurrent use once Watch has returned.
+// Nodes wraps the driver's host selection policy. It remembers which nodes are up, and sends a request with OnNode to that node. It belongs
+// to one session. Safe for concurrent use once Watch has returned.
 type Nodes struct {
 	gocql.HostSelectionPolicy
 
@@ -26,7 +26,7 @@ type Nodes struct {
 	up map[string]*gocql.HostInfo // by id
 }
 
-// Watch puts itself between the driver and its policy: an adjustment for Connect.
+// Watch installs n as the cluster's policy. Pass it to Connect as adjust.
 func (n *Nodes) Watch(cluster *gocql.ClusterConfig) {
 	n.up = map[string]*gocql.HostInfo{}
 	n.HostSelectionPolicy = cluster.PoolConfig.HostSelectionPolicy

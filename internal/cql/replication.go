@@ -12,10 +12,10 @@ import (
 	"github.com/gocql/gocql"
 )
 
-// Replication is what Cassandra says about each keyspace, such as {'class': …, 'dc1': '3'}.
+// Replication is the replication of each keyspace, as Cassandra has it: {'class': …, 'dc1': '3'}.
 type Replication map[string]map[string]string
 
-// ReadReplication asks one node about all keyspaces.
+// ReadReplication reads the replication of our keyspaces from one node. It returns an error if one does not exist.
 func ReadReplication(ctx context.Context, session *gocql.Session, k Keyspaces) (Replication, error) {
 	found := Replication{}
 	for _, keyspace := range k.All() {
@@ -33,7 +33,7 @@ func ReadReplication(ctx context.Context, session *gocql.Session, k Keyspaces) (
 	return found, nil
 }
 
-// String is the same for the same replication: once where all keyspaces have the same, as they should, else with their names.
+// String is a canonical text: the replication once if all keyspaces have the same, as they should, else with their names.
 func (r Replication) String() string {
 	var texts []string
 	same := true
@@ -53,7 +53,7 @@ func (r Replication) String() string {
 	return strings.Join(texts, ", ")
 }
 
-// Several tells whether data is on more than one node.
+// Several tells whether any keyspace has more than one replica.
 func (r Replication) Several() bool {
 	for _, one := range r {
 		replicas := 0

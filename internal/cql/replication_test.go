@@ -2,7 +2,7 @@ package cql
 
 import "testing"
 
-func TestReplicationIsWrittenDown(t *testing.T) {
+func TestReplicationString(t *testing.T) {
 	f := func(r Replication, several bool, want string) {
 		t.Helper()
 		if r.String() != want || r.Several() != several {

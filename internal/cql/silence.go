@@ -12,11 +12,10 @@ import (
 	"github.com/gocql/gocql"
 )
 
-// A node that hangs keeps its sockets open and answers nothing. The driver goes on asking it until each request has timed
-// out, for minutes; where others hold the data too, that stops everybody for nothing. So a connection ends when nothing
-// came from it for twice the driver's heartbeat, which is sent every 5 seconds and which a node answers at once, whatever
-// else it has to do. The time is counted in ticks: when this process itself was paused, the answers are there and deserve
-// to be read.
+// A node that hangs keeps its sockets open and answers nothing. The driver goes on using it for minutes, until each request has timed out,
+// though other replicas could answer. So we close a connection on which nothing came for twice the driver's heartbeat. The driver sends one
+// every 5 seconds, and a healthy node answers at once, even under load. Silence is counted in ticks, not by the clock: if this process itself
+// was paused, answers may be waiting to be read.
 const (
 	silenceTick = time.Second
 	silentTicks = 10
@@ -24,8 +23,8 @@ const (
 
 var errSilent = errors.New("the node is silent")
 
-// dialer is gocql's own, but that the connections watch the node, and that the TLS handshake is bounded too: with a node
-// that does not know TLS and stays silent, the driver would wait for ever.
+// dialer is gocql's dialer, except that connections watch for silence, and that the timeout covers the TLS handshake: gocql would wait for
+// ever for a node that does not speak TLS and stays silent.
 type dialer struct{ secure *tls.Config }
 
 // DialHost implements gocql.HostDialer.
@@ -39,8 +38,8 @@ func (d *dialer) DialHost(ctx context.Context, host *gocql.HostInfo) (*gocql.Dia
 	return gocql.WrapTLS(ctx, watch(conn.(*net.TCPConn), silenceTick), host.HostnameAndPort(), d.secure)
 }
 
-// watched is a connection that ends when the node is silent. It is a TCPConn, not any Conn, so that the driver's writes can
-// still be gathered into one.
+// watched is a connection that closes itself when the node is silent. It embeds *net.TCPConn, not net.Conn, so that the driver can still
+// write several buffers with one system call (writev).
 type watched struct {
 	*net.TCPConn
 	heard  atomic.Bool // since the last tick
@@ -69,7 +68,7 @@ func (w *watched) count(tick time.Duration) {
 		}
 	}
 	w.silent.Store(true)
-	_ = w.Close() // its error would be that it is closed
+	_ = w.Close() // can only fail if it is closed already
 }
 
 // Read implements net.Conn.

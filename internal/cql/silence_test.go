@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// pair is a connection and its far end.
+// pair makes a TCP connection and returns both ends.
 func pair(t *testing.T) (near *net.TCPConn, far net.Conn) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -31,12 +31,12 @@ func pair(t *testing.T) (near *net.TCPConn, far net.Conn) {
 	return conn.(*net.TCPConn), far
 }
 
-func TestAConnectionEndsWhenTheNodeIsSilent(t *testing.T) {
+func TestConnectionClosesWhenTheNodeIsSilent(t *testing.T) {
 	const tick = 30 * time.Millisecond
 	near, far := pair(t)
 	w := watch(near, tick)
 	one := make([]byte, 1)
-	// As long as something comes now and then it goes on, far longer than a silence may last.
+	// The connection stays open while something comes now and then, for far longer than a silence may last.
 	for range 2 * silentTicks {
 		time.Sleep(tick)
 		if _, err := far.Write(one); err != nil {
@@ -52,23 +52,23 @@ func TestAConnectionEndsWhenTheNodeIsSilent(t *testing.T) {
 		t.Errorf("reading from a silent node: %v, want %v", err, errSilent)
 	}
 	var network *net.OpError
-	if !errors.As(err, &network) { // what tells the ledger that the connection is gone
+	if !errors.As(err, &network) { // the store tells a lost connection by this type
 		t.Errorf("%T is no error of a connection", err)
 	}
 	if took := time.Since(begun); took < (silentTicks-1)*tick {
-		t.Errorf("given up after %s", took)
+		t.Errorf("the connection was closed after %s", took)
 	}
 	if _, err := far.Read(one); !errors.Is(err, io.EOF) {
 		t.Errorf("the far end reads %v, want the end", err)
 	}
 }
 
-func TestAClosedConnectionIsNotCalledSilent(t *testing.T) {
+func TestClosedConnectionIsNotReportedAsSilent(t *testing.T) {
 	near, far := pair(t)
 	w := watch(near, time.Hour)
 	_ = far.Close()
 	if _, err := w.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-		t.Errorf("reading from a node that hung up: %v", err)
+		t.Errorf("reading from a node that closed the connection: %v", err)
 	}
 	for range 2 { // the driver may close twice
 		_ = w.Close()

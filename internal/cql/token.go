@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// Token is where on the ring a partition lies, as Murmur3Partitioner says. Neighbours share their replicas, but for the few
-// at the edge of a range, so that a request with the keys of neighbours is served by the node it goes to.
+// Token is the token of a partition key, by Murmur3Partitioner. Neighbours on the ring have the same replicas, except at the edge of a range,
+// so one node can serve a request with the keys of neighbours.
 func Token(key []byte) int64 {
 	const c1, c2 = 0x87c37b91114253d5, 0x4cf5ad432745937f
 	var h1, h2 uint64
@@ -19,7 +19,7 @@ func Token(key []byte) int64 {
 	}
 	var k1, k2 uint64
 	for i := len(key) - 1; i >= 8; i-- {
-		k2 ^= uint64(int64(int8(key[i]))) << (8 * (i - 8)) // Cassandra takes bytes for signed numbers here
+		k2 ^= uint64(int64(int8(key[i]))) << (8 * (i - 8)) // signed, as in Cassandra: plain Murmur3 has unsigned bytes here
 	}
 	for i := min(len(key), 8) - 1; i >= 0; i-- {
 		k1 ^= uint64(int64(int8(key[i]))) << (8 * i)
@@ -45,7 +45,7 @@ func mixed(k uint64) uint64 {
 	return k ^ k>>33
 }
 
-// AppendColumn appends a column of a partition key that has several: each has its length before and a zero behind.
+// AppendColumn appends a column of a composite partition key: its length, the value, and a zero byte.
 func AppendColumn(to []byte, value string) []byte {
 	to = binary.BigEndian.AppendUint16(to, uint16(len(value)))
 	return append(append(to, value...), 0)

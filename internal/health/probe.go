@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Ask returns nil if the process that answers operators at addr is ready. key is the key of the configuration that addr is from. It
-// exists for container health checks: the images have no shell and no curl.
+// Ask returns nil if the process whose health server listens on addr is ready, else an error that says why not, after 4 seconds at most. key
+// is the configuration key of addr, for errors. It is for container health checks: the images have no shell and no curl.
 func Ask(ctx context.Context, key, addr string) error {
 	target, err := reachable(key, addr)
 	if err != nil {
@@ -39,18 +39,17 @@ func Ask(ctx context.Context, key, addr string) error {
 	return fmt.Errorf("not ready: %s: %s", response.Status, strings.TrimSpace(string(body)))
 }
 
-// reachable turns the address that a process listens on into one that can be dialled: one that listens on all addresses
-// is asked on loopback.
+// reachable turns an address to listen on into one to connect to: for a process that listens on all addresses, that is localhost.
 func reachable(key, addr string) (string, error) {
 	if addr == "" {
-		return "", fmt.Errorf("%s is empty: nobody can be asked; set it, as the process has it", key)
+		return "", fmt.Errorf("%s is empty: set it to the address that the running process listens on", key)
 	}
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return "", fmt.Errorf("reading %s: %w", key, err)
 	}
 	if port == "0" {
-		return "", fmt.Errorf("%s is %s: with port 0 nobody knows where it listens; name a port", key, addr)
+		return "", fmt.Errorf("%s is %s: with port 0 the system chooses the port; set a fixed one", key, addr)
 	}
 	if ip, err := netip.ParseAddr(host); host == "" || (err == nil && ip.IsUnspecified()) {
 		host = "localhost"

@@ -1,5 +1,4 @@
-// Package health answers operators on a listener of its own (is this process alive, is it ready, what are its metrics?) and asks a
-// running process whether it is ready.
+// Package health serves /healthz, /readyz and /metrics on a listener of its own, and asks a running process whether it is ready.
 package health
 
 import (
@@ -15,16 +14,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Server answers operators. It has its connections to itself: whoever else the process serves cannot take them.
+// Server answers operators. It has its own listener, so other clients of the process cannot use up its connections.
 type Server struct {
-	// ErrorLog is told what net/http complains about. Default: the standard logger.
+	// ErrorLog gets the errors of net/http. Default: the standard logger.
 	ErrorLog *log.Logger
 
 	key      string
 	listener net.Listener
 }
 
-// Listen takes the address, which is the value of a key of the configuration; port 0 takes any free one. Serve closes the listener.
+// Listen listens on addr; port 0 takes any free one. key is the configuration key of addr, for errors. Serve closes the listener.
 func Listen(ctx context.Context, key, addr string) (*Server, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
@@ -33,10 +32,10 @@ func Listen(ctx context.Context, key, addr string) (*Server, error) {
 	return &Server{key: key, listener: listener}, nil
 }
 
-// Addr is the address that it listens on.
+// Addr is the address that the server listens on.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Serve answers until ctx ends, and then hangs up on whoever is still asking. It returns nil then, and an error if it ended before.
+// Serve answers until ctx ends, then closes all connections and returns nil. It returns an error if it ends before.
 func (s *Server) Serve(ctx context.Context, handler http.Handler) error {
 	server := &http.Server{
 		Handler: handler, ErrorLog: s.ErrorLog, MaxHeaderBytes: 16 << 10,
@@ -49,7 +48,8 @@ func (s *Server) Serve(ctx context.Context, handler http.Handler) error {
 	return nil
 }
 
-// Handler answers /healthz, /readyz and /metrics in plain text. ready returns nil, or why the process is not.
+// Handler answers /healthz, /readyz and /metrics in plain text. ready returns nil, or an error that says why the process is not ready. It is
+// called concurrently.
 func Handler(reg prometheus.Gatherer, ready func() error) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
@@ -67,7 +67,7 @@ func Handler(reg prometheus.Gatherer, ready func() error) http.Handler {
 	})
 }
 
-// Metrics answers with what the registry has. Handler has it; it is for those whose other answers are their own.
+// Metrics answers with the registry's metrics. Handler includes it; servers that have other paths use it alone.
 func Metrics(reg prometheus.Gatherer) http.Handler {
 	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
 }

@@ -17,7 +17,7 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Listen(t.Context(), "http.addr", server.Addr()); err == nil || !strings.Contains(err.Error(), "http.addr") {
-		t.Errorf("listening where somebody listens: %v", err)
+		t.Errorf("listening on an address in use: %v", err)
 	}
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(prometheus.NewGauge(prometheus.GaugeOpts{Name: "a_gauge", Help: "x"}))
@@ -49,13 +49,13 @@ func TestServe(t *testing.T) {
 	f("POST", "/readyz", 405, "")
 	f("GET", "/", 404, "")
 	if err := Ask(t.Context(), "http.addr", server.Addr()); err != nil {
-		t.Errorf("asking one that is ready: %v", err)
+		t.Errorf("asking a ready process: %v", err)
 	}
 	ill = errors.New("no partitions yet")
 	f("GET", "/healthz", 200, "ok")
 	f("GET", "/readyz", 503, "no partitions yet")
 	if err := Ask(t.Context(), "http.addr", server.Addr()); err == nil || !strings.Contains(err.Error(), "no partitions yet") {
-		t.Errorf("asking one that is not ready: %v", err)
+		t.Errorf("asking a process that is not ready: %v", err)
 	}
 	cancel()
 	if err := <-ended; err != nil {

@@ -1,2 +1,2 @@
-// Package retry has what every loop needs that tries again: a pause that ends with its context, and how long it is.
+// Package retry has what retry loops need: a pause that ends with its context, and its length.
 package retry

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// At its deadline a context is over, though its own timer may come a moment later than others'.
+// At its deadline a context is over, even if its own timer fires a moment later than others.
 func TestOver(t *testing.T) {
 	cause := errors.New("gave up")
 	for range 500 {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Microsecond, cause)
-		for deadline, _ := ctx.Deadline(); time.Now().Before(deadline); { // who sleeps here comes too late to see it
+		for deadline, _ := ctx.Deadline(); time.Now().Before(deadline); { // busy: a sleep would end after the moment under test
 			runtime.Gosched()
 		}
 		if !Over(ctx) || !errors.Is(context.Cause(ctx), cause) {

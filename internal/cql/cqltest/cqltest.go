@@ -1,4 +1,4 @@
-// Package cqltest is what tests on the real Cassandra begin with.
+// Package cqltest gives tests keyspaces of their own on the real Cassandra.
 package cqltest
 
 import (
@@ -11,8 +11,8 @@ import (
 	"footfall/internal/cql"
 )
 
-// Config points at the real Cassandra, with keyspaces of the test's own, which are not there yet and are dropped when it ends. Where
-// the stack cannot be had the test is skipped, or fails with CI=true.
+// Config returns a configuration for the real Cassandra, with a keyspace suffix of the test's own. The keyspaces do not exist yet, and are
+// dropped when the test ends. If there is no stack, the test is skipped, or fails with CI=true.
 func Config(t *testing.T) configs.Cassandra {
 	t.Helper()
 	_, host, port := stacktest.Require(t)
@@ -32,7 +32,7 @@ func Config(t *testing.T) configs.Cassandra {
 		for _, keyspace := range cql.KeyspacesOf(cfg.Cassandra.KeyspaceSuffix).All() {
 			drop := func() error { return session.Query(`DROP KEYSPACE IF EXISTS ` + keyspace).Exec() }
 			err := drop()
-			for attempt := 0; err != nil && attempt < 3; attempt++ { // a busy server takes longer than the driver waits
+			for attempt := 0; err != nil && attempt < 3; attempt++ { // a busy server may take longer than the driver's timeout
 				err = drop()
 			}
 			if err != nil {

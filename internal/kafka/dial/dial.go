@@ -1,5 +1,5 @@
-// Package dial turns configuration into ways to reach Kafka: where, encrypted or not, and as whom. The door, the consumers
-// and whoever looks at topics share it, so that none of them forgets a part.
+// Package dial makes Kafka clients from the configuration: brokers, TLS and login. Producers, consumers and internal/kafka/topics share it, so
+// that none of them leaves out a part.
 package dial
 
 import (
@@ -18,7 +18,7 @@ import (
 	"footfall/configs"
 )
 
-// Kafka is how to reach a cluster; make one with New or Plain. It is safe for concurrent use.
+// Kafka says how to reach a cluster; make one with New or Plain. Safe for concurrent use.
 type Kafka struct {
 	Brokers []string
 
@@ -27,14 +27,14 @@ type Kafka struct {
 	shared *kafka.Transport
 }
 
-// Plain reaches brokers that ask for nothing.
+// Plain is for brokers without TLS and login.
 func Plain(brokers ...string) Kafka {
 	k := Kafka{Brokers: brokers}
 	k.shared = k.Transport()
 	return k
 }
 
-// New reads the files that the configuration names. Errors are *configs.Wrong.
+// New reads the certificate files of the configuration. It does not connect. Errors are *configs.Wrong.
 func New(brokers []string, t configs.TLS, s configs.SASL) (Kafka, error) {
 	k := Kafka{Brokers: brokers}
 	var err error
@@ -48,15 +48,15 @@ func New(brokers []string, t configs.TLS, s configs.SASL) (Kafka, error) {
 	return k, nil
 }
 
-// Addr is where to begin.
+// Addr is the address of the bootstrap brokers.
 func (k Kafka) Addr() net.Addr { return kafka.TCP(k.Brokers...) }
 
-// Client asks things now and then. All clients share their connections and what they know about the cluster.
+// Client is for occasional requests. All clients of one Kafka share connections and cached metadata.
 func (k Kafka) Client(timeout time.Duration) *kafka.Client {
 	return &kafka.Client{Addr: k.Addr(), Timeout: timeout, Transport: k.shared}
 }
 
-// Forget lets all clients ask the cluster anew how it is. What they know may be some seconds old, and lack a topic that was just made.
+// Forget drops the cached metadata of all clients. It may be some seconds old and lack a topic that was just created.
 func (k Kafka) Forget() { k.shared.CloseIdleConnections() }
 
 // Transport is for kafka-go's Writer and Client. The caller may set its other fields, and closes its idle connections.
@@ -69,7 +69,7 @@ func (k Kafka) Dialer() *kafka.Dialer {
 	return &kafka.Dialer{TLS: k.tls, SASLMechanism: k.sasl, Timeout: dialTimeout, DualStack: true}
 }
 
-// dialTimeout is kafka-go's default for readers; its transport would wait half as long.
+// dialTimeout is kafka-go's default for readers. Its default for transports is half of that.
 const dialTimeout = 10 * time.Second
 
 func mechanism(s configs.SASL) (sasl.Mechanism, error) {

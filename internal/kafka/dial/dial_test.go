@@ -15,13 +15,13 @@ import (
 	"footfall/internal/kafka/topics"
 )
 
-// TestTLSAndLogin speaks to a broker that wants both, in every way there is.
+// Every kind of client gets through to a broker that requires TLS and a login, with every mechanism.
 func TestTLSAndLogin(t *testing.T) {
 	files := dialtest.NewFiles(t)
 	for _, mechanism := range []string{"PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"} {
 		t.Run(mechanism, func(t *testing.T) {
 			brokers := secureBroker(t, files, mechanism)
-			login := configs.SASL{Mechanism: strings.ToLower(mechanism), Username: "door", Password: "secret"}
+			login := configs.SASL{Mechanism: strings.ToLower(mechanism), Username: "producer", Password: "secret"}
 			via, err := dial.New(brokers, configs.TLS{Enabled: true, CA: files.CA}, login)
 			if err != nil {
 				t.Fatal(err)
@@ -40,11 +40,11 @@ func TestTLSAndLogin(t *testing.T) {
 	}
 }
 
-// TestWithoutTheRightPapers: nobody gets in.
-func TestWithoutTheRightPapers(t *testing.T) {
+// Without the right certificate, user or password no client gets through.
+func TestWrongTLSOrLoginIsRefused(t *testing.T) {
 	files := dialtest.NewFiles(t)
 	brokers := secureBroker(t, files, "PLAIN")
-	right, login := configs.TLS{Enabled: true, CA: files.CA}, configs.SASL{Mechanism: "plain", Username: "door", Password: "secret"}
+	right, login := configs.TLS{Enabled: true, CA: files.CA}, configs.SASL{Mechanism: "plain", Username: "producer", Password: "secret"}
 	wrong := login
 	wrong.Password = "guess"
 	for name, papers := range map[string]struct {
@@ -65,11 +65,11 @@ func TestWithoutTheRightPapers(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			if err := topics.Check(ctx, via, []string{"a"}); err == nil {
-				t.Error("the transport got in")
+				t.Error("the transport connected")
 			}
 			if conn, err := via.Dialer().DialContext(ctx, "tcp", brokers[0]); err == nil {
 				if _, err := conn.ReadPartitions("a"); err == nil {
-					t.Error("the dialer got in")
+					t.Error("the dialer connected")
 				}
 				_ = conn.Close()
 			}
@@ -79,7 +79,7 @@ func TestWithoutTheRightPapers(t *testing.T) {
 
 func secureBroker(t *testing.T, files dialtest.Files, mechanism string) []string {
 	t.Helper()
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.TLS(files.Server), kfake.EnableSASL(), kfake.Superuser(mechanism, "door", "secret"))
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.TLS(files.Server), kfake.EnableSASL(), kfake.Superuser(mechanism, "producer", "secret"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func readInGroup(t *testing.T, via dial.Kafka) {
 	}
 }
 
-func TestMistakesAreNamed(t *testing.T) {
+func TestErrorsNameTheConfigurationKey(t *testing.T) {
 	files := dialtest.NewFiles(t)
 	f := func(want string, tls configs.TLS, sasl configs.SASL) {
 		t.Helper()

@@ -10,9 +10,8 @@ import (
 	"footfall/internal/kafka/dial"
 )
 
-// Config asks for these parts of a topic's configuration, as they hold: the broker's defaults where the topic has none of its
-// own. Like Ensure it waits for a broker that is just starting; the error of one that does not tell us wraps
-// kafka.TopicAuthorizationFailed or kafka.ClusterAuthorizationFailed.
+// Config reads these settings of a topic: its own, else the broker's defaults. Like Ensure it waits for a broker that is just starting. If the
+// broker does not allow it, the error wraps kafka.TopicAuthorizationFailed or kafka.ClusterAuthorizationFailed.
 func Config(ctx context.Context, via dial.Kafka, topic string, names ...string) (map[string]string, error) {
 	found := map[string]string{}
 	what := fmt.Sprintf("asking for the configuration of %s on %s", topic, strings.Join(via.Brokers, ", "))

@@ -13,19 +13,19 @@ import (
 	"footfall/internal/kafka/dial"
 )
 
-// quiet is how long the ends of a sealed topic have to stay as they are. A write that its leader had let in before it knew of the seal is
-// appended within that time.
+// quiet is how long the end offsets of a sealed topic have to stay unchanged. Within that time a leader appends what it had accepted before
+// it knew of the seal.
 const quiet = time.Second
 
-// lagPatience is how long replicas may lack what their leader has. Kafka gives up one that hangs after 30 seconds
-// (replica.lag.time.max.ms), and acknowledges what waited for it.
+// lagPatience is how long replicas may lag behind their leader. Kafka removes one that hangs from the in-sync replicas after 30 seconds
+// (replica.lag.time.max.ms), and then acknowledges what waited for it.
 const lagPatience = 2 * time.Minute
 
-// finalEnds are the ends of a sealed topic, when they stayed as they are for a while and replicas have all that their leaders took: a
-// message that is not replicated yet is in nobody's sight, and may still be acknowledged.
+// finalEnds returns the end offsets of a sealed topic, once they are stable and replicas have all that their leaders have. A message that is
+// not replicated yet is invisible to consumers, and may still be acknowledged.
 func finalEnds(ctx context.Context, via dial.Kafka, topic string, n int) (map[int]int64, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, lagPatience, fmt.Errorf("some replicas of %s lack messages that its leaders took: are all"+
-		" brokers running?", topic))
+	ctx, cancel := context.WithTimeoutCause(ctx, lagPatience, fmt.Errorf("some replicas of %s still lag behind their leaders after %v: are"+
+		" all brokers running?", topic, lagPatience))
 	defer cancel()
 	var last map[int]int64
 	for {
@@ -51,9 +51,9 @@ func finalEnds(ctx context.Context, via dial.Kafka, topic string, n int) (map[in
 	}
 }
 
-// takenEnds asks for the offsets behind the last messages that leaders have, replicated or not.
+// takenEnds asks for the log end offsets of the leaders: after their last messages, replicated or not.
 func takenEnds(ctx context.Context, via dial.Kafka, topic string, n int) (map[int]int64, error) {
-	const noConsumer, latest = -2, -1 // who is no consumer is told of all messages
+	const noConsumer, latest = -2, -1 // a consumer (-1) would get the high watermark instead
 	asked := listoffsets.RequestTopic{Topic: topic}
 	for p := range n {
 		asked.Partitions = append(asked.Partitions, listoffsets.RequestPartition{Partition: int32(p), CurrentLeaderEpoch: -1, Timestamp: latest})
@@ -64,13 +64,13 @@ func takenEnds(ctx context.Context, via dial.Kafka, topic string, n int) (map[in
 		ReplicaID: noConsumer, Topics: []listoffsets.RequestTopic{asked},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("asking for what the leaders of %s have: %w", topic, err)
+		return nil, fmt.Errorf("asking for the log end offsets of %s: %w", topic, err)
 	}
 	ends := map[int]int64{}
 	for _, t := range answer.(*listoffsets.Response).Topics {
 		for _, p := range t.Partitions {
 			if p.ErrorCode != 0 {
-				return nil, fmt.Errorf("asking for what the leader of partition %d of %s has: %w", p.Partition, topic, kafka.Error(p.ErrorCode))
+				return nil, fmt.Errorf("asking for the log end offset of partition %d of %s: %w", p.Partition, topic, kafka.Error(p.ErrorCode))
 			}
 			ends[int(p.Partition)] = p.Offset
 		}
@@ -78,7 +78,7 @@ func takenEnds(ctx context.Context, via dial.Kafka, topic string, n int) (map[in
 	return ends, nil
 }
 
-// Ends asks once for the offsets behind the last messages of a topic's first n partitions.
+// Ends asks once for the end offsets (high watermarks) of a topic's first n partitions.
 func Ends(ctx context.Context, via dial.Kafka, topic string, n int) (map[int]int64, error) {
 	request := kafka.ListOffsetsRequest{Topics: map[string][]kafka.OffsetRequest{}}
 	for p := range n {

@@ -10,9 +10,9 @@ import (
 	"footfall/internal/kafka/topics"
 )
 
-// A leader may have messages that its replicas lack, because one of them hangs. Consumers do not see them before the replica is given up,
-// up to half a minute later; then their senders hear that they are written. The seal lies behind them.
-func TestSealingWaitsForReplicas(t *testing.T) {
+// A leader may have messages that a hanging replica lacks. Consumers do not see them until Kafka gives the replica up, up to half a minute
+// later. Then Kafka acknowledges them. The seal has to lie after them.
+func TestSealWaitsForReplicas(t *testing.T) {
 	const written, replicated, asked = 5, 3, 4
 	c, brokers := cluster(t, kfake.NumBrokers(1))
 	via := dial.Plain(brokers...)
@@ -43,6 +43,6 @@ func TestSealingWaitsForReplicas(t *testing.T) {
 		t.Errorf("sealed at %v (%v), want %d at least: acknowledged messages would not be counted", ends, err, written)
 	}
 	if left > 0 {
-		t.Errorf("it was asked %d times less than expected: the test proves nothing", left)
+		t.Errorf("the broker was asked %d times less than expected: the test proves nothing", left)
 	}
 }

@@ -11,16 +11,15 @@ import (
 	"footfall/models"
 )
 
-// Generation is one Kafka topic of those that a base name stands for.
+// Generation is one generation of a topic: a Kafka topic of its own.
 type Generation struct {
 	Topic      string
 	Number     int // from 1
 	Partitions int
 }
 
-// Generations finds the topics that exist of a base, the oldest first. The oldest may be deleted by now: there is no telling
-// how many there were. Like Ensure it waits for a broker that is just starting; the error about a base of which no generation
-// exists wraps ErrMissing.
+// Generations finds the existing generations of a base, the oldest first. Earlier ones may be deleted. Like Ensure it waits for a broker that
+// is just starting. If no generation exists, the error wraps ErrMissing.
 func Generations(ctx context.Context, via dial.Kafka, base string) ([]Generation, error) {
 	var found []Generation
 	what := fmt.Sprintf("looking for topic %s on %s", base, strings.Join(via.Brokers, ", "))
@@ -31,8 +30,7 @@ func Generations(ctx context.Context, via dial.Kafka, base string) ([]Generation
 	return found, err
 }
 
-// EnsureNewest is Ensure for the newest generation of each base, or its first where none exists: an old one that was deleted is
-// not made again.
+// EnsureNewest is Ensure for the newest generation of each base, or its first if none exists. It does not create deleted ones again.
 func EnsureNewest(ctx context.Context, via dial.Kafka, bases []string, partitions, replication int, create bool) error {
 	names := slices.Clone(bases)
 	for i, base := range bases {

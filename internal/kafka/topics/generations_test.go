@@ -11,7 +11,7 @@ import (
 	"footfall/internal/kafka/topics"
 )
 
-func TestGenerationsAreFoundTheOldestFirst(t *testing.T) {
+func TestGenerationsOldestFirst(t *testing.T) {
 	_, brokers := cluster(t, kfake.SeedTopics(13, "visits-g10"), kfake.SeedTopics(2, "visits"), kfake.SeedTopics(4, "visits-g2"),
 		kfake.SeedTopics(1, "visits-g02", "visits-of-others", "clicks-g2"))
 	got, err := topics.Generations(t.Context(), dial.Plain(brokers...), "visits")
@@ -21,7 +21,7 @@ func TestGenerationsAreFoundTheOldestFirst(t *testing.T) {
 	}
 }
 
-func TestABaseWithoutTopics(t *testing.T) {
+func TestGenerationsOfAMissingTopic(t *testing.T) {
 	_, brokers := cluster(t, kfake.SeedTopics(1, "visits-x"))
 	if got, err := topics.Generations(t.Context(), dial.Plain(brokers...), "visits"); !errors.Is(err, topics.ErrMissing) {
 		t.Errorf("Generations = %v, %v", got, err)

@@ -14,8 +14,8 @@ import (
 	"footfall/internal/kafka/dial"
 )
 
-// Partitions says how many partitions a topic has. Like Ensure it waits for a broker that is just starting; the error
-// about a topic that is not there wraps ErrMissing.
+// Partitions returns how many partitions a topic has. Like Ensure it waits for a broker that is just starting. If the topic does not exist, the
+// error wraps ErrMissing.
 func Partitions(ctx context.Context, via dial.Kafka, topic string) (int, error) {
 	var n int
 	what := fmt.Sprintf("counting the partitions of %s on %s", topic, strings.Join(via.Brokers, ", "))
@@ -33,8 +33,7 @@ func Partitions(ctx context.Context, via dial.Kafka, topic string) (int, error) 
 	return n, err
 }
 
-// Check looks once whether the topics are there and can be written to: brokers reachable, a leader for every partition.
-// It does not wait for anything but the answer; bound it with ctx.
+// Check returns nil if the topics exist and every partition has a leader. It asks once and does not wait for a broker; bound it with ctx.
 func Check(ctx context.Context, via dial.Kafka, names []string) error {
 	missing, err := inspect(ctx, via, names)
 	switch {
@@ -46,15 +45,14 @@ func Check(ctx context.Context, via dial.Kafka, names []string) error {
 	return nil
 }
 
-// connect makes a client that knows nothing yet. kafka-go answers metadata requests from a cache, so whoever wants to
-// know how things are now has to begin with an empty one.
+// connect makes a client with an empty metadata cache: kafka-go answers metadata requests from it, so an older client may be out of date.
 func connect(via dial.Kafka, names []string) (client *kafka.Client, done func()) {
 	transport := via.Transport()
 	transport.MetadataTopics, transport.DialTimeout = names, attempt
 	return &kafka.Client{Addr: via.Addr(), Transport: transport}, transport.CloseIdleConnections
 }
 
-// look asks a broker how the topics are, in the order of their names as given.
+// look asks a broker for the metadata of topics. They come in the order of names; nil: all topics.
 func look(ctx context.Context, via dial.Kafka, names []string) ([]kafka.Topic, error) {
 	client, done := connect(via, names)
 	defer done()
@@ -65,21 +63,21 @@ func look(ctx context.Context, via dial.Kafka, names []string) ([]kafka.Topic, e
 	return response.Topics, nil
 }
 
-// hopeless are the answers of a broker that asking again does not change. All others may be the state of a moment: a
-// broker that starts refuses connections, then has no leaders, then too few brokers for the replicas.
+// hopeless are errors that retrying does not resolve. All others may be temporary: a starting broker refuses connections, then has no leaders,
+// then too few brokers for the replicas.
 var hopeless = []error{
 	ErrMissing,
 	kafka.InvalidTopic, kafka.InvalidPartitionNumber, kafka.PolicyViolation, kafka.UnsupportedVersion,
 	kafka.TopicAuthorizationFailed, kafka.ClusterAuthorizationFailed, kafka.SASLAuthenticationFailed, kafka.UnsupportedSASLMechanism,
 }
 
-// isHopeless also counts a certificate that is not trusted: neither it nor our trust changes by waiting.
+// isHopeless tells whether an error is one of hopeless, or about a certificate that is not trusted.
 func isHopeless(err error) bool {
 	var untrusted *tls.CertificateVerificationError
 	return errors.As(err, &untrusted) || slices.ContainsFunc(hopeless, func(h error) bool { return errors.Is(err, h) })
 }
 
-// retry calls do until it succeeds or fails for good, or until patience or ctx is at an end.
+// retry calls do until it succeeds or fails with a hopeless error, or until patience is over or ctx ends.
 func retry(ctx context.Context, what string, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -94,7 +92,7 @@ func retry(ctx context.Context, what string, do func(context.Context) error) err
 		case isHopeless(err):
 			return fmt.Errorf("%s: %w", what, err)
 		case ctx.Err() == nil || last == nil:
-			last = err // the error of an attempt that ctx cut short says nothing about the broker
+			last = err // else ctx cut the attempt short, and err says nothing about the broker
 		}
 		select {
 		case <-ctx.Done():

@@ -16,7 +16,7 @@ import (
 	"footfall/internal/kafka/topics"
 )
 
-// TestOnKafka is the life of topics on a real broker, whose answers kfake only imitates.
+// Topics are created and read on a real broker: kfake only imitates its answers.
 func TestOnKafka(t *testing.T) {
 	addr, _, _ := stacktest.Require(t)
 	brokers, run := []string{addr}, "-"+uuid.NewString()[:8]

@@ -11,18 +11,18 @@ import (
 	"footfall/internal/kafka/dial"
 )
 
-// Probe is the message that a sealed topic has to refuse. One that lands, since its broker did not know of the seal yet, means nothing.
+// Probe is a message that a sealed topic rejects. A broker that does not know of the seal yet appends it: consumers skip it.
 const Probe = "is this topic sealed?"
 
-// A sealed topic takes no message that is longer than this, which is none.
+// The seal is a limit for messages that no message meets.
 const (
 	sealedBy = "max.message.bytes"
 	sealed   = "1"
 )
 
-// Seal lets a topic take no more messages, for good, and returns where each of its partitions ends. When it returns, the leader of each
-// partition has refused a message for its size (MESSAGE_TOO_LARGE), and all that it had taken is replicated; one that becomes leader later
-// has read the same configuration before. Like Ensure it waits for partitions without a leader. To do it again does no harm.
+// Seal makes Kafka reject all further messages to a topic, and returns the end offset of each partition. When it returns, each leader has
+// rejected a message for its size (MESSAGE_TOO_LARGE), and all that it had accepted is replicated. A broker that becomes leader later has the
+// same configuration. Like Ensure it waits for partitions without a leader. It is idempotent.
 func Seal(ctx context.Context, via dial.Kafka, topic string) (map[int]int64, error) {
 	if err := setSeal(ctx, via, topic); err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func setSeal(ctx context.Context, via dial.Kafka, topic string) error {
 	})
 }
 
-// refuses is nil if the partition's leader refused a message for its size.
+// refuses returns nil if the partition's leader rejects a message for its size.
 func refuses(ctx context.Context, via dial.Kafka, topic string, partition int) error {
 	client, done := connect(via, []string{topic})
 	defer done()
@@ -75,7 +75,7 @@ func refuses(ctx context.Context, via dial.Kafka, topic string, partition int) e
 	case errors.Is(err, kafka.MessageSizeTooLarge):
 		return nil
 	case err == nil:
-		return fmt.Errorf("its leader still takes messages: %w", errNotYet)
+		return fmt.Errorf("its leader still accepts messages: %w", errNotYet)
 	}
 	return err
 }

@@ -22,7 +22,7 @@ func TestSealing(t *testing.T) {
 	testSealing(t, dial.Plain(brokers...), "visits")
 }
 
-// TestSealingOnKafka: kfake imitates what a real broker refuses.
+// A real broker decides what is rejected: kfake only imitates it.
 func TestSealingOnKafka(t *testing.T) {
 	addr, _, _ := stacktest.Require(t)
 	topic := "visits-" + uuid.NewString()[:8]
@@ -37,7 +37,7 @@ func TestSealingOnKafka(t *testing.T) {
 	testSealing(t, dial.Plain(addr), topic)
 }
 
-// testSealing: writers go on while a topic is sealed. What they wrote lies before the ends, and nothing lands behind them.
+// Writers go on while a topic is sealed. Everything that was acknowledged lies before the ends that Seal returns, and nothing is appended later.
 func testSealing(t *testing.T, via dial.Kafka, topic string) {
 	t.Helper()
 	const partitions = 3
@@ -66,7 +66,7 @@ func testSealing(t *testing.T, via dial.Kafka, topic string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	writing.Wait() // every writer was refused
+	writing.Wait() // until every writer was rejected
 	for p, n := range written {
 		if n == 0 || ends[p] < n {
 			t.Errorf("partition %d ends at %d, %d were written", p, ends[p], n)
@@ -90,7 +90,7 @@ func write(ctx context.Context, via dial.Kafka, topic string, partition int) err
 	return err
 }
 
-// testSuccessor: the next generation is like the sealed one, but for the number of partitions and the seal.
+// The next generation is like the sealed one, except for the number of partitions and the seal.
 func testSuccessor(t *testing.T, via dial.Kafka, topic string) {
 	t.Helper()
 	client := via.Client(10 * time.Second)
@@ -104,7 +104,7 @@ func testSuccessor(t *testing.T, via dial.Kafka, topic string) {
 		t.Fatal(err)
 	}
 	next := topic + "-g2"
-	for range 2 { // to do it again does no harm
+	for range 2 { // CreateLike is idempotent
 		if err := topics.CreateLike(t.Context(), via, next, topic, 5); err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +112,7 @@ func testSuccessor(t *testing.T, via dial.Kafka, topic string) {
 	if n, err := topics.Partitions(t.Context(), via, next); err != nil || n != 5 {
 		t.Errorf("the next generation has %d partitions (%v), want 5", n, err)
 	}
-	// What this client knows of the cluster may be older than the topic.
+	// This client's metadata may be older than the topic.
 	if err := write(t.Context(), dial.Plain(via.Brokers...), next, 4); err != nil {
 		t.Errorf("writing to the next generation: %v", err)
 	}

@@ -10,11 +10,11 @@ import (
 	"footfall/internal/kafka/dial"
 )
 
-// ownConfig is what DescribeConfigs calls a value that was set for the topic itself.
+// ownConfig is the source of a value that was set for the topic itself, in DescribeConfigs.
 const ownConfig = 1
 
-// CreateLike creates a topic with so many partitions, and for the rest as another one is: as many replicas, and what was configured
-// for that one itself, but for the seal. A topic that is there already is left as it is. Like Ensure it waits for brokers and leaders.
+// CreateLike creates a topic with that many partitions, and with the replication factor and the topic configuration of model, except its seal.
+// It leaves an existing topic as it is. Like Ensure it waits for brokers and leaders.
 func CreateLike(ctx context.Context, via dial.Kafka, topic, model string, partitions int) error {
 	what := fmt.Sprintf("creating topic %s like %s", topic, model)
 	return retry(ctx, what, func(ctx context.Context) error {

@@ -1,5 +1,5 @@
-// Package topics makes sure that the Kafka topics are there before anybody writes to them or reads from them, and says
-// how many partitions they have. The door, the consumers and the one-process default share it.
+// Package topics creates and seals Kafka topics, and reads their partitions, generations, settings and end offsets. Producers, consumers and
+// the one-process default share it.
 package topics
 
 import (
@@ -15,26 +15,25 @@ import (
 )
 
 const (
-	// patience bounds how long a broker may be out of reach, without leaders or refusing for want of other brokers. One
-	// that was just started needs about ten seconds.
+	// patience bounds how long a broker may be unreachable, without leaders, or without enough other brokers. A broker that was just started
+	// needs about ten seconds.
 	patience = 30 * time.Second
 
-	// pause is the time between two looks at a broker that is not there yet.
+	// pause is the time between two attempts.
 	pause = 200 * time.Millisecond
 
-	// attempt bounds one look, so that a broker that hangs is asked again.
+	// attempt bounds one attempt, so that a broker that hangs is asked again.
 	attempt = 5 * time.Second
 )
 
 // ErrMissing is wrapped by the error about a topic that does not exist.
 var ErrMissing = errors.New("topic does not exist")
 
-// Ensure returns nil when all topics exist and every partition of them has a leader. A topic that is missing is created
-// with that many partitions and replicas (-1: the broker's default) if create is set; else Ensure fails with an error
-// that wraps ErrMissing and says what to do. An existing topic is left as it is, whatever its partitions.
+// Ensure returns nil when all topics exist and every partition has a leader. If create is set, it creates missing topics with that many
+// partitions and replicas (-1: the broker's default). Else it returns an error that wraps ErrMissing and says what to do. It leaves existing
+// topics as they are, whatever their partitions.
 //
-// It waits for a broker that is just starting, 30 seconds at the most, less if ctx ends. Any number of processes may do
-// this at the same time.
+// It waits for a broker that is just starting, for 30 seconds at most, less if ctx ends. Several processes may call it at the same time.
 func Ensure(ctx context.Context, via dial.Kafka, names []string, partitions, replication int, create bool) error {
 	what := fmt.Sprintf("checking the topics %s on %s", strings.Join(names, ", "), strings.Join(via.Brokers, ", "))
 	return retry(ctx, what, func(ctx context.Context) error {
@@ -52,10 +51,10 @@ func Ensure(ctx context.Context, via dial.Kafka, names []string, partitions, rep
 	})
 }
 
-// errNotYet says that nothing is wrong but something has to happen first.
+// errNotYet says that nothing is wrong, but that the cluster needs more time.
 var errNotYet = errors.New("partitions have no leader yet")
 
-// inspect finds the topics that are missing. It returns errNotYet if none is but some partition has no leader.
+// inspect finds the topics that are missing. If none is missing but a partition has no leader, the error wraps errNotYet.
 func inspect(ctx context.Context, via dial.Kafka, names []string) (missing []string, err error) {
 	found, err := look(ctx, via, names)
 	if err != nil {
@@ -74,7 +73,7 @@ func inspect(ctx context.Context, via dial.Kafka, names []string) (missing []str
 	}
 	for _, t := range found {
 		for _, p := range t.Partitions {
-			if p.Leader.Host == "" { // p.Error may speak of a replica only, which stops nobody
+			if p.Leader.Host == "" { // not p.Error: that may be about a replica only
 				return nil, fmt.Errorf("topic %s, partition %d: %w", t.Name, p.ID, errNotYet)
 			}
 		}
@@ -82,8 +81,7 @@ func inspect(ctx context.Context, via dial.Kafka, names []string) (missing []str
 	return nil, nil
 }
 
-// createTopics asks for all the topics at once. An error is not the end: somebody else may have created one meanwhile,
-// which the next look will show.
+// createTopics requests all topics at once. After an error retry asks again: another process may have created one meanwhile.
 func createTopics(ctx context.Context, via dial.Kafka, names []string, partitions, replication int) error {
 	client, done := connect(via, names)
 	defer done()

@@ -48,7 +48,7 @@ func wantPartitions(t *testing.T, brokers []string, topic string, want int) {
 	}
 }
 
-func TestMissingTopicsAreNamed(t *testing.T) {
+func TestEnsureNamesMissingTopics(t *testing.T) {
 	c, brokers := cluster(t, kfake.SeedTopics(2, "clicks"))
 	err := topics.Ensure(t.Context(), dial.Plain(brokers...), names, 6, 3, false)
 	if !errors.Is(err, topics.ErrMissing) {
@@ -63,7 +63,7 @@ func TestMissingTopicsAreNamed(t *testing.T) {
 		}
 	}
 	if c.TopicInfo("visits") != nil {
-		t.Error("a topic was created all the same")
+		t.Error("Ensure created a topic without create")
 	}
 	if _, err := topics.Partitions(t.Context(), dial.Plain(brokers...), "visits"); !errors.Is(err, topics.ErrMissing) {
 		t.Errorf("Partitions = %v", err)
@@ -73,7 +73,7 @@ func TestMissingTopicsAreNamed(t *testing.T) {
 	}
 }
 
-func TestMissingTopicsAreCreatedAndExistingOnesLeftAlone(t *testing.T) {
+func TestEnsureCreatesMissingTopicsAndLeavesExistingOnes(t *testing.T) {
 	_, brokers := cluster(t, kfake.SeedTopics(2, "clicks"))
 	ensure(t, brokers)
 	ensure(t, brokers)
@@ -88,7 +88,7 @@ func TestMissingTopicsAreCreatedAndExistingOnesLeftAlone(t *testing.T) {
 	}
 }
 
-func TestManyAtOnce(t *testing.T) {
+func TestEnsureConcurrently(t *testing.T) {
 	_, brokers := cluster(t)
 	var group sync.WaitGroup
 	for range 12 {
@@ -104,8 +104,8 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestMomentaryErrors: what a broker says while it starts is not its last word.
-func TestMomentaryErrors(t *testing.T) {
+// Ensure retries errors that a broker returns while it starts.
+func TestEnsureRetriesTemporaryErrors(t *testing.T) {
 	f := func(name string, fault kfake.Fault) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -126,8 +126,8 @@ func TestMomentaryErrors(t *testing.T) {
 	f("no leader of a topic", kfake.Fault{Keys: metadata, Topic: "clicks", Err: kerr.LeaderNotAvailable, Count: 3})
 }
 
-// TestLeadersAreAwaited: a topic whose partitions have no leader cannot be written to.
-func TestLeadersAreAwaited(t *testing.T) {
+// Ensure waits for leaders: without one a partition cannot be written to.
+func TestEnsureWaitsForLeaders(t *testing.T) {
 	c, brokers := cluster(t, kfake.NumBrokers(1), kfake.SeedTopics(1, names...))
 	host, port, err := net.SplitHostPort(brokers[0])
 	if err != nil {
@@ -167,7 +167,7 @@ func TestLeadersAreAwaited(t *testing.T) {
 	}
 }
 
-func TestHopelessIsNotRetried(t *testing.T) {
+func TestEnsureDoesNotRetryHopelessErrors(t *testing.T) {
 	_, brokers := cluster(t)
 	began := time.Now()
 	err := topics.Ensure(t.Context(), dial.Plain(brokers...), names, 0, -1, true)
@@ -175,14 +175,14 @@ func TestHopelessIsNotRetried(t *testing.T) {
 		t.Errorf("Ensure with 0 partitions = %v", err)
 	}
 	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("it took %v to say so", took)
+		t.Errorf("Ensure took %v: it retried", took)
 	}
 }
 
-func TestAnUntrustedBrokerIsNotRetried(t *testing.T) {
+func TestEnsureDoesNotRetryAnUntrustedBroker(t *testing.T) {
 	files := dialtest.NewFiles(t)
-	_, brokers := cluster(t, kfake.NumBrokers(1), kfake.TLS(files.Server), kfake.EnableSASL(), kfake.Superuser("PLAIN", "door", "secret"))
-	via, err := dial.New(brokers, configs.TLS{Enabled: true, CA: dialtest.NewFiles(t).CA}, configs.SASL{Mechanism: "plain", Username: "door", Password: "secret"})
+	_, brokers := cluster(t, kfake.NumBrokers(1), kfake.TLS(files.Server), kfake.EnableSASL(), kfake.Superuser("PLAIN", "producer", "secret"))
+	via, err := dial.New(brokers, configs.TLS{Enabled: true, CA: dialtest.NewFiles(t).CA}, configs.SASL{Mechanism: "plain", Username: "producer", Password: "secret"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestAnUntrustedBrokerIsNotRetried(t *testing.T) {
 	}
 }
 
-func TestUnreachable(t *testing.T) {
+func TestEnsureWithAnUnreachableBroker(t *testing.T) {
 	ports, err := stack.FreePorts(1)
 	if err != nil {
 		t.Fatal(err)
@@ -208,7 +208,7 @@ func TestUnreachable(t *testing.T) {
 		}
 	}
 
-	// the same, but it starts while we wait
+	// the same, but the broker starts while Ensure waits
 	done := make(chan error, 1)
 	go func() { done <- topics.Ensure(t.Context(), dial.Plain(broker), names, 6, -1, true) }()
 	select {

@@ -17,13 +17,13 @@ import (
 	"time"
 )
 
-// Files are an authority and a certificate of 127.0.0.1 that it signed, in PEM files, and the same for a server.
+// Files are PEM files of a certificate authority and of a certificate for 127.0.0.1 that it signed. Server is a configuration with the latter.
 type Files struct {
 	CA, Cert, Key string
 	Server        *tls.Config
 }
 
-// NewFiles makes them in a folder of the test's own.
+// NewFiles makes new certificates in a temporary folder of the test.
 func NewFiles(t testing.TB) Files {
 	t.Helper()
 	dir := t.TempDir()
