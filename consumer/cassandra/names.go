@@ -87,7 +87,7 @@ func (s *Store) eachBatch(ctx context.Context, rows []requestPart, same func(a, 
 		if !cql.RefusedAs(err, gocql.ErrCodeInvalid) {
 			return err
 		}
-		for rest := batches[i]; len(rest) > 0; { // this server takes smaller batches only, but for those of one partition
+		for rest := batches[i]; len(rest) > 0; { // this server's limit is smaller: send each partition alone, which has no limit
 			part := onePartition(rest, same)
 			if err := send(ctx, part); err != nil {
 				return err

@@ -127,7 +127,7 @@ func (l *Log) Committer(gen *kafka.Generation) Commit {
 			}
 		}
 		if acknowledged != len(at) {
-			return fmt.Errorf("acknowledged were %d of %d partitions", acknowledged, len(at))
+			return fmt.Errorf("the group coordinator acknowledged %d of %d partitions", acknowledged, len(at))
 		}
 		return nil
 	}
