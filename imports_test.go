@@ -52,6 +52,7 @@ var allowed = map[string][]string{
 	"reader/stats/statstest": {"models", "reader/stats"},
 	"reader/cassandra":       {"models", "configs", "migrations", "internal/cql", "reader/stats"},
 	"reader/access":          {"models", "configs"},
+	"reader/plot":            {"models", "reader/stats"},
 	"reader/web":             {"models", "configs", "internal/health", "reader/stats", "reader/access"},
 	"reader":                 {"internal/cli", "models", "configs", "internal/health", "internal/cql", "reader/stats", "reader/cassandra", "reader/access", "reader/web"},
 
