@@ -27,12 +27,15 @@ func newOddities(seed int, c controls) oddities {
 	return o
 }
 
+// simEpochBits are the bits below an epoch's number, as store.NextEpoch has them.
+const simEpochBits = 31
+
 // nextEpoch is store.NextEpoch without random numbers and the clock, so that plays can be repeated.
 func (w *world) nextEpoch(last int64) int64 {
 	if w.controls.sharedEpochs {
-		return (store.EpochNumber(last) + 1) << store.EpochBits
+		return (store.EpochNumber(last) + 1) << simEpochBits
 	}
-	return (store.EpochNumber(last)+1)<<store.EpochBits | w.fresh()
+	return (store.EpochNumber(last)+1)<<simEpochBits | w.fresh()
 }
 
 // take takes a partition. It may undo the last Take first, as a broken transaction would: then two owners both believe that they took

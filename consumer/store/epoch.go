@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// EpochBits is how many bits of an epoch are random. Above them is its number, which grows.
-const EpochBits = 31
+// epochBits is how many bits of an epoch are random. Above them is its number, which grows.
+const epochBits = 31
 
 // NextEpoch is the epoch after last, which is 0 if there was none. All stores use it. Its number makes it greater than last. Its random
 // bits make it unique. Transactions keep two owners from taking the same number. Should one ever fail to, both still have ledger rows
@@ -18,15 +18,15 @@ func NextEpoch(last int64, now time.Time) int64 {
 	if last > 0 {
 		number = max(EpochNumber(last)+1, now.Unix())
 	}
-	return number<<EpochBits | rand.Int64N(1<<EpochBits)
+	return number<<epochBits | rand.Int64N(1<<epochBits)
 }
 
 // EpochNumber is an epoch without its random bits. Epochs of earlier versions, which are small, have none.
 func EpochNumber(epoch int64) int64 {
-	if epoch < 1<<EpochBits {
+	if epoch < 1<<epochBits {
 		return epoch
 	}
-	return epoch >> EpochBits
+	return epoch >> epochBits
 }
 
 // IsFirstEpoch tells that a partition had no other epoch before.
