@@ -66,7 +66,7 @@ wrk: ## the load generator that `make load` and a test need (Debian's, as root)
 load: ## 200 connections for 30 s and as many slow ones, against the producer on the real Kafka of `make up`
 	go test -count=1 -v ./test/e2e -run 'TestLoad$$' -load.for 30s
 
-faults: ## break real Kafka, Cassandra and consumers in every way we know, and compare all counts (20 minutes)
+faults: ## break real Kafka, Cassandra and consumers in every way we know, and compare all counts (20 to 30 minutes)
 	go test -count=1 -v -timeout 40m ./test/faults -faults.all
 
 # SYNC=periodic: the consumers alone, on a Cassandra of its own with that commitlog_sync.
