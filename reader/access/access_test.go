@@ -65,7 +65,7 @@ func TestKeys(t *testing.T) {
 
 func TestOpen(t *testing.T) {
 	a := newAccess(t, configs.ReadAccess{Open: true})
-	if h, err := a.Of("", "", now); err != nil || !h.Site("x") || !h.Link("x") || !h.ListsLinks() || !h.ListsSites() || !a.Open() || a.Empty() {
+	if h, err := a.Of("", "", now); err != nil || !h.Site("x") || !h.Link("x") || !h.ListsLinks() || !h.ListsSites() || h.Shared() || !a.Open() || a.Empty() {
 		t.Errorf("%+v, %v", h, err)
 	}
 	if closed := newAccess(t, configs.ReadAccess{}); !closed.Empty() || closed.Open() {

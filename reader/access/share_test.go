@@ -23,7 +23,7 @@ func TestShares(t *testing.T) {
 	for _, name := range []string{"shop", "shop*", "*", `sh"o<p>`, "a/b?c#d", "..", "\u202eshop", strings.Repeat("\x01", 128)} {
 		site := sign(t, a, Share{Site: name, Until: now.Add(time.Hour)})
 		h, err := a.Of("", site, now)
-		if err != nil || !h.Site(name) || h.Site(name+"2") || h.Site("") || h.Link(name) || h.ListsSites() || h.ListsLinks() {
+		if err != nil || !h.Site(name) || h.Site(name+"2") || h.Site("") || h.Link(name) || h.ListsSites() || h.ListsLinks() || !h.Shared() {
 			t.Errorf("site %q: %+v, %v", name, h, err)
 		}
 		link := sign(t, a, Share{Link: name, Until: now.Add(time.Hour)})

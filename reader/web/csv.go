@@ -1,0 +1,58 @@
+package web
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// csvEncoder writes RFC 4180, but for line ends: \n alone, since \r\n inside of a name must stay what it is. The first line has the
+// columns. Numbers are written as they are. Text is, too, unless a spreadsheet would take it for a formula: see guarded.
+type csvEncoder struct{}
+
+func (csvEncoder) begin(dst []byte, a *answer) ([]byte, [2]int) {
+	return append(append(dst, strings.Join(a.list.columns, ",")...), '\n'), [2]int{}
+}
+
+func (csvEncoder) row(dst []byte, _ []string, cells []any, _ bool) []byte {
+	for i, c := range cells {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		switch v := c.(type) {
+		case int64:
+			dst = strconv.AppendInt(dst, v, 10)
+		case bool:
+			dst = strconv.AppendBool(dst, v)
+		case string:
+			dst = appendQuoted(dst, guarded(v))
+		}
+	}
+	return append(dst, '\n')
+}
+
+func (csvEncoder) end(dst []byte, _ *answer) []byte { return dst }
+
+// appendQuoted puts text in quotation marks where it needs them.
+func appendQuoted(dst []byte, text string) []byte {
+	if text != "" && !strings.ContainsAny(text, "\",\r\n") && text[0] != ' ' && text[len(text)-1] != ' ' {
+		return append(dst, text...)
+	}
+	return append(append(append(dst, '"'), strings.ReplaceAll(text, `"`, `""`)...), '"')
+}
+
+// guarded is text with a ' before it if it begins as a formula does. Anyone can send a referrer such as =HYPERLINK("…"), and whoever opens
+// the file in a spreadsheet would run it. Text that begins with a ' gets another one, so that nothing is lost: a program that takes one '
+// away from the beginning of every text cell has the names as they are. JSON and NDJSON have them as they are in any case.
+func guarded(text string) string {
+	if text == "" {
+		return text
+	}
+	seen := strings.TrimLeftFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.In(r, unicode.Cf, unicode.Cc) })
+	first, _ := utf8.DecodeRuneInString(seen)
+	if text[0] == '\'' || strings.ContainsRune("\t\r\n", rune(text[0])) || (seen != "" && strings.ContainsRune("=+-@＝＋－＠|%", first)) {
+		return "'" + text
+	}
+	return text
+}

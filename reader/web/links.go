@@ -1,0 +1,169 @@
+package web
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"footfall/models"
+	"footfall/reader/stats"
+)
+
+// links lists the links of a day that the holder may read.
+func (s *Server) links(ctx context.Context, q question) (*answer, error) {
+	day, err := q.moment("day", models.Daily, q.now)
+	if err != nil {
+		return nil, err
+	}
+	names, err := s.stats.Links(ctx, day)
+	if err != nil {
+		return nil, err
+	}
+	return namesAnswer(names, []field{{"day", day.Time().UTC().Format(models.Daily)}}, "links", "short_url", q.holder.Link), nil
+}
+
+// namesAnswer is a list of those names that may be told.
+func namesAnswer(n stats.Names, head []field, name, column string, may func(string) bool) *answer {
+	return &answer{asOf: n.AsOf, head: head, list: &list{name: name, columns: []string{column}, rows: mapRows(keep(n.Rows, may),
+		func(row []any, name string) []any { return append(row, name) })}}
+}
+
+// keep leaves names out; errors stay.
+func keep(names iter.Seq2[string, error], may func(string) bool) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for name, err := range names {
+			if (err != nil || may(name)) && !yield(name, err) {
+				return
+			}
+		}
+	}
+}
+
+// link is the summary of a link.
+func (s *Server) link(ctx context.Context, q question) (*answer, error) {
+	l, err := s.stats.Link(ctx, q.name)
+	if err != nil {
+		return nil, err
+	}
+	var long any // null: footfall does not know
+	if l.LongURL != "" {
+		long = l.LongURL
+	}
+	return &answer{asOf: l.AsOf, head: []field{
+		{"short_url", q.name}, {"long_url", long}, {"clicks", l.Clicks}, {"unique", l.Unique}, {"bots", l.Bots},
+	}}, nil
+}
+
+func (s *Server) linkSeries(ctx context.Context, q question) (*answer, error) {
+	by, within, err := q.steps()
+	if err != nil {
+		return nil, err
+	}
+	series, err := s.stats.LinkSeries(ctx, q.name, by, within)
+	if err != nil {
+		return nil, err
+	}
+	points, err := s.fill(q, series)
+	if err != nil {
+		return nil, err
+	}
+	head := append([]field{{"short_url", q.name}}, stepFields(series.Unit, series.Within)...)
+	return &answer{asOf: series.AsOf, head: head, list: &list{name: "points", columns: []string{"start", "clicks"}, rows: mapRows(points,
+		func(row []any, p stats.Point) []any { return append(row, instant(p.Start), p.Count) })}}, nil
+}
+
+// steps reads by, from and to.
+func (q query) steps() (by stats.Unit, within stats.Range, err error) {
+	if by, err = stats.ParseUnit(q.get("by", string(stats.Day))); err != nil {
+		return by, within, err
+	}
+	within, err = q.within()
+	return by, within, err
+}
+
+func stepFields(by stats.Unit, within stats.Range) []field {
+	return []field{{"by", string(by)}, {"from", end(within.From)}, {"to", end(within.To)}}
+}
+
+// shortest is the least time that a unit takes: it bounds how many there are in a range.
+var shortest = map[stats.Unit]time.Duration{
+	stats.Hour: time.Hour, stats.Day: 24 * time.Hour, stats.Week: 7 * 24 * time.Hour, stats.Month: 28 * 24 * time.Hour,
+}
+
+// fill puts zeros into a series if fill=zero asks for them.
+func (s *Server) fill(q question, series stats.Series) (iter.Seq2[stats.Point, error], error) {
+	switch q.get("fill", "") {
+	case "":
+		return series.Points, nil
+	case "zero":
+	default:
+		return nil, &stats.Malformed{Field: "fill", Detail: "want zero, or leave it out"}
+	}
+	if series.Within.From == 0 || series.Within.To == 0 {
+		return nil, &stats.Malformed{Field: "fill", Detail: "zeros need both ends of the range: from and to"}
+	}
+	if int64(series.Within.To-series.Within.From)/shortest[series.Unit].Milliseconds() > int64(s.cfg.Points) {
+		return nil, &refusal{Reason: tooMuch, Detail: "the range has more points than one answer with fill=zero may have (limits.points)",
+			Instead: []string{"a larger unit (by)", "a shorter range", "the points that were counted, without fill=zero"}}
+	}
+	return stats.Fill(series.Unit, series.Within, series.Points), nil
+}
+
+func (s *Server) countries(ctx context.Context, q question) (*answer, error) {
+	return s.breakdown(ctx, q, stats.Countries, "country")
+}
+
+func (s *Server) referrers(ctx context.Context, q question) (*answer, error) {
+	return s.breakdown(ctx, q, stats.Referrers, "referrer")
+}
+
+func (s *Server) breakdown(ctx context.Context, q question, by stats.Breakdown, column string) (*answer, error) {
+	within, err := q.within()
+	if err != nil {
+		return nil, err
+	}
+	limit, err := q.limit()
+	if err != nil {
+		return nil, err
+	}
+	shares, err := s.stats.LinkBreakdown(ctx, q.name, by, within, limit)
+	if err != nil {
+		return nil, err
+	}
+	return &answer{asOf: shares.AsOf, head: []field{{"short_url", q.name}}, list: &list{name: string(by), columns: []string{column, "clicks"},
+		rows: mapRows(shares.Rows, func(row []any, p stats.Share) []any { return append(row, p.Label, p.Count) })}}, nil
+}
+
+func (s *Server) amounts(ctx context.Context, q question) (*answer, error) {
+	by, within, err := q.steps()
+	if err != nil {
+		return nil, err
+	}
+	amounts, err := s.stats.LinkAmounts(ctx, q.name, by, within)
+	if err != nil {
+		return nil, err
+	}
+	head := append([]field{{"short_url", q.name}}, stepFields(amounts.Unit, amounts.Within)...)
+	return &answer{asOf: amounts.AsOf, head: head, list: &list{name: "amounts", columns: []string{"start", "num", "sum"}, rows: mapRows(amounts.Rows,
+		func(row []any, a stats.Amount) []any { return append(row, instant(a.Start), a.Num, a.Sum) })}}, nil
+}
+
+func (s *Server) latest(ctx context.Context, q question) (*answer, error) {
+	day, err := q.moment("day", models.Daily, q.now)
+	if err != nil {
+		return nil, err
+	}
+	clicks, err := s.stats.LinkLatest(ctx, q.name, day)
+	if err != nil {
+		return nil, err
+	}
+	head := []field{{"short_url", q.name}, {"day", day.Time().UTC().Format(models.Daily)}}
+	columns := []string{"at", "country", "referrer", "bot", "id", "ip"}
+	if q.holder.Shared() { // a link that anyone may pass on tells nobody's address
+		columns = columns[:4]
+	}
+	return &answer{asOf: clicks.AsOf, head: head, list: &list{name: "clicks", columns: columns, rows: mapRows(clicks.Rows,
+		func(row []any, c stats.Click) []any {
+			return append(row, c.At.UTC().Format("2006-01-02T15:04:05.000Z"), c.Country, c.Referrer, c.Bot, c.ID, c.IP)[:len(columns)]
+		})}}, nil
+}

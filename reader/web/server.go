@@ -1,0 +1,254 @@
+package web
+
+import (
+	"context"
+	_ "embed" // the description is part of the binary
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"footfall/models"
+	"footfall/reader/access"
+	"footfall/reader/stats"
+)
+
+// OpenAPI describes every route and every answer.
+//
+//go:embed openapi.yaml
+var OpenAPI []byte
+
+// Stats is whom the server asks. *stats.Reader is one.
+type Stats interface {
+	Plan() *models.Plan
+	Link(ctx context.Context, link string) (stats.Link, error)
+	LinkSeries(ctx context.Context, link string, by stats.Unit, within stats.Range) (stats.Series, error)
+	LinkBreakdown(ctx context.Context, link string, by stats.Breakdown, within stats.Range, limit int) (stats.Shares, error)
+	LinkAmounts(ctx context.Context, link string, by stats.Unit, within stats.Range) (stats.Amounts, error)
+	LinkLatest(ctx context.Context, link string, day models.Millis) (stats.Clicks, error)
+	Links(ctx context.Context, day models.Millis) (stats.Names, error)
+	Sites(ctx context.Context, month models.Millis) (stats.Names, error)
+	Values(ctx context.Context, site, feature string, month models.Millis) (stats.Names, error)
+	Site(ctx context.Context, site string, period stats.Period, features map[string]string) (stats.Site, error)
+	SiteSeries(ctx context.Context, q stats.SeriesQuery) (stats.Series, error)
+	SiteTop(ctx context.Context, q stats.TopQuery) (stats.Top, error)
+}
+
+// Config says how a Server answers. All fields are needed but those with a default.
+type Config struct {
+	Access        *access.Access
+	MaxInFlight   int                   // questions at once
+	Timeout       time.Duration         // of an answer, or of a piece of one that is streamed
+	StreamTimeout time.Duration         // of one that is streamed
+	Points        int                   // of a series with fill=zero
+	Origins       []string              // of pages that may read; default: none
+	Local         bool                  // answer only who asks for this machine by its address or as localhost; default: everybody
+	Metrics       prometheus.Registerer // which must not have another server's
+	Log           *slog.Logger
+	Now           func() time.Time // default: time.Now
+}
+
+// Server answers questions. It is safe for concurrent use.
+type Server struct {
+	stats   Stats
+	cfg     Config
+	metrics *metrics
+	slots   chan struct{}
+}
+
+// New makes a Server; an error says what is wrong with the configuration.
+func New(from Stats, cfg Config) (*Server, error) {
+	if err := checkOrigins(cfg.Origins); err != nil {
+		return nil, err
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Server{stats: from, cfg: cfg, metrics: newMetrics(cfg.Metrics), slots: make(chan struct{}, cfg.MaxInFlight)}, nil
+}
+
+// clientGone is the status, in metrics, of a request whose client did not wait for the answer. No client sees it.
+const clientGone = 499
+
+// ServeHTTP answers one request. It panics with http.ErrAbortHandler if it has to break off an answer whose beginning is sent.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	setSecurityHeaders(w.Header(), r.TLS != nil)
+	found, names := findRoute(r.URL.EscapedPath())
+	label := "other"
+	switch {
+	case found != nil:
+		label = found.path
+	case r.URL.EscapedPath() == healthPath || r.URL.EscapedPath() == openAPIPath:
+		label = r.URL.EscapedPath()
+	}
+	rec := &recorder{ResponseWriter: w}
+	defer func() {
+		if p := recover(); p != nil {
+			s.recovered(rec, label, p)
+		}
+		s.metrics.requests.WithLabelValues(label, strconv.Itoa(rec.code())).Inc()
+		s.metrics.seconds.WithLabelValues(label).Observe(time.Since(began).Seconds())
+		if rec.cut {
+			panic(http.ErrAbortHandler)
+		}
+	}()
+	s.handle(rec, r, found, names)
+}
+
+func (s *Server) recovered(rec *recorder, route string, p any) {
+	s.metrics.panics.Inc()
+	s.cfg.Log.Error("a handler panicked", "route", route, "panic", p, "stack", string(debug.Stack()))
+	if rec.cut = rec.status != 0; !rec.cut {
+		s.refuse(rec, &refusal{Reason: internal})
+	}
+}
+
+func (s *Server) handle(w *recorder, r *http.Request, found *route, names map[string]string) {
+	path := r.URL.EscapedPath()
+	switch {
+	case s.cfg.Local && !isLocal(r.Host):
+		s.refuse(w, &refusal{Reason: wrongHost, Detail: "this reader answers on this machine only, as 127.0.0.1 or localhost"})
+		return
+	case found == nil && path != healthPath && path != openAPIPath:
+		s.refuse(w, &refusal{Reason: notFound, Detail: "GET " + openAPIPath + " has all paths; they are taken as they are, without a / at the end"})
+		return
+	case s.cors(w, r):
+		return
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		w.Header().Set("Allow", allowedMethods)
+		s.refuse(w, &refusal{Reason: methodNotAllowed, Detail: "use " + allowedMethods})
+		return
+	case path == healthPath:
+		writeText(w, "application/json", `{"status":"ok"}`+"\n")
+		return
+	case path == openAPIPath:
+		writeText(w, "application/yaml; charset=utf-8", string(OpenAPI))
+		return
+	}
+	q, f, err := s.understand(r, found, names)
+	if err != nil {
+		s.refuse(w, refusalOf(r.Context(), err))
+		return
+	}
+	select {
+	case s.slots <- struct{}{}:
+	default:
+		s.refuse(w, &refusal{Reason: overloaded, Detail: "as many questions as may be are being answered (http.max_in_flight): try again"})
+		return
+	}
+	s.metrics.inFlight.Inc()
+	defer func() { s.metrics.inFlight.Dec(); <-s.slots }()
+	s.answer(w, r, found, q, f)
+}
+
+func writeText(w http.ResponseWriter, mediaType, text string) {
+	w.Header().Set("Content-Type", mediaType)
+	w.Header().Set("Cache-Control", "no-cache")
+	_, _ = io.WriteString(w, text) // if the client hung up there is nobody to tell
+}
+
+// understand finds out who asks, what, and in which format. It reads nothing from the store. Who may not read is told nothing else.
+func (s *Server) understand(r *http.Request, found *route, names map[string]string) (q question, f *format, err error) {
+	q = question{name: names[found.about.field], feature: names["feature"], now: s.cfg.Now()}
+	q.holder, err = s.cfg.Access.Of(bearer(r), r.URL.Query().Get("share"), q.now)
+	if err != nil {
+		return q, nil, err
+	}
+	if found.listed {
+		if !found.about.lists(q.holder) {
+			return q, nil, &access.Denied{Reason: access.WrongKey, Detail: "this key or share link is for no such list"}
+		}
+	} else {
+		if err := checkName(found.about.field, q.name, found.about.most); err != nil {
+			return q, nil, err
+		}
+		if !found.about.may(q.holder, q.name) {
+			return q, nil, &access.Denied{Reason: access.WrongKey, Detail: "this key or share link is not for this " + found.about.field}
+		}
+	}
+	var features []string
+	if found.filters {
+		features = s.stats.Plan().Features()
+	}
+	if q.query, err = parseQuery(r.URL.RawQuery, append([]string{"format", "share"}, found.params...), features); err != nil {
+		return q, nil, err
+	}
+	f, err = chooseFormat(q.values["format"], strings.Join(r.Header.Values("Accept"), ","), found.lists)
+	return q, f, err
+}
+
+// bearer is the read key of a request. Keys in URLs end up in logs and histories, so there is no parameter for them.
+func bearer(r *http.Request) string {
+	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// answer asks the store and writes. Everything ends when the client is gone, or when a piece takes longer than it may.
+func (s *Server) answer(w *recorder, r *http.Request, found *route, q question, f *format) {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	last := time.Now().Add(s.cfg.StreamTimeout)
+	timer := time.AfterFunc(s.cfg.Timeout, func() { cancel(errTimeout) })
+	defer timer.Stop()
+	a, err := found.ask(s, ctx, q)
+	b := &body{w: w, r: r, f: f, a: a, timeout: s.cfg.Timeout, progress: func() { timer.Reset(min(s.cfg.Timeout, time.Until(last))) }}
+	defer b.release()
+	if err == nil {
+		err = b.write(ctx)
+		s.metrics.rows.Add(float64(b.rows))
+	}
+	switch {
+	case err == nil || errors.Is(err, errHead):
+	case r.Context().Err() != nil:
+		w.status = clientGone
+		w.cut = b.started
+	case b.started: // whoever has a part must see that it is one
+		w.cut = true
+		s.metrics.cut.Inc()
+		s.cfg.Log.Warn("a streamed answer was broken off", "route", found.path, "rows", b.rows, "error", err.Error())
+	default:
+		s.refuse(w, refusalOf(ctx, err))
+	}
+}
+
+// recorder remembers the status of an answer, and whether it was broken off.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	cut    bool
+}
+
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	return r.ResponseWriter.Write(b)
+}
+
+// code is the status that the client gets: net/http sends 200 for a handler that sets none.
+func (r *recorder) code() int {
+	if r.status == 0 {
+		return http.StatusOK
+	}
+	return r.status
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
