@@ -44,7 +44,7 @@ func retire(t *testing.T, d *real, want *oracle.Oracle) {
 	close(again)
 	printed, err = d.command(t, "retire", "--before", "2018-11")
 	if err != nil || !strings.Contains(printed, "the audit of") || strings.Contains(printed, "links") || // it does not compare the sums of links
-		!strings.Contains(printed, "as forget leaves them, 0 lower") || strings.Contains(printed, "announced") {
+		!strings.Contains(printed, "normal after consumer forget; 0 are lower") || strings.Contains(printed, "announced") {
 		t.Fatalf("retire: %v\n%s", err, printed)
 	}
 	d.exec(t, "UPDATE urlshortener%[1]s.clickcounter SET value = value - 1 WHERE short_url = 'abc'")
