@@ -88,8 +88,8 @@ var forbidden = []struct{ library, only, reason string }{
 	{"github.com/gocql/gocql", "internal/cql migrations consumer/cassandra reader/cassandra producer/links/cassandra simulator/store deployments test", "the rollup knows no driver of a store"},
 	{"modernc.org/sqlite", "embedded simulator/store test/e2e", "the rollup knows no driver of a store"},
 	{"github.com/twmb/franz-go", "embedded", "kfake is the embedded broker, nothing else"},
-	{"footfall/consumer", "consumer embedded test", "a door knows Kafka and links, not who counts"},
-	{"footfall/producer", "producer embedded", "a consumer knows the topics, not who writes to them"},
+	{"footfall/consumer", "consumer embedded test", "a producer depends on Kafka and links, not on consumers"},
+	{"footfall/producer", "producer embedded", "a consumer depends on the topics, not on producers"},
 	{"footfall/reader", "reader embedded", "who counts does not know who looks"},
 	{"footfall/embedded", "embedded", "embedded can be deleted without touching the core"},
 }

@@ -15,10 +15,10 @@ import (
 	"footfall/models"
 )
 
-// Apply brings the schema up to date and reports each step. New tables are made for the plan, which is written down beside
-// them; where there are tables already, theirs must be the same. Safe to run twice and by several processes at once: a
-// lock, held by lightweight transaction and let go after lockTTL if its holder dies, lets one of them work while the
-// others wait. (golang-migrate's Cassandra driver locks within its own process only.)
+// Apply brings the schema up to date and reports each step. It makes new tables for the plan and records the plan. If there are tables, it
+// returns an error unless they have the same plan. It is idempotent, and several processes may run it at once: one takes a lock by lightweight
+// transaction, and the others wait. The lock expires after lockTTL if its holder dies. (golang-migrate's Cassandra driver locks within its own
+// process only.)
 func Apply(ctx context.Context, cfg configs.Cassandra, plan *models.Plan, report func(format string, args ...any)) error {
 	session, err := cql.Connect(cfg.CassandraClient)
 	if err != nil {
@@ -39,8 +39,8 @@ func Apply(ctx context.Context, cfg configs.Cassandra, plan *models.Plan, report
 
 const (
 	lockTTL = 90 * time.Second
-	// lockMargin is how long before the lock goes the work must be over. The lock may be older than we know by the time that
-	// an attempt to take it went unanswered.
+	// lockMargin is how long before the lock expires the work must be done. The lock may be older than we know: an attempt to take it may have
+	// been applied without an answer.
 	lockMargin = 25 * time.Second
 )
 
@@ -52,8 +52,8 @@ type migrator struct {
 	report      func(format string, args ...any)
 }
 
-// prepare creates what the lock needs. Several processes may do it at once on several nodes; the table's fixed id keeps
-// them from creating it twice under two ids, which Cassandra would never reconcile.
+// prepare creates what the lock needs. Several processes may do so at once on several nodes. The fixed table id keeps them from creating the
+// table twice under two ids, which Cassandra would never reconcile.
 func (m *migrator) prepare(ctx context.Context) error {
 	id := uuid.NewSHA1(uuid.NameSpaceURL, []byte("footfall:"+m.names.Footfall+".schema_lock"))
 	for _, statement := range []string{
@@ -67,7 +67,7 @@ func (m *migrator) prepare(ctx context.Context) error {
 	return nil
 }
 
-// lock waits for the lock and returns what gives it back.
+// lock waits for the lock and returns a function that releases it.
 func (m *migrator) lock(ctx context.Context) (func(), error) {
 	holder := uuid.NewString()
 	waiting := false
@@ -79,7 +79,7 @@ func (m *migrator) lock(ctx context.Context) (func(), error) {
 		if err != nil && !cql.Contended(err) {
 			return nil, err
 		}
-		if taken || found["holder"] == holder { // ours: an earlier attempt that nobody answered for
+		if taken || found["holder"] == holder { // ours: an earlier attempt was applied without an answer
 			break
 		}
 		if !waiting {
@@ -98,13 +98,13 @@ func (m *migrator) lock(ctx context.Context) (func(), error) {
 		_, err := m.session.Query(`DELETE FROM `+m.names.Footfall+`.schema_lock WHERE name = 'migrate' IF holder = ?`, holder).
 			WithContext(ctx).MapScanCAS(map[string]any{})
 		if err != nil {
-			m.report("giving back the schema lock: %v (it goes by itself after %v)", err, lockTTL)
+			m.report("releasing the schema lock: %v (it expires after %v)", err, lockTTL)
 		}
 	}, nil
 }
 
 func (m *migrator) run(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, lockTTL-lockMargin) // stop before the lock goes
+	ctx, cancel := context.WithTimeout(ctx, lockTTL-lockMargin) // stop before the lock expires
 	defer cancel()
 	err := m.exec(ctx, `CREATE TABLE IF NOT EXISTS ${footfall}.schema_migrations (version int PRIMARY KEY, name text,`+
 		` checksum text, applied_at timestamp)`)
@@ -145,8 +145,8 @@ func (m *migrator) run(ctx context.Context) error {
 	return nil
 }
 
-// settlePlan writes the plan down before the first table is made for it, so that one who is interrupted goes on with the
-// same, and refuses another than the one written down. Tables that are older than the choice have the default.
+// settlePlan records the plan before the first table is made for it, so that a repeated run uses the same after an interruption. It returns an
+// error if another plan is recorded. Tables from before plans could be chosen have the default.
 func (m *migrator) settlePlan(ctx context.Context, old bool) error {
 	if err := m.exec(ctx, `CREATE TABLE IF NOT EXISTS ${footfall}.settings (name text PRIMARY KEY, value text)`); err != nil {
 		return fmt.Errorf("creating settings: %w", err)
@@ -171,7 +171,7 @@ func (m *migrator) settlePlan(ctx context.Context, old bool) error {
 	return samePlan(plan, m.plan, m.names)
 }
 
-// exec fills in the placeholders, executes, and waits until all nodes agree on the schema.
+// exec fills in the placeholders, executes the statement, and waits until all nodes agree on the schema.
 func (m *migrator) exec(ctx context.Context, cql string) error {
 	cql = strings.NewReplacer("${footfall}", m.names.Footfall, "${urlshortener}", m.names.URLShortener,
 		"${cardinality}", m.names.Cardinality, "${replication}", m.replication).Replace(cql)

@@ -15,8 +15,8 @@ import (
 
 var errBehind = errors.New("the database's schema is older than this binary: run `consumer migrate`")
 
-// Check refuses a database that is not migrated to just what this binary knows, or whose tables were made for another
-// plan.
+// Check returns an error that says what to do unless the database has exactly the migrations of this binary, and its tables were made for the
+// configured plan.
 func Check(ctx context.Context, session *gocql.Session, names cql.Keyspaces, configured *models.Plan) error {
 	recorded, err := recordedMigrations(ctx, session, names)
 	if cql.NoTable(err) {
@@ -30,7 +30,7 @@ func Check(ctx context.Context, session *gocql.Session, names cql.Keyspaces, con
 		return err
 	}
 	if plan == nil {
-		plan = models.DefaultPlan() // made before there was a choice
+		plan = models.DefaultPlan() // tables from before plans could be chosen
 	}
 	all, err := All(plan.Features())
 	if err != nil {
@@ -42,8 +42,8 @@ func Check(ctx context.Context, session *gocql.Session, names cql.Keyspaces, con
 	return samePlan(plan, configured, names)
 }
 
-// samePlan refuses a configuration that is not the one of the tables. They have the features as columns, and a repair has to
-// decide as the owner did: neither may change while the tables live.
+// samePlan returns an error if the configured plan is not that of the tables. Features are columns of the tables, and repairs have to decide as
+// the owner did: neither may change while the tables live.
 func samePlan(tables, configured *models.Plan, n cql.Keyspaces) error {
 	if configured.Equal(tables) {
 		return nil
@@ -55,7 +55,7 @@ func samePlan(tables, configured *models.Plan, n cql.Keyspaces) error {
 // planSetting is the row of settings that holds the plan.
 const planSetting = "plan"
 
-// recordedPlan reads the plan that the tables were made for, nil if none is written down.
+// recordedPlan reads the plan that the tables were made for; nil if none is recorded.
 func recordedPlan(ctx context.Context, session *gocql.Session, n cql.Keyspaces) (*models.Plan, error) {
 	var record string
 	err := session.Query(`SELECT value FROM `+n.Footfall+`.settings WHERE name = ?`, planSetting).WithContext(ctx).Scan(&record)
@@ -87,7 +87,7 @@ func recordedMigrations(ctx context.Context, session *gocql.Session, n cql.Keysp
 	return recorded, nil
 }
 
-// compare holds what the database recorded against what the binary knows.
+// compare returns an error unless the database has exactly the binary's migrations, with the same checksums.
 func compare(all []Migration, recorded map[int]string) error {
 	if newest := slices.Max(append(slices.Collect(maps.Keys(recorded)), 0)); newest > len(all) {
 		return fmt.Errorf("the database's schema is at version %d, this binary knows %d: use a newer footfall",

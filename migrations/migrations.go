@@ -1,6 +1,6 @@
-// Package migrations holds the schema as numbered .cql files, part of the binary, applies them (`consumer migrate`) and checks that a
-// database has them. They are never edited after they land: a change is a new file. Where tables have features as columns, a file
-// holds ${features} and ${feature_columns} in their place: what lands is the file with the names filled in.
+// Package migrations has the schema as numbered .cql files, embedded in the binary. It applies them (`consumer migrate`) and checks that a
+// database has them. Released files are never edited: a change is a new file. Where tables have features as columns, a file has the
+// placeholders ${features} and ${feature_columns}; checksums are those of the file with the names filled in.
 package migrations
 
 import (
@@ -15,11 +15,11 @@ import (
 //go:embed *.cql
 var files embed.FS
 
-// Migration is one file. Its statements create IF NOT EXISTS, so that one interrupted half-way can be run again.
+// Migration is one file. Its statements create IF NOT EXISTS, so that an interrupted one can be run again.
 type Migration struct {
 	Version    int
 	Name       string
-	Checksum   string   // of the file with features filled in, and no other placeholder
+	Checksum   string   // of the file with features filled in, but no other placeholder
 	Statements []string // with the other placeholders: ${footfall}, ${urlshortener}, ${cardinality}, ${replication}
 }
 
@@ -51,7 +51,7 @@ func All(features []string) ([]Migration, error) {
 	return all, nil
 }
 
-// split cuts a file into statements: comments go, a semicolon ends one. No literal of ours holds either.
+// split cuts a file into statements, which end with a semicolon, and removes comments. No literal in our files contains "--" or ";".
 func split(text string) []string {
 	var bare strings.Builder
 	for line := range strings.Lines(text) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestAllAreInOrder(t *testing.T) {
+func TestMigrationsAreInOrder(t *testing.T) {
 	all, err := All([]string{"feature1", "feature2"})
 	if err != nil {
 		t.Fatal(err)
@@ -41,8 +41,8 @@ func TestSplit(t *testing.T) {
 	f("A -- no end", "A")
 }
 
-// landed are the checksums of what databases have recorded. A line is added when a migration lands and never changed: a
-// database whose record differs is refused.
+// landed are the checksums that databases have recorded. A new migration adds a line. Lines never change: a database with another checksum is
+// refused.
 var landed = []string{
 	"ba71d91d62d4cbac5df5a229532b6386eafa7b302d0f0a567b34836312592155", // 0001_footfall
 	"170d277aa705e66e0293badd06351b72c8e7aad7c338191b04d02219a925312c", // 0002_urlshortener
@@ -56,9 +56,8 @@ var landed = []string{
 	"ebd949833791ae03427da2f5012cfa641b71911aab80a4e9a39e55d75821978f", // 0010_catalogue
 }
 
-// TestLandedMigrationsStayAsTheyAre: byte for byte. The third was a file without placeholders for features when it landed,
-// and its names were the default's.
-func TestLandedMigrationsStayAsTheyAre(t *testing.T) {
+// Released migrations never change. The third was released without placeholders, with the names of the default features.
+func TestReleasedMigrationsNeverChange(t *testing.T) {
 	all, err := All([]string{"feature1", "feature2"})
 	if err != nil {
 		t.Fatal(err)
@@ -90,6 +89,6 @@ func TestFeaturesAreColumns(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, "feature") {
-		t.Errorf("features that nobody named:\n%s", text)
+		t.Errorf("there are features that are not in the plan:\n%s", text)
 	}
 }

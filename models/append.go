@@ -18,7 +18,7 @@ func AppendEvent(dst []byte, event Event) ([]byte, error) {
 			return e.appendJSON(dst, p.features), nil
 		}
 	}
-	text, err := json.Marshal(event) // which also says what is wrong
+	text, err := json.Marshal(event) // for its error
 	return append(dst, text...), err
 }
 
@@ -62,7 +62,7 @@ func (v *Visit) appendJSON(dst []byte, names []string) []byte {
 	return append(dst, '}')
 }
 
-// unusual are the bytes that do not always stand for themselves.
+// unusual are the bytes that JSON may have to escape.
 var unusual = func() (t [256]bool) {
 	for c := range t {
 		t[c] = c < ' ' || c >= utf8.RuneSelf
@@ -73,7 +73,7 @@ var unusual = func() (t [256]bool) {
 	return t
 }()
 
-// AppendText appends a text in JSON, as json.Marshal writes it. Few texts need escapes: those are left to it.
+// AppendText appends a JSON string, as json.Marshal writes it. Texts that need escapes are few, and left to json.Marshal.
 func AppendText(dst []byte, text string) []byte {
 	for i := range len(text) {
 		if unusual[text[i]] {
@@ -86,8 +86,8 @@ func AppendText(dst []byte, text string) []byte {
 	return append(append(append(dst, '"'), text...), '"')
 }
 
-// plainText tells whether a text needs no escapes though it is not all ASCII. encoding/json escapes two line ends that JavaScript
-// once did not take, and puts U+FFFD in the place of what is no text.
+// plainText tells whether a text that is not all ASCII needs no escapes. encoding/json escapes U+2028 and U+2029, which old JavaScript did not
+// accept, and replaces invalid UTF-8 by U+FFFD.
 func plainText(text string) bool {
 	for i := range len(text) {
 		if text[i] < utf8.RuneSelf && unusual[text[i]] {

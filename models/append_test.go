@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// sameBytes fails if an event is appended as anything else than what encoding/json makes of it.
+// sameBytes fails unless AppendEvent makes the same bytes as encoding/json.
 func sameBytes(t *testing.T, event Event) {
 	t.Helper()
 	want, wantErr := json.Marshal(event)
@@ -16,13 +16,13 @@ func sameBytes(t *testing.T, event Event) {
 	}
 }
 
-// awkward are texts that JSON has to escape, or that look like it.
+// awkward are texts that JSON has to escape, or that look as if.
 var awkward = []string{
 	"", "a", `"`, `\`, "/", "<script>", "a&b", "'", "\x00", "\b\f\n\r\t", "\x1f", "\x7f", "é", "żółw😀", "\u2028", "a\u2029b",
 	"\ufffd", "\xff", "a\xc3", "\xed\xa0\x80", "\u0085", "\ufeff",
 }
 
-func TestAppendedAsEncodingJSON(t *testing.T) {
+func TestAppendEventEqualsEncodingJSON(t *testing.T) {
 	amounts := []int64{0, -5, MaxAmount}
 	for i, text := range awkward {
 		sameBytes(t, &Click{V: 1, ID: text, ShortURL: text, IP: text, Country: text, TS: Millis(i), Referrer: text, UA: text, Bot: i%2 == 0})
@@ -49,14 +49,14 @@ func FuzzAppend(f *testing.F) {
 	})
 }
 
-// What is appended is plain, or consumers would read it the slow way.
-func TestAppendedIsPlain(t *testing.T) {
+// The fast path can read what AppendEvent writes. Else consumers would read all events the slow way.
+func TestAppendEventIsReadByTheFastPath(t *testing.T) {
 	text, err := AppendEvent(nil, &Click{V: 1, ID: "1", ShortURL: "abc", IP: "203.0.113.7", Country: "IT", TS: 1, Referrer: "a.example", UA: "é"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if ok, _ := agree(t, text); !ok || bytes.ContainsAny(text, " \n") {
-		t.Errorf("not plain: %s", text)
+		t.Errorf("the fast path does not read %s", text)
 	}
 }
 

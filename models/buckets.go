@@ -5,16 +5,16 @@ import "time"
 // Millis is a moment in Unix milliseconds, as events carry it. All buckets are UTC.
 type Millis int64
 
-// Absent is the timestamp of an event that came without one: the door puts its own clock there, a topic may not have it.
+// Absent is the timestamp of an event that came without one. The producer replaces it by its own time; on a topic it is invalid.
 const Absent Millis = -1 << 63
 
 const (
 	hour Millis = 3_600_000
 	day         = 24 * hour
 
-	// Earliest is the first moment a timestamp may be: in March 1973, so that seconds sent as milliseconds are noticed.
+	// Earliest is the first valid timestamp, in March 1973: so seconds in place of milliseconds are noticed.
 	Earliest Millis = 100_000_000_000
-	// Latest is the last one: the end of the year 9999, so that milliseconds sent as seconds are noticed.
+	// Latest is the last valid timestamp, the end of the year 9999: so microseconds in place of milliseconds are noticed.
 	Latest Millis = 253_402_300_799_999
 )
 

@@ -32,9 +32,9 @@ func TestBuckets(t *testing.T) {
 			}
 		}
 	}
-	// in the middle of everything: a Wednesday
+	// a Wednesday in the middle of a month
 	f("2018-10-17T13:45:30.123", "2018-10-17T13:00:00", "2018-10-17T00:00:00", "2018-10-15T00:00:00", "2018-10-01T00:00:00")
-	// the first and the last millisecond of a Monday week that is wholly in one month
+	// the first and the last millisecond of a week that is wholly in one month
 	f("2018-10-01T00:00:00.000", "2018-10-01T00:00:00", "2018-10-01T00:00:00", "2018-10-01T00:00:00", "2018-10-01T00:00:00")
 	f("2018-09-30T23:59:59.999", "2018-09-30T23:00:00", "2018-09-30T00:00:00", "2018-09-24T00:00:00", "2018-09-01T00:00:00")
 	// a week that begins in the month before
@@ -49,12 +49,12 @@ func TestBuckets(t *testing.T) {
 	f("2024-03-01T00:00:00.000", "2024-03-01T00:00:00", "2024-03-01T00:00:00", "2024-02-26T00:00:00", "2024-03-01T00:00:00")
 	f("2000-02-29T06:00:00.000", "2000-02-29T06:00:00", "2000-02-29T00:00:00", "2000-02-28T00:00:00", "2000-02-01T00:00:00")
 	f("2100-03-01T00:00:00.000", "2100-03-01T00:00:00", "2100-03-01T00:00:00", "2100-03-01T00:00:00", "2100-03-01T00:00:00")
-	// the ends of what a timestamp may be
+	// the first and the last valid timestamp
 	f(Earliest.Time().Format(layout), "1973-03-03T09:00:00", "1973-03-03T00:00:00", "1973-02-26T00:00:00", "1973-03-01T00:00:00")
 	f(Latest.Time().Format(layout), "9999-12-31T23:00:00", "9999-12-31T00:00:00", "9999-12-27T00:00:00", "9999-12-01T00:00:00")
 }
 
-// TestBucketsAgreeWithTheCalendar compares every day of 130 years, at its first and last millisecond, with package time.
+// The buckets of every day of 130 years, at its first and last millisecond, are those of package time.
 func TestBucketsAgreeWithTheCalendar(t *testing.T) {
 	for d := time.Date(1973, 3, 4, 0, 0, 0, 0, time.UTC); d.Year() < 2104; d = d.AddDate(0, 0, 1) {
 		monday := d.AddDate(0, 0, -(int(d.Weekday())+6)%7)

@@ -20,7 +20,7 @@ const (
 	SumValues = "sum_values"
 )
 
-// MaxAmount bounds an amount either way, so that nine million of the largest fit a counter.
+// MaxAmount bounds the absolute value of an amount. Nine million of the largest still fit a counter.
 const MaxAmount = 1_000_000_000_000
 
 // Click is one click on a short URL.
@@ -34,7 +34,7 @@ type Click struct {
 	Referrer string `json:"referrer,omitempty"` // empty: a direct click, counted under ''
 	UA       string `json:"ua,omitempty"`
 	Bot      bool   `json:"bot,omitempty"`
-	// Amount is what the click was worth, in the smallest unit: cents, not euros. Nil: nothing is said about it.
+	// Amount is what the click was worth, in the smallest unit: cents, not euros. Nil: the click has none.
 	Amount *int64 `json:"amount,omitempty"`
 }
 
@@ -62,7 +62,7 @@ func (c *Click) Validate() error {
 	)
 }
 
-// Sightings implements Event: the IP on this link. A bot is no visitor.
+// Sightings implements Event: the IP on this link. Bots have none.
 func (c *Click) Sightings() []Sighting {
 	if c.Bot {
 		return nil
@@ -70,7 +70,7 @@ func (c *Click) Sightings() []Sighting {
 	return []Sighting{{Keyspace: URLShortener, Name: c.ShortURL, Visitor: c.IP}}
 }
 
-// Count implements Event. Bots are counted apart and nowhere else.
+// Count implements Event. A bot's click adds to BotCounter only.
 func (c *Click) Count(first []bool, add func(Key, Cell, int64)) {
 	key := Key{Keyspace: URLShortener, Name: c.ShortURL}
 	if c.Bot {
@@ -89,7 +89,7 @@ func (c *Click) Count(first []bool, add func(Key, Cell, int64)) {
 	if first[0] {
 		add(key, Cell{Counter: UniqueCounter}, 1)
 	}
-	if c.Amount != nil { // an amount of 0 is one too
+	if c.Amount != nil { // 0 is an amount too
 		add(key, Cell{Counter: NumValues, At: c.TS.Day()}, 1)
 		add(key, Cell{Counter: SumValues, At: c.TS.Day()}, *c.Amount)
 	}

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// counted writes down what an event is worth, a line per cell, where first says which sightings are the first of their
-// kind; nil means all.
+// counted lists what an event adds, a line per cell. first tells which sightings are new; nil: all.
 func counted(e Event, first func(Sighting) bool) []string {
 	sightings := e.Sightings()
 	answers := make([]bool, len(sightings))
@@ -93,7 +92,7 @@ func TestClickCounts(t *testing.T) {
 	c.Bot = true
 	expect(t, counted(c, nil), `urlshortener: abc: botcounter +1`)
 	if got := c.Sightings(); len(got) != 0 {
-		t.Errorf("a bot is seen as a visitor: %+v", got)
+		t.Errorf("a bot has sightings: %+v", got)
 	}
 }
 
@@ -121,7 +120,7 @@ func TestVisitCounts(t *testing.T) {
 		cardinality: site1 2018-10-01 fb+/: month_unique 2018-10-01T00 +1
 		cardinality: site1 2018-10-01 fb+/: week_unique 2018-10-15T00 +1
 		cardinality: site1 2018-10-01 fb+/: day_unique 2018-10-17T00 +1`)
-	// seen before in the month and under fb, but not yet today, nor on this page
+	// the visitor was seen this month and under fb, but not today, nor on this page
 	expect(t, counted(v, func(s Sighting) bool {
 		return s.Features == NewFeatures("", "/") || (s.Interval == IntervalDay && s.Features == NewFeatures("", ""))
 	}), `
@@ -140,8 +139,8 @@ func TestVisitCounts(t *testing.T) {
 		cardinality: site1 2018-10-01 +/: hour_views 2018-10-17T13 +1`)
 }
 
-// TestVisitOverTheEndOfAMonth: a week belongs to the month its Monday is in, so this visit touches two months.
-func TestVisitOverTheEndOfAMonth(t *testing.T) {
+// A week belongs to the month of its Monday, so this visit touches two months.
+func TestVisitInAWeekOverTheEndOfAMonth(t *testing.T) {
 	v := &Visit{SiteID: "site1", GUID: "g", TS: at(t, "2018-11-01T00:00:00.000"), Features: []string{"", ""}}
 	expect(t, counted(v, nil), `
 		cardinality: site1 2018-11-01 +: month_unique 2018-11-01T00 +1
@@ -162,7 +161,7 @@ func TestVisitOverTheEndOfAMonth(t *testing.T) {
 	}
 }
 
-func TestKafkaKeyIsTheVisitorWithinItsPlace(t *testing.T) {
+func TestKafkaKeyIsTheVisitorOfALinkOrSite(t *testing.T) {
 	c, v := goodClick(), goodVisit()
 	if c.KafkaKey() != "abc|203.0.113.7" || v.KafkaKey() != "site1|guid" {
 		t.Errorf("keys %q and %q", c.KafkaKey(), v.KafkaKey())
@@ -172,8 +171,8 @@ func TestKafkaKeyIsTheVisitorWithinItsPlace(t *testing.T) {
 	}
 }
 
-// TestBucketIsWhatMd5sumSays: `printf %s GUID | md5sum | cut -c1-2`, written down so that the tables stay readable.
-func TestBucketIsWhatMd5sumSays(t *testing.T) {
+// Buckets are what `printf %s GUID | md5sum | cut -c1-2` prints. They must never change: rows in tables have them.
+func TestBucketEqualsMd5sum(t *testing.T) {
 	for guid, want := range map[string]string{"": "d4", "a": "0c", "962e0c3a-6c08-4160-9196-f0050faffe62": "8c"} {
 		if got := Bucket(guid); got != want {
 			t.Errorf("Bucket(%q) = %q, want %q", guid, got, want)

@@ -2,39 +2,38 @@ package models
 
 import "cmp"
 
-// Event is one click or one visit: what the door takes, what the topics carry, what the consumer counts.
-// Implementations are plain values, safe for concurrent use once they are validated.
+// Event is one click or one visit: what producers accept, what the topics carry, what consumers count. Implementations are plain values, safe
+// for concurrent use as long as nobody changes their fields.
 type Event interface {
-	// EventID is the caller's id, or the one made at the door.
+	// EventID is the sender's id, or the one that the producer made.
 	EventID() string
 
-	// Identity is what a duplicate has in common with the event that it repeats.
+	// Identity is what an event and its duplicates have in common.
 	Identity() Identity
 
-	// KafkaKey names the visitor within its link or site. Its Murmur2 hash picks the partition, so that one visitor is
-	// always decided by one consumer.
+	// KafkaKey is the visitor within its link or site. Its Murmur2 hash is the partition, so one consumer decides about all of a visitor's
+	// events.
 	KafkaKey() string
 
-	// Sightings are the questions "was this visitor seen here before?", one for each row that remembers a visitor.
+	// Sightings are the rows that remember the visitor. A consumer looks up each, to learn whether this event is the first.
 	Sightings() []Sighting
 
-	// Count tells add what the event is worth, cell by cell. first answers Sightings, index by index: true where this
-	// very event is the first.
+	// Count calls add with what the event adds to each cell. first has an element per sighting: true if this event is the first.
 	Count(first []bool, add func(Key, Cell, int64))
 
 	// Validate returns an *Invalid that names the reason why the event must not be counted, or nil.
 	Validate() error
 }
 
-// Identity names an event: the same id again of the same visitor of the same link or site is a duplicate. Its parts are apart, since
-// two Kafka keys may be spelt alike: "a|b" and "c", "a" and "b|c".
+// Identity identifies an event: the same id of the same visitor of the same link or site is a duplicate. It is not one string, since
+// different parts may join to the same Kafka key: "a|b" and "c", "a" and "b|c".
 type Identity struct {
 	Name    string // short_url or siteId
 	Visitor string // ip or guid
 	ID      string
 }
 
-// Keyspace is where a key and its visitors live. The names are those of the Cassandra keyspaces.
+// Keyspace is where a key and its visitors are stored. The names are those of the Cassandra keyspaces, without suffix.
 type Keyspace string
 
 // The two systems that footfall counts for.
@@ -52,7 +51,7 @@ type Key struct {
 	Features Features // Cardinality only
 }
 
-// Compare orders keys, for those who have to do something for each in the same order each time.
+// Compare orders keys by keyspace, name, month and features.
 func (k Key) Compare(o Key) int {
 	return cmp.Or(cmp.Compare(k.Keyspace, o.Keyspace), cmp.Compare(k.Name, o.Name), cmp.Compare(k.Month, o.Month),
 		cmp.Compare(k.Features, o.Features))
@@ -90,10 +89,8 @@ func (p Partition) Compare(o Partition) int {
 	return cmp.Or(cmp.Compare(p.Topic, o.Topic), cmp.Compare(p.Number, o.Number))
 }
 
-// Position is where in the log an event stands. A visitor's row keeps the position of the event that was first, which
-// makes first sight a fact of the log: a replay decides the same again. The topic is part of it: whoever goes on with
-// another topic must not meet the same partition and offset there and take it for the first. The zero value is no position:
-// every topic has a name.
+// Position is where an event stands in the log. A visitor's row has the position of the visitor's first event, so a replay decides the same
+// again. The topic is part of it: the next generation has the same partitions and offsets. The zero value is no position.
 type Position struct {
 	Topic     string
 	Partition int

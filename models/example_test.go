@@ -7,14 +7,14 @@ import (
 	"footfall/models"
 )
 
-// A click is validated, and says what it is worth: cell by cell of one key.
+// A click is validated, and adds to cells of one key.
 func ExampleClick_Count() {
 	c := &models.Click{V: models.Version, ID: "1", ShortURL: "abc", IP: "203.0.113.7", Country: "IT", TS: 1538402700000}
 	if err := c.Validate(); err != nil {
 		fmt.Println(err)
 		return
 	}
-	first := []bool{true} // the answer to the only one of its Sightings: nobody with this IP clicked on the link before
+	first := []bool{true} // for its only sighting: nobody with this IP clicked on the link before
 	c.Count(first, func(k models.Key, cell models.Cell, n int64) {
 		fmt.Println(k.Name, cell.Counter, cell.Label, n)
 	})
@@ -27,7 +27,7 @@ func ExampleClick_Count() {
 	// abc uniquecounter  1
 }
 
-// A visit belongs to a plan, which names its features and the metrics that are kept.
+// A visit has a plan, which names the features and the metrics that are kept.
 func ExampleNewPlan() {
 	plan, err := models.NewPlan([]string{"referrer", "page"}, []string{models.MonthUnique, models.MonthViews})
 	if err != nil {
@@ -47,7 +47,7 @@ func ExampleNewPlan() {
 	// g1 in a month, features ["" "/index.html"]
 }
 
-// What cannot be counted says why, with a reason that is safe to show to senders.
+// An invalid event has a reason that is safe to show to senders.
 func ExampleInvalid() {
 	_, err := models.UnmarshalClick([]byte(`{"short_url":"abc","amount":19.99}`), true)
 	var invalid *models.Invalid

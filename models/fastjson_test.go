@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// agree fails if what was read as plain is anything else to encoding/json, or has names that must be refused.
+// agree fails if the fast path reads data otherwise than encoding/json, or accepts names that must be refused. It returns which of the two
+// kinds of event the fast path read.
 func agree(t *testing.T, data []byte) (click, visit bool) {
 	t.Helper()
 	if c, saysBot, ok := fastClick(data); ok {
@@ -31,8 +32,8 @@ func agree(t *testing.T, data []byte) (click, visit bool) {
 	return click, visit
 }
 
-// What is written by footfall itself, and by most others, must be plain, or nothing is gained.
-func TestEventsArePlain(t *testing.T) {
+// The fast path reads what footfall itself and most others write. Else it would gain nothing.
+func TestFastPathReadsUsualEvents(t *testing.T) {
 	amount := int64(-5)
 	click, err := json.Marshal(&Click{V: 1, ID: "1", ShortURL: "abc", IP: "203.0.113.7", Country: "IT", TS: 1538402700000,
 		Referrer: "a.example", UA: "Mozilla/5.0 (X11; Linux) é", Bot: true, Amount: &amount})
@@ -40,22 +41,22 @@ func TestEventsArePlain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if ok, _ := agree(t, click); !ok {
-		t.Errorf("not plain: %s", click)
+		t.Errorf("the fast path does not read %s", click)
 	}
 	visit, err := json.Marshal(&Visit{V: 1, ID: "1", SiteID: "s", GUID: "g", TS: 1538402700000, Features: []string{"a", "/ü"}, Plan: DefaultPlan()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := agree(t, visit); !ok {
-		t.Errorf("not plain: %s", visit)
+		t.Errorf("the fast path does not read %s", visit)
 	}
 	if ok, _ := agree(t, []byte(" {\t\"short_url\" : \"a\" ,\r\n\"bot\":false } ")); !ok {
-		t.Error("white space is plain too")
+		t.Error("the fast path does not read an event with white space")
 	}
 }
 
-// What is not plain must not be taken for it.
-func TestNotPlain(t *testing.T) {
+// The fast path leaves everything else to encoding/json.
+func TestFastPathLeavesTheRest(t *testing.T) {
 	for _, text := range []string{
 		``, `{}`, `[]`, `null`, `{"v":1`, `{"v":1}}`, `{"v":1},`, `{"v":1,}`, `{,"v":1}`, `{"v" 1}`, `{"v":1 "id":"a"}`, `{"v":01}`, `{"v":-0}`, `{"v":1.0}`,
 		`{"v":1e3}`, `{"v":+1}`, `{"v":-}`, `{"v":.5}`, `{"v":1234567890123456789}`, `{"v":"1"}`, `{"v":null}`, `{"v":true}`, `{"v":1,"v":1}`,
@@ -63,15 +64,15 @@ func TestNotPlain(t *testing.T) {
 		`{"bot":truer}`, `{"bot":tru}`, `{"bot":"true"}`, `{"ts":"1"}`, `{"amount":{}}`, `{"amount":[1]}`, "{\"v\":1}\x00", "\ufeff{\"v\":1}", `{"\u0076":1}`, `{"v":1}{"v":1}`,
 	} {
 		if _, _, ok := fastClick([]byte(text)); ok {
-			t.Errorf("plain: %q", text)
+			t.Errorf("the fast path read a click from %q", text)
 		}
 		if _, ok := DefaultPlan().fastVisit([]byte(text)); ok {
-			t.Errorf("a plain visit: %q", text)
+			t.Errorf("the fast path read a visit from %q", text)
 		}
 	}
 }
 
-func FuzzPlain(f *testing.F) {
+func FuzzFastJSON(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, data []byte) { agree(t, data) })
 }

@@ -2,14 +2,14 @@ package models
 
 import "strings"
 
-// featureSeparator cannot occur inside a feature: validation refuses NUL.
+// featureSeparator cannot occur in a feature: Validate refuses NUL.
 const featureSeparator = "\x00"
 
-// Features is one combination of feature values, one for each feature of the plan, where empty stands for "any". It is a
-// string so that keys and sightings stay comparable.
+// Features is one combination: a value for each feature of the plan, or empty for "any". It is a string, so that keys and sightings are
+// comparable.
 type Features string
 
-// NewFeatures joins values, which must hold no NUL.
+// NewFeatures joins values, which must not contain NUL.
 func NewFeatures(values ...string) Features {
 	return Features(strings.Join(values, featureSeparator))
 }
@@ -28,8 +28,8 @@ func (f Features) fixed() int {
 	return n
 }
 
-// Combinations are all the ways to keep or drop each feature: 2^n for n values. A visit that lacks a feature has fewer,
-// since keeping what is empty is the same as dropping it. The order is fixed: no feature first, all features last.
+// Combinations lists all ways to keep or drop each feature: 2^n for n values that are not empty. Keeping an empty value would be the same as
+// dropping it. The order is fixed: no feature first, all features last.
 func Combinations(values []string) []Features {
 	out := make([]Features, 0, 1<<len(values))
 	kept := make([]string, len(values))

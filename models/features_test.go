@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestCombinations checks the sources' formula, the sum over k of n!/(k!(n-k)!), and every single combination.
+// There are n!/(k!(n-k)!) combinations of k features, and every single one is right.
 func TestCombinations(t *testing.T) {
 	for n := 1; n <= 6; n++ {
 		values := make([]string, n)
@@ -42,13 +42,13 @@ func TestCombinations(t *testing.T) {
 			t.Errorf("n = %d: first is %q, last is %q", n, got[0], got[len(got)-1])
 		}
 		if !slices.Equal(got, Combinations(values)) {
-			t.Errorf("n = %d: another order the second time", n)
+			t.Errorf("n = %d: the order differs the second time", n)
 		}
 	}
 }
 
-// TestCombinationsOfLackingFeatures: keeping what is empty is the same as dropping it, so it must not count twice.
-func TestCombinationsOfLackingFeatures(t *testing.T) {
+// Keeping an empty feature is the same as dropping it, so it must not be there twice.
+func TestCombinationsWithEmptyFeatures(t *testing.T) {
 	for n := 1; n <= 6; n++ {
 		for present := range 1 << n {
 			values, there := make([]string, n), 0
@@ -87,8 +87,8 @@ func TestCombinationsOfTwo(t *testing.T) {
 	f("same", "same", []string{"", ""}, []string{"same", ""}, []string{"", "same"}, []string{"same", "same"})
 }
 
-// TestFeaturesKeepTheirPlaces: what a value holds must not be taken for a border between two.
-func TestFeaturesKeepTheirPlaces(t *testing.T) {
+// Values of features keep their positions, whatever they contain.
+func TestFeaturesKeepTheirPositions(t *testing.T) {
 	for _, values := range [][]string{{"a", ""}, {"", "a"}, {"a|b", "c"}, {"a", "b|c"}, {" ", "\t"}, {strings.Repeat("x", MaxFeature), "é"}} {
 		if got := NewFeatures(values...).Values(); !slices.Equal(got, values) {
 			t.Errorf("%q became %q", values, got)

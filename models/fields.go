@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// ReasonRepeatedField is given for a field that is there twice.
+// ReasonRepeatedField is the reason if a field is given twice.
 const ReasonRepeatedField = "repeated_field"
 
-// Fields reads the fields of a JSON object that was decoded already, by name. The decoder takes GUID for guid, and the last
-// of two guids for the one; a sender who writes either has made a mistake, and the door says so, as for forms. Those
-// errors are *Invalid.
+// Fields splits a JSON object that was decoded already into its fields, by name. encoding/json accepts GUID for guid, and takes the last of two
+// guids. Fields returns an *Invalid for both: the sender has made a mistake.
 func Fields(object []byte) (map[string]json.RawMessage, error) {
 	fields := map[string]json.RawMessage{}
 	rest := space(object)
@@ -26,7 +25,7 @@ func Fields(object []byte) (map[string]json.RawMessage, error) {
 			return nil, err
 		}
 		if !spelt(name) {
-			return nil, &Invalid{Reason: ReasonUnknownField, Detail: Excerpt(name) + ": names are written as in the description, capitals and all"}
+			return nil, &Invalid{Reason: ReasonUnknownField, Detail: Excerpt(name) + ": names of fields are case-sensitive"}
 		}
 		if _, again := fields[name]; again {
 			return nil, &Invalid{Reason: ReasonRepeatedField, Detail: Excerpt(name)}
@@ -43,10 +42,10 @@ func Fields(object []byte) (map[string]json.RawMessage, error) {
 	return fields, nil
 }
 
-// space leaves out what JSON has between its parts.
+// space skips white space.
 func space(text []byte) []byte { return bytes.TrimLeft(text, " \t\r\n") }
 
-// unquoted is the text of a JSON string; most need no decoding.
+// unquoted is the value of a JSON string; most need no decoding.
 func unquoted(quoted []byte) (name string, err error) {
 	if len(quoted) >= 2 && bytes.IndexByte(quoted, '\\') < 0 {
 		return string(quoted[1 : len(quoted)-1]), nil
@@ -55,8 +54,8 @@ func unquoted(quoted []byte) (name string, err error) {
 	return name, err
 }
 
-// value is the length of the JSON value that text begins with. The text is known to be JSON, so that it is enough to count
-// brackets and to know strings.
+// value is the length of the JSON value that text begins with. The text is known to be JSON, so counting brackets and skipping strings is
+// enough.
 func value(text []byte) int {
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -74,7 +73,7 @@ func value(text []byte) int {
 			depth++
 		case '}', ']':
 			if depth--; depth < 0 {
-				return i // the end of what the value is in
+				return i // the end of the enclosing object or array
 			}
 			if depth == 0 {
 				return i + 1
@@ -88,8 +87,8 @@ func value(text []byte) int {
 	return len(text)
 }
 
-// spelt tells whether a name that the decoder knew is spelt as it should be: siteId is the only one with a capital, and
-// none has letters that merely fold to ASCII.
+// spelt tells whether a name that the decoder accepted has the right case: siteId is the only name with a capital, and no name has letters
+// that merely fold to ASCII.
 func spelt(name string) bool {
 	if strings.EqualFold(name, "siteId") {
 		return name == "siteId"

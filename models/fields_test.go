@@ -18,7 +18,7 @@ func TestFields(t *testing.T) {
 	}
 	f(`null`, "", 0)
 	f(` {} `, "", 0)
-	f(`{"siteId":"a","guid":{"guid":[1,{"A":2}]},"ts":null,"feature12":"x"}`, "", 4) // what is inside a field is its own affair
+	f(`{"siteId":"a","guid":{"guid":[1,{"A":2}]},"ts":null,"feature12":"x"}`, "", 4) // names inside a value are not checked
 	f(`{"guid":1,"ts":2,"guid":3}`, ReasonRepeatedField, 0)
 	f(`{"guid":1,"\u0067uid":3}`, ReasonRepeatedField, 0)
 	for _, misspelt := range []string{"GUID", "siteid", "SITEID", "ſiteId", "tſ", "Feature1", "bot\u212a"} {
@@ -26,8 +26,8 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// The values are those that a decoder finds.
-func TestFieldsReadsWhatADecoderDoes(t *testing.T) {
+// Fields finds the same values as encoding/json.
+func TestFieldsEqualsEncodingJSON(t *testing.T) {
 	for _, object := range []string{
 		`{"a":1}`, "\t{ \"a\" :\n-1.5e3 , \"b\":true ,\"c\" : null }\r\n", `{"a":"}{][,\"\\","b":"\\\\","c":{"d":["}",{"e":"\\\""}]},"f":[[],[1,2],{}]}`,
 		`{"":"","\\":1}`, `{"a":{},"b":[],"c":"","d":0}`,
@@ -43,6 +43,6 @@ func TestFieldsReadsWhatADecoderDoes(t *testing.T) {
 		}
 	}
 	for _, broken := range []string{`{`, `{"`, `{"a`, `{"a"`, `{"a":`, `{"a":}`, `{,}`, `{x`, `{"a":1,`, `{"a" "b"}`, `}`, ``} {
-		_, _ = Fields([]byte(broken)) // nobody asks, but it must come to an end
+		_, _ = Fields([]byte(broken)) // not allowed, but it must return
 	}
 }

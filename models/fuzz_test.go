@@ -28,7 +28,7 @@ func seed(f *testing.F) {
 	}
 }
 
-// check: errors are always *Invalid; an event that is valid survives being written and read, and can be counted.
+// check: errors are always *Invalid. A valid event is the same after it is written and read, and can be counted.
 func check(t *testing.T, e Event, err error, read func([]byte) (Event, error)) {
 	t.Helper()
 	if err == nil {
@@ -62,7 +62,7 @@ func check(t *testing.T, e Event, err error, read func([]byte) (Event, error)) {
 		cells[k][c] = true
 	})
 	if len(cells) == 0 {
-		t.Fatalf("%+v counts nowhere", e)
+		t.Fatalf("%+v adds to no cell", e)
 	}
 }
 
@@ -86,7 +86,7 @@ func FuzzUnmarshalVisit(f *testing.F) {
 	})
 }
 
-// FuzzFields: of text that is JSON it finds what the decoder finds, or says what is wrong with a name.
+// Of any JSON object, Fields finds what encoding/json finds, or says what is wrong with a name.
 func FuzzFields(f *testing.F) {
 	seed(f)
 	for _, text := range []string{`{"guid":"a","guid":"b"}`, ` { "a" : [1,{"b":"}"}] , "c":"\"," } `, `{"GUID":1}`, `{"\u0067uid":1}`, `{"siteid":1}`, `[1]`, `{"a":1e5,"b":true}`, `{"":{}}`} {
@@ -94,7 +94,7 @@ func FuzzFields(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if !json.Valid(data) || !utf8.Valid(data) {
-			return // the decoder was there before
+			return // Fields is for JSON that was decoded before
 		}
 		fields, err := Fields(data)
 		var want map[string]json.RawMessage
@@ -106,7 +106,7 @@ func FuzzFields(f *testing.F) {
 				t.Fatalf("%s: %v", data, err)
 			}
 			if r := reason(err); r == ReasonRepeatedField && namesIn(t, data) == len(want) {
-				t.Fatalf("%s: %v, but no name is there twice", data, err)
+				t.Fatalf("%s: %v, but no name is repeated", data, err)
 			}
 			return
 		}
@@ -121,7 +121,7 @@ func FuzzFields(f *testing.F) {
 	})
 }
 
-// namesIn counts the names of an object, those that are there twice too.
+// namesIn counts the names of an object, including repeated ones.
 func namesIn(t *testing.T, object []byte) int {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(object))

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// A topic that is given another number of partitions goes on as a new Kafka topic, its next generation: visits, visits-g2,
-// visits-g3. The first one has the name in the configuration, the base.
+// A topic that gets another number of partitions goes on as a new Kafka topic, its next generation: visits, visits-g2, visits-g3. The first
+// generation has the name in the configuration, the base.
 
-// GenerationTopic is the Kafka topic of a base's nth generation, counted from 1.
+// GenerationTopic is the Kafka topic of a base's n-th generation, counted from 1.
 func GenerationTopic(base string, n int) string {
 	if n == 1 {
 		return base

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Reasons that are not bound to one field. Those of a field are put together from its name: missing_guid,
-// guid_too_long, guid_bad_utf8, guid_has_nul, bad_guid.
+// Reasons that do not belong to one field. Those of a field contain its name: missing_guid, guid_too_long, guid_bad_utf8, guid_has_nul,
+// bad_guid.
 const (
 	ReasonBadJSON          = "bad_json"
 	ReasonBadUTF8          = "bad_utf8"
@@ -22,7 +22,7 @@ const (
 	ReasonWrongFeatures    = "wrong_features"
 )
 
-// Limits in bytes of UTF-8. They keep a Cassandra partition key far below its 64 KiB and a batch below its limits.
+// Limits in bytes of UTF-8. They keep partition keys far below Cassandra's 64 KiB, and batches below its limits.
 const (
 	MaxID       = 128
 	MaxShortURL = 128
@@ -34,17 +34,17 @@ const (
 	MaxFeature  = 1024
 )
 
-// Invalid says why an event is refused: at the door it is the answer, behind the door it goes to the dead letters.
+// Invalid says why an event is refused. The producer answers its sender with it; a consumer writes it beside the dead letter.
 type Invalid struct {
 	Reason string // stable, snake_case, for machines
 	Detail string // for people; may be empty
 }
 
-// MaxExcerpt is how many bytes of what a sender wrote are repeated to it, or to whoever reads dead letters.
+// MaxExcerpt is how many bytes of a sender's text are repeated in answers and dead letters.
 const MaxExcerpt = 100
 
-// Excerpt is text, or its beginning and … where it has more than MaxExcerpt bytes. A detail names a sender's words by it: else
-// a few compressed bytes could ask for megabytes of answers.
+// Excerpt returns text, cut to MaxExcerpt bytes with … at the end if it is longer. Details quote senders by it. Else a few compressed bytes
+// could cause an answer of megabytes.
 func Excerpt(text string) string {
 	const more = "…"
 	if len(text) <= MaxExcerpt {
@@ -64,8 +64,8 @@ func (e *Invalid) Error() string {
 	return e.Reason + ": " + e.Detail
 }
 
-// text checks one field: present if need be, within its limit, valid UTF-8 without NUL. Cassandra would take a NUL, but
-// Features uses it as its separator.
+// text checks one field: present if required, within its limit, valid UTF-8 without NUL. Cassandra would accept a NUL, but it is the separator
+// in Features.
 func text(field, value string, limit int, required bool) error {
 	switch {
 	case value == "" && required:

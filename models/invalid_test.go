@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// reason is the machine's part of an *Invalid, "" for nil, and anything else verbatim.
+// reason is the Reason of an *Invalid, "" for nil, and another error's text.
 func reason(err error) string {
 	var invalid *Invalid
 	switch {
@@ -27,7 +27,7 @@ func goodVisit() *Visit {
 	return &Visit{V: Version, ID: "id", SiteID: "site1", GUID: "guid", TS: Earliest, Features: []string{"f", "g"}}
 }
 
-// field is one text of an event, with a way to set it.
+// field is one text field of an event, with a way to set it.
 type field struct {
 	name     string
 	limit    int
@@ -73,7 +73,7 @@ func TestTextLimits(t *testing.T) {
 		check("one byte", "x", "")
 		check("at its limit", strings.Repeat("x", f.limit), "")
 		check("over it by one", strings.Repeat("x", f.limit+1), tooLong)
-		// the limit is in bytes: characters of two, three and four of them
+		// the limit is in bytes: characters of two, three and four bytes
 		check("at its limit, ending in è", strings.Repeat("x", f.limit-2)+"è", "")
 		check("over it by one, ending in è", strings.Repeat("x", f.limit-1)+"è", tooLong)
 		check("at its limit, ending in €", strings.Repeat("x", f.limit-3)+"€", "")
@@ -138,7 +138,7 @@ func TestAmount(t *testing.T) {
 	}
 }
 
-func TestInvalidReads(t *testing.T) {
+func TestInvalidError(t *testing.T) {
 	if got := (&Invalid{Reason: "bad_ip"}).Error(); got != "bad_ip" {
 		t.Error(got)
 	}
@@ -147,8 +147,8 @@ func TestInvalidReads(t *testing.T) {
 	}
 }
 
-// TestExcerptIsShortText: never more than its length, never half a character, and as it is where it is short.
-func TestExcerptIsShortText(t *testing.T) {
+// An excerpt never has more than MaxExcerpt bytes nor half a character, and short text stays as it is.
+func TestExcerpt(t *testing.T) {
 	for _, letter := range []string{"a", "è", "链", "👣"} {
 		for n := range 300 {
 			text := strings.Repeat(letter, n)

@@ -8,7 +8,7 @@ import (
 // TimeUUID is a UUID of version 1: it sorts by the time in it.
 type TimeUUID [16]byte
 
-// LatestClick is one row of latestclicks: what is told of a click for a while.
+// LatestClick is one row of latestclicks, which keeps single clicks for a while.
 type LatestClick struct {
 	ShortURL string
 	Day      Millis
@@ -16,12 +16,12 @@ type LatestClick struct {
 	TS       Millis
 	Country  string
 	Referrer string
-	IP       string // as the event has it: a hash, where the door keeps no addresses
+	IP       string // as the event has it: a hash if the producer hashes addresses
 	Bot      bool
 	ID       string
 }
 
-// Latest is the row of a click that stands at a position. A replay makes the same row again.
+// Latest is the row of the click at a position. A replay makes the same row again.
 func (c *Click) Latest(at Position) LatestClick {
 	from := c.Country
 	if from == "" {
@@ -33,8 +33,8 @@ func (c *Click) Latest(at Position) LatestClick {
 	}
 }
 
-// timeUUID names an event: its time in milliseconds, and where it stands in place of a clock's sequence (the partition) and a
-// machine's address (the offset). No two events of a topic share one; the ten thousand ticks of a millisecond tell topics apart.
+// timeUUID makes a UUID of an event's time and position: the partition takes the place of the clock sequence, the offset that of the machine's
+// address. No two events of a topic share one. The ticks within the millisecond are a hash of the topic.
 func timeUUID(ts Millis, at Position) TimeUUID {
 	const (
 		epoch     = 12_219_292_800_000 // milliseconds from October 1582 to 1970

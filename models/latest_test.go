@@ -11,7 +11,7 @@ func TestTimeUUID(t *testing.T) {
 	c := &Click{ShortURL: "abc", IP: "203.0.113.7", TS: ts, ID: "id", Referrer: "r"}
 	row := c.Latest(place)
 	if row != c.Latest(place) {
-		t.Error("the same event has another row the second time")
+		t.Error("the same event has a different row the second time")
 	}
 	u := row.At
 	if u[6]>>4 != 1 || u[8]>>6 != 2 {
@@ -23,7 +23,7 @@ func TestTimeUUID(t *testing.T) {
 		t.Errorf("its time is %v, want %v", got.Time(), ts.Time())
 	}
 	if got := hex.EncodeToString(u[8:]); got != "8005123456789abc" {
-		t.Errorf("its place is %s, want partition 5 and the offset", got)
+		t.Errorf("its clock sequence and node are %s, want partition 5 and the offset", got)
 	}
 	if row.Country != UnknownCountry || row.Day != ts.Day() {
 		t.Errorf("%+v", row)

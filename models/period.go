@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// How the period is written in front of a visitor's name that holds for a month or a day of UTC only.
+// The formats of the period in a visitor's name that is valid for one UTC month or day only.
 const (
 	Monthly = "2006-01"
 	Daily   = time.DateOnly
 )
 
-// periodHash is how much of a hash such a name has: 192 bits, so that it fits MaxIP.
+// periodHash is how many bytes of a hash such a name has: 192 bits, so that it fits MaxIP.
 const periodHash = 24
 
-// PeriodName is the name of a visitor in a period: 2026-11:… and the beginning of hash, which must have 24 bytes at least.
+// PeriodName is the name of a visitor in a period: 2026-11:… with the first 24 bytes of hash. It panics if hash is shorter.
 func PeriodName(period string, hash []byte) string {
 	return period + ":" + hex.EncodeToString(hash[:periodHash])
 }
 
-// PeriodEnd is when the period of a visitor's name is over. Other names have none: addresses, and hashes that stay.
+// PeriodEnd is when the period in a visitor's name ends; false for addresses, and for hashes without a period.
 func PeriodEnd(visitor string) (time.Time, bool) {
 	period, hash, found := strings.Cut(visitor, ":")
 	if !found || len(hash) != 2*periodHash {

@@ -10,29 +10,28 @@ import (
 	"strings"
 )
 
-// MaxFeatures is how many features a visit may have: every one more doubles the rows that a visit touches.
+// MaxFeatures is how many features a plan may have: each doubles the rows that a visit touches.
 const MaxFeatures = 6
 
-// MaxFeatureName is the length of a feature's name: Cassandra takes 48 bytes.
+// MaxFeatureName is the most bytes that a feature's name may have, as in Cassandra.
 const MaxFeatureName = 48
 
 // DefaultFeatures are those of the schema that analysts know.
 func DefaultFeatures() []string { return []string{"feature1", "feature2"} }
 
-// AllMetrics are the metric types of Counts, in the order in which they are written down everywhere.
+// AllMetrics are the metric types of Counts, in the order in which they are recorded and printed.
 func AllMetrics() []string {
 	return []string{MonthUnique, WeekUnique, DayUnique, MonthViews, DayViews, HourViews}
 }
 
-// Plan says what is kept of visits: which features they have, by name, and which metrics of them. The names are the columns
-// of the tables and the fields of the messages, so that a plan belongs to its tables for as long as they live. Plans do not
-// change and are safe for concurrent use.
+// Plan says what is kept of visits: the names of their features, and the metrics. The names are columns of the tables and fields of the
+// messages, so tables keep their plan for as long as they live. Plans are immutable and safe for concurrent use.
 type Plan struct {
 	features []string
 	metrics  []string
 	uniques  []interval // those whose metric is kept
 	views    []interval
-	wire     reflect.Type // the message of a visit: visitJSON, and a text for each feature
+	wire     reflect.Type // the struct of a visit's message: visitJSON, and a string for each feature
 }
 
 var defaultPlan = mustPlan()
@@ -48,7 +47,8 @@ func mustPlan() *Plan {
 	return p
 }
 
-// NewPlan checks names and metrics. The order of features is theirs in the tables; that of metrics means nothing.
+// NewPlan makes a plan. It returns an error if a name or a metric is not allowed. The order of features is that of the columns; the order of
+// metrics does not matter.
 func NewPlan(features, metrics []string) (*Plan, error) {
 	if err := checkFeatures(features); err != nil {
 		return nil, err
@@ -74,29 +74,29 @@ func NewPlan(features, metrics []string) (*Plan, error) {
 	return p, nil
 }
 
-// Features are the names, in the order of the columns. The caller must not change them.
+// Features returns the names, in the order of the columns. The caller must not change them.
 func (p *Plan) Features() []string { return p.features }
 
-// Metrics are the kept ones, in the order of AllMetrics. The caller must not change them.
+// Metrics returns the kept metrics, in the order of AllMetrics. The caller must not change them.
 func (p *Plan) Metrics() []string { return p.metrics }
 
-// Equal tells whether the same is kept.
+// Equal tells whether both plans keep the same.
 func (p *Plan) Equal(other *Plan) bool {
 	return slices.Equal(p.features, other.features) && slices.Equal(p.metrics, other.metrics)
 }
 
-// String tells the plan as a configuration would.
+// String is the plan as in a configuration file.
 func (p *Plan) String() string {
 	return "features: [" + strings.Join(p.features, ", ") + "], metrics: [" + strings.Join(p.metrics, ", ") + "]"
 }
 
-// planRecord is how a plan is written down beside its tables.
+// planRecord is how a plan is recorded beside its tables.
 type planRecord struct {
 	Features []string `json:"features"`
 	Metrics  []string `json:"metrics"`
 }
 
-// Record is the text that ReadPlan reads.
+// Record returns the text that is recorded beside the tables.
 func (p *Plan) Record() string {
 	text, err := json.Marshal(planRecord{p.features, p.metrics})
 	if err != nil {
@@ -105,7 +105,7 @@ func (p *Plan) Record() string {
 	return string(text)
 }
 
-// ReadPlan reads what Record wrote.
+// ReadPlan reads a text that Record returned.
 func ReadPlan(record string) (*Plan, error) {
 	var r planRecord
 	if err := json.Unmarshal([]byte(record), &r); err != nil {
@@ -118,7 +118,7 @@ func ReadPlan(record string) (*Plan, error) {
 	return p, nil
 }
 
-// MostSightings is how many sightings a visit that has all features asks about.
+// MostSightings is how many sightings a visit with all features has.
 func (p *Plan) MostSightings() int { return len(p.uniques) << len(p.features) }
 
 var featureName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
@@ -130,13 +130,13 @@ func checkFeatures(names []string) error {
 	for i, name := range names {
 		switch {
 		case !featureName.MatchString(name) || len(name) > MaxFeatureName:
-			return fmt.Errorf("features: %q is no name: want a-z, then a-z, 0-9 and _, %d at the most", name, MaxFeatureName)
+			return fmt.Errorf("features: %q is no name: want a-z, then a-z, 0-9 and _, at most %d in all", name, MaxFeatureName)
 		case slices.Contains(names[:i], name):
 			return fmt.Errorf("features: %s is there twice", name)
 		case slices.Contains(taken, name):
-			return fmt.Errorf("features: %s is the name of something else: another column, or another field of an event", name)
+			return fmt.Errorf("features: %s is the name of another column or of another field of an event: choose another name", name)
 		case slices.Contains(reserved, name):
-			return fmt.Errorf("features: %s is a reserved word of CQL or SQL: analysts could not write it in a query", name)
+			return fmt.Errorf("features: %s is a reserved word of CQL or SQL, so queries could not use it: choose another name", name)
 		}
 	}
 	return nil
@@ -157,15 +157,15 @@ func checkMetrics(metrics []string) error {
 	return nil
 }
 
-// taken are the other columns of the tables that features are columns of, and the other fields of visits, whose case does
-// not matter to a decoder.
+// taken are the other columns of the tables that have features as columns, and the other fields of events. They are in lower case: JSON
+// decoders ignore case.
 var taken = []string{
 	"siteid", "interval_size", "interval_start", "bucket", "guid", "month_interval_start", "metric_type", "visits",
 	"topic", "kafka_partition", "kafka_offset", "kind", "epoch", "from_offset", "to_offset",
 	"v", "id", "ts", "timestamp", "key", "short_url",
 }
 
-// reserved are the words that no query may use as a column without quotes: those of CQL, then those that SQLite adds.
+// reserved are the words that cannot be a column without quotes: those of CQL, then those that SQLite adds.
 var reserved = strings.Fields(`
 	add allow alter and apply asc authorize batch begin by columnfamily create delete desc describe drop entries execute from
 	full grant if in index infinity insert into is keyspace limit materialized modify nan norecursive not null of on or order

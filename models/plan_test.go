@@ -32,10 +32,10 @@ func TestDefaultPlan(t *testing.T) {
 func TestPlansAreEqualIfTheyKeepTheSame(t *testing.T) {
 	a := planOf([]string{"a", "b"}, []string{DayViews, MonthUnique})
 	if !a.Equal(planOf([]string{"a", "b"}, []string{MonthUnique, DayViews})) {
-		t.Error("the order of metrics means something")
+		t.Error("the order of metrics makes a difference")
 	}
 	if back, err := ReadPlan(a.Record()); err != nil || !back.Equal(a) {
-		t.Errorf("%s was written down and read as %v, %v", a, back, err)
+		t.Errorf("%s was recorded and read as %v, %v", a, back, err)
 	}
 	for _, bad := range []string{"", "{}", `{"features":["a"],"metrics":["x"]}`} {
 		if _, err := ReadPlan(bad); err == nil || !strings.Contains(err.Error(), "recorded plan") {
@@ -46,7 +46,7 @@ func TestPlansAreEqualIfTheyKeepTheSame(t *testing.T) {
 		planOf([]string{"b", "a"}, a.Metrics()), planOf([]string{"a"}, a.Metrics()), planOf([]string{"a", "b"}, AllMetrics()),
 	} {
 		if a.Equal(other) {
-			t.Errorf("%s and %s are equal", a, other)
+			t.Errorf("%s and %s are equal, but keep different things", a, other)
 		}
 	}
 	if got, want := a.String(), "features: [a, b], metrics: [month_unique, day_views]"; got != want {
@@ -54,7 +54,7 @@ func TestPlansAreEqualIfTheyKeepTheSame(t *testing.T) {
 	}
 }
 
-func TestPlansThatCannotBe(t *testing.T) {
+func TestNewPlanRefusesBadNames(t *testing.T) {
 	f := func(features, metrics []string, want string) {
 		t.Helper()
 		if _, err := NewPlan(features, metrics); err == nil || !strings.Contains(err.Error(), want) {
@@ -69,7 +69,7 @@ func TestPlansThatCannotBe(t *testing.T) {
 	}
 	f([]string{"a", "b", "a"}, all, "a is there twice")
 	for _, bad := range []string{"guid", "siteid", "ts", "visits", "epoch", "timestamp", "key"} {
-		f([]string{"a", bad}, all, bad+" is the name of something else")
+		f([]string{"a", bad}, all, bad+" is the name of another column")
 	}
 	for _, bad := range []string{"select", "token", "group"} {
 		f([]string{"a", bad}, all, bad+" is a reserved word")
@@ -82,8 +82,8 @@ func TestPlansThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestTheWireHasTheNames: features are fields of the message under their names, and every way to misname one is noticed.
-func TestTheWireHasTheNames(t *testing.T) {
+// Features are fields of the message under their names. A wrong name, type, length or number is an error.
+func TestFeaturesOnTheWire(t *testing.T) {
 	v := &Visit{V: 1, ID: "id", SiteID: "s", GUID: "g", TS: Earliest, Features: []string{"fb", "", "mobile", "x"}, Plan: fourFeatures}
 	want := `{"v":1,"id":"id","siteId":"s","guid":"g","ts":100000000000,"referrer":"fb","device":"mobile","feature1":"x"}`
 	data, err := json.Marshal(v)
@@ -98,7 +98,7 @@ func TestTheWireHasTheNames(t *testing.T) {
 		t.Errorf("a visit of another plan: %v, want %s", err, ReasonUnknownFeature)
 	}
 	if _, err := fourFeatures.UnmarshalVisit([]byte(`{"feature2":"x"}`), true); reason(err) != ReasonUnknownField {
-		t.Errorf("a feature of another plan at the door: %v, want %s", err, ReasonUnknownField)
+		t.Errorf("a feature of another plan, strict: %v, want %s", err, ReasonUnknownField)
 	}
 	if _, err := fourFeatures.Decode([]byte(`{"device":7}`)); reason(err) != "bad_device" {
 		t.Errorf("a number: %v, want bad_device", err)
@@ -116,8 +116,8 @@ func TestTheWireHasTheNames(t *testing.T) {
 	}
 }
 
-// TestAnyNumberOfFeatures: 2^n combinations in three intervals, and views of the site and of single features.
-func TestAnyNumberOfFeatures(t *testing.T) {
+// A visit has 2^n combinations in three intervals, and views of the site and of each single feature.
+func TestVisitsWithAnyNumberOfFeatures(t *testing.T) {
 	for n := 1; n <= MaxFeatures; n++ {
 		names, values := make([]string, n), make([]string, n)
 		for i := range names {
@@ -137,9 +137,8 @@ func TestAnyNumberOfFeatures(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotKeptCostsNothing: for each choice of metrics, the cells are those of the chosen ones, and there are sightings
-// for the chosen uniques alone.
-func TestWhatIsNotKeptCostsNothing(t *testing.T) {
+// For each choice of metrics, a visit has cells of the chosen ones only, and sightings of the chosen uniques only.
+func TestVisitsTouchOnlyKeptMetrics(t *testing.T) {
 	full := &Visit{SiteID: "s", GUID: "g", TS: at(t, "2018-11-01T13:45:30.123"), Features: []string{"fb", "/"}}
 	whole := counted(full, nil)
 	for mask := 1; mask < 1<<len(AllMetrics()); mask++ {

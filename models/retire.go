@@ -2,7 +2,7 @@ package models
 
 import "time"
 
-// IntervalEnd is the first moment after an interval of this kind that begins at start.
+// IntervalEnd is the first moment after the interval that begins at start. interval is IntervalMonth, IntervalWeek or IntervalDay.
 func IntervalEnd(interval string, start Millis) Millis {
 	switch interval {
 	case IntervalMonth:
@@ -14,13 +14,12 @@ func IntervalEnd(interval string, start Millis) Millis {
 	return start + day
 }
 
-// Closed tells whether the row belongs to an interval of a site that is over at a moment. Links have no intervals: their
-// visitors are counted once for all time.
+// Closed tells whether the row's interval is over at a moment. Rows of links are never closed: their visitors are counted once for all time.
 func (s Sighting) Closed(at Millis) bool {
 	return s.Keyspace == Cardinality && IntervalEnd(s.Interval, s.Start) <= at
 }
 
-// Counted is the counter that holds how many visitors have such a row. It is for sites.
+// Counted is the counter of the visitors that have such a row. It is for sites only.
 func (s Sighting) Counted() (Key, Cell) {
 	key := Key{Keyspace: Cardinality, Name: s.Name, Features: s.Features}
 	for _, u := range uniques {

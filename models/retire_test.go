@@ -30,6 +30,6 @@ func TestClosed(t *testing.T) {
 	f(IntervalWeek, "2025-12-29", "2026-01-01", false) // reaches over the boundary
 	f(IntervalWeek, "2025-12-29", "2026-01-05", true)
 	if (Sighting{Keyspace: URLShortener}).Closed(Latest) {
-		t.Error("a link's visitors are never over")
+		t.Error("a row of a link is closed")
 	}
 }

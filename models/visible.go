@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Visible is text for a terminal: what would move the cursor, end the line or turn letters round is written as Go writes it
-// (\x1b, \n, \u202e), and so are bytes that are no text. Names, referrers and pages are what anybody sent.
+// Visible makes text safe for a terminal: it escapes control characters, line ends, characters that reverse the direction, and invalid UTF-8
+// as Go does (\x1b, \n, \u202e). Anybody can send such names, referrers and pages.
 func Visible(text string) string {
 	if plainToSee(text) {
 		return text

@@ -2,7 +2,7 @@ package models
 
 import "testing"
 
-// TestVisible: what a sender wrote cannot move a cursor, colour a line or turn its letters round where somebody reads it.
+// Text from a sender cannot move the cursor, colour a line or reverse its direction on a terminal.
 func TestVisible(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                          "",
@@ -13,7 +13,7 @@ func TestVisible(t *testing.T) {
 		"\u009b31m\u202etxt.exe":    `\u009b31m\u202etxt.exe`,
 		"half \xe8\xb7 a \xff":      `half \xe8\xb7 a \xff`,
 		"line\u2028two\u200d\ufeff": `line\u2028two\u200d\ufeff`,
-		`a\x1b`:                     `a\x1b`, // a backslash stays: paths of Windows would be hard to read
+		`a\x1b`:                     `a\x1b`, // a backslash is not escaped: Windows paths would be hard to read
 	} {
 		if got := Visible(text); got != want {
 			t.Errorf("%q is shown as %s, want %s", text, got, want)

@@ -74,13 +74,13 @@ func (v *Visit) Validate() error {
 	return nil
 }
 
-// interval is a stretch of time for which something is counted, and the key's month that it is filed under.
+// interval is a period of time for which something is counted: how it starts, and the month of the key that it belongs to.
 type interval struct {
 	name, metric string
 	start, month func(Millis) Millis
 }
 
-// uniques are the intervals in which a visitor counts once. A week belongs to the month its Monday is in.
+// uniques are the intervals in which a visitor counts once. A week belongs to the month of its Monday.
 var uniques = []interval{
 	{IntervalMonth, MonthUnique, Millis.Month, Millis.Month},
 	{IntervalWeek, WeekUnique, Millis.Week, func(t Millis) Millis { return t.Week().Month() }},
@@ -94,8 +94,8 @@ var views = []interval{
 	{metric: HourViews, start: Millis.Hour, month: Millis.Month},
 }
 
-// Sightings implements Event: the guid in every interval whose uniques are kept, under every combination, combinations
-// innermost.
+// Sightings implements Event: the guid in every interval whose uniques are kept, under every combination of features. Combinations are the
+// inner loop.
 func (v *Visit) Sightings() []Sighting {
 	kept := v.plan().uniques
 	if len(kept) == 0 {
@@ -136,14 +136,14 @@ func (v *Visit) Count(first []bool, add func(Key, Cell, int64)) {
 	}
 }
 
-// Bucket spreads the visitors of one site and interval over 256 partitions of GuidData: the first two hex digits of the
-// guid's MD5, which a person gets with `printf %s GUID | md5sum | cut -c1-2`.
+// Bucket spreads the visitors of one site and interval over 256 partitions of GuidData. It is the first two hex digits of the guid's MD5, as
+// `printf %s GUID | md5sum | cut -c1-2` prints them.
 func Bucket(guid string) string {
 	sum := md5.Sum([]byte(guid)) //nolint:gosec // see the import
 	return bucketNames[sum[0]]
 }
 
-// bucketNames are 00 to ff, so that finding a bucket makes no garbage.
+// bucketNames are 00 to ff, so that Bucket allocates nothing.
 var bucketNames = func() (names [256]string) {
 	for i := range names {
 		names[i] = hex.EncodeToString([]byte{byte(i)})

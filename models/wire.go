@@ -13,15 +13,15 @@ import (
 	"unicode/utf8"
 )
 
-// Version is the version of the wire format that this code writes. It reads all up to it.
+// Version is the version of the wire format that this code writes. It reads all versions up to it.
 //
 //	1: the first. schema/click.v1.json and schema/visit.v1.json describe it, testdata/*.v1.json keep it readable. Since then
 //	   visits have the features of their plan, and clicks may have an amount, which older consumers do not count.
 const Version = 1
 
-// UnmarshalClick reads a click from JSON. It checks syntax and types only: what is absent is the zero value, and Absent
-// for the timestamp, so that a door can fill it in before Validate. With strict an unknown field is an error (a sender's
-// typing mistake); topics are read without, so that later optional fields of clicks do no harm. Errors are *Invalid.
+// UnmarshalClick reads a click from JSON. It checks syntax and types only. Absent fields have the zero value, and an absent timestamp is
+// Absent: the producer fills it in before Validate. With strict an unknown field is an error (a sender's typing mistake). Topics are read
+// without strict, so that later versions may add optional fields. Errors are *Invalid.
 func UnmarshalClick(data []byte, strict bool) (*Click, error) {
 	if c, _, ok := fastClick(data); ok {
 		return c, nil
@@ -29,7 +29,7 @@ func UnmarshalClick(data []byte, strict bool) (*Click, error) {
 	return decodeClick(data, strict)
 }
 
-// decodeClick is UnmarshalClick by encoding/json, which knows all of JSON.
+// decodeClick is UnmarshalClick by encoding/json: slower than fastClick, but for all of JSON.
 func decodeClick(data []byte, strict bool) (*Click, error) {
 	c := &Click{TS: Absent}
 	if err := unmarshal(data, c, strict); err != nil {
@@ -38,9 +38,8 @@ func decodeClick(data []byte, strict bool) (*Click, error) {
 	return c, nil
 }
 
-// UnmarshalVisit is to visits what UnmarshalClick is to clicks, but for fields that are unknown: all that a visit has
-// besides its own fields are features. One that is not in the plan is an error on a topic too, or the visit would be counted
-// as if it lacked what it has.
+// UnmarshalVisit does for visits what UnmarshalClick does for clicks, except for unknown fields: every other field of a visit is a feature. A
+// feature that is not in the plan is an error without strict too. Else the visit would be counted as if it did not have it.
 func (p *Plan) UnmarshalVisit(data []byte, strict bool) (*Visit, error) {
 	if v, ok := p.fastVisit(data); ok {
 		return v, nil
@@ -72,8 +71,8 @@ func (p *Plan) decodeVisit(data []byte, strict bool) (*Visit, error) {
 	return v, nil
 }
 
-// TakeClick reads a click as its sender wrote it: as UnmarshalClick does with strict, and names must be spelt as they are
-// described and occur once. It also tells whether the click says if it is a bot's, since no is not the same as not said.
+// TakeClick reads a click from a sender: like UnmarshalClick with strict, but names are case-sensitive and must not be repeated. saysBot tells
+// whether the click has the field bot: false is not the same as absent.
 func TakeClick(data []byte) (c *Click, saysBot bool, err error) {
 	if c, saysBot, ok := fastClick(data); ok {
 		return c, saysBot, nil
@@ -89,7 +88,7 @@ func TakeClick(data []byte) (c *Click, saysBot bool, err error) {
 	return c, said && string(bot) != "null", nil
 }
 
-// TakeVisit is to visits what TakeClick is to clicks.
+// TakeVisit does for visits what TakeClick does for clicks.
 func (p *Plan) TakeVisit(data []byte) (*Visit, error) {
 	if v, ok := p.fastVisit(data); ok {
 		return v, nil
@@ -144,7 +143,7 @@ const (
 	visitFields // so many
 )
 
-// wireOf makes the type of a message, so that encoding/json reads and writes features as it does all else.
+// wireOf makes the struct type of a visit's message, so that encoding/json reads and writes features like other fields.
 func wireOf(features []string) reflect.Type {
 	fields := reflect.VisibleFields(reflect.TypeFor[visitJSON]())
 	for i, name := range features {
@@ -157,14 +156,14 @@ func wireOf(features []string) reflect.Type {
 }
 
 func unmarshal(data []byte, into any, strict bool) error {
-	// encoding/json would put U+FFFD in the place of both and count a made-up name.
+	// encoding/json would replace both by U+FFFD, and a name that nobody sent would be counted.
 	if !utf8.Valid(data) {
 		return &Invalid{Reason: ReasonBadUTF8}
 	}
 	if loneSurrogate(data) {
-		return &Invalid{Reason: ReasonBadUTF8, Detail: `half a surrogate pair: \uD800 to \uDFFF come in twos`}
+		return &Invalid{Reason: ReasonBadUTF8, Detail: `half a surrogate pair: \uD800 to \uDFFF come in pairs`}
 	}
-	if !strict && json.Unmarshal(data, into) == nil { // half the work of a decoder, which can say better what is wrong
+	if !strict && json.Unmarshal(data, into) == nil { // half the work of a decoder, whose errors are better
 		return nil
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -191,8 +190,8 @@ func unmarshal(data []byte, into any, strict bool) error {
 	return &Invalid{Reason: ReasonBadJSON, Detail: Excerpt(err.Error())}
 }
 
-// loneSurrogate tells whether JSON text has an escape that is half of a character only. Backslashes occur in strings
-// alone; text that is no JSON at all is for the decoder to find.
+// loneSurrogate tells whether JSON text has an escape of half a surrogate pair. In JSON, backslashes occur in strings only; the decoder
+// rejects what is no JSON.
 func loneSurrogate(data []byte) bool {
 	for {
 		i := bytes.IndexByte(data, '\\')
@@ -212,7 +211,7 @@ func loneSurrogate(data []byte) bool {
 	}
 }
 
-// escaped is the number of the \uXXXX that data begins with, or 0.
+// escaped is the code unit of the \uXXXX that data begins with, or 0.
 func escaped(data []byte) rune {
 	if len(data) < 6 || data[0] != '\\' || data[1] != 'u' {
 		return 0

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// golden is what the files of testdata must decode to, for ever: old bytes are still in Kafka when new code reads it.
-// A file without an entry here fails the test, and so does an entry without a file.
+// golden is what the files of testdata must decode to, for ever: Kafka still has old bytes when new code reads it. Every file needs an entry
+// here, and every entry a file.
 var golden = map[string]Event{
 	"click.v1.json": &Click{
 		V: 1, ID: "018f3a5e-7b1c-7000-8000-000000000001", ShortURL: "abc", IP: "203.0.113.7", Country: "IT",
@@ -28,7 +28,7 @@ var golden = map[string]Event{
 
 func worth(n int64) *int64 { return &n }
 
-// decode reads a message of the kind that a file's name begins with.
+// decode reads a message as a click or a visit, by the beginning of the file's name.
 func decode(name string, data []byte, strict bool) (Event, error) {
 	if strings.HasPrefix(name, "click.") {
 		return UnmarshalClick(data, strict)
@@ -78,7 +78,7 @@ func TestGoldenFilesStayReadable(t *testing.T) {
 	}
 }
 
-func TestWhatIsAbsentStaysAbsent(t *testing.T) {
+func TestAbsentFieldsStayAbsent(t *testing.T) {
 	c, err := UnmarshalClick([]byte(`{}`), true)
 	if err != nil || !reflect.DeepEqual(c, &Click{TS: Absent}) {
 		t.Errorf("%+v, %v", c, err)
@@ -139,7 +139,7 @@ func TestUnknownFields(t *testing.T) {
 	if err != nil || e.EventID() != "x" {
 		t.Errorf("%+v, %v; a topic may have fields of later versions", e, err)
 	}
-	// All that a visit has besides is a feature, and must not get lost in silence.
+	// Every other field of a visit is a feature, and must not be dropped silently.
 	_, err = decode("visit.", []byte(`{"colour":"red","id":"x"}`), false)
 	if reason(err) != ReasonUnknownFeature || !strings.Contains(err.Error(), "colour is none of feature1, feature2") {
 		t.Errorf("a visit with a feature that is not in the plan: %v", err)

@@ -1,4 +1,4 @@
-// Package modelstest has events and a naive counting for tests of other packages.
+// Package modelstest has events and a naive counter for tests of other packages.
 package modelstest
 
 import (
@@ -8,10 +8,10 @@ import (
 	"footfall/models"
 )
 
-// April is the first moment of April 1973: visits of March lie before it.
+// April is the first moment of April 1973.
 var April = models.Millis(time.Date(1973, time.April, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
 
-// VisitAt is a visit at noon of a day of 1973, by the same visitor of the same site each time. Its id says which day.
+// VisitAt is a visit at noon of a day of 1973. Visitor and site are always the same; the id is made from the day.
 func VisitAt(month time.Month, day int) *models.Visit {
 	return &models.Visit{
 		V: 1, ID: fmt.Sprint(month, day), SiteID: "site", GUID: "guid", Features: []string{"", ""},
@@ -33,7 +33,7 @@ func (c Cells) Add(key models.Key, cell models.Cell, n int64) {
 // Seen are the sightings of the events that were counted so far.
 type Seen map[models.Sighting]bool
 
-// First tells for each sighting of the event whether it is the first of its kind, and remembers it.
+// First tells for each sighting of the event whether it is new, and remembers it.
 func (s Seen) First(e models.Event) (first []bool) {
 	for _, sighting := range e.Sightings() {
 		first = append(first, !s[sighting])
