@@ -8,10 +8,15 @@ import (
 	"footfall/reader/stats"
 )
 
+// listed is a value of feature2.
+func listed(month models.Millis, value string) models.Name {
+	return models.Name{List: models.ValuesByMonth, Site: "site", Start: month, Feature: "feature2", Value: value}
+}
+
 func TestTop(t *testing.T) {
 	m, r := memory(models.DefaultPlan())
 	m.Add(visited(nil)...)
-	m.ListValue(t, "site", on("2018-10"), "feature2", "/listed and never counted")
+	m.List(t, listed(on("2018-10"), "/listed and never counted"))
 	for _, c := range []struct {
 		feature, period string
 		metric          stats.Metric
@@ -43,7 +48,7 @@ func TestTop(t *testing.T) {
 func TestTopOfAWeekAsksOneMonth(t *testing.T) {
 	m, r := memory(models.DefaultPlan())
 	m.Add(visited(nil)...)
-	m.ListValue(t, "site", on("2018-11"), "feature2", "/november")
+	m.List(t, listed(on("2018-11"), "/november"))
 	for metric, want := range map[stats.Metric]int{stats.Unique: 3, stats.Views: 4} {
 		top, err := r.SiteTop(t.Context(), stats.TopQuery{Site: "site", Feature: "feature2", Period: period("2018-W44"), Metric: metric})
 		if err != nil || top.Values != want {
@@ -69,7 +74,7 @@ func TestTopOfTooMany(t *testing.T) {
 	m, r := memory(models.DefaultPlan())
 	for i := range stats.MaxRanked + 5 {
 		page := fmt.Sprintf("/%05d", i)
-		m.ListValue(t, "site", on("2018-10"), "feature2", page)
+		m.List(t, listed(on("2018-10"), page))
 		m.Count(t, models.Key{Keyspace: models.Cardinality, Name: "site", Month: on("2018-10"), Features: models.NewFeatures("", page)},
 			map[models.Cell]int64{{Counter: models.MonthViews, At: on("2018-10")}: int64(i + 1)})
 	}

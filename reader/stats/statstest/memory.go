@@ -23,7 +23,7 @@ type Memory struct {
 	seen     map[models.Sighting]bool
 	long     map[string]string
 	latest   []models.LatestClick
-	names    map[name]bool
+	names    map[models.Name]bool
 	progress map[models.Partition]stats.Progress
 	doubts   map[string]int
 	retired  models.Millis
@@ -35,17 +35,10 @@ var (
 	_ Tables      = (*Memory)(nil)
 )
 
-// name is one row of a list: of links, sites or values.
-type name struct {
-	site, feature string // of a value
-	at            models.Millis
-	list, name    string
-}
-
 // NewMemory makes an empty store for tables of a plan.
 func NewMemory(plan *models.Plan) *Memory {
 	return &Memory{plan: plan, cells: map[models.Key]map[models.Cell]int64{}, seen: map[models.Sighting]bool{}, long: map[string]string{},
-		names: map[name]bool{}, progress: map[models.Partition]stats.Progress{}, doubts: map[string]int{}}
+		names: map[models.Name]bool{}, progress: map[models.Partition]stats.Progress{}, doubts: map[string]int{}}
 }
 
 // Fail lets every question from now on end with err; nil: no longer.
@@ -67,7 +60,7 @@ func (m *Memory) Add(events ...models.Event) {
 		}
 		e.Count(first, func(key models.Key, cell models.Cell, n int64) {
 			m.count(key, cell, n)
-			m.listNames(key, cell)
+			m.plan.Names(key, map[models.Cell]int64{cell: n}, func(name models.Name) { m.names[name] = true })
 		})
 	}
 }
@@ -77,30 +70,6 @@ func (m *Memory) count(key models.Key, cell models.Cell, n int64) {
 		m.cells[key] = map[models.Cell]int64{}
 	}
 	m.cells[key][cell] += n
-}
-
-// listNames lists what a counted cell names: a link by the days of its clicks, a site, the value of a single feature.
-func (m *Memory) listNames(key models.Key, cell models.Cell) {
-	if key.Keyspace == models.URLShortener {
-		if cell.Counter == models.DayCounters {
-			m.names[name{list: "links", at: cell.At, name: key.Name}] = true
-		}
-		return
-	}
-	fixed := 0
-	var value name
-	for i, v := range key.Features.Values() {
-		if v != "" {
-			fixed++
-			value = name{list: "values", site: key.Name, at: key.Month, feature: m.plan.Features()[i], name: v}
-		}
-	}
-	switch fixed {
-	case 0:
-		m.names[name{list: "sites", at: key.Month, name: key.Name}] = true
-	case 1:
-		m.names[value] = true
-	}
 }
 
 // Count implements Tables.
@@ -126,25 +95,13 @@ func (m *Memory) Keep(_ testing.TB, clicks ...models.LatestClick) {
 	m.latest = append(m.latest, clicks...)
 }
 
-func (m *Memory) list(n name) {
+// List implements Tables.
+func (m *Memory) List(_ testing.TB, names ...models.Name) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.names[n] = true
-}
-
-// ListLink implements Tables.
-func (m *Memory) ListLink(_ testing.TB, day models.Millis, link string) {
-	m.list(name{list: "links", at: day, name: link})
-}
-
-// ListSite implements Tables.
-func (m *Memory) ListSite(_ testing.TB, month models.Millis, site string) {
-	m.list(name{list: "sites", at: month, name: site})
-}
-
-// ListValue implements Tables.
-func (m *Memory) ListValue(_ testing.TB, site string, month models.Millis, feature, value string) {
-	m.list(name{list: "values", site: site, at: month, feature: feature, name: value})
+	for _, name := range names {
+		m.names[name] = true
+	}
 }
 
 // Note implements Tables.
@@ -190,11 +147,12 @@ func asked[T any](ctx context.Context, m *Memory, question func() []T) iter.Seq2
 	}
 }
 
-func (m *Memory) listed(ctx context.Context, want name) iter.Seq2[string, error] {
+// listed are the names that differ from want by their value alone.
+func (m *Memory) listed(ctx context.Context, want models.Name) iter.Seq2[string, error] {
 	return asked(ctx, m, func() (out []string) {
 		for n := range m.names {
-			if want.name = n.name; n == want {
-				out = append(out, n.name)
+			if want.Value = n.Value; n == want {
+				out = append(out, n.Value)
 			}
 		}
 		slices.Sort(out)
@@ -204,17 +162,17 @@ func (m *Memory) listed(ctx context.Context, want name) iter.Seq2[string, error]
 
 // Values implements stats.Store.
 func (m *Memory) Values(ctx context.Context, site string, month models.Millis, feature string) iter.Seq2[string, error] {
-	return m.listed(ctx, name{list: "values", site: site, at: month, feature: feature})
+	return m.listed(ctx, models.Name{List: models.ValuesByMonth, Site: site, Start: month, Feature: feature})
 }
 
 // Sites implements stats.Store.
 func (m *Memory) Sites(ctx context.Context, month models.Millis) iter.Seq2[string, error] {
-	return m.listed(ctx, name{list: "sites", at: month})
+	return m.listed(ctx, models.Name{List: models.SitesByMonth, Start: month})
 }
 
 // Links implements stats.Store.
 func (m *Memory) Links(ctx context.Context, day models.Millis) iter.Seq2[string, error] {
-	return m.listed(ctx, name{list: "links", at: day})
+	return m.listed(ctx, models.Name{List: models.LinksByDay, Start: day})
 }
 
 // Latest implements stats.Store.

@@ -16,16 +16,16 @@ func testLists(t *testing.T, s stats.Store, tables Tables) {
 	for i := range 60 { // in all buckets
 		page := fmt.Sprintf("/p/%02d", i)
 		pages = append(pages, page)
-		tables.ListValue(t, "listed", at("2018-10-01"), "feature2", page)
-		tables.ListLink(t, at("2017-05-05"), page)
-		tables.ListSite(t, at("2017-05-01"), page)
+		tables.List(t, valueIn("listed", at("2018-10-01"), "feature2", page))
+		tables.List(t, linkOn(at("2017-05-05"), page))
+		tables.List(t, siteIn(at("2017-05-01"), page))
 	}
-	tables.ListValue(t, "listed", at("2018-10-01"), "feature2", pages[0]) // again
-	tables.ListValue(t, "listed", at("2018-10-01"), "feature1", "google.com")
-	tables.ListValue(t, "listed", at("2018-11-01"), "feature2", "/november")
-	tables.ListValue(t, "another", at("2018-10-01"), "feature2", "/another")
-	tables.ListLink(t, at("2017-05-06"), "tomorrow")
-	tables.ListSite(t, at("2017-06-01"), "june")
+	tables.List(t, valueIn("listed", at("2018-10-01"), "feature2", pages[0])) // again
+	tables.List(t, valueIn("listed", at("2018-10-01"), "feature1", "google.com"))
+	tables.List(t, valueIn("listed", at("2018-11-01"), "feature2", "/november"))
+	tables.List(t, valueIn("another", at("2018-10-01"), "feature2", "/another"))
+	tables.List(t, linkOn(at("2017-05-06"), "tomorrow"))
+	tables.List(t, siteIn(at("2017-06-01"), "june"))
 	sorted := func(what string, got []string, want ...string) {
 		t.Helper()
 		slices.Sort(got)
@@ -62,12 +62,12 @@ func testHostile(t *testing.T, s stats.Store, tables Tables) {
 		if len(name) <= models.MaxShortURL { // or a site's
 			tables.Count(t, linkKey(name), map[models.Cell]int64{{Counter: models.ClickCounter}: int64(i + 1), {Counter: models.ReferrerCounters, Label: name}: int64(i + 1)})
 			tables.Lead(t, name, name)
-			tables.ListLink(t, day, name)
-			tables.ListSite(t, month, name)
-			tables.ListValue(t, name, month, "feature1", name)
+			tables.List(t, linkOn(day, name))
+			tables.List(t, siteIn(month, name))
+			tables.List(t, valueIn(name, month, "feature1", name))
 		}
 		tables.Count(t, linkKey("hostile"), map[models.Cell]int64{{Counter: models.ReferrerCounters, Label: name}: int64(i + 1)})
-		tables.ListValue(t, "hostile", month, "feature1", name)
+		tables.List(t, valueIn("hostile", month, "feature1", name))
 		if !strings.Contains(name, "\x00") { // a key joins its features by it
 			tables.Count(t, counted("hostile", "2016-02-01", name, name), map[models.Cell]int64{{Counter: models.MonthUnique, At: month}: int64(i + 1)})
 		}
@@ -104,8 +104,8 @@ func testHostileKeys(t *testing.T, s stats.Store, names []string) {
 		}
 		same(t, fmt.Sprintf("visits of %q", name), collect(t, s.Visits(t.Context(), keys[i], models.MonthUnique, stats.Range{})), points(want[i])...)
 	}
-	// A NUL is not what separates features.
-	keys, want = append(keys, key("hostile", "2016-02-01", "'\x00'", "")), append(want, 0)
+	// A NUL is not what separates features, nor does it end a text.
+	keys, want = append(keys, key("hostile", "2016-02-01", "'\x00'", ""), key("hostile", "2016-02-01", "'\x00'", "'")), append(want, 0, 0)
 	same(t, "ranked", first(s.Ranked(t.Context(), keys, models.MonthUnique, within("2016-02-01", "2016-03-01"))), want...)
 }
 

@@ -92,7 +92,7 @@ func first(counts []int64, err error) []int64 {
 func testOtherPlan(t *testing.T, s stats.Store, tables Tables) {
 	tables.Count(t, counted("planned", "2018-10-01", "/a", "", "IT"), map[models.Cell]int64{{Counter: models.DayUnique, At: at("2018-10-02")}: 3})
 	tables.Count(t, counted("planned", "2018-10-01", "", "", ""), map[models.Cell]int64{{Counter: models.HourViews, At: at("2018-10-02T14")}: 4})
-	tables.ListValue(t, "planned", at("2018-10-01"), "country_code", "IT")
+	tables.List(t, valueIn("planned", at("2018-10-01"), "country_code", "IT"))
 	same(t, "three features", collect(t, s.Visits(t.Context(), key("planned", "2018-10-01", "/a", "", "IT"), models.DayUnique, stats.Range{})), point("2018-10-02", 3))
 	same(t, "no feature", collect(t, s.Visits(t.Context(), key("planned", "2018-10-01", "", "", ""), models.HourViews, stats.Range{})), point("2018-10-02T14", 4))
 	same(t, "values", collect(t, s.Values(t.Context(), "planned", at("2018-10-01"), "country_code")), "IT")

@@ -16,9 +16,8 @@ type Tables interface {
 	Lead(t testing.TB, link, long string)
 	// Keep stores latest clicks, for an hour from their time or from now.
 	Keep(t testing.TB, clicks ...models.LatestClick)
-	ListLink(t testing.TB, day models.Millis, link string)
-	ListSite(t testing.TB, month models.Millis, site string)
-	ListValue(t testing.TB, site string, month models.Millis, feature, value string)
+	// List stores rows of the lists.
+	List(t testing.TB, names ...models.Name)
 	// Note stores how far a partition is.
 	Note(t testing.TB, p stats.Progress)
 	// Doubt opens a doubt under an id.
@@ -79,3 +78,17 @@ func at(text string) models.Millis {
 func within(from, to string) stats.Range { return stats.Range{From: at(from), To: at(to)} }
 
 func point(start string, count int64) stats.Point { return stats.Point{Start: at(start), Count: count} }
+
+// The names of a link on a day, of a site in a month, and of a site's value in a month.
+
+func linkOn(day models.Millis, link string) models.Name {
+	return models.Name{List: models.LinksByDay, Start: day, Value: link}
+}
+
+func siteIn(month models.Millis, site string) models.Name {
+	return models.Name{List: models.SitesByMonth, Start: month, Value: site}
+}
+
+func valueIn(site string, month models.Millis, feature, value string) models.Name {
+	return models.Name{List: models.ValuesByMonth, Site: site, Start: month, Feature: feature, Value: value}
+}

@@ -1,0 +1,129 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"footfall/models"
+	"footfall/reader/stats"
+)
+
+// Stats implements stats.Store on the files of a running store, or without one. It cannot change anything. It is safe for concurrent
+// use, and the caller closes it.
+type Stats struct {
+	db     *sql.DB
+	plan   *models.Plan
+	counts string // the condition that names a key of Counts
+	ranked string // the statement that reads the counters of a list of keys, by index in the list
+}
+
+var _ stats.Store = (*Stats)(nil)
+
+// statsConnections is how many questions are answered at once; others wait.
+const statsConnections = 8
+
+// OpenStats opens the databases in dir for reading. They must have the tables of this version: a Store has opened them before. The
+// error is an fs.ErrNotExist where there are none yet.
+func OpenStats(ctx context.Context, dir string) (*Stats, error) {
+	r, err := OpenReader(dir)
+	if err != nil {
+		return nil, err
+	}
+	r.db.SetMaxOpenConns(statsConnections)
+	r.db.SetMaxIdleConns(statsConnections)
+	var record string
+	plan := models.DefaultPlan() // of files that are older than the choice
+	err = r.db.QueryRowContext(ctx, "SELECT value FROM footfall.settings WHERE name = 'plan'").Scan(&record)
+	if err == nil {
+		plan, err = models.ReadPlan(record)
+	}
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return nil, errors.Join(fmt.Errorf("opening the counts in %s: reading the plan: %w", dir, err), r.Close())
+	}
+	s := &Stats{db: r.db, plan: plan,
+		counts: "siteId = ? AND month_interval_start = ? AND " + strings.Join(plan.Features(), " = ? AND ") + " = ?"}
+	s.ranked = "SELECT list.key, visits FROM json_each(?) AS list CROSS JOIN cardinality.Counts ON siteId = list.value ->> 0" +
+		" AND month_interval_start = list.value ->> 1"
+	for i, feature := range plan.Features() {
+		s.ranked += fmt.Sprintf(" AND Counts.%s = list.value ->> %d", feature, i+2)
+	}
+	s.ranked += " AND metric_type = ? AND interval_start >= ? AND interval_start < ?"
+	return s, nil
+}
+
+// Close releases the files; no method and no sequence may be under way.
+func (s *Stats) Close() error { return s.db.Close() }
+
+// Plan implements stats.Store.
+func (s *Stats) Plan() *models.Plan { return s.plan }
+
+// rowsOf runs a query when its sequence is run through. what is for errors.
+func rowsOf[T any](ctx context.Context, db *sql.DB, what string, scan func(*sql.Rows) (T, error), query string, args ...any) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		rows, err := db.QueryContext(ctx, query, args...)
+		if err != nil {
+			yield(none, fmt.Errorf("reading %s: %w", what, err))
+			return
+		}
+		defer func() { _ = rows.Close() }() // Err below has what there is to say
+		for rows.Next() {
+			row, err := scan(rows)
+			if err != nil {
+				yield(none, fmt.Errorf("reading %s: %w", what, err))
+				return
+			}
+			if !yield(row, nil) {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(none, fmt.Errorf("reading %s: %w", what, err))
+		}
+	}
+}
+
+func scanShare(rows *sql.Rows) (row stats.Share, err error) {
+	return row, rows.Scan(&row.Label, &row.Count)
+}
+
+func scanName(rows *sql.Rows) (name string, err error) { return name, rows.Scan(&name) }
+
+func scanPoint(rows *sql.Rows) (p stats.Point, err error) {
+	var at string
+	if err := rows.Scan(&at, &p.Count); err != nil {
+		return p, err
+	}
+	p.Start, err = parseTime(at)
+	return p, err
+}
+
+// parseTime reads a moment as day and bucket write it.
+func parseTime(text string) (models.Millis, error) {
+	layout := dayLayout
+	if len(text) > len(dayLayout) {
+		layout = hourLayout
+	}
+	t, err := time.Parse(layout, text)
+	return models.Millis(t.UnixMilli()), err
+}
+
+// between are the bounds of a range as text, for a column that write has written. Open ends are texts before and after all moments.
+func between(within stats.Range, write func(models.Millis) string) (from, to any) {
+	from, to = "", "~"
+	if within.From != 0 {
+		from = write(within.From)
+	}
+	if within.To != 0 && within.To <= models.Latest { // later years have five digits
+		to = write(within.To)
+	}
+	return from, to
+}
+
+// hourOf is the text of the start of an hour.
+func hourOf(t models.Millis) string { return t.Time().Format(hourLayout) }

@@ -1,0 +1,121 @@
+package sqlite_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"testing"
+	"time"
+
+	"footfall/consumer/store"
+	"footfall/embedded/sqlite"
+	"footfall/models"
+	"footfall/reader/stats"
+	"footfall/reader/stats/statstest"
+)
+
+// tables fills the files by the methods of the store that counts.
+type tables struct{ db *sqlite.Store }
+
+func (w tables) Count(t testing.TB, key models.Key, cells map[models.Cell]int64) {
+	t.Helper()
+	for _, err := range w.db.Apply(t.Context(), []store.KeyWrite{{Key: key, Cells: cells}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (w tables) Lead(t testing.TB, link, long string) {
+	t.Helper()
+	if _, created, err := w.db.Create(t.Context(), link, long, time.Now()); err != nil || !created {
+		t.Fatalf("created %v, %v", created, err)
+	}
+}
+
+func (w tables) Keep(t testing.TB, clicks ...models.LatestClick) {
+	t.Helper()
+	if err := w.db.KeepLatest(t.Context(), clicks, 48*time.Hour); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w tables) List(t testing.TB, names ...models.Name) {
+	t.Helper()
+	if err := w.db.ListNames(t.Context(), names); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w tables) Note(t testing.TB, p stats.Progress) {
+	t.Helper()
+	if err := w.db.NoteProgress(t.Context(), []store.Progress{store.Progress(p)}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w tables) Doubt(t testing.TB, p models.Partition, id int64) {
+	t.Helper()
+	if err := w.db.NoteDoubt(t.Context(), store.Doubt{Partition: p, ID: id, To: 1, Reason: store.DoubtOutcome, NotedAt: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w tables) Retire(testing.TB, models.Millis, bool) bool { return false }
+
+func openStats(t testing.TB, dir string) *sqlite.Stats {
+	t.Helper()
+	s, err := sqlite.OpenStats(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func TestStats(t *testing.T) {
+	statstest.Run(t, func(t *testing.T, plan *models.Plan) (stats.Store, statstest.Tables) {
+		dir := t.TempDir()
+		db, _ := openPlan(t, dir, plan)
+		return openStats(t, dir), tables{db}
+	})
+}
+
+func TestStatsOfNoFiles(t *testing.T) {
+	if _, err := sqlite.OpenStats(t.Context(), t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v, want that there is nothing", err)
+	}
+}
+
+// BenchmarkRanked ranks as many values as there may be.
+func BenchmarkRanked(b *testing.B) {
+	dir := b.TempDir()
+	db, _ := openPlan(b, dir, models.DefaultPlan())
+	s := openStats(b, dir)
+	month := models.Millis(1538352000000) // October 2018
+	keys, writes := make([]stats.SiteKey, stats.MaxRanked), make([]store.KeyWrite, stats.MaxRanked)
+	for i := range keys {
+		page := fmt.Sprintf("/page/%d.html", i)
+		keys[i] = stats.SiteKey{Site: "site1", Month: month, Features: []string{"", page}}
+		cells := map[models.Cell]int64{{Counter: models.MonthViews, At: month}: int64(i), {Counter: models.MonthUnique, At: month}: 1}
+		for d := range 20 {
+			cells[models.Cell{Counter: models.DayViews, At: month + models.Millis(d*86_400_000)}] = 1
+		}
+		writes[i] = store.KeyWrite{Key: models.Key{Keyspace: models.Cardinality, Name: "site1", Month: month, Features: models.NewFeatures("", page)}, Cells: cells}
+	}
+	for _, err := range db.Apply(b.Context(), writes) {
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		counts, err := s.Ranked(b.Context(), keys, models.MonthViews, stats.Range{From: month, To: month + 86_400_000})
+		if err != nil || counts[77] != 77 {
+			b.Fatal(counts[77], err)
+		}
+	}
+}
