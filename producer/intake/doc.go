@@ -6,6 +6,7 @@
 //	routes.go    paths, methods, CORS, counting answers, panics
 //	receive.go   one handler per way in: admit, read, accept, answer
 //	body.go      reads, decompresses and splits a body, within bounds of memory and time
+//	batch.go     many events in one body: an outcome for each
 //	event.go     completes and checks events, and hands them to the publisher
 //	forms.go     events that come as a form or as the query of the pixel
 //

@@ -17,9 +17,9 @@ func TestSensible(t *testing.T) {
 			t.Fatal(err)
 		}
 		change(&cfg)
-		err = sensible(cfg)
+		err = checkLimits(cfg)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("sensible: %v, want %q", err, want)
+			t.Errorf("checkLimits: %v, want %q", err, want)
 		}
 	}
 	f(func(*configs.Consumer) {}, "")

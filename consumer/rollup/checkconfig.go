@@ -26,13 +26,13 @@ func maxVisits(maxEvents int, plan *models.Plan) int {
 
 // Sensible refuses a configuration that would count nothing, or never stop, with a *configs.Wrong.
 func Sensible(cfg configs.Consumer) error {
-	if err := sensible(cfg); err != nil {
+	if err := checkLimits(cfg); err != nil {
 		return configs.MarkWrong(fmt.Errorf("checking the configuration: %w", err))
 	}
 	return nil
 }
 
-func sensible(cfg configs.Consumer) error {
+func checkLimits(cfg configs.Consumer) error {
 	t := cfg.Kafka.Topics
 	if err := configs.CheckKafka(cfg.Kafka.Brokers, t); err != nil {
 		return err
