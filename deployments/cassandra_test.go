@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// keys returns the top-level scalar settings of a cassandra.yaml, the last one winning as in Cassandra.
+// keys returns the top-level scalar settings of a cassandra.yaml. Of repeated ones it takes the last, as Cassandra does.
 func keys(yaml string) map[string]string {
 	found := map[string]string{}
 	for _, m := range regexp.MustCompile(`(?m)^([a-z_]+): *(.*)$`).FindAllStringSubmatch(yaml, -1) {
@@ -18,8 +18,8 @@ func keys(yaml string) map[string]string {
 	return found
 }
 
-// What decides durability and throughput must be the same with containers and without.
-func TestBothCassandrasAreSetUpAlike(t *testing.T) {
+// Settings that decide durability and throughput are the same with containers and without.
+func TestComposeAndLauncherConfigureCassandraAlike(t *testing.T) {
 	compose := keys(read(t, "compose/cassandra.yaml"))
 	launcher := read(t, "stack/cassandra.yaml.tmpl")
 	if compose["commitlog_sync"] != "group" {
@@ -30,7 +30,7 @@ func TestBothCassandrasAreSetUpAlike(t *testing.T) {
 	}
 	for key, value := range compose {
 		if key == "commitlog_sync" {
-			continue // a template there, checked above
+			continue // a template in the launcher's file, checked above
 		}
 		if got := keys(launcher)[key]; got != value {
 			t.Errorf("%s: %q in compose, %q in the launcher", key, value, got)
@@ -41,11 +41,11 @@ func TestBothCassandrasAreSetUpAlike(t *testing.T) {
 	}
 }
 
-// The script runs at every start of the container, so it runs three times here.
-func TestTheEntrypointSetsTheSettings(t *testing.T) {
+// The script runs at every start of the container, so the test runs it three times.
+func TestEntrypointWritesTheSettings(t *testing.T) {
 	conf, bin := t.TempDir(), t.TempDir()
 	yaml := filepath.Join(conf, "cassandra.yaml")
-	// as the image has it, with the last newline missing for good measure
+	// as in the image, but without the last newline
 	image := "cluster_name: 'Test Cluster'\n# commitlog_sync_group_window: 1000ms\ncommitlog_sync: periodic\n" +
 		"commitlog_sync_period: 10000ms\nconcurrent_reads: 32\nconcurrent_writes: 32\nconcurrent_counter_writes: 32\n" +
 		"seed_provider:\n  - class_name: x\nstorage_compatibility_mode: CASSANDRA_4"

@@ -1,4 +1,4 @@
-// Package deployments_test checks what the deployment files refer to, since no compiler does.
+// Package deployments_test checks the deployment files and what they refer to: no compiler does.
 package deployments_test
 
 import (
@@ -17,7 +17,7 @@ import (
 	"footfall/deployments/stack"
 )
 
-// load parses docker-compose.yml as docker compose would, without the environment of whoever runs the test.
+// load parses docker-compose.yml as docker compose does, but with an empty environment.
 func load(t *testing.T) *types.Project {
 	t.Helper()
 	options, err := cli.NewProjectOptions([]string{"../docker-compose.yml"}, cli.WithResolvedPaths(true))
@@ -34,7 +34,7 @@ func load(t *testing.T) *types.Project {
 // oneShot are the services that end by themselves.
 var oneShot = []string{"migrate"}
 
-func TestTheServicesAreThere(t *testing.T) {
+func TestComposeHasTheServices(t *testing.T) {
 	got := slices.Sorted(maps.Keys(load(t).Services))
 	if want := []string{"cassandra", "consumer", "kafka", "migrate", "producer"}; !slices.Equal(got, want) {
 		t.Fatalf("%v, want %v", got, want)
@@ -60,8 +60,8 @@ func TestImagesArePinned(t *testing.T) {
 	}
 }
 
-// The stack without containers and the one with them must be the same.
-func TestVersionsAreTheLaunchers(t *testing.T) {
+// The stack with containers has the same versions as the launcher.
+func TestComposeHasTheLaunchersVersions(t *testing.T) {
 	services := load(t).Services
 	for name, want := range map[string]string{
 		"kafka": "apache/kafka:" + stack.KafkaVersion, "cassandra": "cassandra:" + stack.CassandraVersion} {
@@ -71,7 +71,7 @@ func TestVersionsAreTheLaunchers(t *testing.T) {
 	}
 }
 
-func TestWhatIsReferredToExists(t *testing.T) {
+func TestFilesThatComposeNamesExist(t *testing.T) {
 	project := load(t)
 	for name, s := range project.Services {
 		for _, v := range s.Volumes {
@@ -105,8 +105,8 @@ func mustExist(t *testing.T, service, path string) {
 	}
 }
 
-// A misspelt variable would be a default in silence, or a container that does not start.
-func TestConfigurationIsKnown(t *testing.T) {
+// Every FOOTFALL_ variable is a configuration key. A misspelt one would be ignored, or keep a container from starting.
+func TestComposeSetsKnownConfigurationKeys(t *testing.T) {
 	count := 0
 	for name, s := range load(t).Services {
 		for key := range s.Environment {
@@ -124,14 +124,14 @@ func TestConfigurationIsKnown(t *testing.T) {
 	}
 }
 
-func TestConsumersScale(t *testing.T) {
+func TestConsumersCanBeScaled(t *testing.T) {
 	s := load(t).Services["consumer"]
 	if s.ContainerName != "" || len(s.Ports) > 0 {
 		t.Errorf("container_name %q and ports %v allow one replica only", s.ContainerName, s.Ports)
 	}
 }
 
-func TestNothingIsPublishedBeyondTheHost(t *testing.T) {
+func TestPortsArePublishedOnLoopbackOnly(t *testing.T) {
 	for name, s := range load(t).Services {
 		for _, p := range s.Ports {
 			if p.HostIP != "127.0.0.1" {
@@ -141,7 +141,7 @@ func TestNothingIsPublishedBeyondTheHost(t *testing.T) {
 	}
 }
 
-func TestServicesSayHowTheyAre(t *testing.T) {
+func TestServicesHaveHealthChecksAndRestart(t *testing.T) {
 	project := load(t)
 	for name, s := range project.Services {
 		if s.StopGracePeriod == nil {
@@ -170,7 +170,7 @@ func TestServicesSayHowTheyAre(t *testing.T) {
 	}
 }
 
-// The images have no shell: a health check must be the binary that the image has.
+// The images have no shell: a health check has to run the image's binary.
 func TestHealthChecksCanRun(t *testing.T) {
 	for _, name := range []string{"producer", "consumer"} {
 		s := load(t).Services[name]

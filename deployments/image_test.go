@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The image is built with the Go that go.mod asks for: another would download it, or refuse.
-func TestTheImageHasTheModulesGo(t *testing.T) {
+// The image is built with the Go version of go.mod. Another version would download that one, or refuse to build.
+func TestDockerfileHasTheGoVersionOfTheModule(t *testing.T) {
 	module := regexp.MustCompile(`(?m)^go (\S+)$`).FindStringSubmatch(read(t, "../go.mod"))
 	image := regexp.MustCompile(`(?m)^FROM golang:([0-9.]+)-`).FindStringSubmatch(read(t, "images/Dockerfile"))
 	if module == nil || image == nil || module[1] != image[1] {
@@ -17,8 +17,8 @@ func TestTheImageHasTheModulesGo(t *testing.T) {
 	}
 }
 
-// What producer and consumer are made of must reach the build.
-func TestTheBuildContextHasTheSources(t *testing.T) {
+// .dockerignore leaves out no package that producer or consumer need.
+func TestBuildContextHasTheSources(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "footfall/producer", "footfall/consumer").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -40,8 +40,8 @@ func TestTheBuildContextHasTheSources(t *testing.T) {
 	}
 }
 
-// Not root, and a number: Kubernetes cannot tell from a name.
-func TestTheImagesRunAsNobody(t *testing.T) {
+// The images do not run as root. The user is a number: Kubernetes cannot check a name.
+func TestImagesDoNotRunAsRoot(t *testing.T) {
 	file := read(t, "images/Dockerfile")
 	if stages, users := strings.Count(file, "\nFROM scratch AS "), strings.Count(file, "\nUSER 65532:65532\n"); stages != 2 || users != 2 {
 		t.Errorf("%d final stages, %d with a numeric user", stages, users)

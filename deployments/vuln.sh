@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Asks the Go vulnerability database about the code and modules that we call. Its first argument is govulncheck.
-# Exit codes: 0 nothing is known, or nobody could be asked (it says NOT CHECKED); 1 something is known, or the check itself failed.
-# GOVULNDB is another database, such as file:///srv/vulndb where the public one cannot be reached.
+# Exit codes: 0 no vulnerability is known, or the database cannot be reached (it prints NOT CHECKED); 1 one is known, or the check failed.
+# GOVULNDB names another database, such as file:///srv/vulndb, if the public one cannot be reached.
 set -uo pipefail
 tool=$1
 shift
@@ -13,7 +13,7 @@ printed=$("$tool" -db "${GOVULNDB:-https://vuln.go.dev}" "${@:-./...}" 2>&1)
 code=$?
 case $code in
 0) echo "$printed" ;;
-3) # its own code for what it found
+3) # govulncheck's exit code for a vulnerability
   echo "$printed" >&2
   exit 1
   ;;

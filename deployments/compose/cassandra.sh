@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Entrypoint of the cassandra service: puts the settings of cassandra.yaml beside this script into the image's own, then
-# starts the image as usual. A container that is restarted comes through here again, so it must not matter how often.
+# Entrypoint of the cassandra service: it writes the settings of the cassandra.yaml beside this script into the image's own file, then starts
+# the image as usual. It runs again at every restart of the container, so it has to be idempotent.
 set -euo pipefail
 ours="$(dirname "$0")/cassandra.yaml"
 theirs="$CASSANDRA_CONF/cassandra.yaml"

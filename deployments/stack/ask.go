@@ -12,14 +12,12 @@ import (
 
 const loopback = "127.0.0.1"
 
-// AskKafka returns nil if a broker at addr (host:port) can be produced to and
-// has a group coordinator. The second makes Kafka create its offsets topic, so
-// that the first consumer group after a start need not retry.
+// AskKafka returns nil if the broker at addr (host:port) has registered and has a group coordinator. Asking for the latter makes Kafka create
+// its offsets topic, so that the first consumer group after a start need not retry.
 func AskKafka(ctx context.Context, addr string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	// a transport of its own: the shared one caches what it learnt from the
-	// broker that a restart replaced
+	// A transport of its own: the shared one caches metadata of a broker that may have been restarted.
 	transport := &kafka.Transport{}
 	defer transport.CloseIdleConnections()
 	client := &kafka.Client{Addr: kafka.TCP(addr), Timeout: 5 * time.Second, Transport: transport}
@@ -41,8 +39,7 @@ func AskKafka(ctx context.Context, addr string) error {
 	return nil
 }
 
-// AskCassandra returns nil if the node at host answers CQL on port. It asks
-// this node alone, not the cluster behind it.
+// AskCassandra returns nil if the node at host answers CQL on port. It asks this node only, not the rest of its cluster.
 func AskCassandra(ctx context.Context, host string, port int) error {
 	return askNode(ctx, host, port, nil)
 }
@@ -68,7 +65,7 @@ func askNode(ctx context.Context, host string, port int, as *Secure) error {
 func dial(host string, port int, as *Secure) (*gocql.Session, error) {
 	cluster := gocql.NewCluster(host)
 	cluster.Port = port
-	cluster.ProtoVersion = 4 // asking for the version takes a round trip and logs
+	cluster.ProtoVersion = 4 // negotiating the version takes a round trip, and logs
 	cluster.NumConns = 1
 	cluster.ConnectTimeout = 3 * time.Second
 	cluster.Timeout = 5 * time.Second

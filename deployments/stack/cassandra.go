@@ -56,8 +56,8 @@ type Cassandra struct {
 	// CounterTimeout is how long the node lets a counter write take (whole
 	// milliseconds). Default: Cassandra's own, 5 seconds.
 	CounterTimeout time.Duration
-	// Tether makes the node end when the process that started it does.
-	// Default: it lives on.
+	// Tether kills the node when the process that started it ends.
+	// Default: it goes on running.
 	Tether bool
 	// Logf gets progress lines. Default: none.
 	Logf func(format string, args ...any)
@@ -69,18 +69,16 @@ func (c *Cassandra) Addr() string {
 	return net.JoinHostPort(d.Address, strconv.Itoa(d.Port))
 }
 
-// Fetch makes sure the jars are there, which Start does too. It takes minutes
-// on a first run. The error wraps ErrUnavailable if they cannot be had.
+// Fetch downloads the jars unless they are there; Start does so too. The first time it takes minutes. The error wraps ErrUnavailable if the
+// jars cannot be downloaded.
 func (c *Cassandra) Fetch(ctx context.Context) error {
 	d := c.withDefaults()
 	_, err := d.product().fetch(ctx, d.Jars, d.Logf)
 	return err
 }
 
-// Start brings the node up, with the data it had, and returns when it answers;
-// at once if it already does. The error holds the end of the node's log, and
-// wraps ErrUnavailable where Java or the jars cannot be had. If ctx ends first
-// the node is killed.
+// Start starts the node with the data it had, and returns when it answers, or at once if it already does. The error has the end of the node's
+// log. It wraps ErrUnavailable if Java or the jars are missing and cannot be downloaded. If ctx ends first, the node is killed.
 func (c *Cassandra) Start(ctx context.Context) error {
 	d := c.withDefaults()
 	l := launch{process: d.process(), tether: d.Tether, logf: d.Logf,
@@ -89,15 +87,14 @@ func (c *Cassandra) Start(ctx context.Context) error {
 		line:  d.commandLine}
 	if err := l.start(ctx); err != nil {
 		if _, major, _ := findJava(ctx); major > 17 {
-			return fmt.Errorf("starting cassandra: %w\nCassandra 5.0 is made for Java 17, this is Java %d: set JAVA_HOME", err, major)
+			return fmt.Errorf("starting cassandra: %w\nCassandra 5.0 needs Java 17, and this is Java %d: set JAVA_HOME", err, major)
 		}
 		return fmt.Errorf("starting cassandra: %w", err)
 	}
 	return nil
 }
 
-// Stop asks the node to end (SIGTERM) and kills it if it has not within 30
-// seconds or when ctx ends. It is no error if it does not run.
+// Stop sends SIGTERM, and kills the node if it has not ended after 30 seconds or when ctx ends. If it does not run, that is no error.
 func (c *Cassandra) Stop(ctx context.Context) error { return c.process().stop(ctx, 30*time.Second) }
 
 // Kill ends the node as a crash would (SIGKILL) and returns when it is gone.
@@ -159,7 +156,7 @@ func (c *Cassandra) withDefaults() *Cassandra {
 	return &d
 }
 
-// seeds is the list as cassandra.yaml wants it.
+// seeds is the list in the format of cassandra.yaml.
 func (c *Cassandra) seeds() string {
 	var s []string
 	for _, a := range c.Seeds {

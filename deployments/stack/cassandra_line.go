@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// commandLine writes the configuration and returns how to run the node.
+// commandLine writes the configuration and returns the node's command line.
 func (c *Cassandra) commandLine(ctx context.Context) ([]string, error) {
 	switch c.CommitlogSync {
 	case "group", "batch", "periodic":
@@ -26,8 +26,8 @@ func (c *Cassandra) commandLine(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	// JMX has a port of its own on 127.0.0.1, whatever the node's address, so
-	// that nodes can live side by side. Nodetool reads which from the file.
+	// Each node has its own JMX port on 127.0.0.1, whatever the node's address, so that several nodes can run at once. Nodetool reads the port
+	// from the file.
 	jmx, err := FreePorts(1)
 	if err != nil {
 		return nil, err
@@ -58,11 +58,11 @@ func (c *Cassandra) commandLine(ctx context.Context) ([]string, error) {
 		"-Dcassandra.storagedir="+home,
 		"-Dcassandra-foreground=yes",
 		"-Dcassandra.jmx.local.port="+port,
-		// a ring on one machine needs no half minute to hear of itself
+		// on one machine gossip needs no half minute
 		"-Dcassandra.ring_delay_ms=100",
 		"-Dcassandra.superuser_setup_delay_ms=0",
 		"-Dcassandra.skip_wait_for_gossip_to_settle=0")
-	if major > 17 { // Cassandra 5.0 still uses what Java 18 disallows by default
+	if major > 17 { // Cassandra 5.0 uses the security manager, which Java 18 disallows by default
 		line = append(line, "-Djava.security.manager=allow")
 	}
 	return append(line, "org.apache.cassandra.service.CassandraDaemon"), nil

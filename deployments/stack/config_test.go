@@ -46,8 +46,8 @@ func TestCassandraYAML(t *testing.T) {
 	has(&Cassandra{Dir: "/x", CommitlogSync: "periodic"}, "commitlog_sync: periodic", "commitlog_sync_period: 10000ms")
 }
 
-// Cassandra refuses to start when another mode's window or period is set.
-func TestOneSyncModeAtATime(t *testing.T) {
+// Only the settings of the chosen sync mode are written: Cassandra refuses to start with those of another.
+func TestCassandraYAMLHasOneSyncMode(t *testing.T) {
 	for mode, alien := range map[string]string{
 		"group": "commitlog_sync_period", "batch": "commitlog_sync_", "periodic": "commitlog_sync_group_window"} {
 		for _, l := range settings(t, &Cassandra{Dir: "/x", CommitlogSync: mode}) {
@@ -97,6 +97,6 @@ func TestFreePorts(t *testing.T) {
 		t.Fatalf("%v", ports)
 	}
 	if _, err := FreePorts(1, "192.0.2.1"); err == nil {
-		t.Fatal("found a free port on somebody else's address")
+		t.Fatal("found a free port on an address that is not of this machine")
 	}
 }

@@ -7,10 +7,9 @@
 //
 //	jars/kafka-4.3.1/          the class path (shareable, see the Jars fields)
 //	kafka/, cassandra/         configuration and data
-//	kafka.log, cassandra.log   what the servers print
-//	kafka.pid, cassandra.pid   who they are
+//	kafka.log, cassandra.log   the servers' output
+//	kafka.pid, cassandra.pid   their process ids
 //
-// All state is in these files, none in the Go values: a second process that
-// makes an equal value can stop what the first one started, and a restart on
-// the same Dir keeps the data.
+// All state is in these files, none in the Go values: another process that makes an equal value can stop what the first one started, and a
+// restart with the same Dir keeps the data.
 package stack

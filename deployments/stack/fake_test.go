@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// TestMain lets the test binary play a server: launch starts it with the
-// marker as first argument, as it would start java.
+// TestMain makes the test binary a fake server if its first argument is a marker: launch starts it in place of java.
 func TestMain(m *testing.M) {
 	if mode := os.Getenv("STACK_TEST_SERVER"); mode != "" {
 		serve(mode)
@@ -22,8 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// serve listens on the port given as last argument and never returns. "broken"
-// ends with a message instead; "stubborn" ignores SIGTERM.
+// serve listens on the port in the last argument and never returns. Mode "broken" ends with a message instead; "stubborn" ignores SIGTERM.
 func serve(mode string) {
 	switch mode {
 	case "broken":
@@ -83,7 +81,7 @@ func fake(t *testing.T, mode string) launch {
 	return l
 }
 
-// within bounds a test that waits.
+// within returns a context that bounds how long a test waits.
 func within(t *testing.T, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)

@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// absolute makes the folder's one name, symbolic links resolved: the marker of
-// a running server holds it, and another process may ask from another working
-// directory. The folder need not exist yet.
+// absolute returns the folder's canonical path, with symbolic links resolved. The marker of a running server contains it, and another process
+// may have another working directory. The folder need not exist yet.
 func absolute(dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return dir // only without a working directory; the next use fails and says so
+		return dir // there is no working directory; the next use of dir fails and says so
 	}
 	for p := abs; p != filepath.Dir(p); p = filepath.Dir(p) {
 		if real, err := filepath.EvalSymlinks(p); err == nil {
@@ -39,7 +38,7 @@ func writeFiles(files map[string][]byte) error {
 // wipe removes what the server wrote.
 func (p process) wipe() error {
 	if pid, err := p.pid(); err == nil {
-		return fmt.Errorf("wiping %s: it runs (pid %d): stop it first", p.name, pid)
+		return fmt.Errorf("wiping %s: it is running (pid %d): stop it first", p.name, pid)
 	}
 	for _, f := range []string{filepath.Join(p.dir, p.name), p.logFile(), p.logFile() + ".old", p.pidFile()} {
 		if err := os.RemoveAll(f); err != nil {

@@ -13,9 +13,8 @@ import (
 	"text/template"
 )
 
-// ErrUnavailable is wrapped by the errors that mean "this machine cannot run
-// the stack": no Java 17, no Maven, or no way to fetch the jars. Anything else
-// is a stack that should run and does not.
+// ErrUnavailable is wrapped by errors that mean that this machine cannot run the stack: no Java 17, no Maven, or no way to download the jars.
+// Any other error means that the stack should run and does not.
 var ErrUnavailable = errors.New("real Kafka and Cassandra cannot be run here")
 
 // copyPlugin is pinned because Maven would else look up the newest.
@@ -26,10 +25,8 @@ type product struct {
 	name, version, pom string
 }
 
-// fetch makes sure that the product's jars are under dir and returns their
-// folder. Maven copies into a temporary name that is renamed at the end, so an
-// interrupted fetch is never taken for a complete one; a lock lets parallel
-// callers wait for the first instead of fetching twice.
+// fetch downloads the product's jars to a folder under dir, unless they are there, and returns it. Maven copies into a temporary folder that is
+// renamed at the end, so an interrupted fetch never looks complete. A lock makes parallel callers wait for the first.
 func (p product) fetch(ctx context.Context, dir string, logf func(string, ...any)) (string, error) {
 	target := filepath.Join(dir, p.name+"-"+p.version)
 	if exists(target) {
@@ -50,7 +47,7 @@ func (p product) fetch(ctx context.Context, dir string, logf func(string, ...any
 	if err != nil {
 		return "", fmt.Errorf("making a folder to fetch into: %w", err)
 	}
-	defer func() { _ = os.RemoveAll(tmp) }() // the jars have moved; a leftover is never taken for complete
+	defer func() { _ = os.RemoveAll(tmp) }() // the jars have moved; what is left is not used
 	if err := p.maven(ctx, tmp, logf); err != nil {
 		return "", err
 	}
@@ -98,8 +95,7 @@ func (p product) maven(ctx context.Context, tmp string, logf func(string, ...any
 	return nil
 }
 
-// render executes one of the embedded templates. A missing key is an error:
-// "<no value>" in a configuration file would be found out much later.
+// render executes one of the embedded templates. A missing key is an error: "<no value>" in a configuration file would be noticed much later.
 func render(text string, data any) ([]byte, error) {
 	t, err := template.New("").Option("missingkey=error").Parse(text)
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// fakeMaven puts an mvn on the PATH that runs the script with $out set to the
-// folder the jars are wanted in.
+// fakeMaven puts an mvn on the PATH that runs the script, with $out set to the folder for the jars.
 func fakeMaven(t *testing.T, script string) {
 	t.Helper()
 	bin := t.TempDir()
@@ -47,7 +46,7 @@ func TestFetchOnce(t *testing.T) {
 	}
 }
 
-func TestAFailedFetchLeavesNothingBehind(t *testing.T) {
+func TestFailedFetchLeavesNothingBehind(t *testing.T) {
 	fakeMaven(t, `mkdir $out; echo half >$out/a.jar; echo "[ERROR] no route to host"; exit 1`)
 	dir := t.TempDir()
 	_, err := thing.fetch(t.Context(), dir, t.Logf)
@@ -59,7 +58,7 @@ func TestAFailedFetchLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedFetchIsNotComplete(t *testing.T) {
+func TestInterruptedFetchIsNotComplete(t *testing.T) {
 	fakeMaven(t, `mkdir $out; echo half >$out/a.jar; exec sleep 600`)
 	dir := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -68,7 +67,7 @@ func TestAnInterruptedFetchIsNotComplete(t *testing.T) {
 		t.Fatalf("%v; want the context's error", err)
 	}
 	if exists(filepath.Join(dir, "thing-1.2")) {
-		t.Fatal("taken for complete")
+		t.Fatal("the interrupted fetch was taken for complete")
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Available says whether this machine has what the launcher needs, Java 17 or
-// newer and Maven. The error wraps ErrUnavailable and names what is missing.
+// Available returns nil if this machine has what the launcher needs: Java 17 or newer, and Maven. Else the error wraps ErrUnavailable and names
+// what is missing.
 func Available(ctx context.Context) error {
 	if _, _, err := findJava(ctx); err != nil {
 		return err
@@ -25,8 +25,7 @@ func Available(ctx context.Context) error {
 
 var javaVersion = regexp.MustCompile(`version "(\d+)`)
 
-// findJava returns the java of JAVA_HOME, else of the PATH, and its major
-// version.
+// findJava returns the java of JAVA_HOME, else of the PATH, and its major version.
 func findJava(ctx context.Context) (path string, major int, err error) {
 	path = "java"
 	if home := os.Getenv("JAVA_HOME"); home != "" {

@@ -42,8 +42,8 @@ type Kafka struct {
 	HeapMB int
 	// Secure adds a listener that asks for TLS and a login. Default: none.
 	Secure *Secure
-	// Tether makes the broker end when the process that started it does.
-	// Default: it lives on.
+	// Tether kills the broker when the process that started it ends.
+	// Default: it goes on running.
 	Tether bool
 	// Logf gets progress lines. Default: none.
 	Logf func(format string, args ...any)
@@ -54,18 +54,16 @@ func (k *Kafka) Addr() string {
 	return net.JoinHostPort(loopback, strconv.Itoa(k.withDefaults().Port))
 }
 
-// Fetch makes sure the jars are there, which Start does too. It takes minutes
-// on a first run. The error wraps ErrUnavailable if they cannot be had.
+// Fetch downloads the jars unless they are there; Start does so too. The first time it takes minutes. The error wraps ErrUnavailable if the
+// jars cannot be downloaded.
 func (k *Kafka) Fetch(ctx context.Context) error {
 	d := k.withDefaults()
 	_, err := d.product().fetch(ctx, d.Jars, d.Logf)
 	return err
 }
 
-// Start brings the broker up, with the data it had, and returns when it
-// answers; at once if it already does. The error holds the end of the broker's
-// log, and wraps ErrUnavailable where Java or the jars cannot be had. If ctx
-// ends first the broker is killed.
+// Start starts the broker with the data it had, and returns when it answers, or at once if it already does. The error has the end of the
+// broker's log. It wraps ErrUnavailable if Java or the jars are missing and cannot be downloaded. If ctx ends first, the broker is killed.
 func (k *Kafka) Start(ctx context.Context) error {
 	d := k.withDefaults()
 	ports := map[int]string{d.Port: loopback}
@@ -81,8 +79,7 @@ func (k *Kafka) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop asks the broker to end (SIGTERM) and kills it if it has not within 30
-// seconds or when ctx ends. It is no error if it does not run.
+// Stop sends SIGTERM, and kills the broker if it has not ended after 30 seconds or when ctx ends. If it does not run, that is no error.
 func (k *Kafka) Stop(ctx context.Context) error { return k.process().stop(ctx, 30*time.Second) }
 
 // Kill ends the broker as a crash would (SIGKILL) and returns when it is gone.
@@ -130,8 +127,7 @@ func (k *Kafka) withDefaults() *Kafka {
 	return &d
 }
 
-// commandLine writes the configuration, formats the data folder if it is new,
-// and returns how to run the broker.
+// commandLine writes the configuration, formats the data folder if it is new, and returns the broker's command line.
 func (k *Kafka) commandLine(ctx context.Context) ([]string, error) {
 	jars, err := k.product().fetch(ctx, k.Jars, k.Logf)
 	if err != nil {
@@ -172,8 +168,7 @@ func (k *Kafka) commandLine(ctx context.Context) ([]string, error) {
 	return append(line, "-XX:+UseG1GC", "-XX:+ExitOnOutOfMemoryError", "kafka.Kafka", config), nil
 }
 
-// format gives a new data folder its cluster id. The note that it was done is
-// written last, so that an interrupted format is done again.
+// format gives a new data folder its cluster id. The file that says so is written last, so that an interrupted format is repeated.
 func (k *Kafka) format(ctx context.Context, common []string, home, config string) error {
 	note := filepath.Join(home, "formatted")
 	if exists(note) {
@@ -191,8 +186,7 @@ func (k *Kafka) format(ctx context.Context, common []string, home, config string
 	return nil
 }
 
-// newClusterID makes a random id in Kafka's form. One that begins with a dash
-// would be taken for an option.
+// newClusterID makes a random id in Kafka's format, without a dash at the beginning: the command line would take that for an option.
 func newClusterID() string {
 	for {
 		b := make([]byte, 16)

@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// lock takes an exclusive lock on the file, waiting for other processes (and
-// other values in this one) that hold it. The system frees it when the holder
-// dies, however it dies.
+// lock takes an exclusive lock on the file, and waits for other processes, or other values in this one, that hold it. The system frees it when
+// the holder ends, however it ends.
 func lock(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// maxLog is how large a log may be when its server starts; a larger one is
-// kept once, as .old.
+// maxLog is how large a log may be when its server starts. A larger one is renamed to .old.
 const maxLog = 20 << 20
 
 func (p process) rotateLog() error {
@@ -26,8 +25,7 @@ func (p process) rotateLog() error {
 	return nil
 }
 
-// logTail returns the last n lines of the log from offset on, "" if it cannot
-// be read.
+// logTail returns the last n lines of the log from offset on, or "" if it cannot be read.
 func (p process) logTail(n int, offset int64) string {
 	f, err := os.Open(p.logFile())
 	if err != nil {
@@ -48,7 +46,7 @@ func (p process) logTail(n int, offset int64) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
-// logSize is where the next start's output will begin.
+// logSize is the offset in the log where the next start's output begins.
 func (p process) logSize() int64 {
 	info, err := os.Stat(p.logFile())
 	if err != nil || info.Size() >= maxLog {

@@ -13,10 +13,8 @@ import (
 
 func (c *Cassandra) jmxFile() string { return filepath.Join(c.home(), "jmx.port") }
 
-// Nodetool runs Cassandra's nodetool against this node, for example with
-// "flush", "urlshortener", "clickcounter", and returns what it prints. It takes
-// about two seconds, most of them Java's. ErrNotRunning if the node does not
-// run; otherwise the error holds nodetool's output.
+// Nodetool runs Cassandra's nodetool against this node, for example with "flush", "urlshortener", "clickcounter", and returns its output. It
+// takes about two seconds, mostly to start Java. If the node does not run, the error wraps ErrNotRunning; other errors have nodetool's output.
 func (c *Cassandra) Nodetool(ctx context.Context, args ...string) (string, error) {
 	d := c.withDefaults()
 	if _, err := d.PID(); err != nil {
@@ -45,10 +43,9 @@ func (c *Cassandra) Nodetool(ctx context.Context, args ...string) (string, error
 	return string(out), nil
 }
 
-// AwaitUp waits until this node sees n nodes of its cluster up, itself
-// included, which takes some seconds after a start. It asks the node's failure
-// detector, which decides whether a replica is tried; the peers table lists the
-// dead as well. The error is ctx's, with what was seen last.
+// AwaitUp waits until this node sees n nodes of its cluster up, itself included. That takes some seconds after a start. It asks the node's
+// failure detector, which decides whether the node sends requests to a replica; the peers table also lists dead nodes. The error is ctx's, with
+// the last answer.
 func (c *Cassandra) AwaitUp(ctx context.Context, n int) error {
 	for {
 		out, err := c.Nodetool(ctx, "status")

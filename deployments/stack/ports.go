@@ -8,17 +8,15 @@ import (
 	"strconv"
 )
 
-// Ports are looked for here, below the ranges that Linux and macOS take
-// outgoing connections' ports from: a server that is killed and restarted
-// needs its port back, and no passing connection may have taken it meanwhile.
+// FreePorts searches here, below the ephemeral ports of Linux and macOS: a server that is killed and restarted needs its port again, and no
+// outgoing connection may take it meanwhile.
 const (
 	firstPort = 20000
 	lastPort  = 32000
 )
 
-// FreePorts returns n different ports on which nothing listens, each free on
-// all the addresses (default 127.0.0.1 alone). They are free at the moment of
-// asking; nothing reserves them.
+// FreePorts returns n different ports that are free on all the addresses (default: 127.0.0.1). Nothing reserves them: another process may take
+// them later.
 func FreePorts(n int, addresses ...string) ([]int, error) {
 	if len(addresses) == 0 {
 		addresses = []string{loopback}

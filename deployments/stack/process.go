@@ -13,11 +13,10 @@ import (
 	"time"
 )
 
-// ErrNotRunning is returned by what needs a running server when there is none.
+// ErrNotRunning is returned by methods that need a running server.
 var ErrNotRunning = errors.New("not running")
 
-// process is one server as its files know it. It holds no state of its own:
-// the pid file and the command line of the process behind it are the truth.
+// process is one server, found by its files. It has no state of its own: the pid file and the command line of that process say whether it runs.
 type process struct {
 	name string // kafka or cassandra
 	dir  string // absolute
@@ -26,9 +25,8 @@ type process struct {
 func (p process) pidFile() string { return filepath.Join(p.dir, p.name+".pid") }
 func (p process) logFile() string { return filepath.Join(p.dir, p.name+".log") }
 
-// marker is an argument that only this server's command line has. A pid file
-// outlives its process, and the system gives the number to another one some
-// day: nothing is signalled that does not carry the marker.
+// marker is an argument that only this server's command line has. A pid file may outlive its process, and the system may give the pid to
+// another process: signals go only to a process that has the marker.
 func (p process) marker() string {
 	return "-Dfootfall.stack=" + filepath.Join(p.dir, p.name)
 }
@@ -49,8 +47,7 @@ func (p process) pid() (int, error) {
 	return pid, nil
 }
 
-// carries tells whether one of the arguments of the process is arg. It is
-// false for a process that has ended and waits to be reaped.
+// carries tells whether arg is one of the process's arguments. It is false for a process that has ended and waits to be reaped.
 func carries(pid int, arg string) bool {
 	if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil {
 		for a := range strings.SplitSeq(string(b), "\x00") {
@@ -68,9 +65,8 @@ func carries(pid int, arg string) bool {
 	return err == nil && strings.Contains(string(b)+" ", arg+" ")
 }
 
-// spawn starts the command detached, in a session of its own, so that neither the end
-// of the caller nor a Ctrl-C in its terminal ends the server. tether makes it
-// end with the calling process all the same.
+// spawn starts the command in a session of its own, so that neither the end of the caller nor a Ctrl-C in its terminal ends the server. With
+// tether the server ends with the calling process.
 func (p process) spawn(line []string, tether bool) (int, error) {
 	if err := p.rotateLog(); err != nil {
 		return 0, err
@@ -79,7 +75,7 @@ func (p process) spawn(line []string, tether bool) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("opening the log: %w", err)
 	}
-	defer func() { _ = out.Close() }() // the server has its own
+	defer func() { _ = out.Close() }() // the server has its own file descriptor
 	cmd := exec.Command(line[0], append([]string{p.marker()}, line[1:]...)...)
 	cmd.Dir = p.dir
 	cmd.Stdout, cmd.Stderr = out, out
@@ -90,7 +86,7 @@ func (p process) spawn(line []string, tether bool) (int, error) {
 	go func() { _ = cmd.Wait() }() // reaps it if it ends before this process does
 	pid := cmd.Process.Pid
 	if err := os.WriteFile(p.pidFile(), []byte(strconv.Itoa(pid)+"\n"), 0o644); err != nil {
-		_ = cmd.Process.Kill() // nobody could ever find it again
+		_ = cmd.Process.Kill() // without a pid file nobody could stop it
 		return 0, fmt.Errorf("writing the pid file: %w", err)
 	}
 	if tether {
@@ -102,15 +98,14 @@ func (p process) spawn(line []string, tether bool) (int, error) {
 	return pid, nil
 }
 
-// tetherTo leaves a shell behind that kills pid once owner is gone: a test
-// that panics or times out runs no cleanup, and would leave gigabytes of
-// Java behind.
+// tetherTo starts a shell that kills pid when owner has ended: a test that panics or times out runs no cleanup, and would leave servers behind
+// that take gigabytes.
 func tetherTo(owner, pid int) error {
 	const watch = `while kill -0 "$2"; do kill -0 "$1" || { kill -9 "$2"; exit; }; sleep 1; done`
 	cmd := exec.Command("/bin/sh", "-c", watch, "footfall-tether", strconv.Itoa(owner), strconv.Itoa(pid))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("watching over process %d: %w", pid, err)
+		return fmt.Errorf("starting the shell that watches process %d: %w", pid, err)
 	}
 	go func() { _ = cmd.Wait() }()
 	return nil
@@ -128,15 +123,14 @@ func (p process) signal(sig syscall.Signal) error {
 	return nil
 }
 
-// stop asks the server to end and kills it when it has not after grace, or
-// when ctx ends. Stopping what does not run is no error.
+// stop sends SIGTERM, and kills the server if it has not ended after grace, or when ctx ends. If it does not run, that is no error.
 func (p process) stop(ctx context.Context, grace time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 	if err := p.signal(syscall.SIGTERM); err != nil {
 		return ignoreNotRunning(err)
 	}
-	_ = p.signal(syscall.SIGCONT) // a paused process does not see the SIGTERM
+	_ = p.signal(syscall.SIGCONT) // a paused process does not handle SIGTERM
 	if p.awaitEnd(ctx) == nil {
 		return nil
 	}
@@ -151,12 +145,12 @@ func (p process) kill() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	if err := p.awaitEnd(ctx); err != nil {
-		return fmt.Errorf("killing %s: still there: %w", p.name, err)
+		return fmt.Errorf("killing %s: it is still running: %w", p.name, err)
 	}
 	return nil
 }
 
-// awaitEnd polls because the server need not be a child of this process.
+// awaitEnd waits until the server has ended. It polls, since the server need not be a child of this process.
 func (p process) awaitEnd(ctx context.Context) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A pid file can outlive its server, and its number can go to a stranger.
-func TestAStalePidFileHarmsNobody(t *testing.T) {
+// A pid file can outlive its server, and the system can give the pid to another process: that one gets no signal.
+func TestStalePidFile(t *testing.T) {
 	stranger := exec.Command("sleep", "600")
 	if err := stranger.Start(); err != nil {
 		t.Fatal(err)
@@ -24,7 +24,7 @@ func TestAStalePidFileHarmsNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	if pid, err := k.PID(); !errors.Is(err, ErrNotRunning) {
-		t.Fatalf("took the stranger %d for kafka (%v)", pid, err)
+		t.Fatalf("took the other process %d for kafka (%v)", pid, err)
 	}
 	for name, f := range map[string]func() error{"pause": k.Pause, "resume": k.Resume} {
 		if err := f(); !errors.Is(err, ErrNotRunning) {
@@ -34,17 +34,17 @@ func TestAStalePidFileHarmsNobody(t *testing.T) {
 	for name, f := range map[string]func() error{
 		"kill": k.Kill, "stop": func() error { return k.Stop(t.Context()) }} {
 		if err := f(); err != nil {
-			t.Errorf("%s of what does not run: %v", name, err)
+			t.Errorf("%s of a server that does not run: %v", name, err)
 		}
 	}
 	select {
 	case err := <-ended:
-		t.Fatalf("the stranger was ended: %v", err)
+		t.Fatalf("the other process was ended: %v", err)
 	case <-time.After(200 * time.Millisecond): // a signal would have ended it at once
 	}
 }
 
-func TestPidFilesThatNameNobody(t *testing.T) {
+func TestInvalidPidFiles(t *testing.T) {
 	for _, content := range []string{"", "x", "0", "1", "-1", "99999999", strconv.Itoa(os.Getpid())} {
 		k := &Kafka{Dir: t.TempDir()}
 		if err := os.WriteFile(k.process().pidFile(), []byte(content), 0o644); err != nil {
@@ -56,8 +56,8 @@ func TestPidFilesThatNameNobody(t *testing.T) {
 	}
 }
 
-// Two folders whose names begin alike must not be taken for one another.
-func TestTheMarkerIsAWholeArgument(t *testing.T) {
+// The marker is compared as a whole argument: the name of one folder may be the beginning of another's.
+func TestMarkerIsAWholeArgument(t *testing.T) {
 	l := fake(t, "plain")
 	if err := l.start(within(t, time.Minute)); err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestTheMarkerIsAWholeArgument(t *testing.T) {
 	}
 }
 
-func TestStopKillsWhoDoesNotListen(t *testing.T) {
+func TestStopKillsAServerThatIgnoresSIGTERM(t *testing.T) {
 	l := fake(t, "stubborn")
 	if err := l.start(within(t, time.Minute)); err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func TestStopKillsWhoDoesNotListen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := l.pid(); !errors.Is(err, ErrNotRunning) {
-		t.Fatalf("still there: %v", err)
+		t.Fatalf("still running: %v", err)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestWipeRefusesWhileRunning(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := l.wipe(); err == nil {
-		t.Fatal("wiped under a running server")
+		t.Fatal("wiped the data of a running server")
 	}
 	if err := l.kill(); err != nil {
 		t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// downloads counts what Maven says it has downloaded. Maven fills its own
-// cache first and copies at the end, so the target folder shows no progress.
+// downloads counts the downloads in Maven's output. Maven fills its own cache first and copies at the end, so the target folder shows no
+// progress.
 type downloads struct {
 	name string
 	logf func(string, ...any)
@@ -21,8 +21,7 @@ type downloads struct {
 	bytes float64
 }
 
-// follow reads Maven's output to its end, logs a progress line every five
-// seconds, and returns the last lines that say something went wrong.
+// follow reads Maven's output to its end, logs a progress line every five seconds, and returns the last lines about errors.
 func (d *downloads) follow(lines *bufio.Scanner) []string {
 	done := make(chan struct{})
 	defer close(done)

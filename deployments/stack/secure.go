@@ -10,21 +10,20 @@ import (
 	"github.com/gocql/gocql"
 )
 
-// Secure makes a server ask its clients for certificates and logins. All files are PEM; keys are PKCS #8.
+// Secure makes a server require certificates and logins of its clients. All files are PEM; keys are PKCS #8.
 type Secure struct {
-	// Port of Kafka's listener for clients that speak TLS and log in, beside the open one. Cassandra has one port, which is
-	// secure then.
+	// Port of Kafka's listener with TLS and login, beside the open one. Cassandra has one port only, which is secure then.
 	Port int
-	// CA has signed the certificates of servers and clients.
+	// CA is the authority that signed the certificates of servers and clients.
 	CA string
 	// Cert and Key are the server's.
 	Cert, Key string
-	// Username and Password of a client. Kafka knows them for PLAIN; those of SCRAM are made over the open listener. With
-	// Cassandra they are the launcher's, and a new node knows cassandra with the password cassandra only.
+	// Username and Password of a client. Kafka accepts them with PLAIN; users of SCRAM are created over the open listener. The launcher uses them
+	// with Cassandra. A new node has the user cassandra with the password cassandra only.
 	Username, Password string
 }
 
-// pair is the key and the certificate as both servers want them: in one file.
+// pair is the key and the certificate in one file, as both servers need them.
 func (s *Secure) pair() ([]byte, error) {
 	key, err1 := os.ReadFile(s.Key)
 	cert, err2 := os.ReadFile(s.Cert)
@@ -34,7 +33,7 @@ func (s *Secure) pair() ([]byte, error) {
 	return append(key, cert...), nil
 }
 
-// Client is the TLS of a client of the server; it shows the server's own certificate.
+// Client is the TLS configuration of a client, which uses the server's own certificate.
 func (s *Secure) Client() (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(s.Cert, s.Key)
 	if err != nil {
@@ -49,7 +48,7 @@ func (s *Secure) Client() (*tls.Config, error) {
 	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: roots, MinVersion: tls.VersionTLS12}, nil
 }
 
-// login makes a client of Cassandra log in; nil: as nobody.
+// login sets login and TLS of a client of Cassandra; a nil Secure sets neither.
 func (s *Secure) login(cluster *gocql.ClusterConfig) error {
 	if s == nil {
 		return nil

@@ -15,15 +15,14 @@ import (
 type launch struct {
 	process
 	ask    func(context.Context) error             // nil once the server answers
-	line   func(context.Context) ([]string, error) // the command line; called only if it has to be started
+	line   func(context.Context) ([]string, error) // the command line; called only if the server has to be started
 	ports  map[int]string                          // port → address that must be free
 	tether bool
 	logf   func(string, ...any)
 }
 
-// start brings the server up and returns when it answers. If it already runs
-// it waits for its answer. What it started and what does not answer before ctx
-// ends is stopped again.
+// start starts the server unless it runs, and returns when it answers. If a server that it started does not answer before ctx ends, it kills
+// the server.
 func (l launch) start(ctx context.Context) error {
 	if err := os.MkdirAll(l.dir, 0o755); err != nil {
 		return fmt.Errorf("making the folder of %s: %w", l.name, err)
@@ -80,13 +79,13 @@ func (l launch) await(ctx context.Context, logFrom int64) error {
 func (l launch) failed(why string, logFrom int64) error {
 	tail := l.logTail(15, logFrom)
 	if tail == "" {
-		tail = "(it printed nothing)"
+		tail = "(the log is empty)"
 	}
 	return fmt.Errorf("waiting for %s: %s; last lines of %s:\n%s", l.name, why, l.logFile(), tail)
 }
 
-// awaitPorts fails if the server's ports are taken. It gives a predecessor
-// that was killed a moment to let go: its threads may outlive its command line.
+// awaitPorts returns an error if the server's ports are taken. It waits a moment first: the threads of a predecessor that was killed may still
+// be ending.
 func (l launch) awaitPorts(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
@@ -110,7 +109,7 @@ func (l launch) awaitPorts(ctx context.Context) error {
 	}
 }
 
-// heap writes the Java options for a heap of so many megabytes.
+// heap returns the Java options for a heap of that many megabytes.
 func heap(mb int) []string {
 	n := strconv.Itoa(mb)
 	return []string{"-Xms" + n + "m", "-Xmx" + n + "m"}

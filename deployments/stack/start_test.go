@@ -32,7 +32,7 @@ func TestStartIsIdempotent(t *testing.T) {
 	}
 }
 
-func TestStartsAtOnceMakeOneServer(t *testing.T) {
+func TestConcurrentStartsStartOneServer(t *testing.T) {
 	l := fake(t, "plain")
 	var mu sync.Mutex
 	lines, line := 0, l.line
@@ -76,7 +76,7 @@ func TestStartResumesAPausedServer(t *testing.T) {
 	}
 }
 
-func TestAFailedStartShowsTheLog(t *testing.T) {
+func TestFailedStartReturnsTheEndOfTheLog(t *testing.T) {
 	l := fake(t, "broken")
 	if err := os.WriteFile(l.logFile(), []byte("FATAL: something of last week\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -86,11 +86,11 @@ func TestAFailedStartShowsTheLog(t *testing.T) {
 		t.Fatalf("want the log's last lines and its name in %v", err)
 	}
 	if strings.Contains(err.Error(), "last week") {
-		t.Fatalf("an earlier run's lines in %v", err)
+		t.Fatalf("lines of an earlier run in %v", err)
 	}
 }
 
-func TestAStartThatIsGivenUpLeavesNothing(t *testing.T) {
+func TestStartKillsTheServerWhenItsContextEnds(t *testing.T) {
 	l := fake(t, "plain")
 	l.ask = func(context.Context) error { return errors.New("not yet") }
 	err := l.start(within(t, 500*time.Millisecond))
@@ -98,7 +98,7 @@ func TestAStartThatIsGivenUpLeavesNothing(t *testing.T) {
 		t.Fatalf("want the last answer in %v", err)
 	}
 	if pid, err := l.pid(); !errors.Is(err, ErrNotRunning) {
-		t.Fatalf("still there: pid %d, %v", pid, err)
+		t.Fatalf("still running: pid %d, %v", pid, err)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestRestartOnTheSamePort(t *testing.T) {
 	}
 }
 
-func TestATetheredServerEndsWithItsOwner(t *testing.T) {
+func TestTetheredServerEndsWithItsOwner(t *testing.T) {
 	owner := exec.Command("sleep", "600")
 	if err := owner.Start(); err != nil {
 		t.Fatal(err)

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// engineAnswers asks the engine itself: a docker client is often installed
-// where no engine runs.
+// engineAnswers tells whether a container engine runs. A docker client alone does not say so.
 func engineAnswers(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -27,7 +26,7 @@ func (c *control) composeUp(ctx context.Context) error {
 		return fmt.Errorf("noting that compose is used: %w", err)
 	}
 	if err := c.compose(ctx, "up", "-d", "--wait", "kafka", "cassandra"); err != nil {
-		return fmt.Errorf("%w\nWhat to do: docker compose logs kafka cassandra; or `up --jars` to go without the engine", err)
+		return fmt.Errorf("%w\nWhat to do: docker compose logs kafka cassandra; or `up --jars` to run without the engine", err)
 	}
 	return nil
 }

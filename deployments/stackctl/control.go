@@ -22,8 +22,8 @@ type control struct {
 	say                        func(format string, args ...any)
 }
 
-// newSayer prints lines with the seconds since the command began. The two
-// servers start at the same time, so it locks.
+// newSayer returns a function that prints lines with the seconds since the start. It is safe for concurrent use: the two servers start at the
+// same time.
 func newSayer(w io.Writer) func(string, ...any) {
 	began := time.Now()
 	var mu sync.Mutex
@@ -50,7 +50,7 @@ func findRoot() (string, error) {
 	}
 }
 
-// command prepares a program that runs in the root and prints where we print.
+// command prepares a program that runs in the root and prints to the same output.
 func (c *control) command(ctx context.Context, line ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Dir = c.root
@@ -58,6 +58,5 @@ func (c *control) command(ctx context.Context, line ...string) *exec.Cmd {
 	return cmd
 }
 
-// engineFile notes that the stack was brought up with compose, so that down
-// knows whom to ask.
+// engineFile exists if up used compose, so that down uses it too.
 func (c *control) engineFile() string { return filepath.Join(c.dir, "compose") }

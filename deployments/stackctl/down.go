@@ -8,8 +8,7 @@ import (
 	"footfall/deployments/stack"
 )
 
-// down stops what up started. Servers somebody else runs on the same ports are
-// left alone.
+// down stops what up started. It leaves other servers on the same ports alone.
 func (c *control) down(ctx context.Context) error {
 	if c.composeIsOurs() {
 		if err := c.composeDown(ctx); err != nil {

@@ -1,5 +1,4 @@
-// Command stackctl brings real Kafka and real Cassandra up on this machine and
-// takes them down again: with docker compose where an engine answers, else the
+// Command stackctl starts and stops real Kafka and real Cassandra on this machine: with docker compose if a container engine answers, else the
 // same versions from their Maven jars.
 package main
 
@@ -18,10 +17,10 @@ import (
 const usage = `Usage: go run ./deployments/stackctl <command> [flags]
 
 Commands:
-  up      start Kafka on 127.0.0.1:9092 and Cassandra on 127.0.0.1:9042, keep their data, create the
-          topics and run the migrations. What is up already is left alone.
+  up      start Kafka on 127.0.0.1:9092 and Cassandra on 127.0.0.1:9042 with the data they had, create
+          the topics and run the migrations. Servers that are up already are left alone.
   down    stop what up started; the data stays.
-  status  say what runs and what answers; exit 1 unless both answer.
+  status  print which servers run and answer; exit 1 unless both answer.
 
 Flags:
 `
@@ -36,14 +35,14 @@ var errUsage = cli.Usage("stackctl")
 func command(ctx context.Context, args []string, stdout io.Writer) error {
 	c := control{say: newSayer(stdout), ci: os.Getenv("CI") == "true"}
 	flags := flag.NewFlagSet("stackctl", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // errors are printed once, by run
+	flags.SetOutput(io.Discard) // cli.Main prints errors, once
 	flags.StringVar(&c.dir, "dir", ".stack", "where jars, data, logs and pids are kept, relative to the repository")
 	flags.BoolVar(&c.optional, "optional", false,
-		"up: where the stack cannot be had say so in one line and succeed (unless CI=true)")
+		"up: if this machine cannot run the stack, say so in one line and succeed (unless CI=true)")
 	flags.BoolVar(&c.bare, "bare", false, "up: create no topics and run no migrations")
-	flags.BoolVar(&c.jars, "jars", false, "up: use the Maven jars even where a container engine answers")
+	flags.BoolVar(&c.jars, "jars", false, "up: use the Maven jars even if a container engine answers")
 	flags.BoolVar(&c.wipe, "wipe", false, "down: remove the data as well (the jars stay)")
-	version := flags.Bool("version", false, "say which build this is")
+	version := flags.Bool("version", false, "print which build this is")
 	name := ""
 	if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
 		name, args = args[0], args[1:]

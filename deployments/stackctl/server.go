@@ -17,15 +17,14 @@ type managed interface {
 	Addr() string
 }
 
-// server is one of the two with the question that tells whether it answers,
-// whoever runs it: the launcher, compose, or somebody else.
+// server is one of the two servers. ask tells whether it answers, whoever started it: the launcher, compose, or somebody else.
 type server struct {
 	managed
 	name string
 	ask  func(context.Context) error
 }
 
-// newServers are Kafka and Cassandra on their usual ports.
+// newServers returns Kafka and Cassandra on their default ports.
 func newServers(dir string, say func(string, ...any)) []server {
 	kafka := &stack.Kafka{Dir: dir, Logf: say}
 	cassandra := &stack.Cassandra{Dir: dir, Logf: say}

@@ -13,10 +13,10 @@ import (
 	"footfall/deployments/stack"
 )
 
-// startTimeout is for a slow machine; a start takes some twenty seconds.
+// startTimeout is long enough for a slow machine. A start usually takes about twenty seconds.
 const startTimeout = 4 * time.Minute
 
-// up brings both servers up by whichever way is open, then prepares them.
+// up starts both servers, with compose or from jars, then creates topics and tables.
 func (c *control) up(ctx context.Context) error {
 	err := c.bringUp(ctx)
 	if errors.Is(err, stack.ErrUnavailable) && c.optional && !c.ci {
@@ -41,7 +41,7 @@ func (c *control) bringUp(ctx context.Context) error {
 	ours := false
 	for _, s := range c.servers {
 		if _, err := s.PID(); err == nil {
-			ours = true // runs from the jars already: the other one must too
+			ours = true // this one runs from the jars: the other one must too
 		}
 		if s.ask(ctx) != nil {
 			missing = append(missing, s)
@@ -58,7 +58,7 @@ func (c *control) bringUp(ctx context.Context) error {
 	if err := stack.Available(ctx); err != nil {
 		return fmt.Errorf("%w; or start a container engine that `docker info` can reach", err)
 	}
-	// one after the other: two Mavens would fight over their cache
+	// one after the other: two runs of Maven would conflict in its cache
 	for _, s := range missing {
 		if err := s.Fetch(ctx); err != nil {
 			return err
@@ -66,7 +66,7 @@ func (c *control) bringUp(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	// not errgroup.WithContext: one server's failure is no reason to kill the other
+	// not errgroup.WithContext: if one server fails, the other one stays
 	var group errgroup.Group
 	for _, s := range missing {
 		group.Go(func() error { return s.Start(ctx) })
@@ -77,7 +77,7 @@ func (c *control) bringUp(ctx context.Context) error {
 	return nil
 }
 
-// whose tells a server of ours from one that somebody else runs there.
+// whose describes who started a server: this launcher, compose, or somebody else.
 func (c *control) whose(s server) string {
 	if pid, err := s.PID(); err == nil {
 		return fmt.Sprintf(": pid %d, log %s", pid, s.Log())
@@ -88,8 +88,7 @@ func (c *control) whose(s server) string {
 	return " (not started from " + c.dir + ")"
 }
 
-// prepare makes topics and tables. Both commands do nothing where there is
-// nothing to do.
+// prepare creates topics and tables. Both commands are idempotent.
 func (c *control) prepare(ctx context.Context) error {
 	for _, line := range [][]string{
 		{"go", "run", "./consumer", "migrate"},

@@ -12,7 +12,7 @@ import (
 	"footfall/deployments/stack"
 )
 
-// pretended is a server that says what it is told and notes what it is asked to do.
+// pretended is a fake server that records the calls.
 type pretended struct {
 	addr             string
 	answers, running bool
@@ -39,8 +39,8 @@ func (s *pretended) PID() (int, error) {
 	return 0, stack.ErrNotRunning
 }
 
-// bench is a control with two such servers on a machine that has the named programs and nothing else. A program notes its
-// arguments and succeeds; what they noted is read with ran.
+// bench is a control with two fake servers, on a machine that has only the named programs. These are fakes that record their arguments and
+// succeed; ran returns the records.
 type bench struct {
 	control
 	kafka, cassandra *pretended
@@ -72,7 +72,7 @@ func newBench(t *testing.T, programs ...string) *bench {
 	return b
 }
 
-// ran returns the command lines of the programs, without the questions about versions.
+// ran returns the command lines of the programs that were run, without those that ask for a version.
 func (b *bench) ran(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(b.calls)
@@ -88,7 +88,7 @@ func (b *bench) ran(t *testing.T) string {
 	return strings.Join(lines, "; ")
 }
 
-func TestUpLeavesWhatAnswersAlone(t *testing.T) {
+func TestUpLeavesRunningServersAlone(t *testing.T) {
 	b := newBench(t, "docker", "java", "mvn", "go")
 	b.kafka.answers, b.cassandra.answers, b.kafka.running = true, true, true
 	if err := b.up(t.Context()); err != nil {
@@ -120,7 +120,7 @@ func TestUpWithAnEngine(t *testing.T) {
 		t.Errorf("ran %q", got)
 	}
 	if b.composeIsOurs() {
-		t.Error("down has not forgotten compose")
+		t.Error("down left the file that says that compose is used")
 	}
 }
 
@@ -139,11 +139,11 @@ func TestUpWithTheJars(t *testing.T) {
 	}
 	f("no engine", func(*bench) {}, "java", "mvn")
 	f("asked for", func(b *bench) { b.jars = true }, "docker", "java", "mvn")
-	// an engine came up since: its kafka would find the port taken
+	// a container engine was started since: its kafka would find the port taken
 	f("kafka runs from them", func(b *bench) { b.kafka.running, b.kafka.answers = true, true }, "docker", "java", "mvn")
 }
 
-func TestUpWithNeither(t *testing.T) {
+func TestUpWithoutEngineAndJava(t *testing.T) {
 	f := func(optional, ci, fails bool) {
 		t.Helper()
 		b := newBench(t)
@@ -161,8 +161,8 @@ func TestUpWithNeither(t *testing.T) {
 	f(true, true, true)
 }
 
-// A stack that could run and does not is a failure, optional or not.
-func TestABrokenStackIsNotOptional(t *testing.T) {
+// If this machine can run the stack, but a server does not start, up fails, with --optional too.
+func TestUpFailsIfAServerDoesNotStart(t *testing.T) {
 	b := newBench(t, "java", "mvn")
 	b.optional, b.cassandra.startErr = true, errors.New("the disk is full")
 	err := b.up(t.Context())
@@ -174,7 +174,7 @@ func TestABrokenStackIsNotOptional(t *testing.T) {
 	}
 }
 
-func TestUpMakesTablesAndTopics(t *testing.T) {
+func TestUpCreatesTablesAndTopics(t *testing.T) {
 	b := newBench(t, "go")
 	b.bare, b.kafka.answers, b.cassandra.answers = false, true, true
 	if err := b.up(t.Context()); err != nil {
@@ -185,7 +185,7 @@ func TestUpMakesTablesAndTopics(t *testing.T) {
 	}
 }
 
-func TestDownStopsOnlyItsOwn(t *testing.T) {
+func TestDownStopsOnlyItsOwnServers(t *testing.T) {
 	b := newBench(t, "docker")
 	b.kafka.running, b.kafka.answers, b.cassandra.answers = true, true, true
 	if err := b.down(t.Context()); err != nil {

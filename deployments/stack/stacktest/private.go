@@ -13,21 +13,19 @@ import (
 	"footfall/deployments/stack"
 )
 
-// startTimeout is for a machine that runs other tests as well.
+// startTimeout is long enough for a machine that runs other tests as well.
 const startTimeout = 4 * time.Minute
 
-// servers in the environment is "shared" where a run is to take minutes, not more: tests that start servers of their own are
-// skipped, also with CI=true.
+// servers is an environment variable. If it is "shared", tests that start servers of their own are skipped, also with CI=true: the run takes
+// minutes then.
 const servers = "FOOTFALL_TEST_SERVERS"
 
-// heapMB is enough for a test's data; several servers may run side by side.
+// heapMB is enough for a test's data, and small enough for several servers at once.
 const heapMB = 512
 
-// Kafka starts a broker of the test's own on a free port. The test may Kill,
-// Pause and Start it at will; it is ended, and its data removed, with the test.
-// configure, if given, may change the value before the start. Where the stack
-// cannot be had the test is skipped, or fails with CI=true. With -short it is
-// always skipped.
+// Kafka starts a broker of the test's own on a free port. The test may Kill, Pause and Start it. When the test ends, the broker is killed and
+// its data removed. configure may change the value before the start. If this machine cannot run the stack, the test is skipped, or fails with
+// CI=true. With -short it is always skipped.
 func Kafka(t testing.TB, configure ...func(*stack.Kafka)) *stack.Kafka {
 	t.Helper()
 	available(t)
@@ -44,12 +42,9 @@ func Kafka(t testing.TB, configure ...func(*stack.Kafka)) *stack.Kafka {
 	return k
 }
 
-// Cassandra starts a cluster of the test's own on free ports: n nodes at
-// 127.0.0.1, 127.0.0.2, …, which see each other when it returns. The test may
-// Kill, Pause and Start them at will; they are ended, and their data removed,
-// with the test. configure, if given, may change each value before its start.
-// Where the stack cannot be had the test is skipped, or fails with CI=true.
-// With -short it is always skipped.
+// Cassandra starts a cluster of the test's own on free ports: n nodes at 127.0.0.1, 127.0.0.2, …, which see each other when it returns. The
+// test may Kill, Pause and Start them. When the test ends, they are killed and their data removed. configure may change each value before its
+// start. If this machine cannot run the stack, the test is skipped, or fails with CI=true. With -short it is always skipped.
 func Cassandra(t testing.TB, n int, configure ...func(*stack.Cassandra)) []*stack.Cassandra {
 	t.Helper()
 	available(t)
@@ -95,7 +90,7 @@ func available(t testing.TB) {
 	}
 }
 
-// jars is the folder that `make up` fills, so that tests fetch nothing twice.
+// jars is the folder that `make up` fills, so that tests do not download the jars again.
 func jars(t testing.TB) string { return filepath.Join(root(t), ".stack", "jars") }
 
 func start(t testing.TB, start func(context.Context) error) {
@@ -111,8 +106,7 @@ func start(t testing.TB, start func(context.Context) error) {
 	}
 }
 
-// end kills a server and shows the end of its log if the test failed: the log
-// is removed with the test's folder.
+// end kills a server. If the test failed, it prints the end of the server's log, which is removed with the test's folder.
 func end(t testing.TB, kill func() error, log string) {
 	if err := kill(); err != nil {
 		t.Error(err)

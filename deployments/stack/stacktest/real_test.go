@@ -16,8 +16,8 @@ import (
 	"footfall/deployments/stack/stacktest"
 )
 
-// Start on a stack that is up must find it, not start another.
-func TestTheSharedStackIsFound(t *testing.T) {
+// Start finds a running stack and does not start another.
+func TestStartFindsTheSharedStack(t *testing.T) {
 	stacktest.Require(t)
 	dir := filepath.Join("..", "..", "..", ".stack")
 	kafka, cassandra := &stack.Kafka{Dir: dir}, &stack.Cassandra{Dir: dir}
@@ -55,7 +55,7 @@ func TestKafkaKeepsItsDataThroughAKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := stack.AskKafka(t.Context(), k.Addr()); err == nil {
-		t.Fatal("answers after the kill")
+		t.Fatal("the broker answers after the kill")
 	}
 	if err := k.Start(t.Context()); err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func TestKafkaKeepsItsDataThroughAKill(t *testing.T) {
 	}
 }
 
-// leader dials the topic's partition, waiting for its leader to be elected.
+// leader connects to the leader of the topic's partition, and waits until there is one.
 func leader(t *testing.T, addr string) *kafka.Conn {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -98,14 +98,14 @@ func TestCassandraKeepsItsDataThroughAKill(t *testing.T) {
 		t.Fatalf("nothing was flushed (%v):\n%s", err, out)
 	}
 	exec(t, session, `UPDATE kept.c SET v = v + 1 WHERE k = 'a'`)
-	session.Close() // or it would log every second that the node is gone
+	session.Close() // else it would log every second that the node is gone
 	if err := c.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	var variant string // what the server made of our configuration
+	var variant string // the setting as the server reports it
 	if err := connect(t, c, gocql.One).Query(`SELECT value FROM system_views.settings WHERE name = 'paxos_variant'`).Scan(&variant); err != nil || variant != "v2" {
 		t.Errorf("paxos_variant is %q, %v", variant, err)
 	}
@@ -117,7 +117,7 @@ func TestCassandraKeepsItsDataThroughAKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := stack.AskCassandra(t.Context(), c.Address, c.Port); err == nil {
-		t.Fatal("answers while paused")
+		t.Fatal("the node answers while paused")
 	}
 	if err := c.Resume(); err != nil {
 		t.Fatal(err)
@@ -127,8 +127,8 @@ func TestCassandraKeepsItsDataThroughAKill(t *testing.T) {
 	}
 }
 
-// Three nodes take a minute and two gigabytes, so they run with the faults.
-func TestThreeNodesOutliveOne(t *testing.T) {
+// A cluster of three answers when one node is killed. It takes a minute and two gigabytes, so it runs with the tests of faults.
+func TestThreeNodesSurviveTheLossOfOne(t *testing.T) {
 	if os.Getenv("FOOTFALL_TEST_FAULTS") == "" {
 		t.Skip("set FOOTFALL_TEST_FAULTS=1 to start three Cassandra nodes")
 	}
@@ -164,7 +164,7 @@ func slow(t *testing.T) {
 	}
 }
 
-// connect opens a session to one node with statements at the consistency.
+// connect opens a session to one node, with this consistency.
 func connect(t *testing.T, c *stack.Cassandra, consistency gocql.Consistency) *gocql.Session {
 	t.Helper()
 	cluster := gocql.NewCluster(c.Address)

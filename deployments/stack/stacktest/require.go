@@ -1,5 +1,5 @@
-// Package stacktest gives tests a real Kafka and a real Cassandra: the shared
-// ones that `make up` brought, or private ones that a test may kill and pause.
+// Package stacktest gives tests a real Kafka and a real Cassandra: the shared ones that `make up` started, or private ones that a test may kill
+// and pause.
 package stacktest
 
 import (
@@ -16,14 +16,11 @@ import (
 
 // Require returns the addresses of the running stack: 127.0.0.1:9092 and
 // 127.0.0.1:9042, or what FOOTFALL_TEST_KAFKA (host:port) and
-// FOOTFALL_TEST_CASSANDRA (host:port) name. Where one of the two does not
-// answer the test is skipped; with CI=true it fails, so that a broken stack
-// cannot pass for a green run. With -short nobody is asked: such a run has no
-// servers.
+// FOOTFALL_TEST_CASSANDRA (host:port) name. If one of the two does not answer, the test is skipped. With CI=true it fails, so that a broken
+// stack cannot pass as a green run. With -short it is always skipped, without asking.
 //
-// Others use the same servers at the same time: give topics, groups and
-// keyspaces names of your own, and kill nothing. See Kafka and Cassandra for
-// servers that may be harmed.
+// Other tests use the same servers at the same time: give topics, groups and keyspaces names of your own, and kill nothing. Kafka and Cassandra
+// start servers that a test may kill.
 func Require(t testing.TB) (brokers, cassandraHost string, cassandraPort int) {
 	t.Helper()
 	notShort(t)
@@ -47,7 +44,7 @@ func Require(t testing.TB) (brokers, cassandraHost string, cassandraPort int) {
 	return brokers, host, port
 }
 
-// notShort skips a test that needs servers where the run is to have none.
+// notShort skips a test that needs servers if -short is set.
 func notShort(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
@@ -55,7 +52,7 @@ func notShort(t testing.TB) {
 	}
 }
 
-// skip ends the test, as a failure where a missing stack must not go unseen.
+// skip skips the test. With CI=true it fails the test instead, so that a missing stack is noticed.
 func skip(t testing.TB, why error) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// spy is a test that notes how it was ended.
+// spy is a testing.TB that records how it was ended.
 type spy struct {
 	testing.TB
 	how string
@@ -53,13 +53,13 @@ func TestWithoutAStack(t *testing.T) {
 	f(true, "true", "127.0.0.1:1", "skip: this test needs the real stack: not with -short")
 }
 
-// Servers of a test's own are not started either.
+// With -short private servers are not started either.
 func TestShortStartsNoServer(t *testing.T) {
 	setShort(t, true)
 	startsNone(t)
 }
 
-func TestARunWithSharedServersStartsNone(t *testing.T) {
+func TestSharedServersStartsNoServer(t *testing.T) {
 	setShort(t, false)
 	t.Setenv("CI", "true")
 	t.Setenv(servers, "shared")
