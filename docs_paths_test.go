@@ -19,16 +19,15 @@ var (
 	notInAnchor  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// made are folders that are not in the repository: git's own, and what running and building leave.
+// made are folders that are not in the repository: those that git, builds and programs create.
 var made = []string{".git", ".stack", ".tools", "bin", "data", "dist"}
 
-// TestWhatDocumentsNameExists: a document that points at a file, a folder, a heading or a package that is not there misleads
-// whoever reads it first.
-func TestWhatDocumentsNameExists(t *testing.T) {
+// Files, folders, headings and packages that documents name exist.
+func TestPathsInDocumentsExist(t *testing.T) {
 	tree := readTree(t)
 	checked := 0
 	for file := range tree.files {
-		if path.Ext(file) != ".md" || file == "CHANGELOG.md" { // which tells of what was
+		if path.Ext(file) != ".md" || file == "CHANGELOG.md" { // which also names files of the past
 			continue
 		}
 		text, err := os.ReadFile(filepath.FromSlash(file))
@@ -44,13 +43,13 @@ func TestWhatDocumentsNameExists(t *testing.T) {
 		for _, code := range backticked.FindAllStringSubmatch(string(text), -1) {
 			checked++
 			if !tree.names(code[1]) {
-				t.Errorf("%s names `%s`, which is not there", file, code[1])
+				t.Errorf("%s names `%s`, which does not exist", file, code[1])
 			}
 		}
 		for _, command := range goPackage.FindAllStringSubmatch(string(text), -1) {
 			checked++
 			if p := strings.TrimSuffix(command[1], "/"); !slices.Contains(made, p) && !tree.folders[p] {
-				t.Errorf("%s names ./%s, which is not there", file, p)
+				t.Errorf("%s names ./%s, which does not exist", file, p)
 			}
 		}
 	}
@@ -59,7 +58,7 @@ func TestWhatDocumentsNameExists(t *testing.T) {
 	}
 }
 
-// tree is what the repository has: files and folders by path, and the names of files wherever they are.
+// tree has the files and folders of the repository by path, and the base names of all files.
 type tree struct{ files, folders, bases map[string]bool }
 
 func readTree(t *testing.T) tree {
@@ -86,7 +85,7 @@ func readTree(t *testing.T) tree {
 	return is
 }
 
-// broken says what is wrong with a link of a file; nothing if it leads elsewhere or is right.
+// broken says what is wrong with a link in a file; empty if it is right, or leads to another site.
 func (is tree) broken(t *testing.T, file, link string) string {
 	t.Helper()
 	if strings.Contains(link, "://") {
@@ -116,8 +115,7 @@ func (is tree) broken(t *testing.T, file, link string) string {
 	return "no such heading"
 }
 
-// names tells whether what stands in backticks, if it looks like a path of ours, is there. A name of a Go file alone may be
-// anywhere.
+// names tells whether text in backticks exists, if it looks like a path of ours. A Go file without a folder may be anywhere.
 func (is tree) names(code string) bool {
 	code = strings.TrimSuffix(strings.TrimPrefix(code, "./"), "/")
 	if strings.ContainsAny(code, " ${}<>…=:") {

@@ -28,9 +28,9 @@ func TestEveryTableIsInTheModel(t *testing.T) {
 		}
 		for _, found := range created.FindAllStringSubmatch(string(text), -1) {
 			tables++
-			// in the drawing of the tables, and in the table of sizes
+			// in the diagram of the tables, and in the table of sizes
 			if strings.Count(string(model), found[1]) < 2 || !strings.Contains(string(model), "`"+found[1]+"`") {
-				t.Errorf("docs/model.md does not tell about %s", found[1])
+				t.Errorf("docs/model.md does not describe table %s", found[1])
 			}
 		}
 	}
@@ -39,8 +39,8 @@ func TestEveryTableIsInTheModel(t *testing.T) {
 	}
 }
 
-// An operator reads the changelog version by version: each says what to do, the newest comes first, and nothing stands outside.
-func TestTheChangelogIsByVersion(t *testing.T) {
+// The changelog has a section per version, the newest first. Each version says what an operator has to do.
+func TestChangelogIsByVersion(t *testing.T) {
 	text, err := os.ReadFile("CHANGELOG.md")
 	if err != nil {
 		t.Fatal(err)
@@ -71,6 +71,6 @@ func TestTheChangelogIsByVersion(t *testing.T) {
 		last = minor
 	}
 	if body := sections[0]; strings.Count(body, "**Added**") > 1 || strings.Contains(body, "\n###") {
-		t.Error("what is unreleased has each heading once")
+		t.Error("section Unreleased has a heading twice, or a heading of another form")
 	}
 }

@@ -33,14 +33,14 @@ var allowed = map[string][]string{
 
 	"producer/links/cassandra": {"configs", "internal/cql"},
 
-	// A store knows what is asked of it, and nothing of those who ask.
+	// A store depends on what is asked of it, not on its callers.
 	"consumer/store":           {"models"},
 	"consumer/store/storetest": {"models", "consumer/store"},
 	"consumer/store/memstore":  {"models", "consumer/store"},
 	"consumer/eventlog":        {"models", "configs", "internal/retry", "internal/kafka/dial", "internal/kafka/topics", "consumer/store"},
 	"consumer/repair":          {"models", "internal/retry", "consumer/store", "consumer/eventlog"},
 	"consumer/rollup":          {"models", "configs", "internal/retry", "internal/kafka/topics", "consumer/store", "consumer/eventlog", "consumer/repair"},
-	// Commands know the log and the tables, not the pipeline: its simulation plays them. Only a rebuild runs consumers.
+	// Commands depend on the log and the tables, not on the pipeline, whose simulation runs them. Only a rebuild runs consumers.
 	"consumer/maintenance": {"models", "configs", "internal/retry", "internal/kafka/topics", "consumer/store", "consumer/eventlog", "consumer/repair"},
 	"consumer/rebuild":     {"models", "configs", "internal/kafka/topics", "consumer/store", "consumer/eventlog", "consumer/maintenance", "consumer/rollup"},
 	"consumer/cassandra":   {"models", "configs", "migrations", "internal/cql", "consumer/store"},
@@ -90,7 +90,7 @@ var forbidden = []struct{ library, only, reason string }{
 	{"github.com/twmb/franz-go", "embedded", "kfake is the embedded broker, nothing else"},
 	{"footfall/consumer", "consumer embedded test", "a producer depends on Kafka and links, not on consumers"},
 	{"footfall/producer", "producer embedded", "a consumer depends on the topics, not on producers"},
-	{"footfall/reader", "reader embedded", "who counts does not know who looks"},
+	{"footfall/reader", "reader embedded", "producers and consumers do not depend on the reader"},
 	{"footfall/embedded", "embedded", "embedded can be deleted without touching the core"},
 }
 
@@ -107,12 +107,12 @@ func TestImportsPointOneWay(t *testing.T) {
 			continue
 		}
 		packages++
-		room, known := roomOf(from)
+		folder, known := folderOf(from)
 		if !known {
-			t.Errorf("%s is in no room of the house: a new folder has to earn its place", from)
+			t.Errorf("%s is not in the map of imports: add it, if it needs a folder of its own", from)
 		}
 		for _, imported := range fields[1:] {
-			checkImport(t, from, room, imported)
+			checkImport(t, from, folder, imported)
 		}
 	}
 	if packages < 10 {
@@ -120,7 +120,7 @@ func TestImportsPointOneWay(t *testing.T) {
 	}
 }
 
-func checkImport(t *testing.T, from, room, imported string) {
+func checkImport(t *testing.T, from, folder, imported string) {
 	t.Helper()
 	for _, f := range forbidden {
 		inside := slices.ContainsFunc(strings.Fields(f.only), func(only string) bool { return under(from, only) })
@@ -130,19 +130,19 @@ func checkImport(t *testing.T, from, room, imported string) {
 	}
 	ours, ok := strings.CutPrefix(imported, "footfall/")
 	if !ok {
-		if strings.Contains(strings.Split(imported, "/")[0], ".") && room == "models" {
+		if strings.Contains(strings.Split(imported, "/")[0], ".") && folder == "models" {
 			t.Errorf("%s imports %s: models use the standard library only", from, imported)
 		}
 		return
 	}
-	to, _ := roomOf(ours)
-	if to != room && !slices.Contains(allowed[room], to) {
-		t.Errorf("%s imports %s: %s may import %q only", from, ours, room, allowed[room])
+	to, _ := folderOf(ours)
+	if to != folder && !slices.Contains(allowed[folder], to) {
+		t.Errorf("%s imports %s: %s may import %q only", from, ours, folder, allowed[folder])
 	}
 }
 
-// roomOf finds the longest listed prefix of a package's path.
-func roomOf(path string) (string, bool) {
+// folderOf returns the longest prefix of a package's path that allowed lists.
+func folderOf(path string) (string, bool) {
 	for p := path; p != "."; {
 		if _, ok := allowed[p]; ok {
 			return p, true

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What a reader has to hold in mind at once is bounded: a file, and a package without its tests.
+// The most lines of a file, and of a package without its tests: a reader has to keep them in mind.
 const (
 	maxFileLines    = 350
 	maxPackageLines = 2500

@@ -124,7 +124,7 @@ func (v *Visit) MarshalJSON() ([]byte, error) {
 	return json.Marshal(w.Interface())
 }
 
-// visitJSON is what the wire format of every visit begins with. Its features follow, under their names.
+// visitJSON has the first fields of a visit on the wire. Its features follow, under their names.
 type visitJSON struct {
 	V      int    `json:"v"`
 	ID     string `json:"id"`
@@ -133,14 +133,14 @@ type visitJSON struct {
 	TS     Millis `json:"ts"`
 }
 
-// The places of its fields.
+// The indexes of its fields.
 const (
 	visitV = iota
 	visitID
 	visitSiteID
 	visitGUID
 	visitTS
-	visitFields // so many
+	visitFields // their number, and the index of the first feature
 )
 
 // wireOf makes the struct type of a visit's message, so that encoding/json reads and writes features like other fields.

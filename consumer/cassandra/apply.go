@@ -92,9 +92,9 @@ func (s *Store) add(batch *gocql.Batch, w store.KeyWrite) {
 	}
 }
 
-// outcome tells what is known about counter writes of so many keys in one request that ended with err. Only what Cassandra or
-// the driver refuses before anything is done is certain; anything else may have been applied or may be later. With several
-// keys that holds for Unavailable too: it may speak of one of them while others are done.
+// outcome returns what is known about the counter writes of one request that ended with err. Only if Cassandra or the driver refused before
+// anything was done, nothing was applied. After any other error the writes may have been applied, or may be later: store.ErrUnknownOutcome. With
+// several keys that is true of Unavailable too: it may be about one key while others were applied.
 func outcome(err error, keys int) error {
 	if err == nil || certain(err) && (keys == 1 || !cql.RefusedAs(err, gocql.ErrCodeUnavailable)) {
 		return markDisconnected(err)

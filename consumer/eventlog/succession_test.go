@@ -12,7 +12,8 @@ import (
 	"footfall/models"
 )
 
-// chain makes generations of one topic, the oldest first, with so many partitions each; all but the last are sealed at these ends.
+// chain makes generations of one topic, the oldest first, and returns the last. Each list has an end offset per partition; all but the last
+// generation are sealed there.
 func chain(ends ...[]int64) *Source {
 	var last *Source
 	for i, list := range ends {
@@ -25,8 +26,8 @@ func chain(ends ...[]int64) *Source {
 	return last
 }
 
-// A generation waits until all partitions of the one before it are counted to their ends, and all before that, also where one is empty.
-func TestAGenerationWaitsForThoseBefore(t *testing.T) {
+// A generation waits until all partitions of all generations before it are counted to their seals. One of them is empty.
+func TestSuccessionWaitsForTheGenerationsBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		newest := chain([]int64{5, 0, 7}, []int64{0, 0}, []int64{0})
@@ -53,7 +54,7 @@ func TestAGenerationWaitsForThoseBefore(t *testing.T) {
 			to     int64
 		}{{0, 4}, {2, 7}, {0, 5}} {
 			if len(opened) > 0 {
-				t.Fatalf("it opened before partition %d was counted to %d", p.number, p.to)
+				t.Fatalf("the gate opened before partition %d was counted to %d", p.number, p.to)
 			}
 			note("clicks", p.number, p.to)
 		}
@@ -63,18 +64,18 @@ func TestAGenerationWaitsForThoseBefore(t *testing.T) {
 				t.Error(err)
 			}
 		default:
-			t.Error("it did not open when all was counted")
+			t.Error("the gate did not open when all was counted")
 		}
 		for _, topic := range []string{"clicks", "clicks-g2"} {
 			if store.Settings[Fact(topic, FactCounted)] == "" {
-				t.Errorf("nobody recorded that %s is counted", topic)
+				t.Errorf("the store does not record that %s is counted", topic)
 			}
 		}
 	})
 }
 
-// What is inherited is the latest of each id, as far from the partition's first offset as the log between says.
-func TestInheritance(t *testing.T) {
+// A partition inherits the latest event of each id. Its distance is the number of offsets between, over all generations in between.
+func TestInherit(t *testing.T) {
 	f := func(name string, heir *Source, log memoryLog, offset int64, age time.Duration, want bool) {
 		t.Helper()
 		h, r := NewHasher(), Reach{Offsets: 10, Age: time.Hour}
@@ -109,7 +110,7 @@ func TestInheritance(t *testing.T) {
 	f("the latest decides, too far", second, log, 9, time.Minute, false)
 }
 
-// memoryLog is a log in memory, all of whose messages are of the same time.
+// memoryLog is a log in memory, whose messages all have the same time.
 type memoryLog map[models.Partition][]models.Event
 
 func (l memoryLog) Read(_ context.Context, p models.Partition, s Span, _ Reach, each func(Item)) (Reading, error) {
@@ -119,7 +120,7 @@ func (l memoryLog) Read(_ context.Context, p models.Partition, s Span, _ Reach, 
 	return Reading{Span: s, Whole: true}, nil
 }
 
-// click is one of many, of a few links and visitors.
+// click is the n-th click, of a few links and visitors.
 func click(n int) models.Event {
 	return &models.Click{V: 1, ID: fmt.Sprint(n), ShortURL: fmt.Sprint("link", n%3), IP: fmt.Sprint("192.0.2.", (n/3)%40), TS: models.Earliest}
 }

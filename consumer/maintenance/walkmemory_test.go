@@ -40,7 +40,7 @@ func (m *many) Keys(_ context.Context, part store.Part, each func([]store.KeyLed
 	return nil
 }
 
-// weigh measures the heap after a collection, at every so many calls.
+// weigh measures the heap after a collection, at every 200th call.
 func (m *many) weigh() {
 	if m.asked.Add(1)%200 != 0 {
 		return
