@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// allowed says which of our own packages a folder may import. Imports point one way: models ← store ← eventlog ← repair ← rollup ← mains.
+// allowed says which of our own packages a folder may import. Imports point one way: models ← store ← eventlog ← names, repair ← rollup ← mains.
 // Sub-folders belong to the longest prefix listed.
 var allowed = map[string][]string{
 	"models":     {},
@@ -39,7 +39,8 @@ var allowed = map[string][]string{
 	"consumer/store/memstore":  {"models", "consumer/store"},
 	"consumer/eventlog":        {"models", "configs", "internal/retry", "internal/kafka/dial", "internal/kafka/topics", "consumer/store"},
 	"consumer/repair":          {"models", "internal/retry", "consumer/store", "consumer/eventlog"},
-	"consumer/rollup":          {"models", "configs", "internal/retry", "internal/kafka/topics", "consumer/store", "consumer/eventlog", "consumer/repair"},
+	"consumer/names":           {"models", "consumer/store", "consumer/eventlog"},
+	"consumer/rollup":          {"models", "configs", "internal/retry", "internal/kafka/topics", "consumer/store", "consumer/eventlog", "consumer/names", "consumer/repair"},
 	// Commands depend on the log and the tables, not on the pipeline, whose simulation runs them. Only a rebuild runs consumers.
 	"consumer/maintenance": {"models", "configs", "internal/retry", "internal/kafka/topics", "consumer/store", "consumer/eventlog", "consumer/repair"},
 	"consumer/rebuild":     {"models", "configs", "internal/kafka/topics", "consumer/store", "consumer/eventlog", "consumer/maintenance", "consumer/rollup"},

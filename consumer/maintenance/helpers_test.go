@@ -34,7 +34,7 @@ func (l clicksLog) Read(_ context.Context, p models.Partition, s eventlog.Span, 
 
 func testChecker(m store.Store, log eventlog.Reader) *repair.Checker {
 	return &repair.Checker{
-		Store: m, Reader: log, Hasher: eventlog.NewHasher(), Reach: eventlog.Reach{Offsets: 100, Age: time.Hour}, NewID: rand.Int64,
+		Plan: models.DefaultPlan(), Store: m, Reader: log, Hasher: eventlog.NewHasher(), Reach: eventlog.Reach{Offsets: 100, Age: time.Hour}, NewID: rand.Int64,
 		Metrics: repair.NewMetrics(prometheus.NewRegistry()), Logger: slog.New(slog.DiscardHandler),
 	}
 }

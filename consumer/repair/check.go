@@ -21,6 +21,7 @@ import (
 // check like any other violation. Safe for concurrent use.
 type Checker struct {
 	Store   store.Store
+	Plan    *models.Plan // of the tables
 	Reader  eventlog.Reader
 	Hasher  eventlog.Hasher
 	Reach   eventlog.Reach
@@ -35,7 +36,7 @@ type Checker struct {
 // NewChecker makes a checker of what consumers counted from the sources of a log.
 func NewChecker(l *eventlog.Log, src eventlog.Sources, h eventlog.Hasher, m *Metrics) *Checker {
 	return &Checker{
-		Store: l.Store, Hasher: h, Reach: l.Reach(), Metrics: m, Logger: l.Logger, Sources: src,
+		Store: l.Store, Plan: l.Plan, Hasher: h, Reach: l.Reach(), Metrics: m, Logger: l.Logger, Sources: src,
 		Reader: &eventlog.KafkaReader{Kafka: l.Kafka, Sources: src},
 		NewID:  newID, Rechecks: rechecks,
 	}
@@ -244,6 +245,9 @@ func (c *Checker) repair(ctx context.Context, p models.Partition, events []*even
 		}
 		writes = append(writes, w)
 	}
+	if err := c.list(ctx, writes); err != nil {
+		return err
+	}
 	var failed []error
 	for _, err := range c.Store.Apply(ctx, writes) {
 		c.Metrics.repaired(err)
@@ -255,6 +259,18 @@ func (c *Checker) repair(ctx context.Context, p models.Partition, events []*even
 		return fmt.Errorf("repairing keys: %d of %d failed, such as: %w", len(failed), len(writes), failed[0])
 	}
 	return nil
+}
+
+// list puts the names of the keys into the lists, as owners do before they write counters: perhaps nobody counted a key before.
+func (c *Checker) list(ctx context.Context, writes []store.KeyWrite) error {
+	var names []models.Name
+	for _, w := range writes {
+		c.Plan.Names(w.Key, w.Cells, func(n models.Name) { names = append(names, n) })
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return c.Store.ListNames(ctx, names)
 }
 
 // decide finds out which of the events were a visitor's first, from the visitors' rows. It adds no rows: an event is counted only

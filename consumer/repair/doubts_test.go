@@ -33,7 +33,7 @@ func (l visitsLog) Read(_ context.Context, p models.Partition, s eventlog.Span, 
 
 func testChecker(m store.Store, log eventlog.Reader) *Checker {
 	return &Checker{
-		Store: m, Reader: log, Hasher: eventlog.NewHasher(), Reach: eventlog.Reach{Offsets: 100, Age: time.Hour}, NewID: rand.Int64,
+		Store: m, Plan: models.DefaultPlan(), Reader: log, Hasher: eventlog.NewHasher(), Reach: eventlog.Reach{Offsets: 100, Age: time.Hour}, NewID: rand.Int64,
 		Rechecks: rechecks, Metrics: NewMetrics(prometheus.NewRegistry()), Logger: slog.New(slog.DiscardHandler),
 	}
 }
@@ -59,4 +59,24 @@ func TestLateChecksKeepTheirDistance(t *testing.T) {
 			t.Errorf("settled %v after the store was back", took)
 		}
 	})
+}
+
+// A repair may be the first to count a key: its names are listed before.
+func TestRepairsListNames(t *testing.T) {
+	m := memstore.New()
+	c := testChecker(m, visitsLog(1))
+	visit := modelstest.VisitAt(time.March, 5)
+	site := models.Key{Keyspace: models.Cardinality, Name: visit.SiteID, Month: visit.TS.Month(), Features: models.NewFeatures("", "")}
+	name := models.Name{List: models.SitesByMonth, Start: site.Month, Value: site.Name}
+	m.ApplyOne(store.KeyWrite{Key: site, Ledger: []store.LedgerRow{{LedgerID: store.LedgerID{Partition: p0, Kind: store.KindMinus, Epoch: 1}, From: 0, To: 1}}})
+	m.OnApply = func(w store.KeyWrite) memstore.Fault {
+		if !m.Names[name] {
+			t.Errorf("%v is counted, but not listed", w.Key)
+		}
+		return memstore.Fault{}
+	}
+	note := func() error { return nil }
+	if _, err := c.Check(t.Context(), p0, eventlog.Span{From: 0, To: 1}, []models.Key{site}, note); err != nil || m.Writes != 2 {
+		t.Errorf("%v, %d writes: nothing was repaired", err, m.Writes)
+	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"footfall/consumer/eventlog"
 	"footfall/consumer/maintenance"
+	"footfall/consumer/names"
 	"footfall/consumer/repair"
 	"footfall/consumer/store"
 	"footfall/consumer/store/memstore"
@@ -39,6 +40,7 @@ type actor struct {
 	partitions []models.Partition
 	cancel     context.CancelFunc
 	mu         sync.Mutex           // two of its goroutines may be woken by the clock at once
+	unlisted   []models.Name        // a control lists them late
 	turns      map[string]chan bool // of its goroutines that wait for a turn; false: the process is dead
 	asleep     time.Time
 	leaving    atomic.Bool
@@ -102,7 +104,7 @@ func (w *world) startAudit(ctx context.Context) {
 func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 	h, mx, logger := eventlog.NewHasher(), simMetrics(), slog.New(slog.DiscardHandler)
 	o := &ownership{
-		store: store, tables: simTables, owner: a.String(), hasher: h, visitors: newVisitors(store, h, 100, mx), ledger: newLedger(store, as.cache),
+		store: store, tables: simTables, owner: a.String(), hasher: h, visitors: newVisitors(store, h, 100, mx), ledger: newLedger(store, as.cache), names: names.New(store, models.DefaultPlan(), h, as.cache),
 		retirements: eventlog.NewRetirementWatcher(store, logger), deadLetters: &keptDeadLetters{}, metrics: mx, log: logger, doubts: &repair.Doubter{Store: store, NewID: a.w.fresh, Metrics: mx.repair, Logger: logger}, maxSpan: a.w.span/2 + 1,
 		partitions: map[models.Partition]*owned{}, lostGroup: func() bool { return a.leaving.Load() || a.crashed.Load() },
 		bounds: func(_ context.Context, ps []models.Partition) (map[models.Partition]eventlog.Span, error) {
@@ -209,7 +211,7 @@ func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 			if a.superseded.Load() {
 				break
 			}
-			if err := a.noteEnds(ctx, o); err != nil {
+			if err := errors.Join(a.noteEnds(ctx, o), a.listLate(ctx)); err != nil {
 				return err
 			}
 			continue
@@ -231,7 +233,7 @@ func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 		}
 	}
 	a.left = true
-	return o.release(ctx)
+	return errors.Join(o.release(ctx), a.listLate(ctx))
 }
 
 // commit is fenced by the group's generation: members that leave may commit until the next one begins.

@@ -64,7 +64,7 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, heirs event
 func (c *Consumer) newOwnership(ctx context.Context, counts func(models.Partition) bool) *ownership {
 	return &ownership{
 		store: c.Store, tables: c.Tables, owner: c.owner, counts: counts, hasher: c.hasher, partitions: map[models.Partition]*owned{},
-		visitors: c.visitors, latest: c.latest, ledger: c.ledger, retirements: c.retirements, deadLetters: c.deadLetters, metrics: c.metrics, log: c.Logger,
+		visitors: c.visitors, latest: c.latest, ledger: c.ledger, names: c.names, retirements: c.retirements, deadLetters: c.deadLetters, metrics: c.metrics, log: c.Logger,
 		maxSpan: repair.MaxChunkSpan, splitAbove: splitAbove, progressAt: time.Now(),
 		doubts:    repair.NewDoubter(c.Store, c.metrics.repair, c.Logger),
 		lostGroup: func() bool { return ctx.Err() != nil },

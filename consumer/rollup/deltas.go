@@ -1,6 +1,7 @@
 package rollup
 
 import (
+	"iter"
 	"maps"
 	"slices"
 
@@ -19,6 +20,19 @@ type sum struct {
 type deltas struct {
 	sums map[models.Key]*sum
 	keys []models.Key // sorted: each run does the same in the same order, so that the simulation can replay a fault
+
+	listed bool // the store has the names of all keys
+}
+
+// all has each key with its cells.
+func (d *deltas) all() iter.Seq2[models.Key, map[models.Cell]int64] {
+	return func(yield func(models.Key, map[models.Cell]int64) bool) {
+		for _, key := range d.keys {
+			if !yield(key, d.sums[key].cells) {
+				return
+			}
+		}
+	}
 }
 
 // deltasOf sums what the events add.
@@ -41,7 +55,7 @@ func deltasOf(events []*eventlog.Counted) deltas {
 			s.cells[cell] += n
 		})
 	}
-	return deltas{byKey, slices.SortedFunc(maps.Keys(byKey), models.Key.Compare)}
+	return deltas{sums: byKey, keys: slices.SortedFunc(maps.Keys(byKey), models.Key.Compare)}
 }
 
 // leaveOut removes from the sums the events that keys hold already: those below their positions. Most chunks have none.

@@ -130,12 +130,16 @@ func (o *ownership) skipPast(ctx context.Context, c *chunk) error {
 	return nil
 }
 
-// planChunk sums what the chunk adds, leaves out what keys hold already by their ledgers, and returns the writes. It writes no counter.
+// planChunk sums what the chunk adds, leaves out what keys hold already by their ledgers, and returns the writes. It lists the keys' names,
+// but writes no counter.
 func (o *ownership) planChunk(ctx context.Context, c *chunk) ([]store.KeyWrite, error) {
 	if err := retry.Sleep(ctx, time.Until(o.landedBy)); err != nil { // a predecessor's writes may still land
 		return nil, err
 	}
 	work, epochs := c.takeDeltas(), o.epochs()
+	if err := o.list(ctx, &work); err != nil {
+		return nil, err
+	}
 	known, err := o.ledger.load(ctx, work, epochs, o.uncertain(c.spans), o.untouched())
 	if err != nil {
 		return nil, err

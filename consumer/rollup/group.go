@@ -14,6 +14,7 @@ import (
 
 	"footfall/configs"
 	"footfall/consumer/eventlog"
+	"footfall/consumer/names"
 	"footfall/consumer/store"
 	"footfall/internal/retry"
 	"footfall/models"
@@ -28,6 +29,7 @@ type Consumer struct {
 	visitors    *visitors
 	latest      *latest
 	ledger      *ledger
+	names       *names.Lister
 	retirements *eventlog.RetirementWatcher
 	windows     map[models.Partition]*eventlog.Window // of the last generation
 	patience    time.Duration                         // how long agree waits for consumers of another version
@@ -56,6 +58,7 @@ func New(cfg configs.Consumer, db store.Store, reg *prometheus.Registry, log *sl
 		visitors:    newVisitors(db, h, cfg.Visitors.LRU, m),
 		latest:      keeps,
 		ledger:      newLedger(db, cfg.Ledger.Cache),
+		names:       names.New(db, l.Plan, h, cfg.Ledger.Cache),
 		retirements: eventlog.NewRetirementWatcher(db, log),
 		deadLetters: eventlog.NewDeadLetterTopic(l.Kafka, cfg.Kafka.Topics.Dead),
 	}, nil

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"footfall/consumer/eventlog"
+	"footfall/consumer/names"
 	"footfall/consumer/repair"
 	"footfall/consumer/store"
 	"footfall/models"
@@ -27,6 +28,7 @@ type ownership struct {
 	visitors    *visitors
 	latest      *latest // nil: not kept
 	ledger      *ledger
+	names       *names.Lister
 	retirements *eventlog.RetirementWatcher
 	deadLetters eventlog.DeadLetterWriter
 	metrics     *metrics

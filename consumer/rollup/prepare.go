@@ -47,7 +47,19 @@ func (o *ownership) lookAhead(ctx context.Context, c *chunk) {
 	if c.trouble = o.visitors.decide(ctx, c); c.trouble == nil {
 		added := deltasOf(c.events)
 		c.added = &added
+		c.trouble = o.list(ctx, c.added)
 	}
+}
+
+// list puts the names of all keys into the lists, before the first of their counters is written. A name that is listed says nothing about
+// how far anything is counted: it may be there before the previous chunk is counted.
+func (o *ownership) list(ctx context.Context, work *deltas) error {
+	if work.listed {
+		return nil
+	}
+	err := o.names.List(ctx, work.all())
+	work.listed = err == nil
+	return err
 }
 
 // prepare collects chunks and looks ahead in them, one chunk ahead of the counting goroutine, until stop ends. Only that goroutine

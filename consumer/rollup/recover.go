@@ -22,7 +22,7 @@ func (o *ownership) recover(ctx context.Context, c *chunk, cause error, attempt 
 	inDoubt := errors.Is(cause, store.ErrUnknownOutcome)
 	if !inDoubt && !errors.Is(cause, errSuperseded) {
 		if errors.Is(cause, store.ErrDisconnected) {
-			o.visitors.drop()
+			o.forget()
 			o.ledger.forget()
 		}
 		return nil
@@ -30,7 +30,7 @@ func (o *ownership) recover(ctx context.Context, c *chunk, cause error, attempt 
 	if o.lostGroup() {
 		return fmt.Errorf("the partitions are no longer ours: %w", cause)
 	}
-	o.visitors.drop()
+	o.forget()
 	if err := o.renew(ctx, cause); err != nil {
 		return err
 	}
@@ -52,6 +52,13 @@ func (o *ownership) recover(ctx context.Context, c *chunk, cause error, attempt 
 	}
 	o.awaitLanding() // also if another owner left the partitions clean meanwhile: these writes are our own
 	return o.doubts.Note(ctx, c.spans, store.DoubtOutcome)
+}
+
+// forget empties the caches of rows that the store may have lost. Names first: a chunk whose visitors are decided anew lists its names anew,
+// too, and must not find them in the cache.
+func (o *ownership) forget() {
+	o.names.Drop()
+	o.visitors.drop()
 }
 
 // renew takes new epochs. If nobody else owned the partitions in between, only keys whose writes are in doubt need new ledger rows.

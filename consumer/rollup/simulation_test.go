@@ -95,6 +95,7 @@ type controls struct {
 	sharedEpochs bool // epochs have no random bits
 	noGate       bool // a generation does not wait for the one before it
 	noInherit    bool // a generation does not know the ids of the one before it
+	lateNames    bool // names are listed when there is time, after their counters
 	noForgetting bool // the ledger is not read again after a lost connection
 }
 
@@ -144,6 +145,7 @@ func TestSimulationSees(t *testing.T) {
 	f("moved groups believed", 6, 40, controls{believing: true})
 	f("generations not one after the other", 5, 40, controls{noGate: true})
 	f("ids of the generation before not known", 15, 40, controls{noInherit: true})
+	f("names listed when there is time", 10, 20, controls{lateNames: true})
 	f("retirements too hasty", 2, 120, controls{hasty: true})
 }
 

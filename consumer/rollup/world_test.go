@@ -200,6 +200,9 @@ func (w *world) run(ctx context.Context) (outcomes, error) {
 	if !w.equal() {
 		return w.out, fmt.Errorf("counted %v, the log says %v", w.store.Counters, w.truth())
 	}
+	if missing := w.unlisted(); len(missing) > 0 {
+		return w.out, fmt.Errorf("counted, but not listed: %v", missing)
+	}
 	audit, err := maintenance.NewAuditor(w.checker(w.store), w.store, 1, 1).Run(ctx, maintenance.AuditOptions{}, func(line string) { w.tell("audit: %s", line) })
 	if err != nil || !audit.Clean() {
 		return w.out, fmt.Errorf("left for the audit: %+v, %w", audit, err)
@@ -315,7 +318,7 @@ var simMetrics = sync.OnceValue(func() *metrics { return newMetrics(prometheus.N
 
 func (w *world) checker(s store.Store) *repair.Checker {
 	return &repair.Checker{
-		Store: s, Reader: w, Hasher: eventlog.NewHasher(), Reach: simReach, Metrics: simMetrics().repair, Logger: slog.New(slog.DiscardHandler),
+		Plan: models.DefaultPlan(), Store: s, Reader: w, Hasher: eventlog.NewHasher(), Reach: simReach, Metrics: simMetrics().repair, Logger: slog.New(slog.DiscardHandler),
 		NewID: w.fresh, Sources: w.sources, Rechecks: simRechecks,
 	}
 }
