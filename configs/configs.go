@@ -86,8 +86,9 @@ type Consumer struct {
 // Embedded configures the one-process default; embedded.yaml documents every key.
 type Embedded struct {
 	HTTP struct {
-		Addr      string
-		AdminAddr string `mapstructure:"admin_addr"`
+		Addr       string
+		AdminAddr  string `mapstructure:"admin_addr"`
+		ReaderAddr string `mapstructure:"reader_addr"`
 	}
 	Data struct {
 		Dir      string
@@ -164,9 +165,11 @@ func read(defaults []byte, file string, into any) error {
 	if err := v.UnmarshalExact(into, viper.DecodeHook(hook())); err != nil {
 		return fmt.Errorf("reading configuration: %w", err)
 	}
-	if admin := v.GetString("http.admin_addr"); admin != "" {
-		if err := checkAddr("http.admin_addr", admin); err != nil {
-			return err
+	for _, key := range []string{"http.admin_addr", "http.reader_addr"} { // empty: nowhere
+		if addr := v.GetString(key); addr != "" {
+			if err := checkAddr(key, addr); err != nil {
+				return err
+			}
 		}
 	}
 	return checkAddr("http.addr", v.GetString("http.addr"))

@@ -78,7 +78,7 @@ func TestDefaults(t *testing.T) {
 		p.Cassandra.Port != c.Cassandra.Port || !slices.Equal(p.Cassandra.Hosts, c.Cassandra.Hosts) {
 		t.Errorf("producer: %+v; closed unless opened", p)
 	}
-	if !e.Access.Open || !e.Links.Enabled || e.HTTP.Addr != "127.0.0.1:8080" || e.HTTP.AdminAddr != "127.0.0.1:8083" || e.Data.Dir != "data" || e.Data.LogBytes != 128<<20 || e.Data.LogAge != 7*24*time.Hour || e.Log.Level != slog.LevelWarn {
+	if !e.Access.Open || !e.Links.Enabled || e.HTTP.Addr != "127.0.0.1:8080" || e.HTTP.AdminAddr != "127.0.0.1:8083" || e.HTTP.ReaderAddr != "127.0.0.1:8082" || e.Data.Dir != "data" || e.Data.LogBytes != 128<<20 || e.Data.LogAge != 7*24*time.Hour || e.Log.Level != slog.LevelWarn {
 		t.Errorf("embedded: %+v", e)
 	}
 }

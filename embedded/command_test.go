@@ -133,14 +133,15 @@ func TestGreeting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	greet(&out, "127.0.0.1:8080", "127.0.0.1:8083", cfg)
+	greet(&out, addresses{"127.0.0.1:8080", "127.0.0.1:8083", "127.0.0.1:8082"}, cfg)
 	t.Setenv("FOOTFALL_DATA_DIR", "a b")
 	cfg.Data.Dir, cfg.Access.Open, cfg.Data.LogBytes, cfg.Data.LogAge = "a b", false, 0, 0
-	greet(&out, "127.0.0.1:8080", "", cfg)
+	greet(&out, addresses{producer: "127.0.0.1:8080"}, cfg)
 	for _, want := range []string{
 		"up to 128 MB (data.log_bytes) and 168h (data.log_age)", "kept for ever",
 		"Anyone who reaches it may write (access.open). Metrics are at http://127.0.0.1:8083/metrics.\n", "Writing needs a key (access.sites).\n", "curl -i -H 'Content-Type", "curl -i -H 'Authorization: Bearer KEY' -H 'Content-Type",
 		"http://127.0.0.1:8080", `"short_url":"abc"`, "http://127.0.0.1:8080/v1/clicks",
+		"a second later:\n  curl http://127.0.0.1:8082/v1/stats/links/abc\n  go run", "a second later:\n  FOOTFALL_DATA_DIR",
 		"\n  go run ./embedded query \"" + clicks + "\"\n",
 		"\n  FOOTFALL_DATA_DIR='a b' go run ./embedded query \"" + clicks + "\"\n",
 	} {

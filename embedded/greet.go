@@ -13,7 +13,7 @@ import (
 const dataDir = "FOOTFALL_DATA_DIR"
 
 // greet prints the producer's address and commands to try. An error in printing is ignored.
-func greet(w io.Writer, addr, admin string, cfg configs.Embedded) {
+func greet(w io.Writer, at addresses, cfg configs.Embedded) {
 	env := ""
 	if set := os.Getenv(dataDir); set != "" { // the query has to find the same data
 		env = dataDir + "='" + set + "' "
@@ -22,8 +22,12 @@ func greet(w io.Writer, addr, admin string, cfg configs.Embedded) {
 	if !cfg.Access.Open {
 		who, key = "Writing needs a key (access.sites).", "-H 'Authorization: Bearer KEY' "
 	}
-	if admin != "" {
-		who += " Metrics are at http://" + admin + "/metrics."
+	if at.admin != "" {
+		who += " Metrics are at http://" + at.admin + "/metrics."
+	}
+	look := ""
+	if at.reader != "" {
+		look = fmt.Sprintf("  curl http://%s/v1/stats/links/abc\n", at.reader)
 	}
 	_, _ = fmt.Fprintf(w, `footfall counts at http://%[1]s, its data is in %[2]s. Ctrl-C stops it.
 %[4]s
@@ -33,8 +37,8 @@ Send a click:
   curl -i %[5]s-H 'Content-Type: application/json' -d '{"short_url":"abc","ip":"203.0.113.7","country":"IT"}' http://%[1]s/v1/clicks
 
 Ask for the count, a second later:
-  %[3]sgo run ./embedded query "SELECT value FROM urlshortener.clickcounter WHERE short_url = 'abc'"
-`, addr, cfg.Data.Dir, env, who, key, kept(cfg))
+%[7]s  %[3]sgo run ./embedded query "SELECT value FROM urlshortener.clickcounter WHERE short_url = 'abc'"
+`, at.producer, cfg.Data.Dir, env, who, key, kept(cfg), look)
 }
 
 // kept says how long counted events stay in the log.

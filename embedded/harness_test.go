@@ -27,8 +27,10 @@ const patience = 30 * time.Second
 type running struct {
 	url   string
 	admin string // where health and metrics are
-	log   *harness.Buffer
-	stop  func() error
+	// reader is where questions are answered.
+	reader string
+	log    *harness.Buffer
+	stop   func() error
 }
 
 // start starts what the binary starts, on a free port, and stops it when the test ends.
@@ -38,12 +40,12 @@ func start(t *testing.T, dir string) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.HTTP.Addr, cfg.HTTP.AdminAddr, cfg.Data.Dir = "127.0.0.1:0", "127.0.0.1:0", dir
+	cfg.HTTP.Addr, cfg.HTTP.AdminAddr, cfg.HTTP.ReaderAddr, cfg.Data.Dir = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", dir
 	r := &running{log: &harness.Buffer{}}
 	log := slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: cfg.Log.Level}))
 	ctx, cancel := context.WithCancel(context.Background())
-	ready, ended := make(chan [2]string, 1), make(chan error, 1)
-	go func() { ended <- serve(ctx, cfg, log, func(addr, admin string) { ready <- [2]string{addr, admin} }) }()
+	ready, ended := make(chan addresses, 1), make(chan error, 1)
+	go func() { ended <- serve(ctx, cfg, log, func(at addresses) { ready <- at }) }()
 	r.stop = sync.OnceValue(func() error { cancel(); return <-ended })
 	t.Cleanup(func() {
 		if err := r.stop(); err != nil {
@@ -52,7 +54,7 @@ func start(t *testing.T, dir string) *running {
 	})
 	select {
 	case at := <-ready:
-		r.url, r.admin = "http://"+at[0], "http://"+at[1]
+		r.url, r.admin, r.reader = "http://"+at.producer, "http://"+at.admin, "http://"+at.reader
 	case err := <-ended:
 		ended <- nil
 		t.Fatalf("footfall did not start: %v", err)

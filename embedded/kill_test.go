@@ -25,7 +25,7 @@ type process struct {
 
 func launch(t *testing.T, dir string, env ...string) *process {
 	t.Helper()
-	cmd := harness.Self(t, "embedded", append([]string{"FOOTFALL_DATA_DIR=" + dir, "FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_HTTP_ADMIN_ADDR=127.0.0.1:0"}, env...))
+	cmd := harness.Self(t, "embedded", append([]string{"FOOTFALL_DATA_DIR=" + dir, "FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_HTTP_ADMIN_ADDR=127.0.0.1:0", "FOOTFALL_HTTP_READER_ADDR=127.0.0.1:0"}, env...))
 	line := harness.Launch(t, cmd)
 	return &process{cmd: cmd, url: regexp.MustCompile(`http://[0-9.:]+[0-9]`).FindString(line)}
 }

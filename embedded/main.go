@@ -18,7 +18,7 @@ type action func(ctx context.Context, cfg configs.Embedded, args []string, stdou
 
 // program has the commands of this binary.
 var program = cli.Program[action]{
-	Name: "embedded", About: "Runs all of footfall in one process: the producer, a Kafka broker, a consumer and SQLite.",
+	Name: "embedded", About: "Runs all of footfall in one process: the producer, a Kafka broker, a consumer, SQLite and the reader.",
 	Commands: []cli.Command[action]{
 		{Short: "count until SIGTERM or SIGINT; the next start goes on from there", Run: countAndGreet},
 		{Name: "query", Args: `"SQL"`, Operands: 1, Short: "ask for counts, also while footfall runs; reads only", Long: queryHelp, Run: ask},
@@ -61,7 +61,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 
 func countAndGreet(ctx context.Context, cfg configs.Embedded, _ []string, stdout, stderr io.Writer) error {
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: cfg.Log.Level}))
-	return serve(ctx, cfg, log, func(addr, admin string) { greet(stdout, addr, admin, cfg) })
+	return serve(ctx, cfg, log, func(at addresses) { greet(stdout, at, cfg) })
 }
 
 func ask(ctx context.Context, cfg configs.Embedded, sql []string, stdout, _ io.Writer) error {

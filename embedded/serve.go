@@ -22,10 +22,10 @@ import (
 	"footfall/producer/intake"
 )
 
-// serve runs all of footfall until ctx ends or a part fails, and calls ready with the producer's addresses once it listens. It stops
-// the parts in the order of the data: the producer, so that no more events come in; the consumer, which flushes; the broker; the store.
-// It returns nil only after a clean stop.
-func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready func(addr, admin string)) (err error) {
+// serve runs all of footfall until ctx ends or a part fails, and calls ready with its addresses once it listens. It stops
+// the parts in the order of the data: the producer, so that no more events come in; the reader; the consumer, which flushes; the broker; the
+// store. It returns nil only after a clean stop.
+func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready func(addresses)) (err error) {
 	var cleanups []func() error // last in, first out
 	defer func() {
 		for _, cleanup := range slices.Backward(cleanups) {
@@ -34,6 +34,10 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 	}()
 
 	producer, counting, plan, err := parts(cfg)
+	if err != nil {
+		return err
+	}
+	reading, err := readerParts(cfg)
 	if err != nil {
 		return err
 	}
@@ -74,7 +78,7 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	ended := make(chan struct{}, 3)
+	ended := make(chan struct{}, 4)
 	start := func(run func(context.Context) error) (stop func() error) {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // each part ends in its cleanup
 		result := make(chan error, 1)
@@ -90,8 +94,20 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 		return err
 	}
 	cleanups = append(cleanups, start(consumer.Run))
+	at := addresses{}
+	if cfg.HTTP.ReaderAddr != "" {
+		reader, err := openLook(opening, reading, cfg.Data.Dir, reg, log)
+		if err != nil {
+			return err
+		}
+		at.reader = reader.listener.Addr().String()
+		cleanups = append(cleanups, start(reader.serve))
+	}
 	cleanups = append(cleanups, start(func(ctx context.Context) error {
-		err := intake.Run(ctx, producer, store, reg, log, ready)
+		err := intake.Run(ctx, producer, store, reg, log, func(addr, admin string) {
+			at.producer, at.admin = addr, admin
+			ready(at)
+		})
 		if errors.Is(err, syscall.EADDRINUSE) {
 			return fmt.Errorf("%w: is footfall running already? Else set FOOTFALL_HTTP_ADDR or FOOTFALL_HTTP_ADMIN_ADDR (127.0.0.1:0 takes any free port)", err)
 		}

@@ -105,7 +105,7 @@ func TestRefusesToStart(t *testing.T) {
 	attempt := func(dir, addr string) error {
 		cfg := configs.Embedded{}
 		cfg.HTTP.Addr, cfg.Data.Dir = addr, dir
-		return serve(t.Context(), cfg, discard, func(string, string) { t.Error("the producer listened") })
+		return serve(t.Context(), cfg, discard, func(addresses) { t.Error("the producer listened") })
 	}
 	wantError(t, attempt(dir, "127.0.0.1:0"), "another footfall uses this data.dir", "FOOTFALL_DATA_DIR")
 	wantError(t, attempt(t.TempDir(), strings.TrimPrefix(f.url, "http://")), "address already in use", "FOOTFALL_HTTP_ADDR")
@@ -176,7 +176,7 @@ func TestStopsWhileStarting(t *testing.T) {
 	for range 5 {
 		cfg := configs.Embedded{}
 		cfg.HTTP.Addr, cfg.Data.Dir = addr, t.TempDir()
-		if err := serve(cancelled(t), cfg, discard, func(string, string) {}); err != nil {
+		if err := serve(cancelled(t), cfg, discard, func(addresses) {}); err != nil {
 			t.Errorf("stopped at once: %v", err)
 		}
 	}

@@ -42,7 +42,7 @@ func newEmbedded(t *testing.T, env ...string) *embedded {
 func newEmbeddedKeeping(t *testing.T, what kept, env ...string) *embedded {
 	t.Helper()
 	d := &embedded{dir: t.TempDir(), data: t.TempDir(), keeps: what}
-	d.env = append(what.env(), "FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_DATA_DIR="+d.data, "FOOTFALL_LATEST_ENABLED=true")
+	d.env = append(what.env(), "FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_HTTP_READER_ADDR=127.0.0.1:0", "FOOTFALL_DATA_DIR="+d.data, "FOOTFALL_LATEST_ENABLED=true")
 	d.env = append(d.env, env...)
 	d.process = start(t, d.command(t, "embedded"))
 	var err error

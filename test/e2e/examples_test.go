@@ -58,7 +58,7 @@ func TestTheKeyOfTheDocumentation(t *testing.T) {
 	}
 	p := start(t, process.Command{
 		Name: "api", Path: "/bin/sh", Args: []string{"-c", block[1] + " exec " + binaries.Path(t, "embedded")}, Dir: t.TempDir(),
-		Env: []string{"FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_DATA_DIR=" + t.TempDir()},
+		Env: []string{"FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_HTTP_READER_ADDR=127.0.0.1:0", "FOOTFALL_DATA_DIR=" + t.TempDir()},
 	})
 	url, err := p.Expect(patiently(t), greeting)
 	if err != nil {

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"syscall"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"footfall/configs"
+	"footfall/embedded/sqlite"
+	"footfall/reader/stats"
+	"footfall/reader/web"
+)
+
+// addresses are where one process listens; empty: nowhere.
+type addresses struct{ producer, admin, reader string }
+
+// look is the reader: it answers questions from the files that the store writes, by connections of its own.
+type look struct {
+	listener net.Listener
+	server   *web.Server
+	counts   *sqlite.Stats
+}
+
+// readerParts is the reader's configuration: its own, but for what one process decides itself. Reading is open where only this machine can
+// ask, and nobody has made keys. Errors are *configs.Wrong.
+func readerParts(cfg configs.Embedded) (configs.Reader, error) {
+	reader, err := configs.LoadReader("")
+	if err != nil || cfg.HTTP.ReaderAddr == "" {
+		return reader, err
+	}
+	reader.HTTP.Addr = cfg.HTTP.ReaderAddr
+	reader.Access.Open = onLoopback(cfg.HTTP.ReaderAddr) && len(reader.Access.Readers) == 0
+	_, err = web.ConfigOf(reader, nil, nil)
+	return reader, err
+}
+
+func onLoopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || (err == nil && ip.IsLoopback())
+}
+
+// openLook listens on http.reader_addr. It is nil if there is none. The store must be open, so that its tables are there.
+func openLook(ctx context.Context, cfg configs.Reader, dir string, reg prometheus.Registerer, log *slog.Logger) (*look, error) {
+	how, err := web.ConfigOf(cfg, reg, log)
+	if err != nil {
+		return nil, err
+	}
+	how.Local = cfg.Access.Open // a page elsewhere must not read by a name that it points to this machine
+	if how.Access.Empty() {
+		log.Warn("nobody may read at http.reader_addr: set FOOTFALL_ACCESS_READERS or FOOTFALL_ACCESS_SHARE_SECRETS, or a loopback address")
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.HTTP.Addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("listening (http.reader_addr): %w: is footfall running already? Else set FOOTFALL_HTTP_READER_ADDR (127.0.0.1:0 takes any free port)", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listening (http.reader_addr): %w", err)
+	}
+	l := &look{listener: listener}
+	if l.counts, err = sqlite.OpenStats(ctx, dir); err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	if l.server, err = web.New(stats.New(l.counts, cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits), how); err != nil {
+		return nil, errors.Join(err, listener.Close(), l.counts.Close())
+	}
+	return l, nil
+}
+
+// serve answers until ctx ends, and closes everything.
+func (l *look) serve(ctx context.Context) error {
+	return errors.Join(l.server.Serve(ctx, l.listener, nil), l.counts.Close())
+}
