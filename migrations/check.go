@@ -18,28 +18,35 @@ var errBehind = errors.New("the database's schema is older than this binary: run
 // Check returns an error that says what to do unless the database has exactly the migrations of this binary, and its tables were made for the
 // configured plan.
 func Check(ctx context.Context, session *gocql.Session, names cql.Keyspaces, configured *models.Plan) error {
-	recorded, err := recordedMigrations(ctx, session, names)
-	if cql.NoTable(err) {
-		return fmt.Errorf("keyspace %s has no schema: run `consumer migrate`", names.Footfall)
-	}
+	plan, err := CheckTables(ctx, session, names)
 	if err != nil {
 		return err
+	}
+	return samePlan(plan, configured, names)
+}
+
+// CheckTables returns the plan that the tables were made for, and an error that says what to do unless the database has exactly the
+// migrations of this binary.
+func CheckTables(ctx context.Context, session *gocql.Session, names cql.Keyspaces) (*models.Plan, error) {
+	recorded, err := recordedMigrations(ctx, session, names)
+	if cql.NoTable(err) {
+		return nil, fmt.Errorf("keyspace %s has no schema: run `consumer migrate`", names.Footfall)
+	}
+	if err != nil {
+		return nil, err
 	}
 	plan, err := recordedPlan(ctx, session, names)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if plan == nil {
 		plan = models.DefaultPlan() // tables from before plans could be chosen
 	}
 	all, err := All(plan.Features())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := compare(all, recorded); err != nil {
-		return err
-	}
-	return samePlan(plan, configured, names)
+	return plan, compare(all, recorded)
 }
 
 // samePlan returns an error if the configured plan is not that of the tables. Features are columns of the tables, and repairs have to decide as

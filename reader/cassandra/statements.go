@@ -1,0 +1,51 @@
+package cassandra
+
+import (
+	"strings"
+
+	"footfall/internal/cql"
+	"footfall/models"
+)
+
+// statements is all the CQL, with the keyspaces' names filled in. gocql prepares each once. What is asked for is always bound.
+type statements struct {
+	longURL                   string
+	total                     map[string]string // by table
+	hours, days               string
+	countries, referrers      string
+	amounts, latest           string
+	visits                    string
+	values, sites, links      string
+	progress, doubts, retired string
+}
+
+func newStatements(n cql.Keyspaces, plan *models.Plan) statements {
+	const within = ` >= ? AND `
+	link := func(columns, table, rest string) string {
+		return `SELECT ` + columns + ` FROM ` + n.URLShortener + `.` + table + ` WHERE short_url = ?` + rest
+	}
+	features := plan.Features()
+	key := ` WHERE siteId = ? AND month_interval_start = ? AND ` + strings.Join(features, ` = ? AND `) + ` = ?`
+	some := ` AND metric_type = ? AND interval_start >= ? AND interval_start < ?`
+	s := statements{
+		longURL:   link(`long_url`, `urls`, ``),
+		total:     map[string]string{},
+		hours:     link(`hour, value`, models.HourCounters, ` AND hour`+within+`hour < ? ORDER BY hour ASC`),
+		days:      link(`day, value`, models.DayCounters, ` AND day`+within+`day < ? ORDER BY day ASC`),
+		countries: link(`country, value`, models.CountryCounters, ``),
+		referrers: link(`referrer, value`, models.ReferrerCounters, ``),
+		amounts:   link(`day, num_values, sum_values`, `amountcounters`, ` AND day`+within+`day < ? ORDER BY day ASC`),
+		latest:    link(`at, country, referrer, ip, bot, id`, `latestclicks`, ` AND day = ?`),
+		visits:    `SELECT interval_start, visits FROM ` + n.Cardinality + `.Counts` + key + some,
+		values:    `SELECT value FROM ` + n.Cardinality + `.values_by_month WHERE siteId = ? AND month_interval_start = ? AND feature = ? AND bucket IN ?`,
+		sites:     `SELECT siteId FROM ` + n.Cardinality + `.sites_by_month WHERE month_interval_start = ?`,
+		links:     `SELECT short_url FROM ` + n.URLShortener + `.links_by_day WHERE day = ? AND bucket IN ?`,
+		progress:  `SELECT topic, kafka_partition, counted, log_end, event_time, at FROM ` + n.Footfall + `.progress WHERE name = 'counted'`,
+		doubts:    `SELECT topic FROM ` + n.Footfall + `.doubts`,
+		retired:   `SELECT before, state FROM ` + n.Footfall + `.retired WHERE name = 'visits'`,
+	}
+	for _, table := range []string{models.ClickCounter, models.UniqueCounter, models.BotCounter} {
+		s.total[table] = link(`value`, table, ``)
+	}
+	return s
+}

@@ -1,0 +1,109 @@
+// Package cassandra answers the reader's questions from Cassandra, by gocql. It reads only.
+package cassandra
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/gocql/gocql"
+	"golang.org/x/sync/errgroup"
+
+	"footfall/configs"
+	"footfall/internal/cql"
+	"footfall/migrations"
+	"footfall/models"
+	"footfall/reader/stats"
+)
+
+// Store implements stats.Store. It is safe for concurrent use.
+type Store struct {
+	session *gocql.Session
+	plan    *models.Plan
+	cql     statements
+}
+
+var _ stats.Store = (*Store)(nil)
+
+// Open connects and checks that the schema is the one this binary was made for; the plan is that of the tables. Every read is at the
+// consistency: LOCAL_ONE or LOCAL_QUORUM, which the counters are written at. Errors of the configuration are *configs.Wrong. The
+// caller closes the store.
+func Open(ctx context.Context, cfg configs.CassandraClient, consistency string) (*Store, error) {
+	level, err := parseConsistency(consistency)
+	if err != nil {
+		return nil, configs.MarkWrong(err)
+	}
+	session, err := cql.Connect(cfg, func(cluster *gocql.ClusterConfig) { cluster.Consistency = level })
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{session: session}
+	if err := s.learn(ctx, cfg); err != nil {
+		session.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func parseConsistency(text string) (gocql.Consistency, error) {
+	switch strings.ToUpper(text) {
+	case "LOCAL_ONE":
+		return gocql.LocalOne, nil
+	case "LOCAL_QUORUM":
+		return gocql.LocalQuorum, nil
+	}
+	return 0, fmt.Errorf("cassandra.consistency is %q: want LOCAL_ONE or LOCAL_QUORUM", text)
+}
+
+// learn finds out what the tables keep, and refuses a cluster that does not suit.
+func (s *Store) learn(ctx context.Context, cfg configs.CassandraClient) (err error) {
+	names := cql.KeyspacesOf(cfg.KeyspaceSuffix)
+	if s.plan, err = migrations.CheckTables(ctx, s.session, names); err != nil {
+		return err
+	}
+	s.cql = newStatements(names, s.plan)
+	return cql.CheckDataCentres(ctx, s.session, cfg.LocalDC)
+}
+
+// Close ends the session. Questions under way fail.
+func (s *Store) Close() { s.session.Close() }
+
+// Plan implements stats.Store.
+func (s *Store) Plan() *models.Plan { return s.plan }
+
+// pageRows is how many rows one page has: the next one is asked for when a quarter of them is left.
+const pageRows = 5000
+
+// rowsOf runs a query when its sequence is run through, page by page. what is for errors.
+func rowsOf[T any](ctx context.Context, s *Store, what string, scan func(gocql.Scanner) (T, error), query string, args ...any) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		// A sequence that is left has a page under way: nobody waits for it.
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		scanner := s.session.Query(query, args...).WithContext(ctx).PageSize(pageRows).Iter().Scanner()
+		for scanner.Next() {
+			row, err := scan(scanner)
+			if err != nil {
+				yield(none, fmt.Errorf("reading %s: %w", what, err))
+				return
+			}
+			if !yield(row, nil) {
+				return
+			}
+		}
+		if err := scanner.Err(); err != nil {
+			yield(none, fmt.Errorf("reading %s: %w", what, err))
+		}
+	}
+}
+
+// together runs what does not depend on each other.
+func together(ctx context.Context, all ...func(context.Context) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, do := range all {
+		group.Go(func() error { return do(ctx) })
+	}
+	return group.Wait()
+}
