@@ -126,13 +126,13 @@ func (s *Store) Sums(ctx context.Context, links []models.Key) (map[models.Key]st
 	for _, link := range links {
 		sums[link] = store.LinkSums{Tables: map[string]int64{}}
 	}
-	stretch := around(links)
+	tokens := around(links)
 	tables := []string{models.ClickCounter, models.HourCounters, models.DayCounters, models.CountryCounters, models.ReferrerCounters}
 	var mu sync.Mutex
 	err := s.each(ctx, len(tables), func(ctx context.Context, i int) error {
 		key := models.Key{Keyspace: models.URLShortener}
 		var sum int64
-		scanner := s.session.Query(`SELECT short_url, SUM(value) FROM ` + s.names.URLShortener + `.` + tables[i] + stretch.where(`short_url`) +
+		scanner := s.session.Query(`SELECT short_url, SUM(value) FROM ` + s.names.URLShortener + `.` + tables[i] + tokens.where(`short_url`) +
 			` GROUP BY short_url`).WithContext(ctx).PageSize(1000).RetryPolicy(patience).Iter().Scanner()
 		for scanner.Next() {
 			if err := scanner.Scan(&key.Name, &sum); err != nil {
@@ -152,7 +152,7 @@ func (s *Store) Sums(ctx context.Context, links []models.Key) (map[models.Key]st
 	if err != nil {
 		return nil, err
 	}
-	err = s.eachLedger(ctx, models.URLShortener, stretch, func(k store.KeyLedger) error {
+	err = s.eachLedger(ctx, models.URLShortener, tokens, func(k store.KeyLedger) error {
 		if link, wanted := sums[k.Key]; wanted {
 			link.Ledger = k.Rows
 			sums[k.Key] = link

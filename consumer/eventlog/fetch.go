@@ -91,7 +91,7 @@ func (f *Fetcher) Run(ctx context.Context, out chan<- Item) error {
 			f.warnOfLostIDs(m)
 		}
 		if m.Offset != next && m.Offset > f.Start {
-			if err := f.gap(ctx, max(next, f.Start), m.Offset); err != nil && ctx.Err() == nil {
+			if err := f.checkSkipped(ctx, max(next, f.Start), m.Offset); err != nil && ctx.Err() == nil {
 				return err
 			}
 		}
@@ -99,14 +99,14 @@ func (f *Fetcher) Run(ctx context.Context, out chan<- Item) error {
 		it := f.Inspect.item(f.Partition, m)
 		it.Warm = m.Offset < f.Start
 		if it.misplaced() && m.Offset >= placed {
-			if err := f.counted(ctx); IsRefusal(err) {
+			if err := f.checkPartitions(ctx); IsRefusal(err) {
 				return err
 			} else if err != nil {
 				break // ctx has ended
 			}
 			placed = m.HighWaterMark // Count answered after these were written: no need to ask again for them
 		}
-		if !f.pass(ctx, it) {
+		if !f.awaitGates(ctx, it) {
 			return nil
 		}
 		select {
@@ -118,9 +118,9 @@ func (f *Fetcher) Run(ctx context.Context, out chan<- Item) error {
 	return nil
 }
 
-// counted refuses a topic that has another number of partitions than it is counted with: a message that a producer placed by the new
+// checkPartitions refuses a topic that has another number of partitions than it is counted with: a message that a producer placed by the new
 // number must not become a dead letter. It retries until Kafka answers or ctx ends.
-func (f *Fetcher) counted(ctx context.Context) error {
+func (f *Fetcher) checkPartitions(ctx context.Context) error {
 	if f.Sealed {
 		return nil
 	}
@@ -139,8 +139,8 @@ func (f *Fetcher) counted(ctx context.Context) error {
 	}
 }
 
-// pass waits at the gates. It returns false if ctx has ended.
-func (f *Fetcher) pass(ctx context.Context, it Item) bool {
+// awaitGates waits at the gates. It returns false if ctx has ended.
+func (f *Fetcher) awaitGates(ctx context.Context, it Item) bool {
 	if it.Warm {
 		return true
 	}
@@ -152,9 +152,9 @@ func (f *Fetcher) pass(ctx context.Context, it Item) bool {
 	return true
 }
 
-// gap decides about offsets that the reader skipped. Below the log's first offset, Kafka deleted uncounted events: a *Refusal. Elsewhere
+// checkSkipped decides about offsets that the reader skipped. Below the log's first offset, Kafka deleted uncounted events: a *Refusal. Elsewhere
 // they are transaction markers, and nothing is lost.
-func (f *Fetcher) gap(ctx context.Context, from, to int64) error {
+func (f *Fetcher) checkSkipped(ctx context.Context, from, to int64) error {
 	var bounds map[models.Partition]Span
 	for attempt, err := 0, errors.New("not asked"); err != nil; attempt++ {
 		if bounds, err = Bounds(ctx, f.Kafka, []models.Partition{f.Partition}); err != nil && retry.Sleep(ctx, retry.Backoff(attempt)) != nil {

@@ -113,13 +113,13 @@ func (a *Auditor) part(ctx context.Context, part store.Part, read func(int)) (cl
 	clean = true
 	err = a.store.Keys(ctx, part, func(batch []store.KeyLedger) error {
 		read(len(batch))
-		off, err := a.off(ctx, batch)
+		off, err := a.keysOff(ctx, batch)
 		if err != nil {
 			return err
 		}
 		mismatched, busy := 0, 0
 		if part.Keyspace == models.URLShortener {
-			if mismatched, busy, err = a.sums(ctx, batch); err != nil {
+			if mismatched, busy, err = a.compareSums(ctx, batch); err != nil {
 				return err
 			}
 		}
@@ -149,8 +149,8 @@ func (a *Auditor) add(ctx context.Context, found Audit, off []store.KeyLedger) e
 	return a.repairAll(ctx)
 }
 
-// off lists the keys of a batch that are off, with their ledgers, and reports each.
-func (a *Auditor) off(ctx context.Context, batch []store.KeyLedger) (off []store.KeyLedger, err error) {
+// keysOff lists the keys of a batch that are off, with their ledgers, and reports each.
+func (a *Auditor) keysOff(ctx context.Context, batch []store.KeyLedger) (off []store.KeyLedger, err error) {
 	var suspects []models.Key
 	for _, k := range batch {
 		if len(describe(k.Key, k.Rows)) > 0 {
@@ -188,9 +188,9 @@ func describe(key models.Key, rows []store.LedgerRow) (lines []string) {
 	return lines
 }
 
-// sums compares links' totals with the sums over their parts. It returns how many differ, and how many could not be compared. Tables are
+// compareSums compares links' totals with the sums over their parts. It returns how many differ, and how many could not be compared. Tables are
 // read one after the other, so a link is compared only if its ledger is the same before and after: then nobody wrote meanwhile.
-func (a *Auditor) sums(ctx context.Context, batch []store.KeyLedger) (mismatched, busy int, err error) {
+func (a *Auditor) compareSums(ctx context.Context, batch []store.KeyLedger) (mismatched, busy int, err error) {
 	for range auditRounds {
 		links := make([]models.Key, len(batch))
 		for i, k := range batch {
@@ -205,7 +205,7 @@ func (a *Auditor) sums(ctx context.Context, batch []store.KeyLedger) (mismatched
 			switch sums := found[k.Key]; {
 			case !slices.Equal(k.Rows, sums.Ledger):
 				changed = append(changed, store.KeyLedger{Key: k.Key, Rows: sums.Ledger})
-			case !a.even(k.Key, sums.Tables):
+			case !a.sumsMatch(k.Key, sums.Tables):
 				mismatched++
 			}
 		}
@@ -216,8 +216,8 @@ func (a *Auditor) sums(ctx context.Context, batch []store.KeyLedger) (mismatched
 	return mismatched, len(batch), nil
 }
 
-// even tells whether a link's total is the sum over its parts, and reports it if not.
-func (a *Auditor) even(link models.Key, sums map[string]int64) bool {
+// sumsMatch tells whether a link's total is the sum over its parts, and reports it if not.
+func (a *Auditor) sumsMatch(link models.Key, sums map[string]int64) bool {
 	for _, table := range []string{models.HourCounters, models.DayCounters, models.CountryCounters, models.ReferrerCounters} {
 		if sums[table] != sums[models.ClickCounter] {
 			a.report(fmt.Sprintf("%s: clickcounter has %d, %s add up to %d", link.Name, sums[models.ClickCounter], table, sums[table]))

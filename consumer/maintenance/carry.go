@@ -84,7 +84,7 @@ func (g *grower) carry(ctx context.Context, s *eventlog.Source, partition int, e
 			}
 			messages, err := g.uncounted(ctx, s, partition, eventlog.Span{From: from, To: b.To})
 			if err == nil && again {
-				messages, err = g.without(ctx, messages, b)
+				messages, err = g.unwritten(ctx, messages, b)
 			}
 			if err == nil && len(messages) > 0 {
 				err = writer.WriteMessages(ctx, messages...)
@@ -162,8 +162,8 @@ func (g *grower) uncounted(ctx context.Context, s *eventlog.Source, partition in
 	return out, err
 }
 
-// without returns the messages that an earlier run has not written yet.
-func (g *grower) without(ctx context.Context, messages []kafka.Message, b carrying) ([]kafka.Message, error) {
+// unwritten returns the messages that an earlier run has not written yet.
+func (g *grower) unwritten(ctx context.Context, messages []kafka.Message, b carrying) ([]kafka.Message, error) {
 	if err := retry.Sleep(ctx, g.Store.WriteTimeout()+repair.SettleMargin); err != nil { // by then the earlier run's writes are in the log
 		return nil, err
 	}

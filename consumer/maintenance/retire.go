@@ -75,7 +75,7 @@ func (r *Retirer) Run(ctx context.Context, before models.Millis, wait time.Durat
 	defer cancel()
 	it, err := r.decide(patient, before)
 	if err == nil && !it.Done {
-		err = r.counted(patient, it)
+		err = r.awaitCounted(patient, it)
 	}
 	if err != nil {
 		if retry.Over(patient) && ctx.Err() == nil {
@@ -84,7 +84,7 @@ func (r *Retirer) Run(ctx context.Context, before models.Millis, wait time.Durat
 		return err
 	}
 	if !it.Done { // without the deadline: this is work, not waiting
-		if err := r.whole(ctx, before); err != nil {
+		if err := r.audited(ctx, before); err != nil {
 			return err
 		}
 	}
@@ -185,11 +185,11 @@ const (
 	ProgressEvery = 5 * time.Second        // between two reports
 )
 
-// counted returns when all visits before the retirement are counted and free of doubt. If ctx ends first, the error says what is missing.
-func (r *Retirer) counted(ctx context.Context, it store.Retirement) error {
+// awaitCounted returns when all visits before the retirement are counted and free of doubt. If ctx ends first, the error says what is missing.
+func (r *Retirer) awaitCounted(ctx context.Context, it store.Retirement) error {
 	var told time.Time
 	for {
-		why, err := r.missing(ctx, it)
+		why, err := r.blockedBy(ctx, it)
 		if err != nil {
 			return err
 		}
@@ -206,8 +206,8 @@ func (r *Retirer) counted(ctx context.Context, it store.Retirement) error {
 	}
 }
 
-// whole returns an error if an audit finds keys that are off: their repair needs the rows. It audits sites only, since links have no such rows.
-func (r *Retirer) whole(ctx context.Context, before models.Millis) error {
+// audited returns an error if an audit finds keys that are off: their repair needs the rows. It audits sites only, since links have no such rows.
+func (r *Retirer) audited(ctx context.Context, before models.Millis) error {
 	r.Report("all visits up to the retirement are counted; auditing")
 	a, err := r.Audit(ctx, walkOf(before))
 	if err != nil {
@@ -217,15 +217,15 @@ func (r *Retirer) whole(ctx context.Context, before models.Millis) error {
 		return fmt.Errorf("the audit of %d keys found %d off: repairing them needs the rows, so nothing is removed; run consumer"+
 			" audit --repair first", a.Keys, a.Off)
 	}
-	if err := r.even(ctx, before); err != nil {
+	if err := r.compareRows(ctx, before); err != nil {
 		return err
 	}
 	r.Report("the audit of %d keys is clean", a.Keys)
 	return nil
 }
 
-// even compares counts with the rows to be removed. Fewer rows than counted visitors are normal after forget, or after a stopped retire.
-func (r *Retirer) even(ctx context.Context, before models.Millis) error {
+// compareRows compares counts with the rows to be removed. Fewer rows than counted visitors are normal after forget, or after a stopped retire.
+func (r *Retirer) compareRows(ctx context.Context, before models.Millis) error {
 	more, fewer := 0, 0
 	tell := func(line string) { r.Report("%s", line) }
 	err := r.Store.CountMismatches(ctx, before, tell, func(u store.CountMismatch) {
@@ -250,8 +250,8 @@ func (r *Retirer) even(ctx context.Context, before models.Millis) error {
 	return nil
 }
 
-// missing describes what has to happen before rows may be removed; empty if nothing.
-func (r *Retirer) missing(ctx context.Context, it store.Retirement) (string, error) {
+// blockedBy describes what has to happen before rows may be removed; empty if nothing.
+func (r *Retirer) blockedBy(ctx context.Context, it store.Retirement) (string, error) {
 	group, err := r.Group(ctx, it.Topic)
 	if err != nil {
 		return "", err
