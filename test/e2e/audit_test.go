@@ -14,6 +14,7 @@ import (
 
 // `consumer audit` finds what a zombie counted twice, reports it, and repairs it from the log while a consumer runs.
 func TestAudit(t *testing.T) {
+	t.Parallel()
 	d := newReal(t, 0)
 	consumer := d.addConsumer(t)
 	const n = 1000

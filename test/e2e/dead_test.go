@@ -9,6 +9,7 @@ import (
 
 // Messages that cannot be counted become dead letters with their reason and origin. They do not hold up other events.
 func TestDeadLetters(t *testing.T) {
+	t.Parallel()
 	d := newReal(t, 1)
 	visits := d.Topics[1]
 	const n = 400

@@ -6,5 +6,6 @@
 // broker reads and writes Kafka. The deployments and the tests are here.
 //
 // The tests on real servers need `make up`. Without it they are skipped, or fail with CI=true. Each has its own topics, consumer group
-// and keyspaces and removes them at its end.
+// and keyspaces and removes them at its end. So tests that mostly wait, and do not measure time or load, run beside each other
+// (t.Parallel); the others run alone, before them.
 package e2e

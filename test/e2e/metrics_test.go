@@ -10,6 +10,7 @@ import (
 
 // The metrics of a single consumer agree with the log and the oracle.
 func TestMetricsAgreeWithTheOracle(t *testing.T) {
+	t.Parallel()
 	d := newReal(t, 0)
 	c := d.addConsumer(t)
 	const n = 3000

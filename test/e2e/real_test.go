@@ -80,9 +80,11 @@ func prepare(t *testing.T, what kept, kafkaAddress string, cluster *gocql.Cluste
 	t.Cleanup(func() { d.clean(t) })
 
 	migrate := process.Command{Name: "migrate", Path: binaries.Path(t, "consumer"), Args: []string{"migrate"}, Env: d.env, Dir: d.dir}
+	begun := time.Now()
 	if _, err := process.Run(patiently(t), migrate); err != nil {
 		t.Fatal(err)
 	}
+	t.Logf("the schema took %s", time.Since(begun).Round(100*time.Millisecond))
 	return d
 }
 
@@ -135,11 +137,13 @@ func (d *real) clean(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
+	begun := time.Now()
 	errs := d.Remove(ctx)
 	for _, keyspace := range []string{"footfall", "urlshortener", "cardinality"} {
 		errs = errors.Join(errs, d.session.Query("DROP KEYSPACE IF EXISTS "+keyspace+d.suffix).WithContext(ctx).Exec())
 	}
 	d.session.Close()
+	t.Logf("cleaning up took %s", time.Since(begun).Round(100*time.Millisecond))
 	if errs != nil {
 		t.Errorf("cleaning up: %v", errs)
 	}

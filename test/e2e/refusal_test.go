@@ -18,6 +18,7 @@ import (
 
 // A consumer refuses a log that does not fit the ledger and says what to do. Going on would silently lose or skip events.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	d := newReal(t, 0)
 	clicks, visits := d.Topics[0], d.Topics[1]
 	first := d.addConsumer(t)

@@ -11,6 +11,7 @@ import (
 // Somebody changes the replication while a consumer counts. The consumer stops and no other starts until an operator has acknowledged the
 // change. Then all events are counted once.
 func TestReplicationChangesUnderAConsumer(t *testing.T) {
+	t.Parallel()
 	d := newReal(t, 0)
 	first := d.addConsumer(t)
 	const n = 1000

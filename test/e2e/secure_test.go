@@ -26,6 +26,7 @@ const login, password = "footfall", "correct-horse"
 // documented permissions only. The producer, a consumer and the audit connect with configuration alone. With a wrong password or another
 // certificate authority they end at once, with an error that says so.
 func TestServersWithTLSAndLogins(t *testing.T) {
+	t.Parallel()
 	files := dialtest.NewFiles(t)
 	kafkaServer, node := secureServers(t, files)
 	cluster := gocql.NewCluster(node.Address)
