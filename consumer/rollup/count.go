@@ -38,7 +38,11 @@ func (o *ownership) countChunk(ctx context.Context, ch *chunk, commit eventlog.C
 		return errors.Join(fmt.Errorf("flushing: %w", err), o.doubts.DoubtOnExit(ctx, ch.spans))
 	}
 	for p, last := range ch.last {
-		o.partitions[p].tail = last.Tail()
+		own := o.partitions[p]
+		own.tail = last.Tail()
+		if !last.At.IsZero() {
+			own.countedTime.Store(last.At.UnixMilli())
+		}
 	}
 	err := commit(ctx, o.places())
 	if err == nil {

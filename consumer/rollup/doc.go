@@ -3,10 +3,10 @@
 //
 // In the order of the data: group.go joins the group, and generation.go runs one generation of it. begin.go takes the partitions
 // (ownership.go, agree.go) and finds the offset to go on at in each (start.go, logidentity.go, claim.go). chunk.go collects what the
-// fetchers read. prepare.go decides and sums it, one chunk ahead: sight.go finds each visitor's first event (visitorcache.go), deltas.go
+// fetchers read. prepare.go decides and sums it, one chunk ahead: sight.go finds each visitor's first event (the package visitorcache), deltas.go
 // sums, and the package names lists the names of the keys. flush.go writes it: ledger.go knows what a key holds already, recover.go what
 // to do when a write fails. count.go is the loop over chunks, and commits.
 //
 // Around that: owned.go is one partition's state, takerelease.go and progress.go note it in the store, ends.go sees where a sealed topic
-// ends. latest.go keeps the latest clicks, file.go counts a file, lag.go and metrics.go tell operators, checkconfig.go refuses configurations.
+// ends. latest.go keeps the latest clicks, file.go counts a file, lag.go and metrics.go tell operators, lag.go also those who read counts, checkconfig.go refuses configurations.
 package rollup

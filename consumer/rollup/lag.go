@@ -6,31 +6,47 @@ import (
 	"time"
 
 	"footfall/consumer/eventlog"
+	"footfall/consumer/store"
 	"footfall/internal/retry"
 	"footfall/models"
 )
 
 // lagInterval is how often Kafka is asked for the log's end.
-const lagInterval = 2 * time.Second
+const lagInterval = time.Second
 
-// watchLag updates the lag of every partition until ctx ends, also while nothing can be counted.
+// watchLag updates the lag of every partition and notes it for readers of counts, until ctx ends, also while nothing can be counted.
 func (o *ownership) watchLag(ctx context.Context) {
-	partitions := o.sorted()
+	var notes progressNotes
 	for {
-		if bounds, err := o.bounds(ctx, partitions); err == nil {
-			for _, p := range partitions {
-				to := bounds[p].To
-				if own := o.partitions[p]; own.sealed {
-					o.metrics.beyond(p, o.beyondSeal(ctx, p, to))
-					to = min(to, own.end)
-				}
-				o.metrics.lagging(p, to-o.partitions[p].counted.Load())
-			}
+		if rows, err := o.lag(ctx); err == nil {
+			notes.write(ctx, o, rows)
 		}
 		if retry.Sleep(ctx, lagInterval) != nil {
 			return
 		}
 	}
+}
+
+// lag looks how far each partition is. The moment is taken first, and what is counted is read last: if that is the log's end, everything
+// that was written before the moment is counted.
+func (o *ownership) lag(ctx context.Context) ([]store.Progress, error) {
+	at, partitions := time.Now(), o.sorted()
+	bounds, err := o.bounds(ctx, partitions)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]store.Progress, len(partitions))
+	for i, p := range partitions {
+		own, to := o.partitions[p], bounds[p].To
+		if own.sealed {
+			o.metrics.beyond(p, o.beyondSeal(ctx, p, to))
+			to = min(to, own.end)
+		}
+		rows[i] = store.Progress{Partition: p, EventTime: own.lastTime(), Counted: own.counted.Load(), At: at}
+		rows[i].LogEnd = max(to, rows[i].Counted)
+		o.metrics.lagging(p, to-rows[i].Counted)
+	}
+	return rows, nil
 }
 
 // beyondSeal is how many messages between a partition's seal and to were not carried over to the next generation.

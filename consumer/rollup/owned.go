@@ -2,6 +2,7 @@ package rollup
 
 import (
 	"sync/atomic"
+	"time"
 
 	"footfall/consumer/eventlog"
 	"footfall/consumer/store"
@@ -19,6 +20,8 @@ type owned struct {
 	// next is where counting goes on: every event below is counted. counted is the same, for other goroutines to read.
 	next    int64
 	counted atomic.Int64
+	// countedTime is Kafka's time of the last message that was counted, in Unix milliseconds; 0: not known.
+	countedTime atomic.Int64
 	// collected is how far chunks have been collected; 0: not at all. Only the goroutine that collects uses it.
 	collected int64
 	// highWater is the end of the log as last seen. A ledger that reaches beyond it belongs to another log.
@@ -44,6 +47,14 @@ type owned struct {
 	uncountedFrom int64
 	// unknown is the end of the log if the group does not tell how far the last owner was; else 0.
 	unknown int64
+}
+
+// lastTime is Kafka's time of the last message that was counted, zero if that is not known.
+func (p *owned) lastTime() time.Time {
+	if ms := p.countedTime.Load(); ms != 0 {
+		return time.UnixMilli(ms)
+	}
+	return time.Time{}
 }
 
 // reached is how far the partition was ever counted. That is beyond next if the group's offset was set back. An owner that noted next

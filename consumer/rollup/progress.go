@@ -9,8 +9,39 @@ import (
 	"time"
 
 	"footfall/consumer/eventlog"
+	"footfall/consumer/store"
 	"footfall/models"
 )
+
+const (
+	idleInterval = 5 * time.Second // how often progressNotes writes while nothing is counted
+	noteTimeout  = 2 * time.Second // for each of its writes: the lag is not updated meanwhile
+)
+
+// progressNotes tells readers of counts how far the partitions are. It runs beside the counting, which neither waits for it nor needs it.
+type progressNotes struct {
+	last    []store.Progress // as they were written
+	failing bool             // which was logged
+}
+
+// write stores the rows if something was counted since the last time, or if that was long ago.
+func (n *progressNotes) write(ctx context.Context, o *ownership, rows []store.Progress) {
+	same := slices.EqualFunc(n.last, rows, func(a, b store.Progress) bool {
+		return a.Counted == b.Counted && b.At.Sub(a.At) < idleInterval
+	})
+	if same {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
+	defer cancel()
+	err := o.store.NoteProgress(ctx, rows)
+	if err == nil {
+		n.last = rows
+	} else if !n.failing {
+		o.log.Warn("noting progress for readers failed: until it succeeds, they take the counts for older than they are", "error", err)
+	}
+	n.failing = err != nil
+}
 
 // progressInterval is how often an owner notes in the store how far it is.
 const progressInterval = 30 * time.Second

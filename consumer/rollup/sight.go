@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"footfall/consumer/eventlog"
+	"footfall/consumer/rollup/visitorcache"
 	"footfall/consumer/store"
 	"footfall/models"
 )
@@ -21,12 +22,12 @@ type visitors struct {
 	questions questions  // of that chunk
 
 	mu    sync.Mutex
-	cache *visitorCache
+	cache *visitorcache.Cache
 	era   int // grows when the cache is emptied
 }
 
 func newVisitors(store store.Store, h eventlog.Hasher, size int, m *metrics) *visitors {
-	return &visitors{store: store, hasher: h, metrics: m, questions: newQuestions(), era: 1, cache: newVisitorCache(size)}
+	return &visitors{store: store, hasher: h, metrics: m, questions: newQuestions(), era: 1, cache: visitorcache.New(size)}
 }
 
 // decide sets First of every event of a chunk, unless that is done and the cache was not emptied since. When it returns nil,
@@ -109,7 +110,7 @@ func (v *visitors) gather(q *questions, events []*eventlog.Counted) {
 			if !seen {
 				place = int32(len(q.first))
 				q.places[id] = place
-				at, known := v.cache.get(id)
+				at, known := v.cache.Get(id)
 				if !known {
 					at = e.Position()
 					q.unknown, q.ids, q.missing = append(q.unknown, s), append(q.ids, id), append(q.missing, place)
@@ -155,7 +156,7 @@ func (v *visitors) remember(q *questions, era int) {
 		return
 	}
 	for i, id := range q.ids {
-		v.cache.add(id, q.first[q.missing[i]])
+		v.cache.Add(id, q.first[q.missing[i]])
 	}
 }
 
@@ -170,5 +171,5 @@ func (v *visitors) drop() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.era++
-	v.cache.purge()
+	v.cache.Purge()
 }

@@ -1,4 +1,5 @@
-package rollup
+// Package visitorcache remembers where visitors were first seen.
+package visitorcache
 
 import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
@@ -7,12 +8,12 @@ import (
 	"footfall/models"
 )
 
-// visitorCache caches where visitors were first seen. It evicts those that were asked about longest ago. Not safe for concurrent use.
+// Cache remembers where visitors were first seen. It evicts those that were asked about longest ago. Not safe for concurrent use.
 //
 // It has two parts. Recent visitors are in an LRU, where each costs 120 bytes and the garbage collector scans every one of them. What the
 // LRU evicts goes into a ring, which costs a third of that and nothing for the collector. A hit in the ring's older half promotes the
 // visitor back into the LRU. Its entry in the ring stays and stays true, so such a visitor has two entries for a while.
-type visitorCache struct {
+type Cache struct {
 	size       int
 	front      *simplelru.LRU[eventlog.Fingerprint, packed] // nil: the cache is off
 	behind     eventlog.RingIndex[packed]                   // what the LRU evicted, numbered
@@ -27,14 +28,15 @@ const offsetBits = 48
 // queued is the smallest size that has a ring.
 const queued = 16
 
-// newVisitorCache makes a cache of about size visitors; 0: the cache is off.
-func newVisitorCache(size int) *visitorCache {
-	r := &visitorCache{size: size}
-	r.purge()
+// New makes a cache of about size visitors; 0: the cache is off.
+func New(size int) *Cache {
+	r := &Cache{size: size}
+	r.Purge()
 	return r
 }
 
-func (r *visitorCache) purge() {
+// Purge empties the cache.
+func (r *Cache) Purge() {
 	switch front := r.size / 8; {
 	case r.size < 1:
 	case r.size < queued:
@@ -48,7 +50,8 @@ func (r *visitorCache) purge() {
 	}
 }
 
-func (r *visitorCache) get(id eventlog.Fingerprint) (models.Position, bool) {
+// Get returns the position of the visitor's first event, and whether the cache has it.
+func (r *Cache) Get(id eventlog.Fingerprint) (models.Position, bool) {
 	if r.front == nil {
 		return models.Position{}, false
 	}
@@ -66,7 +69,8 @@ func (r *visitorCache) get(id eventlog.Fingerprint) (models.Position, bool) {
 	return models.Position{Topic: p.Topic, Partition: p.Number, Offset: int64(at & (1<<offsetBits - 1))}, true
 }
 
-func (r *visitorCache) add(id eventlog.Fingerprint, at models.Position) {
+// Add caches the position of a visitor's first event.
+func (r *Cache) Add(id eventlog.Fingerprint, at models.Position) {
 	if r.front == nil || at.Offset>>offsetBits != 0 {
 		return
 	}
@@ -75,7 +79,7 @@ func (r *visitorCache) add(id eventlog.Fingerprint, at models.Position) {
 	}
 }
 
-func (r *visitorCache) number(at models.Position) uint64 {
+func (r *Cache) number(at models.Position) uint64 {
 	p := models.Partition{Topic: at.Topic, Number: at.Partition}
 	for i, known := range r.partitions {
 		if known == p {
