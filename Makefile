@@ -1,6 +1,6 @@
 # footfall. `make run` needs Go alone; `make up` brings real Kafka and real Cassandra.
 .DEFAULT_GOAL := help
-.PHONY: help run up down unit test test-all load faults bench lint vuln build release chromium wrk
+.PHONY: help run up down unit test test-all suites seeds load faults bench lint vuln build release chromium wrk
 
 # The race detector is for everything (test-all). It needs a C compiler; without one the tests run all the same, except with CI=true.
 RACE := $(if $(filter test-all,$(MAKECMDGOALS)),$(if $(CI)$(shell command -v $${CC:-cc}),-race))
@@ -50,12 +50,17 @@ test: ## all packages and a part of the end-to-end suite; on the real stack wher
 	go test -count=1 -timeout 10m -skip '$(HOSTILE)' ./producer
 	go test -count=1 -timeout 10m -run '$(SMOKE)' ./test/e2e
 
-# `make test test-all` runs each part once.
+# `make test test-all` runs each part once. The simulation has a clock of its own, so it takes what the suites of processes leave.
 test-all: test ## all tests: `test` with the race detector, then the rest of the suites, the faults' short form, and 1,000 seeds (40 minutes)
 	go test -count=1 -timeout 10m -run '$(HOSTILE)' ./producer
+	$(MAKE) --no-print-directory --jobs=2 suites seeds
+
+suites:
 	go test -count=1 -timeout 28m -skip '$(SMOKE)' ./test/e2e
 	go test -count=1 -timeout 28m ./test/faults
-	go test -count=1 -timeout 28m ./consumer/rollup -run 'TestSimulation|TestSmallWorlds' -sim.seeds 1000 -v
+
+seeds:
+	nice -n 19 go test -count=1 -timeout 40m ./consumer/rollup -run 'TestSimulation|TestSmallWorlds' -sim.seeds 1000 -v
 
 chromium: ## the browser that a test of the page script needs (Debian's, as root)
 	@command -v chromium > /dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; }
