@@ -87,6 +87,8 @@ var hostile = []struct {
 	{"/v1/stats/links/a?format=csv", 406, "not_acceptable"},
 	{"/v1/stats/links/a/series?format=../../etc/passwd", 406, "not_acceptable"},
 	{"/v1/stats/sites/s/series?metric=visitors", 400, "bad_metric"},
+	{"/v1/stats/sites/s/series?from=2018-10", 400, "missing_to"},
+	{"/v1/stats/sites/s/series?to=2018-10", 400, "missing_from"},
 	{"/v1/stats/links/a?key=secret", 400, "unknown_parameter"},
 }
 

@@ -62,12 +62,19 @@ func (q query) get(name, otherwise string) string {
 
 // within is the range of from and to; an end that is absent is open.
 func (q query) within() (within stats.Range, err error) {
-	for name, end := range map[string]*models.Millis{"from": &within.From, "to": &within.To} {
-		if text := q.get(name, ""); text != "" && err == nil {
-			*end, err = stats.ParseMoment(name, text)
-		}
+	if within.From, err = q.end("from"); err == nil {
+		within.To, err = q.end("to")
 	}
 	return within, err
+}
+
+// end reads one end of a range; absent: 0, which is open.
+func (q query) end(name string) (models.Millis, error) {
+	text := q.get(name, "")
+	if text == "" {
+		return 0, nil
+	}
+	return stats.ParseMoment(name, text)
 }
 
 // moment reads a parameter that is one day or month; absent: the one that it is now.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"footfall/models"
 	"footfall/reader/access"
@@ -100,7 +101,8 @@ func refusalOf(ctx context.Context, err error) *refusal {
 	case errors.As(err, &aligned):
 		return &refusal{Reason: notAligned, Detail: aligned.Error(), Instead: []string{rangeQuery(aligned.Aligned)}}
 	case errors.As(err, &malformed):
-		return &refusal{Reason: "bad_" + malformed.Field, Detail: malformed.Error()}
+		field, _, _ := strings.Cut(malformed.Field, ",") // the first of several
+		return &refusal{Reason: "bad_" + field, Detail: malformed.Error()}
 	case errors.As(err, &much):
 		return &refusal{Reason: tooMuch, Detail: much.Error()}
 	case errors.Is(context.Cause(ctx), errTimeout):

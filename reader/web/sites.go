@@ -60,6 +60,13 @@ func (s *Server) siteSeries(ctx context.Context, q question) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	const both = "a series of a site needs both from and to: it is kept month by month"
+	switch {
+	case within.From == 0:
+		return nil, &refusal{Reason: "missing_from", Detail: both}
+	case within.To == 0:
+		return nil, &refusal{Reason: "missing_to", Detail: both}
+	}
 	series, err := s.stats.SiteSeries(ctx, stats.SeriesQuery{Site: q.name, Metric: metric, By: by, Within: within, Features: q.features})
 	if err != nil {
 		return nil, err

@@ -23,6 +23,7 @@ type embedded struct {
 	data    string
 	url     string
 	admin   string  // URL of its metrics
+	reader  string  // URL of its reader
 	clicked *sql.DB // urlshortener, for reading
 	visited *sql.DB // cardinality
 	keeps   kept
@@ -31,6 +32,7 @@ type embedded struct {
 var (
 	greeting = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)`)
 	metrics  = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/metrics`)
+	looking  = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/v1/stats`)
 )
 
 // newEmbedded starts it. env overrides the test's own settings.
@@ -50,6 +52,9 @@ func newEmbeddedKeeping(t *testing.T, what kept, env ...string) *embedded {
 		t.Fatal(err)
 	}
 	if d.admin, err = d.process.Expect(patiently(t), metrics); err != nil {
+		t.Fatal(err)
+	}
+	if d.reader, err = d.process.Expect(patiently(t), looking); err != nil {
 		t.Fatal(err)
 	}
 	d.clicked, d.visited = d.open(t, "urlshortener"), d.open(t, "cardinality")
