@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 
@@ -14,12 +13,7 @@ import (
 // requireSchemathesis installs it, or skips the test; on CI it must be there.
 func requireSchemathesis(t *testing.T) {
 	t.Helper()
-	if err := schemathesisInstalled(); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	need(t, schemathesisInstalled())
 }
 
 // fillForReader sends what the examples of the reader's description ask for.
