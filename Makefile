@@ -96,12 +96,12 @@ vuln: ## modules as go.sum has them, and known vulnerabilities of what we call
 	@bash deployments/vuln.sh $(GOVULNCHECK)
 
 build: ## the binaries, into ./bin
-	CGO_ENABLED=0 go build -trimpath -o bin/ ./producer ./consumer ./embedded ./simulator
+	CGO_ENABLED=0 go build -trimpath -o bin/ ./producer ./consumer ./reader ./embedded ./simulator
 
 # Static: they run on any kernel, without a C library. What --version says is the tag or commit of the sources.
 release: ## static binaries for linux and macOS on amd64 and arm64, with SHA256SUMS, into ./dist
 	rm -rf dist && mkdir dist
-	for os in linux darwin; do for arch in amd64 arm64; do for name in producer consumer embedded simulator; do \
+	for os in linux darwin; do for arch in amd64 arm64; do for name in producer consumer reader embedded simulator; do \
 		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -buildvcs=true -o dist/footfall-$$name-$$os-$$arch ./$$name || exit 1; \
 	done; done; done
 	cd dist && sha256sum footfall-* > SHA256SUMS

@@ -36,7 +36,7 @@ var oneShot = []string{"migrate"}
 
 func TestComposeHasTheServices(t *testing.T) {
 	got := slices.Sorted(maps.Keys(load(t).Services))
-	if want := []string{"cassandra", "consumer", "kafka", "migrate", "producer"}; !slices.Equal(got, want) {
+	if want := []string{"cassandra", "consumer", "kafka", "migrate", "producer", "reader"}; !slices.Equal(got, want) {
 		t.Fatalf("%v, want %v", got, want)
 	}
 }
@@ -172,7 +172,7 @@ func TestServicesHaveHealthChecksAndRestart(t *testing.T) {
 
 // The images have no shell: a health check has to run the image's binary.
 func TestHealthChecksCanRun(t *testing.T) {
-	for _, name := range []string{"producer", "consumer"} {
+	for _, name := range []string{"producer", "consumer", "reader"} {
 		s := load(t).Services[name]
 		if want := []string{"CMD", "/" + s.Build.Target, "healthz"}; s.HealthCheck == nil || !slices.Equal(s.HealthCheck.Test, want) {
 			t.Errorf("%s: health check %v, want %v", name, s.HealthCheck, want)

@@ -19,7 +19,7 @@ func TestDockerfileHasTheGoVersionOfTheModule(t *testing.T) {
 
 // .dockerignore leaves out no package that producer or consumer need.
 func TestBuildContextHasTheSources(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", "footfall/producer", "footfall/consumer").Output()
+	out, err := exec.Command("go", "list", "-deps", "footfall/producer", "footfall/consumer", "footfall/reader").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestBuildContextHasTheSources(t *testing.T) {
 // The images do not run as root. The user is a number: Kubernetes cannot check a name.
 func TestImagesDoNotRunAsRoot(t *testing.T) {
 	file := read(t, "images/Dockerfile")
-	if stages, users := strings.Count(file, "\nFROM scratch AS "), strings.Count(file, "\nUSER 65532:65532\n"); stages != 2 || users != 2 {
+	if stages, users := strings.Count(file, "\nFROM scratch AS "), strings.Count(file, "\nUSER 65532:65532\n"); stages != 3 || users != 3 {
 		t.Errorf("%d final stages, %d with a numeric user", stages, users)
 	}
 }

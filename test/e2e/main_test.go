@@ -10,7 +10,7 @@ import (
 	"footfall/test/harness"
 )
 
-var binaries = harness.Binaries{Commands: []string{"producer", "consumer", "embedded", "simulator"}}
+var binaries = harness.Binaries{Commands: []string{"producer", "consumer", "reader", "embedded", "simulator"}}
 
 func TestMain(m *testing.M) { binaries.Main(m) }
 

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"footfall/configs"
+	"footfall/models"
+	"footfall/reader/access"
+)
+
+const shareHelp = `Prints a link by which anyone who has it can read one site or one link, until it ends, without a key. It is signed
+with the first of access.share_secrets, which the readers must have too. To revoke it, and all others of that secret, take the
+secret out of the readers' configuration.
+`
+
+// completeShare says what is missing.
+func (line *commandLine) completeShare() error {
+	switch {
+	case (line.site == "") == (line.link == ""):
+		return errors.New("share wants --site or --link, one of them")
+	case len(line.site) > models.MaxSiteID || len(line.link) > models.MaxShortURL:
+		return errors.New("no site or link has such a long name")
+	}
+	if _, err := endOf(line.until, time.Now()); err != nil {
+		return err
+	}
+	return nil
+}
+
+// share prints a link. It asks nobody: whether there is such a site or link does not matter.
+func share(_ context.Context, cfg configs.Reader, line commandLine, stdout, _ io.Writer) error {
+	who, err := access.New(cfg.Access)
+	if err != nil {
+		return configs.MarkWrong(err)
+	}
+	until, err := endOf(line.until, time.Now())
+	if err != nil {
+		return err
+	}
+	signed, err := who.Sign(access.Share{Site: line.site, Link: line.link, Until: until})
+	if err != nil {
+		return configs.MarkWrong(err)
+	}
+	base := line.base
+	if base == "" {
+		base = "http://" + cfg.HTTP.Addr
+		if cfg.HTTP.TLS.Cert != "" {
+			base = "https://" + cfg.HTTP.Addr
+		}
+	}
+	path := "/v1/stats/sites/" + url.PathEscape(line.site)
+	if line.link != "" {
+		path = "/v1/stats/links/" + url.PathEscape(line.link)
+	}
+	_, err = fmt.Fprintf(stdout, "%s%s?share=%s\n", strings.TrimSuffix(base, "/"), path, signed)
+	return err
+}
+
+// endOf reads when a share link ends.
+func endOf(text string, now time.Time) (time.Time, error) {
+	at, err := parseEnd(text, now)
+	switch {
+	case err != nil:
+		return at, fmt.Errorf("--until %q: want a time from now such as 30d or 12h, a day such as 2026-12-31 or a time such as 2026-12-31T18:00:00Z", text)
+	case !at.After(now):
+		return at, fmt.Errorf("--until %q has passed", text)
+	}
+	return at, nil
+}
+
+func parseEnd(text string, now time.Time) (time.Time, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		return now.AddDate(0, 0, int(n)), err //nolint:gosec // 16 bits
+	}
+	if d, err := time.ParseDuration(text); err == nil {
+		return now.Add(d), nil
+	}
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return day.AddDate(0, 0, 1), nil
+	}
+	return time.Parse(time.RFC3339, text)
+}
