@@ -54,6 +54,7 @@ var allowed = map[string][]string{
 	"reader/cassandra":       {"models", "configs", "migrations", "internal/cql", "reader/stats"},
 	"reader/access":          {"models", "configs"},
 	"reader/plot":            {"models", "reader/stats"},
+	"reader/page":            {"models", "reader/stats", "reader/plot"},
 	"reader/web":             {"models", "configs", "internal/health", "reader/stats", "reader/access"},
 	"reader":                 {"internal/cli", "models", "configs", "internal/health", "internal/cql", "reader/stats", "reader/cassandra", "reader/access", "reader/web"},
 

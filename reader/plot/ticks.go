@@ -7,7 +7,7 @@ import (
 )
 
 // mostTicks is how many ticks the vertical axis has at the most, besides that of zero.
-const mostTicks = 4
+const mostTicks = 5
 
 // ticks are round numbers from zero to at least highest: 1, 2 or 5 times a power of ten apart. Counts are whole, and so are ticks.
 func ticks(highest int64) []float64 {

@@ -80,7 +80,7 @@ func TestTheUnfinishedIsDashedAndTheFutureEmpty(t *testing.T) {
 		t.Errorf("%d bars: %s", bars, text)
 	}
 	plot.Points = series(stats.Day, "2026-09-01", 90)
-	if text := string(plot.SVG()); strings.Count(text, `class="line open"`) != 1 || !strings.Contains(text, "M1510,417 L1530,560") || strings.Contains(text, "L1550,") {
+	if text := string(plot.SVG()); strings.Count(text, `class="line open"`) != 1 || !strings.Contains(text, "M1510,300 L1530,472") || strings.Contains(text, "L1550,") {
 		t.Errorf("%s", text)
 	}
 	plot.Now = 0

@@ -1,0 +1,180 @@
+package page
+
+import (
+	"flag"
+	"fmt"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"footfall/models"
+	"footfall/reader/stats/statstest"
+)
+
+var axe = flag.String("page.axe", "", "axe.min.js of axe-core: check the accessibility of all pages with it")
+
+// said collects what the browser complains about: errors of scripts, and violations of the policy.
+type said struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func listen(ctx browser) *said {
+	s := &said{}
+	messages := chromedp.Console(ctx)
+	go func() {
+		for m, err := range messages {
+			if err != nil {
+				return // the browser is closed
+			}
+			s.mu.Lock()
+			s.lines = append(s.lines, fmt.Sprintf("%s: %s (%s)", m.Type, m.Text, m.URL))
+			s.mu.Unlock()
+		}
+	}()
+	return s
+}
+
+func (s *said) check(t *testing.T, where string) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, line := range s.lines {
+		t.Errorf("%s: the browser says %s", where, line)
+	}
+	s.lines = nil
+}
+
+func evaluate[T any](t *testing.T, ctx browser, script string) T {
+	t.Helper()
+	got, err := chromedp.Run(ctx, chromedp.Evaluate[T](script))
+	if err != nil {
+		t.Fatalf("%v in %s", err, script)
+	}
+	return got
+}
+
+// hostile are names that would do harm if any part of a page took them for something else.
+var hostile = []string{
+	`<script>pwned=1</script>`, `"><img src=x onerror=pwned=1>`, `' onmouseover='pwned=1`, `javascript:pwned=1`, `{{.Data}}</title><script>pwned=1</script>`,
+	"\u202egnp.exe\u2066", "a\x01b\u0000c", "--><svg/onload=pwned=1>", strings.Repeat("W", 1024), strings.Repeat("👩‍🚀", 90), strings.Repeat("a̷", 300), "</table></main><h1>gone</h1>",
+	"../../v1/stats/links", "..", "?part=live&share=x", "#main", "a b+c%2F%", "ünï/çödé",
+}
+
+// overflowing tells what is wider than the screen, and which labels of a plot overlap.
+const overflowing = `(() => {
+  const out = [];
+  if (document.documentElement.scrollWidth > innerWidth) out.push("the page is " + document.documentElement.scrollWidth + " wide on " + innerWidth);
+  for (const axis of ["x", "y"]) {
+    const boxes = [...document.querySelectorAll(".plot text." + axis)].map((e) => [e.textContent, e.getBoundingClientRect()]).filter((b) => b[1].width);
+    boxes.forEach(([a, p], i) => boxes.slice(i + 1).forEach(([b, q]) => {
+      if (p.left < q.right && q.left < p.right && p.top < q.bottom && q.top < p.bottom) out.push(a + " overlaps " + b);
+    }));
+    boxes.forEach(([a, p]) => { if (p.left < 0 || p.right > innerWidth) out.push(a + " is cut off"); });
+  }
+  if (typeof pwned !== "undefined") out.push("a name was executed");
+  if (!document.querySelector("main h1") || document.querySelectorAll("h1").length !== 1) out.push("the page is broken");
+  return out;
+})()`
+
+// TestInABrowser opens every page, on a phone and on a desk, light and dark, with names that would do harm.
+func TestInABrowser(t *testing.T) {
+	ctx := openBrowser(t)
+	m := demo(t)
+	now := models.Millis(today.UnixMilli())
+	for i, name := range hostile {
+		if strings.Contains(name, "\x00") {
+			continue // no event may have it; it can be asked for
+		}
+		link := name[:min(len(name), models.MaxShortURL)]
+		m.Add(&models.Click{V: 1, ID: fmt.Sprint(i), ShortURL: strings.ToValidUTF8(link, ""), IP: "1", TS: now, Referrer: name},
+			&models.Click{V: 1, ID: fmt.Sprint(i), ShortURL: "hostile", IP: "1", TS: now, Referrer: name},
+			&models.Visit{V: 1, ID: fmt.Sprint(i), SiteID: "hostile", GUID: fmt.Sprint(i), TS: now, Features: []string{name, name}, Plan: m.Plan()})
+		m.Keep(t, models.LatestClick{ShortURL: "hostile", Day: now.Day(), TS: now, ID: fmt.Sprint(i), Country: "ZZ", Referrer: name})
+	}
+	m.Lead(t, "hostile", "javascript:pwned=1")
+	server := httptest.NewServer(newPage(m))
+	defer server.Close()
+	complaints := listen(ctx)
+	paths := []string{"/", "/links/hostile", "/links/autumn-sale", "/links/autumn-sale?range=24h", "/links/autumn-sale?range=all", "/links/autumn-sale?from=2026-10-20&last=2026-11-18&by=hour", "/links/none",
+		"/sites/hostile", "/sites/hostile?show=page", "/sites/shop.example", "/sites/shop.example?period=2026-W46", "/sites/shop.example?period=2026-11-18&metric=unique", "/sites/shop.example?from=2025-12-01&last=2026-11-18&by=month"}
+	for _, name := range hostile {
+		paths = append(paths, place{kind: "links", name: name[:min(len(name), 120)]}.with(), "/sites/hostile?page="+url.QueryEscape(name), "/sites/hostile?period="+url.QueryEscape(name))
+	}
+	for i, path := range paths {
+		l := looks[i%len(looks)]
+		if i < 13 {
+			looks[(i+2)%len(looks)].take(t, ctx, server.URL+path)
+			judge(t, ctx, path)
+		}
+		l.take(t, ctx, server.URL+path)
+		judge(t, ctx, path)
+		if status := evaluate[int](t, ctx, `performance.getEntriesByType("navigation")[0].responseStatus`); status >= 400 {
+			complaints.mu.Lock()
+			complaints.lines = nil // a browser says that a page was refused
+			complaints.mu.Unlock()
+		}
+		complaints.check(t, path)
+	}
+}
+
+func judge(t *testing.T, ctx browser, path string) {
+	t.Helper()
+	for _, wrong := range evaluate[[]string](t, ctx, overflowing) {
+		t.Errorf("%s: %s", models.Excerpt(path), wrong)
+	}
+	if *axe == "" {
+		return
+	}
+	script, err := os.ReadFile(*axe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	evaluate[any](t, ctx, string(script)+";null")
+	found, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](`axe.run().then((r) => r.violations.map((v) => v.id + ": " + v.help + " " + v.nodes.map((n) => n.html.slice(0, 200) + n.failureSummary).join("; ")))`, chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, violation := range found {
+		t.Errorf("%s: %s", models.Excerpt(path), violation)
+	}
+}
+
+// A click is on an open page within two seconds, without a reload. What was opened stays open.
+func TestNumbersMove(t *testing.T) {
+	ctx := openBrowser(t)
+	m := statstest.NewMemory(models.DefaultPlan())
+	click := func(id string) {
+		m.Add(&models.Click{V: 1, ID: id, ShortURL: "abc", IP: id, TS: models.Millis(today.UnixMilli())})
+	}
+	server := httptest.NewServer(newPage(m))
+	defer server.Close()
+	complaints := listen(ctx)
+	shows := func(value string) {
+		t.Helper()
+		began := time.Now()
+		for script := `document.querySelector(".main .value")?.textContent ?? ""`; evaluate[string](t, ctx, script) != value; {
+			if time.Since(began) > 10*time.Second {
+				t.Fatalf("the page does not show %s", value)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		t.Logf("%s after %v", value, time.Since(began))
+	}
+	looks[0].take(t, ctx, server.URL+"/links/abc")
+	click("1") // the first one changes the whole page
+	shows("1")
+	evaluate[any](t, ctx, `document.getElementById("table").open = true; document.querySelector("#figure summary").focus()`)
+	click("2")
+	shows("2")
+	if kept := evaluate[bool](t, ctx, `document.getElementById("table").open && document.activeElement.tagName === "SUMMARY"`); !kept {
+		t.Error("the table closed, or the focus was lost")
+	}
+	complaints.check(t, "/links/abc")
+}

@@ -1,0 +1,72 @@
+package page
+
+import (
+	"context"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"footfall/models"
+	"footfall/reader/stats"
+)
+
+type homeView struct {
+	Links, Sites *breakdown
+	Empty        bool
+	Producer     string
+	Today        string
+}
+
+// shown is how many rows the tables of a page have; topShown, how many with "more".
+const (
+	shown    = 10
+	topShown = 100
+)
+
+// home is the first page: the busiest links of today, and the busiest sites of this month.
+func (h *handler) home(ctx context.Context, a asked) (*view, error) {
+	var links, sites stats.Top
+	metric := stats.Unique
+	if !slices.Contains(h.stats.Plan().Metrics(), models.MonthUnique) {
+		metric = stats.Views
+	}
+	kept := metric == stats.Unique || slices.ContainsFunc([]string{models.MonthViews, models.DayViews, models.HourViews},
+		func(name string) bool { return slices.Contains(h.stats.Plan().Metrics(), name) })
+	group, groupCtx := errgroup.WithContext(ctx)
+	if a.may.ListsLinks() {
+		group.Go(func() (err error) {
+			links, err = h.stats.BusiestLinks(groupCtx, a.now, shown, a.may.Link)
+			return err
+		})
+	}
+	if a.may.ListsSites() && kept {
+		group.Go(func() (err error) {
+			sites, err = h.stats.BusiestSites(groupCtx, a.now, metric, shown, a.may.Site)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	as := links.AsOf
+	if len(links.Rows) == 0 && len(sites.Rows) > 0 {
+		as = sites.AsOf
+	}
+	same := func(name string) string { return name }
+	data := homeView{Producer: h.Producer, Today: a.now.Time().Format("Monday 2 January 2006"), Empty: links.Values+sites.Values == 0, Links: &breakdown{
+		ID: "links", Heading: "Busiest links today", Column: "Link", Unit: "Clicks", Empty: "No link was clicked today (UTC) yet.",
+		Rows: rows(links.Rows, 0, same, func(name string) string { return a.to("links", name) }), Note: partial(links),
+	}, Sites: &breakdown{
+		ID: "sites", Heading: "Busiest sites in " + a.now.Time().Format("January"), Column: "Site", Unit: columnWords[metric],
+		Empty: "No site was visited this month yet.", Rows: rows(sites.Rows, 0, same, func(name string) string { return a.to("sites", name) }), Note: partial(sites),
+	}}
+	return newView(a, "footfall", "home", as, data), nil
+}
+
+// partial says what a ranking leaves out.
+func partial(top stats.Top) string {
+	if top.Period.Unit == "" || top.Complete {
+		return ""
+	}
+	return "Of " + count(int64(top.Values), "name") + " a part is ranked; a busier one may be missing."
+}

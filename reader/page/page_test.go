@@ -1,0 +1,232 @@
+package page
+
+import (
+	"compress/gzip"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"footfall/models"
+	"footfall/reader/stats"
+	"footfall/reader/stats/statstest"
+)
+
+func newPage(m *statstest.Memory) http.Handler {
+	return New(reader(m), Options{Now: func() time.Time { return today }})
+}
+
+type answer struct {
+	StatusCode int
+	Header     http.Header
+}
+
+func get(t *testing.T, h http.Handler, path string, header ...string) (answer, string) {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	var body io.Reader = w.Body
+	if w.Header().Get("Content-Encoding") == "gzip" {
+		unzipped, err := gzip.NewReader(w.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body = unzipped
+	}
+	text, err := io.ReadAll(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer{w.Code, w.Header()}, string(text)
+}
+
+func TestPages(t *testing.T) {
+	h := newPage(shared(t))
+	f := func(path string, status int, wants ...string) {
+		t.Helper()
+		answer, text := get(t, h, path)
+		if answer.StatusCode != status {
+			t.Fatalf("%s: %d, want %d: %s", path, answer.StatusCode, status, text)
+		}
+		for _, want := range wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s has no %q: %s", path, want, text)
+			}
+		}
+		if strings.Contains(text, "ZgotmplZ") || strings.Contains(text, " style=") || regexp.MustCompile(`\son\w+=`).MatchString(text) {
+			t.Errorf("%s has what its policy forbids: %s", path, text)
+		}
+	}
+	f("/", 200, "Wednesday 18 November 2026", `href="/links/autumn-sale"`, `href="/sites/shop.example"`, "Counted up to", "14:03:22 UTC", "12 events behind")
+	f("/links/autumn-sale", 200, "Clicks by day", "20 October – 18 November 2026", "Germany", "direct, or not told", "Sum of amounts", "Latest clicks of today", "unfinished",
+		"/v1/stats/links/autumn-sale/series?by=day&amp;format=csv&amp;from=2026-10-20T00%3A00%3A00Z&amp;to=2026-11-19T00%3A00%3A00Z", "https://shop.example/shop?utm_source=newsletter")
+	f("/links/autumn-sale?range=24h", 200, "Clicks by hour", "17 November 2026, 15:00 – 18 November, 15:00", "of whole days")
+	f("/links/autumn-sale?range=12m", 200, "Clicks by month", "December 2025 – November 2026")
+	f("/links/autumn-sale?range=all", 200, "Clicks by week")
+	f("/links/autumn-sale?from=2026-10-20&last=2026-11-18&by=week", 200, "Clicks by week", "19 October – 22 November 2026")
+	f("/links/autumn-sale?from=2020-01-01&last=2026-11-18&by=hour", 200, "Clicks by week", "too many hours")
+	f("/links/autumn-sale?range=yesterday", 400, "cannot be understood", "want 24h")
+	f("/links/autumn-sale?from=2026-11-18&last=2026-11-17", 400, "not before the first")
+	f("/links/nobody", 200, "No clicks yet", `"short_url":"nobody"`, "curl")
+	f("/sites/shop.example", 200, "November 2026", "Unique visitors by day", "so far;", "google.com", "/shop/lamps", `href="/sites/shop.example?page=%2Fshop%2Flamps"`)
+	f("/sites/shop.example?period=2026-W46", 200, "Week 46, 9 – 15 November 2026", "% on the period before")
+	f("/sites/shop.example?period=2026-11-18", 200, "Views by hour")
+	f("/sites/shop.example?period=2026-11-18&metric=unique", 200, "This is not kept: the number of unique visitors by hour", "metric=views by hour, day, week, month")
+	f("/sites/shop.example?period=2026-09", 200, "final")
+	f("/sites/shop.example?referrer=google.com&metric=views", 200, "Only visits with", "Visitors", `aria-label="Take away the filter by referrer"`)
+	f("/sites/shop.example?referrer=google.com&page=%2F&metric=views", 200, "This is not kept: the number of views of a combination of features", "not kept for this")
+	f("/sites/shop.example?from=2026-10-01&last=2026-11-18&by=day", 200, "they do not add up", "Choose a month", "October 2026")
+	f("/sites/shop.example?period=soon", 400, "cannot be understood")
+	f("/sites/nobody", 200, "No visits in this period", `"siteId":"nobody"`)
+	f("/sites/shop.example/more", 404, "There is no such page")
+	f("/nowhere", 404, "There is no such page")
+	f("/links", 404, "There is no such page")
+	f("/links?name=..", 200, "No clicks yet")
+	f("/assets/none.css", 404, "no such file")
+	f("/links/%FF", 400, "want UTF-8")
+	f("/links/"+strings.Repeat("x", models.MaxShortURL+1), 400, "want at most")
+}
+
+func TestSearch(t *testing.T) {
+	h := newPage(statstest.NewMemory(models.DefaultPlan()))
+	f := func(query, want string) {
+		t.Helper()
+		if answer, _ := get(t, h, "/find?"+query); answer.StatusCode != http.StatusSeeOther || answer.Header.Get("Location") != want {
+			t.Errorf("%s: %d %s, want %s", query, answer.StatusCode, answer.Header.Get("Location"), want)
+		}
+	}
+	f("q=+abc+&kind=link", "/links/abc")
+	f("q=shop.example&kind=site&share=s.t", "/sites/shop.example?share=s.t")
+	f("q=a%2Fb%3Fc", "/links/a%2Fb%3Fc")
+	f("q=..&kind=site", "/sites?name=..")
+	f("q=%2F%2Fevil.example", "/links/%2F%2Fevil.example")
+	f("q=", "/")
+}
+
+func TestEmptyPagesSayHowToSendAFirstEvent(t *testing.T) {
+	h := newPage(statstest.NewMemory(models.DefaultPlan()))
+	if _, text := get(t, h, "/"); !strings.Contains(text, "curl -X POST http://127.0.0.1:8080/v1/clicks") || !strings.Contains(text, "/v1/visits") {
+		t.Error(text)
+	}
+	// A command is copied into a shell: no name may change what it does.
+	_, text := get(t, h, "/links/"+url.PathEscape(`'; touch x; '`))
+	code := regexp.MustCompile(`(?s)<code>.*?</code>`).FindString(text)
+	if !strings.Contains(code, `{"short_url":"abc"`) || strings.Contains(code, "touch") {
+		t.Error(code)
+	}
+}
+
+func TestHeadersAndBytes(t *testing.T) {
+	h := newPage(shared(t))
+	sum := 0
+	for _, path := range []string{assetNames["page.css"], assetNames["page.js"], assetNames["icon.svg"], "/links/autumn-sale?from=2024-10-01&last=2026-11-18&by=day"} {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(http.MethodGet, path, nil)
+		r.Header.Set("Accept-Encoding", "gzip")
+		h.ServeHTTP(w, r)
+		t.Logf("%s: %d bytes", path, w.Body.Len())
+		sum += w.Body.Len()
+		if csp := w.Header().Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none'") || strings.Contains(csp, "unsafe") || w.Header().Get("Content-Encoding") != "gzip" {
+			t.Errorf("%s: %v", path, w.Header())
+		}
+	}
+	if sum > 40<<10 {
+		t.Errorf("%d bytes over the wire, want 40 KB at the most", sum)
+	}
+	answer, _ := get(t, h, "/links/autumn-sale")
+	tag := answer.Header.Get("ETag")
+	if again, text := get(t, h, "/links/autumn-sale", "If-None-Match", tag); tag == "" || again.StatusCode != http.StatusNotModified || text != "" {
+		t.Errorf("%q: %d %s", tag, again.StatusCode, text)
+	}
+	if answer, _ := get(t, h, assetNames["page.css"]); !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/css") || !strings.Contains(answer.Header.Get("Cache-Control"), "immutable") {
+		t.Errorf("%v", answer.Header)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", nil))
+	if w.Code != http.StatusMethodNotAllowed {
+		t.Errorf("POST: %d", w.Code)
+	}
+}
+
+// The part that moves is that of the whole page, and reads no ranking.
+func TestLivePart(t *testing.T) {
+	h := newPage(shared(t))
+	for _, path := range []string{"/links/autumn-sale", "/sites/shop.example?period=2026-11", "/"} {
+		_, whole := get(t, h, path)
+		at := regexp.MustCompile(`data-live="([^"]*)"`).FindStringSubmatch(whole)
+		if at == nil {
+			t.Fatalf("%s has no part that moves", path)
+		}
+		_, part := get(t, h, strings.ReplaceAll(at[1], "&amp;", "&"))
+		if !strings.HasPrefix(part, `<div id="live">`) || !strings.Contains(whole, part) {
+			t.Errorf("%s: %s", path, part)
+		}
+	}
+}
+
+func TestFailures(t *testing.T) {
+	m := demo(t)
+	h := newPage(m)
+	m.Fail(errors.New("secret of the store"))
+	for _, path := range []string{"/", "/links/x", "/sites/x"} {
+		if answer, text := get(t, h, path); answer.StatusCode != http.StatusServiceUnavailable || strings.Contains(text, "secret") || answer.Header.Get("Retry-After") == "" {
+			t.Errorf("%s: %d %s", path, answer.StatusCode, text)
+		}
+	}
+}
+
+type only string
+
+func (o only) Site(name string) bool { return name == string(o) }
+func (o only) Link(name string) bool { return name == string(o) }
+func (only) ListsSites() bool        { return true }
+func (only) ListsLinks() bool        { return false }
+
+func TestWhoMaySee(t *testing.T) {
+	denied := errors.New("missing_key: send your read key")
+	h := New(reader(shared(t)), Options{Now: func() time.Time { return today }, Allow: func(r *http.Request) (May, error) {
+		if r.URL.Query().Get("share") == "" {
+			return nil, denied
+		}
+		return only("shop.example"), nil
+	}})
+	f := func(path string, status int, want, never string) {
+		t.Helper()
+		answer, text := get(t, h, path)
+		if answer.StatusCode != status || !strings.Contains(text, want) || strings.Contains(text, never) {
+			t.Errorf("%s: %d %s", path, answer.StatusCode, text)
+		}
+	}
+	f("/", 403, "Send your read key.", "autumn-sale")
+	f("/sites/shop.example", 403, "Read key", "google.com")
+	f("/links/autumn-sale?share=x", 403, "not for this link or site", "Germany")
+	f("/?share=x", 200, "shop.example", "journal.example")
+	f("/?share=x", 200, "shop.example", "autumn-sale")
+	f("/sites/shop.example?share=x", 200, "share=x", "autumn-sale")
+	// Every address on the page keeps the share.
+	_, text := get(t, h, "/sites/shop.example?share=x")
+	for _, found := range regexp.MustCompile(`(?:href|action)="(/[^"]*)"`).FindAllStringSubmatch(text, -1) {
+		if at := found[1]; !strings.Contains(at, "share=x") && !strings.HasPrefix(at, "/assets/") && at != "/find" && at != "/sites/shop.example" {
+			t.Errorf("%s loses the share", at)
+		}
+	}
+}
+
+func TestHandles(t *testing.T) {
+	for path, want := range map[string]bool{"/": true, "/links/x": true, "/sites/x%2Fy": true, "/assets/x": true, "/find": true, "/v1/stats/links": false, "/healthz": false, "": true, "linksx": false} {
+		if path != "" && Handles(path) != want {
+			t.Errorf("%s: %v", path, !want)
+		}
+	}
+}
+
+var _ Stats = (*stats.Reader)(nil)

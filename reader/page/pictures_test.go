@@ -1,0 +1,103 @@
+package page
+
+import (
+	"context"
+	"flag"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"footfall/reader/stats/statstest"
+)
+
+var pictures = flag.String("page.pictures", "", "take pictures of all pages into this folder")
+
+type browser struct{ context.Context }
+
+// openBrowser starts a headless Chromium.
+func openBrowser(t *testing.T) browser {
+	t.Helper()
+	file, err := exec.LookPath("chromium")
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("this test needs Chromium and CI=true: run make chromium (%v)", err)
+		}
+		t.Skipf("this test needs Chromium: run make chromium (%v)", err)
+	}
+	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(file)}
+	for _, name := range []string{"headless", "no-sandbox", "disable-gpu", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync", "disable-dev-shm-usage", "hide-scrollbars"} {
+		options = append(options, chromedp.Flag(name, true))
+	}
+	within, cancelAll := context.WithTimeout(context.Background(), 4*time.Minute)
+	allocated, cancelBrowser := chromedp.NewExecAllocator(within, options...)
+	ctx, cancel := chromedp.NewContext(allocated)
+	t.Cleanup(func() { cancel(); cancelBrowser(); cancelAll() })
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("starting Chromium: %v", err)
+	}
+	return browser{ctx}
+}
+
+// look is how a page is looked at.
+type look struct {
+	name   string
+	width  int64
+	scheme string
+}
+
+var looks = []look{{"desktop-light", 1280, "light"}, {"desktop-dark", 1280, "dark"}, {"phone-light", 390, "light"}, {"phone-dark", 390, "dark"}}
+
+func (l look) take(t *testing.T, ctx browser, url string) {
+	t.Helper()
+	if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(l.width, 800), chromedp.Navigate(url)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPictures takes pictures of every page, with counts and with none:
+//
+//	go test ./reader/page -run TestPictures -page.pictures ../../docs/pictures
+func TestPictures(t *testing.T) {
+	if *pictures == "" {
+		t.Skip("only with -page.pictures")
+	}
+	ctx := openBrowser(t)
+	now := Options{Now: func() time.Time { return today }}
+	full := httptest.NewServer(New(reader(shared(t)), now))
+	defer full.Close()
+	none := httptest.NewServer(New(reader(statstest.NewMemory(demoPlan(t))), now))
+	defer none.Close()
+	shots := []struct{ name, url string }{
+		{"home", full.URL + "/"}, {"home-empty", none.URL + "/"},
+		{"link", full.URL + "/links/autumn-sale"}, {"link-hours", full.URL + "/links/autumn-sale?range=24h"}, {"link-all", full.URL + "/links/autumn-sale?from=2026-10-20&last=2026-11-18&by=hour"},
+		{"link-empty", none.URL + "/links/abc"},
+		{"site", full.URL + "/sites/shop.example"}, {"site-filtered", full.URL + "/sites/shop.example?referrer=google.com&period=2026-10&metric=views"},
+		{"site-day", full.URL + "/sites/shop.example?period=2026-11-18"},
+		{"site-not-kept", full.URL + "/sites/shop.example?from=2026-09-20&last=2026-11-18&by=hour&metric=unique"}, {"site-empty", none.URL + "/sites/site1"},
+		{"problem", full.URL + "/sites/shop.example?period=yesterday"},
+	}
+	if err := os.MkdirAll(*pictures, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, shot := range shots {
+		for _, l := range looks {
+			l.take(t, ctx, shot.url)
+			png, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(*pictures, shot.name+"-"+l.name+".png"), png, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

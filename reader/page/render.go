@@ -1,0 +1,95 @@
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"html/template"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+var templates = template.Must(template.New("").Funcs(template.FuncMap{
+	"asset": func(file string) string { return assetNames[file] },
+}).ParseFS(templateFiles, "templates/*.html"))
+
+// What every page may do: load its own style sheet, script and icon, and ask its own server. Nothing is inline, so that no name that
+// somebody counted can become code.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+func setHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer") // an address may have a share link's signature
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cache-Control", "private, no-cache") // a browser asks each time, with the ETag
+	h.Set("Vary", "Accept-Encoding, Authorization")
+}
+
+// show writes a page, or only the part of it that moves.
+func (h *handler) show(w http.ResponseWriter, r *http.Request, status int, v *view) {
+	var b bytes.Buffer
+	name := "layout"
+	if v.Live {
+		name = "live"
+	}
+	if err := templates.ExecuteTemplate(&b, name, v); err != nil {
+		h.Log.Error("a page's template failed", "page", v.Body, "error", err.Error())
+		http.Error(w, "This page cannot be shown. The reader's log says why.", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	if status == http.StatusOK {
+		sum := sha256.Sum256(b.Bytes())
+		tag := `W/"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
+		w.Header().Set("ETag", tag)
+		if matches(r.Header.Get("If-None-Match"), tag) {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
+	write(w, r, status, b.Bytes(), nil)
+}
+
+func matches(header, tag string) bool {
+	return slices.ContainsFunc(strings.Split(header, ","), func(part string) bool {
+		part = strings.TrimSpace(part)
+		return part == "*" || strings.TrimPrefix(part, "W/") == strings.TrimPrefix(tag, "W/")
+	})
+}
+
+// write sends a body, compressed if the client reads that. zipped is nil if it is not there yet.
+func write(w http.ResponseWriter, r *http.Request, status int, plain, zipped []byte) {
+	body := plain
+	if acceptsGzip(r.Header.Get("Accept-Encoding")) {
+		if zipped == nil {
+			zipped = zip(plain)
+		}
+		body = zipped
+		w.Header().Set("Content-Encoding", "gzip")
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // if the client hung up there is nobody to tell
+	}
+}
+
+func acceptsGzip(header string) bool {
+	for part := range strings.SplitSeq(header, ",") {
+		name, q, _ := strings.Cut(strings.TrimSpace(part), ";")
+		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
+			weight := strings.TrimPrefix(strings.ReplaceAll(q, " ", ""), "q=")
+			return strings.Trim(weight, "0.") != "" || weight == ""
+		}
+	}
+	return false
+}

@@ -1,0 +1,269 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"footfall/models"
+	"footfall/reader/plot"
+	"footfall/reader/stats"
+)
+
+type siteView struct {
+	Name, Short       string
+	Periods           []choice
+	Previous, Next    string
+	Words             string
+	Final             bool
+	Metrics           []choice
+	Filters           []filter
+	Custom            customView
+	Tiles             []tile
+	Plot              *plotView
+	Compare           choice
+	Breakdowns        []*breakdown
+	NoBreakdowns      []choice // months that have them, where the period has none
+	Nothing           bool
+	Producer, Feature string
+	Example           string
+}
+
+// filter is a feature that is fixed to a value.
+type filter struct{ Feature, Value, Off string }
+
+var metricWords = map[stats.Metric]string{stats.Unique: "Unique visitors", stats.Views: "Views"}
+
+// columnWords has room on a phone.
+var columnWords = map[stats.Metric]string{stats.Unique: "Visitors", stats.Views: "Views"}
+
+// siteAsked is what a site's page is asked for. Either period is set, or the window is a range of the reader's own.
+type siteAsked struct {
+	asked
+	period   *stats.Period
+	w        window
+	metric   stats.Metric
+	features map[string]string
+}
+
+// finer is the unit that a period is plotted by.
+var finer = map[stats.Unit]stats.Unit{stats.Month: stats.Day, stats.Week: stats.Day, stats.Day: stats.Hour}
+
+func (h *handler) understandSite(a asked) (s siteAsked, err error) {
+	s = siteAsked{asked: a, features: map[string]string{}}
+	for _, name := range h.stats.Plan().Features() {
+		if value := a.q.Get(featureParam(name)); value != "" {
+			s.features[name] = value
+		}
+	}
+	if a.q.Get("from") != "" || a.q.Get("last") != "" {
+		if s.w, err = chosen(a.place, a.now); err != nil {
+			return s, err
+		}
+	} else {
+		period, err := stats.ParsePeriod(orElse(a.q.Get("period"), a.now.Time().Format(models.Monthly)))
+		if err != nil {
+			return s, err
+		}
+		s.period = &period
+		s.w = window{unit: finer[period.Unit], within: period.Range()}
+	}
+	s.metric = stats.Unique
+	if s.w.unit == stats.Hour && len(s.features) < 2 {
+		s.metric = stats.Views
+	}
+	if text := a.q.Get("metric"); text != "" {
+		s.metric, err = stats.ParseMetric(text)
+	}
+	return s, err
+}
+
+// params are those of this page and of the API that are no feature.
+var params = []string{"period", "metric", "from", "last", "to", "by", "compare", "show", "share", "name", "part", "format", "limit", "fill", "month"}
+
+// featureParam is the parameter of a feature, in the API and here: its name, with a prefix if that is another parameter's.
+func featureParam(name string) string {
+	if slices.Contains(params, name) {
+		return "feature." + name
+	}
+	return name
+}
+
+// site is the page of a site.
+func (h *handler) site(ctx context.Context, a asked) (*view, error) {
+	s, err := h.understandSite(a)
+	if err != nil {
+		return nil, err
+	}
+	data := &siteView{Name: models.Visible(a.name), Producer: h.Producer, Example: example(a.name, "site1")}
+	data.Short = clip(data.Name)
+	var as stats.AsOf
+	if s.period != nil {
+		as, err = h.sitePeriod(ctx, s, data)
+	} else {
+		as, err = h.siteRange(ctx, s, data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	data.choices(s, h.stats.Plan().Features())
+	return newView(a, data.Short, "site", as, data), nil
+}
+
+// sitePeriod fills in a day, week or month.
+func (h *handler) sitePeriod(ctx context.Context, s siteAsked, v *siteView) (stats.AsOf, error) {
+	now, err := h.stats.Site(ctx, s.name, *s.period, s.features)
+	if err != nil {
+		return stats.AsOf{}, err
+	}
+	past := stats.PeriodOf(s.period.Unit, max(0, s.period.Start-1))
+	before := stats.Site{}
+	group, groupCtx := errgroup.WithContext(ctx)
+	if s.compares() {
+		group.Go(func() (err error) { before, err = h.stats.Site(groupCtx, s.name, past, s.features); return err })
+	}
+	group.Go(func() (err error) { v.Plot, err = h.sitePlot(groupCtx, s, past.Range()); return err })
+	if !s.live {
+		var names []string
+		for _, name := range h.stats.Plan().Features() {
+			if s.features[name] == "" {
+				names = append(names, name)
+			}
+		}
+		v.Breakdowns = make([]*breakdown, len(names))
+		for i, name := range names {
+			group.Go(func() (err error) { v.Breakdowns[i], err = h.siteTop(groupCtx, s, name, now); return err })
+		}
+	}
+	if err := group.Wait(); err != nil {
+		return stats.AsOf{}, err
+	}
+	v.Final = now.Final
+	v.Nothing = zero(now.Views) && zero(now.Unique) && len(s.features) == 0
+	v.Tiles = []tile{periodTile("Unique visitors", now.Unique, before.Unique, *s.period, s.now), periodTile("Views", now.Views, before.Views, *s.period, s.now)}
+	v.Tiles[0].Main = true
+	return now.AsOf, nil
+}
+
+func (s siteAsked) compares() bool { return s.q.Get("compare") != "off" && s.w.within.From > 0 }
+
+func zero(n *int64) bool { return n == nil || *n == 0 }
+
+// periodTile compares a period with the one before only if it is over: unique visitors of a part of a period are not kept.
+func periodTile(label string, now, before *int64, p stats.Period, at models.Millis) tile {
+	switch {
+	case now == nil:
+		return tile{Label: label, Value: "–", Note: "not kept for this"}
+	case before == nil:
+		return tile{Label: label, Value: plot.Number(*now)}
+	case p.End() > at:
+		return tile{Label: label, Value: plot.Number(*now), Note: "so far; " + plot.Number(*before) + " in the whole " + string(p.Unit) + " before"}
+	}
+	return tile{Label: label, Value: plot.Number(*now), Note: change(*now, *before)}
+}
+
+// siteRange fills in a range of the reader's own. Views add up. Unique visitors do not, and rankings are of periods.
+func (h *handler) siteRange(ctx context.Context, s siteAsked, v *siteView) (stats.AsOf, error) {
+	past, _ := s.w.before()
+	var err error
+	if v.Plot, err = h.sitePlot(ctx, s, past); err != nil {
+		return stats.AsOf{}, err
+	}
+	views, err := h.stats.SiteSeries(ctx, stats.SeriesQuery{Site: s.name, Metric: stats.Views, By: s.w.unit, Within: s.w.within, Features: s.features})
+	tiles := []tile{{Label: "Unique visitors", Value: "–", Note: "kept by day, week and month; they do not add up"}, {Label: "Views", Value: "–", Note: "not kept for this", Main: true}}
+	var none *stats.NotKept
+	switch {
+	case errors.As(err, &none):
+		period := stats.PeriodOf(stats.Month, s.now)
+		site, err := h.stats.Site(ctx, s.name, period, nil)
+		v.Tiles = tiles
+		return site.AsOf, err
+	case err != nil:
+		return stats.AsOf{}, err
+	}
+	points, err := collect(views.Points, 0)
+	tiles[1].Value, tiles[1].Note = plot.Number(total(points)), ""
+	v.Tiles = []tile{tiles[1], tiles[0]}
+	return views.AsOf, err
+}
+
+// sitePlot draws the metric; what is not kept is said in its place.
+func (h *handler) sitePlot(ctx context.Context, s siteAsked, past stats.Range) (*plotView, error) {
+	q := stats.SeriesQuery{Site: s.name, Metric: s.metric, By: s.w.unit, Within: s.w.within, Features: s.features}
+	noun := map[stats.Metric]string{stats.Unique: "unique visitors", stats.Views: "views"}[s.metric]
+	points, err := h.sitePoints(ctx, q)
+	var none *stats.NotKept
+	if errors.As(err, &none) {
+		return &plotView{Heading: metricWords[s.metric] + " by " + string(s.w.unit), Words: s.w.words(), NotKept: none}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var before []stats.Point
+	if s.compares() && past.From > 0 {
+		q.Within = past
+		if before, err = h.sitePoints(ctx, q); err != nil {
+			return nil, err
+		}
+	}
+	v := plotOf(noun, s.w, points, before, s.now)
+	v.CSV = s.api("/series", append(s.filterPairs(), "metric", string(s.metric), "by", string(s.w.unit), "from", stamp(s.w.within.From), "to", stamp(s.w.within.To), "format", "csv")...)
+	return v, nil
+}
+
+func (h *handler) sitePoints(ctx context.Context, q stats.SeriesQuery) ([]stats.Point, error) {
+	series, err := h.stats.SiteSeries(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return filled(series)
+}
+
+// filterPairs are the filters as parameters.
+func (s siteAsked) filterPairs() (pairs []string) {
+	for name, value := range s.features {
+		pairs = append(pairs, featureParam(name), value)
+	}
+	return pairs
+}
+
+// siteTop ranks a feature's values, by the metric of the page or by the one that is kept.
+func (h *handler) siteTop(ctx context.Context, s siteAsked, feature string, whole stats.Site) (*breakdown, error) {
+	limit := shown
+	if s.q.Get("show") == feature {
+		limit = topShown
+	}
+	q := stats.TopQuery{Site: s.name, Feature: feature, Period: *s.period, Metric: s.metric, Features: maps.Clone(s.features), Limit: limit + 1}
+	top, err := h.stats.SiteTop(ctx, q)
+	var none *stats.NotKept
+	if errors.As(err, &none) {
+		q.Metric = map[stats.Metric]stats.Metric{stats.Unique: stats.Views, stats.Views: stats.Unique}[q.Metric]
+		top, err = h.stats.SiteTop(ctx, q)
+	}
+	v := &breakdown{ID: "top-" + feature, Heading: feature, Column: "Value", Unit: columnWords[q.Metric], Empty: "No visit of this period had one.", Note: partial(top)}
+	if errors.As(err, &none) {
+		v.NotKept = none
+		return v, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(top.Rows) > limit {
+		if top.Rows = top.Rows[:limit]; limit == shown {
+			v.More = s.with("show", feature) + "#" + v.ID
+		}
+	}
+	all := whole.Unique
+	if q.Metric == stats.Views {
+		all = whole.Views
+	}
+	if all == nil {
+		all = new(int64)
+	}
+	v.Rows = rows(top.Rows, *all, func(text string) string { return text }, func(value string) string { return s.with(featureParam(feature), value, "show", "") })
+	v.CSV = s.api("/top/"+feature, append(s.filterPairs(), "period", s.period.String(), "metric", string(q.Metric), "format", "csv")...)
+	return v, nil
+}
