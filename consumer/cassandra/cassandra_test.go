@@ -54,6 +54,7 @@ func TestStore(t *testing.T) {
 		db := testOpen(t, cfg, plan)
 		storetest.RunLists(t, db, lists{db})
 	})
+	t.Run("Catalogue", func(t *testing.T) { testCatalogue(t, testOpen(t, cfg, plan)) })
 	t.Run("Settings", func(t *testing.T) { testSettings(t, testOpen(t, cfg, plan)) })
 	t.Run("Notices", func(t *testing.T) { testNotices(t, testOpen(t, cfg, plan)) })
 	t.Run("LocalTransactions", func(t *testing.T) { testLocalTransactions(t, testOpen(t, cfg, plan)) })
