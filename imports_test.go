@@ -50,7 +50,7 @@ var allowed = map[string][]string{
 
 	// A reader knows the tables, not who fills them.
 	"reader/stats":           {"models"},
-	"reader/stats/statstest": {"models", "reader/stats"},
+	"reader/stats/statstest": {"models", "reader/stats", "simulator/mock", "simulator/tables"},
 	"reader/cassandra":       {"models", "configs", "migrations", "internal/cql", "reader/stats"},
 	"reader/access":          {"models", "configs"},
 	"reader/plot":            {"models", "reader/stats"},

@@ -17,9 +17,13 @@ import (
 // tables fills the files by the methods of the store that counts.
 type tables struct{ db *sqlite.Store }
 
-func (w tables) Count(t testing.TB, key models.Key, cells map[models.Cell]int64) {
+func (w tables) Count(t testing.TB, cells statstest.Counts) {
 	t.Helper()
-	for _, err := range w.db.Apply(t.Context(), []store.KeyWrite{{Key: key, Cells: cells}}) {
+	var writes []store.KeyWrite
+	for key, cells := range cells {
+		writes = append(writes, store.KeyWrite{Key: key, Cells: cells})
+	}
+	for _, err := range w.db.Apply(t.Context(), writes) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,4 +122,12 @@ func BenchmarkRanked(b *testing.B) {
 			b.Fatal(counts[77], err)
 		}
 	}
+}
+
+func TestStatsTellTheSimulatorsTruth(t *testing.T) {
+	plan, dir := models.DefaultPlan(), t.TempDir()
+	db, _ := openPlan(t, dir, plan)
+	p := statstest.Plan(plan)
+	statstest.Fill(t, tables{db}, plan, statstest.Events(p, plan))
+	statstest.Truth(t, stats.New(openStats(t, dir), "clicks", "visits"), p)
 }

@@ -2,10 +2,7 @@ package cassandra
 
 import (
 	"context"
-	"fmt"
 	"iter"
-
-	"golang.org/x/sync/errgroup"
 
 	"footfall/models"
 	"footfall/reader/stats"
@@ -24,34 +21,6 @@ func keyOf(key stats.SiteKey) []any {
 func (s *Store) Visits(ctx context.Context, key stats.SiteKey, metric string, within stats.Range) iter.Seq2[stats.Point, error] {
 	from, to := between(within)
 	return rowsOf(ctx, s, "visits", scanPoint, s.cql.visits, append(keyOf(key), metric, from, to)...)
-}
-
-// rankedAtOnce is how many keys are read at once.
-const rankedAtOnce = 64
-
-// Ranked implements stats.Store.
-func (s *Store) Ranked(ctx context.Context, keys []stats.SiteKey, metric string, within stats.Range) ([]int64, error) {
-	counts := make([]int64, len(keys))
-	group, working := errgroup.WithContext(ctx)
-	group.SetLimit(rankedAtOnce)
-	for i, key := range keys {
-		if working.Err() != nil {
-			break
-		}
-		group.Go(func() error {
-			for p, err := range s.Visits(working, key, metric, within) {
-				if err != nil {
-					return err
-				}
-				counts[i] += p.Count
-			}
-			return nil
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return nil, fmt.Errorf("reading visits of %d keys: %w", len(keys), err)
-	}
-	return counts, ctx.Err()
 }
 
 // Values implements stats.Store.

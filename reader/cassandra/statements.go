@@ -14,6 +14,7 @@ type statements struct {
 	hours, days               string
 	countries, referrers      string
 	amounts, latest           string
+	ranked                    []string // by the feature whose values are a list
 	visits                    string
 	values, sites, links      string
 	progress, doubts, retired string
@@ -43,6 +44,15 @@ func newStatements(n cql.Keyspaces, plan *models.Plan) statements {
 		progress:  `SELECT topic, kafka_partition, counted, log_end, event_time, at FROM ` + n.Footfall + `.progress WHERE name = 'counted'`,
 		doubts:    `SELECT topic FROM ` + n.Footfall + `.doubts`,
 		retired:   `SELECT before, state FROM ` + n.Footfall + `.retired WHERE name = 'visits'`,
+	}
+	for i, feature := range features {
+		list := ` WHERE siteId = ? AND month_interval_start = ?`
+		for j, other := range features {
+			if list += ` AND ` + other + ` = ?`; i == j {
+				list = strings.TrimSuffix(list, `= ?`) + `IN ?`
+			}
+		}
+		s.ranked = append(s.ranked, `SELECT `+feature+`, visits FROM `+n.Cardinality+`.Counts`+list+some)
 	}
 	for _, table := range []string{models.ClickCounter, models.UniqueCounter, models.BotCounter} {
 		s.total[table] = link(`value`, table, ``)

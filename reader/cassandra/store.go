@@ -75,14 +75,19 @@ func (s *Store) Plan() *models.Plan { return s.plan }
 // pageRows is how many rows one page has: the next one is asked for when a quarter of them is left.
 const pageRows = 5000
 
-// rowsOf runs a query when its sequence is run through, page by page. what is for errors.
+// rowsOf is scanned for a query that gocql routes.
 func rowsOf[T any](ctx context.Context, s *Store, what string, scan func(gocql.Scanner) (T, error), query string, args ...any) iter.Seq2[T, error] {
+	return scanned(ctx, s.session.Query(query, args...), what, scan)
+}
+
+// scanned runs a query when its sequence is run through, page by page. what is for errors.
+func scanned[T any](ctx context.Context, query *gocql.Query, what string, scan func(gocql.Scanner) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
-		// A sequence that is left has a page under way: nobody waits for it.
+		// A sequence that is left may have a page under way: nobody waits for it.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		scanner := s.session.Query(query, args...).WithContext(ctx).PageSize(pageRows).Iter().Scanner()
+		scanner := query.WithContext(ctx).PageSize(pageRows).Iter().Scanner()
 		for scanner.Next() {
 			row, err := scan(scanner)
 			if err != nil {

@@ -23,9 +23,13 @@ type tables struct {
 	links *links.Links
 }
 
-func (w tables) Count(t testing.TB, key models.Key, cells map[models.Cell]int64) {
+func (w tables) Count(t testing.TB, cells statstest.Counts) {
 	t.Helper()
-	for _, err := range w.db.Apply(t.Context(), []store.KeyWrite{{Key: key, Cells: cells}}) {
+	var writes []store.KeyWrite
+	for key, cells := range cells {
+		writes = append(writes, store.KeyWrite{Key: key, Cells: cells})
+	}
+	for _, err := range w.db.Apply(t.Context(), writes) {
 		if err != nil {
 			t.Fatal(err)
 		}

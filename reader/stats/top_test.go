@@ -6,6 +6,7 @@ import (
 
 	"footfall/models"
 	"footfall/reader/stats"
+	"footfall/reader/stats/statstest"
 )
 
 // listed is a value of feature2.
@@ -75,8 +76,8 @@ func TestTopOfTooMany(t *testing.T) {
 	for i := range stats.MaxRanked + 5 {
 		page := fmt.Sprintf("/%05d", i)
 		m.List(t, listed(on("2018-10"), page))
-		m.Count(t, models.Key{Keyspace: models.Cardinality, Name: "site", Month: on("2018-10"), Features: models.NewFeatures("", page)},
-			map[models.Cell]int64{{Counter: models.MonthViews, At: on("2018-10")}: int64(i + 1)})
+		key := models.Key{Keyspace: models.Cardinality, Name: "site", Month: on("2018-10"), Features: models.NewFeatures("", page)}
+		m.Count(t, statstest.Counts{key: {{Counter: models.MonthViews, At: on("2018-10")}: int64(i + 1)}})
 	}
 	top, err := r.SiteTop(t.Context(), stats.TopQuery{Site: "site", Feature: "feature2", Period: period("2018-10"), Metric: stats.Views, Limit: 2})
 	if err != nil || top.Complete || top.Values != stats.MaxRanked+5 {

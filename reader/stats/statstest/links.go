@@ -23,7 +23,7 @@ func testLink(t *testing.T, s stats.Store, tables Tables) {
 	if err != nil || none != (stats.LinkTotals{}) {
 		t.Errorf("a link that nobody made: %+v, %v", none, err)
 	}
-	tables.Count(t, linkKey("total"), map[models.Cell]int64{{Counter: models.ClickCounter}: 5, {Counter: models.UniqueCounter}: 3, {Counter: models.BotCounter}: 2})
+	tables.Count(t, Counts{linkKey("total"): {{Counter: models.ClickCounter}: 5, {Counter: models.UniqueCounter}: 3, {Counter: models.BotCounter}: 2}})
 	got, err := s.Link(ctx, "total")
 	if want := (stats.LinkTotals{Clicks: 5, Unique: 3, Bots: 2}); err != nil || got != want {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
@@ -45,8 +45,8 @@ func testClicks(t *testing.T, s stats.Store, tables Tables) {
 		cells[models.Cell{Counter: models.HourCounters, At: at(hour)}] = n
 		cells[models.Cell{Counter: models.DayCounters, At: at(hour).Day()}] += n
 	}
-	tables.Count(t, linkKey("clicked"), cells)
-	tables.Count(t, linkKey("clicked2"), map[models.Cell]int64{{Counter: models.DayCounters, At: at("2018-11-01")}: 99})
+	tables.Count(t, Counts{linkKey("clicked"): cells})
+	tables.Count(t, Counts{linkKey("clicked2"): {{Counter: models.DayCounters, At: at("2018-11-01")}: 99}})
 	read := func(unit stats.Unit, r stats.Range) []stats.Point {
 		t.Helper()
 		return collect(t, s.Clicks(t.Context(), "clicked", unit, r))
@@ -68,7 +68,7 @@ func testLabels(t *testing.T, s stats.Store, tables Tables) {
 		{Counter: models.CountryCounters, Label: "ZZ"}: 3, {Counter: models.ReferrerCounters, Label: ""}: 4,
 		{Counter: models.ReferrerCounters, Label: "example.org"}: 1, {Counter: models.ReferrerCounters, Label: "Ärger"}: 1,
 	}
-	tables.Count(t, linkKey("labelled"), cells)
+	tables.Count(t, Counts{linkKey("labelled"): cells})
 	same(t, "countries", collect(t, s.Countries(t.Context(), "labelled")), stats.Share{Label: "DE", Count: 1},
 		stats.Share{Label: "IT", Count: 2}, stats.Share{Label: "ZZ", Count: 3})
 	same(t, "referrers", collect(t, s.Referrers(t.Context(), "labelled")), stats.Share{Label: "", Count: 4},
@@ -78,11 +78,11 @@ func testLabels(t *testing.T, s stats.Store, tables Tables) {
 }
 
 func testAmounts(t *testing.T, s stats.Store, tables Tables) {
-	tables.Count(t, linkKey("sold"), map[models.Cell]int64{
+	tables.Count(t, Counts{linkKey("sold"): {
 		{Counter: models.NumValues, At: at("2018-10-01")}: 2, {Counter: models.SumValues, At: at("2018-10-01")}: -500,
 		{Counter: models.NumValues, At: at("2018-10-02")}: 1, {Counter: models.SumValues, At: at("2018-10-02")}: 0, // an amount of 0 is one too
 		{Counter: models.NumValues, At: at("2018-10-03")}: 1, {Counter: models.SumValues, At: at("2018-10-03")}: models.MaxAmount,
-	})
+	}})
 	first := stats.Amount{Start: at("2018-10-01"), Num: 2, Sum: -500}
 	zero := stats.Amount{Start: at("2018-10-02"), Num: 1}
 	last := stats.Amount{Start: at("2018-10-03"), Num: 1, Sum: models.MaxAmount}

@@ -19,7 +19,7 @@ import (
 type Memory struct {
 	mu       sync.Mutex
 	plan     *models.Plan
-	cells    map[models.Key]map[models.Cell]int64
+	cells    Counts
 	seen     map[models.Sighting]bool
 	long     map[string]string
 	latest   []models.LatestClick
@@ -37,7 +37,7 @@ var (
 
 // NewMemory makes an empty store for tables of a plan.
 func NewMemory(plan *models.Plan) *Memory {
-	return &Memory{plan: plan, cells: map[models.Key]map[models.Cell]int64{}, seen: map[models.Sighting]bool{}, long: map[string]string{},
+	return &Memory{plan: plan, cells: Counts{}, seen: map[models.Sighting]bool{}, long: map[string]string{},
 		names: map[models.Name]bool{}, progress: map[models.Partition]stats.Progress{}, doubts: map[string]int{}}
 }
 
@@ -59,25 +59,20 @@ func (m *Memory) Add(events ...models.Event) {
 			m.seen[s] = true
 		}
 		e.Count(first, func(key models.Key, cell models.Cell, n int64) {
-			m.count(key, cell, n)
+			m.cells.Add(key, cell, n)
 			m.plan.Names(key, map[models.Cell]int64{cell: n}, func(name models.Name) { m.names[name] = true })
 		})
 	}
 }
 
-func (m *Memory) count(key models.Key, cell models.Cell, n int64) {
-	if m.cells[key] == nil {
-		m.cells[key] = map[models.Cell]int64{}
-	}
-	m.cells[key][cell] += n
-}
-
 // Count implements Tables.
-func (m *Memory) Count(_ testing.TB, key models.Key, cells map[models.Cell]int64) {
+func (m *Memory) Count(_ testing.TB, cells Counts) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for cell, n := range cells {
-		m.count(key, cell, n)
+	for key, cells := range cells {
+		for cell, n := range cells {
+			m.cells.Add(key, cell, n)
+		}
 	}
 }
 

@@ -14,3 +14,20 @@ func TestMemory(t *testing.T) {
 		return m, m
 	})
 }
+
+func TestTruth(t *testing.T) {
+	for _, c := range []struct{ features, metrics []string }{
+		{models.DefaultFeatures(), models.AllMetrics()},
+		{[]string{"page", "campaign", "tier"}, models.AllMetrics()},
+		{[]string{"page"}, []string{models.WeekUnique, models.DayViews}},
+	} {
+		plan, err := models.NewPlan(c.features, c.metrics)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := statstest.NewMemory(plan)
+		p := statstest.Plan(plan)
+		statstest.Fill(t, m, plan, statstest.Events(p, plan))
+		statstest.Truth(t, stats.New(m, "clicks", "visits"), p)
+	}
+}

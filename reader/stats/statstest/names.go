@@ -16,9 +16,7 @@ func testLists(t *testing.T, s stats.Store, tables Tables) {
 	for i := range 60 { // in all buckets
 		page := fmt.Sprintf("/p/%02d", i)
 		pages = append(pages, page)
-		tables.List(t, valueIn("listed", at("2018-10-01"), "feature2", page))
-		tables.List(t, linkOn(at("2017-05-05"), page))
-		tables.List(t, siteIn(at("2017-05-01"), page))
+		tables.List(t, valueIn("listed", at("2018-10-01"), "feature2", page), linkOn(at("2017-05-05"), page), siteIn(at("2017-05-01"), page))
 	}
 	tables.List(t, valueIn("listed", at("2018-10-01"), "feature2", pages[0])) // again
 	tables.List(t, valueIn("listed", at("2018-10-01"), "feature1", "google.com"))
@@ -60,16 +58,16 @@ func testHostile(t *testing.T, s stats.Store, tables Tables) {
 	long := strings.Repeat("長", 341) + "x" // 1,024 bytes
 	for i, name := range append(names, long) {
 		if len(name) <= models.MaxShortURL { // or a site's
-			tables.Count(t, linkKey(name), map[models.Cell]int64{{Counter: models.ClickCounter}: int64(i + 1), {Counter: models.ReferrerCounters, Label: name}: int64(i + 1)})
+			tables.Count(t, Counts{linkKey(name): {{Counter: models.ClickCounter}: int64(i + 1), {Counter: models.ReferrerCounters, Label: name}: int64(i + 1)}})
 			tables.Lead(t, name, name)
 			tables.List(t, linkOn(day, name))
 			tables.List(t, siteIn(month, name))
 			tables.List(t, valueIn(name, month, "feature1", name))
 		}
-		tables.Count(t, linkKey("hostile"), map[models.Cell]int64{{Counter: models.ReferrerCounters, Label: name}: int64(i + 1)})
+		tables.Count(t, Counts{linkKey("hostile"): {{Counter: models.ReferrerCounters, Label: name}: int64(i + 1)}})
 		tables.List(t, valueIn("hostile", month, "feature1", name))
 		if !strings.Contains(name, "\x00") { // a key joins its features by it
-			tables.Count(t, counted("hostile", "2016-02-01", name, name), map[models.Cell]int64{{Counter: models.MonthUnique, At: month}: int64(i + 1)})
+			tables.Count(t, Counts{counted("hostile", "2016-02-01", name, name): {{Counter: models.MonthUnique, At: month}: int64(i + 1)}})
 		}
 	}
 	for i, name := range names {

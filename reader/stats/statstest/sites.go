@@ -19,13 +19,13 @@ func key(site, month string, features ...string) stats.SiteKey {
 }
 
 func testVisits(t *testing.T, s stats.Store, tables Tables) {
-	tables.Count(t, counted("visited", "2018-10-01", "", ""), map[models.Cell]int64{
+	tables.Count(t, Counts{counted("visited", "2018-10-01", "", ""): {
 		{Counter: models.MonthUnique, At: at("2018-10-01")}: 7, {Counter: models.WeekUnique, At: at("2018-10-29")}: 6,
 		{Counter: models.WeekUnique, At: at("2018-10-01")}: 5, {Counter: models.DayUnique, At: at("2018-10-31")}: 4,
 		{Counter: models.HourViews, At: at("2018-10-31T23")}: 3, {Counter: models.HourViews, At: at("2018-10-31T00")}: 2,
-	})
-	tables.Count(t, counted("visited", "2018-10-01", "google.com", ""), map[models.Cell]int64{{Counter: models.MonthUnique, At: at("2018-10-01")}: 1})
-	tables.Count(t, counted("visited", "2018-10-01", "", "google.com"), map[models.Cell]int64{{Counter: models.MonthUnique, At: at("2018-10-01")}: 2})
+	}})
+	tables.Count(t, Counts{counted("visited", "2018-10-01", "google.com", ""): {{Counter: models.MonthUnique, At: at("2018-10-01")}: 1}})
+	tables.Count(t, Counts{counted("visited", "2018-10-01", "", "google.com"): {{Counter: models.MonthUnique, At: at("2018-10-01")}: 2}})
 	read := func(k stats.SiteKey, metric string, r stats.Range) []stats.Point {
 		t.Helper()
 		return collect(t, s.Visits(t.Context(), k, metric, r))
@@ -47,18 +47,20 @@ func testRanked(t *testing.T, s stats.Store, tables Tables) {
 	const n = 1203 // no multiple of any size of a request
 	var keys []stats.SiteKey
 	var want []int64
+	cells := Counts{}
 	for i := range n {
 		page := fmt.Sprintf("/page/%d", i)
 		keys, want = append(keys, key("ranked", "2018-10-01", "", page)), append(want, 0)
 		if i%3 == 0 {
 			continue // not counted
 		}
-		tables.Count(t, counted("ranked", "2018-10-01", "", page), map[models.Cell]int64{
+		cells[counted("ranked", "2018-10-01", "", page)] = map[models.Cell]int64{
 			{Counter: models.DayViews, At: at("2018-10-30")}: 100, {Counter: models.DayViews, At: at("2018-10-31")}: int64(i),
 			{Counter: models.DayUnique, At: at("2018-10-31")}: 1_000_000,
-		})
+		}
 		want[i] = int64(i)
 	}
+	tables.Count(t, cells)
 	got, err := s.Ranked(t.Context(), keys, models.DayViews, within("2018-10-31", "2018-11-01"))
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("one day: %d counts, %v; want those of %d keys, in their order", len(got), err, len(keys))
@@ -90,8 +92,8 @@ func first(counts []int64, err error) []int64 {
 }
 
 func testOtherPlan(t *testing.T, s stats.Store, tables Tables) {
-	tables.Count(t, counted("planned", "2018-10-01", "/a", "", "IT"), map[models.Cell]int64{{Counter: models.DayUnique, At: at("2018-10-02")}: 3})
-	tables.Count(t, counted("planned", "2018-10-01", "", "", ""), map[models.Cell]int64{{Counter: models.HourViews, At: at("2018-10-02T14")}: 4})
+	tables.Count(t, Counts{counted("planned", "2018-10-01", "/a", "", "IT"): {{Counter: models.DayUnique, At: at("2018-10-02")}: 3}})
+	tables.Count(t, Counts{counted("planned", "2018-10-01", "", "", ""): {{Counter: models.HourViews, At: at("2018-10-02T14")}: 4}})
 	tables.List(t, valueIn("planned", at("2018-10-01"), "country_code", "IT"))
 	same(t, "three features", collect(t, s.Visits(t.Context(), key("planned", "2018-10-01", "/a", "", "IT"), models.DayUnique, stats.Range{})), point("2018-10-02", 3))
 	same(t, "no feature", collect(t, s.Visits(t.Context(), key("planned", "2018-10-01", "", "", ""), models.HourViews, stats.Range{})), point("2018-10-02T14", 4))

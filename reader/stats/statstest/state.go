@@ -77,7 +77,7 @@ func testStops(t *testing.T, s stats.Store, tables Tables) {
 	for i := range 200 {
 		cells[models.Cell{Counter: models.ReferrerCounters, Label: fmt.Sprint(i)}] = 1
 	}
-	tables.Count(t, linkKey("stopped"), cells)
+	tables.Count(t, Counts{linkKey("stopped"): cells})
 	for range 100 { // more than there are connections
 		for _, err := range s.Referrers(t.Context(), "stopped") {
 			if err != nil {

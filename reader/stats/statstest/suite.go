@@ -8,10 +8,21 @@ import (
 	"footfall/reader/stats"
 )
 
+// Counts are numbers by key and cell.
+type Counts map[models.Key]map[models.Cell]int64
+
+// Add adds to a cell.
+func (c Counts) Add(key models.Key, cell models.Cell, n int64) {
+	if c[key] == nil {
+		c[key] = map[models.Cell]int64{}
+	}
+	c[key][cell] += n
+}
+
 // Tables is how the suite fills the tables that a store reads, with the code of those who count where there is one.
 type Tables interface {
-	// Count adds to the cells of a key.
-	Count(t testing.TB, key models.Key, cells map[models.Cell]int64)
+	// Count adds to the cells of keys.
+	Count(t testing.TB, cells Counts)
 	// Lead says where a link leads.
 	Lead(t testing.TB, link, long string)
 	// Keep stores latest clicks, for an hour from their time or from now.

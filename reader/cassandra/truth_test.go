@@ -1,0 +1,51 @@
+package cassandra_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"footfall/models"
+	"footfall/reader/stats"
+	"footfall/reader/stats/statstest"
+)
+
+// One schema serves both: Cassandra takes seconds to create it.
+func TestAnswers(t *testing.T) {
+	plan := models.DefaultPlan()
+	s, tables := open(t, plan)
+	r := stats.New(s, "clicks", "visits")
+	t.Run("the simulator's truth", func(t *testing.T) {
+		p := statstest.Plan(plan)
+		statstest.Fill(t, tables, plan, statstest.Events(p, plan))
+		statstest.Truth(t, r, p)
+	})
+	t.Run("a ranking of as many values as there may be", func(t *testing.T) { testRanking(t, r, tables) })
+}
+
+func testRanking(t *testing.T, r *stats.Reader, tables tables) {
+	october := stats.Period{Unit: stats.Month, Start: 1538352000000}
+	counts := statstest.Counts{}
+	var names []models.Name
+	for i := range stats.MaxRanked {
+		page := fmt.Sprintf("/shop/category/page-%d.html", i)
+		key := models.Key{Keyspace: models.Cardinality, Name: "large", Month: october.Start, Features: models.NewFeatures("", page)}
+		counts.Add(key, models.Cell{Counter: models.MonthViews, At: october.Start}, int64(i+1))
+		names = append(names, models.Name{List: models.ValuesByMonth, Site: "large", Start: october.Start, Feature: "feature2", Value: page})
+	}
+	tables.Count(t, counts)
+	tables.List(t, names...)
+	var took []time.Duration
+	for range 7 {
+		begin := time.Now()
+		top, err := r.SiteTop(t.Context(), stats.TopQuery{Site: "large", Feature: "feature2", Period: october, Metric: stats.Views, Limit: 2})
+		took = append(took, time.Since(begin).Round(time.Millisecond))
+		want := []stats.Share{{Label: "/shop/category/page-9999.html", Count: 10_000}, {Label: "/shop/category/page-9998.html", Count: 9_999}}
+		if err != nil || !top.Complete || top.Values != stats.MaxRanked || !slices.Equal(top.Rows, want) {
+			t.Fatalf("%+v, %v; want %v", top, err, want)
+		}
+	}
+	slices.Sort(took)
+	t.Logf("%d values listed and ranked: median %v, best %v, worst %v", stats.MaxRanked, took[3], took[0], took[6])
+}
