@@ -85,8 +85,8 @@ func stepFields(by stats.Unit, within stats.Range) []field {
 	return []field{{"by", string(by)}, {"from", end(within.From)}, {"to", end(within.To)}}
 }
 
-// shortest is the least time that a unit takes: it bounds how many there are in a range.
-var shortest = map[stats.Unit]time.Duration{
+// leastTime is the least time that a unit takes: it bounds how many there are in a range.
+var leastTime = map[stats.Unit]time.Duration{
 	stats.Hour: time.Hour, stats.Day: 24 * time.Hour, stats.Week: 7 * 24 * time.Hour, stats.Month: 28 * 24 * time.Hour,
 }
 
@@ -102,7 +102,7 @@ func (s *Server) fill(q question, series stats.Series) (iter.Seq2[stats.Point, e
 	if series.Within.From == 0 || series.Within.To == 0 {
 		return nil, &stats.Malformed{Field: "fill", Detail: "zeros need both ends of the range: from and to"}
 	}
-	if int64(series.Within.To-series.Within.From)/shortest[series.Unit].Milliseconds() > int64(s.cfg.Points) {
+	if int64(series.Within.To-series.Within.From)/leastTime[series.Unit].Milliseconds() > int64(s.cfg.Points) {
 		return nil, &refusal{Reason: tooMuch, Detail: "the range has more points than one answer with fill=zero may have (limits.points)",
 			Instead: []string{"a larger unit (by)", "a shorter range", "the points that were counted, without fill=zero"}}
 	}

@@ -1,11 +1,11 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -113,13 +113,22 @@ func refusalOf(ctx context.Context, err error) *refusal {
 
 // rangeQuery is a range as the parameters of a request.
 func rangeQuery(r stats.Range) string {
-	q := url.Values{}
-	for name, end := range map[string]models.Millis{"from": r.From, "to": r.To} {
-		if end != 0 {
-			q.Set(name, instant(end))
-		}
+	var ends []string
+	if r.From != 0 {
+		ends = append(ends, "from="+shortest(r.From))
 	}
-	return q.Encode()
+	if r.To != 0 {
+		ends = append(ends, "to="+shortest(r.To))
+	}
+	return strings.Join(ends, "&")
+}
+
+// shortest writes the start of an hour, as a day if it is midnight.
+func shortest(t models.Millis) string {
+	if t == t.Day() {
+		return t.Time().Format(models.Daily)
+	}
+	return t.Time().Format("2006-01-02T15")
 }
 
 // refuse answers with a refusal.
@@ -139,6 +148,7 @@ func (s *Server) refuse(w http.ResponseWriter, why *refusal) {
 	if err != nil {
 		panic(err) // it is text only
 	}
+	text = bytes.ReplaceAll(text, []byte(`\u0026`), []byte("&")) // people read it, and no browser takes it for HTML
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(why.status())
