@@ -32,11 +32,11 @@ func (d *real) startReader(t *testing.T) string {
 func TestReaderEqualsTheOracle(t *testing.T) {
 	t.Run("embedded", func(t *testing.T) {
 		d := newEmbedded(t)
-		readerEquals(t, d, d.reader, 41, 1_500)
+		readerEquals(t, d, d.reader, 41, 600)
 	})
 	t.Run("real", func(t *testing.T) {
 		d := newReal(t, 1)
-		readerEquals(t, d, d.startReader(t), 42, 1_500)
+		readerEquals(t, d, d.startReader(t), 42, 600)
 	})
 }
 
