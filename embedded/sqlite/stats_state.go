@@ -3,6 +3,8 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
 	"time"
 
 	"footfall/models"
@@ -29,6 +31,15 @@ func (s *Stats) Progress(ctx context.Context) (out []stats.Progress, err error) 
 		out = append(out, p)
 	}
 	return out, nil
+}
+
+// Partitions implements stats.Store. Consumers record the number before they count.
+func (s *Stats) Partitions(ctx context.Context, topic string) (n int, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT CAST(value AS INTEGER) FROM footfall.settings WHERE name = ?", "topic "+topic+": partitions").Scan(&n)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return 0, fmt.Errorf("reading the number of partitions: %w", err)
+	}
+	return n, nil
 }
 
 // Doubts implements stats.Store.

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"testing"
 	"time"
 
+	"footfall/consumer/eventlog"
 	"footfall/consumer/store"
 	"footfall/embedded/sqlite"
 	"footfall/models"
@@ -54,6 +56,13 @@ func (w tables) List(t testing.TB, names ...models.Name) {
 func (w tables) Note(t testing.TB, p stats.Progress) {
 	t.Helper()
 	if err := w.db.NoteProgress(t.Context(), []store.Progress{store.Progress(p)}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w tables) Split(t testing.TB, topic string, partitions int) {
+	t.Helper()
+	if _, err := w.db.Setting(t.Context(), eventlog.Fact(topic, "partitions"), strconv.Itoa(partitions)); err != nil {
 		t.Fatal(err)
 	}
 }

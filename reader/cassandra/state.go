@@ -2,6 +2,9 @@ package cassandra
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/gocql/gocql"
@@ -22,6 +25,22 @@ func (s *Store) Progress(ctx context.Context) (out []stats.Progress, err error) 
 		out = append(out, p)
 	}
 	return out, nil
+}
+
+// Partitions implements stats.Store. Consumers record the number before they count.
+func (s *Store) Partitions(ctx context.Context, topic string) (n int, err error) {
+	var value string
+	err = s.session.Query(s.cql.setting, "topic "+topic+": partitions").WithContext(ctx).Scan(&value)
+	if errors.Is(err, gocql.ErrNotFound) {
+		return 0, nil
+	}
+	if err == nil {
+		n, err = strconv.Atoi(value)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("reading the number of partitions: %w", err)
+	}
+	return n, nil
 }
 
 // Doubts implements stats.Store. It reads the whole table, which has a row for each open doubt: a few, and rarely any.

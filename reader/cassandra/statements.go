@@ -18,6 +18,7 @@ type statements struct {
 	visits                    string
 	values, sites, links      string
 	progress, doubts, retired string
+	setting                   string
 }
 
 func newStatements(n cql.Keyspaces, plan *models.Plan) statements {
@@ -43,6 +44,7 @@ func newStatements(n cql.Keyspaces, plan *models.Plan) statements {
 		links:     `SELECT short_url FROM ` + n.URLShortener + `.links_by_day WHERE day = ? AND bucket IN ?`,
 		progress:  `SELECT topic, kafka_partition, counted, log_end, event_time, at FROM ` + n.Footfall + `.progress WHERE name = 'counted'`,
 		doubts:    `SELECT topic FROM ` + n.Footfall + `.doubts`,
+		setting:   `SELECT value FROM ` + n.Footfall + `.settings WHERE name = ?`,
 		retired:   `SELECT before, state FROM ` + n.Footfall + `.retired WHERE name = 'visits'`,
 	}
 	for i, feature := range features {

@@ -9,11 +9,11 @@ import (
 
 // AsOf is how far the counts of an answer reach. It is read before them: they have at least what it says.
 type AsOf struct {
-	// Time: every event that was in the log by then is counted. Zero: unknown, since no consumer has said how far it is.
+	// Time: every event that was in the log by then is counted. Zero: unknown, since of some partition no consumer has said how far it is.
 	Time     time.Time
-	Lag      int64 // events in the log that are not counted yet
+	Lag      int64 // events in the log that are not counted yet, of partitions whose consumers say so
 	Counting bool  // every partition has a consumer that runs
-	Doubts   int   // open doubts: some counts may still be corrected
+	Doubts   int   // open doubts, as of a second ago at the most: some counts may still be corrected
 }
 
 // Link is the summary of a link.

@@ -24,7 +24,7 @@ func (r *Reader) Link(ctx context.Context, link string) (Link, error) {
 	if err := checkLink(link); err != nil {
 		return Link{}, err
 	}
-	as, err := r.asOf(ctx, r.clicks)
+	as, _, err := r.asOf(ctx, r.clicks)
 	if err != nil {
 		return Link{}, err
 	}
@@ -37,7 +37,7 @@ func (r *Reader) LinkSeries(ctx context.Context, link string, by Unit, within Ra
 	if err := cmp.Or(checkLink(link), within.check(by)); err != nil {
 		return Series{}, err
 	}
-	as, err := r.asOf(ctx, r.clicks)
+	as, _, err := r.asOf(ctx, r.clicks)
 	if err != nil {
 		return Series{}, err
 	}
@@ -58,7 +58,7 @@ func (r *Reader) LinkBreakdown(ctx context.Context, link string, by Breakdown, w
 		return Shares{}, &NotKept{Asked: "a link's " + string(by) + " of a range of time", Instead: []string{
 			string(by) + " of all time, without from and to", "clicks of a range of time (series)"}}
 	}
-	as, err := r.asOf(ctx, r.clicks)
+	as, _, err := r.asOf(ctx, r.clicks)
 	if err != nil {
 		return Shares{}, err
 	}
@@ -85,7 +85,7 @@ func (r *Reader) LinkAmounts(ctx context.Context, link string, by Unit, within R
 	if err := cmp.Or(checkLink(link), within.check(by)); err != nil {
 		return Amounts{}, err
 	}
-	as, err := r.asOf(ctx, r.clicks)
+	as, _, err := r.asOf(ctx, r.clicks)
 	if err != nil {
 		return Amounts{}, err
 	}
@@ -97,7 +97,7 @@ func (r *Reader) LinkLatest(ctx context.Context, link string, day models.Millis)
 	if err := cmp.Or(checkLink(link), checkMoment("day", day)); err != nil {
 		return Clicks{}, err
 	}
-	as, err := r.asOf(ctx, r.clicks)
+	as, _, err := r.asOf(ctx, r.clicks)
 	if err != nil {
 		return Clicks{}, err
 	}
@@ -109,7 +109,7 @@ func (r *Reader) Links(ctx context.Context, day models.Millis) (Names, error) {
 	if err := checkMoment("day", day); err != nil {
 		return Names{}, err
 	}
-	as, err := r.asOf(ctx, r.clicks)
+	as, _, err := r.asOf(ctx, r.clicks)
 	if err != nil {
 		return Names{}, err
 	}

@@ -1,6 +1,8 @@
 package stats
 
 import (
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"footfall/models"
@@ -20,6 +22,8 @@ type Reader struct {
 	store          Store
 	clicks, visits string // topics
 	now            func() time.Time
+	last           atomic.Pointer[rare]
+	partitions     sync.Map // of Kafka topics, by name: int
 }
 
 // New makes a Reader. clicks and visits are the topics' names in the configuration.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"footfall/models"
 	"footfall/reader/stats"
@@ -203,6 +204,57 @@ func TestAsOf(t *testing.T) {
 	s, err := r.Sites(t.Context(), on("2018-10"))
 	if err != nil || !s.AsOf.Time.IsZero() || s.AsOf.Counting || s.AsOf.Doubts != 1 {
 		t.Errorf("visits: %+v, %v", s.AsOf, err)
+	}
+}
+
+// A partition that no consumer has told about may lag by any time.
+func TestAsOfOfSomePartitions(t *testing.T) {
+	m, r := memory(models.DefaultPlan())
+	m.Split(t, "clicks", 2)
+	m.Split(t, "clicks-g2", 1)
+	m.NoteNow("clicks", 3)
+	ask := func() stats.AsOf {
+		t.Helper()
+		l, err := r.Link(t.Context(), "abc")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l.AsOf
+	}
+	if as := ask(); !as.Time.IsZero() || as.Counting {
+		t.Errorf("one of two partitions: %+v", as)
+	}
+	m.Note(t, stats.Progress{Partition: models.Partition{Topic: "clicks", Number: 1}, At: time.Now()})
+	if as := ask(); as.Time.IsZero() || !as.Counting {
+		t.Errorf("both: %+v", as)
+	}
+	m.NoteNow("clicks-g2", 3)
+	if as := ask(); as.Time.IsZero() || !as.Counting {
+		t.Errorf("all of the next generation: %+v", as)
+	}
+}
+
+// Doubts and retirements are read once a second at the most, and never from before that.
+func TestWhatChangesRarely(t *testing.T) {
+	m, r := memory(models.DefaultPlan())
+	now := time.Now()
+	stats.SetClock(r, func() time.Time { return now })
+	ask := func() stats.Site {
+		t.Helper()
+		s, err := r.Site(t.Context(), "site", period("2018-10"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	if s := ask(); s.Final || s.AsOf.Doubts != 0 {
+		t.Errorf("%+v", s)
+	}
+	m.Retire(t, on("2018-11"), true)
+	m.Doubt(t, models.Partition{Topic: "visits"}, 1)
+	now = now.Add(time.Second)
+	if s := ask(); !s.Final || s.AsOf.Doubts != 1 {
+		t.Errorf("a second later: %+v", s)
 	}
 }
 

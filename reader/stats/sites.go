@@ -23,7 +23,7 @@ func (r *Reader) Sites(ctx context.Context, month models.Millis) (Names, error) 
 	if err := checkMoment("month", month); err != nil {
 		return Names{}, err
 	}
-	as, err := r.asOf(ctx, r.visits)
+	as, _, err := r.asOf(ctx, r.visits)
 	if err != nil {
 		return Names{}, err
 	}
@@ -38,7 +38,7 @@ func (r *Reader) Values(ctx context.Context, site, feature string, month models.
 	if _, err := featureIndex(r.Plan(), feature); err != nil {
 		return Names{}, err
 	}
-	as, err := r.asOf(ctx, r.visits)
+	as, _, err := r.asOf(ctx, r.visits)
 	if err != nil {
 		return Names{}, err
 	}
@@ -55,9 +55,11 @@ func (r *Reader) Site(ctx context.Context, site string, period Period, features 
 		return Site{}, err
 	}
 	out := Site{Period: period}
-	if out.AsOf, out.Final, err = r.settled(ctx, period.End()); err != nil {
+	as, final, err := r.asOf(ctx, r.visits)
+	if err != nil {
 		return Site{}, err
 	}
+	out.AsOf, out.Final = as, period.End() <= final
 	for metric, into := range map[Metric]**int64{Views: &out.Views, Unique: &out.Unique} {
 		name, err := kept(r.Plan(), metric, period.Unit, fixed)
 		if err != nil {
@@ -89,27 +91,11 @@ func (r *Reader) SiteSeries(ctx context.Context, q SeriesQuery) (Series, error) 
 		return Series{}, err
 	}
 	out := Series{Unit: q.By, Within: q.Within}
-	if out.AsOf, err = r.asOf(ctx, r.visits); err != nil {
+	if out.AsOf, out.FinalBefore, err = r.asOf(ctx, r.visits); err != nil {
 		return Series{}, err
-	}
-	if out.FinalBefore, err = r.store.RetiredBefore(ctx); err != nil {
-		return Series{}, fmt.Errorf("reading what is retired: %w", err)
 	}
 	out.Points = r.read(ctx, q.Site, key, name, q.By, q.Within)
 	return out, nil
-}
-
-// settled reads how far the counts reach, and whether those of periods that end by a moment are final.
-func (r *Reader) settled(ctx context.Context, end models.Millis) (AsOf, bool, error) {
-	as, err := r.asOf(ctx, r.visits)
-	if err != nil {
-		return AsOf{}, false, err
-	}
-	before, err := r.store.RetiredBefore(ctx)
-	if err != nil {
-		return AsOf{}, false, fmt.Errorf("reading what is retired: %w", err)
-	}
-	return as, end <= before, nil
 }
 
 // read is a metric of a site by unit, month after month.

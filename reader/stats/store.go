@@ -46,6 +46,9 @@ type Store interface {
 	// Progress reads how far consumers have counted, of all topics, in any order.
 	Progress(ctx context.Context) ([]Progress, error)
 
+	// Partitions is how many partitions a Kafka topic had when it was first counted; 0 if it never was.
+	Partitions(ctx context.Context, topic string) (int, error)
+
 	// Doubts counts the open doubts of each Kafka topic; one without any is absent.
 	Doubts(ctx context.Context) (map[string]int, error)
 

@@ -42,10 +42,11 @@ func (r *Reader) SiteTop(ctx context.Context, q TopQuery) (Top, error) {
 	if err != nil {
 		return Top{}, err
 	}
-	out := Top{Period: q.Period, Metric: q.Metric}
-	if out.AsOf, out.Final, err = r.settled(ctx, q.Period.End()); err != nil {
+	as, final, err := r.asOf(ctx, r.visits)
+	if err != nil {
 		return Top{}, err
 	}
+	out := Top{Period: q.Period, Metric: q.Metric, AsOf: as, Final: q.Period.End() <= final}
 	ranking := ranking{counts: map[string]int64{}}
 	for _, month := range monthsOf(metric, q.Period) {
 		names, err := r.list(ctx, &ranking, q.Site, month, q.Feature)

@@ -26,6 +26,7 @@ type Memory struct {
 	names    map[models.Name]bool
 	progress map[models.Partition]stats.Progress
 	doubts   map[string]int
+	split    map[string]int // partitions by topic
 	retired  models.Millis
 	err      error
 }
@@ -38,7 +39,7 @@ var (
 // NewMemory makes an empty store for tables of a plan.
 func NewMemory(plan *models.Plan) *Memory {
 	return &Memory{plan: plan, cells: Counts{}, seen: map[models.Sighting]bool{}, long: map[string]string{},
-		names: map[models.Name]bool{}, progress: map[models.Partition]stats.Progress{}, doubts: map[string]int{}}
+		names: map[models.Name]bool{}, progress: map[models.Partition]stats.Progress{}, doubts: map[string]int{}, split: map[string]int{}}
 }
 
 // Fail lets every question from now on end with err; nil: no longer.
@@ -104,6 +105,13 @@ func (m *Memory) Note(_ testing.TB, p stats.Progress) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.progress[p.Partition] = p
+}
+
+// Split implements Tables.
+func (m *Memory) Split(_ testing.TB, topic string, partitions int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.split[topic] = partitions
 }
 
 // Doubt implements Tables.
@@ -188,6 +196,13 @@ func (m *Memory) Progress(ctx context.Context) ([]stats.Progress, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Collect(maps.Values(m.progress)), cmp.Or(m.err, ctx.Err())
+}
+
+// Partitions implements stats.Store.
+func (m *Memory) Partitions(ctx context.Context, topic string) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.split[topic], cmp.Or(m.err, ctx.Err())
 }
 
 // Doubts implements stats.Store.

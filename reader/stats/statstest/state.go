@@ -43,6 +43,16 @@ func testProgress(t *testing.T, s stats.Store, tables Tables) {
 	}
 }
 
+func testPartitions(t *testing.T, s stats.Store, tables Tables) {
+	tables.Split(t, "split", 6)
+	tables.Split(t, "split-g2", 12)
+	for topic, want := range map[string]int{"split": 6, "split-g2": 12, "never": 0} {
+		if got, err := s.Partitions(t.Context(), topic); err != nil || got != want {
+			t.Errorf("%s: %d, %v; want %d", topic, got, err, want)
+		}
+	}
+}
+
 func testDoubts(t *testing.T, s stats.Store, tables Tables) {
 	tables.Doubt(t, models.Partition{Topic: "doubted"}, 1)
 	tables.Doubt(t, models.Partition{Topic: "doubted"}, 2)

@@ -31,6 +31,8 @@ type Tables interface {
 	List(t testing.TB, names ...models.Name)
 	// Note stores how far a partition is.
 	Note(t testing.TB, p stats.Progress)
+	// Split says how many partitions a topic had when it was first counted.
+	Split(t testing.TB, topic string, partitions int)
 	// Doubt opens a doubt under an id.
 	Doubt(t testing.TB, p models.Partition, id int64)
 	// Retire announces a retirement, and finishes it if done. False: this store has none.
@@ -46,7 +48,7 @@ func Run(t *testing.T, open func(t *testing.T, plan *models.Plan) (stats.Store, 
 		}
 		for name, test := range map[string]func(*testing.T, stats.Store, Tables){
 			"link": testLink, "clicks": testClicks, "labels": testLabels, "amounts": testAmounts, "latest": testLatest,
-			"visits": testVisits, "ranked": testRanked, "lists": testLists, "hostile names": testHostile, "progress": testProgress,
+			"visits": testVisits, "ranked": testRanked, "lists": testLists, "hostile names": testHostile, "progress": testProgress, "partitions": testPartitions,
 			"doubts": testDoubts, "retired": testRetired, "stops": testStops, "cancelled": testCancelled,
 		} {
 			t.Run(name, func(t *testing.T) { test(t, s, tables) })
