@@ -131,6 +131,7 @@ func compareRows(a, b map[string]string) int {
 		cmp.Compare(a["metric_type"], b["metric_type"]), cmp.Compare(a["interval_start"], b["interval_start"]),
 		cmp.Compare(a["country"], b["country"]), cmp.Compare(a["referrer"], b["referrer"]), cmp.Compare(a["ip"], b["ip"]),
 		cmp.Compare(a["guid"], b["guid"]), cmp.Compare(a["feature1"], b["feature1"]), cmp.Compare(a["feature2"], b["feature2"]),
+		cmp.Compare(a["short_url"], b["short_url"]), cmp.Compare(a["siteid"], b["siteid"]), cmp.Compare(a["value"], b["value"]),
 	)
 }
 
