@@ -55,7 +55,7 @@ var allowed = map[string][]string{
 	"reader/access":          {"models", "configs"},
 	"reader/plot":            {"models", "reader/stats"},
 	"reader/page":            {"models", "reader/stats", "reader/plot"},
-	"reader/web":             {"models", "configs", "internal/health", "reader/stats", "reader/access"},
+	"reader/web":             {"models", "configs", "internal/health", "reader/stats", "reader/access", "reader/page"},
 	"reader":                 {"internal/cli", "models", "configs", "internal/health", "internal/cql", "reader/stats", "reader/cassandra", "reader/access", "reader/web"},
 
 	// Nothing may import embedded: it can be deleted without touching the core.

@@ -189,7 +189,7 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		h.show(w, r, http.StatusUnprocessableEntity, problem("This is too much at once", sentence(much.Error()), nil))
 	case errors.As(err, &aligned):
 		h.show(w, r, http.StatusUnprocessableEntity, problem("This is not kept", sentence(aligned.Error()), nil))
-	case r.Context().Err() != nil:
+	case errors.Is(r.Context().Err(), context.Canceled): // the client is gone
 	default:
 		h.Log.Warn("a page could not be made", "error", err.Error())
 		w.Header().Set("Retry-After", "1")

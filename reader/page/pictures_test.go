@@ -11,12 +11,16 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	shoot "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"footfall/reader/stats/statstest"
 )
 
-var pictures = flag.String("page.pictures", "", "take pictures of all pages into this folder")
+var (
+	pictures = flag.String("page.pictures", "", "take pictures of all pages into this folder")
+	format   = flag.String("page.format", "webp", "of the pictures: webp, png or jpeg")
+)
 
 type browser struct{ context.Context }
 
@@ -63,6 +67,23 @@ func (l look) take(t *testing.T, ctx browser, url string) {
 	}
 }
 
+// picture is the whole page, as far as it can be scrolled.
+func (l look) picture(t *testing.T, ctx browser) []byte {
+	t.Helper()
+	height := evaluate[float64](t, ctx, `document.documentElement.scrollHeight`)
+	quality, beyond := int64(82), true
+	params := shoot.CaptureScreenshotParams{Format: shoot.CaptureScreenshotFormat(*format), CaptureBeyondViewport: &beyond,
+		Clip: &shoot.Viewport{Width: float64(l.width), Height: height, Scale: 1}}
+	if *format != "png" {
+		params.Quality = &quality
+	}
+	taken, err := chromedp.Call(ctx, shoot.CaptureScreenshot, params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return taken.Data
+}
+
 // TestPictures takes pictures of every page, with counts and with none:
 //
 //	go test ./reader/page -run TestPictures -page.pictures ../../docs/pictures
@@ -78,7 +99,7 @@ func TestPictures(t *testing.T) {
 	defer none.Close()
 	shots := []struct{ name, url string }{
 		{"home", full.URL + "/"}, {"home-empty", none.URL + "/"},
-		{"link", full.URL + "/links/autumn-sale"}, {"link-hours", full.URL + "/links/autumn-sale?range=24h"}, {"link-all", full.URL + "/links/autumn-sale?from=2026-10-20&last=2026-11-18&by=hour"},
+		{"link", full.URL + "/links/autumn-sale"}, {"link-hours", full.URL + "/links/autumn-sale?range=24h"}, {"link-line", full.URL + "/links/autumn-sale?from=2026-10-20&last=2026-11-18&by=hour"},
 		{"link-empty", none.URL + "/links/abc"},
 		{"site", full.URL + "/sites/shop.example"}, {"site-filtered", full.URL + "/sites/shop.example?referrer=google.com&period=2026-10&metric=views"},
 		{"site-day", full.URL + "/sites/shop.example?period=2026-11-18"},
@@ -91,11 +112,8 @@ func TestPictures(t *testing.T) {
 	for _, shot := range shots {
 		for _, l := range looks {
 			l.take(t, ctx, shot.url)
-			png, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(*pictures, shot.name+"-"+l.name+".png"), png, 0o644); err != nil {
+			data := l.picture(t, ctx)
+			if err := os.WriteFile(filepath.Join(*pictures, shot.name+"-"+l.name+"."+*format), data, 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -6,5 +6,6 @@
 //   - headers.go: security headers and CORS; query.go: names and parameters, as they are or refused
 //   - links.go, sites.go: the questions; refuse.go: every refusal
 //   - answer.go: what an answer consists of; format.go: JSON, CSV or NDJSON; encode.go, csv.go: how they are written
+//   - pages.go: the pages for people, which reader/page makes
 //   - body.go: whole with an ETag, or streamed; compressed or not
 package web

@@ -60,9 +60,11 @@ type Server struct {
 	cfg     Config
 	metrics *metrics
 	slots   chan struct{}
+	pages   http.Handler // nil: there are none
 }
 
-// New makes a Server; an error says what is wrong with the configuration.
+// New makes a Server; an error says what is wrong with the configuration. If from is a page.Stats as well, as *stats.Reader is, the server
+// has pages for people.
 func New(from Stats, cfg Config) (*Server, error) {
 	if err := checkOrigins(cfg.Origins); err != nil {
 		return nil, err
@@ -70,7 +72,7 @@ func New(from Stats, cfg Config) (*Server, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Server{stats: from, cfg: cfg, metrics: newMetrics(cfg.Metrics), slots: make(chan struct{}, cfg.MaxInFlight)}, nil
+	return &Server{stats: from, cfg: cfg, metrics: newMetrics(cfg.Metrics), slots: make(chan struct{}, cfg.MaxInFlight), pages: newPages(from, cfg)}, nil
 }
 
 // clientGone is the status, in metrics, of a request whose client did not wait for the answer. No client sees it.
@@ -87,6 +89,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		label = found.path
 	case r.URL.EscapedPath() == healthPath || r.URL.EscapedPath() == openAPIPath:
 		label = r.URL.EscapedPath()
+	case s.isPage(r.URL.EscapedPath()):
+		label = "page"
 	}
 	rec := &recorder{ResponseWriter: w}
 	defer func() {
@@ -116,6 +120,9 @@ func (s *Server) handle(w *recorder, r *http.Request, found *route, names map[st
 	case s.cfg.Local && !isLocal(r.Host):
 		s.refuse(w, &refusal{Reason: wrongHost, Detail: "this reader answers on this machine only, as 127.0.0.1 or localhost"})
 		return
+	case s.isPage(path):
+		s.page(w, r)
+		return
 	case found == nil && path != healthPath && path != openAPIPath:
 		s.refuse(w, &refusal{Reason: notFound, Detail: "GET " + openAPIPath + " has all paths; they are taken as they are, without a / at the end"})
 		return
@@ -137,14 +144,11 @@ func (s *Server) handle(w *recorder, r *http.Request, found *route, names map[st
 		s.refuse(w, refusalOf(r.Context(), err))
 		return
 	}
-	select {
-	case s.slots <- struct{}{}:
-	default:
-		s.refuse(w, &refusal{Reason: overloaded, Detail: "as many questions as may be are being answered (http.max_in_flight): try again"})
+	release, ok := s.take(w)
+	if !ok {
 		return
 	}
-	s.metrics.inFlight.Inc()
-	defer func() { s.metrics.inFlight.Dec(); <-s.slots }()
+	defer release()
 	s.answer(w, r, found, q, f)
 }
 

@@ -1,0 +1,51 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"footfall/reader/page"
+)
+
+// newPages are the pages for people; nil if they cannot be made from what the server asks.
+func newPages(from Stats, cfg Config) http.Handler {
+	pages, ok := from.(page.Stats)
+	if !ok {
+		return nil
+	}
+	return page.New(pages, page.Options{Log: cfg.Log, Now: cfg.Now, Allow: func(r *http.Request) (page.May, error) {
+		return cfg.Access.Of(bearer(r), r.URL.Query().Get("share"), cfg.Now())
+	}})
+}
+
+// isPage tells whether a path is one of the pages.
+func (s *Server) isPage(path string) bool { return s.pages != nil && page.Handles(path) }
+
+// page answers with a page. It reads from the store several times, and counts as one question.
+func (s *Server) page(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.EscapedPath(), "/assets/") {
+		s.pages.ServeHTTP(w, r)
+		return
+	}
+	release, ok := s.take(w)
+	if !ok {
+		return
+	}
+	defer release()
+	ctx, cancel := context.WithTimeout(r.Context(), s.cfg.Timeout)
+	defer cancel()
+	s.pages.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// take waits for nothing: it gives one of the places of http.max_in_flight, or refuses.
+func (s *Server) take(w http.ResponseWriter) (release func(), ok bool) {
+	select {
+	case s.slots <- struct{}{}:
+	default:
+		s.refuse(w, &refusal{Reason: overloaded, Detail: "as many questions as may be are being answered (http.max_in_flight): try again"})
+		return nil, false
+	}
+	s.metrics.inFlight.Inc()
+	return func() { s.metrics.inFlight.Dec(); <-s.slots }, true
+}
