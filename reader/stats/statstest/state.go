@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"testing"
 	"time"
 
@@ -98,6 +99,27 @@ func testStops(t *testing.T, s stats.Store, tables Tables) {
 	}
 	if n := len(collect(t, s.Referrers(t.Context(), "stopped"))); n != 200 {
 		t.Errorf("%d referrers, want 200", n)
+	}
+}
+
+// testSlow has many sequences under way whose consumers do not go on: others must be answered.
+func testSlow(t *testing.T, s stats.Store, tables Tables) {
+	cells := map[models.Cell]int64{}
+	for i := range 200 {
+		cells[models.Cell{Counter: models.ReferrerCounters, Label: fmt.Sprint(i)}] = 1
+	}
+	tables.Count(t, Counts{linkKey("slow"): cells})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for range 64 { // as many as a reader answers at once by default
+		next, stop := iter.Pull2(s.Referrers(ctx, "slow"))
+		defer stop()
+		if _, err, ok := next(); err != nil || !ok {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Link(ctx, "slow"); err != nil {
+		t.Errorf("a question beside slow ones: %v", err)
 	}
 }
 
