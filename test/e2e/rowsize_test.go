@@ -47,6 +47,8 @@ const (
 	updateHour   = "UPDATE urlshortener.hourcounters SET value = value + ? WHERE short_url = 'abc' AND hour = ?"
 	insertLatest = "INSERT INTO urlshortener.latestclicks (short_url, day, at, country, referrer, ip, bot, id) VALUES ('abc', '2026-10-01', ?, 'IT', 'www.facebook.com', ?, false, ?) USING TTL 604800"
 	updateAmount = "UPDATE urlshortener.amountcounters SET num_values = num_values + ?, sum_values = sum_values + ? WHERE short_url = 'abc' AND day = ?"
+	insertLink   = "INSERT INTO urlshortener.links_by_day (day, bucket, short_url) VALUES ('2026-10-01', '0', ?)"
+	insertValue  = "INSERT INTO cardinality.values_by_month (siteId, month_interval_start, feature, bucket, value) VALUES ('site1', '2026-10-01', 'page', '0', ?)" + overAMonth
 	updateFrom   = "UPDATE urlshortener.referrercounters SET value = value + ? WHERE short_url = 'abc' AND referrer = ?"
 )
 
@@ -70,6 +72,12 @@ var rowKinds = []rowKind{
 	{"urlshortener.latestclicks", "a click", 200_000, insertLatest, func(i int, r *rand.Rand) []any {
 		at := gocql.UUIDFromTime(time.Date(2026, 10, 1, 0, 0, 0, i*400_000, time.UTC)) // over a day
 		return []any{at, fmt.Sprintf("%d.%d.%d.%d", r.IntN(256), r.IntN(256), r.IntN(256), r.IntN(256)), at.String()}
+	}},
+	{"urlshortener.links_by_day", "a link", 200_000, insertLink, func(i int, _ *rand.Rand) []any {
+		return []any{fmt.Sprintf("%08x", uint32(i)*2654435761)}
+	}},
+	{"cardinality.values_by_month", "a page", 200_000, insertValue, func(i int, r *rand.Rand) []any {
+		return []any{fmt.Sprintf("/products/%d/index.html", i), writtenAt(r)}
 	}},
 	{"urlshortener.amountcounters", "a day", 3_650, updateAmount, func(i int, r *rand.Rand) []any {
 		return []any{1 + r.Int64N(1e6), offset(r), time.Date(2026, 10, 1+i, 0, 0, 0, 0, time.UTC)}
