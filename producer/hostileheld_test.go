@@ -105,15 +105,14 @@ func (d *hostileProducer) metric(t *testing.T, name string) (value float64) {
 	return value
 }
 
-// clicksOf are a link's clicks that are in Kafka, by id.
-func (d *hostileProducer) clicksOf(t *testing.T, link string) map[string]*models.Click {
+// clicksOf are a link's clicks that are in Kafka, each as often as it is there.
+func (d *hostileProducer) clicksOf(t *testing.T, link string) (of []*models.Click) {
 	t.Helper()
-	of := map[string]*models.Click{}
 	for _, m := range d.messages(t, d.clicks) {
 		c, err := models.UnmarshalClick(m.Value, true)
 		must(t, err)
 		if c.ShortURL == link {
-			of[c.ID] = c
+			of = append(of, c)
 		}
 	}
 	return of

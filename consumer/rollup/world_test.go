@@ -34,8 +34,8 @@ const (
 // window's ring grows twice.
 var simReach = eventlog.Reach{Offsets: 18, Age: 8 * time.Minute}
 
-// simRechecks is when doubts are checked: as repair.NewChecker has it.
-var simRechecks = []time.Duration{0, time.Minute, 10 * time.Minute}
+// simRechecks is when doubts are checked: the product's own times, which the plays put to the test.
+var simRechecks = repair.NewChecker(&eventlog.Log{}, nil, eventlog.NewHasher(), nil).Rechecks
 
 // world is a log, a group, a store, and the consumers of them. Consumers are goroutines that wait at every call to the store. The
 // world lets one of them go on at a time, as its fate decides, and moves the clock when all wait for it.

@@ -70,6 +70,11 @@ func TestParse(t *testing.T) {
 	f("--force belongs to retire; see tool --help", "grow|--force")
 	f("--before belongs to grow and retire", "--before|2026-01")
 	f(`--force "maybe": want true or false`, "retire|--force=maybe")
+	f(`--force "": want true or false`, "retire|--before|2026-01|--force=") // as of --force=$FORCE, which nobody set
+	f("run x.yaml  false []", "--config|x.yaml|--")
+	f("retire  2026-01 true []", "--force|--before=2026-01|--|retire")
+	f("query   false [--version]", "query|--|--version")
+	f(`unknown argument "--help"`, "retire|--|--help")
 	f("flag needs an argument: --before", "retire|--before")
 	f("flag --colour is not defined; there are --before, --config, --force, --help and --version", "retire|--colour=red")
 	f(`unknown argument "sideways"; the commands are retire, grow and query`, "sideways")

@@ -70,11 +70,14 @@ type setting struct {
 // read splits the arguments into flags with values, the command, and operands.
 func (p *Program[R]) read(args []string) (line typed[R], err error) {
 	line.command, _ = p.find("")
-	known, named := p.allFlags(), false
+	known, named, flagsEnded := p.allFlags(), false, false
 	for ; len(args) > 0; args = args[1:] {
 		s, isFlag := asFlag(args[0])
+		isFlag = isFlag && !flagsEnded
 		f := known.Lookup(s.name)
 		switch {
+		case args[0] == "--" && !flagsEnded:
+			flagsEnded = true
 		case isFlag && (s.name == "h" || s.name == "help"):
 			line.help = true
 		case isFlag && s.name == "version":
@@ -111,7 +114,10 @@ func (p *Program[R]) set(line typed[R]) error {
 		case f == nil:
 			return fmt.Errorf("--%s belongs to %s", s.name, list(p.owners(s.name)))
 		case isBool(f):
-			if err := flags.Set(s.name, cmp.Or(s.value, "true")); err != nil {
+			if !s.given {
+				s.value = "true"
+			}
+			if err := flags.Set(s.name, s.value); err != nil {
 				return fmt.Errorf("--%s %q: want true or false", s.name, s.value)
 			}
 		case !s.given:
