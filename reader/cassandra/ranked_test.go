@@ -10,7 +10,7 @@ import (
 	"footfall/reader/stats"
 )
 
-func TestRequestsDifferInOneFeature(t *testing.T) {
+func TestRequestsDifferInOneColumn(t *testing.T) {
 	var keys []stats.SiteKey
 	for i := range 130 {
 		for _, from := range []string{"google.com", "bing.com"} {
@@ -19,9 +19,9 @@ func TestRequestsDifferInOneFeature(t *testing.T) {
 			}
 		}
 	}
-	feature := varying(keys)
+	column := varying(keys)
 	seen := map[int]bool{}
-	for _, request := range requests(keys, feature) {
+	for _, request := range requests(keys, column) {
 		if len(request) == 0 || len(request) > rankedTogether {
 			t.Errorf("%d keys in a request", len(request))
 		}
@@ -32,7 +32,7 @@ func TestRequestsDifferInOneFeature(t *testing.T) {
 			}
 			seen[i] = true
 			tokens = append(tokens, cql.Token(routingKey(keys[i])))
-			if compareRest(keys[i], keys[request[0]], feature) != 0 {
+			if compareRest(keys[i], keys[request[0]], column) != 0 {
 				t.Errorf("%v with %v", keys[i], keys[request[0]])
 			}
 		}
@@ -46,10 +46,14 @@ func TestRequestsDifferInOneFeature(t *testing.T) {
 }
 
 func TestVarying(t *testing.T) {
-	key := func(features ...string) stats.SiteKey { return stats.SiteKey{Features: features} }
+	site := func(site string, features ...string) stats.SiteKey {
+		return stats.SiteKey{Site: site, Features: features}
+	}
+	key := func(features ...string) stats.SiteKey { return site("s", features...) }
 	for want, keys := range [][]stats.SiteKey{
+		{site("s", "a", "b", "c"), site("t", "a", "b", "c"), site("t", "x", "b", "c")},
 		{key("a", "b", "c"), key("x", "b", "c")},
-		{key("a", "b", "c"), key("a", "x", "c"), key("y", "x", "c")},
+		{key("a", "b", "c"), key("a", "x", "c"), key("a", "x", "z")},
 		{key("a", "b", "c"), key("a", "b", "c"), key("a", "b", "")},
 	} {
 		if got := varying(keys); got != want {

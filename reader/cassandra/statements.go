@@ -14,7 +14,7 @@ type statements struct {
 	hours, days               string
 	countries, referrers      string
 	amounts, latest           string
-	ranked                    []string // by the feature whose values are a list
+	ranked                    []string // by the column whose values are a list: the site, then the features
 	visits                    string
 	values, sites, links      string
 	progress, doubts, retired string
@@ -22,21 +22,21 @@ type statements struct {
 }
 
 func newStatements(n cql.Keyspaces, plan *models.Plan) statements {
-	const within = ` >= ? AND `
+	within := func(column string) string { return ` AND ` + column + ` >= ? AND ` + column + ` < ?` }
 	link := func(columns, table, rest string) string {
 		return `SELECT ` + columns + ` FROM ` + n.URLShortener + `.` + table + ` WHERE short_url = ?` + rest
 	}
 	features := plan.Features()
 	key := ` WHERE siteId = ? AND month_interval_start = ? AND ` + strings.Join(features, ` = ? AND `) + ` = ?`
-	some := ` AND metric_type = ? AND interval_start >= ? AND interval_start < ?`
+	some := ` AND metric_type = ?` + within(`interval_start`)
 	s := statements{
 		longURL:   link(`long_url`, `urls`, ``),
 		total:     map[string]string{},
-		hours:     link(`hour, value`, models.HourCounters, ` AND hour`+within+`hour < ? ORDER BY hour ASC`),
-		days:      link(`day, value`, models.DayCounters, ` AND day`+within+`day < ? ORDER BY day ASC`),
+		hours:     link(`hour, value`, models.HourCounters, within(`hour`)+` ORDER BY hour ASC`),
+		days:      link(`day, value`, models.DayCounters, within(`day`)+` ORDER BY day ASC`),
 		countries: link(`country, value`, models.CountryCounters, ``),
 		referrers: link(`referrer, value`, models.ReferrerCounters, ``),
-		amounts:   link(`day, num_values, sum_values`, `amountcounters`, ` AND day`+within+`day < ? ORDER BY day ASC`),
+		amounts:   link(`day, num_values, sum_values`, `amountcounters`, within(`day`)+` ORDER BY day ASC`),
 		latest:    link(`at, country, referrer, ip, bot, id`, `latestclicks`, ` AND day = ?`),
 		visits:    `SELECT interval_start, visits FROM ` + n.Cardinality + `.Counts` + key + some,
 		values:    `SELECT value FROM ` + n.Cardinality + `.values_by_month WHERE siteId = ? AND month_interval_start = ? AND feature = ? AND bucket IN ?`,
@@ -47,14 +47,17 @@ func newStatements(n cql.Keyspaces, plan *models.Plan) statements {
 		setting:   `SELECT value FROM ` + n.Footfall + `.settings WHERE name = ?`,
 		retired:   `SELECT before, state FROM ` + n.Footfall + `.retired WHERE name = 'visits'`,
 	}
-	for i, feature := range features {
-		list := ` WHERE siteId = ? AND month_interval_start = ?`
-		for j, other := range features {
-			if list += ` AND ` + other + ` = ?`; i == j {
-				list = strings.TrimSuffix(list, `= ?`) + `IN ?`
+	columns := append([]string{`siteId`}, features...)
+	for _, listed := range columns {
+		key := ` WHERE month_interval_start = ?`
+		for _, column := range columns {
+			if column == listed {
+				key += ` AND ` + column + ` IN ?`
+			} else {
+				key += ` AND ` + column + ` = ?`
 			}
 		}
-		s.ranked = append(s.ranked, `SELECT `+feature+`, visits FROM `+n.Cardinality+`.Counts`+list+some)
+		s.ranked = append(s.ranked, `SELECT `+listed+`, visits FROM `+n.Cardinality+`.Counts`+key+some)
 	}
 	for _, table := range []string{models.ClickCounter, models.UniqueCounter, models.BotCounter} {
 		s.total[table] = link(`value`, table, ``)

@@ -7,5 +7,6 @@
 //   - refusals.go: NotKept, NotAligned, Malformed, TooMuch
 //   - store.go: the rows, and the questions about them
 //   - answers.go: what Reader returns
-//   - reader.go, links.go, sites.go, top.go, busiest.go: the questions; kept.go: which metric answers them; asof.go: how far the counts reach
+//   - reader.go, links.go, sites.go, top.go, busiest.go: the questions; check.go: names and features that can be; kept.go: which metric answers;
+//     asof.go: how far the counts reach; sums.go, fill.go: points put together, and zeros between them
 package stats

@@ -84,6 +84,20 @@ func testRanked(t *testing.T, s stats.Store, tables Tables) {
 	}, models.DayUnique, within("2018-10-31", "2018-11-01"))), 1_000_000, 0, 1_000_000, 0, 1_000_000)
 }
 
+// testRankedSites: keys may differ in their sites as well as in a feature.
+func testRankedSites(t *testing.T, s stats.Store, tables Tables) {
+	cells := Counts{}
+	var keys []stats.SiteKey
+	var want []int64
+	for i := range 173 {
+		site := fmt.Sprintf("ranked site %d", i)
+		cells[counted(site, "2018-10-01", "", "")] = map[models.Cell]int64{{Counter: models.MonthViews, At: at("2018-10-01")}: int64(i + 1)}
+		keys, want = append(keys, key(site, "2018-10-01", "", "")), append(want, int64(i+1))
+	}
+	tables.Count(t, cells)
+	same(t, "sites", first(s.Ranked(t.Context(), keys, models.MonthViews, within("2018-10-01", "2018-11-01"))), want...)
+}
+
 func first(counts []int64, err error) []int64 {
 	if err != nil {
 		return nil
