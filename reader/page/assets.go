@@ -37,16 +37,16 @@ func loadAssets() (byName map[string]asset, names map[string]string) {
 		}
 		sum := sha256.Sum256(data)
 		ext := path.Ext(file)
-		a := asset{name: strings.TrimSuffix(file, ext) + "." + hex.EncodeToString(sum[:6]) + ext, mediaType: mime.TypeByExtension(ext), plain: data, zipped: zip(data)}
+		a := asset{name: strings.TrimSuffix(file, ext) + "." + hex.EncodeToString(sum[:6]) + ext, mediaType: mime.TypeByExtension(ext), plain: data, zipped: zip(data, gzip.BestCompression)}
 		byName[a.name], names[file] = a, "/assets/"+a.name
 	}
 	return byName, names
 }
 
-func zip(data []byte) []byte {
+func zip(data []byte, level int) []byte {
 	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is one
-	_, _ = w.Write(data)                                  // a buffer takes everything
+	w, _ := gzip.NewWriterLevel(&b, level) // the level is one
+	_, _ = w.Write(data)                   // a buffer takes everything
 	_ = w.Close()
 	return b.Bytes()
 }

@@ -166,7 +166,7 @@ func linkTiles(sum stats.Link, w window, points, before []stats.Point, now model
 	main := tile{Label: "Clicks in this period", Value: plot.Number(total(points)), Main: true}
 	if done, n := finished(w.unit, points, now); len(before) > 0 && n > 0 {
 		main.Note = change(done, total(before[:min(n, len(before))]))
-		if n < len(points) {
+		if main.Note != "" && n < len(points) {
 			main.Note += ", the unfinished " + string(w.unit) + " left out"
 		}
 	}

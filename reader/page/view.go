@@ -92,9 +92,11 @@ type tile struct {
 	Main               bool
 }
 
-// change is how a number differs from the one before.
+// change is how a number differs from the one before; empty if there is neither.
 func change(now, before int64) string {
 	switch {
+	case now == 0 && before == 0:
+		return ""
 	case now == before:
 		return "as many as before"
 	case before == 0:
