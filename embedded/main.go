@@ -24,7 +24,7 @@ var program = cli.Program[action]{
 		{Name: "query", Args: `"SQL"`, Operands: 1, Short: "ask for counts, also while footfall runs; reads only", Long: queryHelp, Run: ask},
 	},
 	More: `Every key of configs/embedded.yaml can be set in the environment: http.addr as FOOTFALL_HTTP_ADDR,
-data.dir as FOOTFALL_DATA_DIR. So can those of producer.yaml and consumer.yaml, except addresses.`,
+data.dir as FOOTFALL_DATA_DIR. So can those of producer.yaml, consumer.yaml and reader.yaml, except addresses.`,
 }
 
 const queryHelp = `Asks for counts, also while footfall runs. It reads only. The SQL is one argument: put it in quotes. The

@@ -19,13 +19,21 @@ func (s *Server) links(ctx context.Context, q question) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return namesAnswer(names, []field{{"day", day.Time().UTC().Format(models.Daily)}}, "links", "short_url", q.holder.Link), nil
+	return namesAnswer(names, []field{{"day", day.Time().UTC().Format(models.Daily)}}, "links", "short_url", q.of(q.holder.Link)), nil
 }
 
 // namesAnswer is a list of those names that may be told.
 func namesAnswer(n stats.Names, head []field, name, column string, may func(string) bool) *answer {
 	return &answer{asOf: n.AsOf, head: head, list: &list{name: name, columns: []string{column}, rows: mapRows(keep(n.Rows, may),
 		func(row []any, name string) []any { return append(row, name) })}}
+}
+
+// of tells which names may be told. A list of which a key may read little takes as long as the whole: that is no silence of the store's.
+func (q question) of(may func(string) bool) func(string) bool {
+	return func(name string) bool {
+		q.alive()
+		return may(name)
+	}
 }
 
 // keep leaves names out; errors stay.

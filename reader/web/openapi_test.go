@@ -112,7 +112,7 @@ func TestOpenAPIHasEveryStatus(t *testing.T) {
 	d := described(t)
 	for _, r := range routes {
 		want := []int{http.StatusOK, http.StatusNotModified, http.StatusBadRequest}
-		for reason, status := range Statuses {
+		for reason, status := range statuses {
 			switch {
 			case status == http.StatusMethodNotAllowed, reason == notFound: // not of a route
 			case reason == unknownFeature && !strings.Contains(r.path, "{feature}"):

@@ -36,8 +36,8 @@ const (
 	needsHTTP11       = "needs_http_1_1"
 )
 
-// Statuses maps reasons to HTTP statuses. A reason that is not listed is a mistake in the request: 400. Nobody may change it.
-var Statuses = map[string]int{
+// statuses maps reasons to HTTP statuses. A reason that is not listed is a mistake in the request: 400. Nobody may change it.
+var statuses = map[string]int{
 	access.MissingKey:   http.StatusUnauthorized,
 	access.WrongKey:     http.StatusForbidden,
 	access.BadShare:     http.StatusForbidden,
@@ -72,7 +72,7 @@ type refusal struct {
 func (r *refusal) Error() string { return r.Reason + ": " + r.Detail }
 
 func (r *refusal) status() int {
-	if status, ok := Statuses[r.Reason]; ok {
+	if status, ok := statuses[r.Reason]; ok {
 		return status
 	}
 	return http.StatusBadRequest

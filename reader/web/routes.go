@@ -47,6 +47,7 @@ type question struct {
 	feature string // of a ranking
 	holder  access.Holder
 	now     time.Time
+	alive   func() // told that the store goes on answering, also if nothing of it may be told
 }
 
 var routes = []*route{

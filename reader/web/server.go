@@ -204,8 +204,9 @@ func (s *Server) answer(w *recorder, r *http.Request, found *route, q question, 
 	last := time.Now().Add(s.cfg.StreamTimeout)
 	timer := time.AfterFunc(s.cfg.Timeout, func() { cancel(errTimeout) })
 	defer timer.Stop()
+	q.alive = func() { timer.Reset(min(s.cfg.Timeout, time.Until(last))) }
 	a, err := found.ask(s, ctx, q)
-	b := &body{w: w, r: r, f: f, a: a, timeout: s.cfg.Timeout, progress: func() { timer.Reset(min(s.cfg.Timeout, time.Until(last))) }}
+	b := &body{w: w, r: r, f: f, a: a, timeout: s.cfg.Timeout, progress: q.alive}
 	defer b.release()
 	if err == nil {
 		err = b.write(ctx)

@@ -21,7 +21,7 @@ func (s *Server) sites(ctx context.Context, q question) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return namesAnswer(names, []field{{"month", month.Time().UTC().Format(models.Monthly)}}, "sites", "siteId", q.holder.Site), nil
+	return namesAnswer(names, []field{{"month", month.Time().UTC().Format(models.Monthly)}}, "sites", "siteId", q.of(q.holder.Site)), nil
 }
 
 // site is the summary of a site's period.
