@@ -142,7 +142,7 @@ func TestGreeting(t *testing.T) {
 		"Anyone who reaches it may write (access.open). Metrics are at http://127.0.0.1:8083/metrics.\n", "Writing needs a key (access.sites).\n", "curl -i -H 'Content-Type", "curl -i -H 'Authorization: Bearer KEY' -H 'Content-Type",
 		"http://127.0.0.1:8080", `"short_url":"abc"`, "http://127.0.0.1:8080/v1/clicks",
 		"a second later:\n  curl http://127.0.0.1:8082/v1/stats/links/abc\n  go run", "a second later:\n  FOOTFALL_DATA_DIR",
-		"\n  go run ./embedded query \"" + clicks + "\"\n",
+		"\n  go run ./embedded query \"" + clicks + "\"\n", "\nLook at it in a browser: http://127.0.0.1:8082\n",
 		"\n  FOOTFALL_DATA_DIR='a b' go run ./embedded query \"" + clicks + "\"\n",
 	} {
 		if !strings.Contains(out.String(), want) {

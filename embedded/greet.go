@@ -25,9 +25,10 @@ func greet(w io.Writer, at addresses, cfg configs.Embedded) {
 	if at.admin != "" {
 		who += " Metrics are at http://" + at.admin + "/metrics."
 	}
-	look := ""
+	look, browse := "", ""
 	if at.reader != "" {
 		look = fmt.Sprintf("  curl http://%s/v1/stats/links/abc\n", at.reader)
+		browse = fmt.Sprintf("\nLook at it in a browser: http://%s\n", at.reader)
 	}
 	_, _ = fmt.Fprintf(w, `footfall counts at http://%[1]s, its data is in %[2]s. Ctrl-C stops it.
 %[4]s
@@ -38,7 +39,7 @@ Send a click:
 
 Ask for the count, a second later:
 %[7]s  %[3]sgo run ./embedded query "SELECT value FROM urlshortener.clickcounter WHERE short_url = 'abc'"
-`, at.producer, cfg.Data.Dir, env, who, key, kept(cfg), look)
+%[8]s`, at.producer, cfg.Data.Dir, env, who, key, kept(cfg), look, browse)
 }
 
 // kept says how long counted events stay in the log.
