@@ -53,7 +53,7 @@ var landed = []string{
 	"3c5e5e1549cb315cc3008b81d72fb5e9d46643a42a8fcb569e4ddfda69887a34", // 0007_latest
 	"c53f463e81a6a365e5f03e556d758bafa6cfddcfd35bfd2db4c231abbeaf9a96", // 0008_retired
 	"45fb9a9f2ef35332572acac43eaf9d4f9ffaf46e45aee846446c9414d6a44915", // 0009_tails
-	"ebd949833791ae03427da2f5012cfa641b71911aab80a4e9a39e55d75821978f", // 0010_catalogue
+	"db30301a3cf3ec99b85d66b2d7c2f4b0c77b6535971e2892127d25a4fdf089cf", // 0010_catalogue
 }
 
 // Released migrations never change. The third was released without placeholders, with the names of the default features.
