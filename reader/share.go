@@ -17,7 +17,7 @@ import (
 
 const shareHelp = `Prints a link by which anyone who has it can read one site or one link, until it ends, without a key. It is signed
 with the first of access.share_secrets, which the readers must have too. To revoke it, and all others of that secret, take the
-secret out of the readers' configuration.
+secret out of the readers' configuration. It leads to a page; with /v1/stats before its path it leads to the numbers.
 `
 
 // completeShare says what is missing.
@@ -55,9 +55,9 @@ func share(_ context.Context, cfg configs.Reader, line commandLine, stdout, _ io
 			base = "https://" + cfg.HTTP.Addr
 		}
 	}
-	path := "/v1/stats/sites/" + url.PathEscape(line.site)
+	path := "/sites/" + url.PathEscape(line.site)
 	if line.link != "" {
-		path = "/v1/stats/links/" + url.PathEscape(line.link)
+		path = "/links/" + url.PathEscape(line.link)
 	}
 	_, err = fmt.Fprintf(stdout, "%s%s?share=%s\n", strings.TrimSuffix(base, "/"), path, signed)
 	return err

@@ -59,10 +59,10 @@ func TestShare(t *testing.T) {
 		}
 		return h
 	}
-	if h := f("http://127.0.0.1:8082/v1/stats/sites/shop", "--site", "shop"); !h.Site("shop") || h.Link("shop") {
+	if h := f("http://127.0.0.1:8082/sites/shop", "--site", "shop"); !h.Site("shop") || h.Link("shop") {
 		t.Error("it is not for the site")
 	}
-	if h := f("https://stats.example/v1/stats/links/a%2Fb%3Fc", "--link", "a/b?c", "--url", "https://stats.example/"); !h.Link("a/b?c") || h.Site("a/b?c") {
+	if h := f("https://stats.example/links/a%2Fb%3Fc", "--link", "a/b?c", "--url", "https://stats.example/"); !h.Link("a/b?c") || h.Site("a/b?c") {
 		t.Error("it is not for the link")
 	}
 }

@@ -6,9 +6,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"footfall/configs"
 	"footfall/models"
+	"footfall/reader/access"
 	"footfall/reader/stats"
 	"footfall/reader/stats/statstest"
 )
@@ -56,5 +58,22 @@ func TestPages(t *testing.T) {
 	local := newServer(t, from, open, func(c *Config) { c.Local = true })
 	if w := get(local, "/"); w.Code != http.StatusMisdirectedRequest {
 		t.Errorf("%d for another host", w.Code)
+	}
+}
+
+// TestASharedPage: a share link leads to its page, and to no other.
+func TestASharedPage(t *testing.T) {
+	s := newServer(t, stats.New(statstest.NewMemory(models.DefaultPlan()), "clicks", "visits"), guardedAccess, nil)
+	signed, err := s.cfg.Access.Sign(access.Share{Link: "promo", Until: now.Add(time.Minute)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, allowed := range map[string]bool{"/links/promo": true, "/links/promo2": false, "/sites/promo": false} {
+		if w := get(s, path+"?share="+signed); (w.Code == 200) != allowed {
+			t.Errorf("%s: %d", path, w.Code)
+		}
+	}
+	if w := get(s, "/links/promo"); w.Code == 200 {
+		t.Error("without it, too")
 	}
 }
