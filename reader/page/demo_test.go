@@ -34,6 +34,12 @@ func (c counted) Site(ctx context.Context, site string, p stats.Period, features
 	return s, err
 }
 
+func (c counted) SiteSeries(ctx context.Context, q stats.SeriesQuery) (stats.Series, error) {
+	s, err := c.Reader.SiteSeries(ctx, q)
+	s.AsOf = well
+	return s, err
+}
+
 func (c counted) BusiestLinks(ctx context.Context, day models.Millis, limit int, may func(string) bool) (stats.Top, error) {
 	top, err := c.Reader.BusiestLinks(ctx, day, limit, may)
 	top.AsOf = well

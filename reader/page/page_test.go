@@ -80,7 +80,7 @@ func TestPages(t *testing.T) {
 	f("/sites/shop.example", 200, "November 2026", "Unique visitors by day", "so far;", "google.com", "/shop/lamps", `href="/sites/shop.example?page=%2Fshop%2Flamps"`)
 	f("/sites/shop.example?period=2026-W46", 200, "Week 46, 9 – 15 November 2026", "% on the period before")
 	f("/sites/shop.example?period=2026-11-18", 200, "Views by hour")
-	f("/sites/shop.example?period=2026-11-18&metric=unique", 200, "This is not kept: the number of unique visitors by hour", "metric=views by hour, day, week, month")
+	f("/sites/shop.example?period=2026-11-18&metric=unique", 200, "This is not kept: the number of unique visitors by hour", "<li>views by hour, day, week, month</li>")
 	f("/sites/shop.example?period=2026-09", 200, "final")
 	f("/sites/shop.example?referrer=google.com&metric=views", 200, "Only visits with", "Visitors", `aria-label="Take away the filter by referrer"`)
 	f("/sites/shop.example?referrer=google.com&page=%2F&metric=views", 200, "This is not kept: the number of views of a combination of features", "not kept for this")

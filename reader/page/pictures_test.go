@@ -103,7 +103,8 @@ func TestPictures(t *testing.T) {
 		{"link-empty", none.URL + "/links/abc"},
 		{"site", full.URL + "/sites/shop.example"}, {"site-filtered", full.URL + "/sites/shop.example?referrer=google.com&period=2026-10&metric=views"},
 		{"site-day", full.URL + "/sites/shop.example?period=2026-11-18"},
-		{"site-not-kept", full.URL + "/sites/shop.example?from=2026-09-20&last=2026-11-18&by=hour&metric=unique"}, {"site-empty", none.URL + "/sites/site1"},
+		{"site-range", full.URL + "/sites/shop.example?from=2026-09-20&last=2026-11-18"},
+		{"site-not-kept", full.URL + "/sites/shop.example?period=2026-11-18&metric=unique"}, {"site-empty", none.URL + "/sites/site1"},
 		{"problem", full.URL + "/sites/shop.example?period=yesterday"},
 	}
 	if err := os.MkdirAll(*pictures, 0o755); err != nil {

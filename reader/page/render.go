@@ -17,6 +17,7 @@ var templateFiles embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"asset": func(file string) string { return assetNames[file] },
+	"plain": strings.NewReplacer("metric=unique", "unique visitors", "metric=views", "views").Replace, // as the page calls them
 }).ParseFS(templateFiles, "templates/*.html"))
 
 // What every page may do: load its own style sheet, script and icon, and ask its own server. Nothing is inline, so that no name that
