@@ -3,6 +3,7 @@
 //
 //   - page.go: who may see which page; render.go: headers, ETag, compression; assets.go: the style sheet and the script
 //   - place.go: a page's address and those that it leads to; window.go: which time a page shows
+//   - busiest.go: the rankings of the first page, kept for half a second
 //   - home.go, link.go, site.go: the pages; view.go: numbers and dates in words; countries.go: names of countries
 //   - templates/, assets/: HTML, CSS, and a script that keeps the numbers moving
 package page

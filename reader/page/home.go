@@ -25,27 +25,12 @@ const (
 
 // home is the first page: the busiest links of today, and the busiest sites of this month.
 func (h *handler) home(ctx context.Context, a asked) (*view, error) {
-	var links, sites stats.Top
 	metric := stats.Unique
 	if !slices.Contains(h.stats.Plan().Metrics(), models.MonthUnique) {
 		metric = stats.Views
 	}
-	kept := metric == stats.Unique || slices.ContainsFunc([]string{models.MonthViews, models.DayViews, models.HourViews},
-		func(name string) bool { return slices.Contains(h.stats.Plan().Metrics(), name) })
-	group, groupCtx := errgroup.WithContext(ctx)
-	if a.may.ListsLinks() {
-		group.Go(func() (err error) {
-			links, err = h.stats.BusiestLinks(groupCtx, a.now, shown, a.may.Link)
-			return err
-		})
-	}
-	if a.may.ListsSites() && kept {
-		group.Go(func() (err error) {
-			sites, err = h.stats.BusiestSites(groupCtx, a.now, metric, shown, a.may.Site)
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	links, sites, err := h.kept.of(a.who).get(ctx, func(ctx context.Context) (links, sites stats.Top, err error) { return h.rankings(ctx, a, metric) })
+	if err != nil {
 		return nil, err
 	}
 	as := links.AsOf
@@ -61,6 +46,27 @@ func (h *handler) home(ctx context.Context, a asked) (*view, error) {
 		Empty: "No site was visited this month yet.", Rows: rows(sites.Rows, 0, same, func(name string) string { return a.to("sites", name) }), Note: partial(sites),
 	}}
 	return newView(a, "footfall", "home", as, data), nil
+}
+
+// rankings reads what somebody may see of the busiest links and sites.
+func (h *handler) rankings(ctx context.Context, a asked, metric stats.Metric) (links, sites stats.Top, err error) {
+	kept := metric == stats.Unique || slices.ContainsFunc([]string{models.MonthViews, models.DayViews, models.HourViews},
+		func(name string) bool { return slices.Contains(h.stats.Plan().Metrics(), name) })
+	group, groupCtx := errgroup.WithContext(ctx)
+	if a.may.ListsLinks() {
+		group.Go(func() (err error) {
+			links, err = h.stats.BusiestLinks(groupCtx, a.now, shown, a.may.Link)
+			return err
+		})
+	}
+	if a.may.ListsSites() && kept {
+		group.Go(func() (err error) {
+			sites, err = h.stats.BusiestSites(groupCtx, a.now, metric, shown, a.may.Site)
+			return err
+		})
+	}
+	err = group.Wait()
+	return links, sites, err
 }
 
 // partial says what a ranking leaves out.

@@ -2,6 +2,7 @@ package page
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -49,6 +50,7 @@ type Options struct {
 type handler struct {
 	stats Stats
 	Options
+	kept remembering
 }
 
 // New makes the handler of all pages. It is safe for concurrent use. It answers every path; Handles tells which ones have a page.
@@ -65,7 +67,7 @@ func New(from Stats, options Options) http.Handler {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	return &handler{from, options}
+	return &handler{stats: from, Options: options}
 }
 
 // Handles tells whether there is a page at an escaped path. For all others the handler has a page that says so.
@@ -89,6 +91,7 @@ func (everything) ListsLinks() bool { return true }
 type asked struct {
 	place
 	may  May
+	who  [sha256.Size]byte // what they showed for it
 	now  models.Millis
 	live bool // only the numbers that move
 }
@@ -117,7 +120,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.deny(w, r, err)
 		return
 	}
-	v, err := h.page(r.Context(), asked{at, may, models.Millis(h.Now().UnixMilli()), at.q.Get("part") == "live"})
+	v, err := h.page(r.Context(), asked{at, may, credentials(r), models.Millis(h.Now().UnixMilli()), at.q.Get("part") == "live"})
 	if err != nil {
 		h.fail(w, r, err)
 		return
