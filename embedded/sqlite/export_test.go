@@ -36,3 +36,12 @@ func Plan(s *Store, query string) (steps []string, err error) {
 	}
 	return steps, rows.Err()
 }
+
+// PieceRows is how many rows of a long list are read at once.
+const PieceRows = pieceRows
+
+// Checkpoint empties the log of a database; busy says that somebody reads from it.
+func Checkpoint(s *Store, database string) (busy bool, err error) {
+	var pages, done int
+	return busy, s.writer.QueryRow("PRAGMA "+database+".wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &done)
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,30 +63,71 @@ func (s *Stats) Close() error { return s.db.Close() }
 // Plan implements stats.Store.
 func (s *Stats) Plan() *models.Plan { return s.plan }
 
-// rowsOf runs a query when its sequence is run through. what is for errors.
+// rowsOf runs a query when its sequence is run through. It has all rows before it gives out the first: a client may be slow, and SQLite
+// cannot empty its log (WAL) while a query is open. For lists that have no bound there is piecesOf. what is for errors.
 func rowsOf[T any](ctx context.Context, db *sql.DB, what string, scan func(*sql.Rows) (T, error), query string, args ...any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		var none T
-		rows, err := db.QueryContext(ctx, query, args...)
+		list, err := collect(ctx, db, scan, query, args...)
 		if err != nil {
+			var none T
 			yield(none, fmt.Errorf("reading %s: %w", what, err))
 			return
 		}
-		defer func() { _ = rows.Close() }() // Err below has what there is to say
-		for rows.Next() {
-			row, err := scan(rows)
-			if err != nil {
-				yield(none, fmt.Errorf("reading %s: %w", what, err))
-				return
-			}
+		for _, row := range list {
 			if !yield(row, nil) {
 				return
 			}
 		}
-		if err := rows.Err(); err != nil {
-			yield(none, fmt.Errorf("reading %s: %w", what, err))
+	}
+}
+
+// pieceRows is how many rows piecesOf has in memory.
+const pieceRows = 5000
+
+// piecesOf is rowsOf for long lists: it asks again and again for the rows after the last one. The query ends with parameters for that row,
+// as after gives them, and for their number. first are those for the beginning.
+func piecesOf[T any](ctx context.Context, db *sql.DB, what string, scan func(*sql.Rows) (T, error), query string, args, first []any, after func(T) []any) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for last := first; ; {
+			piece, err := collect(ctx, db, scan, query+" LIMIT ?", slices.Concat(args, last, []any{pieceRows})...)
+			if err != nil {
+				var none T
+				yield(none, fmt.Errorf("reading %s: %w", what, err))
+				return
+			}
+			for _, row := range piece {
+				if !yield(row, nil) {
+					return
+				}
+			}
+			if len(piece) < pieceRows {
+				return
+			}
+			last = after(piece[len(piece)-1])
 		}
 	}
+}
+
+func collect[T any](ctx context.Context, db *sql.DB, scan func(*sql.Rows) (T, error), query string, args ...any) (list []T, err error) {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }() // Err below has what there is to say
+	for rows.Next() {
+		row, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, row)
+	}
+	return list, rows.Err()
+}
+
+// namesOf is piecesOf for names in buckets. The condition says "this one or later, but not this one", for the first has none before it.
+func namesOf(ctx context.Context, db *sql.DB, what, query, column string, args ...any) iter.Seq2[string, error] {
+	return piecesOf(ctx, db, what, scanName, query+" AND (bucket, "+column+") >= (?, ?) AND "+column+" IS NOT ? ORDER BY bucket, "+column, args,
+		[]any{"", "", nil}, func(last string) []any { return []any{models.NameBucket(last), last, last} })
 }
 
 func scanShare(rows *sql.Rows) (row stats.Share, err error) {

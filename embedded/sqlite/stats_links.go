@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"iter"
+	"math"
 	"time"
 
 	"footfall/models"
@@ -43,8 +44,9 @@ func (s *Stats) Countries(ctx context.Context, link string) iter.Seq2[stats.Shar
 
 // Referrers implements stats.Store.
 func (s *Stats) Referrers(ctx context.Context, link string) iter.Seq2[stats.Share, error] {
-	return rowsOf(ctx, s.db, "referrers", scanShare,
-		"SELECT referrer, value FROM urlshortener.referrercounters WHERE short_url = ? ORDER BY referrer", link)
+	return piecesOf(ctx, s.db, "referrers", scanShare, "SELECT referrer, value FROM urlshortener.referrercounters"+
+		" WHERE short_url = ? AND referrer >= ? AND referrer IS NOT ? ORDER BY referrer", []any{link},
+		[]any{"", nil}, func(last stats.Share) []any { return []any{last.Label, last.Label} })
 }
 
 // Amounts implements stats.Store.
@@ -64,18 +66,29 @@ func (s *Stats) Amounts(ctx context.Context, link string, within stats.Range) it
 
 // Latest implements stats.Store.
 func (s *Stats) Latest(ctx context.Context, link string, at models.Millis) iter.Seq2[stats.Click, error] {
-	scan := func(rows *sql.Rows) (c stats.Click, err error) {
-		var ts int64
-		err = rows.Scan(&ts, &c.Country, &c.Referrer, &c.IP, &c.Bot, &c.ID)
-		c.At = time.UnixMilli(ts).UTC()
+	type kept struct {
+		stats.Click
+		ts int64
+		at string
+	}
+	scan := func(rows *sql.Rows) (c kept, err error) {
+		err = rows.Scan(&c.ts, &c.at, &c.Country, &c.Referrer, &c.IP, &c.Bot, &c.ID)
+		c.At = time.UnixMilli(c.ts).UTC()
 		return c, err
 	}
-	return rowsOf(ctx, s.db, "the latest clicks", scan, "SELECT ts, country, referrer, ip, bot, id FROM urlshortener.latestclicks_kept"+
-		" WHERE short_url = ? AND day = ? AND expires > ? ORDER BY ts DESC, at DESC", link, day(at), time.Now().UnixMilli())
+	pieces := piecesOf(ctx, s.db, "the latest clicks", scan, "SELECT ts, at, country, referrer, ip, bot, id FROM urlshortener.latestclicks_kept"+
+		" WHERE short_url = ? AND day = ? AND expires > ? AND (ts, at) < (?, ?) ORDER BY ts DESC, at DESC",
+		[]any{link, day(at), time.Now().UnixMilli()}, []any{int64(math.MaxInt64), ""}, func(last kept) []any { return []any{last.ts, last.at} })
+	return func(yield func(stats.Click, error) bool) {
+		for c, err := range pieces {
+			if !yield(c.Click, err) {
+				return
+			}
+		}
+	}
 }
 
 // Links implements stats.Store.
 func (s *Stats) Links(ctx context.Context, at models.Millis) iter.Seq2[string, error] {
-	return rowsOf(ctx, s.db, "the links of a day", scanName, "SELECT short_url FROM urlshortener.links_by_day WHERE day = ?"+
-		" ORDER BY bucket, short_url", day(at))
+	return namesOf(ctx, s.db, "the links of a day", "SELECT short_url FROM urlshortener.links_by_day WHERE day = ?", "short_url", day(at))
 }

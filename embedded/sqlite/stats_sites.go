@@ -61,12 +61,12 @@ func (s *Stats) Ranked(ctx context.Context, keys []stats.SiteKey, metric string,
 
 // Values implements stats.Store.
 func (s *Stats) Values(ctx context.Context, site string, month models.Millis, feature string) iter.Seq2[string, error] {
-	return rowsOf(ctx, s.db, "the values of a feature", scanName, "SELECT value FROM cardinality.values_by_month"+
-		" WHERE siteId = ? AND month_interval_start = ? AND feature = ? ORDER BY bucket, value", site, day(month), feature)
+	return namesOf(ctx, s.db, "the values of a feature", "SELECT value FROM cardinality.values_by_month"+
+		" WHERE siteId = ? AND month_interval_start = ? AND feature = ?", "value", site, day(month), feature)
 }
 
 // Sites implements stats.Store.
 func (s *Stats) Sites(ctx context.Context, month models.Millis) iter.Seq2[string, error] {
-	return rowsOf(ctx, s.db, "the sites of a month", scanName, "SELECT siteId FROM cardinality.sites_by_month"+
-		" WHERE month_interval_start = ? ORDER BY siteId", day(month))
+	return piecesOf(ctx, s.db, "the sites of a month", scanName, "SELECT siteId FROM cardinality.sites_by_month"+
+		" WHERE month_interval_start = ? AND siteId > ? ORDER BY siteId", []any{day(month)}, []any{""}, func(last string) []any { return []any{last} })
 }

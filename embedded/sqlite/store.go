@@ -37,7 +37,7 @@ func Open(ctx context.Context, dir string, plan *models.Plan) (_ *Store, err err
 		}
 	}()
 	// A negative cache_size is in KiB. It is enough for the inner nodes of all tables.
-	s.writer, err = pool(dir, "rwc", "journal_mode = WAL", "synchronous = FULL", "cache_size = -32768")
+	s.writer, err = pool(dir, "rwc", "journal_mode = WAL", "synchronous = FULL", "cache_size = -32768", "journal_size_limit = 67108864")
 	if err != nil {
 		return nil, err
 	}
