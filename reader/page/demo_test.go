@@ -46,6 +46,12 @@ func (c counted) BusiestLinks(ctx context.Context, day models.Millis, limit int,
 	return top, err
 }
 
+func (c counted) BusiestSites(ctx context.Context, month models.Millis, metric stats.Metric, limit int, may func(string) bool) (stats.Top, error) {
+	top, err := c.Reader.BusiestSites(ctx, month, metric, limit, may)
+	top.AsOf = stats.AsOf{Time: today, Counting: true}
+	return top, err
+}
+
 func demoPlan(t testing.TB) *models.Plan {
 	plan, err := models.NewPlan([]string{"referrer", "page"}, models.AllMetrics())
 	if err != nil {

@@ -33,9 +33,12 @@ func (h *handler) home(ctx context.Context, a asked) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	as := links.AsOf
-	if len(links.Rows) == 0 && len(sites.Rows) > 0 {
+	as := links.AsOf.With(sites.AsOf)
+	switch "" { // not asked for
+	case string(links.Period.Unit):
 		as = sites.AsOf
+	case string(sites.Period.Unit):
+		as = links.AsOf
 	}
 	same := func(name string) string { return name }
 	data := homeView{Producer: h.Producer, Today: a.now.Time().Format("Monday 2 January 2006"), Empty: links.Values+sites.Values == 0, Links: &breakdown{

@@ -2,6 +2,7 @@ package page
 
 import (
 	"compress/gzip"
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -47,6 +48,25 @@ func get(t *testing.T, h http.Handler, path string, header ...string) (answer, s
 		t.Fatal(err)
 	}
 	return answer{w.Code, w.Header()}, string(text)
+}
+
+// lagging is a reader whose sites are behind.
+type lagging struct{ counted }
+
+func (l lagging) BusiestSites(ctx context.Context, month models.Millis, metric stats.Metric, limit int, may func(string) bool) (stats.Top, error) {
+	top, err := l.counted.BusiestSites(ctx, month, metric, limit, may)
+	top.AsOf = stats.AsOf{Time: today.Add(-time.Hour), Lag: 3000}
+	return top, err
+}
+
+// TestTheFirstPageReachesAsFarAsTheOneBehind: it has links and sites, and is up to date only if both are.
+func TestTheFirstPageReachesAsFarAsTheOneBehind(t *testing.T) {
+	_, text := get(t, New(lagging{reader(shared(t))}, Options{Now: func() time.Time { return today }}), "/")
+	for _, want := range []string{"13:03:30 UTC", "3,012 events behind", "no consumer is counting right now"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q: %s", want, text)
+		}
+	}
 }
 
 func TestPages(t *testing.T) {

@@ -167,27 +167,30 @@ func periodTile(label string, now, before *int64, p stats.Period, at models.Mill
 
 // siteRange fills in a range of the reader's own. Views add up. Unique visitors do not, and rankings are of periods.
 func (h *handler) siteRange(ctx context.Context, s siteAsked, v *siteView) (stats.AsOf, error) {
-	past, _ := s.w.before()
-	var err error
-	if v.Plot, err = h.sitePlot(ctx, s, past); err != nil {
-		return stats.AsOf{}, err
-	}
 	views, err := h.stats.SiteSeries(ctx, stats.SeriesQuery{Site: s.name, Metric: stats.Views, By: s.w.unit, Within: s.w.within, Features: s.features})
 	tiles := []tile{{Label: "Unique visitors", Value: "–", Note: "kept by day, week and month; they do not add up"}, {Label: "Views", Value: "–", Note: "not kept for this", Main: true}}
 	var none *stats.NotKept
+	as := views.AsOf // before anything is counted up: all that is shown has at least what it says
 	switch {
 	case errors.As(err, &none):
-		period := stats.PeriodOf(stats.Month, s.now)
-		site, err := h.stats.Site(ctx, s.name, period, nil)
-		v.Tiles = tiles
-		return site.AsOf, err
+		site, err := h.stats.Site(ctx, s.name, stats.PeriodOf(stats.Month, s.now), nil)
+		if err != nil {
+			return stats.AsOf{}, err
+		}
+		v.Tiles, as = tiles, site.AsOf
 	case err != nil:
 		return stats.AsOf{}, err
+	default:
+		points, err := collect(views.Points, 0)
+		if err != nil {
+			return stats.AsOf{}, err
+		}
+		tiles[1].Value, tiles[1].Note = plot.Number(total(points)), ""
+		v.Tiles = []tile{tiles[1], tiles[0]}
 	}
-	points, err := collect(views.Points, 0)
-	tiles[1].Value, tiles[1].Note = plot.Number(total(points)), ""
-	v.Tiles = []tile{tiles[1], tiles[0]}
-	return views.AsOf, err
+	past, _ := s.w.before()
+	v.Plot, err = h.sitePlot(ctx, s, past)
+	return as, err
 }
 
 // sitePlot draws the metric; what is not kept is said in its place.

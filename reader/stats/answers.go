@@ -16,6 +16,14 @@ type AsOf struct {
 	Doubts   int   // open doubts, as of a second ago at the most: some counts may still be corrected
 }
 
+// With is how far two answers reach together: as far as the one that is behind.
+func (a AsOf) With(b AsOf) AsOf {
+	if b.Time.Before(a.Time) {
+		a.Time = b.Time
+	}
+	return AsOf{Time: a.Time, Lag: a.Lag + b.Lag, Counting: a.Counting && b.Counting, Doubts: a.Doubts + b.Doubts}
+}
+
 // Link is the summary of a link.
 type Link struct {
 	LinkTotals

@@ -136,7 +136,9 @@ func reach(rows []Progress, now time.Time) AsOf {
 	for i, row := range rows {
 		upTo := row.At
 		if row.Counted < row.LogEnd {
-			upTo = row.EventTime
+			if row.EventTime.Before(upTo) { // a producer's clock may be ahead
+				upTo = row.EventTime
+			}
 			as.Lag += row.LogEnd - row.Counted
 		}
 		if i == 0 || upTo.Before(as.Time) {

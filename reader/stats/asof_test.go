@@ -24,6 +24,7 @@ func TestHowFarTheCountsReach(t *testing.T) {
 		{"all is counted", []Progress{row("visits", 0, 5, 5, ago(900), ago(2)), row("visits", 1, 8, 8, ago(9), ago(1))}, AsOf{Time: ago(2), Counting: true}},
 		{"one partition lags", []Progress{row("visits", 0, 5, 5, ago(900), ago(2)), row("visits", 1, 8, 18, ago(40), ago(1))}, AsOf{Time: ago(40), Lag: 10, Counting: true}},
 		{"two lag", []Progress{row("visits", 0, 5, 6, ago(60), ago(2)), row("visits", 1, 8, 18, ago(40), ago(1))}, AsOf{Time: ago(60), Lag: 11, Counting: true}},
+		{"a producer's clock is ahead", []Progress{row("visits", 0, 5, 6, ago(-3600), ago(2))}, AsOf{Time: ago(2), Lag: 1, Counting: true}},
 		{"one has counted nothing yet", []Progress{row("visits", 0, 0, 6, time.Time{}, ago(2)), row("visits", 1, 8, 8, ago(40), ago(1))}, AsOf{Lag: 6, Counting: true}},
 		{"nothing was ever sent", []Progress{row("visits", 0, 0, 0, time.Time{}, ago(2))}, AsOf{Time: ago(2), Counting: true}},
 		{"one is silent", []Progress{row("visits", 0, 5, 5, ago(900), ago(15)), row("visits", 1, 8, 8, ago(9), ago(1))}, AsOf{Time: ago(15)}},
@@ -38,5 +39,20 @@ func TestHowFarTheCountsReach(t *testing.T) {
 		if got := reach(relevant(c.rows, "visits"), now); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.what, got, c.want)
 		}
+	}
+}
+
+func TestTwoAnswersReachAsFarAsTheOneBehind(t *testing.T) {
+	now := time.Date(2018, 10, 1, 12, 0, 0, 0, time.UTC)
+	ahead, behind := AsOf{Time: now, Counting: true, Doubts: 1}, AsOf{Time: now.Add(-time.Hour), Lag: 7, Doubts: 2}
+	want := AsOf{Time: behind.Time, Lag: 7, Doubts: 3}
+	if got := ahead.With(behind); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got := behind.With(ahead); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got := ahead.With(AsOf{}); !got.Time.IsZero() || got.Counting {
+		t.Errorf("%+v, want that it is not known", got)
 	}
 }

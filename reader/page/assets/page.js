@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const second = 1000, whole = 15; // every so many times the whole page is read, not only what moves
-  let key = sessionStorage.getItem("footfall-read-key") || "", timer = 0, turns = 0, wait = second;
+  let key = sessionStorage.getItem("footfall-read-key") || "", timer = 0, turns = 0, wait = second, visit = 0; // visit: how many pages were opened
 
   const read = (url) => fetch(url, { cache: "no-cache", headers: key ? { Authorization: "Bearer " + key } : {} });
   const parse = async (answer) => new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -27,16 +27,19 @@
   const main = () => document.getElementById("main");
   const poll = async () => {
     clearTimeout(timer);
-    const live = main().dataset.live;
+    const live = main().dataset.live, here = visit;
     if (document.hidden || !live) return;
     try {
       const all = ++turns % whole === 0 || document.querySelector(".welcome");
       if (all && main().contains(document.activeElement) && document.activeElement.matches("input, select")) throw 0; // somebody is typing
       const answer = await read(all ? location.href : live);
       if (!answer.ok) throw new Error(answer.status);
-      put(await parse(answer), all ? "main" : "live");
+      const next = await parse(answer);
+      if (here !== visit) return; // another page was opened meanwhile: these numbers are not its own
+      put(next, all ? "main" : "live");
       wait = second;
     } catch {
+      if (here !== visit) return;
       wait = Math.min(2 * wait, 30 * second); // the reader is away: ask less often
     }
     timer = setTimeout(poll, wait);
@@ -44,9 +47,11 @@
 
   // With a key, links and forms are followed here: a browser would ask without it.
   const open = async (url, push) => {
-    const answer = await read(url);
+    const here = ++visit, answer = await read(url);
     if (answer.headers.get("Content-Disposition") || !(answer.headers.get("Content-Type") || "").startsWith("text/html")) return save(url, answer);
     const next = await parse(answer);
+    if (here !== visit) return answer.ok; // somebody went on meanwhile
+    clearTimeout(timer);
     document.title = next.title;
     main().replaceWith(document.importNode(next.getElementById("main"), true));
     if (push) { history.pushState(null, "", answer.url); scrollTo(0, 0); }
