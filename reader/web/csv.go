@@ -34,9 +34,13 @@ func (csvEncoder) row(dst []byte, _ []string, cells []any, _ bool) []byte {
 
 func (csvEncoder) end(dst []byte, _ *answer) []byte { return dst }
 
-// appendQuoted puts text in quotation marks where it needs them.
+// appendQuoted puts text in quotation marks unless it is plain: a spreadsheet may be set to split at semicolons, tabs or spaces, and what
+// follows one of them could be a formula.
 func appendQuoted(dst []byte, text string) []byte {
-	if text != "" && !strings.ContainsAny(text, "\",\r\n") && text[0] != ' ' && text[len(text)-1] != ' ' {
+	special := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.:/", r)
+	}
+	if text != "" && !strings.ContainsFunc(text, special) {
 		return append(dst, text...)
 	}
 	return append(append(append(dst, '"'), strings.ReplaceAll(text, `"`, `""`)...), '"')

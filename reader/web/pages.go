@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -28,7 +29,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 		s.pages.ServeHTTP(w, r)
 		return
 	}
-	release, ok := s.take(w)
+	release, ok := s.take(w, r)
 	if !ok {
 		return
 	}
@@ -38,14 +39,14 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	s.pages.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// take waits for nothing: it gives one of the places of http.max_in_flight, or refuses.
-func (s *Server) take(w http.ResponseWriter) (release func(), ok bool) {
-	select {
-	case s.slots <- struct{}{}:
-	default:
-		s.refuse(w, &refusal{Reason: overloaded, Detail: "as many questions as may be are being answered (http.max_in_flight): try again"})
+// take gives one of the places of http.max_in_flight to whoever asks, or refuses.
+func (s *Server) take(w http.ResponseWriter, r *http.Request) (release func(), ok bool) {
+	who := cmp.Or(bearer(r), r.URL.Query().Get("share"))
+	if !s.places.take(who) {
+		s.refuse(w, &refusal{Reason: overloaded,
+			Detail: "as many questions as may be are being answered (http.max_in_flight; a quarter of it for one key or share link): try again"})
 		return nil, false
 	}
 	s.metrics.inFlight.Inc()
-	return func() { s.metrics.inFlight.Dec(); <-s.slots }, true
+	return func() { s.metrics.inFlight.Dec(); s.places.release(who) }, true
 }

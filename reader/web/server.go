@@ -59,7 +59,7 @@ type Server struct {
 	stats   Stats
 	cfg     Config
 	metrics *metrics
-	slots   chan struct{}
+	places  *places
 	pages   http.Handler // nil: there are none
 }
 
@@ -72,7 +72,7 @@ func New(from Stats, cfg Config) (*Server, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Server{stats: from, cfg: cfg, metrics: newMetrics(cfg.Metrics), slots: make(chan struct{}, cfg.MaxInFlight), pages: newPages(from, cfg)}, nil
+	return &Server{stats: from, cfg: cfg, metrics: newMetrics(cfg.Metrics), places: newPlaces(cfg.MaxInFlight), pages: newPages(from, cfg)}, nil
 }
 
 // clientGone is the status, in metrics, of a request whose client did not wait for the answer. No client sees it.
@@ -144,7 +144,7 @@ func (s *Server) handle(w *recorder, r *http.Request, found *route, names map[st
 		s.refuse(w, refusalOf(r.Context(), err))
 		return
 	}
-	release, ok := s.take(w)
+	release, ok := s.take(w, r)
 	if !ok {
 		return
 	}
