@@ -27,6 +27,9 @@ type browser struct{ context.Context }
 // openBrowser starts a headless Chromium.
 func openBrowser(t *testing.T) browser {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: a browser takes seconds")
+	}
 	file, err := exec.LookPath("chromium")
 	if err != nil {
 		if os.Getenv("CI") == "true" {

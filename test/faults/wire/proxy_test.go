@@ -85,32 +85,42 @@ func TestTheTriggerCountsOneKindOfOneFlush(t *testing.T) {
 	send(opBatch, byte(Counters))
 	unanswered := -1
 	done := p.During(Counters, 2, func(n int) { unanswered = n })
-	fired := func() bool {
+	fired := func(patience time.Duration) bool {
 		select {
 		case <-done:
 			return true
-		case <-time.After(20 * time.Millisecond):
+		case <-time.After(patience):
 			return false
 		}
 	}
+	const moment = 20 * time.Millisecond
 	send(opBatch, byte(Counters)) // still the flush that was under way
 	send(opBatch, byte(Counters))
-	if fired() {
+	if fired(moment) {
 		t.Fatal("a flush that was already under way was counted")
 	}
-	time.Sleep(pause + 50*time.Millisecond)
-	send(opBatch, byte(Counters))
-	send(opBatch, byte(Visitors), 1)
-	send(0x0a, byte(Counters)) // EXECUTE
-	if fired() {
-		t.Fatal("something else was counted")
+	written := int64(3)
+	for called := false; !called; written += 2 {
+		time.Sleep(pause + 50*time.Millisecond)
+		began := time.Now()
+		send(opBatch, byte(Counters))
+		send(opBatch, byte(Visitors), 1)
+		send(0x0a, byte(Counters)) // EXECUTE
+		if fired(moment) {
+			t.Fatal("something else was counted")
+		}
+		send(opBatch, byte(Counters))
+		if time.Since(began) >= pause { // on a busy machine these may have been two flushes: once more
+			called = fired(moment)
+		} else if called = fired(10 * time.Second); !called {
+			t.Fatal("not called")
+		}
 	}
-	send(opBatch, byte(Counters))
-	if !fired() || unanswered < 1 {
-		t.Errorf("not called, or told of %d writes without an answer", unanswered)
+	if unanswered < 1 {
+		t.Errorf("told of %d writes without an answer", unanswered)
 	}
-	if p.Written() != 5 {
-		t.Errorf("%d counter writes, want 5", p.Written())
+	if p.Written() != written {
+		t.Errorf("%d counter writes, want %d", p.Written(), written)
 	}
 }
 
