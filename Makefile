@@ -36,9 +36,9 @@ up: ## real Kafka (127.0.0.1:9092) and Cassandra (127.0.0.1:9042), topics and sc
 down: ## stop what `make up` started; data stays
 	go run ./deployments/stackctl down
 
-# Four packages at once: many of these tests wait more than they work.
+# Four packages and six tests of each at once: many of these tests wait more than they work.
 unit: ## tests without servers, in less than a minute
-	go test -short -p 4 $$(go list ./... | grep -vE '/test/(e2e|faults)$$')
+	go test -short -p 4 -parallel 6 $$(go list ./... | grep -vE '/test/(e2e|faults)$$')
 
 # Packages run one after the other: the suites on the real stack want the machine for themselves. Never from the cache: some
 # tests build and run the product as a process, which the cache does not see. The suites that do little else run without the race

@@ -76,6 +76,9 @@ func TestGrowRefusesATopicRecreatedWithFewerPartitions(t *testing.T) {
 
 // The check of visitors.ip_ttl covers later generations of clicks too.
 func TestVisitorRowsMustOutliveTheClicksOfALaterGeneration(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	f := newField(t, 1)
 	f.cfg.Visitors.IPTTL = 26 * time.Hour
 	if err := f.grow(t.Context(), 2, time.Minute); err != nil { // there is nothing to count

@@ -21,6 +21,9 @@ import (
 // consumer grow is stopped after it sealed the topic and before it recorded the seal. Running consumers warn of it after a while, with the
 // command to run. That command finishes the job, and every event is counted.
 func TestConsumersWarnOfAHalfGrownTopic(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	f := newField(t, 2)
 	f.send(t, click(1))
 	var said strings.Builder
@@ -89,6 +92,9 @@ func TestGrowToTheSameNumber(t *testing.T) {
 
 // A generation was deleted before all of it was counted. Consumers refuse until an operator accepts the gap.
 func TestAcceptADeletedGeneration(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	f := newField(t, 2)
 	stop := f.consume(t)
 	for n := range 20 {
@@ -133,6 +139,9 @@ func TestAcceptADeletedGeneration(t *testing.T) {
 
 // All refusals of a recreated topic name the same remedy. The remedy works, also if the new topic has fewer partitions.
 func TestRebuildAfterTheTopicWasRecreated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	p := models.Partition{Topic: "clicks"}
 	for _, err := range []error{eventlog.RecreatedTopic(p, 7), eventlog.AnotherLog(p, 7), eventlog.OtherPartitions("clicks", 3, 2)} {
 		if !eventlog.IsRefusal(err) || !strings.Contains(err.Error(), "`consumer rebuild`") || strings.Contains(err.Error(), "keyspace_suffix") {
@@ -166,6 +175,9 @@ func TestRebuildAfterTheTopicWasRecreated(t *testing.T) {
 // The second of three generations was deleted, and that gap is accepted. The third still waits for the first: a visitor in both would be
 // counted twice.
 func TestAcceptADeletedGenerationAfterAnUncountedOne(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	f := newField(t, 2)
 	for i, partitions := range []int{3, 4} {
 		for n := range 10 {

@@ -109,6 +109,9 @@ func newProducerOnAGrownTopic(t *testing.T, b broker, old *runningServer) {
 
 // TestBothTopicsGrowAtOnce: switching one topic to its next generation does not undo the switch of the other.
 func TestBothTopicsGrowAtOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
 	for range 10 { // the two switches do not always coincide
 		b := startFake(t)
 		d := startServer(t, b, nil)
