@@ -43,7 +43,7 @@ unit: ## tests without servers, in less than a minute
 # Packages run one after the other: the suites on the real stack want the machine for themselves. Never from the cache: some
 # tests build and run the product as a process, which the cache does not see. The suites that do little else run without the race
 # detector: it would look at the judge, not at the product, takes minutes, and several times the memory that one of them bounds.
-test: ## all packages and a part of the end-to-end suite; on the real stack where it can be had (CI=true: it must be); under 10 minutes
+test: ## all packages and a part of the end-to-end suite; on the real stack where it can be had (CI=true: it must be); 15 minutes
 	go run ./deployments/stackctl up --optional --bare
 	go test $(RACE) -run '^$$' ./... > /dev/null
 	$(SERVERS) go test $(RACE) -count=1 -p 1 -timeout 28m -skip '$(CONTROLS)' $(PACKAGES)
