@@ -7,8 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -90,42 +88,14 @@ func serveOperators(ctx context.Context, addr string, reg *prometheus.Registry, 
 	if err != nil {
 		return "", err
 	}
-	ready := &readiness{ask: func(ctx context.Context) error { _, err := store.Progress(ctx); return err }}
+	ready := &health.Probe{Ask: func(ctx context.Context) error { _, err := store.Progress(ctx); return err }}
 	group.Go(func() error {
 		return operators.Serve(ctx, health.Handler(reg, func() error {
 			if ctx.Err() != nil {
 				return errors.New("the reader is stopping")
 			}
-			return ready.check()
+			return ready.Check()
 		}))
 	})
 	return operators.Addr(), nil
-}
-
-const (
-	readyTimeout = 2 * time.Second
-	readyFor     = time.Second // how long a result is kept, so that frequent probes do not become load on the store
-)
-
-// readiness asks the store, at most once in readyFor. It is safe for concurrent use: callers that come while it asks wait for the same
-// answer.
-type readiness struct {
-	ask func(context.Context) error
-
-	mu      sync.Mutex
-	checked time.Time
-	err     error
-}
-
-func (r *readiness) check() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if time.Since(r.checked) < readyFor {
-		return r.err
-	}
-	// Not the probe's context: one that gives up early must not leave its error for others.
-	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
-	defer cancel()
-	r.err, r.checked = r.ask(ctx), time.Now()
-	return r.err
 }

@@ -77,7 +77,7 @@ func TestGrowRefusesATopicRecreatedWithFewerPartitions(t *testing.T) {
 // The check of visitors.ip_ttl covers later generations of clicks too.
 func TestVisitorRowsMustOutliveTheClicksOfALaterGeneration(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: it takes seconds")
+		t.Skip("takes seconds: not with -short")
 	}
 	f := newField(t, 1)
 	f.cfg.Visitors.IPTTL = 26 * time.Hour

@@ -22,7 +22,7 @@ import (
 // command to run. That command finishes the job, and every event is counted.
 func TestConsumersWarnOfAHalfGrownTopic(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: it takes seconds")
+		t.Skip("takes seconds: not with -short")
 	}
 	f := newField(t, 2)
 	f.send(t, click(1))
@@ -93,7 +93,7 @@ func TestGrowToTheSameNumber(t *testing.T) {
 // A generation was deleted before all of it was counted. Consumers refuse until an operator accepts the gap.
 func TestAcceptADeletedGeneration(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: it takes seconds")
+		t.Skip("takes seconds: not with -short")
 	}
 	f := newField(t, 2)
 	stop := f.consume(t)
@@ -140,7 +140,7 @@ func TestAcceptADeletedGeneration(t *testing.T) {
 // All refusals of a recreated topic name the same remedy. The remedy works, also if the new topic has fewer partitions.
 func TestRebuildAfterTheTopicWasRecreated(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: it takes seconds")
+		t.Skip("takes seconds: not with -short")
 	}
 	p := models.Partition{Topic: "clicks"}
 	for _, err := range []error{eventlog.RecreatedTopic(p, 7), eventlog.AnotherLog(p, 7), eventlog.OtherPartitions("clicks", 3, 2)} {
@@ -176,7 +176,7 @@ func TestRebuildAfterTheTopicWasRecreated(t *testing.T) {
 // counted twice.
 func TestAcceptADeletedGenerationAfterAnUncountedOne(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: it takes seconds")
+		t.Skip("takes seconds: not with -short")
 	}
 	f := newField(t, 2)
 	for i, partitions := range []int{3, 4} {

@@ -10,6 +10,7 @@ import (
 	"footfall/models"
 	"footfall/reader/stats"
 	"footfall/reader/stats/statstest"
+	"footfall/test/harness/statstables"
 )
 
 // TestLongLists: a list that is read in pieces has each row once, and a client that is in the midst of one does not keep SQLite from
@@ -20,7 +21,7 @@ func TestLongLists(t *testing.T) {
 	day, month := now.Day(), now.Month()
 	dir := t.TempDir()
 	db, _ := openPlan(t, dir, models.DefaultPlan())
-	s, to := openStats(t, dir), tables{db}
+	s, to := openStats(t, dir), statstables.Tables{DB: db, Links: db}
 	var names []models.Name
 	referrers, clicks := map[models.Cell]int64{}, []models.LatestClick(nil)
 	for i := range n {

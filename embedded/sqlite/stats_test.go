@@ -4,77 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strconv"
 	"testing"
-	"time"
 
-	"footfall/consumer/eventlog"
 	"footfall/consumer/store"
 	"footfall/embedded/sqlite"
 	"footfall/models"
 	"footfall/reader/stats"
 	"footfall/reader/stats/statstest"
+	"footfall/test/harness/statstables"
 )
-
-// tables fills the files by the methods of the store that counts.
-type tables struct{ db *sqlite.Store }
-
-func (w tables) Count(t testing.TB, cells statstest.Counts) {
-	t.Helper()
-	var writes []store.KeyWrite
-	for key, cells := range cells {
-		writes = append(writes, store.KeyWrite{Key: key, Cells: cells})
-	}
-	for _, err := range w.db.Apply(t.Context(), writes) {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func (w tables) Lead(t testing.TB, link, long string) {
-	t.Helper()
-	if _, created, err := w.db.Create(t.Context(), link, long, time.Now()); err != nil || !created {
-		t.Fatalf("created %v, %v", created, err)
-	}
-}
-
-func (w tables) Keep(t testing.TB, clicks ...models.LatestClick) {
-	t.Helper()
-	if err := w.db.KeepLatest(t.Context(), clicks, 48*time.Hour); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (w tables) List(t testing.TB, names ...models.Name) {
-	t.Helper()
-	if err := w.db.ListNames(t.Context(), names); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (w tables) Note(t testing.TB, p stats.Progress) {
-	t.Helper()
-	if err := w.db.NoteProgress(t.Context(), []store.Progress{store.Progress(p)}); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (w tables) Split(t testing.TB, topic string, partitions int) {
-	t.Helper()
-	if _, err := w.db.Setting(t.Context(), eventlog.Fact(topic, "partitions"), strconv.Itoa(partitions)); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (w tables) Doubt(t testing.TB, p models.Partition, id int64) {
-	t.Helper()
-	if err := w.db.NoteDoubt(t.Context(), store.Doubt{Partition: p, ID: id, To: 1, Reason: store.DoubtOutcome, NotedAt: time.Now()}); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (w tables) Retire(testing.TB, models.Millis, bool) bool { return false }
 
 func openStats(t testing.TB, dir string) *sqlite.Stats {
 	t.Helper()
@@ -94,7 +32,7 @@ func TestStats(t *testing.T) {
 	statstest.Run(t, func(t *testing.T, plan *models.Plan) (stats.Store, statstest.Tables) {
 		dir := t.TempDir()
 		db, _ := openPlan(t, dir, plan)
-		return openStats(t, dir), tables{db}
+		return openStats(t, dir), statstables.Tables{DB: db, Links: db}
 	})
 }
 
@@ -137,6 +75,6 @@ func TestStatsTellTheSimulatorsTruth(t *testing.T) {
 	plan, dir := models.DefaultPlan(), t.TempDir()
 	db, _ := openPlan(t, dir, plan)
 	p := statstest.Plan(plan)
-	statstest.Fill(t, tables{db}, plan, statstest.Events(p, plan))
+	statstest.Fill(t, statstables.Tables{DB: db, Links: db}, plan, statstest.Events(p, plan))
 	statstest.Truth(t, stats.New(openStats(t, dir), "clicks", "visits"), p)
 }

@@ -2,16 +2,11 @@ package intake
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
-	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/internal/health"
-	"footfall/internal/kafka/dial"
-	"footfall/internal/kafka/topics"
 	"footfall/producer/answer"
 )
 
@@ -65,11 +60,6 @@ func (s *server) adminRoutes(ctx context.Context, reg *prometheus.Registry) http
 	})
 }
 
-const (
-	readyTimeout = 2 * time.Second
-	readyFor     = time.Second // how long a result is cached, so that frequent probes do not become load on Kafka
-)
-
 // status is the body of the health answers.
 type status struct {
 	Status string `json:"status"`
@@ -80,39 +70,9 @@ func alive(w http.ResponseWriter, _ *http.Request) { answer.JSON(w, http.StatusO
 
 // ready is /readyz: Kafka takes events right now.
 func (s *server) ready(w http.ResponseWriter, _ *http.Request) {
-	if err := s.kafka.check(); err != nil {
+	if err := s.kafka.Check(); err != nil {
 		answer.Refuse(w, &answer.Refusal{Reason: answer.KafkaUnavailable, Detail: "the log has the error"}, "")
 		return
 	}
 	answer.JSON(w, http.StatusOK, status{"ready"})
-}
-
-// readiness asks Kafka whether the topics can be written to, at most once in readyFor. It is safe for concurrent use: callers
-// that come while it asks wait for the same answer.
-type readiness struct {
-	via   dial.Kafka
-	names func() []string
-	log   *slog.Logger
-
-	mu      sync.Mutex
-	checked time.Time
-	err     error
-}
-
-func (r *readiness) check() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if time.Since(r.checked) < readyFor {
-		return r.err
-	}
-	// Not the request's context: a probe that gives up early must not leave its error in the cache.
-	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
-	defer cancel()
-	before := r.err
-	r.err = topics.Check(ctx, r.via, r.names())
-	r.checked = time.Now()
-	if r.err != nil && before == nil {
-		r.log.Warn("not ready", "error", r.err)
-	}
-	return r.err
 }

@@ -110,7 +110,7 @@ func newProducerOnAGrownTopic(t *testing.T, b broker, old *runningServer) {
 // TestBothTopicsGrowAtOnce: switching one topic to its next generation does not undo the switch of the other.
 func TestBothTopicsGrowAtOnce(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: it takes seconds")
+		t.Skip("takes seconds: not with -short")
 	}
 	for range 10 { // the two switches do not always coincide
 		b := startFake(t)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"footfall/internal/httpstatus"
 	"footfall/models"
 	"footfall/producer/answer"
 	"footfall/producer/assets"
@@ -129,49 +130,18 @@ func (s *server) cors(methods []string, next http.Handler) http.Handler {
 // observe counts the answers of a route, and answers 500 for a handler that panics.
 func (s *server) observe(route string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		rec := &statusRecorder{ResponseWriter: w}
+		rec := &httpstatus.Recorder{ResponseWriter: w}
 		defer func() {
 			if p := recover(); p != nil {
 				s.metrics.panics.Inc()
 				s.log.Error("a handler panicked", "route", route, "panic", p, "stack", string(debug.Stack()))
 				s.metrics.refused.WithLabelValues(answer.Internal).Inc()
-				if rec.status == 0 {
+				if rec.Status == 0 {
 					answer.Refuse(rec, &answer.Refusal{Reason: answer.Internal}, "")
 				}
 			}
-			s.metrics.requests.WithLabelValues(route, strconv.Itoa(rec.code())).Inc()
+			s.metrics.requests.WithLabelValues(route, strconv.Itoa(rec.Code())).Inc()
 		}()
 		next.ServeHTTP(rec, r)
 	})
 }
-
-// statusRecorder remembers the status of an answer.
-type statusRecorder struct {
-	http.ResponseWriter
-	status int
-}
-
-func (r *statusRecorder) WriteHeader(status int) {
-	if r.status == 0 {
-		r.status = status
-	}
-	r.ResponseWriter.WriteHeader(status)
-}
-
-func (r *statusRecorder) Write(b []byte) (int, error) {
-	if r.status == 0 {
-		r.status = http.StatusOK
-	}
-	return r.ResponseWriter.Write(b)
-}
-
-// code is the status that the client gets: net/http sends 200 for a handler that sets none.
-func (r *statusRecorder) code() int {
-	if r.status == 0 {
-		return http.StatusOK
-	}
-	return r.status
-}
-
-// Unwrap lets http.ResponseController reach the connection.
-func (r *statusRecorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

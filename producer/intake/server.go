@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/configs"
+	"footfall/internal/health"
 	"footfall/internal/kafka/topics"
 	"footfall/producer/admission"
 	"footfall/producer/enrich"
@@ -82,8 +83,10 @@ func run(ctx context.Context, cfg configs.Producer, store links.Store, reg *prom
 	}
 	sole := admission.NewSoleTenant()
 	s := &server{
-		cfg: cfg, visits: visits{p.plan}, pub: pub, metrics: m, log: log, kafka: readiness{
-			via: p.via, names: func() []string { return append(pub.Topics(), cfg.Kafka.Topics.Dead) }, log: log,
+		cfg: cfg, visits: visits{p.plan}, pub: pub, metrics: m, log: log, kafka: health.Probe{
+			Ask: func(ctx context.Context) error {
+				return topics.Check(ctx, p.via, append(pub.Topics(), cfg.Kafka.Topics.Dead))
+			}, Log: log,
 		},
 		access: p.access, limits: admission.NewLimits(cfg.Limits), enrich: p.enrich,
 		smallBodies: small, largeBodies: large, workers: admission.NewWorkerSlots(sole), sole: sole,
@@ -110,7 +113,7 @@ type server struct {
 	pub     *publisher.Publisher
 	metrics *metrics
 	log     *slog.Logger
-	kafka   readiness
+	kafka   health.Probe // whether the topics can be written to
 	access  *admission.Access
 	limits  *admission.Limits
 	enrich  *enrich.Enricher

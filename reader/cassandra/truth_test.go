@@ -9,6 +9,7 @@ import (
 	"footfall/models"
 	"footfall/reader/stats"
 	"footfall/reader/stats/statstest"
+	"footfall/test/harness/statstables"
 )
 
 // One schema serves both: Cassandra takes seconds to create it.
@@ -24,7 +25,7 @@ func TestAnswers(t *testing.T) {
 	t.Run("a ranking of as many values as there may be", func(t *testing.T) { testRanking(t, r, tables) })
 }
 
-func testRanking(t *testing.T, r *stats.Reader, tables tables) {
+func testRanking(t *testing.T, r *stats.Reader, tables statstables.Tables) {
 	october := stats.Period{Unit: stats.Month, Start: 1538352000000}
 	counts := statstest.Counts{}
 	var names []models.Name

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,40 +14,25 @@ import (
 
 	"footfall/models"
 	"footfall/reader/stats/statstest"
+	"footfall/test/harness/chromium"
 )
 
 var axe = flag.String("page.axe", "", "axe.min.js of axe-core: check the accessibility of all pages with it")
 
-// said collects what the browser complains about: errors of scripts, and violations of the policy.
-type said struct {
-	mu    sync.Mutex
-	lines []string
-}
+// said is what the browser complains about: errors of scripts, and violations of the policy.
+type said struct{ chromium.Said }
 
 func listen(ctx browser) *said {
 	s := &said{}
-	messages := chromedp.Console(ctx)
-	go func() {
-		for m, err := range messages {
-			if err != nil {
-				return // the browser is closed
-			}
-			s.mu.Lock()
-			s.lines = append(s.lines, fmt.Sprintf("%s: %s (%s)", m.Type, m.Text, m.URL))
-			s.mu.Unlock()
-		}
-	}()
+	s.Listen(ctx)
 	return s
 }
 
 func (s *said) check(t *testing.T, where string) {
 	t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, line := range s.lines {
+	for _, line := range s.Take() {
 		t.Errorf("%s: the browser says %s", where, line)
 	}
-	s.lines = nil
 }
 
 func evaluate[T any](t *testing.T, ctx browser, script string) T {
@@ -116,9 +100,7 @@ func TestInABrowser(t *testing.T) {
 		l.take(t, ctx, server.URL+path)
 		judge(t, ctx, path)
 		if status := evaluate[int](t, ctx, `performance.getEntriesByType("navigation")[0].responseStatus`); status >= 400 {
-			complaints.mu.Lock()
-			complaints.lines = nil // a browser says that a page was refused
-			complaints.mu.Unlock()
+			complaints.Take() // a browser says that a page was refused
 		}
 		complaints.check(t, path)
 	}

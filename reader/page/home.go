@@ -34,10 +34,9 @@ func (h *handler) home(ctx context.Context, a asked) (*view, error) {
 		return nil, err
 	}
 	as := links.AsOf.With(sites.AsOf)
-	switch "" { // not asked for
-	case string(links.Period.Unit):
+	if !wasRead(links) {
 		as = sites.AsOf
-	case string(sites.Period.Unit):
+	} else if !wasRead(sites) {
 		as = links.AsOf
 	}
 	same := func(name string) string { return name }
@@ -72,9 +71,12 @@ func (h *handler) rankings(ctx context.Context, a asked, metric stats.Metric) (l
 	return links, sites, err
 }
 
+// wasRead tells whether a ranking was asked for: it is left out where somebody may not list, or where it is not kept.
+func wasRead(top stats.Top) bool { return top.Period.Unit != "" }
+
 // partial says what a ranking leaves out.
 func partial(top stats.Top) string {
-	if top.Period.Unit == "" || top.Complete {
+	if !wasRead(top) || top.Complete {
 		return ""
 	}
 	return "Of " + count(int64(top.Values), "name") + " a part is ranked; a busier one may be missing."

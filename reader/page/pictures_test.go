@@ -5,7 +5,6 @@ import (
 	"flag"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"footfall/reader/stats/statstest"
+	"footfall/test/harness/chromium"
 )
 
 var (
@@ -28,27 +28,9 @@ type browser struct{ context.Context }
 func openBrowser(t *testing.T) browser {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("-short: a browser takes seconds")
+		t.Skip("starts a browser: not with -short")
 	}
-	file, err := exec.LookPath("chromium")
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("this test needs Chromium and CI=true: run make chromium (%v)", err)
-		}
-		t.Skipf("this test needs Chromium: run make chromium (%v)", err)
-	}
-	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(file)}
-	for _, name := range []string{"headless", "no-sandbox", "disable-gpu", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync", "disable-dev-shm-usage", "hide-scrollbars"} {
-		options = append(options, chromedp.Flag(name, true))
-	}
-	within, cancelAll := context.WithTimeout(context.Background(), 4*time.Minute)
-	allocated, cancelBrowser := chromedp.NewExecAllocator(within, options...)
-	ctx, cancel := chromedp.NewContext(allocated)
-	t.Cleanup(func() { cancel(); cancelBrowser(); cancelAll() })
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatalf("starting Chromium: %v", err)
-	}
-	return browser{ctx}
+	return browser{chromium.Open(t, "hide-scrollbars")}
 }
 
 // look is how a page is looked at.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"footfall/internal/httpstatus"
 	"footfall/models"
 	"footfall/reader/access"
 	"footfall/reader/stats"
@@ -92,12 +93,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case s.isPage(r.URL.EscapedPath()):
 		label = "page"
 	}
-	rec := &recorder{ResponseWriter: w}
+	rec := &recorder{Recorder: httpstatus.Recorder{ResponseWriter: w}}
 	defer func() {
 		if p := recover(); p != nil {
 			s.recovered(rec, label, p)
 		}
-		s.metrics.requests.WithLabelValues(label, strconv.Itoa(rec.code())).Inc()
+		s.metrics.requests.WithLabelValues(label, strconv.Itoa(rec.Code())).Inc()
 		s.metrics.seconds.WithLabelValues(label).Observe(time.Since(began).Seconds())
 		if rec.cut {
 			panic(http.ErrAbortHandler)
@@ -109,7 +110,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) recovered(rec *recorder, route string, p any) {
 	s.metrics.panics.Inc()
 	s.cfg.Log.Error("a handler panicked", "route", route, "panic", p, "stack", string(debug.Stack()))
-	if rec.cut = rec.status != 0; !rec.cut {
+	if rec.cut = rec.Status != 0; !rec.cut {
 		s.refuse(rec, &refusal{Reason: internal})
 	}
 }
@@ -215,7 +216,7 @@ func (s *Server) answer(w *recorder, r *http.Request, found *route, q question, 
 	switch {
 	case err == nil || errors.Is(err, errHead):
 	case r.Context().Err() != nil:
-		w.status = clientGone
+		w.Status = clientGone
 		w.cut = b.started
 	case b.started: // whoever has a part must see that it is one
 		w.cut = true
@@ -226,34 +227,8 @@ func (s *Server) answer(w *recorder, r *http.Request, found *route, q question, 
 	}
 }
 
-// recorder remembers the status of an answer, and whether it was broken off.
+// recorder also remembers whether an answer was broken off.
 type recorder struct {
-	http.ResponseWriter
-	status int
-	cut    bool
+	httpstatus.Recorder
+	cut bool
 }
-
-func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 {
-		r.status = status
-	}
-	r.ResponseWriter.WriteHeader(status)
-}
-
-func (r *recorder) Write(b []byte) (int, error) {
-	if r.status == 0 {
-		r.status = http.StatusOK
-	}
-	return r.ResponseWriter.Write(b)
-}
-
-// code is the status that the client gets: net/http sends 200 for a handler that sets none.
-func (r *recorder) code() int {
-	if r.status == 0 {
-		return http.StatusOK
-	}
-	return r.status
-}
-
-// Unwrap lets http.ResponseController reach the connection.
-func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

@@ -89,7 +89,7 @@ func TestPagesInABrowser(t *testing.T) {
 		t.Errorf("counted %v, want %v", got, want)
 	}
 	first.clean(t)
-	for _, complaint := range browser.complaints() {
+	for _, complaint := range browser.said.Take() {
 		t.Error("the browser says: " + complaint)
 	}
 }
@@ -123,7 +123,7 @@ func TestPagesWithAKey(t *testing.T) {
 		return nil
 	}
 	harness.Within(t, time.Minute, "counting the views", counted)
-	for _, complaint := range browser.complaints() {
+	for _, complaint := range browser.said.Take() {
 		t.Error("the browser says: " + complaint)
 	}
 

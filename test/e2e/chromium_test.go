@@ -2,53 +2,23 @@ package e2e
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/storage"
 	"github.com/chromedp/chromedp"
+
+	"footfall/test/harness/chromium"
 )
 
 // browser is a headless Chromium with a profile of its own.
 type browser struct {
 	context.Context
-	mu   sync.Mutex
-	said []string
+	said chromium.Said
 }
 
 func openBrowser(t *testing.T) *browser {
 	t.Helper()
-	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(needDebian(t, "chromium"))}
-	for _, flag := range []string{
-		"headless", "no-sandbox", "disable-gpu", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync",
-		"disable-dev-shm-usage",
-	} {
-		options = append(options, chromedp.Flag(flag, true))
-	}
-	within, cancelAll := context.WithTimeout(context.Background(), 3*time.Minute)
-	allocated, cancelBrowser := chromedp.NewExecAllocator(within, options...)
-	ctx, cancel := chromedp.NewContext(allocated)
-	t.Cleanup(func() {
-		if err := chromedp.Cancel(ctx); err != nil && !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
-		cancel()
-		cancelBrowser()
-		cancelAll()
-	})
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatalf("starting Chromium: %v", err)
-	}
-	return &browser{Context: ctx}
-}
-
-func (b *browser) complaints() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.said
+	return &browser{Context: chromium.Open(t)}
 }
 
 // tab is one page.
@@ -64,17 +34,7 @@ func (b *browser) tab(t *testing.T) *tab {
 	t.Cleanup(cancel)
 	opened := &tab{ctx, cancel}
 	opened.run(t)
-	said := chromedp.Console(ctx)
-	go func() {
-		for message, err := range said {
-			if err != nil {
-				return // the tab is closed
-			}
-			b.mu.Lock()
-			b.said = append(b.said, fmt.Sprintf("%s: %s (%s)", message.Type, message.Text, message.URL))
-			b.mu.Unlock()
-		}
-	}()
+	b.said.Listen(ctx)
 	return opened
 }
 

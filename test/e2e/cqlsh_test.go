@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"footfall/test/harness"
 )
 
 // cqlsh is the analysts' shell, from PyPI. It runs on Python 3.8 to 3.11: later versions lack a module that its driver needs.
@@ -36,7 +38,7 @@ func cqlshPath() string { return filepath.Join(cqlshDir, "bin", "cqlsh") }
 // the test is skipped, or fails with CI=true.
 func cqlsh(t *testing.T, host string, port int, statements []string) [][][]string {
 	t.Helper()
-	need(t, cqlshInstalled())
+	harness.Need(t, cqlshInstalled())
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, cqlshPath(), "--no-color", "--request-timeout=30", "-e", strings.Join(statements, ";\n")+";",

@@ -21,6 +21,7 @@ import (
 	"footfall/test/e2e/broker"
 	"footfall/test/e2e/load"
 	"footfall/test/e2e/process"
+	"footfall/test/harness"
 )
 
 var loadFor = flag.Duration("load.for", 8*time.Second, "how long wrk sends")
@@ -29,7 +30,7 @@ var loadFor = flag.Duration("load.for", 8*time.Second, "how long wrk sends")
 // answer is 202, 429 or 503, memory does not grow with the events, and every event answered 202 is in the topic. `make load` runs it for
 // 30 seconds.
 func TestLoad(t *testing.T) {
-	program := needDebian(t, "wrk")
+	program := harness.NeedDebian(t, "wrk")
 	const connections, slow = 200, 200
 	kafkaAddress, _, _ := stacktest.Require(t)
 	name := unique()

@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"footfall/test/e2e/process"
+	"footfall/test/harness"
 )
 
 // requireSchemathesis installs it, or skips the test; on CI it must be there.
 func requireSchemathesis(t *testing.T) {
 	t.Helper()
-	need(t, schemathesisInstalled())
+	harness.Need(t, schemathesisInstalled())
 }
 
 // fillForReader sends what the examples of the reader's description ask for.

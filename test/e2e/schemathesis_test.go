@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"footfall/test/e2e/process"
+	"footfall/test/harness"
 )
 
 // schemathesisDir is where schemathesis is installed, once for all runs.
@@ -44,7 +45,7 @@ var tested = regexp.MustCompile(`Selected: (\d+)/(\d+)\s+Tested: (\d+)`)
 // TestTheProducerIsAsDescribed lets schemathesis send requests that openapi.yaml allows and others. No answer may be a 5xx or one that
 // openapi.yaml does not describe. The seed is fixed, so that a failing run can be repeated.
 func TestTheProducerIsAsDescribed(t *testing.T) {
-	need(t, schemathesisInstalled())
+	harness.Need(t, schemathesisInstalled())
 	d := newEmbedded(t)
 	printed, err := schemathesis(t, d.url+"/openapi.yaml", d.url, "--phases", "examples,coverage,fuzzing", "--max-examples", "25")
 	if err != nil {
@@ -68,7 +69,7 @@ func TestTheProducerIsAsDescribed(t *testing.T) {
 // TestAProducerWithKeysIsAsDescribed does the same to a producer that wants a key and has rate limits: without a key, with another
 // tenant's, and with the right one, whose limit is soon reached. Every route must have answered 401, 403 and 429.
 func TestAProducerWithKeysIsAsDescribed(t *testing.T) {
-	need(t, schemathesisInstalled())
+	harness.Need(t, schemathesisInstalled())
 	hash := func(key string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(key))) }
 	d := newEmbedded(t, "FOOTFALL_ACCESS_OPEN=false", "FOOTFALL_LIMITS_SITE_PER_SECOND=0.001", "FOOTFALL_LIMITS_SITE_BURST=1",
 		`FOOTFALL_ACCESS_SITES=[{"site":"site1","links":"abc","create_links":true,"key_hashes":["`+hash("ours")+`"]},`+
