@@ -2,6 +2,7 @@
 package deployments_test
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -121,6 +122,35 @@ func TestComposeSetsKnownConfigurationKeys(t *testing.T) {
 	}
 	if count == 0 {
 		t.Error("no FOOTFALL_ variable found: the test looks in the wrong place")
+	}
+}
+
+// By default both listen on loopback, where nobody outside the container reaches them.
+func TestServicesListenWhereTheyArePublished(t *testing.T) {
+	configured := map[string]func() (addr, admin string, err error){
+		"producer": func() (string, string, error) {
+			c, err := configs.LoadProducer("")
+			return c.HTTP.Addr, c.HTTP.AdminAddr, err
+		},
+		"reader": func() (string, string, error) {
+			c, err := configs.LoadReader("")
+			return c.HTTP.Addr, c.HTTP.AdminAddr, err
+		},
+	}
+	for name, read := range configured {
+		t.Run(name, func(t *testing.T) {
+			s := load(t).Services[name]
+			for key, value := range s.Environment {
+				t.Setenv(key, *value)
+			}
+			addr, admin, err := read()
+			if err != nil || len(s.Ports) != 1 || addr != fmt.Sprintf("0.0.0.0:%d", s.Ports[0].Target) || s.Ports[0].Published != fmt.Sprint(s.Ports[0].Target) {
+				t.Errorf("listens on %s, published as %v: %v", addr, s.Ports, err)
+			}
+			if len(s.Expose) != 1 || admin != "0.0.0.0:"+s.Expose[0] {
+				t.Errorf("operators are answered on %s, exposed as %v", admin, s.Expose)
+			}
+		})
 	}
 }
 

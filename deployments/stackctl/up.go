@@ -33,8 +33,17 @@ func (c *control) up(ctx context.Context) error {
 		}
 	}
 	c.say("up: kafka on 127.0.0.1:9092, cassandra on 127.0.0.1:9042")
+	if !c.bare {
+		c.say("%s", next)
+	}
 	return nil
 }
+
+// next is what to start on the servers, where nothing of footfall runs yet.
+const next = `next, each in a terminal of its own:
+        FOOTFALL_ACCESS_OPEN=true go run ./producer   # takes events on http://127.0.0.1:8080
+        go run ./consumer                             # counts them
+        FOOTFALL_ACCESS_OPEN=true go run ./reader     # shows the counts on http://127.0.0.1:8082`
 
 func (c *control) bringUp(ctx context.Context) error {
 	var missing []server
