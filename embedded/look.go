@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"sync"
 	"syscall"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -24,6 +26,7 @@ type addresses struct{ producer, admin, reader string }
 type look struct {
 	listener net.Listener
 	server   *web.Server
+	pulse    *stats.Pulse
 	counts   *sqlite.Stats
 }
 
@@ -70,6 +73,8 @@ func openLook(ctx context.Context, cfg configs.Reader, dir string, reg prometheu
 	if l.counts, err = sqlite.OpenStats(ctx, dir); err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
+	l.pulse = stats.NewPulse(l.counts, cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits, time.Now)
+	how.Pulse = l.pulse.Last
 	if l.server, err = web.New(stats.New(l.counts, cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits), how); err != nil {
 		return nil, errors.Join(err, listener.Close(), l.counts.Close())
 	}
@@ -78,5 +83,11 @@ func openLook(ctx context.Context, cfg configs.Reader, dir string, reg prometheu
 
 // serve answers until ctx ends, and closes everything.
 func (l *look) serve(ctx context.Context) error {
-	return errors.Join(l.server.Serve(ctx, l.listener, nil), l.counts.Close())
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { l.pulse.Run(ctx) })
+	err := l.server.Serve(ctx, l.listener, nil)
+	cancel()
+	watching.Wait() // before its store is closed
+	return errors.Join(err, l.counts.Close())
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -50,6 +51,8 @@ func run(ctx context.Context, cfg configs.Reader, log *slog.Logger) error {
 		return err
 	}
 	defer store.Close()
+	pulse := stats.NewPulse(store, cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits, time.Now)
+	how.Pulse = pulse.Last
 	server, err := web.New(stats.New(store, cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits), how)
 	if err != nil {
 		return err
@@ -71,6 +74,7 @@ func run(ctx context.Context, cfg configs.Reader, log *slog.Logger) error {
 	case how.Access.Empty():
 		log.Warn("nobody may read: set access.readers or access.share_secrets, or access.open to let anyone")
 	}
+	group.Go(func() error { pulse.Run(ctx); return nil })
 	group.Go(func() error { return server.Serve(ctx, listener, pair) })
 	if err := group.Wait(); err != nil {
 		return err

@@ -43,8 +43,10 @@ type Options struct {
 	Allow func(*http.Request) (May, error)
 	// Producer is the address that the command for a first event is shown with. Default: http://127.0.0.1:8080.
 	Producer string
-	Log      *slog.Logger     // default: slog.Default()
-	Now      func() time.Time // default: time.Now
+	// Pulse tells how fast events are counted, of all links and sites together. Default: nil, it is not known.
+	Pulse func() stats.Minute
+	Log   *slog.Logger     // default: slog.Default()
+	Now   func() time.Time // default: time.Now
 }
 
 type handler struct {

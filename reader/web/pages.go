@@ -15,7 +15,7 @@ func newPages(from Stats, cfg Config) http.Handler {
 	if !ok {
 		return nil
 	}
-	return page.New(pages, page.Options{Log: cfg.Log, Now: cfg.Now, Allow: func(r *http.Request) (page.May, error) {
+	return page.New(pages, page.Options{Pulse: cfg.Pulse, Log: cfg.Log, Now: cfg.Now, Allow: func(r *http.Request) (page.May, error) {
 		return cfg.Access.Of(bearer(r), r.URL.Query().Get("share"), cfg.Now())
 	}})
 }

@@ -50,6 +50,7 @@ type Config struct {
 	Points        int                   // of a series with fill=zero
 	Origins       []string              // of pages that may read; default: none
 	Local         bool                  // answer only who asks for this machine by its address or as localhost; default: everybody
+	Pulse         func() stats.Minute   // how fast events are counted, for the pages; default: not known
 	Metrics       prometheus.Registerer // which must not have another server's
 	Log           *slog.Logger
 	Now           func() time.Time // default: time.Now

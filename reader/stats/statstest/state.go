@@ -44,6 +44,23 @@ func testProgress(t *testing.T, s stats.Store, tables Tables) {
 	}
 }
 
+func testPulse(t *testing.T, s stats.Store, tables Tables) {
+	now := time.Now().UTC().Truncate(time.Second)
+	pulse := stats.NewPulse(s, "pulse", "stillness", func() time.Time { return now })
+	for i, counted := range []int64{40, 44, 44, 50} {
+		now = now.Add(time.Second)
+		tables.Note(t, stats.Progress{Partition: models.Partition{Topic: "pulse-g2", Number: 1}, Counted: counted, LogEnd: 60, EventTime: now, At: now})
+		if err := pulse.ReadOnce(t.Context()); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	m := pulse.Last()
+	same(t, "clicks by second", m.Clicks.Bars[stats.Bars-5:], 0, 4, 0, 6, 0)
+	if m.Clicks.Counted != 10 || m.Clicks.Lag != 10 || m.Visits.Counted != 0 || m.Watched != 3*time.Second {
+		t.Errorf("%+v, want 10 clicks in 3 s, and 10 that wait", m)
+	}
+}
+
 func testPartitions(t *testing.T, s stats.Store, tables Tables) {
 	tables.Split(t, "split", 6)
 	tables.Split(t, "split-g2", 12)
