@@ -26,7 +26,7 @@ func (s *Store) Apply(ctx context.Context, writes []store.KeyWrite) []error {
 		errs[i] = errNotSent
 		parts[i] = requestPart{token: keyToken(w.Key), index: int32(i), kind: keyspaceNumber(w.Key.Keyspace), bytes: int32(counterBytes(w))}
 	}
-	requests := packRequests(parts, func(_, _ requestPart) bool { return false }) // each is a key of its own
+	requests := packRequests(parts, 1, func(_, _ requestPart) bool { return false }) // each is a key of its own
 	_ = s.each(ctx, len(requests), func(working context.Context, i int) error {
 		var err error
 		if working.Err() == nil {

@@ -65,7 +65,7 @@ func (s *Store) ListNames(ctx context.Context, names []models.Name) error {
 		buffer = key
 	}
 	same := func(a, b requestPart) bool { return partitions[a.index] == partitions[b.index] }
-	err := s.eachBatch(ctx, rows, same, func(ctx context.Context, together []requestPart) error {
+	err := s.eachBatch(ctx, rows, namesPerRequest, same, func(ctx context.Context, together []requestPart) error {
 		batch := s.newBatch(ctx, kindNames, gocql.UnloggedBatch)
 		for _, row := range together {
 			p := partitions[row.index]
@@ -80,15 +80,15 @@ func (s *Store) ListNames(ctx context.Context, names []models.Name) error {
 }
 
 // eachBatch sends rows in batches, in any order: those of a partition together, and those of a few small partitions that are neighbours.
-func (s *Store) eachBatch(ctx context.Context, rows []requestPart, same func(a, b requestPart) bool, send func(context.Context, []requestPart) error) error {
-	batches := packRequests(rows, same)
+func (s *Store) eachBatch(ctx context.Context, rows []requestPart, most int, same func(a, b requestPart) bool, send func(context.Context, []requestPart) error) error {
+	batches := packRequests(rows, most, same)
 	return s.each(ctx, len(batches), func(ctx context.Context, i int) error {
 		err := send(ctx, batches[i])
 		if !cql.RefusedAs(err, gocql.ErrCodeInvalid) {
 			return err
 		}
 		for rest := batches[i]; len(rest) > 0; { // this server's limit is smaller: send each partition alone, which has no limit
-			part := onePartition(rest, same)
+			part := onePartition(rest, most, same)
 			if err := send(ctx, part); err != nil {
 				return err
 			}

@@ -14,8 +14,12 @@ const (
 	requestPartitions = 10
 )
 
-// rowsPerRequest bounds the rows of one partition in one request. More are not faster.
-const rowsPerRequest = 64
+// How many rows of one partition are in one request: of visitors, where more are not faster, and of names, whose rows are so small
+// that the requests are the most of the work. Cassandra's limits of batches do not hold for a single partition.
+const (
+	rowsPerRequest  = 64
+	namesPerRequest = 1000
+)
 
 // requestPart is the write of one key, or one row of visitors: the smallest unit of a request.
 type requestPart struct {
@@ -27,14 +31,14 @@ type requestPart struct {
 
 // packRequests cuts a list into requests of neighbours on the ring. It sorts the list and returns slices of it. same tells whether two
 // parts are of one partition: two partitions may have the same token, and whoever names links can provoke that.
-func packRequests(list []requestPart, same func(a, b requestPart) bool) [][]requestPart {
+func packRequests(list []requestPart, most int, same func(a, b requestPart) bool) [][]requestPart {
 	slices.SortFunc(list, func(a, b requestPart) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.token, b.token), cmp.Compare(a.index, b.index))
 	})
 	var out [][]requestPart
 	begin, bytes, partitions := 0, int32(0), 0
 	for i := 0; i < len(list); {
-		part := onePartition(list[i:], same)
+		part := onePartition(list[i:], most, same)
 		size := int32(0)
 		for _, row := range part {
 			size += row.bytes
@@ -51,10 +55,10 @@ func packRequests(list []requestPart, same func(a, b requestPart) bool) [][]requ
 	return out
 }
 
-// onePartition returns the rows of one partition at the beginning of a sorted list, at most rowsPerRequest.
-func onePartition(list []requestPart, same func(a, b requestPart) bool) []requestPart {
+// onePartition returns the rows of one partition at the beginning of a sorted list, at most so many.
+func onePartition(list []requestPart, most int, same func(a, b requestPart) bool) []requestPart {
 	n := 1
-	for n < min(len(list), rowsPerRequest) && list[n].kind == list[0].kind && list[n].token == list[0].token && same(list[0], list[n]) {
+	for n < min(len(list), most) && list[n].kind == list[0].kind && list[n].token == list[0].token && same(list[0], list[n]) {
 		n++
 	}
 	return list[:n]

@@ -25,7 +25,7 @@ func TestPackRequests(t *testing.T) {
 			list[i].index = int32(i)
 		}
 		var got []int
-		for _, request := range packRequests(list, same) {
+		for _, request := range packRequests(list, rowsPerRequest, same) {
 			got = append(got, len(request))
 		}
 		if !slices.Equal(got, want) {
@@ -57,7 +57,7 @@ func TestPackRequestsSeparatesLinksWithTheSameToken(t *testing.T) {
 	for i := range 6 {
 		sightings = append(sightings, clickOn(twins[i%2], fmt.Sprint("192.0.2.", i)))
 	}
-	for _, request := range append(lookups(sightings), packRequests(placed(sightings, 100), among(sightings))...) {
+	for _, request := range append(lookups(sightings), packRequests(placed(sightings, 100), rowsPerRequest, among(sightings))...) {
 		names := lastOf(sightings, request)
 		for _, row := range request {
 			if !slices.Contains(names, sightings[row.index].Name) {
@@ -65,7 +65,7 @@ func TestPackRequestsSeparatesLinksWithTheSameToken(t *testing.T) {
 			}
 		}
 		for rest := request; len(rest) > 0; {
-			part := onePartition(rest, among(sightings))
+			part := onePartition(rest, rowsPerRequest, among(sightings))
 			for _, row := range part {
 				if sightings[row.index].Name != sightings[part[0].index].Name {
 					t.Errorf("%s and %s are taken for one partition", sightings[row.index].Name, sightings[part[0].index].Name)

@@ -90,7 +90,7 @@ func lookups(sightings []models.Sighting) [][]requestPart {
 		}
 		list[i].kind, last = number, p
 	}
-	return packRequests(list, among(sightings))
+	return packRequests(list, rowsPerRequest, among(sightings))
 }
 
 // FirstSeen implements store.Store: one read for many visitors.
@@ -199,7 +199,7 @@ func clusterings(sightings []models.Sighting, ask []requestPart) any {
 // about a visitor, and if two take themselves for the owner of a partition, both write the same values.
 func (s *Store) Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error {
 	const perRow = 100 // bytes as Cassandra counts: three cells with their timestamps
-	err := s.eachBatch(ctx, placed(sightings, perRow), among(sightings), func(ctx context.Context, together []requestPart) error {
+	err := s.eachBatch(ctx, placed(sightings, perRow), rowsPerRequest, among(sightings), func(ctx context.Context, together []requestPart) error {
 		return s.remember(ctx, sightings, first, together)
 	})
 	if err != nil {
