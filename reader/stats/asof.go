@@ -13,14 +13,16 @@ import (
 // silentAfter is how old a note of progress may be while its consumer is said to count. One that is idle notes every five seconds.
 const silentAfter = 15 * time.Second
 
-// rareAge is how old what changes rarely may be: whether doubts are open, and what is retired. To read it costs more than to read a count.
+// rareAge is how old what changes rarely may be: whether doubts are open, what is retired, and whether a topic has grown. To read it
+// costs more than to read a count.
 const rareAge = time.Second
 
 // rare is what changes rarely, as it was at a moment.
 type rare struct {
-	at      time.Time
-	doubts  map[string]int
-	retired models.Millis
+	at             time.Time
+	doubts         map[string]int
+	retired        models.Millis
+	clicks, visits int // the newest generation of each that is recorded; 0: none
 }
 
 // rarely reads what changes rarely, or returns what was read within rareAge.
@@ -33,6 +35,8 @@ func (r *Reader) rarely(ctx context.Context) (rare, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) { fresh.doubts, err = r.store.Doubts(ctx); return err })
 	group.Go(func() (err error) { fresh.retired, err = r.store.RetiredBefore(ctx); return err })
+	group.Go(func() (err error) { fresh.clicks, err = r.newest(ctx, r.clicks); return err })
+	group.Go(func() (err error) { fresh.visits, err = r.newest(ctx, r.visits); return err })
 	if err := group.Wait(); err != nil {
 		return rare{}, err
 	}
@@ -51,7 +55,14 @@ func (r *Reader) asOf(ctx context.Context, topic string) (as AsOf, final models.
 		return AsOf{}, 0, fmt.Errorf("reading how far the counts reach: %w", err)
 	}
 	as = reach(relevant(rows, topic), r.now())
-	whole, err := r.whole(ctx, rows, topic)
+	if as.Time.After(seldom.at) { // a next generation may have been made since
+		as.Time = seldom.at.UTC().Truncate(time.Millisecond)
+	}
+	newest := seldom.visits
+	if topic == r.clicks {
+		newest = seldom.clicks
+	}
+	whole, err := r.whole(ctx, rows, topic, newest)
 	if err != nil {
 		return AsOf{}, 0, fmt.Errorf("reading how far the counts reach: %w", err)
 	}
@@ -66,26 +77,37 @@ func (r *Reader) asOf(ctx context.Context, topic string) (as AsOf, final models.
 	return as, seldom.retired, nil
 }
 
-// whole tells whether every partition of a topic's newest generation has a row. One without may lag by any time: a consumer of an
-// earlier version notes nothing.
-func (r *Reader) whole(ctx context.Context, rows []Progress, topic string) (bool, error) {
-	newest := Progress{}
+// whole tells whether every partition that may have uncounted events has a row, up to the newest generation that is recorded: producers
+// write to it before consumers know of it. One without may lag by any time: a consumer of an earlier version notes nothing.
+func (r *Reader) whole(ctx context.Context, rows []Progress, topic string, newest int) (bool, error) {
+	noted := map[int]int{}
 	for _, row := range rows {
-		if generation(row.Partition.Topic, topic) > generation(newest.Partition.Topic, topic) {
-			newest = row
+		if n := generation(row.Partition.Topic, topic); n > 0 {
+			noted[n]++
+			newest = max(newest, n)
 		}
 	}
-	if newest.Partition.Topic == "" {
+	if len(noted) == 0 {
 		return true, nil // no row at all says so itself
 	}
-	noted := 0
-	for _, row := range rows {
-		if row.Partition.Topic == newest.Partition.Topic {
-			noted++
+	for n := begun(rows, topic); n <= newest; n++ {
+		partitions, err := r.partitionsOf(ctx, models.GenerationTopic(topic, n))
+		if err != nil || noted[n] < partitions {
+			return false, err
 		}
 	}
-	n, err := r.partitionsOf(ctx, newest.Partition.Topic)
-	return noted >= n, err
+	return true, nil
+}
+
+// newest is the newest generation of a topic whose partitions are recorded, which consumer grow does before it seals the one before.
+func (r *Reader) newest(ctx context.Context, topic string) (n int, err error) {
+	for {
+		partitions, err := r.partitionsOf(ctx, models.GenerationTopic(topic, n+1))
+		if err != nil || partitions == 0 {
+			return n, err
+		}
+		n++
+	}
 }
 
 // partitionsOf asks the store once: the number never changes after it was recorded.
@@ -111,19 +133,23 @@ func generation(of, topic string) int {
 	return 0
 }
 
-// relevant are the rows that tell how far a topic is counted: those of its newest generation. Nothing of it is counted before all of
-// the generation before is, which may still be under way: until something is, what is left of earlier ones counts as well.
+// begun is the newest generation of which something was counted, or the first. All of those before it is counted: that is what
+// consumers wait for. An offset above 0 would not tell, for a log need not begin at 0.
+func begun(rows []Progress, topic string) int {
+	n := 1
+	for _, row := range rows {
+		if !row.EventTime.IsZero() {
+			n = max(n, generation(row.Partition.Topic, topic))
+		}
+	}
+	return n
+}
+
+// relevant are the rows that tell how far a topic is counted.
 func relevant(rows []Progress, topic string) (out []Progress) {
-	newest, begun := 0, false
+	first := begun(rows, topic)
 	for _, row := range rows {
-		newest = max(newest, generation(row.Partition.Topic, topic))
-	}
-	for _, row := range rows {
-		begun = begun || generation(row.Partition.Topic, topic) == newest && row.Counted > 0
-	}
-	for _, row := range rows {
-		n := generation(row.Partition.Topic, topic)
-		if n > 0 && (n == newest || !begun && row.Counted < row.LogEnd) {
+		if generation(row.Partition.Topic, topic) >= first {
 			out = append(out, row)
 		}
 	}
