@@ -37,7 +37,7 @@ const (
 // SVG draws. Height and margins are the style sheet's.
 func (t Times) SVG() template.HTML {
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="plot" role="img" aria-labelledby="%s-t %[1]s-d"><title id="%[1]s-t">%s</title><desc id="%[1]s-d">%s</desc>`,
+	fmt.Fprintf(&b, `<svg class="plot" role="img" aria-labelledby="%s-t %[1]s-d"><title id="%[1]s-t">%[2]s</title><desc id="%[1]s-d">%[3]s</desc>`,
 		template.HTMLEscapeString(t.ID), template.HTMLEscapeString(t.Title), template.HTMLEscapeString(t.Desc))
 	axis := ticks(t.highest())
 	top := axis[len(axis)-1]

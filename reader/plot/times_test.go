@@ -102,3 +102,11 @@ func TestBar(t *testing.T) {
 	f(-1, "0")
 	f(math.NaN(), "0")
 }
+
+// TestPlotsAreDescribed: whoever does not see a plot is told its title, and what it shows.
+func TestPlotsAreDescribed(t *testing.T) {
+	got := string(Times{ID: "p", Title: "Clicks by day", Desc: "Most: 12 clicks & more", Unit: stats.Day}.SVG())
+	if !strings.Contains(got, `<title id="p-t">Clicks by day</title><desc id="p-d">Most: 12 clicks &amp; more</desc>`) {
+		t.Error(got)
+	}
+}
