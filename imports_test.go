@@ -55,8 +55,9 @@ var allowed = map[string][]string{
 	"reader/cassandra":       {"models", "configs", "migrations", "internal/cql", "reader/stats"},
 	"reader/access":          {"models", "configs"},
 	"reader/plot":            {"models", "reader/stats"},
-	"reader/page":            {"models", "reader/stats", "reader/plot"},
-	"reader/web":             {"internal/httpstatus", "models", "configs", "internal/health", "reader/stats", "reader/access", "reader/page"},
+	"reader/params":          {"models"},
+	"reader/page":            {"models", "reader/stats", "reader/plot", "reader/params"},
+	"reader/web":             {"internal/httpstatus", "models", "configs", "internal/health", "reader/stats", "reader/access", "reader/page", "reader/params"},
 	"reader":                 {"internal/cli", "models", "configs", "internal/health", "internal/cql", "reader/stats", "reader/cassandra", "reader/access", "reader/web"},
 
 	// Nothing may import embedded: it can be deleted without touching the core.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -52,12 +53,21 @@ func onLoopback(addr string) bool {
 	return host == "localhost" || (err == nil && ip.IsLoopback())
 }
 
+// sendTo is where events are sent to, for commands that pages show.
+type sendTo struct {
+	key  bool         // a write key is needed
+	addr atomic.Value // a string: the producer's address, once it listens
+}
+
+func (s *sendTo) url() string { return "http://" + s.addr.Load().(string) }
+
 // openLook listens on http.reader_addr. It is nil if there is none. The store must be open, so that its tables are there.
-func openLook(ctx context.Context, cfg configs.Reader, dir string, reg prometheus.Registerer, log *slog.Logger) (*look, error) {
+func openLook(ctx context.Context, cfg configs.Reader, dir string, producer *sendTo, reg prometheus.Registerer, log *slog.Logger) (*look, error) {
 	how, err := web.ConfigOf(cfg, reg, log)
 	if err != nil {
 		return nil, err
 	}
+	how.Producer, how.WriteKey = producer.url, producer.key
 	how.Local = cfg.Access.Open // a page elsewhere must not read by a name that it points to this machine
 	if how.Access.Empty() {
 		log.Warn("nobody may read at http.reader_addr: set FOOTFALL_ACCESS_READERS or FOOTFALL_ACCESS_SHARE_SECRETS, or a loopback address")

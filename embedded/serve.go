@@ -94,9 +94,10 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 		return err
 	}
 	cleanups = append(cleanups, start(consumer.Run))
-	at := addresses{}
+	at, producerAt := addresses{}, &sendTo{key: !cfg.Access.Open}
+	producerAt.addr.Store(cfg.HTTP.Addr)
 	if cfg.HTTP.ReaderAddr != "" {
-		reader, err := openLook(opening, reading, cfg.Data.Dir, reg, log)
+		reader, err := openLook(opening, reading, cfg.Data.Dir, producerAt, reg, log)
 		if err != nil {
 			return err
 		}
@@ -106,6 +107,7 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 	cleanups = append(cleanups, start(func(ctx context.Context) error {
 		err := intake.Run(ctx, producer, store, reg, log, func(addr, admin string) {
 			at.producer, at.admin = addr, admin
+			producerAt.addr.Store(addr)
 			ready(at)
 		})
 		if errors.Is(err, syscall.EADDRINUSE) {

@@ -51,10 +51,10 @@ func zip(data []byte, level int) []byte {
 	return b.Bytes()
 }
 
-func (h *handler) asset(w http.ResponseWriter, r *http.Request, name string) {
+func (h *Handler) asset(w http.ResponseWriter, r *http.Request, name string) {
 	a, ok := assets[name]
 	if !ok {
-		h.show(w, r, http.StatusNotFound, problem("There is no such file", "Reload the page that asked for it.", nil))
+		h.show(w, r, http.StatusNotFound, problem("There is no such file", "Reload the page that asked for it."))
 		return
 	}
 	w.Header().Set("Content-Type", a.mediaType)

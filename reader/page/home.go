@@ -13,7 +13,7 @@ import (
 type homeView struct {
 	Links, Sites *breakdown
 	Empty        bool
-	Producer     string
+	Click, Visit string // commands
 	Today        string
 }
 
@@ -24,7 +24,7 @@ const (
 )
 
 // home is the first page: the busiest links of today, and the busiest sites of this month.
-func (h *handler) home(ctx context.Context, a asked) (*view, error) {
+func (h *Handler) home(ctx context.Context, a asked) (*view, error) {
 	metric := stats.Unique
 	if !slices.Contains(h.stats.Plan().Metrics(), models.MonthUnique) {
 		metric = stats.Views
@@ -40,7 +40,7 @@ func (h *handler) home(ctx context.Context, a asked) (*view, error) {
 		as = links.AsOf
 	}
 	same := func(name string) string { return name }
-	data := homeView{Producer: h.Producer, Today: a.now.Time().Format("Monday 2 January 2006"), Empty: links.Values+sites.Values == 0, Links: &breakdown{
+	data := homeView{Click: h.clickCommand("abc"), Visit: h.visitCommand("site1"), Today: a.now.Time().Format("Monday 2 January 2006"), Empty: links.Values+sites.Values == 0, Links: &breakdown{
 		ID: "links", Heading: "Busiest links today", Column: "Link", Unit: "Clicks", Empty: "No link was clicked today (UTC) yet.",
 		Rows: rows(links.Rows, 0, same, func(name string) string { return a.to("links", name) }), Note: partial(links),
 	}, Sites: &breakdown{
@@ -51,7 +51,7 @@ func (h *handler) home(ctx context.Context, a asked) (*view, error) {
 }
 
 // rankings reads what somebody may see of the busiest links and sites.
-func (h *handler) rankings(ctx context.Context, a asked, metric stats.Metric) (links, sites stats.Top, err error) {
+func (h *Handler) rankings(ctx context.Context, a asked, metric stats.Metric) (links, sites stats.Top, err error) {
 	kept := metric == stats.Unique || slices.ContainsFunc([]string{models.MonthViews, models.DayViews, models.HourViews},
 		func(name string) bool { return slices.Contains(h.stats.Plan().Metrics(), name) })
 	group, groupCtx := errgroup.WithContext(ctx)

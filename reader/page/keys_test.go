@@ -1,7 +1,6 @@
 package page
 
 import (
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -31,7 +30,7 @@ func TestAReadKeyStaysInTheTab(t *testing.T) {
 			seen = append(seen, r.URL.String())
 		}
 		if r.Header.Get("Authorization") != "Bearer s3cret" {
-			return nil, errors.New("missing_key: send your read key")
+			return nil, &Denied{Status: http.StatusUnauthorized, Detail: "send your read key"}
 		}
 		return only("shop.example"), nil
 	}}))

@@ -2,6 +2,7 @@ package page
 
 import (
 	"context"
+	"net/url"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -12,18 +13,20 @@ import (
 )
 
 type linkView struct {
-	Name, Short, LongURL string
-	Ranges               []choice
-	Custom               customView
-	Tiles                []tile
-	Plot                 *plotView
-	Compare              choice
-	Breakdowns           []*breakdown
-	Amounts              *amountsView
-	Latest               []clickRow
-	LatestCSV            string
-	Nothing              bool
-	Producer, Example    string
+	Name, Short string
+	Leads       choice // where it leads; no Href: nowhere that a browser may be sent to
+	Ranges      []choice
+	Custom      customView
+	Tiles       []tile
+	Plot        *plotView
+	Gone        *gone
+	Compare     choice
+	Breakdowns  []*breakdown
+	Amounts     *amountsView
+	Latest      []clickRow
+	LatestCSV   string
+	Nothing     bool
+	Command     string // that sends a click
 }
 
 // choice is one of several addresses.
@@ -56,7 +59,9 @@ var linkRanges = []struct{ name, label string }{{"24h", "24 hours"}, {"7d", "7 d
 func linkWindow(a asked) (w window, err error) {
 	name := a.q.Get("range")
 	switch {
-	case name == "" && (a.q.Get("from") != "" || a.q.Get("last") != ""):
+	case name != "" && a.isRange():
+		return w, &stats.Malformed{Field: "range", Detail: "want either range or from, last and by"}
+	case a.isRange():
 		return chosen(a.place, a.now)
 	case name == "24h":
 		w = lastUnits(stats.Hour, 24, a.now)
@@ -74,7 +79,7 @@ func linkWindow(a asked) (w window, err error) {
 }
 
 // link is the page of a link.
-func (h *handler) link(ctx context.Context, a asked) (*view, error) {
+func (h *Handler) link(ctx context.Context, a asked) (*view, error) {
 	w, err := linkWindow(a)
 	if err != nil {
 		return nil, err
@@ -82,7 +87,7 @@ func (h *handler) link(ctx context.Context, a asked) (*view, error) {
 	var (
 		sum            stats.Link
 		points, before []stats.Point
-		data           = linkView{Name: models.Visible(a.name), Producer: h.Producer, Example: example(a.name, "abc")}
+		data           = linkView{Name: models.Visible(a.name), Command: h.clickCommand(a.name)}
 	)
 	if sum, err = h.stats.Link(ctx, a.name); err != nil { // first: nothing that is read later has less than its AsOf says
 		return nil, err
@@ -113,17 +118,26 @@ func (h *handler) link(ctx context.Context, a asked) (*view, error) {
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	data.Short, data.LongURL = clip(data.Name), longURL(sum.LongURL)
+	data.Short, data.Leads = clip(data.Name), leads(sum.LongURL)
 	data.Nothing = sum.Clicks == 0 && sum.Bots == 0
-	data.Plot = plotOf("clicks", w, points, before, a.now)
-	data.Plot.CSV = a.api("/series", "by", string(w.unit), "from", stamp(w.within.From), "to", stamp(w.within.To), "format", "csv")
+	if w.over(a.now) && total(points) == 0 {
+		if data.Gone, err = h.goneLink(ctx, a, w); err != nil {
+			return nil, err
+		}
+	} else {
+		data.Plot = plotOf("clicks", w, points, before, a.now)
+		data.Plot.CSV = a.api("/series", "by", string(w.unit), "from", stamp(w.within.From), "to", stamp(w.within.To), "format", "csv")
+	}
 	data.Tiles = linkTiles(sum, w, points, before, a.now)
 	data.LatestCSV = a.api("/latest", "format", "csv")
 	data.choices(a, w)
 	return newView(a, data.Short, "link", sum.AsOf, data), nil
 }
 
-func (h *handler) clicks(ctx context.Context, a asked, unit stats.Unit, within stats.Range) ([]stats.Point, error) {
+func (h *Handler) clicks(ctx context.Context, a asked, unit stats.Unit, within stats.Range) ([]stats.Point, error) {
+	if beforeAll(within) {
+		return nil, nil
+	}
 	series, err := h.stats.LinkSeries(ctx, a.name, unit, within)
 	if err != nil {
 		return nil, err
@@ -132,7 +146,7 @@ func (h *handler) clicks(ctx context.Context, a asked, unit stats.Unit, within s
 }
 
 // allTime is the window from the first click on, by a unit that gives more than a few points.
-func (h *handler) allTime(ctx context.Context, a asked, w window) (window, error) {
+func (h *Handler) allTime(ctx context.Context, a asked, w window) (window, error) {
 	series, err := h.stats.LinkSeries(ctx, a.name, stats.Day, stats.Range{})
 	if err != nil {
 		return w, err
@@ -154,12 +168,13 @@ func (h *handler) allTime(ctx context.Context, a asked, w window) (window, error
 	return w, nil
 }
 
-// longURL is where a link leads, if a browser may be sent there.
-func longURL(text string) string {
-	if strings.HasPrefix(text, "https://") || strings.HasPrefix(text, "http://") {
-		return text
+// leads is where a link leads, in words, and as an address if a browser may be sent there.
+func leads(text string) choice {
+	c := choice{Label: models.Visible(text)}
+	if u, err := url.Parse(text); err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" {
+		c.Href = text
 	}
-	return ""
+	return c
 }
 
 func linkTiles(sum stats.Link, w window, points, before []stats.Point, now models.Millis) []tile {
@@ -182,7 +197,7 @@ func (v *linkView) choices(a asked, w window) {
 	for _, r := range linkRanges {
 		v.Ranges = append(v.Ranges, choice{r.label, a.with("range", r.name, "from", "", "last", "", "by", ""), w.choice == r.name})
 	}
-	v.Custom = custom(a, w, w.choice == "", "compare", "share", "name")
+	v.Custom = custom(a, w, w.choice == "", "compare", "share")
 	v.Compare = compare(a)
 }
 

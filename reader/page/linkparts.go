@@ -10,7 +10,7 @@ import (
 )
 
 // linkShares is a link's clicks by country or referrer, of all time: no other is kept.
-func (h *handler) linkShares(ctx context.Context, a asked, by stats.Breakdown, clicks int64) (*breakdown, error) {
+func (h *Handler) linkShares(ctx context.Context, a asked, by stats.Breakdown, clicks int64) (*breakdown, error) {
 	limit := shown
 	if a.q.Get("show") == string(by) {
 		limit = topShown
@@ -40,12 +40,15 @@ func (h *handler) linkShares(ctx context.Context, a asked, by stats.Breakdown, c
 }
 
 // amounts is what the clicks of the window were worth; nil if none had an amount.
-func (h *handler) amounts(ctx context.Context, a asked, w window) (*amountsView, error) {
+func (h *Handler) amounts(ctx context.Context, a asked, w window) (*amountsView, error) {
 	unit := w.unit
 	if unit == stats.Hour {
 		unit = stats.Day // amounts are kept by day
 	}
 	within := stats.Range{From: unit.Start(w.within.From), To: unit.End(unit.Start(w.within.To - 1))}
+	if beforeAll(within) {
+		return nil, nil
+	}
 	amounts, err := h.stats.LinkAmounts(ctx, a.name, unit, within)
 	if err != nil {
 		return nil, err
@@ -71,7 +74,7 @@ func (h *handler) amounts(ctx context.Context, a asked, w window) (*amountsView,
 }
 
 // latest is the latest clicks of today. The visitor's address is not shown: a page is passed on more easily than a file.
-func (h *handler) latest(ctx context.Context, a asked) (out []clickRow, err error) {
+func (h *Handler) latest(ctx context.Context, a asked) (out []clickRow, err error) {
 	clicks, err := h.stats.LinkLatest(ctx, a.name, a.now)
 	if err != nil {
 		return nil, err
@@ -82,7 +85,7 @@ func (h *handler) latest(ctx context.Context, a asked) (out []clickRow, err erro
 		if c.Bot {
 			kind = "bot"
 		}
-		out = append(out, clickRow{c.At.UTC().Format("15:04:05"), c.At.UTC().Format(time.RFC3339), country(c.Country),
+		out = append(out, clickRow{c.At.UTC().Format("15:04:05"), c.At.UTC().Format(time.RFC3339), models.Visible(country(c.Country)),
 			clip(models.Visible(orElse(c.Referrer, "direct, or not told"))), kind})
 	}
 	return out, err

@@ -39,29 +39,34 @@ type May interface {
 
 // Options says how pages are made.
 type Options struct {
-	// Allow tells what the sender of a request may see; its error is shown as it is. Default: everybody may see everything.
+	// Allow tells what the sender of a request may see. An error that is a *Denied says why it may not. Default: everybody may see everything.
 	Allow func(*http.Request) (May, error)
-	// Producer is the address that the command for a first event is shown with. Default: http://127.0.0.1:8080.
-	Producer string
+	// Producer is the address that the commands for a first event are shown with. Default: http://127.0.0.1:8080.
+	Producer func() string
+	// WriteKey tells that the producer wants a key, so that the commands have a place for one.
+	WriteKey bool
 	// Pulse tells how fast events are counted, of all links and sites together. Default: nil, it is not known.
 	Pulse func() stats.Minute
-	Log   *slog.Logger     // default: slog.Default()
-	Now   func() time.Time // default: time.Now
+	// Refused is told of every error that a page is refused with. Default: it is logged.
+	Refused func(context.Context, error)
+	Log     *slog.Logger     // default: slog.Default()
+	Now     func() time.Time // default: time.Now
 }
 
-type handler struct {
+// Handler answers with pages. It is safe for concurrent use.
+type Handler struct {
 	stats Stats
 	Options
 	kept remembering
 }
 
-// New makes the handler of all pages. It is safe for concurrent use. It answers every path; Handles tells which ones have a page.
-func New(from Stats, options Options) http.Handler {
+// New makes the handler of all pages. It answers every path; Handles tells which ones have a page.
+func New(from Stats, options Options) *Handler {
 	if options.Allow == nil {
 		options.Allow = func(*http.Request) (May, error) { return everything{}, nil }
 	}
-	if options.Producer == "" {
-		options.Producer = "http://127.0.0.1:8080"
+	if options.Producer == nil {
+		options.Producer = func() string { return "http://127.0.0.1:8080" }
 	}
 	if options.Log == nil {
 		options.Log = slog.Default()
@@ -69,7 +74,10 @@ func New(from Stats, options Options) http.Handler {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	return &handler{stats: from, Options: options}
+	if options.Refused == nil {
+		options.Refused = func(_ context.Context, err error) { options.Log.Warn("a page could not be made", "error", err.Error()) }
+	}
+	return &Handler{stats: from, Options: options}
 }
 
 // Handles tells whether there is a page at an escaped path. For all others the handler has a page that says so.
@@ -98,33 +106,41 @@ type asked struct {
 	live bool // only the numbers that move
 }
 
-// ServeHTTP answers one request.
-func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP answers one request. Who may not see a page is told nothing else about it.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w.Header())
-	at, ok := parsePlace(r.URL)
+	at, err := parsePlace(r.URL, h.stats.Plan().Features())
 	switch {
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")
-		h.show(w, r, http.StatusMethodNotAllowed, problem("This page can only be read", "Use GET.", nil))
+		h.show(w, r, http.StatusMethodNotAllowed, problem("This page can only be read", "Use GET."))
 		return
 	case at.kind == "assets":
 		h.asset(w, r, at.name)
 		return
-	case !ok:
-		h.show(w, r, http.StatusNotFound, problem("There is no such page", "Search for a link or a site, or go to the first page.", nil))
+	case errors.Is(err, errNoPage):
+		h.show(w, r, http.StatusNotFound, problem("There is no such page", "Search for a link or a site, or go to the first page."))
 		return
-	case at.kind == "find":
+	case at.kind == "find" && err == nil:
 		http.Redirect(w, r, found(at.q), http.StatusSeeOther)
 		return
 	}
-	may, err := h.Allow(r)
-	if err != nil || !sees(may, at) {
-		h.deny(w, r, err)
+	may, denied := h.Allow(r)
+	switch {
+	case at.kind == "find":
+	case denied != nil:
+		h.deny(w, r, denied)
+		return
+	case !sees(may, at):
+		h.deny(w, r, &Denied{Status: http.StatusForbidden, Detail: "what you have is not for this link or site"})
 		return
 	}
-	v, err := h.page(r.Context(), asked{at, may, credentials(r), models.Millis(h.Now().UnixMilli()), at.q.Get("part") == "live"})
+	var v *view
+	if err == nil {
+		v, err = h.page(r.Context(), asked{at, may, credentials(r), models.Millis(h.Now().UnixMilli()), at.q.Get("part") == "live"})
+	}
 	if err != nil {
-		h.fail(w, r, err)
+		h.fail(w, r, at, err)
 		return
 	}
 	h.show(w, r, http.StatusOK, v)
@@ -141,7 +157,7 @@ func sees(may May, at place) bool {
 	return true
 }
 
-func (h *handler) page(ctx context.Context, a asked) (*view, error) {
+func (h *Handler) page(ctx context.Context, a asked) (*view, error) {
 	switch a.kind {
 	case "links":
 		return h.link(ctx, a)
@@ -161,48 +177,4 @@ func found(q url.Values) string {
 		kind = ""
 	}
 	return place{kind: kind, name: name, q: url.Values{"share": q["share"]}}.with()
-}
-
-// deny shows why somebody may not see a page.
-func (h *handler) deny(w http.ResponseWriter, r *http.Request, err error) {
-	detail := "What you have is not for this link or site."
-	if err != nil {
-		detail = err.Error()
-		if _, text, ok := strings.Cut(detail, ": "); ok { // the reason is for machines
-			detail = strings.ToUpper(text[:1]) + text[1:] + "."
-		}
-	}
-	v := problem("This page is not open to everybody", detail, nil)
-	v.SignIn = true
-	h.show(w, r, http.StatusForbidden, v)
-}
-
-// fail shows why there is no answer.
-func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
-	var (
-		kept      *stats.NotKept
-		malformed *stats.Malformed
-		much      *stats.TooMuch
-		aligned   *stats.NotAligned
-	)
-	switch {
-	case errors.As(err, &kept):
-		h.show(w, r, http.StatusUnprocessableEntity, problem("This is not kept", sentence(kept.Asked+" is not kept"), kept.Instead))
-	case errors.As(err, &malformed):
-		h.show(w, r, http.StatusBadRequest, problem("This address cannot be understood", sentence(malformed.Error()), nil))
-	case errors.As(err, &much):
-		h.show(w, r, http.StatusUnprocessableEntity, problem("This is too much at once", sentence(much.Error()), nil))
-	case errors.As(err, &aligned):
-		h.show(w, r, http.StatusUnprocessableEntity, problem("This is not kept", sentence(aligned.Error()), nil))
-	case errors.Is(r.Context().Err(), context.Canceled): // the client is gone
-	default:
-		h.Log.Warn("a page could not be made", "error", err.Error())
-		w.Header().Set("Retry-After", "1")
-		h.show(w, r, http.StatusServiceUnavailable, problem("The counts cannot be read right now", "The store of counts does not answer. Reload the page to try again.", nil))
-	}
-}
-
-func sentence(text string) string {
-	text = models.Visible(text)
-	return strings.ToUpper(text[:1]) + text[1:] + "."
 }

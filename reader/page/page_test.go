@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"html"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -96,7 +97,7 @@ func TestPages(t *testing.T) {
 	f("/links/autumn-sale?from=2020-01-01&last=2026-11-18&by=hour", 200, "Clicks by week", "too many hours")
 	f("/links/autumn-sale?range=yesterday", 400, "cannot be understood", "want 24h")
 	f("/links/autumn-sale?from=2026-11-18&last=2026-11-17", 400, "not before the first")
-	f("/links/nobody", 200, "No clicks yet", `"short_url":"nobody"`, "curl")
+	f("/links/nobody", 200, "No clicks yet", `&#34;short_url&#34;:&#34;nobody&#34;`, "curl")
 	f("/sites/shop.example", 200, "November 2026", "Unique visitors by day", "so far;", "google.com", "/shop/lamps", `href="/sites/shop.example?page=%2Fshop%2Flamps"`)
 	f("/sites/shop.example?period=2026-W46", 200, "Week 46, 9 – 15 November 2026", "% on the period before")
 	f("/sites/shop.example?period=2026-11-18", 200, "Views by hour")
@@ -106,7 +107,7 @@ func TestPages(t *testing.T) {
 	f("/sites/shop.example?referrer=google.com&page=%2F&metric=views", 200, "This is not kept: the number of views of a combination of features", "not kept for this")
 	f("/sites/shop.example?from=2026-10-01&last=2026-11-18&by=day", 200, "they do not add up", "Choose a month", "October 2026")
 	f("/sites/shop.example?period=soon", 400, "cannot be understood")
-	f("/sites/nobody", 200, "No visits in this period", `"siteId":"nobody"`)
+	f("/sites/nobody", 200, "No visits in this period", `&#34;siteId&#34;:&#34;nobody&#34;`)
 	f("/sites/shop.example/more", 404, "There is no such page")
 	f("/nowhere", 404, "There is no such page")
 	f("/links", 404, "There is no such page")
@@ -139,7 +140,7 @@ func TestEmptyPagesSayHowToSendAFirstEvent(t *testing.T) {
 	}
 	// A command is copied into a shell: no name may change what it does.
 	_, text := get(t, h, "/links/"+url.PathEscape(`'; touch x; '`))
-	code := regexp.MustCompile(`(?s)<code>.*?</code>`).FindString(text)
+	code := html.UnescapeString(regexp.MustCompile(`(?s)<code>.*?</code>`).FindString(text))
 	if !strings.Contains(code, `{"short_url":"abc"`) || strings.Contains(code, "touch") {
 		t.Error(code)
 	}
@@ -161,11 +162,6 @@ func TestHeadersAndBytes(t *testing.T) {
 	}
 	if sum > 40<<10 {
 		t.Errorf("%d bytes over the wire, want 40 KB at the most", sum)
-	}
-	answer, _ := get(t, h, "/links/autumn-sale")
-	tag := answer.Header.Get("ETag")
-	if again, text := get(t, h, "/links/autumn-sale", "If-None-Match", tag); tag == "" || again.StatusCode != http.StatusNotModified || text != "" {
-		t.Errorf("%q: %d %s", tag, again.StatusCode, text)
 	}
 	if answer, _ := get(t, h, assetNames["page.css"]); !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/css") || !strings.Contains(answer.Header.Get("Cache-Control"), "immutable") {
 		t.Errorf("%v", answer.Header)
@@ -212,7 +208,7 @@ func (only) ListsSites() bool        { return true }
 func (only) ListsLinks() bool        { return false }
 
 func TestWhoMaySee(t *testing.T) {
-	denied := errors.New("missing_key: send your read key")
+	denied := &Denied{Status: http.StatusUnauthorized, Detail: "send your read key"}
 	h := New(reader(shared(t)), Options{Now: func() time.Time { return today }, Allow: func(r *http.Request) (May, error) {
 		if r.URL.Query().Get("share") == "" {
 			return nil, denied
@@ -226,8 +222,9 @@ func TestWhoMaySee(t *testing.T) {
 			t.Errorf("%s: %d %s", path, answer.StatusCode, text)
 		}
 	}
-	f("/", 403, "Send your read key.", "autumn-sale")
-	f("/sites/shop.example", 403, "Read key", "google.com")
+	f("/", 401, "Send your read key.", "autumn-sale")
+	f("/sites/shop.example", 401, "Read key", "google.com")
+	f("/sites/shop.example?nonsense=1", 401, "Read key", "nonsense is no")
 	f("/links/autumn-sale?share=x", 403, "not for this link or site", "Germany")
 	f("/?share=x", 200, "shop.example", "journal.example")
 	f("/?share=x", 200, "shop.example", "autumn-sale")

@@ -1,35 +1,109 @@
 package page
 
 import (
+	"errors"
 	"net/url"
+	"slices"
 	"strings"
+
+	"footfall/models"
+	"footfall/reader/params"
 )
 
 // place is a page's address.
 type place struct {
-	kind string // "links", "sites"; empty: the first page
-	name string // of the link or site
-	q    url.Values
+	kind     string // "links", "sites"; empty: the first page
+	name     string // of the link or site
+	q        url.Values
+	features map[string]string // what a site's page is filtered by
 }
 
-// parsePlace reads an address. Its path is cut before it is decoded, so that a name may have any character.
-func parsePlace(u *url.URL) (at place, ok bool) {
-	at.q = u.Query()
+var errNoPage = errors.New("there is no such page")
+
+// known are the parameters of each kind of page, besides share.
+var known = map[string][]string{
+	"":      {"part"},
+	"find":  {"q", "kind"},
+	"links": {"range", "from", "last", "by", "compare", "show", "part"},
+	"sites": {"period", "metric", "from", "last", "by", "compare", "show", "part"},
+}
+
+// parsePlace reads an address. Its path is cut before it is decoded, so that a name may have any character. The error is errNoPage, or says
+// what is wrong with the name or the parameters; the kind and the name are there then as well.
+func parsePlace(u *url.URL, features []string) (at place, err error) {
+	share := u.Query().Get("share")
+	at.q = url.Values{"share": {share}}
 	parts := strings.Split(strings.TrimPrefix(u.EscapedPath(), "/"), "/")
 	at.kind = parts[0]
-	switch {
-	case len(parts) == 1 && (at.kind == "links" || at.kind == "sites"):
-		at.name = at.q.Get("name")
-		delete(at.q, "name")
-		return at, at.name != ""
-	case len(parts) == 1:
-		return at, at.kind == "" || at.kind == "find"
-	case len(parts) != 2:
-		return at, false
+	allowed, ok := known[at.kind]
+	allowed = append(slices.Clone(allowed), "share")
+	switch named := at.kind == "links" || at.kind == "sites"; {
+	case at.kind == "assets" && len(parts) == 2:
+		at.name = parts[1]
+		return at, nil
+	case len(parts) == 1 && named: // a name that browsers take for a folder
+		at.name = u.Query().Get("name")
+		allowed = append(allowed, "name")
+		ok = at.name != ""
+	case len(parts) == 2 && named:
+		at.name, err = url.PathUnescape(parts[1])
+		ok = err == nil && at.name != ""
+	case len(parts) > 1:
+		ok = false
 	}
-	name, err := url.PathUnescape(parts[1])
-	at.name = name
-	return at, err == nil && name != "" && (at.kind == "links" || at.kind == "sites")
+	if !ok {
+		return at, errNoPage
+	}
+	if err := at.checkName(); err != nil {
+		return at, err
+	}
+	if at.kind != "sites" {
+		features = nil
+	}
+	return at, at.parse(u.RawQuery, allowed, features)
+}
+
+// checkName refuses a name that no event can have had.
+func (p place) checkName() error {
+	switch p.kind {
+	case "links":
+		return params.CheckName("short_url", p.name, models.MaxShortURL)
+	case "sites":
+		return params.CheckName("siteId", p.name, models.MaxSiteID)
+	}
+	return nil
+}
+
+// parse reads parameters. Each is kept under one spelling.
+func (p *place) parse(raw string, allowed, features []string) error {
+	v, err := params.Parse(raw, allowed, features)
+	if err != nil {
+		return err
+	}
+	for name, value := range v.Values {
+		if name != "name" && value != "" {
+			p.q.Set(name, value)
+		}
+	}
+	for name, value := range v.Features {
+		p.q.Set(featureParam(name), value)
+	}
+	p.features = v.Features
+	return nil
+}
+
+// isRange tells whether the address has a range of the reader's own.
+func (p place) isRange() bool { return p.q.Has("from") || p.q.Has("last") || p.q.Has("by") }
+
+// reserved are the parameters of a site's page, and of the API about a site, that are no feature.
+var reserved = slices.Concat(known["sites"], []string{"share", "name", "to", "format", "limit", "fill", "month"})
+
+// featureParam is the parameter of a feature, in the API and here: its name, with a prefix if that is another parameter's.
+func featureParam(name string) string {
+	if slices.Contains(reserved, name) {
+		return params.FeaturePrefix + name
+	}
+	return name
 }
 
 // with is the address with parameters changed: names and values in turns. An empty value takes the parameter away.

@@ -2,12 +2,9 @@ package page
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"embed"
-	"encoding/base64"
 	"html/template"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -31,12 +28,14 @@ func setHeaders(h http.Header) {
 	h.Set("Referrer-Policy", "no-referrer") // an address may have a share link's signature
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cache-Control", "private, no-cache") // a browser asks each time, with the ETag
+	// A browser asks each time. There is no ETag: a page says how far the counts reach, which moves every second, and one that is "not
+	// modified" would go on saying the old time.
+	h.Set("Cache-Control", "private, no-cache")
 	h.Set("Vary", "Accept-Encoding, Authorization")
 }
 
 // show writes a page, or only the part of it that moves.
-func (h *handler) show(w http.ResponseWriter, r *http.Request, status int, v *view) {
+func (h *Handler) show(w http.ResponseWriter, r *http.Request, status int, v *view) {
 	var b bytes.Buffer
 	name := "layout"
 	if v.Live {
@@ -48,23 +47,7 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request, status int, v *vi
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	if status == http.StatusOK {
-		sum := sha256.Sum256(b.Bytes())
-		tag := `W/"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
-		w.Header().Set("ETag", tag)
-		if matches(r.Header.Get("If-None-Match"), tag) {
-			w.WriteHeader(http.StatusNotModified)
-			return
-		}
-	}
 	write(w, r, status, b.Bytes(), nil)
-}
-
-func matches(header, tag string) bool {
-	return slices.ContainsFunc(strings.Split(header, ","), func(part string) bool {
-		part = strings.TrimSpace(part)
-		return part == "*" || strings.TrimPrefix(part, "W/") == strings.TrimPrefix(tag, "W/")
-	})
 }
 
 // quick is the level of compression for what is made for one reader: half the time of the best, and 4 % more bytes.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -14,22 +13,22 @@ import (
 )
 
 type siteView struct {
-	Name, Short       string
-	Periods           []choice
-	Previous, Next    string
-	Words             string
-	Final             bool
-	Metrics           []choice
-	Filters           []filter
-	Custom            customView
-	Tiles             []tile
-	Plot              *plotView
-	Compare           choice
-	Breakdowns        []*breakdown
-	NoBreakdowns      []choice // months that have them, where the period has none
-	Nothing           bool
-	Producer, Feature string
-	Example           string
+	Name, Short    string
+	Periods        []choice
+	Previous, Next string
+	Words          string
+	Final          bool
+	Metrics        []choice
+	Filters        []filter
+	Custom         customView
+	Tiles          []tile
+	Plot           *plotView
+	Gone           *gone
+	Compare        choice
+	Breakdowns     []*breakdown
+	NoBreakdowns   []choice // months that have them, where the period has none
+	Nothing        bool
+	Command        string // that sends a visit
 }
 
 // filter is a feature that is fixed to a value.
@@ -43,23 +42,28 @@ var columnWords = map[stats.Metric]string{stats.Unique: "Visitors", stats.Views:
 // siteAsked is what a site's page is asked for. Either period is set, or the window is a range of the reader's own.
 type siteAsked struct {
 	asked
-	period   *stats.Period
-	w        window
-	metric   stats.Metric
-	features map[string]string
+	period *stats.Period
+	w      window
+	metric stats.Metric
+}
+
+// words is the time that is asked for, as people say it.
+func (s siteAsked) words() string {
+	if s.period != nil {
+		return periodWords(*s.period)
+	}
+	return s.w.words()
 }
 
 // finer is the unit that a period is plotted by.
 var finer = map[stats.Unit]stats.Unit{stats.Month: stats.Day, stats.Week: stats.Day, stats.Day: stats.Hour}
 
-func (h *handler) understandSite(a asked) (s siteAsked, err error) {
-	s = siteAsked{asked: a, features: map[string]string{}}
-	for _, name := range h.stats.Plan().Features() {
-		if value := a.q.Get(featureParam(name)); value != "" {
-			s.features[name] = value
-		}
+func (h *Handler) understandSite(a asked) (s siteAsked, err error) {
+	s = siteAsked{asked: a}
+	if a.q.Has("period") && a.isRange() {
+		return s, &stats.Malformed{Field: "period", Detail: "want either period or from, last and by"}
 	}
-	if a.q.Get("from") != "" || a.q.Get("last") != "" {
+	if a.isRange() {
 		if s.w, err = chosen(a.place, a.now); err != nil {
 			return s, err
 		}
@@ -81,24 +85,13 @@ func (h *handler) understandSite(a asked) (s siteAsked, err error) {
 	return s, err
 }
 
-// params are those of this page and of the API that are no feature.
-var params = []string{"period", "metric", "from", "last", "to", "by", "compare", "show", "share", "name", "part", "format", "limit", "fill", "month"}
-
-// featureParam is the parameter of a feature, in the API and here: its name, with a prefix if that is another parameter's.
-func featureParam(name string) string {
-	if slices.Contains(params, name) {
-		return "feature." + name
-	}
-	return name
-}
-
 // site is the page of a site.
-func (h *handler) site(ctx context.Context, a asked) (*view, error) {
+func (h *Handler) site(ctx context.Context, a asked) (*view, error) {
 	s, err := h.understandSite(a)
 	if err != nil {
 		return nil, err
 	}
-	data := &siteView{Name: models.Visible(a.name), Producer: h.Producer, Example: example(a.name, "site1")}
+	data := &siteView{Name: models.Visible(a.name), Command: h.visitCommand(a.name)}
 	data.Short = clip(data.Name)
 	var as stats.AsOf
 	if s.period != nil {
@@ -114,10 +107,14 @@ func (h *handler) site(ctx context.Context, a asked) (*view, error) {
 }
 
 // sitePeriod fills in a day, week or month.
-func (h *handler) sitePeriod(ctx context.Context, s siteAsked, v *siteView) (stats.AsOf, error) {
+func (h *Handler) sitePeriod(ctx context.Context, s siteAsked, v *siteView) (stats.AsOf, error) {
 	now, err := h.stats.Site(ctx, s.name, *s.period, s.features)
 	if err != nil {
 		return stats.AsOf{}, err
+	}
+	if nothing := zero(now.Views) && zero(now.Unique) && (now.Views != nil || now.Unique != nil); nothing && s.w.over(s.now) {
+		v.Gone, err = h.goneSite(ctx, s)
+		return now.AsOf, err
 	}
 	past := stats.PeriodOf(s.period.Unit, max(0, s.period.Start-1))
 	before := stats.Site{}
@@ -166,7 +163,10 @@ func periodTile(label string, now, before *int64, p stats.Period, at models.Mill
 }
 
 // siteRange fills in a range of the reader's own. Views add up. Unique visitors do not, and rankings are of periods.
-func (h *handler) siteRange(ctx context.Context, s siteAsked, v *siteView) (stats.AsOf, error) {
+func (h *Handler) siteRange(ctx context.Context, s siteAsked, v *siteView) (stats.AsOf, error) {
+	if beforeAll(s.w.within) {
+		return h.goneRange(ctx, s, v)
+	}
 	views, err := h.stats.SiteSeries(ctx, stats.SeriesQuery{Site: s.name, Metric: stats.Views, By: s.w.unit, Within: s.w.within, Features: s.features})
 	tiles := []tile{{Label: "Unique visitors", Value: "–", Note: "kept by day, week and month; they do not add up"}, {Label: "Views", Value: "–", Note: "not kept for this", Main: true}}
 	var none *stats.NotKept
@@ -185,6 +185,10 @@ func (h *handler) siteRange(ctx context.Context, s siteAsked, v *siteView) (stat
 		if err != nil {
 			return stats.AsOf{}, err
 		}
+		if len(points) == 0 && s.w.over(s.now) {
+			v.Gone, err = h.goneSite(ctx, s)
+			return as, err
+		}
 		tiles[1].Value, tiles[1].Note = plot.Number(total(points)), ""
 		v.Tiles = []tile{tiles[1], tiles[0]}
 	}
@@ -194,7 +198,7 @@ func (h *handler) siteRange(ctx context.Context, s siteAsked, v *siteView) (stat
 }
 
 // sitePlot draws the metric; what is not kept is said in its place.
-func (h *handler) sitePlot(ctx context.Context, s siteAsked, past stats.Range) (*plotView, error) {
+func (h *Handler) sitePlot(ctx context.Context, s siteAsked, past stats.Range) (*plotView, error) {
 	q := stats.SeriesQuery{Site: s.name, Metric: s.metric, By: s.w.unit, Within: s.w.within, Features: s.features}
 	noun := map[stats.Metric]string{stats.Unique: "unique visitors", stats.Views: "views"}[s.metric]
 	points, err := h.sitePoints(ctx, q)
@@ -217,7 +221,7 @@ func (h *handler) sitePlot(ctx context.Context, s siteAsked, past stats.Range) (
 	return v, nil
 }
 
-func (h *handler) sitePoints(ctx context.Context, q stats.SeriesQuery) ([]stats.Point, error) {
+func (h *Handler) sitePoints(ctx context.Context, q stats.SeriesQuery) ([]stats.Point, error) {
 	series, err := h.stats.SiteSeries(ctx, q)
 	if err != nil {
 		return nil, err
@@ -234,7 +238,7 @@ func (s siteAsked) filterPairs() (pairs []string) {
 }
 
 // siteTop ranks a feature's values, by the metric of the page or by the one that is kept.
-func (h *handler) siteTop(ctx context.Context, s siteAsked, feature string, whole stats.Site) (*breakdown, error) {
+func (h *Handler) siteTop(ctx context.Context, s siteAsked, feature string, whole stats.Site) (*breakdown, error) {
 	limit := shown
 	if s.q.Get("show") == feature {
 		limit = topShown

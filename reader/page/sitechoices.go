@@ -7,7 +7,6 @@ import (
 
 // choices fills in where a site's page leads.
 func (v *siteView) choices(s siteAsked, features []string) {
-	v.Feature = features[0]
 	other := func(label string, p stats.Period) choice {
 		return choice{label, s.with("period", p.String(), "from", "", "last", "", "by", ""), s.period != nil && *s.period == p}
 	}
@@ -16,9 +15,8 @@ func (v *siteView) choices(s siteAsked, features []string) {
 	from, last := year.within.From.Time().Format(models.Daily), (year.within.To - 1).Time().Format(models.Daily)
 	isYear := s.period == nil && s.w.unit == stats.Month && s.w.within == year.within
 	v.Periods = append(v.Periods, choice{"12 months", s.with("period", "", "from", from, "last", last, "by", string(stats.Month)), isYear})
-	v.Words = s.w.words()
+	v.Words = s.words()
 	if s.period != nil {
-		v.Words = periodWords(*s.period)
 		if s.period.Start > 0 {
 			v.Previous = other("", stats.PeriodOf(s.period.Unit, s.period.Start-1)).Href
 		}

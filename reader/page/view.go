@@ -5,7 +5,6 @@ import (
 	"html/template"
 	"iter"
 	"math"
-	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -25,15 +24,6 @@ type view struct {
 	SignIn  bool   // a read key would help
 	AsOf    *asOf
 	Data    any
-}
-
-type problemView struct {
-	Heading, Detail string
-	Instead         []string
-}
-
-func problem(heading, detail string, instead []string) *view {
-	return &view{Title: heading, Body: "problem", Data: problemView{heading, detail, instead}}
 }
 
 // newView has what all pages have.
@@ -177,16 +167,6 @@ func clip(text string) string {
 	return string([]rune(text)[:maxLabel-1]) + "…"
 }
 
-var plainName = regexp.MustCompile(`^[A-Za-z0-9._~-]+$`)
-
-// example is a name for a command that people copy into a shell: only one that no shell reads anything into.
-func example(name, otherwise string) string {
-	if plainName.MatchString(name) {
-		return name
-	}
-	return otherwise
-}
-
 // plotView is a plot and its numbers.
 type plotView struct {
 	Heading, Words, Note string
@@ -233,6 +213,9 @@ func describe(noun string, w window, points []stats.Point) string {
 		if p.Count > most.Count {
 			most = p
 		}
+	}
+	if most.Count <= 0 {
+		return w.words() + ". No " + noun + "."
 	}
 	return fmt.Sprintf("%s. Most: %s %s, %s. The numbers are in the table below.", w.words(), plot.Number(most.Count), noun, plot.Words(w.unit, most.Start.Time()))
 }

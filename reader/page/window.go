@@ -68,6 +68,9 @@ func chosen(p place, now models.Millis) (w window, err error) {
 	if last < from {
 		return w, &stats.Malformed{Field: "last", Detail: "want a day that is not before the first one"}
 	}
+	if from < models.Earliest && last >= models.Earliest {
+		from = models.Earliest // no event can be older
+	}
 	asked := w.unit
 	for {
 		w.within = stats.Range{From: w.unit.Start(from), To: w.unit.End(w.unit.Start(last.Day()))}

@@ -42,7 +42,7 @@ func TestExtremeAddresses(t *testing.T) {
 	values := []string{"", "0", "-1", "1970-01-01", "9999-12-31", "2026-W53", "1970-W01", "9999-W52", "2026-13", "0000-00-00", "NaN", "2026-11-18T25", "\x00", "%", "hour", "month", "unique", "off", "live", "..", "99999999999999999999"}
 	began := time.Now()
 	for _, path := range []string{"/", "/links/autumn-sale", "/sites/shop.example"} {
-		for _, name := range append([]string{"range", "referrer", "page"}, params...) {
+		for _, name := range append([]string{"range", "referrer", "page"}, reserved...) {
 			for _, value := range values {
 				for _, more := range []string{"", "&last=9999-12-31&by=month", "&from=1970-01-01&by=week", "&from=1970-01-01&last=1970-01-01", "&period=1970-01", "&period=9999-12"} {
 					address := path + "?" + name + "=" + url.QueryEscape(value) + more

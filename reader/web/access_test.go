@@ -10,6 +10,7 @@ import (
 
 	"footfall/models"
 	"footfall/reader/access"
+	"footfall/reader/params"
 	"footfall/reader/stats"
 )
 
@@ -63,7 +64,7 @@ func TestNothingIsReadThatTheKeyIsNotFor(t *testing.T) {
 		ask(path+"?"+promo, "", 200, "")
 		ask(path+"?"+shop, "", 403, access.WrongKey)
 		ask(path+"?"+old, "", 403, access.ShareExpired)
-		ask(path+"?"+promo+"&"+shop, "", 400, repeatedParameter)
+		ask(path+"?"+promo+"&"+shop, "", 400, params.RepeatedParameter)
 		ask(path, "", 401, access.MissingKey)
 		ask("/v1/stats/links/promo2"+rest, "Bearer shops", 403, access.WrongKey)
 		ask("/v1/stats/links/promo%2F.."+rest, "Bearer shops", 403, access.WrongKey)

@@ -20,6 +20,6 @@ func ConfigOf(cfg configs.Reader, reg prometheus.Registerer, log *slog.Logger) (
 	}
 	return Config{
 		Access: who, MaxInFlight: cfg.HTTP.MaxInFlight, Timeout: cfg.HTTP.Timeout, StreamTimeout: cfg.HTTP.StreamTimeout,
-		Points: cfg.Limits.Points, Origins: cfg.HTTP.Origins, Metrics: reg, Log: log,
+		Points: cfg.Limits.Points, Origins: cfg.HTTP.Origins, WriteKey: true, Metrics: reg, Log: log,
 	}, nil
 }

@@ -50,7 +50,7 @@ func (s *Server) cors(w http.ResponseWriter, r *http.Request) (preflight bool) {
 	}
 	h.Set("Allow", allowedMethods)
 	if origin != "" && !allowed {
-		s.refuse(w, &refusal{Reason: originNotAllowed, Detail: "pages of this origin may not read (http.origins)"})
+		s.refuse(w, r, &refusal{Reason: originNotAllowed, Detail: "pages of this origin may not read (http.origins)"})
 		return true
 	}
 	if allowed {

@@ -10,14 +10,23 @@ import (
 )
 
 // newPages are the pages for people; nil if they cannot be made from what the server asks.
-func newPages(from Stats, cfg Config) http.Handler {
-	pages, ok := from.(page.Stats)
+func (s *Server) newPages() *page.Handler {
+	pages, ok := s.stats.(page.Stats)
 	if !ok {
 		return nil
 	}
-	return page.New(pages, page.Options{Pulse: cfg.Pulse, Log: cfg.Log, Now: cfg.Now, Allow: func(r *http.Request) (page.May, error) {
-		return cfg.Access.Of(bearer(r), r.URL.Query().Get("share"), cfg.Now())
-	}})
+	return page.New(pages, page.Options{
+		Log: s.cfg.Log, Now: s.cfg.Now, Pulse: s.cfg.Pulse, Producer: s.cfg.Producer, WriteKey: s.cfg.WriteKey,
+		Refused: func(ctx context.Context, err error) { s.count(refusalOf(ctx, err)) },
+		Allow: func(r *http.Request) (page.May, error) {
+			holder, err := s.cfg.Access.Of(bearer(r), r.URL.Query().Get("share"), s.cfg.Now())
+			if err != nil {
+				why := refusalOf(r.Context(), err)
+				return nil, &page.Denied{Status: why.status(), Detail: why.Detail, Cause: err}
+			}
+			return holder, nil
+		},
+	})
 }
 
 // isPage tells whether a path is one of the pages.
@@ -34,7 +43,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer release()
-	ctx, cancel := context.WithTimeout(r.Context(), s.cfg.Timeout)
+	ctx, cancel := context.WithTimeoutCause(r.Context(), s.cfg.Timeout, errTimeout)
 	defer cancel()
 	s.pages.ServeHTTP(w, r.WithContext(ctx))
 }
@@ -43,7 +52,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 func (s *Server) take(w http.ResponseWriter, r *http.Request) (release func(), ok bool) {
 	who := cmp.Or(bearer(r), r.URL.Query().Get("share"))
 	if !s.places.take(who) {
-		s.refuse(w, &refusal{Reason: overloaded,
+		s.refuse(w, r, &refusal{Reason: overloaded,
 			Detail: "as many questions as may be are being answered (http.max_in_flight; a quarter of it for one key or share link): try again"})
 		return nil, false
 	}

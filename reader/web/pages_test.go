@@ -43,7 +43,7 @@ func TestPages(t *testing.T) {
 	}
 
 	closed := newServer(t, from, configs.ReadAccess{Readers: []configs.ReadGrant{{Links: "promo", KeyHashes: []string{fmt.Sprintf("%x", sha256.Sum256([]byte("key")))}}}}, nil)
-	f(closed, "/", "Read key", "promo", http.StatusForbidden)
+	f(closed, "/", "Read key", "promo", http.StatusUnauthorized)
 	f(closed, "/", "promo", "secret", http.StatusOK, "Authorization: Bearer key")
 	f(closed, "/links/promo", "Clicks by day", "", http.StatusOK, "Authorization: Bearer key")
 	f(closed, "/links/secret", "not for this link", "Clicks by day", http.StatusForbidden, "Authorization: Bearer key")

@@ -11,29 +11,28 @@ import (
 
 	"footfall/models"
 	"footfall/reader/access"
+	"footfall/reader/page"
+	"footfall/reader/params"
 	"footfall/reader/stats"
 )
 
 // Reasons of refusals. They are part of the API and of the metric footfall_reader_refused_total, so they never change. Further ones name
 // their field: missing_short_url, short_url_too_long, short_url_bad_utf8, short_url_has_nul, bad_from; they are 400.
 const (
-	badQuery          = "bad_query"
-	unknownParameter  = "unknown_parameter"
-	repeatedParameter = "repeated_parameter"
-	originNotAllowed  = "origin_not_allowed"
-	notFound          = "not_found"
-	unknownFeature    = "unknown_feature"
-	methodNotAllowed  = "method_not_allowed"
-	notAcceptable     = "not_acceptable"
-	wrongHost         = "wrong_host"
-	notKept           = "not_kept"
-	notAligned        = "not_aligned"
-	tooMuch           = "too_much"
-	internal          = "internal"
-	timedOut          = "timed_out"
-	storeUnavailable  = "store_unavailable"
-	overloaded        = "overloaded"
-	needsHTTP11       = "needs_http_1_1"
+	originNotAllowed = "origin_not_allowed"
+	notFound         = "not_found"
+	unknownFeature   = "unknown_feature"
+	methodNotAllowed = "method_not_allowed"
+	notAcceptable    = "not_acceptable"
+	wrongHost        = "wrong_host"
+	notKept          = "not_kept"
+	notAligned       = "not_aligned"
+	tooMuch          = "too_much"
+	internal         = "internal"
+	timedOut         = "timed_out"
+	storeUnavailable = "store_unavailable"
+	overloaded       = "overloaded"
+	needsHTTP11      = "needs_http_1_1"
 )
 
 // statuses maps reasons to HTTP statuses. A reason that is not listed is a mistake in the request: 400. Nobody may change it.
@@ -85,7 +84,9 @@ var errTimeout = errors.New("http.timeout or http.stream_timeout has passed")
 func refusalOf(ctx context.Context, err error) *refusal {
 	var (
 		known     *refusal
+		wrong     *params.Wrong
 		denied    *access.Denied
+		unseen    *page.Denied
 		kept      *stats.NotKept
 		aligned   *stats.NotAligned
 		malformed *stats.Malformed
@@ -94,8 +95,12 @@ func refusalOf(ctx context.Context, err error) *refusal {
 	switch {
 	case errors.As(err, &known):
 		return known
+	case errors.As(err, &wrong):
+		return &refusal{Reason: wrong.Reason, Detail: wrong.Detail}
 	case errors.As(err, &denied):
 		return &refusal{Reason: denied.Reason, Detail: denied.Detail}
+	case errors.As(err, &unseen):
+		return &refusal{Reason: access.WrongKey, Detail: unseen.Detail}
 	case errors.As(err, &kept):
 		return &refusal{Reason: notKept, Detail: kept.Asked + " is not kept", Instead: kept.Instead}
 	case errors.As(err, &aligned):
@@ -131,11 +136,20 @@ func shortest(t models.Millis) string {
 	return t.Time().Format("2006-01-02T15")
 }
 
-// refuse answers with a refusal.
-func (s *Server) refuse(w http.ResponseWriter, why *refusal) {
+// count counts a refusal, and logs what its client does not see.
+func (s *Server) count(why *refusal) {
 	s.metrics.refused.WithLabelValues(why.Reason).Inc()
 	if why.cause != nil {
 		s.cfg.Log.Warn("a request was not answered", "reason", why.Reason, "error", why.cause.Error())
+	}
+}
+
+// refuse answers with a refusal: JSON, or a page for whoever asked for one.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, why *refusal) {
+	s.count(why)
+	if s.isPage(r.URL.EscapedPath()) {
+		s.pages.Refuse(w, r, why.status(), why.Detail)
+		return
 	}
 	h := w.Header()
 	if why.status() == http.StatusServiceUnavailable {

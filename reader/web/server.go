@@ -17,6 +17,8 @@ import (
 	"footfall/internal/httpstatus"
 	"footfall/models"
 	"footfall/reader/access"
+	"footfall/reader/page"
+	"footfall/reader/params"
 	"footfall/reader/stats"
 )
 
@@ -51,6 +53,8 @@ type Config struct {
 	Origins       []string              // of pages that may read; default: none
 	Local         bool                  // answer only who asks for this machine by its address or as localhost; default: everybody
 	Pulse         func() stats.Minute   // how fast events are counted, for the pages; default: not known
+	Producer      func() string         // where events are sent to, for commands on pages; default: http://127.0.0.1:8080
+	WriteKey      bool                  // a key is needed for that; default: none
 	Metrics       prometheus.Registerer // which must not have another server's
 	Log           *slog.Logger
 	Now           func() time.Time // default: time.Now
@@ -62,7 +66,7 @@ type Server struct {
 	cfg     Config
 	metrics *metrics
 	places  *places
-	pages   http.Handler // nil: there are none
+	pages   *page.Handler // nil: there are none
 }
 
 // New makes a Server; an error says what is wrong with the configuration. If from is a page.Stats as well, as *stats.Reader is, the server
@@ -74,7 +78,9 @@ func New(from Stats, cfg Config) (*Server, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Server{stats: from, cfg: cfg, metrics: newMetrics(cfg.Metrics), places: newPlaces(cfg.MaxInFlight), pages: newPages(from, cfg)}, nil
+	s := &Server{stats: from, cfg: cfg, metrics: newMetrics(cfg.Metrics), places: newPlaces(cfg.MaxInFlight)}
+	s.pages = s.newPages()
+	return s, nil
 }
 
 // clientGone is the status, in metrics, of a request whose client did not wait for the answer. No client sees it.
@@ -97,7 +103,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rec := &recorder{Recorder: httpstatus.Recorder{ResponseWriter: w}}
 	defer func() {
 		if p := recover(); p != nil {
-			s.recovered(rec, label, p)
+			s.recovered(rec, r, label, p)
 		}
 		s.metrics.requests.WithLabelValues(label, strconv.Itoa(rec.Code())).Inc()
 		s.metrics.seconds.WithLabelValues(label).Observe(time.Since(began).Seconds())
@@ -108,11 +114,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.handle(rec, r, found, names)
 }
 
-func (s *Server) recovered(rec *recorder, route string, p any) {
+func (s *Server) recovered(rec *recorder, r *http.Request, route string, p any) {
 	s.metrics.panics.Inc()
 	s.cfg.Log.Error("a handler panicked", "route", route, "panic", p, "stack", string(debug.Stack()))
 	if rec.cut = rec.Status != 0; !rec.cut {
-		s.refuse(rec, &refusal{Reason: internal})
+		s.refuse(rec, r, &refusal{Reason: internal, Detail: "something is wrong with the reader: its log says what"})
 	}
 }
 
@@ -120,19 +126,19 @@ func (s *Server) handle(w *recorder, r *http.Request, found *route, names map[st
 	path := r.URL.EscapedPath()
 	switch {
 	case s.cfg.Local && !isLocal(r.Host):
-		s.refuse(w, &refusal{Reason: wrongHost, Detail: "this reader answers on this machine only, as 127.0.0.1 or localhost"})
+		s.refuse(w, r, &refusal{Reason: wrongHost, Detail: "this reader answers on this machine only, as 127.0.0.1 or localhost"})
 		return
 	case s.isPage(path):
 		s.page(w, r)
 		return
 	case found == nil && path != healthPath && path != openAPIPath:
-		s.refuse(w, &refusal{Reason: notFound, Detail: "GET " + openAPIPath + " has all paths; they are taken as they are, without a / at the end"})
+		s.refuse(w, r, &refusal{Reason: notFound, Detail: "GET " + openAPIPath + " has all paths; they are taken as they are, without a / at the end"})
 		return
 	case s.cors(w, r):
 		return
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", allowedMethods)
-		s.refuse(w, &refusal{Reason: methodNotAllowed, Detail: "use " + allowedMethods})
+		s.refuse(w, r, &refusal{Reason: methodNotAllowed, Detail: "use " + allowedMethods})
 		return
 	case path == healthPath:
 		writeText(w, "application/json", `{"status":"ok"}`+"\n")
@@ -143,7 +149,7 @@ func (s *Server) handle(w *recorder, r *http.Request, found *route, names map[st
 	}
 	q, f, err := s.understand(r, found, names)
 	if err != nil {
-		s.refuse(w, refusalOf(r.Context(), err))
+		s.refuse(w, r, refusalOf(r.Context(), err))
 		return
 	}
 	release, ok := s.take(w, r)
@@ -172,7 +178,7 @@ func (s *Server) understand(r *http.Request, found *route, names map[string]stri
 			return q, nil, &access.Denied{Reason: access.WrongKey, Detail: "this key or share link is for no such list"}
 		}
 	} else {
-		if err := checkName(found.about.field, q.name, found.about.most); err != nil {
+		if err := params.CheckName(found.about.field, q.name, found.about.most); err != nil {
 			return q, nil, err
 		}
 		if !found.about.may(q.holder, q.name) {
@@ -224,7 +230,7 @@ func (s *Server) answer(w *recorder, r *http.Request, found *route, q question, 
 		s.metrics.cut.Inc()
 		s.cfg.Log.Warn("a streamed answer was broken off", "route", found.path, "rows", b.rows, "error", err.Error())
 	default:
-		s.refuse(w, refusalOf(ctx, err))
+		s.refuse(w, r, refusalOf(ctx, err))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"footfall/models"
+	"footfall/reader/params"
 	"footfall/reader/stats"
 )
 
@@ -87,7 +88,7 @@ func (s *Server) knownFeature(name string) error {
 	if slices.Contains(features, name) {
 		return nil
 	}
-	return &refusal{Reason: unknownFeature, Detail: visible(name) + " is no feature; there are " + strings.Join(features, ", "), Instead: features}
+	return &refusal{Reason: unknownFeature, Detail: params.Shown(name) + " is no feature; there are " + strings.Join(features, ", "), Instead: features}
 }
 
 // values lists the values of a feature in a month.

@@ -1,0 +1,89 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"footfall/models"
+	"footfall/reader/access"
+	"footfall/reader/stats"
+	"footfall/reader/stats/statstest"
+)
+
+// failing is a reader of which one question goes wrong.
+type failing struct {
+	*stats.Reader
+	link func(context.Context) error
+}
+
+func (f failing) Link(ctx context.Context, _ string) (stats.Link, error) {
+	return stats.Link{}, f.link(ctx)
+}
+
+// TestRefusedPages: whoever asks for a page is refused with a page, also before there is one, and it is counted as any other refusal.
+func TestRefusedPages(t *testing.T) {
+	from := failing{Reader: stats.New(statstest.NewMemory(models.DefaultPlan()), "clicks", "visits")}
+	f := func(path string, status int, reason, want string, adjust func(*Config), link func(context.Context) error) {
+		t.Helper()
+		from.link = link
+		s := newServer(t, from, open, adjust)
+		for reason == overloaded && s.places.take("") {
+		}
+		w := get(s, path)
+		text := w.Body.String()
+		if w.Code != status || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") || !strings.Contains(text, want) || !strings.Contains(text, "To the first page") {
+			t.Errorf("%s, %s: %d %v %s", path, reason, w.Code, w.Header(), text)
+		}
+		if csp := w.Header().Get("Content-Security-Policy"); !strings.Contains(csp, "style-src 'self'") || (w.Header().Get("Retry-After") != "") != (status == 503) {
+			t.Errorf("%s, %s: %v", path, reason, w.Header())
+		}
+		if n := testutil.ToFloat64(s.metrics.refused.WithLabelValues(reason)); n != 1 {
+			t.Errorf("%s: %s is counted %v times", path, reason, n)
+		}
+	}
+	f("/", 503, overloaded, "cannot be read right now", nil, nil)
+	f("/links/abc?part=live", 503, overloaded, "cannot be read right now", nil, nil)
+	f("/", 421, wrongHost, "as 127.0.0.1 or localhost", func(c *Config) { c.Local = true }, nil)
+	f("/links/abc", 500, internal, "cannot be shown", nil, func(context.Context) error { panic("on purpose") })
+	f("/links/abc", 503, storeUnavailable, "does not answer", nil, func(context.Context) error { return errors.New("away") })
+	f("/links/abc", 503, timedOut, "took too long", func(c *Config) { c.Timeout = time.Millisecond }, func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	f("/sites/abc?nonsense=1", 400, "unknown_parameter", "nonsense is no parameter", nil, nil)
+	f("/sites/abc?period=soon", 400, "bad_period", "want a month", nil, nil)
+	if w := get(newServer(t, newFake(), open, func(c *Config) { c.Local = true }), "/v1/stats/links/abc"); reasonOf(t, w.Body) != wrongHost {
+		t.Error("what is no page is refused with JSON")
+	}
+}
+
+// TestPagesAndTheAPIDenyAlike: the same credentials get the same status.
+func TestPagesAndTheAPIDenyAlike(t *testing.T) {
+	s := newServer(t, stats.New(statstest.NewMemory(models.DefaultPlan()), "clicks", "visits"), guardedAccess, nil)
+	signed, err := s.cfg.Access.Sign(access.Share{Link: "promo", Until: now.Add(-time.Minute)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(query string, status int, reason string, headers ...string) {
+		t.Helper()
+		page, api := get(s, "/links/other"+query, headers...), get(s, "/v1/stats/links/other"+query, headers...)
+		if page.Code != status || api.Code != status || page.Header().Get("WWW-Authenticate") != api.Header().Get("WWW-Authenticate") || !strings.Contains(page.Body.String(), `id="signin"`) {
+			t.Errorf("%s %q: the page is %d %v, the API %d %v, want %d", query, headers, page.Code, page.Header(), api.Code, api.Header(), status)
+		}
+		if n := testutil.ToFloat64(s.metrics.refused.WithLabelValues(reason)); n != 2 {
+			t.Errorf("%s is counted %v times", reason, n)
+		}
+		s.metrics.refused.Reset()
+	}
+	f("", 401, access.MissingKey)
+	f("", 401, access.MissingKey, "Authorization: Basic eDp5")
+	f("", 403, access.WrongKey, "Authorization: Bearer nobody")
+	f("", 403, access.WrongKey, "Authorization: Bearer shops")
+	f("?share=forged", 403, access.BadShare)
+	f("?share="+signed, 403, access.ShareExpired)
+}
