@@ -263,6 +263,7 @@ func (w *world) apply(write store.KeyWrite) {
 	if w.controls.noLedger {
 		write.Ledger = nil
 	}
+	w.checkOrder(write)
 	w.history = append(w.history, write)
 	w.store.ApplyOne(write)
 	w.out.Writes++

@@ -121,7 +121,7 @@ func (v *view) Confirm(ctx context.Context, cells map[models.Key][]models.Cell) 
 }
 
 // Apply applies the writes one by one: if the process dies, some are applied and some are not.
-func (v *view) Apply(_ context.Context, writes []store.KeyWrite) []error {
+func (v *view) Apply(ctx context.Context, writes []store.KeyWrite) []error {
 	if v.who != consuming {
 		v.w.out.Repairs += len(writes)
 		if v.w.controls.shrinks {
@@ -138,6 +138,7 @@ func (v *view) Apply(_ context.Context, writes []store.KeyWrite) []error {
 			v.crash()
 		}
 	}
+	_ = v.listAfter(ctx) // a store in memory does not fail
 	return errs
 }
 

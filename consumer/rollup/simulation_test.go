@@ -21,6 +21,7 @@ import (
 
 var (
 	simSeeds = flag.Int("sim.seeds", 50, "how many seeds the simulation plays")
+	simFirst = flag.Int("sim.first", 0, "the first of these seeds")
 	simSeed  = flag.Int("sim.seed", -1, "play this seed only, and log what happens")
 )
 
@@ -39,9 +40,9 @@ const shortSeeds = 5
 // One seed decides all of it. Afterwards every counter must equal the log, and every covered offset must be counted once, without
 // an operator's help.
 func TestSimulation(t *testing.T) {
-	first, last := 0, *simSeeds
+	first, last := *simFirst, *simFirst+*simSeeds
 	if testing.Short() {
-		last = min(last, shortSeeds)
+		last = min(last, first+shortSeeds)
 	}
 	if *simSeed >= 0 {
 		first, last = *simSeed, *simSeed+1
@@ -96,6 +97,7 @@ type controls struct {
 	noGate       bool // a generation does not wait for the one before it
 	noInherit    bool // a generation does not know the ids of the one before it
 	lateNames    bool // names are listed when there is time, after their counters
+	namesAfter   bool // names are listed right after their counters
 	noForgetting bool // the ledger is not read again after a lost connection
 }
 
@@ -146,6 +148,7 @@ func TestSimulationSees(t *testing.T) {
 	f("generations not one after the other", 5, 40, controls{noGate: true})
 	f("ids of the generation before not known", 15, 40, controls{noInherit: true})
 	f("names listed when there is time", 10, 20, controls{lateNames: true})
+	f("names listed after their counters", 20, 20, controls{namesAfter: true})
 	f("retirements too hasty", 2, 120, controls{hasty: true})
 }
 

@@ -33,6 +33,7 @@ type smallWorld struct {
 	away    time.Duration // how long a replica does not answer
 	died    bool          // an earlier owner crashed before it counted anything
 	retires bool          // March is retired when all is counted
+	days    bool          // each event is of a day of its own, and so has a name of its own in the lists
 	poll    time.Duration
 }
 
@@ -75,6 +76,9 @@ func (s smallWorld) compose(w *world) {
 		}
 		ts := models.Earliest + models.Millis(i)*1000
 		next := unwritten{w.partitions[0], logged{at: ts.Time()}}
+		if s.days {
+			ts = models.Earliest + models.Millis(i)*models.Millis(24*time.Hour/time.Millisecond)
+		}
 		switch {
 		case m == "-":
 		case s.retires:
@@ -143,6 +147,7 @@ var (
 			allowance: allowance{writes: 1, blows: 1, setBacks: 1}},
 		{name: "forward", log: "a1 - a2 b1", chunk: 2, blows: []blow{crash, leave, pause}, allowance: allowance{blows: 1, forwards: 1}},
 		{name: "call", log: "a1 b1 a2", chunk: 2, blows: []blow{crash, leave}, allowance: allowance{calls: 1, blows: 1}},
+		{name: "names", log: "a1 - b1", days: true, chunk: 1, ahead: true, blows: []blow{crash, leave}, allowance: allowance{calls: 1, blows: 1}},
 		{name: "turns", log: "a1 a2 b1", chunk: 2, blows: []blow{pause}, allowance: allowance{blows: 1, turns: 1}},
 		{name: "replica", log: "a1 a2 b1", chunk: 2, endings: []ending{hidden}, away: 90 * time.Second, blows: []blow{crash, pause},
 			allowance: allowance{writes: 1, blows: 1}},
@@ -229,4 +234,6 @@ func TestSmallWorldsSee(t *testing.T) {
 	f("epochs without random bits", "transaction", controls{sharedEpochs: true})
 	f("generations not one after the other", "grow", controls{noGate: true})
 	f("ids of the generation before not known", "grow", controls{noInherit: true})
+	f("names listed when there is time", "names", controls{lateNames: true})
+	f("names listed after their counters", "names", controls{namesAfter: true})
 }

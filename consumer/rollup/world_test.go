@@ -59,6 +59,7 @@ type world struct {
 	generation int
 	actors     []*actor
 	late       []lateWrite
+	early      []models.Name    // that were counted before they were listed
 	hidden     []store.KeyWrite // applied on one replica, where a quorum does not see them
 	back       time.Time        // until then a replica does not answer
 	forming    time.Time        // a rebalance is under way: the next generation begins then at the latest
@@ -200,8 +201,8 @@ func (w *world) run(ctx context.Context) (outcomes, error) {
 	if !w.equal() {
 		return w.out, fmt.Errorf("counted %v, the log says %v", w.store.Counters, w.truth())
 	}
-	if missing := w.unlisted(); len(missing) > 0 {
-		return w.out, fmt.Errorf("counted, but not listed: %v", missing)
+	if err := w.checkLists(ctx); err != nil {
+		return w.out, err
 	}
 	audit, err := maintenance.NewAuditor(w.checker(w.store), w.store, 1, 1).Run(ctx, maintenance.AuditOptions{}, func(line string) { w.tell("audit: %s", line) })
 	if err != nil || !audit.Clean() {

@@ -84,7 +84,8 @@ func (w *world) caughtUp(t *testing.T) {
 	})
 }
 
-// compare compares the tables with what the oracle makes of the log, at a moment when all of the log is committed.
+// compare compares the tables with what the oracle makes of the log, at a moment when all of the log is committed. Names that the lists lack
+// are differences, too.
 func (w *world) compare(t *testing.T) (diff []string, read *reading) {
 	t.Helper()
 	harness.Within(t, catchUpPatience, "comparing", func() error {
@@ -110,7 +111,11 @@ func (w *world) compare(t *testing.T) (diff []string, read *reading) {
 		if err != nil {
 			return err
 		}
-		diff = oracle.Diff(read.oracle.Cells(), got.Cells)
+		names, err := listed(ctx, session, "_"+w.name)
+		if err != nil {
+			return err
+		}
+		diff = append(oracle.Diff(read.oracle.Cells(), got.Cells), unlisted(read.oracle.Cells(), names)...)
 		return nil
 	})
 	return diff, read
