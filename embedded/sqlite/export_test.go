@@ -1,6 +1,10 @@
 package sqlite
 
-import "fmt"
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
 
 // SetVersion writes a schema version, as a later footfall would.
 func SetVersion(s *Store, database string, version int) error {
@@ -44,4 +48,12 @@ const PieceRows = pieceRows
 func Checkpoint(s *Store, database string) (busy bool, err error) {
 	var pages, done int
 	return busy, s.writer.QueryRow("PRAGMA "+database+".wal_checkpoint(TRUNCATE)").Scan(&busy, &pages, &done)
+}
+
+// WhileWriting calls do while the only writer is busy.
+func WhileWriting(s *Store, do func()) error {
+	return s.write(context.Background(), func(context.Context, *sql.Tx) error {
+		do()
+		return nil
+	})
 }

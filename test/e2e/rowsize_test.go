@@ -31,24 +31,26 @@ type rowKind struct {
 	values    func(i int, r *rand.Rand) []any
 }
 
-// Visitors' rows are written over a month, as in production: Cassandra stores timestamps as differences, which take more bytes the
-// larger they are.
-const overAMonth = " USING TIMESTAMP ?"
+// Rows without counters are written over a month, or those of a day over that day, as in production: Cassandra stores timestamps as
+// differences, which take more bytes the larger they are.
+const atMoment = " USING TIMESTAMP ?"
 
-func writtenAt(r *rand.Rand) int64 {
-	return time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC).UnixMicro() + r.Int64N(31*24*3600*1e6)
+func writtenAt(r *rand.Rand) int64 { return writtenWithin(31, r) }
+
+func writtenWithin(days int64, r *rand.Rand) int64 {
+	return time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC).UnixMicro() + r.Int64N(days*24*3600*1e6)
 }
 
 const (
-	insertIP     = "INSERT INTO urlshortener.uniquecounterips (short_url, ip, topic, kafka_partition, kafka_offset) VALUES ('abc', ?, 'clicks', ?, ?)" + overAMonth
-	insertGUID   = "INSERT INTO cardinality.GuidData (siteId, interval_size, interval_start, bucket, guid, feature1, feature2, topic, kafka_partition, kafka_offset) VALUES ('site1', 'month', '2026-10-01', '00', ?, ?, ?, 'visits', ?, ?)" + overAMonth
+	insertIP     = "INSERT INTO urlshortener.uniquecounterips (short_url, ip, topic, kafka_partition, kafka_offset) VALUES ('abc', ?, 'clicks', ?, ?)" + atMoment
+	insertGUID   = "INSERT INTO cardinality.GuidData (siteId, interval_size, interval_start, bucket, guid, feature1, feature2, topic, kafka_partition, kafka_offset) VALUES ('site1', 'month', '2026-10-01', '00', ?, ?, ?, 'visits', ?, ?)" + atMoment
 	updateCounts = "UPDATE cardinality.Counts SET visits = visits + ? WHERE siteId = 'site1' AND month_interval_start = '2026-10-01' AND feature1 = '' AND feature2 = '' AND metric_type = 'hour_views' AND interval_start = ?"
 	updateLedger = "UPDATE cardinality.applied SET from_offset = from_offset + ?, to_offset = to_offset + ? WHERE siteId = 'site1' AND month_interval_start = '2026-10-01' AND feature1 = '' AND feature2 = '' AND topic = 'visits' AND kafka_partition = ? AND kind = 'owner' AND epoch = ?"
 	updateHour   = "UPDATE urlshortener.hourcounters SET value = value + ? WHERE short_url = 'abc' AND hour = ?"
 	insertLatest = "INSERT INTO urlshortener.latestclicks (short_url, day, at, country, referrer, ip, bot, id) VALUES ('abc', '2026-10-01', ?, 'IT', 'www.facebook.com', ?, false, ?) USING TTL 604800"
 	updateAmount = "UPDATE urlshortener.amountcounters SET num_values = num_values + ?, sum_values = sum_values + ? WHERE short_url = 'abc' AND day = ?"
-	insertLink   = "INSERT INTO urlshortener.links_by_day (day, bucket, short_url) VALUES ('2026-10-01', '0', ?)"
-	insertValue  = "INSERT INTO cardinality.values_by_month (siteId, month_interval_start, feature, bucket, value) VALUES ('site1', '2026-10-01', 'page', '0', ?)" + overAMonth
+	insertLink   = "INSERT INTO urlshortener.links_by_day (day, bucket, short_url) VALUES ('2026-10-01', '0', ?)" + atMoment
+	insertValue  = "INSERT INTO cardinality.values_by_month (siteId, month_interval_start, feature, bucket, value) VALUES ('site1', '2026-10-01', 'page', '0', ?)" + atMoment
 	updateFrom   = "UPDATE urlshortener.referrercounters SET value = value + ? WHERE short_url = 'abc' AND referrer = ?"
 )
 
@@ -73,8 +75,8 @@ var rowKinds = []rowKind{
 		at := gocql.UUIDFromTime(time.Date(2026, 10, 1, 0, 0, 0, i*400_000, time.UTC)) // over a day
 		return []any{at, fmt.Sprintf("%d.%d.%d.%d", r.IntN(256), r.IntN(256), r.IntN(256), r.IntN(256)), at.String()}
 	}},
-	{"urlshortener.links_by_day", "a link", 200_000, insertLink, func(i int, _ *rand.Rand) []any {
-		return []any{fmt.Sprintf("%08x", uint32(i)*2654435761)}
+	{"urlshortener.links_by_day", "a link", 200_000, insertLink, func(i int, r *rand.Rand) []any {
+		return []any{fmt.Sprintf("%08x", uint32(i)*2654435761), writtenWithin(1, r)}
 	}},
 	{"cardinality.values_by_month", "a page", 200_000, insertValue, func(i int, r *rand.Rand) []any {
 		return []any{fmt.Sprintf("/products/%d/index.html", i), writtenAt(r)}
