@@ -159,6 +159,12 @@ func (h Holder) ListsLinks() bool {
 	return h.all || slices.ContainsFunc(h.grants, func(g grant) bool { return g.links != "" })
 }
 
+// All tells whether the holder may read every site and every link.
+func (h Holder) All() bool {
+	return h.all || slices.ContainsFunc(h.grants, func(g grant) bool { return g.site == "*" }) &&
+		slices.ContainsFunc(h.grants, func(g grant) bool { return g.links == "*" })
+}
+
 // matches tells whether a name fits a pattern: a name, or a prefix and a *. The empty pattern matches nothing.
 func matches(pattern, name string) bool {
 	if beginning, ok := strings.CutSuffix(pattern, "*"); ok {

@@ -77,6 +77,27 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// TestAll: whoever may read all sites and all links, by one entry or by several.
+func TestAll(t *testing.T) {
+	entry := func(site, links string) configs.ReadGrant {
+		return configs.ReadGrant{Site: site, Links: links, KeyHashes: []string{hash("a")}}
+	}
+	f := func(want bool, readers ...configs.ReadGrant) {
+		t.Helper()
+		if h, err := newAccess(t, configs.ReadAccess{Readers: readers}).Of("a", "", now); err != nil || h.All() != want {
+			t.Errorf("%+v: %v, %v", readers, h.All(), err)
+		}
+	}
+	f(true, entry("*", "*"))
+	f(true, entry("*", ""), entry("", "*"))
+	f(false, entry("*", ""))
+	f(false, entry("", "*"))
+	f(false, entry("*", "promo*"))
+	if h, err := newAccess(t, configs.ReadAccess{Open: true}).Of("", "", now); err != nil || !h.All() || (Holder{}).All() {
+		t.Errorf("%+v, %v", h, err)
+	}
+}
+
 func TestMistakes(t *testing.T) {
 	f := func(cfg configs.ReadAccess, want string) {
 		t.Helper()

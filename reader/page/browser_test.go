@@ -7,12 +7,14 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
 
 	"footfall/models"
+	"footfall/reader/stats"
 	"footfall/reader/stats/statstest"
 	"footfall/test/harness/chromium"
 )
@@ -159,4 +161,23 @@ func TestNumbersMove(t *testing.T) {
 		t.Error("the table closed, or the focus was lost")
 	}
 	complaints.check(t, "/links/abc")
+}
+
+// The last minute moves with the first page, and its table stays open.
+func TestTheLastMinuteMoves(t *testing.T) {
+	ctx := openBrowser(t)
+	var seconds atomic.Int64
+	server := httptest.NewServer(New(reader(shared(t)), Options{Now: func() time.Time { return today }, Pulse: func() stats.Minute {
+		m := minute(time.Hour)
+		m.Clicks.Counted += seconds.Load()
+		return m
+	}}))
+	defer server.Close()
+	complaints := listen(ctx)
+	looks[2].take(t, ctx, server.URL+"/")
+	evaluate[any](t, ctx, `document.getElementById("pulse-table").open = true`)
+	seconds.Store(5)
+	until(t, ctx, "new numbers", `document.querySelector("#pulse .value").textContent === "1,985" && document.getElementById("pulse-table").open`)
+	judge(t, ctx, "/")
+	complaints.check(t, "/")
 }

@@ -11,6 +11,7 @@ import (
 )
 
 type homeView struct {
+	Pulse        *pulseView // nil: not known
 	Links, Sites *breakdown
 	Empty        bool
 	Click, Visit string // commands
@@ -40,13 +41,16 @@ func (h *Handler) home(ctx context.Context, a asked) (*view, error) {
 		as = links.AsOf
 	}
 	same := func(name string) string { return name }
-	data := homeView{Click: h.clickCommand("abc"), Visit: h.visitCommand("site1"), Today: a.now.Time().Format("Monday 2 January 2006"), Empty: links.Values+sites.Values == 0, Links: &breakdown{
+	data := homeView{Pulse: h.pulse(a), Click: h.clickCommand("abc"), Visit: h.visitCommand("site1"), Today: a.now.Time().Format("Monday 2 January 2006"), Empty: links.Values+sites.Values == 0, Links: &breakdown{
 		ID: "links", Heading: "Busiest links today", Column: "Link", Unit: "Clicks", Empty: "No link was clicked today (UTC) yet.",
 		Rows: rows(links.Rows, 0, same, func(name string) string { return a.to("links", name) }), Note: partial(links),
 	}, Sites: &breakdown{
 		ID: "sites", Heading: "Busiest sites in " + a.now.Time().Format("January"), Column: "Site", Unit: columnWords[metric],
 		Empty: "No site was visited this month yet.", Rows: rows(sites.Rows, 0, same, func(name string) string { return a.to("sites", name) }), Note: partial(sites),
 	}}
+	if data.Pulse != nil && data.Pulse.Quiet && data.Empty {
+		data.Pulse = nil // how to send a first event is more to the point
+	}
 	return newView(a, "footfall", "home", as, data), nil
 }
 

@@ -35,6 +35,7 @@ type May interface {
 	Link(name string) bool
 	ListsSites() bool
 	ListsLinks() bool
+	All() bool // every site and every link
 }
 
 // Options says how pages are made.
@@ -45,7 +46,8 @@ type Options struct {
 	Producer func() string
 	// WriteKey tells that the producer wants a key, so that the commands have a place for one.
 	WriteKey bool
-	// Pulse tells how fast events are counted, of all links and sites together. Default: nil, it is not known.
+	// Pulse tells how fast events are counted, of all links and sites together. The first page shows it to those who may see everything.
+	// Default: nil, it is not known.
 	Pulse func() stats.Minute
 	// Refused is told of every error that a page is refused with. Default: it is logged.
 	Refused func(context.Context, error)
@@ -96,6 +98,7 @@ func (everything) Site(string) bool { return true }
 func (everything) Link(string) bool { return true }
 func (everything) ListsSites() bool { return true }
 func (everything) ListsLinks() bool { return true }
+func (everything) All() bool        { return true }
 
 // asked is a request, once it is understood.
 type asked struct {

@@ -206,6 +206,7 @@ func (o only) Site(name string) bool { return name == string(o) }
 func (o only) Link(name string) bool { return name == string(o) }
 func (only) ListsSites() bool        { return true }
 func (only) ListsLinks() bool        { return false }
+func (only) All() bool               { return false }
 
 func TestWhoMaySee(t *testing.T) {
 	denied := &Denied{Status: http.StatusUnauthorized, Detail: "send your read key"}

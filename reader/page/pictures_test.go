@@ -3,6 +3,8 @@ package page
 import (
 	"context"
 	"flag"
+	"math"
+	"math/rand/v2"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 	shoot "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"footfall/reader/stats"
 	"footfall/reader/stats/statstest"
 	"footfall/test/harness/chromium"
 )
@@ -69,6 +72,20 @@ func (l look) picture(t *testing.T, ctx browser) []byte {
 	return taken.Data
 }
 
+// pictured is a minute of a shop's afternoon.
+func pictured() stats.Minute {
+	m, r := minute(time.Hour), rand.New(rand.NewPCG(3, 5))
+	for n, beat := range []*stats.Beat{&m.Clicks, &m.Visits} {
+		mean := []float64{0.9, 0.7}[n]
+		beat.Counted = 0
+		for i := range beat.Bars {
+			beat.Bars[i] = int64(max(0, mean+math.Sqrt(mean)*r.NormFloat64()))
+			beat.Counted += beat.Bars[i]
+		}
+	}
+	return m
+}
+
 // TestPictures takes pictures of every page, with counts and with none:
 //
 //	go test ./reader/page -run TestPictures -page.pictures ../../docs/pictures
@@ -77,9 +94,12 @@ func TestPictures(t *testing.T) {
 		t.Skip("only with -page.pictures")
 	}
 	ctx := openBrowser(t)
-	now := Options{Now: func() time.Time { return today }}
+	now := Options{Now: func() time.Time { return today }, Pulse: pictured}
 	full := httptest.NewServer(New(reader(shared(t)), now))
 	defer full.Close()
+	now.Pulse = func() stats.Minute {
+		return stats.Minute{Since: today, Read: today, Watched: time.Minute, End: today.Add(time.Second)}
+	}
 	none := httptest.NewServer(New(reader(statstest.NewMemory(demoPlan(t))), now))
 	defer none.Close()
 	shots := []struct{ name, url string }{
