@@ -2,7 +2,6 @@ package page
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strings"
 	"sync"
@@ -49,28 +48,5 @@ func TestManyReadersOfTheFirstPageShareARanking(t *testing.T) {
 	all.Wait()
 	if most := 1 + int64(time.Since(began)/keptFor); from.n.Load() > most {
 		t.Errorf("ranked %d times within %v", from.n.Load(), time.Since(began))
-	}
-}
-
-func TestWhatFailedIsNotKept(t *testing.T) {
-	var b busiest
-	away := errors.New("away")
-	fail := func(context.Context) (links, sites stats.Top, err error) { return links, sites, away }
-	work := func(context.Context) (links, sites stats.Top, err error) { return stats.Top{Values: 3}, sites, nil }
-	if _, _, err := b.get(t.Context(), fail); !errors.Is(err, away) {
-		t.Error(err)
-	}
-	if links, _, err := b.get(t.Context(), work); err != nil || links.Values != 3 {
-		t.Error(links, err)
-	}
-	if links, _, err := b.get(t.Context(), fail); err != nil || links.Values != 3 {
-		t.Errorf("kept: %v, %v", links, err)
-	}
-	var m remembering
-	for i := range 3 * mostKept {
-		m.of([32]byte{byte(i), byte(i >> 8)})
-	}
-	if len(m.entries) > mostKept {
-		t.Errorf("%d are kept", len(m.entries))
 	}
 }

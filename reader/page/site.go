@@ -201,20 +201,21 @@ func (h *Handler) siteRange(ctx context.Context, s siteAsked, v *siteView) (stat
 func (h *Handler) sitePlot(ctx context.Context, s siteAsked, past stats.Range) (*plotView, error) {
 	q := stats.SeriesQuery{Site: s.name, Metric: s.metric, By: s.w.unit, Within: s.w.within, Features: s.features}
 	noun := map[stats.Metric]string{stats.Unique: "unique visitors", stats.Views: "views"}[s.metric]
-	points, err := h.sitePoints(ctx, q)
+	var points, before []stats.Point
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) { points, err = h.sitePoints(groupCtx, q); return err })
+	if s.compares() && past.From > 0 {
+		q := q
+		q.Within = past
+		group.Go(func() (err error) { before, err = h.sitePoints(groupCtx, q); return err })
+	}
+	err := group.Wait()
 	var none *stats.NotKept
 	if errors.As(err, &none) {
 		return &plotView{Heading: metricWords[s.metric] + " by " + string(s.w.unit), Words: s.w.words(), NotKept: none}, nil
 	}
 	if err != nil {
 		return nil, err
-	}
-	var before []stats.Point
-	if s.compares() && past.From > 0 {
-		q.Within = past
-		if before, err = h.sitePoints(ctx, q); err != nil {
-			return nil, err
-		}
 	}
 	v := plotOf(noun, s.w, points, before, s.now)
 	v.CSV = s.api("/series", append(s.filterPairs(), "metric", string(s.metric), "by", string(s.w.unit), "from", stamp(s.w.within.From), "to", stamp(s.w.within.To), "format", "csv")...)
@@ -243,14 +244,14 @@ func (h *Handler) siteTop(ctx context.Context, s siteAsked, feature string, whol
 	if s.q.Get("show") == feature {
 		limit = topShown
 	}
-	q := stats.TopQuery{Site: s.name, Feature: feature, Period: *s.period, Metric: s.metric, Features: maps.Clone(s.features), Limit: limit + 1}
-	top, err := h.stats.SiteTop(ctx, q)
+	q := stats.TopQuery{Site: s.name, Feature: feature, Period: *s.period, Metric: s.metric, Features: maps.Clone(s.features), Limit: topShown + 1}
+	top, err := h.top(ctx, q)
 	var none *stats.NotKept
 	if errors.As(err, &none) {
 		q.Metric = map[stats.Metric]stats.Metric{stats.Unique: stats.Views, stats.Views: stats.Unique}[q.Metric]
-		top, err = h.stats.SiteTop(ctx, q)
+		top, err = h.top(ctx, q)
 	}
-	v := &breakdown{ID: "top-" + feature, Heading: feature, Column: "Value", Unit: columnWords[q.Metric], Empty: "No visit of this period had one.", Note: partial(top)}
+	v := &breakdown{ID: "top-" + feature, Heading: feature, Column: "Value", Unit: columnWords[q.Metric], Empty: "No visit of this period had one.", Note: rankedAt(top, s.now.Time())}
 	if errors.As(err, &none) {
 		v.NotKept = none
 		return v, nil

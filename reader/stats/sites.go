@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 
+	"golang.org/x/sync/errgroup"
+
 	"footfall/models"
 )
 
@@ -60,19 +62,26 @@ func (r *Reader) Site(ctx context.Context, site string, period Period, features 
 		return Site{}, err
 	}
 	out.AsOf, out.Final = as, period.End() <= final
+	group, reading := errgroup.WithContext(ctx)
 	for metric, into := range map[Metric]**int64{Views: &out.Views, Unique: &out.Unique} {
 		name, err := kept(r.Plan(), metric, period.Unit, fixed)
 		if err != nil {
 			continue // nil says so
 		}
-		sum := int64(0)
-		for p, err := range r.read(ctx, site, key, name, period.Unit, period.Range()) {
-			if err != nil {
-				return Site{}, err
+		group.Go(func() error {
+			sum := int64(0)
+			for p, err := range r.read(reading, site, key, name, period.Unit, period.Range()) {
+				if err != nil {
+					return err
+				}
+				sum += p.Count // of unique visitors there is one point
 			}
-			sum += p.Count // of unique visitors there is one point
-		}
-		*into = &sum
+			*into = &sum
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return Site{}, err
 	}
 	return out, nil
 }

@@ -1,0 +1,119 @@
+package page
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// sharing keeps for a moment what takes many reads, by what was asked: many people look at the same page at once, and again every second.
+// Whoever asks gets what is kept if it is young enough. If it is older, one of them has it read again behind their backs, and all get
+// what is there meanwhile. Nobody gets what is older than that: they wait for what is read. A value has to say itself how far it reaches.
+type sharing[K comparable, V any] struct {
+	pause int // a value is kept for so many times as long as it took to read, within keptFor and longestKept
+
+	mu      sync.Mutex
+	entries map[K]*entry[V]
+}
+
+const (
+	keptFor     = 450 * time.Millisecond // at the least; served for twice as long, which is less than the second after which a page asks again
+	longestKept = 5 * time.Second
+	mostKept    = 256 // beyond which all are forgotten
+)
+
+// behind bounds how many values are read while nobody waits for them: such a read has no place of http.max_in_flight.
+var behind = make(chan struct{}, 4)
+
+type entry[V any] struct {
+	reading chan struct{} // holds one while somebody reads
+
+	mu   sync.Mutex
+	last kept[V]
+}
+
+type kept[V any] struct {
+	value V
+	read  time.Time // when that began; zero: never, which is too long ago
+	keep  time.Duration
+}
+
+func (s *sharing[K, V]) of(key K) *entry[V] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.entries[key]
+	if e == nil {
+		if s.entries == nil || len(s.entries) >= mostKept {
+			s.entries = map[K]*entry[V]{}
+		}
+		e = &entry[V]{reading: make(chan struct{}, 1)}
+		s.entries[key] = e
+	}
+	return e
+}
+
+// get returns a value that is young enough; read makes a new one. What failed is not kept.
+func (s *sharing[K, V]) get(ctx context.Context, key K, read func(context.Context) (V, error)) (V, error) {
+	e := s.of(key)
+	came := e.kept()
+	switch age := time.Since(came.read); {
+	case age < came.keep:
+		return came.value, nil
+	case age < 2*came.keep:
+		s.again(ctx, e, read)
+		return came.value, nil
+	}
+	select {
+	case e.reading <- struct{}{}:
+		defer func() { <-e.reading }()
+	case <-ctx.Done():
+		return came.value, ctx.Err()
+	}
+	if now := e.kept(); now.read != came.read { // somebody else has read it, however long that took
+		return now.value, nil
+	}
+	return s.renew(ctx, e, read)
+}
+
+func (e *entry[V]) kept() kept[V] {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.last
+}
+
+// again reads a value behind the back of who asked, unless somebody does already.
+func (s *sharing[K, V]) again(ctx context.Context, e *entry[V], read func(context.Context) (V, error)) {
+	select {
+	case behind <- struct{}{}:
+	default:
+		return
+	}
+	select {
+	case e.reading <- struct{}{}:
+	default:
+		<-behind
+		return
+	}
+	detached, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	if deadline, ok := ctx.Deadline(); ok {
+		detached, cancel = context.WithDeadline(context.WithoutCancel(ctx), deadline)
+	}
+	go func() {
+		defer func() { cancel(); <-e.reading; <-behind }()
+		_, _ = s.renew(detached, e, read) // after an error the value gets too old, and whoever asks then sees why
+	}()
+}
+
+// renew reads a value and keeps it. The caller holds e.reading.
+func (s *sharing[K, V]) renew(ctx context.Context, e *entry[V], read func(context.Context) (V, error)) (V, error) {
+	began := time.Now()
+	value, err := read(ctx)
+	if err != nil {
+		return value, err
+	}
+	keep := max(keptFor, min(time.Duration(s.pause)*time.Since(began), longestKept))
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.last = kept[V]{value, began, keep}
+	return value, nil
+}
