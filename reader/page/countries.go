@@ -2,9 +2,12 @@ package page
 
 import (
 	_ "embed" // the list is part of the binary
+	"html/template"
 	"strings"
 
 	"footfall/models"
+	"footfall/reader/plot"
+	"footfall/reader/stats"
 )
 
 // The list of the time zone database, which is in the public domain.
@@ -23,3 +26,26 @@ var countries = func() map[string]string {
 
 // country is the name of a country; a code that has none is its own.
 func country(code string) string { return orElse(countries[code], code) }
+
+// countryAndCode is the name and the code, which other tools have.
+func countryAndCode(code string) string {
+	if name := countries[code]; name != "" && code != models.UnknownCountry {
+		return name + " · " + code
+	}
+	return country(code)
+}
+
+// worldMap shows clicks by country, largest first. It is empty if no country is known.
+func worldMap(shares []stats.Share) template.HTML {
+	counts := map[string]int64{}
+	for _, s := range shares {
+		if s.Label != models.UnknownCountry {
+			counts[s.Label] = s.Count
+		}
+	}
+	if len(counts) == 0 {
+		return ""
+	}
+	desc := "Most: " + country(shares[0].Label) + ", " + count(shares[0].Count, "click") + ". The numbers are in the table beside it."
+	return plot.World{ID: "world", Title: "Clicks by country", Desc: desc, Noun: "clicks", Counts: counts, Name: country}.SVG()
+}

@@ -15,7 +15,11 @@ func (h *Handler) linkShares(ctx context.Context, a asked, by stats.Breakdown, c
 	if a.q.Get("show") == string(by) {
 		limit = topShown
 	}
-	shares, err := h.stats.LinkBreakdown(ctx, a.name, by, stats.Range{}, limit+1)
+	read := limit + 1
+	if by == stats.Countries {
+		read = max(read, len(countries)) // all of them, for the map
+	}
+	shares, err := h.stats.LinkBreakdown(ctx, a.name, by, stats.Range{}, read)
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +28,10 @@ func (h *Handler) linkShares(ctx context.Context, a asked, by stats.Breakdown, c
 		return nil, err
 	}
 	v := &breakdown{ID: string(by), Heading: "Countries", Column: "Country", Unit: "Clicks", Note: "All time: by period they are not kept.", CSV: a.api("/"+string(by), "format", "csv")}
-	name := country
+	name := countryAndCode
+	if by == stats.Countries {
+		v.Map = worldMap(found)
+	}
 	if by == stats.Referrers {
 		v.Heading, v.Column = "Referrers", "Referrer"
 		name = func(text string) string { return orElse(text, "direct, or not told") }

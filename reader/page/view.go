@@ -124,6 +124,7 @@ type breakdown struct {
 	ID, Heading, Note string
 	Column, Unit      string // headings of the table
 	Rows              []row
+	Map               template.HTML // empty: there is none
 	CSV, More         string
 	Empty             string
 	NotKept           *stats.NotKept
