@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"math"
@@ -34,6 +35,23 @@ func (s *Stats) Clicks(ctx context.Context, link string, unit stats.Unit, within
 	from, to := between(within, day)
 	return rowsOf(ctx, s.db, "clicks by day", scanPoint, "SELECT day, value FROM urlshortener.daycounters"+
 		" WHERE short_url = ? AND day >= ? AND day < ? ORDER BY day", link, from, to)
+}
+
+// RankedLinks implements stats.Store, as Ranked does.
+func (s *Stats) RankedLinks(ctx context.Context, links []string, at models.Millis) ([]int64, error) {
+	parameter, err := json.Marshal(links)
+	if err != nil {
+		return nil, fmt.Errorf("reading clicks of %d links: %w", len(links), err)
+	}
+	counts := make([]int64, len(links))
+	for c, err := range rowsOf(ctx, s.db, "clicks of a day", scanRanked, "SELECT list.key, daycounters.value FROM json_each(?) AS list"+
+		" CROSS JOIN urlshortener.daycounters ON short_url = list.value AND day = ?", string(parameter), day(at)) {
+		if err != nil {
+			return nil, fmt.Errorf("ranking %d links: %w", len(links), err)
+		}
+		counts[c[0]] = c[1]
+	}
+	return counts, nil
 }
 
 // Countries implements stats.Store.

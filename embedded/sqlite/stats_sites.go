@@ -48,9 +48,8 @@ func (s *Stats) Ranked(ctx context.Context, keys []stats.SiteKey, metric string,
 		return nil, fmt.Errorf("reading visits of %d keys: %w", len(keys), err)
 	}
 	from, to := between(within, writerOf(metric))
-	scan := func(rows *sql.Rows) (c [2]int64, err error) { return c, rows.Scan(&c[0], &c[1]) }
 	counts := make([]int64, len(keys))
-	for c, err := range rowsOf(ctx, s.db, "visits", scan, s.ranked, string(parameter), metric, from, to) {
+	for c, err := range rowsOf(ctx, s.db, "visits", scanRanked, s.ranked, string(parameter), metric, from, to) {
 		if err != nil {
 			return nil, fmt.Errorf("ranking %d keys: %w", len(keys), err)
 		}
@@ -58,6 +57,9 @@ func (s *Stats) Ranked(ctx context.Context, keys []stats.SiteKey, metric string,
 	}
 	return counts, nil
 }
+
+// scanRanked reads the place of a key in its list, and a count.
+func scanRanked(rows *sql.Rows) (c [2]int64, err error) { return c, rows.Scan(&c[0], &c[1]) }
 
 // Values implements stats.Store.
 func (s *Stats) Values(ctx context.Context, site string, month models.Millis, feature string) iter.Seq2[string, error] {

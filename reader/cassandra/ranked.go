@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
 
 	"footfall/internal/cql"
+	"footfall/models"
 	"footfall/reader/stats"
 )
 
@@ -73,6 +75,47 @@ func (s *Store) ranked(ctx context.Context, counts []int64, keys []stats.SiteKey
 		}
 	}
 	return nil
+}
+
+// RankedLinks implements stats.Store, with requests like those of Ranked.
+func (s *Store) RankedLinks(ctx context.Context, links []string, day models.Millis) ([]int64, error) {
+	places := make(map[string][]int, len(links))
+	for i, link := range links {
+		places[link] = append(places[link], i)
+	}
+	counts := make([]int64, len(links))
+	group, working := errgroup.WithContext(ctx)
+	group.SetLimit(rankedAtOnce)
+	for request := range slices.Chunk(byToken(places), rankedTogether) {
+		if working.Err() != nil {
+			break
+		}
+		group.Go(func() error {
+			query := s.session.Query(s.cql.rankedLinks, request, day.Time()).RoutingKey([]byte(request[0]))
+			for share, err := range scanned(working, query, "clicks of a day", scanShare) {
+				if err != nil {
+					return err
+				}
+				for _, i := range places[share.Label] { // no other request has this link
+					counts[i] = share.Count
+				}
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, fmt.Errorf("reading clicks of %d links: %w", len(links), err)
+	}
+	return counts, ctx.Err()
+}
+
+// byToken are the links in the order of the ring.
+func byToken(links map[string][]int) []string {
+	tokens := make(map[string]int64, len(links))
+	for link := range links {
+		tokens[link] = cql.Token([]byte(link))
+	}
+	return slices.SortedFunc(maps.Keys(links), func(a, b string) int { return cmp.Compare(tokens[a], tokens[b]) })
 }
 
 // columnOf is the site (0) or a feature (from 1 on).

@@ -15,6 +15,7 @@ type statements struct {
 	countries, referrers      string
 	amounts, latest           string
 	ranked                    []string // by the column whose values are a list: the site, then the features
+	rankedLinks               string
 	visits                    string
 	values, sites, links      string
 	progress, doubts, retired string
@@ -30,22 +31,23 @@ func newStatements(n cql.Keyspaces, plan *models.Plan) statements {
 	key := ` WHERE siteId = ? AND month_interval_start = ? AND ` + strings.Join(features, ` = ? AND `) + ` = ?`
 	some := ` AND metric_type = ?` + within(`interval_start`)
 	s := statements{
-		longURL:   link(`long_url`, `urls`, ``),
-		total:     map[string]string{},
-		hours:     link(`hour, value`, models.HourCounters, within(`hour`)+` ORDER BY hour ASC`),
-		days:      link(`day, value`, models.DayCounters, within(`day`)+` ORDER BY day ASC`),
-		countries: link(`country, value`, models.CountryCounters, ``),
-		referrers: link(`referrer, value`, models.ReferrerCounters, ``),
-		amounts:   link(`day, num_values, sum_values`, `amountcounters`, within(`day`)+` ORDER BY day ASC`),
-		latest:    link(`at, country, referrer, ip, bot, id`, `latestclicks`, ` AND day = ?`),
-		visits:    `SELECT interval_start, visits FROM ` + n.Cardinality + `.Counts` + key + some,
-		values:    `SELECT value FROM ` + n.Cardinality + `.values_by_month WHERE siteId = ? AND month_interval_start = ? AND feature = ? AND bucket IN ?`,
-		sites:     `SELECT siteId FROM ` + n.Cardinality + `.sites_by_month WHERE month_interval_start = ?`,
-		links:     `SELECT short_url FROM ` + n.URLShortener + `.links_by_day WHERE day = ? AND bucket IN ?`,
-		progress:  `SELECT topic, kafka_partition, counted, log_end, event_time, at FROM ` + n.Footfall + `.progress WHERE name = 'counted'`,
-		doubts:    `SELECT topic FROM ` + n.Footfall + `.doubts`,
-		setting:   `SELECT value FROM ` + n.Footfall + `.settings WHERE name = ?`,
-		retired:   `SELECT before, state FROM ` + n.Footfall + `.retired WHERE name = 'visits'`,
+		longURL:     link(`long_url`, `urls`, ``),
+		total:       map[string]string{},
+		hours:       link(`hour, value`, models.HourCounters, within(`hour`)+` ORDER BY hour ASC`),
+		days:        link(`day, value`, models.DayCounters, within(`day`)+` ORDER BY day ASC`),
+		countries:   link(`country, value`, models.CountryCounters, ``),
+		referrers:   link(`referrer, value`, models.ReferrerCounters, ``),
+		amounts:     link(`day, num_values, sum_values`, `amountcounters`, within(`day`)+` ORDER BY day ASC`),
+		latest:      link(`at, country, referrer, ip, bot, id`, `latestclicks`, ` AND day = ?`),
+		rankedLinks: `SELECT short_url, value FROM ` + n.URLShortener + `.` + models.DayCounters + ` WHERE short_url IN ? AND day = ?`,
+		visits:      `SELECT interval_start, visits FROM ` + n.Cardinality + `.Counts` + key + some,
+		values:      `SELECT value FROM ` + n.Cardinality + `.values_by_month WHERE siteId = ? AND month_interval_start = ? AND feature = ? AND bucket IN ?`,
+		sites:       `SELECT siteId FROM ` + n.Cardinality + `.sites_by_month WHERE month_interval_start = ?`,
+		links:       `SELECT short_url FROM ` + n.URLShortener + `.links_by_day WHERE day = ? AND bucket IN ?`,
+		progress:    `SELECT topic, kafka_partition, counted, log_end, event_time, at FROM ` + n.Footfall + `.progress WHERE name = 'counted'`,
+		doubts:      `SELECT topic FROM ` + n.Footfall + `.doubts`,
+		setting:     `SELECT value FROM ` + n.Footfall + `.settings WHERE name = ?`,
+		retired:     `SELECT before, state FROM ` + n.Footfall + `.retired WHERE name = 'visits'`,
 	}
 	columns := append([]string{`siteId`}, features...)
 	for _, listed := range columns {

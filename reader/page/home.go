@@ -45,7 +45,7 @@ func (h *Handler) home(ctx context.Context, a asked) (*view, error) {
 		as = links.AsOf
 	}
 	same := func(name string) string { return name }
-	data := homeView{Pulse: h.pulse(a), Click: h.clickCommand("abc"), Visit: h.visitCommand("site1"), Today: a.now.Time().Format("Monday 2 January 2006"), Empty: links.Values+sites.Values == 0, Links: &breakdown{
+	data := homeView{Pulse: h.pulse(a), Click: h.clickCommand("abc"), Visit: h.visitCommand("site1"), Today: a.now.Time().Format("Monday 2 January 2006"), Empty: isEmpty(links) && isEmpty(sites), Links: &breakdown{
 		ID: "links", Heading: "Busiest links today", Column: "Link", Unit: "Clicks", Empty: "No link was clicked today (UTC) yet.",
 		Rows: rows(links.Rows, 0, same, func(name string) string { return a.to("links", name) }), Note: partial(links),
 	}, Sites: &breakdown{
@@ -82,10 +82,16 @@ func (h *Handler) rankings(ctx context.Context, a asked, metric stats.Metric) (l
 // wasRead tells whether a ranking was asked for: it is left out where somebody may not list, or where it is not kept.
 func wasRead(top stats.Top) bool { return top.Period.Unit != "" }
 
+// isEmpty tells that there is nothing to rank. Of a list that was not read to its end nobody knows.
+func isEmpty(top stats.Top) bool { return top.Values == 0 && (top.Complete || !wasRead(top)) }
+
 // partial says what a ranking leaves out.
 func partial(top stats.Top) string {
 	if !wasRead(top) || top.Complete {
 		return ""
 	}
-	return "Of " + count(int64(top.Values), "name") + " a part is ranked; a busier one may be missing."
+	if top.Values == 0 {
+		return "There are too many names to look through all of them."
+	}
+	return "Ranked are the first " + count(int64(top.Values), "name") + "; there are more, and a busier one may be missing."
 }

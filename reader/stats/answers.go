@@ -78,8 +78,7 @@ type Top struct {
 	Period Period
 	Metric Metric
 	Rows   []Share // largest first, then by label; values of which nothing was counted are left out
-	// Values is how many values were listed for the period; Complete is false if there were more than MaxRanked, and the others are
-	// not in the ranking.
+	// Values is how many values were ranked; Complete is false if there are more, of which a larger one may be missing.
 	Values   int
 	Complete bool
 	Final    bool

@@ -6,51 +6,39 @@ import (
 	"iter"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"footfall/models"
 )
 
+// Limits of BusiestLinks and BusiestSites.
 const (
-	// MaxBusiest is how many links BusiestLinks ranks: each is a read of its own.
-	MaxBusiest  = 200
-	readsAtOnce = 16
+	// MaxBusiest is how many links or sites are ranked: both rankings are read again and again while somebody looks at the first page.
+	MaxBusiest = 2_000
+	// MaxListed is how many names of a list are looked through for those that may be ranked.
+	MaxListed = 100_000
 )
 
 // BusiestLinks ranks the links of a day by its clicks; day is any moment of it. may tells which ones to rank; nil: all. With a limit the
-// answer has that many rows. Complete is false if there were more than MaxBusiest: the others are not in the ranking.
+// answer has that many rows. Complete is false if there were more than MaxBusiest, or some beyond the first MaxListed names: they are
+// not in the ranking.
 func (r *Reader) BusiestLinks(ctx context.Context, day models.Millis, limit int, may func(string) bool) (Top, error) {
 	names, err := r.Links(ctx, day)
 	if err != nil {
 		return Top{}, err
 	}
-	ranked, left, err := permitted(names.Rows, may, MaxBusiest)
+	ranked, complete, err := permitted(names.Rows, may)
 	if err != nil {
 		return Top{}, fmt.Errorf("listing links: %w", err)
 	}
 	period := PeriodOf(Day, day)
-	counts := make([]int64, len(ranked))
-	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(readsAtOnce)
-	for i, name := range ranked {
-		group.Go(func() error {
-			for p, err := range r.store.Clicks(groupCtx, name, Day, period.Range()) {
-				if err != nil {
-					return fmt.Errorf("reading clicks of a day: %w", err)
-				}
-				counts[i] += p.Count
-			}
-			return nil
-		})
+	counts, err := r.store.RankedLinks(ctx, ranked, period.Start)
+	if err != nil {
+		return Top{}, fmt.Errorf("ranking %d links: %w", len(ranked), err)
 	}
-	if err := group.Wait(); err != nil {
-		return Top{}, err
-	}
-	return Top{Period: period, Metric: Views, Rows: rank(ranked, counts, limit), Values: len(ranked) + left, Complete: left == 0, AsOf: names.AsOf}, nil
+	return Top{Period: period, Metric: Views, Rows: rank(ranked, counts, limit), Values: len(ranked), Complete: complete, AsOf: names.AsOf}, nil
 }
 
-// BusiestSites ranks the sites of a month by a metric; month is any moment of it. may and limit are those of BusiestLinks; the ranking
-// has up to MaxRanked sites.
+// BusiestSites ranks the sites of a month by a metric; month is any moment of it. may, limit and Complete are those of
+// BusiestLinks.
 func (r *Reader) BusiestSites(ctx context.Context, month models.Millis, metric Metric, limit int, may func(string) bool) (Top, error) {
 	column, err := kept(r.Plan(), metric, Month, 0)
 	if err != nil {
@@ -60,7 +48,7 @@ func (r *Reader) BusiestSites(ctx context.Context, month models.Millis, metric M
 	if err != nil {
 		return Top{}, err
 	}
-	ranked, left, err := permitted(names.Rows, may, MaxRanked)
+	ranked, complete, err := permitted(names.Rows, may)
 	if err != nil {
 		return Top{}, fmt.Errorf("listing sites: %w", err)
 	}
@@ -73,23 +61,28 @@ func (r *Reader) BusiestSites(ctx context.Context, month models.Millis, metric M
 	if err != nil {
 		return Top{}, fmt.Errorf("ranking %d sites: %w", len(keys), err)
 	}
-	return Top{Period: period, Metric: metric, Rows: rank(ranked, counts, limit), Values: len(ranked) + left, Complete: left == 0, AsOf: names.AsOf}, nil
+	return Top{Period: period, Metric: metric, Rows: rank(ranked, counts, limit), Values: len(ranked), Complete: complete, AsOf: names.AsOf}, nil
 }
 
-// permitted reads names that may be ranked, and counts those beyond most.
-func permitted(rows iter.Seq2[string, error], may func(string) bool, most int) (names []string, left int, err error) {
+// permitted reads names that may be ranked, up to MaxBusiest of them. complete is false if there may be more.
+func permitted(rows iter.Seq2[string, error], may func(string) bool) (names []string, complete bool, err error) {
+	looked := 0
 	for name, err := range rows {
-		switch {
-		case err != nil:
-			return nil, 0, err
-		case may != nil && !may(name):
-		case len(names) == most:
-			left++
-		default:
-			names = append(names, name)
+		if err != nil {
+			return nil, false, err
 		}
+		if looked++; looked > MaxListed {
+			return names, false, nil
+		}
+		if may != nil && !may(name) {
+			continue
+		}
+		if len(names) == MaxBusiest {
+			return names, false, nil
+		}
+		names = append(names, name)
 	}
-	return names, left, nil
+	return names, true, nil
 }
 
 func rank(names []string, counts []int64, limit int) []Share {

@@ -37,6 +37,9 @@ type Store interface {
 	// keys at once.
 	Ranked(ctx context.Context, keys []SiteKey, metric string, within Range) ([]int64, error)
 
+	// RankedLinks is each link's clicks of a day, in the links' order; 0 where nothing was counted. It is for many links at once.
+	RankedLinks(ctx context.Context, links []string, day models.Millis) ([]int64, error)
+
 	// Values lists the values that a feature of a site had in a month, Sites the sites of a month, Links the links of a day: each once,
 	// in an order that stays. A name may be listed of which nothing was counted, never the other way round.
 	Values(ctx context.Context, site string, month models.Millis, feature string) iter.Seq2[string, error]

@@ -46,13 +46,13 @@ func (r *Reader) SiteTop(ctx context.Context, q TopQuery) (Top, error) {
 	if err != nil {
 		return Top{}, err
 	}
-	out := Top{Period: q.Period, Metric: q.Metric, AsOf: as, Final: q.Period.End() <= final}
-	ranking := ranking{counts: map[string]int64{}}
-	for _, month := range monthsOf(metric, q.Period) {
-		names, err := r.list(ctx, &ranking, q.Site, month, q.Feature)
-		if err != nil {
-			return Top{}, err
-		}
+	months := monthsOf(metric, q.Period)
+	names, complete, err := r.list(ctx, q.Site, months, q.Feature)
+	if err != nil {
+		return Top{}, err
+	}
+	sums := make([]int64, len(names))
+	for _, month := range months {
 		keys := make([]SiteKey, len(names))
 		for i, name := range names {
 			features := slices.Clone(key)
@@ -63,12 +63,12 @@ func (r *Reader) SiteTop(ctx context.Context, q TopQuery) (Top, error) {
 		if err != nil {
 			return Top{}, fmt.Errorf("ranking %d values: %w", len(keys), err)
 		}
-		for i, name := range names {
-			ranking.counts[name] += counts[i]
+		for i, n := range counts {
+			sums[i] += n
 		}
 	}
-	out.Rows, out.Values, out.Complete = ranking.rows(q.Limit), len(ranking.counts)+ranking.left, ranking.left == 0
-	return out, nil
+	return Top{Period: q.Period, Metric: q.Metric, Rows: rank(names, sums, q.Limit), Values: len(names), Complete: complete,
+		AsOf: as, Final: q.Period.End() <= final}, nil
 }
 
 // monthsOf are the keys' months that have the counters of a period. A week has its unique visitors in the month of its Monday, and
@@ -81,38 +81,22 @@ func monthsOf(metric string, p Period) []models.Millis {
 	return []models.Millis{first, last}
 }
 
-// ranking is what was found so far.
-type ranking struct {
-	counts map[string]int64
-	left   int // values beyond MaxRanked
-}
-
-// list reads the values of a month that are ranked, and counts those that are left out.
-func (r *Reader) list(ctx context.Context, into *ranking, site string, month models.Millis, feature string) (names []string, err error) {
-	for name, err := range r.store.Values(ctx, site, month, feature) {
-		if err != nil {
-			return nil, fmt.Errorf("listing values: %w", err)
-		}
-		if _, known := into.counts[name]; !known && len(into.counts) == MaxRanked {
-			into.left++
-			continue
-		}
-		into.counts[name] += 0
-		names = append(names, name)
-	}
-	return names, nil
-}
-
-func (r ranking) rows(limit int) []Share {
-	rows := make([]Share, 0, len(r.counts))
-	for name, count := range r.counts {
-		if count != 0 {
-			rows = append(rows, Share{name, count})
+// list reads the values of months that are ranked: each once, and MaxRanked at the most. complete is false if there are more.
+func (r *Reader) list(ctx context.Context, site string, months []models.Millis, feature string) (names []string, complete bool, err error) {
+	known := map[string]bool{}
+	for _, month := range months {
+		for name, err := range r.store.Values(ctx, site, month, feature) {
+			switch {
+			case err != nil:
+				return nil, false, fmt.Errorf("listing values: %w", err)
+			case known[name]:
+			case len(names) == MaxRanked:
+				return names, false, nil
+			default:
+				known[name] = true
+				names = append(names, name)
+			}
 		}
 	}
-	slices.SortFunc(rows, compareShares)
-	if limit > 0 && len(rows) > limit {
-		rows = rows[:limit]
-	}
-	return rows
+	return names, true, nil
 }

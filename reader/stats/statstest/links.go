@@ -106,3 +106,28 @@ func testLatest(t *testing.T, s stats.Store, tables Tables) {
 	same(t, "of the day after", collect(t, s.Latest(t.Context(), "latest", noon.Day()+86_400_000)))
 	same(t, "of nobody", collect(t, s.Latest(t.Context(), "nobody", noon.Day())))
 }
+
+func testRankedLinks(t *testing.T, s stats.Store, tables Tables) {
+	ctx, cells := t.Context(), Counts{}
+	var links []string
+	var want []int64
+	for i := range 1203 { // no multiple of any size of a request
+		link := fmt.Sprintf("ranked/%d", i)
+		links, want = append(links, link), append(want, 0)
+		if i%3 == 0 {
+			continue // not counted
+		}
+		cells[linkKey(link)] = map[models.Cell]int64{{Counter: models.DayCounters, At: at("2018-10-30")}: 100,
+			{Counter: models.DayCounters, At: at("2018-10-31")}: int64(i), {Counter: models.ClickCounter}: 1_000_000}
+		want[i] = int64(i)
+	}
+	for i, link := range Hostile() {
+		links, want = append(links, link), append(want, int64(i+1))
+		cells.Add(linkKey(link), models.Cell{Counter: models.DayCounters, At: at("2018-10-31")}, int64(i+1))
+	}
+	tables.Count(t, cells)
+	links, want = append(links, links[1]), append(want, want[1]) // twice
+	same(t, "clicks of a day", first(s.RankedLinks(ctx, links, at("2018-10-31"))), want...)
+	same(t, "of a day without any", first(s.RankedLinks(ctx, links[:2], at("2018-10-29"))), 0, 0)
+	same(t, "of no links", first(s.RankedLinks(ctx, nil, at("2018-10-31"))))
+}

@@ -82,6 +82,17 @@ func (m *Memory) Amounts(ctx context.Context, link string, within stats.Range) i
 	})
 }
 
+// RankedLinks implements stats.Store.
+func (m *Memory) RankedLinks(ctx context.Context, links []string, day models.Millis) ([]int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := make([]int64, len(links))
+	for i, link := range links {
+		out[i] = m.cells[linkKey(link)][models.Cell{Counter: models.DayCounters, At: day}]
+	}
+	return out, cmp.Or(m.err, ctx.Err())
+}
+
 // siteKey is the key as counted; false if a value cannot be one.
 func siteKey(key stats.SiteKey) (models.Key, bool) {
 	for _, value := range key.Features {

@@ -153,6 +153,8 @@ func testCancelled(t *testing.T, s stats.Store, _ Tables) {
 	want("Link", err)
 	_, err = s.Ranked(ctx, []stats.SiteKey{key("s", "2018-10-01", "", "")}, models.DayViews, within("2018-10-01", "2018-10-02"))
 	want("Ranked", err)
+	_, err = s.RankedLinks(ctx, []string{"abc"}, at("2018-10-01"))
+	want("RankedLinks", err)
 	_, err = s.Progress(ctx)
 	want("Progress", err)
 	var last error

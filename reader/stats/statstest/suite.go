@@ -47,7 +47,7 @@ func Run(t *testing.T, open func(t *testing.T, plan *models.Plan) (stats.Store, 
 			t.Errorf("plan %v", s.Plan())
 		}
 		for name, test := range map[string]func(*testing.T, stats.Store, Tables){
-			"link": testLink, "clicks": testClicks, "labels": testLabels, "amounts": testAmounts, "latest": testLatest,
+			"link": testLink, "clicks": testClicks, "ranked links": testRankedLinks, "labels": testLabels, "amounts": testAmounts, "latest": testLatest,
 			"visits": testVisits, "ranked": testRanked, "ranked sites": testRankedSites, "lists": testLists, "hostile names": testHostile, "progress": testProgress, "pulse": testPulse, "partitions": testPartitions,
 			"doubts": testDoubts, "retired": testRetired, "stops": testStops, "slow": testSlow, "cancelled": testCancelled,
 		} {
