@@ -2,7 +2,6 @@ package web
 
 import (
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -133,34 +132,4 @@ func TestAcceptedFormats(t *testing.T) {
 	f("text/csv;q=nan, application/json;q=2", "none")
 	f(strings.Repeat("a/b,", 1000)+"text/csv", "csv")
 	f(";;;,,,=", "none")
-}
-
-// TestGuarded: whatever a spreadsheet might run is text, and what it was can be had again.
-func TestGuarded(t *testing.T) {
-	for _, text := range []string{"=1", "+1", "-1", "@x", "\t=1", "\r=1", "\n=1", " =1", "\u200b=1", "＝1", "＠x", "'quoted", "'=1", "|x", "%x", "\x00=1"} {
-		if got := guarded(text); got != "'"+text {
-			t.Errorf("%q became %q", text, got)
-		}
-	}
-	for _, text := range []string{"", "abc", "a=1", "https://x.example/?a=-1", "/index.html", "1", " x", "日本", "\"=1\""} {
-		if got := guarded(text); got != text {
-			t.Errorf("%q became %q", text, got)
-		}
-	}
-}
-
-// TestTextIsJSON: it means the same as what encoding/json writes, and has nothing that a terminal or a browser would take for more.
-func TestTextIsJSON(t *testing.T) {
-	f := func(text string) {
-		t.Helper()
-		var back string
-		got := appendJSON(nil, text)
-		if err := json.Unmarshal(got, &back); err != nil || back != text || strings.ContainsAny(string(got), "<>&\u202e\u200b\x1b") {
-			t.Errorf("%q: %s, %q, %v", text, got, back, err)
-		}
-	}
-	for r := rune(0); r < 0x3000; r++ {
-		f(fmt.Sprintf("a%cb", r))
-	}
-	f("\U0001F468\u200d\U0001F469 \U000E0041 日本")
 }

@@ -1,13 +1,6 @@
 package web
 
-import (
-	"encoding/json"
-	"fmt"
-	"strconv"
-	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
-)
+import "footfall/reader/table"
 
 // encoder writes an answer in one format, piece by piece, to the end of dst. Cells are text, int64, bool or nil.
 type encoder interface {
@@ -22,15 +15,15 @@ type jsonEncoder struct{}
 func (jsonEncoder) begin(dst []byte, a *answer) ([]byte, [2]int) {
 	dst = append(dst, '{')
 	for _, f := range a.head {
-		dst = append(appendJSON(dst, f.name), ':')
-		dst = append(appendJSON(dst, f.value), ',')
+		dst = append(table.AppendJSON(dst, f.name), ':')
+		dst = append(table.AppendJSON(dst, f.value), ',')
 	}
 	dst = append(dst, `"as_of":`...)
 	volatile := [2]int{len(dst), 0}
 	dst = append(dst, asOfJSON(a.asOf)...)
 	volatile[1] = len(dst)
 	if a.list != nil {
-		dst = append(appendJSON(append(dst, ','), a.list.name), ":["...)
+		dst = append(table.AppendJSON(append(dst, ','), a.list.name), ":["...)
 	}
 	return dst, volatile
 }
@@ -39,7 +32,7 @@ func (jsonEncoder) row(dst []byte, columns []string, cells []any, first bool) []
 	if !first {
 		dst = append(dst, ',')
 	}
-	return appendObject(append(dst, '\n'), columns, cells)
+	return table.AppendObject(append(dst, '\n'), columns, cells)
 }
 
 func (jsonEncoder) end(dst []byte, a *answer) []byte {
@@ -54,66 +47,20 @@ type ndjsonEncoder struct{}
 func (ndjsonEncoder) begin(dst []byte, _ *answer) ([]byte, [2]int) { return dst, [2]int{} }
 
 func (ndjsonEncoder) row(dst []byte, columns []string, cells []any, _ bool) []byte {
-	return append(appendObject(dst, columns, cells), '\n')
+	return append(table.AppendObject(dst, columns, cells), '\n')
 }
 
 func (ndjsonEncoder) end(dst []byte, _ *answer) []byte { return dst }
 
-func appendObject(dst []byte, columns []string, cells []any) []byte {
-	for i, c := range cells {
-		before := byte(',')
-		if i == 0 {
-			before = '{'
-		}
-		dst = append(appendJSON(append(dst, before), columns[i]), ':')
-		dst = appendJSON(dst, c)
-	}
-	return append(dst, '}')
+// csvEncoder writes the columns, then the rows.
+type csvEncoder struct{}
+
+func (csvEncoder) begin(dst []byte, a *answer) ([]byte, [2]int) {
+	return table.AppendHeader(dst, a.list.columns), [2]int{}
 }
 
-// appendJSON has the common cases first: an answer may have millions of them. encoding/json escapes <, > and & in text, so that no
-// browser finds HTML in it.
-func appendJSON(dst []byte, value any) []byte {
-	switch v := value.(type) {
-	case int64:
-		return strconv.AppendInt(dst, v, 10)
-	case string:
-		if plain(v) {
-			return append(append(append(dst, '"'), v...), '"')
-		}
-		return appendText(dst, v)
-	}
-	text, err := json.Marshal(value)
-	if err != nil {
-		panic(err) // numbers, text and lists of them
-	}
-	return append(dst, text...)
+func (csvEncoder) row(dst []byte, _ []string, cells []any, _ bool) []byte {
+	return table.AppendLine(dst, cells)
 }
 
-// appendText also escapes characters that hide or reorder others, as \u202e does: they are the same in JSON, and do no harm on a terminal.
-func appendText(dst []byte, text string) []byte {
-	encoded, err := json.Marshal(text)
-	if err != nil {
-		panic(err) // text always encodes
-	}
-	for _, r := range string(encoded) {
-		if !unicode.Is(unicode.Cf, r) {
-			dst = utf8.AppendRune(dst, r)
-			continue
-		}
-		for _, unit := range utf16.AppendRune(nil, r) {
-			dst = fmt.Appendf(dst, `\u%04x`, unit)
-		}
-	}
-	return dst
-}
-
-// plain tells whether text is its own JSON.
-func plain(text string) bool {
-	for i := range len(text) {
-		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
-			return false
-		}
-	}
-	return true
-}
+func (csvEncoder) end(dst []byte, _ *answer) []byte { return dst }

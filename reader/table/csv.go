@@ -1,4 +1,4 @@
-package web
+package table
 
 import (
 	"strconv"
@@ -7,15 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// csvEncoder writes RFC 4180, but for line ends: \n alone, since \r\n inside of a name must stay what it is. The first line has the
-// columns. Numbers are written as they are. Text is, too, unless a spreadsheet would take it for a formula: see guarded.
-type csvEncoder struct{}
-
-func (csvEncoder) begin(dst []byte, a *answer) ([]byte, [2]int) {
-	return append(append(dst, strings.Join(a.list.columns, ",")...), '\n'), [2]int{}
+// AppendHeader writes the first line of CSV: the columns.
+func AppendHeader(dst []byte, columns []string) []byte {
+	return append(append(dst, strings.Join(columns, ",")...), '\n')
 }
 
-func (csvEncoder) row(dst []byte, _ []string, cells []any, _ bool) []byte {
+// AppendLine writes a row as RFC 4180 has it, but for line ends: \n alone, since \r\n inside of a name must stay what it is. Numbers are
+// written as they are. Text is, too, unless a spreadsheet would take it for a formula: see guarded. A nil is nothing, an empty text "".
+func AppendLine(dst []byte, cells []any) []byte {
 	for i, c := range cells {
 		if i > 0 {
 			dst = append(dst, ',')
@@ -31,8 +30,6 @@ func (csvEncoder) row(dst []byte, _ []string, cells []any, _ bool) []byte {
 	}
 	return append(dst, '\n')
 }
-
-func (csvEncoder) end(dst []byte, _ *answer) []byte { return dst }
 
 // appendQuoted puts text in quotation marks unless it is plain: a spreadsheet may be set to split at semicolons, tabs or spaces, and what
 // follows one of them could be a formula.
