@@ -11,6 +11,7 @@ import (
 	"footfall/configs"
 	"footfall/internal/cli"
 	"footfall/internal/health"
+	"footfall/reader/export"
 )
 
 // action is what a command does.
@@ -18,9 +19,12 @@ type action func(ctx context.Context, cfg configs.Reader, line commandLine, stdo
 
 // commandLine is what an operator typed.
 type commandLine struct {
-	file             string
-	site, link, base string // of share
-	until            string
+	file          string
+	site, link    string // of share and export
+	base, until   string // of share
+	month, format string // of export
+	out           string
+	force         bool
 }
 
 // program is what a reader can be asked to do. Flags go into line.
@@ -39,6 +43,15 @@ func program(line *commandLine) *cli.Program[action] {
 					f.StringVar(&line.until, "until", "", "when it ends: a `TIME` such as 30d or 12h from now, a day (its end, UTC), or 2026-12-31T18:00:00Z")
 					f.StringVar(&line.base, "url", "", "where readers are reached: a `URL` such as https://stats.example; http.addr if not given")
 				}, Check: line.completeShare},
+			{Name: "export", Args: "--site SITE | --link LINK --month 2026-11 [--format csv|ndjson|parquet] [--out FILE] [--force]", Short: "write a month of a site or link to a file", Long: exportHelp, Run: exportMonth,
+				Flags: func(f *flag.FlagSet) {
+					f.StringVar(&line.site, "site", "", "the `SITE` to export, by its siteId")
+					f.StringVar(&line.link, "link", "", "the `LINK` to export, by its short_url")
+					f.StringVar(&line.month, "month", "", "which `MONTH`, of UTC, such as 2026-11")
+					f.StringVar(&line.format, "format", string(export.CSV), "csv, ndjson or parquet: the `FORMAT` of the rows")
+					f.StringVar(&line.out, "out", "", "the `FILE` to write; - for stdout, with the manifest on stderr; a name of what it is in this folder if not given")
+					f.BoolVar(&line.force, "force", false, "replace files that are there")
+				}, Check: line.completeExport},
 			{Name: "healthz", Short: "ask the reader at http.admin_addr whether it is ready; exit 0 or 1", Run: healthz},
 		},
 		More: "Every key of configs/reader.yaml can be set in FILE or in the environment (FOOTFALL_HTTP_ADDR, ...).",

@@ -36,6 +36,23 @@ func (s *Stats) Visits(ctx context.Context, key stats.SiteKey, metric string, wi
 		append(s.keyOf(key), metric, from, to)...)
 }
 
+// Counts implements stats.Store.
+func (s *Stats) Counts(ctx context.Context, key stats.SiteKey) ([]stats.Count, error) {
+	scan := func(rows *sql.Rows) (c stats.Count, err error) {
+		var at string
+		if err := rows.Scan(&c.Metric, &at, &c.Count); err != nil {
+			return c, err
+		}
+		c.Start, err = parseTime(at)
+		return c, err
+	}
+	out, err := collect(ctx, s.db, scan, "SELECT metric_type, interval_start, visits FROM cardinality.Counts WHERE "+s.counts, s.keyOf(key)...)
+	if err != nil {
+		return nil, fmt.Errorf("reading the counts of a key: %w", err)
+	}
+	return out, nil
+}
+
 // Ranked implements stats.Store: one statement looks each of the keys up by its primary key. A list of them as JSON takes a fifth of
 // the time of a statement for each.
 func (s *Stats) Ranked(ctx context.Context, keys []stats.SiteKey, metric string, within stats.Range) ([]int64, error) {

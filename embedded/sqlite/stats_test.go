@@ -9,6 +9,7 @@ import (
 	"footfall/consumer/store"
 	"footfall/embedded/sqlite"
 	"footfall/models"
+	"footfall/reader/export/exporttest"
 	"footfall/reader/stats"
 	"footfall/reader/stats/statstest"
 	"footfall/test/harness/statstables"
@@ -76,5 +77,7 @@ func TestStatsTellTheSimulatorsTruth(t *testing.T) {
 	db, _ := openPlan(t, dir, plan)
 	p := statstest.Plan(plan)
 	statstest.Fill(t, statstables.Tables{DB: db, Links: db}, plan, statstest.Events(p, plan))
-	statstest.Truth(t, stats.New(openStats(t, dir), "clicks", "visits"), p)
+	r := stats.New(openStats(t, dir), "clicks", "visits")
+	statstest.Truth(t, r, p)
+	exporttest.Truth(t, r, p)
 }

@@ -3,6 +3,9 @@ package cassandra
 import (
 	"context"
 	"iter"
+	"time"
+
+	"github.com/gocql/gocql"
 
 	"footfall/models"
 	"footfall/reader/stats"
@@ -21,6 +24,23 @@ func keyOf(key stats.SiteKey) []any {
 func (s *Store) Visits(ctx context.Context, key stats.SiteKey, metric string, within stats.Range) iter.Seq2[stats.Point, error] {
 	from, to := between(within)
 	return rowsOf(ctx, s, "visits", scanPoint, s.cql.visits, append(keyOf(key), metric, from, to)...)
+}
+
+// Counts implements stats.Store: one partition.
+func (s *Store) Counts(ctx context.Context, key stats.SiteKey) (out []stats.Count, err error) {
+	scan := func(row gocql.Scanner) (c stats.Count, err error) {
+		var start time.Time
+		err = row.Scan(&c.Metric, &start, &c.Count)
+		c.Start = millis(start)
+		return c, err
+	}
+	for c, err := range rowsOf(ctx, s, "the counts of a key", scan, s.cql.counts, keyOf(key)...) {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, c)
+	}
+	return out, nil
 }
 
 // Values implements stats.Store.

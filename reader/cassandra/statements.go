@@ -16,7 +16,7 @@ type statements struct {
 	amounts, latest           string
 	ranked                    []string // by the column whose values are a list: the site, then the features
 	rankedLinks               string
-	visits                    string
+	visits, counts            string
 	values, sites, links      string
 	progress, doubts, retired string
 	setting                   string
@@ -41,6 +41,7 @@ func newStatements(n cql.Keyspaces, plan *models.Plan) statements {
 		latest:      link(`at, country, referrer, ip, bot, id`, `latestclicks`, ` AND day = ?`),
 		rankedLinks: `SELECT short_url, value FROM ` + n.URLShortener + `.` + models.DayCounters + ` WHERE short_url IN ? AND day = ?`,
 		visits:      `SELECT interval_start, visits FROM ` + n.Cardinality + `.Counts` + key + some,
+		counts:      `SELECT metric_type, interval_start, visits FROM ` + n.Cardinality + `.Counts` + key,
 		values:      `SELECT value FROM ` + n.Cardinality + `.values_by_month WHERE siteId = ? AND month_interval_start = ? AND feature = ? AND bucket IN ?`,
 		sites:       `SELECT siteId FROM ` + n.Cardinality + `.sites_by_month WHERE month_interval_start = ?`,
 		links:       `SELECT short_url FROM ` + n.URLShortener + `.links_by_day WHERE day = ? AND bucket IN ?`,

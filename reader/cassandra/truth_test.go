@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"footfall/models"
+	"footfall/reader/export/exporttest"
 	"footfall/reader/stats"
 	"footfall/reader/stats/statstest"
 	"footfall/test/harness/statstables"
@@ -21,6 +22,7 @@ func TestAnswers(t *testing.T) {
 		p := statstest.Plan(plan)
 		statstest.Fill(t, tables, plan, statstest.Events(p, plan))
 		statstest.Truth(t, r, p)
+		exporttest.Truth(t, r, p)
 	})
 	t.Run("a ranking of as many values as there may be", func(t *testing.T) { testRanking(t, r, tables) })
 	t.Run("a ranking of more links than there may be", func(t *testing.T) { testBusiest(t, r, tables) })

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"encoding/json"
 	"iter"
 	"time"
 
@@ -14,6 +15,21 @@ type AsOf struct {
 	Lag      int64 // events in the log that are not counted yet, of partitions whose consumers say so
 	Counting bool  // every partition has a consumer that runs
 	Doubts   int   // open doubts, as of a second ago at the most: some counts may still be corrected
+}
+
+// MarshalJSON writes it as answers have it: as_of.
+func (a AsOf) MarshalJSON() ([]byte, error) {
+	out := struct {
+		Time     *string `json:"time"`
+		Lag      int64   `json:"lag_events"`
+		Counting bool    `json:"counting"`
+		Doubts   int     `json:"doubts"`
+	}{Lag: a.Lag, Counting: a.Counting, Doubts: a.Doubts}
+	if !a.Time.IsZero() {
+		text := a.Time.UTC().Format(time.RFC3339Nano)
+		out.Time = &text
+	}
+	return json.Marshal(out)
 }
 
 // With is how far two answers reach together: as far as the one that is behind.

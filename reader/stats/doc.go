@@ -8,5 +8,6 @@
 //   - store.go: the rows, and the questions about them
 //   - answers.go: what Reader returns
 //   - reader.go, links.go, sites.go, top.go, busiest.go: the questions; check.go: names and features that can be; kept.go: which metric answers;
-//     asof.go: how far the counts reach; pulse.go: how fast they grow; sums.go, fill.go: points put together, and zeros between them
+//     sitemonth.go, linkmonth.go: all of a month, and reading.go: which events it contains; asof.go: how far the counts reach;
+//     pulse.go: how fast they grow; sums.go, fill.go: points put together, and zeros between them
 package stats

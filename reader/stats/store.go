@@ -33,6 +33,9 @@ type Store interface {
 	// Visits reads the counters of a key that are of one of models.AllMetrics and begin within a range, oldest first.
 	Visits(ctx context.Context, key SiteKey, metric string, within Range) iter.Seq2[Point, error]
 
+	// Counts reads all counters of a key, in any order: as many as a month has hours, days and weeks at the most.
+	Counts(ctx context.Context, key SiteKey) ([]Count, error)
+
 	// Ranked is the sum of what Visits reads, for each of the keys and in their order; 0 where nothing was counted. It is for many
 	// keys at once.
 	Ranked(ctx context.Context, keys []SiteKey, metric string, within Range) ([]int64, error)
@@ -71,6 +74,13 @@ type LinkTotals struct {
 type Point struct {
 	Start models.Millis
 	Count int64
+}
+
+// Count is a counter of a key: one of models.AllMetrics, in the interval that begins at Start.
+type Count struct {
+	Metric string
+	Start  models.Millis
+	Count  int64
 }
 
 // Share is a number of one country, referrer or value.

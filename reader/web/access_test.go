@@ -43,7 +43,7 @@ func TestNothingIsReadThatTheKeyIsNotFor(t *testing.T) {
 			t.Errorf("%s: %v", path, w.Header())
 		}
 	}
-	for _, path := range []string{"/v1/stats/sites/shop1", "/v1/stats/sites/shop1/series?from=2018-10&to=2018-11", "/v1/stats/sites/shop1/top/feature1", "/v1/stats/sites/shop1/values/feature1"} {
+	for _, path := range []string{"/v1/stats/sites/shop1", "/v1/stats/sites/shop1/series?from=2018-10&to=2018-11", "/v1/stats/sites/shop1/top/feature1", "/v1/stats/sites/shop1/values/feature1", "/v1/stats/sites/shop1/export"} {
 		with := path + map[bool]string{true: "&", false: "?"}[strings.Contains(path, "?")]
 		ask(path, "Bearer shops", 200, "")
 		ask(path, "bearer  shops ", 200, "")
@@ -57,7 +57,7 @@ func TestNothingIsReadThatTheKeyIsNotFor(t *testing.T) {
 		ask(with+shop+"x", "", 403, access.BadShare)
 		ask(with+"share=", "", 401, access.MissingKey)
 	}
-	for _, rest := range []string{"", "/series", "/countries", "/referrers", "/amounts", "/latest"} {
+	for _, rest := range []string{"", "/series", "/countries", "/referrers", "/amounts", "/latest", "/export"} {
 		path := "/v1/stats/links/promo" + rest
 		ask(path, "Bearer shops", 200, "")
 		ask(path, "Bearer links", 200, "")

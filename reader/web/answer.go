@@ -46,21 +46,8 @@ func mapRows[T any](values iter.Seq2[T, error], cells func([]any, T) []any) iter
 	}
 }
 
-// asOf is stats.AsOf as answers have it.
-type asOf struct {
-	Time     *string `json:"time"`
-	Lag      int64   `json:"lag_events"`
-	Counting bool    `json:"counting"`
-	Doubts   int     `json:"doubts"`
-}
-
 func asOfJSON(a stats.AsOf) []byte {
-	out := asOf{Lag: a.Lag, Counting: a.Counting, Doubts: a.Doubts}
-	if !a.Time.IsZero() {
-		text := a.Time.UTC().Format(time.RFC3339Nano)
-		out.Time = &text
-	}
-	text, err := json.Marshal(out)
+	text, err := json.Marshal(a)
 	if err != nil {
 		panic(err) // it is numbers and a time
 	}

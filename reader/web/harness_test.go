@@ -19,6 +19,7 @@ import (
 	"footfall/models"
 	"footfall/reader/access"
 	"footfall/reader/stats"
+	"footfall/reader/stats/statstest"
 )
 
 var now = time.Date(2018, 10, 3, 14, 5, 0, 0, time.UTC)
@@ -121,6 +122,20 @@ func (f *fake) SiteSeries(ctx context.Context, q stats.SeriesQuery) (stats.Serie
 
 func (f *fake) SiteTop(_ context.Context, q stats.TopQuery) (stats.Top, error) {
 	return stats.Top{Period: q.Period, Metric: q.Metric, Rows: []stats.Share{{Label: "/a", Count: 2}}, Values: 20_000, AsOf: f.asOf}, f.ask(q)
+}
+
+func (f *fake) empty() *stats.Reader {
+	return stats.New(statstest.NewMemory(f.Plan()), "clicks", "visits")
+}
+
+func (f *fake) SiteMonth(ctx context.Context, site string, month models.Millis) (*stats.SiteMonth, error) {
+	m, err := f.empty().SiteMonth(ctx, site, month)
+	return m, errors.Join(err, f.ask(site, month))
+}
+
+func (f *fake) LinkMonth(ctx context.Context, link string, month models.Millis) (*stats.LinkMonth, error) {
+	m, err := f.empty().LinkMonth(ctx, link, month)
+	return m, errors.Join(err, f.ask(link, month))
 }
 
 // newServer answers from a fake; adjust may be nil.

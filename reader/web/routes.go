@@ -8,6 +8,7 @@ import (
 
 	"footfall/models"
 	"footfall/reader/access"
+	"footfall/reader/export"
 )
 
 // Paths that are not questions.
@@ -18,13 +19,13 @@ const (
 
 // route is a question that can be asked.
 type route struct {
-	path    string   // as openapi.yaml has it
-	params  []string // besides format and share
-	filters bool     // features of the plan are parameters as well
-	lists   bool     // it can be had as CSV and NDJSON
-	about   *subject // whose counts it reads
-	listed  bool     // it lists all subjects, instead of reading one
-	ask     func(s *Server, ctx context.Context, q question) (*answer, error)
+	path    string                                                            // as openapi.yaml has it
+	params  []string                                                          // besides format and share
+	filters bool                                                              // features of the plan are parameters as well
+	lists   bool                                                              // it can be had as CSV and NDJSON
+	about   *subject                                                          // whose counts it reads
+	listed  bool                                                              // it lists all subjects, instead of reading one
+	ask     func(s *Server, ctx context.Context, q question) (*answer, error) // nil: an export
 }
 
 // subject is a link or a site.
@@ -47,6 +48,7 @@ type question struct {
 	feature string // of a ranking
 	holder  access.Holder
 	now     time.Time
+	export  export.Format
 	alive   func() // told that the store goes on answering, also if nothing of it may be told
 }
 
@@ -58,11 +60,13 @@ var routes = []*route{
 	{path: "/v1/stats/links/{short_url}/referrers", params: []string{"from", "to", "limit"}, lists: true, about: aLink, ask: (*Server).referrers},
 	{path: "/v1/stats/links/{short_url}/amounts", params: []string{"by", "from", "to"}, lists: true, about: aLink, ask: (*Server).amounts},
 	{path: "/v1/stats/links/{short_url}/latest", params: []string{"day"}, lists: true, about: aLink, ask: (*Server).latest},
+	{path: "/v1/stats/links/{short_url}/export", params: []string{"month"}, about: aLink},
 	{path: "/v1/stats/sites", params: []string{"month"}, lists: true, about: aSite, listed: true, ask: (*Server).sites},
 	{path: "/v1/stats/sites/{siteId}", params: []string{"period"}, filters: true, about: aSite, ask: (*Server).site},
 	{path: "/v1/stats/sites/{siteId}/series", params: []string{"metric", "by", "from", "to", "fill"}, filters: true, lists: true, about: aSite, ask: (*Server).siteSeries},
 	{path: "/v1/stats/sites/{siteId}/values/{feature}", params: []string{"month"}, lists: true, about: aSite, ask: (*Server).values},
 	{path: "/v1/stats/sites/{siteId}/top/{feature}", params: []string{"period", "metric", "limit"}, filters: true, lists: true, about: aSite, ask: (*Server).top},
+	{path: "/v1/stats/sites/{siteId}/export", params: []string{"month"}, about: aSite},
 }
 
 // findRoute finds the route of a path as it was sent, and the names in it. A path is cut at its slashes before anything is decoded, so that

@@ -17,6 +17,7 @@ import (
 	"footfall/internal/httpstatus"
 	"footfall/models"
 	"footfall/reader/access"
+	"footfall/reader/export"
 	"footfall/reader/page"
 	"footfall/reader/params"
 	"footfall/reader/stats"
@@ -29,7 +30,6 @@ var OpenAPI []byte
 
 // Stats is whom the server asks. *stats.Reader is one.
 type Stats interface {
-	Plan() *models.Plan
 	Link(ctx context.Context, link string) (stats.Link, error)
 	LinkSeries(ctx context.Context, link string, by stats.Unit, within stats.Range) (stats.Series, error)
 	LinkBreakdown(ctx context.Context, link string, by stats.Breakdown, within stats.Range, limit int) (stats.Shares, error)
@@ -41,6 +41,7 @@ type Stats interface {
 	Site(ctx context.Context, site string, period stats.Period, features map[string]string) (stats.Site, error)
 	SiteSeries(ctx context.Context, q stats.SeriesQuery) (stats.Series, error)
 	SiteTop(ctx context.Context, q stats.TopQuery) (stats.Top, error)
+	export.Source
 }
 
 // Config says how a Server answers. All fields are needed but those with a default.
@@ -157,6 +158,10 @@ func (s *Server) handle(w *recorder, r *http.Request, found *route, names map[st
 		return
 	}
 	defer release()
+	if found.ask == nil {
+		s.export(w, r, found, q)
+		return
+	}
 	s.answer(w, r, found, q, f)
 }
 
@@ -192,7 +197,12 @@ func (s *Server) understand(r *http.Request, found *route, names map[string]stri
 	if q.query, err = parseQuery(r.URL.RawQuery, append([]string{"format", "share"}, found.params...), features); err != nil {
 		return q, nil, err
 	}
-	f, err = chooseFormat(q.values["format"], strings.Join(r.Header.Values("Accept"), ","), found.lists)
+	accept := strings.Join(r.Header.Values("Accept"), ",")
+	if found.ask == nil {
+		q.export, err = chooseExport(q.query, accept)
+		return q, nil, err
+	}
+	f, err = chooseFormat(q.values["format"], accept, found.lists)
 	return q, f, err
 }
 
@@ -207,12 +217,9 @@ func bearer(r *http.Request) string {
 
 // answer asks the store and writes. Everything ends when the client is gone, or when a piece takes longer than it may.
 func (s *Server) answer(w *recorder, r *http.Request, found *route, q question, f *format) {
-	ctx, cancel := context.WithCancelCause(r.Context())
-	defer cancel(nil)
-	last := time.Now().Add(s.cfg.StreamTimeout)
-	timer := time.AfterFunc(s.cfg.Timeout, func() { cancel(errTimeout) })
-	defer timer.Stop()
-	q.alive = func() { timer.Reset(min(s.cfg.Timeout, time.Until(last))) }
+	ctx, alive, stop := s.inTime(r.Context())
+	defer stop()
+	q.alive = alive
 	a, err := found.ask(s, ctx, q)
 	b := &body{w: w, r: r, f: f, a: a, timeout: s.cfg.Timeout, progress: q.alive}
 	defer b.release()
@@ -220,15 +227,29 @@ func (s *Server) answer(w *recorder, r *http.Request, found *route, q question, 
 		err = b.write(ctx)
 		s.metrics.rows.Add(float64(b.rows))
 	}
+	s.conclude(ctx, w, r, found, err, b.started, b.rows)
+}
+
+// inTime is a context that ends when http.timeout has passed since alive was called, or http.stream_timeout altogether. The caller stops it.
+func (s *Server) inTime(parent context.Context) (ctx context.Context, alive, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	last := time.Now().Add(s.cfg.StreamTimeout)
+	timer := time.AfterFunc(s.cfg.Timeout, func() { cancel(errTimeout) })
+	alive = func() { timer.Reset(min(s.cfg.Timeout, time.Until(last))) }
+	return ctx, alive, func() { timer.Stop(); cancel(nil) }
+}
+
+// conclude does what is left to do after an answer, or after an error: started tells whether the client has a part of it.
+func (s *Server) conclude(ctx context.Context, w *recorder, r *http.Request, found *route, err error, started bool, rows int) {
 	switch {
 	case err == nil || errors.Is(err, errHead):
 	case r.Context().Err() != nil:
 		w.Status = clientGone
-		w.cut = b.started
-	case b.started: // whoever has a part must see that it is one
+		w.cut = started
+	case started: // whoever has a part must see that it is one
 		w.cut = true
 		s.metrics.cut.Inc()
-		s.cfg.Log.Warn("a streamed answer was broken off", "route", found.path, "rows", b.rows, "error", err.Error())
+		s.cfg.Log.Warn("a streamed answer was broken off", "route", found.path, "rows", rows, "error", err.Error())
 	default:
 		s.refuse(w, r, refusalOf(ctx, err))
 	}

@@ -114,6 +114,18 @@ func (m *Memory) Visits(ctx context.Context, key stats.SiteKey, metric string, w
 	})
 }
 
+// Counts implements stats.Store.
+func (m *Memory) Counts(ctx context.Context, key stats.SiteKey) (out []stats.Count, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if k, ok := siteKey(key); ok {
+		for cell, n := range m.cells[k] {
+			out = append(out, stats.Count{Metric: cell.Counter, Start: cell.At, Count: n})
+		}
+	}
+	return out, cmp.Or(m.err, ctx.Err())
+}
+
 // Ranked implements stats.Store.
 func (m *Memory) Ranked(ctx context.Context, keys []stats.SiteKey, metric string, within stats.Range) ([]int64, error) {
 	out := make([]int64, len(keys))

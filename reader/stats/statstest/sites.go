@@ -1,6 +1,7 @@
 package statstest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"testing"
@@ -40,6 +41,20 @@ func testVisits(t *testing.T, s stats.Store, tables Tables) {
 	same(t, "no views of a day", read(all, models.DayViews, stats.Range{}))
 	same(t, "first feature", read(key("visited", "2018-10-01", "google.com", ""), models.MonthUnique, stats.Range{}), point("2018-10-01", 1))
 	same(t, "second feature", read(key("visited", "2018-10-01", "", "google.com"), models.MonthUnique, stats.Range{}), point("2018-10-01", 2))
+	counts, err := s.Counts(t.Context(), all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(counts, func(a, b stats.Count) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Metric, b.Metric))
+	})
+	same(t, "all counters of a key", counts, stats.Count{Metric: models.MonthUnique, Start: at("2018-10-01"), Count: 7},
+		stats.Count{Metric: models.WeekUnique, Start: at("2018-10-01"), Count: 5}, stats.Count{Metric: models.WeekUnique, Start: at("2018-10-29"), Count: 6},
+		stats.Count{Metric: models.DayUnique, Start: at("2018-10-31"), Count: 4}, stats.Count{Metric: models.HourViews, Start: at("2018-10-31T00"), Count: 2},
+		stats.Count{Metric: models.HourViews, Start: at("2018-10-31T23"), Count: 3})
+	if none, err := s.Counts(t.Context(), key("visited", "2018-11-01", "", "")); err != nil || len(none) > 0 {
+		t.Errorf("another month has %v, %v", none, err)
+	}
 	same(t, "another month", read(key("visited", "2018-11-01", "", ""), models.MonthUnique, stats.Range{}))
 }
 

@@ -1,0 +1,90 @@
+package export
+
+import (
+	"io"
+	"strings"
+	"time"
+
+	"footfall/models"
+	"footfall/reader/stats"
+	"footfall/reader/table"
+)
+
+// Format is how rows are written. It is also the ending of a file's name.
+type Format string
+
+// The formats.
+const (
+	CSV     Format = "csv"
+	NDJSON  Format = "ndjson"
+	Parquet Format = "parquet"
+)
+
+// Formats are all formats.
+func Formats() []Format { return []Format{CSV, NDJSON, Parquet} }
+
+// ParseFormat reads the name of a format. The error is a *stats.Malformed.
+func ParseFormat(name string) (Format, error) {
+	var names []string
+	for _, f := range Formats() {
+		if string(f) == name {
+			return f, nil
+		}
+		names = append(names, string(f))
+	}
+	return "", &stats.Malformed{Field: "format", Detail: "want " + strings.Join(names, ", ")}
+}
+
+// writer writes rows: cells are text, int64, models.Millis or nil. close writes what is left; it closes nothing else.
+type writer interface {
+	row(cells []any) error
+	close() error
+}
+
+func (f Format) writer(to io.Writer, columns []Column) writer {
+	if f == Parquet {
+		return newParquet(to, columns)
+	}
+	w := &textWriter{to: to, buf: make([]byte, 0, pieceBytes+pieceBytes/4), json: f == NDJSON}
+	for _, c := range columns {
+		w.columns = append(w.columns, c.Name)
+	}
+	if f == CSV {
+		w.buf = table.AppendHeader(w.buf, w.columns)
+	}
+	return w
+}
+
+// pieceBytes is how much text is written at once.
+const pieceBytes = 64 << 10
+
+// textWriter writes CSV or NDJSON.
+type textWriter struct {
+	to      io.Writer
+	columns []string
+	buf     []byte
+	json    bool
+}
+
+func (w *textWriter) row(cells []any) error {
+	for i, c := range cells {
+		if t, ok := c.(models.Millis); ok {
+			cells[i] = t.Time().UTC().Format(time.RFC3339)
+		}
+	}
+	if w.json {
+		w.buf = append(table.AppendObject(w.buf, w.columns, cells), '\n')
+	} else {
+		w.buf = table.AppendLine(w.buf, cells)
+	}
+	if len(w.buf) < pieceBytes {
+		return nil
+	}
+	return w.close()
+}
+
+func (w *textWriter) close() error {
+	_, err := w.to.Write(w.buf)
+	w.buf = w.buf[:0]
+	return err
+}

@@ -1,0 +1,79 @@
+package export_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"runtime"
+	"testing"
+
+	"footfall/models"
+	"footfall/reader/export"
+	"footfall/reader/stats"
+	"footfall/reader/stats/statstest"
+)
+
+// large is a month of a site with many values, each of which has a counter for every hour.
+type large struct {
+	*statstest.Memory
+	values int
+}
+
+func (l large) Values(_ context.Context, _ string, _ models.Millis, feature string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for i := range l.values {
+			if feature == "feature1" || !yield(fmt.Sprintf("/shop/category/product-%d.html", i), nil) {
+				return
+			}
+		}
+	}
+}
+
+func (l large) Counts(_ context.Context, key stats.SiteKey) (out []stats.Count, _ error) {
+	for hour := range 744 {
+		out = append(out, stats.Count{Metric: models.HourViews, Start: key.Month + models.Millis(hour)*3_600_000, Count: int64(hour)})
+	}
+	return out, nil
+}
+
+// watched counts what is written, and the heap meanwhile.
+type watched struct {
+	bytes, seen int
+	peak        uint64
+}
+
+func (w *watched) Write(text []byte) (int, error) {
+	w.bytes += len(text)
+	if w.bytes-w.seen > 256<<10 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		w.peak, w.seen = max(w.peak, m.HeapAlloc), w.bytes
+	}
+	return len(text), nil
+}
+
+// TestAMillionRowsTakeLittleMemory: an export is never whole in memory, in no format, and neither is a ZIP of it.
+func TestAMillionRowsTakeLittleMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("six exports of a million rows take seconds: make test has them")
+	}
+	const most = 50 << 20
+	from := stats.New(large{statstest.NewMemory(models.DefaultPlan()), 1350}, "clicks", "visits")
+	for _, format := range export.Formats() {
+		for name, write := range map[string]func(*export.Export, *watched) error{
+			"alone":  func(e *export.Export, w *watched) error { _, err := e.Write(t.Context(), w); return err },
+			"zipped": func(e *export.Export, w *watched) error { return e.Zip(t.Context(), w) },
+		} {
+			runtime.GC()
+			e, err := export.Begin(t.Context(), from, export.What{Site: "s", Month: october}, format, func() {})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := &watched{}
+			if err := write(e, w); err != nil || e.Rows() < 1_000_000 || w.peak == 0 || w.peak > most {
+				t.Errorf("%s %s: %d rows, %d bytes, %d MB of heap, %v", format, name, e.Rows(), w.bytes, w.peak>>20, err)
+			}
+			t.Logf("%s %s: %d rows, %d bytes, %d MB of heap at the most", format, name, e.Rows(), w.bytes, w.peak>>20)
+		}
+	}
+}

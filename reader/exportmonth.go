@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"footfall/configs"
+	"footfall/models"
+	"footfall/reader/cassandra"
+	"footfall/reader/export"
+	"footfall/reader/stats"
+)
+
+const exportHelp = `Writes all that is kept of a site's or a link's month to a file, and beside it FILE.manifest.json: what the file has, how
+many rows, its SHA-256, and which events of the log are counted in it. Both files appear when they are complete, or not at all.
+
+The rows of a site have a column for each feature (empty: any value), the metric, the start of its hour, day, week or month, and the count.
+The rows of a link have clicks by hour and by day, and amounts by day. After the last row it waits for a few seconds until the consumers
+have noted where the log ends. docs/reader.md has more. A running reader gives the same as a ZIP:
+/v1/stats/sites/SITE/export?month=2026-11&format=csv.
+`
+
+// progressEvery is how often an export says how far it is.
+const progressEvery = 3 * time.Second
+
+// exported is what export is asked for.
+func (line *commandLine) exported() (what export.What, format export.Format, err error) {
+	switch {
+	case (line.site == "") == (line.link == ""):
+		return what, "", errors.New("export wants --site or --link, one of them")
+	case len(line.site) > models.MaxSiteID || len(line.link) > models.MaxShortURL:
+		return what, "", errors.New("no site or link has such a long name")
+	}
+	month, err := time.Parse(models.Monthly, line.month)
+	at := models.Millis(month.UnixMilli())
+	if err != nil || at < models.Earliest || at > models.Latest {
+		return what, "", fmt.Errorf("--month %q: want a month such as 2026-11", line.month)
+	}
+	if format, err = export.ParseFormat(line.format); err != nil {
+		return what, "", fmt.Errorf("--format %q: want csv, ndjson or parquet", line.format)
+	}
+	return export.What{Site: line.site, Link: line.link, Month: at}, format, nil
+}
+
+func (line *commandLine) completeExport() error {
+	_, _, err := line.exported()
+	return err
+}
+
+// exportMonth writes a month to a file or to stdout.
+func exportMonth(ctx context.Context, cfg configs.Reader, line commandLine, stdout, stderr io.Writer) error {
+	what, format, err := line.exported()
+	if err != nil {
+		return err
+	}
+	path := line.out
+	if path == "" {
+		path = what.FileName(format)
+	}
+	if path != "-" && !line.force {
+		if err := export.Free(path); err != nil { // before it waits for Cassandra
+			return orForce(err)
+		}
+	}
+	store, err := cassandra.Open(ctx, cfg.Cassandra.CassandraClient, cfg.Cassandra.Consistency)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	e, err := export.Begin(ctx, stats.New(store, cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits), what, format, func() {})
+	if err != nil {
+		return err
+	}
+	if path == "-" {
+		m, err := e.Write(ctx, stdout)
+		if err != nil {
+			return fmt.Errorf("the export is not whole: %w", err)
+		}
+		_, err = stderr.Write(m.JSON()) // alone, so that it can be read by a program
+		return err
+	}
+	stop := tellProgress(e, stderr)
+	m, err := e.File(ctx, path, line.force)
+	stop()
+	if err != nil {
+		return orForce(fmt.Errorf("nothing was written: %w", err))
+	}
+	_, err = fmt.Fprintf(stdout, "%s: %d rows, %d bytes; %s says what is in it\n", path, m.Rows, m.Bytes, export.ManifestOf(path))
+	return err
+}
+
+func orForce(err error) error {
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%w; --force replaces it, --out FILE takes another name", err)
+	}
+	return err
+}
+
+// tellProgress writes a line every few seconds until it is stopped. An export that takes less says nothing.
+func tellProgress(e *export.Export, to io.Writer) (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(progressEvery)
+		defer tick.Stop()
+		for last := int64(-1); ; {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			}
+			if rows := e.Rows(); rows != last {
+				last = rows
+				_, _ = fmt.Fprintf(to, "reader: %d rows\n", rows) // whom else to tell
+			} else {
+				_, _ = fmt.Fprintf(to, "reader: %d rows; waiting for the store, or for consumers to note where the log ends\n", rows)
+			}
+		}
+	}()
+	return func() { close(done); <-ended }
+}

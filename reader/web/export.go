@@ -1,0 +1,112 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"footfall/models"
+	"footfall/reader/export"
+	"footfall/reader/stats"
+)
+
+// zipType is the media type of an export.
+const zipType = "application/zip"
+
+// chooseExport takes the format of the rows that ?format= names. The answer is a ZIP in any case, which Accept must not exclude.
+func chooseExport(q query, accept string) (export.Format, error) {
+	f, err := export.ParseFormat(q.get("format", string(export.CSV)))
+	if err != nil || quality(accept, []string{zipType}) == 0 {
+		return "", &refusal{Reason: notAcceptable, Detail: "this path answers with a ZIP (" + zipType + "), whose rows are csv, ndjson or parquet"}
+	}
+	return f, nil
+}
+
+// export answers with a month of a site or link: a ZIP that has the rows and then the manifest. It always asks the store again: there is
+// no ETag.
+func (s *Server) export(w *recorder, r *http.Request, found *route, q question) {
+	ctx, alive, stop := s.inTime(r.Context())
+	defer stop()
+	b := &zipBody{w: w, r: r, timeout: s.cfg.Timeout, progress: alive}
+	rows, err := s.writeExport(ctx, b, found, q, alive)
+	s.metrics.rows.Add(float64(rows))
+	s.conclude(ctx, w, r, found, err, b.started, rows)
+}
+
+func (s *Server) writeExport(ctx context.Context, b *zipBody, found *route, q question, alive func()) (rows int, err error) {
+	if !b.r.ProtoAtLeast(1, 1) {
+		return 0, &refusal{Reason: needsHTTP11, Detail: "an export is streamed, and HTTP/1.0 cannot tell a part from the whole"}
+	}
+	what := export.What{}
+	if what.Month, err = q.moment("month", models.Monthly, q.now); err != nil {
+		return 0, err
+	}
+	if found.about == aLink {
+		what.Link = q.name
+	} else {
+		what.Site = q.name
+	}
+	e, err := export.Begin(ctx, s.stats, what, q.export, alive)
+	if err != nil {
+		return 0, err
+	}
+	b.asOf = e.AsOf
+	if b.r.Method == http.MethodHead {
+		b.header()
+		return 0, nil
+	}
+	err = e.Zip(ctx, b)
+	if err == nil {
+		err = b.close()
+	}
+	return int(e.Rows()), err
+}
+
+// zipBody sends an export piece by piece. Nothing is sent before the first piece is full: until then it can be refused.
+type zipBody struct {
+	w        http.ResponseWriter
+	r        *http.Request
+	asOf     stats.AsOf
+	timeout  time.Duration
+	progress func()
+	buf      []byte
+	started  bool
+}
+
+func (b *zipBody) header() {
+	h := b.w.Header()
+	h.Set("Content-Type", zipType)
+	h.Set("Cache-Control", "no-store")
+	h.Set("Footfall-As-Of", string(asOfJSON(b.asOf)))
+	h.Set("Content-Disposition", `attachment; filename="footfall.zip"`) // no name of anybody's
+	b.started = true
+}
+
+// Write implements io.Writer.
+func (b *zipBody) Write(text []byte) (int, error) {
+	if b.buf = append(b.buf, text...); len(b.buf) < piece {
+		return len(text), nil
+	}
+	if !b.started {
+		b.header()
+	}
+	return len(text), b.send()
+}
+
+func (b *zipBody) send() error {
+	_ = http.NewResponseController(b.w).SetWriteDeadline(time.Now().Add(b.timeout)) // a recorder of a test has none
+	_, err := b.w.Write(b.buf)
+	b.buf = b.buf[:0]
+	b.progress()
+	return err
+}
+
+// close sends the last piece. If it is the only one, its length is told.
+func (b *zipBody) close() error {
+	if !b.started {
+		b.w.Header().Set("Content-Length", strconv.Itoa(len(b.buf)))
+		b.header()
+	}
+	return b.send()
+}
