@@ -1,6 +1,6 @@
 # footfall. `make run` needs Go alone; `make up` brings real Kafka and real Cassandra.
 .DEFAULT_GOAL := help
-.PHONY: help run up down unit test test-all suites seeds load faults bench lint vuln build release chromium wrk
+.PHONY: help run up down unit test test-all suites seeds load faults bench bench-live lint vuln build release chromium wrk
 
 # The race detector is for everything (test-all). It needs a C compiler; without one the tests run all the same, except with CI=true.
 RACE := $(if $(filter test-all,$(MAKECMDGOALS)),$(if $(CI)$(shell command -v $${CC:-cc}),-race))
@@ -79,6 +79,13 @@ faults: ## break real Kafka, Cassandra and consumers in every way we know, and c
 bench: ## speed beside others on the stack of `make up`, into docs/benchmarks.md (20 minutes, and the machine for itself)
 	@go build -o bin/bench ./test/bench
 	bin/bench $(if $(BEFORE),-before $(BEFORE),$(if $(SYNC),-sync $(SYNC) -o docs/benchmarks-$(SYNC).md,-o docs/benchmarks.md))
+
+# BEFORE=0a863e8: beside the footfall of a commit (or a directory), step by step in turns. ONLY=live: visits one by one and nothing else. More
+# flags in FLAGS, such as FLAGS='-hold 10m -rate 2000' (bin/bench -help).
+ONLY ?= live,livebatches,liveclicks
+bench-live: ## the rate of live traffic that is held, on the stack of `make up`, into docs/benchmarks-live.md (30 minutes; 60 with BEFORE)
+	@go build -o bin/bench ./test/bench
+	bin/bench -only $(ONLY) $(if $(BEFORE),-before $(BEFORE)) $(FLAGS) -o docs/benchmarks-live.md
 
 lint: $(GOLANGCI) ## formatting and static checks
 	@test -z "$$(gofmt -l .)" || { gofmt -l . ; echo "run gofmt -w on these"; exit 1; }

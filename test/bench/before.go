@@ -8,19 +8,18 @@ import (
 	"path/filepath"
 	"time"
 
+	"footfall/test/bench/subject"
 	"footfall/test/bench/workload"
 )
 
 // besideOld measures this footfall and an older one, in turns, on the same servers and the same events: a ratio of two runs that
 // were made one after the other says little on a busy machine. `which` is a commit, or a directory with other sources.
 func (b *bench) besideOld(ctx context.Context, which string) error {
-	dir, err := b.buildOld(ctx, which)
+	old, err := b.buildOld(ctx, which)
 	if err != nil {
 		return err
 	}
-	old := *b
-	old.bin, old.name = dir, b.name+"old"
-	v := &versions{now: b, old: &old}
+	v := &versions{now: b, old: old}
 	for _, w := range workload.All {
 		if b.wants(w.Name, parts...) {
 			if err := v.consumers(ctx, w); err != nil {
@@ -35,25 +34,33 @@ func (b *bench) besideOld(ctx context.Context, which string) error {
 			}
 		}
 	}
+	if err := b.measureLive(ctx, old, b); err != nil || v.lines == "" {
+		return err
+	}
 	b.report.section("Beside "+which, "Each was measured in the order of old, new, new, old; the means of both.\n\n"+
 		"| what | old | new | new / old |\n| --- | ---: | ---: | ---: |"+v.lines)
 	return nil
 }
 
-// buildOld compiles the other footfall and returns where its binaries are.
-func (b *bench) buildOld(ctx context.Context, which string) (string, error) {
-	sources, binaries := which, filepath.Join(b.dir, "old")
+// buildOld compiles the other footfall.
+func (b *bench) buildOld(ctx context.Context, which string) (*bench, error) {
+	sources, old := which, *b
+	old.Bin, old.name = filepath.Join(b.Dir, "old"), b.name+"old"
 	if info, err := os.Stat(which); err != nil || !info.IsDir() {
-		sources = filepath.Join(b.dir, "sources")
+		sources = filepath.Join(b.Dir, "sources")
 		if err := os.Mkdir(sources, 0o750); err != nil {
-			return "", err
+			return nil, err
 		}
 		if err := run(ctx, "sh", "-c", `git archive "$1" | tar -x -C "$2"`, "sh", which, sources); err != nil {
-			return "", fmt.Errorf("fetching the sources of %s: %w", which, err)
+			return nil, fmt.Errorf("fetching the sources of %s: %w", which, err)
 		}
 	}
-	err := run(ctx, "go", "build", "-C", sources, "-o", binaries+string(filepath.Separator), "./consumer", "./producer")
-	return binaries, err
+	if err := run(ctx, "go", "build", "-C", sources, "-o", old.Bin+string(filepath.Separator), "./consumer", "./producer"); err != nil {
+		return nil, err
+	}
+	var err error
+	old.Settings, err = subject.ReadSettings(sources)
+	return &old, err
 }
 
 func run(ctx context.Context, name string, args ...string) error {
@@ -118,7 +125,7 @@ func (v *versions) producers(ctx context.Context) error {
 		single, many := requestBodies(5000, 1), requestBodies(20, batchEvents)
 		for i, b := range []*bench{v.old, v.now} {
 			t.Suffix = fmt.Sprint("-", i)
-			p, address, err := b.startProducer(ctx, t)
+			p, address, err := b.StartProducer(ctx, t.Place)
 			if err != nil {
 				return err
 			}

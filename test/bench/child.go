@@ -14,23 +14,18 @@ import (
 	"time"
 
 	"footfall/test/bench/machine"
+	"footfall/test/bench/subject"
 )
 
 // task is what a process of its own measures, so that nobody's garbage burdens another.
 type task struct {
+	subject.Place
 	Kind          string
-	Broker        string
-	Topic         string
-	Clicks        bool
 	Events        int
 	Uniques       int // that they make
 	Prefix        int // of the events, on which Cassandra's limit is measured
 	PrefixUniques int // that those make
-	Host          string
-	Port          int
-	Suffix        string // of fresh keyspaces
-	Seconds       int    // the most it may take
-	LRU           int
+	Seconds       int // the most it may take
 	Links         uint64
 	URL           string
 }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"footfall/test/bench/workload"
-	"footfall/test/e2e/process"
 )
 
 // compare measures all sides on one workload. While the topic holds no more than the part on which footfall is held against Cassandra's
@@ -150,7 +148,7 @@ func (b *bench) side(ctx context.Context, s side, t task) (m measured, err error
 		if t.Suffix, err = b.migrate(ctx, t); err != nil {
 			return m, err
 		}
-		defer func() { err = errors.Join(err, b.drop(context.WithoutCancel(ctx), t.Suffix)) }()
+		defer func() { err = errors.Join(err, t.Drop(context.WithoutCancel(ctx), b.session)) }()
 	}
 	done := 0
 	if s.again {
@@ -181,7 +179,7 @@ func (b *bench) record(ctx context.Context, t task) (err error) {
 	if t.Suffix, err = b.migrate(ctx, t); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, b.drop(context.WithoutCancel(ctx), t.Suffix)) }()
+	defer func() { err = errors.Join(err, t.Drop(context.WithoutCancel(ctx), b.session)) }()
 	if b.recorded, err = startChild(ctx, t); err != nil {
 		return err
 	}
@@ -210,17 +208,7 @@ func (b *bench) replay(t task) (m measured, err error) {
 func (b *bench) migrate(ctx context.Context, t task) (string, error) {
 	b.n++
 	t.Suffix = fmt.Sprintf("_%s_%d", b.name, b.n)
-	_, err := process.Run(ctx, process.Command{
-		Name: "migrate" + t.Suffix, Path: filepath.Join(b.bin, "consumer"), Args: []string{"migrate"}, Env: consumerEnv(t, "none"), Dir: b.dir,
-	})
-	return t.Suffix, err
-}
-
-func (b *bench) drop(ctx context.Context, suffix string) (err error) {
-	for _, keyspace := range []string{"footfall", "urlshortener", "cardinality"} {
-		err = errors.Join(err, b.session.Query("DROP KEYSPACE IF EXISTS "+keyspace+suffix).WithContext(ctx).Exec())
-	}
-	return err
+	return t.Suffix, b.Migrate(ctx, t.Place)
 }
 
 // side is one of those that are compared.

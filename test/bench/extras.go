@@ -7,8 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"footfall/internal/kafka/dial"
-	"footfall/internal/kafka/topics"
+	"footfall/test/bench/subject"
 	"footfall/test/bench/workload"
 	"footfall/test/e2e/process"
 )
@@ -18,12 +17,8 @@ func (b *bench) withTopic(ctx context.Context, w workload.Workload, n int, do fu
 	b.n++
 	t := b.task
 	t.Topic, t.Clicks, t.Events, t.Seconds = fmt.Sprintf("%s-%s-%d", b.name, w.Name, b.n), w.Clicks, n, b.seconds
-	names := []string{t.Topic, t.Topic + "-empty", t.Topic + "-dead"}
-	defer func() { err = errors.Join(err, workload.Delete(context.WithoutCancel(ctx), b.Broker, names...)) }()
-	if err := topics.Ensure(ctx, dial.Plain(b.Broker), names, workload.Partitions, 1, true); err != nil {
-		return err
-	}
-	if err := workload.Writable(ctx, t.Broker, t.Topic); err != nil {
+	defer func() { err = errors.Join(err, t.DeleteTopics(context.WithoutCancel(ctx))) }()
+	if err := t.EnsureTopics(ctx); err != nil {
 		return err
 	}
 	return do(t)
@@ -44,7 +39,7 @@ func (b *bench) withFullTopic(ctx context.Context, w workload.Workload, n int, d
 func (b *bench) measureProducer(ctx context.Context) error {
 	return b.withTopic(ctx, workload.All[0], 0, func(t task) error {
 		seconds := max(1, b.seconds/30)
-		producer, address, err := b.startProducer(ctx, t)
+		producer, address, err := b.StartProducer(ctx, t.Place)
 		if err != nil {
 			return err
 		}
@@ -53,12 +48,12 @@ func (b *bench) measureProducer(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		bare, err := process.Start(process.Command{Name: "bare", Path: self(), Args: []string{"child", string(argument)}, Dir: b.dir})
+		bare, err := process.Start(process.Command{Name: "bare", Path: self(), Args: []string{"child", string(argument)}, Dir: b.Dir})
 		if err != nil {
 			return err
 		}
 		defer bare.Kill()
-		bareAddress, err := bare.Expect(ctx, producerListening)
+		bareAddress, err := bare.Expect(ctx, subject.ProducerListening)
 		if err != nil {
 			return err
 		}

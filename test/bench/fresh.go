@@ -14,6 +14,8 @@ import (
 
 	"github.com/gocql/gocql"
 	"golang.org/x/sync/errgroup"
+
+	"footfall/test/bench/subject"
 )
 
 // freshness sends a steady 1,000 events/s through the producer, one by one, and asks for the count of some of them until it can
@@ -22,26 +24,19 @@ func (b *bench) freshness(ctx context.Context, t task, seconds int) (waits []tim
 	if t.Suffix, err = b.migrate(ctx, t); err != nil {
 		return nil, 0, err
 	}
-	defer func() { err = errors.Join(err, b.drop(context.WithoutCancel(ctx), t.Suffix)) }()
-	producer, address, err := b.startProducer(ctx, t)
+	defer func() { err = errors.Join(err, t.Drop(context.WithoutCancel(ctx), b.session)) }()
+	producer, address, err := b.StartProducer(ctx, t.Place)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer func() { err = errors.Join(err, producer.Stop(time.Minute)) }()
-	consumer, err := b.startConsumer(ctx, t, "fresh"+t.Suffix, 0)
+	consumer, err := b.StartConsumer(ctx, t.Place, "fresh"+t.Suffix, 0)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer func() { err = errors.Join(err, consumer.Stop(time.Minute)) }()
-	for {
-		sum, err := scrape(ctx, []*replica{consumer})
-		if err != nil {
-			return nil, 0, err
-		}
-		if sum["generations"] > 0 {
-			break
-		}
-		time.Sleep(100 * time.Millisecond)
+	if err := subject.Started(ctx, consumer); err != nil {
+		return nil, 0, err
 	}
 
 	const connections, perSecond = 50, 1000

@@ -17,7 +17,9 @@ import (
 	"github.com/gocql/gocql"
 
 	"footfall/internal/cli"
+	"footfall/test/bench/live"
 	"footfall/test/bench/machine"
+	"footfall/test/bench/subject"
 	"footfall/test/bench/workload"
 	"footfall/test/e2e/process"
 )
@@ -33,9 +35,8 @@ func main() {
 
 // bench is one run.
 type bench struct {
-	task           // where the servers are
-	dir     string // of logs
-	bin     string // of the consumer and producer that are measured
+	task // where the servers are
+	subject.Version
 	name    string
 	session *gocql.Session
 	n       int // of keyspace suffixes given out
@@ -43,9 +44,11 @@ type bench struct {
 	events  int
 	seconds int    // that a rival may take
 	sync    string // commitlog_sync of a node of its own; empty: the stack of `make up`
+	before  string // commit or directory of an older footfall, to be measured beside this one
 	server  int    // Cassandra's process id, 0 if unknown
 	only    map[string]bool
 	warm    bool // Cassandra
+	live    *live.Options
 	report  *report
 
 	recorded *running // has footfall's requests and gives Cassandra's limit
@@ -53,7 +56,7 @@ type bench struct {
 
 func command(ctx context.Context) (err error) {
 	b := &bench{only: map[string]bool{}, name: fmt.Sprintf("bench%x", time.Now().UnixMilli()&0xffffffff)}
-	only := flag.String("only", "", "comma-separated parts, such as clicks,visits,cold,viral,producer,freshness,growth; all if empty")
+	only := flag.String("only", "", "comma-separated parts, such as clicks,visits,cold,viral,producer,freshness,growth; all but live,livebatches,liveclicks if empty: these take 10 minutes each")
 	sides := flag.String("sides", "", "comma-separated sides, such as usual,sink,footfall; all but again if empty")
 	state := flag.String("state", "", "file that keeps what was measured, for a run in parts")
 	out := flag.String("o", "", "also write the report to this file")
@@ -63,7 +66,8 @@ func command(ctx context.Context) (err error) {
 	flag.IntVar(&b.events, "events", 300_000, "of each workload")
 	flag.IntVar(&b.seconds, "seconds", 60, "that a slow rival may take")
 	flag.StringVar(&b.sync, "sync", "", "measure consumers on a Cassandra of its own with this commitlog_sync: periodic, Cassandra's default")
-	before := flag.String("before", "", "measure the footfall of this commit, or of the sources in this directory, beside this one, and nothing else")
+	b.live = live.Flags(flag.CommandLine)
+	flag.StringVar(&b.before, "before", "", "measure the footfall of this commit, or of the sources in this directory, beside this one, and nothing else")
 	flag.Parse()
 	if b.sync != "" && b.sync != "periodic" {
 		return fmt.Errorf("-sync %s: periodic is the one to compare with; make up has group", b.sync)
@@ -77,12 +81,12 @@ func command(ctx context.Context) (err error) {
 		}
 		b.only[name] = name != ""
 	}
-	if b.dir, err = os.MkdirTemp("", "footfall-bench-"); err != nil {
+	if b.Dir, err = os.MkdirTemp("", "footfall-bench-"); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
-	b.bin = filepath.Join(b.dir, "now")
-	if err := process.Build(ctx, b.bin, "consumer", "producer"); err != nil {
+	defer func() { err = errors.Join(err, os.RemoveAll(b.Dir)) }()
+	b.Bin = filepath.Join(b.Dir, "now")
+	if err := process.Build(ctx, b.Bin, "consumer", "producer"); err != nil {
 		return err
 	}
 	if b.sync != "" {
@@ -105,8 +109,8 @@ func command(ctx context.Context) (err error) {
 		defer func() { err = errors.Join(err, b.report.save(*state)) }()
 	}
 	begun := time.Now()
-	if *before != "" {
-		err = b.besideOld(ctx, *before)
+	if b.before != "" {
+		err = b.besideOld(ctx, b.before)
 	} else {
 		err = b.all(ctx)
 	}
@@ -126,7 +130,7 @@ func command(ctx context.Context) (err error) {
 	return file.Close()
 }
 
-var parts = []string{"clicks", "visits", "cold", "viral", "producer", "freshness", "growth"}
+var parts = []string{"clicks", "visits", "cold", "viral", "producer", "freshness", "growth", "live", "livebatches", "liveclicks"}
 
 func (b *bench) all(ctx context.Context) error {
 	for _, w := range workload.All {
@@ -152,6 +156,32 @@ func (b *bench) all(ctx context.Context) error {
 				return fmt.Errorf("%s: %w", part.name, err)
 			}
 		}
+	}
+	return b.measureLive(ctx, b)
+}
+
+// measureLive measures those kinds of live traffic that are asked for by name, in turns on several footfalls.
+func (b *bench) measureLive(ctx context.Context, all ...*bench) error {
+	servers := live.Servers{Session: b.session, Cassandra: b.server, Kafka: machine.ListenerAt(b.Broker)}
+	for _, form := range live.Forms {
+		if !b.only[form.Name] {
+			continue
+		}
+		var sides []live.Side
+		for i, one := range all {
+			b.n++
+			side := live.Side{Name: "footfall", Version: one.Version, Place: b.Place}
+			if len(all) > 1 {
+				side.Name = []string{"old", "new"}[i]
+			}
+			side.Topic, side.Suffix = fmt.Sprintf("%s-%s-%d", b.name, form.Name, b.n), fmt.Sprintf("_%s_%d", b.name, b.n)
+			sides = append(sides, side)
+		}
+		text, err := live.Run(ctx, b.live, form, servers, sides...)
+		if err != nil {
+			return fmt.Errorf("%s: %w", form.Name, err)
+		}
+		b.report.section(form.Title, text)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func measureNull(ctx context.Context, t task) (m measured, err error) {
 	if err != nil {
 		return m, err
 	}
-	cfg.Kafka.Brokers, cfg.Kafka.Group, cfg.Kafka.Topics = []string{t.Broker}, t.Topic+t.Suffix, topicsOf(t)
+	cfg.Kafka.Brokers, cfg.Kafka.Group, cfg.Kafka.Topics = []string{t.Broker}, t.Topic+t.Suffix, t.Topics()
 	cfg.Visitors.LRU = t.LRU
 	gcpacer.Relax() // as the consumer does
 	reg := prometheus.NewRegistry()

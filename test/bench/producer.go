@@ -10,8 +10,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -22,7 +20,6 @@ import (
 
 	"footfall/models"
 	"footfall/test/bench/workload"
-	"footfall/test/e2e/process"
 )
 
 const (
@@ -30,23 +27,6 @@ const (
 	batchConnections  = 4 // as many events as the producer takes at once by default
 	batchEvents       = 1000
 )
-
-// producerListening matches what a producer prints once it listens; those up to version 0.5 said it in other words.
-var producerListening = regexp.MustCompile(`"(?:listening|the door is open)","addr":"([^"]+)"`)
-
-func (b *bench) startProducer(ctx context.Context, t task) (*process.Process, string, error) {
-	topics := topicsOf(t)
-	p, err := process.Start(process.Command{Name: "producer" + t.Suffix, Path: filepath.Join(b.bin, "producer"), Dir: b.dir, Env: []string{
-		"FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_ACCESS_OPEN=true", "FOOTFALL_KAFKA_BROKERS=" + t.Broker,
-		"FOOTFALL_KAFKA_TOPICS_CLICKS=" + topics.Clicks, "FOOTFALL_KAFKA_TOPICS_VISITS=" + topics.Visits,
-		"FOOTFALL_KAFKA_TOPICS_DEAD=" + topics.Dead, "FOOTFALL_LIMITS_NEW_KEYS_PER_MINUTE=0", "FOOTFALL_LIMITS_NEW_VISITORS_PER_MINUTE=0",
-	}})
-	if err != nil {
-		return nil, "", err
-	}
-	address, err := p.Expect(ctx, producerListening)
-	return p, address, err
-}
 
 // measureBare is a handler that reads its request and answers 202: no producer can be faster. It runs until it is told to stop.
 func measureBare(ctx context.Context, _ task) (m measured, err error) {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"footfall/deployments/stack"
+	"footfall/test/bench/live"
 	"footfall/test/bench/machine"
 	"footfall/test/bench/workload"
 )
@@ -146,8 +147,14 @@ func newReport(ctx context.Context, b *bench) *report {
 	_ = b.session.Query(`SELECT release_version FROM system.local`).WithContext(ctx).Scan(&version) // left empty if it does not tell
 	_ = b.session.Query(`SELECT value FROM system_views.settings WHERE name = 'commitlog_sync'`).WithContext(ctx).Scan(&sync)
 	by := "make bench"
+	if slices.ContainsFunc(live.Forms, func(f live.Form) bool { return b.only[f.Name] }) {
+		by = "make bench-live"
+	}
 	if b.sync != "" {
-		by = "make bench SYNC=" + b.sync
+		by += " SYNC=" + b.sync
+	}
+	if b.before != "" {
+		by += " BEFORE=" + b.before
 	}
 	return &report{Sync: b.sync, Head: []string{
 		fmt.Sprintf("Measured on %s by `%s`.", time.Now().UTC().Format("2 January 2006, 15:04 UTC"), by),

@@ -15,7 +15,7 @@ func (b *bench) startCassandra(ctx context.Context) (stop func(), err error) {
 		return nil, err
 	}
 	node := &stack.Cassandra{
-		Dir: b.dir, Jars: filepath.Join(".stack", "jars"), Port: ports[0], StoragePort: ports[1], CommitlogSync: b.sync, Tether: true,
+		Dir: b.Dir, Jars: filepath.Join(".stack", "jars"), Port: ports[0], StoragePort: ports[1], CommitlogSync: b.sync, Tether: true,
 	}
 	if err := node.Start(ctx); err != nil {
 		return nil, err

@@ -39,6 +39,15 @@ func Listener(port int) int {
 	return 0
 }
 
+// ListenerAt is Listener of an address such as 127.0.0.1:9092.
+func ListenerAt(address string) int {
+	port, err := strconv.Atoi(address[strings.LastIndexByte(address, ':')+1:])
+	if err != nil {
+		return 0
+	}
+	return Listener(port)
+}
+
 // Cost is the processor time and the peak memory of a process so far.
 func Cost(pid int) (cpu float64, peak int64, err error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

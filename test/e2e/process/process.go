@@ -35,6 +35,8 @@ type Command struct {
 	Args []string // without the name
 	Env  []string // FOOTFALL_… variables; of the caller's environment only the others are inherited
 	Dir  string   // working directory; the log goes there as well
+
+	NoAdmin bool // it is of a version that does not know http.admin_addr; else that is any port, since several run at once
 }
 
 // Start starts the command. What it prints goes to Dir/Name.log.
@@ -46,7 +48,11 @@ func Start(c Command) (*Process, error) {
 	}
 	p.cmd = exec.Command(c.Path, c.Args...)
 	p.cmd.Dir = c.Dir
-	p.cmd.Env = append(append(Environ(), "FOOTFALL_HTTP_ADMIN_ADDR=127.0.0.1:0"), c.Env...) // any port, since several run at once
+	p.cmd.Env = Environ()
+	if !c.NoAdmin {
+		p.cmd.Env = append(p.cmd.Env, "FOOTFALL_HTTP_ADMIN_ADDR=127.0.0.1:0")
+	}
+	p.cmd.Env = append(p.cmd.Env, c.Env...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	if err := p.cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting %s: %w", c.Name, err), log.Close())
