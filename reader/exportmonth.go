@@ -86,6 +86,9 @@ func exportMonth(ctx context.Context, cfg configs.Reader, line commandLine, stdo
 	stop := tellProgress(e, stderr)
 	m, err := e.File(ctx, path, line.force)
 	stop()
+	if err != nil && ctx.Err() != nil {
+		return errors.New("stopped: nothing was written")
+	}
 	if err != nil {
 		return orForce(fmt.Errorf("nothing was written: %w", err))
 	}

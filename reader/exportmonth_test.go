@@ -1,19 +1,24 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"footfall/consumer/cassandra"
+	"footfall/consumer/store"
 	"footfall/internal/cql/cqltest"
 	"footfall/migrations"
 	"footfall/models"
 	"footfall/reader/export"
 	"footfall/reader/stats/statstest"
+	"footfall/test/harness"
 	"footfall/test/harness/statstables"
 )
 
@@ -41,7 +46,7 @@ func TestExportMistakes(t *testing.T) {
 	}
 }
 
-// TestExport exports from Cassandra, to a file and to stdout, twice the same.
+// TestExport exports from Cassandra, to a file and to stdout, twice the same. One that is interrupted leaves nothing.
 func TestExport(t *testing.T) {
 	cfg := cqltest.Config(t)
 	plan := models.DefaultPlan()
@@ -74,5 +79,31 @@ func TestExport(t *testing.T) {
 		if err := json.Unmarshal([]byte(errs), &m); code != 0 || out != string(file) || err != nil || m.Rows < 100 || m.SHA256 == "" {
 			t.Errorf("exit %d, %d bytes, want %d; %s %v", code, len(out), len(file), errs, err)
 		}
+	}
+	// While consumers run it waits for their notes after the last row: that is when it is interrupted.
+	now := time.Now()
+	if err := db.NoteProgress(t.Context(), []store.Progress{{Partition: models.Partition{Topic: "visits"}, Counted: 1, LogEnd: 1, EventTime: now, At: now}}); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	var errs bytes.Buffer
+	cmd := harness.Self(t, "reader", env, "export", "--site", p.Site, "--month", "2018-12", "--out", filepath.Join(dir, "x"))
+	cmd.Stderr = &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	harness.Within(t, 30*time.Second, "it writes", func() error {
+		if files, err := os.ReadDir(dir); err != nil || len(files) == 0 {
+			return fmt.Errorf("%v, %v", files, err)
+		}
+		return nil
+	})
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // the exit code says it
+	files, err := os.ReadDir(dir)
+	if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(errs.String(), "nothing was written") || len(files) > 0 || err != nil {
+		t.Errorf("interrupted: exit %d, %s, %v, %v", cmd.ProcessState.ExitCode(), errs.String(), files, err)
 	}
 }
