@@ -18,14 +18,24 @@ import (
 )
 
 // startReader starts a reader on the deployment's tables.
-func (d *real) startReader(t *testing.T) string {
+func (d *real) startReader(t *testing.T) (url string) {
+	t.Helper()
+	url, _ = d.startReaderWithMetrics(t)
+	return url
+}
+
+// startReaderWithMetrics also tells where its metrics are.
+func (d *real) startReaderWithMetrics(t *testing.T) (url, admin string) {
 	t.Helper()
 	p := start(t, process.Command{Name: "reader", Path: binaries.Path(t, "reader"), Env: d.env, Dir: d.dir})
 	address, err := p.Expect(patiently(t), producerListening) // readers log the same
 	if err != nil {
 		t.Fatal(err)
 	}
-	return "http://" + address
+	if admin, err = p.Expect(patiently(t), adminListening); err != nil {
+		t.Fatal(err)
+	}
+	return "http://" + address, "http://" + admin
 }
 
 // TestReaderEqualsTheOracle: every cell that can be asked for, as the reader answers it, and no other.

@@ -45,12 +45,18 @@ func newReal(t *testing.T, consumers int) *real {
 
 func newRealKeeping(t *testing.T, consumers int, what kept) *real {
 	t.Helper()
+	d := prepareReal(t, what)
+	d.open(t, consumers)
+	return d
+}
+
+// prepareReal makes the schema of a deployment on the servers of `make up`.
+func prepareReal(t *testing.T, what kept) *real {
+	t.Helper()
 	kafkaAddress, host, port := stacktest.Require(t)
 	cluster := gocql.NewCluster(host)
 	cluster.Port = port
-	d := prepare(t, what, kafkaAddress, cluster)
-	d.open(t, consumers)
-	return d
+	return prepare(t, what, kafkaAddress, cluster)
 }
 
 // prepare makes the schema of a deployment on these servers. env overrides the test's own settings.

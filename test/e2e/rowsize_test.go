@@ -163,13 +163,13 @@ func weigh(b *testing.B, node *stack.Cassandra, session *gocql.Session, k rowKin
 }
 
 // insert writes batches within one partition, as a consumer does.
-func insert(b *testing.B, session *gocql.Session, k rowKind, rows int) {
-	b.Helper()
+func insert(t testing.TB, session *gocql.Session, k rowKind, rows int) {
+	t.Helper()
 	kind := gocql.UnloggedBatch
 	if strings.HasPrefix(k.statement, "UPDATE") {
 		kind = gocql.CounterBatch
 	}
-	group, ctx := errgroup.WithContext(b.Context())
+	group, ctx := errgroup.WithContext(t.Context())
 	group.SetLimit(64)
 	const size = 64
 	for from := 0; from < rows; from += size {
@@ -183,7 +183,7 @@ func insert(b *testing.B, session *gocql.Session, k rowKind, rows int) {
 		})
 	}
 	if err := group.Wait(); err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 }
 
