@@ -59,6 +59,7 @@ type Options struct {
 type Handler struct {
 	stats Stats
 	Options
+	pages   sharing[samePage, *view] // of links and sites
 	busiest sharing[[sha256.Size]byte, busiest]
 	tops    sharing[string, stats.Top] // of sites
 }
@@ -81,7 +82,9 @@ func New(from Stats, options Options) *Handler {
 		options.Refused = func(_ context.Context, err error) { options.Log.Warn("a page could not be made", "error", err.Error()) }
 	}
 	// Rankings of 10,000 values take hundreds of milliseconds of the store. The page asks for them again every 15 s only.
-	return &Handler{stats: from, Options: options, tops: sharing[string, stats.Top]{pause: 10}}
+	h := &Handler{stats: from, Options: options}
+	h.pages.pause, h.busiest.pause, h.tops.pause = 1, 1, 10
+	return h
 }
 
 // Handles tells whether there is a page at an escaped path. For all others the handler has a page that says so.
@@ -162,14 +165,22 @@ func sees(may May, at place) bool {
 	return true
 }
 
+// samePage is what people have in common who get the same page.
+type samePage struct {
+	who     [sha256.Size]byte
+	address string
+	live    bool
+}
+
+// page makes a page. All who look at a link or site share it for a moment: it takes a dozen reads, and each of them asks every second.
 func (h *Handler) page(ctx context.Context, a asked) (*view, error) {
 	switch a.kind {
 	case "links":
-		return h.link(ctx, a)
+		return h.pages.get(ctx, samePage{a.who, a.with(), a.live}, func(ctx context.Context) (*view, error) { return h.link(ctx, a) })
 	case "sites":
-		return h.site(ctx, a)
+		return h.pages.get(ctx, samePage{a.who, a.with(), a.live}, func(ctx context.Context) (*view, error) { return h.site(ctx, a) })
 	}
-	return h.home(ctx, a)
+	return h.home(ctx, a) // of which busiest is shared
 }
 
 // found is where a search leads.

@@ -2,6 +2,8 @@ package page
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"sync"
 	"time"
 )
@@ -36,6 +38,8 @@ type kept[V any] struct {
 	value V
 	read  time.Time // when that began; zero: never, which is too long ago
 	keep  time.Duration
+	tries int
+	err   error // of the last try, of which nothing is kept
 }
 
 func (s *sharing[K, V]) of(key K) *entry[V] {
@@ -43,6 +47,7 @@ func (s *sharing[K, V]) of(key K) *entry[V] {
 	defer s.mu.Unlock()
 	e := s.entries[key]
 	if e == nil {
+		maps.DeleteFunc(s.entries, func(_ K, e *entry[V]) bool { return e.over() })
 		if s.entries == nil || len(s.entries) >= mostKept {
 			s.entries = map[K]*entry[V]{}
 		}
@@ -52,7 +57,13 @@ func (s *sharing[K, V]) of(key K) *entry[V] {
 	return e
 }
 
-// get returns a value that is young enough; read makes a new one. What failed is not kept.
+// over tells that nobody can get the value any more, and nobody reads it.
+func (e *entry[V]) over() bool {
+	last := e.kept()
+	return len(e.reading) == 0 && time.Since(last.read) >= 2*last.keep
+}
+
+// get returns a value that is young enough; read makes a new one. What failed is told to those who wait, and not kept.
 func (s *sharing[K, V]) get(ctx context.Context, key K, read func(context.Context) (V, error)) (V, error) {
 	e := s.of(key)
 	came := e.kept()
@@ -69,10 +80,15 @@ func (s *sharing[K, V]) get(ctx context.Context, key K, read func(context.Contex
 	case <-ctx.Done():
 		return came.value, ctx.Err()
 	}
-	if now := e.kept(); now.read != came.read { // somebody else has read it, however long that took
-		return now.value, nil
+	if now := e.kept(); now.tries != came.tries && !gaveUp(now.err) { // somebody else has read it, however long that took
+		return now.value, now.err
 	}
 	return s.renew(ctx, e, read)
+}
+
+// gaveUp tells that a read failed because of who waited for it.
+func gaveUp(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 func (e *entry[V]) kept() kept[V] {
@@ -99,8 +115,13 @@ func (s *sharing[K, V]) again(ctx context.Context, e *entry[V], read func(contex
 		detached, cancel = context.WithDeadline(context.WithoutCancel(ctx), deadline)
 	}
 	go func() {
-		defer func() { cancel(); <-e.reading; <-behind }()
-		_, _ = s.renew(detached, e, read) // after an error the value gets too old, and whoever asks then sees why
+		defer func() {
+			_ = recover() // as after an error: the value gets too old, and whoever asks then sees why
+			cancel()
+			<-e.reading
+			<-behind
+		}()
+		_, _ = s.renew(detached, e, read)
 	}()
 }
 
@@ -108,12 +129,12 @@ func (s *sharing[K, V]) again(ctx context.Context, e *entry[V], read func(contex
 func (s *sharing[K, V]) renew(ctx context.Context, e *entry[V], read func(context.Context) (V, error)) (V, error) {
 	began := time.Now()
 	value, err := read(ctx)
-	if err != nil {
-		return value, err
-	}
-	keep := max(keptFor, min(time.Duration(s.pause)*time.Since(began), longestKept))
+	took := time.Since(began)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.last = kept[V]{value, began, keep}
-	return value, nil
+	e.last.tries++
+	if e.last.err = err; err == nil {
+		e.last.value, e.last.read, e.last.keep = value, began, max(keptFor, min(time.Duration(s.pause)*took, longestKept))
+	}
+	return value, err
 }

@@ -81,6 +81,20 @@ func TestThoseWhoWaitReadNothingThemselves(t *testing.T) {
 			})
 		}
 		all.Wait()
+		time.Sleep(time.Minute)
+		r.err = errors.New("away")
+		began := time.Now()
+		for range 10 {
+			all.Go(func() {
+				if _, err := s.get(t.Context(), "x", r.read); !errors.Is(err, r.err) {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if took := time.Since(began); took != r.took {
+			t.Errorf("ten waited %v for what fails within %v", took, r.took)
+		}
 	})
 }
 
@@ -104,11 +118,25 @@ func TestWhatFailedIsNotKept(t *testing.T) {
 		if _, err := s.get(t.Context(), 0, r.read); !errors.Is(err, r.err) {
 			t.Errorf("%v, want what failed", err)
 		}
+		panics := func(context.Context) (int, error) { panic("a bug") }
+		r.err = nil
+		if got, err := s.get(t.Context(), 1, r.read); got != 2 || err != nil {
+			t.Error(got, err)
+		}
+		time.Sleep(keptFor)
+		if got, err := s.get(t.Context(), 1, panics); got != 2 || err != nil { // the process goes on
+			t.Error(got, err)
+		}
+		synctest.Wait()
 		for i := range 3 * mostKept {
 			s.of(i)
 		}
 		if len(s.entries) > mostKept {
 			t.Errorf("%d are kept", len(s.entries))
+		}
+		time.Sleep(time.Minute)
+		if s.of(-1); len(s.entries) != 1 {
+			t.Errorf("%d are kept, of which one is of use", len(s.entries))
 		}
 	})
 }
@@ -144,7 +172,7 @@ func TestManyWhoLookAtASiteShareItsRankings(t *testing.T) {
 	if most := 2 * (1 + int64(time.Since(began)/keptFor)); from.n.Load() > most {
 		t.Errorf("ranked %d times within %v", from.n.Load(), time.Since(began))
 	}
-	before := from.n.Load()
+	before := from.n.Load() // of a page that nobody had yet
 	if get(t, h, "/sites/shop.example?referrer=google.com"); from.n.Load() == before {
 		t.Error("a filter has the ranking without it")
 	}
