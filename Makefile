@@ -1,6 +1,6 @@
 # footfall. `make run` needs Go alone; `make up` brings real Kafka and real Cassandra.
 .DEFAULT_GOAL := help
-.PHONY: help run up down unit test test-all suites seeds load faults bench bench-live lint vuln build release chromium wrk
+.PHONY: help run up down unit test test-all suites seeds load look faults bench bench-live lint vuln build release chromium wrk
 
 # The race detector is for everything (test-all). It needs a C compiler; without one the tests run all the same, except with CI=true.
 RACE := $(if $(filter test-all,$(MAKECMDGOALS)),$(if $(CI)$(shell command -v $${CC:-cc}),-race))
@@ -70,6 +70,9 @@ wrk: ## the load generator that `make load` and a test need (Debian's, as root)
 
 load: ## 200 connections for 30 s and as many slow ones, against the producer on the real Kafka of `make up`
 	go test -count=1 -v ./test/e2e -run 'TestLoad$$' -load.for 30s
+
+look: ## the pages at 50 requests a second for 60 s, while 1,000 events a second are counted on the real stack of `make up`
+	go test -count=1 -v ./test/e2e -run 'TestLook$$' -look.for 60s
 
 faults: ## break real Kafka, Cassandra and consumers in every way we know, and compare all counts (20 to 30 minutes)
 	go test -count=1 -v -timeout 40m ./test/faults -faults.all

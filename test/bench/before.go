@@ -10,6 +10,7 @@ import (
 
 	"footfall/test/bench/subject"
 	"footfall/test/bench/workload"
+	"footfall/test/e2e/load"
 )
 
 // besideOld measures this footfall and an older one, in turns, on the same servers and the same events: a ratio of two runs that
@@ -151,7 +152,7 @@ func (v *versions) freshness(ctx context.Context) error {
 	measure := func(b *bench) (waits [2]time.Duration, err error) {
 		err = b.withTopic(ctx, workload.All[0], 0, func(t task) error {
 			sorted, _, err := b.freshness(ctx, t, max(10, b.seconds/3))
-			waits = [2]time.Duration{percentile(sorted, 50), percentile(sorted, 99)}
+			waits = [2]time.Duration{load.Percentile(sorted, 50), load.Percentile(sorted, 99)}
 			return err
 		})
 		return waits, err

@@ -9,6 +9,7 @@ import (
 
 	"footfall/test/bench/subject"
 	"footfall/test/bench/workload"
+	"footfall/test/e2e/load"
 	"footfall/test/e2e/process"
 )
 
@@ -123,7 +124,7 @@ func (b *bench) measureFreshness(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		p50, p99 := percentile(waits, 50), percentile(waits, 99)
+		p50, p99 := load.Percentile(waits, 50), load.Percentile(waits, 99)
 		b.report.section("Freshness", fmt.Sprintf("At a steady %.0f events/s through the producer, one by one, a third of them of new visitors, from the"+
 			" 202 until the count can be read: p50 %.2f s, p99 %.2f s, of %d probes.", rate, p50.Seconds(), p99.Seconds(), len(waits)))
 		b.report.reach("freshness p99 at 1,000 events/s, in seconds", "≤ 2", p99.Seconds(), p99 <= 2*time.Second)

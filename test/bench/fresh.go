@@ -134,11 +134,4 @@ func (b *bench) counted(ctx context.Context, suffix, link string) bool {
 	return err == nil && n > 0 || ctx.Err() != nil
 }
 
-func percentile(sorted []time.Duration, p int) time.Duration {
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[min(len(sorted)*p/100, len(sorted)-1)]
-}
-
 func title(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

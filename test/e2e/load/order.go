@@ -26,3 +26,12 @@ func Order(seed uint64, n int) []int {
 	}
 	return order
 }
+
+// Once is the order in which each of n events is sent once.
+func Once(n int) []int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	return order
+}

@@ -1,0 +1,132 @@
+package e2e
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"footfall/models"
+	"footfall/test/e2e/load"
+	"footfall/test/e2e/process"
+)
+
+var lookFor = flag.Duration("look.for", 8*time.Second, "how long TestLook looks; from 30s on it holds the reader to what is promised")
+
+const (
+	lookPages, lookLinks = 10_000, 300
+	lookRate             = 1000 // events a second
+	lookEvery            = 20 * time.Millisecond
+)
+
+// TestLook opens the first page and a site's page in turns, fifty a second, while a thousand events a second are sent to the producer. The
+// site has 10,000 pages in this month. Every page is answered, 95 % of each kind within 100 ms of when it was due, and the consumer keeps
+// up. `make look` runs it for 60 seconds. The short form shares the machine with other suites, and is allowed ten times as long.
+func TestLook(t *testing.T) {
+	most := 100 * time.Millisecond
+	if *lookFor < 30*time.Second {
+		most *= 10
+	}
+	d := prepareReal(t, byDefault)
+	d.open(t, 0, "FOOTFALL_LIMITS_NEW_KEYS_PER_MINUTE=0", "FOOTFALL_LIMITS_NEW_VISITORS_PER_MINUTE=0", "FOOTFALL_LIMITS_CLIENT_PER_SECOND=0")
+	counter := d.addConsumer(t)
+	reader := d.startReader(t)
+	before := lookEvents(1, lookPages+lookLinks, func(i int) (int, int) { return i, i - lookPages })
+	want, _ := send(t, d, before, load.Once(len(before)), nil)
+	d.settle(t, want)
+
+	const warm = 5 * time.Second
+	n := int((warm + *lookFor).Seconds()) * lookRate
+	r := rand.New(rand.NewPCG(2, 2))
+	zipf, link := rand.NewZipf(r, 1.1, 10, lookPages-1), rand.NewZipf(r, 1.1, 10, lookLinks-1)
+	events := lookEvents(2, n, func(i int) (int, int) {
+		if i%2 == 0 {
+			return int(zipf.Uint64()), -1
+		}
+		return lookPages, int(link.Uint64())
+	})
+	began := time.Now()
+	wait := sendBehind(t, &load.Client{URL: d.url, Pace: func(place int) {
+		time.Sleep(time.Until(began.Add(time.Duration(place) * time.Second / lookRate)))
+	}}, events, load.Once(n))
+	pages := func() (home, site *load.Page) {
+		return &load.Page{URL: reader + "/", Want: "link-0"}, &load.Page{URL: reader + "/sites/large", Want: "/page-0.html"}
+	}
+	look := func(long time.Duration) (home, site *load.Page) {
+		home, site = pages()
+		ctx, cancel := context.WithTimeout(t.Context(), long)
+		defer cancel()
+		load.Ask(ctx, lookEvery, home, site)
+		return home, site
+	}
+	look(warm)
+	counted := d.counted(t, counter)
+	home, site := look(*lookFor)
+	counted = d.counted(t, counter) - counted
+	result := wait()
+	result.Tell(want, events)
+
+	for _, page := range []*load.Page{home, site} {
+		p95 := load.Percentile(page.Took, 95)
+		t.Logf("%s: %d requests, p50 %v, p95 %v, p99 %v, worst %v, %d errors", page.URL, len(page.Took), rounded(load.Percentile(page.Took, 50)),
+			rounded(p95), rounded(load.Percentile(page.Took, 99)), rounded(load.Percentile(page.Took, 100)), len(page.Errors))
+		if due := int(*lookFor / lookEvery / 2); len(page.Took) < due*98/100 || p95 >= most {
+			t.Errorf("%s: %d of %d requests were sent, and p95 is %v: want below %v", page.URL, len(page.Took), due, p95, most)
+		}
+		if len(page.Errors) > 0 {
+			t.Errorf("%s: %d errors, such as %v", page.URL, len(page.Errors), page.Errors[0])
+		}
+	}
+	rate := float64(result.Requests) / result.Took.Seconds()
+	t.Logf("%d events sent, %.0f a second, and %.0f a second counted while pages were opened", result.Requests, rate, counted/lookFor.Seconds())
+	if due := lookRate * lookFor.Seconds(); rate < 0.98*lookRate || counted < 0.98*due {
+		t.Errorf("%.0f events a second were sent, and %.0f of %.0f were counted: want 98 %%", rate, counted, due)
+	}
+	d.settle(t, want)
+	if got := siteViews(t, reader, "large"); got != want.Visits {
+		t.Errorf("the reader has %d views of the site, want %d", got, want.Visits)
+	}
+}
+
+func rounded(took time.Duration) time.Duration { return took.Round(100 * time.Microsecond) }
+
+// lookEvents makes n events of today: visits to a page of a large site, or clicks on a link if there is no such page.
+func lookEvents(seed, n int, which func(i int) (page, link int)) []load.Event {
+	events := make([]load.Event, n)
+	now := models.Millis(time.Now().UnixMilli())
+	for i := range events {
+		id := fmt.Sprintf("look-%d-%d", seed, i)
+		page, link := which(i)
+		if page >= lookPages {
+			events[i] = load.Event{Click: &models.Click{ID: id, ShortURL: fmt.Sprintf("link-%d", link), TS: now,
+				IP: fmt.Sprintf("10.%d.%d.%d", i>>14&127, i>>7&127, i&127), Country: []string{"IT", "DE", "US"}[i%3], Referrer: "news.example"}}
+			continue
+		}
+		events[i] = load.Event{Visit: &models.Visit{ID: id, SiteID: "large", GUID: fmt.Sprintf("%08x-6c08-4160-9196-f0050faffe62", i/5), TS: now,
+			Features: []string{fmt.Sprintf("referrer-%d.example", i/5%20), fmt.Sprintf("/page-%d.html", page)}}, Names: byDefault.features}
+	}
+	return events
+}
+
+// counted is how many events a consumer has counted.
+func (d *real) counted(t *testing.T, c *consumer) (sum float64) {
+	t.Helper()
+	got, err := process.Metrics(t.Context(), c.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, topic := range d.Topics {
+		sum += got[fmt.Sprintf(`footfall_events_total{outcome="applied",topic=%q}`, topic)]
+	}
+	return sum
+}
+
+// siteViews is how many views a reader says that a site has in this month.
+func siteViews(t *testing.T, reader, site string) (views int64) {
+	t.Helper()
+	w := &walk{t: t, reader: reader, asked: map[string]bool{}}
+	w.ask("/v1/stats/sites/"+site, nil, func(a answer) { views = w.number(a["views"]) })
+	return views
+}
