@@ -89,13 +89,15 @@ func TestInABrowser(t *testing.T) {
 	defer server.Close()
 	complaints := listen(ctx)
 	paths := []string{"/", "/links/hostile", "/links/autumn-sale", "/links/autumn-sale?range=24h", "/links/autumn-sale?range=all", "/links/autumn-sale?from=2026-10-20&last=2026-11-18&by=hour", "/links/none",
-		"/sites/hostile", "/sites/hostile?show=page", "/sites/shop.example", "/sites/shop.example?period=2026-W46", "/sites/shop.example?period=2026-11-18&metric=unique", "/sites/shop.example?from=2025-12-01&last=2026-11-18&by=month"}
+		"/sites/hostile", "/sites/hostile?show=page", "/sites/shop.example", "/sites/shop.example?period=2026-W46", "/sites/shop.example?period=2026-11-18&metric=unique", "/sites/shop.example?from=2025-12-01&last=2026-11-18&by=month",
+		"/sites/shop.example?period=1999-05", "/links/autumn-sale?from=1999-05-01&last=1999-05-31", "/sites/shop.example?refferer=google.com"}
+	ours := len(paths)
 	for _, name := range hostile {
 		paths = append(paths, place{kind: "links", name: name[:min(len(name), 120)]}.with(), "/sites/hostile?page="+url.QueryEscape(name), "/sites/hostile?period="+url.QueryEscape(name))
 	}
 	for i, path := range paths {
 		l := looks[i%len(looks)]
-		if i < 13 {
+		if i < ours {
 			looks[(i+2)%len(looks)].take(t, ctx, server.URL+path)
 			judge(t, ctx, path)
 		}

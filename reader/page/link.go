@@ -25,6 +25,7 @@ type linkView struct {
 	Amounts     *amountsView
 	Latest      []clickRow
 	LatestCSV   string
+	Export      exports
 	Nothing     bool
 	Command     string // that sends a click
 }
@@ -199,6 +200,7 @@ func (v *linkView) choices(a asked, w window) {
 	}
 	v.Custom = custom(a, w, w.choice == "", "compare", "share")
 	v.Compare = compare(a)
+	v.Export = a.exports(w, a.now)
 }
 
 func compare(a asked) choice {

@@ -88,7 +88,7 @@ func (h *Handler) latest(ctx context.Context, a asked) (out []clickRow, err erro
 	}
 	found, err := collect(clicks.Rows, shown)
 	for _, c := range found {
-		kind := "visitor"
+		kind := "" // a visitor
 		if c.Bot {
 			kind = "bot"
 		}

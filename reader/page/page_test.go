@@ -20,7 +20,7 @@ import (
 )
 
 func newPage(m *statstest.Memory) http.Handler {
-	return New(reader(m), Options{Now: func() time.Time { return today }})
+	return New(reader(m), Options{Now: func() time.Time { return today }, Pulse: func() stats.Minute { return minute(time.Hour) }})
 }
 
 type answer struct {
@@ -90,6 +90,8 @@ func TestPages(t *testing.T) {
 	f("/", 200, "Wednesday 18 November 2026", `href="/links/autumn-sale"`, `href="/sites/shop.example"`, "Counted up to", "14:03:22 UTC", "12 events behind")
 	f("/links/autumn-sale", 200, "Clicks by day", "20 October – 18 November 2026", "Germany · DE", `<svg class="world" role="img"`, "Most: Germany, 2,785 clicks.", "direct, or not told", "Sum of amounts", "Latest clicks of today", "unfinished",
 		"/v1/stats/links/autumn-sale/series?by=day&amp;format=csv&amp;from=2026-10-20T00%3A00%3A00Z&amp;to=2026-11-19T00%3A00%3A00Z", "https://shop.example/shop?utm_source=newsletter")
+	f("/links/autumn-sale?from=2026-09-01&last=2026-10-05", 200, "Export October 2026", `href="/v1/stats/links/autumn-sale/export?format=parquet&amp;month=2026-10"`)
+	f("/sites/shop.example?period=2026-W45", 200, "Export November 2026", `href="/v1/stats/sites/shop.example/export?format=ndjson&amp;month=2026-11"`)
 	f("/links/autumn-sale?range=24h", 200, "Clicks by hour", "17 November 2026, 15:00 – 18 November, 15:00", "of whole days")
 	f("/links/autumn-sale?range=12m", 200, "Clicks by month", "December 2025 – November 2026")
 	f("/links/autumn-sale?range=all", 200, "Clicks by week")
@@ -147,7 +149,7 @@ func TestEmptyPagesSayHowToSendAFirstEvent(t *testing.T) {
 }
 
 func TestHeadersAndBytes(t *testing.T) {
-	h := New(reader(shared(t)), Options{Now: func() time.Time { return today }, Pulse: func() stats.Minute { return minute(time.Hour) }})
+	h := newPage(shared(t))
 	size := func(path string) (bytes int) {
 		w := httptest.NewRecorder()
 		r := httptest.NewRequest(http.MethodGet, path, nil)

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"math"
 	"math/rand/v2"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -102,6 +103,11 @@ func TestPictures(t *testing.T) {
 	}
 	none := httptest.NewServer(New(reader(statstest.NewMemory(demoPlan(t))), now))
 	defer none.Close()
+	now.Allow = func(*http.Request) (May, error) {
+		return nil, &Denied{Status: http.StatusUnauthorized, Detail: "it opens with a read key, or by a share link"}
+	}
+	closed := httptest.NewServer(New(reader(shared(t)), now))
+	defer closed.Close()
 	shots := []struct{ name, url string }{
 		{"home", full.URL + "/"}, {"home-empty", none.URL + "/"},
 		{"link", full.URL + "/links/autumn-sale"}, {"link-hours", full.URL + "/links/autumn-sale?range=24h"}, {"link-line", full.URL + "/links/autumn-sale?from=2026-10-20&last=2026-11-18&by=hour"},
@@ -110,7 +116,8 @@ func TestPictures(t *testing.T) {
 		{"site-day", full.URL + "/sites/shop.example?period=2026-11-18"},
 		{"site-range", full.URL + "/sites/shop.example?from=2026-09-20&last=2026-11-18"},
 		{"site-not-kept", full.URL + "/sites/shop.example?period=2026-11-18&metric=unique"}, {"site-empty", none.URL + "/sites/site1"},
-		{"problem", full.URL + "/sites/shop.example?period=yesterday"},
+		{"site-gone", full.URL + "/sites/shop.example?period=1999-05"}, {"link-gone", full.URL + "/links/autumn-sale?from=1999-05-01&last=1999-05-31"}, {"sign-in", closed.URL + "/sites/shop.example"},
+		{"problem-parameter", full.URL + "/sites/shop.example?refferer=google.com"}, {"problem", full.URL + "/sites/shop.example?period=yesterday"},
 	}
 	if err := os.MkdirAll(*pictures, 0o755); err != nil {
 		t.Fatal(err)

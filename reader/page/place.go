@@ -8,6 +8,7 @@ import (
 
 	"footfall/models"
 	"footfall/reader/params"
+	"footfall/reader/stats"
 )
 
 // place is a page's address.
@@ -143,6 +144,22 @@ func (p place) api(rest string, pairs ...string) string {
 		}
 	}
 	return address("/v1/stats/"+p.kind+"/"+url.PathEscape(p.name)+rest, q)
+}
+
+// exports are the downloads of a month.
+type exports struct {
+	Month   string
+	Formats []choice
+}
+
+// exports are those of the month that is shown last.
+func (p place) exports(w window, now models.Millis) exports {
+	month := stats.PeriodOf(stats.Month, min(w.within.To-1, now))
+	out := exports{Month: periodWords(month)}
+	for _, format := range []struct{ label, name string }{{"CSV", "csv"}, {"NDJSON", "ndjson"}, {"Parquet", "parquet"}} {
+		out.Formats = append(out.Formats, choice{Label: format.label, Href: p.api("/export", "month", month.String(), "format", format.name)})
+	}
+	return out
 }
 
 // to is the page of another link or site.

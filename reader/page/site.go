@@ -27,6 +27,7 @@ type siteView struct {
 	Compare        choice
 	Breakdowns     []*breakdown
 	NoBreakdowns   []choice // months that have them, where the period has none
+	Export         exports
 	Nothing        bool
 	Command        string // that sends a visit
 }

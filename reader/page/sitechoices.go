@@ -38,6 +38,7 @@ func (v *siteView) choices(s siteAsked, features []string) {
 	}
 	v.Custom = custom(s.asked, s.w, s.period == nil && !isYear, keep...)
 	v.Compare = compare(s.asked)
+	v.Export = s.exports(s.w, s.now)
 }
 
 // months are the latest ones of a range, which have rankings.

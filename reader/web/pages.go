@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"footfall/reader/access"
 	"footfall/reader/page"
 )
 
@@ -22,6 +23,9 @@ func (s *Server) newPages() *page.Handler {
 			holder, err := s.cfg.Access.Of(bearer(r), r.URL.Query().Get("share"), s.cfg.Now())
 			if err != nil {
 				why := refusalOf(r.Context(), err)
+				if why.Reason == access.MissingKey {
+					why.Detail = "it opens with a read key, or by a share link" // there is a form for the key
+				}
 				return nil, &page.Denied{Status: why.status(), Detail: why.Detail, Cause: err}
 			}
 			return holder, nil

@@ -62,7 +62,8 @@
   const save = async (url, answer) => {
     const a = document.createElement("a");
     a.href = URL.createObjectURL(await answer.blob());
-    a.download = new URL(url, location.href).pathname.split("/").slice(-2).join("-") + ".csv";
+    const ending = /\.(\w+)"?$/.exec(answer.headers.get("Content-Disposition"))?.[1] ?? "csv";
+    a.download = new URL(url, location.href).pathname.split("/").slice(-2).join("-") + "." + ending;
     a.click();
     URL.revokeObjectURL(a.href);
   };
