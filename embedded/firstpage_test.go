@@ -64,4 +64,20 @@ func TestTheFirstPageSaysHowToSend(t *testing.T) {
 	paste("/sites/shop.example", 1)
 	shows("/links/mine", "Clicks by day")
 	shows("/sites/shop.example", "news.example", "/index.html")
+	for path, most := range map[string]int{"/links/mine": 0, "/sites/shop.example": 1} { // what a page offers for download is there
+		exports := 0
+		for _, found := range regexp.MustCompile(`href="([^"]*)" download`).FindAllStringSubmatch(read(path), -1) {
+			if strings.Contains(found[1], "/export?") {
+				if exports++; exports > most || testing.Short() {
+					continue // each waits for a consumer to say how far it is
+				}
+			}
+			if read(html.UnescapeString(found[1])) == "" {
+				t.Errorf("%s is empty", found[1])
+			}
+		}
+		if exports != 3 {
+			t.Errorf("%s has %d exports", path, exports)
+		}
+	}
 }
