@@ -59,7 +59,7 @@ func Flags(flags *flag.FlagSet) *Options {
 	flags.DurationVar(&o.step, "step", 40*time.Second, "live: how long a rate must be held")
 	flags.Float64Var(&o.within, "within", 1.1, "live: end the search when the lowest rate not held is at most so many times the highest one held")
 	flags.DurationVar(&o.age, "age", 10*time.Second, "live: a rate is not held if 1 % of the events are counted later than this")
-	flags.IntVar(&o.connections, "connections", 256, "live: from senders")
+	flags.IntVar(&o.connections, "connections", 256, "live: from senders; 512 are the most that a producer takes from one address by default")
 	return o
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -106,15 +107,17 @@ func (s *side) try(ctx context.Context, rate float64, length time.Duration, watc
 
 // warm puts onto the topic what has to be counted before traffic of this rate is in its stride, and waits until it is.
 func (s *side) warm(ctx context.Context, rate float64) error {
-	before := s.traffic.Adjust(rate)
-	events, now := make([]models.Event, len(before)), time.Now()
-	for i, m := range before {
-		s.ids++
-		events[i] = s.traffic.Event(m, fmt.Sprintf("before-%d", s.ids), now)
-		s.tally.add(m, true)
-	}
-	if err := workload.Fill(ctx, s.Broker, s.Topic, events); err != nil {
-		return err
+	now := time.Now()
+	for piece := range slices.Chunk(s.traffic.Adjust(rate), 100_000) { // at high rates there are millions
+		events := make([]models.Event, len(piece))
+		for i, m := range piece {
+			s.ids++
+			events[i] = s.traffic.Event(m, fmt.Sprintf("before-%d", s.ids), now)
+			s.tally.add(m, true)
+		}
+		if err := workload.Fill(ctx, s.Broker, s.Topic, events); err != nil {
+			return err
+		}
 	}
 	_, err := s.drain(ctx)
 	return err
