@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"time"
 )
 
 // commandLine writes the configuration and returns the node's command line.
@@ -58,8 +60,7 @@ func (c *Cassandra) commandLine(ctx context.Context) ([]string, error) {
 		"-Dcassandra.storagedir="+home,
 		"-Dcassandra-foreground=yes",
 		"-Dcassandra.jmx.local.port="+port,
-		// on one machine gossip needs no half minute
-		"-Dcassandra.ring_delay_ms=100",
+		"-Dcassandra.ring_delay_ms="+strconv.FormatInt(c.ringDelay().Milliseconds(), 10),
 		"-Dcassandra.superuser_setup_delay_ms=0",
 		"-Dcassandra.skip_wait_for_gossip_to_settle=0")
 	if major > 17 { // Cassandra 5.0 uses the security manager, which Java 18 disallows by default
@@ -77,3 +78,12 @@ func (c *Cassandra) yaml() ([]byte, error) {
 }
 
 func (c *Cassandra) pairFile() string { return filepath.Join(c.home(), "pair.pem") }
+
+// ringDelay is how long the node waits for others, instead of Cassandra's half minute. A node that is no seed ends with "Unable to gossip with
+// any peers" if no seed answers within it, and on a busy machine that takes more than a second.
+func (c *Cassandra) ringDelay() time.Duration {
+	if slices.Contains(c.Seeds, c.Address) {
+		return 100 * time.Millisecond
+	}
+	return 5 * time.Second
+}

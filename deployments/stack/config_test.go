@@ -100,3 +100,16 @@ func TestFreePorts(t *testing.T) {
 		t.Fatal("found a free port on an address that is not of this machine")
 	}
 }
+
+// Cassandra gives up its first look for the ring after the ring delay: a node that is no seed needs seconds for it on a busy machine.
+func TestNodesThatAreNoSeedsWaitForOne(t *testing.T) {
+	f := func(c Cassandra, want time.Duration) {
+		t.Helper()
+		if got := c.withDefaults().ringDelay(); got != want {
+			t.Errorf("%s with seeds %v waits %v, want %v", c.Address, c.Seeds, got, want)
+		}
+	}
+	f(Cassandra{}, 100*time.Millisecond)
+	f(Cassandra{Address: "127.0.0.1", Seeds: []string{"127.0.0.1"}}, 100*time.Millisecond)
+	f(Cassandra{Address: "127.0.0.2", Seeds: []string{"127.0.0.1"}}, 5*time.Second)
+}

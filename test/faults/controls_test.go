@@ -100,3 +100,17 @@ func controlVisitors(t *testing.T, s servers, r *row) {
 	r.hits = "10 inserts"
 	w.wrong(t, r)
 }
+
+// The names of what was counted in the last seconds before a kill are never listed if that is left for later.
+func controlNames(t *testing.T, s servers, r *row) {
+	w := newWorld(t, s)
+	victim := w.addControl(t, "listed-names")
+	load := w.send(t, 16)
+	w.progress(t, "starting")
+	hit(t, victim.proxy.During(wire.Counters, midst(), func(int) { victim.Kill() }))
+	w.addConsumer(t)
+	w.progress(t, "taking over")
+	load.end(t)
+	r.hits = "1 of 1"
+	w.wrong(t, r)
+}

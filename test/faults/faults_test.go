@@ -38,6 +38,7 @@ var faults = []fault{
 	{"control-retry", "blind retries of writes of unknown outcome; replies cut", false, controlRetry},
 	{"control-driver", "a retry policy of the driver; answers lost", false, controlDriver},
 	{"control-visitors", "visitors counted before their rows are stored; inserts lost", false, controlVisitors},
+	{"control-names", "names listed some time after their counters; consumer killed", false, controlNames},
 	// Last, since it leaves the shared node with commitlog_sync periodic.
 	{"cassandra-periodic", "kill -9 of Cassandra with commitlog_sync periodic (not promised)", false, cassandraPeriodic},
 }
