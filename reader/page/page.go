@@ -82,9 +82,7 @@ func New(from Stats, options Options) *Handler {
 		options.Refused = func(_ context.Context, err error) { options.Log.Warn("a page could not be made", "error", err.Error()) }
 	}
 	// Rankings of 10,000 values take hundreds of milliseconds of the store. The page asks for them again every 15 s only.
-	h := &Handler{stats: from, Options: options}
-	h.pages.pause, h.busiest.pause, h.tops.pause = 1, 1, 10
-	return h
+	return &Handler{stats: from, Options: options, tops: sharing[string, stats.Top]{pause: 10}}
 }
 
 // Handles tells whether there is a page at an escaped path. For all others the handler has a page that says so.

@@ -9,8 +9,9 @@ import (
 )
 
 // sharing keeps for a moment what takes many reads, by what was asked: many people look at the same page at once, and again every second.
-// Whoever asks gets what is kept if it is young enough. If it is older, one of them has it read again behind their backs, and all get
-// what is there meanwhile. Nobody gets what is older than that: they wait for what is read. A value has to say itself how far it reaches.
+// Whoever asks gets what is kept if it is young enough. If it is older, and somebody else has just asked, one of them has it read again
+// behind their backs, and all get what is there meanwhile. Whoever asks alone waits for what is read. A value has to say itself how far it
+// reaches.
 type sharing[K comparable, V any] struct {
 	pause int // a value is kept for so many times as long as it took to read, within keptFor and longestKept
 
@@ -19,9 +20,10 @@ type sharing[K comparable, V any] struct {
 }
 
 const (
-	keptFor     = 450 * time.Millisecond // at the least; served for twice as long, which is less than the second after which a page asks again
+	keptFor     = 450 * time.Millisecond // at the least; less than the second after which a page asks again
 	longestKept = 5 * time.Second
-	mostKept    = 256 // beyond which all are forgotten
+	grace       = 5 * time.Second // how long a value is served beyond that while it is read again
+	mostKept    = 256             // beyond which all are forgotten
 )
 
 // behind bounds how many values are read while nobody waits for them: such a read has no place of http.max_in_flight.
@@ -30,8 +32,9 @@ var behind = make(chan struct{}, 4)
 type entry[V any] struct {
 	reading chan struct{} // holds one while somebody reads
 
-	mu   sync.Mutex
-	last kept[V]
+	mu    sync.Mutex
+	last  kept[V]
+	asked time.Time
 }
 
 type kept[V any] struct {
@@ -60,17 +63,17 @@ func (s *sharing[K, V]) of(key K) *entry[V] {
 // over tells that nobody can get the value any more, and nobody reads it.
 func (e *entry[V]) over() bool {
 	last := e.kept()
-	return len(e.reading) == 0 && time.Since(last.read) >= 2*last.keep
+	return len(e.reading) == 0 && time.Since(last.read) >= last.keep+grace
 }
 
 // get returns a value that is young enough; read makes a new one. What failed is told to those who wait, and not kept.
 func (s *sharing[K, V]) get(ctx context.Context, key K, read func(context.Context) (V, error)) (V, error) {
 	e := s.of(key)
-	came := e.kept()
+	came, alone := e.ask()
 	switch age := time.Since(came.read); {
 	case age < came.keep:
 		return came.value, nil
-	case age < 2*came.keep:
+	case age < came.keep+grace && !alone:
 		s.again(ctx, e, read)
 		return came.value, nil
 	}
@@ -89,6 +92,15 @@ func (s *sharing[K, V]) get(ctx context.Context, key K, read func(context.Contex
 // gaveUp tells that a read failed because of who waited for it.
 func gaveUp(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// ask also tells whether nobody else has asked for as long as the value is kept.
+func (e *entry[V]) ask() (last kept[V], alone bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	alone = time.Since(e.asked) >= e.last.keep
+	e.asked = time.Now()
+	return e.last, alone
 }
 
 func (e *entry[V]) kept() kept[V] {

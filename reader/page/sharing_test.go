@@ -44,20 +44,18 @@ func TestNobodyWaitsForWhatIsReadAgain(t *testing.T) {
 				t.Errorf("%d after %v, %v; want %d after %v", got, took, err, want, waits)
 			}
 		}
-		f(0, 1, r.took)                     // never read: kept for 3 s from when its reading began
-		f(2*time.Second, 1, 0)              // young
-		f(time.Second, 1, 0)                // read again behind
-		f(299*time.Millisecond, 1, 0)       // which is not over
-		f(2*time.Millisecond, 2, 0)         // and now is
-		f(5*time.Second, 2, 0)              // 5.3 s old: read again
-		f(10*time.Second, 4, r.took)        // too old for anybody
-		f(r.took+time.Millisecond, 4, 0)    // young again
-		r.took = 0                          // what is quick to read is kept for keptFor
-		f(10*time.Second, 5, 0)             // too old
-		f(keptFor-time.Millisecond, 5, 0)   // young
-		f(keptFor, 5, 0)                    // read again behind
-		f(time.Millisecond, 6, 0)           // which is over
-		f(2*keptFor+time.Millisecond, 7, 0) // too old
+		f(0, 1, r.took)               // never read: kept for 3 s from when its reading began
+		f(2*time.Second, 1, 0)        // young
+		f(time.Second, 1, 0)          // read again behind
+		f(299*time.Millisecond, 1, 0) // which is not over
+		f(2*time.Millisecond, 2, 0)   // and now is
+		f(2900*time.Millisecond, 2, 0)
+		f(3*time.Second, 4, r.took) // nobody else has asked meanwhile: who asks alone waits
+		r.took = 10 * time.Second
+		for range 7 { // in the third second it is read again, which takes too long for anybody
+			f(time.Second, 4, 0)
+		}
+		f(time.Second, 5, 5*time.Second)
 	})
 }
 
@@ -110,10 +108,18 @@ func TestWhatFailedIsNotKept(t *testing.T) {
 			t.Error(got, err)
 		}
 		r.err = away
-		time.Sleep(keptFor)
-		if got, err := s.get(t.Context(), 0, r.read); got != 1 || err != nil { // it fails behind
-			t.Error(got, err)
+		behind := func(key, want int, read func(context.Context) (int, error)) {
+			t.Helper()
+			time.Sleep(keptFor - 1)
+			for range 2 { // while it is young, and a moment later
+				if got, err := s.get(t.Context(), key, read); got != want || err != nil {
+					t.Error(got, err)
+				}
+				time.Sleep(1)
+			}
+			synctest.Wait()
 		}
+		behind(0, 1, r.read)
 		time.Sleep(keptFor)
 		if _, err := s.get(t.Context(), 0, r.read); !errors.Is(err, r.err) {
 			t.Errorf("%v, want what failed", err)
@@ -123,11 +129,7 @@ func TestWhatFailedIsNotKept(t *testing.T) {
 		if got, err := s.get(t.Context(), 1, r.read); got != 2 || err != nil {
 			t.Error(got, err)
 		}
-		time.Sleep(keptFor)
-		if got, err := s.get(t.Context(), 1, panics); got != 2 || err != nil { // the process goes on
-			t.Error(got, err)
-		}
-		synctest.Wait()
+		behind(1, 2, panics) // the process goes on
 		for i := range 3 * mostKept {
 			s.of(i)
 		}
