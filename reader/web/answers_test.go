@@ -74,10 +74,10 @@ func TestAnswers(t *testing.T) {
 {"value":"=1+1"},
 {"value":"shop1"}
 ]}`, "shop", "feature2", millis("2018-10"))
-	ask("/v1/stats/sites/shop/top/feature2?period=2018-W40&feature.feature1=x&limit=5", `{"siteId":"shop","features":{"feature1":"x"},"feature":"feature2","metric":"views","period":"2018-W40","from":"2018-10-01T00:00:00Z","to":"2018-10-08T00:00:00Z",`+
+	ask("/v1/stats/sites/shop/top/feature2?period=2018-W40&feature.feature1=x&limit=5", `{"siteId":"shop","features":{"feature1":"x"},"feature":"feature2","metric":"unique","period":"2018-W40","from":"2018-10-01T00:00:00Z","to":"2018-10-08T00:00:00Z",`+
 		`"values":20000,"complete":false,"final":false,`+asOfText+`,"top":[
-{"value":"/a","views":2}
-]}`, stats.TopQuery{Site: "shop", Feature: "feature2", Period: stats.Period{Unit: stats.Week, Start: millis("2018-W40")}, Metric: stats.Views, Features: map[string]string{"feature1": "x"}, Limit: 5})
+{"value":"/a","unique":2}
+]}`, stats.TopQuery{Site: "shop", Feature: "feature2", Period: stats.Period{Unit: stats.Week, Start: millis("2018-W40")}, Metric: stats.Unique, Features: map[string]string{"feature1": "x"}, Limit: 5})
 }
 
 func TestFormats(t *testing.T) {

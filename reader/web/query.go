@@ -60,6 +60,16 @@ func (q query) period(now time.Time) (stats.Period, error) {
 	return stats.ParsePeriod(q.get("period", now.UTC().Format(models.Monthly)))
 }
 
+// metric reads the parameter metric; absent: views, or unique visitors if more than one feature is fixed, since views of combinations are
+// not kept.
+func (q query) metric(fixed int) (stats.Metric, error) {
+	otherwise := stats.Views
+	if fixed > 1 {
+		otherwise = stats.Unique
+	}
+	return stats.ParseMetric(q.get("metric", string(otherwise)))
+}
+
 // limit reads the parameter limit; absent: 0, which is no limit.
 func (q query) limit() (int, error) {
 	text := q.get("limit", "")

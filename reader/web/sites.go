@@ -53,7 +53,7 @@ func periodFields(p stats.Period) []field {
 }
 
 func (s *Server) siteSeries(ctx context.Context, q question) (*answer, error) {
-	metric, err := stats.ParseMetric(q.get("metric", string(stats.Views)))
+	metric, err := q.metric(len(q.features))
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (s *Server) top(ctx context.Context, q question) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	metric, err := stats.ParseMetric(q.get("metric", string(stats.Views)))
+	metric, err := q.metric(len(q.features) + 1)
 	if err != nil {
 		return nil, err
 	}
