@@ -2,41 +2,12 @@ package export
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
-
-	"footfall/models"
 )
-
-// FileName is a name for the file of an export. Letters, digits, - and _ stay; all else is %XX. A long name is cut, and has a part of
-// its SHA-256 then.
-func (w What) FileName(f Format) string {
-	kind, name := "site", w.Site
-	if w.Link != "" {
-		kind, name = "link", w.Link
-	}
-	var b strings.Builder
-	for i := range len(name) {
-		c := name[i]
-		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
-			b.WriteByte(c)
-		} else {
-			fmt.Fprintf(&b, "%%%02X", c)
-		}
-	}
-	encoded := b.String()
-	if len(encoded) > 120 {
-		sum := sha256.Sum256([]byte(name))
-		encoded = strings.TrimRight(encoded[:99], "%") + "~" + hex.EncodeToString(sum[:8])
-	}
-	return fmt.Sprintf("footfall-%s-%s-%s.%s", kind, encoded, w.Month.Time().Format(models.Monthly), f)
-}
 
 // ManifestOf is the path of the manifest beside a file.
 func ManifestOf(path string) string { return path + ".manifest.json" }

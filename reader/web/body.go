@@ -37,6 +37,7 @@ type body struct {
 	r        *http.Request
 	f        *format
 	a        *answer
+	name     string // of the file, if it is to be one
 	timeout  time.Duration
 	progress func() // told when a piece was sent, so that the next one has as much time
 
@@ -175,7 +176,7 @@ func (b *body) header() {
 		h.Set("Footfall-Complete", strconv.FormatBool(*b.a.list.complete))
 	}
 	if b.f.ending != formats[0].ending {
-		h.Set("Content-Disposition", `attachment; filename="footfall.`+b.f.ending+`"`) // no name of anybody's
+		h.Set("Content-Disposition", attached(b.name))
 	}
 }
 

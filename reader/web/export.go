@@ -51,7 +51,7 @@ func (s *Server) writeExport(ctx context.Context, b *zipBody, found *route, q qu
 	if err != nil {
 		return 0, err
 	}
-	b.asOf = e.AsOf
+	b.asOf, b.name = e.AsOf, what.FileName("zip")
 	if b.r.Method == http.MethodHead {
 		b.header()
 		return 0, nil
@@ -68,6 +68,7 @@ type zipBody struct {
 	w        http.ResponseWriter
 	r        *http.Request
 	asOf     stats.AsOf
+	name     string // of the file
 	timeout  time.Duration
 	progress func()
 	buf      []byte
@@ -79,7 +80,7 @@ func (b *zipBody) header() {
 	h.Set("Content-Type", zipType)
 	h.Set("Cache-Control", "no-store")
 	h.Set("Footfall-As-Of", string(asOfJSON(b.asOf)))
-	h.Set("Content-Disposition", `attachment; filename="footfall.zip"`) // no name of anybody's
+	h.Set("Content-Disposition", attached(b.name))
 	b.started = true
 }
 

@@ -224,6 +224,7 @@ func (s *Server) answer(w *recorder, r *http.Request, found *route, q question, 
 	b := &body{w: w, r: r, f: f, a: a, timeout: s.cfg.Timeout, progress: q.alive}
 	defer b.release()
 	if err == nil {
+		b.name = fileName(found, q, a, f.ending)
 		err = b.write(ctx)
 		s.metrics.rows.Add(float64(b.rows))
 	}
