@@ -133,7 +133,8 @@ func TestGreeting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	greet(&out, addresses{"127.0.0.1:8080", "127.0.0.1:8083", "127.0.0.1:8082"}, cfg)
+	greet(&out, addresses{producer: "127.0.0.1:8080", admin: "127.0.0.1:8083", reader: "127.0.0.1:8082"}, cfg)
+	greet(&out, addresses{producer: "127.0.0.1:8080", reader: "127.0.0.1:8082", readKey: true}, cfg)
 	t.Setenv("FOOTFALL_DATA_DIR", "a b")
 	cfg.Data.Dir, cfg.Access.Open, cfg.Data.LogBytes, cfg.Data.LogAge = "a b", false, 0, 0
 	greet(&out, addresses{producer: "127.0.0.1:8080"}, cfg)
@@ -142,6 +143,7 @@ func TestGreeting(t *testing.T) {
 		"Anyone who reaches it may write (access.open). Metrics are at http://127.0.0.1:8083/metrics.\n", "Writing needs a key (access.sites).\n", "curl -i -H 'Content-Type", "curl -i -H 'Authorization: Bearer KEY' -H 'Content-Type",
 		"http://127.0.0.1:8080", `"short_url":"abc"`, "http://127.0.0.1:8080/v1/clicks",
 		"a second later:\n  curl http://127.0.0.1:8082/v1/stats/links/abc\n  go run", "a second later:\n  FOOTFALL_DATA_DIR",
+		"a second later:\n  curl -H 'Authorization: Bearer READ_KEY' http://127.0.0.1:8082/v1/stats/links/abc\n  go run",
 		"\n  go run ./embedded query \"" + clicks + "\"\n", "\nLook at it in a browser: http://127.0.0.1:8082\n",
 		"\n  FOOTFALL_DATA_DIR='a b' go run ./embedded query \"" + clicks + "\"\n",
 	} {

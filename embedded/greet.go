@@ -27,7 +27,11 @@ func greet(w io.Writer, at addresses, cfg configs.Embedded) {
 	}
 	look, browse := "", ""
 	if at.reader != "" {
-		look = fmt.Sprintf("  curl http://%s/v1/stats/links/abc\n", at.reader)
+		readKey := ""
+		if at.readKey {
+			readKey = "-H 'Authorization: Bearer READ_KEY' "
+		}
+		look = fmt.Sprintf("  curl %shttp://%s/v1/stats/links/abc\n", readKey, at.reader)
 		browse = fmt.Sprintf("\nLook at it in a browser: http://%s\n", at.reader)
 	}
 	_, _ = fmt.Fprintf(w, `footfall counts at http://%[1]s, its data is in %[2]s. Ctrl-C stops it.

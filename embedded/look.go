@@ -21,7 +21,10 @@ import (
 )
 
 // addresses are where one process listens; empty: nowhere.
-type addresses struct{ producer, admin, reader string }
+type addresses struct {
+	producer, admin, reader string
+	readKey                 bool // whoever asks the reader needs one
+}
 
 // look is the reader: it answers questions from the files that the store writes, by connections of its own.
 type look struct {

@@ -1,4 +1,4 @@
-// Command embedded is footfall in one process: the producer, a broker, a consumer and a store, with the data in a directory.
+// Command embedded is footfall in one process: the producer, a broker, a consumer, a store and the reader, with the data in a directory.
 // It needs no servers. No other package imports it: without this folder the rest still builds.
 package main
 

@@ -101,7 +101,7 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 		if err != nil {
 			return err
 		}
-		at.reader = reader.listener.Addr().String()
+		at.reader, at.readKey = reader.listener.Addr().String(), !reading.Access.Open
 		cleanups = append(cleanups, start(reader.serve))
 	}
 	cleanups = append(cleanups, start(func(ctx context.Context) error {

@@ -34,6 +34,8 @@ func (line *commandLine) exported() (what export.What, format export.Format, err
 		return what, "", errors.New("export wants --site or --link, one of them")
 	case len(line.site) > models.MaxSiteID || len(line.link) > models.MaxShortURL:
 		return what, "", errors.New("no site or link has such a long name")
+	case line.month == "":
+		return what, "", errors.New("export needs --month, such as 2026-11")
 	}
 	month, err := time.Parse(models.Monthly, line.month)
 	at := models.Millis(month.UnixMilli())

@@ -35,13 +35,14 @@ func TestExportMistakes(t *testing.T) {
 	}
 	f(2, "--site or --link", "--month", "2018-10")
 	f(2, "--site or --link", "--month", "2018-10", "--site", "a", "--link", "b")
-	f(2, `--month ""`, "--site", "a")
+	f(2, "export needs --month, such as 2026-11", "--site", "a")
 	f(2, "want a month", "--site", "a", "--month", "2018-13")
 	f(2, "csv, ndjson or parquet", "--site", "a", "--month", "2018-10", "--format", "xlsx")
 	f(2, "such a long name", "--link", strings.Repeat("a", 129), "--month", "2018-10")
 	f(1, "--force replaces it", "--site", "a", "--month", "2018-10", "--out", there)
 	f(1, "", "--site", "a", "--month", "2018-10", "--out", there, "--force") // no Cassandra
-	if code, out, _ := finish(t, nil, "export", "--help"); code != 0 || !strings.Contains(out, "manifest") || !strings.Contains(out, "--month") {
+	if code, out, _ := finish(t, nil, "export", "--help"); code != 0 || !strings.Contains(out, "manifest") || !strings.Contains(out, "--month") ||
+		!strings.Contains(out, "Default: csv") || !strings.Contains(out, "Default: a name such as "+export.What{Site: "shop", Month: models.Millis(at.UnixMilli())}.FileName(export.CSV)) {
 		t.Errorf("exit %d, %s", code, out)
 	}
 }

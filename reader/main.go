@@ -48,8 +48,8 @@ func program(line *commandLine) *cli.Program[action] {
 					f.StringVar(&line.site, "site", "", "the `SITE` to export, by its siteId")
 					f.StringVar(&line.link, "link", "", "the `LINK` to export, by its short_url")
 					f.StringVar(&line.month, "month", "", "which `MONTH`, of UTC, such as 2026-11")
-					f.StringVar(&line.format, "format", string(export.CSV), "csv, ndjson or parquet: the `FORMAT` of the rows")
-					f.StringVar(&line.out, "out", "", "the `FILE` to write; - for stdout, with the manifest on stderr; a name of what it is in this folder if not given")
+					f.StringVar(&line.format, "format", string(export.CSV), "csv, ndjson or parquet: the `FORMAT` of the rows. Default: csv")
+					f.StringVar(&line.out, "out", "", "the `FILE` to write; - for stdout, with the manifest on stderr. Default: a name such as footfall-site-shop-2026-11.csv, in this folder")
 					f.BoolVar(&line.force, "force", false, "replace files that are there")
 				}, Check: line.completeExport},
 			{Name: "healthz", Short: "ask the reader at http.admin_addr whether it is ready; exit 0 or 1", Run: healthz},

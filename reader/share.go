@@ -27,6 +27,8 @@ func (line *commandLine) completeShare() error {
 		return errors.New("share wants --site or --link, one of them")
 	case len(line.site) > models.MaxSiteID || len(line.link) > models.MaxShortURL:
 		return errors.New("no site or link has such a long name")
+	case line.until == "":
+		return errors.New("share needs --until, such as 30d")
 	}
 	if _, err := endOf(line.until, time.Now()); err != nil {
 		return err

@@ -77,7 +77,8 @@ func TestShareMistakes(t *testing.T) {
 	}
 	f("--site or --link", "--until", "1h")
 	f("--site or --link", "--until", "1h", "--site", "a", "--link", "b")
-	f("want a time", "--site", "a")
+	f("share needs --until, such as 30d", "--site", "a")
+	f("want a time", "--site", "a", "--until", "soon")
 	f("has passed", "--site", "a", "--until", "2020-01-01")
 	f("access.share_secrets is empty", "--site", "a", "--until", "1h")
 	f("such a long name", "--link", strings.Repeat("a", 129), "--until", "1h")

@@ -55,7 +55,7 @@ func (r *Reader) LinkBreakdown(ctx context.Context, link string, by Breakdown, w
 		return Shares{}, err
 	}
 	if !within.Whole() {
-		return Shares{}, &NotKept{Asked: "a link's " + string(by) + " of a range of time", Instead: []string{
+		return Shares{}, &NotKept{Asked: "a link's list of " + string(by) + " for a range of time", Instead: []string{
 			string(by) + " of all time, without from and to", "clicks of a range of time (series)"}}
 	}
 	as, _, err := r.asOf(ctx, r.clicks)
@@ -69,7 +69,7 @@ func (r *Reader) LinkBreakdown(ctx context.Context, link string, by Breakdown, w
 	case Referrers:
 		rows = r.store.Referrers(ctx, link)
 	default:
-		return Shares{}, &NotKept{Asked: "a link's clicks by " + models.Excerpt(string(by)), Instead: []string{string(Countries), string(Referrers)}}
+		return Shares{}, &NotKept{Asked: "a link's list of " + models.Excerpt(string(by)), Instead: []string{string(Countries), string(Referrers)}}
 	}
 	if limit > 0 {
 		rows = largest(rows, limit)
@@ -80,7 +80,7 @@ func (r *Reader) LinkBreakdown(ctx context.Context, link string, by Breakdown, w
 // LinkAmounts is what a link's clicks were worth by day, week or month. The range may have open ends.
 func (r *Reader) LinkAmounts(ctx context.Context, link string, by Unit, within Range) (Amounts, error) {
 	if by == Hour {
-		return Amounts{}, &NotKept{Asked: "amounts by hour", Instead: []string{"amounts by day, week, month"}}
+		return Amounts{}, &NotKept{Asked: "the amount by hour", Instead: []string{"amounts by day, week, month"}}
 	}
 	if err := cmp.Or(checkLink(link), within.check(by)); err != nil {
 		return Amounts{}, err

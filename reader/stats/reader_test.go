@@ -128,8 +128,10 @@ func TestALinksBreakdownAndAmounts(t *testing.T) {
 	same(t, "countries", collected(t, s.Rows, err), []stats.Share{{Label: "IT", Count: 7}})
 	_, err = r.LinkBreakdown(t.Context(), "abc", stats.Countries, within("2018-10-01", "2018-11-01"), 0)
 	refused[*stats.NotKept](t, "countries of a month", err)
+	same(t, "why", []string{err.Error()}, []string{"a link's list of countries for a range of time is not kept; ask for countries of all time, without from and to, or for clicks of a range of time (series)"})
 	_, err = r.LinkBreakdown(t.Context(), "abc", "browsers", stats.Range{}, 0)
 	refused[*stats.NotKept](t, "browsers", err)
+	same(t, "why", []string{err.Error()}, []string{"a link's list of browsers is not kept; ask for countries, or for referrers"})
 
 	a, err := r.LinkAmounts(t.Context(), "abc", stats.Day, stats.Range{})
 	same(t, "by day", collected(t, a.Rows, err), []stats.Amount{{Start: on("2018-10-30"), Num: 4, Sum: 1000}, {Start: on("2018-10-31"), Num: 3, Sum: 750}})
@@ -137,6 +139,7 @@ func TestALinksBreakdownAndAmounts(t *testing.T) {
 	same(t, "by week", collected(t, a.Rows, err), []stats.Amount{{Start: on("2018-10-29"), Num: 7, Sum: 1750}})
 	_, err = r.LinkAmounts(t.Context(), "abc", stats.Hour, stats.Range{})
 	refused[*stats.NotKept](t, "amounts by hour", err)
+	same(t, "why", []string{err.Error()}, []string{"the amount by hour is not kept; ask for amounts by day, week, month"})
 }
 
 func TestNamesThatCannotBe(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 // NotKept says that the tables do not have the answer, and that nothing they have adds up to it.
 type NotKept struct {
-	Asked   string   // what was asked for, for people
+	Asked   string   // what was asked for, for people, as one thing: it "is not kept"
 	Instead []string // what can be asked instead, each for people; may be empty
 }
 
