@@ -91,21 +91,31 @@ func (e *Export) Write(ctx context.Context, w io.Writer) (Manifest, error) {
 		}
 		e.written.Add(1)
 	}
-	if err := rows.close(); err != nil {
+	err := rows.close()
+	if err != nil {
 		return Manifest{}, err
 	}
 	m := e.manifest()
 	m.Bytes, m.SHA256, m.Reader = sum.n, hex.EncodeToString(sum.hash.Sum(nil)), cli.Version("reader")
-	if m.Rows == 0 {
-		m.Log = logOf(e.reading.EndOfNothing())
-		return m, nil
+	if m.Log, err = e.log(ctx, m.Rows == 0); err != nil {
+		return Manifest{}, err
 	}
-	bounds, err := e.reading.End(ctx, Wait, e.alive)
-	if err != nil {
-		return Manifest{}, fmt.Errorf("finding out which events are contained: %w", err)
-	}
-	m.Log = logOf(bounds)
 	return m, nil
+}
+
+// log finds out which events are contained. It must be called after the last row.
+func (e *Export) log(ctx context.Context, nothing bool) (_ Log, err error) {
+	bounds := e.reading.EndOfNothing()
+	if !nothing {
+		if bounds, err = e.reading.End(ctx, Wait, e.alive); err != nil {
+			return Log{}, fmt.Errorf("finding out which events are contained: %w", err)
+		}
+	}
+	before, after, err := e.reading.Doubts(ctx)
+	if err != nil {
+		return Log{}, fmt.Errorf("finding out which events are contained: %w", err)
+	}
+	return logOf(bounds, before, after), nil
 }
 
 // summing passes on what is written, and knows its length and SHA-256.

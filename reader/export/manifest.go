@@ -3,6 +3,7 @@ package export
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"footfall/models"
@@ -33,16 +34,19 @@ type Manifest struct {
 // Log says which events of the log are contained.
 type Log struct {
 	// Exact: those below the offsets, and no others.
-	Exact      bool       `json:"exact"`
-	Reason     string     `json:"reason,omitempty"` // why a below is not known
-	Partitions []Position `json:"partitions"`
+	Exact  bool   `json:"exact"`
+	Reason string `json:"reason,omitempty"` // why a below is not known, or that counts are in doubt
+	// DoubtsBefore and DoubtsAfter: how many doubts were open before the first count was read, and after the last.
+	DoubtsBefore int        `json:"doubts_before"`
+	DoubtsAfter  int        `json:"doubts_after"`
+	Partitions   []Position `json:"partitions"`
 }
 
 // Position is that of one Kafka partition. Partitions of earlier generations of the topic are contained whole, and not listed.
 type Position struct {
 	Topic         string `json:"topic"`
 	Partition     int    `json:"partition"`
-	CountedBefore int64  `json:"counted_before"` // every event below is contained
+	CountedBefore int64  `json:"counted_before"` // every event below is contained, as far as no doubt is open
 	Below         *int64 `json:"below"`          // none at this offset or beyond is; nil: not known
 }
 
@@ -63,9 +67,9 @@ func (e *Export) manifest() Manifest {
 	}
 }
 
-// logOf writes bounds as a manifest has them.
-func logOf(bounds []stats.Bound) Log {
-	l := Log{Exact: len(bounds) > 0, Partitions: []Position{}}
+// logOf writes bounds as a manifest has them. While a doubt is open an event below the offsets may not be counted, or twice.
+func logOf(bounds []stats.Bound, doubtsBefore, doubtsAfter int) Log {
+	l := Log{Exact: len(bounds) > 0 && doubtsBefore+doubtsAfter == 0, DoubtsBefore: doubtsBefore, DoubtsAfter: doubtsAfter, Partitions: []Position{}}
 	unknown := 0
 	for _, b := range bounds {
 		p := Position{Topic: b.Partition.Topic, Partition: b.Partition.Number, CountedBefore: b.CountedBefore}
@@ -77,12 +81,17 @@ func logOf(bounds []stats.Bound) Log {
 		l.Exact = l.Exact && b.Below == b.CountedBefore
 		l.Partitions = append(l.Partitions, p)
 	}
+	var reasons []string
 	switch {
 	case len(bounds) == 0:
-		l.Reason = "no consumer has noted how far it is"
+		reasons = append(reasons, "no consumer has noted how far it is")
 	case unknown > 0:
-		l.Reason = fmt.Sprintf("of %d partitions no consumer noted the end of the log within %v of the last count", unknown, Wait)
+		reasons = append(reasons, fmt.Sprintf("of %d partitions no consumer noted the end of the log within %v of the last count", unknown, Wait))
 	}
+	if n := max(doubtsBefore, doubtsAfter); n > 0 {
+		reasons = append(reasons, fmt.Sprintf("%d doubts were open: consumers may still correct counts of events below the offsets", n))
+	}
+	l.Reason = strings.Join(reasons, "; ")
 	return l
 }
 

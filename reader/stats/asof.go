@@ -69,12 +69,18 @@ func (r *Reader) asOf(ctx context.Context, topic string) (as AsOf, final models.
 	if !whole {
 		as.Time, as.Counting = time.Time{}, false
 	}
-	for of, n := range seldom.doubts {
+	as.Doubts = doubtsOf(seldom.doubts, topic)
+	return as, seldom.retired, nil
+}
+
+// doubtsOf adds up the doubts of a topic's generations.
+func doubtsOf(doubts map[string]int, topic string) (n int) {
+	for of, some := range doubts {
 		if generation(of, topic) > 0 {
-			as.Doubts += n
+			n += some
 		}
 	}
-	return as, seldom.retired, nil
+	return n
 }
 
 // whole tells whether every partition that may have uncounted events has a row, up to the newest generation that is recorded: producers

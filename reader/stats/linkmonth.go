@@ -43,6 +43,7 @@ func (r *Reader) LinkMonth(ctx context.Context, link string, month models.Millis
 	if err != nil {
 		return nil, err
 	}
+	as.Doubts = reading.doubts
 	within := PeriodOf(Month, month).Range()
 	m := &LinkMonth{Month: within.From, AsOf: as, Reading: reading}
 	m.Rows = func(yield func(LinkCount, error) bool) {

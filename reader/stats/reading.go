@@ -25,6 +25,7 @@ type Reading struct {
 	oldest int // generation: all of those before it is counted
 	before map[models.Partition]Progress
 	ahead  time.Duration // by how much a consumer's clock was seen to be ahead of ours
+	doubts int           // that were open before the first count was read
 }
 
 // Bound says which events of a Kafka partition are in counts that took some time to read.
@@ -47,7 +48,26 @@ func (r *Reader) begin(ctx context.Context, topic string) (*Reading, error) {
 		g.before[row.Partition] = row
 	}
 	g.ahead = ahead(g.of(rows), r.now())
+	if g.doubts, err = g.open(ctx); err != nil { // after the progress: one that was settled in between is in the counts
+		return nil, err
+	}
 	return g, g.addRecorded(ctx)
+}
+
+// open asks the store how many doubts are open now; as_of may know them from a second ago.
+func (g *Reading) open(ctx context.Context) (int, error) {
+	doubts, err := g.reader.store.Doubts(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("reading which counts are in doubt: %w", err)
+	}
+	return doubtsOf(doubts, g.topic), nil
+}
+
+// Doubts is how many doubts were open before the first count was read, and are now. It must be called after End or EndOfNothing: a consumer
+// may come to doubt what it has noted as counted before. One that was opened and settled in between is in neither.
+func (g *Reading) Doubts(ctx context.Context) (before, after int, err error) {
+	after, err = g.open(ctx)
+	return g.doubts, after, err
 }
 
 // addRecorded adds the partitions that are recorded and have no row: something of them may be counted all the same. Each is recorded before

@@ -61,6 +61,7 @@ func (r *Reader) SiteMonth(ctx context.Context, site string, month models.Millis
 	if err != nil {
 		return nil, err
 	}
+	as.Doubts = reading.doubts
 	m := &SiteMonth{Month: month.Month(), AsOf: as, Reading: reading}
 	last := Month.End(m.Month)
 	if slices.Contains(r.Plan().Metrics(), models.WeekUnique) {
