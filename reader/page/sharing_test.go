@@ -110,12 +110,12 @@ func TestWhatFailedIsNotKept(t *testing.T) {
 		r.err = away
 		behind := func(key, want int, read func(context.Context) (int, error)) {
 			t.Helper()
-			time.Sleep(keptFor - 1)
+			time.Sleep(keptFor - time.Millisecond)
 			for range 2 { // while it is young, and a moment later
 				if got, err := s.get(t.Context(), key, read); got != want || err != nil {
 					t.Error(got, err)
 				}
-				time.Sleep(1)
+				time.Sleep(time.Millisecond)
 			}
 			synctest.Wait()
 		}
