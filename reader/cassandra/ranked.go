@@ -15,14 +15,16 @@ import (
 )
 
 // A request asks for several keys that differ in one column (the site, or a feature), by IN, and several requests are under way. Median times for 10,000 keys in
-// memory, on one node that shares two cores with all else, at a load average of 15 to 19:
+// memory, on one node that shares two cores with all else, in turns:
 //
-//	one key a request:       64 at once 1.0 to 1.3 s, 128 at once 0.8 to 1.1 s
-//	10 keys by IN:           8 at once 0.5 s,  16 at once 0.3 to 0.6 s
-//	50 keys by IN:           8 at once 0.2 to 0.4 s, 16 at once 0.18 to 0.27 s
-//	100 keys by IN:          8 at once 0.2 to 0.3 s, 16 at once 0.18 to 0.41 s
-//	250 keys or more by IN:  0.2 to 0.8 s
+//	10 keys by IN:   32 at once 159 ms
+//	25 keys by IN:   16 at once 154 ms, 32 at once 145 ms
+//	50 keys by IN:   4 at once 203 ms, 8 at once 154 ms, 16 at once 132 ms, 32 at once 141 ms
+//	100 keys by IN:  4 at once 190 ms, 8 at once 148 ms, 16 at once 135 ms
+//	200 keys by IN:  4 at once 170 ms, 8 at once 134 ms
+//	500 keys by IN:  4 at once 180 ms
 //
+// One key a request takes four times as long and more. To list the keys takes 14 ms.
 // A larger IN makes one node work for longer at a stretch, for others' cost and no gain.
 const (
 	rankedTogether = 50

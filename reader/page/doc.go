@@ -3,7 +3,7 @@
 //
 //   - page.go: who may see which page; problem.go: why there is none; render.go: headers, compression; assets.go: the style sheet and the script
 //   - place.go: a page's address and those that it leads to; window.go: which time a page shows; gone.go: times of which nothing is kept
-//   - busiest.go: the rankings of the first page, kept for half a second
+//   - same.go, sharing.go: what people who have the same page open share, for half a second and more
 //   - pulse.go: the last minute; home.go, link.go, site.go: the pages; view.go: numbers and dates in words; countries.go: names of countries; send.go: commands for a first event
 //   - templates/, assets/: HTML, CSS, and a script that keeps the numbers moving
 package page

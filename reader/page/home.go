@@ -30,14 +30,10 @@ func (h *Handler) home(ctx context.Context, a asked) (*view, error) {
 	if !slices.Contains(h.stats.Plan().Metrics(), models.MonthUnique) {
 		metric = stats.Views
 	}
-	found, err := h.busiest.get(ctx, a.who, func(ctx context.Context) (b busiest, err error) {
-		b.links, b.sites, err = h.rankings(ctx, a, metric)
-		return b, err
-	})
+	links, sites, err := h.rankings(ctx, a, metric)
 	if err != nil {
 		return nil, err
 	}
-	links, sites := found.links, found.sites
 	as := links.AsOf.With(sites.AsOf)
 	if !wasRead(links) {
 		as = sites.AsOf

@@ -59,9 +59,8 @@ type Options struct {
 type Handler struct {
 	stats Stats
 	Options
-	pages   sharing[samePage, *view] // of links and sites
-	busiest sharing[[sha256.Size]byte, busiest]
-	tops    sharing[string, stats.Top] // of sites
+	pages sharing[samePage, *view]
+	tops  sharing[string, stats.Top] // of sites
 }
 
 // New makes the handler of all pages. It answers every path; Handles tells which ones have a page.
@@ -81,8 +80,8 @@ func New(from Stats, options Options) *Handler {
 	if options.Refused == nil {
 		options.Refused = func(_ context.Context, err error) { options.Log.Warn("a page could not be made", "error", err.Error()) }
 	}
-	// Rankings of 10,000 values take hundreds of milliseconds of the store. The page asks for them again every 15 s only.
-	return &Handler{stats: from, Options: options, tops: sharing[string, stats.Top]{pause: 10}}
+	// A ranking of 10,000 values keeps the store busy for a tenth of a second and more. A page asks for it again every 15 s only.
+	return &Handler{stats: from, Options: options, tops: sharing[string, stats.Top]{pause: 30}}
 }
 
 // Handles tells whether there is a page at an escaped path. For all others the handler has a page that says so.
@@ -161,24 +160,6 @@ func sees(may May, at place) bool {
 		return may.Site(at.name)
 	}
 	return true
-}
-
-// samePage is what people have in common who get the same page.
-type samePage struct {
-	who     [sha256.Size]byte
-	address string
-	live    bool
-}
-
-// page makes a page. All who look at a link or site share it for a moment: it takes a dozen reads, and each of them asks every second.
-func (h *Handler) page(ctx context.Context, a asked) (*view, error) {
-	switch a.kind {
-	case "links":
-		return h.pages.get(ctx, samePage{a.who, a.with(), a.live}, func(ctx context.Context) (*view, error) { return h.link(ctx, a) })
-	case "sites":
-		return h.pages.get(ctx, samePage{a.who, a.with(), a.live}, func(ctx context.Context) (*view, error) { return h.site(ctx, a) })
-	}
-	return h.home(ctx, a) // of which busiest is shared
 }
 
 // found is where a search leads.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 //go:embed templates
@@ -36,30 +37,50 @@ func setHeaders(h http.Header) {
 
 // show writes a page, or only the part of it that moves.
 func (h *Handler) show(w http.ResponseWriter, r *http.Request, status int, v *view) {
-	var b bytes.Buffer
-	name := "layout"
-	if v.Live {
-		name = "live"
-	}
-	if err := templates.ExecuteTemplate(&b, name, v); err != nil {
+	plain, zipped, err := v.render(acceptsGzip(r.Header.Get("Accept-Encoding")))
+	if err != nil {
 		h.Log.Error("a page's template failed", "page", v.Body, "error", err.Error())
 		http.Error(w, "This page cannot be shown. The reader's log says why.", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	write(w, r, status, b.Bytes(), nil)
+	write(w, r, status, plain, zipped)
 }
 
-// quick is the level of compression for what is made for one reader: half the time of the best, and 4 % more bytes.
+// rendered is a page as it is sent. It is made once, however many share it.
+type rendered struct {
+	mu            sync.Mutex
+	plain, zipped []byte
+}
+
+// render makes the bytes of a page; zipped only if they are wanted.
+func (v *view) render(compressed bool) (plain, zipped []byte, err error) {
+	v.bytes.mu.Lock()
+	defer v.bytes.mu.Unlock()
+	if v.bytes.plain == nil {
+		var b bytes.Buffer
+		name := "layout"
+		if v.Live {
+			name = "live"
+		}
+		if err := templates.ExecuteTemplate(&b, name, v); err != nil {
+			return nil, nil, err
+		}
+		v.bytes.plain = b.Bytes()
+	}
+	if compressed && v.bytes.zipped == nil {
+		v.bytes.zipped = zip(v.bytes.plain, quick)
+	}
+	return v.bytes.plain, v.bytes.zipped, nil
+}
+
+// quick is the level of compression for what is soon made anew: half the time of the best, and 4 % more bytes.
 const quick = 4
 
-// write sends a body, compressed if the client reads that. zipped is nil if it is not there yet.
+// write sends a body, compressed if the client reads that.
 func write(w http.ResponseWriter, r *http.Request, status int, plain, zipped []byte) {
 	body := plain
 	if acceptsGzip(r.Header.Get("Accept-Encoding")) {
-		if zipped == nil {
-			zipped = zip(plain, quick)
-		}
 		body = zipped
 		w.Header().Set("Content-Encoding", "gzip")
 	}

@@ -21,7 +21,7 @@ type sharing[K comparable, V any] struct {
 
 const (
 	keptFor     = 450 * time.Millisecond // at the least; less than the second after which a page asks again
-	longestKept = 5 * time.Second
+	longestKept = 10 * time.Second
 	grace       = 5 * time.Second // how long a value is served beyond that while it is read again
 	mostKept    = 256             // beyond which all are forgotten
 )

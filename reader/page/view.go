@@ -24,6 +24,8 @@ type view struct {
 	SignIn  bool   // a read key would help
 	AsOf    *asOf
 	Data    any
+
+	bytes rendered
 }
 
 // newView has what all pages have.

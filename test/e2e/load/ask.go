@@ -42,7 +42,7 @@ func Ask(ctx context.Context, interval time.Duration, pages ...*Page) {
 		}
 		page := pages[i%len(pages)]
 		under.Go(func() {
-			err := page.get(client)
+			err := page.Get(client)
 			took := time.Since(due)
 			mu.Lock()
 			defer mu.Unlock()
@@ -53,7 +53,8 @@ func Ask(ctx context.Context, interval time.Duration, pages ...*Page) {
 	}
 }
 
-func (p *Page) get(client *http.Client) error {
+// Get asks once.
+func (p *Page) Get(client *http.Client) error {
 	response, err := client.Get(p.URL)
 	if err != nil {
 		return err

@@ -11,9 +11,18 @@ import (
 	"footfall/reader/stats"
 )
 
-// busiest are the rankings of the first page. They are shared by those who have the same to show for themselves: not everybody may see the
-// same.
-type busiest struct{ links, sites stats.Top }
+// samePage is what people have in common who get the same page. Not everybody may see the same.
+type samePage struct {
+	who     [sha256.Size]byte
+	address string
+	live    bool
+}
+
+// page makes a page. All who have it open share it for a moment: it takes a dozen reads and more, and each of them asks every second.
+func (h *Handler) page(ctx context.Context, a asked) (*view, error) {
+	makes := map[string]func(context.Context, asked) (*view, error){"": h.home, "links": h.link, "sites": h.site}[a.kind]
+	return h.pages.get(ctx, samePage{a.who, a.with(), a.live}, func(ctx context.Context) (*view, error) { return makes(ctx, a) })
+}
 
 // credentials is what tells people apart: a read key or a share link, as a hash.
 func credentials(r *http.Request) [sha256.Size]byte {
