@@ -17,7 +17,7 @@ import (
 
 // Apply brings the schema up to date and reports each step. It makes new tables for the plan and records the plan. If there are tables, it
 // returns an error unless they have the same plan. It is idempotent, and several processes may run it at once: one takes a lock by lightweight
-// transaction, and the others wait. The lock expires after lockTTL if its holder dies. (golang-migrate's Cassandra driver locks within its own
+// transaction, and the others wait. The holder renews the lock before each step; it expires after lockTTL if its holder dies. (golang-migrate's Cassandra driver locks within its own
 // process only.)
 func Apply(ctx context.Context, cfg configs.Cassandra, plan *models.Plan, report func(format string, args ...any)) error {
 	session, err := cql.Connect(cfg.CassandraClient)
@@ -25,7 +25,7 @@ func Apply(ctx context.Context, cfg configs.Cassandra, plan *models.Plan, report
 		return err
 	}
 	defer session.Close()
-	m := migrator{session: session, names: cql.KeyspacesOf(cfg.KeyspaceSuffix), replication: cfg.Replication, plan: plan, report: report}
+	m := migrator{session: session, names: cql.KeyspacesOf(cfg.KeyspaceSuffix), replication: cfg.Replication, plan: plan, report: report, ttl: lockTTL, holder: uuid.NewString()}
 	if err := m.prepare(ctx); err != nil {
 		return fmt.Errorf("preparing migration: %w", err)
 	}
@@ -37,12 +37,7 @@ func Apply(ctx context.Context, cfg configs.Cassandra, plan *models.Plan, report
 	return m.run(ctx)
 }
 
-const (
-	lockTTL = 90 * time.Second
-	// lockMargin is how long before the lock expires the work must be done. The lock may be older than we know: an attempt to take it may have
-	// been applied without an answer.
-	lockMargin = 25 * time.Second
-)
+const lockTTL = 90 * time.Second
 
 type migrator struct {
 	session     *gocql.Session
@@ -50,6 +45,8 @@ type migrator struct {
 	replication string
 	plan        *models.Plan
 	report      func(format string, args ...any)
+	ttl         time.Duration // of the lock
+	holder      string        // the name under which this process has it
 }
 
 // prepare creates what the lock needs. Several processes may do so at once on several nodes. The fixed table id keeps them from creating the
@@ -69,17 +66,16 @@ func (m *migrator) prepare(ctx context.Context) error {
 
 // lock waits for the lock and returns a function that releases it.
 func (m *migrator) lock(ctx context.Context) (func(), error) {
-	holder := uuid.NewString()
 	waiting := false
 	for {
 		found := map[string]any{}
 		taken, err := m.session.Query(fmt.Sprintf(`INSERT INTO %s.schema_lock (name, holder) VALUES ('migrate', ?)`+
-			` IF NOT EXISTS USING TTL %d`, m.names.Footfall, int(lockTTL.Seconds())), holder).
+			` IF NOT EXISTS USING TTL %d`, m.names.Footfall, int(m.ttl.Seconds())), m.holder).
 			WithContext(ctx).MapScanCAS(found)
 		if err != nil && !cql.Contended(err) {
 			return nil, err
 		}
-		if taken || found["holder"] == holder { // ours: an earlier attempt was applied without an answer
+		if taken || found["holder"] == m.holder { // ours: an earlier attempt was applied without an answer
 			break
 		}
 		if !waiting {
@@ -95,27 +91,47 @@ func (m *migrator) lock(ctx context.Context) (func(), error) {
 	return func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
-		_, err := m.session.Query(`DELETE FROM `+m.names.Footfall+`.schema_lock WHERE name = 'migrate' IF holder = ?`, holder).
+		_, err := m.session.Query(`DELETE FROM `+m.names.Footfall+`.schema_lock WHERE name = 'migrate' IF holder = ?`, m.holder).
 			WithContext(ctx).MapScanCAS(map[string]any{})
 		if err != nil {
-			m.report("releasing the schema lock: %v (it expires after %v)", err, lockTTL)
+			m.report("releasing the schema lock: %v (it expires after %v)", err, m.ttl)
 		}
 	}, nil
 }
 
-func (m *migrator) run(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, lockTTL-lockMargin) // stop before the lock expires
+// whileLocked renews the lock and does one step of the work. The step ends in three quarters of the lock's time: the lock may be older than
+// we know, since an attempt to renew it may have been applied without an answer.
+func (m *migrator) whileLocked(ctx context.Context, step func(context.Context) error) error {
+	limited, cancel := context.WithTimeout(ctx, m.ttl*3/4)
 	defer cancel()
-	err := m.exec(ctx, `CREATE TABLE IF NOT EXISTS ${footfall}.schema_migrations (version int PRIMARY KEY, name text,`+
-		` checksum text, applied_at timestamp)`)
-	if err != nil {
-		return fmt.Errorf("creating schema_migrations: %w", err)
+	for {
+		held, err := m.session.Query(fmt.Sprintf(`UPDATE %s.schema_lock USING TTL %d SET holder = ? WHERE name = 'migrate' IF holder = ?`,
+			m.names.Footfall, int(m.ttl.Seconds())), m.holder, m.holder).WithContext(limited).MapScanCAS(map[string]any{})
+		if cql.Contended(err) && limited.Err() == nil {
+			continue // renewed or not: renewing it again does no harm
+		}
+		if err != nil {
+			return fmt.Errorf("renewing the schema lock: %w", err)
+		}
+		if !held {
+			return errors.New("another process took the schema lock, because a step took too long: run migrate again")
+		}
+		break
 	}
-	recorded, err := recordedMigrations(ctx, m.session, m.names)
-	if err != nil {
+	err := step(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w (Cassandra is slow: run migrate again, it goes on where it ended)", err)
+	}
+	return err
+}
+
+func (m *migrator) run(ctx context.Context) error {
+	var recorded map[int]string
+	err := m.whileLocked(ctx, func(ctx context.Context) (err error) {
+		recorded, err = m.begin(ctx)
 		return err
-	}
-	if err := m.settlePlan(ctx, len(recorded) > 0); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	all, err := All(m.plan.Features())
@@ -129,19 +145,40 @@ func (m *migrator) run(ctx context.Context) error {
 		if _, done := recorded[step.Version]; done {
 			continue
 		}
-		for _, cql := range step.Statements {
-			if err := m.exec(ctx, cql); err != nil {
-				return fmt.Errorf("migrating to %d (%s): %w\nin: %s", step.Version, step.Name, err, cql)
-			}
-		}
-		err := m.session.Query(`INSERT INTO `+m.names.Footfall+`.schema_migrations (version, name, checksum, applied_at)`+
-			` VALUES (?, ?, ?, ?)`, step.Version, step.Name, step.Checksum, time.Now()).WithContext(ctx).Exec()
-		if err != nil {
-			return fmt.Errorf("recording migration %d: %w", step.Version, err)
+		if err := m.whileLocked(ctx, func(ctx context.Context) error { return m.migrate(ctx, step) }); err != nil {
+			return err
 		}
 		m.report("migrated to %d (%s)", step.Version, step.Name)
 	}
 	m.report("schema is at version %d", len(all))
+	return nil
+}
+
+// begin finds out which migrations are done, and settles the plan.
+func (m *migrator) begin(ctx context.Context) (recorded map[int]string, err error) {
+	err = m.exec(ctx, `CREATE TABLE IF NOT EXISTS ${footfall}.schema_migrations (version int PRIMARY KEY, name text,`+
+		` checksum text, applied_at timestamp)`)
+	if err != nil {
+		return nil, fmt.Errorf("creating schema_migrations: %w", err)
+	}
+	if recorded, err = recordedMigrations(ctx, m.session, m.names); err != nil {
+		return nil, err
+	}
+	return recorded, m.settlePlan(ctx, len(recorded) > 0)
+}
+
+// migrate carries out one migration and records it. It may be repeated.
+func (m *migrator) migrate(ctx context.Context, step Migration) error {
+	for _, cql := range step.Statements {
+		if err := m.exec(ctx, cql); err != nil {
+			return fmt.Errorf("migrating to %d (%s): %w\nin: %s", step.Version, step.Name, err, cql)
+		}
+	}
+	err := m.session.Query(`INSERT INTO `+m.names.Footfall+`.schema_migrations (version, name, checksum, applied_at)`+
+		` VALUES (?, ?, ?, ?)`, step.Version, step.Name, step.Checksum, time.Now()).WithContext(ctx).Exec()
+	if err != nil {
+		return fmt.Errorf("recording migration %d: %w", step.Version, err)
+	}
 	return nil
 }
 
