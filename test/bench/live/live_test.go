@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -57,6 +58,25 @@ func TestAges(t *testing.T) {
 	}
 	if percentile(nil, 0.99) != 0 {
 		t.Error("nothing was counted, and has an age")
+	}
+}
+
+// TestLags: a lag that goes up and down with chunks of eight seconds has not grown, wherever the measuring begins; one that goes up has.
+func TestLags(t *testing.T) {
+	of := func(lag func(seconds float64) float64) (begin, end float64) {
+		var samples []sample
+		for i := range 160 {
+			samples = append(samples, sample{at: time.Unix(1000, 0).Add(time.Duration(i) * every), produced: lag(float64(i) * every.Seconds())})
+		}
+		return lags(samples)
+	}
+	for phase := range 8 {
+		if begin, end := of(func(s float64) float64 { return 100 * math.Mod(s+float64(phase), 8) }); math.Abs(end-begin) > 30 {
+			t.Errorf("phase %d: from %.0f to %.0f", phase, begin, end)
+		}
+	}
+	if begin, end := of(func(s float64) float64 { return 10 * s }); math.Abs(begin-100) > 10 || math.Abs(end-400) > 10 {
+		t.Errorf("from %.0f to %.0f, want 100 to 400", begin, end)
 	}
 }
 

@@ -15,7 +15,7 @@ const (
 	every     = 250 * time.Millisecond // between samples
 	inTime    = time.Second            // an event is accepted in time
 	lagGrowth = 2 * time.Second        // of the rate, that the lag may grow by in a step
-	hopeless  = 8 * time.Second        // of the rate: no need to wait for the end of the step
+	hopeless  = 15 * time.Second       // of the rate: no need to wait for the end of the step
 )
 
 // workers are those whose processor time is told.
@@ -28,7 +28,7 @@ type outcome struct {
 	due              float64 // events
 	accepted         float64 // of them in time
 	answer           time.Duration
-	lagBegin, lagEnd float64
+	lagBegin, lagEnd float64 // the most in the first quarter and in the last
 	counted, drained float64 // per second: while events came, and afterwards
 	p50, p99         time.Duration
 	most             time.Duration      // that p99 may be
@@ -44,7 +44,7 @@ func (o outcome) why() string {
 	case o.due == 0 || o.accepted < 0.99*o.due:
 		return fmt.Sprintf("%.1f %% of the events were accepted within %s%s", 100*o.accepted/max(1, o.due), inTime, o.failures)
 	case o.lagEnd > o.lagBegin+lagGrowth.Seconds()*o.rate:
-		return fmt.Sprintf("the lag grew from %.0f to %.0f", o.lagBegin, o.lagEnd)
+		return fmt.Sprintf("the lag grew from up to %.0f to %.0f", o.lagBegin, o.lagEnd)
 	case o.p99 > o.most:
 		return fmt.Sprintf("of the events 1 %% were counted later than %s", o.most)
 	}
@@ -115,10 +115,11 @@ func judge(send *sender, rate float64, samples []sample, first int) outcome {
 	a, b := samples[first], samples[len(samples)-1]
 	list := ages(samples, a.at)
 	out := outcome{
-		rate: rate, seconds: b.at.Sub(a.at).Seconds(), lagBegin: a.lag(), lagEnd: b.lag(),
+		rate: rate, seconds: b.at.Sub(a.at).Seconds(),
 		counted: rateOf(a, b, func(s sample) float64 { return s.counted }),
 		p50:     percentile(list, 0.5), p99: percentile(list, 0.99), cpu: map[string]float64{}, per: map[string]float64{},
 	}
+	out.lagBegin, out.lagEnd = lags(samples[first:])
 	out.due, out.accepted, out.answer = send.between(a.at.Sub(send.begin), b.at.Sub(send.begin)-inTime)
 	counted, produced := max(1, b.counted-a.counted), max(1, b.produced-a.produced)
 	for who := range b.cpu {

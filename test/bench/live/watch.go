@@ -66,6 +66,24 @@ func (s *side) ends(ctx context.Context) (sum float64, err error) {
 	return sum, nil
 }
 
+// lags compares the begin and the end of what was measured: the most lag of the first quarter and of the last. A consumer that is behind counts
+// in large chunks, so its lag goes up for seconds and falls at once: two moments would tell where in a chunk they are.
+func lags(samples []sample) (begin, end float64) {
+	if len(samples) == 0 {
+		return 0, 0
+	}
+	first := samples[0].at
+	quarter := samples[len(samples)-1].at.Sub(first) / 4
+	for _, s := range samples {
+		if at := s.at.Sub(first); at <= quarter {
+			begin = max(begin, s.lag())
+		} else if at >= 3*quarter {
+			end = max(end, s.lag())
+		}
+	}
+	return begin, end
+}
+
 // aged is how old some events were when they were counted.
 type aged struct {
 	age    time.Duration
