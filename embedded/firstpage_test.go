@@ -59,7 +59,7 @@ func TestTheFirstPageSaysHowToSend(t *testing.T) {
 		})
 	}
 	paste("/", 2)
-	shows("/", `href="/links/abc"`, `href="/sites/site1"`, "Arrived in the last minute")
+	shows("/", `href="/links/abc"`, `href="/sites/site1"`, "Taken in during the last minute")
 	paste("/links/mine", 1)
 	paste("/sites/shop.example", 1)
 	shows("/links/mine", "Clicks by day")

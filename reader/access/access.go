@@ -148,6 +148,9 @@ func (h Holder) Link(name string) bool {
 // Shared tells whether this is the holder of a share link, which is passed on more easily than a key is.
 func (h Holder) Shared() bool { return h.exactSite != "" || h.exactLink != "" }
 
+// Shares is the site or the link of a share link. Both are empty if this is no holder of one.
+func (h Holder) Shares() (site, link string) { return h.exactSite, h.exactLink }
+
 // ListsSites tells whether the holder may ask for the names of sites, and gets those that it may read. The holder of a share link may
 // not: it knows its name.
 func (h Holder) ListsSites() bool {

@@ -37,13 +37,20 @@ func (h *Handler) goneLink(ctx context.Context, a asked, w window) (*gone, error
 	return g, nil
 }
 
-// goneSite finds the newest month of a site, of the last two years.
+// goneSite says that a site has nothing of a time, and where the newest is.
 func (h *Handler) goneSite(ctx context.Context, s siteAsked) (*gone, error) {
 	g := &gone{Detail: "No visit that was counted is of " + s.words()}
 	if len(s.features) > 0 {
 		g.Detail += ", with what you filter by"
 	}
 	g.Detail += "."
+	var err error
+	g.Newest, err = h.newestMonth(ctx, s)
+	return g, err
+}
+
+// newestMonth finds the newest month of a site, of the last two years. It has no Href if there is none.
+func (h *Handler) newestMonth(ctx context.Context, s siteAsked) (newest choice, err error) {
 	for _, metric := range []stats.Metric{stats.Views, stats.Unique} {
 		series, err := h.stats.SiteSeries(ctx, stats.SeriesQuery{Site: s.name, Metric: metric, By: stats.Month, Within: lastUnits(stats.Month, 24, s.now).within, Features: s.features})
 		var none *stats.NotKept
@@ -51,19 +58,16 @@ func (h *Handler) goneSite(ctx context.Context, s siteAsked) (*gone, error) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return newest, err
 		}
 		months, err := collect(series.Points, 0)
-		if err != nil {
-			return nil, err
-		}
 		if len(months) > 0 {
-			newest := stats.PeriodOf(stats.Month, months[len(months)-1].Start)
-			g.Newest = choice{Label: periodWords(newest), Href: s.with("period", newest.String(), "from", "", "last", "", "by", "")}
+			p := stats.PeriodOf(stats.Month, months[len(months)-1].Start)
+			newest = choice{Label: periodWords(p), Href: s.with("period", p.String(), "from", "", "last", "", "by", "")}
 		}
-		return g, nil
+		return newest, err
 	}
-	return g, nil
+	return newest, nil
 }
 
 // goneRange is a range of a site of which nothing can be asked.

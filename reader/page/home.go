@@ -2,6 +2,7 @@ package page
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -12,10 +13,17 @@ import (
 
 type homeView struct {
 	Pulse        *pulseView // nil: not known
-	Links, Sites *breakdown
+	Links, Sites *breakdown // nil: they may not list them, or it is not kept
+	Shared       *sharedView
 	Empty        bool
 	Click, Visit string // commands
 	Today        string
+}
+
+// sharedView is what a share link is for.
+type sharedView struct {
+	Kind string // "site", "link"
+	choice
 }
 
 // shown is how many rows the tables of a page have; topShown, how many with "more".
@@ -34,24 +42,51 @@ func (h *Handler) home(ctx context.Context, a asked) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	as := links.AsOf.With(sites.AsOf)
-	if !wasRead(links) {
-		as = sites.AsOf
-	} else if !wasRead(sites) {
-		as = links.AsOf
-	}
-	same := func(name string) string { return name }
-	data := homeView{Pulse: h.pulse(a), Click: h.clickCommand("abc"), Visit: h.visitCommand("site1"), Today: a.now.Time().Format("Monday 2 January 2006"), Empty: isEmpty(links) && isEmpty(sites), Links: &breakdown{
-		ID: "links", Heading: "Busiest links today", Column: "Link", Unit: "Clicks", Empty: "No link was clicked today (UTC) yet.",
-		Rows: rows(links.Rows, 0, same, func(name string) string { return a.to("links", name) }), Note: partial(links),
-	}, Sites: &breakdown{
-		ID: "sites", Heading: "Busiest sites in " + a.now.Time().Format("January"), Column: "Site", Unit: columnWords[metric],
-		Empty: "No site was visited this month yet.", Rows: rows(sites.Rows, 0, same, func(name string) string { return a.to("sites", name) }), Note: partial(sites),
-	}}
+	data := homeView{Pulse: h.pulse(a), Click: h.clickCommand("abc"), Visit: h.visitCommand("site1"), Today: a.now.Time().Format("Monday 2 January 2006"), Shared: sharedOf(a),
+		Empty: a.may.All() && isEmpty(links) && (isEmpty(sites) || !wasRead(sites)),
+		Links: busiestOf(a, links, breakdown{ID: "links", Heading: "Busiest links today", Column: "Link", Unit: "Clicks", Empty: "No link%s was clicked today (UTC) yet."}),
+		Sites: busiestOf(a, sites, breakdown{ID: "sites", Heading: "Busiest sites in " + a.now.Time().Format("January"), Column: "Site", Unit: columnWords[metric], Empty: "No site%s was visited this month yet."})}
 	if data.Pulse != nil && data.Pulse.Quiet && data.Empty {
 		data.Pulse = nil // how to send a first event is more to the point
 	}
-	return newView(a, "footfall", "home", as, data), nil
+	v := newView(a, "footfall", "home", stats.AsOf{}, data)
+	switch {
+	case wasRead(links) && wasRead(sites):
+		v.AsOf = reached(links.AsOf.With(sites.AsOf), a.now.Time())
+	case wasRead(links):
+		v.AsOf = reached(links.AsOf, a.now.Time())
+	case wasRead(sites):
+		v.AsOf = reached(sites.AsOf, a.now.Time())
+	default:
+		v.AsOf, v.LiveURL = nil, "" // there is no number
+	}
+	return v, nil
+}
+
+// busiestOf completes the card of a ranking, whose ID is the kind of its pages; nil if it was not read.
+func busiestOf(a asked, top stats.Top, v breakdown) *breakdown {
+	if !wasRead(top) {
+		return nil
+	}
+	seen := ""
+	if !a.may.All() {
+		seen = " that you may see"
+	}
+	v.Empty, v.Note = fmt.Sprintf(v.Empty, seen), partial(top)
+	v.Rows = rows(top.Rows, 0, func(name string) string { return name }, func(name string) string { return a.to(v.ID, name) })
+	return &v
+}
+
+// sharedOf leads the holder of a share link to its page; nil for all others.
+func sharedOf(a asked) *sharedView {
+	site, link := a.may.Shares()
+	switch {
+	case site != "":
+		return &sharedView{"site", choice{Label: clip(models.Visible(site)), Href: a.to("sites", site)}}
+	case link != "":
+		return &sharedView{"link", choice{Label: clip(models.Visible(link)), Href: a.to("links", link)}}
+	}
+	return nil
 }
 
 // rankings reads what somebody may see of the busiest links and sites.
@@ -78,8 +113,8 @@ func (h *Handler) rankings(ctx context.Context, a asked, metric stats.Metric) (l
 // wasRead tells whether a ranking was asked for: it is left out where somebody may not list, or where it is not kept.
 func wasRead(top stats.Top) bool { return top.Period.Unit != "" }
 
-// isEmpty tells that there is nothing to rank. Of a list that was not read to its end nobody knows.
-func isEmpty(top stats.Top) bool { return top.Values == 0 && (top.Complete || !wasRead(top)) }
+// isEmpty tells that there is nothing to rank. Of a list that was not read, or not to its end, nobody knows.
+func isEmpty(top stats.Top) bool { return wasRead(top) && top.Values == 0 && top.Complete }
 
 // partial says what a ranking leaves out.
 func partial(top stats.Top) string {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -54,6 +55,32 @@ func TestAReadKeyStaysInTheTab(t *testing.T) {
 	until(t, ctx, "the site after a reload", `!!document.querySelector(".tiles")`)
 	if stored := evaluate[string](t, ctx, `Object.keys(localStorage).join() + document.cookie`); stored != "" || len(seen) > 0 {
 		t.Errorf("the key is kept in %q, or was sent in %q", stored, seen)
+	}
+}
+
+// What somebody downloads with a read key has the name that the server gives it; without one, a name made of its address.
+func TestDownloadsWithAKeyKeepTheServersName(t *testing.T) {
+	ctx := openBrowser(t)
+	pages, name := newPage(shared(t)), atomic.Value{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, "/v1/") {
+			pages.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/csv")
+		w.Header().Set("Content-Disposition", name.Load().(string))
+	}))
+	defer server.Close()
+	looks[0].take(t, ctx, server.URL+"/")
+	evaluate[any](t, ctx, `sessionStorage.setItem("footfall-read-key", "k")`)
+	for _, c := range [][2]string{
+		{`attachment; filename="link-autumn-sale-referrers.csv"`, "link-autumn-sale-referrers.csv"}, {"attachment; filename=a-b.zip", "a-b.zip"},
+		{"attachment; filename*=utf-8''%C3%BC-2026.csv", "ü-2026.csv"}, {"attachment", "autumn-sale-referrers.csv"},
+	} {
+		name.Store(c[0])
+		looks[0].take(t, ctx, server.URL+"/links/autumn-sale")
+		evaluate[any](t, ctx, `HTMLAnchorElement.prototype.click = function () { window.saved = this.download }; document.querySelector("#referrers a[download]").dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }))`)
+		until(t, ctx, c[0], `window.saved === "`+c[1]+`"`)
 	}
 }
 

@@ -26,7 +26,8 @@ type linkView struct {
 	Latest      []clickRow
 	LatestCSV   string
 	Export      exports
-	Nothing     bool
+	Nothing     bool   // nothing was ever counted
+	Unknown     bool   // and footfall did not make it
 	Command     string // that sends a click
 }
 
@@ -51,7 +52,10 @@ type amountsView struct {
 	CSV   string
 }
 
-type clickRow struct{ At, Stamp, Country, Referrer, Kind string }
+type clickRow struct {
+	At, Stamp, Country, Referrer string
+	Bot                          bool
+}
 
 // linkRanges are the choices of a link's page.
 var linkRanges = []struct{ name, label string }{{"24h", "24 hours"}, {"7d", "7 days"}, {"30d", "30 days"}, {"12m", "12 months"}, {"all", "All time"}}
@@ -121,6 +125,7 @@ func (h *Handler) link(ctx context.Context, a asked) (*view, error) {
 	}
 	data.Short, data.Leads = clip(data.Name), leads(sum.LongURL)
 	data.Nothing = sum.Clicks == 0 && sum.Bots == 0
+	data.Unknown = data.Nothing && sum.LongURL == ""
 	if w.over(a.now) && total(points) == 0 {
 		if data.Gone, err = h.goneLink(ctx, a, w); err != nil {
 			return nil, err

@@ -88,12 +88,8 @@ func (h *Handler) latest(ctx context.Context, a asked) (out []clickRow, err erro
 	}
 	found, err := collect(clicks.Rows, shown)
 	for _, c := range found {
-		kind := "" // a visitor
-		if c.Bot {
-			kind = "bot"
-		}
 		out = append(out, clickRow{c.At.UTC().Format("15:04:05"), c.At.UTC().Format(time.RFC3339), models.Visible(country(c.Country)),
-			clip(models.Visible(orElse(c.Referrer, "direct, or not told"))), kind})
+			clip(models.Visible(orElse(c.Referrer, "direct, or not told"))), c.Bot})
 	}
 	return out, err
 }

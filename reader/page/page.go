@@ -35,7 +35,8 @@ type May interface {
 	Link(name string) bool
 	ListsSites() bool
 	ListsLinks() bool
-	All() bool // every site and every link
+	All() bool                   // every site and every link
+	Shares() (site, link string) // the one that a share link is for; both empty: there is no share link
 }
 
 // Options says how pages are made.
@@ -101,6 +102,8 @@ func (everything) Link(string) bool { return true }
 func (everything) ListsSites() bool { return true }
 func (everything) ListsLinks() bool { return true }
 func (everything) All() bool        { return true }
+
+func (everything) Shares() (site, link string) { return "", "" }
 
 // asked is a request, once it is understood.
 type asked struct {

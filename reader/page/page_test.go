@@ -97,23 +97,23 @@ func TestPages(t *testing.T) {
 	f("/links/autumn-sale?range=all", 200, "Clicks by week")
 	f("/links/autumn-sale?from=2026-10-20&last=2026-11-18&by=week", 200, "Clicks by week", "19 October – 22 November 2026")
 	f("/links/autumn-sale?from=2020-01-01&last=2026-11-18&by=hour", 200, "Clicks by week", "too many hours")
-	f("/links/autumn-sale?range=yesterday", 400, "cannot be understood", "want 24h")
-	f("/links/autumn-sale?from=2026-11-18&last=2026-11-17", 400, "not before the first")
-	f("/links/nobody", 200, "No clicks yet", `&#34;short_url&#34;:&#34;nobody&#34;`, "curl")
+	f("/links/autumn-sale?range=yesterday", 400, "cannot be understood", "The range in this address is not valid. Use 24h")
+	f("/links/autumn-sale?from=2026-11-18&last=2026-11-17", 400, "The last day in this address is not valid. Use a day that is not before the first one.")
+	f("/links/nobody", 200, "No link is called <bdi>nobody", "capitals count", `&#34;short_url&#34;:&#34;nobody&#34;`, "curl")
 	f("/sites/shop.example", 200, "November 2026", "Unique visitors by day", "so far;", "google.com", "/shop/lamps", `href="/sites/shop.example?page=%2Fshop%2Flamps"`)
 	f("/sites/shop.example?period=2026-W46", 200, "Week 46, 9 – 15 November 2026", "% on the period before")
 	f("/sites/shop.example?period=2026-11-18", 200, "Views by hour")
 	f("/sites/shop.example?period=2026-11-18&metric=unique", 200, "This is not kept: the number of unique visitors by hour", "<li>views by hour, day, week, month</li>")
 	f("/sites/shop.example?period=2026-09", 200, "final")
-	f("/sites/shop.example?referrer=google.com&metric=views", 200, "Only visits with", "Visitors", `aria-label="Take away the filter by referrer"`)
+	f("/sites/shop.example?referrer=google.com&metric=views", 200, "Only visits with", "Visitors", "Unique visitors: the number of views of a combination of features is not kept.", `aria-label="Take away the filter by referrer"`)
 	f("/sites/shop.example?referrer=google.com&page=%2F&metric=views", 200, "This is not kept: the number of views of a combination of features", "not kept for this")
 	f("/sites/shop.example?from=2026-10-01&last=2026-11-18&by=day", 200, "they do not add up", "Choose a month", "October 2026")
-	f("/sites/shop.example?period=soon", 400, "cannot be understood")
-	f("/sites/nobody", 200, "No visits in this period", `&#34;siteId&#34;:&#34;nobody&#34;`)
+	f("/sites/shop.example?period=soon", 400, "cannot be understood", "The period in this address is not valid. Use a month (2018-10)")
+	f("/sites/nobody", 200, "No site is called <bdi>nobody", "in the last two years", "capitals count", `&#34;siteId&#34;:&#34;nobody&#34;`)
 	f("/sites/shop.example/more", 404, "There is no such page")
 	f("/nowhere", 404, "There is no such page")
 	f("/links", 404, "There is no such page")
-	f("/links?name=..", 200, "No clicks yet")
+	f("/links?name=..", 200, "No link is called <bdi>..")
 	f("/assets/none.css", 404, "no such file")
 	f("/links/%FF", 400, "want UTF-8")
 	f("/links/"+strings.Repeat("x", models.MaxShortURL+1), 400, "want at most")
@@ -212,6 +212,7 @@ func (o only) Link(name string) bool { return name == string(o) }
 func (only) ListsSites() bool        { return true }
 func (only) ListsLinks() bool        { return false }
 func (only) All() bool               { return false }
+func (only) Shares() (_, _ string)   { return "", "" }
 
 func TestWhoMaySee(t *testing.T) {
 	denied := &Denied{Status: http.StatusUnauthorized, Detail: "send your read key"}

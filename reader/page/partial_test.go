@@ -14,7 +14,7 @@ func TestWhatARankingLeavesOut(t *testing.T) {
 		note  string
 		empty bool
 	}{
-		{"not asked for", stats.Top{}, "", true},
+		{"not asked for", stats.Top{}, "", false},
 		{"nothing", stats.Top{Period: day, Complete: true}, "", true},
 		{"all", stats.Top{Period: day, Values: 7, Complete: true}, "", false},
 		{"some", stats.Top{Period: day, Values: 2000}, "Ranked are the first 2,000 names; there are more, and a busier one may be missing.", false},

@@ -82,7 +82,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, at place, err err
 	case errors.As(err, &aligned):
 		v = problem("This is not kept", sentence(aligned.Error()))
 	case errors.As(err, &malformed):
-		status, v = http.StatusBadRequest, problem("This address cannot be understood", sentence(malformed.Error()))
+		status, v = http.StatusBadRequest, problem("This address cannot be understood", invalid(malformed))
 	case errors.As(err, &wrong):
 		status, v = http.StatusBadRequest, problem("This address cannot be understood", names.Replace(models.Visible(wrong.Detail))+".")
 	case errors.Is(r.Context().Err(), context.DeadlineExceeded):
@@ -103,6 +103,18 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, at place, err err
 
 // names are those of the API's fields, as people call them.
 var names = strings.NewReplacer("short_url:", "The name of a link:", "siteId:", "The name of a site:")
+
+// fields are the parameters of a page whose names do not say what they are.
+var fields = map[string]string{"from": "first day", "last": "last day", "by": "unit"}
+
+// invalid says which part of an address is not valid, and what is.
+func invalid(e *stats.Malformed) string {
+	detail := models.Visible(e.Detail)
+	if rest, ok := strings.CutPrefix(detail, "want "); ok {
+		detail = "use " + rest
+	}
+	return "The " + models.Visible(orElse(fields[e.Field], e.Field)) + " in this address is not valid. " + sentence(detail)
+}
 
 // sentence makes one of what an error says. Errors begin with a letter of ours.
 func sentence(text string) string {

@@ -33,7 +33,7 @@ func TestTheLastMinute(t *testing.T) {
 		}
 		return text
 	}
-	const heading = "Arrived in the last minute"
+	const heading = "Taken in during the last minute"
 	whole := minute(time.Hour)
 	wants := []string{heading, `<span class="value">1,980</span>`, `<span class="value">522</span>`, "up to 48 a second", `role="img"`, "Most: 48 clicks in a second, at 14:02:40.",
 		`<th scope="row">14:03:30 (may grow)</th><td class="n">46</td><td class="n">9</td>`, `<th scope="row">14:02:31</th>`}

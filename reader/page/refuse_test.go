@@ -38,8 +38,8 @@ func TestRefusedAddresses(t *testing.T) {
 	f(shop+"?page="+strings.Repeat("x", models.MaxFeature+1), "page: want at most 1024 bytes", shop)
 	f(shop+"?period=%zz", "not name=value", shop)
 	f(shop+"?name=other", "name is no parameter", shop)
-	f(shop+"?period=2026-11&from=2026-10-01", "want either period or from, last and by", shop)
-	f(sale+"?range=7d&by=hour", "want either range or from, last and by", sale)
+	f(shop+"?period=2026-11&from=2026-10-01", "Use either period or from, last and by", shop)
+	f(sale+"?range=7d&by=hour", "Use either range or from, last and by", sale)
 	f(sale+"?metric=views", "metric is no parameter", sale)
 	f("/?day=2026-11-01", "day is no parameter", "/")
 	f("/find?query=abc", "query is no parameter", "/")
@@ -129,6 +129,29 @@ func TestTimesOfWhichNothingIsKept(t *testing.T) {
 			t.Errorf("%s: %d %s", path, answer.StatusCode, text)
 		}
 	}
+}
+
+// TestWhatIsKnownOfANameWithoutCounts: a link that footfall made is there before its first click, a site that had visits in an earlier month
+// is there as well.
+func TestWhatIsKnownOfANameWithoutCounts(t *testing.T) {
+	m := statstest.NewMemory(demoPlan(t))
+	m.Lead(t, "made", "https://shop.example/")
+	m.Add(&models.Visit{V: 1, ID: "1", SiteID: "old", GUID: "1", TS: models.Millis(today.AddDate(0, -3, 0).UnixMilli()), Features: []string{"a", "b"}, Plan: m.Plan()})
+	h := newPage(m)
+	f := func(path string, never string, wants ...string) {
+		t.Helper()
+		_, text := get(t, h, path)
+		for _, want := range wants {
+			if !strings.Contains(text, want) || strings.Contains(text, never) {
+				t.Errorf("%s: no %q, or %q: %s", path, want, never, text)
+			}
+		}
+	}
+	f("/links/made", "is called", "No clicks yet", "curl")
+	f("/links/Made", "No clicks yet", "No link is called <bdi>Made", "Names are exact: capitals count.", "curl")
+	f("/sites/old", "is called", "No visits in this period", `href="/sites/old?period=2026-08">August 2026</a>`, "curl")
+	f("/sites/Old", "No visits in this period", "No site is called <bdi>Old", "Names are exact: capitals count.", "curl")
+	f("/sites/Old?period=2018-10", "is called", "Names are exact: capitals count.")
 }
 
 // TestPagesHaveNoETag: what a page shows changes every second, since it says how far the counts reach. A browser that is told "not modified"

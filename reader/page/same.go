@@ -3,7 +3,9 @@ package page
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -42,4 +44,44 @@ func rankedAt(top stats.Top, now time.Time) string {
 		note = strings.TrimSpace("Counted up to " + reached(top.AsOf, now).When + ". " + note)
 	}
 	return note
+}
+
+// siteTop ranks a feature's values, by the metric of the page or by the one that is kept.
+func (h *Handler) siteTop(ctx context.Context, s siteAsked, feature string, whole stats.Site) (*breakdown, error) {
+	limit := shown
+	if s.q.Get("show") == feature {
+		limit = topShown
+	}
+	q := stats.TopQuery{Site: s.name, Feature: feature, Period: *s.period, Metric: s.metric, Features: maps.Clone(s.features), Limit: topShown + 1}
+	top, err := h.top(ctx, q)
+	instead := "" // what is ranked, if it is not what the page shows
+	var none *stats.NotKept
+	if errors.As(err, &none) {
+		q.Metric = map[stats.Metric]stats.Metric{stats.Unique: stats.Views, stats.Views: stats.Unique}[q.Metric]
+		instead = metricWords[q.Metric] + ": " + none.Asked + " is not kept. "
+		top, err = h.top(ctx, q)
+	}
+	v := &breakdown{ID: "top-" + feature, Heading: feature, Column: "Value", Unit: columnWords[q.Metric], Empty: "No visit of this period had one.", Note: strings.TrimSpace(instead + rankedAt(top, s.now.Time()))}
+	if errors.As(err, &none) {
+		v.NotKept, v.Note = none, ""
+		return v, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(top.Rows) > limit {
+		if top.Rows = top.Rows[:limit]; limit == shown {
+			v.More = s.with("show", feature) + "#" + v.ID
+		}
+	}
+	all := whole.Unique
+	if q.Metric == stats.Views {
+		all = whole.Views
+	}
+	if all == nil {
+		all = new(int64)
+	}
+	v.Rows = rows(top.Rows, *all, func(text string) string { return text }, func(value string) string { return s.with(featureParam(feature), value, "show", "") })
+	v.CSV = s.api("/top/"+feature, append(s.filterPairs(), "period", s.period.String(), "metric", string(q.Metric), "format", "csv")...)
+	return v, nil
 }

@@ -3,7 +3,6 @@ package page
 import (
 	"context"
 	"errors"
-	"maps"
 
 	"golang.org/x/sync/errgroup"
 
@@ -29,6 +28,7 @@ type siteView struct {
 	NoBreakdowns   []choice // months that have them, where the period has none
 	Export         exports
 	Nothing        bool
+	Newest         choice // where there is something; no Href: nothing of the last two years has
 	Command        string // that sends a visit
 }
 
@@ -140,7 +140,11 @@ func (h *Handler) sitePeriod(ctx context.Context, s siteAsked, v *siteView) (sta
 		return stats.AsOf{}, err
 	}
 	v.Final = now.Final
-	v.Nothing = zero(now.Views) && zero(now.Unique) && len(s.features) == 0
+	if v.Nothing = zero(now.Views) && zero(now.Unique) && len(s.features) == 0; v.Nothing && !s.live {
+		if v.Newest, err = h.newestMonth(ctx, s); err != nil {
+			return stats.AsOf{}, err
+		}
+	}
 	v.Tiles = []tile{periodTile("Unique visitors", now.Unique, before.Unique, *s.period, s.now), periodTile("Views", now.Views, before.Views, *s.period, s.now)}
 	v.Tiles[0].Main = true
 	return now.AsOf, nil
@@ -237,42 +241,4 @@ func (s siteAsked) filterPairs() (pairs []string) {
 		pairs = append(pairs, featureParam(name), value)
 	}
 	return pairs
-}
-
-// siteTop ranks a feature's values, by the metric of the page or by the one that is kept.
-func (h *Handler) siteTop(ctx context.Context, s siteAsked, feature string, whole stats.Site) (*breakdown, error) {
-	limit := shown
-	if s.q.Get("show") == feature {
-		limit = topShown
-	}
-	q := stats.TopQuery{Site: s.name, Feature: feature, Period: *s.period, Metric: s.metric, Features: maps.Clone(s.features), Limit: topShown + 1}
-	top, err := h.top(ctx, q)
-	var none *stats.NotKept
-	if errors.As(err, &none) {
-		q.Metric = map[stats.Metric]stats.Metric{stats.Unique: stats.Views, stats.Views: stats.Unique}[q.Metric]
-		top, err = h.top(ctx, q)
-	}
-	v := &breakdown{ID: "top-" + feature, Heading: feature, Column: "Value", Unit: columnWords[q.Metric], Empty: "No visit of this period had one.", Note: rankedAt(top, s.now.Time())}
-	if errors.As(err, &none) {
-		v.NotKept = none
-		return v, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if len(top.Rows) > limit {
-		if top.Rows = top.Rows[:limit]; limit == shown {
-			v.More = s.with("show", feature) + "#" + v.ID
-		}
-	}
-	all := whole.Unique
-	if q.Metric == stats.Views {
-		all = whole.Views
-	}
-	if all == nil {
-		all = new(int64)
-	}
-	v.Rows = rows(top.Rows, *all, func(text string) string { return text }, func(value string) string { return s.with(featureParam(feature), value, "show", "") })
-	v.CSV = s.api("/top/"+feature, append(s.filterPairs(), "period", s.period.String(), "metric", string(q.Metric), "format", "csv")...)
-	return v, nil
 }

@@ -56,7 +56,7 @@ func TestRefusedPages(t *testing.T) {
 		return ctx.Err()
 	})
 	f("/sites/abc?nonsense=1", 400, "unknown_parameter", "nonsense is no parameter", nil, nil)
-	f("/sites/abc?period=soon", 400, "bad_period", "want a month", nil, nil)
+	f("/sites/abc?period=soon", 400, "bad_period", "Use a month", nil, nil)
 	if w := get(newServer(t, newFake(), open, func(c *Config) { c.Local = true }), "/v1/stats/links/abc"); reasonOf(t, w.Body) != wrongHost {
 		t.Error("what is no page is refused with JSON")
 	}

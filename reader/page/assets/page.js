@@ -62,8 +62,8 @@
   const save = async (url, answer) => {
     const a = document.createElement("a");
     a.href = URL.createObjectURL(await answer.blob());
-    const ending = /\.(\w+)"?$/.exec(answer.headers.get("Content-Disposition"))?.[1] ?? "csv";
-    a.download = new URL(url, location.href).pathname.split("/").slice(-2).join("-") + "." + ending;
+    const [, encoded, plain] = /filename(?:\*=utf-8''([^;]+)|="?([^";]+))/i.exec(answer.headers.get("Content-Disposition")) ?? [];
+    a.download = encoded ? decodeURIComponent(encoded) : plain ?? new URL(url, location.href).pathname.split("/").slice(-2).join("-") + ".csv";
     a.click();
     URL.revokeObjectURL(a.href);
   };
