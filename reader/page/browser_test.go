@@ -3,6 +3,7 @@ package page
 import (
 	"flag"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
@@ -107,6 +108,19 @@ func TestInABrowser(t *testing.T) {
 			complaints.Take() // a browser says that a page was refused
 		}
 		complaints.check(t, path)
+	}
+}
+
+// TestInABrowserForSome: what is shown to those who may see less, on a phone and on a desk.
+func TestInABrowserForSome(t *testing.T) {
+	ctx := openBrowser(t)
+	for name, h := range map[string]http.Handler{"sign-in": signIn(t), "share": forHolder(t, holder{site: "shop.example"}), "sites": forHolder(t, holder{sites: true})} {
+		server := httptest.NewServer(h)
+		for _, l := range looks {
+			l.take(t, ctx, server.URL+"/")
+			judge(t, ctx, name)
+		}
+		server.Close()
 	}
 }
 

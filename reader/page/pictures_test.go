@@ -87,6 +87,18 @@ func pictured() stats.Minute {
 	return m
 }
 
+// signIn asks everybody for a read key, as the reader does.
+func signIn(t *testing.T) http.Handler {
+	return New(reader(shared(t)), Options{Now: func() time.Time { return today }, Allow: func(*http.Request) (May, error) {
+		return nil, &Denied{Status: http.StatusUnauthorized, Detail: "it opens with a read key, or by a share link"}
+	}})
+}
+
+// forHolder shows everybody what one may see.
+func forHolder(t *testing.T, may holder) http.Handler {
+	return New(reader(shared(t)), Options{Now: func() time.Time { return today }, Allow: func(*http.Request) (May, error) { return may, nil }})
+}
+
 // TestPictures takes pictures of every page, with counts and with none:
 //
 //	go test ./reader/page -run TestPictures -page.pictures ../../docs/pictures
@@ -103,13 +115,11 @@ func TestPictures(t *testing.T) {
 	}
 	none := httptest.NewServer(New(reader(statstest.NewMemory(demoPlan(t))), now))
 	defer none.Close()
-	now.Allow = func(*http.Request) (May, error) {
-		return nil, &Denied{Status: http.StatusUnauthorized, Detail: "it opens with a read key, or by a share link"}
-	}
-	closed := httptest.NewServer(New(reader(shared(t)), now))
+	closed, passedOn := httptest.NewServer(signIn(t)), httptest.NewServer(forHolder(t, holder{site: "shop.example"}))
 	defer closed.Close()
+	defer passedOn.Close()
 	shots := []struct{ name, url string }{
-		{"home", full.URL + "/"}, {"home-empty", none.URL + "/"},
+		{"home", full.URL + "/"}, {"home-empty", none.URL + "/"}, {"home-shared", passedOn.URL + "/?share=x"},
 		{"link", full.URL + "/links/autumn-sale"}, {"link-hours", full.URL + "/links/autumn-sale?range=24h"}, {"link-line", full.URL + "/links/autumn-sale?from=2026-10-20&last=2026-11-18&by=hour"},
 		{"link-empty", none.URL + "/links/abc"},
 		{"site", full.URL + "/sites/shop.example"}, {"site-filtered", full.URL + "/sites/shop.example?referrer=google.com&period=2026-10&metric=views"},
