@@ -26,7 +26,7 @@ GOVULNCHECK := .tools/govulncheck-1.8.0
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
-run: ## everything in one process on http://127.0.0.1:8080, data under ./data
+run: ## everything in one process: events to http://127.0.0.1:8080, pages on http://127.0.0.1:8082, data under ./data
 	@go build -o bin/embedded ./embedded
 	@exec bin/embedded
 
