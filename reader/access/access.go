@@ -168,6 +168,15 @@ func (h Holder) All() bool {
 		slices.ContainsFunc(h.grants, func(g grant) bool { return g.links == "*" })
 }
 
+// Sees is a text that is the same only for holders who may read the same.
+func (h Holder) Sees() string {
+	text := fmt.Sprintf("%v %q %q", h.all, h.exactSite, h.exactLink)
+	for _, g := range h.grants {
+		text += fmt.Sprintf(" %q %q", g.site, g.links)
+	}
+	return text
+}
+
 // matches tells whether a name fits a pattern: a name, or a prefix and a *. The empty pattern matches nothing.
 func matches(pattern, name string) bool {
 	if beginning, ok := strings.CutSuffix(pattern, "*"); ok {

@@ -63,6 +63,26 @@ func TestKeys(t *testing.T) {
 	f(hash("shops"), WrongKey, "shop", "promo", false, false, false, false)
 }
 
+// TestSees: pages are shared by it, so nobody who may read something else has the same text, whatever names are made of.
+func TestSees(t *testing.T) {
+	a := newAccess(t, configs.ReadAccess{Readers: []configs.ReadGrant{
+		{Site: "s", KeyHashes: []string{hash("site"), hash("same"), hash("both")}},
+		{Links: "s", KeyHashes: []string{hash("link"), hash("both")}},
+		{Site: `s" "`, KeyHashes: []string{hash("quotes")}},
+	}})
+	seen := map[string]string{Holder{all: true}.Sees(): "open", Holder{exactSite: "s"}.Sees(): "share of a site", Holder{exactLink: "s"}.Sees(): "share of a link"}
+	for _, key := range []string{"site", "link", "both", "quotes"} {
+		h, err := a.Of(key, "", now)
+		if other := seen[h.Sees()]; other != "" || err != nil {
+			t.Errorf("%s is taken for %s: %q, %v", key, other, h.Sees(), err)
+		}
+		seen[h.Sees()] = key
+	}
+	if h, err := a.Of("same", "", now); seen[h.Sees()] != "site" || len(seen) != 7 || err != nil {
+		t.Errorf("%q, %v: want the text of the other key to the same site; %q", h.Sees(), err, seen)
+	}
+}
+
 func TestOpen(t *testing.T) {
 	a := newAccess(t, configs.ReadAccess{Open: true})
 	if h, err := a.Of("", "", now); err != nil || !h.Site("x") || !h.Link("x") || !h.ListsLinks() || !h.ListsSites() || h.Shared() || !a.Open() || a.Empty() {

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -22,6 +23,8 @@ func (h holder) ListsSites() bool            { return h.sites }
 func (h holder) ListsLinks() bool            { return h.links }
 func (h holder) All() bool                   { return h.sites && h.links }
 func (h holder) Shares() (site, link string) { return h.site, h.link }
+func (h holder) Sees() string                { return fmt.Sprint(h.site, h.link, h.sites, h.links) }
+func (h holder) Shared() bool                { return true }
 
 // TestTheFirstPageOfThoseWhoMayNotListEverything: it says nothing about what they may not list, and never that nothing was counted.
 func TestTheFirstPageOfThoseWhoMayNotListEverything(t *testing.T) {

@@ -2,7 +2,6 @@ package page
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -37,6 +36,10 @@ type May interface {
 	ListsLinks() bool
 	All() bool                   // every site and every link
 	Shares() (site, link string) // the one that a share link is for; both empty: there is no share link
+	// Sees is a text that is the same only for those who may see the same.
+	Sees() string
+	// Shared tells that a share link lets them see it. It has to go with every address on the page.
+	Shared() bool
 }
 
 // Options says how pages are made.
@@ -102,6 +105,8 @@ func (everything) Link(string) bool { return true }
 func (everything) ListsSites() bool { return true }
 func (everything) ListsLinks() bool { return true }
 func (everything) All() bool        { return true }
+func (everything) Sees() string     { return "everything" }
+func (everything) Shared() bool     { return false }
 
 func (everything) Shares() (site, link string) { return "", "" }
 
@@ -109,7 +114,6 @@ func (everything) Shares() (site, link string) { return "", "" }
 type asked struct {
 	place
 	may  May
-	who  [sha256.Size]byte // what they showed for it
 	now  models.Millis
 	live bool // only the numbers that move
 }
@@ -145,7 +149,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var v *view
 	if err == nil {
-		v, err = h.page(r.Context(), asked{at, may, credentials(r), models.Millis(h.Now().UnixMilli()), at.q.Get("part") == "live"})
+		if !may.Shared() {
+			at.q.Del("share") // it lets them see nothing: the page is that of everybody who sees the same
+		}
+		v, err = h.page(r.Context(), asked{at, may, models.Millis(h.Now().UnixMilli()), at.q.Get("part") == "live"})
 	}
 	if err != nil {
 		h.fail(w, r, at, err)

@@ -213,6 +213,8 @@ func (only) ListsSites() bool        { return true }
 func (only) ListsLinks() bool        { return false }
 func (only) All() bool               { return false }
 func (only) Shares() (_, _ string)   { return "", "" }
+func (o only) Sees() string          { return string(o) }
+func (only) Shared() bool            { return true }
 
 func TestWhoMaySee(t *testing.T) {
 	denied := &Denied{Status: http.StatusUnauthorized, Detail: "send your read key"}

@@ -2,20 +2,20 @@ package page
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"strings"
 	"time"
 
+	"footfall/models"
 	"footfall/reader/stats"
 )
 
-// samePage is what people have in common who get the same page. Not everybody may see the same.
+// samePage is what people have in common who get the same page. Not everybody may see the same. At midnight "today" is another.
 type samePage struct {
-	who     [sha256.Size]byte
+	sees    string
+	day     models.Millis
 	address string
 	live    bool
 }
@@ -23,12 +23,7 @@ type samePage struct {
 // page makes a page. All who have it open share it for a moment: it takes a dozen reads and more, and each of them asks every second.
 func (h *Handler) page(ctx context.Context, a asked) (*view, error) {
 	makes := map[string]func(context.Context, asked) (*view, error){"": h.home, "links": h.link, "sites": h.site}[a.kind]
-	return h.pages.get(ctx, samePage{a.who, a.with(), a.live}, func(ctx context.Context) (*view, error) { return makes(ctx, a) })
-}
-
-// credentials is what tells people apart: a read key or a share link, as a hash.
-func credentials(r *http.Request) [sha256.Size]byte {
-	return sha256.Sum256([]byte(r.Header.Get("Authorization") + "\n" + r.URL.Query().Get("share")))
+	return h.pages.get(ctx, samePage{a.may.Sees(), a.now.Day(), a.with(), a.live}, func(ctx context.Context) (*view, error) { return makes(ctx, a) })
 }
 
 // top is the ranking of a feature's values. All who may look at the site share it.

@@ -2,15 +2,18 @@ package page
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"footfall/models"
 	"footfall/reader/stats"
+	"footfall/reader/stats/statstest"
 )
 
 // asks counts how often the busiest links are ranked.
@@ -49,4 +52,38 @@ func TestManyReadersOfTheFirstPageShareARanking(t *testing.T) {
 	if most := 1 + int64(time.Since(began)/keptFor); from.n.Load() > most {
 		t.Errorf("ranked %d times within %v", from.n.Load(), time.Since(began))
 	}
+}
+
+// A share that lets nobody see anything makes no page of its own: whoever invents one each time gets the rankings that are there.
+func TestAShareThatNobodyNeedsIsNotAnotherPage(t *testing.T) {
+	from := &asks{counted: reader(shared(t))}
+	h := New(from, Options{Now: func() time.Time { return today }})
+	began := time.Now()
+	for i := range 20 {
+		get(t, h, fmt.Sprintf("/?share=%d", i), "Authorization", fmt.Sprintf("Bearer %d", i))
+		if _, text := get(t, h, fmt.Sprintf("/links/autumn-sale?share=%d", i)); strings.Contains(text, "share=") {
+			t.Fatalf("the page is of one share: %s", text)
+		}
+	}
+	if most := 1 + int64(time.Since(began)/keptFor); from.n.Load() > most || len(h.pages.entries) != 1 {
+		t.Errorf("ranked %d times within %v, want %d at the most; %d pages of one link are kept", from.n.Load(), time.Since(began), most, len(h.pages.entries))
+	}
+}
+
+// A ranking that was read a moment before midnight is not shown under the next day's heading.
+func TestTheFirstPageAtMidnight(t *testing.T) {
+	m := statstest.NewMemory(models.DefaultPlan())
+	now := time.Date(2026, 11, 30, 23, 59, 59, 900e6, time.UTC)
+	at := models.Millis(now.UnixMilli())
+	m.Add(&models.Click{ShortURL: "novemberlink", IP: "203.0.113.7", TS: at}, &models.Visit{SiteID: "novembersite", GUID: "1", Features: []string{"a", "b"}, TS: at})
+	synctest.Test(t, func(t *testing.T) {
+		h := New(reader(m), Options{Now: func() time.Time { return now }})
+		if _, text := get(t, h, "/"); !strings.Contains(text, "novemberlink") || !strings.Contains(text, "novembersite") {
+			t.Errorf("before midnight: %s", text)
+		}
+		now = now.Add(200 * time.Millisecond)
+		if _, text := get(t, h, "/"); strings.Contains(text, "november") || !strings.Contains(text, "Tuesday 1 December 2026") {
+			t.Errorf("after midnight: %s", text)
+		}
+	})
 }
