@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -55,8 +56,10 @@ type Options struct {
 	Pulse func() stats.Minute
 	// Refused is told of every error that a page is refused with. Default: it is logged.
 	Refused func(context.Context, error)
-	Log     *slog.Logger     // default: slog.Default()
-	Now     func() time.Time // default: time.Now
+	// Panicked is told of a panic in a read for which no request waits; it is called while the stack is there. Default: it is logged.
+	Panicked func(any)
+	Log      *slog.Logger     // default: slog.Default()
+	Now      func() time.Time // default: time.Now
 }
 
 // Handler answers with pages. It is safe for concurrent use.
@@ -84,8 +87,16 @@ func New(from Stats, options Options) *Handler {
 	if options.Refused == nil {
 		options.Refused = func(_ context.Context, err error) { options.Log.Warn("a page could not be made", "error", err.Error()) }
 	}
+	if options.Panicked == nil {
+		options.Panicked = func(p any) {
+			options.Log.Error("reading a page again panicked", "panic", p, "stack", string(debug.Stack()))
+		}
+	}
 	// A ranking of 10,000 values keeps the store busy for a tenth of a second and more. A page asks for it again every 15 s only.
-	return &Handler{stats: from, Options: options, tops: sharing[string, stats.Top]{pause: 30}}
+	return &Handler{stats: from, Options: options,
+		pages: sharing[samePage, *view]{grace: pageGrace, caught: options.Panicked},
+		tops:  sharing[string, stats.Top]{pause: 30, grace: rankGrace, caught: options.Panicked},
+	}
 }
 
 // Handles tells whether there is a page at an escaped path. For all others the handler has a page that says so.

@@ -13,7 +13,9 @@ import (
 // behind their backs, and all get what is there meanwhile. Whoever asks alone waits for what is read. A value has to say itself how far it
 // reaches.
 type sharing[K comparable, V any] struct {
-	pause int // a value is kept for so many times as long as it took to read, within keptFor and longestKept
+	pause  int           // a value is kept for so many times as long as it took to read, within keptFor and longestKept
+	grace  time.Duration // how long a value is served beyond that while it is read again
+	caught func(any)     // is told of a panic in a read for which nobody waits; nil: nobody is
 
 	mu      sync.Mutex
 	entries map[K]*entry[V]
@@ -22,8 +24,9 @@ type sharing[K comparable, V any] struct {
 const (
 	keptFor     = 450 * time.Millisecond // at the least; less than the second after which a page asks again
 	longestKept = 10 * time.Second
-	grace       = 5 * time.Second // how long a value is served beyond that while it is read again
-	mostKept    = 256             // beyond which all are forgotten
+	pageGrace   = time.Second // of pages: nobody gets one older than 1.45 s, unless reading it took longer
+	rankGrace   = 5 * time.Second
+	mostKept    = 256 // beyond which all are forgotten
 )
 
 // behind bounds how many values are read while nobody waits for them: such a read has no place of http.max_in_flight.
@@ -50,7 +53,7 @@ func (s *sharing[K, V]) of(key K) *entry[V] {
 	defer s.mu.Unlock()
 	e := s.entries[key]
 	if e == nil {
-		maps.DeleteFunc(s.entries, func(_ K, e *entry[V]) bool { return e.over() })
+		maps.DeleteFunc(s.entries, func(_ K, e *entry[V]) bool { return e.over(s.grace) })
 		if s.entries == nil || len(s.entries) >= mostKept {
 			s.entries = map[K]*entry[V]{}
 		}
@@ -61,7 +64,7 @@ func (s *sharing[K, V]) of(key K) *entry[V] {
 }
 
 // over tells that nobody can get the value any more, and nobody reads it.
-func (e *entry[V]) over() bool {
+func (e *entry[V]) over(grace time.Duration) bool {
 	last := e.kept()
 	return len(e.reading) == 0 && time.Since(last.read) >= last.keep+grace
 }
@@ -73,7 +76,7 @@ func (s *sharing[K, V]) get(ctx context.Context, key K, read func(context.Contex
 	switch age := time.Since(came.read); {
 	case age < came.keep:
 		return came.value, nil
-	case age < came.keep+grace && !alone:
+	case age < came.keep+s.grace && !alone:
 		s.again(ctx, e, read)
 		return came.value, nil
 	}
@@ -128,7 +131,9 @@ func (s *sharing[K, V]) again(ctx context.Context, e *entry[V], read func(contex
 	}
 	go func() {
 		defer func() {
-			_ = recover() // as after an error: the value gets too old, and whoever asks then sees why
+			if p := recover(); p != nil && s.caught != nil { // as after an error: the value gets too old, and whoever asks then sees why
+				s.caught(p)
+			}
 			cancel()
 			<-e.reading
 			<-behind

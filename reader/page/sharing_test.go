@@ -34,7 +34,7 @@ func (r *reads) read(ctx context.Context) (int, error) {
 
 func TestNobodyWaitsForWhatIsReadAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, r := &sharing[string, int]{pause: 10}, &reads{took: 300 * time.Millisecond}
+		s, r := &sharing[string, int]{pause: 10, grace: rankGrace}, &reads{took: 300 * time.Millisecond}
 		f := func(after time.Duration, want int, waits time.Duration) {
 			t.Helper()
 			time.Sleep(after)
@@ -96,9 +96,38 @@ func TestThoseWhoWaitReadNothingThemselves(t *testing.T) {
 	})
 }
 
+// However long a page takes to read and however many look, it is never older than a second and a half, or than reading it takes.
+func TestHowOldASharedPageIs(t *testing.T) {
+	for _, took := range []time.Duration{100 * time.Millisecond, 600 * time.Millisecond, 2 * time.Second, 4800 * time.Millisecond} {
+		for _, every := range []time.Duration{40 * time.Millisecond, time.Second} {
+			synctest.Test(t, func(t *testing.T) {
+				h := New(nil, Options{})
+				read := func(context.Context) (*view, error) {
+					began := time.Now()
+					time.Sleep(took)
+					return &view{Data: began}, nil
+				}
+				var all sync.WaitGroup
+				for range 20 * time.Second / every {
+					all.Go(func() {
+						v, err := h.pages.get(t.Context(), samePage{}, read)
+						if age := time.Since(v.Data.(time.Time)); err != nil || age > max(took, keptFor+pageGrace) {
+							t.Errorf("asked every %v, a page that takes %v is %v old", every, took, age)
+						}
+					})
+					time.Sleep(every)
+				}
+				all.Wait()
+				time.Sleep(took) // until what is read behind is there
+			})
+		}
+	}
+}
+
 func TestWhatFailedIsNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, r := &sharing[int, int]{}, &reads{err: errors.New("away")}
+		var caught []any
+		s, r := &sharing[int, int]{grace: pageGrace, caught: func(p any) { caught = append(caught, p) }}, &reads{err: errors.New("away")}
 		if _, err := s.get(t.Context(), 0, r.read); !errors.Is(err, r.err) {
 			t.Error(err)
 		}
@@ -130,6 +159,9 @@ func TestWhatFailedIsNotKept(t *testing.T) {
 			t.Error(got, err)
 		}
 		behind(1, 2, panics) // the process goes on
+		if len(caught) != 1 || caught[0] != "a bug" {
+			t.Errorf("%v was told, want one panic", caught)
+		}
 		for i := range 3 * mostKept {
 			s.of(i)
 		}

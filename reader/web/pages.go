@@ -18,7 +18,8 @@ func (s *Server) newPages() *page.Handler {
 	}
 	return page.New(pages, page.Options{
 		Log: s.cfg.Log, Now: s.cfg.Now, Pulse: s.cfg.Pulse, Producer: s.cfg.Producer, WriteKey: s.cfg.WriteKey,
-		Refused: func(ctx context.Context, err error) { s.count(refusalOf(ctx, err)) },
+		Refused:  func(ctx context.Context, err error) { s.count(refusalOf(ctx, err)) },
+		Panicked: func(p any) { s.panicked("page", p) },
 		Allow: func(r *http.Request) (page.May, error) {
 			holder, err := s.cfg.Access.Of(bearer(r), r.URL.Query().Get("share"), s.cfg.Now())
 			if err != nil {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -86,4 +88,28 @@ func TestPagesAndTheAPIDenyAlike(t *testing.T) {
 	f("", 403, access.WrongKey, "Authorization: Bearer shops")
 	f("?share=forged", 403, access.BadShare)
 	f("?share="+signed, 403, access.ShareExpired)
+}
+
+// TestAPanicThatNobodyWaitsForIsCounted: of many who look at a page, all get the one before while it is read again, and that read panics.
+func TestAPanicThatNobodyWaitsForIsCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var broken atomic.Bool
+		s := newServer(t, failing{Reader: stats.New(statstest.NewMemory(models.DefaultPlan()), "clicks", "visits"), link: func(context.Context) error {
+			if broken.Load() {
+				panic("on purpose")
+			}
+			return nil
+		}}, open, nil)
+		for range 3 { // the third finds what is old, and that others ask
+			if w := get(s, "/links/abc"); w.Code != 200 {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+			broken.Store(true)
+			time.Sleep(300 * time.Millisecond)
+		}
+		synctest.Wait()
+		if n := testutil.ToFloat64(s.metrics.panics); n != 1 {
+			t.Errorf("%v panics are counted, want 1", n)
+		}
+	})
 }

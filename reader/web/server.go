@@ -116,11 +116,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) recovered(rec *recorder, r *http.Request, route string, p any) {
-	s.metrics.panics.Inc()
-	s.cfg.Log.Error("a handler panicked", "route", route, "panic", p, "stack", string(debug.Stack()))
+	s.panicked(route, p)
 	if rec.cut = rec.Status != 0; !rec.cut {
 		s.refuse(rec, r, &refusal{Reason: internal, Detail: "something is wrong with the reader: its log says what"})
 	}
+}
+
+// panicked logs and counts a panic. It is called while the stack is there.
+func (s *Server) panicked(route string, p any) {
+	s.metrics.panics.Inc()
+	s.cfg.Log.Error("a handler panicked", "route", route, "panic", p, "stack", string(debug.Stack()))
 }
 
 func (s *Server) handle(w *recorder, r *http.Request, found *route, names map[string]string) {
