@@ -93,7 +93,7 @@ func (p *place) parse(raw string, allowed, features []string) error {
 	return nil
 }
 
-// isRange tells whether the address has a range of the reader's own.
+// isRange tells whether the address has a range that somebody typed.
 func (p place) isRange() bool { return p.q.Has("from") || p.q.Has("last") || p.q.Has("by") }
 
 // reserved are the parameters of a site's page, and of the API about a site, that are no feature.

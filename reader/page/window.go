@@ -12,7 +12,7 @@ import (
 type window struct {
 	unit   stats.Unit
 	within stats.Range
-	choice string // the name of the choice that it is; empty: a range of the reader's own
+	choice string // the name of the choice that it is; empty: a range that somebody typed
 	note   string // what was changed of what was asked
 }
 
