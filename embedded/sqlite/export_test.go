@@ -44,6 +44,28 @@ func Plan(s *Store, query string) (steps []string, err error) {
 // PieceRows is how many rows of a long list are read at once.
 const PieceRows = pieceRows
 
+// StatsConnections is how many connections a Stats may have.
+const StatsConnections = statsConnections
+
+// TakeConnections takes connections, as long questions would, until they are released.
+func TakeConnections(ctx context.Context, s *Stats, n int) (release func(), err error) {
+	var taken []*sql.Conn
+	release = func() {
+		for _, c := range taken {
+			_ = c.Close()
+		}
+	}
+	for range n {
+		c, err := s.db.Conn(ctx)
+		if err != nil {
+			release()
+			return nil, err
+		}
+		taken = append(taken, c)
+	}
+	return release, nil
+}
+
 // Checkpoint empties the log of a database; busy says that somebody reads from it.
 func Checkpoint(s *Store, database string) (busy bool, err error) {
 	var pages, done int

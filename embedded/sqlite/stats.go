@@ -25,9 +25,9 @@ type Stats struct {
 
 var _ stats.Store = (*Stats)(nil)
 
-// idleConnections is how many connections stay open. How many there may be is for the caller to bound: a sequence keeps one while it is
-// run through, and its client may be slow.
-const idleConnections = 8
+// statsConnections is how many connections there are at the most, each with some files; other questions wait. No sequence keeps one while
+// it is run through: its client may be slow.
+const statsConnections = 8
 
 // OpenStats opens the databases in dir for reading. They must have the tables of this version: a Store has opened them before. The
 // error is an fs.ErrNotExist where there are none yet.
@@ -36,7 +36,8 @@ func OpenStats(ctx context.Context, dir string) (*Stats, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.db.SetMaxIdleConns(idleConnections)
+	r.db.SetMaxOpenConns(statsConnections)
+	r.db.SetMaxIdleConns(statsConnections)
 	var record string
 	plan := models.DefaultPlan() // of files that are older than the choice
 	err = r.db.QueryRowContext(ctx, "SELECT value FROM footfall.settings WHERE name = 'plan'").Scan(&record)
