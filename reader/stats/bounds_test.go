@@ -120,3 +120,25 @@ func TestRankingsLookThroughAsManyNamesAsMayBe(t *testing.T) {
 	l.List(t, models.Name{List: models.LinksByDay, Start: someDay, Value: "one more"}, models.Name{List: models.LinksByDay, Start: someDay, Value: "and one"})
 	ask(false)
 }
+
+// Rankings are kept for others who ask: the first rows must not hold the memory of all that were ranked.
+func TestFirstRowsTakeNoMoreMemoryThanTheyNeed(t *testing.T) {
+	const limit = 10
+	m, r := memory(models.DefaultPlan())
+	for i := range stats.MaxBusiest {
+		name := fmt.Sprint("name", i)
+		m.Add(&models.Click{ShortURL: name, IP: "1", TS: someDay}, &models.Visit{SiteID: name, GUID: "g", TS: someDay, Features: []string{"", ""}},
+			&models.Visit{SiteID: "site", GUID: "g", TS: someDay, Features: []string{"", name}})
+	}
+	f := func(what string, ask func() (stats.Top, error)) {
+		t.Helper()
+		if top, err := ask(); err != nil || len(top.Rows) != limit || cap(top.Rows) > 2*limit {
+			t.Errorf("%s: %d rows in the memory of %d, %v; want %d", what, len(top.Rows), cap(top.Rows), err, limit)
+		}
+	}
+	f("links", func() (stats.Top, error) { return r.BusiestLinks(t.Context(), someDay, limit, nil) })
+	f("sites", func() (stats.Top, error) { return r.BusiestSites(t.Context(), someDay, stats.Views, limit, nil) })
+	f("values", func() (stats.Top, error) {
+		return r.SiteTop(t.Context(), stats.TopQuery{Site: "site", Feature: "feature2", Period: period("2018-10"), Metric: stats.Views, Limit: limit})
+	})
+}

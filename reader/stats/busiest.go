@@ -94,7 +94,7 @@ func rank(names []string, counts []int64, limit int) []Share {
 	}
 	slices.SortFunc(rows, compareShares)
 	if limit > 0 && len(rows) > limit {
-		rows = rows[:limit]
+		rows = slices.Clone(rows[:limit]) // who keeps them must not keep all
 	}
 	return rows
 }
