@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 	"time"
 
 	"footfall/configs"
@@ -15,10 +16,12 @@ import (
 	"footfall/reader/stats"
 )
 
-const exportHelp = `Writes all that is kept of a site's or a link's month to a file, and beside it FILE.manifest.json: what the file has, how
-many rows, its SHA-256, and which events of the log are counted in it. Both files appear when they are complete, or not at all.
+const exportHelp = `Writes a site's or a link's month to a file, and beside it FILE.manifest.json: what the file has, how many rows, its SHA-256, and
+which events of the log are counted in it. Both files appear when they are complete, or not at all.
 
 The rows of a site have a column for each feature (empty: any value), the metric, the start of its hour, day, week or month, and the count.
+They are of the site, of each value of each feature, and of combinations of values. Where those could be more than 10,000 they are left out:
+the last line and the manifest say which.
 The rows of a link have clicks by hour and by day, and amounts by day. After the last row it waits for a few seconds until the consumers
 have noted where the log ends. docs/reader.md has more. A running reader gives the same as a ZIP:
 /v1/stats/sites/SITE/export?month=2026-11&format=csv.
@@ -63,8 +66,8 @@ func exportMonth(ctx context.Context, cfg configs.Reader, line commandLine, stdo
 	if path == "" {
 		path = what.FileName(format)
 	}
-	if path != "-" && !line.force {
-		if err := export.Free(path); err != nil { // before it waits for Cassandra
+	if path != "-" {
+		if err := export.Free(path, line.force); err != nil { // before it waits for Cassandra
 			return orForce(err)
 		}
 	}
@@ -88,14 +91,31 @@ func exportMonth(ctx context.Context, cfg configs.Reader, line commandLine, stdo
 	stop := tellProgress(e, stderr)
 	m, err := e.File(ctx, path, line.force)
 	stop()
+	if errors.Is(err, export.ErrChanged) {
+		return err
+	}
 	if err != nil && ctx.Err() != nil {
 		return errors.New("stopped: nothing was written")
 	}
 	if err != nil {
 		return orForce(fmt.Errorf("nothing was written: %w", err))
 	}
-	_, err = fmt.Fprintf(stdout, "%s: %d rows, %d bytes; %s says what is in it\n", path, m.Rows, m.Bytes, export.ManifestOf(path))
+	_, err = fmt.Fprintf(stdout, "%s: %d rows, %d bytes; %s says what is in it%s\n", path, m.Rows, m.Bytes, export.ManifestOf(path), leftOut(m))
 	return err
+}
+
+// leftOut names the combinations of features that are not in the rows.
+func leftOut(m export.Manifest) string {
+	var sets []string
+	for _, c := range m.Combinations {
+		if !c.Included {
+			sets = append(sets, fmt.Sprintf("%s (%d)", strings.Join(c.Features, " × "), c.Keys))
+		}
+	}
+	if len(sets) == 0 {
+		return ""
+	}
+	return "; left out, since there could be too many: combinations of " + strings.Join(sets, ", ")
 }
 
 func orForce(err error) error {

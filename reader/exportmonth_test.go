@@ -17,6 +17,7 @@ import (
 	"footfall/migrations"
 	"footfall/models"
 	"footfall/reader/export"
+	"footfall/reader/stats"
 	"footfall/reader/stats/statstest"
 	"footfall/test/harness"
 	"footfall/test/harness/statstables"
@@ -44,6 +45,17 @@ func TestExportMistakes(t *testing.T) {
 	if code, out, _ := finish(t, nil, "export", "--help"); code != 0 || !strings.Contains(out, "manifest") || !strings.Contains(out, "--month") ||
 		!strings.Contains(out, "Default: csv") || !strings.Contains(out, "Default: a name such as "+export.What{Site: "shop", Month: models.Millis(at.UnixMilli())}.FileName(export.CSV)) {
 		t.Errorf("exit %d, %s", code, out)
+	}
+}
+
+func TestTheLastLineNamesWhatIsLeftOut(t *testing.T) {
+	m := export.Manifest{Combinations: []stats.Combination{{Features: []string{"a", "b"}, Keys: 9, Included: true}, {Features: []string{"a", "c"}, Keys: 200_000}}}
+	if got := leftOut(m); !strings.HasSuffix(got, "combinations of a × c (200000)") {
+		t.Errorf("%q", got)
+	}
+	m.Combinations = m.Combinations[:1]
+	if got := leftOut(m); got != "" {
+		t.Errorf("%q, though nothing is", got)
 	}
 }
 

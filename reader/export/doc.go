@@ -1,4 +1,4 @@
-// Package export writes all that is kept of a site's or a link's month, as CSV, NDJSON or Parquet, with a manifest that says what it is and
+// Package export writes a site's or a link's month, as CSV, NDJSON or Parquet, with a manifest that says what it is and
 // which events it contains. It keeps a piece of the rows in memory, never all. Two exports of a month in which nothing was counted
 // meanwhile are the same, byte by byte.
 //

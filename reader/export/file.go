@@ -12,26 +12,32 @@ import (
 // ManifestOf is the path of the manifest beside a file.
 func ManifestOf(path string) string { return path + ".manifest.json" }
 
-// Free returns an error, an fs.ErrExist, if one of the files that File would write is there.
-func Free(path string) error {
+// Free returns an error if File must not write there: one of its files is there already, an fs.ErrExist, unless force says so; or
+// there is something that is not a regular file (a device, a pipe, a symbolic link), force or not.
+func Free(path string, force bool) error {
 	for _, name := range []string{path, ManifestOf(path)} {
-		switch _, err := os.Lstat(name); {
-		case err == nil:
-			return fmt.Errorf("%s is there already: %w", name, fs.ErrExist)
-		case !errors.Is(err, fs.ErrNotExist):
+		switch info, err := os.Lstat(name); {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
 			return err
+		case !info.Mode().IsRegular():
+			return fmt.Errorf("%s is there and is not a regular file (%v): take another name", name, info.Mode())
+		case !force:
+			return fmt.Errorf("%s is there already: %w", name, fs.ErrExist)
 		}
 	}
 	return nil
 }
 
-// File writes the rows to a file and the manifest beside it. Both appear when they are complete and on the disk, or not at all. Files that
-// are there are an fs.ErrExist, or replaced if force says so. They can be read by the user alone.
+// ErrChanged is what an error of File is where the files are not as they were before. Without it nothing was written.
+var ErrChanged = errors.New("not all was written")
+
+// File writes the rows to a file and the manifest beside it. Both appear when they are complete and on the disk, or not at all. What is
+// there is an error, as Free has it, or replaced if force says so. They can be read by the user alone. If the disk fails at the very end the
+// error is an ErrChanged, and says what there is.
 func (e *Export) File(ctx context.Context, path string, force bool) (m Manifest, err error) {
-	if !force {
-		if err := Free(path); err != nil {
-			return Manifest{}, err
-		}
+	if err := Free(path, force); err != nil {
+		return Manifest{}, err
 	}
 	var counts, manifest partial
 	defer counts.drop()
@@ -51,20 +57,37 @@ func (e *Export) File(ctx context.Context, path string, force bool) (m Manifest,
 	if err := errors.Join(counts.finish(), manifest.finish()); err != nil {
 		return Manifest{}, err
 	}
-	if force { // a manifest must never be beside rows that are not its own
-		if err := os.Remove(ManifestOf(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return Manifest{}, err
+	if err := Free(path, force); err != nil { // another one was faster
+		return Manifest{}, err
+	}
+	if err := place(path, counts.file.Name(), manifest.file.Name()); err != nil {
+		return Manifest{}, err
+	}
+	return m, nil
+}
+
+// rename is another one in a test.
+var rename = os.Rename
+
+// place gives both files their names. A manifest must never be beside rows that are not its own: one that is there goes first.
+func place(path, counts, manifest string) error {
+	removed := os.Remove(ManifestOf(path))
+	if removed != nil && !errors.Is(removed, fs.ErrNotExist) {
+		return removed
+	}
+	if err := rename(counts, path); err != nil {
+		if removed == nil {
+			return fmt.Errorf("%w: the manifest of the rows that were there is removed, and %s is as it was: %w", ErrChanged, path, err)
 		}
-	} else if err := Free(path); err != nil { // another one was faster
-		return Manifest{}, err
+		return err
 	}
-	if err := os.Rename(counts.file.Name(), path); err != nil {
-		return Manifest{}, err
+	if err := rename(manifest, ManifestOf(path)); err != nil {
+		return fmt.Errorf("%w: %s is, and its manifest is not: remove it, and export again: %w", ErrChanged, path, err)
 	}
-	if err := os.Rename(manifest.file.Name(), ManifestOf(path)); err != nil {
-		return Manifest{}, err
+	if err := syncFolder(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("%w to the disk, perhaps: the files are there: %w", ErrChanged, err)
 	}
-	return m, syncFolder(filepath.Dir(path))
+	return nil
 }
 
 // partial is a file that is not complete yet, under another name beside its own.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"footfall/models"
@@ -120,4 +121,32 @@ func TestNothingHalfIsLeft(t *testing.T) {
 		t.Errorf("%s, %v", text, err)
 	}
 	has(t, dir, "x")
+}
+
+// TestOnlyRegularFilesAreReplaced, force or not: a device or a link that is replaced by a file is a surprise to others.
+func TestOnlyRegularFilesAreReplaced(t *testing.T) {
+	_, r := filled()
+	dir := t.TempDir()
+	f := func(name string, make func(path string) error) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := make(path); err != nil {
+			t.Fatal(err)
+		}
+		before, _ := os.Lstat(path)
+		for _, force := range []bool{false, true} {
+			if err := export.Free(path, force); err == nil || errors.Is(err, fs.ErrExist) {
+				t.Errorf("%s, force %v: %v", name, force, err)
+			}
+			_, err := begin(t, r).File(t.Context(), strings.TrimSuffix(path, ".manifest.json"), force)
+			if after, gone := os.Lstat(path); err == nil || errors.Is(err, export.ErrChanged) || gone != nil || after.Mode() != before.Mode() {
+				t.Errorf("%s, force %v: %v, and it is %v", name, force, err, after)
+			}
+		}
+	}
+	f("pipe", func(path string) error { return syscall.Mkfifo(path, 0o600) })
+	f("link", func(path string) error { return os.Symlink(filepath.Join(dir, "elsewhere"), path) })
+	f("folder", func(path string) error { return os.Mkdir(path, 0o700) })
+	f("x.manifest.json", func(path string) error { return os.Symlink(os.DevNull, path) })
+	has(t, dir, "folder", "link", "pipe", "x.manifest.json")
 }
