@@ -21,6 +21,7 @@ const (
 	lookPages, lookLinks = 10_000, 300
 	lookRate             = 1000 // events a second
 	lookEvery            = 20 * time.Millisecond
+	lookLag              = 2 * time.Second // within which counts are visible
 )
 
 // TestLook opens the first page and a site's page in turns, fifty a second, while a thousand events a second are sent to the producer. The
@@ -69,6 +70,7 @@ func TestLook(t *testing.T) {
 	home, site := look(*lookFor)
 	counted = d.counted(t, counter) - counted
 	result := wait()
+	behind := d.catchUp(t, counter, len(before)+n)
 	result.Tell(want, events)
 
 	for _, page := range []*load.Page{home, site} {
@@ -84,8 +86,8 @@ func TestLook(t *testing.T) {
 	}
 	rate := float64(result.Requests) / result.Took.Seconds()
 	t.Logf("%d events sent, %.0f a second, and %.0f a second counted while pages were opened", result.Requests, rate, counted/lookFor.Seconds())
-	if due := lookRate * lookFor.Seconds(); rate < 0.98*lookRate || counted < 0.98*due {
-		t.Errorf("%.0f events a second were sent, and %.0f of %.0f were counted: want 98 %%", rate, counted, due)
+	if rate < 0.98*lookRate || behind > 0 {
+		t.Errorf("%.0f events a second were sent, want %d; %d were not counted %v later", rate, lookRate, behind, lookLag)
 	}
 	d.settle(t, want)
 	if got := siteViews(t, reader, "large"); got != want.Visits {
@@ -145,6 +147,20 @@ func (d *real) counted(t *testing.T, c *consumer) (sum float64) {
 		sum += got[fmt.Sprintf(`footfall_events_total{outcome="applied",topic=%q}`, topic)]
 	}
 	return sum
+}
+
+// catchUp is how many events are not counted after lookLag; 0 if 98 % are before.
+func (d *real) catchUp(t *testing.T, c *consumer, sent int) int {
+	t.Helper()
+	for deadline := time.Now().Add(lookLag); ; time.Sleep(50 * time.Millisecond) {
+		counted := int(d.counted(t, c))
+		if counted >= sent*98/100 {
+			return 0
+		}
+		if time.Now().After(deadline) {
+			return sent - counted
+		}
+	}
 }
 
 // siteViews is how many views a reader says that a site has in this month.
