@@ -46,6 +46,9 @@ func (h *Handler) pulse(a asked) *pulseView {
 	if m.End.Sub(m.Read) > quietAfter {
 		v.Note += "; not read since " + m.Read.UTC().Format("15:04:05 UTC")
 	}
+	if lag := m.Clicks.Lag + m.Visits.Lag; lag > 0 {
+		v.Note += "; " + count(lag, "event") + " more arrived that no consumer has taken in yet"
+	}
 	v.Note += ". Grey seconds may still grow."
 	v.Beats = []beatView{beat("clicks", "Clicks", m.Clicks, m.End), beat("visits", "Visits", m.Visits, m.End)}
 	for i := range stats.Bars {

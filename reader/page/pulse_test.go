@@ -46,6 +46,9 @@ func TestTheLastMinute(t *testing.T) {
 	stale := whole
 	stale.Read = today.Add(-20 * time.Second)
 	f(stale, everything{}, "/", "not read since 14:03:10 UTC")
+	behind := whole
+	behind.Clicks.Lag, behind.Visits.Lag = 3000, 12
+	f(behind, everything{}, "/", "; 3,012 events more arrived that no consumer has taken in yet.")
 	quiet := stats.Minute{Since: today, Read: today, Watched: time.Minute, End: today}
 	f(quiet, everything{}, "/", heading, `<span class="ends note"><span>a minute ago</span><span>none</span>`, "No clicks.")
 	empty := New(reader(statstest.NewMemory(demoPlan(t))), Options{Now: func() time.Time { return today }, Pulse: func() stats.Minute { return quiet }})

@@ -151,8 +151,9 @@ func (b *beating) take(rows []Progress, before, now time.Time) {
 // moments before and now.
 func interval(last mark, at, before, now time.Time) (from, to time.Time) {
 	from, to = last.at, at
-	if last.rested && to.Sub(from) <= restedFor {
-		// The consumer would have noted within a second what it counted earlier, and we would have read it.
+	if (last.rested || to.Sub(from) > restedFor) && now.Sub(before) <= restedFor {
+		// A consumer that runs would have noted within a second what it counted earlier, and we would have read it. One that was silent for
+		// longer than it rests was away.
 		if begin := to.Add(-max(pulseEvery, now.Sub(before))); begin.After(from) {
 			from = begin
 		}

@@ -140,6 +140,24 @@ func TestPulseAfterARest(t *testing.T) {
 	w.want(100, 0, 0, 0, 0, 0, 10, 10, 10, 0)
 }
 
+// What a consumer counts that was away is in the seconds when it was back, not in those that were shown as empty.
+func TestPulseAfterAConsumerWasAway(t *testing.T) {
+	w := watch(t)
+	for i := range 53 {
+		if i < 3 {
+			w.note("clicks", 0, 10*int64(i), 1000*i)
+		}
+		if i == 52 {
+			w.note("clicks", 0, 5020, 1000*i)
+		}
+		w.read(1000*i + 100)
+	}
+	m := w.Last().Clicks
+	if n := m.Bars[stats.Bars-2]; n != 5000 || m.Counted != 5020 {
+		t.Errorf("%d in the last second of %d, by second %v; want 5000 of 5020", n, m.Counted, m.Bars)
+	}
+}
+
 func TestPulseNeverCountsTwice(t *testing.T) {
 	w := watch(t)
 	f := func(counted int64, noted, read int, want ...int64) {
