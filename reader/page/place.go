@@ -90,11 +90,28 @@ func (p *place) parse(raw string, allowed, features []string) error {
 		p.q.Set(featureParam(name), value)
 	}
 	p.features = v.Features
-	return nil
+	return p.check(features)
 }
 
 // isRange tells whether the address has a range that somebody typed.
 func (p place) isRange() bool { return p.q.Has("from") || p.q.Has("last") || p.q.Has("by") }
+
+// check refuses what is none of a parameter's values. show is a breakdown of a link, or a feature of the site.
+func (p place) check(features []string) error {
+	closed := map[string][]string{"part": {"live"}, "compare": {"off"}, "kind": {"link", "site"}, "show": features}
+	if p.kind == "links" {
+		closed["show"] = []string{string(stats.Countries), string(stats.Referrers)}
+	}
+	for name, values := range closed {
+		if !slices.Contains(known[p.kind], name) {
+			continue // a feature may be called so
+		}
+		if value := p.q.Get(name); value != "" && !slices.Contains(values, value) {
+			return &stats.Malformed{Field: name, Detail: "want " + strings.Join(values, " or ")}
+		}
+	}
+	return nil
+}
 
 // reserved are the parameters of a site's page, and of the API about a site, that are no feature.
 var reserved = slices.Concat(known["sites"], []string{"share", "name", "to", "format", "limit", "fill", "month"})

@@ -41,12 +41,40 @@ func TestRefusedAddresses(t *testing.T) {
 	f(shop+"?period=2026-11&from=2026-10-01", "Use either period or from, last and by", shop)
 	f(sale+"?range=7d&by=hour", "Use either range or from, last and by", sale)
 	f(sale+"?metric=views", "metric is no parameter", sale)
+	f(sale+"?compare=banana", "The compare in this address is not valid. Use off", sale)
+	f(sale+"?show=page", "The show in this address is not valid. Use countries or referrers", sale)
+	f(sale+"?part=banana", "The part in this address is not valid. Use live", sale)
+	f(shop+"?compare=on", "The compare in this address is not valid. Use off", shop)
+	f(shop+"?show=countries", "The show in this address is not valid. Use referrer or page", shop)
+	f(shop+"?part=dead", "The part in this address is not valid. Use live", shop)
+	f(shop+"?from=2026-11-01&last=2026-11-02T05", "The last day in this address is not valid. Use a whole day", shop)
+	f("/?part=banana", "The part in this address is not valid. Use live", "/")
+	f("/find?q=x&kind=banana", "The kind in this address is not valid. Use link or site", "/")
 	f("/?day=2026-11-01", "day is no parameter", "/")
 	f("/find?query=abc", "query is no parameter", "/")
 	f("/links/a%00b", "want no NUL", "/")
 	f("/sites/%FF%FE", "want UTF-8", "/")
 	f("/sites?name=a%00b", "want no NUL", "/")
 	f("/sites/"+strings.Repeat("x", models.MaxSiteID+1), "want at most", "/")
+}
+
+// TestRangesThatCutAUnit: days are widened to the weeks and months of a plot, which says so. A time within a day is not.
+func TestRangesThatCutAUnit(t *testing.T) {
+	h := newPage(shared(t))
+	f := func(query string, status int) {
+		t.Helper()
+		for _, path := range []string{"/sites/shop.example?metric=views&", "/links/autumn-sale?"} {
+			if answer, text := get(t, h, path+query); answer.StatusCode != status || (status == 422) != strings.Contains(text, "is no range of whole") {
+				t.Errorf("%s%s: %d, want %d: %s", path, query, answer.StatusCode, status, text)
+			}
+		}
+	}
+	f("from=2026-11-01T05:30:00Z&by=day", 422)
+	f("from=2026-11-01T05:30:00Z", 422)
+	f("from=2026-11-01T05&last=2026-11-02&by=week", 422)
+	f("from=2026-11-01T05:30:00Z&last=2026-11-02&by=hour", 422)
+	f("from=2026-11-01T05&last=2026-11-02&by=hour", 200)
+	f("from=2026-11-03&last=2026-11-12&by=week", 200)
 }
 
 // TestFeaturesHaveTwoSpellings: a feature that is called as a parameter can be asked for, and every address on the page has one spelling.

@@ -65,6 +65,17 @@ func chosen(p place, now models.Millis) (w window, err error) {
 	if err != nil {
 		return w, err
 	}
+	smallest := stats.Day
+	if w.unit == stats.Hour {
+		smallest = stats.Hour
+	}
+	switch {
+	case stats.Day.Start(last) != last:
+		return w, &stats.Malformed{Field: "last", Detail: "want a whole day, such as 2018-10-03"}
+	case smallest.Start(from) != from:
+		asked := stats.Range{From: from, To: stats.Day.End(last)}
+		return w, &stats.NotAligned{Unit: smallest, Asked: asked, Aligned: stats.Range{From: smallest.Start(from), To: asked.To}}
+	}
 	if last < from {
 		return w, &stats.Malformed{Field: "last", Detail: "want a day that is not before the first one"}
 	}
