@@ -35,8 +35,8 @@ func countryAndCode(code string) string {
 	return country(code)
 }
 
-// worldMap shows clicks by country, largest first. It is empty if no country is known.
-func worldMap(shares []stats.Share) template.HTML {
+// worldMap shows clicks by country, largest first, and says what it leaves out. It is empty if no country is known.
+func worldMap(shares []stats.Share) (drawn template.HTML, note string) {
 	counts := map[string]int64{}
 	for _, s := range shares {
 		if s.Label != models.UnknownCountry {
@@ -44,8 +44,14 @@ func worldMap(shares []stats.Share) template.HTML {
 		}
 	}
 	if len(counts) == 0 {
-		return ""
+		return "", ""
 	}
 	desc := "Most: " + country(shares[0].Label) + ", " + count(shares[0].Count, "click") + ". The numbers are in the table beside it."
-	return plot.World{ID: "world", Title: "Clicks by country", Desc: desc, Noun: "clicks", Counts: counts, Name: country}.SVG()
+	world := plot.World{ID: "world", Title: "Clicks by country", Desc: desc, Noun: "clicks", Counts: counts, Name: country}
+	if missing := world.Missing(); missing == 1 {
+		note = "1 click is from a country too small for this map."
+	} else if missing > 1 {
+		note = count(missing, "click") + " are from countries too small for this map."
+	}
+	return world.SVG(), note
 }

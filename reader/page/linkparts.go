@@ -30,7 +30,7 @@ func (h *Handler) linkShares(ctx context.Context, a asked, by stats.Breakdown, c
 	v := &breakdown{ID: string(by), Heading: "Countries", Column: "Country", Unit: "Clicks", Note: "All time: by period they are not kept.", CSV: a.api("/"+string(by), "format", "csv")}
 	name := countryAndCode
 	if by == stats.Countries {
-		v.Map = worldMap(found)
+		v.Map, v.MapNote = worldMap(found)
 	}
 	if by == stats.Referrers {
 		v.Heading, v.Column = "Referrers", "Referrer"

@@ -127,6 +127,7 @@ type breakdown struct {
 	Column, Unit      string // headings of the table
 	Rows              []row
 	Map               template.HTML // empty: there is none
+	MapNote           string        // what it leaves out
 	CSV, More         string
 	Empty             string
 	NotKept           *stats.NotKept

@@ -30,6 +30,26 @@ type World struct {
 	Name   func(code string) string
 }
 
+// shaped are the countries that have a shape.
+var shaped = func() map[string]bool {
+	codes := map[string]bool{}
+	for line := range strings.Lines(worldShapes) {
+		code, _, _ := strings.Cut(line, "\t")
+		codes[code] = true
+	}
+	return codes
+}()
+
+// Missing is the sum of the numbers that the map cannot show: those of countries without a shape.
+func (w World) Missing() (sum int64) {
+	for code, n := range w.Counts {
+		if !shaped[code] {
+			sum += n
+		}
+	}
+	return sum
+}
+
 // SVG draws. Colours are the style sheet's: s1 for few to s5 for the most.
 func (w World) SVG() template.HTML {
 	highest := int64(1)
