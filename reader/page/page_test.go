@@ -109,7 +109,7 @@ func TestPages(t *testing.T) {
 	f("/sites/shop.example?referrer=google.com&page=%2F&metric=views", 200, "This is not kept: the number of views of a combination of features", "not kept for this")
 	f("/sites/shop.example?from=2026-10-01&last=2026-11-18&by=day", 200, "they do not add up", "Choose a month", "October 2026")
 	f("/sites/shop.example?period=soon", 400, "cannot be understood", "The period in this address is not valid. Use a month (2018-10)")
-	f("/sites/nobody", 200, "No site is called <bdi>nobody", "in the last two years", "capitals count", `&#34;siteId&#34;:&#34;nobody&#34;`)
+	f("/sites/nobody", 200, "No site of the last two years is called <bdi>nobody", "capitals count", `&#34;siteId&#34;:&#34;nobody&#34;`)
 	f("/sites/shop.example/more", 404, "There is no such page")
 	f("/nowhere", 404, "There is no such page")
 	f("/links", 404, "There is no such page")

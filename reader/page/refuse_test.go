@@ -178,7 +178,7 @@ func TestWhatIsKnownOfANameWithoutCounts(t *testing.T) {
 	f("/links/made", "is called", "No clicks yet", "curl")
 	f("/links/Made", "No clicks yet", "No link is called <bdi>Made", "Names are exact: capitals count.", "curl")
 	f("/sites/old", "is called", "No visits in this period", `href="/sites/old?period=2026-08">August 2026</a>`, "curl")
-	f("/sites/Old", "No visits in this period", "No site is called <bdi>Old", "Names are exact: capitals count.", "curl")
+	f("/sites/Old", "No visits in this period", "No site of the last two years is called <bdi>Old", "Names are exact: capitals count.", "curl")
 	f("/sites/Old?period=2018-10", "is called", "Names are exact: capitals count.")
 }
 
