@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math/rand/v2"
 	"runtime"
 	"testing"
 
@@ -34,6 +35,27 @@ func (l large) Counts(_ context.Context, key stats.SiteKey) (out []stats.Count, 
 		out = append(out, stats.Count{Metric: models.HourViews, Start: key.Month + models.Millis(hour)*3_600_000, Count: int64(hour)})
 	}
 	return out, nil
+}
+
+// long is a month with many values of each feature, of the longest names that there are.
+type long struct{ *statstest.Memory }
+
+func (long) Values(context.Context, string, models.Millis, string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for i := range 9_999 { // as many as could be combined with one other
+			random, name := rand.New(rand.NewPCG(uint64(i), 0)), make([]byte, models.MaxFeature) // no format makes it shorter
+			for j := range name {
+				name[j] = byte('a' + random.IntN(26))
+			}
+			if !yield(string(name), nil) {
+				return
+			}
+		}
+	}
+}
+
+func (long) Counts(_ context.Context, key stats.SiteKey) ([]stats.Count, error) {
+	return []stats.Count{{Metric: models.MonthViews, Start: key.Month, Count: 1}}, nil
 }
 
 // watched counts what is written, and the heap meanwhile.
@@ -75,5 +97,26 @@ func TestAMillionRowsTakeLittleMemory(t *testing.T) {
 			}
 			t.Logf("%s %s: %d rows, %d bytes, %d MB of heap at the most", format, name, e.Rows(), w.bytes, w.peak>>20)
 		}
+	}
+}
+
+// TestLongNamesTakeLittleMemory: neither their lists, which might be combined, nor a row group's names are without a bound.
+func TestLongNamesTakeLittleMemory(t *testing.T) {
+	const most = 64 << 20
+	plan, err := models.NewPlan([]string{"a", "b", "c", "d", "e", "f"}, models.AllMetrics())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range []export.Format{export.CSV, export.Parquet} {
+		runtime.GC()
+		e, err := export.Begin(t.Context(), stats.New(long{statstest.NewMemory(plan)}, "clicks", "visits"), export.What{Site: "s", Month: october}, format, func() {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &watched{}
+		if _, err := e.Write(t.Context(), w); err != nil || e.Rows() != 6*9_999+1 || w.bytes < 50<<20 || w.peak > most {
+			t.Errorf("%s: %d rows, %d bytes, %d MB of heap, %v", format, e.Rows(), w.bytes, w.peak>>20, err)
+		}
+		t.Logf("%s: %d rows, %d bytes, %d MB of heap at the most", format, e.Rows(), w.bytes, w.peak>>20)
 	}
 }

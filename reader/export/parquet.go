@@ -13,7 +13,7 @@ import (
 // A row group is in memory until it is written. It ends after so many rows, or so many bytes of names, which may be long.
 const (
 	groupRows  = 32 << 10
-	groupBytes = 4 << 20
+	groupBytes = 512 << 10
 	batchRows  = 256 // handed over at once
 )
 

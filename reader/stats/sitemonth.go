@@ -16,6 +16,8 @@ const (
 	// MaxCombined is how many combinations of values SiteMonth asks for. No list has those that were counted: all that could be have
 	// to be asked for.
 	MaxCombined = 10_000
+	// maxCombinedBytes is how many bytes of values are kept to be combined: MaxCombined of the longest. A list that would need more is not.
+	maxCombinedBytes = MaxCombined * models.MaxFeature
 	// keysAtOnce is how many keys of a month are read at the same time, and are in memory.
 	keysAtOnce = 16
 )
@@ -45,7 +47,7 @@ type SiteCount struct {
 type Combination struct {
 	Features []string `json:"features"`
 	Keys     int64    `json:"combinations"` // of listed values, counted or not
-	Included bool     `json:"included"`     // false: there are too many, and none is in the rows
+	Included bool     `json:"included"`     // false: there are too many, or their names are too long, and none is in the rows
 }
 
 // SiteMonth reads all that is kept of a site's month; month is any moment of it.
@@ -132,7 +134,7 @@ func (r *Reader) monthKeys(ctx context.Context, site string, m *SiteMonth) iter.
 		if !yield(make([]string, len(features)), nil) {
 			return
 		}
-		lists := make([]valueList, len(features))
+		lists, room := make([]valueList, len(features)), maxCombinedBytes
 		for i, feature := range features {
 			for value, err := range r.store.Values(ctx, site, m.Month, feature) {
 				key := make([]string, len(features))
@@ -140,7 +142,7 @@ func (r *Reader) monthKeys(ctx context.Context, site string, m *SiteMonth) iter.
 				if !yield(key, err) || err != nil {
 					return
 				}
-				lists[i].add(value)
+				lists[i].add(value, &room)
 			}
 		}
 		m.Combinations = combinations(features, lists)
@@ -152,18 +154,23 @@ func (r *Reader) monthKeys(ctx context.Context, site string, m *SiteMonth) iter.
 	}
 }
 
-// valueList is a feature's values, as long as there are few enough to be combined.
+// valueList is a feature's values, as long as there are few enough to be combined, and room for them.
 type valueList struct {
 	values []string
 	n      int64
+	bytes  int  // of values
+	large  bool // values are not kept
 }
 
-func (l *valueList) add(value string) {
-	if l.n++; l.n <= MaxCombined {
-		l.values = append(l.values, value)
-	} else {
-		l.values = nil
+func (l *valueList) add(value string, room *int) {
+	l.n++
+	if l.large = l.large || l.n > MaxCombined || len(value) > *room; l.large {
+		*room += l.bytes
+		l.values, l.bytes = nil, 0
+		return
 	}
+	*room -= len(value)
+	l.values, l.bytes = append(l.values, value), l.bytes+len(value)
 }
 
 // combinations are the sets of two features and more, small sets first, then in the plan's order. Those are included that fit into
@@ -172,17 +179,18 @@ func combinations(features []string, lists []valueList) (out []Combination) {
 	left := int64(MaxCombined)
 	for size := 2; size <= len(features); size++ {
 		for set := range 1 << len(features) {
-			c := Combination{Keys: 1}
+			c, large := Combination{Keys: 1}, false
 			for i, feature := range features {
 				if set>>i&1 == 1 {
 					c.Features = append(c.Features, feature)
 					c.Keys = product(c.Keys, lists[i].n)
+					large = large || lists[i].large
 				}
 			}
 			if len(c.Features) != size {
 				continue
 			}
-			if c.Included = c.Keys <= left; c.Included {
+			if c.Included = c.Keys <= left && (c.Keys == 0 || !large); c.Included {
 				left -= c.Keys
 			}
 			out = append(out, c)
