@@ -3,7 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -106,10 +106,11 @@ func TestExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	harness.Within(t, 30*time.Second, "it writes", func() error {
-		if files, err := os.ReadDir(dir); err != nil || len(files) == 0 {
-			return fmt.Errorf("%v, %v", files, err)
+		files, err := os.ReadDir(dir)
+		if err == nil && len(files) == 0 {
+			err = errors.New("no file yet")
 		}
-		return nil
+		return err
 	})
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
