@@ -56,7 +56,10 @@ func TestLook(t *testing.T) {
 		time.Sleep(time.Until(began.Add(time.Duration(place) * time.Second / lookRate)))
 	}}, events, load.Once(n))
 	pages := func() (home, site *load.Page) {
-		return &load.Page{URL: reader + "/", Want: "/links/link-"}, &load.Page{URL: reader + "/sites/large", Want: "/page-"}
+		home = &load.Page{URL: reader + "/", Want: "/links/link-"}
+		site = &load.Page{URL: reader + "/sites/large", Want: "/page-"}
+		site.Own = func(n int) string { return fmt.Sprintf("%s?feature2=%%2Fpage-%d.html", site.URL, n%lookPages) }
+		return home, site
 	}
 	look := func(long time.Duration) (home, site *load.Page) {
 		home, site = pages()
@@ -77,9 +80,10 @@ func TestLook(t *testing.T) {
 		p95 := load.Percentile(page.Took, 95)
 		t.Logf("%s: %d requests, p50 %v, p95 %v, p99 %v, worst %v, %d errors", page.URL, len(page.Took), rounded(load.Percentile(page.Took, 50)),
 			rounded(p95), rounded(load.Percentile(page.Took, 99)), rounded(load.Percentile(page.Took, 100)), len(page.Errors))
-		if due := int(*lookFor / lookEvery / 2); len(page.Took) < due*98/100 || p95 >= most {
-			t.Errorf("%s: %d of %d requests were sent, and p95 is %v: want below %v", page.URL, len(page.Took), due, p95, most)
+		if due := int(*lookFor / lookEvery / 2); len(page.Took)+len(page.OwnTook) < due*98/100 || p95 >= most {
+			t.Errorf("%s: %d of %d requests were sent, and p95 is %v: want below %v", page.URL, len(page.Took)+len(page.OwnTook), due, p95, most)
 		}
+		ownAndOld(t, page, 10*most, 50*most)
 		if len(page.Errors) > 0 {
 			t.Errorf("%s: %d errors, such as %v", page.URL, len(page.Errors), page.Errors[0])
 		}
@@ -113,6 +117,21 @@ func rankingTakes(t *testing.T, reader string, most time.Duration) {
 	t.Logf("a ranking of %d values: median %v, best %v, worst %v", lookPages, rounded(median), rounded(page.Took[0]), rounded(page.Took[8]))
 	if median >= most {
 		t.Errorf("a ranking takes %v, want less than %v", median, most)
+	}
+}
+
+// ownAndOld fails the test if pages that nobody shares take longer than own, or if pages say that they reach less far than old: p95 of each.
+// Old is what is not counted yet, up to a second until the consumer notes it, what a page is kept for, and a part of a second in its text.
+func ownAndOld(t *testing.T, page *load.Page, own, old time.Duration) {
+	t.Helper()
+	took, age := load.Percentile(page.OwnTook, 95), load.Percentile(page.Ages, 95)
+	t.Logf("%s: %d requests for pages of their own, p50 %v, p95 %v, worst %v; of %d pages that say how far they reach, p50 %v ago, p95 %v ago", page.URL, len(page.OwnTook),
+		rounded(load.Percentile(page.OwnTook, 50)), rounded(took), rounded(load.Percentile(page.OwnTook, 100)), len(page.Ages), rounded(load.Percentile(page.Ages, 50)), rounded(age))
+	if took >= own {
+		t.Errorf("%s: p95 of pages that nobody shares is %v, want below %v", page.URL, took, own)
+	}
+	if all := len(page.Took) + len(page.OwnTook); len(page.Ages) < all*9/10 || age >= old {
+		t.Errorf("%s: %d of %d pages say how far they reach, and p95 of that is %v ago: want below %v", page.URL, len(page.Ages), all, age, old)
 	}
 }
 

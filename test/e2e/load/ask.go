@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -15,9 +16,13 @@ import (
 type Page struct {
 	URL  string
 	Want string // what the page must contain
+	// Own makes an address that nobody else asks for, of the n-th request. Every 5th one is sent there. Default: nil, all are sent to URL.
+	Own func(n int) string
 
-	Took   []time.Duration // of each answer, from when its request was due, sorted
-	Errors []error
+	Took    []time.Duration // of each answer of URL, from when its request was due, sorted
+	OwnTook []time.Duration // of those that Own made
+	Ages    []time.Duration // how far back the page of each answer says that it reaches, sorted; none if it does not say
+	Errors  []error
 }
 
 // Ask asks for pages in turns, one request every interval, until ctx ends. A request is sent when it is due, whether or not earlier ones
@@ -36,40 +41,62 @@ func Ask(ctx context.Context, interval time.Duration, pages ...*Page) {
 			under.Wait()
 			for _, page := range pages {
 				slices.Sort(page.Took)
+				slices.Sort(page.OwnTook)
+				slices.Sort(page.Ages)
 			}
 			return
 		case <-time.After(time.Until(due)):
 		}
-		page := pages[i%len(pages)]
+		page, n := pages[i%len(pages)], i/len(pages)
+		at, took := page.URL, &page.Took
+		if page.Own != nil && n%5 == 4 {
+			at, took = page.Own(n), &page.OwnTook
+		}
 		under.Go(func() {
-			err := page.Get(client)
-			took := time.Since(due)
+			reaches, err := page.get(client, at)
+			answered := time.Now()
 			mu.Lock()
 			defer mu.Unlock()
-			if page.Took = append(page.Took, took); err != nil {
+			*took = append(*took, answered.Sub(due))
+			if !reaches.IsZero() {
+				page.Ages = append(page.Ages, answered.Sub(reaches))
+			}
+			if err != nil {
 				page.Errors = append(page.Errors, err)
 			}
 		})
 	}
 }
 
+// reach is where a page says how far it was counted.
+var reach = regexp.MustCompile(`Counted up to <time datetime="([^"]*)"`)
+
 // Get asks once.
 func (p *Page) Get(client *http.Client) error {
-	response, err := client.Get(p.URL)
+	_, err := p.get(client, p.URL)
+	return err
+}
+
+// get also tells how far the page says that it reaches; zero if it does not.
+func (p *Page) get(client *http.Client, at string) (reaches time.Time, err error) {
+	response, err := client.Get(at)
 	if err != nil {
-		return err
+		return reaches, err
 	}
 	defer func() { _ = response.Body.Close() }() // only read
 	text, err := io.ReadAll(response.Body)
 	switch {
 	case err != nil:
-		return err
+		return reaches, err
 	case response.StatusCode != http.StatusOK:
-		return fmt.Errorf("%s answered %s", p.URL, response.Status)
+		return reaches, fmt.Errorf("%s answered %s", at, response.Status)
 	case !strings.Contains(string(text), p.Want):
-		return fmt.Errorf("%s does not contain %q", p.URL, p.Want)
+		return reaches, fmt.Errorf("%s does not contain %q", at, p.Want)
 	}
-	return nil
+	if found := reach.FindSubmatch(text); found != nil {
+		return time.Parse(time.RFC3339, string(found[1]))
+	}
+	return reaches, nil
 }
 
 // Percentile is the p-th percentile; 0 of none.
