@@ -13,8 +13,10 @@ import (
 )
 
 const catalogueHelp = `Fills links_by_day, sites_by_month and values_by_month with what was counted before these tables
-were there. Run it once, after the last consumer of an earlier version has ended. Consumers may run
-meanwhile: they list by themselves what they count. Names that are listed already stay.
+were there. Run it once, after the last consumer of an earlier version has ended: such a consumer lists
+nothing, and catalogue does not notice it. Consumers of this version may run meanwhile: they list by
+themselves what they count. Names that are listed already stay. A run that has finished records that the
+lists are whole (footfall.settings). Until then readers say that names may be missing.
 `
 
 // catalogue fills the lists from the tables of counters.

@@ -127,8 +127,12 @@ func (m *migrator) whileLocked(ctx context.Context, step func(context.Context) e
 
 func (m *migrator) run(ctx context.Context) error {
 	var recorded map[int]string
+	var fresh bool
 	err := m.whileLocked(ctx, func(ctx context.Context) (err error) {
-		recorded, err = m.begin(ctx)
+		if recorded, err = m.begin(ctx); err != nil {
+			return err
+		}
+		fresh, err = m.nothingCounted(ctx, recorded)
 		return err
 	})
 	if err != nil {
@@ -150,7 +154,15 @@ func (m *migrator) run(ctx context.Context) error {
 		}
 		m.report("migrated to %d (%s)", step.Version, step.Name)
 	}
-	m.report("schema is at version %d", len(all))
+	var todo string
+	err = m.whileLocked(ctx, func(ctx context.Context) (err error) {
+		todo, err = m.settleLists(ctx, fresh)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	m.report("schema is at version %d%s", len(all), todo)
 	return nil
 }
 

@@ -43,6 +43,13 @@ func TestMigrate(t *testing.T) {
 	refused("data centre atlantis")
 	cfg.LocalDC = ""
 	store := testOpen(t, cfg, plan)
+	lists := func(want string) {
+		t.Helper()
+		if got, err := store.Setting(t.Context(), models.ListsSetting, ""); err != nil || got != want {
+			t.Errorf("lists are recorded as %q, %v; want %q", got, err, want)
+		}
+	}
+	lists(models.ListsWhole) // nothing was counted before there were lists
 	exec := func(cql string) {
 		t.Helper()
 		if err := store.session.Query(strings.ReplaceAll(cql, "KS", store.names.Footfall)).Exec(); err != nil {
@@ -73,9 +80,19 @@ func TestMigrate(t *testing.T) {
 		t.Errorf("migrating old tables: %q, want nothing done", steps)
 	}
 	testOpen(t, cfg, plan)
+	lists("")
 
 	exec(`DELETE FROM KS.schema_migrations WHERE version = 4`)
 	refused("run `consumer migrate`")
+
+	// Tables that consumers of an earlier version may have counted into.
+	for _, statement := range []string{`DELETE FROM KS.schema_migrations WHERE version = 10`, `TRUNCATE KS.schema_migrations`} {
+		exec(statement)
+		if steps := testMigrate(t, cfg, plan); !strings.Contains(steps[len(steps)-1], "run `consumer catalogue`") {
+			t.Errorf("after %s: %q, want what is left to do", statement, steps)
+		}
+		lists("")
+	}
 }
 
 // The analysts' tables must not lose a column unnoticed.

@@ -18,6 +18,9 @@ type Catalogued struct {
 // Catalogue puts everything that is counted into the lists: links by the days of their daycounters, sites and values of features by the keys
 // that have a ledger. It is for tables that consumers counted into before there were lists. Consumers may run meanwhile, and it may be run
 // again: a name that is listed already stays as it is. A name may be listed whose counters a repair has set to 0.
+//
+// A run that has finished records that the lists are whole, and readers believe it. No consumer of a version that does not list what it counts
+// may run meanwhile or later. Nothing tells: such a consumer may wait for a partition unseen. The caller has to see to it.
 type Catalogue struct {
 	Store         store.ListStore
 	Plan          *models.Plan
@@ -42,6 +45,10 @@ func (c *Catalogue) Run(ctx context.Context, resume bool) (done Catalogued, err 
 	done = Catalogued{Keys: before + int(keys.Load()), Names: int(names.Load())}
 	if err != nil {
 		return done, fmt.Errorf("listing names: %w", err)
+	}
+	_, err = patiently(ctx, func() (string, error) { return c.Store.Setting(ctx, models.ListsSetting, models.ListsWhole) })
+	if err != nil {
+		return done, fmt.Errorf("recording that the lists are whole: %w", err)
 	}
 	return done, nil
 }

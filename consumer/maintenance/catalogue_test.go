@@ -51,6 +51,9 @@ func TestCatalogueListsAllThatIsCounted(t *testing.T) {
 		if !maps.Equal(l.Names, want) {
 			t.Errorf("listed %d names\n%v\nwant %d\n%v", len(l.Names), l.Names, len(want), want)
 		}
+		if got := l.Settings[models.ListsSetting]; got != models.ListsWhole {
+			t.Errorf("lists are recorded as %q, want %q", got, models.ListsWhole)
+		}
 	}
 }
 
@@ -63,15 +66,45 @@ func TestCatalogueResumes(t *testing.T) {
 	if _, err := c.Run(t.Context(), false); !errors.Is(err, l.failed) {
 		t.Fatal(err)
 	}
+	unknown(t, l)
 	l.fatal = models.Key{}
 	l.reads.Store(0)
 	done, err := c.Run(t.Context(), true)
 	if err != nil || done.Keys != len(l.LedgerRows) || l.reads.Load() >= int64(done.Keys) {
 		t.Errorf("%+v, %v after %d keys read; want fewer than %d", done, err, l.reads.Load(), len(l.LedgerRows))
 	}
-	if !maps.Equal(l.Names, want) {
-		t.Errorf("%d names are listed, want %d", len(l.Names), len(want))
+	if !maps.Equal(l.Names, want) || l.Settings[models.ListsSetting] != models.ListsWhole {
+		t.Errorf("%d names are listed, recorded as %q; want %d, all", len(l.Names), l.Settings[models.ListsSetting], len(want))
 	}
+}
+
+// unknown checks that a run that did not finish says nothing of the lists.
+func unknown(t *testing.T, l *links) {
+	t.Helper()
+	if got := l.Settings[models.ListsSetting]; got != "" {
+		t.Errorf("lists are recorded as %q before all is listed", got)
+	}
+}
+
+// If the record cannot be written, the run has not finished.
+func TestCatalogueThatCannotRecord(t *testing.T) {
+	l, _ := unlisted(20)
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := catalogue(noSettings{l, cancel}).Run(ctx, false); !errors.Is(err, l.failed) {
+		t.Errorf("%v, want %v", err, l.failed)
+	}
+	unknown(t, l)
+}
+
+// noSettings is a store that records no setting. Nobody tries again: the command is stopped.
+type noSettings struct {
+	*links
+	stop func()
+}
+
+func (s noSettings) Setting(context.Context, string, string) (string, error) {
+	s.stop()
+	return "", s.failed
 }
 
 // A part whose names could not be listed is not taken for done.
@@ -82,6 +115,7 @@ func TestCatalogueOfAFailingStore(t *testing.T) {
 	if _, err := catalogue(l).Run(ctx, false); !errors.Is(err, l.failed) {
 		t.Fatal(err)
 	}
+	unknown(t, l)
 	l.OnNames = nil
 	if _, err := catalogue(l).Run(t.Context(), true); err != nil || !maps.Equal(l.Names, want) {
 		t.Errorf("%d names are listed, %v; want %d", len(l.Names), err, len(want))
