@@ -27,14 +27,28 @@ func (s *Store) Progress(ctx context.Context) (out []stats.Progress, err error) 
 	return out, nil
 }
 
+// Listed implements stats.Store. Whoever fills the lists records it.
+func (s *Store) Listed(ctx context.Context) (bool, error) {
+	value, err := s.setting(ctx, models.ListsSetting)
+	if err != nil {
+		return false, fmt.Errorf("reading a setting: %w", err)
+	}
+	return value == models.ListsWhole, nil
+}
+
+// setting reads what was recorded under a name; empty if nothing was.
+func (s *Store) setting(ctx context.Context, name string) (value string, err error) {
+	err = s.session.Query(s.cql.setting, name).WithContext(ctx).Scan(&value)
+	if errors.Is(err, gocql.ErrNotFound) {
+		return "", nil
+	}
+	return value, err
+}
+
 // Partitions implements stats.Store. Consumers record the number before they count.
 func (s *Store) Partitions(ctx context.Context, topic string) (n int, err error) {
-	var value string
-	err = s.session.Query(s.cql.setting, "topic "+topic+": partitions").WithContext(ctx).Scan(&value)
-	if errors.Is(err, gocql.ErrNotFound) {
-		return 0, nil
-	}
-	if err == nil {
+	value, err := s.setting(ctx, "topic "+topic+": partitions")
+	if err == nil && value != "" {
 		n, err = strconv.Atoi(value)
 	}
 	if err != nil {

@@ -19,7 +19,12 @@ import (
 // open makes tables for a plan, and a store that reads them.
 func open(t *testing.T, plan *models.Plan) (*reader.Store, statstables.Tables) {
 	t.Helper()
-	cfg := cqltest.Config(t)
+	return openIn(t, cqltest.Config(t), plan)
+}
+
+// openIn is open in keyspaces that the test knows.
+func openIn(t *testing.T, cfg configs.Cassandra, plan *models.Plan) (*reader.Store, statstables.Tables) {
+	t.Helper()
 	if err := migrations.Apply(t.Context(), cfg, plan, func(string, ...any) {}); err != nil {
 		t.Fatal(err)
 	}

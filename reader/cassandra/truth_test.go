@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"footfall/internal/cql/cqltest"
 	"footfall/models"
 	"footfall/reader/export/exporttest"
 	"footfall/reader/stats"
@@ -16,7 +17,8 @@ import (
 // One schema serves both: Cassandra takes seconds to create it.
 func TestAnswers(t *testing.T) {
 	plan := models.DefaultPlan()
-	s, tables := open(t, plan)
+	cfg := cqltest.Config(t)
+	s, tables := openIn(t, cfg, plan)
 	r := stats.New(s, "clicks", "visits")
 	t.Run("the simulator's truth", func(t *testing.T) {
 		p := statstest.Plan(plan)
@@ -26,6 +28,7 @@ func TestAnswers(t *testing.T) {
 	})
 	t.Run("a ranking of as many values as there may be", func(t *testing.T) { testRanking(t, r, tables) })
 	t.Run("a ranking of more links than there may be", func(t *testing.T) { testBusiest(t, r, tables) })
+	t.Run("lists that are not filled", func(t *testing.T) { testUnlisted(t, cfg, s) })
 }
 
 func testRanking(t *testing.T, r *stats.Reader, tables statstables.Tables) {

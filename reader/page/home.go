@@ -72,7 +72,7 @@ func busiestOf(a asked, top stats.Top, v breakdown) *breakdown {
 	if !a.may.All() {
 		seen = " that you may see"
 	}
-	v.Empty, v.Note = fmt.Sprintf(v.Empty, seen), partial(top)
+	v.Empty, v.Note = noRows(top, fmt.Sprintf(v.Empty, seen)), partial(top)
 	v.Rows = rows(top.Rows, 0, func(name string) string { return name }, func(name string) string { return a.to(v.ID, name) })
 	return &v
 }
@@ -116,10 +116,21 @@ func wasRead(top stats.Top) bool { return top.Period.Unit != "" }
 // isEmpty tells that there is nothing to rank. Of a list that was not read, or not to its end, nobody knows.
 func isEmpty(top stats.Top) bool { return wasRead(top) && top.Values == 0 && top.Complete }
 
+// noRows says why a ranking has no rows.
+func noRows(top stats.Top, counted string) string {
+	if top.Unlisted {
+		return "No name is listed yet."
+	}
+	return counted
+}
+
 // partial says what a ranking leaves out.
 func partial(top stats.Top) string {
 	if !wasRead(top) || top.Complete {
 		return ""
+	}
+	if top.Unlisted {
+		return "Lists are being filled: run consumer catalogue. Until it has finished, a busier name may be missing."
 	}
 	if top.Values == 0 {
 		return "There are too many names to look through all of them."

@@ -56,7 +56,7 @@ func (h *Handler) siteTop(ctx context.Context, s siteAsked, feature string, whol
 		instead = metricWords[q.Metric] + ": " + none.Asked + " is not kept. "
 		top, err = h.top(ctx, q)
 	}
-	v := &breakdown{ID: "top-" + feature, Heading: feature, Column: "Value", Unit: columnWords[q.Metric], Empty: "No visit of this period had one.", Note: strings.TrimSpace(instead + rankedAt(top, s.now.Time()))}
+	v := &breakdown{ID: "top-" + feature, Heading: feature, Column: "Value", Unit: columnWords[q.Metric], Empty: noRows(top, "No visit of this period had one."), Note: strings.TrimSpace(instead + rankedAt(top, s.now.Time()))}
 	if errors.As(err, &none) {
 		v.NotKept, v.Note = none, ""
 		return v, nil

@@ -18,8 +18,8 @@ const (
 )
 
 // BusiestLinks ranks the links of a day by its clicks; day is any moment of it. may tells which ones to rank; nil: all. With a limit the
-// answer has that many rows. Complete is false if there were more than MaxBusiest, or some beyond the first MaxListed names: they are
-// not in the ranking.
+// answer has that many rows. Complete is false if there were more than MaxBusiest, or some beyond the first MaxListed names, or if the
+// lists are not filled yet: they are not in the ranking.
 func (r *Reader) BusiestLinks(ctx context.Context, day models.Millis, limit int, may func(string) bool) (Top, error) {
 	names, err := r.Links(ctx, day)
 	if err != nil {
@@ -34,7 +34,8 @@ func (r *Reader) BusiestLinks(ctx context.Context, day models.Millis, limit int,
 	if err != nil {
 		return Top{}, fmt.Errorf("ranking %d links: %w", len(ranked), err)
 	}
-	return Top{Period: period, Metric: Views, Rows: rank(ranked, counts, limit), Values: len(ranked), Complete: complete, AsOf: names.AsOf}, nil
+	return Top{Period: period, Metric: Views, Rows: rank(ranked, counts, limit), Values: len(ranked), Complete: complete && !names.Unlisted,
+		Unlisted: names.Unlisted, AsOf: names.AsOf}, nil
 }
 
 // BusiestSites ranks the sites of a month by a metric; month is any moment of it. may, limit and Complete are those of
@@ -61,7 +62,8 @@ func (r *Reader) BusiestSites(ctx context.Context, month models.Millis, metric M
 	if err != nil {
 		return Top{}, fmt.Errorf("ranking %d sites: %w", len(keys), err)
 	}
-	return Top{Period: period, Metric: metric, Rows: rank(ranked, counts, limit), Values: len(ranked), Complete: complete, AsOf: names.AsOf}, nil
+	return Top{Period: period, Metric: metric, Rows: rank(ranked, counts, limit), Values: len(ranked), Complete: complete && !names.Unlisted,
+		Unlisted: names.Unlisted, AsOf: names.AsOf}, nil
 }
 
 // permitted reads names that may be ranked, up to MaxBusiest of them. complete is false if there may be more.

@@ -109,11 +109,7 @@ func (r *Reader) Links(ctx context.Context, day models.Millis) (Names, error) {
 	if err := checkMoment("day", day); err != nil {
 		return Names{}, err
 	}
-	as, _, err := r.asOf(ctx, r.clicks)
-	if err != nil {
-		return Names{}, err
-	}
-	return Names{AsOf: as, Rows: r.store.Links(ctx, day.Day())}, nil
+	return r.names(ctx, r.clicks, r.store.Links(ctx, day.Day()))
 }
 
 // compareShares puts the largest first, and those that are as large in the order of their labels.

@@ -25,11 +25,7 @@ func (r *Reader) Sites(ctx context.Context, month models.Millis) (Names, error) 
 	if err := checkMoment("month", month); err != nil {
 		return Names{}, err
 	}
-	as, _, err := r.asOf(ctx, r.visits)
-	if err != nil {
-		return Names{}, err
-	}
-	return Names{AsOf: as, Rows: r.store.Sites(ctx, month.Month())}, nil
+	return r.names(ctx, r.visits, r.store.Sites(ctx, month.Month()))
 }
 
 // Values are those that a feature of a site had in a month, or in a week that begins in it; month is any moment of it.
@@ -40,11 +36,7 @@ func (r *Reader) Values(ctx context.Context, site, feature string, month models.
 	if _, err := featureIndex(r.Plan(), feature); err != nil {
 		return Names{}, err
 	}
-	as, _, err := r.asOf(ctx, r.visits)
-	if err != nil {
-		return Names{}, err
-	}
-	return Names{AsOf: as, Rows: r.store.Values(ctx, site, month.Month(), feature)}, nil
+	return r.names(ctx, r.visits, r.store.Values(ctx, site, month.Month(), feature))
 }
 
 // Site is the summary of a site's hour, day, week or month, under features by name; none are needed.

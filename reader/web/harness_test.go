@@ -34,11 +34,12 @@ func millis(text string) models.Millis {
 
 // fake answers every question with the same few rows, and remembers what it was asked.
 type fake struct {
-	err    error
-	asked  []any // the last question
-	asOf   stats.AsOf
-	names  []string
-	points iter.Seq2[stats.Point, error]
+	err      error
+	asked    []any // the last question
+	asOf     stats.AsOf
+	unlisted bool
+	names    []string
+	points   iter.Seq2[stats.Point, error]
 }
 
 func newFake() *fake {
@@ -97,7 +98,9 @@ func (f *fake) LinkLatest(_ context.Context, link string, day models.Millis) (st
 	return stats.Clicks{AsOf: f.asOf, Rows: each([]stats.Click{{At: now, Country: "IT", IP: "203.0.113.7", Bot: true, ID: "i"}})}, f.ask(link, day)
 }
 
-func (f *fake) list() stats.Names { return stats.Names{AsOf: f.asOf, Rows: each(f.names)} }
+func (f *fake) list() stats.Names {
+	return stats.Names{AsOf: f.asOf, Unlisted: f.unlisted, Rows: each(f.names)}
+}
 
 func (f *fake) Links(_ context.Context, day models.Millis) (stats.Names, error) {
 	return f.list(), f.ask(day)

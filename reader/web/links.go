@@ -24,7 +24,8 @@ func (s *Server) links(ctx context.Context, q question) (*answer, error) {
 
 // namesAnswer is a list of those names that may be told.
 func namesAnswer(n stats.Names, head []field, name, column string, may func(string) bool) *answer {
-	return &answer{asOf: n.AsOf, head: head, list: &list{name: name, columns: []string{column}, rows: mapRows(keep(n.Rows, may),
+	complete := !n.Unlisted
+	return &answer{asOf: n.AsOf, head: append(head, field{"complete", complete}), list: &list{name: name, columns: []string{column}, complete: &complete, rows: mapRows(keep(n.Rows, may),
 		func(row []any, name string) []any { return append(row, name) })}}
 }
 

@@ -10,6 +10,13 @@ import (
 	"footfall/reader/stats"
 )
 
+// testListed: nothing was counted before there were lists.
+func testListed(t *testing.T, s stats.Store, _ Tables) {
+	if whole, err := s.Listed(t.Context()); err != nil || !whole {
+		t.Errorf("lists of new tables are whole: %v, %v", whole, err)
+	}
+}
+
 func testLists(t *testing.T, s stats.Store, tables Tables) {
 	ctx := t.Context()
 	var pages []string
