@@ -172,7 +172,7 @@ func TestAnExportThatIsCutDoesNotLookWhole(t *testing.T) {
 func TestAnExportGoesOnWhileTheStoreAnswers(t *testing.T) {
 	for silence, want := range map[time.Duration]int{10 * time.Millisecond: 200, time.Hour: 503} {
 		from := stats.New(slow{breaking{counted(), 1 << 30}, 1000, silence}, "clicks", "visits")
-		s := newServer(t, from, open, func(c *Config) { c.Timeout = 500 * time.Millisecond })
+		s := newServer(t, from, open, func(c *Config) { c.Timeout = 2 * time.Second })
 		server := httptest.NewServer(s)
 		response, err := http.Get(server.URL + siteExport)
 		if err != nil {
