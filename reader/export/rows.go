@@ -6,6 +6,7 @@ import (
 
 	"footfall/models"
 	"footfall/reader/stats"
+	"footfall/reader/table"
 )
 
 // Column is a column of the rows. In Parquet a text is a string, an integer an int64, a time a timestamp of UTC in milliseconds.
@@ -38,7 +39,7 @@ func siteColumns(features []string) []Column {
 // siteRows are the cells of a site's month. Each row is overwritten by the next one. A feature of which any value counts is nil.
 func siteRows(site string, m *stats.SiteMonth) iter.Seq2[[]any, error] {
 	month := m.Month.Time().Format(models.Monthly)
-	return mapped(m.Rows, func(row []any, c stats.SiteCount) []any {
+	return table.Rows(m.Rows, func(row []any, c stats.SiteCount) []any {
 		row = append(row, site, month)
 		for _, value := range c.Features {
 			if value == "" {
@@ -56,22 +57,7 @@ func linkColumns() []Column {
 }
 
 func linkRows(link string, m *stats.LinkMonth) iter.Seq2[[]any, error] {
-	return mapped(m.Rows, func(row []any, c stats.LinkCount) []any {
+	return table.Rows(m.Rows, func(row []any, c stats.LinkCount) []any {
 		return append(row, link, c.Metric, string(c.Unit), c.Start, c.Count.Count)
 	})
-}
-
-func mapped[T any](values iter.Seq2[T, error], cells func([]any, T) []any) iter.Seq2[[]any, error] {
-	return func(yield func([]any, error) bool) {
-		var row []any
-		for v, err := range values {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if row = cells(row[:0], v); !yield(row, nil) {
-				return
-			}
-		}
-	}
 }

@@ -37,7 +37,7 @@ type choice struct {
 	Now         bool
 }
 
-// customView is the form for a range of the reader's own.
+// customView is the form for a range that the visitor chose.
 type customView struct {
 	Action     string
 	Hidden     [][2]string

@@ -40,7 +40,7 @@ var metricWords = map[stats.Metric]string{stats.Unique: "Unique visitors", stats
 // columnWords has room on a phone.
 var columnWords = map[stats.Metric]string{stats.Unique: "Visitors", stats.Views: "Views"}
 
-// siteAsked is what a site's page is asked for. Either period is set, or the window is a range of the reader's own.
+// siteAsked is what a site's page is asked for. Either period is set, or the window is a range that the visitor chose.
 type siteAsked struct {
 	asked
 	period *stats.Period
@@ -167,7 +167,7 @@ func periodTile(label string, now, before *int64, p stats.Period, at models.Mill
 	return tile{Label: label, Value: plot.Number(*now), Note: change(*now, *before)}
 }
 
-// siteRange fills in a range of the reader's own. Views add up. Unique visitors do not, and rankings are of periods.
+// siteRange fills in a range that the visitor chose. Views add up. Unique visitors do not, and rankings are of periods.
 func (h *Handler) siteRange(ctx context.Context, s siteAsked, v *siteView) (stats.AsOf, error) {
 	if beforeAll(s.w.within) {
 		return h.goneRange(ctx, s, v)

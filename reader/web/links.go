@@ -7,6 +7,7 @@ import (
 
 	"footfall/models"
 	"footfall/reader/stats"
+	"footfall/reader/table"
 )
 
 // links lists the links of a day that the holder may read.
@@ -25,7 +26,7 @@ func (s *Server) links(ctx context.Context, q question) (*answer, error) {
 // namesAnswer is a list of those names that may be told.
 func namesAnswer(n stats.Names, head []field, name, column string, may func(string) bool) *answer {
 	complete := !n.Unlisted
-	return &answer{asOf: n.AsOf, head: append(head, field{"complete", complete}), list: &list{name: name, columns: []string{column}, complete: &complete, rows: mapRows(keep(n.Rows, may),
+	return &answer{asOf: n.AsOf, head: append(head, field{"complete", complete}), list: &list{name: name, columns: []string{column}, complete: &complete, rows: table.Rows(keep(n.Rows, may),
 		func(row []any, name string) []any { return append(row, name) })}}
 }
 
@@ -77,7 +78,7 @@ func (s *Server) linkSeries(ctx context.Context, q question) (*answer, error) {
 		return nil, err
 	}
 	head := append([]field{{"short_url", q.name}}, stepFields(series.Unit, series.Within)...)
-	return &answer{asOf: series.AsOf, head: head, list: &list{name: "points", columns: []string{"start", "clicks"}, rows: mapRows(points,
+	return &answer{asOf: series.AsOf, head: head, list: &list{name: "points", columns: []string{"start", "clicks"}, rows: table.Rows(points,
 		func(row []any, p stats.Point) []any { return append(row, instant(p.Start), p.Count) })}}, nil
 }
 
@@ -140,7 +141,7 @@ func (s *Server) breakdown(ctx context.Context, q question, by stats.Breakdown, 
 		return nil, err
 	}
 	return &answer{asOf: shares.AsOf, head: []field{{"short_url", q.name}}, list: &list{name: string(by), columns: []string{column, "clicks"},
-		rows: mapRows(shares.Rows, func(row []any, p stats.Share) []any { return append(row, p.Label, p.Count) })}}, nil
+		rows: table.Rows(shares.Rows, func(row []any, p stats.Share) []any { return append(row, p.Label, p.Count) })}}, nil
 }
 
 func (s *Server) amounts(ctx context.Context, q question) (*answer, error) {
@@ -153,7 +154,7 @@ func (s *Server) amounts(ctx context.Context, q question) (*answer, error) {
 		return nil, err
 	}
 	head := append([]field{{"short_url", q.name}}, stepFields(amounts.Unit, amounts.Within)...)
-	return &answer{asOf: amounts.AsOf, head: head, list: &list{name: "amounts", columns: []string{"start", "num", "sum"}, rows: mapRows(amounts.Rows,
+	return &answer{asOf: amounts.AsOf, head: head, list: &list{name: "amounts", columns: []string{"start", "num", "sum"}, rows: table.Rows(amounts.Rows,
 		func(row []any, a stats.Amount) []any { return append(row, instant(a.Start), a.Num, a.Sum) })}}, nil
 }
 
@@ -171,7 +172,7 @@ func (s *Server) latest(ctx context.Context, q question) (*answer, error) {
 	if q.holder.Shared() { // a link that anyone may pass on tells nobody's address
 		columns = columns[:4]
 	}
-	return &answer{asOf: clicks.AsOf, head: head, list: &list{name: "clicks", columns: columns, rows: mapRows(clicks.Rows,
+	return &answer{asOf: clicks.AsOf, head: head, list: &list{name: "clicks", columns: columns, rows: table.Rows(clicks.Rows,
 		func(row []any, c stats.Click) []any {
 			return append(row, c.At.UTC().Format("2006-01-02T15:04:05.000Z"), c.Country, c.Referrer, c.Bot, c.ID, c.IP)[:len(columns)]
 		})}}, nil

@@ -10,6 +10,7 @@ import (
 	"footfall/models"
 	"footfall/reader/params"
 	"footfall/reader/stats"
+	"footfall/reader/table"
 )
 
 // sites lists the sites of a month that the holder may read.
@@ -79,7 +80,7 @@ func (s *Server) siteSeries(ctx context.Context, q question) (*answer, error) {
 	head := append(q.siteFields(), field{"metric", string(metric)})
 	head = append(head, stepFields(series.Unit, series.Within)...)
 	return &answer{asOf: series.AsOf, head: head, list: &list{name: "points", columns: []string{"start", string(metric), "final"},
-		rows: mapRows(points, func(row []any, p stats.Point) []any { return append(row, instant(p.Start), p.Count, series.Final(p)) })}}, nil
+		rows: table.Rows(points, func(row []any, p stats.Point) []any { return append(row, instant(p.Start), p.Count, series.Final(p)) })}}, nil
 }
 
 // knownFeature refuses a feature that the plan does not have.
@@ -132,7 +133,7 @@ func (s *Server) top(ctx context.Context, q question) (*answer, error) {
 	head := append(append(q.siteFields(), field{"feature", q.feature}, field{"metric", string(metric)}), periodFields(found.Period)...)
 	head = append(head, field{"values", found.Values}, field{"complete", found.Complete}, field{"final", found.Final})
 	return &answer{asOf: found.AsOf, head: head, list: &list{name: "top", columns: []string{"value", string(metric)}, complete: &found.Complete,
-		rows: mapRows(each(found.Rows), func(row []any, v stats.Share) []any { return append(row, v.Label, v.Count) })}}, nil
+		rows: table.Rows(each(found.Rows), func(row []any, v stats.Share) []any { return append(row, v.Label, v.Count) })}}, nil
 }
 
 // each is a slice as a sequence that cannot fail.
