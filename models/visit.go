@@ -78,13 +78,14 @@ func (v *Visit) Validate() error {
 type interval struct {
 	name, metric string
 	start, month func(Millis) Millis
+	place        int // in Firsts
 }
 
 // uniques are the intervals in which a visitor counts once. A week belongs to the month of its Monday.
 var uniques = []interval{
-	{IntervalMonth, MonthUnique, Millis.Month, Millis.Month},
-	{IntervalWeek, WeekUnique, Millis.Week, func(t Millis) Millis { return t.Week().Month() }},
-	{IntervalDay, DayUnique, Millis.Day, Millis.Month},
+	{IntervalMonth, MonthUnique, Millis.Month, Millis.Month, 0},
+	{IntervalWeek, WeekUnique, Millis.Week, func(t Millis) Millis { return t.Week().Month() }, 1},
+	{IntervalDay, DayUnique, Millis.Day, Millis.Month, 2},
 }
 
 // views are the intervals in which every visit counts.

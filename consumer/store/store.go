@@ -104,6 +104,28 @@ type Store interface {
 	WriteTimeout() time.Duration
 }
 
+// VisitorStore is a store that remembers a visitor of a site in one row for each month, instead of a row for each sighting. FirstSeen knows both.
+// Remember keeps sightings of sites in rows of their own: those of visitors whose row is full, and of months that have no such rows.
+type VisitorStore interface {
+	// Visitors reads the rows of visitors, in their order; Rows is false for a month in which each sighting has a row of its own.
+	// The visitors are distinct. The store must not keep the list.
+	Visitors(ctx context.Context, visitors []models.Visitor) ([]VisitorRow, error)
+
+	// RememberFirsts adds entries to the rows of visitors. It is idempotent: an entry is found by its position, and replaces one that
+	// is there. After an error the caller may call it again. The store must not keep the lists.
+	RememberFirsts(ctx context.Context, visitors []models.Visitor, firsts [][]models.First) error
+}
+
+// VisitorRow is what is remembered of a visitor, in any order.
+type VisitorRow struct {
+	Rows   bool
+	Firsts []models.First
+}
+
+// FullRow is how many entries a visitor's row has at the most. What is seen of the visitor beyond that is kept by sighting, so that no row
+// outgrows a read: crawlers come with a hundred thousand pages.
+const FullRow = 1000
+
 // LatestStore is a store that can keep the latest clicks.
 type LatestStore interface {
 	// KeepLatest stores rows until ttl after their time; older ones are left out. It is idempotent, and a row written again does

@@ -1,0 +1,62 @@
+package models
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// What a visit asks of rows is what it asks by sightings, whatever the plan, the features and the day.
+func TestRowsAreSightings(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	names := []string{"a", "b", "c", "d", "e", "f"}
+	for range 2000 {
+		metrics := slices.DeleteFunc(AllMetrics(), func(string) bool { return r.IntN(3) == 0 })
+		if len(metrics) == 0 {
+			metrics = []string{DayUnique}
+		}
+		plan, err := NewPlan(names[:1+r.IntN(len(names))], metrics)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := &Visit{SiteID: "s", GUID: "g", Plan: plan, TS: Millis(time.Date(2026, 11, 25, 0, 0, 0, 0, time.UTC).UnixMilli() + r.Int64N(10*24*3600_000))}
+		for range plan.Features() {
+			v.Features = append(v.Features, []string{"", "x", "y"}[r.IntN(3)])
+		}
+		var got []Sighting
+		var all Ways
+		for _, row := range v.AppendRows(nil) {
+			for s := range (First{Day: v.TS.Day(), Features: v.Features, Of: row.Asked}).Sightings(Visitor{"s", row.Month, "g"}) {
+				got = append(got, s)
+				if of, way := s.Row(); of != (Visitor{"s", row.Month, "g"}) || row.Asked[way] == 0 {
+					t.Errorf("%+v is said to be in the row of %+v", s, of)
+				}
+			}
+			for i := range all {
+				if all[i]&row.Asked[i] != 0 {
+					t.Errorf("%v is asked of two rows", row.Asked)
+				}
+				all[i] |= row.Asked[i]
+			}
+		}
+		want := v.Sightings()
+		order := func(a, b Sighting) int { return slices.Index(want, a) - slices.Index(want, b) }
+		if slices.SortFunc(got, order); !slices.Equal(got, want) {
+			t.Fatalf("rows ask about %v, want %v", got, want)
+		}
+		some := all
+		for i := range some {
+			some[i] &= r.Uint64()
+		}
+		var first []Sighting
+		for s := range (First{Day: v.TS.Day(), Features: v.Features, Of: some}).Sightings(Visitor{"s", 0, "g"}) {
+			first = append(first, s)
+		}
+		for i, is := range v.AppendFirst(nil, some) {
+			if is != slices.Contains(first, want[i]) {
+				t.Errorf("%+v is first: %v", want[i], is)
+			}
+		}
+	}
+}
