@@ -85,10 +85,13 @@ func (s *Store) add(batch *gocql.Batch, w store.KeyWrite) {
 		batch.Query(s.cql.counter[cell.Counter], args[begin:len(args):len(args)]...)
 	}
 	for _, row := range w.Ledger {
-		begin := len(args)
-		args = append(append(args, row.From, row.To), key...)
+		begin, statement := len(args), s.cql.extend[w.Key.Keyspace]
+		if row.From != 0 { // a counter costs Cassandra a read, also if nothing is added to it
+			args, statement = append(args, row.From), s.cql.ledger[w.Key.Keyspace]
+		}
+		args = append(append(args, row.To), key...)
 		args = append(args, row.Partition.Topic, row.Partition.Number, row.Kind, row.Epoch)
-		batch.Query(s.cql.ledger[w.Key.Keyspace], args[begin:len(args):len(args)]...)
+		batch.Query(statement, args[begin:len(args):len(args)]...)
 	}
 }
 

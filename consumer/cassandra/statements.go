@@ -1,7 +1,6 @@
 package cassandra
 
 import (
-	"fmt"
 	"strings"
 
 	"footfall/internal/cql"
@@ -13,6 +12,7 @@ type statements struct {
 	counter       map[string]string // by models.Cell.Counter
 	read          map[string]string // by models.Cell.Counter
 	ledger        map[models.Keyspace]string
+	extend        map[models.Keyspace]string // as ledger, for a row whose from_offset stays
 	readLedger    map[models.Keyspace]string
 	seen          map[models.Keyspace]string
 	remember      map[models.Keyspace]string
@@ -23,29 +23,17 @@ type statements struct {
 }
 
 func newStatements(n cql.Keyspaces, plan *models.Plan) statements {
-	var (
-		features = strings.Join(plan.Features(), ", ")
-		counts   = `siteId = ? AND month_interval_start = ? AND ` + strings.Join(plan.Features(), " = ? AND ") + ` = ?`
-	)
-	const (
-		shortURL = `short_url = ?`
-		ledger   = ` AND topic = ? AND kafka_partition = ? AND kind = ? AND epoch = ?`
-		add      = `UPDATE %s.applied SET from_offset = from_offset + ?, to_offset = to_offset + ? WHERE `
-		read     = `SELECT topic, kafka_partition, kind, epoch, from_offset, to_offset FROM %s.applied WHERE `
-	)
+	features := strings.Join(plan.Features(), ", ")
+	counts := `siteId = ? AND month_interval_start = ? AND ` + strings.Join(plan.Features(), " = ? AND ") + ` = ?`
+	const shortURL, ledger = `short_url = ?`, ` AND topic = ? AND kafka_partition = ? AND kind = ? AND epoch = ?`
 	s := statements{
-		siteCells: `SELECT metric_type, interval_start, visits FROM ` + n.Cardinality + `.Counts WHERE ` + counts,
-		list:      listStatements(n),
-		counter:   map[string]string{},
-		read:      map[string]string{},
-		ledger: map[models.Keyspace]string{
-			models.URLShortener: fmt.Sprintf(add, n.URLShortener) + shortURL + ledger,
-			models.Cardinality:  fmt.Sprintf(add, n.Cardinality) + counts + ledger,
-		},
-		readLedger: map[models.Keyspace]string{
-			models.URLShortener: fmt.Sprintf(read, n.URLShortener) + shortURL,
-			models.Cardinality:  fmt.Sprintf(read, n.Cardinality) + counts,
-		},
+		siteCells:  `SELECT metric_type, interval_start, visits FROM ` + n.Cardinality + `.Counts WHERE ` + counts,
+		list:       listStatements(n),
+		counter:    map[string]string{},
+		read:       map[string]string{},
+		ledger:     map[models.Keyspace]string{},
+		extend:     map[models.Keyspace]string{},
+		readLedger: map[models.Keyspace]string{},
 		seen: map[models.Keyspace]string{
 			models.URLShortener: `SELECT short_url, ip, topic, kafka_partition, kafka_offset FROM ` + n.URLShortener +
 				`.uniquecounterips WHERE short_url IN ? AND ip IN ?`,
@@ -64,6 +52,15 @@ func newStatements(n cql.Keyspaces, plan *models.Plan) statements {
 	s.rememberUntil = s.remember[models.URLShortener] + ` USING TTL ?`
 	s.latest = `INSERT INTO ` + n.URLShortener + `.latestclicks (short_url, day, at, country, referrer, ip, bot, id)` +
 		` VALUES (?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?`
+	for keyspace, key := range map[models.Keyspace]struct{ name, where string }{
+		models.URLShortener: {n.URLShortener, shortURL},
+		models.Cardinality:  {n.Cardinality, counts},
+	} {
+		table := key.name + `.applied`
+		s.ledger[keyspace] = `UPDATE ` + table + ` SET from_offset = from_offset + ?, to_offset = to_offset + ? WHERE ` + key.where + ledger
+		s.extend[keyspace] = `UPDATE ` + table + ` SET to_offset = to_offset + ? WHERE ` + key.where + ledger
+		s.readLedger[keyspace] = `SELECT topic, kafka_partition, kind, epoch, from_offset, to_offset FROM ` + table + ` WHERE ` + key.where
+	}
 	for counter, clustering := range map[string]string{
 		models.ClickCounter:     "",
 		models.UniqueCounter:    "",
