@@ -176,7 +176,7 @@ func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 		return err
 	}
 	collect := func() (*chunk, error) {
-		c := newChunk()
+		c := newChunk(false)
 		for _, p := range a.partitions {
 			if a.gated(ctx, store, p) {
 				continue

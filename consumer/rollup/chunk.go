@@ -2,17 +2,17 @@ package rollup
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"footfall/consumer/eventlog"
+	"footfall/consumer/rollup/packed"
 	"footfall/models"
 )
 
 // chunk is what was fetched since the last flush: a span of offsets per partition, and the events in them.
 type chunk struct {
 	spans       map[models.Partition]eventlog.Span
-	events      []*eventlog.Counted
+	events      *packed.Events
 	dead        []*eventlog.DeadLetter
 	deadWritten bool // the dead letters are written: a retry need not write them again
 	bytes       int
@@ -28,12 +28,16 @@ type chunk struct {
 	retired     map[string]int                      // by topic: counted before a retirement, read again and left out
 }
 
-func newChunk() *chunk {
+// newChunk makes an empty chunk. Its events keep their IDs only if latest clicks are stored: nothing else needs them any more.
+func newChunk(ids bool) *chunk {
 	return &chunk{
-		spans: map[models.Partition]eventlog.Span{}, read: map[string]int{}, duplicates: map[string]int{}, retired: map[string]int{},
+		events: packed.New(ids),
+		spans:  map[models.Partition]eventlog.Span{}, read: map[string]int{}, duplicates: map[string]int{}, retired: map[string]int{},
 		last: map[models.Partition]*eventlog.Item{}, done: make(chan struct{}),
 	}
 }
+
+func (o *ownership) newChunk() *chunk { return newChunk(o.latest != nil) }
 
 // limits end a chunk: the first one that is reached.
 type limits struct {
@@ -47,10 +51,10 @@ type limits struct {
 // waits as long as it takes. A chunk that has reached its age is returned once idle is closed, that is when the chunk before it
 // is counted. Until then it grows: an event in a larger chunk costs less.
 func (o *ownership) collect(stop context.Context, items <-chan eventlog.Item, l limits, idle <-chan struct{}) (*chunk, bool) {
-	c := newChunk()
+	c := o.newChunk()
 	var expired <-chan time.Time
 	var waits <-chan struct{} // nil until the chunk has reached its age
-	for len(c.events) < l.events && c.visits < l.visits && c.bytes < l.bytes && c.widest < o.maxSpan {
+	for c.events.Len() < l.events && c.visits < l.visits && c.bytes < l.bytes && c.widest < o.maxSpan {
 		select {
 		case <-stop.Done():
 			return c, false
@@ -114,7 +118,7 @@ func (o *ownership) add(c *chunk, it eventlog.Item) {
 			c.dead = append(c.dead, it.DeadBecause(why))
 			return
 		}
-		c.events = append(c.events, &eventlog.Counted{Partition: it.Partition, Offset: it.Offset, Event: it.Event})
+		c.events.Add(it.Partition, it.Offset, it.Event)
 		if _, visit := it.Event.(*models.Visit); visit {
 			c.visits++
 		}
@@ -126,24 +130,31 @@ func (c *chunk) takeDeltas() deltas {
 	added := c.added
 	c.added = nil
 	if added == nil {
-		return deltasOf(c.events)
+		return deltasOf(c.events.All())
 	}
 	return *added
 }
 
 // halves splits a chunk in the middle of its events. Each partition's span is cut before the first event of the second half.
 func (c *chunk) halves() [2]*chunk {
-	first, second := newChunk(), newChunk()
-	middle := len(c.events) / 2
-	first.events, second.events = c.events[:middle], c.events[middle:]
+	first, second := newChunk(false), newChunk(false)
+	middle := c.events.Len() / 2
+	first.events = c.events.Select(func(i int, _ *eventlog.Counted) bool { return i < middle })
+	second.events = c.events.Select(func(i int, _ *eventlog.Counted) bool { return i >= middle })
+	cut := map[models.Partition]int64{} // the first event of the second half
+	for _, e := range second.events.All() {
+		if _, found := cut[e.Partition]; !found {
+			cut[e.Partition] = e.Offset
+		}
+	}
 	first.read, first.duplicates, first.retired = c.read, c.duplicates, c.retired
 	first.dead, first.deadWritten, second.deadWritten = c.dead, c.deadWritten, true
 	first.last, second.last = c.last, c.last
 	first.decided, second.decided = c.decided, c.decided
 	for p, s := range c.spans {
-		at := s.To
-		if i := slices.IndexFunc(second.events, func(e *eventlog.Counted) bool { return e.Partition == p }); i >= 0 {
-			at = second.events[i].Offset
+		at, found := cut[p]
+		if !found {
+			at = s.To
 		}
 		if left := (eventlog.Span{From: s.From, To: at}); !left.Empty() {
 			first.spans[p] = left

@@ -36,7 +36,7 @@ func (d *deltas) all() iter.Seq2[models.Key, map[models.Cell]int64] {
 }
 
 // deltasOf sums what the events add.
-func deltasOf(events []*eventlog.Counted) deltas {
+func deltasOf(events iter.Seq2[int, *eventlog.Counted]) deltas {
 	byKey := map[models.Key]*sum{}
 	for _, e := range events {
 		var key models.Key
@@ -59,7 +59,7 @@ func deltasOf(events []*eventlog.Counted) deltas {
 }
 
 // leaveOut removes from the sums the events that keys hold already: those below their positions. Most chunks have none.
-func leaveOut(work deltas, events []*eventlog.Counted, spans map[models.Partition]eventlog.Span, at map[models.Key]positions) {
+func leaveOut(work deltas, events iter.Seq2[int, *eventlog.Counted], spans map[models.Partition]eventlog.Span, at map[models.Key]positions) {
 	again := map[models.Key]bool{}
 	for key, s := range work.sums {
 		for _, p := range s.partitions {

@@ -138,7 +138,7 @@ func (l fewEvents) Read(_ context.Context, p models.Partition, s eventlog.Span, 
 func (l fewEvents) count(t *testing.T, m *memstore.Memory, key models.Key, epoch int64, s eventlog.Span) {
 	t.Helper()
 	o := newOwner(t, m, 100)
-	c := newChunk()
+	c := newChunk(false)
 	for _, e := range l.events {
 		o.add(c, eventlog.Item{Partition: p0, Offset: e.Offset, Event: e.Event})
 	}
@@ -146,7 +146,7 @@ func (l fewEvents) count(t *testing.T, m *memstore.Memory, key models.Key, epoch
 		t.Fatal(err)
 	}
 	w := store.KeyWrite{Key: key, Cells: map[models.Cell]int64{}, Ledger: []store.LedgerRow{{LedgerID: store.LedgerID{Partition: p0, Kind: store.KindOwner, Epoch: epoch}, From: s.From, To: s.To}}}
-	for _, e := range c.events {
+	for _, e := range c.events.All() {
 		if e.Offset < s.From || s.To <= e.Offset {
 			continue
 		}

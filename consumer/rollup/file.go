@@ -67,17 +67,17 @@ func CountFile(ctx context.Context, cfg configs.Consumer, db store.Store, p mode
 func (o *ownership) countFile(ctx context.Context, p models.Partition, file VisitsFile, most int, tell func(left int64)) error {
 	working := context.WithoutCancel(ctx) // a chunk that was begun is finished, or it would be in doubt
 	noGroup := func(context.Context, map[models.Partition]eventlog.GroupOffset) error { return nil }
-	c, offset, start := newChunk(), int64(0), o.partitions[p].next
+	c, offset, start := o.newChunk(), int64(0), o.partitions[p].next
 	err := file.Read(func(v *models.Visit) error {
 		if offset++; offset <= start {
 			return nil
 		}
 		o.add(c, eventlog.Item{Partition: p, Offset: offset - 1, Event: v, HighWater: file.Lines})
-		if len(c.events) < most {
+		if c.events.Len() < most {
 			return nil
 		}
 		full := c
-		c = newChunk()
+		c = o.newChunk()
 		if err := o.countChunk(working, full, noGroup); err != nil {
 			return err
 		}

@@ -67,7 +67,7 @@ func TestLostReadsTakeNoNewEpoch(t *testing.T) {
 
 // linksIn is a chunk with a click on each of so many links.
 func linksIn(o *ownership, links int) *chunk {
-	c := newChunk()
+	c := newChunk(false)
 	for i := range int64(links) {
 		linkAt(o, c, p0, o.partitions[p0].next+i, fmt.Sprint("link", i))
 	}

@@ -33,7 +33,7 @@ func (o *ownership) flush(ctx context.Context, c *chunk) error {
 		if err := o.recover(ctx, c, err, attempt); err != nil {
 			return err
 		}
-		if attempt >= splitAfter && errors.Is(err, errApplyFailed) && len(c.events) > o.splitAbove {
+		if attempt >= splitAfter && errors.Is(err, errApplyFailed) && c.events.Len() > o.splitAbove {
 			return o.flushHalves(ctx, c)
 		}
 	}
@@ -68,11 +68,11 @@ func (o *ownership) tryFlush(ctx context.Context, c *chunk) error {
 		if err != nil {
 			return err
 		}
-		planned := len(c.events)
+		planned := c.events.Len()
 		if err := o.skipPast(ctx, c); err != nil { // again: planning may have taken long, or the process was paused
 			return err
 		}
-		if len(c.events) == planned {
+		if c.events.Len() == planned {
 			return o.apply(ctx, writes, c)
 		}
 	}
@@ -100,7 +100,7 @@ func (o *ownership) decide(ctx context.Context, c *chunk) error {
 	if err := o.skipPast(ctx, c); err != nil {
 		return err
 	}
-	return o.latest.keep(ctx, c.events)
+	return o.latest.keep(ctx, c.events.All())
 }
 
 // skipPast removes retired events from a chunk whose visitors have been looked up. Visitors' rows are removed only some time
@@ -116,15 +116,16 @@ func (o *ownership) skipPast(ctx context.Context, c *chunk) error {
 	if len(list) == 0 {
 		return nil // the usual case, and skipPast runs twice for each chunk
 	}
-	before := len(c.events)
-	c.events = slices.DeleteFunc(c.events, func(e *eventlog.Counted) bool {
-		past := list.Past(e.Partition, e.Offset, e.Event)
-		if past {
+	past := func(e *eventlog.Counted) bool { return list.Past(e.Partition, e.Offset, e.Event) }
+	found := 0
+	for _, e := range c.events.All() {
+		if past(e) {
 			c.retired[e.Partition.Topic]++
+			found++
 		}
-		return past
-	})
-	if len(c.events) < before {
+	}
+	if found > 0 {
+		c.events = c.events.Select(func(_ int, e *eventlog.Counted) bool { return !past(e) })
 		c.added = nil
 	}
 	return nil
@@ -153,9 +154,9 @@ func (o *ownership) planChunk(ctx context.Context, c *chunk) ([]store.KeyWrite, 
 	if err := o.checkAhead(ctx, c, known.at); err != nil {
 		return nil, err
 	}
-	leaveOut(work, c.events, c.spans, known.at)
+	leaveOut(work, c.events.All(), c.spans, known.at)
 	writes := planWrites(work, c.spans, known.at, epochs)
-	if len(c.events) > o.splitAbove && slices.ContainsFunc(writes, tooLarge) {
+	if c.events.Len() > o.splitAbove && slices.ContainsFunc(writes, tooLarge) {
 		return nil, errTooLarge
 	}
 	return writes, nil

@@ -57,7 +57,7 @@ func newOwner(t *testing.T, m *memstore.Memory, lru int) *ownership {
 
 // chunkOf makes a chunk of clicks on link abc by these IPs, from the owner's next offset on.
 func chunkOf(o *ownership, p models.Partition, ips ...string) *chunk {
-	c := newChunk()
+	c := newChunk(false)
 	for i, ip := range ips {
 		offset := o.partitions[p].next + int64(i)
 		o.add(c, eventlog.Item{Partition: p, Offset: offset, Event: clickAt(p, offset, ip)})
@@ -333,7 +333,7 @@ func TestHalves(t *testing.T) {
 	if h[0].spans[p0] != (eventlog.Span{From: 0, To: 2}) || h[1].spans[p0] != (eventlog.Span{From: 2, To: 3}) || h[0].spans[p1] != (eventlog.Span{From: 0, To: 4}) || h[1].spans[p1] != (eventlog.Span{From: 4, To: 6}) {
 		t.Errorf("halves span %v and %v", h[0].spans, h[1].spans)
 	}
-	if len(h[0].events) != 2 || len(h[1].events) != 2 || len(h[0].dead) != 1 || len(h[1].dead) != 0 {
-		t.Errorf("halves have %d and %d events, %d and %d dead letters", len(h[0].events), len(h[1].events), len(h[0].dead), len(h[1].dead))
+	if h[0].events.Len() != 2 || h[1].events.Len() != 2 || len(h[0].dead) != 1 || len(h[1].dead) != 0 {
+		t.Errorf("halves have %d and %d events, %d and %d dead letters", h[0].events.Len(), h[1].events.Len(), len(h[0].dead), len(h[1].dead))
 	}
 }

@@ -13,7 +13,7 @@ import (
 // tenants makes a chunk with so many clicks on each of the links, one link after the other. Each link numbers its ids from 0, and
 // all clicks have one IP.
 func tenants(o *ownership, byID bool, clicks int, links ...string) *chunk {
-	c, offset := newChunk(), int64(0)
+	c, offset := newChunk(false), int64(0)
 	for _, link := range links {
 		for id := range clicks {
 			event := &models.Click{V: 1, ID: fmt.Sprint(id), ShortURL: link, IP: "::1", TS: models.Earliest}

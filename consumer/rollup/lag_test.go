@@ -72,7 +72,7 @@ func TestProgressIsNoted(t *testing.T) {
 		written := time.UnixMilli(1_540_000_000_123)
 		for i := range 40 { // four a second
 			end.Store(int64(i) + 1)
-			c := newChunk()
+			c := newChunk(false)
 			o.add(c, eventlog.Item{Partition: p0, Offset: int64(i), Event: clickAt(p0, int64(i), "a"), At: written.Add(time.Duration(i) * time.Minute)})
 			if err := o.countChunk(t.Context(), c, func(context.Context, map[models.Partition]eventlog.GroupOffset) error { return nil }); err != nil {
 				t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"footfall/configs"
@@ -37,7 +38,7 @@ func newLatest(cfg configs.Latest, db store.Store) (*latest, error) {
 
 // keep stores the rows of the chunk's clicks. A row depends on the event and its position alone, so it does no harm to write
 // it again, counted or not.
-func (l *latest) keep(ctx context.Context, events []*eventlog.Counted) error {
+func (l *latest) keep(ctx context.Context, events iter.Seq2[int, *eventlog.Counted]) error {
 	if l == nil {
 		return nil
 	}

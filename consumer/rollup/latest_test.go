@@ -3,6 +3,7 @@ package rollup
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,7 +28,7 @@ func (s *latestRows) KeepLatest(_ context.Context, clicks []models.LatestClick, 
 
 func TestLatestClicksAreKept(t *testing.T) {
 	store := &latestRows{}
-	if l, err := newLatest(configs.Latest{TTL: time.Hour}, store); l != nil || err != nil || l.keep(t.Context(), nil) != nil {
+	if l, err := newLatest(configs.Latest{TTL: time.Hour}, store); l != nil || err != nil || l.keep(t.Context(), slices.All([]*eventlog.Counted{})) != nil {
 		t.Errorf("not enabled: %v, %v", l, err)
 	}
 	l, err := newLatest(configs.Latest{Enabled: true, TTL: time.Hour}, store)
@@ -42,11 +43,11 @@ func TestLatestClicksAreKept(t *testing.T) {
 		{Partition: p, Offset: 9, Event: &models.Visit{SiteID: "s", GUID: "g", TS: now, Features: []string{"", ""}}},
 	}
 	store.err = errors.New("no")
-	if err := l.keep(t.Context(), events); !errors.Is(err, store.err) {
+	if err := l.keep(t.Context(), slices.All(events)); !errors.Is(err, store.err) {
 		t.Errorf("a failure is lost: %v", err)
 	}
 	store.err = nil
-	if err := l.keep(t.Context(), events); err != nil {
+	if err := l.keep(t.Context(), slices.All(events)); err != nil {
 		t.Error(err)
 	}
 	if len(store.rows) != 2 || store.rows[0] != store.rows[1] || store.rows[0].ID != "new" {

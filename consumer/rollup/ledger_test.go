@@ -57,8 +57,8 @@ func TestPlan(t *testing.T) {
 	}
 	f := func(events []*eventlog.Counted, at positions, wantClicks int64, wantRows ...store.LedgerRow) {
 		t.Helper()
-		work, all := deltasOf(events), map[models.Key]positions{abc: at}
-		leaveOut(work, events, spans, all)
+		work, all := deltasOf(slices.All(events)), map[models.Key]positions{abc: at}
+		leaveOut(work, slices.All(events), spans, all)
 		writes := planWrites(work, spans, all, epochs)
 		if len(wantRows) == 0 {
 			if len(writes) != 0 {

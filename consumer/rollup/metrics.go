@@ -99,15 +99,12 @@ func (m *metrics) batch(err error) { m.batches.WithLabelValues(store.Outcome(err
 
 func (m *metrics) flushed(c *chunk, took time.Duration) {
 	m.flushSeconds.Observe(took.Seconds())
-	applied, invalid := map[string]int{}, map[string]int{}
-	for _, e := range c.events {
-		applied[e.Partition.Topic]++
-	}
+	invalid := map[string]int{}
 	for _, l := range c.dead {
 		invalid[l.Message.Topic]++
 	}
 	for outcome, byTopic := range map[string]map[string]int{
-		"read": c.read, "applied": applied, "duplicate": c.duplicates, "invalid": invalid, "retired": c.retired,
+		"read": c.read, "applied": c.events.Topics(), "duplicate": c.duplicates, "invalid": invalid, "retired": c.retired,
 	} {
 		for topic, n := range byTopic {
 			m.events.WithLabelValues(topic, outcome).Add(float64(n))

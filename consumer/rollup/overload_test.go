@@ -105,7 +105,7 @@ func TestProgressNeverSaysMoreThanIsCounted(t *testing.T) {
 		go o.watchLag(ctx)
 		for i := range 60 { // now fast, now slow
 			time.Sleep(time.Duration(1+i%5) * 400 * time.Millisecond)
-			c := newChunk()
+			c := newChunk(false)
 			for offset, end := o.partitions[p0].next, log.end(); offset < end; offset++ {
 				o.add(c, eventlog.Item{Partition: p0, Offset: offset, Event: clickAt(p0, offset, "a"), At: log.at(offset)})
 			}

@@ -45,7 +45,7 @@ func (a *ahead) give(stop context.Context, c *chunk) bool {
 // add. If it fails, the counting goroutine logs the error, recovers and tries again.
 func (o *ownership) lookAhead(ctx context.Context, c *chunk) {
 	if c.trouble = o.visitors.decide(ctx, c); c.trouble == nil {
-		added := deltasOf(c.events)
+		added := deltasOf(c.events.All())
 		c.added = &added
 		c.trouble = o.list(ctx, c.added)
 	}

@@ -31,7 +31,7 @@ func TestOldVisitsAreNotCountedAgain(t *testing.T) {
 		return eventlog.Item{Partition: visits0, Offset: offset, Event: v, Value: []byte("bytes")}
 	}
 	chunkOf := func() *chunk {
-		c := newChunk()
+		c := newChunk(false)
 		for offset := range int64(3) {
 			it := march(offset)
 			if err := o.retirements.Await(t.Context(), it.Event); err != nil {
@@ -42,8 +42,8 @@ func TestOldVisitsAreNotCountedAgain(t *testing.T) {
 		return c
 	}
 	c := chunkOf() // nothing is retired
-	if len(c.events) != 3 || len(c.dead) != 0 {
-		t.Fatalf("%d events, %d dead", len(c.events), len(c.dead))
+	if c.events.Len() != 3 || len(c.dead) != 0 {
+		t.Fatalf("%d events, %d dead", c.events.Len(), len(c.dead))
 	}
 	o.lookAhead(t.Context(), c)
 	m.Told.Retirements = done
@@ -51,8 +51,8 @@ func TestOldVisitsAreNotCountedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	flush(t, o, c) // the retirement was done while the chunk was under way
-	if len(c.events) != 1 || c.events[0].Offset != 2 {
-		t.Errorf("left after the flush: %d events", len(c.events))
+	if c.events.Len() != 1 || firstOffset(c) != 2 {
+		t.Errorf("left after the flush: %d events", c.events.Len())
 	}
 	key := models.Key{Keyspace: models.Cardinality, Name: "site", Month: modelstest.VisitAt(time.March, 5).TS.Month(), Features: models.NewFeatures("", "")}
 	if views := m.Counters[key][models.Cell{Counter: models.MonthViews, At: key.Month}]; views != 1 {
@@ -60,8 +60,8 @@ func TestOldVisitsAreNotCountedAgain(t *testing.T) {
 	}
 	o.partitions[visits0].window = eventlog.NewWindow(eventlog.Reach{Offsets: 100, Age: time.Hour}, 0)
 	c = chunkOf()
-	if len(c.events) != 0 || len(c.dead) != 1 {
-		t.Fatalf("%d events, %d dead", len(c.events), len(c.dead))
+	if c.events.Len() != 0 || len(c.dead) != 1 {
+		t.Fatalf("%d events, %d dead", c.events.Len(), len(c.dead))
 	}
 	flush(t, o, c)
 	for outcome, want := range map[string]float64{"read": 6, "applied": 1, "duplicate": 0, "invalid": 1, "retired": 4} {
@@ -82,7 +82,7 @@ func TestRetiredWhilePlanning(t *testing.T) {
 		o := newOwner(t, m, 0)
 		o.retirements = eventlog.NewRetirementWatcher(m, o.log)
 		o.partitions[visits0] = &owned{window: eventlog.NewWindow(eventlog.Reach{Offsets: 100, Age: time.Hour}, 0), highWater: 100}
-		c := newChunk()
+		c := newChunk(false)
 		for offset := range int64(3) {
 			v := modelstest.VisitAt(time.March, 5)
 			v.ID = fmt.Sprint(offset)
@@ -126,4 +126,11 @@ func TestForgottenVisitorsAreNew(t *testing.T) {
 	if wantCounts(t, m, 7, 4); m.Lookups != lookups {
 		t.Error("the cache is emptied again for the same notice")
 	}
+}
+
+func firstOffset(c *chunk) int64 {
+	for _, e := range c.events.All() {
+		return e.Offset
+	}
+	return -1
 }

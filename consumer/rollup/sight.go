@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"footfall/consumer/eventlog"
+	"footfall/consumer/rollup/packed"
 	"footfall/consumer/rollup/visitorcache"
 	"footfall/consumer/store"
 	"footfall/models"
@@ -78,7 +79,7 @@ func (q *questions) forget() {
 }
 
 // ask sets First of the events.
-func (v *visitors) ask(ctx context.Context, events []*eventlog.Counted, era int) error {
+func (v *visitors) ask(ctx context.Context, events *packed.Events, era int) error {
 	q := &v.questions
 	defer q.forget()
 	v.gather(q, events)
@@ -87,23 +88,22 @@ func (v *visitors) ask(ctx context.Context, events []*eventlog.Counted, era int)
 	if err := v.lookUp(ctx, q, era); err != nil {
 		return err
 	}
-	answers, begin := make([]bool, len(q.asked)), int32(0) // one allocation for all events
-	for i, e := range events {
-		end := q.ends[i]
-		for j := begin; j < end; j++ {
-			answers[j] = q.first[q.asked[j]] == e.Position()
+	begin := int32(0)
+	events.Decide(func(i int, e *eventlog.Counted, first []bool) []bool {
+		for _, place := range q.asked[begin:q.ends[i]] {
+			first = append(first, q.first[place] == e.Position())
 		}
-		e.First = answers[begin:end:end]
-		begin = end
-	}
+		begin = q.ends[i]
+		return first
+	})
 	return nil
 }
 
 // gather lists the sightings that the events ask about, and those that the cache does not have.
-func (v *visitors) gather(q *questions, events []*eventlog.Counted) {
+func (v *visitors) gather(q *questions, events *packed.Events) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for _, e := range events {
+	for _, e := range events.All() {
 		for _, s := range e.Event.Sightings() {
 			id := eventlog.FingerprintOf(v.hasher, s)
 			place, seen := q.places[id]

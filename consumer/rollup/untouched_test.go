@@ -22,7 +22,7 @@ func linkAt(o *ownership, c *chunk, p models.Partition, offset int64, link strin
 func countAll(t *testing.T, o *ownership) {
 	t.Helper()
 	for i := int64(0); i < 100; i += 10 {
-		c := newChunk()
+		c := newChunk(false)
 		for offset := i; offset < i+10; offset++ {
 			linkAt(o, c, p0, offset, fmt.Sprint("link", offset))
 			linkAt(o, c, p1, offset, fmt.Sprint("link", offset))
@@ -55,7 +55,7 @@ func TestTheLedgerIsReadAfterALostConnection(t *testing.T) {
 		m.Timeout = 5 * time.Second
 		newOwner(t, m, 100)
 		o := newHeir(t, m, 3)
-		c := newChunk()
+		c := newChunk(false)
 		for offset := range int64(3) {
 			linkAt(o, c, p0, offset, "old")
 			linkAt(o, c, p1, offset, "old")
@@ -64,7 +64,7 @@ func TestTheLedgerIsReadAfterALostConnection(t *testing.T) {
 		if !o.untouched() {
 			t.Fatal("the ledger would be read for nothing")
 		}
-		c = newChunk()
+		c = newChunk(false)
 		linkAt(o, c, p0, 3, "aaa")
 		linkAt(o, c, p0, 4, "bbb")
 		failed := false
