@@ -78,14 +78,15 @@ func (v *Visit) Validate() error {
 type interval struct {
 	name, metric string
 	start, month func(Millis) Millis
-	place        int // in Firsts
+	row          func(Millis) Millis // the month of the visitor's row that has it
+	place        int                 // in Ways
 }
 
 // uniques are the intervals in which a visitor counts once. A week belongs to the month of its Monday.
 var uniques = []interval{
-	{IntervalMonth, MonthUnique, Millis.Month, Millis.Month, 0},
-	{IntervalWeek, WeekUnique, Millis.Week, func(t Millis) Millis { return t.Week().Month() }, 1},
-	{IntervalDay, DayUnique, Millis.Day, Millis.Month, 2},
+	{IntervalMonth, MonthUnique, Millis.Month, Millis.Month, Millis.Month, 0},
+	{IntervalWeek, WeekUnique, Millis.Week, func(t Millis) Millis { return t.Week().Month() }, func(t Millis) Millis { return (t.Week() + 6*day).Month() }, 1},
+	{IntervalDay, DayUnique, Millis.Day, Millis.Month, Millis.Month, 2},
 }
 
 // views are the intervals in which every visit counts.

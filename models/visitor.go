@@ -5,7 +5,8 @@ import (
 	"math/bits"
 )
 
-// Visitor is a guid on a site in a month: whom one row remembers. A week belongs to the month of its Monday, so a visit may concern two rows.
+// Visitor is a guid on a site in a month: whom one row remembers. A week is in the row of the month of its last
+// day, so that a row is over when its month is, and a visit may concern two rows.
 type Visitor struct {
 	Site  string
 	Month Millis
@@ -34,7 +35,7 @@ type Row struct {
 func (v *Visit) AppendRows(rows []Row) []Row {
 	begin, combinations := len(rows), Subsets(Present(v.Features))
 	for _, u := range v.plan().uniques {
-		month, i := u.month(v.TS), begin
+		month, i := u.row(v.TS), begin
 		for i < len(rows) && rows[i].Month != month {
 			i++
 		}
@@ -113,7 +114,7 @@ func (f First) Sightings(v Visitor) iter.Seq[Sighting] {
 func (s Sighting) Row() (v Visitor, way int) {
 	for _, u := range uniques {
 		if u.name == s.Interval {
-			return Visitor{Site: s.Name, Month: u.month(s.Start), GUID: s.Visitor}, u.place
+			return Visitor{Site: s.Name, Month: u.row(s.Start), GUID: s.Visitor}, u.place
 		}
 	}
 	return Visitor{}, 0

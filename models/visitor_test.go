@@ -60,3 +60,17 @@ func TestRowsAreSightings(t *testing.T) {
 		}
 	}
 }
+
+// A row is over when its month is: all its sightings have ended then, and none is left to a later month.
+func TestARowEndsWithItsMonth(t *testing.T) {
+	begin := Millis(time.Date(2026, 9, 20, 0, 0, 0, 0, time.UTC).UnixMilli())
+	for i := range Millis(120) {
+		v := &Visit{SiteID: "s", GUID: "g", TS: begin + i*day, Features: []string{"a", ""}}
+		for _, s := range v.Sightings() {
+			row, _ := s.Row()
+			if last := IntervalEnd(s.Interval, s.Start) - 1; last.Month() != row.Month {
+				t.Errorf("the %s of %v ends in another month than its row of %v", s.Interval, s.Start.Time(), row.Month.Time())
+			}
+		}
+	}
+}
