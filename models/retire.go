@@ -30,3 +30,9 @@ func (s Sighting) Counted() (Key, Cell) {
 	}
 	return key, Cell{}
 }
+
+// Closed tells whether all that the visitor's row remembers is over at a moment: the month, and the weeks that begin in it.
+func (v Visitor) Closed(at Millis) bool {
+	end := IntervalEnd(IntervalMonth, v.Month)
+	return max(end, IntervalEnd(IntervalWeek, (end-1).Week())) <= at
+}

@@ -21,6 +21,8 @@ import (
 
 // Store implements store.Store. Safe for concurrent use.
 type Store struct {
+	store.BySighting
+
 	session      *gocql.Session
 	names        cql.Keyspaces
 	plan         *models.Plan

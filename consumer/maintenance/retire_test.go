@@ -23,6 +23,7 @@ func TestRetireSaysWhatItWaitsFor(t *testing.T) {
 		t.Helper()
 		synctest.Test(t, func(t *testing.T) {
 			m := memstore.New()
+			m.BySighting = true
 			m.OpenDoubts[visits0] = doubts
 			sighting := modelstest.VisitAt(time.March, 5).Sightings()[0]
 			m.First[sighting] = models.Position{}

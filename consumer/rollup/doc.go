@@ -3,7 +3,7 @@
 //
 // In the order of the data: group.go joins the group, and generation.go runs one generation of it. begin.go takes the partitions
 // (ownership.go, agree.go) and finds the offset to go on at in each (start.go, logidentity.go, claim.go). chunk.go collects what the
-// fetchers read, in little memory (the package packed). prepare.go decides and sums it, one chunk ahead: sight.go finds each visitor's first event (the package visitorcache), deltas.go
+// fetchers read, in little memory (the package packed). prepare.go decides and sums it, one chunk ahead: the package sight finds each visitor's first event, deltas.go
 // sums, and the package names lists the names of the keys. flush.go writes it: ledger.go knows what a key holds already, recover.go what
 // to do when a write fails. count.go is the loop over chunks, and commits.
 //

@@ -142,7 +142,7 @@ func (l fewEvents) count(t *testing.T, m *memstore.Memory, key models.Key, epoch
 	for _, e := range l.events {
 		o.add(c, eventlog.Item{Partition: p0, Offset: e.Offset, Event: e.Event})
 	}
-	if err := o.visitors.decide(t.Context(), c); err != nil {
+	if err := o.decideFirst(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 	w := store.KeyWrite{Key: key, Cells: map[models.Cell]int64{}, Ledger: []store.LedgerRow{{LedgerID: store.LedgerID{Partition: p0, Kind: store.KindOwner, Epoch: epoch}, From: s.From, To: s.To}}}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"footfall/consumer/repair"
+	"footfall/consumer/rollup/sight"
 	"footfall/consumer/store"
 	"footfall/consumer/store/memstore"
 	"footfall/models"
@@ -48,7 +49,8 @@ func TestLostReadsTakeNoNewEpoch(t *testing.T) {
 		m.Timeout = 5 * time.Second
 		o := newOwner(t, m, 10)
 		s := &flapping{Memory: m}
-		o.store, o.visitors.store, o.ledger.store = s, s, s
+		o.store, o.ledger.store = s, s
+		o.visitors = sight.New(s, o.hasher, 10, store.FullRow, o.metrics.lruHits, o.metrics.lookups)
 		epoch := o.partitions[p0].tenure.Epoch
 		for i := range 1000 {
 			flush(t, o, chunkOf(o, p0, fmt.Sprint("192.0.2.", i)))

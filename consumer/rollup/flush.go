@@ -92,9 +92,9 @@ func (o *ownership) decide(ctx context.Context, c *chunk) error {
 		return err
 	}
 	if o.retirements.TakeForgotten() {
-		o.visitors.drop()
+		o.visitors.Drop()
 	}
-	if err := o.visitors.decide(ctx, c); err != nil {
+	if err := o.decideFirst(ctx, c); err != nil {
 		return err
 	}
 	if err := o.skipPast(ctx, c); err != nil {

@@ -15,6 +15,7 @@ import (
 	"footfall/configs"
 	"footfall/consumer/eventlog"
 	"footfall/consumer/names"
+	"footfall/consumer/rollup/sight"
 	"footfall/consumer/store"
 	"footfall/internal/retry"
 	"footfall/models"
@@ -26,7 +27,7 @@ type Consumer struct {
 	metrics     *metrics
 	owner       string
 	hasher      eventlog.Hasher
-	visitors    *visitors
+	visitors    *sight.Visitors
 	latest      *latest
 	ledger      *ledger
 	names       *names.Lister
@@ -55,7 +56,7 @@ func New(cfg configs.Consumer, db store.Store, reg *prometheus.Registry, log *sl
 		Log: l, metrics: m, hasher: h,
 		owner:       eventlog.NewOwnerName(),
 		patience:    agreePatience,
-		visitors:    newVisitors(db, h, cfg.Visitors.LRU, m),
+		visitors:    sight.New(db, h, cfg.Visitors.LRU, store.FullRow, m.lruHits, m.lookups),
 		latest:      keeps,
 		ledger:      newLedger(db, cfg.Ledger.Cache),
 		names:       names.New(db, l.Plan, h, cfg.Ledger.Cache),

@@ -12,6 +12,7 @@ import (
 	"footfall/consumer/eventlog"
 	"footfall/consumer/names"
 	"footfall/consumer/repair"
+	"footfall/consumer/rollup/sight"
 	"footfall/consumer/store"
 	"footfall/models"
 )
@@ -25,7 +26,7 @@ type ownership struct {
 	counts      func(models.Partition) bool // whether the group counts a partition; nil: there is no group
 	hasher      eventlog.Hasher
 	partitions  map[models.Partition]*owned
-	visitors    *visitors
+	visitors    *sight.Visitors
 	latest      *latest // nil: not kept
 	ledger      *ledger
 	names       *names.Lister

@@ -44,11 +44,20 @@ func (a *ahead) give(stop context.Context, c *chunk) bool {
 // lookAhead does for a chunk all that need not wait until the one before it is counted: it decides first sights and sums what the events
 // add. If it fails, the counting goroutine logs the error, recovers and tries again.
 func (o *ownership) lookAhead(ctx context.Context, c *chunk) {
-	if c.trouble = o.visitors.decide(ctx, c); c.trouble == nil {
+	if c.trouble = o.decideFirst(ctx, c); c.trouble == nil {
 		added := deltasOf(c.events.All())
 		c.added = &added
 		c.trouble = o.list(ctx, c.added)
 	}
+}
+
+// decideFirst finds the events that are a visitor's first.
+func (o *ownership) decideFirst(ctx context.Context, c *chunk) error {
+	era, err := o.visitors.Decide(ctx, c.events, c.decided)
+	if err == nil && era != c.decided {
+		c.decided, c.added = era, nil
+	}
+	return err
 }
 
 // list puts the names of all keys into the lists, before the first of their counters is written. A name that is listed says nothing about

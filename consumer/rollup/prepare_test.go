@@ -173,7 +173,7 @@ func TestAChunkDecidedAgainIsSummedAgain(t *testing.T) {
 			m.First[s] = models.Position{Topic: p0.Topic, Partition: p0.Number, Offset: 9_000} // by another owner meanwhile
 		}
 	}
-	o.visitors.drop()
+	o.visitors.Drop()
 	flush(t, o, c)
 	wantCounts(t, m, 2, 1)
 }

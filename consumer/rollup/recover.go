@@ -58,7 +58,7 @@ func (o *ownership) recover(ctx context.Context, c *chunk, cause error, attempt 
 // too, and must not find them in the cache.
 func (o *ownership) forget() {
 	o.names.Drop()
-	o.visitors.drop()
+	o.visitors.Drop()
 }
 
 // renew takes new epochs. If nobody else owned the partitions in between, only keys whose writes are in doubt need new ledger rows.

@@ -72,17 +72,38 @@ func (v *view) FirstSeen(ctx context.Context, sightings []models.Sighting) (foun
 	return found, err
 }
 
-// Remember stores the visitors one by one, in any order: it may fail in the middle, and a failed insert may be applied late.
+func (v *view) Visitors(ctx context.Context, visitors []models.Visitor) (rows []store.VisitorRow, err error) {
+	err = v.call(ctx, func() (err error) { rows, err = v.Memory.Visitors(ctx, visitors); return err })
+	return rows, err
+}
+
+// Remember stores the visitors one by one, in any order.
 func (v *view) Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error {
-	for _, i := range v.w.fate.order(len(sightings)) {
+	return v.remember(ctx, len(sightings), func(i int) func(context.Context) error {
 		one, at := []models.Sighting{sightings[i]}, []models.Position{first[i]} // a late write outlives the caller's lists
-		err := v.call(ctx, func() error { return v.Memory.Remember(ctx, one, at) })
+		return func(ctx context.Context) error { return v.Memory.Remember(ctx, one, at) }
+	})
+}
+
+// RememberFirsts adds to the rows one by one, in any order. Each row gets all of its entries or none.
+func (v *view) RememberFirsts(ctx context.Context, visitors []models.Visitor, firsts [][]models.First) error {
+	return v.remember(ctx, len(visitors), func(i int) func(context.Context) error {
+		one, of := []models.Visitor{visitors[i]}, [][]models.First{slices.Clone(firsts[i])}
+		return func(ctx context.Context) error { return v.Memory.RememberFirsts(ctx, one, of) }
+	})
+}
+
+// remember does n inserts in any order. One may fail, so that those after it are not done, and may be applied late.
+func (v *view) remember(ctx context.Context, n int, insert func(i int) func(context.Context) error) error {
+	for _, i := range v.w.fate.order(n) {
+		do := insert(i)
+		err := v.call(ctx, func() error { return do(ctx) })
 		if err == nil {
 			continue
 		}
 		if v.w.fate.stored() {
 			due := time.Now().Add(v.w.fate.landsIn())
-			v.w.late = append(v.w.late, lateWrite{due, func() { _ = v.Memory.Remember(context.Background(), one, at) }})
+			v.w.late = append(v.w.late, lateWrite{due, func() { _ = do(context.Background()) }})
 		}
 		if v.w.controls.earlyLRU && !errors.Is(err, errDead) {
 			return nil

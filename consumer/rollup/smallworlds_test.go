@@ -49,7 +49,7 @@ func (s smallWorld) new(c controls, p *path) *world {
 	w.takings = map[models.Partition]taking{}
 	only := models.Partition{Topic: "clicks"}
 	if s.retires {
-		only.Topic = "visits"
+		only.Topic, w.store.Full = "visits", 1
 	}
 	w.partitions = []models.Partition{only}
 	if s.died {

@@ -93,6 +93,12 @@ func newWorld(seed int, c controls) *world {
 	w.rnd, w.fate, w.span, w.oddities = rand.New(rand.NewPCG(uint64(seed), 1)), lots{w}, simSpan, newOddities(seed, c)
 	w.partitions = []models.Partition{{Topic: "clicks", Number: 0}, {Topic: "clicks", Number: 1}, {Topic: "visits", Number: 0}}
 	w.back = time.Now().Add(time.Duration(w.rnd.IntN(50)-25) * time.Minute)
+	switch seed % 3 { // visitors' rows that are soon full, rows, and none
+	case 0:
+		w.store.Full = 2
+	case 1:
+		w.store.BySighting = true
+	}
 	grows := c.grows(seed)
 	w.byID = seed%4 == 2 && !grows
 	w.compose()

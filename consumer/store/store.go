@@ -52,13 +52,20 @@ type Store interface {
 	// Tail reads what was noted; the zero Tail if nothing was.
 	Tail(ctx context.Context, p models.Partition) (Tail, error)
 
-	// FirstSeen returns the position of the first event of each sighting, in their order; the zero position: never seen. The
-	// sightings are distinct. The store must not keep the list.
+	// FirstSeen returns the position of the first event of each sighting, in their order, from visitors' rows as well; the zero position:
+	// never seen. The sightings are distinct. The store must not keep the list.
 	FirstSeen(ctx context.Context, sightings []models.Sighting) ([]models.Position, error)
 
-	// Remember stores new sightings, with the position of the first event of each. It is idempotent: after an error the
-	// caller may call it again with the same values. The store must not keep the lists.
+	// Remember stores new sightings, with the position of the first event of each: of links, and of visitors of sites whose row is full or
+	// who have none. It is idempotent: after an error the caller may call it again with the same values. The store must not keep the lists.
 	Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error
+
+	// Visitors reads the rows that remember visitors of sites, in their order. The visitors are distinct. The store must not keep the list.
+	Visitors(ctx context.Context, visitors []models.Visitor) ([]VisitorRow, error)
+
+	// RememberFirsts adds entries to visitors' rows. It is idempotent: an entry replaces one with the same position. After an error the
+	// caller may call it again with the same values. The store must not keep the lists.
+	RememberFirsts(ctx context.Context, visitors []models.Visitor, firsts [][]models.First) error
 
 	// ListNames stores rows of the lists. It is idempotent: after an error the caller may call it again. The store must not keep the list.
 	ListNames(ctx context.Context, names []models.Name) error
@@ -104,22 +111,24 @@ type Store interface {
 	WriteTimeout() time.Duration
 }
 
-// VisitorStore is a store that remembers a visitor of a site in one row for each month, instead of a row for each sighting. FirstSeen knows both.
-// Remember keeps sightings of sites in rows of their own: those of visitors whose row is full, and of months that have no such rows.
-type VisitorStore interface {
-	// Visitors reads the rows of visitors, in their order; Rows is false for a month in which each sighting has a row of its own.
-	// The visitors are distinct. The store must not keep the list.
-	Visitors(ctx context.Context, visitors []models.Visitor) ([]VisitorRow, error)
-
-	// RememberFirsts adds entries to the rows of visitors. It is idempotent: an entry is found by its position, and replaces one that
-	// is there. After an error the caller may call it again. The store must not keep the lists.
-	RememberFirsts(ctx context.Context, visitors []models.Visitor, firsts [][]models.First) error
+// VisitorRow is what is remembered of a visitor of a site in a month.
+type VisitorRow struct {
+	// Rows is false if the store has no such rows for the month, since it has a row for each sighting.
+	Rows   bool
+	Firsts []models.First // in any order
 }
 
-// VisitorRow is what is remembered of a visitor, in any order.
-type VisitorRow struct {
-	Rows   bool
-	Firsts []models.First
+// BySighting is for stores that have no rows of visitors.
+type BySighting struct{}
+
+// Visitors implements Store.
+func (BySighting) Visitors(ctx context.Context, visitors []models.Visitor) ([]VisitorRow, error) {
+	return make([]VisitorRow, len(visitors)), ctx.Err()
+}
+
+// RememberFirsts implements Store. Nobody calls it, since there are no rows.
+func (BySighting) RememberFirsts(context.Context, []models.Visitor, [][]models.First) error {
+	return errors.ErrUnsupported
 }
 
 // FullRow is how many entries a visitor's row has at the most. What is seen of the visitor beyond that is kept by sighting, so that no row

@@ -15,6 +15,8 @@ import (
 // Store implements store.Store. It is safe for concurrent use: writes queue for the only writer connection, reads run at the same time
 // and see what is committed.
 type Store struct {
+	store.BySighting
+
 	writer    *sql.DB
 	readers   *sql.DB
 	add       map[models.Keyspace]*adders

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,8 +34,12 @@ func (null) FirstSeen(_ context.Context, sightings []models.Sighting) ([]models.
 	return make([]models.Position, len(sightings)), nil
 }
 func (null) Remember(context.Context, []models.Sighting, []models.Position) error { return nil }
-func (null) ListNames(context.Context, []models.Name) error                       { return nil }
-func (null) NoteProgress(context.Context, []store.Progress) error                 { return nil }
+func (null) Visitors(_ context.Context, visitors []models.Visitor) ([]store.VisitorRow, error) {
+	return slices.Repeat([]store.VisitorRow{{Rows: true}}, len(visitors)), nil
+}
+func (null) RememberFirsts(context.Context, []models.Visitor, [][]models.First) error { return nil }
+func (null) ListNames(context.Context, []models.Name) error                           { return nil }
+func (null) NoteProgress(context.Context, []store.Progress) error                     { return nil }
 func (null) Ledger(context.Context, []models.Key) (map[models.Key][]store.LedgerRow, error) {
 	return nil, nil
 }

@@ -152,8 +152,20 @@ func (m *Memory) CountMismatches(ctx context.Context, before models.Millis, _ fu
 	defer m.Mu.Unlock()
 	rows := map[models.Sighting]int64{}
 	for s := range m.First {
-		if s.Visitor = ""; s.Closed(before) {
+		if m.closed(s, before) {
+			s.Visitor = ""
 			rows[s]++
+		}
+	}
+	for v, firsts := range m.Rows {
+		if !v.Closed(before) {
+			continue
+		}
+		for _, f := range firsts {
+			for s := range f.Sightings(v) {
+				s.Visitor = ""
+				rows[s]++
+			}
 		}
 	}
 	for s, n := range rows {
@@ -164,6 +176,16 @@ func (m *Memory) CountMismatches(ctx context.Context, before models.Millis, _ fu
 	return ctx.Err()
 }
 
+// closed tells whether a sighting's row is removed. Where visitors have rows, a sighting that did not fit goes with its visitor's row: a
+// counter has visitors of both kinds.
+func (m *Memory) closed(s models.Sighting, before models.Millis) bool {
+	if s.Keyspace == models.Cardinality && !m.BySighting {
+		v, _ := s.Row()
+		return v.Closed(before)
+	}
+	return s.Closed(before)
+}
+
 // DropVisitors implements store.RetireStore.
 func (m *Memory) DropVisitors(ctx context.Context, part store.Part, before models.Millis, read func(int)) (d store.Dropped, err error) {
 	m.Mu.Lock()
@@ -172,8 +194,17 @@ func (m *Memory) DropVisitors(ctx context.Context, part store.Part, before model
 		if key, _ := s.Counted(); !Holds(part, key) {
 			continue
 		}
-		if d.Read++; s.Closed(before) {
+		if d.Read++; m.closed(s, before) {
 			delete(m.First, s)
+			d.Partitions++
+		}
+	}
+	for v := range m.Rows {
+		if !Holds(part, models.Key{Keyspace: models.Cardinality, Name: v.Site, Month: v.Month}) {
+			continue
+		}
+		if d.Read++; v.Closed(before) {
+			delete(m.Rows, v)
 			d.Partitions++
 		}
 	}

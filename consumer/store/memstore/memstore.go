@@ -19,7 +19,10 @@ type Memory struct {
 	Mu         sync.Mutex
 	Counters   map[models.Key]map[models.Cell]int64
 	LedgerRows map[models.Key]map[store.LedgerID]store.LedgerRow
-	First      map[models.Sighting]models.Position
+	First      map[models.Sighting]models.Position // that are not in a visitor's row
+	Rows       map[models.Visitor][]models.First
+	Full       int  // entries of a visitor's row; store.FullRow if a test chooses no other
+	BySighting bool // there are no visitors' rows
 	OwnerRows  map[models.Partition]OwnerRow
 	tails      map[models.Partition]store.Tail
 	OpenDoubts map[models.Partition][]store.Doubt
@@ -58,6 +61,8 @@ func New() *Memory {
 		Counters:   map[models.Key]map[models.Cell]int64{},
 		LedgerRows: map[models.Key]map[store.LedgerID]store.LedgerRow{},
 		First:      map[models.Sighting]models.Position{},
+		Rows:       map[models.Visitor][]models.First{},
+		Full:       store.FullRow,
 		OwnerRows:  map[models.Partition]OwnerRow{},
 		tails:      map[models.Partition]store.Tail{},
 		OpenDoubts: map[models.Partition][]store.Doubt{},
@@ -191,33 +196,6 @@ func (m *Memory) Committed(ctx context.Context, p models.Partition) (int64, erro
 	m.Mu.Lock()
 	defer m.Mu.Unlock()
 	return m.OwnerRows[p].Committed, ctx.Err()
-}
-
-// FirstSeen implements store.Store.
-func (m *Memory) FirstSeen(ctx context.Context, sightings []models.Sighting) ([]models.Position, error) {
-	m.Mu.Lock()
-	defer m.Mu.Unlock()
-	m.Lookups += len(sightings)
-	found := make([]models.Position, len(sightings))
-	for i, s := range sightings {
-		found[i] = m.First[s]
-	}
-	return found, ctx.Err()
-}
-
-// Remember implements store.Store.
-func (m *Memory) Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error {
-	m.Mu.Lock()
-	defer m.Mu.Unlock()
-	if m.OnRemember != nil {
-		if err := m.OnRemember(); err != nil {
-			return err
-		}
-	}
-	for i, s := range sightings {
-		m.First[s] = first[i]
-	}
-	return ctx.Err()
 }
 
 // ListNames implements store.Store.

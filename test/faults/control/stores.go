@@ -68,6 +68,11 @@ func (s hopeful) Remember(ctx context.Context, sightings []models.Sighting, firs
 	return nil
 }
 
+func (s hopeful) RememberFirsts(ctx context.Context, visitors []models.Visitor, firsts [][]models.First) error {
+	_ = s.Store.RememberFirsts(ctx, visitors, firsts) // the same
+	return nil
+}
+
 // patient lists names some time after their counters are written, to save time in a flush.
 type patient struct{ store.Store }
 

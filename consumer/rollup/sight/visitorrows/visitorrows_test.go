@@ -1,0 +1,154 @@
+package visitorrows
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"footfall/consumer/eventlog"
+	"footfall/consumer/store"
+	"footfall/models"
+)
+
+// world is a log of visits, and what the rule of sightings says of it: a visit is first where its position is the one that is remembered.
+type world struct {
+	t     *testing.T
+	r     *rand.Rand
+	plan  *models.Plan
+	full  int
+	seen  map[models.Sighting]models.Position // the truth
+	rows  map[models.Visitor][]models.First   // the store's
+	aside map[models.Sighting]models.Position // the store's rows of single sightings
+}
+
+func (w *world) visit() *models.Visit {
+	at := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC).UnixMilli() + w.r.Int64N(20*dayMillis) // over the end of a month within a week
+	v := &models.Visit{SiteID: fmt.Sprint("s", w.r.IntN(2)), GUID: fmt.Sprint("g", w.r.IntN(4)), TS: models.Millis(at), Plan: w.plan}
+	for range w.plan.Features() {
+		v.Features = append(v.Features, []string{"", "x", "y", "z"}[w.r.IntN(4)])
+	}
+	return v
+}
+
+// chunk decides some visits, and stores what is fresh unless it fails.
+func (w *world) chunk(c *Chunk, visits []*models.Visit, at []models.Position, fails bool) {
+	defer c.Forget()
+	for _, v := range visits {
+		c.Ask(v)
+	}
+	var rows []store.VisitorRow
+	for _, v := range c.Unknown() {
+		rows = append(rows, store.VisitorRow{Rows: true, Firsts: slices.Clone(w.rows[v])})
+	}
+	c.Learn(rows)
+	aside := map[models.Sighting]models.Position{}
+	for i, v := range visits {
+		first, beyond := c.Decide(v, at[i])
+		got, elsewhere := v.AppendFirst(nil, first), v.AppendFirst(nil, beyond)
+		for j, s := range v.Sightings() {
+			if elsewhere[j] {
+				if _, stored := w.aside[s]; !stored {
+					if _, known := aside[s]; !known {
+						aside[s] = at[i]
+					}
+				} else {
+					aside[s] = w.aside[s]
+				}
+				got[j] = aside[s] == at[i]
+			}
+			if _, known := w.seen[s]; !known {
+				w.seen[s] = at[i]
+			}
+			if want := w.seen[s] == at[i]; got[j] != want {
+				w.t.Fatalf("visit %v at %v is first of %+v: %v, want %v", v, at[i], s, got[j], want)
+			}
+		}
+	}
+	visitors, firsts := c.Fresh()
+	for i, v := range visitors {
+		if fails && w.r.IntN(2) == 0 {
+			continue
+		}
+		for _, f := range firsts[i] {
+			w.rows[v] = append(slices.DeleteFunc(w.rows[v], func(o models.First) bool { return o.At == f.At }), f)
+		}
+		if len(w.rows[v]) > w.full {
+			w.t.Fatalf("a row has %d entries, want at most %d", len(w.rows[v]), w.full)
+		}
+	}
+	for s, first := range aside {
+		if !fails || w.r.IntN(2) == 0 {
+			w.aside[s] = first
+		}
+	}
+	if !fails {
+		c.Keep()
+	}
+}
+
+// By rows the same is decided as by sightings: in chunks of any size, with any plan, with small caches and none, with full rows, when chunks are
+// decided again because a part of their rows was not stored, and when the log is read again from some place.
+func TestRowsDecideAsSightingsDo(t *testing.T) {
+	names := []string{"a", "b", "c", "d", "e", "f"}
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		metrics := slices.DeleteFunc(models.AllMetrics(), func(string) bool { return r.IntN(4) == 0 })
+		plan, err := models.NewPlan(names[:1+r.IntN(len(names))], append(metrics[:len(metrics):len(metrics)], unlessThere(metrics)...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &world{t: t, r: r, plan: plan, full: []int{1, 3, 20, 1000}[r.IntN(4)], seen: map[models.Sighting]models.Position{},
+			rows: map[models.Visitor][]models.First{}, aside: map[models.Sighting]models.Position{}}
+		var visits []*models.Visit
+		var at []models.Position
+		for i := range 200 {
+			visits = append(visits, w.visit())
+			generation := i / 120
+			at = append(at, models.Position{Topic: []string{"visits", "visits-g2"}[generation], Partition: generation, Offset: int64(i - 100*generation)})
+		}
+		cache := New(eventlog.NewHasher(), []int{0, 1, 10, 1000}[r.IntN(4)])
+		c := cache.NewChunk(w.full)
+		for i := 0; i < len(visits); {
+			end := min(len(visits), i+1+r.IntN(40))
+			for r.IntN(3) == 0 {
+				w.chunk(c, visits[i:end], at[i:end], true)
+			}
+			w.chunk(c, visits[i:end], at[i:end], false)
+			i = end
+			switch r.IntN(12) {
+			case 0:
+				cache.Purge()
+			case 1: // read again
+				i = r.IntN(i + 1)
+			}
+		}
+	}
+}
+
+func unlessThere(metrics []string) []string {
+	if len(metrics) == 0 {
+		return []string{models.DayUnique}
+	}
+	return nil
+}
+
+// How much memory visitors take.
+func BenchmarkMemory(b *testing.B) {
+	for b.Loop() {
+		cache := New(eventlog.NewHasher(), 1_000_000)
+		c := cache.NewChunk(store.FullRow)
+		for i := range 1_000_000 {
+			v := &models.Visit{SiteID: "s", GUID: fmt.Sprint(i), TS: 1_790_000_000_000, Features: []string{"google.com", "/page"}}
+			c.Ask(v)
+			c.Learn([]store.VisitorRow{{Rows: true}})
+			c.Decide(v, models.Position{Topic: "visits", Partition: i % 6, Offset: int64(i)})
+			c.Keep()
+			c.Forget()
+		}
+		b.ReportMetric(float64(len(cache.young.ends)+len(cache.old.ends)), "visitors")
+		b.ReportMetric(float64(cache.young.slab.used+cache.old.slab.used)*float64(8*cache.young.slab.words()), "bytes")
+	}
+	b.ReportAllocs()
+}

@@ -1,0 +1,85 @@
+package memstore
+
+import (
+	"context"
+	"slices"
+
+	"footfall/consumer/store"
+	"footfall/models"
+)
+
+// FirstSeen implements store.Store.
+func (m *Memory) FirstSeen(ctx context.Context, sightings []models.Sighting) ([]models.Position, error) {
+	m.Mu.Lock()
+	defer m.Mu.Unlock()
+	m.Lookups += len(sightings)
+	found := make([]models.Position, len(sightings))
+	for i, s := range sightings {
+		found[i] = m.firstSeen(s)
+	}
+	return found, ctx.Err()
+}
+
+// firstSeen looks in the visitor's row, and among single sightings only if the row is full or there is none, as Cassandra's store does.
+func (m *Memory) firstSeen(s models.Sighting) models.Position {
+	if s.Keyspace == models.Cardinality && !m.BySighting {
+		v, _ := s.Row()
+		for _, f := range m.Rows[v] {
+			for of := range f.Sightings(v) {
+				if of == s {
+					return f.At
+				}
+			}
+		}
+		if len(m.Rows[v]) < m.Full {
+			return models.Position{}
+		}
+	}
+	return m.First[s]
+}
+
+// Remember implements store.Store.
+func (m *Memory) Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error {
+	m.Mu.Lock()
+	defer m.Mu.Unlock()
+	if m.OnRemember != nil {
+		if err := m.OnRemember(); err != nil {
+			return err
+		}
+	}
+	for i, s := range sightings {
+		m.First[s] = first[i]
+	}
+	return ctx.Err()
+}
+
+// Visitors implements store.Store.
+func (m *Memory) Visitors(ctx context.Context, visitors []models.Visitor) ([]store.VisitorRow, error) {
+	m.Mu.Lock()
+	defer m.Mu.Unlock()
+	rows := make([]store.VisitorRow, len(visitors))
+	for i, v := range visitors {
+		if !m.BySighting {
+			m.Lookups++
+			rows[i] = store.VisitorRow{Rows: true, Firsts: slices.Clone(m.Rows[v])}
+		}
+	}
+	return rows, ctx.Err()
+}
+
+// RememberFirsts implements store.Store.
+func (m *Memory) RememberFirsts(ctx context.Context, visitors []models.Visitor, firsts [][]models.First) error {
+	m.Mu.Lock()
+	defer m.Mu.Unlock()
+	if m.OnRemember != nil {
+		if err := m.OnRemember(); err != nil {
+			return err
+		}
+	}
+	for i, v := range visitors {
+		for _, f := range firsts[i] {
+			m.Rows[v] = append(slices.DeleteFunc(m.Rows[v], func(o models.First) bool { return o.At == f.At }), f)
+		}
+	}
+	return ctx.Err()
+}
