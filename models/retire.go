@@ -31,8 +31,5 @@ func (s Sighting) Counted() (Key, Cell) {
 	return key, Cell{}
 }
 
-// Closed tells whether all that the visitor's row remembers is over at a moment: the month, and the weeks that begin in it.
-func (v Visitor) Closed(at Millis) bool {
-	end := IntervalEnd(IntervalMonth, v.Month)
-	return max(end, IntervalEnd(IntervalWeek, (end-1).Week())) <= at
-}
+// Closed tells whether all that the visitor's row remembers is over at a moment: the month, its days, and the weeks that end in it.
+func (v Visitor) Closed(at Millis) bool { return IntervalEnd(IntervalMonth, v.Month) <= at }

@@ -85,11 +85,14 @@ func (c *Chunk) Learn(rows []store.VisitorRow) {
 	}
 }
 
-const dayMillis = 24 * 60 * 60 * 1000
+const (
+	dayMillis  = 24 * 60 * 60 * 1000
+	weekBefore = 6 // days before its month that a row may have, of a week that ends in the month
+)
 
 // entryOf makes an entry; false if it cannot be one of that row, as when somebody wrote it by hand.
 func (c *Chunk) entryOf(at models.Position, day, month models.Millis, features []string) (e entry, ok bool) {
-	days := (day.Day() - month) / dayMillis
+	days := (day.Day()-month)/dayMillis + weekBefore
 	if days < 0 || days > 40 || len(features) != c.slab.features {
 		return e, false
 	}
@@ -164,10 +167,10 @@ func (c *Chunk) search(end chain, mine *entry, r models.Row) (own chain, left, h
 	return own, left, here
 }
 
-// weekOf numbers weeks, which begin on Monday.
+// weekOf numbers weeks, which begin on Monday. day is that of an entry.
 func weekOf(month models.Millis, day uint8) int64 {
 	const thursday = 3 // the first day of 1970, from Monday
-	return (int64(month)/dayMillis + int64(day) + thursday) / 7
+	return (int64(month)/dayMillis - weekBefore + int64(day) + thursday) / 7
 }
 
 // enter adds an entry to a row, or more ways to the visit's own one.

@@ -11,7 +11,7 @@ import (
 // would be taken for one; among a thousand entries that happens once in 10^13 rows.
 type entry struct {
 	partition uint32 // by Cache.number: 24 bits
-	day       uint8  // of the event, from the first day of the row's month
+	day       uint8  // of the event, from weekBefore days before the first of the row's month
 	offset    int64
 	of        models.Ways
 	values    [models.MaxFeatures]uint64 // 0: empty
