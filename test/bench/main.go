@@ -56,7 +56,7 @@ type bench struct {
 
 func command(ctx context.Context) (err error) {
 	b := &bench{only: map[string]bool{}, name: fmt.Sprintf("bench%x", time.Now().UnixMilli()&0xffffffff)}
-	only := flag.String("only", "", "comma-separated parts, such as clicks,visits,cold,viral,producer,freshness,growth; all but live,livebatches,liveclicks if empty: these take 10 minutes each")
+	only := flag.String("only", "", "comma-separated parts, such as clicks,visits,cold,viral,producer,freshness,growth; all but singles,live,livebatches,liveclicks if empty: the live ones take 10 minutes each")
 	sides := flag.String("sides", "", "comma-separated sides, such as usual,sink,footfall; all but again if empty")
 	state := flag.String("state", "", "file that keeps what was measured, for a run in parts")
 	out := flag.String("o", "", "also write the report to this file")
@@ -130,7 +130,7 @@ func command(ctx context.Context) (err error) {
 	return file.Close()
 }
 
-var parts = []string{"clicks", "visits", "cold", "viral", "producer", "freshness", "growth", "live", "livebatches", "liveclicks"}
+var parts = []string{"clicks", "visits", "cold", "viral", "producer", "freshness", "growth", "singles", "live", "livebatches", "liveclicks"}
 
 func (b *bench) all(ctx context.Context) error {
 	for _, w := range workload.All {
@@ -163,26 +163,47 @@ func (b *bench) all(ctx context.Context) error {
 // measureLive measures those kinds of live traffic that are asked for by name, in turns on several footfalls.
 func (b *bench) measureLive(ctx context.Context, all ...*bench) error {
 	servers := live.Servers{Session: b.session, Cassandra: b.server, Kafka: machine.ListenerAt(b.Broker)}
+	if b.only["singles"] {
+		if err := b.measureSingles(ctx, servers, all); err != nil {
+			return fmt.Errorf("singles: %w", err)
+		}
+	}
 	for _, form := range live.Forms {
 		if !b.only[form.Name] {
 			continue
 		}
-		var sides []live.Side
-		for i, one := range all {
-			b.n++
-			side := live.Side{Name: "footfall", Version: one.Version, Place: b.Place}
-			if len(all) > 1 {
-				side.Name = []string{"old", "new"}[i]
-			}
-			side.Topic, side.Suffix = fmt.Sprintf("%s-%s-%d", b.name, form.Name, b.n), fmt.Sprintf("_%s_%d", b.name, b.n)
-			sides = append(sides, side)
-		}
-		text, err := live.Run(ctx, b.live, form, servers, sides...)
+		text, err := live.Run(ctx, b.live, form, servers, b.sides(form.Name, all)...)
 		if err != nil {
 			return fmt.Errorf("%s: %w", form.Name, err)
 		}
 		b.report.section(form.Title, text)
 	}
+	return nil
+}
+
+// sides are footfalls with a topic and tables of their own.
+func (b *bench) sides(part string, all []*bench) (sides []live.Side) {
+	for i, one := range all {
+		b.n++
+		side := live.Side{Name: "footfall", Version: one.Version, Place: b.Place}
+		if len(all) > 1 {
+			side.Name = []string{"old", "new"}[i]
+		}
+		side.Topic, side.Suffix = fmt.Sprintf("%s-%s-%d", b.name, part, b.n), fmt.Sprintf("_%s_%d", b.name, b.n)
+		sides = append(sides, side)
+	}
+	return sides
+}
+
+// measureSingles measures single events that come slower than a producer can take them.
+func (b *bench) measureSingles(ctx context.Context, servers live.Servers, all []*bench) error {
+	text, cost, p99, err := live.Singles(ctx, servers, b.sides("singles", all)...)
+	if err != nil {
+		return err
+	}
+	b.report.section("Single events at a moderate rate", text)
+	b.report.reach(fmt.Sprintf("producer and Kafka at %d single events/s, µs of processor time an event", live.SinglesRate), fmt.Sprintf("≤ %.0f", live.SinglesCost), cost, cost <= live.SinglesCost)
+	b.report.reach("the same, answered, p99 in seconds", fmt.Sprintf("≤ %.2f", live.SinglesP99.Seconds()), p99.Seconds(), p99 <= live.SinglesP99)
 	return nil
 }
 

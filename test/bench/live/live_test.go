@@ -160,6 +160,22 @@ func TestSendersKeepTime(t *testing.T) {
 	}
 }
 
+// TestAClosedLoop: the time of an answer counts from when its request was sent, not from when it could have been.
+func TestAClosedLoop(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(20 * time.Millisecond)
+		w.WriteHeader(http.StatusAccepted)
+	}))
+	defer server.Close()
+	s := newSender(Form{each: 1}, strings.TrimPrefix(server.URL, "http://"), workload.NewLiveVisits(1), make([]workload.Moment, 50))
+	s.begin, s.closed = time.Now(), true
+	s.run(t.Context(), 1)
+	out := singlesOutcome{took: s.took}
+	if took := time.Since(s.begin); out.p(0) < 20*time.Millisecond || out.p(50) > took/2 || s.failures() != "" {
+		t.Errorf("answers took %s, all of them %s%s", out.p(50), took, s.failures())
+	}
+}
+
 func TestSendersStop(t *testing.T) {
 	s := newSender(Forms[0], "127.0.0.1:1", workload.NewLiveVisits(1), []workload.Moment{{}, {Due: time.Hour}})
 	s.begin = time.Now()
