@@ -1,19 +1,21 @@
 // Package publisher writes events to Kafka and tells what became of each. It is a producer client of its own, because an HTTP
-// request waits for every acknowledgement: no linger time, one request for all partitions of a broker, bounded memory, fair
+// request waits for every acknowledgement: no wait where none pays, one request for all partitions of a broker, bounded memory, fair
 // shares between tenants, and topics that go on as a new generation.
 //
 // # The way of an event
 //
 //	Submit            encode; take a slot (fairShare); append to the open recordBatch of its partitionQueue
 //	dispatch          for each ready queue: start a sender for the partition's leader, unless one is at work
+//	gather            a sender: wait for events that may come soon, for a few milliseconds at the most
 //	send              a sender: pack one batch of each ready queue of the broker into a produce request, write it, repeat
 //	finish            per batch: acknowledged, retried later, moved to the next generation, or failed
 //	settle            per event: store the outcome, give the slot back; the last one wakes the caller
 //	Await             the caller: all outcomes, or "kafka_unavailable" for those that are still unknown after kafka.timeout
 //
-// An event is sent at once if its broker has no request in flight. Otherwise it joins all others that arrive until that
-// request is answered, or until it has taken longer than patience. So a single event is fast, and the more events arrive
-// the fewer requests each of them costs.
+// An event is sent at once if its broker has had no request for a while. Otherwise it joins all others that arrive until that
+// request is answered, or until it has taken longer than patience. After the answer a sender waits until as many events are there
+// as were under way before, and no longer than linger. So a single event is fast, and where events come faster than Kafka answers,
+// many share a request.
 //
 // # States of a partition queue
 //

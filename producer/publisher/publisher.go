@@ -44,6 +44,7 @@ type Publisher struct {
 	transport atomic.Pointer[kafka.Transport] // replaced when a topic goes on as a new generation
 	timeout   time.Duration
 	patience  time.Duration
+	linger    time.Duration
 	metrics   *metrics
 	log       *slog.Logger
 	life      context.Context // of requests to Kafka; it ends with Close
@@ -69,7 +70,7 @@ var errUnderWay, errClosed = errors.New("under way"), errors.New("the publisher 
 // does not answer before ctx ends.
 func Open(ctx context.Context, via dial.Kafka, o Options) (*Publisher, error) {
 	p := &Publisher{
-		via: via, addr: via.Addr(), timeout: o.Timeout, patience: patience, metrics: newMetrics(o.Metrics), log: o.Log, state: newState(o.Slots),
+		via: via, addr: via.Addr(), timeout: o.Timeout, patience: patience, linger: linger, metrics: newMetrics(o.Metrics), log: o.Log, state: newState(o.Slots),
 	}
 	for _, base := range o.Topics {
 		newest, err := newestGeneration(ctx, via, base)

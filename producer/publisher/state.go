@@ -101,6 +101,10 @@ func (p *Publisher) dispatch() {
 			to.begun = now
 			go p.send(to)
 		}
+		if to := q.leader; to.gathering != nil && p.waiting(to) >= to.expected {
+			close(to.gathering)
+			to.gathering = nil
+		}
 	}
 }
 
