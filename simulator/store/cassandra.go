@@ -106,7 +106,30 @@ func (c *cassandra) Read(ctx context.Context, s Scope) (tables.Cells, error) {
 		}
 		return scanner.Err()
 	})
+	if err == nil {
+		err = c.addVisitors(ctx, s.Site, cells)
+	}
 	return cells, err
+}
+
+// addVisitors reads the table that has visitors of sites in place of GuidData.
+func (c *cassandra) addVisitors(ctx context.Context, site string, cells tables.Cells) error {
+	query := fmt.Sprintf("SELECT bucket, guid, seen FROM cardinality%s.visitors WHERE siteId = ? ALLOW FILTERING", c.suffix)
+	scanner := c.session.Query(query, site).WithContext(ctx).PageSize(5000).Iter().Scanner()
+	for scanner.Next() {
+		var bucket, guid string
+		var seen []string
+		if err := scanner.Scan(&bucket, &guid, &seen); err != nil {
+			return fmt.Errorf("reading visitors: %w", err)
+		}
+		if err := cells.AddSeen(site, bucket, guid, seen); err != nil {
+			return err
+		}
+	}
+	if err := scanner.Err(); err != nil {
+		return fmt.Errorf("reading visitors: %w", err)
+	}
+	return nil
 }
 
 type silent struct{}

@@ -127,3 +127,29 @@ func TestDiffSeesAllThreeKinds(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+func TestEntriesOfVisitors(t *testing.T) {
+	c := Cells{}
+	for _, seen := range [][]string{
+		{"2018-10-31", "month:4 day:3", "fb", "it's"},
+		{"2018-10-31", "week:1", "fb", ""},
+	} {
+		if err := c.AddSeen("s", "b2", "g", seen); err != nil {
+			t.Error(err)
+		}
+	}
+	want := Cells{
+		"GuidData('s', 'month', '2018-10-01', 'b2', 'g', '', 'it''s')": 1, "GuidData('s', 'day', '2018-10-31', 'b2', 'g', '', '')": 1,
+		"GuidData('s', 'day', '2018-10-31', 'b2', 'g', 'fb', '')": 1, "GuidData('s', 'week', '2018-10-29', 'b2', 'g', '', '')": 1,
+	}
+	if differ := Diff(want, c); len(differ) > 0 {
+		t.Error(differ)
+	}
+	for _, seen := range [][]string{
+		nil, {"2018-10-31"}, {"today", "day:1", "fb", ""}, {"2018-10-31", "year:1", "fb", ""}, {"2018-10-31", "day:x", "fb", ""}, {"2018-10-31", "week:1", "fb", ""},
+	} {
+		if c.AddSeen("s", "b2", "g", seen) == nil {
+			t.Errorf("%q is an entry", seen)
+		}
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"crypto/md5"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"footfall/simulator/mock"
@@ -47,6 +49,43 @@ func (c Cells) AddVisits(site string, metrics []string, visits []mock.Visit) {
 			}
 		}
 	}
+}
+
+// AddSeen adds the rows of GuidData that an entry of the table visitors stands for. seen is its list: the day, what was new, and the features.
+func (c Cells) AddSeen(site, bucket, guid string, seen []string) error {
+	if len(seen) < 2 {
+		return fmt.Errorf("an entry of visitors has %q: want a day, what was new, and features", seen)
+	}
+	day, err := time.Parse(time.DateOnly, seen[0])
+	if err != nil {
+		return fmt.Errorf("an entry of visitors has no day: %w", err)
+	}
+	starts := map[string]time.Time{"month": firstOfMonth(day), "week": monday(day), "day": day}
+	for _, part := range strings.Fields(seen[1]) {
+		size, digits, _ := strings.Cut(part, ":")
+		set, err := strconv.ParseUint(digits, 16, 64)
+		start, known := starts[size]
+		if err != nil || !known {
+			return fmt.Errorf("an entry of visitors was new in %q", part)
+		}
+		for combination := 0; set > 0; combination, set = combination+1, set>>1 {
+			if set&1 == 0 {
+				continue
+			}
+			kept := slices.Clone(seen[2:])
+			for i := range kept {
+				if combination>>i&1 == 0 {
+					kept[i] = ""
+				}
+			}
+			name := Name("GuidData", columns([]any{site, size, start, bucket, guid}, kept)...)
+			if c[name] != 0 {
+				return fmt.Errorf("two rows %s", name)
+			}
+			c[name] = 1
+		}
+	}
+	return nil
 }
 
 // columns makes a key, with the features in the middle.

@@ -18,6 +18,12 @@ func Cassandra(ctx context.Context, session *gocql.Session, suffix string, featu
 		if err := d.cassandraTable(ctx, session, suffix, t); err != nil {
 			return nil, fmt.Errorf("reading %s%s.%s: %w", t.keyspace, suffix, t.name, err)
 		}
+		if t.name != "guiddata" {
+			continue
+		}
+		if err := d.cassandraVisitors(ctx, session, suffix, t); err != nil {
+			return nil, fmt.Errorf("reading %s%s.visitors: %w", t.keyspace, suffix, err)
+		}
 	}
 	return d, nil
 }

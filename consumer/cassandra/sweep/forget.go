@@ -1,0 +1,264 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/gocql/gocql"
+	"github.com/google/uuid"
+
+	"footfall/consumer/cassandra/visitorrow"
+	"footfall/consumer/cassandra/walk"
+	"footfall/models"
+)
+
+// Forgotten is what Forget removed.
+type Forgotten struct {
+	Entries, Guids, IPs, Clicks int64 // rows of visitors, GuidData, uniquecounterips, latestclicks
+	Looked                      int   // partitions that were read
+}
+
+// Forget removes the rows of visitors: by guid on all sites, and by IP, as stored, on all links. Counts stay. Then it notifies consumers, so
+// that they clear their visitor caches. After an error some rows are removed, and it may be called again. It calls progress now and then,
+// from one goroutine.
+func (t Tables) Forget(ctx context.Context, guids, ips []string, progress func(Forgotten)) (Forgotten, error) {
+	f := &forgetting{Tables: t, progress: progress}
+	var err error
+	if len(guids) > 0 {
+		err = f.onSites(ctx, guids)
+	}
+	if err == nil && len(ips) > 0 {
+		err = f.onLinks(ctx, ips)
+	}
+	if err == nil && len(ips) > 0 {
+		err = f.amongLatest(ctx, ips)
+	}
+	if err == nil { // after the rows: a consumer notified earlier could read and cache a row before it is removed
+		err = t.tellForgotten(ctx)
+	}
+	if err != nil {
+		return f.total(), fmt.Errorf("forgetting visitors: %w", err)
+	}
+	return f.total(), nil
+}
+
+// tellForgotten changes the version that consumers read. Its write timestamp is later than the last one's, even if that clock was ahead.
+func (t Tables) tellForgotten(ctx context.Context) error {
+	table := t.Names.Footfall + `.forgotten`
+	var last *int64
+	err := t.Session.Query(`SELECT WRITETIME(version) FROM ` + table + ` WHERE name = 'visitors'`).WithContext(ctx).Scan(&last)
+	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
+		return err
+	}
+	at := time.Now().UnixMicro()
+	if last != nil {
+		at = max(at, *last+1)
+	}
+	return t.Session.Query(`INSERT INTO `+table+` (name, version) VALUES ('visitors', ?) USING TIMESTAMP ?`, uuid.NewString(), at).
+		WithContext(ctx).Exec()
+}
+
+// forgetting is the state of one Forget.
+type forgetting struct {
+	Tables
+	progress                    func(Forgotten)
+	entries, guids, ips, clicks atomic.Int64
+	looked                      int
+}
+
+func (f *forgetting) total() Forgotten {
+	return Forgotten{f.entries.Load(), f.guids.Load(), f.ips.Load(), f.clicks.Load(), f.looked}
+}
+
+// together calls do for everything that read hands on, many concurrently.
+func together[T any](ctx context.Context, f *forgetting, read func(each func(T) error) error, do func(context.Context, T) error) error {
+	var gathered []T
+	work := func() error {
+		err := f.each(ctx, len(gathered), func(ctx context.Context, i int) error { return do(ctx, gathered[i]) })
+		f.looked += len(gathered)
+		gathered = gathered[:0]
+		f.progress(f.total())
+		return err
+	}
+	err := read(func(one T) error {
+		if gathered = append(gathered, one); len(gathered) < dropAtOnce {
+			return nil
+		}
+		return work()
+	})
+	if err != nil {
+		return err
+	}
+	return work()
+}
+
+// onSites removes guids from all partitions of their buckets.
+func (f *forgetting) onSites(ctx context.Context, guids []string) error {
+	byBucket := map[string][]string{}
+	for _, guid := range guids {
+		byBucket[models.Bucket(guid)] = append(byBucket[models.Bucket(guid)], guid)
+	}
+	read := func(each func(partition) error) error {
+		return f.eachPartition(ctx, walk.Ring, func(p partition) error {
+			if byBucket[p.bucket] == nil {
+				return nil
+			}
+			return each(p)
+		})
+	}
+	return together(ctx, f, read, func(ctx context.Context, p partition) error {
+		removed, columns := &f.guids, position
+		if p.inRows {
+			removed, columns = &f.entries, []string{visitorrow.Value}
+		}
+		where, args := p.where()
+		for _, guid := range byBucket[p.bucket] {
+			rows, err := f.remove(ctx, f.table(p), columns, where+` AND guid = ?`, append(slices.Clip(args), guid)...)
+			if err != nil {
+				return err
+			}
+			removed.Add(rows)
+		}
+		return nil
+	})
+}
+
+// position are the columns of a row that is found by its sighting: where the first event is.
+var position = []string{"topic", "kafka_partition", "kafka_offset"}
+
+// onLinks removes IPs from the partition of every link.
+func (f *forgetting) onLinks(ctx context.Context, ips []string) error {
+	table := f.Names.URLShortener + `.uniquecounterips`
+	read := func(each func(string) error) error {
+		var link string
+		scanner := f.Session.Query(`SELECT DISTINCT short_url FROM ` + table).WithContext(ctx).PageSize(1000).Iter().Scanner()
+		for scanner.Next() {
+			if err := scanner.Scan(&link); err != nil {
+				return err
+			}
+			if err := each(link); err != nil {
+				return err
+			}
+		}
+		return scanner.Err()
+	}
+	return together(ctx, f, read, func(ctx context.Context, link string) error {
+		var here []string // found by one read for all IPs, since few are on any link
+		var ip string
+		scanner := f.Session.Query(`SELECT ip FROM `+table+` WHERE short_url = ? AND ip IN ?`, link, ips).WithContext(ctx).Iter().Scanner()
+		for scanner.Next() {
+			if err := scanner.Scan(&ip); err != nil {
+				return err
+			}
+			here = append(here, ip)
+		}
+		if err := scanner.Err(); err != nil {
+			return err
+		}
+		for _, ip := range here {
+			rows, err := f.remove(ctx, table, position, ` WHERE short_url = ? AND ip = ?`, link, ip)
+			if err != nil {
+				return err
+			}
+			f.ips.Add(rows)
+		}
+		return nil
+	})
+}
+
+// removeAttempts is how often remove deletes rows that reappear: a consumer may be writing the same visitor.
+const removeAttempts = 5
+
+// remove removes the rows of one visitor and returns how many there were. columns are those that are written with a row. The tombstone has the
+// rows' own write timestamp. With the present time of a clock that is ahead, it would also hide rows written later, and each later event would
+// count as a new visitor. With a clock that is behind, it would remove nothing.
+func (f *forgetting) remove(ctx context.Context, table string, columns []string, where string, args ...any) (rows int64, err error) {
+	for range removeAttempts {
+		found, written, err := f.written(ctx, table, columns, where, args...)
+		if err != nil || found == 0 {
+			return rows, err
+		}
+		rows = max(rows, found)
+		err = f.Session.Query(`DELETE FROM `+table+` USING TIMESTAMP ?`+where, append([]any{written}, args...)...).WithContext(ctx).Exec()
+		if err != nil {
+			return rows, err
+		}
+	}
+	return rows, errors.New("a visitor's rows reappeared each time they were removed: run this again")
+}
+
+// written returns how many rows a visitor has, and the latest write timestamp among them. For a row without cells, which somebody inserted
+// by hand, it takes the present time.
+func (f *forgetting) written(ctx context.Context, table string, columns []string, where string, args ...any) (rows, last int64, err error) {
+	cells, scanned := make([]*int64, len(columns)), make([]any, len(columns))
+	for i := range cells {
+		scanned[i] = &cells[i]
+	}
+	scanner := f.Session.Query(`SELECT WRITETIME(`+strings.Join(columns, `), WRITETIME(`)+`) FROM `+table+where, args...).WithContext(ctx).Iter().Scanner()
+	for scanner.Next() {
+		if err := scanner.Scan(scanned...); err != nil {
+			return 0, 0, err
+		}
+		rows++
+		told := false
+		for _, at := range cells {
+			if at != nil {
+				told, last = true, max(last, *at)
+			}
+		}
+		if !told {
+			last = max(last, time.Now().UnixMicro())
+		}
+	}
+	return rows, last, scanner.Err()
+}
+
+// amongLatest removes IPs from the latest clicks. It reads all of them, since IPs are not in their key.
+func (f *forgetting) amongLatest(ctx context.Context, ips []string) error {
+	type partition struct {
+		link string
+		day  time.Time
+	}
+	table := f.Names.URLShortener + `.latestclicks`
+	read := func(each func(partition) error) error {
+		var p partition
+		scanner := f.Session.Query(`SELECT DISTINCT short_url, day FROM ` + table).WithContext(ctx).PageSize(1000).Iter().Scanner()
+		for scanner.Next() {
+			if err := scanner.Scan(&p.link, &p.day); err != nil {
+				return err
+			}
+			if err := each(p); err != nil {
+				return err
+			}
+		}
+		return scanner.Err()
+	}
+	return together(ctx, f, read, func(ctx context.Context, p partition) error {
+		var at gocql.UUID
+		var ip string
+		var written *int64
+		scanner := f.Session.Query(`SELECT at, ip, WRITETIME(ip) FROM `+table+` WHERE short_url = ? AND day = ?`, p.link, p.day).WithContext(ctx).
+			PageSize(1000).Iter().Scanner()
+		for scanner.Next() {
+			if err := scanner.Scan(&at, &ip, &written); err != nil {
+				return err
+			}
+			if !slices.Contains(ips, ip) || written == nil {
+				continue
+			}
+			// Only a replay writes this row again, with the same timestamp: it stays deleted.
+			err := f.Session.Query(`DELETE FROM `+table+` USING TIMESTAMP ? WHERE short_url = ? AND day = ? AND at = ?`,
+				max(*written, time.Now().UnixMicro()), p.link, p.day, at).WithContext(ctx).Exec()
+			if err != nil {
+				return err
+			}
+			f.clicks.Add(1)
+		}
+		return scanner.Err()
+	})
+}

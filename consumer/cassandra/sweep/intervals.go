@@ -1,0 +1,147 @@
+package sweep
+
+import (
+	"fmt"
+	"hash/maphash"
+	"strconv"
+	"sync"
+
+	"footfall/models"
+)
+
+// class is a subset of all values: those whose hash modulo modulus is remainder.
+type class struct{ remainder, modulus uint64 }
+
+// hashSeed is the same for all passes.
+var hashSeed = maphash.MakeSeed()
+
+func has[K comparable](c class, key K) bool {
+	return maphash.Comparable(hashSeed, key)%c.modulus == c.remainder
+}
+
+// classed collects values under those keys that are in its class. When there are more than most, it halves its class, and lists the other
+// half in left for a later pass.
+type classed[K comparable, V any] struct {
+	class
+	most  int
+	found map[K]V
+	left  []class
+}
+
+func newClassed[K comparable, V any](c class, most int) *classed[K, V] {
+	return &classed[K, V]{class: c, most: most, found: map[K]V{}}
+}
+
+// put changes the value of a key, if the key is in the class.
+func (c *classed[K, V]) put(key K, change func(V) V) {
+	if !has(c.class, key) {
+		return
+	}
+	c.found[key] = change(c.found[key])
+	for len(c.found) > c.most {
+		c.halve()
+	}
+}
+
+func (c *classed[K, V]) halve() {
+	c.left = append(c.left, class{c.remainder + c.modulus, 2 * c.modulus})
+	c.modulus *= 2
+	for key := range c.found {
+		if !has(c.class, key) {
+			delete(c.found, key)
+		}
+	}
+}
+
+// unit is what can be compared alone: all rows of a site that belong to the counters of a month, or of an interval if each interval has partitions
+// of its own.
+type unit struct {
+	site, interval string
+	start          models.Millis
+}
+
+func (t Tables) unitOf(p partition) unit {
+	if t.Rows {
+		return unit{site: p.site, start: p.month()}
+	}
+	return unit{p.site, p.interval, p.start}
+}
+
+// source is where rows of a unit are: partitions that differ in their bucket.
+type source struct {
+	partition // without its bucket
+	buckets   *bucketSet
+}
+
+// units collects what would be removed. Safe for concurrent use.
+type units struct {
+	tables Tables
+	before models.Millis
+
+	mu sync.Mutex
+	*classed[unit, []source]
+}
+
+func newUnits(t Tables, c class, before models.Millis, most int) *units {
+	return &units{tables: t, before: before, classed: newClassed[unit, []source](c, most)}
+}
+
+func (u *units) add(p partition) {
+	if !u.tables.over(p, u.before) || p.inRows && !u.tables.Rows {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.put(u.tables.unitOf(p), func(sources []source) []source {
+		bucket := p.bucket
+		p.bucket = ""
+		for _, s := range sources {
+			if s.partition == p {
+				s.buckets.add(bucket)
+				return sources
+			}
+		}
+		s := source{p, &bucketSet{}}
+		s.buckets.add(bucket)
+		return append(sources, s)
+	})
+}
+
+// partitions lists those of all sources.
+func partitions(sources []source) (all []partition) {
+	for _, s := range sources {
+		for _, bucket := range s.buckets.list() {
+			p := s.partition
+			p.bucket = bucket
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// bucketSet is a set of bucket names: the 256 regular ones as bits, and others, which somebody inserted by hand.
+type bucketSet struct {
+	bits  [4]uint64
+	other []string
+}
+
+func (b *bucketSet) add(name string) {
+	n, err := strconv.ParseUint(name, 16, 8)
+	if err != nil || bucketName(int(n)) != name {
+		b.other = append(b.other, name)
+		return
+	}
+	b.bits[n/64] |= 1 << (n % 64)
+}
+
+func (b *bucketSet) list() []string {
+	names := append([]string(nil), b.other...)
+	for n := range 256 {
+		if b.bits[n/64]&(1<<(n%64)) != 0 {
+			names = append(names, bucketName(n))
+		}
+	}
+	return names
+}
+
+func bucketName(n int) string { return fmt.Sprintf("%02x", n) }

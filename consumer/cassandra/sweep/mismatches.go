@@ -1,0 +1,187 @@
+package sweep
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gocql/gocql"
+	"golang.org/x/sync/errgroup"
+
+	"footfall/consumer/cassandra/walk"
+	"footfall/consumer/store"
+	"footfall/models"
+)
+
+// maxUnits bounds how many units are in memory at once, and Tables.InMemory how many counters of those that are being compared.
+const (
+	maxUnits        = 500_000
+	defaultInMemory = 100_000
+)
+
+const (
+	ringParts        = 256 // that the ring is read in
+	mismatchesAtOnce = 16  // parts of the ring, or units, that are read concurrently
+)
+
+// CountMismatches is that of store.RetireStore. It reads every row that Drop would remove, unit by unit. The buckets of a unit are spread over
+// the ring, so it lists the units first: in several passes if they are too many for memory.
+func (t Tables) CountMismatches(ctx context.Context, before models.Millis, progress func(string), each func(store.CountMismatch)) error {
+	var mu sync.Mutex
+	one := func(u store.CountMismatch) {
+		mu.Lock()
+		defer mu.Unlock()
+		each(u)
+	}
+	for todo := []class{{0, 1}}; len(todo) > 0; {
+		last := len(todo) - 1
+		listed := newUnits(t, todo[last], before, maxUnits)
+		todo = todo[:last]
+		err := inParts(ctx, func(ctx context.Context, r walk.Range) error {
+			return t.eachPartition(ctx, r, func(p partition) error {
+				listed.add(p)
+				return nil
+			})
+		})
+		if err == nil {
+			err = t.mismatchedUnits(ctx, listed.found, progress, one)
+		}
+		if err != nil {
+			return fmt.Errorf("comparing visitors with their counts: %w", err)
+		}
+		todo = append(todo, listed.left...)
+	}
+	return nil
+}
+
+// inParts calls do for all parts of the ring, some concurrently.
+func inParts(ctx context.Context, do func(context.Context, walk.Range) error) error {
+	return walk.Each(ctx, mismatchesAtOnce, ringParts, func(ctx context.Context, number int) error {
+		return do(ctx, walk.PartOf(store.Part{Number: number, Of: ringParts}))
+	})
+}
+
+func (t Tables) mismatchedUnits(ctx context.Context, found map[unit][]source, progress func(string), each func(store.CountMismatch)) error {
+	started, told, done := time.Now(), time.Now(), 0
+	var mu sync.Mutex
+	group, working := errgroup.WithContext(ctx)
+	group.SetLimit(mismatchesAtOnce)
+	for u, sources := range found {
+		if working.Err() != nil {
+			break
+		}
+		group.Go(func() error {
+			err := t.mismatchedUnit(working, u.site, partitions(sources), each)
+			mu.Lock()
+			defer mu.Unlock()
+			if done++; time.Since(told) > 5*time.Second {
+				told = time.Now()
+				took := time.Since(started)
+				progress(fmt.Sprintf("%d of %d intervals of sites compared, %.0f a second, about %v left", done, len(found),
+					float64(done)/took.Seconds(), (took / time.Duration(done) * time.Duration(len(found)-done)).Round(time.Second)))
+			}
+			return err
+		})
+	}
+	return group.Wait()
+}
+
+// counted is one counter of a site's visitors.
+type counted struct {
+	interval string
+	start    models.Millis
+	features models.Features
+}
+
+// mismatchedUnit reads the rows once for as many counters as fit into memory, and again for the rest: a site may have thousands of pages on each
+// day of a month.
+func (t Tables) mismatchedUnit(ctx context.Context, site string, all []partition, each func(store.CountMismatch)) error {
+	for todo := []class{{0, 1}}; len(todo) > 0; {
+		last := len(todo) - 1
+		rows := newClassed[counted, int64](todo[last], cmp.Or(t.InMemory, defaultInMemory))
+		todo = todo[:last]
+		var mu sync.Mutex
+		err := t.each(ctx, len(all), func(ctx context.Context, i int) error {
+			return t.sightings(ctx, all[i], func(c counted) {
+				mu.Lock()
+				defer mu.Unlock()
+				rows.put(c, func(n int64) int64 { return n + 1 })
+			})
+		})
+		if err == nil {
+			err = t.compare(ctx, site, rows.found, each)
+		}
+		if err != nil {
+			return err
+		}
+		todo = append(todo, rows.left...)
+	}
+	return nil
+}
+
+// compare reads the counters and tells those that are not the number of their rows.
+func (t Tables) compare(ctx context.Context, site string, rows map[counted]int64, each func(store.CountMismatch)) error {
+	read := `SELECT visits FROM ` + t.Names.Cardinality + `.Counts WHERE siteId = ? AND month_interval_start = ? AND ` +
+		strings.Join(t.Plan.Features(), " = ? AND ") + ` = ? AND metric_type = ? AND interval_start = ?`
+	all := slices.Collect(maps.Keys(rows))
+	return t.each(ctx, len(all), func(ctx context.Context, i int) error {
+		key, cell := models.Sighting{
+			Keyspace: models.Cardinality, Name: site, Interval: all[i].interval, Start: all[i].start, Features: all[i].features,
+		}.Counted()
+		args := []any{key.Name, key.Month.Time()}
+		for _, f := range key.Features.Values() {
+			args = append(args, f)
+		}
+		var n int64
+		err := t.Session.Query(read, append(args, cell.Counter, cell.At.Time())...).WithContext(ctx).RetryPolicy(walk.Patience).Scan(&n)
+		if err != nil && !errors.Is(err, gocql.ErrNotFound) {
+			return err
+		}
+		if n != rows[all[i]] {
+			each(store.CountMismatch{Key: key, Cell: cell, Rows: rows[all[i]], Counted: n})
+		}
+		return nil
+	})
+}
+
+// sightings calls each with the counter of every sighting in a partition.
+func (t Tables) sightings(ctx context.Context, p partition, each func(counted)) error {
+	where, args := p.where()
+	query := func(selected string) gocql.Scanner {
+		return t.Session.Query(selected+where, args...).WithContext(ctx).PageSize(5000).RetryPolicy(walk.Patience).Iter().Scanner()
+	}
+	if p.inRows {
+		entry := t.visitors().NewEntry()
+		scanner := query(t.visitors().Select())
+		for scanner.Next() {
+			if err := scanner.Scan(entry.Columns()...); err != nil {
+				return err
+			}
+			if first, ok := entry.First(); ok {
+				for s := range first.Sightings(models.Visitor{Site: p.site, Month: p.start, GUID: entry.GUID}) {
+					each(counted{s.Interval, s.Start, s.Features})
+				}
+			}
+		}
+		return scanner.Err()
+	}
+	features := make([]string, len(t.Plan.Features()))
+	columns := make([]any, len(features))
+	for i := range features {
+		columns[i] = &features[i]
+	}
+	scanner := query(`SELECT ` + strings.Join(t.Plan.Features(), ", ") + ` FROM ` + t.guidData())
+	for scanner.Next() {
+		if err := scanner.Scan(columns...); err != nil {
+			return err
+		}
+		each(counted{p.interval, p.start, models.NewFeatures(features...)})
+	}
+	return scanner.Err()
+}
