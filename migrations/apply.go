@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -126,33 +127,35 @@ func (m *migrator) whileLocked(ctx context.Context, step func(context.Context) e
 }
 
 func (m *migrator) run(ctx context.Context) error {
-	var recorded map[int]string
-	var fresh bool
-	err := m.whileLocked(ctx, func(ctx context.Context) (err error) {
-		if recorded, err = m.begin(ctx); err != nil {
-			return err
-		}
-		fresh, err = m.nothingCounted(ctx, recorded)
-		return err
-	})
+	all, err := All(m.plan.Features())
 	if err != nil {
 		return err
 	}
-	all, err := All(m.plan.Features())
+	var recorded map[int]string
+	var fresh bool
+	err = m.whileLocked(ctx, func(ctx context.Context) (err error) {
+		if recorded, err = m.begin(ctx); err != nil {
+			return err
+		}
+		if fresh, err = m.nothingCounted(ctx, recorded); err != nil {
+			return err
+		}
+		return m.settleVisitors(ctx, all, fresh, recorded)
+	})
 	if err != nil {
 		return err
 	}
 	if err := compare(all, recorded); err != nil && !errors.Is(err, errBehind) {
 		return err
 	}
+	var missing []Migration
 	for _, step := range all {
-		if _, done := recorded[step.Version]; done {
-			continue
+		if _, done := recorded[step.Version]; !done {
+			missing = append(missing, step)
 		}
-		if err := m.whileLocked(ctx, func(ctx context.Context) error { return m.migrate(ctx, step) }); err != nil {
-			return err
-		}
-		m.report("migrated to %d (%s)", step.Version, step.Name)
+	}
+	if err := m.migrate(ctx, missing); err != nil {
+		return err
 	}
 	var todo string
 	err = m.whileLocked(ctx, func(ctx context.Context) (err error) {
@@ -179,17 +182,32 @@ func (m *migrator) begin(ctx context.Context) (recorded map[int]string, err erro
 	return recorded, m.settlePlan(ctx, len(recorded) > 0)
 }
 
-// migrate carries out one migration and records it. It may be repeated.
-func (m *migrator) migrate(ctx context.Context, step Migration) error {
+// migrate carries out migrations, and then records them, the newest first: from then on older binaries refuse the tables. If it recorded them one by
+// one, a consumer of an older version could start in between, and count in its way into tables that are settled to be new. It may be repeated.
+func (m *migrator) migrate(ctx context.Context, steps []Migration) error {
+	for _, step := range steps {
+		if err := m.whileLocked(ctx, func(ctx context.Context) error { return m.execAll(ctx, step) }); err != nil {
+			return err
+		}
+		m.report("migrated to %d (%s)", step.Version, step.Name)
+	}
+	return m.whileLocked(ctx, func(ctx context.Context) error {
+		for _, step := range slices.Backward(steps) {
+			err := m.session.Query(`INSERT INTO `+m.names.Footfall+`.schema_migrations (version, name, checksum, applied_at)`+
+				` VALUES (?, ?, ?, ?)`, step.Version, step.Name, step.Checksum, time.Now()).WithContext(ctx).Exec()
+			if err != nil {
+				return fmt.Errorf("recording migration %d: %w", step.Version, err)
+			}
+		}
+		return nil
+	})
+}
+
+func (m *migrator) execAll(ctx context.Context, step Migration) error {
 	for _, cql := range step.Statements {
 		if err := m.exec(ctx, cql); err != nil {
 			return fmt.Errorf("migrating to %d (%s): %w\nin: %s", step.Version, step.Name, err, cql)
 		}
-	}
-	err := m.session.Query(`INSERT INTO `+m.names.Footfall+`.schema_migrations (version, name, checksum, applied_at)`+
-		` VALUES (?, ?, ?, ?)`, step.Version, step.Name, step.Checksum, time.Now()).WithContext(ctx).Exec()
-	if err != nil {
-		return fmt.Errorf("recording migration %d: %w", step.Version, err)
 	}
 	return nil
 }

@@ -54,6 +54,7 @@ var landed = []string{
 	"c53f463e81a6a365e5f03e556d758bafa6cfddcfd35bfd2db4c231abbeaf9a96", // 0008_retired
 	"45fb9a9f2ef35332572acac43eaf9d4f9ffaf46e45aee846446c9414d6a44915", // 0009_tails
 	"db30301a3cf3ec99b85d66b2d7c2f4b0c77b6535971e2892127d25a4fdf089cf", // 0010_catalogue
+	"3535381200f606559f65e60b9fd22c293fc6324400ae709f7ca219e552784cdd", // 0011_visitors
 }
 
 // Released migrations never change. The third was released without placeholders, with the names of the default features.

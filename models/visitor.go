@@ -119,3 +119,10 @@ func (s Sighting) Row() (v Visitor, way int) {
 	}
 	return Visitor{}, 0
 }
+
+// VisitorsSetting is the setting that says how the tables remember visitors of sites. VisitorsInRows: by Visitor, in all months, as new tables do.
+// Without a value: by Sighting.
+const (
+	VisitorsSetting = "visitors"
+	VisitorsInRows  = "rows"
+)

@@ -11,60 +11,30 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"footfall/consumer/cassandra/walk"
 	"footfall/consumer/store"
 	"footfall/models"
 )
 
 var _ store.AuditStore = (*Store)(nil)
 
-// patience retries pages of long reads: a scan of hours must not fail because one page timed out. Writes must never use it.
-var patience = &patient{gocql.ExponentialBackoffRetryPolicy{NumRetries: 5, Min: 100 * time.Millisecond, Max: 5 * time.Second}}
-
-type patient struct {
-	gocql.ExponentialBackoffRetryPolicy
-}
-
-// GetRetryType implements gocql.RetryPolicy: it retries on the same node, since there may be no other.
-func (patient) GetRetryType(error) gocql.RetryType { return gocql.Retry }
-
 // keysTogether is how many keys Keys hands on at a time.
 const keysTogether = 500
 
-// between is a token range of the ring, both ends included.
-type between struct{ first, last int64 }
-
-var wholeRing = between{math.MinInt64, math.MaxInt64}
-
-// partOfRing is the token range of a part: all are of equal size. Vnodes do not matter: the coordinator splits a range that spans several.
-func partOfRing(p store.Part) between {
-	width := math.MaxUint64 / uint64(p.Of)
-	first := uint64(p.Number) * width
-	last := first + width - 1
-	if p.Number == p.Of-1 {
-		last = math.MaxUint64
-	}
-	return between{int64(first ^ 1<<63), int64(last ^ 1<<63)}
-}
-
 // around is the smallest token range that has all these keys.
-func around(keys []models.Key) between {
-	b := between{math.MaxInt64, math.MinInt64}
+func around(keys []models.Key) walk.Range {
+	b := walk.Range{First: math.MaxInt64, Last: math.MinInt64}
 	for _, key := range keys {
 		token := keyToken(key)
-		b.first, b.last = min(b.first, token), max(b.last, token)
+		b.First, b.Last = min(b.First, token), max(b.Last, token)
 	}
 	return b
-}
-
-// where is the WHERE clause for a table with that partition key.
-func (b between) where(partitionKey string) string {
-	return fmt.Sprintf(` WHERE token(%s) >= %d AND token(%s) <= %d`, partitionKey, b.first, partitionKey, b.last)
 }
 
 // Keys implements store.WalkStore: it reads the ledgers of a part of the ring, page by page. The rows of a key are consecutive.
 func (s *Store) Keys(ctx context.Context, part store.Part, each func([]store.KeyLedger) error) error {
 	var together []store.KeyLedger
-	err := s.eachLedger(ctx, part.Keyspace, partOfRing(part), func(k store.KeyLedger) error {
+	err := s.eachLedger(ctx, part.Keyspace, walk.PartOf(part), func(k store.KeyLedger) error {
 		if together = append(together, k); len(together) < keysTogether {
 			return nil
 		}
@@ -78,7 +48,7 @@ func (s *Store) Keys(ctx context.Context, part store.Part, each func([]store.Key
 	return err
 }
 
-func (s *Store) eachLedger(ctx context.Context, keyspace models.Keyspace, b between, each func(store.KeyLedger) error) error {
+func (s *Store) eachLedger(ctx context.Context, keyspace models.Keyspace, b walk.Range, each func(store.KeyLedger) error) error {
 	key := models.Key{Keyspace: keyspace}
 	var month time.Time
 	features := make([]string, len(s.plan.Features()))
@@ -95,7 +65,7 @@ func (s *Store) eachLedger(ctx context.Context, keyspace models.Keyspace, b betw
 
 	var last store.KeyLedger
 	scanner := s.session.Query(`SELECT ` + partitionKey + `, topic, kafka_partition, kind, epoch, from_offset, to_offset FROM ` + table +
-		`.applied` + b.where(partitionKey)).WithContext(ctx).PageSize(1000).RetryPolicy(patience).Iter().Scanner()
+		`.applied` + b.Where(partitionKey)).WithContext(ctx).PageSize(1000).RetryPolicy(walk.Patience).Iter().Scanner()
 	for scanner.Next() {
 		if err := scanner.Scan(columns...); err != nil {
 			return fmt.Errorf("reading ledgers: %w", err)
@@ -132,8 +102,8 @@ func (s *Store) Sums(ctx context.Context, links []models.Key) (map[models.Key]st
 	err := s.each(ctx, len(tables), func(ctx context.Context, i int) error {
 		key := models.Key{Keyspace: models.URLShortener}
 		var sum int64
-		scanner := s.session.Query(`SELECT short_url, SUM(value) FROM ` + s.names.URLShortener + `.` + tables[i] + tokens.where(`short_url`) +
-			` GROUP BY short_url`).WithContext(ctx).PageSize(1000).RetryPolicy(patience).Iter().Scanner()
+		scanner := s.session.Query(`SELECT short_url, SUM(value) FROM ` + s.names.URLShortener + `.` + tables[i] + tokens.Where(`short_url`) +
+			` GROUP BY short_url`).WithContext(ctx).PageSize(1000).RetryPolicy(walk.Patience).Iter().Scanner()
 		for scanner.Next() {
 			if err := scanner.Scan(&key.Name, &sum); err != nil {
 				return err

@@ -67,6 +67,7 @@ func TestStore(t *testing.T) {
 	t.Run("Walked", func(t *testing.T) { testWalked(t, testOpen(t, cfg, plan)) })
 	t.Run("Tokens", func(t *testing.T) { testTokens(t, testOpen(t, cfg, plan)) })
 	t.Run("ByHand", func(t *testing.T) { testByHand(t, testOpen(t, cfg, plan)) })
+	t.Run("RowsByHand", func(t *testing.T) { testRowsByHand(t, testOpen(t, cfg, plan)) })
 	t.Run("Tables", func(t *testing.T) { testTables(t, testOpen(t, cfg, plan), cfg.KeyspaceSuffix) })
 }
 
@@ -85,6 +86,46 @@ func testByHand(t *testing.T, s *Store) {
 		if err != nil || found[0] == (models.Position{}) || found[0].Offset >= 0 {
 			t.Errorf("%s: first at %+v, %v; want one of no event", ip, found, err)
 		}
+	}
+}
+
+// Entries of visitors' rows that nobody can read remember nothing, and those that can be read are found.
+func testRowsByHand(t *testing.T, s *Store) {
+	visit := &models.Visit{SiteID: "by-hand", TS: models.Earliest, Features: []string{"fb", "/"}}
+	month := visit.TS.Month()
+	for guid, f := range map[string]struct {
+		columns string
+		found   bool
+	}{
+		"null":         {`topic, kafka_partition, kafka_offset) VALUES (?, ?, ?, ?, 'visits', 0, 0)`, false},
+		"empty":        {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, 'visits', 0, 0, [])`, false},
+		"few":          {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, 'visits', 0, 0, ['1973-03-03', 'month:f', 'fb'])`, false},
+		"many":         {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, 'visits', 0, 0, ['1973-03-03', 'month:f', 'fb', '/', ''])`, false},
+		"no day":       {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, 'visits', 0, 0, ['today', 'month:f', 'fb', '/'])`, false},
+		"no ways":      {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, 'visits', 0, 0, ['1973-03-03', '', 'fb', '/'])`, false},
+		"no interval":  {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, 'visits', 0, 0, ['1973-03-03', 'year:f', 'fb', '/'])`, false},
+		"no number":    {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, 'visits', 0, 0, ['1973-03-03', 'month:g', 'fb', '/'])`, false},
+		"large number": {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, 'visits', 0, 0, ['1973-03-03', 'month:ffffffffffffffff', 'fb', '/'])`, true},
+		"no topic":     {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, '', 0, 0, ['1973-03-03', 'month:f', 'fb', '/'])`, true},
+	} {
+		insert := `INSERT INTO ` + s.visitorRows.Name + ` (siteId, month_interval_start, bucket, guid, ` + f.columns
+		if err := s.session.Query(insert, visit.SiteID, month.Time(), models.Bucket(guid), guid).Exec(); err != nil {
+			t.Fatal(err)
+		}
+		visit.GUID = guid
+		found, err := s.FirstSeen(t.Context(), visit.Sightings())
+		if err != nil {
+			t.Fatalf("%s: %v", guid, err)
+		}
+		for i, at := range found {
+			if month := visit.Sightings()[i].Interval == models.IntervalMonth; (at != models.Position{}) != (f.found && month) {
+				t.Errorf("%s: %+v is first at %+v", guid, visit.Sightings()[i], at)
+			}
+		}
+	}
+	err := s.CountMismatches(t.Context(), visit.TS+100*86_400_000, func(string) {}, func(store.CountMismatch) {})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

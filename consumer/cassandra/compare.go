@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"footfall/consumer/cassandra/walk"
 	"footfall/consumer/store"
 	"footfall/models"
 )
@@ -52,7 +53,7 @@ func (s *Store) linkCells(ctx context.Context, links []models.Key, tables []link
 	for _, link := range links {
 		out[link] = map[models.Cell]int64{}
 	}
-	where := around(links).where(`short_url`)
+	where := around(links).Where(`short_url`)
 	var mu sync.Mutex
 	err := s.each(ctx, len(tables), func(ctx context.Context, i int) error {
 		err := s.eachLinkCell(ctx, tables[i], where, func(link models.Key, cell models.Cell, n int64) {
@@ -98,7 +99,7 @@ func (s *Store) eachLinkCell(ctx context.Context, t linkTable, where string, eac
 		selected, columns = selected+`, `+t.clustering, append(columns, &cell.Label)
 	}
 	scanner := s.session.Query(`SELECT ` + selected + ` FROM ` + s.names.URLShortener + `.` + t.table + where).
-		WithContext(ctx).PageSize(1000).RetryPolicy(patience).Iter().Scanner()
+		WithContext(ctx).PageSize(1000).RetryPolicy(walk.Patience).Iter().Scanner()
 	for scanner.Next() {
 		n = 0 // a column may be null
 		if err := scanner.Scan(columns...); err != nil {

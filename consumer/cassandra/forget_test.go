@@ -6,6 +6,8 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"footfall/consumer/cassandra/sweep"
+	"footfall/consumer/cassandra/visitorrow"
 	"footfall/consumer/store"
 	"footfall/models"
 )
@@ -26,11 +28,26 @@ func rememberAt(t *testing.T, s *Store, sighting models.Sighting, at models.Posi
 	}
 }
 
+// rememberFirstAt is RememberFirsts with a write timestamp of the test's choice, for a visitor who was never seen before.
+func rememberFirstAt(t *testing.T, s *Store, visit *models.Visit, at models.Position, clock time.Time) {
+	t.Helper()
+	batch := s.session.NewBatch(gocql.UnloggedBatch).WithContext(t.Context()).WithTimestamp(clock.UnixMicro())
+	for _, row := range visit.AppendRows(nil) {
+		args := append(visitorrow.Partition{Site: visit.SiteID, Month: row.Month, Bucket: models.Bucket(visit.GUID)}.Args(), visit.GUID)
+		batch.Query(s.cql.insertEntry, visitorrow.AppendEntry(args, models.First{At: at, Day: visit.TS.Day(), Features: visit.Features, Of: row.Asked})...)
+	}
+	if err := s.session.ExecuteBatch(batch); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A forgotten visitor has no row, and has one again after the next event, also if clocks of consumers are ahead or behind.
 func testForgetClocks(t *testing.T, s *Store) {
 	visit := &models.Visit{SiteID: "clocks", GUID: "forgotten", TS: models.Earliest, Features: []string{"fb", "/"}}
 	click := models.Sighting{Keyspace: models.URLShortener, Name: "clocks", Visitor: "192.0.2.77"}
-	sightings := append(visit.Sightings(), click)
+	inRows := &models.Visit{SiteID: "clocks in rows", GUID: "forgotten", TS: models.Earliest, Features: []string{"fb", "/"}}
+	one := append(visit.Sightings(), click)
+	sightings := append(inRows.Sightings(), one...)
 	found := func(want models.Position, text string) {
 		t.Helper()
 		first, err := s.FirstSeen(t.Context(), sightings)
@@ -43,27 +60,31 @@ func testForgetClocks(t *testing.T, s *Store) {
 			}
 		}
 	}
+	entries := int64(1)
 	f := func(ahead time.Duration) { // how far the consumers' clocks are ahead of that of Forget
 		t.Helper()
-		for i, sighting := range sightings {
+		for i, sighting := range one {
 			rememberAt(t, s, sighting, models.Position{Topic: "t", Offset: 1}, time.Now().Add(ahead+time.Duration(i)*time.Millisecond))
 		}
+		rememberFirstAt(t, s, inRows, models.Position{Topic: "t", Offset: 1}, time.Now().Add(ahead))
 		before, err := s.Notices(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		f, err := s.Forget(t.Context(), []string{visit.GUID}, []string{click.Visitor}, func(Forgotten) {})
-		if err != nil || f.Guids != int64(len(sightings)-1) || f.IPs != 1 {
+		if err != nil || f.Guids != int64(len(one)-1) || f.IPs != 1 || f.Entries != entries*int64(len(inRows.AppendRows(nil))) {
 			t.Errorf("removed %+v, %v", f, err)
 		}
 		found(models.Position{}, "forgotten")
 		if after, err := s.Notices(t.Context()); err != nil || after.Forgotten == before.Forgotten {
 			t.Errorf("consumers were told %q before and %q after, %v", before.Forgotten, after.Forgotten, err)
 		}
-		for _, sighting := range sightings {
+		for _, sighting := range one {
 			rememberAt(t, s, sighting, models.Position{Topic: "t", Offset: 2}, time.Now().Add(ahead+time.Second))
 		}
+		rememberFirstAt(t, s, inRows, models.Position{Topic: "t", Offset: 2}, time.Now().Add(ahead+time.Second))
 		found(models.Position{Topic: "t", Offset: 2}, "seen again")
+		entries = 2 // of this event and of the next one
 	}
 	f(-time.Hour)
 	f(time.Hour)
@@ -78,19 +99,22 @@ func testForgetClocks(t *testing.T, s *Store) {
 func testDropClocks(t *testing.T, s *Store) {
 	visit := &models.Visit{SiteID: "clocks", GUID: "retired", TS: models.Earliest, Features: []string{"fb", "/"}}
 	for _, sighting := range visit.Sightings() {
-		rememberAt(t, s, sighting, models.Position{Topic: "t", Offset: 1}, time.Now().Add(clockSpread/2))
+		rememberAt(t, s, sighting, models.Position{Topic: "t", Offset: 1}, time.Now().Add(sweep.ClockSpread/2))
 	}
+	inRows := &models.Visit{SiteID: "clocks in rows", GUID: "retired", TS: models.Earliest, Features: []string{"fb", "/"}}
+	rememberFirstAt(t, s, inRows, models.Position{Topic: "t", Offset: 1}, time.Now().Add(sweep.ClockSpread/2))
 	before := models.Earliest + 100*86_400_000
 	if _, err := s.DropVisitors(t.Context(), store.Part{Keyspace: models.Cardinality, Of: 1}, before, func(int) {}); err != nil {
 		t.Fatal(err)
 	}
-	first, err := s.FirstSeen(t.Context(), visit.Sightings())
+	sightings := append(visit.Sightings(), inRows.Sightings()...)
+	first, err := s.FirstSeen(t.Context(), sightings)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, at := range first {
 		if at != (models.Position{}) {
-			t.Errorf("%+v was not removed", visit.Sightings()[i])
+			t.Errorf("%+v was not removed", sightings[i])
 		}
 	}
 }

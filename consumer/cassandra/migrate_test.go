@@ -43,13 +43,15 @@ func TestMigrate(t *testing.T) {
 	refused("data centre atlantis")
 	cfg.LocalDC = ""
 	store := testOpen(t, cfg, plan)
-	lists := func(want string) {
+	settings := func(lists, visitors string) {
 		t.Helper()
-		if got, err := store.Setting(t.Context(), models.ListsSetting, ""); err != nil || got != want {
-			t.Errorf("lists are recorded as %q, %v; want %q", got, err, want)
+		for name, want := range map[string]string{models.ListsSetting: lists, models.VisitorsSetting: visitors} {
+			if got, err := store.Setting(t.Context(), name, ""); err != nil || got != want {
+				t.Errorf("%s are recorded as %q, %v; want %q", name, got, err, want)
+			}
 		}
 	}
-	lists(models.ListsWhole) // nothing was counted before there were lists
+	settings(models.ListsWhole, models.VisitorsInRows) // nothing was counted before
 	exec := func(cql string) {
 		t.Helper()
 		if err := store.session.Query(strings.ReplaceAll(cql, "KS", store.names.Footfall)).Exec(); err != nil {
@@ -65,7 +67,9 @@ func TestMigrate(t *testing.T) {
 
 	// A keyspace from before plans could be chosen has no settings. It can be used with the first plan only.
 	exec(`DROP TABLE KS.settings`)
-	testOpen(t, cfg, plan)
+	if _, err := testOpen(t, cfg, plan).Visitors(t.Context(), []models.Visitor{{Site: "s"}}); err == nil {
+		t.Error("settings that cannot be read are taken for none")
+	}
 	four, err := models.NewPlan([]string{"a", "b", "c", "d"}, models.AllMetrics())
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +84,7 @@ func TestMigrate(t *testing.T) {
 		t.Errorf("migrating old tables: %q, want nothing done", steps)
 	}
 	testOpen(t, cfg, plan)
-	lists("")
+	settings("", "")
 
 	exec(`DELETE FROM KS.schema_migrations WHERE version = 4`)
 	refused("run `consumer migrate`")
@@ -91,7 +95,22 @@ func TestMigrate(t *testing.T) {
 		if steps := testMigrate(t, cfg, plan); !strings.Contains(steps[len(steps)-1], "run `consumer catalogue`") {
 			t.Errorf("after %s: %q, want what is left to do", statement, steps)
 		}
-		lists("")
+		settings("", "")
+	}
+	// A run of this version began to make the tables, and one of an earlier version went on.
+	exec(`INSERT INTO KS.settings (name, value) VALUES ('` + models.VisitorsSetting + `', '` + models.VisitorsInRows + `')`)
+	testMigrate(t, cfg, plan)
+	settings("", models.VisitorsInRows)
+	exec(`DELETE FROM KS.schema_migrations WHERE version = 11`)
+	testMigrate(t, cfg, plan)
+	settings("", "")
+	old := testOpen(t, cfg, plan)
+	visitor := []models.Visitor{{Site: "s", GUID: "g"}}
+	if rows, err := old.Visitors(t.Context(), visitor); err != nil || rows[0].Rows {
+		t.Errorf("tables from before there were rows of visitors: %+v, %v", rows, err)
+	}
+	if err := old.RememberFirsts(t.Context(), visitor, [][]models.First{{{}}}); err == nil {
+		t.Error("a visitor was remembered where nobody will look")
 	}
 }
 
@@ -112,7 +131,7 @@ func testTables(t *testing.T, store *Store, suffix string) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"cardinality.applied", "cardinality.counts", "cardinality.guiddata", "cardinality.sites_by_month", "cardinality.values_by_month",
+		"cardinality.applied", "cardinality.counts", "cardinality.guiddata", "cardinality.sites_by_month", "cardinality.values_by_month", "cardinality.visitors",
 		"footfall.doubts", "footfall.forgotten", "footfall.owners", "footfall.progress", "footfall.retired", "footfall.schema_lock",
 		"footfall.schema_migrations", "footfall.settings", "footfall.tails",
 		"urlshortener.amountcounters", "urlshortener.applied", "urlshortener.botcounter", "urlshortener.clickcounter", "urlshortener.countrycounters",

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"footfall/consumer/cassandra/sweep"
 	"footfall/consumer/store"
 	"footfall/models"
 )
@@ -113,64 +114,27 @@ func (s *Store) Committed(ctx context.Context, p models.Partition) (committed in
 	return committed, nil
 }
 
-// dropAtOnce is how many partitions are collected before they are removed.
-const dropAtOnce = 1000
-
-// clockSpread is how much the clocks of processes may differ.
-const clockSpread = time.Minute
-
-// DropVisitors implements store.RetireStore. A partition holds visitors of one interval, and is deleted as a whole: that leaves one
-// tombstone, however many rows it had. Consumers write no rows of such intervals any more, so the tombstone's timestamp may lie in the future.
+// DropVisitors implements store.RetireStore.
 func (s *Store) DropVisitors(ctx context.Context, part store.Part, before models.Millis, read func(n int)) (store.Dropped, error) {
-	var d store.Dropped
-	var gathered []visitorPartition
-	asOf := time.Now().Add(clockSpread).UnixMicro() // the clock of the consumer that wrote a row may be ahead of ours
-	drop := func() error {
-		err := s.each(ctx, len(gathered), func(ctx context.Context, i int) error {
-			return s.session.Query(`DELETE FROM `+s.names.Cardinality+`.GuidData USING TIMESTAMP ? WHERE siteId = ? AND interval_size = ?`+
-				` AND interval_start = ? AND bucket = ?`, append([]any{asOf}, gathered[i].args()...)...).WithContext(ctx).Exec()
-		})
-		if err == nil {
-			d.Partitions += len(gathered)
-			gathered = gathered[:0]
-		}
-		return err
-	}
-	err := s.eachVisitorPartition(ctx, partOfRing(part), func(p visitorPartition) error {
-		d.Read++
-		read(1)
-		if models.IntervalEnd(p.interval, p.start) <= before {
-			gathered = append(gathered, p)
-		}
-		if len(gathered) >= dropAtOnce {
-			return drop()
-		}
-		return nil
-	})
-	if err == nil {
-		err = drop()
-	}
-	if err != nil {
-		return d, fmt.Errorf("removing visitors: %w", err)
-	}
-	return d, nil
+	return s.tables().Drop(ctx, part, before, read)
 }
 
-// eachVisitorPartition calls each with every partition of visitors of sites in a part of the ring.
-func (s *Store) eachVisitorPartition(ctx context.Context, b between, each func(visitorPartition) error) error {
-	const partitionKey = `siteId, interval_size, interval_start, bucket`
-	p := visitorPartition{keyspace: models.Cardinality}
-	var start time.Time
-	scanner := s.session.Query(`SELECT DISTINCT ` + partitionKey + ` FROM ` + s.names.Cardinality + `.GuidData` + b.where(partitionKey)).
-		WithContext(ctx).PageSize(1000).RetryPolicy(patience).Iter().Scanner()
-	for scanner.Next() {
-		if err := scanner.Scan(&p.name, &p.interval, &start, &p.bucket); err != nil {
-			return err
-		}
-		p.start = models.Millis(start.UnixMilli())
-		if err := each(p); err != nil {
-			return err
-		}
-	}
-	return scanner.Err()
+// CountMismatches implements store.RetireStore.
+func (s *Store) CountMismatches(ctx context.Context, before models.Millis, progress func(string), each func(store.CountMismatch)) error {
+	return s.tables().CountMismatches(ctx, before, progress, each)
+}
+
+// Forgotten is what Forget removed.
+type Forgotten = sweep.Forgotten
+
+// Forget removes the rows of visitors: by guid on all sites, and by IP, as stored, on all links. Counts stay. Then it notifies consumers, so
+// that they clear their visitor caches. After an error some rows are removed, and it may be called again. It calls progress now and then,
+// from one goroutine.
+func (s *Store) Forget(ctx context.Context, guids, ips []string, progress func(Forgotten)) (Forgotten, error) {
+	return s.tables().Forget(ctx, guids, ips, progress)
+}
+
+// tables are what commands sweep.
+func (s *Store) tables() sweep.Tables {
+	return sweep.Tables{Session: s.session, Names: s.names, Plan: s.plan, InFlight: s.inFlight}
 }

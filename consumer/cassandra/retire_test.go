@@ -90,17 +90,35 @@ func testNotices(t *testing.T, s *Store) {
 	}
 }
 
-// CountMismatches compares the rows of past intervals with the counts of their features.
+// CountMismatches compares the rows of past intervals with the counts of their features: rows of sightings, of visitors, and both.
 func testCountMismatches(t *testing.T, s *Store) {
+	t.Run("Sightings", func(t *testing.T) { compareCounts(t, s, "by sighting", func(int) bool { return false }) })
+	t.Run("Visitors", func(t *testing.T) { compareCounts(t, s, "in rows", func(int) bool { return true }) })
+	t.Run("Both", func(t *testing.T) { compareCounts(t, s, "full rows", func(i int) bool { return i%3 > 0 }) })
+}
+
+// compareCounts has visitors of February 2015, some of them in rows.
+func compareCounts(t *testing.T, s *Store, site string, inRows func(i int) bool) {
 	ctx := t.Context()
 	before := models.Millis(time.Date(2015, 3, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
 	var sightings []models.Sighting
 	var first []models.Position
+	var visitors []models.Visitor
+	var firsts [][]models.First
 	cells := map[models.Key]map[models.Cell]int64{}
 	for i := range 40 { // in many buckets, from Monday the 16th on
-		v := &models.Visit{SiteID: "uneven", GUID: fmt.Sprint("guid-", i), TS: before - models.Millis(13-i%14)*86_400_000, Features: []string{"fb", "/"}}
+		v := &models.Visit{SiteID: site, GUID: fmt.Sprint("guid-", i), TS: before - models.Millis(13-i%14)*86_400_000, Features: []string{"fb", "/"}}
+		at := models.Position{Topic: "visits", Offset: int64(i)}
+		for _, row := range v.AppendRows(nil) {
+			if inRows(i) {
+				visitors = append(visitors, models.Visitor{Site: site, Month: row.Month, GUID: v.GUID})
+				firsts = append(firsts, []models.First{{At: at, Day: v.TS.Day(), Features: v.Features, Of: row.Asked}})
+			}
+		}
 		for _, it := range v.Sightings() {
-			sightings, first = append(sightings, it), append(first, models.Position{Topic: "visits", Offset: int64(i)})
+			if !inRows(i) {
+				sightings, first = append(sightings, it), append(first, at)
+			}
 			key, cell := it.Counted()
 			if cells[key] == nil {
 				cells[key] = map[models.Cell]int64{}
@@ -110,6 +128,11 @@ func testCountMismatches(t *testing.T, s *Store) {
 	}
 	if err := s.Remember(ctx, sightings, first); err != nil {
 		t.Fatal(err)
+	}
+	if len(visitors) > 0 {
+		if err := s.RememberFirsts(ctx, visitors, firsts); err != nil {
+			t.Fatal(err)
+		}
 	}
 	apply := func(cells map[models.Key]map[models.Cell]int64) {
 		t.Helper()
@@ -126,18 +149,22 @@ func testCountMismatches(t *testing.T, s *Store) {
 	apply(cells)
 	f := func(want ...store.CountMismatch) {
 		t.Helper()
-		var got []store.CountMismatch
-		err := s.CountMismatches(ctx, before, func(string) {}, func(u store.CountMismatch) {
-			if u.Key.Name == "uneven" { // the other tests' sites have rows without counts
-				got = append(got, u)
+		for _, inMemory := range []int{0, 3} {
+			tables := s.tables()
+			tables.InMemory = inMemory
+			var got []store.CountMismatch
+			err := tables.CountMismatches(ctx, before, func(string) {}, func(u store.CountMismatch) {
+				if u.Key.Name == site { // the other tests' sites have rows without counts
+					got = append(got, u)
+				}
+			})
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("%+v, %v; want %+v", got, err, want)
 			}
-		})
-		if err != nil || !slices.Equal(got, want) {
-			t.Errorf("%+v, %v; want %+v", got, err, want)
 		}
 	}
 	f()
-	month := models.Key{Keyspace: models.Cardinality, Name: "uneven", Month: (before - 1).Month(), Features: models.NewFeatures("fb", "")}
+	month := models.Key{Keyspace: models.Cardinality, Name: site, Month: (before - 1).Month(), Features: models.NewFeatures("fb", "")}
 	cell := models.Cell{Counter: models.MonthUnique, At: month.Month}
 	apply(map[models.Key]map[models.Cell]int64{month: {cell: 2}})
 	counted := cells[month][cell]

@@ -3,6 +3,7 @@ package cassandra
 import (
 	"strings"
 
+	"footfall/consumer/cassandra/visitorrow"
 	"footfall/internal/cql"
 	"footfall/models"
 )
@@ -20,6 +21,8 @@ type statements struct {
 	latest        string
 	list          map[string]string // by models.Name.List
 	rememberUntil string            // of a link's visitor, with a TTL
+	readRows      string            // of visitors
+	insertEntry   string            // of a visitor's row
 }
 
 func newStatements(n cql.Keyspaces, plan *models.Plan) statements {
@@ -49,6 +52,8 @@ func newStatements(n cql.Keyspaces, plan *models.Plan) statements {
 				` VALUES (?, ?, ?, ?, ?, ?, ?, ?` + strings.Repeat(`, ?`, len(plan.Features())) + `)`,
 		},
 	}
+	rows := visitorrow.Of(n.Cardinality, plan)
+	s.readRows, s.insertEntry = rows.Select()+` WHERE siteId = ? AND month_interval_start = ? AND bucket IN ? AND guid IN ?`, rows.Insert()
 	s.rememberUntil = s.remember[models.URLShortener] + ` USING TTL ?`
 	s.latest = `INSERT INTO ` + n.URLShortener + `.latestclicks (short_url, day, at, country, referrer, ip, bot, id)` +
 		` VALUES (?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?`

@@ -6,13 +6,15 @@ package cassandra
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/gocql/gocql"
-	"golang.org/x/sync/errgroup"
 
 	"footfall/configs"
+	"footfall/consumer/cassandra/visitorrow"
+	"footfall/consumer/cassandra/walk"
 	"footfall/consumer/store"
 	"footfall/internal/cql"
 	"footfall/migrations"
@@ -21,8 +23,6 @@ import (
 
 // Store implements store.Store. Safe for concurrent use.
 type Store struct {
-	store.BySighting
-
 	session      *gocql.Session
 	names        cql.Keyspaces
 	plan         *models.Plan
@@ -34,6 +34,9 @@ type Store struct {
 	replicated   bool         // a keyspace has more than one replica
 	traffic      *traffic
 	ipTTL        time.Duration // see ExpireIPs
+	visitorRows  visitorrow.Table
+	rowsMu       sync.Mutex
+	rows         *bool // see inRows; nil: not read yet
 }
 
 var _ store.Store = (*Store)(nil)
@@ -52,7 +55,7 @@ func Open(ctx context.Context, cfg configs.Cassandra, plan *models.Plan, adjust 
 	}
 	n := cql.KeyspacesOf(cfg.KeyspaceSuffix)
 	s := &Store{session: session, names: n, plan: plan, cql: newStatements(n, plan), inFlight: cfg.InFlight, nodes: known,
-		traffic: newTraffic()}
+		traffic: newTraffic(), visitorRows: visitorrow.Of(n.Cardinality, plan)}
 	if err := s.learn(ctx, cfg.LocalDC); err != nil {
 		session.Close()
 		return nil, err
@@ -85,19 +88,7 @@ func (s *Store) Close() { s.session.Close() }
 // WriteTimeout implements store.Store: the longest write timeout, for counters or others, that any node has reported.
 func (s *Store) WriteTimeout() time.Duration { return time.Duration(s.writeTimeout.Load()) }
 
-// each calls do for 0 … n-1, cassandra.in_flight of them concurrently. It starts no more calls after the first error or when ctx ends. It
-// returns nil only if all were done.
+// each is walk.Each with cassandra.in_flight calls at once.
 func (s *Store) each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
-	group, working := errgroup.WithContext(ctx)
-	group.SetLimit(s.inFlight)
-	for i := range n {
-		if working.Err() != nil {
-			break
-		}
-		group.Go(func() error { return do(working, i) })
-	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	return ctx.Err()
+	return walk.Each(ctx, s.inFlight, n, do)
 }

@@ -93,17 +93,36 @@ func lookups(sightings []models.Sighting) [][]requestPart {
 	return packRequests(list, rowsPerRequest, among(sightings))
 }
 
-// FirstSeen implements store.Store: one read for many visitors.
+// FirstSeen implements store.Store: one read for many visitors. Sightings that are in no visitor's row may have rows of their own.
 func (s *Store) FirstSeen(ctx context.Context, sightings []models.Sighting) ([]models.Position, error) {
 	first := make([]models.Position, len(sightings)) // at most one goroutine writes each element
+	left, err := s.findInRows(ctx, sightings, first)
+	if err != nil {
+		return nil, err
+	}
+	rest, found := make([]models.Sighting, len(left)), make([]models.Position, len(left))
+	for i, at := range left {
+		rest[i] = sightings[at]
+	}
+	if err := s.lookAll(ctx, rest, found); err != nil {
+		return nil, err
+	}
+	for i, at := range left {
+		first[at] = found[i]
+	}
+	return first, nil
+}
+
+// lookAll sets the positions of those sightings that have rows of their own.
+func (s *Store) lookAll(ctx context.Context, sightings []models.Sighting, first []models.Position) error {
 	asks := lookups(sightings)
 	err := s.each(ctx, len(asks), func(ctx context.Context, i int) error {
 		return s.look(ctx, sightings, asks[i], first)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("looking up visitors: %w", markDisconnected(err))
+		return fmt.Errorf("looking up visitors: %w", markDisconnected(err))
 	}
-	return first, nil
+	return nil
 }
 
 // rowID identifies a row within one read: link and IP, or guid and features.

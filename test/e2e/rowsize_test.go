@@ -44,6 +44,7 @@ func writtenWithin(days int64, r *rand.Rand) int64 {
 const (
 	insertIP     = "INSERT INTO urlshortener.uniquecounterips (short_url, ip, topic, kafka_partition, kafka_offset) VALUES ('abc', ?, 'clicks', ?, ?)" + atMoment
 	insertGUID   = "INSERT INTO cardinality.GuidData (siteId, interval_size, interval_start, bucket, guid, feature1, feature2, topic, kafka_partition, kafka_offset) VALUES ('site1', 'month', '2026-10-01', '00', ?, ?, ?, 'visits', ?, ?)" + atMoment
+	insertEntry  = "INSERT INTO cardinality.visitors (siteId, month_interval_start, bucket, guid, topic, kafka_partition, kafka_offset, seen) VALUES ('site1', '2026-10-01', '00', ?, 'visits', ?, ?, ?)" + atMoment
 	updateCounts = "UPDATE cardinality.Counts SET visits = visits + ? WHERE siteId = 'site1' AND month_interval_start = '2026-10-01' AND feature1 = '' AND feature2 = '' AND metric_type = 'hour_views' AND interval_start = ?"
 	updateLedger = "UPDATE cardinality.applied SET from_offset = from_offset + ?, to_offset = to_offset + ? WHERE siteId = 'site1' AND month_interval_start = '2026-10-01' AND feature1 = '' AND feature2 = '' AND topic = 'visits' AND kafka_partition = ? AND kind = 'owner' AND epoch = ?"
 	updateHour   = "UPDATE urlshortener.hourcounters SET value = value + ? WHERE short_url = 'abc' AND hour = ?"
@@ -70,6 +71,14 @@ var rowKinds = []rowKind{
 		guid := fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:])
 		referer, page := []string{"", "facebook.com"}[i&1], []string{"", "/products/index.html"}[i>>1&1]
 		return []any{guid, referer, page, r.IntN(6), offset(r), writtenAt(r)}
+	}},
+	{"cardinality.visitors", "guid, two features", 200_000, insertEntry, func(i int, r *rand.Rand) []any {
+		// Each visitor has four entries: of the first visit, and of three others to pages that are new to it.
+		sum := md5.Sum([]byte(strconv.Itoa(i / 4)))
+		guid := fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:])
+		set := []string{"f", "c", "c", "c"}[i%4]
+		seen := []string{fmt.Sprintf("2026-10-%02d", 1+r.IntN(31)), "month:" + set + " week:" + set + " day:" + set, "facebook.com", fmt.Sprintf("/products/index%d.html", i%4)}
+		return []any{guid, i / 4 % 6, offset(r), seen, writtenAt(r)}
 	}},
 	{"urlshortener.latestclicks", "a click", 200_000, insertLatest, func(i int, r *rand.Rand) []any {
 		at := gocql.UUIDFromTime(time.Date(2026, 10, 1, 0, 0, 0, i*400_000, time.UTC)) // over a day

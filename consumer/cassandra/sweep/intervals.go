@@ -19,17 +19,19 @@ func has[K comparable](c class, key K) bool {
 	return maphash.Comparable(hashSeed, key)%c.modulus == c.remainder
 }
 
-// classed collects values under those keys that are in its class. When there are more than most, it halves its class, and lists the other
+// classed collects values under those keys that are in its class. When they weigh more than most, it halves its class, and lists the other
 // half in left for a later pass.
 type classed[K comparable, V any] struct {
 	class
-	most  int
-	found map[K]V
-	left  []class
+	weight func(V) int // 0 for the zero value
+	most   int
+	size   int
+	found  map[K]V
+	left   []class
 }
 
-func newClassed[K comparable, V any](c class, most int) *classed[K, V] {
-	return &classed[K, V]{class: c, most: most, found: map[K]V{}}
+func newClassed[K comparable, V any](c class, most int, weight func(V) int) *classed[K, V] {
+	return &classed[K, V]{class: c, weight: weight, most: most, found: map[K]V{}}
 }
 
 // put changes the value of a key, if the key is in the class.
@@ -37,8 +39,10 @@ func (c *classed[K, V]) put(key K, change func(V) V) {
 	if !has(c.class, key) {
 		return
 	}
-	c.found[key] = change(c.found[key])
-	for len(c.found) > c.most {
+	before := c.found[key]
+	after := change(before)
+	c.found[key] = after
+	for c.size += c.weight(after) - c.weight(before); c.size > c.most && len(c.found) > 1; {
 		c.halve()
 	}
 }
@@ -46,25 +50,18 @@ func (c *classed[K, V]) put(key K, change func(V) V) {
 func (c *classed[K, V]) halve() {
 	c.left = append(c.left, class{c.remainder + c.modulus, 2 * c.modulus})
 	c.modulus *= 2
-	for key := range c.found {
+	for key, value := range c.found {
 		if !has(c.class, key) {
+			c.size -= c.weight(value)
 			delete(c.found, key)
 		}
 	}
 }
 
-// unit is what can be compared alone: all rows of a site that belong to the counters of a month, or of an interval if each interval has partitions
-// of its own.
+// unit is what can be compared alone: all rows of a site's month.
 type unit struct {
-	site, interval string
-	start          models.Millis
-}
-
-func (t Tables) unitOf(p partition) unit {
-	if t.Rows {
-		return unit{site: p.site, start: p.month()}
-	}
-	return unit{p.site, p.interval, p.start}
+	site  string
+	month models.Millis
 }
 
 // source is where rows of a unit are: partitions that differ in their bucket.
@@ -73,26 +70,25 @@ type source struct {
 	buckets   *bucketSet
 }
 
-// units collects what would be removed. Safe for concurrent use.
+// units collects what would be removed, and at most so many sources at a time. Safe for concurrent use.
 type units struct {
-	tables Tables
 	before models.Millis
 
 	mu sync.Mutex
 	*classed[unit, []source]
 }
 
-func newUnits(t Tables, c class, before models.Millis, most int) *units {
-	return &units{tables: t, before: before, classed: newClassed[unit, []source](c, most)}
+func newUnits(c class, before models.Millis, most int) *units {
+	return &units{before: before, classed: newClassed[unit](c, most, func(sources []source) int { return len(sources) })}
 }
 
 func (u *units) add(p partition) {
-	if !u.tables.over(p, u.before) || p.inRows && !u.tables.Rows {
+	if !p.over(u.before) {
 		return
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.put(u.tables.unitOf(p), func(sources []source) []source {
+	u.put(unit{p.site, p.month()}, func(sources []source) []source {
 		bucket := p.bucket
 		p.bucket = ""
 		for _, s := range sources {

@@ -19,9 +19,10 @@ import (
 	"footfall/models"
 )
 
-// maxUnits bounds how many units are in memory at once, and Tables.InMemory how many counters of those that are being compared.
+// maxSources bounds how many intervals and months of sites are in memory at once, and Tables.InMemory how many counters of those that are being
+// compared.
 const (
-	maxUnits        = 500_000
+	maxSources      = 500_000
 	defaultInMemory = 100_000
 )
 
@@ -41,7 +42,7 @@ func (t Tables) CountMismatches(ctx context.Context, before models.Millis, progr
 	}
 	for todo := []class{{0, 1}}; len(todo) > 0; {
 		last := len(todo) - 1
-		listed := newUnits(t, todo[last], before, maxUnits)
+		listed := newUnits(todo[last], before, maxSources)
 		todo = todo[:last]
 		err := inParts(ctx, func(ctx context.Context, r walk.Range) error {
 			return t.eachPartition(ctx, r, func(p partition) error {
@@ -83,7 +84,7 @@ func (t Tables) mismatchedUnits(ctx context.Context, found map[unit][]source, pr
 			if done++; time.Since(told) > 5*time.Second {
 				told = time.Now()
 				took := time.Since(started)
-				progress(fmt.Sprintf("%d of %d intervals of sites compared, %.0f a second, about %v left", done, len(found),
+				progress(fmt.Sprintf("%d of %d months of sites compared, %.0f a second, about %v left", done, len(found),
 					float64(done)/took.Seconds(), (took / time.Duration(done) * time.Duration(len(found)-done)).Round(time.Second)))
 			}
 			return err
@@ -104,7 +105,7 @@ type counted struct {
 func (t Tables) mismatchedUnit(ctx context.Context, site string, all []partition, each func(store.CountMismatch)) error {
 	for todo := []class{{0, 1}}; len(todo) > 0; {
 		last := len(todo) - 1
-		rows := newClassed[counted, int64](todo[last], cmp.Or(t.InMemory, defaultInMemory))
+		rows := newClassed[counted](todo[last], cmp.Or(t.InMemory, defaultInMemory), func(n int64) int { return int(min(n, 1)) })
 		todo = todo[:last]
 		var mu sync.Mutex
 		err := t.each(ctx, len(all), func(ctx context.Context, i int) error {

@@ -40,6 +40,15 @@ func RunPlan(t *testing.T, plan *models.Plan, open func(t *testing.T) (store.Sto
 		s.wantSeen(t, first, stranger.Sightings()...)
 	}
 
+	withRows(func(t *testing.T, v *visitors) {
+		for i, features := range [][]string{all, make([]string, len(all)), swapped, all} {
+			v.visit(&models.Visit{SiteID: name("site"), GUID: fmt.Sprint("guid", i%2), TS: ts, Features: features, Plan: plan})
+		}
+		v.rememberAll(t)
+		v.check(t)
+		v.wantSeen(t, v.first)
+	})(t, s)
+
 	var writes []store.KeyWrite
 	ledger, n := map[models.Key][]store.LedgerRow{}, int64(0)
 	for key, cells := range counts {

@@ -24,10 +24,7 @@ type Reader func(ctx context.Context, key models.Key, cell models.Cell) (value i
 // Run checks the stores that open returns; it is called once per case and cleans up with t.Cleanup.
 func Run(t *testing.T, open func(t *testing.T) (store.Store, Reader)) {
 	t.Helper()
-	cases := []struct {
-		name string
-		run  func(*testing.T, *suite)
-	}{
+	cases := []testCase{
 		{"Cells", testCells},
 		{"CellsOfEvents", testCellsOfEvents},
 		{"CellText", testCellText},
@@ -61,12 +58,17 @@ func Run(t *testing.T, open func(t *testing.T) (store.Store, Reader)) {
 		{"CancelledRemember", testCancelledRemember},
 		{"CancelledTake", testCancelledTake},
 	}
-	for _, c := range cases {
+	for _, c := range append(cases, rowCases...) {
 		t.Run(c.name, func(t *testing.T) {
 			db, read := open(t)
 			c.run(t, &suite{store: db, read: read})
 		})
 	}
+}
+
+type testCase struct {
+	name string
+	run  func(*testing.T, *suite)
 }
 
 // suite is what a case works with.

@@ -1,0 +1,63 @@
+// Package walk has what it takes to read a whole table of Cassandra: token ranges, and patience.
+package walk
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/gocql/gocql"
+	"golang.org/x/sync/errgroup"
+
+	"footfall/consumer/store"
+)
+
+// Patience retries pages of long reads: a scan of hours must not fail because one page timed out. Writes must never use it.
+var Patience = &patient{gocql.ExponentialBackoffRetryPolicy{NumRetries: 5, Min: 100 * time.Millisecond, Max: 5 * time.Second}}
+
+type patient struct {
+	gocql.ExponentialBackoffRetryPolicy
+}
+
+// GetRetryType implements gocql.RetryPolicy: it retries on the same node, since there may be no other.
+func (patient) GetRetryType(error) gocql.RetryType { return gocql.Retry }
+
+// Range is a token range of the ring, both ends included.
+type Range struct{ First, Last int64 }
+
+// Ring is all of it.
+var Ring = Range{math.MinInt64, math.MaxInt64}
+
+// PartOf is the token range of a part: all are of equal size. Vnodes do not matter: the coordinator splits a range that spans several.
+func PartOf(p store.Part) Range {
+	width := math.MaxUint64 / uint64(p.Of)
+	first := uint64(p.Number) * width
+	last := first + width - 1
+	if p.Number == p.Of-1 {
+		last = math.MaxUint64
+	}
+	return Range{int64(first ^ 1<<63), int64(last ^ 1<<63)}
+}
+
+// Where is the WHERE clause for a table with that partition key.
+func (r Range) Where(partitionKey string) string {
+	return fmt.Sprintf(` WHERE token(%s) >= %d AND token(%s) <= %d`, partitionKey, r.First, partitionKey, r.Last)
+}
+
+// Each calls do for 0 … n-1, atOnce of them concurrently. It starts no more calls after the first error or when ctx ends. It returns nil only
+// if all were done.
+func Each(ctx context.Context, atOnce, n int, do func(ctx context.Context, i int) error) error {
+	group, working := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i := range n {
+		if working.Err() != nil {
+			break
+		}
+		group.Go(func() error { return do(working, i) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
