@@ -2,6 +2,7 @@ package models
 
 import (
 	"crypto/md5" //nolint:gosec // as in visit.go
+	"slices"
 	"strings"
 )
 
@@ -50,10 +51,16 @@ func NameBuckets() []string { return strings.Split("0123456789abcdef", "") }
 // combination has these keys too.
 func (p *Plan) Names(key Key, cells map[Cell]int64, add func(Name)) {
 	if key.Keyspace == URLShortener {
+		var few [4]Millis
+		days := few[:0]
 		for cell := range cells {
 			if cell.Counter == DayCounters {
-				add(Name{List: LinksByDay, Start: cell.At, Value: key.Name})
+				days = append(days, cell.At)
 			}
+		}
+		slices.Sort(days) // each run does the same in the same order, so that the simulation can replay a fault
+		for _, day := range days {
+			add(Name{List: LinksByDay, Start: day, Value: key.Name})
 		}
 		return
 	}

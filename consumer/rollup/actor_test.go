@@ -72,7 +72,7 @@ func (w *world) start(ctx context.Context, partitions []models.Partition) {
 	w.tell("%s starts", a)
 	h := w.fate.habits()
 	go func() {
-		err := a.consume(ctx, &view{a, consuming}, h)
+		err := a.consume(ctx, &view{actor: a, who: consuming}, h)
 		if eventlog.IsRefusal(err) {
 			w.refused.Store(true)
 		}
@@ -81,7 +81,8 @@ func (w *world) start(ctx context.Context, partitions []models.Partition) {
 		cancel()
 	}()
 	if !w.controls.noRechecks {
-		go w.checker(&view{a, checking}).WatchDoubts(ctx, partitions)
+		db := &view{actor: a, who: checking}
+		go w.checker(db, db.fresh).WatchDoubts(ctx, partitions)
 	}
 }
 
@@ -93,8 +94,8 @@ func (w *world) startAudit(ctx context.Context) {
 	w.out.Audits++
 	w.tell("audit %d starts", a.id)
 	go func() {
-		store := &view{a, auditing}
-		found, err := maintenance.NewAuditor(w.checker(store), store, 1, 1).Run(ctx, maintenance.AuditOptions{Repair: true}, func(line string) { w.tell("audit %d: %s", a.id, line) })
+		store := &view{actor: a, who: auditing}
+		found, err := maintenance.NewAuditor(w.checker(store, store.fresh), store, 1, 1).Run(ctx, maintenance.AuditOptions{Repair: true}, func(line string) { w.tell("audit %d: %s", a.id, line) })
 		w.tell("audit %d ends: %+v, %v", a.id, found, err)
 		a.done.Store(true)
 		cancel()
@@ -106,7 +107,7 @@ func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 	h, mx, logger := eventlog.NewHasher(), simMetrics(), slog.New(slog.DiscardHandler)
 	o := &ownership{
 		store: store, tables: simTables, owner: a.String(), hasher: h, visitors: sight.New(store, h, 100, a.w.store.Full, mx.lruHits, mx.lookups), ledger: newLedger(store, as.cache), names: names.New(store, models.DefaultPlan(), h, as.cache),
-		retirements: eventlog.NewRetirementWatcher(store, logger), deadLetters: &keptDeadLetters{}, metrics: mx, log: logger, doubts: &repair.Doubter{Store: store, NewID: a.w.fresh, Metrics: mx.repair, Logger: logger}, maxSpan: a.w.span/2 + 1,
+		retirements: eventlog.NewRetirementWatcher(store, logger), deadLetters: &keptDeadLetters{}, metrics: mx, log: logger, doubts: &repair.Doubter{Store: store, NewID: store.fresh, Metrics: mx.repair, Logger: logger}, maxSpan: a.w.span/2 + 1,
 		partitions: map[models.Partition]*owned{}, lostGroup: func() bool { return a.leaving.Load() || a.crashed.Load() },
 		bounds: func(_ context.Context, ps []models.Partition) (map[models.Partition]eventlog.Span, error) {
 			bounds := map[models.Partition]eventlog.Span{}

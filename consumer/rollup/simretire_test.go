@@ -18,7 +18,7 @@ func (w *world) startRetire(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	a := &actor{Memory: w.store, w: w, id: len(w.actors), audit: true, cancel: cancel, turns: map[string]chan bool{}}
 	w.actors = append(w.actors, a)
-	db := &view{a, retiring}
+	db := &view{actor: a, who: retiring}
 	r := &maintenance.Retirer{
 		Store: db, Topic: "visits", Sources: w.sources, Parts: 1, Report: func(format string, args ...any) { w.tell("retire: "+format, args...) },
 		Ends: func(context.Context) (map[int]int64, error) {
@@ -57,7 +57,7 @@ func (w *world) startRetire(ctx context.Context) {
 			if w.awaited(false) {
 				return maintenance.Audit{}, errors.New("a process is paused")
 			}
-			return maintenance.NewAuditor(w.checker(db), db, 1, 1).Run(ctx, maintenance.AuditOptions{Only: []models.Keyspace{models.Cardinality}, Walk: walk, Resume: true}, func(line string) { w.tell("retire: %s", line) })
+			return maintenance.NewAuditor(w.checker(db, db.fresh), db, 1, 1).Run(ctx, maintenance.AuditOptions{Only: []models.Keyspace{models.Cardinality}, Walk: walk, Resume: true}, func(line string) { w.tell("retire: %s", line) })
 		},
 	}
 	if r.Margin = store.NoticeMargin; w.controls.hasty {

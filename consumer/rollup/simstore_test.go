@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"footfall/consumer/store"
@@ -20,6 +21,13 @@ var errDead = errors.New("this process is dead")
 type view struct {
 	*actor
 	who string // which of the process's goroutines
+	ids atomic.Int64
+}
+
+// fresh makes IDs. Goroutines make their own: they may do it at the same time, and a play must not depend on who is first.
+func (v *view) fresh() int64 {
+	const each = 1 << 20
+	return int64(v.id)*4*each + int64(slices.Index([]string{consuming, checking, auditing, retiring}, v.who))*each + v.ids.Add(1)
 }
 
 func (v *view) call(ctx context.Context, do func() error) error { return v.callAs(ctx, v.who, do) }
@@ -85,16 +93,27 @@ func (v *view) Remember(ctx context.Context, sightings []models.Sighting, first 
 	})
 }
 
-// RememberFirsts adds to the rows one by one, in any order. Each row gets all of its entries or none.
+// RememberFirsts stores the entries one by one, in any order.
 func (v *view) RememberFirsts(ctx context.Context, visitors []models.Visitor, firsts [][]models.First) error {
-	return v.remember(ctx, len(visitors), func(i int) func(context.Context) error {
-		one, of := []models.Visitor{visitors[i]}, [][]models.First{slices.Clone(firsts[i])}
-		return func(ctx context.Context) error { return v.Memory.RememberFirsts(ctx, one, of) }
+	var whose [][]models.Visitor
+	var entries [][][]models.First
+	for i, list := range firsts {
+		for _, f := range list {
+			whose, entries = append(whose, visitors[i:i+1:i+1]), append(entries, [][]models.First{{f}})
+		}
+	}
+	return v.remember(ctx, len(entries), func(i int) func(context.Context) error {
+		return func(ctx context.Context) error {
+			return v.Memory.RememberFirsts(ctx, slices.Clone(whose[i]), entries[i])
+		}
 	})
 }
 
 // remember does n inserts in any order. One may fail, so that those after it are not done, and may be applied late.
 func (v *view) remember(ctx context.Context, n int, insert func(i int) func(context.Context) error) error {
+	if !v.wait(v.who) { // only who has the turn may ask for its fate
+		return errDead
+	}
 	for _, i := range v.w.fate.order(n) {
 		do := insert(i)
 		err := v.call(ctx, func() error { return do(ctx) })

@@ -210,7 +210,7 @@ func (w *world) run(ctx context.Context) (outcomes, error) {
 	if err := w.checkLists(ctx); err != nil {
 		return w.out, err
 	}
-	audit, err := maintenance.NewAuditor(w.checker(w.store), w.store, 1, 1).Run(ctx, maintenance.AuditOptions{}, func(line string) { w.tell("audit: %s", line) })
+	audit, err := maintenance.NewAuditor(w.checker(w.store, w.fresh), w.store, 1, 1).Run(ctx, maintenance.AuditOptions{}, func(line string) { w.tell("audit: %s", line) })
 	if err != nil || !audit.Clean() {
 		return w.out, fmt.Errorf("left for the audit: %+v, %w", audit, err)
 	}
@@ -323,9 +323,9 @@ func (w *world) fresh() int64 { return w.number.Add(1) }
 // simMetrics are shared by all processes: no test reads them, and making them takes longer than a small play.
 var simMetrics = sync.OnceValue(func() *metrics { return newMetrics(prometheus.NewRegistry()) })
 
-func (w *world) checker(s store.Store) *repair.Checker {
+func (w *world) checker(s store.Store, newID func() int64) *repair.Checker {
 	return &repair.Checker{
 		Plan: models.DefaultPlan(), Store: s, Reader: w, Hasher: eventlog.NewHasher(), Reach: simReach, Metrics: simMetrics().repair, Logger: slog.New(slog.DiscardHandler),
-		NewID: w.fresh, Sources: w.sources, Rechecks: simRechecks,
+		NewID: newID, Sources: w.sources, Rechecks: simRechecks,
 	}
 }

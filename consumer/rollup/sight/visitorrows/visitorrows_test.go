@@ -68,10 +68,10 @@ func (w *world) chunk(c *Chunk, visits []*models.Visit, at []models.Position, fa
 	}
 	visitors, firsts := c.Fresh()
 	for i, v := range visitors {
-		if fails && w.r.IntN(2) == 0 {
-			continue
-		}
 		for _, f := range firsts[i] {
+			if fails && w.r.IntN(2) == 0 {
+				continue
+			}
 			w.rows[v] = append(slices.DeleteFunc(w.rows[v], func(o models.First) bool { return o.At == f.At }), f)
 		}
 		if len(w.rows[v]) > w.full {
