@@ -63,7 +63,7 @@ func leaveOut(work deltas, events iter.Seq2[int, *eventlog.Counted], spans map[m
 	again := map[models.Key]bool{}
 	for key, s := range work.sums {
 		for _, p := range s.partitions {
-			if at[key][p].to > spans[p].From {
+			if at[key].in(p).To > spans[p].From {
 				again[key] = true
 			}
 		}
@@ -76,7 +76,7 @@ func leaveOut(work deltas, events iter.Seq2[int, *eventlog.Counted], spans map[m
 	}
 	for _, e := range events {
 		e.Event.Count(e.First, func(key models.Key, cell models.Cell, n int64) {
-			if again[key] && e.Offset >= at[key][e.Partition].to {
+			if again[key] && e.Offset >= at[key].in(e.Partition).To {
 				work.sums[key].cells[cell] += n
 			}
 		})

@@ -185,17 +185,18 @@ func (o *ownership) checkAhead(ctx context.Context, c *chunk, at map[models.Key]
 		own.highWater = max(own.highWater, last.HighWater)
 	}
 	for _, known := range at {
-		for p, pos := range known {
+		for _, pos := range known {
+			p := pos.Partition
 			own := o.partitions[p]
-			if own == nil || pos.to <= own.highWater {
+			if own == nil || pos.To <= own.highWater {
 				continue
 			}
 			bounds, err := o.bounds(ctx, []models.Partition{p}) // the log may have grown since
 			if err != nil {
 				return err
 			}
-			if own.highWater = bounds[p].To; pos.to > own.highWater {
-				return eventlog.RecreatedTopic(p, pos.to)
+			if own.highWater = bounds[p].To; pos.To > own.highWater {
+				return eventlog.RecreatedTopic(p, pos.To)
 			}
 		}
 	}

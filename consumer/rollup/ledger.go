@@ -7,9 +7,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/hashicorp/golang-lru/v2/simplelru"
-
 	"footfall/consumer/eventlog"
+	"footfall/consumer/rollup/positioncache"
 	"footfall/consumer/store"
 	"footfall/models"
 )
@@ -17,34 +16,44 @@ import (
 // errSuperseded: another epoch counted further than this one in some key. Only a new epoch may go on.
 var errSuperseded = errors.New("another owner went further: taking a new epoch")
 
-// position is how far a key's counters are in one Kafka partition.
-type position struct {
-	to    int64 // every event of the key below is counted
-	epoch int64 // of our ledger row, which ends at to and is extended; 0: there is none, open one
+// positions of one key, at most one for each partition.
+type positions []positioncache.Position
+
+// in returns the position in a partition; the zero position if there is none.
+func (all positions) in(p models.Partition) positioncache.Position {
+	for _, one := range all {
+		if one.Partition == p {
+			return one
+		}
+	}
+	return positioncache.Position{Partition: p}
 }
 
-// positions of one key, by partition. A partition that is absent has the zero position.
-type positions map[models.Partition]position
+// moved sets the position in a partition.
+func (all positions) moved(to positioncache.Position) positions {
+	for i, one := range all {
+		if one.Partition == to.Partition {
+			all[i] = to
+			return all
+		}
+	}
+	return append(all, to)
+}
 
 // ledger caches the positions of keys, so that a flush need not read them. The cache is valid as long as nobody else owns the
 // partitions. Not safe for concurrent use.
 type ledger struct {
-	store  store.Store
-	cache  *simplelru.LRU[models.Key, positions]
-	forgot bool // positions were evicted: a key that is not cached may have one
+	store   store.Store
+	cache   *positioncache.Cache
+	scratch positions
 }
 
-func newLedger(store store.Store, size int) *ledger {
-	l := &ledger{store: store}
-	l.cache, _ = simplelru.NewLRU(max(size, 1), func(models.Key, positions) { l.forgot = true }) // fails for sizes below 1 only
-	return l
+func newLedger(store store.Store, h eventlog.Hasher, size int) *ledger {
+	return &ledger{store: store, cache: positioncache.New(h, size)}
 }
 
 // drop empties the cache. Call it whenever partitions are taken anew.
-func (l *ledger) drop() {
-	l.cache.Purge()
-	l.forgot = false
-}
+func (l *ledger) drop() { l.cache.Purge() }
 
 // renew is for new epochs that directly follow our own, because writes of the doubted keys have unknown outcomes. Their rows must not be
 // extended any more, so renew removes these keys from the cache. No write is under way for the other keys: we go on extending
@@ -53,13 +62,13 @@ func (l *ledger) renew(doubted []models.Key) {
 	for _, key := range doubted {
 		l.cache.Remove(key)
 	}
-	l.forgot = false // a key that is not cached has no row under the new epochs
+	l.cache.Forgot = false // a key that is not cached has no row under the new epochs
 }
 
 // forget empties the cache while epochs stay the same: each key's ledger is read again before the key is written.
 func (l *ledger) forget() {
 	l.cache.Purge()
-	l.forgot = true
+	l.cache.Forgot = true
 }
 
 // load returns the positions of the keys in work under the given epochs. It reads the ledgers of keys that are not cached; with
@@ -68,17 +77,18 @@ func (l *ledger) forget() {
 func (l *ledger) load(ctx context.Context, work deltas, epochs map[models.Partition]int64, thorough, untouched bool) (loaded, error) {
 	out := loaded{at: make(map[models.Key]positions, len(work.keys)), complete: true}
 	var missing []models.Key
+	all := make([]positioncache.Position, 0, 2*len(work.keys)) // of all keys, so that not each of them costs an allocation
 	for _, key := range work.keys {
-		if known, ok := l.cache.Get(key); ok {
-			out.at[key] = known
+		begin, known := len(all), false
+		if all, known = l.cache.Append(all, key); known {
+			out.at[key] = all[begin:len(all):len(all)]
 		} else {
 			missing = append(missing, key)
 		}
 	}
-	if untouched && !l.forgot {
+	if untouched && !l.cache.Forgot {
 		for _, key := range missing {
-			out.at[key] = positions{}
-			l.cache.Add(key, positions{})
+			l.cache.Put(key, nil)
 		}
 		return out, nil
 	}
@@ -106,7 +116,7 @@ func (l *ledger) load(ctx context.Context, work deltas, epochs map[models.Partit
 			return out, err
 		}
 		out.at[key] = known
-		l.cache.Add(key, known)
+		l.cache.Put(key, known)
 	}
 	return out, nil
 }
@@ -121,23 +131,23 @@ type loaded struct {
 // positionsOf reads positions from a key's ledger rows. Owner rows alone define them: a repair changes the counts of a range, not
 // how far the owners are.
 func positionsOf(rows []store.LedgerRow, epochs map[models.Partition]int64) (positions, error) {
-	out := positions{}
-	own := map[models.Partition]int64{}
+	var out positions
+	var own positions // our rows, under these epochs
 	for _, row := range rows {
 		epoch, mine := epochs[row.Partition]
 		if row.Kind != store.KindOwner || !mine {
 			continue
 		}
-		p := out[row.Partition]
-		p.to = max(p.to, row.To)
+		p := out.in(row.Partition)
+		p.To = max(p.To, row.To)
 		if row.Epoch == epoch {
-			p.epoch = epoch
-			own[row.Partition] = row.To
+			p.Epoch = epoch
+			own = append(own, positioncache.Position{Partition: row.Partition, To: row.To})
 		}
-		out[row.Partition] = p
+		out = out.moved(p)
 	}
-	for partition, to := range own {
-		if to < out[partition].to {
+	for _, p := range own {
+		if p.To < out.in(p.Partition).To {
 			return nil, errSuperseded
 		}
 	}
@@ -152,8 +162,9 @@ func planWrites(work deltas, spans map[models.Partition]eventlog.Span, at map[mo
 		s := work.sums[key]
 		w := store.KeyWrite{Key: key, Cells: s.cells}
 		for _, partition := range s.partitions {
-			if row, ok := extend(spans[partition], at[key][partition]); ok {
-				row.LedgerID = store.LedgerID{Partition: partition, Kind: store.KindOwner, Epoch: cmp.Or(at[key][partition].epoch, epochs[partition])}
+			p := at[key].in(partition)
+			if row, ok := extend(spans[partition], p); ok {
+				row.LedgerID = store.LedgerID{Partition: partition, Kind: store.KindOwner, Epoch: cmp.Or(p.Epoch, epochs[partition])}
 				w.Ledger = append(w.Ledger, row)
 			}
 		}
@@ -166,25 +177,25 @@ func planWrites(work deltas, spans map[models.Partition]eventlog.Span, at map[mo
 
 // extend returns the increment of the ledger row that moves a key from its position to the end of the span; false if the key
 // is there already.
-func extend(s eventlog.Span, p position) (store.LedgerRow, bool) {
+func extend(s eventlog.Span, p positioncache.Position) (store.LedgerRow, bool) {
 	switch {
-	case s.To <= p.to:
+	case s.To <= p.To:
 		return store.LedgerRow{}, false
-	case p.epoch != 0:
-		return store.LedgerRow{To: s.To - p.to}, true
+	case p.Epoch != 0:
+		return store.LedgerRow{To: s.To - p.To}, true
 	}
-	return store.LedgerRow{From: max(p.to, s.From), To: s.To}, true
+	return store.LedgerRow{From: max(p.To, s.From), To: s.To}, true
 }
 
 // acknowledge notes that a write is in the store: only now do the key's positions move.
 func (l *ledger) acknowledge(w store.KeyWrite, spans map[models.Partition]eventlog.Span) {
-	known, ok := l.cache.Peek(w.Key)
+	known, ok := l.cache.Append(l.scratch[:0], w.Key)
 	if !ok {
 		return // more keys in one chunk than the cache holds: the ledger is read again
 	}
-	moved := maps.Clone(known)
+	l.scratch = known
 	for _, row := range w.Ledger {
-		moved[row.Partition] = position{to: spans[row.Partition].To, epoch: row.Epoch}
+		l.scratch = l.scratch.moved(positioncache.Position{Partition: row.Partition, To: spans[row.Partition].To, Epoch: row.Epoch})
 	}
-	l.cache.Add(w.Key, moved)
+	l.cache.Put(w.Key, l.scratch)
 }

@@ -64,7 +64,7 @@ const (
 
 // habits are how a consumer works.
 type habits struct {
-	cache   int           // keys whose positions it caches
+	cache   int           // keys whose positions it caches at the least
 	offsets func() int64  // of one partition in its next chunk
 	ahead   func() bool   // whether it prepares the next chunk before it counts this one
 	poll    time.Duration // how often it looks for events

@@ -74,7 +74,7 @@ func (v *view) Progress(ctx context.Context, t store.Tenure, committed int64) (o
 
 func (v *view) FirstSeen(ctx context.Context, sightings []models.Sighting) (found []models.Position, err error) {
 	if v.w.controls.noForgetting && v.who == consuming {
-		v.ledger.forgot = false
+		v.ledger.cache.Forgot = false
 	}
 	err = v.call(ctx, func() (err error) { found, err = v.Memory.FirstSeen(ctx, sightings); return err })
 	return found, err
