@@ -82,7 +82,7 @@ func PartitionsOf(rows []store.LedgerRow) []models.Partition {
 }
 
 // maxCheck bounds how many offsets are checked, and held in memory, at once.
-const maxCheck = 100_000
+const maxCheck = 50_000
 
 // Pieces cuts a span into parts that can be checked at once.
 func Pieces(s eventlog.Span) (out []eventlog.Span) {

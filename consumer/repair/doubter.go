@@ -77,6 +77,6 @@ func (d *Doubter) DoubtOnExit(ctx context.Context, spans map[models.Partition]ev
 // SettleMargin is added to the store's write timeout, which begins later than ours and runs by another clock.
 const SettleMargin = time.Second
 
-// MaxChunkSpan bounds the offsets of one partition in a chunk, with or without events. A successor doubts twice as many, and
-// reads them again.
-const MaxChunkSpan = 16_000
+// MaxChunkSpan bounds the offsets of one partition in a chunk, with or without events. The successor of a crashed owner doubts twice as many,
+// and reads them again three times: a larger bound makes chunks larger, and crashes more expensive.
+const MaxChunkSpan = 50_000

@@ -177,7 +177,7 @@ func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 	if _, err := o.claim(ctx, a.commit); err != nil {
 		return err
 	}
-	collect := func() (*chunk, error) {
+	collect := func(inParts bool) (*chunk, error) {
 		c := newChunk(false)
 		for _, p := range a.partitions {
 			if a.gated(ctx, store, p) {
@@ -190,6 +190,9 @@ func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 					return nil, err
 				}
 				o.add(c, it)
+				if inParts && c.trouble == nil && c.events.Len() == 2 { // the first part
+					o.sumAhead(ctx, c)
+				}
 				if a.w.controls.forgetsIDs && it.Event == nil {
 					o.partitions[p].window = eventlog.NewWindow(within, offset+1)
 				}
@@ -202,7 +205,7 @@ func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 		c := following
 		if following = nil; c == nil {
 			var err error
-			if c, err = collect(); err != nil {
+			if c, err = collect(as.ahead()); err != nil {
 				return err
 			}
 		}
@@ -220,13 +223,13 @@ func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 		}
 		if as.ahead() {
 			var err error
-			if following, err = collect(); err != nil {
-				return err
-			}
-			if c.decided == 0 && c.trouble == nil {
+			if c.trouble == nil {
 				o.lookAhead(ctx, c) // visitors are decided in the order of the log
 			}
-			if c.trouble == nil {
+			if following, err = collect(c.trouble == nil); err != nil {
+				return err
+			}
+			if c.trouble == nil && following.trouble == nil {
 				o.lookAhead(ctx, following)
 			}
 		}

@@ -9,19 +9,21 @@ import (
 )
 
 const (
-	// maxChunkEvents and maxChunkBytes bound the memory of a chunk, and the time that the group waits for a member's last one.
-	// What a chunk adds to one key is checked apart from that: see tooLarge.
-	maxChunkEvents = 100_000
-	maxChunkBytes  = 32 << 20
+	// maxChunkEvents and maxChunkBytes bound what may be configured. Time bounds a chunk as well: see pace. What a chunk adds to one key
+	// is checked apart from that: see tooLarge.
+	maxChunkEvents = 1_000_000
+	maxChunkBytes  = 256 << 20
 	// splitAbove: only a chunk of more events may be too large for the store.
 	splitAbove = 500
-	// maxChunkSightings bounds the memory of a chunk of visits: with six features a visit asks about 192 sightings.
-	maxChunkSightings = 200_000
+	// maxAtOnce and maxSightings bound how many events are decided and summed at once: with six features a visit asks about 192 sightings,
+	// and adds to 64 keys.
+	maxAtOnce    = 10_000
+	maxSightings = 100_000
 )
 
-// maxVisits is how many of a chunk's events may be visits: the more features they have, the fewer.
-func maxVisits(maxEvents int, plan *models.Plan) int {
-	return min(maxEvents, maxChunkSightings/max(plan.MostSightings(), 1))
+// atOnce is how many events are decided and summed at once: the more features visits have, the fewer.
+func atOnce(plan *models.Plan) int {
+	return min(maxAtOnce, maxSightings/max(plan.MostSightings(), 1))
 }
 
 // Sensible refuses a configuration that would count nothing, or never stop, with a *configs.Wrong.

@@ -31,9 +31,9 @@ func TestSensible(t *testing.T) {
 	f(func(c *configs.Consumer) { c.Kafka.Group = "" }, "kafka.group")
 	f(func(c *configs.Consumer) { c.Kafka.SessionTimeout = 0 }, "kafka.session_timeout")
 	f(func(c *configs.Consumer) { c.Chunk.MaxEvents = 0 }, "chunk.max_events")
-	f(func(c *configs.Consumer) { c.Chunk.MaxEvents = 100_001 }, "chunk.max_events")
+	f(func(c *configs.Consumer) { c.Chunk.MaxEvents = 1_000_001 }, "chunk.max_events")
 	f(func(c *configs.Consumer) { c.Chunk.MaxBytes = 0 }, "chunk.max_bytes")
-	f(func(c *configs.Consumer) { c.Chunk.MaxBytes = 33 << 20 }, "chunk.max_bytes")
+	f(func(c *configs.Consumer) { c.Chunk.MaxBytes = 257 << 20 }, "chunk.max_bytes")
 	f(func(c *configs.Consumer) { c.Chunk.MaxAge = 0 }, "chunk.max_age")
 	f(func(c *configs.Consumer) { c.Duplicates.Window = -1 }, "duplicates.window")
 	f(func(c *configs.Consumer) { c.Visitors.LRU = -1 }, "visitors.lru")
@@ -42,19 +42,19 @@ func TestSensible(t *testing.T) {
 	f(func(c *configs.Consumer) { c.Ledger.Cache = 0 }, "ledger.cache")
 }
 
-func TestManyFeaturesMakeChunksSmaller(t *testing.T) {
+func TestFewVisitsWithManyFeaturesAreSummedAtOnce(t *testing.T) {
 	f := func(features []string, metrics []string, want int) {
 		t.Helper()
 		plan, err := models.NewPlan(features, metrics)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := maxVisits(maxChunkEvents, plan); got != want {
+		if got := atOnce(plan); got != want {
 			t.Errorf("%s: %d events, want %d", plan, got, want)
 		}
 	}
-	f(models.DefaultFeatures(), models.AllMetrics(), 16_666)
-	f([]string{"a", "b", "c", "d"}, models.AllMetrics(), 4166)
-	f([]string{"a", "b", "c", "d", "e", "f"}, models.AllMetrics(), 1041)
-	f([]string{"a", "b", "c", "d", "e", "f"}, []string{models.DayViews}, maxChunkEvents)
+	f(models.DefaultFeatures(), models.AllMetrics(), 8333)
+	f([]string{"a", "b", "c", "d"}, models.AllMetrics(), 2083)
+	f([]string{"a", "b", "c", "d", "e", "f"}, models.AllMetrics(), 520)
+	f([]string{"a", "b", "c", "d", "e", "f"}, []string{models.DayViews}, maxAtOnce)
 }

@@ -14,9 +14,8 @@ type chunk struct {
 	spans       map[models.Partition]eventlog.Span
 	events      *packed.Events
 	dead        []*eventlog.DeadLetter
-	deadWritten bool // the dead letters are written: a retry need not write them again
-	bytes       int
-	visits      int                                 // among the events
+	deadWritten bool                                // the dead letters are written: a retry need not write them again
+	deadBytes   int                                 // of the dead letters
 	widest      int64                               // offsets in the longest span
 	last        map[models.Partition]*eventlog.Item // the last item of each span
 	decided     int                                 // the visitors' era in which first sights were decided; 0: not yet
@@ -42,19 +41,36 @@ func (o *ownership) newChunk() *chunk { return newChunk(o.latest != nil) }
 // limits end a chunk: the first one that is reached.
 type limits struct {
 	events int
-	visits int // of the events
-	bytes  int
+	bytes  int // of memory: its events and what they add
 	age    time.Duration
+}
+
+// bytesPerDead is about what a dead letter takes besides its message.
+const bytesPerDead = 400
+
+// bytes is about the memory that the chunk takes, as far as its events are summed.
+func (c *chunk) bytes() int {
+	n := c.events.Bytes() + c.deadBytes
+	if c.added != nil {
+		n += c.added.bytes
+	}
+	return n
+}
+
+// full tells whether a chunk has reached a limit.
+func (o *ownership) full(c *chunk, l limits) bool {
+	return c.events.Len() >= min(l.events, o.pace.limit()) || c.bytes() >= l.bytes || c.widest >= o.maxSpan
 }
 
 // collect fills a chunk from items until a limit is reached, or until stop ends: then it returns false. For the first item it
 // waits as long as it takes. A chunk that has reached its age is returned once idle is closed, that is when the chunk before it
-// is counted. Until then it grows: an event in a larger chunk costs less.
-func (o *ownership) collect(stop context.Context, items <-chan eventlog.Item, l limits, idle <-chan struct{}) (*chunk, bool) {
+// is counted. Until then it grows: an event in a larger chunk costs less. collect decides and sums the events in parts, so that
+// it knows how much memory the sums take.
+func (o *ownership) collect(stop, work context.Context, items <-chan eventlog.Item, l limits, idle <-chan struct{}) (*chunk, bool) {
 	c := o.newChunk()
 	var expired <-chan time.Time
 	var waits <-chan struct{} // nil until the chunk has reached its age
-	for c.events.Len() < l.events && c.visits < l.visits && c.bytes < l.bytes && c.widest < o.maxSpan {
+	for undecided := 0; c.trouble == nil && !o.full(c, l); {
 		select {
 		case <-stop.Done():
 			return c, false
@@ -64,6 +80,10 @@ func (o *ownership) collect(stop context.Context, items <-chan eventlog.Item, l 
 			return c, true
 		case it := <-items:
 			o.add(c, it)
+			if undecided++; undecided >= o.atOnce {
+				o.sumAhead(work, c)
+				undecided = 0
+			}
 			if expired == nil && len(c.spans) > 0 {
 				expired = time.After(l.age)
 			}
@@ -95,7 +115,6 @@ func (o *ownership) add(c *chunk, it eventlog.Item) {
 	p.collected = s.To
 	c.spans[it.Partition] = s
 	c.widest = max(c.widest, s.To-s.From)
-	c.bytes += it.Bytes
 	if it.Event != nil || it.Dead != nil {
 		c.read[it.Partition.Topic]++
 	}
@@ -108,31 +127,43 @@ func (o *ownership) add(c *chunk, it eventlog.Item) {
 	switch {
 	case it.Dead == nil && it.Event == nil: // no event, or one that is counted in the next generation
 	case it.Dead != nil:
-		c.dead = append(c.dead, it.Dead)
+		c.bury(it.Dead, it.Bytes)
 	case duplicate:
 		c.duplicates[it.Partition.Topic]++
 	case retired.Past(it.Partition, it.Offset, it.Event):
 		c.retired[it.Partition.Topic]++
 	default:
 		if why := retired.Refuse(it.Partition, it.Offset, it.Event); why != nil {
-			c.dead = append(c.dead, it.DeadBecause(why))
+			c.bury(it.DeadBecause(why), it.Bytes)
 			return
 		}
 		c.events.Add(it.Partition, it.Offset, it.Event)
-		if _, visit := it.Event.(*models.Visit); visit {
-			c.visits++
-		}
+	}
+}
+
+// bury adds a dead letter.
+func (c *chunk) bury(letter *eventlog.DeadLetter, bytes int) {
+	c.dead = append(c.dead, letter)
+	c.deadBytes += bytesPerDead + bytes
+}
+
+// sum adds up the events that are not summed yet. All must be decided.
+func (c *chunk) sum() {
+	if c.added == nil {
+		added := deltasOf(c.events.All())
+		c.added = &added
+	} else if c.added.n < c.events.Len() {
+		c.added.add(c.events.After(c.added.n).All())
 	}
 }
 
 // takeDeltas returns what the events add. The caller may change it: the next call sums anew.
 func (c *chunk) takeDeltas() deltas {
-	added := c.added
+	c.sum()
+	c.added.sort()
+	added := *c.added
 	c.added = nil
-	if added == nil {
-		return deltasOf(c.events.All())
-	}
-	return *added
+	return added
 }
 
 // halves splits a chunk in the middle of its events. Each partition's span is cut before the first event of the second half.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"footfall/consumer/eventlog"
 )
@@ -31,6 +32,7 @@ func (o *ownership) count(stop, work context.Context, items <-chan eventlog.Item
 // may have the partitions and may have counted the chunk, too. So the chunk is put in doubt, even if the store shows no other
 // owner. The successor doubts these offsets as well, but if this process was paused, it may have settled that long ago.
 func (o *ownership) countChunk(ctx context.Context, ch *chunk, commit eventlog.Commit) error {
+	begun := time.Now()
 	if err := o.flush(ctx, ch); err != nil {
 		if eventlog.IsRefusal(err) { // this is not the log that was counted: its offsets mean nothing
 			return err
@@ -51,5 +53,6 @@ func (o *ownership) countChunk(ctx context.Context, ch *chunk, commit eventlog.C
 	if err != nil {
 		return errors.Join(fmt.Errorf("committing offsets: %w", err), o.doubts.DoubtOnExit(ctx, ch.spans))
 	}
+	o.pace.counted(ch.events.Len(), time.Since(begun))
 	return nil
 }

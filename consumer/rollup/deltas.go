@@ -14,6 +14,7 @@ import (
 type sum struct {
 	cells      map[models.Cell]int64
 	partitions []models.Partition // that have events of the key
+	paid       int                // cells that deltas.bytes has
 }
 
 // deltas are what a chunk adds, by key.
@@ -21,6 +22,8 @@ type deltas struct {
 	sums map[models.Key]*sum
 	keys []models.Key // sorted: each run does the same in the same order, so that the simulation can replay a fault
 
+	n      int  // events that are summed
+	bytes  int  // about what the sums take, and what is planned with them
 	listed bool // the store has the names of all keys
 }
 
@@ -35,27 +38,65 @@ func (d *deltas) all() iter.Seq2[models.Key, map[models.Cell]int64] {
 	}
 }
 
+// What a key takes with up to eight cells, its write and its positions included, and each further cell.
+const (
+	bytesPerKey  = 950
+	bytesPerCell = 95
+	cellsPerKey  = 8
+)
+
 // deltasOf sums what the events add.
 func deltasOf(events iter.Seq2[int, *eventlog.Counted]) deltas {
-	byKey := map[models.Key]*sum{}
-	for _, e := range events {
-		var key models.Key
-		var s *sum
-		e.Event.Count(e.First, func(k models.Key, cell models.Cell, n int64) {
-			if s == nil || k != key { // an event adds to few keys, one after the other
-				key = k
-				if s = byKey[k]; s == nil {
-					s = &sum{cells: map[models.Cell]int64{}}
-					byKey[k] = s
-				}
-				if !slices.Contains(s.partitions, e.Partition) {
-					s.partitions = append(s.partitions, e.Partition)
-				}
+	d := deltas{sums: map[models.Key]*sum{}}
+	d.add(events)
+	d.sort()
+	return d
+}
+
+// add sums what more events add.
+func (d *deltas) add(events iter.Seq2[int, *eventlog.Counted]) {
+	var (
+		e   *eventlog.Counted
+		key models.Key
+		s   *sum
+	)
+	count := func(k models.Key, cell models.Cell, n int64) {
+		if s == nil || k != key { // an event adds to few keys, one after the other
+			key, s = k, d.sum(k)
+			if !slices.Contains(s.partitions, e.Partition) {
+				s.partitions = append(s.partitions, e.Partition)
 			}
-			s.cells[cell] += n
-		})
+		}
+		s.cells[cell] += n
+		if len(s.cells) > s.paid {
+			s.paid++
+			d.bytes += bytesPerCell
+		}
 	}
-	return deltas{sums: byKey, keys: slices.SortedFunc(maps.Keys(byKey), models.Key.Compare)}
+	for _, e = range events {
+		s = nil
+		e.Event.Count(e.First, count)
+		d.n++
+	}
+	d.listed = false
+}
+
+// sort lists the keys, once all events are summed.
+func (d *deltas) sort() {
+	if len(d.keys) < len(d.sums) {
+		d.keys = slices.SortedFunc(maps.Keys(d.sums), models.Key.Compare)
+	}
+}
+
+// sum returns the key's sum, a new one if there is none.
+func (d *deltas) sum(key models.Key) *sum {
+	s := d.sums[key]
+	if s == nil {
+		s = &sum{cells: map[models.Cell]int64{}, paid: cellsPerKey}
+		d.sums[key] = s
+		d.bytes += bytesPerKey
+	}
+	return s
 }
 
 // leaveOut removes from the sums the events that keys hold already: those below their positions. Most chunks have none.

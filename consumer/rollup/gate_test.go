@@ -77,7 +77,7 @@ func (l *twoPartitions) start(ctx, work context.Context) {
 		go func() { l.ended <- f.Run(ctx, items) }()
 	}
 	go func() {
-		l.ended <- l.o.count(ctx, work, items, limits{50, 50, 1 << 20, 10 * time.Millisecond}, func(_ context.Context, at map[models.Partition]eventlog.GroupOffset) error {
+		l.ended <- l.o.count(ctx, work, items, limits{50, 1 << 20, 10 * time.Millisecond}, func(_ context.Context, at map[models.Partition]eventlog.GroupOffset) error {
 			l.committed <- at
 			return nil
 		})

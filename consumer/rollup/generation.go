@@ -66,7 +66,7 @@ func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation
 		repair.NewChecker(c.Log, src, c.hasher, c.metrics.repair).WatchDoubts(fetching, o.sorted())
 		return nil
 	})
-	l := limits{c.Config.Chunk.MaxEvents, maxVisits(c.Config.Chunk.MaxEvents, c.Plan), c.Config.Chunk.MaxBytes, c.Config.Chunk.MaxAge}
+	l := limits{c.Config.Chunk.MaxEvents, c.Config.Chunk.MaxBytes, c.Config.Chunk.MaxAge}
 	err = o.count(fetching, work, items, l, c.Committer(gen))
 	cancel()
 	if fetchErr := group.Wait(); err == nil {

@@ -39,6 +39,8 @@ type ownership struct {
 	bounds      func(context.Context, []models.Partition) (map[models.Partition]eventlog.Span, error)
 	sumAt       func(context.Context, models.Partition, int64) (string, error) // fingerprint of the message at an offset; empty: none
 
+	pace       pace  // of the last chunk
+	atOnce     int   // events that are decided and summed at once
 	maxSpan    int64 // offsets of one partition in one chunk
 	splitAbove int   // events: smaller chunks are never too large, and are not split
 

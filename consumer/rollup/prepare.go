@@ -44,10 +44,15 @@ func (a *ahead) give(stop context.Context, c *chunk) bool {
 // lookAhead does for a chunk all that need not wait until the one before it is counted: it decides first sights and sums what the events
 // add. If it fails, the counting goroutine logs the error, recovers and tries again.
 func (o *ownership) lookAhead(ctx context.Context, c *chunk) {
-	if c.trouble = o.decideFirst(ctx, c); c.trouble == nil {
-		added := deltasOf(c.events.All())
-		c.added = &added
+	if o.sumAhead(ctx, c); c.trouble == nil {
 		c.trouble = o.list(ctx, c.added)
+	}
+}
+
+// sumAhead decides and sums the events that are not summed yet.
+func (o *ownership) sumAhead(ctx context.Context, c *chunk) {
+	if c.trouble = o.decideFirst(ctx, c); c.trouble == nil {
+		c.sum()
 	}
 }
 
@@ -66,6 +71,7 @@ func (o *ownership) list(ctx context.Context, work *deltas) error {
 	if work.listed {
 		return nil
 	}
+	work.sort()
 	err := o.names.List(ctx, work.all())
 	work.listed = err == nil
 	return err
@@ -79,10 +85,12 @@ func (o *ownership) prepare(stop, work context.Context, items <-chan eventlog.It
 	close(last)
 	for more := true; more; {
 		var c *chunk
-		if c, more = o.collect(stop, items, l, last); len(c.spans) == 0 {
+		if c, more = o.collect(stop, work, items, l, last); len(c.spans) == 0 {
 			continue
 		}
-		o.lookAhead(work, c)
+		if c.trouble == nil {
+			o.lookAhead(work, c)
+		}
 		failed := c.trouble != nil
 		if !a.give(stop, c) {
 			return

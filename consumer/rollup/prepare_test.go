@@ -26,10 +26,13 @@ type line struct {
 	offset    int64
 }
 
-func startLine(t *testing.T) *line {
+func startLine(t *testing.T, bound ...pace) *line {
 	t.Helper()
 	l := &line{Memory: memstore.New(), items: make(chan eventlog.Item, 1000), applies: make(chan func() memstore.Fault), ended: make(chan error, 1)}
 	l.o = newOwner(t, l.Memory, 100)
+	if len(bound) > 0 {
+		l.o.pace.within, l.o.pace.least = bound[0].within, bound[0].least
+	}
 	l.OnApply = func(store.KeyWrite) memstore.Fault {
 		l.Mu.Unlock() // others may use the store while this write is under way
 		defer l.Mu.Lock()
@@ -38,7 +41,7 @@ func startLine(t *testing.T) *line {
 	stop, cancel := context.WithCancel(t.Context())
 	l.stop = cancel
 	go func() {
-		l.ended <- l.o.count(stop, t.Context(), l.items, limits{50, 50, 1 << 20, time.Second}, func(_ context.Context, at map[models.Partition]eventlog.GroupOffset) error {
+		l.ended <- l.o.count(stop, t.Context(), l.items, limits{50, 1 << 20, time.Second}, func(_ context.Context, at map[models.Partition]eventlog.GroupOffset) error {
 			l.committed = append(l.committed, at[p0].Offset)
 			return nil
 		})
@@ -88,6 +91,31 @@ func TestVisitorsAreDecidedAheadAndChunksGrowMeanwhile(t *testing.T) {
 		later(2 * time.Second)
 		l.applied()
 		wantCounts(t, l.Memory, 56, 56)
+		l.stop()
+		if err := <-l.ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A chunk has no more events than the pace of the one before makes in the time that a last flush has.
+func TestChunksAreBoundedByTheirTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := startLine(t, pace{within: 4 * time.Second, least: 10})
+		l.click(5)
+		later(2 * time.Second) // the first chunk is being written since a second
+		l.click(50)
+		if l.Lookups != 5+10 {
+			t.Errorf("%d visitors looked up, want those of the first chunk, and 10 while its pace is not known", l.Lookups)
+		}
+		l.applied() // after a second: 20 in four
+		later(2 * time.Second)
+		l.applied() // 10 in two seconds: 20 again
+		l.applied()
+		l.applied()
+		if fmt.Sprint(l.committed) != "[5 15 35 55]" {
+			t.Errorf("committed %v", l.committed)
+		}
 		l.stop()
 		if err := <-l.ended; err != nil {
 			t.Error(err)

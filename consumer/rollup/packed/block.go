@@ -60,6 +60,8 @@ func newBlock(i int, event models.Event) *block {
 	return b
 }
 
+func (b *block) decided() bool { return b.first.lengths != nil }
+
 func (b *block) fits(event models.Event) bool { return b.text.Cap()-b.text.Len() >= room(event) }
 
 // swap notes the last offset of a partition, and returns the one before.
@@ -141,7 +143,7 @@ func (b *block) all(sh *shared, s *scratch) iter.Seq[*eventlog.Counted] {
 		r, last, decided := reader{text: b.text.String()}, state{}, b.first.reader()
 		for range b.n {
 			r.event(sh, &last, s)
-			if s.one.First = nil; b.first.lengths != nil {
+			if s.one.First = nil; b.decided() {
 				s.first = decided.next(s.first[:0])
 				s.one.First = s.first
 			}

@@ -46,15 +46,48 @@ func (e *Events) Names() int { return len(e.shared.texts.all) }
 
 // Add adds an event. It keeps a copy, and nothing of the event itself.
 func (e *Events) Add(p models.Partition, offset int64, event models.Event) {
+	if last := len(e.blocks) - 1; last >= 0 && e.blocks[last].decided() {
+		e.open(event) // what is decided ends with a block
+	}
+	e.add(p, offset, event)
+}
+
+func (e *Events) add(p models.Partition, offset int64, event models.Event) {
 	if last := len(e.blocks) - 1; last < 0 || !e.blocks[last].fits(event) {
-		b := newBlock(len(e.blocks), event)
-		e.blocks = append(e.blocks, b)
-		e.bytes += b.text.Cap()
+		e.open(event)
 	}
 	e.blocks[len(e.blocks)-1].add(e.shared, p, offset, event)
 	e.n++
 	e.topics[p.Topic]++
 	e.bytes += perEvent
+}
+
+// open begins a block with room for the event.
+func (e *Events) open(event models.Event) {
+	b := newBlock(len(e.blocks), event)
+	e.blocks = append(e.blocks, b)
+	e.bytes += b.text.Cap()
+}
+
+// Decided is how many of the first events are decided.
+func (e *Events) Decided() (n int) {
+	for _, b := range e.blocks {
+		if !b.decided() {
+			break
+		}
+		n += b.n
+	}
+	return n
+}
+
+// After returns the events without the first n, which must be all or have been all when Decide was called. The list shares its memory with the
+// result, to which nothing may be added, and which has no Topics.
+func (e *Events) After(n int) *Events {
+	i, rest := 0, e.n
+	for ; i < len(e.blocks) && e.n-rest < n; i++ {
+		rest -= e.blocks[i].n
+	}
+	return &Events{shared: e.shared, blocks: e.blocks[i:], n: rest}
 }
 
 // All yields the events with their places in the list. The event is valid until the next one is asked for: it is the same memory each time.
@@ -109,11 +142,13 @@ func (e *Events) Parts(n int) iter.Seq[*Events] {
 func (e *Events) Select(keep func(i int, one *eventlog.Counted) bool) *Events {
 	out := New(e.shared.ids)
 	for i, one := range e.All() {
-		if keep(i, one) {
+		switch {
+		case !keep(i, one):
+		case one.First == nil:
 			out.Add(one.Partition, one.Offset, one.Event)
-			if one.First != nil {
-				out.blocks[len(out.blocks)-1].first.append(one.First)
-			}
+		default:
+			out.add(one.Partition, one.Offset, one.Event)
+			out.blocks[len(out.blocks)-1].first.append(one.First)
 		}
 	}
 	return out

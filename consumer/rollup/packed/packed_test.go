@@ -141,6 +141,29 @@ func TestEventsComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
+// A list grows and is decided by turns, as a chunk does.
+func TestWhatFollowsIsDecidedAlone(t *testing.T) {
+	for seed := range uint64(20) {
+		rnd := rand.New(rand.NewPCG(seed, 2))
+		_, more := randomList(rnd, true, 2000)
+		list, plain := New(true), []eventlog.Counted{}
+		for _, one := range more {
+			list.Add(one.Partition, one.Offset, one.Event)
+			plain = append(plain, one)
+			if rnd.IntN(300) == 0 {
+				from := list.Decided()
+				wantSame(t, list.After(from), plain[from:])
+				decide(rnd, list.After(from), plain[from:])
+				if list.Decided() != len(plain) || list.After(len(plain)).Len() != 0 {
+					t.Fatalf("%d of %d are decided", list.Decided(), len(plain))
+				}
+			}
+		}
+		wantSame(t, list, plain)
+		wantSame(t, list.After(0), plain)
+	}
+}
+
 func TestPartsAreTheWhole(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 7))
 	list, plain := randomList(rnd, true, 5000)

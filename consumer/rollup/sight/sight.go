@@ -50,14 +50,15 @@ func New(db store.Store, h eventlog.Hasher, size, full int, hits, lookups promet
 // together is how many events are asked about together: enough to keep the store busy, and few enough for little memory.
 const together = 20_000
 
-// Decide sets First of every event of a chunk, unless that was done in this era: the caches are emptied between two eras. It returns the era.
+// Decide sets First of the events of a chunk: of those that are not decided yet if decided is this era, else of all. The caches are emptied between
+// two eras. It returns the era.
 // When it succeeds, the store has acknowledged a row for every visitor in the chunk. Only then are visitors added to the caches, or a failed
 // insert would never be repeated.
 func (v *Visitors) Decide(ctx context.Context, events *packed.Events, decided int) (era int, err error) {
 	v.deciding.Lock()
 	defer v.deciding.Unlock()
 	if era = v.now(); decided == era {
-		return era, nil
+		events = events.After(events.Decided())
 	}
 	for part := range events.Parts(together) {
 		if err := v.ask(ctx, part, era); err != nil {
