@@ -113,7 +113,7 @@ func testFullRow(t *testing.T, v *visitors) {
 	v.rememberAll(t)
 	v.check(t)
 	beyond := map[models.Sighting]models.Position{}
-	for page := range 300 {
+	for page := range 40 {
 		for i, s := range bot(store.FullRow + 200 + page).Sightings() {
 			if s.Features.Values()[1] != "" {
 				beyond[s] = models.Position{Topic: "visits", Partition: i, Offset: int64(page)}
