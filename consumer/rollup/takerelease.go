@@ -10,9 +10,10 @@ import (
 	"footfall/models"
 )
 
-// take takes every partition, and drops the positions read under earlier epochs. It retries until the store answers or ctx ends.
+// take takes every partition, and drops what may have changed while others owned them: positions, and rows of visitors. It retries until the store answers or ctx ends.
 func (o *ownership) take(ctx context.Context) error {
 	o.ledger.drop()
+	o.visitors.DropRows()
 	return o.takeAll(ctx)
 }
 

@@ -247,6 +247,15 @@ func (v *Visitors) now() int {
 	return v.era
 }
 
+// DropRows forgets the rows of visitors of sites. Call it whenever partitions are taken anew: a row that is remembered is remembered as a whole, and
+// another owner may have added to it. A sighting that is remembered stays true.
+func (v *Visitors) DropRows() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.era++
+	v.rows.Purge()
+}
+
 // Drop empties the caches, after a fault that may have cost the store some rows. What was decided before is decided again.
 func (v *Visitors) Drop() {
 	v.mu.Lock()
