@@ -52,7 +52,7 @@ const bytesPerDead = 400
 func (c *chunk) bytes() int {
 	n := c.events.Bytes() + c.deadBytes
 	if c.added != nil {
-		n += c.added.bytes
+		n += c.added.Bytes()
 	}
 	return n
 }
@@ -152,15 +152,15 @@ func (c *chunk) sum() {
 	if c.added == nil {
 		added := deltasOf(c.events.All())
 		c.added = &added
-	} else if c.added.n < c.events.Len() {
-		c.added.add(c.events.After(c.added.n).All())
+	} else if c.added.Events() < c.events.Len() {
+		c.added.Add(c.events.After(c.added.Events()).All())
+		c.added.listed = false
 	}
 }
 
 // takeDeltas returns what the events add. The caller may change it: the next call sums anew.
 func (c *chunk) takeDeltas() deltas {
 	c.sum()
-	c.added.sort()
 	added := *c.added
 	c.added = nil
 	return added

@@ -3,8 +3,8 @@
 //
 // In the order of the data: group.go joins the group, and generation.go runs one generation of it. begin.go takes the partitions
 // (ownership.go, agree.go) and finds the offset to go on at in each (start.go, logidentity.go, claim.go). chunk.go collects what the
-// fetchers read, in little memory (the package packed). prepare.go decides and sums it, one chunk ahead: the package sight finds each visitor's first event, deltas.go
-// sums, and the package names lists the names of the keys. flush.go writes it: ledger.go knows what a key holds already
+// fetchers read, in little memory (the package packed). prepare.go decides and sums it, one chunk
+// ahead: the package sight finds each visitor's first event, deltas.go sums (the package sums), and the package names lists the names of the keys. flush.go writes it: ledger.go knows what a key holds already
 // (the package positioncache), recover.go what to do when a write fails. count.go is the loop over chunks, and commits.
 //
 // Around that: owned.go is one partition's state, takerelease.go and progress.go note it in the store, ends.go sees where a sealed topic

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"footfall/consumer/eventlog"
+	"footfall/consumer/rollup/sums"
 	"footfall/consumer/store"
 	"footfall/internal/retry"
 	"footfall/models"
@@ -64,7 +64,7 @@ func (o *ownership) tryFlush(ctx context.Context, c *chunk) error {
 		return err
 	}
 	for {
-		writes, err := o.planChunk(ctx, c)
+		p, err := o.planChunk(ctx, c)
 		if err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func (o *ownership) tryFlush(ctx context.Context, c *chunk) error {
 			return err
 		}
 		if c.events.Len() == planned {
-			return o.apply(ctx, writes, c)
+			return o.apply(ctx, p, c)
 		}
 	}
 }
@@ -131,9 +131,9 @@ func (o *ownership) skipPast(ctx context.Context, c *chunk) error {
 	return nil
 }
 
-// planChunk sums what the chunk adds, leaves out what keys hold already by their ledgers, and returns the writes. It lists the keys' names,
+// planChunk sums what the chunk adds, leaves out what keys hold already by their ledgers, and returns what there is to write. It lists the keys' names,
 // but writes no counter.
-func (o *ownership) planChunk(ctx context.Context, c *chunk) ([]store.KeyWrite, error) {
+func (o *ownership) planChunk(ctx context.Context, c *chunk) (*plan, error) {
 	if err := retry.Sleep(ctx, time.Until(o.landedBy)); err != nil { // a predecessor's writes may still land
 		return nil, err
 	}
@@ -155,11 +155,21 @@ func (o *ownership) planChunk(ctx context.Context, c *chunk) ([]store.KeyWrite, 
 		return nil, err
 	}
 	leaveOut(work, c.events.All(), c.spans, known.at)
-	writes := planWrites(work, c.spans, known.at, epochs)
-	if c.events.Len() > o.splitAbove && slices.ContainsFunc(writes, tooLarge) {
-		return nil, errTooLarge
+	if c.events.Len() > o.splitAbove {
+		for key, one := range work.All() {
+			if tooLarge(key, one) {
+				return nil, errTooLarge
+			}
+		}
 	}
-	return writes, nil
+	return &plan{work, known.at, epochs}, nil
+}
+
+// plan is what a chunk adds, and from where on.
+type plan struct {
+	work   deltas
+	at     map[models.Key]positions
+	epochs map[models.Partition]int64
 }
 
 // errTooLarge: what a chunk adds to one key does not fit a request. Nothing was written.
@@ -167,11 +177,14 @@ var errTooLarge = errors.New("too much for one key")
 
 // tooLarge tells whether a write must be split: Cassandra takes 65,535 statements a batch and 16 MiB a request, and each statement
 // repeats the key.
-func tooLarge(w store.KeyWrite) bool {
+func tooLarge(key models.Key, one sums.One) bool {
 	const statements, bytes, overhead = 60_000, 12 << 20, 64
-	n := len(w.Cells) + len(w.Ledger)
-	size := n * (len(w.Key.Name) + len(w.Key.Features) + overhead)
-	for cell := range w.Cells {
+	n := one.Len()
+	for range one.Partitions() { // each has a row of the ledger
+		n++
+	}
+	size := n * (len(key.Name) + len(key.Features) + overhead)
+	for cell := range one.Cells() {
 		size += len(cell.Label)
 	}
 	return n > statements || size > bytes
@@ -206,26 +219,37 @@ func (o *ownership) checkAhead(ctx context.Context, c *chunk, at map[models.Key]
 // errApplyFailed wraps failures of counter writes.
 var errApplyFailed = errors.New("writing counters")
 
-func (o *ownership) apply(ctx context.Context, writes []store.KeyWrite, c *chunk) error {
+// apply writes a chunk, some thousand keys at a time: the statements of all would take much memory. After a write of unknown outcome it begins
+// no more.
+func (o *ownership) apply(ctx context.Context, p *plan, c *chunk) error {
 	var failed error
 	failures := 0
 	o.inDoubt = o.inDoubt[:0]
-	for i, err := range o.store.Apply(ctx, writes) {
-		o.metrics.batch(err)
-		if err == nil {
-			o.ledger.acknowledge(writes[i], c.spans)
-			continue
+	for portion := range p.work.Portions(o.keysAtOnce) {
+		writes := planWrites(portion, c.spans, p.at, p.epochs)
+		for i, err := range o.store.Apply(ctx, writes) {
+			o.metrics.batch(err)
+			if err == nil {
+				o.ledger.acknowledge(writes[i], c.spans)
+				continue
+			}
+			failures++
+			if errors.Is(err, store.ErrUnknownOutcome) {
+				o.inDoubt = append(o.inDoubt, writes[i].Key)
+			}
+			if failed == nil || errors.Is(err, store.ErrUnknownOutcome) {
+				failed = err // an unknown outcome is reported rather than a refusal
+			}
 		}
-		failures++
-		if errors.Is(err, store.ErrUnknownOutcome) {
-			o.inDoubt = append(o.inDoubt, writes[i].Key)
-		}
-		if failed == nil || errors.Is(err, store.ErrUnknownOutcome) {
-			failed = err // an unknown outcome is reported rather than a refusal
+		if len(o.inDoubt) > 0 {
+			break
 		}
 	}
 	if failed == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: %d of %d keys failed, such as: %w", errApplyFailed, failures, len(writes), failed)
+	return fmt.Errorf("%w: %d of %d keys failed, such as: %w", errApplyFailed, failures, p.work.Keys(), failed)
 }
+
+// keysAtOnce is how many keys are written at once: enough to keep the store busy.
+const keysAtOnce = 10_000

@@ -43,6 +43,7 @@ func newOwner(t *testing.T, m *memstore.Memory, lru int) *ownership {
 		doubts:     repair.NewDoubter(m, mx.repair, slog.New(slog.DiscardHandler)),
 		maxSpan:    repair.MaxChunkSpan,
 		atOnce:     maxAtOnce,
+		keysAtOnce: 3,
 		splitAbove: splitAbove,
 		bounds: func(context.Context, []models.Partition) (map[models.Partition]eventlog.Span, error) {
 			return map[models.Partition]eventlog.Span{p0: {From: 0, To: 10_000}, p1: {From: 0, To: 10_000}}, nil

@@ -4,11 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"maps"
-	"slices"
 
 	"footfall/consumer/eventlog"
 	"footfall/consumer/rollup/positioncache"
+	"footfall/consumer/rollup/sums"
 	"footfall/consumer/store"
 	"footfall/models"
 )
@@ -75,10 +76,10 @@ func (l *ledger) forget() {
 // thorough, from every replica. untouched says that only we, under these epochs, can have counted any of the coming events: then a
 // key that was never cached has no position, and is not read. It returns errSuperseded if an epoch may not go on.
 func (l *ledger) load(ctx context.Context, work deltas, epochs map[models.Partition]int64, thorough, untouched bool) (loaded, error) {
-	out := loaded{at: make(map[models.Key]positions, len(work.keys)), complete: true}
+	out := loaded{at: make(map[models.Key]positions, work.Keys()), complete: true}
 	var missing []models.Key
-	all := make([]positioncache.Position, 0, 2*len(work.keys)) // of all keys, so that not each of them costs an allocation
-	for _, key := range work.keys {
+	all := make([]positioncache.Position, 0, 2*work.Keys()) // of all keys, so that not each of them costs an allocation
+	for key := range work.All() {
 		begin, known := len(all), false
 		if all, known = l.cache.Append(all, key); known {
 			out.at[key] = all[begin:len(all):len(all)]
@@ -100,8 +101,12 @@ func (l *ledger) load(ctx context.Context, work deltas, epochs map[models.Partit
 	var err error
 	if thorough {
 		cells := make(map[models.Key][]models.Cell, len(missing))
-		for _, key := range missing {
-			cells[key] = slices.Collect(maps.Keys(work.sums[key].cells))
+		for key, one := range work.All() {
+			if _, known := out.at[key]; !known {
+				for cell := range one.Cells() {
+					cells[key] = append(cells[key], cell)
+				}
+			}
 		}
 		rows, out.complete, err = l.store.Confirm(ctx, cells)
 	} else {
@@ -156,12 +161,10 @@ func positionsOf(rows []store.LedgerRow, epochs map[models.Partition]int64) (pos
 
 // planWrites turns a chunk's sums into one write per key: what its counters do not hold yet, with the ledger rows for it. It is a
 // pure function.
-func planWrites(work deltas, spans map[models.Partition]eventlog.Span, at map[models.Key]positions, epochs map[models.Partition]int64) []store.KeyWrite {
-	writes := make([]store.KeyWrite, 0, len(work.keys))
-	for _, key := range work.keys {
-		s := work.sums[key]
-		w := store.KeyWrite{Key: key, Cells: s.cells}
-		for _, partition := range s.partitions {
+func planWrites(work iter.Seq2[models.Key, sums.One], spans map[models.Partition]eventlog.Span, at map[models.Key]positions, epochs map[models.Partition]int64) (writes []store.KeyWrite) {
+	for key, one := range work {
+		w := store.KeyWrite{Key: key}
+		for partition := range one.Partitions() {
 			p := at[key].in(partition)
 			if row, ok := extend(spans[partition], p); ok {
 				row.LedgerID = store.LedgerID{Partition: partition, Kind: store.KindOwner, Epoch: cmp.Or(p.Epoch, epochs[partition])}
@@ -169,6 +172,7 @@ func planWrites(work deltas, spans map[models.Partition]eventlog.Span, at map[mo
 			}
 		}
 		if len(w.Ledger) > 0 {
+			w.Cells = maps.Collect(one.Cells())
 			writes = append(writes, w)
 		}
 	}

@@ -63,7 +63,7 @@ func TestPlan(t *testing.T) {
 		t.Helper()
 		work, all := deltasOf(slices.All(events)), map[models.Key]positions{abc: at}
 		leaveOut(work, slices.All(events), spans, all)
-		writes := planWrites(work, spans, all, epochs)
+		writes := planWrites(work.All(), spans, all, epochs)
 		if len(wantRows) == 0 {
 			if len(writes) != 0 {
 				t.Errorf("plan = %v, want nothing to write", writes)

@@ -72,7 +72,7 @@ func (c *cached) count(events []*eventlog.Counted, spans map[models.Partition]ev
 		leaveOut(work, slices.All(events), spans, known.at)
 		var doubted []models.Key
 		failed := false
-		for _, w := range planWrites(work, spans, known.at, c.epochs) {
+		for _, w := range planWrites(work.All(), spans, known.at, c.epochs) {
 			switch fate := c.rnd.IntN(8); {
 			case trouble && fate == 0: // refused
 				failed = true

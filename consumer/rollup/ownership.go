@@ -40,6 +40,7 @@ type ownership struct {
 	sumAt       func(context.Context, models.Partition, int64) (string, error) // fingerprint of the message at an offset; empty: none
 
 	pace       pace  // of the last chunk
+	keysAtOnce int   // that are written at once
 	atOnce     int   // events that are decided and summed at once
 	maxSpan    int64 // offsets of one partition in one chunk
 	splitAbove int   // events: smaller chunks are never too large, and are not split

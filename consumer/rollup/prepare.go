@@ -71,8 +71,7 @@ func (o *ownership) list(ctx context.Context, work *deltas) error {
 	if work.listed {
 		return nil
 	}
-	work.sort()
-	err := o.names.List(ctx, work.all())
+	err := o.names.List(ctx, work.named())
 	work.listed = err == nil
 	return err
 }
