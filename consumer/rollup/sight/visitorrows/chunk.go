@@ -66,8 +66,10 @@ func (c *Chunk) Ask(v *models.Visit) {
 	}
 }
 
-// Rows is how many rows the visits concern. Unknown are those that the cache does not have.
-func (c *Chunk) Rows() int                 { return len(c.rows) }
+// Rows is how many rows the visits concern.
+func (c *Chunk) Rows() int { return len(c.rows) }
+
+// Unknown lists the visitors whose rows the cache does not have.
 func (c *Chunk) Unknown() []models.Visitor { return c.unknown }
 
 // Learn takes the rows of Unknown, in their order.
