@@ -142,7 +142,7 @@ func (v *Visitors) learnRows(ctx context.Context, events *packed.Events) error {
 	v.mu.Lock()
 	for _, e := range events.All() {
 		if visit, ok := e.Event.(*models.Visit); ok {
-			v.chunk.Ask(visit)
+			v.chunk.Ask(visit, e.Partition)
 		}
 	}
 	v.mu.Unlock()

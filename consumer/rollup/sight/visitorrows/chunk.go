@@ -25,7 +25,7 @@ type Chunk struct {
 
 // row is a visitor's row as the chunk knows it.
 type row struct {
-	id     eventlog.Fingerprint
+	id     eventlog.Fingerprint // in the cache
 	end    chain
 	cached chain // the last entry that the cache has; 0: the cache does not have the row
 	n      int32 // entries
@@ -45,8 +45,8 @@ func (c *Cache) NewChunk(full int) *Chunk {
 	return &Chunk{cache: c, full: full, places: map[eventlog.Fingerprint]int32{}}
 }
 
-// Ask notes the rows that a visit concerns, and gets those that the cache has.
-func (c *Chunk) Ask(v *models.Visit) {
+// Ask notes the rows that a visit in a partition of the log concerns, and gets those that the cache has.
+func (c *Chunk) Ask(v *models.Visit, p models.Partition) {
 	c.slab.features = len(v.Features)
 	c.buffer = v.AppendRows(c.buffer[:0])
 	for _, r := range c.buffer {
@@ -56,8 +56,9 @@ func (c *Chunk) Ask(v *models.Visit) {
 		if !seen {
 			place = int32(len(c.rows))
 			c.places[id] = place
-			end, n, known := c.cache.find(id, &c.slab)
-			c.rows = append(c.rows, row{id: id, end: end, cached: end, n: int32(n)})
+			key := c.cache.key(id, p)
+			end, n, known := c.cache.find(key, &c.slab)
+			c.rows = append(c.rows, row{id: key, end: end, cached: end, n: int32(n)})
 			if !known {
 				c.unknown, c.missing = append(c.unknown, visitor), append(c.missing, place)
 			}
