@@ -15,12 +15,13 @@ import (
 )
 
 // DecisionVersion is the version of what consumers decide about events: duplicates, first events of visitors, which cells an event adds
-// to, what is refused. A change that decides otherwise about any event has to raise it, with a line here. Consumers of two versions never
+// to, what is refused, and what a successor of a crashed owner doubts. A change that decides otherwise about any event has to raise it, with a line here. Consumers of two versions never
 // count at the same time, so such an upgrade stops all of them. Within one version, consumers are upgraded one after the other.
 //
 //	0: consumers whose name has no version.
 //	1: dead letters do not make the duplicate window forget ids; new topics tell duplicates by visitor and id.
-const DecisionVersion = 1
+//	2: a chunk may have 50,000 offsets of a partition instead of 16,000, so that a successor doubts more.
+const DecisionVersion = 2
 
 // NewOwnerName makes this process's name for the table owners, with its DecisionVersion. The version is not a column of its own: an older
 // consumer that takes the partition would set its name, but leave the column as it was.

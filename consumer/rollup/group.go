@@ -59,7 +59,7 @@ func New(cfg configs.Consumer, db store.Store, reg *prometheus.Registry, log *sl
 		visitors:    sight.New(db, h, cfg.Visitors.LRU, store.FullRow, m.lruHits, m.lookups),
 		latest:      keeps,
 		ledger:      newLedger(db, h, cfg.Ledger.Cache),
-		names:       names.New(db, l.Plan, h, (cfg.Ledger.Cache+7)/8),
+		names:       names.New(db, l.Plan, h, (cfg.Ledger.Cache+3)/4),
 		retirements: eventlog.NewRetirementWatcher(db, log),
 		deadLetters: eventlog.NewDeadLetterTopic(l.Kafka, cfg.Kafka.Topics.Dead),
 	}, nil

@@ -131,7 +131,7 @@ func TestSimulationSees(t *testing.T) {
 	}
 	f("ledger off", 15, 20, controls{noLedger: true})
 	f("blind retry", 10, 20, controls{blindRetry: true})
-	f("LRU filled before the insert", 6, 20, controls{earlyLRU: true})
+	f("LRU filled before the insert", 8, 60, controls{earlyLRU: true})
 	f("repair shrinks an owner's row", 5, 20, controls{shrinks: true})
 	f("store loses acknowledged writes", 6, 20, controls{forgetful: true})
 	f("duplicates counted", 15, 20, controls{noDuplicate: true})

@@ -112,7 +112,7 @@ func TestPositionsThatDoNotFit(t *testing.T) {
 
 // How much memory a key takes: go test ./consumer/rollup/positioncache -run '^$' -bench Memory -benchtime 1x.
 func BenchmarkMemory(b *testing.B) {
-	const size = 1_600_000 // the default
+	const size = 800_000 // the default
 	for b.Loop() {
 		var before, after runtime.MemStats
 		runtime.GC()
