@@ -121,8 +121,9 @@ func (s Sighting) Row() (v Visitor, way int) {
 }
 
 // VisitorsSetting is the setting that says how the tables remember visitors of sites. VisitorsInRows: by Visitor, in all months, as new tables do.
-// Without a value: by Sighting.
+// VisitorsBySighting: by Sighting, as tables of earlier versions do.
 const (
-	VisitorsSetting = "visitors"
-	VisitorsInRows  = "rows"
+	VisitorsSetting    = "visitors"
+	VisitorsInRows     = "rows"
+	VisitorsBySighting = "sightings"
 )

@@ -90,12 +90,18 @@ func TestMigrate(t *testing.T) {
 	refused("run `consumer migrate`")
 
 	// Tables that consumers of an earlier version may have counted into.
-	for _, statement := range []string{`DELETE FROM KS.schema_migrations WHERE version = 10`, `TRUNCATE KS.schema_migrations`} {
+	for statement, visitors := range map[string]string{
+		`DELETE FROM KS.schema_migrations WHERE version = 10`: "", `TRUNCATE KS.schema_migrations`: models.VisitorsBySighting,
+	} {
+		exec(`DELETE FROM KS.settings WHERE name = '` + models.VisitorsSetting + `'`)
 		exec(statement)
 		if steps := testMigrate(t, cfg, plan); !strings.Contains(steps[len(steps)-1], "run `consumer catalogue`") {
 			t.Errorf("after %s: %q, want what is left to do", statement, steps)
 		}
-		settings("", "")
+		settings("", visitors)
+		if _, err := testOpen(t, cfg, plan).Visitors(t.Context(), []models.Visitor{{Site: "s"}}); (err == nil) != (visitors != "") {
+			t.Errorf("visitors are recorded as %q, and they are read with the error %v", visitors, err)
+		}
 	}
 	// A run of this version began to make the tables, and one of an earlier version went on.
 	exec(`INSERT INTO KS.settings (name, value) VALUES ('` + models.VisitorsSetting + `', '` + models.VisitorsInRows + `')`)
@@ -103,7 +109,7 @@ func TestMigrate(t *testing.T) {
 	settings("", models.VisitorsInRows)
 	exec(`DELETE FROM KS.schema_migrations WHERE version = 11`)
 	testMigrate(t, cfg, plan)
-	settings("", "")
+	settings("", models.VisitorsBySighting)
 	old := testOpen(t, cfg, plan)
 	visitor := []models.Visitor{{Site: "s", GUID: "g"}}
 	if rows, err := old.Visitors(t.Context(), visitor); err != nil || rows[0].Rows {

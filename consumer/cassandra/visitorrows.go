@@ -23,6 +23,10 @@ func (s *Store) inRows(ctx context.Context) (bool, error) {
 			return false, fmt.Errorf("reading how visitors are remembered: %w", markDisconnected(err))
 		}
 		rows := recorded == models.VisitorsInRows
+		if !rows && recorded != models.VisitorsBySighting { // perhaps another data centre has it: a guess would count visitors again
+			return false, fmt.Errorf("how visitors are remembered is not recorded, as far as the nodes that answer know (it is %q): start consumers"+
+				" when all nodes are up, after `consumer migrate`", recorded)
+		}
 		s.rows = &rows
 	}
 	return *s.rows, nil

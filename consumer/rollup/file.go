@@ -49,7 +49,7 @@ func CountFile(ctx context.Context, cfg configs.Consumer, db store.Store, p mode
 			" tables and run it again")
 	}
 	own.next, own.window = own.tenure.Committed, eventlog.NewWindow(eventlog.Reach{}, own.tenure.Committed)
-	err = o.countFile(ctx, p, file, min(c.Config.Chunk.MaxEvents, repair.MaxChunkSpan), tell)
+	err = o.countFile(ctx, p, file, min(c.Config.Chunk.MaxEvents, atOnce(c.Plan)), tell)
 	if err == nil || ctx.Err() != nil { // if interrupted, then between two chunks: no write is under way
 		err = errors.Join(err, o.release(context.WithoutCancel(ctx)))
 	}

@@ -36,7 +36,7 @@ func newOwner(t *testing.T, m *memstore.Memory, lru int) *ownership {
 	t.Helper()
 	h, mx := eventlog.NewHasher(), newMetrics(prometheus.NewRegistry())
 	o := &ownership{
-		store: m, owner: t.Name(), hasher: h, visitors: sight.New(m, h, lru, m.Full, mx.lruHits, mx.lookups), ledger: newLedger(m, h, 1000), names: names.New(m, models.DefaultPlan(), h, 1000),
+		store: m, owner: t.Name(), hasher: h, visitors: sight.New(m, h, lru, m.Full, maxAtOnce, mx.lruHits, mx.lookups), ledger: newLedger(m, h, 1000), names: names.New(m, models.DefaultPlan(), h, 1000),
 		deadLetters: &keptDeadLetters{}, metrics: mx, log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		partitions: map[models.Partition]*owned{},
 		lostGroup:  func() bool { return false },

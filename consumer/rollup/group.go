@@ -56,7 +56,7 @@ func New(cfg configs.Consumer, db store.Store, reg *prometheus.Registry, log *sl
 		Log: l, metrics: m, hasher: h,
 		owner:       eventlog.NewOwnerName(),
 		patience:    agreePatience,
-		visitors:    sight.New(db, h, cfg.Visitors.LRU, store.FullRow, m.lruHits, m.lookups),
+		visitors:    sight.New(db, h, cfg.Visitors.LRU, store.FullRow, atOnce(l.Plan), m.lruHits, m.lookups),
 		latest:      keeps,
 		ledger:      newLedger(db, h, cfg.Ledger.Cache),
 		names:       names.New(db, l.Plan, h, (cfg.Ledger.Cache+3)/4),

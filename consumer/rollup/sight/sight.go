@@ -25,6 +25,7 @@ type Visitors struct {
 	store         store.Store
 	hasher        eventlog.Hasher
 	hits, lookups prometheus.Counter
+	together      int // events
 
 	deciding  sync.Mutex // one chunk at a time: a chunk must find the rows of the one before
 	questions questions  // of a part of that chunk
@@ -37,18 +38,16 @@ type Visitors struct {
 }
 
 // New decides by the rows of a store. It caches about size visitors of links, and as many of sites; full is how many entries a visitor's row
-// has at the most. hits counts the visitors that were cached, lookups those that were not.
-func New(db store.Store, h eventlog.Hasher, size, full int, hits, lookups prometheus.Counter) *Visitors {
+// has at the most. hits counts the visitors that were cached, lookups those that were not. A chunk is asked about in parts of together events:
+// enough to keep the store busy, and few enough for little memory.
+func New(db store.Store, h eventlog.Hasher, size, full, together int, hits, lookups prometheus.Counter) *Visitors {
 	v := &Visitors{
-		store: db, hasher: h, hits: hits, lookups: lookups, questions: newQuestions(), era: 1,
+		store: db, hasher: h, hits: hits, lookups: lookups, together: together, questions: newQuestions(), era: 1,
 		cache: visitorcache.New(size), rows: visitorrows.New(h, size),
 	}
 	v.chunk = v.rows.NewChunk(full)
 	return v
 }
-
-// together is how many events are asked about together: enough to keep the store busy, and few enough for little memory.
-const together = 20_000
 
 // Decide sets First of the events of a chunk: of those that are not decided yet if decided is this era, else of all. The caches are emptied between
 // two eras. It returns the era.
@@ -60,7 +59,7 @@ func (v *Visitors) Decide(ctx context.Context, events *packed.Events, decided in
 	if era = v.now(); decided == era {
 		events = events.After(events.Decided())
 	}
-	for part := range events.Parts(together) {
+	for part := range events.Parts(v.together) {
 		if err := v.ask(ctx, part, era); err != nil {
 			return 0, err
 		}
@@ -148,13 +147,17 @@ func (v *Visitors) learnRows(ctx context.Context, events *packed.Events) error {
 	v.mu.Unlock()
 	unknown := v.chunk.Unknown()
 	v.hits.Add(float64(v.chunk.Rows() - len(unknown)))
-	v.lookups.Add(float64(len(unknown)))
 	if len(unknown) == 0 {
 		return nil
 	}
 	rows, err := v.store.Visitors(ctx, unknown)
 	if err != nil {
 		return err
+	}
+	for _, r := range rows {
+		if r.Rows {
+			v.lookups.Inc()
+		}
 	}
 	v.chunk.Learn(rows)
 	return nil

@@ -81,7 +81,7 @@ func (c *Cache) keep(id eventlog.Fingerprint, from *slab, end chain) chain {
 
 // extend adds the entries after stop to a row that the cache knows; else it keeps the row as a whole.
 func (c *Cache) extend(id eventlog.Fingerprint, from *slab, end, stop chain) {
-	if at, known := c.young.ends[id]; known && stop != 0 {
+	if at, known := c.young.ends[id]; known && stop != 0 && c.young.bytes() < c.bytes {
 		c.young.ends[id], _ = c.young.slab.copyFrom(from, end, stop, at)
 		return
 	}

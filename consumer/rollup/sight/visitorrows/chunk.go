@@ -80,7 +80,9 @@ func (c *Chunk) Learn(rows []store.VisitorRow) {
 		at.sealed = !r.Rows
 		for _, f := range r.Firsts {
 			if e, ok := c.entryOf(f.At, f.Day, c.unknown[i].Month, f.Features); ok {
-				e.of = f.Of
+				for i, set := range f.Of {
+					e.of[i] = set & models.Subsets(1<<c.slab.features-1) // somebody may have written others by hand
+				}
 				at.end = c.slab.add(&e, at.end)
 			}
 			at.n++
