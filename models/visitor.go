@@ -82,14 +82,6 @@ var subsets = func() (table [1 << MaxFeatures]uint64) {
 	return table
 }()
 
-// SameIntervals tells of two days whether they are in the same month, week and day. Ways of these intervals can be the same.
-func SameIntervals(a, b Millis) (same [3]bool) {
-	for i, u := range uniques {
-		same[i] = u.start(a) == u.start(b)
-	}
-	return same
-}
-
 // Sightings are the ways in which the event was its visitor's first, each as a sighting.
 func (f First) Sightings(v Visitor) iter.Seq[Sighting] {
 	return func(yield func(Sighting) bool) {

@@ -96,6 +96,19 @@ func lookups(sightings []models.Sighting) [][]requestPart {
 // FirstSeen implements store.Store: one read for many visitors. Sightings that are in no visitor's row may have rows of their own.
 func (s *Store) FirstSeen(ctx context.Context, sightings []models.Sighting) ([]models.Position, error) {
 	first := make([]models.Position, len(sightings)) // at most one goroutine writes each element
+	rows := slices.ContainsFunc(sightings, func(s models.Sighting) bool { return s.Keyspace == models.Cardinality })
+	if rows {
+		var err error
+		if rows, err = s.inRows(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if !rows { // links, and sites of older tables: nothing to look for elsewhere, and nothing to copy
+		if err := s.lookAll(ctx, sightings, first); err != nil {
+			return nil, err
+		}
+		return first, nil
+	}
 	left, err := s.findInRows(ctx, sightings, first)
 	if err != nil {
 		return nil, err

@@ -64,13 +64,12 @@ func (b *block) decided() bool { return b.first.lengths != nil }
 
 func (b *block) fits(event models.Event) bool { return b.text.Cap()-b.text.Len() >= room(event) }
 
-// swap notes the last offset of a partition, and returns the one before.
-func (s *state) swap(partition int, offset int64) (before int64) {
+// offset is the last offset of a partition, to be read and changed.
+func (s *state) offset(partition int) *int64 {
 	for len(s.offsets) <= partition {
 		s.offsets = append(s.offsets, 0)
 	}
-	before, s.offsets[partition] = s.offsets[partition], offset
-	return before
+	return &s.offsets[partition]
 }
 
 func (b *block) add(sh *shared, p models.Partition, offset int64, event models.Event) {
@@ -91,10 +90,11 @@ func (b *block) add(sh *shared, p models.Partition, offset int64, event models.E
 	}
 	var space [numbers]byte
 	partition, id := number(&sh.partitions, p), event.Identity()
+	last := b.last.offset(partition)
 	to := append(space[:0], flags)
 	to = binary.AppendUvarint(to, uint64(version))
 	to = binary.AppendUvarint(to, uint64(partition))
-	to = binary.AppendVarint(to, offset-b.last.swap(partition, offset))
+	to = binary.AppendVarint(to, offset-*last)
 	to = binary.AppendVarint(to, int64(ts-b.last.ts))
 	to = binary.AppendUvarint(to, sh.texts.number(id.Name))
 	to = b.put(to, id.Visitor)
@@ -115,7 +115,7 @@ func (b *block) add(sh *shared, p models.Partition, offset int64, event models.E
 		}
 	}
 	b.text.Write(to)
-	b.last.ts = ts
+	*last, b.last.ts = offset, ts
 	b.n++
 }
 
@@ -165,16 +165,14 @@ func (r *reader) event(sh *shared, last *state, s *scratch) {
 	flags := r.text[r.at]
 	r.at++
 	version, partition := int(r.uvarint()), int(r.uvarint())
-	for len(last.offsets) <= partition {
-		last.offsets = append(last.offsets, 0)
-	}
-	last.offsets[partition] += r.varint()
+	offset := last.offset(partition)
+	*offset += r.varint()
 	last.ts += models.Millis(r.varint())
 	name, visitor, id := sh.texts.all[r.uvarint()], r.take(), ""
 	if sh.ids {
 		id = r.take()
 	}
-	s.one.Partition, s.one.Offset = sh.partitions[partition], last.offsets[partition]
+	s.one.Partition, s.one.Offset = sh.partitions[partition], *offset
 	if flags&isVisit != 0 {
 		plan, features := sh.plans[r.uvarint()], slices.Grow(s.visit.Features[:0], models.MaxFeatures)
 		for range r.uvarint() {

@@ -41,9 +41,6 @@ func (e *Events) Topics() map[string]int { return e.topics }
 // Bytes is about the memory that the events take.
 func (e *Events) Bytes() int { return e.bytes + e.shared.texts.bytes }
 
-// Names is how many different texts the events have: links or sites, features, countries, referrers.
-func (e *Events) Names() int { return len(e.shared.texts.all) }
-
 // Add adds an event. It keeps a copy, and nothing of the event itself.
 func (e *Events) Add(p models.Partition, offset int64, event models.Event) {
 	if last := len(e.blocks) - 1; last >= 0 && e.blocks[last].decided() {

@@ -154,11 +154,13 @@ func (v *Visitors) learnRows(ctx context.Context, events *packed.Events) error {
 	if err != nil {
 		return err
 	}
+	looked := 0
 	for _, r := range rows {
 		if r.Rows {
-			v.lookups.Inc()
+			looked++
 		}
 	}
+	v.lookups.Add(float64(looked))
 	v.chunk.Learn(rows)
 	return nil
 }

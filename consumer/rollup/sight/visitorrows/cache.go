@@ -98,12 +98,11 @@ func (c *Cache) drop(id eventlog.Fingerprint) {
 // a consumer has that partition it sees all of the visitor's events. In another generation another consumer may have added to the row.
 func (c *Cache) key(visitor eventlog.Fingerprint, p models.Partition) eventlog.Fingerprint {
 	const spread = 0x9e3779b97f4a7c15 // 2^64 divided by the golden ratio: numbers that follow each other end up far apart
-	return eventlog.Fingerprint{visitor[0] + spread*uint64(c.number(models.Position{Topic: p.Topic, Partition: p.Number})), visitor[1]}
+	return eventlog.Fingerprint{visitor[0] + spread*uint64(c.number(p)), visitor[1]}
 }
 
 // number is a partition's own number among those that the cache has seen.
-func (c *Cache) number(at models.Position) uint32 {
-	p := models.Partition{Topic: at.Topic, Number: at.Partition}
+func (c *Cache) number(p models.Partition) uint32 {
 	number, known := c.partitions[p]
 	if !known {
 		number = uint32(len(c.partitions))

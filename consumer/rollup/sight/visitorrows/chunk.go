@@ -101,7 +101,7 @@ func (c *Chunk) entryOf(at models.Position, day, month models.Millis, features [
 	if days < 0 || days > 40 || len(features) != c.slab.features {
 		return e, false
 	}
-	e.partition, e.day, e.offset = c.cache.number(at), uint8(days), at.Offset
+	e.partition, e.day, e.offset = c.cache.number(models.Partition{Topic: at.Topic, Number: at.Partition}), uint8(days), at.Offset
 	for i, f := range features {
 		e.values[i] = valueOf(c.cache.hasher, f)
 	}
