@@ -35,6 +35,13 @@ type Fetcher struct {
 // order, but not with items that only fill the duplicate window. Other partitions go on meanwhile: fetchers call gates concurrently.
 type Gate func(ctx context.Context, it Item) error
 
+// A fetch waits until there are fetchBytes, for fetchWait at most. Live traffic comes in a few events at a time: without the wait each produce
+// request would cost a fetch, in Kafka and here.
+const (
+	fetchBytes = 64 << 10
+	fetchWait  = 200 * time.Millisecond
+)
+
 // Run sends the messages from f.From on to out, until ctx ends or it reaches the end of a sealed partition. It retries while Kafka cannot
 // be read. It returns a *Refusal if uncounted events are gone from the log, or the topic has another number of partitions.
 func (f *Fetcher) Run(ctx context.Context, out chan<- Item) error {
@@ -49,9 +56,9 @@ func (f *Fetcher) Run(ctx context.Context, out chan<- Item) error {
 		Dialer:                f.Kafka.Dialer(),
 		Topic:                 f.Partition.Topic,
 		Partition:             f.Partition.Number,
-		MinBytes:              1,
+		MinBytes:              fetchBytes,
 		MaxBytes:              4 << 20,
-		MaxWait:               500 * time.Millisecond,
+		MaxWait:               fetchWait,
 		QueueCapacity:         200, // messages: a topic may have large ones
 		ReadBackoffMax:        500 * time.Millisecond,
 		OffsetOutOfRangeError: true,

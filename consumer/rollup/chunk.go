@@ -64,12 +64,13 @@ func (o *ownership) full(c *chunk, l limits) bool {
 
 // collect fills a chunk from items until a limit is reached, or until stop ends: then it returns false. For the first item it
 // waits as long as it takes. A chunk that has reached its age is returned once idle is closed, that is when the chunk before it
-// is counted. Until then it grows: an event in a larger chunk costs less. collect decides and sums the events in parts, so that
-// it knows how much memory the sums take.
+// is counted. Until then it grows: an event in a larger chunk costs less. Then it also takes what Kafka has handed over already: deciding
+// takes time, in which a backlog builds up. collect decides and sums the events in parts, so that it knows how much memory the sums take.
 func (o *ownership) collect(stop, work context.Context, items <-chan eventlog.Item, l limits, idle <-chan struct{}) (*chunk, bool) {
 	c := o.newChunk()
 	var expired <-chan time.Time
 	var waits <-chan struct{} // nil until the chunk has reached its age
+	var dry <-chan time.Time  // nil unless the chunk could be returned, and waits for what is on its way
 	for undecided := 0; c.trouble == nil && !o.full(c, l); {
 		select {
 		case <-stop.Done():
@@ -77,8 +78,16 @@ func (o *ownership) collect(stop, work context.Context, items <-chan eventlog.It
 		case <-expired:
 			waits = idle
 		case <-waits:
+			if len(items) == 0 && !c.behind() {
+				return c, true
+			}
+			waits, dry = nil, time.After(dryAfter)
+		case <-dry:
 			return c, true
 		case it := <-items:
+			if dry != nil {
+				waits, dry = idle, nil
+			}
 			o.add(c, it)
 			if undecided++; undecided >= o.atOnce {
 				o.sumAhead(work, c)
@@ -90,6 +99,19 @@ func (o *ownership) collect(stop, work context.Context, items <-chan eventlog.It
 		}
 	}
 	return c, true
+}
+
+// dryAfter is how long a chunk that could be returned waits for events that Kafka has handed over, and that no fetcher has passed on yet.
+const dryAfter = 20 * time.Millisecond
+
+// behind tells whether there were further events when the last ones of the chunk were fetched.
+func (c *chunk) behind() bool {
+	for _, last := range c.last {
+		if last.HighWater > last.Offset+1 {
+			return true
+		}
+	}
+	return false
 }
 
 // add puts an item into the chunk and into its partition's duplicate window.

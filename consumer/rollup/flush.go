@@ -227,10 +227,13 @@ func (o *ownership) apply(ctx context.Context, p *plan, c *chunk) error {
 	o.inDoubt = o.inDoubt[:0]
 	for portion := range p.work.Portions(o.keysAtOnce) {
 		writes := planWrites(portion, c.spans, p.at, p.epochs)
-		for i, err := range o.store.Apply(ctx, writes) {
+		errs := o.store.Apply(ctx, writes)
+		now := time.Now().UnixMilli()
+		for i, err := range errs {
 			o.metrics.batch(err)
 			if err == nil {
 				o.ledger.acknowledge(writes[i], c.spans)
+				o.writtenAt.Store(now)
 				continue
 			}
 			failures++

@@ -2,6 +2,7 @@ package rollup
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -9,15 +10,20 @@ import (
 
 	"footfall/consumer/eventlog"
 	"footfall/consumer/repair"
+	"footfall/internal/retry"
 )
 
-// rebalanceTimeout is how long the group waits for members to rejoin. It waits less for a member that drains: kafka-go sends no
-// heartbeats between generations, so the group expels that member after the session timeout.
-const rebalanceTimeout = 30 * time.Second
+const (
+	// chunkTime is how long counting a chunk may take: as long as that, a group that rebalances may have to wait for a member.
+	chunkTime = 20 * time.Second
+	// drainTimeout bounds a member's last flush: a chunk may take longer than the one before it.
+	drainTimeout = 45 * time.Second
+	// rebalanceTimeout is how long the group waits for members to rejoin. A member that takes longer is expelled and becomes a zombie.
+	rebalanceTimeout = 60 * time.Second
+)
 
-// drainTimeout bounds a member's last flush. A member that takes longer than the session timeout is expelled and becomes a
-// zombie.
-func drainTimeout(session time.Duration) time.Duration { return session * 3 / 4 }
+// stallTimeout bounds the time in which a last flush acknowledges nothing. If the store hangs, others should not wait for this member.
+func stallTimeout(session time.Duration) time.Duration { return session * 3 / 4 }
 
 // generation counts the events of the partitions that the group assigned to this member, until the group rebalances or ctx ends.
 func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation, src eventlog.Sources) error {
@@ -27,7 +33,7 @@ func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation
 	// The last flush may go on for a while after stop: aborting it would leave a doubt to the successor.
 	work, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
-	defer context.AfterFunc(stop, func() { time.AfterFunc(drainTimeout(c.Config.Kafka.SessionTimeout), giveUp) })()
+	defer context.AfterFunc(genCtx, func() { c.stayAlive(work, gen) })()
 
 	c.metrics.generations.Inc()
 	defer c.metrics.lost()
@@ -67,10 +73,42 @@ func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation
 		return nil
 	})
 	l := limits{c.Config.Chunk.MaxEvents, c.Config.Chunk.MaxBytes, c.Config.Chunk.MaxAge}
+	defer context.AfterFunc(stop, func() {
+		o.awaitStall(work, stallTimeout(c.Config.Kafka.SessionTimeout), drainTimeout)
+		giveUp()
+	})()
 	err = o.count(fetching, work, items, l, c.Committer(gen))
 	cancel()
 	if fetchErr := group.Wait(); err == nil {
 		err = fetchErr
 	}
 	return err
+}
+
+// stayAlive sends the group heartbeats until ctx ends, for a member whose generation is over and whose last flush is not: kafka-go sends none
+// between two generations, and the group would expel the member after the session timeout.
+func (c *Consumer) stayAlive(ctx context.Context, gen *kafka.Generation) {
+	beat := &kafka.HeartbeatRequest{GroupID: gen.GroupID, GenerationID: gen.ID, MemberID: gen.MemberID}
+	for retry.Sleep(ctx, c.Config.Kafka.SessionTimeout/10) == nil {
+		answer, err := c.Kafka.Client(c.Config.Kafka.SessionTimeout).Heartbeat(ctx, beat)
+		if err == nil && answer.Error != nil && !errors.Is(answer.Error, kafka.RebalanceInProgress) {
+			return // expelled: the next owner doubts what is under way
+		}
+	}
+}
+
+// awaitStall returns when ctx ends, when no counter was written for a while, or after most.
+func (o *ownership) awaitStall(ctx context.Context, while, most time.Duration) {
+	begun := time.Now()
+	for ctx.Err() == nil {
+		since := begun
+		if written := time.UnixMilli(o.writtenAt.Load()); written.After(since) {
+			since = written
+		}
+		left := min(time.Until(since.Add(while)), time.Until(begun.Add(most)))
+		if left <= 0 {
+			return
+		}
+		_ = retry.Sleep(ctx, left)
+	}
 }

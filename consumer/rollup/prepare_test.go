@@ -123,6 +123,44 @@ func TestChunksAreBoundedByTheirTime(t *testing.T) {
 	})
 }
 
+// A chunk that could be written takes what Kafka has handed over already; if that does not come, it is written all the same.
+func TestAChunkTakesWhatIsOnItsWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOwner(t, memstore.New(), 0)
+		o.retirements = eventlog.NewRetirementWatcher(o.store, o.log)
+		items, idle := make(chan eventlog.Item), make(chan struct{})
+		close(idle)
+		send := func(offset, highWater int64) {
+			items <- eventlog.Item{Partition: p0, Offset: offset, HighWater: highWater, Event: clickAt(p0, offset, fmt.Sprint(offset))}
+		}
+		chunks := make(chan *chunk)
+		stop, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() {
+			for more := true; more; {
+				var c *chunk
+				if c, more = o.collect(stop, t.Context(), items, limits{1000, 1 << 20, time.Second}, idle); len(c.spans) > 0 {
+					chunks <- c
+				}
+			}
+		}()
+		send(0, 3)
+		time.Sleep(time.Second + dryAfter/2) // it has reached its age, and there are two more
+		send(1, 3)
+		time.Sleep(dryAfter / 2)
+		send(2, 3)
+		begun := time.Now()
+		if c := <-chunks; c.spans[p0].To != 3 || time.Since(begun) != 0 {
+			t.Errorf("%v after %v, want all three at once", c.spans[p0], time.Since(begun))
+		}
+		begun = time.Now()
+		send(3, 5)
+		if c := <-chunks; c.spans[p0].To != 4 || time.Since(begun) != time.Second+dryAfter {
+			t.Errorf("%v after %v, want the one that came", c.spans[p0], time.Since(begun))
+		}
+	})
+}
+
 // On stop the chunk that is being written is finished. The chunk ahead is not written; the next owner reads it again.
 func TestStopFinishesTheChunkUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -73,7 +73,7 @@ func (c *Cassandra) commandLine(ctx context.Context) ([]string, error) {
 func (c *Cassandra) yaml() ([]byte, error) {
 	return render(cassandraYAML, map[string]any{
 		"Address": c.Address, "Port": c.Port, "StoragePort": c.StoragePort, "Seeds": c.seeds(),
-		"CommitlogSync": c.CommitlogSync, "CounterTimeout": c.CounterTimeout.Milliseconds(), "Data": c.home(),
+		"CommitlogSync": c.CommitlogSync, "CounterTimeout": c.CounterTimeout.Milliseconds(), "Data": c.home(), "CounterCache": c.HeapMB / 8,
 		"Secure": c.Secure, "Pair": c.pairFile()})
 }
 

@@ -30,13 +30,13 @@ func TestCassandraYAML(t *testing.T) {
 		"listen_address: 127.0.0.1", "rpc_address: 127.0.0.1", "native_transport_port: 9042", "storage_port: 17000",
 		`      - seeds: "127.0.0.1:17000"`, `commitlog_directory: "/x/cassandra/commitlog"`,
 		"commitlog_sync: group", "commitlog_sync_group_window: 10ms",
-		"concurrent_writes: 512", "concurrent_counter_writes: 512", "paxos_variant: v2")
+		"concurrent_writes: 128", "concurrent_counter_writes: 128", "counter_cache_size: 256MiB", "paxos_variant: v2")
 	has(&Cassandra{Dir: "/x", Address: "127.0.0.3", Port: 1, StoragePort: 2, Seeds: []string{"127.0.0.1", "127.0.0.2"}},
 		"listen_address: 127.0.0.3", "native_transport_port: 1", `      - seeds: "127.0.0.1:2,127.0.0.2:2"`)
 	has(&Cassandra{Dir: "/x", Secure: &Secure{CA: "/x/ca.pem"}},
 		"authenticator: PasswordAuthenticator", "  optional: false", "  keystore: /x/cassandra/pair.pem", "  truststore: /x/ca.pem")
 	has(&Cassandra{Dir: "/x", CommitlogSync: "batch"}, "commitlog_sync: batch")
-	has(&Cassandra{Dir: "/x", CounterTimeout: 1500 * time.Millisecond}, "concurrent_counter_writes: 512",
+	has(&Cassandra{Dir: "/x", CounterTimeout: 1500 * time.Millisecond, HeapMB: 512}, "concurrent_counter_writes: 128", "counter_cache_size: 64MiB",
 		"counter_write_request_timeout: 1500ms", "# The default is 8 GiB; several test nodes share a disk.")
 	for _, l := range settings(t, &Cassandra{Dir: "/x"}) {
 		if strings.Contains(l, "timeout") {

@@ -55,10 +55,10 @@ func Flags(flags *flag.FlagSet) *Options {
 	o := &Options{}
 	flags.Float64Var(&o.rate, "rate", 500, "live: events/s that the search begins with, or that -hold holds")
 	flags.DurationVar(&o.hold, "hold", 0, "live: hold -rate for so long instead of searching, and print the lag every ten seconds")
-	flags.DurationVar(&o.settle, "settle", 15*time.Second, "live: at the begin of a step, not measured")
+	flags.DurationVar(&o.settle, "settle", 40*time.Second, "live: at the begin of a step, not measured: chunks grow until they have the size that the rate needs")
 	flags.DurationVar(&o.step, "step", 40*time.Second, "live: how long a rate must be held")
 	flags.Float64Var(&o.within, "within", 1.1, "live: end the search when the lowest rate not held is at most so many times the highest one held")
-	flags.DurationVar(&o.age, "age", 10*time.Second, "live: a rate is not held if 1 % of the events are counted later than this")
+	flags.DurationVar(&o.age, "age", time.Minute, "live: a rate is not held if 1 % of the events are counted later than this")
 	flags.IntVar(&o.connections, "connections", 256, "live: from senders; 512 are the most that a producer takes from one address by default")
 	return o
 }

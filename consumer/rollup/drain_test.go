@@ -1,0 +1,106 @@
+package rollup
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"footfall/consumer/store"
+	"footfall/models"
+)
+
+// slowly takes its time for writes of many keys.
+type slowly struct {
+	store.RetireStore
+	begun chan struct{}
+	wait  time.Duration
+}
+
+func (s slowly) Apply(ctx context.Context, writes []store.KeyWrite) []error {
+	if len(writes) > 1 {
+		select {
+		case s.begun <- struct{}{}:
+		default:
+		}
+		time.Sleep(s.wait)
+	}
+	return s.RetireStore.Apply(ctx, writes)
+}
+
+// A member whose last flush takes longer than the session timeout is not expelled while it goes on writing: it leaves clean, and the other
+// goes on under the same epochs, without a doubt.
+func TestALongLastFlushKeepsItsPlaceInTheGroup(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: not with -short")
+	}
+	onBoth(t, 2, func(t *testing.T, b *bench) {
+		const links = 2*keysAtOnce + 1 // three portions
+		b.cfg.Kafka.SessionTimeout = 6 * time.Second
+		s := slowly{b.memory, make(chan struct{}, 1), 3500 * time.Millisecond}
+		b.store = s
+		b.sendLinks(t, links)
+		stopFirst, endedFirst := b.start(t, "first/1/u/v2")
+		<-s.begun
+		stopSecond, endedSecond := b.start(t, "second/1/u/v2")
+		b.counts(t, links)
+		b.send(t, 0, 1)
+		b.counts(t, links+1)
+		stopSecond()
+		stopFirst()
+		for _, ended := range []chan error{endedFirst, endedSecond} {
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+		b.memory.Mu.Lock()
+		defer b.memory.Mu.Unlock()
+		for p, row := range b.memory.OwnerRows {
+			if !row.Clean || !store.IsFirstEpoch(row.Epoch) {
+				t.Errorf("%v: %+v; want a clean end under the first epoch", p, row)
+			}
+		}
+	})
+}
+
+// sendLinks sends a click for each of so many links.
+func (b *bench) sendLinks(t *testing.T, links int) {
+	t.Helper()
+	records := make([]*kgo.Record, links)
+	for i := range records {
+		click := &models.Click{V: 1, ID: fmt.Sprint("of-", i), ShortURL: fmt.Sprint("link", i), IP: "192.0.2.1", TS: models.Earliest}
+		value, err := models.AppendEvent(nil, click)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records[i] = &kgo.Record{Topic: b.cfg.Kafka.Topics.Clicks, Key: []byte(click.KafkaKey()), Value: value}
+	}
+	if err := b.client.ProduceSync(t.Context(), records...).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestALastFlushEndsWhenNothingIsWritten(t *testing.T) {
+	for _, c := range []struct {
+		writes []time.Duration // when something is written
+		want   time.Duration
+	}{
+		{nil, 10 * time.Second},
+		{[]time.Duration{4 * time.Second}, 14 * time.Second},
+		{[]time.Duration{9 * time.Second, 18 * time.Second, 27 * time.Second, 36 * time.Second}, 30 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			o := &ownership{}
+			for _, at := range c.writes {
+				time.AfterFunc(at, func() { o.writtenAt.Store(time.Now().UnixMilli()) })
+			}
+			begun := time.Now()
+			if o.awaitStall(t.Context(), 10*time.Second, 30*time.Second); time.Since(begun) != c.want {
+				t.Errorf("written after %v: ended after %v, want %v", c.writes, time.Since(begun), c.want)
+			}
+		})
+	}
+}
