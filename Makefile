@@ -86,7 +86,7 @@ bench: ## speed beside others on the stack of `make up`, into docs/benchmarks.md
 # BEFORE=0a863e8: beside the footfall of a commit (or a directory), step by step in turns. ONLY=live: visits one by one and nothing else. More
 # flags in FLAGS, such as FLAGS='-hold 10m -rate 2000' (bin/bench -help).
 ONLY ?= singles,live,livebatches,liveclicks
-bench-live: ## the rate of live traffic that is held, on the stack of `make up`, into docs/benchmarks-live.md (30 minutes; 60 with BEFORE)
+bench-live: ## the rate of live traffic that is held, on the stack of `make up`, into docs/benchmarks-live.md (45 minutes; 90 with BEFORE)
 	@go build -o bin/bench ./test/bench
 	bin/bench -only $(ONLY) $(if $(BEFORE),-before $(BEFORE)) $(FLAGS) -o docs/benchmarks-live.md
 

@@ -71,6 +71,7 @@ func (o *ownership) collect(stop, work context.Context, items <-chan eventlog.It
 	var expired <-chan time.Time
 	var waits <-chan struct{} // nil until the chunk has reached its age
 	var dry <-chan time.Time  // nil unless the chunk could be returned, and waits for what is on its way
+	more := false             // there were further events in the partition when the last one was fetched
 	for undecided := 0; c.trouble == nil && !o.full(c, l); {
 		select {
 		case <-stop.Done():
@@ -78,7 +79,7 @@ func (o *ownership) collect(stop, work context.Context, items <-chan eventlog.It
 		case <-expired:
 			waits = idle
 		case <-waits:
-			if len(items) == 0 && !c.behind() {
+			if len(items) == 0 && !more {
 				return c, true
 			}
 			waits, dry = nil, time.After(dryAfter)
@@ -89,6 +90,7 @@ func (o *ownership) collect(stop, work context.Context, items <-chan eventlog.It
 				waits, dry = idle, nil
 			}
 			o.add(c, it)
+			more = it.HighWater > it.Offset+1
 			if undecided++; undecided >= o.atOnce {
 				o.sumAhead(work, c)
 				undecided = 0
@@ -101,18 +103,9 @@ func (o *ownership) collect(stop, work context.Context, items <-chan eventlog.It
 	return c, true
 }
 
-// dryAfter is how long a chunk that could be returned waits for events that Kafka has handed over, and that no fetcher has passed on yet.
+// dryAfter is how long a chunk that could be returned waits for the next event that Kafka has handed over, and that no fetcher has passed on
+// yet.
 const dryAfter = 20 * time.Millisecond
-
-// behind tells whether there were further events when the last ones of the chunk were fetched.
-func (c *chunk) behind() bool {
-	for _, last := range c.last {
-		if last.HighWater > last.Offset+1 {
-			return true
-		}
-	}
-	return false
-}
 
 // add puts an item into the chunk and into its partition's duplicate window.
 func (o *ownership) add(c *chunk, it eventlog.Item) {

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// chunkTime is how long counting a chunk may take: as long as that, a group that rebalances may have to wait for a member.
+	// chunkTime is how long a chunk should take to count. A rebalance waits for the chunk under way.
 	chunkTime = 20 * time.Second
 	// drainTimeout bounds a member's last flush: a chunk may take longer than the one before it.
 	drainTimeout = 45 * time.Second

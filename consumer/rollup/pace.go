@@ -7,7 +7,7 @@ import (
 )
 
 // pace bounds chunks by the time that it takes to count them: a member that has to leave the group finishes the chunk under way, and
-// has little time for that. The zero value does not bound them. Safe for concurrent use.
+// the others wait for it. The zero value does not bound them. Safe for concurrent use.
 type pace struct {
 	within time.Duration // that counting a chunk may take
 	least  int64         // events that a chunk may have at any pace: the last one may have been small, or slow for once

@@ -98,7 +98,7 @@ func TestVisitorsAreDecidedAheadAndChunksGrowMeanwhile(t *testing.T) {
 	})
 }
 
-// A chunk has no more events than the pace of the one before makes in the time that a last flush has.
+// A chunk has no more events than the pace of the one before makes in pace.within.
 func TestChunksAreBoundedByTheirTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := startLine(t, pace{within: 4 * time.Second, least: 10})

@@ -9,7 +9,8 @@ import (
 	"footfall/models"
 )
 
-// regroup begins a rebalance: the next generation begins when the leaving members have left, after the session timeout at the latest.
+// regroup begins a rebalance: the next generation begins when the leaving members have left, after the session timeout at the latest. That is
+// stricter than Kafka, which waits while they send heartbeats.
 func (w *world) regroup() {
 	if w.forming.IsZero() {
 		w.forming = time.Now().Add(w.fate.session())

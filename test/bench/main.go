@@ -56,7 +56,7 @@ type bench struct {
 
 func command(ctx context.Context) (err error) {
 	b := &bench{only: map[string]bool{}, name: fmt.Sprintf("bench%x", time.Now().UnixMilli()&0xffffffff)}
-	only := flag.String("only", "", "comma-separated parts, such as clicks,visits,cold,viral,producer,freshness,growth; all but singles,live,livebatches,liveclicks if empty: the live ones take 10 minutes each")
+	only := flag.String("only", "", "comma-separated parts, such as clicks,visits,cold,viral,producer,freshness,growth; all but singles,live,livebatches,liveclicks if empty: the live ones take 15 minutes each")
 	sides := flag.String("sides", "", "comma-separated sides, such as usual,sink,footfall; all but again if empty")
 	state := flag.String("state", "", "file that keeps what was measured, for a run in parts")
 	out := flag.String("o", "", "also write the report to this file")

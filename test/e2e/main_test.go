@@ -34,7 +34,7 @@ func start(t *testing.T, c process.Command) *process.Process {
 // stop stops a process with SIGTERM, as an operator does.
 func stop(t *testing.T, p *process.Process) {
 	t.Helper()
-	if err := p.Stop(30 * time.Second); err != nil {
+	if err := p.Stop(time.Minute); err != nil {
 		t.Errorf("%v\n%s", err, p.Tail(60))
 	}
 }

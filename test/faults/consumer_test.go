@@ -134,7 +134,7 @@ func (w *world) stopAll(t *testing.T) {
 			w.collect(c)
 		}
 		all.Go(func() {
-			if err := c.Stop(40 * time.Second); err != nil {
+			if err := c.Stop(time.Minute); err != nil {
 				t.Errorf("%v\n%s", err, c.Tail(30))
 			}
 		})
