@@ -58,8 +58,8 @@ func (f *Fetcher) Run(ctx context.Context, out chan<- Item) error {
 		Partition:             f.Partition.Number,
 		MinBytes:              fetchBytes,
 		MaxBytes:              4 << 20,
-		MaxWait:               fetchWait,
-		QueueCapacity:         200, // messages: a topic may have large ones
+		MaxWait:               time.Second + fetchWait, // kafka-go hangs up after MaxWait, and asks Kafka for an answer one second before
+		QueueCapacity:         200,                     // messages: a topic may have large ones
 		ReadBackoffMax:        500 * time.Millisecond,
 		OffsetOutOfRangeError: true,
 	})

@@ -71,6 +71,7 @@ func (o *ownership) collect(stop, work context.Context, items <-chan eventlog.It
 	var expired <-chan time.Time
 	var waits <-chan struct{} // nil until the chunk has reached its age
 	var dry <-chan time.Time  // nil unless the chunk could be returned, and waits for what is on its way
+	var late <-chan time.Time // nil until the chunk could be returned for the first time
 	more := false             // there were further events in the partition when the last one was fetched
 	for undecided := 0; c.trouble == nil && !o.full(c, l); {
 		select {
@@ -82,8 +83,12 @@ func (o *ownership) collect(stop, work context.Context, items <-chan eventlog.It
 			if len(items) == 0 && !more {
 				return c, true
 			}
-			waits, dry = nil, time.After(dryAfter)
+			if waits, dry = nil, time.After(dryAfter); late == nil {
+				late = time.After(chunkTime / 2)
+			}
 		case <-dry:
+			return c, true
+		case <-late: // deciding takes long, and nothing is written meanwhile
 			return c, true
 		case it := <-items:
 			if dry != nil {

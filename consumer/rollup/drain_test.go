@@ -38,15 +38,19 @@ func TestALongLastFlushKeepsItsPlaceInTheGroup(t *testing.T) {
 		t.Skip("takes seconds: not with -short")
 	}
 	onBoth(t, 2, func(t *testing.T, b *bench) {
-		const links = 2*keysAtOnce + 1 // three portions
-		b.cfg.Kafka.SessionTimeout = 6 * time.Second
-		s := slowly{b.memory, make(chan struct{}, 1), 3500 * time.Millisecond}
+		const links, portions = 1600, 16 // or half of them, if the first chunk has one partition
+		b.cfg.Kafka.SessionTimeout, b.keysAtOnce = 6*time.Second, links/portions
+		s := slowly{b.memory, make(chan struct{}, 1), 900 * time.Millisecond}
 		b.store = s
 		b.sendLinks(t, links)
 		stopFirst, endedFirst := b.start(t, "first/1/u/v2")
 		<-s.begun
+		begun := time.Now()
 		stopSecond, endedSecond := b.start(t, "second/1/u/v2")
 		b.counts(t, links)
+		if took := time.Since(begun); took < b.cfg.Kafka.SessionTimeout {
+			t.Errorf("writing took %v: that does not show anything", took)
+		}
 		b.send(t, 0, 1)
 		b.counts(t, links+1)
 		stopSecond()
@@ -95,7 +99,7 @@ func TestALastFlushEndsWhenNothingIsWritten(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			o := &ownership{}
 			for _, at := range c.writes {
-				time.AfterFunc(at, func() { o.writtenAt.Store(time.Now().UnixMilli()) })
+				time.AfterFunc(at, func() { o.moved() })
 			}
 			begun := time.Now()
 			if o.awaitStall(t.Context(), 10*time.Second, 30*time.Second); time.Since(begun) != c.want {

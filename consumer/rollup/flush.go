@@ -154,6 +154,7 @@ func (o *ownership) planChunk(ctx context.Context, c *chunk) (*plan, error) {
 	if err := o.checkAhead(ctx, c, known.at); err != nil {
 		return nil, err
 	}
+	o.moved()
 	leaveOut(work, c.events.All(), c.spans, known.at)
 	if c.events.Len() > o.splitAbove {
 		for key, one := range work.All() {
@@ -226,14 +227,13 @@ func (o *ownership) apply(ctx context.Context, p *plan, c *chunk) error {
 	failures := 0
 	o.inDoubt = o.inDoubt[:0]
 	for portion := range p.work.Portions(o.keysAtOnce) {
+		written := false
 		writes := planWrites(portion, c.spans, p.at, p.epochs)
-		errs := o.store.Apply(ctx, writes)
-		now := time.Now().UnixMilli()
-		for i, err := range errs {
+		for i, err := range o.store.Apply(ctx, writes) {
 			o.metrics.batch(err)
 			if err == nil {
 				o.ledger.acknowledge(writes[i], c.spans)
-				o.writtenAt.Store(now)
+				written = true
 				continue
 			}
 			failures++
@@ -244,6 +244,9 @@ func (o *ownership) apply(ctx context.Context, p *plan, c *chunk) error {
 				failed = err // an unknown outcome is reported rather than a refusal
 			}
 		}
+		if written {
+			o.moved()
+		}
 		if len(o.inDoubt) > 0 {
 			break
 		}
@@ -253,6 +256,9 @@ func (o *ownership) apply(ctx context.Context, p *plan, c *chunk) error {
 	}
 	return fmt.Errorf("%w: %d of %d keys failed, such as: %w", errApplyFailed, failures, p.work.Keys(), failed)
 }
+
+// moved notes that the flush makes progress.
+func (o *ownership) moved() { o.movedAt.Store(time.Now().UnixMilli()) }
 
 // keysAtOnce is how many keys are written at once: enough to keep the store busy.
 const keysAtOnce = 10_000

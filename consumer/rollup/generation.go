@@ -22,7 +22,7 @@ const (
 	rebalanceTimeout = 60 * time.Second
 )
 
-// stallTimeout bounds the time in which a last flush acknowledges nothing. If the store hangs, others should not wait for this member.
+// stallTimeout bounds the time in which a last flush makes no progress. If the store hangs, others should not wait for this member.
 func stallTimeout(session time.Duration) time.Duration { return session * 3 / 4 }
 
 // generation counts the events of the partitions that the group assigned to this member, until the group rebalances or ctx ends.
@@ -90,20 +90,23 @@ func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation
 func (c *Consumer) stayAlive(ctx context.Context, gen *kafka.Generation) {
 	beat := &kafka.HeartbeatRequest{GroupID: gen.GroupID, GenerationID: gen.ID, MemberID: gen.MemberID}
 	for retry.Sleep(ctx, c.Config.Kafka.SessionTimeout/10) == nil {
-		answer, err := c.Kafka.Client(c.Config.Kafka.SessionTimeout).Heartbeat(ctx, beat)
-		if err == nil && answer.Error != nil && !errors.Is(answer.Error, kafka.RebalanceInProgress) {
+		answer, err := c.Kafka.Client(c.Config.Kafka.SessionTimeout/3).Heartbeat(ctx, beat)
+		if err == nil { // else another broker may answer the next one
+			err = answer.Error
+		}
+		if errors.Is(err, kafka.UnknownMemberId) || errors.Is(err, kafka.IllegalGeneration) || errors.Is(err, kafka.FencedInstanceID) {
 			return // expelled: the next owner doubts what is under way
 		}
 	}
 }
 
-// awaitStall returns when ctx ends, when no counter was written for a while, or after most.
+// awaitStall returns when ctx ends, when the flush made no progress for a while, or after most.
 func (o *ownership) awaitStall(ctx context.Context, while, most time.Duration) {
 	begun := time.Now()
 	for ctx.Err() == nil {
 		since := begun
-		if written := time.UnixMilli(o.writtenAt.Load()); written.After(since) {
-			since = written
+		if last := time.UnixMilli(o.movedAt.Load()); last.After(since) {
+			since = last
 		}
 		left := min(time.Until(since.Add(while)), time.Until(begun.Add(most)))
 		if left <= 0 {

@@ -34,6 +34,7 @@ type Consumer struct {
 	retirements *eventlog.RetirementWatcher
 	windows     map[models.Partition]*eventlog.Window // of the last generation
 	patience    time.Duration                         // how long agree waits for consumers of another version
+	keysAtOnce  int                                   // that are written at once
 	deadLetters eventlog.DeadLetterWriter
 	member      atomic.Bool
 
@@ -56,6 +57,7 @@ func New(cfg configs.Consumer, db store.Store, reg *prometheus.Registry, log *sl
 		Log: l, metrics: m, hasher: h,
 		owner:       eventlog.NewOwnerName(),
 		patience:    agreePatience,
+		keysAtOnce:  keysAtOnce,
 		visitors:    sight.New(db, h, cfg.Visitors.LRU, store.FullRow, atOnce(l.Plan), m.lruHits, m.lookups),
 		latest:      keeps,
 		ledger:      newLedger(db, h, cfg.Ledger.Cache),
@@ -124,7 +126,7 @@ func (c *Consumer) join(ctx context.Context, src eventlog.Sources) error {
 		Dialer:                c.Kafka.Dialer(),
 		Topics:                src.Topics(),
 		SessionTimeout:        c.Config.Kafka.SessionTimeout,
-		HeartbeatInterval:     c.Config.Kafka.SessionTimeout / 10,
+		HeartbeatInterval:     min(c.Config.Kafka.SessionTimeout/10, 3*time.Second), // a member hears of a rebalance by its answer
 		RebalanceTimeout:      rebalanceTimeout,
 		JoinGroupBackoff:      time.Second,
 		WatchPartitionChanges: true,

@@ -46,7 +46,7 @@ type ownership struct {
 	maxSpan    int64 // offsets of one partition in one chunk
 	splitAbove int   // events: smaller chunks are never too large, and are not split
 
-	writtenAt  atomic.Int64 // when a counter was written last, in Unix milliseconds
+	movedAt    atomic.Int64 // when a flush made progress last, in Unix milliseconds
 	progressAt time.Time    // when progress was noted last
 	inDoubt    []models.Key // whose last write has an unknown outcome
 

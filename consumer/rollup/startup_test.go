@@ -36,6 +36,8 @@ type bench struct {
 	cfg     configs.Consumer
 	said    strings.Builder // what the last consumer logged
 	during  func()          // is called before a consumer is stopped
+
+	keysAtOnce int // that start's consumers write at once; 0: the default
 }
 
 // newBench makes a bench with a broker of its own.

@@ -1,6 +1,7 @@
 package rollup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -21,7 +22,7 @@ func (b *bench) start(t *testing.T, name string) (stop context.CancelFunc, ended
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.owner, c.patience = name, 2*time.Second
+	c.owner, c.patience, c.keysAtOnce = name, 2*time.Second, cmp.Or(b.keysAtOnce, keysAtOnce)
 	ctx, stop := context.WithCancel(t.Context())
 	ended = make(chan error, 1)
 	go func() { ended <- c.Run(ctx) }()
