@@ -16,6 +16,7 @@ var (
 	backticked   = regexp.MustCompile("`([^`\n]+)`")
 	goPackage    = regexp.MustCompile(`(?:^|\s)\./([a-z0-9/]+)`)
 	heading      = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	section      = regexp.MustCompile(`(docs/[a-z/-]+\.md), ([A-Z][A-Za-z' -]*[a-z])`)
 	notInAnchor  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
@@ -55,6 +56,33 @@ func TestPathsInDocumentsExist(t *testing.T) {
 	}
 	if checked < 200 {
 		t.Errorf("found %d names only", checked)
+	}
+}
+
+// Sections to which messages, configurations and the chart point, as in "docs/runbook.md, When lag grows", exist.
+func TestSectionsInMessagesExist(t *testing.T) {
+	checked := 0
+	for file := range readTree(t).files {
+		if ext := path.Ext(file); ext != ".go" && ext != ".yaml" || strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.FromSlash(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, named := range section.FindAllStringSubmatch(string(text), -1) {
+			checked++
+			page, err := os.ReadFile(filepath.FromSlash(named[1]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(heading.FindAllStringSubmatch(string(page), -1), func(h []string) bool { return h[1] == named[2] }) {
+				t.Errorf("%s points to %q of %s, which has no such section", file, named[2], named[1])
+			}
+		}
+	}
+	if checked < 8 {
+		t.Errorf("found %d sections only", checked)
 	}
 }
 

@@ -12,16 +12,23 @@ import (
 var allowed = map[string][]string{
 	"models":     {},
 	"configs":    {},
-	"migrations": {"models", "configs", "internal/cql"},
+	"migrations": {"models", "configs", "internal/cql", "internal/retry"},
 
-	"internal/kafka/dial":   {"configs"},
-	"internal/kafka/topics": {"models", "internal/kafka/dial"},
-	"internal/cql":          {"configs"},
+	"internal/await":        {"internal/retry"},
+	"internal/kafka/dial":   {"configs", "internal/retry"},
+	"internal/kafka/topics": {"models", "internal/kafka/dial", "internal/retry"},
+	"internal/cql":          {"configs", "internal/retry"},
 	"internal/cql/cqltest":  {"configs", "internal/cql", "deployments/stack/stacktest"},
-	"internal/cli":          {"configs"},
-	"internal/health":       {},
+	"internal/build":        {},
+	"internal/cli":          {"configs", "internal/build"},
+	"internal/health":       {"internal/build"},
 	"internal/httpstatus":   {},
+	"internal/memlimit":     {},
 	"internal/retry":        {},
+
+	// What both doctors share knows Kafka, but not who uses it.
+	"internal/doctor":             {},
+	"internal/doctor/kafkachecks": {"internal/doctor", "internal/kafka/dial", "internal/kafka/topics"},
 
 	"producer/assets":    {},
 	"producer/enrich":    {"models"},
@@ -29,8 +36,9 @@ var allowed = map[string][]string{
 	"producer/links":     {"models", "producer/answer", "producer/enrich"},
 	"producer/admission": {"models", "configs", "producer/answer"},
 	"producer/publisher": {"models", "internal/kafka/dial", "internal/kafka/topics", "producer/answer", "producer/admission"},
-	"producer/intake":    {"models", "configs", "internal/health", "internal/httpstatus", "internal/kafka/dial", "internal/kafka/topics", "producer/answer", "producer/admission", "producer/publisher", "producer/assets", "producer/enrich", "producer/links"},
-	"producer":           {"internal/cli", "models", "configs", "internal/kafka/dial", "internal/kafka/topics", "internal/health", "producer/intake", "producer/links", "producer/links/cassandra"},
+	"producer/intake":    {"models", "configs", "internal/await", "internal/health", "internal/httpstatus", "internal/kafka/dial", "internal/kafka/topics", "producer/answer", "producer/admission", "producer/publisher", "producer/assets", "producer/enrich", "producer/links"},
+	"producer/doctor":    {"configs", "internal/doctor", "internal/doctor/kafkachecks", "internal/health", "internal/kafka/dial", "producer/intake", "producer/links/cassandra"},
+	"producer":           {"internal/await", "internal/cli", "internal/memlimit", "models", "configs", "internal/kafka/dial", "internal/kafka/topics", "internal/health", "producer/doctor", "producer/intake", "producer/links", "producer/links/cassandra"},
 
 	"producer/links/cassandra": {"configs", "internal/cql"},
 
@@ -38,16 +46,22 @@ var allowed = map[string][]string{
 	"consumer/store":           {"models"},
 	"consumer/store/storetest": {"models", "consumer/store"},
 	"consumer/store/memstore":  {"models", "consumer/store"},
-	"consumer/eventlog":        {"models", "configs", "internal/retry", "internal/kafka/dial", "internal/kafka/topics", "consumer/store"},
+	"consumer/eventlog":        {"models", "configs", "internal/retry", "internal/kafka/dial", "internal/kafka/topics", "consumer/store", "internal/await"},
+	"consumer/eventlog/raw":    {"models", "internal/retry", "internal/kafka/dial", "consumer/eventlog"},
 	"consumer/repair":          {"models", "internal/retry", "consumer/store", "consumer/eventlog"},
 	"consumer/names":           {"models", "consumer/store", "consumer/eventlog"},
-	"consumer/rollup":          {"models", "configs", "internal/retry", "internal/kafka/topics", "consumer/store", "consumer/eventlog", "consumer/names", "consumer/repair"},
+	"consumer/pause":           {"models", "configs", "internal/retry", "consumer/store", "consumer/eventlog", "consumer/repair"},
+	"consumer/rollup":          {"models", "configs", "internal/await", "internal/retry", "internal/kafka/dial", "internal/kafka/topics", "consumer/store", "consumer/eventlog", "consumer/names", "consumer/repair", "consumer/pause"},
 	// Commands depend on the log and the tables, not on the pipeline, whose simulation runs them. Only a rebuild runs consumers.
 	"consumer/maintenance": {"models", "configs", "internal/retry", "internal/kafka/topics", "consumer/store", "consumer/eventlog", "consumer/repair"},
 	"consumer/rebuild":     {"models", "configs", "internal/kafka/topics", "consumer/store", "consumer/eventlog", "consumer/maintenance", "consumer/rollup"},
-	"consumer/cassandra":   {"models", "configs", "migrations", "internal/cql", "consumer/store"},
+	// Dead letters are parsed and mended without I/O. Sending them again depends on the log, not on the pipeline.
+	"consumer/deadletters": {"models"},
+	"consumer/replay":      {"models", "internal/retry", "internal/kafka/dial", "internal/kafka/topics", "consumer/store", "consumer/eventlog", "consumer/eventlog/raw", "consumer/deadletters", "consumer/maintenance"},
+	"consumer/cassandra":   {"models", "configs", "migrations", "internal/cql", "consumer/store", "internal/retry"},
 	"consumer/gcpacer":     {},
-	"consumer":             {"internal/cli", "models", "configs", "migrations", "consumer/store", "consumer/rollup", "consumer/maintenance", "consumer/rebuild", "consumer/cassandra", "consumer/gcpacer", "internal/health"},
+	"consumer/doctor":      {"models", "configs", "internal/retry", "internal/cql", "internal/doctor", "internal/doctor/kafkachecks", "internal/kafka/dial", "internal/kafka/topics", "consumer/store", "consumer/eventlog", "consumer/cassandra"},
+	"consumer":             {"internal/cli", "internal/memlimit", "models", "configs", "migrations", "consumer/store", "consumer/rollup", "consumer/maintenance", "consumer/pause", "consumer/rebuild", "consumer/doctor", "consumer/deadletters", "consumer/eventlog", "consumer/replay", "consumer/cassandra", "consumer/gcpacer", "internal/health", "internal/await", "internal/kafka/dial", "internal/retry"},
 
 	// A reader knows the tables, not who fills them.
 	"reader/stats":             {"models"},
@@ -61,12 +75,12 @@ var allowed = map[string][]string{
 	"reader/params":            {"models"},
 	"reader/page":              {"models", "reader/stats", "reader/plot", "reader/params"},
 	"reader/web":               {"internal/httpstatus", "models", "configs", "internal/health", "reader/stats", "reader/table", "reader/export", "reader/access", "reader/page", "reader/params"},
-	"reader":                   {"internal/cli", "models", "configs", "internal/health", "internal/cql", "reader/stats", "reader/export", "reader/cassandra", "reader/access", "reader/web"},
+	"reader":                   {"internal/await", "internal/cli", "internal/memlimit", "models", "configs", "internal/health", "internal/cql", "reader/stats", "reader/export", "reader/cassandra", "reader/access", "reader/web"},
 
 	// Nothing may import embedded: it can be deleted without touching the core.
 	"embedded/sqlite": {"models", "consumer/store", "reader/stats"},
 	"embedded/broker": {"models"},
-	"embedded":        {"internal/cli", "configs", "models", "consumer/rollup", "internal/kafka/dial", "producer/intake", "producer/links", "internal/kafka/topics", "embedded/sqlite", "embedded/broker", "reader/stats", "reader/web", "reader/access"},
+	"embedded":        {"internal/cli", "internal/memlimit", "internal/health", "configs", "models", "consumer/rollup", "internal/kafka/dial", "producer/intake", "producer/links", "internal/kafka/topics", "embedded/sqlite", "embedded/broker", "reader/stats", "reader/web", "reader/access"},
 
 	// The simulator counts for itself: nothing of what it judges may help it.
 	"simulator/mock":   {},
@@ -77,6 +91,8 @@ var allowed = map[string][]string{
 	"docs/examples": {}, // what others write against us has nothing of ours
 
 	"deployments":                 {"configs", "deployments/stack"},
+	"deployments/monitoring":      {},
+	"deployments/helm/autoscale":  {}, // deployments/helm/check is a module of its own
 	"deployments/stack":           {},
 	"deployments/stack/stacktest": {"deployments/stack"},
 	"deployments/stackctl":        {"internal/cli", "deployments/stack"},
@@ -85,7 +101,7 @@ var allowed = map[string][]string{
 	"test/bench/workload":         {"models"},
 	"test/bench/subject":          {"configs", "internal/kafka/dial", "internal/kafka/topics", "test/bench/workload", "test/e2e"},
 	"test/bench/live":             {"models", "test/bench/workload", "test/bench/machine", "test/bench/subject", "test/e2e"},
-	"test/e2e":                    {"models", "test/e2e", "deployments/stack"},
+	"test/e2e":                    {"models", "test/e2e", "deployments/stack", "deployments/monitoring", "deployments/helm/autoscale"},
 	"test/harness":                {"test/e2e"},
 	"test/harness/chromium":       {"test/harness"},
 	"test/harness/statstables":    {"models", "consumer/store", "consumer/eventlog", "reader/stats", "reader/stats/statstest"},

@@ -20,11 +20,12 @@ type Producer struct {
 	HTTP struct {
 		Addr           string
 		AdminAddr      string `mapstructure:"admin_addr"`
-		MaxInFlight    int    `mapstructure:"max_in_flight"`
-		MaxBody        int64  `mapstructure:"max_body"`
-		BatchEvents    int    `mapstructure:"batch_events"`
-		BatchBytes     int64  `mapstructure:"batch_bytes"`
-		BodyBytes      int64  `mapstructure:"body_bytes"`
+		Pprof          bool
+		MaxInFlight    int   `mapstructure:"max_in_flight"`
+		MaxBody        int64 `mapstructure:"max_body"`
+		BatchEvents    int   `mapstructure:"batch_events"`
+		BatchBytes     int64 `mapstructure:"batch_bytes"`
+		BodyBytes      int64 `mapstructure:"body_bytes"`
 		Connections    int
 		PerNetwork     int      `mapstructure:"connections_per_network"`
 		TrustedProxies []string `mapstructure:"trusted_proxies"`
@@ -53,7 +54,10 @@ type Producer struct {
 
 // Consumer configures a consumer; consumer.yaml documents every key.
 type Consumer struct {
-	HTTP  struct{ Addr string }
+	HTTP struct {
+		Addr  string
+		Pprof bool
+	}
 	Kafka struct {
 		Brokers        []string
 		Topics         Topics
@@ -88,6 +92,7 @@ type Embedded struct {
 	HTTP struct {
 		Addr       string
 		AdminAddr  string `mapstructure:"admin_addr"`
+		Pprof      bool
 		ReaderAddr string `mapstructure:"reader_addr"`
 	}
 	Data struct {
@@ -132,6 +137,16 @@ func LoadConsumer(file string) (c Consumer, err error) {
 	return c, err
 }
 
+// LoadOther reads the defaults and file, for a command that works on a second Cassandra. It does not read the environment, which has the settings
+// of the one in use. Its errors are *Wrong.
+func LoadOther(file string) (c Consumer, err error) {
+	v, err := parse(consumerYAML)
+	if err == nil {
+		err = merge(v, file, &c)
+	}
+	return c, MarkWrong(err)
+}
+
 // defaultGroup is the consumer group of the tables without a suffix. Others have groups of their own: two sets of tables that share one
 // would have a part of the events each.
 const defaultGroup = "footfall"
@@ -153,14 +168,22 @@ func read(defaults []byte, file string, into any) error {
 	if err != nil {
 		return err
 	}
+	v.SetEnvPrefix(prefix)
+	v.SetEnvKeyReplacer(strings.NewReplacer(".", "_"))
+	v.AutomaticEnv()
+	if unknown := unknownVariables(os.Environ()); len(unknown) > 0 {
+		return fmt.Errorf("unknown configuration in the environment: %s (configs/*.yaml list every key)", strings.Join(unknown, ", "))
+	}
+	return merge(v, file, into)
+}
+
+// merge adds what file says (none if empty), decodes all and checks the addresses.
+func merge(v *viper.Viper, file string, into any) error {
 	if file != "" {
 		v.SetConfigFile(file)
 		if err := v.MergeInConfig(); err != nil {
 			return fmt.Errorf("reading configuration: %w", err)
 		}
-	}
-	if unknown := unknownVariables(os.Environ()); len(unknown) > 0 {
-		return fmt.Errorf("unknown configuration in the environment: %s (configs/*.yaml list every key)", strings.Join(unknown, ", "))
 	}
 	if err := v.UnmarshalExact(into, viper.DecodeHook(hook())); err != nil {
 		return fmt.Errorf("reading configuration: %w", err)
@@ -178,9 +201,6 @@ func read(defaults []byte, file string, into any) error {
 func parse(yaml []byte) (*viper.Viper, error) {
 	v := viper.New()
 	v.SetConfigType("yaml")
-	v.SetEnvPrefix(prefix)
-	v.SetEnvKeyReplacer(strings.NewReplacer(".", "_"))
-	v.AutomaticEnv()
 	if err := v.ReadConfig(bytes.NewReader(yaml)); err != nil {
 		return nil, fmt.Errorf("parsing the built-in configuration: %w", err)
 	}

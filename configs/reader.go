@@ -12,7 +12,8 @@ type Reader struct {
 	HTTP struct {
 		Addr          string
 		AdminAddr     string `mapstructure:"admin_addr"`
-		MaxInFlight   int    `mapstructure:"max_in_flight"`
+		Pprof         bool
+		MaxInFlight   int `mapstructure:"max_in_flight"`
 		Timeout       time.Duration
 		StreamTimeout time.Duration `mapstructure:"stream_timeout"`
 		Origins       []string

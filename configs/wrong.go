@@ -24,6 +24,9 @@ func (w *Wrong) Error() string { return strings.Join(strings.Fields(w.cause.Erro
 
 func (w *Wrong) Unwrap() error { return w.cause }
 
+// Final says that waiting cannot mend it (internal/retry).
+func (w *Wrong) Final() bool { return true }
+
 // checkAddr refuses what cannot be listened on, before anything else is tried.
 func checkAddr(key, addr string) error {
 	_, port, err := net.SplitHostPort(addr)

@@ -7,6 +7,7 @@ import (
 	"footfall/configs"
 	"footfall/consumer/cassandra"
 	"footfall/consumer/maintenance"
+	"footfall/consumer/pause"
 	"footfall/models"
 )
 
@@ -19,7 +20,7 @@ records that they are never counted; consumers started afterwards go on after th
 undone: accepted events are taken for counted.
 
 If Kafka still has the events, they can be counted instead: set the group's offset back
-(kafka-consumer-groups.sh --reset-offsets). Nothing is counted twice.
+(kafka-consumer-groups.sh --reset-offsets … --execute). Nothing is counted twice.
 `
 
 func acceptGap(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, line commandLine, report func(string, ...any)) error {
@@ -28,5 +29,7 @@ func acceptGap(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log
 		return err
 	}
 	defer store.Close()
-	return maintenance.RunAcceptGap(ctx, cfg, store, line.atMost, log, report)
+	return pause.Work(ctx, store, "consumer accept-gap", func(ctx context.Context) error {
+		return maintenance.RunAcceptGap(ctx, cfg, store, line.atMost, log, report)
+	})
 }

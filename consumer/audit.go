@@ -10,6 +10,7 @@ import (
 	"footfall/configs"
 	"footfall/consumer/cassandra"
 	"footfall/consumer/maintenance"
+	"footfall/consumer/pause"
 	"footfall/models"
 )
 
@@ -26,11 +27,18 @@ func audit(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *sl
 	defer store.Close()
 	started := time.Now()
 	var a maintenance.Audit
-	err = guarded(ctx, func(ctx context.Context) (err error) {
-		o := maintenance.AuditOptions{Repair: line.repair, Walk: "audit", Resume: line.resume}
-		a, err = maintenance.RunAudit(ctx, cfg, store, o, log, func(line string) { report("%s", line) })
-		return err
-	}, store)
+	run := func(ctx context.Context) error {
+		return guarded(ctx, func(ctx context.Context) (err error) {
+			o := maintenance.AuditOptions{Repair: line.repair, Walk: "audit", Resume: line.resume}
+			a, err = maintenance.RunAudit(ctx, cfg, store, o, log, func(line string) { report("%s", line) })
+			return err
+		}, store)
+	}
+	if line.repair {
+		err = pause.Work(ctx, store, "consumer audit --repair", run)
+	} else {
+		err = run(ctx) // it writes nothing that a snapshot could tear
+	}
 	report("%d keys read in %v: %d off, %d repaired, %d links whose sums differ, %d too busy to compare,"+
 		" %d stretches no longer in the log",
 		a.Keys, time.Since(started).Round(time.Millisecond), a.Off, a.Repaired, a.MismatchedTotals, a.Busy, a.Unreadable)

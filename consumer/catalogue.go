@@ -9,6 +9,7 @@ import (
 	"footfall/configs"
 	"footfall/consumer/cassandra"
 	"footfall/consumer/maintenance"
+	"footfall/consumer/pause"
 	"footfall/models"
 )
 
@@ -28,11 +29,13 @@ func catalogue(ctx context.Context, cfg configs.Consumer, plan *models.Plan, _ *
 	defer store.Close()
 	started := time.Now()
 	var done maintenance.Catalogued
-	err = guarded(ctx, func(ctx context.Context) (err error) {
-		c := maintenance.Catalogue{Store: store, Plan: plan, Parts: maintenance.WalkParts, AtOnce: maintenance.WalkAtOnce, Report: report}
-		done, err = c.Run(ctx, line.resume)
-		return err
-	}, store)
+	err = pause.Work(ctx, store, "consumer catalogue", func(ctx context.Context) error {
+		return guarded(ctx, func(ctx context.Context) (err error) {
+			c := maintenance.Catalogue{Store: store, Plan: plan, Parts: maintenance.WalkParts, AtOnce: maintenance.WalkAtOnce, Report: report}
+			done, err = c.Run(ctx, line.resume)
+			return err
+		}, store)
+	})
 	report("%d keys read, %d names listed in %v", done.Keys, done.Names, time.Since(started).Round(time.Millisecond))
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("%w; consumer catalogue --resume goes on", err)

@@ -13,6 +13,8 @@ import (
 
 	"footfall/configs"
 	"footfall/consumer/cassandra"
+	"footfall/consumer/replay"
+	"footfall/internal/await"
 	"footfall/internal/cli"
 	"footfall/internal/health"
 	"footfall/migrations"
@@ -35,17 +37,25 @@ type commandLine struct {
 	topic      string // of grow
 	partitions int
 
-	suffix, visits, site string // of rebuild
-	compare              bool
+	suffix, visits, site, to string // of rebuild
+	compare                  bool
 
 	atMost int64 // of accept-gap; 0: only tell
+
+	patience, limit time.Duration // of pause; 0: the default. patience also of migrate; 0: none
+	rest            []string      // what pause runs
+
+	producer, keyFile, metric string // of doctor
+	named, json               bool   // named: producer was given
+
+	again replay.Options // of replay
 }
 
 // parse reads a command line. told: it was --help or --version, and parse has answered it.
 func parse(args []string, stdout io.Writer) (run action, line commandLine, told bool, err error) {
 	line.wait = 30 * time.Minute
-	c, _, told, err := program(&line).Parse(args, stdout)
-	line.name = c.Name
+	c, rest, told, err := program(&line).Parse(args, stdout)
+	line.name, line.rest = c.Name, rest
 	return c.Run, line, told, err
 }
 
@@ -58,7 +68,10 @@ func program(line *commandLine) *cli.Program[action] {
 		},
 		Commands: append([]cli.Command[action]{
 			{Short: "count until SIGTERM or SIGINT; then flush, commit and leave the group", Run: countEvents},
-			{Name: "migrate", Short: "bring the schema of the keyspaces up to date", Long: migrateHelp, Run: migrate},
+			{Name: "migrate", Args: "[--wait 10m]", Short: "bring the schema of the keyspaces up to date", Long: migrateHelp, Run: migrate,
+				Flags: func(f *flag.FlagSet) {
+					f.Func("wait", "wait for Cassandra up to this `TIME`, such as 10m; not at all if not given", duration(&line.patience))
+				}},
 			{Name: "acknowledge-replication", Short: "record another replication of the keyspaces, after a repair of all nodes", Long: acknowledgeHelp, Run: acknowledge},
 			{Name: "healthz", Short: "ask the consumer at http.addr whether it is ready; exit 0 or 1", Run: healthz},
 		}, maintenanceCommands(line)...),
@@ -70,7 +83,7 @@ func program(line *commandLine) *cli.Program[action] {
 // maintenanceCommands are the commands that an operator runs now and then, with flags of their own.
 func maintenanceCommands(line *commandLine) []cli.Command[action] {
 	wait := func(f *flag.FlagSet) {
-		f.Func("wait", "wait for consumers up to this `TIME`; 30m if not given", line.setWait)
+		f.Func("wait", "wait for consumers up to this `TIME`; 30m if not given", duration(&line.wait))
 	}
 	return []cli.Command[action]{
 		{Name: "audit", Args: "[--repair] [--resume]", Short: "check that each event is counted once; repair what is off", Long: auditHelp, Run: audit,
@@ -102,13 +115,27 @@ func maintenanceCommands(line *commandLine) []cli.Command[action] {
 		{Name: "rebuild", Args: rebuildArgs, Short: "count once more into a second set of tables, and compare", Long: rebuildHelp, Run: rebuildTables,
 			Flags: func(f *flag.FlagSet) {
 				f.StringVar(&line.suffix, "keyspace-suffix", "", "`SUFFIX` of the second set of keyspaces")
+				f.StringVar(&line.to, "to", "", "a configuration `FILE` with the settings of another Cassandra, for the second set")
 				f.StringVar(&line.visits, "from-file", "", "a `FILE` of visits to count instead of the topics")
 				f.StringVar(&line.site, "site", "", "the `SITE` of all visits in that file")
 				f.BoolVar(&line.compare, "compare", true, "with =false: do not compare the file's sites with the tables in use")
 			}, Check: line.completeRebuild},
+		{Name: "pause", Args: "[--wait 3m] [--for 10m] [-- COMMAND ARGS...]", Short: "hold counting while a snapshot is taken, and tell whether it is whole", Long: pauseHelp, Run: pauseCounting, Rest: true,
+			Flags: func(f *flag.FlagSet) {
+				f.Func("wait", "wait for consumers and commands up to this `TIME`; 3m if not given", duration(&line.patience))
+				f.Func("for", "give COMMAND this `TIME` at the most; 10m if not given", duration(&line.limit))
+			}},
 		{Name: "accept-gap", Args: "[--at-most N]", Short: "list events that are missing, or let consumers go on without them", Long: acceptGapHelp, Run: acceptGap,
 			Flags: func(f *flag.FlagSet) {
 				f.Func("at-most", "accept the gap if no more than this `NUMBER` of events are missing", line.setAtMost)
+			}},
+		{Name: "replay", Args: replayArgs, Short: "list dead letters, mend them by rules, and send each again once", Long: replayHelp, Run: replayLetters, Flags: line.replayFlags},
+		{Name: "doctor", Args: "[--producer URL] [--key-file FILE] [--json] [--metric FILE]", Short: "examine Kafka, Cassandra, consumers and the way of an event to its count; exit 0 or 1", Long: doctorHelp, Run: examine,
+			Flags: func(f *flag.FlagSet) {
+				f.Func("producer", "the `URL` of a producer, for the canary; "+defaultProducer+" if not given; empty: no canary", line.setProducer)
+				f.StringVar(&line.keyFile, "key-file", "", "a `FILE` with the write key of the canary")
+				f.BoolVar(&line.json, "json", false, "print the findings as JSON, in one line")
+				f.StringVar(&line.metric, "metric", "", "write the findings as metrics to this `FILE`, for node_exporter; -: print them instead")
 			}},
 	}
 }
@@ -118,11 +145,14 @@ func (line *commandLine) setBefore(text string) (err error) {
 	return err
 }
 
-func (line *commandLine) setWait(text string) (err error) {
-	if line.wait, err = time.ParseDuration(text); err != nil || line.wait <= 0 {
-		return fmt.Errorf("%q: want a time such as 30m or 2h", text)
+// duration sets a time that a flag has as its value.
+func duration(to *time.Duration) func(string) error {
+	return func(text string) (err error) {
+		if *to, err = time.ParseDuration(text); err != nil || *to <= 0 {
+			return fmt.Errorf("%q: want a time such as 30m or 2h", text)
+		}
+		return nil
 	}
-	return nil
 }
 
 func (line *commandLine) setPartitions(text string) (err error) {
@@ -181,6 +211,9 @@ func (line *commandLine) completeRebuild() error {
 
 const migrateHelp = `Brings the schema of the keyspaces up to date. New keyspaces are made for the configured features and
 metrics, which cannot be changed later. Safe to run twice, and by several processes at once.
+
+If Cassandra does not answer, it fails at once. With --wait it tries again for so long, and logs every ten
+seconds what it waits for: that is for jobs which start together with Cassandra.
 `
 
 const acknowledgeHelp = `Records another replication of the keyspaces, so that consumers count again. First stop all consumers,
@@ -191,8 +224,14 @@ func countEvents(ctx context.Context, cfg configs.Consumer, plan *models.Plan, l
 	return count(ctx, cfg, plan, log)
 }
 
-func migrate(ctx context.Context, cfg configs.Consumer, plan *models.Plan, _ *slog.Logger, _ commandLine, report func(string, ...any)) error {
-	return migrations.Apply(ctx, cfg.Cassandra, plan, report)
+func migrate(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, line commandLine, report func(string, ...any)) error {
+	apply := func(ctx context.Context) error { return migrations.Apply(ctx, cfg.Cassandra, plan, report) }
+	if line.patience == 0 {
+		return apply(ctx)
+	}
+	waiting := await.New(log)
+	waiting.Limit = line.patience
+	return waiting.For(ctx, "Cassandra", apply)
 }
 
 func acknowledge(ctx context.Context, cfg configs.Consumer, _ *models.Plan, _ *slog.Logger, _ commandLine, report func(string, ...any)) error {

@@ -14,6 +14,7 @@ import (
 
 	"footfall/configs"
 	"footfall/consumer/cassandra"
+	"footfall/consumer/pause"
 	"footfall/models"
 )
 
@@ -104,11 +105,15 @@ func forget(ctx context.Context, cfg configs.Consumer, plan *models.Plan, _ *slo
 	}
 	defer store.Close()
 	last := time.Now()
-	f, err := store.Forget(ctx, line.guids, stored(line.ips, producer.Privacy, time.Now().UTC()), func(f cassandra.Forgotten) {
-		if time.Since(last) > 5*time.Second {
-			last = time.Now()
-			report("%d partitions read so far", f.Looked)
-		}
+	var f cassandra.Forgotten
+	err = pause.Work(ctx, store, "consumer forget", func(ctx context.Context) (err error) {
+		f, err = store.Forget(ctx, line.guids, stored(line.ips, producer.Privacy, time.Now().UTC()), func(f cassandra.Forgotten) {
+			if time.Since(last) > 5*time.Second {
+				last = time.Now()
+				report("%d partitions read so far", f.Looked)
+			}
+		})
+		return err
 	})
 	if len(line.guids) > 0 {
 		report("%d rows removed from visitors, %d from GuidData", f.Entries, f.Guids)

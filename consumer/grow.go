@@ -8,6 +8,7 @@ import (
 	"footfall/configs"
 	"footfall/consumer/cassandra"
 	"footfall/consumer/maintenance"
+	"footfall/consumer/pause"
 	"footfall/models"
 )
 
@@ -39,5 +40,7 @@ func grow(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slo
 		return err
 	}
 	defer store.Close()
-	return maintenance.RunGrow(ctx, cfg, store, line.topic, line.partitions, line.wait, log, report)
+	return pause.Work(ctx, store, "consumer grow", func(ctx context.Context) error {
+		return maintenance.RunGrow(ctx, cfg, store, line.topic, line.partitions, line.wait, log, report)
+	})
 }

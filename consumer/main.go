@@ -14,6 +14,7 @@ import (
 	"footfall/consumer/gcpacer"
 	"footfall/consumer/rollup"
 	"footfall/internal/cli"
+	"footfall/internal/memlimit"
 	"footfall/models"
 )
 
@@ -21,6 +22,7 @@ import (
 var errUsage = cli.Usage("consumer")
 
 func main() {
+	memlimit.Apply()
 	gcpacer.Relax()
 	os.Exit(cli.Main("consumer", command))
 }

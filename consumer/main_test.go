@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"footfall/configs"
+	"footfall/consumer/deadletters"
 	"footfall/consumer/maintenance"
+	"footfall/consumer/replay"
 	"footfall/test/harness"
 )
 
@@ -36,6 +38,7 @@ func TestCommandLine(t *testing.T) {
 	f(commandLine{compare: true, wait: wait}, "")
 	f(commandLine{compare: true, wait: wait, file: "x.yaml"}, "", "--config", "x.yaml")
 	f(commandLine{compare: true, wait: wait, name: "migrate", file: "x.yaml"}, "", "migrate", "--config", "x.yaml")
+	f(commandLine{compare: true, wait: wait, name: "migrate", patience: 10 * time.Minute}, "", "migrate", "--wait", "10m")
 	f(commandLine{compare: true, wait: wait, name: "audit", repair: true}, "", "audit", "--repair")
 	f(commandLine{compare: true, wait: wait, name: "audit", repair: true, file: "x.yaml"}, "", "--config", "x.yaml", "audit", "--repair")
 	f(commandLine{compare: true, wait: wait, name: "audit", resume: true}, "", "audit", "--resume")
@@ -58,7 +61,7 @@ func TestCommandLine(t *testing.T) {
 	f(commandLine{}, "grow needs --topic and --partitions", "grow", "--partitions", "12")
 	f(commandLine{}, "want a number of at least 1", "grow", "--topic", "visits", "--partitions", "0")
 	f(commandLine{}, "--topic belongs to grow", "audit", "--topic", "visits")
-	f(commandLine{}, "--wait belongs to grow and retire", "audit", "--wait", "1m")
+	f(commandLine{}, "--wait belongs to grow, migrate, pause and retire", "audit", "--wait", "1m")
 	f(commandLine{compare: true, wait: wait, name: "forget", guids: []string{"a", "b"}, ips: []string{"203.0.113.7", "2001:db8::1"}}, "",
 		"forget", "--guid", "a", "--guid", "b", "--ip", "::ffff:203.0.113.7", "--ip", "2001:DB8:0::1")
 	f(commandLine{}, "needs --guid or --ip", "forget")
@@ -72,11 +75,45 @@ func TestCommandLine(t *testing.T) {
 	f(commandLine{compare: true, wait: wait, name: "accept-gap"}, "", "accept-gap")
 	f(commandLine{compare: true, wait: wait, name: "accept-gap", atMost: 7}, "", "accept-gap", "--at-most", "7")
 	f(commandLine{}, "want a number of events", "accept-gap", "--at-most", "0")
+	f(commandLine{compare: true, wait: wait, name: "pause"}, "", "pause")
+	f(commandLine{compare: true, wait: wait, name: "pause", patience: time.Minute, limit: time.Hour, rest: []string{"nodetool", "--wait", "x"}}, "",
+		"pause", "--wait", "1m", "--for", "1h", "--", "nodetool", "--wait", "x")
+	f(commandLine{}, "want a time such as", "pause", "--for", "0s")
+	f(commandLine{}, "--for belongs to pause", "retire", "--for", "1m")
 	f(commandLine{}, "belongs to accept-gap", "audit", "--at-most", "7")
+	f(commandLine{compare: true, wait: wait, name: "doctor"}, "", "doctor")
+	f(commandLine{compare: true, wait: wait, name: "doctor", producer: "http://p", named: true, keyFile: "k", json: true, metric: "-"}, "",
+		"doctor", "--producer", "http://p", "--key-file", "k", "--json", "--metric", "-")
+	f(commandLine{compare: true, wait: wait, name: "doctor", named: true}, "", "doctor", "--producer=")
+	f(commandLine{}, "--json belongs to doctor", "audit", "--json")
+	f(commandLine{compare: true, wait: wait, name: "replay"}, "", "replay")
+	scale, rename := mendRule(t, deadletters.Scale, "ts=1000"), mendRule(t, deadletters.Rename, "page=feature1")
+	f(commandLine{compare: true, wait: wait, name: "replay", json: true, again: replay.Options{
+		Select: deadletters.Selection{Reasons: []string{"a", "b"}, Topics: []string{"visits"}, Keys: []string{"shop"}, Since: time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC)},
+		Rules:  deadletters.Rules{scale, rename}, Send: true, Rate: 0.5, Limit: 7,
+	}}, "", "replay", "--reason", "a", "--reason", "b", "--scale", "ts=1000", "--topic", "visits", "--key", "shop", "--since", "2026-11-30",
+		"--rename", "page=feature1", "--send", "--rate", "0.5", "--limit", "7", "--json")
+	f(commandLine{}, "--rename \"page\": want OLD=NEW", "replay", "--rename", "page")
+	f(commandLine{}, "--since \"soon\": want a date", "replay", "--since", "soon")
+	f(commandLine{}, "--rate \"0\": want a number", "replay", "--rate", "0")
+	f(commandLine{}, "--limit \"-1\": want a number", "replay", "--limit", "-1")
+	f(commandLine{compare: true, wait: wait, name: "replay", again: replay.Options{Ahead: time.Hour}}, "", "replay", "--max-ahead", "1h")
+	f(commandLine{}, "--max-ahead \"soon\": want a duration", "replay", "--max-ahead", "soon")
+	f(commandLine{}, "--max-ahead \"0s\": want a duration", "replay", "--max-ahead", "0s")
+	f(commandLine{}, "--send belongs to replay", "audit", "--send")
 	f(commandLine{}, "not \"Version 2\"", "rebuild", "--keyspace-suffix", "Version 2")
 	f(commandLine{}, "belong to --from-file", "rebuild", "--keyspace-suffix", "_v2", "--compare=false")
 	f(commandLine{}, "belong to --from-file", "rebuild", "--keyspace-suffix", "_v2", "--site", "s")
 	f(commandLine{}, "want a time such as 30m", "retire", "--before", "2026-01", "--wait", "0s")
+}
+
+func mendRule(t *testing.T, kind, text string) deadletters.Rule {
+	t.Helper()
+	r, err := deadletters.ParseRule(kind, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 func TestStoredAddresses(t *testing.T) {
@@ -179,6 +216,8 @@ func TestBadInput(t *testing.T) {
 	f("http.addr", "FOOTFALL_HTTP_ADDR=nowhere")
 	f("cassandra.keyspace_suffix", "FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=Ä", "migrate")
 	f("cassandra.tls", "FOOTFALL_CASSANDRA_TLS_CA=ca.pem")
+	f("kafka.sasl", "FOOTFALL_KAFKA_SASL_USERNAME=me")
+	f("cassandra.in_flight", "FOOTFALL_CASSANDRA_IN_FLIGHT=0")
 	f("retire needs --before", "", "retire")
 	f("consumer: --before \"soon\": want a month as YYYY-MM; see consumer --help\n", "", "retire", "--before", "soon")
 	f("consumer: --before \"2026-13\": want a month as YYYY-MM; see", "", "retire", "--before", "2026-13")
@@ -199,6 +238,8 @@ func TestBadInput(t *testing.T) {
 	f("it has no column guid", "", "rebuild", "--keyspace-suffix", "_v2", "--site", "s", "--from-file", visits("timestamp\n"))
 	f("no such file", "", "rebuild", "--keyspace-suffix", "_v2", "--from-file", "no-such-file.csv")
 	f("is that of the tables in use", "FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=_v2", "rebuild", "--keyspace-suffix", "_v2")
+	f("reading --key-file: open no-such-file", "", "doctor", "--key-file", "no-such-file")
+	f("--topic orders: want clicks or visits", "", "replay", "--topic", "orders")
 	f("FOOTFALL_PRIVACY_SECRETS", "FOOTFALL_PRIVACY_SECRETS=typo", "forget", "--guid", "a")
 }
 

@@ -12,13 +12,14 @@ import (
 	"footfall/configs"
 	"footfall/consumer/cassandra"
 	"footfall/consumer/maintenance"
+	"footfall/consumer/pause"
 	"footfall/consumer/rebuild"
 	"footfall/consumer/rollup"
 	"footfall/migrations"
 	"footfall/models"
 )
 
-const rebuildArgs = `--keyspace-suffix SUFFIX
+const rebuildArgs = `--keyspace-suffix SUFFIX [--to FILE]
 --keyspace-suffix SUFFIX --from-file VISITS.CSV [--site SITE] [--compare=false]`
 
 const rebuildHelp = `Makes a second set of tables, in keyspaces whose names end in SUFFIX, and counts into them all
@@ -28,6 +29,9 @@ counter with the tables in use and prints those that differ, 20 at the most. Con
 meanwhile; keys that change all the time are reported as busy. Exits 1 if anything differs, if a key
 was busy to the end, or if nothing could be compared. If it was stopped, run it again: it resumes,
 and compares anew.
+
+With --to the second set is made in another Cassandra: that of the settings under cassandra in FILE, a
+configuration file. What is missing there has its default. The environment does not change it.
 
 With --from-file the visits come from a CSV file, such as the simulator writes. Its first line names
 the columns: guid, timestamp (Unix seconds) or ts (milliseconds), siteId unless --site is given, and
@@ -46,6 +50,14 @@ func rebuildTables(ctx context.Context, cfg configs.Consumer, plan *models.Plan,
 	if line.suffix == cfg.Cassandra.KeyspaceSuffix {
 		return fmt.Errorf("--keyspace-suffix %s is that of the tables in use; %w", line.suffix, errUsage)
 	}
+	other := cfg.Cassandra
+	if line.to != "" {
+		of, err := configs.LoadOther(line.to)
+		if err != nil {
+			return fmt.Errorf("--to: %w", err)
+		}
+		other = of.Cassandra
+	}
 	var file rollup.VisitsFile
 	if line.visits != "" {
 		var err error
@@ -60,6 +72,7 @@ func rebuildTables(ctx context.Context, cfg configs.Consumer, plan *models.Plan,
 	defer live.Close()
 	group := cfg.Kafka.Group
 	cfg.Kafka.Group = strings.TrimSuffix(group, cfg.Cassandra.KeyspaceSuffix) + line.suffix
+	cfg.Cassandra = other
 	cfg.Cassandra.KeyspaceSuffix = line.suffix
 	if err := migrations.Apply(ctx, cfg.Cassandra, plan, func(string, ...any) {}); err != nil {
 		return err
@@ -70,16 +83,18 @@ func rebuildTables(ctx context.Context, cfg configs.Consumer, plan *models.Plan,
 	}
 	defer fresh.Close()
 	fresh.ExpireIPs(cfg.Visitors.IPTTL)
-	return guarded(ctx, func(ctx context.Context) error {
-		if line.visits != "" {
-			return rebuildFile(ctx, cfg, fresh, live, file, line.compare, log, report)
-		}
-		found, err := rebuild.RunRebuild(ctx, cfg, fresh, live, group, log, report)
-		if err != nil {
-			return err
-		}
-		return judge(found, report)
-	}, fresh, live)
+	return pause.Work(ctx, fresh, "consumer rebuild", func(ctx context.Context) error {
+		return guarded(ctx, func(ctx context.Context) error {
+			if line.visits != "" {
+				return rebuildFile(ctx, cfg, fresh, live, file, line.compare, log, report)
+			}
+			found, err := rebuild.RunRebuild(ctx, cfg, fresh, live, group, log, report)
+			if err != nil {
+				return err
+			}
+			return judge(found, report)
+		}, fresh, live)
+	})
 }
 
 func rebuildFile(ctx context.Context, cfg configs.Consumer, fresh, live *cassandra.Store, file rollup.VisitsFile, compare bool, log *slog.Logger, report func(string, ...any)) error {

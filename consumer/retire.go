@@ -9,6 +9,7 @@ import (
 	"footfall/configs"
 	"footfall/consumer/cassandra"
 	"footfall/consumer/maintenance"
+	"footfall/consumer/pause"
 	"footfall/models"
 )
 
@@ -46,7 +47,9 @@ func retire(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *s
 		return err
 	}
 	defer store.Close()
-	return guarded(ctx, func(ctx context.Context) error {
-		return maintenance.RunRetire(ctx, cfg, store, line.before, line.wait, line.force, log, report)
-	}, store)
+	return pause.Work(ctx, store, "consumer retire", func(ctx context.Context) error {
+		return guarded(ctx, func(ctx context.Context) error {
+			return maintenance.RunRetire(ctx, cfg, store, line.before, line.wait, line.force, log, report)
+		}, store)
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"footfall/consumer/cassandra"
+	"footfall/internal/retry"
 )
 
 // How often the cluster is checked.
@@ -113,13 +114,13 @@ func (d *durability) watch(ctx context.Context) error {
 func (d *durability) judge(nodes []cassandra.Node) error {
 	durable := 1.0
 	for _, n := range nodes {
-		if n.CommitlogSync == "group" || n.CommitlogSync == "batch" {
+		if n.Durable() {
 			delete(d.warned, n.Address)
 			continue
 		}
 		if durable = 0; d.require {
-			return fmt.Errorf("commitlog_sync of Cassandra's node %s is %q, but cassandra.require_durable is set: use group or batch in its"+
-				" cassandra.yaml", n.Address, n.CommitlogSync)
+			return retry.Final(fmt.Errorf("commitlog_sync of Cassandra's node %s is %q, but cassandra.require_durable is set: use group or batch in its"+
+				" cassandra.yaml", n.Address, n.CommitlogSync))
 		}
 		if said, ok := d.warned[n.Address]; !ok || said != n.CommitlogSync {
 			d.warned[n.Address] = n.CommitlogSync

@@ -11,6 +11,7 @@ import (
 
 	"footfall/configs"
 	"footfall/internal/cli"
+	"footfall/internal/memlimit"
 )
 
 // action runs a command with the arguments that are no flags.
@@ -40,6 +41,7 @@ const garbage = 40
 
 func main() {
 	keepPrivate()
+	memlimit.Apply()
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbage)
 	}

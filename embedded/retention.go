@@ -2,13 +2,18 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"time"
 
+	"github.com/segmentio/kafka-go"
+
 	"footfall/configs"
 	"footfall/embedded/broker"
 	"footfall/embedded/sqlite"
+	"footfall/internal/kafka/dial"
 	"footfall/models"
 )
 
@@ -29,21 +34,46 @@ func retention(cfg configs.Embedded, producer configs.Producer, counting configs
 	}
 }
 
+// sayForever makes the broker say what it does: no event of these topics goes because of its age before it is counted. kfake would tell
+// Kafka's default of a week.
+func sayForever(ctx context.Context, addr string, topics []string) error {
+	request := &kafka.IncrementalAlterConfigsRequest{}
+	for _, topic := range topics {
+		request.Resources = append(request.Resources, kafka.IncrementalAlterConfigsRequestResource{
+			ResourceType: kafka.ResourceTypeTopic, ResourceName: topic,
+			Configs: []kafka.IncrementalAlterConfigsRequestConfig{{Name: "retention.ms", Value: "-1"}},
+		})
+	}
+	via := dial.Plain(addr)
+	defer via.Forget()
+	answer, err := via.Client(10*time.Second).IncrementalAlterConfigs(ctx, request)
+	if err == nil {
+		for _, r := range answer.Resources {
+			err = errors.Join(err, r.Error)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("setting retention.ms: %w", err)
+	}
+	return nil
+}
+
 // trimInterval is how often the log is trimmed while footfall runs. It is a variable for tests.
 var trimInterval = time.Minute
 
-// trim trims the log every trimInterval until ctx ends; then it returns nil. It must have returned before the broker is closed.
+// trim trims the log every trimInterval until ctx ends, and once more then: a consumer that has ended has noted all that it counted. It
+// must have returned before the broker is closed.
 func trim(ctx context.Context, log *broker.Broker, logger *slog.Logger) error {
 	ticker := time.NewTicker(trimInterval)
 	defer ticker.Stop()
-	for {
+	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-			return nil
 		case <-ticker.C:
 		}
-		if err := log.Trim(ctx); err != nil && ctx.Err() == nil {
-			logger.Warn("trimming the log failed; trying again in a minute", "error", err)
+		if err := log.Trim(context.WithoutCancel(ctx)); err != nil {
+			logger.Warn("trimming the log failed; the next try is in a minute or at the next start", "error", err)
 		}
 	}
+	return nil
 }

@@ -9,13 +9,11 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-
 	"footfall/configs"
 	"footfall/consumer/rollup"
 	"footfall/embedded/broker"
 	"footfall/embedded/sqlite"
+	"footfall/internal/health"
 	"footfall/internal/kafka/dial"
 	"footfall/internal/kafka/topics"
 	"footfall/models"
@@ -75,9 +73,11 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 		}
 		return err
 	}
+	if err := sayForever(opening, kafka.Addr(), names); err != nil {
+		return err
+	}
 
-	reg := prometheus.NewRegistry()
-	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	reg := health.NewRegistry("embedded")
 	ended := make(chan struct{}, 4)
 	start := func(run func(context.Context) error) (stop func() error) {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // each part ends in its cleanup
@@ -105,7 +105,7 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 		cleanups = append(cleanups, start(reader.serve))
 	}
 	cleanups = append(cleanups, start(func(ctx context.Context) error {
-		err := intake.Run(ctx, producer, store, reg, log, func(addr, admin string) {
+		err := intake.Run(ctx, producer, intake.Opened(store), reg, log, func(addr, admin string) {
 			at.producer, at.admin = addr, admin
 			producerAt.addr.Store(addr)
 			ready(at)
@@ -133,6 +133,7 @@ func parts(cfg configs.Embedded) (producer configs.Producer, counting configs.Co
 		return producer, counting, nil, err
 	}
 	producer.HTTP.Addr, producer.HTTP.AdminAddr = cfg.HTTP.Addr, cfg.HTTP.AdminAddr
+	producer.HTTP.Pprof = cfg.HTTP.Pprof
 	producer.Access.Open = cfg.Access.Open
 	producer.Links.Enabled = cfg.Links.Enabled
 	producer.Kafka.CreateTopics = true

@@ -99,6 +99,29 @@ func TestHealth(t *testing.T) {
 	}
 }
 
+// Profiles are for operators, and only if http.pprof is set.
+func TestProfilesAreForOperators(t *testing.T) {
+	f := func(setting string, operators int) {
+		t.Helper()
+		t.Setenv("FOOTFALL_HTTP_PPROF", setting)
+		r := start(t, t.TempDir())
+		for at, want := range map[string]int{r.admin: operators, r.url: http.StatusNotFound, r.reader: http.StatusNotFound} {
+			for _, path := range []string{"/debug/pprof/", "/debug/pprof/goroutine", "/debug/pprof/cmdline"} {
+				response, err := http.Get(at + path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = response.Body.Close()
+				if response.StatusCode != want {
+					t.Errorf("http.pprof %s: %s%s is answered with %s, want %d", setting, at, path, response.Status, want)
+				}
+			}
+		}
+	}
+	f("false", http.StatusNotFound)
+	f("true", http.StatusOK)
+}
+
 func TestRefusesToStart(t *testing.T) {
 	dir := t.TempDir()
 	f := start(t, dir)

@@ -21,7 +21,11 @@ import (
 // transaction, and the others wait. The holder renews the lock before each step; it expires after lockTTL if its holder dies. (golang-migrate's Cassandra driver locks within its own
 // process only.)
 func Apply(ctx context.Context, cfg configs.Cassandra, plan *models.Plan, report func(format string, args ...any)) error {
-	session, err := cql.Connect(cfg.CassandraClient)
+	return cql.MarkFinal(apply(ctx, cfg, plan, report))
+}
+
+func apply(ctx context.Context, cfg configs.Cassandra, plan *models.Plan, report func(format string, args ...any)) error {
+	session, err := cql.Connect(ctx, cfg.CassandraClient)
 	if err != nil {
 		return err
 	}

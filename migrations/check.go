@@ -10,13 +10,14 @@ import (
 	"github.com/gocql/gocql"
 
 	"footfall/internal/cql"
+	"footfall/internal/retry"
 	"footfall/models"
 )
 
 var errBehind = errors.New("the database's schema is older than this binary: run `consumer migrate`")
 
 // Check returns an error that says what to do unless the database has exactly the migrations of this binary, and its tables were made for the
-// configured plan.
+// configured plan. It is final (retry.IsFinal) unless somebody who migrates would mend it.
 func Check(ctx context.Context, session *gocql.Session, names cql.Keyspaces, configured *models.Plan) error {
 	plan, err := CheckTables(ctx, session, names)
 	if err != nil {
@@ -55,8 +56,8 @@ func samePlan(tables, configured *models.Plan, n cql.Keyspaces) error {
 	if configured.Equal(tables) {
 		return nil
 	}
-	return fmt.Errorf("the tables of keyspace %s were made for %s, but the configuration says %s: set features and metrics as the"+
-		" tables have them, or count into new tables with another cassandra.keyspace_suffix", n.Cardinality, tables, configured)
+	return retry.Final(fmt.Errorf("the tables of keyspace %s were made for %s, but the configuration says %s: set features and metrics as the"+
+		" tables have them, or count into new tables with another cassandra.keyspace_suffix", n.Cardinality, tables, configured))
 }
 
 // planSetting is the row of settings that holds the plan.
@@ -72,7 +73,8 @@ func recordedPlan(ctx context.Context, session *gocql.Session, n cql.Keyspaces) 
 	if err != nil {
 		return nil, fmt.Errorf("reading settings: %w", err)
 	}
-	return models.ReadPlan(record)
+	plan, err := models.ReadPlan(record)
+	return plan, retry.Final(err)
 }
 
 // recordedMigrations reads which migrations the database has: version and checksum.
@@ -97,14 +99,14 @@ func recordedMigrations(ctx context.Context, session *gocql.Session, n cql.Keysp
 // compare returns an error unless the database has exactly the binary's migrations, with the same checksums.
 func compare(all []Migration, recorded map[int]string) error {
 	if newest := slices.Max(append(slices.Collect(maps.Keys(recorded)), 0)); newest > len(all) {
-		return fmt.Errorf("the database's schema is at version %d, this binary knows %d: use a newer footfall",
-			newest, len(all))
+		return retry.Final(fmt.Errorf("the database's schema is at version %d, this binary knows %d: use a newer footfall",
+			newest, len(all)))
 	}
 	for _, m := range all {
 		checksum, done := recorded[m.Version]
 		if done && checksum != m.Checksum {
-			return fmt.Errorf("migration %d (%s) was applied with other contents than this binary has:"+
-				" a migration must never be edited; is this binary a released one?", m.Version, m.Name)
+			return retry.Final(fmt.Errorf("migration %d (%s) was applied with other contents than this binary has:"+
+				" a migration must never be edited; is this binary a released one?", m.Version, m.Name))
 		}
 		if !done {
 			return fmt.Errorf("%w (version %d, %s, is missing)", errBehind, m.Version, m.Name)

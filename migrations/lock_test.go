@@ -15,7 +15,7 @@ import (
 func lockedMigrator(t *testing.T, ttl time.Duration, report func(m *migrator, line string)) *migrator {
 	t.Helper()
 	cfg := cqltest.Config(t)
-	session, err := cql.Connect(cfg.CassandraClient)
+	session, err := cql.Connect(t.Context(), cfg.CassandraClient)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ const withLinks = "producer with links"
 func producerWithLinks() {
 	cfg, err := configs.LoadProducer("")
 	if err == nil {
-		err = intake.Run(context.Background(), cfg, everyLink{}, prometheus.NewRegistry(), slog.New(slog.NewJSONHandler(os.Stderr, nil)), func(string, string) {})
+		err = intake.Run(context.Background(), cfg, intake.Opened(everyLink{}), prometheus.NewRegistry(), slog.New(slog.NewJSONHandler(os.Stderr, nil)), func(string, string) {})
 	}
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)

@@ -5,52 +5,79 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"runtime"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
+	"time"
 
 	"footfall/configs"
+	"footfall/internal/await"
 	"footfall/internal/cli"
 	"footfall/internal/health"
 	"footfall/internal/kafka/dial"
 	"footfall/internal/kafka/topics"
+	"footfall/internal/memlimit"
 	"footfall/models"
 	"footfall/producer/intake"
+	"footfall/producer/links"
 	"footfall/producer/links/cassandra"
 )
 
 // action is what a command does.
 type action func(ctx context.Context, cfg configs.Producer, stderr io.Writer) error
 
-// program is what a producer can be asked to do. The flag goes into file.
-func program(file *string) *cli.Program[action] {
+// commandLine is what an operator typed.
+type commandLine struct {
+	file   string
+	wait   time.Duration // of topics
+	json   bool          // of doctor
+	metric string
+}
+
+// program is what a producer can be asked to do. Flags go into line. The doctor prints to stdout.
+func program(line *commandLine, stdout io.Writer) *cli.Program[action] {
 	return &cli.Program[action]{
 		Name: "producer", About: "Takes events over HTTP and writes them to Kafka.",
-		Flags: func(f *flag.FlagSet) { f.StringVar(file, "config", "", "a `FILE` with keys of configs/producer.yaml") },
+		Flags: func(f *flag.FlagSet) {
+			f.StringVar(&line.file, "config", "", "a `FILE` with keys of configs/producer.yaml")
+		},
 		Commands: []cli.Command[action]{
 			{Short: "serve until SIGTERM or SIGINT", Run: serve},
-			{Name: "topics", Short: "create the missing Kafka topics and exit", Run: createTopics},
+			{Name: "topics", Args: "[--wait 10m]", Short: "create the missing Kafka topics and exit", Long: topicsHelp,
+				Run: func(ctx context.Context, cfg configs.Producer, stderr io.Writer) error {
+					return createTopics(ctx, cfg, line.wait, stderr)
+				},
+				Flags: func(f *flag.FlagSet) {
+					f.DurationVar(&line.wait, "wait", 0, "wait for Kafka up to this `TIME`, such as 10m; half a minute if not given")
+				}},
 			{Name: "healthz", Short: "ask the producer at http.admin_addr whether it is ready; exit 0 or 1", Run: healthz},
+			{Name: "doctor", Args: "[--json] [--metric FILE]", Short: "examine configuration, keys, Kafka and the running producer; exit 0 or 1", Long: doctorHelp,
+				Run: func(ctx context.Context, cfg configs.Producer, _ io.Writer) error {
+					return examine(ctx, cfg, *line, stdout)
+				},
+				Flags: func(f *flag.FlagSet) {
+					f.BoolVar(&line.json, "json", false, "print the findings as JSON, in one line")
+					f.StringVar(&line.metric, "metric", "", "write the findings as metrics to this `FILE`, for node_exporter; -: print them instead")
+				}},
 		},
 		More: "Every key of configs/producer.yaml can be set in FILE or in the environment (FOOTFALL_HTTP_ADDR, ...).",
 	}
 }
 
-func main() { os.Exit(cli.Main("producer", command)) }
+func main() {
+	memlimit.Apply()
+	os.Exit(cli.Main("producer", command))
+}
 
 // command runs one command line.
 func command(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	var file string
-	c, _, told, err := program(&file).Parse(args, stdout)
+	var line commandLine
+	c, _, told, err := program(&line, stdout).Parse(args, stdout)
 	if told || err != nil {
 		return err
 	}
-	cfg, err := configs.LoadProducer(file)
+	cfg, err := configs.LoadProducer(line.file)
 	if err != nil {
 		return err
 	}
@@ -60,14 +87,36 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	return c.Run(ctx, cfg, stderr)
 }
 
-func createTopics(ctx context.Context, cfg configs.Producer, _ io.Writer) error {
+const topicsHelp = `Creates the missing Kafka topics, with kafka.partitions and kafka.replication_factor, and exits. It waits half a minute for
+Kafka. With --wait it tries again for so long, and logs every ten seconds what it waits for: that is for jobs
+which start together with Kafka.
+`
+
+func createTopics(ctx context.Context, cfg configs.Producer, wait time.Duration, stderr io.Writer) error {
 	k := cfg.Kafka
 	names := []string{k.Topics.Clicks, k.Topics.Visits, k.Topics.Dead}
 	via, err := dial.New(k.Brokers, k.TLS, k.SASL)
 	if err != nil {
 		return err
 	}
-	return topics.EnsureNewest(ctx, via, names, k.Partitions, k.ReplicationFactor, true)
+	ensure := func(ctx context.Context) error {
+		return topics.EnsureNewest(ctx, via, names, k.Partitions, k.ReplicationFactor, true)
+	}
+	if wait <= 0 {
+		return ensure(ctx)
+	}
+	waiting := await.New(newLog(cfg, stderr))
+	waiting.Limit = wait
+	return waiting.For(ctx, "Kafka", func(ctx context.Context) error {
+		if err := topics.Reach(ctx, via); err != nil {
+			return err
+		}
+		return ensure(ctx)
+	})
+}
+
+func newLog(cfg configs.Producer, stderr io.Writer) *slog.Logger {
+	return slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: cfg.Log.Level}))
 }
 
 func healthz(ctx context.Context, cfg configs.Producer, _ io.Writer) error {
@@ -75,10 +124,15 @@ func healthz(ctx context.Context, cfg configs.Producer, _ io.Writer) error {
 }
 
 func serve(ctx context.Context, cfg configs.Producer, stderr io.Writer) error {
-	if err := intake.Check(cfg); err != nil { // before it waits for Cassandra
+	if err := intake.Check(cfg); err != nil { // before it waits for anything
 		return err
 	}
-	log := slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: cfg.Log.Level}))
+	if cfg.Links.Enabled {
+		if err := cassandra.Check(cfg.Cassandra); err != nil {
+			return err
+		}
+	}
+	log := newLog(cfg, stderr)
 	err := run(ctx, cfg, log)
 	if wrong := (*configs.Wrong)(nil); err == nil || errors.As(err, &wrong) {
 		return err
@@ -94,21 +148,20 @@ const ballast = 32 << 20
 
 // run serves until ctx ends.
 func run(ctx context.Context, cfg configs.Producer, log *slog.Logger) error {
-	if os.Getenv("GOGC") == "" {
+	if os.Getenv("GOGC") == "" && memlimit.Now() > 8*ballast { // it counts against the memory limit
 		defer runtime.KeepAlive(make([]byte, ballast))
 	}
-	reg := prometheus.NewRegistry()
-	reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	if !cfg.Links.Enabled {
-		return intake.Run(ctx, cfg, nil, reg, log, func(string, string) {})
+	var store *cassandra.Links
+	defer func() {
+		if store != nil {
+			store.Close()
+		}
+	}()
+	open := func(ctx context.Context) (_ links.Store, err error) {
+		if store, err = cassandra.Open(ctx, cfg.Cassandra); err != nil {
+			return nil, err
+		}
+		return store, nil
 	}
-	store, err := cassandra.Open(ctx, cfg.Cassandra)
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return nil // asked to stop while still waiting for Cassandra
-	}
-	if err != nil {
-		return fmt.Errorf("opening the store of links: %w", err)
-	}
-	defer store.Close()
-	return intake.Run(ctx, cfg, store, reg, log, func(string, string) {})
+	return intake.Run(ctx, cfg, open, health.NewRegistry("producer"), log, func(string, string) {})
 }

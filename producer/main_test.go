@@ -93,7 +93,7 @@ func TestCommandLine(t *testing.T) {
 	f(0, "Usage: producer", "", "topics", "-h")
 	f(0, "Usage: producer topics", "", "topics", "--help")
 	f(0, "footfall producer ", "", "--version")
-	f(2, "", `unknown argument "serve"; the commands are topics and healthz`, "serve")
+	f(2, "", `unknown argument "serve"; the commands are topics, healthz and doctor`, "serve")
 	f(2, "", `unknown argument "now"`, "topics", "now")
 	f(2, "", `unknown argument "topics"`, "topics", "topics")
 	f(2, "", "-colour", "--colour=red")
@@ -134,42 +134,6 @@ func TestBadConfiguration(t *testing.T) {
 	f("cassandra.keyspace_suffix", "FOOTFALL_LINKS_ENABLED=true", "FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=-")
 }
 
-// TestWithoutCassandra: a failure is one JSON line in the log. A producer that is told to stop while it waits for Cassandra stops at once.
-func TestWithoutCassandra(t *testing.T) {
-	env := []string{"FOOTFALL_LINKS_ENABLED=true", "FOOTFALL_KAFKA_BROKERS=127.0.0.1:1"}
-	code, _, errs := finish(t, append(env, "FOOTFALL_CASSANDRA_PORT=1"))
-	var line struct{ Level, Error string }
-	if err := json.Unmarshal([]byte(errs), &line); err != nil || code != 1 || line.Level != "ERROR" || !strings.Contains(line.Error, "cassandra.hosts") {
-		t.Errorf("no Cassandra: exit %d, %s", code, errs)
-	}
-
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = silent.Close() }()
-	_, port, err := net.SplitHostPort(silent.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd, _, stderr := producer(t, append(env, "FOOTFALL_CASSANDRA_PORT="+port))
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	conn, err := silent.Accept() // it is connecting
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	asked := time.Now()
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err != nil || stderr.Len() > 0 || time.Since(asked) > 2*time.Second {
-		t.Errorf("after SIGTERM while connecting: %v after %v, %s", err, time.Since(asked), stderr)
-	}
-}
-
 // TestLife goes through the life of a producer: no topics, topics, serving, ready, SIGTERM.
 func TestLife(t *testing.T) {
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
@@ -179,13 +143,17 @@ func TestLife(t *testing.T) {
 	defer cluster.Close()
 	env := []string{"FOOTFALL_KAFKA_BROKERS=" + strings.Join(cluster.ListenAddrs(), ","), "FOOTFALL_HTTP_ADDR=127.0.0.1:0"}
 
-	code, _, errs := finish(t, env)
-	if code != 1 || !strings.Contains(errs, "producer topics") {
-		t.Errorf("without topics: exit %d, %s", code, errs)
-	}
-	if code, _, errs := finish(t, env, "topics"); code != 0 {
+	early, log := waiting(t, "Kafka and its topics", "producer topics", env[0])
+	if code, _, errs := finish(t, env, "topics", "--wait", "1m"); code != 0 || errs != "" {
 		t.Fatalf("producer topics: exit %d, %s", code, errs)
 	}
+	harness.Within(t, 30*time.Second, "it listens, now that there are topics", func() error {
+		if !strings.Contains(log.String(), `"msg":"listening"`) {
+			return errors.New(log.String())
+		}
+		return nil
+	})
+	terminate(t, early)
 	if n, err := topics.Partitions(t.Context(), dial.Plain(cluster.ListenAddrs()...), "dead-letters"); err != nil || n != 6 {
 		t.Errorf("dead-letters has %d partitions, %v", n, err)
 	}

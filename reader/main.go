@@ -11,6 +11,7 @@ import (
 	"footfall/configs"
 	"footfall/internal/cli"
 	"footfall/internal/health"
+	"footfall/internal/memlimit"
 	"footfall/reader/export"
 )
 
@@ -58,7 +59,10 @@ func program(line *commandLine) *cli.Program[action] {
 	}
 }
 
-func main() { os.Exit(cli.Main("reader", command)) }
+func main() {
+	memlimit.Apply()
+	os.Exit(cli.Main("reader", command))
+}
 
 // command runs one command line.
 func command(ctx context.Context, args []string, stdout, stderr io.Writer) error {

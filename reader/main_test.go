@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
+	"net"
 	"net/http"
 	"os/exec"
 	"regexp"
@@ -58,54 +58,80 @@ func TestMistakesEndWithTwo(t *testing.T) {
 	if code, out, _ := finish(t, nil, "--version"); code != 0 || !strings.HasPrefix(out, "footfall reader ") {
 		t.Errorf("--version: exit %d, %s", code, out)
 	}
-	if code, _, errs := finish(t, []string{"FOOTFALL_CASSANDRA_PORT=1"}); code != 1 || !strings.Contains(errs, "the reader ends") {
-		t.Errorf("no Cassandra: exit %d, %s", code, errs)
-	}
+	f("cassandra.consistency", []string{"FOOTFALL_CASSANDRA_CONSISTENCY=ALL"})
 }
 
-var listening = regexp.MustCompile(`"listening","addr":"([^"]+)","admin":"([^"]+)"`)
-
-// TestServe starts a reader on tables in which nothing is counted, asks, and stops it.
-func TestServe(t *testing.T) {
-	cfg := cqltest.Config(t)
-	env := []string{
-		"FOOTFALL_CASSANDRA_HOSTS=" + cfg.Hosts[0], "FOOTFALL_CASSANDRA_PORT=" + strconv.Itoa(cfg.Port), "FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=" + cfg.KeyspaceSuffix,
-		"FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_HTTP_ADMIN_ADDR=127.0.0.1:0", "FOOTFALL_ACCESS_OPEN=true",
-	}
-	if code, _, errs := finish(t, env); code != 1 || !strings.Contains(errs, "consumer migrate") {
-		t.Errorf("without tables: exit %d, %s", code, errs)
-	}
-	if err := migrations.Apply(t.Context(), cfg, models.DefaultPlan(), func(string, ...any) {}); err != nil {
-		t.Fatal(err)
-	}
+// launch starts a reader and returns when its log has a line with want.
+func launch(t *testing.T, want string, env []string) (*exec.Cmd, *harness.Buffer) {
+	t.Helper()
 	log := &harness.Buffer{}
 	cmd := harness.Self(t, "reader", env)
 	cmd.Stderr = log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	harness.Within(t, 30*time.Second, "it listens", func() error {
-		if !listening.MatchString(log.String()) {
+	logs(t, log, want)
+	return cmd, log
+}
+
+func logs(t *testing.T, log *harness.Buffer, want string) {
+	t.Helper()
+	harness.Within(t, 30*time.Second, "it logs "+want, func() error {
+		if !strings.Contains(log.String(), want) {
 			return errors.New(log.String())
 		}
 		return nil
 	})
-	at := listening.FindStringSubmatch(log.String())
-	get := func(addr, path string) (int, string) {
-		t.Helper()
-		response, err := http.Get("http://" + addr + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(response.Body)
-		if err := errors.Join(err, response.Body.Close()); err != nil {
-			t.Fatal(err)
-		}
-		return response.StatusCode, string(text)
+}
+
+// TestWaiting: a reader without Cassandra lives, is not ready, says why, and stops at once when it is told to.
+func TestWaiting(t *testing.T) {
+	admin := freeAddr(t)
+	cmd, _ := launch(t, `"msg":"waiting for Cassandra"`, []string{"FOOTFALL_CASSANDRA_PORT=1", "FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_HTTP_ADMIN_ADDR=" + admin})
+	if code, text := harness.Get(t, "http://"+admin+"/healthz"); code != http.StatusOK {
+		t.Errorf("it is not alive: %d %s", code, text)
 	}
+	if code, text := harness.Get(t, "http://"+admin+"/readyz"); code != http.StatusServiceUnavailable || !strings.HasPrefix(text, "waiting for Cassandra: connecting to Cassandra at 127.0.0.1, port 1") {
+		t.Errorf("it is ready: %d %s", code, text)
+	}
+	asked := time.Now()
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil || time.Since(asked) > 2*time.Second {
+		t.Errorf("after SIGTERM: %v after %v", err, time.Since(asked))
+	}
+}
+
+// freeAddr is an address that nobody listens on.
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+var listening = regexp.MustCompile(`"listening","addr":"([^"]+)","admin":"([^"]+)"`)
+
+// TestServe starts a reader before there are tables, makes them, asks, and stops it.
+func TestServe(t *testing.T) {
+	cfg := cqltest.Config(t)
+	env := []string{
+		"FOOTFALL_CASSANDRA_HOSTS=" + cfg.Hosts[0], "FOOTFALL_CASSANDRA_PORT=" + strconv.Itoa(cfg.Port), "FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=" + cfg.KeyspaceSuffix,
+		"FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_HTTP_ADMIN_ADDR=127.0.0.1:0", "FOOTFALL_ACCESS_OPEN=true",
+	}
+	cmd, log := launch(t, "run `consumer migrate`", env)
+	if err := migrations.Apply(t.Context(), cfg, models.DefaultPlan(), func(string, ...any) {}); err != nil {
+		t.Fatal(err)
+	}
+	logs(t, log, `"listening"`)
+	at := listening.FindStringSubmatch(log.String())
 	f := func(addr, path string, status int, want string) {
 		t.Helper()
-		if code, text := get(addr, path); code != status || !strings.Contains(text, want) {
+		if code, text := harness.Get(t, "http://"+addr+path); code != status || !strings.Contains(text, want) {
 			t.Errorf("%s: %d %s; want %d %s", path, code, text, status, want)
 		}
 	}

@@ -56,6 +56,7 @@ func TestStore(t *testing.T) {
 	})
 	t.Run("Catalogue", func(t *testing.T) { testCatalogue(t, testOpen(t, cfg, plan)) })
 	t.Run("Settings", func(t *testing.T) { testSettings(t, testOpen(t, cfg, plan)) })
+	t.Run("Leases", func(t *testing.T) { testLeases(t, testOpen(t, cfg, plan)) })
 	t.Run("Notices", func(t *testing.T) { testNotices(t, testOpen(t, cfg, plan)) })
 	t.Run("LocalTransactions", func(t *testing.T) { testLocalTransactions(t, testOpen(t, cfg, plan)) })
 	t.Run("CountMismatches", func(t *testing.T) { testCountMismatches(t, testOpen(t, cfg, plan)) })
@@ -68,6 +69,9 @@ func TestStore(t *testing.T) {
 	t.Run("Tokens", func(t *testing.T) { testTokens(t, testOpen(t, cfg, plan)) })
 	t.Run("ByHand", func(t *testing.T) { testByHand(t, testOpen(t, cfg, plan)) })
 	t.Run("RowsByHand", func(t *testing.T) { testRowsByHand(t, testOpen(t, cfg, plan)) })
+	t.Run("Examine", func(t *testing.T) { testExamine(t, testOpen(t, cfg, plan)) })
+	t.Run("Links", func(t *testing.T) { testLinks(t, testOpen(t, cfg, plan)) })
+	t.Run("BotClicks", func(t *testing.T) { testBotClicks(t, testOpen(t, cfg, plan)) })
 	t.Run("Tables", func(t *testing.T) { testTables(t, testOpen(t, cfg, plan), cfg.KeyspaceSuffix) })
 }
 

@@ -2,6 +2,7 @@ package cassandra
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/gocql/gocql"
 	"github.com/prometheus/client_golang/prometheus"
@@ -22,6 +23,8 @@ type traffic struct {
 	requests   *prometheus.CounterVec
 	statements *prometheus.CounterVec
 	kinds      map[string]tally
+	inFlight   prometheus.Gauge
+	waiting    prometheus.Gauge
 }
 
 // tally counts the requests of one kind. The driver calls it after each request.
@@ -43,6 +46,14 @@ func newTraffic() *traffic {
 			Name: "footfall_store_statements_total",
 			Help: "CQL statements in those requests.",
 		}, []string{"kind"}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "footfall_store_requests_in_flight",
+			Help: "Requests to Cassandra under way: at most cassandra.in_flight of looking visitors up, and as many of writing counters.",
+		}),
+		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "footfall_store_requests_waiting",
+			Help: "Requests to Cassandra that wait for their turn (cassandra.in_flight).",
+		}),
 		kinds: map[string]tally{},
 	}
 	t.watch(nil)
@@ -73,16 +84,37 @@ func (t tally) ObserveBatch(_ context.Context, b gocql.ObservedBatch) {
 	}
 }
 
+// turns makes do count the requests that wait for their turn and those that are under way. over must be called when no more calls begin: it
+// takes back those that never had their turn.
+func (t *traffic) turns(n int, do func(context.Context, int) error) (counted func(context.Context, int) error, over func()) {
+	t.waiting.Add(float64(n))
+	var begun atomic.Int64
+	counted = func(ctx context.Context, i int) error {
+		begun.Add(1)
+		t.waiting.Dec()
+		t.inFlight.Inc()
+		defer t.inFlight.Dec()
+		return do(ctx, i)
+	}
+	return counted, func() { t.waiting.Sub(float64(int64(n) - begun.Load())) }
+}
+
 // Describe implements prometheus.Collector: a store exports how many requests it made.
 func (s *Store) Describe(out chan<- *prometheus.Desc) {
-	s.traffic.requests.Describe(out)
-	s.traffic.statements.Describe(out)
+	for _, c := range s.traffic.all() {
+		c.Describe(out)
+	}
 }
 
 // Collect implements prometheus.Collector.
 func (s *Store) Collect(out chan<- prometheus.Metric) {
-	s.traffic.requests.Collect(out)
-	s.traffic.statements.Collect(out)
+	for _, c := range s.traffic.all() {
+		c.Collect(out)
+	}
+}
+
+func (t *traffic) all() []prometheus.Collector {
+	return []prometheus.Collector{t.requests, t.statements, t.inFlight, t.waiting}
 }
 
 // Watch makes the store call w after every request. Call it before the store is used. Default: none.

@@ -48,33 +48,45 @@ func (s *Store) Nodes(ctx context.Context) ([]Node, error) {
 	return nodes, nil
 }
 
+// The settings of a node that decide about counting.
+const syncSetting, counterTimeout, writeTimeout = "commitlog_sync", "counter_write_request_timeout", "write_request_timeout"
+
+// Durable tells whether acknowledged writes survive a crash of the node.
+func (n Node) Durable() bool { return n.CommitlogSync == "group" || n.CommitlogSync == "batch" }
+
 // askNode reads the settings of one node.
 func (s *Store) askNode(ctx context.Context, host *gocql.HostInfo) (Node, error) {
-	const (
-		sync, counters, others = "commitlog_sync", "counter_write_request_timeout", "write_request_timeout"
+	values, err := s.settingsOf(ctx, host, ` WHERE name IN ('`+syncSetting+`', '`+counterTimeout+`', '`+writeTimeout+`')`)
+	return nodeOf(host, values), err
+}
 
-		unknown = 5 * time.Second // assumed if the node does not say: longer than the server's defaults
-	)
+// settingsOf reads settings of one node by name.
+func (s *Store) settingsOf(ctx context.Context, host *gocql.HostInfo, where string) (map[string]string, error) {
 	values := map[string]string{}
-	scanner := s.session.Query(`SELECT name, value FROM system_views.settings WHERE name IN ('` + sync + `', '` + counters + `', '` + others + `')`).
+	scanner := s.session.Query(`SELECT name, value FROM system_views.settings` + where).
 		Consistency(gocql.One).WithContext(cql.OnNode(ctx, host)).Iter().Scanner()
 	for scanner.Next() {
 		var name, value string
 		if err := scanner.Scan(&name, &value); err != nil {
-			return Node{}, err
+			return nil, err
 		}
 		values[name] = value
 	}
 	if err := scanner.Err(); err != nil {
-		return Node{}, fmt.Errorf("asking node %s: %w", host.ConnectAddress(), err)
+		return nil, fmt.Errorf("asking node %s: %w", host.ConnectAddress(), err)
 	}
-	node := Node{Address: host.ConnectAddress().String(), CommitlogSync: values[sync]}
-	for _, name := range []string{counters, others} {
+	return values, nil
+}
+
+func nodeOf(host *gocql.HostInfo, values map[string]string) Node {
+	const unknown = 5 * time.Second // assumed if the node does not say: longer than the server's defaults
+	node := Node{Address: host.ConnectAddress().String(), CommitlogSync: values[syncSetting]}
+	for _, name := range []string{counterTimeout, writeTimeout} {
 		d, err := time.ParseDuration(values[name])
 		if err != nil {
 			d = unknown
 		}
 		node.WriteTimeout = max(node.WriteTimeout, d)
 	}
-	return node, nil
+	return node
 }

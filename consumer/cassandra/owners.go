@@ -10,6 +10,8 @@ import (
 	"github.com/gocql/gocql"
 
 	"footfall/consumer/store"
+	"footfall/internal/cql"
+	"footfall/internal/retry"
 	"footfall/models"
 )
 
@@ -79,10 +81,10 @@ func (s *Store) note(ctx context.Context, t store.Tenure, committed int64, clean
 // Owners implements store.Store. There is one row per Kafka partition, so it is a small scan.
 func (s *Store) Owners(ctx context.Context) ([]store.Owner, error) {
 	var owners []store.Owner
-	scanner := s.session.Query(`SELECT topic, kafka_partition, owner, clean FROM ` + s.names.Footfall + `.owners`).WithContext(ctx).Iter().Scanner()
+	scanner := s.session.Query(`SELECT topic, kafka_partition, owner, clean, epoch, committed, taken_at FROM ` + s.names.Footfall + `.owners`).WithContext(ctx).Iter().Scanner()
 	for scanner.Next() {
 		var o store.Owner
-		if err := scanner.Scan(&o.Partition.Topic, &o.Partition.Number, &o.Name, &o.Clean); err != nil {
+		if err := scanner.Scan(&o.Partition.Topic, &o.Partition.Number, &o.Name, &o.Clean, &o.Epoch, &o.Committed, &o.TakenAt); err != nil {
 			return nil, fmt.Errorf("reading owners: %w", err)
 		}
 		owners = append(owners, o)
@@ -101,19 +103,22 @@ func (s *Store) Setting(ctx context.Context, name, value string) (string, error)
 		return recorded, err
 	}
 	for attempt := range settingAttempts {
-		if recorded, err = s.record(ctx, name, value); err == nil {
-			break
+		if recorded, err = s.record(ctx, name, value); err == nil || retry.IsFinal(err) {
+			return recorded, err
 		}
-		select {
-		case <-ctx.Done():
+		if retry.Sleep(ctx, time.Duration(rand.IntN(1<<attempt*100)+50)*time.Millisecond) != nil {
 			return "", err
-		case <-time.After(time.Duration(rand.IntN(1<<attempt*100)+50) * time.Millisecond):
+		}
+		// It may have been applied, or another's: what is there decides, and costs no further transaction.
+		if found, failed := s.recorded(ctx, name); failed == nil && found != "" {
+			return found, nil
 		}
 	}
-	return recorded, err
+	return "", err
 }
 
-// settingAttempts is how often Setting tries to record: concurrent transactions on the same row may time out.
+// settingAttempts is how often Setting tries to record: concurrent transactions on the same row may time out. A consumer that starts tries again
+// after that.
 const settingAttempts = 5
 
 // record records a setting, unless there is one, and returns what is recorded. It is idempotent.
@@ -122,7 +127,7 @@ func (s *Store) record(ctx context.Context, name, value string) (string, error) 
 	fresh, err := s.session.Query(`INSERT INTO `+s.names.Footfall+`.settings (name, value) VALUES (?, ?) IF NOT EXISTS`,
 		name, value).WithContext(ctx).MapScanCAS(last)
 	if err != nil {
-		return "", fmt.Errorf("recording setting %q: %w", name, err)
+		return "", fmt.Errorf("recording setting %q: %w", name, cql.MarkFinal(err))
 	}
 	if recorded, ok := last["value"].(string); !fresh && ok {
 		return recorded, nil
@@ -134,11 +139,11 @@ func (s *Store) record(ctx context.Context, name, value string) (string, error) 
 func (s *Store) recorded(ctx context.Context, name string) (value string, err error) {
 	err = s.session.Query(`SELECT value FROM `+s.names.Footfall+`.settings WHERE name = ?`, name).WithContext(ctx).Scan(&value)
 	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
-		return "", fmt.Errorf("reading setting %q: %w", name, err)
+		return "", fmt.Errorf("reading setting %q: %w", name, cql.MarkFinal(err))
 	}
 	return value, nil
 }
 
-func (s *Store) cas(ctx context.Context, cql string, args ...any) (bool, error) {
-	return s.session.Query(cql, args...).WithContext(ctx).MapScanCAS(map[string]any{})
+func (s *Store) cas(ctx context.Context, statement string, args ...any) (bool, error) {
+	return s.session.Query(statement, args...).WithContext(ctx).MapScanCAS(map[string]any{})
 }

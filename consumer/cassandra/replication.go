@@ -10,6 +10,7 @@ import (
 
 	"footfall/configs"
 	"footfall/internal/cql"
+	"footfall/internal/retry"
 )
 
 // replicationSetting is the row of settings that records the replication of the keyspaces.
@@ -61,10 +62,15 @@ func (s *Store) sameReplication(now cql.Replication) error {
 	if now.String() == s.replication {
 		return nil
 	}
-	return fmt.Errorf("the replication of the keyspaces is %s, but they were counted into with %s: replicas that are new to their data"+
+	return s.otherReplication(now, s.replication)
+}
+
+// otherReplication says that the replication is not the recorded one, and what to do.
+func (s *Store) otherReplication(now cql.Replication, recorded string) error {
+	return retry.Final(fmt.Errorf("the replication of the keyspaces is %s, but they were counted into with %s: replicas that are new to their data"+
 		" have none of it yet, and events would be counted twice. Stop all consumers; ALTER KEYSPACE %s, as far as that is not done;"+
 		" run `nodetool repair --full` of them on every node; then `consumer acknowledge-replication`, and start the consumers"+
-		" (docs/operations.md)", now, s.replication, strings.Join(s.names.All(), ", "))
+		" (docs/operations.md)", now, recorded, strings.Join(s.names.All(), ", ")))
 }
 
 // SameReplication returns an error that says what to do if the replication of the keyspaces has changed since Open: consumers must not count
@@ -80,7 +86,7 @@ func (s *Store) SameReplication(ctx context.Context) error {
 // AcknowledgeReplication records the present replication of the keyspaces, and reports what changed. The operator has to repair all of them
 // before, and to start consumers after it.
 func AcknowledgeReplication(ctx context.Context, cfg configs.Cassandra, report func(format string, args ...any)) error {
-	session, err := cql.Connect(cfg.CassandraClient, localTransactions)
+	session, err := cql.Connect(ctx, cfg.CassandraClient, localTransactions)
 	if err != nil {
 		return err
 	}

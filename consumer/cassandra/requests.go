@@ -21,6 +21,12 @@ const (
 	namesPerRequest = 1000
 )
 
+// What one read of visitors asks for at the most, for guardrails that limit it: partitions, and rows (see lookups).
+const (
+	MostPartitionsAsked = requestPartitions
+	MostRowsAsked       = 128
+)
+
 // requestPart is the write of one key, or one row of visitors: the smallest unit of a request.
 type requestPart struct {
 	token int64 // of its partition

@@ -42,25 +42,41 @@ type Store struct {
 var _ store.Store = (*Store)(nil)
 
 // Open connects, and checks that schema, plan, data centres and replication are those that this binary and configuration need. If not, the
-// error says what to do. adjust changes the driver's configuration, for tests.
+// error says what to do; it is final (retry.IsFinal) if waiting cannot mend it. adjust changes the driver's configuration, for tests.
 func Open(ctx context.Context, cfg configs.Cassandra, plan *models.Plan, adjust ...func(*gocql.ClusterConfig)) (*Store, error) {
+	s, err := Connect(ctx, cfg, plan, adjust...)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.learn(ctx, cfg.LocalDC); err != nil {
+		s.Close()
+		return nil, cql.MarkFinal(err)
+	}
+	return s, nil
+}
+
+// Check returns a *configs.Wrong if no store can be opened with this configuration. It does not connect.
+func Check(cfg configs.Cassandra) error {
 	if cfg.InFlight < 1 {
-		return nil, errors.New("cassandra.in_flight must be at least 1")
+		return configs.MarkWrong(errors.New("cassandra.in_flight must be at least 1"))
+	}
+	return cql.Check(cfg.CassandraClient)
+}
+
+// Connect is Open without its checks, for a doctor that makes them one by one. Nothing may be counted with such a store.
+func Connect(ctx context.Context, cfg configs.Cassandra, plan *models.Plan, adjust ...func(*gocql.ClusterConfig)) (*Store, error) {
+	if err := Check(cfg); err != nil {
+		return nil, err
 	}
 	known := &cql.Nodes{}
 	adjust = append([]func(*gocql.ClusterConfig){localTransactions, known.Watch}, adjust...)
-	session, err := cql.Connect(cfg.CassandraClient, adjust...)
+	session, err := cql.Connect(ctx, cfg.CassandraClient, adjust...)
 	if err != nil {
 		return nil, err
 	}
 	n := cql.KeyspacesOf(cfg.KeyspaceSuffix)
-	s := &Store{session: session, names: n, plan: plan, cql: newStatements(n, plan), inFlight: cfg.InFlight, nodes: known,
-		traffic: newTraffic(), visitorRows: visitorrow.Of(n.Cardinality, plan)}
-	if err := s.learn(ctx, cfg.LocalDC); err != nil {
-		session.Close()
-		return nil, err
-	}
-	return s, nil
+	return &Store{session: session, names: n, plan: plan, cql: newStatements(n, plan), inFlight: cfg.InFlight, nodes: known,
+		traffic: newTraffic(), visitorRows: visitorrow.Of(n.Cardinality, plan)}, nil
 }
 
 // localTransactions runs lightweight transactions in one data centre, as all else: at SERIAL, the default, the loss of another data centre
@@ -70,7 +86,7 @@ func localTransactions(cluster *gocql.ClusterConfig) { cluster.SerialConsistency
 
 // learn reads schema and settings of the cluster, and returns an error if they do not suit.
 func (s *Store) learn(ctx context.Context, localDC string) error {
-	if err := migrations.Check(ctx, s.session, s.names, s.plan); err != nil {
+	if err := s.CheckSchema(ctx); err != nil {
 		return err
 	}
 	if err := cql.CheckDataCentres(ctx, s.session, localDC); err != nil {
@@ -82,6 +98,11 @@ func (s *Store) learn(ctx context.Context, localDC string) error {
 	return s.checkReplication(ctx)
 }
 
+// CheckSchema returns an error that says what to do unless the tables are those that this binary and configuration need.
+func (s *Store) CheckSchema(ctx context.Context) error {
+	return migrations.Check(ctx, s.session, s.names, s.plan)
+}
+
 // Close ends the session. Requests under way fail.
 func (s *Store) Close() { s.session.Close() }
 
@@ -90,5 +111,7 @@ func (s *Store) WriteTimeout() time.Duration { return time.Duration(s.writeTimeo
 
 // each is walk.Each with cassandra.in_flight calls at once.
 func (s *Store) each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
-	return walk.Each(ctx, s.inFlight, n, do)
+	counted, over := s.traffic.turns(n, do)
+	defer over()
+	return walk.Each(ctx, s.inFlight, n, counted)
 }

@@ -4,7 +4,7 @@
 // finds repeated ids (ringindex.go remembers them; duplicaterule.go has the rule of a topic). deadletter.go writes dead letters. reread.go
 // reads offsets again, for repairs.
 //
-// Around that: log.go has the topics of a configuration, generations.go their generations, watch.go notices when those change.
+// Around that: log.go has the topics of a configuration, generations.go their generations, await.go waits for them, watch.go notices when they change.
 // inherited.go, heirs.go and succession.go pass over from one generation to the next. offsets.go reads and commits a group's offsets
 // and marks; tail.go makes fingerprints of messages; gap.go finds uncounted offsets; retention.go checks what Kafka keeps. version.go has
 // the version by which consumers decide. refusals.go has the errors that only an operator can resolve. retirementwatcher.go reads what

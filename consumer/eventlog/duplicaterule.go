@@ -38,7 +38,7 @@ func DuplicatesByID(ctx context.Context, store store.Store, topic string) (bool,
 		}
 	}
 	if rule != ruleByVisitorAndID && rule != ruleByID {
-		return false, fmt.Errorf("topic %s is counted with %s %q, a rule that this version does not know: use the version that counted it",
+		return false, Refuse("topic %s is counted with %s %q, a rule that this version does not know: use the version that counted it",
 			topic, factRule, rule)
 	}
 	return rule == ruleByID, nil

@@ -39,7 +39,7 @@ type Gate func(ctx context.Context, it Item) error
 // request would cost a fetch, in Kafka and here.
 const (
 	fetchBytes = 64 << 10
-	fetchWait  = 200 * time.Millisecond
+	fetchWait  = 100 * time.Millisecond
 )
 
 // Run sends the messages from f.From on to out, until ctx ends or it reaches the end of a sealed partition. It retries while Kafka cannot

@@ -3,7 +3,6 @@ package eventlog
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -255,7 +254,7 @@ func (l *Log) inspector(ctx context.Context, s *Source, partitions int, decode f
 	}
 	n, err := strconv.Atoi(counted)
 	if err != nil {
-		return Inspector{}, fmt.Errorf("reading the recorded number of partitions of topic %s, %q: %w", s.Topic, counted, err)
+		return Inspector{}, Refuse("reading the recorded number of partitions of topic %s, %q: %v", s.Topic, counted, err)
 	}
 	if s.Seal == nil && n != partitions {
 		return Inspector{}, OtherPartitions(s.Topic, n, partitions)
@@ -281,7 +280,7 @@ func ReadSeal(ctx context.Context, store store.Store, topic string) (*Seal, erro
 	}
 	s := &Seal{}
 	if err := json.Unmarshal([]byte(text), s); err != nil {
-		return nil, fmt.Errorf("reading where topic %s was sealed: %w", topic, err)
+		return nil, Refuse("reading where topic %s was sealed: %v", topic, err)
 	}
 	return s, nil
 }

@@ -43,6 +43,11 @@ func (l *Log) Committed(ctx context.Context, db store.Store, group string, parti
 	if err != nil {
 		return nil, err
 	}
+	owners, err := db.Owners(ctx)
+	if err != nil {
+		return nil, err
+	}
+	restored(owners, tables, places)
 	for p, at := range places {
 		if at.Tables == tables { // else somebody moved it, or it is about other tables
 			out[p] = max(out[p], at.Offset)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"time"
 
 	"footfall/configs"
 	"footfall/consumer/store"
@@ -13,7 +14,7 @@ import (
 )
 
 // Log is the topics of a configuration and the store that they are counted into. Consumers and commands ask Kafka through it. Safe for
-// concurrent use, except Discover: it sets Tables and has to return before anything compares tables.
+// concurrent use, except Discover and Recognise: they set Tables and have to return before anything compares tables.
 type Log struct {
 	Config configs.Consumer
 	Plan   *models.Plan
@@ -40,11 +41,8 @@ func New(cfg configs.Consumer, db store.Store, log *slog.Logger) (*Log, error) {
 }
 
 // Discover finds the generations to count. It refuses topics that must not be counted, before this process joins the group.
-func (l *Log) Discover(ctx context.Context) (_ Sources, err error) {
-	if l.Tables, err = tablesOf(ctx, l.Store); err != nil {
-		return nil, err
-	}
-	if err := l.CheckUnshared(ctx, groupPatience); err != nil {
+func (l *Log) Discover(ctx context.Context) (Sources, error) {
+	if err := l.Recognise(ctx, groupPatience); err != nil {
 		return nil, err // before the tables are tied to this group
 	}
 	src, err := l.Sources(ctx)
@@ -57,6 +55,14 @@ func (l *Log) Discover(ctx context.Context) (_ Sources, err error) {
 		}
 	}
 	return src, nil
+}
+
+// Recognise reads the name of the store's set of tables into Tables. It returns a *Refusal if the group also counts into others: see CheckUnshared.
+func (l *Log) Recognise(ctx context.Context, patience time.Duration) (err error) {
+	if l.Tables, err = tablesOf(ctx, l.Store); err != nil {
+		return err
+	}
+	return l.CheckUnshared(ctx, patience)
 }
 
 // checkSettings refuses settings other than those that the topic was first counted with. Else repairs would decide by other rules than
@@ -73,7 +79,7 @@ func (l *Log) checkSettings(ctx context.Context, topic string) error {
 			return err
 		}
 		if recorded != s.value {
-			return fmt.Errorf("topic %s has %s %s, but was counted with %s so far, which cannot be changed: %s", topic, s.what, s.value,
+			return Refuse("topic %s has %s %s, but was counted with %s so far, which cannot be changed: %s", topic, s.what, s.value,
 				recorded, s.remedy)
 		}
 	}

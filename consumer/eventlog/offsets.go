@@ -13,6 +13,7 @@ import (
 	"github.com/segmentio/kafka-go"
 
 	"footfall/consumer/store"
+	"footfall/internal/kafka/dial"
 	"footfall/internal/kafka/topics"
 	"footfall/internal/retry"
 	"footfall/models"
@@ -82,12 +83,12 @@ func (l *Log) GroupOffsets(ctx context.Context, group string, partitions []model
 		return out, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("asking for the offsets of group %s: %w", group, err)
+		return nil, fmt.Errorf("asking for the offsets of group %s: %w", group, dial.MarkFinal(err))
 	}
 	for topic, list := range answer.Topics {
 		for _, o := range list {
 			if o.Error != nil {
-				return nil, fmt.Errorf("asking for the offset of group %s in partition %d of %s: %w", group, o.Partition, topic, o.Error)
+				return nil, fmt.Errorf("asking for the offset of group %s in partition %d of %s: %w", group, o.Partition, topic, dial.MarkFinal(o.Error))
 			}
 			out[models.Partition{Topic: topic, Number: o.Partition}] = GroupOffset{o.CommittedOffset, readMark(o.Metadata)}
 		}
@@ -149,7 +150,7 @@ func (l *Log) CheckUnshared(ctx context.Context, patience time.Duration) error {
 		if err == nil {
 			return onlyInto(l.Tables, l.Config.Kafka.Group, places)
 		}
-		if !time.Now().Before(until) || retry.Sleep(ctx, retry.Backoff(attempt)) != nil {
+		if !time.Now().Before(until) || retry.IsFinal(err) || retry.Sleep(ctx, retry.Backoff(attempt)) != nil {
 			return err
 		}
 	}

@@ -12,6 +12,9 @@ type Refusal struct{ text string }
 
 func (r *Refusal) Error() string { return r.text }
 
+// Final says that waiting cannot mend it (internal/retry).
+func (r *Refusal) Final() bool { return true }
+
 // Refuse makes a *Refusal, with arguments as for fmt.Sprintf.
 func Refuse(format string, args ...any) error { return &Refusal{fmt.Sprintf(format, args...)} }
 
@@ -56,8 +59,8 @@ func UncountedGap(p models.Partition, lost, log Span) error {
 		gone = fmt.Sprintf(", the first %d of which Kafka has deleted,", log.From-lost.From)
 	}
 	return Refuse("%s%s are not counted in these tables, but the group's offset lies after them: somebody moved it, or counted"+
-		" into other tables. Set it back (kafka-consumer-groups.sh --reset-offsets --to-offset %d):"+
-		" nothing is counted twice by that. %s", lost.Of(p), gone, max(lost.From, log.From), howToAccept)
+		" into other tables. Set it back (kafka-consumer-groups.sh --group GROUP --topic %s:%d --reset-offsets --to-offset %d --execute):"+
+		" nothing is counted twice by that. %s", lost.Of(p), gone, p.Topic, p.Number, max(lost.From, log.From), howToAccept)
 }
 
 func shared(group string, p models.Partition, at GroupOffset, tables string) error {

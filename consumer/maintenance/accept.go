@@ -97,6 +97,9 @@ func (a *acceptor) gaps(ctx context.Context, db store.RetireStore, src eventlog.
 	if err != nil {
 		return nil, err
 	}
+	if err := a.Correct(ctx, places); err != nil {
+		return nil, err
+	}
 	bounds, err := eventlog.Bounds(ctx, a.Kafka, partitions)
 	if err != nil {
 		return nil, err

@@ -118,7 +118,7 @@ func (g *grower) carryFrom(ctx context.Context, s *eventlog.Source, partition in
 		return 0, err
 	}
 	at = min(max(0, at-g.Reach().Offsets), s.Seal.Ends[partition])
-	recorded, err := g.Store.Setting(ctx, eventlog.Fact(s.Topic, fmt.Sprintf("carried %d from", partition)), strconv.FormatInt(at, 10))
+	recorded, err := g.Store.Setting(ctx, factCarriedFrom(s.Topic, partition), strconv.FormatInt(at, 10))
 	if err != nil {
 		return 0, err
 	}
@@ -150,12 +150,7 @@ func (g *grower) announce(ctx context.Context, s *eventlog.Source, partition int
 // uncounted reads the messages of a span that consumers do not count in this generation.
 func (g *grower) uncounted(ctx context.Context, s *eventlog.Source, partition int, want eventlog.Span) (out []kafka.Message, err error) {
 	err = g.readMessages(ctx, models.Partition{Topic: s.Topic, Number: partition}, want, func(m kafka.Message) {
-		end := int64(0) // where the counted part of the partition ends
-		if partition < s.Partitions() {
-			end = s.Seal.Ends[partition]
-		}
-		_, err := s.Inspect.Event(m)
-		if not := err != nil && eventlog.NoEvent(m); !not && (m.Offset >= end || errors.Is(err, eventlog.ErrCarried)) {
+		if carries(s, m) {
 			out = append(out, kafka.Message{Key: m.Key, Value: m.Value, Headers: m.Headers})
 		}
 	})

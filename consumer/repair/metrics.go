@@ -37,6 +37,9 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			Help: "Keys whose counts were repaired from the log, by outcome of the write: applied, refused, unknown.",
 		}, []string{"outcome"}),
 	}
+	for _, outcome := range []string{"applied", "refused", "unknown"} {
+		m.repairs.WithLabelValues(outcome) // so that 0 is shown, and the first one is seen as an increase
+	}
 	reg.MustRegister(m.doubts, m.openDoubts, m.unsettled, m.repairs)
 	return m
 }

@@ -11,6 +11,7 @@ import (
 	"footfall/consumer/eventlog"
 	"footfall/consumer/repair"
 	"footfall/consumer/store"
+	"footfall/internal/retry"
 	"footfall/models"
 )
 
@@ -26,8 +27,21 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, heirs event
 	if err != nil {
 		return nil, nil, err
 	}
+	owners, err := c.Store.Owners(ctx)
+	for attempt := 1; err != nil; attempt++ { // a member that gave up would make the whole group rebalance
+		c.Logger.Warn("reading the partitions' owners failed; trying again", "attempt", attempt, "error", err)
+		if stopped := retry.Sleep(ctx, retry.Backoff(attempt)); stopped != nil {
+			return nil, nil, stopped
+		}
+		owners, err = c.Store.Owners(ctx)
+	}
+	behind, err := c.FollowTables(ctx, owners, offsets, c.Committer(gen))
+	if err != nil {
+		return nil, nil, err
+	}
 	for p, at := range offsets {
-		o.partitions[p] = &owned{next: at.Offset, committed: at.Offset, said: at.Mark}
+		_, restored := behind[p]
+		o.partitions[p] = &owned{next: at.Offset, committed: at.Offset, said: at.Mark, restored: restored}
 	}
 	if err := o.take(ctx); err != nil {
 		return nil, nil, err
@@ -67,13 +81,16 @@ func (c *Consumer) newOwnership(ctx context.Context, counts func(models.Partitio
 		visitors: c.visitors, latest: c.latest, ledger: c.ledger, names: c.names, retirements: c.retirements, deadLetters: c.deadLetters, metrics: c.metrics, log: c.Logger,
 		pace: pace{within: chunkTime, least: leastChunk}, atOnce: atOnce(c.Plan), keysAtOnce: c.keysAtOnce,
 		maxSpan: repair.MaxChunkSpan, splitAbove: splitAbove, progressAt: time.Now(),
-		doubts:    repair.NewDoubter(c.Store, c.metrics.repair, c.Logger),
+		doubts:    repair.NewDoubter(c.Store, c.metrics.Repair, c.Logger),
 		lostGroup: func() bool { return ctx.Err() != nil },
 		bounds: func(ctx context.Context, ps []models.Partition) (map[models.Partition]eventlog.Span, error) {
 			return eventlog.Bounds(ctx, c.Kafka, ps)
 		},
 		sumAt: func(ctx context.Context, p models.Partition, offset int64) (string, error) {
 			return eventlog.SumAt(ctx, c.Kafka, p, offset)
+		},
+		timeFrom: func(ctx context.Context, p models.Partition, offset int64) (int64, time.Time, error) {
+			return eventlog.TimeFrom(ctx, c.Kafka, p, offset)
 		},
 	}
 }

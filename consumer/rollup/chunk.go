@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"footfall/consumer/eventlog"
+	"footfall/consumer/rollup/meter"
 	"footfall/consumer/rollup/packed"
 	"footfall/models"
 )
@@ -14,17 +15,24 @@ type chunk struct {
 	spans       map[models.Partition]eventlog.Span
 	events      *packed.Events
 	dead        []*eventlog.DeadLetter
-	deadWritten bool                                // the dead letters are written: a retry need not write them again
-	deadBytes   int                                 // of the dead letters
-	widest      int64                               // offsets in the longest span
-	last        map[models.Partition]*eventlog.Item // the last item of each span
-	decided     int                                 // the visitors' era in which first sights were decided; 0: not yet
-	added       *deltas                             // what the events add, summed ahead; nil: not yet
-	trouble     error                               // why deciding ahead failed, for the goroutine that counts the chunk
-	done        chan struct{}                       // closed when it is counted, or given up
-	read        map[string]int                      // by topic
-	duplicates  map[string]int                      // by topic
-	retired     map[string]int                      // by topic: counted before a retirement, read again and left out
+	deadWritten bool                           // the dead letters are written: a retry need not write them again
+	deadBytes   int                            // of the dead letters
+	widest      int64                          // offsets in the longest span
+	begun       time.Time                      // when it got its first item
+	last        map[models.Partition]*lastItem // of each span
+	decided     int                            // the visitors' era in which first sights were decided; 0: not yet
+	added       *deltas                        // what the events add, summed ahead; nil: not yet
+	trouble     error                          // why deciding ahead failed, for the goroutine that counts the chunk
+	done        chan struct{}                  // closed when it is counted, or given up
+	read        map[string]int                 // by topic
+	duplicates  map[string]int                 // by topic
+	retired     map[string]int                 // by topic: counted before a retirement, read again and left out
+}
+
+// lastItem is the last item of a span, and when all its messages were written.
+type lastItem struct {
+	eventlog.Item
+	written meter.Times // of events and dead letters
 }
 
 // newChunk makes an empty chunk. Its events keep their IDs only if latest clicks are stored: nothing else needs them any more.
@@ -32,7 +40,7 @@ func newChunk(ids bool) *chunk {
 	return &chunk{
 		events: packed.New(ids),
 		spans:  map[models.Partition]eventlog.Span{}, read: map[string]int{}, duplicates: map[string]int{}, retired: map[string]int{},
-		last: map[models.Partition]*eventlog.Item{}, done: make(chan struct{}),
+		last: map[models.Partition]*lastItem{}, done: make(chan struct{}),
 	}
 }
 
@@ -101,7 +109,7 @@ func (o *ownership) collect(stop, work context.Context, items <-chan eventlog.It
 				undecided = 0
 			}
 			if expired == nil && len(c.spans) > 0 {
-				expired = time.After(l.age)
+				expired, c.begun = time.After(l.age), time.Now()
 			}
 		}
 	}
@@ -130,18 +138,21 @@ func (o *ownership) add(c *chunk, it eventlog.Item) {
 			p.collected = p.next // its first chunk
 		}
 		s.From = p.collected
+		p.waiting.Collects(it.At)
 	}
 	s.To = it.Offset + 1
 	p.collected = s.To
 	c.spans[it.Partition] = s
 	c.widest = max(c.widest, s.To-s.From)
+	last := c.last[it.Partition]
+	if last == nil {
+		last = &lastItem{}
+		c.last[it.Partition] = last
+	}
+	last.Item = it
 	if it.Event != nil || it.Dead != nil {
 		c.read[it.Partition.Topic]++
-	}
-	if last := c.last[it.Partition]; last != nil {
-		*last = it
-	} else {
-		c.last[it.Partition] = &it
+		last.written.Add(it.At)
 	}
 	retired := o.retirements.List()
 	switch {
@@ -158,6 +169,17 @@ func (o *ownership) add(c *chunk, it eventlog.Item) {
 			return
 		}
 		c.events.Add(it.Partition, it.Offset, it.Event)
+	}
+}
+
+// outcomes has how many events there were, by outcome and topic.
+func (c *chunk) outcomes() map[string]map[string]int {
+	invalid := map[string]int{}
+	for _, l := range c.dead {
+		invalid[l.Message.Topic]++
+	}
+	return map[string]map[string]int{
+		"read": c.read, "applied": c.events.Topics(), "duplicate": c.duplicates, "invalid": invalid, "retired": c.retired,
 	}
 }
 

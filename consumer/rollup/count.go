@@ -11,8 +11,8 @@ import (
 )
 
 // count is the data path. It writes one chunk after the other and commits their offsets. While it writes a chunk, prepare collects the
-// next one, decides its visitors and sums it. When stop ends, count finishes the chunk under way and releases the partitions; work
-// bounds that.
+// next one, decides its visitors and sums it. When stop ends, count finishes the chunk under way; work bounds that. Then the partitions can be
+// released.
 func (o *ownership) count(stop, work context.Context, items <-chan eventlog.Item, l limits, commit eventlog.Commit) error {
 	stop, cancel := context.WithCancel(stop)
 	a := newAhead()
@@ -25,7 +25,7 @@ func (o *ownership) count(stop, work context.Context, items <-chan eventlog.Item
 			return err
 		}
 	}
-	return o.release(work)
+	return nil
 }
 
 // countChunk flushes and commits one chunk. After an error nothing more may be counted under this ownership: another consumer
@@ -39,8 +39,11 @@ func (o *ownership) countChunk(ctx context.Context, ch *chunk, commit eventlog.C
 		}
 		return errors.Join(fmt.Errorf("flushing: %w", err), o.doubts.DoubtOnExit(ctx, ch.spans))
 	}
+	now := time.Now()
 	for p, last := range ch.last {
 		own := o.partitions[p]
+		own.waiting.Counted(ch.spans[p].To, last.At, last.written.Newest())
+		o.metrics.Counted(p.Topic, &last.written, now)
 		own.tail = last.Tail()
 		if !last.At.IsZero() {
 			own.countedTime.Store(last.At.UnixMilli())

@@ -8,5 +8,5 @@
 // (the package positioncache), recover.go what to do when a write fails. count.go is the loop over chunks, and commits.
 //
 // Around that: owned.go is one partition's state, takerelease.go and progress.go note it in the store, ends.go sees where a sealed topic
-// ends. latest.go keeps the latest clicks, file.go counts a file, lag.go and metrics.go tell operators, lag.go also those who read counts, checkconfig.go refuses configurations.
+// ends. latest.go keeps the latest clicks, file.go counts a file, lag.go and the package meter tell operators, lag.go also those who read counts, checkconfig.go refuses configurations.
 package rollup

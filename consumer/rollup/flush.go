@@ -28,7 +28,7 @@ func (o *ownership) flush(ctx context.Context, c *chunk) error {
 		if ctx.Err() != nil || eventlog.IsRefusal(err) {
 			return err
 		}
-		o.metrics.flushRetries.Inc()
+		o.metrics.FlushRetries.Inc()
 		o.log.Warn("flush failed; trying again", "attempt", attempt+1, "error", err)
 		if err := o.recover(ctx, c, err, attempt); err != nil {
 			return err
@@ -42,7 +42,7 @@ func (o *ownership) flush(ctx context.Context, c *chunk) error {
 		own.next = s.To
 		own.counted.Store(s.To)
 	}
-	o.metrics.flushed(c, time.Since(started))
+	o.metrics.Flushed(c.outcomes(), time.Since(started))
 	return nil
 }
 
@@ -145,7 +145,7 @@ func (o *ownership) planChunk(ctx context.Context, c *chunk) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.metrics.ledgerReads.Add(float64(known.reads))
+	o.metrics.LedgerReads.Add(float64(known.reads))
 	if !known.complete {
 		if err := o.doubts.Note(ctx, c.spans, store.DoubtReplicas); err != nil {
 			return nil, err
@@ -230,7 +230,7 @@ func (o *ownership) apply(ctx context.Context, p *plan, c *chunk) error {
 		written := false
 		writes := planWrites(portion, c.spans, p.at, p.epochs)
 		for i, err := range o.store.Apply(ctx, writes) {
-			o.metrics.batch(err)
+			o.metrics.Wrote(err)
 			if err == nil {
 				o.ledger.acknowledge(writes[i], c.spans)
 				written = true

@@ -15,6 +15,7 @@ import (
 	"footfall/consumer/eventlog"
 	"footfall/consumer/names"
 	"footfall/consumer/repair"
+	"footfall/consumer/rollup/meter"
 	"footfall/consumer/rollup/sight"
 	"footfall/consumer/store"
 	"footfall/consumer/store/memstore"
@@ -34,19 +35,22 @@ func (g *keptDeadLetters) Write(_ context.Context, letters []*eventlog.DeadLette
 // newOwner makes an owner of p0 and p1 in m, at offset 0 of both.
 func newOwner(t *testing.T, m *memstore.Memory, lru int) *ownership {
 	t.Helper()
-	h, mx := eventlog.NewHasher(), newMetrics(prometheus.NewRegistry())
+	h, mx := eventlog.NewHasher(), meter.New(prometheus.NewRegistry())
 	o := &ownership{
-		store: m, owner: t.Name(), hasher: h, visitors: sight.New(m, h, lru, m.Full, maxAtOnce, mx.lruHits, mx.lookups), ledger: newLedger(m, h, 1000), names: names.New(m, models.DefaultPlan(), h, 1000),
+		store: m, owner: t.Name(), hasher: h, visitors: sight.New(m, h, lru, m.Full, maxAtOnce, mx.LRUHits, mx.Lookups), ledger: newLedger(m, h, 1000), names: names.New(m, models.DefaultPlan(), h, 1000),
 		deadLetters: &keptDeadLetters{}, metrics: mx, log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		partitions: map[models.Partition]*owned{},
 		lostGroup:  func() bool { return false },
-		doubts:     repair.NewDoubter(m, mx.repair, slog.New(slog.DiscardHandler)),
+		doubts:     repair.NewDoubter(m, mx.Repair, slog.New(slog.DiscardHandler)),
 		maxSpan:    repair.MaxChunkSpan,
 		atOnce:     maxAtOnce,
 		keysAtOnce: 3,
 		splitAbove: splitAbove,
 		bounds: func(context.Context, []models.Partition) (map[models.Partition]eventlog.Span, error) {
 			return map[models.Partition]eventlog.Span{p0: {From: 0, To: 10_000}, p1: {From: 0, To: 10_000}}, nil
+		},
+		timeFrom: func(context.Context, models.Partition, int64) (int64, time.Time, error) {
+			return 0, time.Time{}, errors.New("no log")
 		},
 	}
 	for _, p := range []models.Partition{p0, p1} {

@@ -3,6 +3,7 @@ package rollup
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -22,11 +23,30 @@ const (
 	rebalanceTimeout = 60 * time.Second
 )
 
+// heartbeat is how often a member sends one. By its answer the member hears of a rebalance, so it is not too seldom.
+func heartbeat(session time.Duration) time.Duration { return min(session/10, 3*time.Second) }
+
 // stallTimeout bounds the time in which a last flush makes no progress. If the store hangs, others should not wait for this member.
 func stallTimeout(session time.Duration) time.Duration { return session * 3 / 4 }
 
-// generation counts the events of the partitions that the group assigned to this member, until the group rebalances or ctx ends.
+// generation counts the events of the partitions that the group assigned to this member, until the group rebalances or ctx ends. While counting is
+// paused it stays in the group, and holds no partition.
 func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation, src eventlog.Sources) error {
+	stop, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(genCtx, cancel)()
+	defer c.member.Store(false)
+	c.metrics.Generations.Inc()
+	for c.pauses.AwaitEnd(stop, func() { c.member.Store(true) }) {
+		if paused, err := c.untilPause(ctx, genCtx, gen, src); err != nil || !paused {
+			return err
+		}
+	}
+	return nil
+}
+
+// untilPause is generation, until counting is paused.
+func (c *Consumer) untilPause(ctx, genCtx context.Context, gen *kafka.Generation, src eventlog.Sources) (bool, error) {
 	stop, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(genCtx, cancel)()
@@ -35,23 +55,24 @@ func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation
 	defer giveUp()
 	defer context.AfterFunc(genCtx, func() { c.stayAlive(work, gen) })()
 
-	c.metrics.generations.Inc()
-	defer c.metrics.lost()
+	defer c.metrics.Lost()
 
 	heirs := eventlog.NewHeirs(c.Log, c.hasher, src)
 	o, fetchers, err := c.begin(stop, gen, heirs)
 	if err != nil {
 		if stop.Err() != nil {
-			return nil
+			err = nil
 		}
-		return err
+		return false, err
 	}
+	c.metrics.Owns(o.waiting())
+	o.lostGroup = func() bool { return ctx.Err() != nil || genCtx.Err() != nil } // not when counting is paused
 	c.member.Store(true)
-	defer c.member.Store(false)
 	if len(fetchers) == 0 {
 		<-stop.Done() // more members than partitions: wait for the next generation
-		return nil
+		return false, nil
 	}
+	var paused atomic.Bool // whether it is a pause that ends stop; read by what runs when stop ends
 	items := make(chan eventlog.Item, 1024)
 	group, fetching := errgroup.WithContext(stop)
 	for _, f := range fetchers {
@@ -69,27 +90,41 @@ func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation
 		return nil
 	})
 	group.Go(func() error {
-		repair.NewChecker(c.Log, src, c.hasher, c.metrics.repair).WatchDoubts(fetching, o.sorted())
+		repair.NewChecker(c.Log, src, c.hasher, c.metrics.Repair).WatchDoubts(fetching, o.sorted())
+		return nil
+	})
+	group.Go(func() error {
+		if c.pauses.AwaitPause(fetching) {
+			paused.Store(true)
+			cancel()
+		}
 		return nil
 	})
 	l := limits{c.Config.Chunk.MaxEvents, c.Config.Chunk.MaxBytes, c.Config.Chunk.MaxAge}
+	leaving, left := context.WithCancel(ctx)
+	defer left()
+	defer context.AfterFunc(genCtx, left)()
 	defer context.AfterFunc(stop, func() {
+		if paused.Load() { // nobody waits for this member: the chunk may take as long as it takes
+			<-leaving.Done()
+		}
 		o.awaitStall(work, stallTimeout(c.Config.Kafka.SessionTimeout), drainTimeout)
 		giveUp()
 	})()
 	err = o.count(fetching, work, items, l, c.Committer(gen))
 	cancel()
-	if fetchErr := group.Wait(); err == nil {
-		err = fetchErr
+	fetchErr := group.Wait() // before the release: repairs write, too
+	if err == nil {
+		err = errors.Join(o.release(work), fetchErr)
 	}
-	return err
+	return paused.Load(), err
 }
 
 // stayAlive sends the group heartbeats until ctx ends, for a member whose generation is over and whose last flush is not: kafka-go sends none
 // between two generations, and the group would expel the member after the session timeout.
 func (c *Consumer) stayAlive(ctx context.Context, gen *kafka.Generation) {
 	beat := &kafka.HeartbeatRequest{GroupID: gen.GroupID, GenerationID: gen.ID, MemberID: gen.MemberID}
-	for retry.Sleep(ctx, c.Config.Kafka.SessionTimeout/10) == nil {
+	for retry.Sleep(ctx, heartbeat(c.Config.Kafka.SessionTimeout)) == nil {
 		answer, err := c.Kafka.Client(c.Config.Kafka.SessionTimeout/3).Heartbeat(ctx, beat)
 		if err == nil { // else another broker may answer the next one
 			err = answer.Error

@@ -15,8 +15,13 @@ import (
 	"footfall/configs"
 	"footfall/consumer/eventlog"
 	"footfall/consumer/names"
+	"footfall/consumer/pause"
+	"footfall/consumer/rollup/balancer"
+	"footfall/consumer/rollup/meter"
 	"footfall/consumer/rollup/sight"
 	"footfall/consumer/store"
+	"footfall/internal/await"
+	"footfall/internal/kafka/dial"
 	"footfall/internal/retry"
 	"footfall/models"
 )
@@ -24,7 +29,7 @@ import (
 // Consumer is one member of the consumer group. It embeds the log that it counts, so that a rebuild can ask it about topics and offsets.
 type Consumer struct {
 	*eventlog.Log
-	metrics     *metrics
+	metrics     *meter.Metrics
 	owner       string
 	hasher      eventlog.Hasher
 	visitors    *sight.Visitors
@@ -32,11 +37,14 @@ type Consumer struct {
 	ledger      *ledger
 	names       *names.Lister
 	retirements *eventlog.RetirementWatcher
+	pauses      *pause.Watcher
 	windows     map[models.Partition]*eventlog.Window // of the last generation
 	patience    time.Duration                         // how long agree waits for consumers of another version
 	keysAtOnce  int                                   // that are written at once
 	deadLetters eventlog.DeadLetterWriter
 	member      atomic.Bool
+	balancer    balancer.Balancer
+	waiting     *await.Waiter // see Await
 
 	forgiving bool // skip events that Kafka has deleted, instead of refusing
 }
@@ -52,17 +60,18 @@ func New(cfg configs.Consumer, db store.Store, reg *prometheus.Registry, log *sl
 	if err != nil {
 		return nil, err
 	}
-	m, h := newMetrics(reg), eventlog.NewHasher()
+	m, h := meter.New(reg), eventlog.NewHasher()
 	return &Consumer{
 		Log: l, metrics: m, hasher: h,
 		owner:       eventlog.NewOwnerName(),
 		patience:    agreePatience,
 		keysAtOnce:  keysAtOnce,
-		visitors:    sight.New(db, h, cfg.Visitors.LRU, store.FullRow, atOnce(l.Plan), m.lruHits, m.lookups),
+		visitors:    sight.New(db, h, cfg.Visitors.LRU, store.FullRow, atOnce(l.Plan), m.LRUHits, m.Lookups),
 		latest:      keeps,
 		ledger:      newLedger(db, h, cfg.Ledger.Cache),
 		names:       names.New(db, l.Plan, h, (cfg.Ledger.Cache+3)/4),
 		retirements: eventlog.NewRetirementWatcher(db, log),
+		pauses:      pause.NewWatcher(db, reg, log),
 		deadLetters: eventlog.NewDeadLetterTopic(l.Kafka, cfg.Kafka.Topics.Dead),
 	}, nil
 }
@@ -77,6 +86,13 @@ func NewReplay(cfg configs.Consumer, db store.Store, log *slog.Logger) (*Consume
 	err = c.deadLetters.Close()
 	c.deadLetters, c.forgiving = eventlog.DiscardDeadLetters{}, true
 	return c, err
+}
+
+// Await makes Run wait for Kafka, the topics and the store when it starts. Without it, Run fails if one of them is not there.
+func (c *Consumer) Await(w *await.Waiter) { c.waiting = w }
+
+func (c *Consumer) awaitTopics(ctx context.Context) (eventlog.Sources, error) {
+	return c.AwaitDiscover(ctx, c.waiting)
 }
 
 // Ready returns nil while this process is a member of the group and knows its partitions.
@@ -96,7 +112,11 @@ func (c *Consumer) Run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, c.deadLetters.Close()) }()
 	for attempt := 0; ; attempt++ {
-		src, err := c.Discover(ctx)
+		discover := c.Discover
+		if attempt == 0 && c.waiting != nil {
+			discover = c.awaitTopics
+		}
+		src, err := discover(ctx)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // asked to stop before it had begun
 		}
@@ -115,7 +135,8 @@ func (c *Consumer) Run(ctx context.Context) (err error) {
 	}
 }
 
-// join stays in the group until ctx ends or the topics to be read change. An error is a *eventlog.Refusal, or joining or leaving failed.
+// join stays in the group until ctx ends or the topics to be read change. An error is a *eventlog.Refusal, or is final, or
+// joining or leaving failed.
 func (c *Consumer) join(ctx context.Context, src eventlog.Sources) error {
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
@@ -125,8 +146,9 @@ func (c *Consumer) join(ctx context.Context, src eventlog.Sources) error {
 		Brokers:               c.Kafka.Brokers,
 		Dialer:                c.Kafka.Dialer(),
 		Topics:                src.Topics(),
+		GroupBalancers:        balancer.Offered(&c.balancer),
 		SessionTimeout:        c.Config.Kafka.SessionTimeout,
-		HeartbeatInterval:     min(c.Config.Kafka.SessionTimeout/10, 3*time.Second), // a member hears of a rebalance by its answer
+		HeartbeatInterval:     heartbeat(c.Config.Kafka.SessionTimeout),
 		RebalanceTimeout:      rebalanceTimeout,
 		JoinGroupBackoff:      time.Second,
 		WatchPartitionChanges: true,
@@ -135,17 +157,27 @@ func (c *Consumer) join(ctx context.Context, src eventlog.Sources) error {
 	if err != nil {
 		return fmt.Errorf("joining group %s: %w", c.Config.Kafka.Group, err)
 	}
+	partitions := map[string]int{}
+	for _, topic := range src.Topics() {
+		partitions[topic] = src[topic].Partitions()
+	}
+	c.metrics.Topics(partitions)
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	watching.Go(func() { leave(c.Watch(ctx, src)) })
-	for ctx.Err() == nil {
+	watching.Go(func() { c.metrics.WatchTopics(ctx, src.Topics(), c.Retention) })
+	for joined := false; ctx.Err() == nil; {
 		gen, err := group.Next(ctx)
 		if err != nil {
-			if ctx.Err() == nil {
+			if final := dial.MarkFinal(err); !joined && retry.IsFinal(final) { // such as no permission to read the group
+				leave(fmt.Errorf("joining group %s: %w", c.Config.Kafka.Group, final))
+			} else if ctx.Err() == nil {
 				c.Logger.Warn("joining the group failed; trying again", "group", c.Config.Kafka.Group, "error", err)
 			}
 			continue
 		}
+		joined = true
+		c.balancer.Remember(gen)
 		ended := make(chan struct{})
 		gen.Start(func(genCtx context.Context) {
 			defer close(ended)
@@ -160,7 +192,7 @@ func (c *Consumer) join(ctx context.Context, src eventlog.Sources) error {
 	if err := group.Close(); err != nil { // waits for the generation to drain, then leaves
 		return fmt.Errorf("leaving group %s: %w", c.Config.Kafka.Group, err)
 	}
-	if err := context.Cause(ctx); eventlog.IsRefusal(err) {
+	if err := context.Cause(ctx); eventlog.IsRefusal(err) || retry.IsFinal(err) {
 		return err
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"footfall/consumer/eventlog"
+	"footfall/consumer/rollup/meter"
 	"footfall/consumer/store"
 	"footfall/models"
 )
@@ -17,11 +18,16 @@ type owned struct {
 	said      eventlog.Mark
 	committed int64
 
+	// restored: the group was ahead of the tables when the partition was taken.
+	restored bool
+
 	// next is where counting goes on: every event below is counted. counted is the same, for other goroutines to read.
 	next    int64
 	counted atomic.Int64
 	// countedTime is Kafka's time of the last message that was counted, in Unix milliseconds; 0: not known.
 	countedTime atomic.Int64
+	// waiting knows how long events wait.
+	waiting meter.Waiting
 	// collected is how far chunks have been collected; 0: not at all. Only the goroutine that collects uses it.
 	collected int64
 	// highWater is the end of the log as last seen. A ledger that reaches beyond it belongs to another log.
@@ -76,7 +82,7 @@ func (o *ownership) uncertain(spans map[models.Partition]eventlog.Span) bool {
 // may have counted before.
 func (o *ownership) untouched() bool {
 	for _, p := range o.partitions {
-		first := p.tenure.Fresh && store.IsFirstEpoch(p.tenure.Epoch) && p.tenure.Committed == 0
+		first := !p.restored && p.tenure.Fresh && store.IsFirstEpoch(p.tenure.Epoch) && p.tenure.Committed == 0
 		behind := !p.tenure.Fresh && p.uncountedFrom > 0 && p.next >= p.uncountedFrom
 		if !first && !behind {
 			return false

@@ -13,6 +13,7 @@ import (
 	"footfall/consumer/eventlog"
 	"footfall/consumer/names"
 	"footfall/consumer/repair"
+	"footfall/consumer/rollup/meter"
 	"footfall/consumer/rollup/sight"
 	"footfall/consumer/store"
 	"footfall/models"
@@ -33,12 +34,13 @@ type ownership struct {
 	names       *names.Lister
 	retirements *eventlog.RetirementWatcher
 	deadLetters eventlog.DeadLetterWriter
-	metrics     *metrics
+	metrics     *meter.Metrics
 	log         *slog.Logger
 	doubts      *repair.Doubter
 	lostGroup   func() bool // the group has given the partitions to others, or is about to
 	bounds      func(context.Context, []models.Partition) (map[models.Partition]eventlog.Span, error)
 	sumAt       func(context.Context, models.Partition, int64) (string, error) // fingerprint of the message at an offset; empty: none
+	timeFrom    func(context.Context, models.Partition, int64) (int64, time.Time, error)
 
 	pace       pace  // of the last chunk
 	keysAtOnce int   // that are written at once

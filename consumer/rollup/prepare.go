@@ -3,6 +3,7 @@ package rollup
 import (
 	"context"
 	"iter"
+	"time"
 
 	"footfall/consumer/eventlog"
 )
@@ -90,10 +91,11 @@ func (o *ownership) prepare(stop, work context.Context, items <-chan eventlog.It
 		if c.trouble == nil {
 			o.lookAhead(work, c)
 		}
-		failed := c.trouble != nil
+		failed, events, begun := c.trouble != nil, c.events.Len(), c.begun // whoever has taken it may change it
 		if !a.give(stop, c) {
 			return
 		}
+		o.metrics.HandedOver(events, time.Since(begun))
 		last = c.done
 		if failed { // visitors are decided in the order of the log: wait for the retry
 			select {

@@ -41,10 +41,14 @@ func startLine(t *testing.T, bound ...pace) *line {
 	stop, cancel := context.WithCancel(t.Context())
 	l.stop = cancel
 	go func() {
-		l.ended <- l.o.count(stop, t.Context(), l.items, limits{50, 1 << 20, time.Second}, func(_ context.Context, at map[models.Partition]eventlog.GroupOffset) error {
+		err := l.o.count(stop, t.Context(), l.items, limits{50, 1 << 20, time.Second}, func(_ context.Context, at map[models.Partition]eventlog.GroupOffset) error {
 			l.committed = append(l.committed, at[p0].Offset)
 			return nil
 		})
+		if err == nil {
+			err = l.o.release(t.Context())
+		}
+		l.ended <- err
 	}()
 	return l
 }

@@ -65,7 +65,7 @@ func TestOldVisitsAreNotCountedAgain(t *testing.T) {
 	}
 	flush(t, o, c)
 	for outcome, want := range map[string]float64{"read": 6, "applied": 1, "duplicate": 0, "invalid": 1, "retired": 4} {
-		if got := testutil.ToFloat64(o.metrics.events.WithLabelValues("visits", outcome)); got != want {
+		if got := testutil.ToFloat64(o.metrics.Events.WithLabelValues("visits", outcome)); got != want {
 			t.Errorf("%v events are %s, want %v", got, outcome, want)
 		}
 	}

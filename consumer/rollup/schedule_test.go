@@ -124,9 +124,9 @@ func (s *schedule) usual(ready []waiting) int {
 type blow int
 
 const (
-	crash blow = iota
-	leave      // when asked to: the group is about to rebalance
-	pause      // for so long that another consumer gets the partition
+	crash  blow = iota
+	leave       // when asked to: the group is about to rebalance
+	freeze      // for so long that another consumer gets the partition
 	restart
 	audit // begins, and repairs
 )
@@ -140,7 +140,7 @@ func (s *schedule) strike(b blow, a *actor) {
 		a.leaving.Store(true)
 		s.tell("%s is asked to leave", a)
 		s.regroup()
-	case pause:
+	case freeze:
 		a.zombie, a.asleep = true, time.Now().Add(forever)
 		s.out.Zombies++
 		s.tell("%s becomes a zombie", a)

@@ -136,29 +136,29 @@ var (
 	anything = []ending{unheard, late, lost, failed, disconnected}
 	// smallWorlds are the worlds that are played. In each, at least two owners follow each other.
 	smallWorlds = []smallWorld{
-		{name: "write", log: "a1 - a2 a1 b1", chunk: 3, endings: anything, blows: []blow{crash, leave, pause},
+		{name: "write", log: "a1 - a2 a1 b1", chunk: 3, endings: anything, blows: []blow{crash, leave, freeze},
 			allowance: allowance{writes: 1, blows: 1}},
-		{name: "ahead", log: "a1 a2 - b1", chunk: 2, ahead: true, endings: []ending{late, lost}, blows: []blow{crash, pause},
+		{name: "ahead", log: "a1 a2 - b1", chunk: 2, ahead: true, endings: []ending{late, lost}, blows: []blow{crash, freeze},
 			allowance: allowance{writes: 1, blows: 1}},
-		{name: "set back", log: "a1 - a2 a1 b1 b2", chunk: 2, blows: []blow{crash, leave, pause}, allowance: allowance{blows: 1, setBacks: 1}},
+		{name: "set back", log: "a1 - a2 a1 b1 b2", chunk: 2, blows: []blow{crash, leave, freeze}, allowance: allowance{blows: 1, setBacks: 1}},
 		{name: "set back, write", log: "a1 - b1", chunk: 2, endings: []ending{late}, blows: []blow{crash, leave},
 			allowance: allowance{writes: 1, blows: 1, setBacks: 1}},
 		{name: "far back", log: "a1 a2 a3 a4", chunk: 1, endings: []ending{late}, blows: []blow{crash},
 			allowance: allowance{writes: 1, blows: 1, setBacks: 1}},
-		{name: "forward", log: "a1 - a2 b1", chunk: 2, blows: []blow{crash, leave, pause}, allowance: allowance{blows: 1, forwards: 1}},
+		{name: "forward", log: "a1 - a2 b1", chunk: 2, blows: []blow{crash, leave, freeze}, allowance: allowance{blows: 1, forwards: 1}},
 		{name: "call", log: "a1 b1 a2", chunk: 2, blows: []blow{crash, leave}, allowance: allowance{calls: 1, blows: 1}},
 		{name: "names", log: "a1 - b1", days: true, chunk: 1, ahead: true, blows: []blow{crash, leave}, allowance: allowance{calls: 1, blows: 1}},
-		{name: "turns", log: "a1 a2 b1", chunk: 2, blows: []blow{pause}, allowance: allowance{blows: 1, turns: 1}},
-		{name: "replica", log: "a1 a2 b1", chunk: 2, endings: []ending{hidden}, away: 90 * time.Second, blows: []blow{crash, pause},
+		{name: "turns", log: "a1 a2 b1", chunk: 2, blows: []blow{freeze}, allowance: allowance{blows: 1, turns: 1}},
+		{name: "replica", log: "a1 a2 b1", chunk: 2, endings: []ending{hidden}, away: 90 * time.Second, blows: []blow{crash, freeze},
 			allowance: allowance{writes: 1, blows: 1}},
 		{name: "restart", log: "a1 a2 b1", chunk: 2, endings: []ending{late}, blows: []blow{restart}, allowance: allowance{writes: 1, blows: 1}},
 		{name: "audit", log: "a1 a2 b1", chunk: 2, endings: []ending{late, unheard}, blows: []blow{audit},
 			allowance: allowance{writes: 1, blows: 1, turns: 1}},
-		{name: "transaction", log: "a1 a2 b1", chunk: 2, died: true, blows: []blow{pause}, allowance: allowance{blows: 1, odd: 1, turns: 1}},
+		{name: "transaction", log: "a1 a2 b1", chunk: 2, died: true, blows: []blow{freeze}, allowance: allowance{blows: 1, odd: 1, turns: 1}},
 		{name: "retire", log: "a1 b1 a2 c1", chunk: 2, retires: true, poll: 200 * time.Millisecond, blows: []blow{crash, leave},
 			allowance: allowance{blows: 1}},
 		{name: "grow", log: "a1 | a2 a1", chunk: 2, blows: []blow{crash}, allowance: allowance{blows: 1, turns: 1}},
-		{name: "grow, pause", log: "a1 | a2 a1", chunk: 2, blows: []blow{pause}, allowance: allowance{blows: 1}},
+		{name: "grow, pause", log: "a1 | a2 a1", chunk: 2, blows: []blow{freeze}, allowance: allowance{blows: 1}},
 	}
 )
 

@@ -23,6 +23,7 @@ func (p *owned) startFrom(log eventlog.Span, tables string, forgiving bool) erro
 	}
 	p.next = start
 	p.counted.Store(p.next)
+	p.waiting.Start(p.next)
 	p.confirmed = p.next
 	return nil
 }

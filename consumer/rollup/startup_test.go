@@ -2,6 +2,7 @@ package rollup
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/segmentio/kafka-go"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -191,5 +193,25 @@ func (b *bench) refused(t *testing.T, texts ...string) {
 		if !strings.Contains(err.Error(), text) {
 			t.Errorf("want an error with %q, got: %v", text, err)
 		}
+	}
+}
+
+// A consumer that may not read its group ends: waiting would not help.
+func TestAGroupThatIsRefused(t *testing.T) {
+	b := newBench(t, 1)
+	b.cluster.ControlKey(int16(kmsg.JoinGroup), func(request kmsg.Request) (kmsg.Response, error, bool) {
+		b.cluster.KeepControl()
+		answer := request.ResponseKind().(*kmsg.JoinGroupResponse)
+		answer.ErrorCode = kerr.GroupAuthorizationFailed.Code
+		return answer, nil, true
+	})
+	c, err := New(b.cfg, b.store, prometheus.NewRegistry(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := c.Run(ctx); !errors.Is(err, kafka.GroupAuthorizationFailed) {
+		t.Errorf("it ended with %v, want that the group refuses it", err)
 	}
 }

@@ -36,12 +36,13 @@ func (o *ownership) takeOne(ctx context.Context, partition models.Partition, p *
 	if err != nil {
 		return err
 	}
-	if p.follows = t.Before == p.tenure.Epoch && !t.Fresh; p.tenure.Epoch > 0 && !p.follows {
+	again := p.tenure.Epoch > 0
+	if p.follows = t.Before == p.tenure.Epoch && !t.Fresh; again && !p.follows {
 		p.uncountedFrom = math.MaxInt64 // another consumer owned it meanwhile
 	}
 	p.tenure = t
 	p.noted.Store(t.Committed)
-	o.metrics.took(t)
+	o.metrics.Took(t, again && p.follows)
 	return nil
 }
 

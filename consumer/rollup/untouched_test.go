@@ -82,6 +82,19 @@ func TestTheLedgerIsReadAfterALostConnection(t *testing.T) {
 	})
 }
 
+// Where the group was ahead of the tables they were restored, and what is in them is not taken for granted: the ledger is read, also if they
+// have never had an owner.
+func TestTheLedgerOfRestoredTablesIsRead(t *testing.T) {
+	o := newOwner(t, memstore.New(), 100)
+	if !o.untouched() {
+		t.Fatal("the ledger of new tables would be read for nothing")
+	}
+	o.partitions[p1].restored = true
+	if o.untouched() {
+		t.Error("the ledger of restored tables would not be read")
+	}
+}
+
 // A group that is set back counts nothing twice: whether its last owner left clean or not, and also after a write of unknown outcome.
 func TestAGroupSetBackCountsNothingTwice(t *testing.T) {
 	f := func(name string, clean bool) {

@@ -16,6 +16,7 @@ import (
 	"footfall/consumer/eventlog"
 	"footfall/consumer/maintenance"
 	"footfall/consumer/repair"
+	"footfall/consumer/rollup/meter"
 	"footfall/consumer/store"
 	"footfall/consumer/store/memstore"
 	"footfall/models"
@@ -321,11 +322,11 @@ func (w *world) written(p models.Partition) int64 {
 func (w *world) fresh() int64 { return w.number.Add(1) }
 
 // simMetrics are shared by all processes: no test reads them, and making them takes longer than a small play.
-var simMetrics = sync.OnceValue(func() *metrics { return newMetrics(prometheus.NewRegistry()) })
+var simMetrics = sync.OnceValue(func() *meter.Metrics { return meter.New(prometheus.NewRegistry()) })
 
 func (w *world) checker(s store.Store, newID func() int64) *repair.Checker {
 	return &repair.Checker{
-		Plan: models.DefaultPlan(), Store: s, Reader: w, Hasher: eventlog.NewHasher(), Reach: simReach, Metrics: simMetrics().repair, Logger: slog.New(slog.DiscardHandler),
+		Plan: models.DefaultPlan(), Store: s, Reader: w, Hasher: eventlog.NewHasher(), Reach: simReach, Metrics: simMetrics().Repair, Logger: slog.New(slog.DiscardHandler),
 		NewID: newID, Sources: w.sources, Rechecks: simRechecks,
 	}
 }

@@ -106,6 +106,9 @@ type Store interface {
 	// Withdraw gives up a retirement that was announced, if it is not decided yet; false if it is.
 	Withdraw(ctx context.Context, before models.Millis) (bool, error)
 
+	// Leases lists the leases in force, in any order.
+	Leases(ctx context.Context) ([]Lease, error)
+
 	// WriteTimeout is the time after which a write that the store has accepted is either applied or dropped, as far as
 	// the store's own settings tell. Zero: outcomes are never unknown.
 	WriteTimeout() time.Duration
@@ -169,6 +172,9 @@ type Owner struct {
 	Partition models.Partition
 	Name      string
 	Clean     bool // it has left, with every write acknowledged
+	Epoch     int64
+	Committed int64     // every event below is counted, as far as it was noted
+	TakenAt   time.Time // another one each time that the partition is taken
 }
 
 // Doubt is a span of offsets [From, To) whose counter writes may have been applied twice, late, or not at all. The log

@@ -71,14 +71,14 @@ func (s *Store) note(ctx context.Context, t store.Tenure, committed int64, clean
 
 // Owners implements store.Store.
 func (s *Store) Owners(ctx context.Context) (owners []store.Owner, err error) {
-	rows, err := s.readers.QueryContext(ctx, "SELECT topic, kafka_partition, owner, clean FROM footfall.owners")
+	rows, err := s.readers.QueryContext(ctx, "SELECT topic, kafka_partition, owner, clean, epoch, committed FROM footfall.owners")
 	if err != nil {
 		return nil, fmt.Errorf("reading owners: %w", err)
 	}
 	defer func() { _ = rows.Close() }() // Err has told
 	for rows.Next() {
 		var o store.Owner
-		if err := rows.Scan(&o.Partition.Topic, &o.Partition.Number, &o.Name, &o.Clean); err != nil {
+		if err := rows.Scan(&o.Partition.Topic, &o.Partition.Number, &o.Name, &o.Clean, &o.Epoch, &o.Committed); err != nil {
 			return nil, fmt.Errorf("reading owners: %w", err)
 		}
 		owners = append(owners, o)

@@ -32,6 +32,7 @@ func aProgram(file, month *string, force *bool) *Program[string] {
 					return nil
 				}},
 			{Name: "grow", Flags: before, Short: "another number", Run: "grow"},
+			{Name: "while", Args: "[-- COMMAND ARGS...]", Rest: true, Short: "run it", Run: "while"},
 			{Name: "query", Args: `"SQL", in quotes`, Operands: 1, Short: "ask", Run: "query"},
 		},
 	}
@@ -74,10 +75,14 @@ func TestParse(t *testing.T) {
 	f("run x.yaml  false []", "--config|x.yaml|--")
 	f("retire  2026-01 true []", "--force|--before=2026-01|--|retire")
 	f("query   false [--version]", "query|--|--version")
+	f("while x.yaml  false [ls --config y]", "while|--config|x.yaml|--|ls|--config|y")
+	f("while   false [query -- x]", "while|--|query|--|x")
+	f("while   false []", "while")
+	f(`unknown argument "x"`, "while|x|--|ls")
 	f(`unknown argument "--help"`, "retire|--|--help")
 	f("flag needs an argument: --before", "retire|--before")
 	f("flag --colour is not defined; there are --before, --config, --force, --help and --version", "retire|--colour=red")
-	f(`unknown argument "sideways"; the commands are retire, grow and query`, "sideways")
+	f(`unknown argument "sideways"; the commands are retire, grow, while and query`, "sideways")
 	f(`unknown argument "retire"`, "retire|retire")
 	f(`unknown argument "x"`, "query|SELECT 1|x")
 	f(`query needs "SQL", in quotes`, "query")

@@ -25,6 +25,7 @@ type Command[R any] struct {
 	Short    string              // a line of the program's help
 	Long     string              // the command's own help; default: Short
 	Operands int                 // how many arguments it takes besides flags
+	Rest     bool                // it also takes all that follows --
 	Flags    func(*flag.FlagSet) // defines its own flags; nil: none. Errors of values are printed after the flag's name
 	Check    func() error        // called when all flags are set: says what is missing; nil: no check
 	Run      R
@@ -76,6 +77,9 @@ func (p *Program[R]) read(args []string) (line typed[R], err error) {
 		isFlag = isFlag && !flagsEnded
 		f := known.Lookup(s.name)
 		switch {
+		case args[0] == "--" && !flagsEnded && line.command.Rest:
+			line.operands = append(line.operands, args[1:]...)
+			return line, nil
 		case args[0] == "--" && !flagsEnded:
 			flagsEnded = true
 		case isFlag && (s.name == "h" || s.name == "help"):

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"footfall/internal/build"
 )
 
 // Version describes this build in one line, from the build info in the binary: version, revision, whether the sources were modified, Go's
@@ -27,6 +29,6 @@ func describe(program string, info *debug.BuildInfo) string {
 			modified = "modified, "
 		}
 	}
-	return fmt.Sprintf("footfall %s %s (%s%s%s, %s/%s)", program, cmp.Or(info.Main.Version, "(devel)"), revision, modified,
+	return fmt.Sprintf("footfall %s %s (%s%s%s, %s/%s)", program, build.Version(info), revision, modified,
 		cmp.Or(info.GoVersion, runtime.Version()), runtime.GOOS, runtime.GOARCH)
 }

@@ -10,18 +10,21 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gocql/gocql"
 
 	"footfall/configs"
+	"footfall/internal/retry"
 )
 
 const connectTimeout = 5 * time.Second
 
-// Connect opens a session without a keyspace, which reads and writes at LOCAL_QUORUM. adjust may change the driver's configuration. Errors of
-// our configuration are *configs.Wrong. The session is safe for concurrent use, and the caller closes it.
-func Connect(cfg configs.CassandraClient, adjust ...func(*gocql.ClusterConfig)) (*gocql.Session, error) {
+// Connect opens a session without a keyspace, which reads and writes at LOCAL_QUORUM. It returns when ctx ends, too: the driver waits long for a
+// silent node. adjust may change the driver's configuration. Errors of our configuration are *configs.Wrong, and a refused login is final
+// (retry.IsFinal). The session is safe for concurrent use, and the caller closes it.
+func Connect(ctx context.Context, cfg configs.CassandraClient, adjust ...func(*gocql.ClusterConfig)) (*gocql.Session, error) {
 	cluster, err := newCluster(cfg)
 	if err != nil {
 		return nil, err
@@ -29,40 +32,68 @@ func Connect(cfg configs.CassandraClient, adjust ...func(*gocql.ClusterConfig)) 
 	for _, f := range adjust {
 		f(cluster)
 	}
-	session, err := cluster.CreateSession()
-	if err != nil && cfg.LocalDC != "" {
-		return nil, fmt.Errorf("connecting to the nodes of data centre %s at %s, port %d (cassandra.local_dc, cassandra.hosts,"+
-			" cassandra.port): %w", cfg.LocalDC, strings.Join(cfg.Hosts, ", "), cfg.Port, err)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("connecting to Cassandra at %s, port %d (cassandra.hosts, cassandra.port): %w",
-			strings.Join(cfg.Hosts, ", "), cfg.Port, err)
-	}
-	return session, nil
-}
-
-// ConnectUntil is Connect that returns when ctx ends: the driver waits long for a silent node, and takes no context.
-func ConnectUntil(ctx context.Context, cfg configs.CassandraClient) (*gocql.Session, error) {
+	why := &reasons{}
+	cluster.ConnectObserver = why
 	type outcome struct {
 		session *gocql.Session
 		err     error
 	}
 	connected := make(chan outcome, 1)
 	go func() {
-		session, err := Connect(cfg)
+		session, err := cluster.CreateSession()
 		connected <- outcome{session, err}
 	}()
 	select {
 	case o := <-connected:
-		return o.session, o.err
-	case <-ctx.Done():
-	}
-	go func() {
-		if o := <-connected; o.err == nil {
-			o.session.Close()
+		if o.err == nil {
+			return o.session, nil
 		}
-	}()
-	return nil, fmt.Errorf("connecting to Cassandra: %w", ctx.Err())
+		err = why.of(o.err)
+	case <-ctx.Done():
+		go func() {
+			if o := <-connected; o.err == nil {
+				o.session.Close()
+			}
+		}()
+		err = why.of(ctx.Err())
+	}
+	if cfg.LocalDC != "" {
+		return nil, fmt.Errorf("connecting to the nodes of data centre %s at %s, port %d (cassandra.local_dc, cassandra.hosts,"+
+			" cassandra.port): %w", cfg.LocalDC, strings.Join(cfg.Hosts, ", "), cfg.Port, err)
+	}
+	return nil, fmt.Errorf("connecting to Cassandra at %s, port %d (cassandra.hosts, cassandra.port): %w",
+		strings.Join(cfg.Hosts, ", "), cfg.Port, err)
+}
+
+// Check returns a *configs.Wrong if nothing can be connected to with this configuration. It does not connect.
+func Check(cfg configs.CassandraClient) error {
+	_, err := newCluster(cfg)
+	return err
+}
+
+// reasons remembers why connections failed: the error of a session is a text, and often says less. It implements gocql.ConnectObserver.
+type reasons struct {
+	mu   sync.Mutex
+	last error
+}
+
+// ObserveConnect implements gocql.ConnectObserver.
+func (r *reasons) ObserveConnect(c gocql.ObservedConnect) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c.Err != nil && !errors.Is(c.Err, context.Canceled) && !retry.IsFinal(r.last) { // a node that refuses us says more than one that is down
+		r.last = MarkFinal(c.Err)
+	}
+}
+
+// of is the reason of a failure; err if no connection was even tried.
+func (r *reasons) of(err error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.last == nil {
+		return err
+	}
+	return r.last
 }
 
 // suffix is what cassandra.keyspace_suffix may be.

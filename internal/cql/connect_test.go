@@ -78,7 +78,7 @@ func (w *wire) serve(conn net.Conn) {
 func (w *wire) login(t *testing.T, cfg configs.CassandraClient) string {
 	t.Helper()
 	cfg.Hosts, cfg.Port, cfg.Timeout = []string{"127.0.0.1"}, w.Addr().(*net.TCPAddr).Port, time.Second
-	if session, err := Connect(cfg); err == nil {
+	if session, err := Connect(t.Context(), cfg); err == nil {
 		session.Close()
 		t.Fatal("connected to the fake node")
 	}
@@ -128,7 +128,7 @@ func TestConnectNamesMistakesOfTheLogin(t *testing.T) {
 		"cassandra.username":        {Hosts: []string{"127.0.0.1"}, Timeout: time.Second, Password: "secret"},
 		"cassandra.tls":             {Hosts: []string{"127.0.0.1"}, Timeout: time.Second, TLS: configs.TLS{CA: "ca.pem"}},
 	} {
-		if _, err := Connect(cfg); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Connect(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/gocql/gocql"
+
+	"footfall/internal/retry"
 )
 
 // CheckDataCentres returns an error if the cluster has several data centres and localDC is empty. LOCAL_QUORUM has to mean the same nodes for
@@ -30,7 +32,7 @@ func CheckDataCentres(ctx context.Context, session *gocql.Session, localDC strin
 	}
 	names := slices.Sorted(maps.Keys(found))
 	if localDC == "" && len(names) > 1 {
-		return fmt.Errorf("the cluster has several data centres (%s): set cassandra.local_dc to one of them", strings.Join(names, ", "))
+		return retry.Final(fmt.Errorf("the cluster has several data centres (%s): set cassandra.local_dc to one of them", strings.Join(names, ", ")))
 	}
 	return nil
 }

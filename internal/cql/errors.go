@@ -3,9 +3,28 @@ package cql
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/gocql/gocql"
+
+	"footfall/internal/retry"
 )
+
+// MarkFinal marks an error that waiting for Cassandra cannot mend (retry.Final): it refuses the login, or a permission. Others stay as they are.
+func MarkFinal(err error) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	switch {
+	case strings.Contains(text, "Unable to perform auth"): // the node cannot ask others for the role or its permissions: they may come back
+		return err
+	case RefusedAs(err, gocql.ErrCodeCredentials, gocql.ErrCodeUnauthorized),
+		strings.Contains(text, "authentication required"), strings.Contains(text, "unexpected authenticator"): // the driver has no types for these
+		return retry.Final(err)
+	}
+	return err
+}
 
 // RefusedAs tells whether Cassandra answered with one of these error codes.
 func RefusedAs(err error, codes ...int) bool {

@@ -14,7 +14,7 @@ import (
 // Ask returns nil if the process whose health server listens on addr is ready, else an error that says why not, after 4 seconds at most. key
 // is the configuration key of addr, for errors. It is for container health checks: the images have no shell and no curl.
 func Ask(ctx context.Context, key, addr string) error {
-	target, err := reachable(key, addr)
+	target, err := Reachable(key, addr)
 	if err != nil {
 		return err
 	}
@@ -39,8 +39,9 @@ func Ask(ctx context.Context, key, addr string) error {
 	return fmt.Errorf("not ready: %s: %s", response.Status, strings.TrimSpace(string(body)))
 }
 
-// reachable turns an address to listen on into one to connect to: for a process that listens on all addresses, that is localhost.
-func reachable(key, addr string) (string, error) {
+// Reachable turns an address to listen on into one to connect to: for a process that listens on all addresses, that is localhost. key
+// is the configuration key of addr, for errors.
+func Reachable(key, addr string) (string, error) {
 	if addr == "" {
 		return "", fmt.Errorf("%s is empty: set it to the address that the running process listens on", key)
 	}

@@ -1,4 +1,5 @@
-// Package health serves /healthz, /readyz and /metrics on a listener of its own, and asks a running process whether it is ready.
+// Package health serves /healthz, /readyz, /metrics and, if asked to, profiles on a listener of its own. It also asks a running process whether
+// it is ready.
 package health
 
 import (

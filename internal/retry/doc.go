@@ -1,2 +1,2 @@
-// Package retry has what retry loops need: a pause that ends with its context, and its length.
+// Package retry has what retry loops need: which errors trying again cannot mend, and a pause that ends with its context, and its length.
 package retry

@@ -3,6 +3,7 @@ package intake
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -10,7 +11,7 @@ import (
 	"footfall/producer/answer"
 )
 
-// openAdmin serves operators on http.admin_addr: metrics, readiness, liveness. It has an address of its own because the public
+// openAdmin serves operators on http.admin_addr: metrics, readiness, liveness, and profiles if http.pprof. It has an address of its own because the public
 // should neither read these nor use up its connections.
 func (s *server) openAdmin(ctx context.Context, reg *prometheus.Registry) (stop func(), err error) {
 	if s.cfg.HTTP.AdminAddr == "" {
@@ -25,7 +26,7 @@ func (s *server) openAdmin(ctx context.Context, reg *prometheus.Registry) (stop 
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := web.Serve(answering, s.adminRoutes(ctx, reg)); err != nil {
+		if err := web.Serve(answering, health.WithProfiles(s.cfg.HTTP.Pprof, s.adminRoutes(ctx, reg))); err != nil {
 			s.log.Error("serving http.admin_addr failed; events are still taken", "error", err.Error())
 		}
 	}()
@@ -68,8 +69,19 @@ type status struct {
 // alive is /healthz: the process serves. An unavailable Kafka is no reason to restart it.
 func alive(w http.ResponseWriter, _ *http.Request) { answer.JSON(w, http.StatusOK, status{"ok"}) }
 
-// ready is /readyz: Kafka takes events right now.
+// ready is /readyz: Kafka takes events right now. A producer that waits says what for.
 func (s *server) ready(w http.ResponseWriter, _ *http.Request) {
+	if !s.started.Load() {
+		why := &answer.Refusal{Reason: answer.KafkaUnavailable, Detail: "not started yet"}
+		if err := s.waiting.Check(); err != nil {
+			why.Detail = err.Error()
+		}
+		if strings.Contains(why.Detail, storeOfLinks) {
+			why.Reason = answer.StoreUnavailable
+		}
+		answer.Refuse(w, why, "")
+		return
+	}
 	if err := s.kafka.Check(); err != nil {
 		answer.Refuse(w, &answer.Refusal{Reason: answer.KafkaUnavailable, Detail: "the log has the error"}, "")
 		return

@@ -208,9 +208,8 @@ func hangUp(t *testing.T, b broker) {
 	if in := ids(t, d.broker, d.topics.Visits); in["gone"] != 1 {
 		t.Errorf("in Kafka: %v", in)
 	}
-	metrics := d.ask(t, http.MethodGet, "/metrics").raw
-	if strings.Contains(metrics, "kafka_unavailable") {
-		t.Errorf("Kafka is blamed for a client that hung up:\n%s", metrics)
+	if n := d.metric(t, `footfall_door_refused_total{reason="kafka_unavailable"}`); n != "0" {
+		t.Errorf("Kafka is blamed for %q clients that hung up", n)
 	}
 }
 
@@ -228,7 +227,10 @@ func health(t *testing.T, b broker) {
 	if r := d.do(t, http.MethodGet, "/healthz", nil, nil); r.status != http.StatusOK {
 		t.Errorf("the public's /healthz = %d %s", r.status, r.raw)
 	}
-	for _, path := range []string{"/readyz", "/metrics"} { // the public must not see how much is counted
+	if r := d.ask(t, http.MethodGet, "/debug/pprof/"); r.status != http.StatusNotFound {
+		t.Errorf("profiles, without http.pprof = %d %s", r.status, r.raw)
+	}
+	for _, path := range []string{"/readyz", "/metrics", "/debug/pprof/"} { // the public must not see how much is counted
 		if r := d.do(t, http.MethodGet, path, nil, nil); r.status != http.StatusNotFound {
 			t.Errorf("the public's %s = %d %s", path, r.status, r.raw)
 		}
@@ -242,14 +244,17 @@ func health(t *testing.T, b broker) {
 	for sample, want := range map[string]string{
 		`footfall_door_requests_total{code="202",route="/track"}`:            "1",
 		`footfall_door_requests_total{code="400",route="/track"}`:            "1",
-		`footfall_door_requests_total{code="404",route="other"}`:             "4",
+		`footfall_door_requests_total{code="404",route="other"}`:             "6",
 		`footfall_door_requests_total{code="200",route="/readyz"}`:           "2",
+		`footfall_door_request_seconds_count{route="/track"}`:                "2",
+		`footfall_door_request_seconds_bucket{route="/track",le="10"}`:       "2",
+		`footfall_door_request_seconds_count{route="/v1/visits"}`:            "0",
 		fmt.Sprintf("footfall_door_events_total{topic=%q}", d.topics.Visits): "1",
 		`footfall_door_refused_total{reason="missing_guid"}`:                 "1",
 		`footfall_door_in_flight`:                                            "0",
 		`footfall_door_kafka_write_seconds_count`:                            "1",
 		`footfall_door_kafka_write_seconds_bucket{le="0.2"}`:                 "1", // a lone event is not kept waiting
-		`footfall_door_refused_total{reason="not_found"}`:                    "4",
+		`footfall_door_refused_total{reason="not_found"}`:                    "6",
 	} {
 		if got := d.metric(t, sample); got != want {
 			t.Errorf("%s = %q, want %q", sample, got, want)

@@ -50,7 +50,7 @@ func startServerWith(t testing.TB, b broker, store links.Store, tweak func(*conf
 	ready := make(chan [2]string, 1)
 	log := slog.New(slog.NewJSONHandler(d.log, nil))
 	go func() {
-		d.ended <- intake.Run(ctx, cfg, store, prometheus.NewRegistry(), log, func(addr, admin string) { ready <- [2]string{addr, admin} })
+		d.ended <- intake.Run(ctx, cfg, intake.Opened(store), prometheus.NewRegistry(), log, func(addr, admin string) { ready <- [2]string{addr, admin} })
 	}()
 	t.Cleanup(func() {
 		d.close(t)

@@ -47,7 +47,7 @@ func (s *server) closeLinks() {
 	if s.closing.IsZero() { // serving failed
 		s.closing = time.Now()
 	}
-	ctx, cancel := context.WithDeadline(context.Background(), s.closing.Add(s.cfg.Kafka.Timeout+2*time.Second))
+	ctx, cancel := context.WithDeadline(context.Background(), s.closing.Add(s.cfg.Kafka.Timeout+clickGrace))
 	defer cancel()
 	s.links.Close(ctx)
 }

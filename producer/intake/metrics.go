@@ -13,6 +13,7 @@ const prefetched = "prefetch"
 // metrics are what the server measures. The names keep the prefix footfall_door_: dashboards and alerts use them.
 type metrics struct {
 	requests *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
 	refused  *prometheus.CounterVec
 	filtered *prometheus.CounterVec
 	panics   prometheus.Counter
@@ -25,6 +26,11 @@ func newMetrics(reg *prometheus.Registry, small, large *admission.Semaphore) *me
 			Name: "footfall_door_requests_total",
 			Help: "Answered requests by route and HTTP status.",
 		}, []string{"route", "code"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "footfall_door_request_seconds",
+			Help:    "Time to answer a request, by route, from its header until the answer was handed over: reading the body and waiting for Kafka included.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+		}, []string{"route"}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "footfall_door_refused_total",
 			Help: "Requests, and events of batches, that were refused, by reason; those of short links too.",
@@ -41,13 +47,16 @@ func newMetrics(reg *prometheus.Registry, small, large *admission.Semaphore) *me
 	for _, reason := range []string{answer.TooManyNewKeys, prefetched} {
 		m.filtered.WithLabelValues(reason) // so that 0 is shown
 	}
+	for reason := range answer.Statuses { // mistakes in events are more: they show once they happen
+		m.refused.WithLabelValues(reason)
+	}
 	gauge(reg, "footfall_door_large_bodies",
 		"Requests with a body larger than one event, or with more than 300 events, whose answer is not read yet; 128 at the most by default (http.body_bytes).",
 		large.InUse)
 	gauge(reg, "footfall_door_small_bodies",
 		"Requests with a body above 4 KB, a compressed one, or more than 50 events, whose answer is not read yet; 1024 at the most by default (http.body_bytes).",
 		small.InUse)
-	reg.MustRegister(m.requests, m.refused, m.filtered, m.panics)
+	reg.MustRegister(m.requests, m.seconds, m.refused, m.filtered, m.panics)
 	return m
 }
 

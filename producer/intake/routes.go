@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"time"
 
 	"footfall/internal/httpstatus"
 	"footfall/models"
@@ -127,9 +128,11 @@ func (s *server) cors(methods []string, next http.Handler) http.Handler {
 	})
 }
 
-// observe counts the answers of a route, and answers 500 for a handler that panics.
+// observe counts and times the answers of a route, and answers 500 for a handler that panics.
 func (s *server) observe(route string, next http.Handler) http.Handler {
+	seconds := s.metrics.seconds.WithLabelValues(route)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
 		rec := &httpstatus.Recorder{ResponseWriter: w}
 		defer func() {
 			if p := recover(); p != nil {
@@ -141,6 +144,7 @@ func (s *server) observe(route string, next http.Handler) http.Handler {
 				}
 			}
 			s.metrics.requests.WithLabelValues(route, strconv.Itoa(rec.Code())).Inc()
+			seconds.Observe(time.Since(began).Seconds())
 		}()
 		next.ServeHTTP(rec, r)
 	})

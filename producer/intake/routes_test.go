@@ -45,11 +45,11 @@ func TestAPanicIsA500(t *testing.T) {
 	}
 	counted := map[string]float64{}
 	for _, f := range families {
-		if m := f.GetMetric()[0].GetCounter(); m != nil {
-			counted[f.GetName()] = m.GetValue()
+		for _, m := range f.GetMetric() {
+			counted[f.GetName()] += m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
 		}
 	}
-	if counted["footfall_door_panics_total"] != 2 || counted["footfall_door_refused_total"] != 2 {
+	if counted["footfall_door_panics_total"] != 2 || counted["footfall_door_refused_total"] != 2 || counted["footfall_door_request_seconds"] != 2 {
 		t.Errorf("counted %v", counted)
 	}
 }

@@ -7,12 +7,15 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/configs"
+	"footfall/internal/await"
 	"footfall/internal/health"
+	"footfall/internal/kafka/dial"
 	"footfall/internal/kafka/topics"
 	"footfall/producer/admission"
 	"footfall/producer/enrich"
@@ -29,25 +32,40 @@ const (
 	maxHeader     = 16 << 10
 )
 
-// Run serves until ctx ends. It makes sure that the topics exist (cfg.Kafka.CreateTopics: creates them), listens on
-// cfg.HTTP.Addr and cfg.HTTP.AdminAddr, and calls ready with the addresses that it got. When ctx ends it stops accepting
+// What has to end when the producer stops gets this much time more than kafka.timeout. The chart's grace for pods covers it.
+const (
+	requestGrace = time.Second
+	clickGrace   = 2 * time.Second // queued clicks of redirects
+)
+
+// Run serves until ctx ends. It waits for the store of links and for Kafka, and makes sure that the topics exist
+// (cfg.Kafka.CreateTopics: creates them). Then it listens on cfg.HTTP.Addr, and calls ready with the addresses that it got. On
+// cfg.HTTP.AdminAddr it answers from the beginning: while it waits it lives, and is not ready. When ctx ends it stops accepting
 // connections, answers the requests in progress, waits for events in flight to Kafka, and returns nil.
 //
-// Its metrics are registered with reg, and /metrics shows all of reg. store keeps short links; it may be nil unless
+// Its metrics are registered with reg, and /metrics shows all of reg. open opens the store of short links; it may be nil unless
 // cfg.Links.Enabled.
 //
-// It returns an error if the configuration is wrong (*configs.Wrong), if Kafka cannot be reached within half a minute, if a
-// topic is missing, or if it cannot listen on an address. If Kafka becomes unavailable later it does not return: it answers
-// 503 until Kafka is back.
-func Run(ctx context.Context, cfg configs.Producer, store links.Store, reg *prometheus.Registry, log *slog.Logger, ready func(addr, admin string)) error {
-	err := run(ctx, cfg, store, reg, log, ready)
+// It returns an error if the configuration is wrong (*configs.Wrong), if it cannot listen on an address, or if waiting cannot mend
+// what keeps it from Kafka or the store (retry.IsFinal), such as a refused login. If Kafka becomes unavailable later it does not
+// return: it answers 503 until Kafka is back.
+func Run(ctx context.Context, cfg configs.Producer, open OpenLinks, reg *prometheus.Registry, log *slog.Logger, ready func(addr, admin string)) error {
+	err := run(ctx, cfg, open, reg, log, ready)
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // asked to stop, perhaps while it waited for Kafka
+		return nil //nolint:nilerr // asked to stop, perhaps while it waited
 	}
 	return err
 }
 
-func run(ctx context.Context, cfg configs.Producer, store links.Store, reg *prometheus.Registry, log *slog.Logger, ready func(addr, admin string)) error {
+// OpenLinks opens the store of short links. Run calls it again if it fails with an error that waiting may mend.
+type OpenLinks func(context.Context) (links.Store, error)
+
+// Opened is for a store that is open already.
+func Opened(store links.Store) OpenLinks {
+	return func(context.Context) (links.Store, error) { return store, nil }
+}
+
+func run(ctx context.Context, cfg configs.Producer, open OpenLinks, reg *prometheus.Registry, log *slog.Logger, ready func(addr, admin string)) error {
 	p, err := newParts(cfg)
 	if err != nil {
 		return err
@@ -58,52 +76,84 @@ func run(ctx context.Context, cfg configs.Producer, store links.Store, reg *prom
 			_ = p.enrich.Close() // it was only read from
 		}
 	}()
-	err = topics.EnsureNewest(ctx, p.via, []string{cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits, cfg.Kafka.Topics.Dead}, cfg.Kafka.Partitions, cfg.Kafka.ReplicationFactor, cfg.Kafka.CreateTopics)
-	if err != nil {
-		return err
-	}
 	small, large := admission.NewBodySlots(cfg.HTTP.BodyBytes, cfg.HTTP.MaxBody, cfg.HTTP.BatchBytes)
-	m := newMetrics(reg, small, large)
-	pub, err := publisher.Open(ctx, p.via, publisher.Options{
-		Topics: []string{cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits}, Timeout: cfg.Kafka.Timeout, Slots: cfg.HTTP.MaxInFlight, Metrics: reg, Log: log,
-	})
-	if err != nil {
-		return err
-	}
-	defer pub.Close()
-
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.HTTP.Addr)
-	if err != nil {
-		return fmt.Errorf("listening (http.addr): %w", err)
-	}
-	defer func() { _ = listener.Close() }() // on an error before serve, which closes it too
-	listener = admission.LimitConns(listener, cfg.HTTP.Connections, cfg.HTTP.PerNetwork, p.enrich.Trusts, reg)
-	if p.secure != nil {
-		listener = encrypt(listener, p.secure, log)
-	}
 	sole := admission.NewSoleTenant()
 	s := &server{
-		cfg: cfg, visits: visits{p.plan}, pub: pub, metrics: m, log: log, kafka: health.Probe{
-			Ask: func(ctx context.Context) error {
-				return topics.Check(ctx, p.via, append(pub.Topics(), cfg.Kafka.Topics.Dead))
-			}, Log: log,
-		},
+		cfg: cfg, visits: visits{p.plan}, metrics: newMetrics(reg, small, large), log: log, waiting: await.New(log),
 		access: p.access, limits: admission.NewLimits(cfg.Limits), enrich: p.enrich,
 		smallBodies: small, largeBodies: large, workers: admission.NewWorkerSlots(sole), sole: sole,
 	}
+	s.waiting.Register(reg)
 	closeAdmin, err := s.openAdmin(ctx, reg)
 	if err != nil {
 		return err
 	}
-	defer closeAdmin() // after requests and links have ended, so that operators can watch them end
+	defer closeAdmin() // last, so that operators can watch requests and links end
+	store, err := s.awaitLinks(ctx, open)
+	if err != nil {
+		return err
+	}
+	if err := s.awaitKafka(ctx, p.via, reg); err != nil {
+		return err
+	}
+	defer s.pub.Close()
 	if cfg.Links.Enabled {
 		if err := s.openLinks(store, reg); err != nil {
 			return err
 		}
 		defer s.closeLinks() // before the publisher, which writes the last clicks
 	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.HTTP.Addr)
+	if err != nil {
+		return fmt.Errorf("listening (http.addr): %w", err)
+	}
+	listener = admission.LimitConns(listener, cfg.HTTP.Connections, cfg.HTTP.PerNetwork, p.enrich.Trusts, reg)
+	if p.secure != nil {
+		listener = encrypt(listener, p.secure, log)
+	}
+	s.started.Store(true)
 	idle, err = s.serve(ctx, listener, s.routes(), ready)
 	return err
+}
+
+// storeOfLinks is what a producer with links waits for first.
+const storeOfLinks = "the store of links"
+
+// awaitLinks waits for the store of links. Without links it returns none.
+func (s *server) awaitLinks(ctx context.Context, open OpenLinks) (store links.Store, err error) {
+	if !s.cfg.Links.Enabled || open == nil {
+		return nil, nil
+	}
+	err = s.waiting.For(ctx, storeOfLinks, func(ctx context.Context) (err error) {
+		store, err = open(ctx)
+		return err
+	})
+	return store, err
+}
+
+// awaitKafka waits for Kafka and the topics.
+func (s *server) awaitKafka(ctx context.Context, via dial.Kafka, reg prometheus.Registerer) error {
+	k := s.cfg.Kafka
+	err := s.waiting.For(ctx, "Kafka and its topics", func(ctx context.Context) (err error) {
+		if err := topics.Reach(ctx, via); err != nil { // it says so at once; the rest tries for half a minute
+			return err
+		}
+		err = topics.EnsureNewest(ctx, via, []string{k.Topics.Clicks, k.Topics.Visits, k.Topics.Dead}, k.Partitions, k.ReplicationFactor, k.CreateTopics)
+		if err != nil {
+			return err
+		}
+		s.pub, err = publisher.Open(ctx, via, publisher.Options{
+			Topics: []string{k.Topics.Clicks, k.Topics.Visits}, Timeout: k.Timeout, Slots: s.cfg.HTTP.MaxInFlight, Metrics: reg, Log: s.log,
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.kafka = &health.Probe{Log: s.log, Ask: func(ctx context.Context) error {
+		return topics.Check(ctx, via, append(s.pub.Topics(), k.Topics.Dead))
+	}}
+	return nil
 }
 
 // server holds what the handlers share. It is safe for concurrent use.
@@ -113,7 +163,9 @@ type server struct {
 	pub     *publisher.Publisher
 	metrics *metrics
 	log     *slog.Logger
-	kafka   health.Probe // whether the topics can be written to
+	waiting *await.Waiter
+	started atomic.Bool   // it listens: pub and kafka are set
+	kafka   *health.Probe // whether the topics can be written to
 	access  *admission.Access
 	limits  *admission.Limits
 	enrich  *enrich.Enricher
@@ -160,9 +212,9 @@ func (s *server) serve(ctx context.Context, l net.Listener, routes http.Handler,
 	case <-ctx.Done():
 	}
 	// A request in progress ends when Kafka answers or kafka.timeout has passed. A client that still sends its body after that
-	// is disconnected: it got no answer, so it sends again. Queued clicks of redirects have as long as that and one second more.
+	// is disconnected: it got no answer, so it sends again.
 	s.closing = time.Now()
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Kafka.Timeout+time.Second)
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Kafka.Timeout+requestGrace)
 	defer cancel()
 	idle = true
 	if err := web.Shutdown(grace); err != nil {

@@ -70,7 +70,7 @@ var errUnderWay, errClosed = errors.New("under way"), errors.New("the publisher 
 // does not answer before ctx ends.
 func Open(ctx context.Context, via dial.Kafka, o Options) (*Publisher, error) {
 	p := &Publisher{
-		via: via, addr: via.Addr(), timeout: o.Timeout, patience: patience, linger: linger, metrics: newMetrics(o.Metrics), log: o.Log, state: newState(o.Slots),
+		via: via, addr: via.Addr(), timeout: o.Timeout, patience: patience, linger: linger, log: o.Log, state: newState(o.Slots),
 	}
 	for _, base := range o.Topics {
 		newest, err := newestGeneration(ctx, via, base)
@@ -79,6 +79,7 @@ func Open(ctx context.Context, via dial.Kafka, o Options) (*Publisher, error) {
 		}
 		p.openGeneration(base, newest)
 	}
+	p.metrics = newMetrics(o.Metrics, o.Topics) // now that nothing can fail any more: whoever tries again registers them once
 	p.transport.Store(p.connect())
 	p.life, p.end = context.WithCancel(context.WithoutCancel(ctx))
 	_ = p.findLeaders(ctx) // the first call waits for Kafka; later ones answer at once, from the transport's memory
@@ -177,7 +178,7 @@ type metrics struct {
 	write    prometheus.Histogram
 }
 
-func newMetrics(reg prometheus.Registerer) *metrics {
+func newMetrics(reg prometheus.Registerer, topics []string) *metrics {
 	m := &metrics{
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "footfall_door_events_total",
@@ -192,6 +193,9 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help:    "Time until Kafka has acknowledged all events of a request, once per request, from when they were ready to be sent.",
 			Buckets: []float64{.005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10},
 		}),
+	}
+	for _, topic := range topics { // a later generation shows with its first event
+		m.events.WithLabelValues(topic) // so that 0 is shown
 	}
 	reg.MustRegister(m.events, m.inFlight, m.write)
 	return m

@@ -17,7 +17,7 @@ import (
 // testUnlisted: tables that were counted into before there were lists have no record of them. Rankings are not complete until consumer
 // catalogue has finished.
 func testUnlisted(t *testing.T, cfg configs.Cassandra, s *reader.Store) {
-	session, err := cql.Connect(cfg.CassandraClient)
+	session, err := cql.Connect(t.Context(), cfg.CassandraClient)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,23 +27,31 @@ type Store struct {
 var _ stats.Store = (*Store)(nil)
 
 // Open connects and checks that the schema is the one this binary was made for; the plan is that of the tables. Every read is at the
-// consistency: LOCAL_ONE or LOCAL_QUORUM, which the counters are written at. Errors of the configuration are *configs.Wrong. The
-// caller closes the store.
+// consistency: LOCAL_ONE or LOCAL_QUORUM, which the counters are written at. Errors of the configuration are *configs.Wrong; others that
+// waiting cannot mend are final (retry.IsFinal). The caller closes the store.
 func Open(ctx context.Context, cfg configs.CassandraClient, consistency string) (*Store, error) {
 	level, err := parseConsistency(consistency)
 	if err != nil {
 		return nil, configs.MarkWrong(err)
 	}
-	session, err := cql.Connect(cfg, func(cluster *gocql.ClusterConfig) { cluster.Consistency = level })
+	session, err := cql.Connect(ctx, cfg, func(cluster *gocql.ClusterConfig) { cluster.Consistency = level })
 	if err != nil {
 		return nil, err
 	}
 	s := &Store{session: session}
 	if err := s.learn(ctx, cfg); err != nil {
 		session.Close()
-		return nil, err
+		return nil, cql.MarkFinal(err)
 	}
 	return s, nil
+}
+
+// Check returns a *configs.Wrong if no store can be opened with this configuration. It does not connect.
+func Check(cfg configs.CassandraClient, consistency string) error {
+	if _, err := parseConsistency(consistency); err != nil {
+		return configs.MarkWrong(err)
+	}
+	return cql.Check(cfg)
 }
 
 func parseConsistency(text string) (gocql.Consistency, error) {

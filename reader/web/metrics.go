@@ -39,6 +39,9 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "footfall_reader_in_flight", Help: "Questions that are being answered; http.max_in_flight at the most.",
 		}),
 	}
+	for reason := range statuses { // mistakes in requests are more: they show once they happen
+		m.refused.WithLabelValues(reason) // so that 0 is shown
+	}
 	reg.MustRegister(m.requests, m.refused, m.seconds, m.rows, m.cut, m.panics, m.inFlight)
 	return m
 }

@@ -55,6 +55,7 @@ func (null) SettleDoubt(context.Context, store.Doubt) error                  { r
 func (null) Setting(_ context.Context, _, value string) (string, error)      { return value, nil }
 func (null) WriteTimeout() time.Duration                                     { return 0 }
 
+func (null) Leases(ctx context.Context) ([]store.Lease, error)  { return nil, ctx.Err() }
 func (null) Notices(ctx context.Context) (store.Notices, error) { return store.Notices{}, ctx.Err() }
 
 func (null) Withdraw(ctx context.Context, _ models.Millis) (bool, error) { return false, ctx.Err() }

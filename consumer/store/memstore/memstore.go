@@ -41,12 +41,16 @@ type Memory struct {
 	NextEpoch func(last int64) int64
 
 	Lookups, LedgerReads, Writes int
+
+	takes  int64
+	leases map[store.Lease]time.Time // until when
 }
 
 // OwnerRow is what is kept of a partition's owner.
 type OwnerRow struct {
 	store.Tenure
 	Clean bool
+	taken time.Time
 }
 
 // Fault is what happens to one write.
@@ -69,6 +73,7 @@ func New() *Memory {
 		Settings:   map[string]string{},
 		Names:      map[models.Name]bool{},
 		Noted:      map[models.Partition]store.Progress{},
+		leases:     map[store.Lease]time.Time{},
 
 		NextEpoch: func(last int64) int64 { return last + 1 }, // unique, since one mutex guards the store
 	}
@@ -86,7 +91,8 @@ func (m *Memory) Take(ctx context.Context, p models.Partition, owner string) (st
 	if t.Epoch = last.Epoch; !last.Clean {
 		t.Epoch = m.NextEpoch(last.Epoch)
 	}
-	m.OwnerRows[p] = OwnerRow{Tenure: t}
+	m.takes++
+	m.OwnerRows[p] = OwnerRow{Tenure: t, taken: time.Unix(m.takes, 0)}
 	return t, ctx.Err()
 }
 
@@ -117,7 +123,9 @@ func (m *Memory) Owners(ctx context.Context) (owners []store.Owner, err error) {
 	m.Mu.Lock()
 	defer m.Mu.Unlock()
 	for p, row := range m.OwnerRows {
-		owners = append(owners, store.Owner{Partition: p, Name: row.Owner, Clean: row.Clean})
+		owners = append(owners, store.Owner{
+			Partition: p, Name: row.Owner, Clean: row.Clean, Epoch: row.Epoch, Committed: row.Committed, TakenAt: row.taken,
+		})
 	}
 	return owners, ctx.Err()
 }

@@ -80,7 +80,7 @@ func testOwnersOfOtherPartitions(t *testing.T, s *suite) {
 	}
 }
 
-// testListOfOwners: Owners lists the last owner of each partition, and whether it left clean.
+// testListOfOwners: Owners lists the last owner of each partition, whether it left clean, and how far it was.
 func testListOfOwners(t *testing.T, s *suite) {
 	p, q := partition(), partition()
 	s.take(t, p, "a")
@@ -91,10 +91,12 @@ func testListOfOwners(t *testing.T, s *suite) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []store.Owner{{Partition: p, Name: b.Owner}, {Partition: q, Name: c.Owner, Clean: true}} {
+	for _, want := range []store.Owner{
+		{Partition: p, Name: b.Owner, Epoch: b.Epoch}, {Partition: q, Name: c.Owner, Clean: true, Epoch: c.Epoch, Committed: 7},
+	} {
 		n := 0
 		for _, o := range owners {
-			if o == want {
+			if o.TakenAt = (time.Time{}); o == want {
 				n++
 			} else if o.Partition == want.Partition {
 				t.Errorf("%+v is listed, want %+v", o, want)

@@ -2,6 +2,7 @@
 package cqltest
 
 import (
+	"context"
 	"strconv"
 	"testing"
 	"time"
@@ -23,7 +24,7 @@ func Config(t *testing.T) configs.Cassandra {
 	cfg.Cassandra.Hosts, cfg.Cassandra.Port = []string{host}, port
 	cfg.Cassandra.KeyspaceSuffix = "_t" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	t.Cleanup(func() {
-		session, err := cql.Connect(cfg.Cassandra.CassandraClient)
+		session, err := cql.Connect(context.Background(), cfg.Cassandra.CassandraClient)
 		if err != nil {
 			t.Error(err)
 			return

@@ -51,6 +51,39 @@ func finalEnds(ctx context.Context, via dial.Kafka, topic string, n int) (map[in
 	}
 }
 
+// ReplicatedEnds asks for the ends of what the leaders of a topic's first n partitions have now, and returns them once consumers can read all
+// of it. Other than the high watermarks of the moment, they include messages that are not replicated yet.
+func ReplicatedEnds(ctx context.Context, via dial.Kafka, topic string, n int) (map[int]int64, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, lagPatience, fmt.Errorf("some replicas of %s still lag behind their leaders after %v: are"+
+		" all brokers running?", topic, lagPatience))
+	defer cancel()
+	var taken map[int]int64
+	err := retry(ctx, "asking for the ends of "+topic, func(ctx context.Context) (err error) {
+		taken, err = takenEnds(ctx, via, topic, n)
+		return err
+	})
+	for err == nil {
+		var ends map[int]int64
+		err = retry(ctx, "asking for the ends of "+topic, func(ctx context.Context) (err error) {
+			ends, err = Ends(ctx, via, topic, n)
+			return err
+		})
+		behind := false
+		for p, end := range taken {
+			behind = behind || ends[p] < end
+		}
+		if err == nil && !behind {
+			return taken, nil
+		}
+		select {
+		case <-ctx.Done():
+			err = errors.Join(err, context.Cause(ctx))
+		case <-time.After(pause):
+		}
+	}
+	return nil, err
+}
+
 // takenEnds asks for the log end offsets of the leaders: after their last messages, replicated or not.
 func takenEnds(ctx context.Context, via dial.Kafka, topic string, n int) (map[int]int64, error) {
 	const noConsumer, latest = -2, -1 // a consumer (-1) would get the high watermark instead

@@ -2,16 +2,15 @@ package topics
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/segmentio/kafka-go"
 
 	"footfall/internal/kafka/dial"
+	retries "footfall/internal/retry"
 )
 
 // Partitions returns how many partitions a topic has. Like Ensure it waits for a broker that is just starting. If the topic does not exist, the
@@ -63,21 +62,24 @@ func look(ctx context.Context, via dial.Kafka, names []string) ([]kafka.Topic, e
 	return response.Topics, nil
 }
 
-// hopeless are errors that retrying does not resolve. All others may be temporary: a starting broker refuses connections, then has no leaders,
-// then too few brokers for the replicas.
-var hopeless = []error{
-	ErrMissing,
-	kafka.InvalidTopic, kafka.InvalidPartitionNumber, kafka.PolicyViolation, kafka.UnsupportedVersion,
-	kafka.TopicAuthorizationFailed, kafka.ClusterAuthorizationFailed, kafka.SASLAuthenticationFailed, kafka.UnsupportedSASLMechanism,
+// Reach returns nil if a broker answers. It asks once, and does not wait for a broker that is just starting.
+func Reach(ctx context.Context, via dial.Kafka) error {
+	ctx, cancel := context.WithTimeout(ctx, attempt)
+	defer cancel()
+	_, err := look(ctx, via, nil)
+	switch err = dial.MarkFinal(err); {
+	case err == nil:
+		return nil
+	case retries.IsFinal(err): // it runs, and refuses us
+		return fmt.Errorf("asking Kafka at %s: %w", strings.Join(via.Brokers, ", "), err)
+	}
+	return fmt.Errorf("asking Kafka at %s: %w (%s)", strings.Join(via.Brokers, ", "), err, askBack)
 }
 
-// isHopeless tells whether an error is one of hopeless, or about a certificate that is not trusted.
-func isHopeless(err error) bool {
-	var untrusted *tls.CertificateVerificationError
-	return errors.As(err, &untrusted) || slices.ContainsFunc(hopeless, func(h error) bool { return errors.Is(err, h) })
-}
+// askBack ends errors about a Kafka that does not answer.
+const askBack = "is Kafka running there? see kafka.brokers, and kafka.tls and kafka.sasl if it asks for more"
 
-// retry calls do until it succeeds or fails with a hopeless error, or until patience is over or ctx ends.
+// retry calls do until it succeeds, fails with an error that retrying does not resolve or because a topic is missing, or until patience is over or ctx ends.
 func retry(ctx context.Context, what string, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -89,14 +91,16 @@ func retry(ctx context.Context, what string, do func(context.Context) error) err
 		switch {
 		case err == nil:
 			return nil
-		case isHopeless(err):
+		case errors.Is(err, ErrMissing): // others may create it: the caller knows whether to wait for that
 			return fmt.Errorf("%s: %w", what, err)
+		case retries.IsFinal(dial.MarkFinal(err)):
+			return fmt.Errorf("%s: %w", what, dial.MarkFinal(err))
 		case ctx.Err() == nil || last == nil:
 			last = err // else ctx cut the attempt short, and err says nothing about the broker
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s: %w (is Kafka running there? see kafka.brokers, and kafka.tls and kafka.sasl if it asks for more)", what, last)
+			return fmt.Errorf("%s: %w (%s)", what, last, askBack)
 		case <-time.After(pause):
 		}
 	}

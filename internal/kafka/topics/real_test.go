@@ -61,6 +61,19 @@ func TestOnKafka(t *testing.T) {
 		t.Errorf("Config = %v, %v; want %v", config, err, want)
 	}
 
+	compacted := "compacted" + run
+	mine = append(mine, compacted)
+	for range 2 {
+		if err := topics.EnsureCompacted(t.Context(), dial.Plain(brokers...), compacted, mine[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantPartitions(t, brokers, compacted, 1)
+	config, err = topics.Config(t.Context(), dial.Plain(brokers...), compacted, "cleanup.policy")
+	if err != nil || config["cleanup.policy"] != "compact" {
+		t.Errorf("Config = %v, %v", config, err)
+	}
+
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	if err := topics.Ensure(ctx, dial.Plain(brokers...), []string{"too-many" + run}, 1, 9, true); !errors.Is(err, kafka.InvalidReplicationFactor) {

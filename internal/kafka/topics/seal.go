@@ -40,6 +40,12 @@ func Seal(ctx context.Context, via dial.Kafka, topic string) (map[int]int64, err
 	return finalEnds(ctx, via, topic, n)
 }
 
+// Sealed tells whether a topic is sealed, or being sealed: Kafka rejects messages for their size then, however small they are.
+func Sealed(ctx context.Context, via dial.Kafka, topic string) (bool, error) {
+	config, err := Config(ctx, via, topic, sealedBy)
+	return config[sealedBy] == sealed, err
+}
+
 func setSeal(ctx context.Context, via dial.Kafka, topic string) error {
 	return retry(ctx, "sealing topic "+topic, func(ctx context.Context) error {
 		client, done := connect(via, []string{topic})

@@ -62,9 +62,15 @@ func testSealing(t *testing.T, via dial.Kafka, topic string) {
 		})
 	}
 	time.Sleep(300 * time.Millisecond)
+	if sealed, err := topics.Sealed(t.Context(), via, topic); sealed || err != nil {
+		t.Errorf("before: sealed %v, %v", sealed, err)
+	}
 	ends, err := topics.Seal(t.Context(), via, topic)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if sealed, err := topics.Sealed(t.Context(), via, topic); !sealed || err != nil {
+		t.Errorf("after: sealed %v, %v", sealed, err)
 	}
 	writing.Wait() // until every writer was rejected
 	for p, n := range written {

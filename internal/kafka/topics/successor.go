@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/segmentio/kafka-go"
 
@@ -26,17 +27,22 @@ func CreateLike(ctx context.Context, via dial.Kafka, topic, model string, partit
 		if err != nil {
 			return err
 		}
-		client, done := connect(via, []string{topic})
-		defer done()
-		answer, err := client.CreateTopics(ctx, &kafka.CreateTopicsRequest{Topics: []kafka.TopicConfig{config}})
-		if err != nil {
-			return err
-		}
-		if err := answer.Errors[topic]; err != nil && !errors.Is(err, kafka.TopicAlreadyExists) {
-			return err
-		}
-		return errNotYet // look again until the leaders are known
+		return create(ctx, via, config)
 	})
+}
+
+// create asks for a topic. It never returns nil: whoever retries looks again until the leaders are known.
+func create(ctx context.Context, via dial.Kafka, config kafka.TopicConfig) error {
+	client, done := connect(via, []string{config.Topic})
+	defer done()
+	answer, err := client.CreateTopics(ctx, &kafka.CreateTopicsRequest{Topics: []kafka.TopicConfig{config}})
+	if err != nil {
+		return err
+	}
+	if err := answer.Errors[config.Topic]; err != nil && !errors.Is(err, kafka.TopicAlreadyExists) {
+		return err
+	}
+	return errNotYet
 }
 
 func configLike(ctx context.Context, via dial.Kafka, topic, model string, partitions int) (kafka.TopicConfig, error) {
@@ -67,4 +73,22 @@ func configLike(ctx context.Context, via dial.Kafka, topic, model string, partit
 		}
 	}
 	return config, nil
+}
+
+// EnsureCompacted creates a topic of one partition of which Kafka keeps the last message of every key (cleanup.policy=compact), with as many replicas
+// as model has, and its min.insync.replicas. It leaves an existing topic as it is. Like Ensure it waits for brokers and leaders.
+func EnsureCompacted(ctx context.Context, via dial.Kafka, topic, model string) error {
+	return retry(ctx, "creating topic "+topic, func(ctx context.Context) error {
+		missing, err := inspect(ctx, via, []string{topic})
+		if err != nil || len(missing) == 0 {
+			return err
+		}
+		config, err := configLike(ctx, via, topic, model, 1)
+		if err != nil {
+			return err
+		}
+		config.ConfigEntries = slices.DeleteFunc(config.ConfigEntries, func(e kafka.ConfigEntry) bool { return e.ConfigName != "min.insync.replicas" })
+		config.ConfigEntries = append(config.ConfigEntries, kafka.ConfigEntry{ConfigName: "cleanup.policy", ConfigValue: "compact"})
+		return create(ctx, via, config)
+	})
 }

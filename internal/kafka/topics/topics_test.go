@@ -20,6 +20,7 @@ import (
 	"footfall/internal/kafka/dial"
 	"footfall/internal/kafka/dial/dialtest"
 	"footfall/internal/kafka/topics"
+	"footfall/internal/retry"
 )
 
 var names = []string{"clicks", "visits", "dead-letters"}
@@ -67,6 +68,9 @@ func TestEnsureNamesMissingTopics(t *testing.T) {
 	}
 	if _, err := topics.Partitions(t.Context(), dial.Plain(brokers...), "visits"); !errors.Is(err, topics.ErrMissing) {
 		t.Errorf("Partitions = %v", err)
+	}
+	if retry.IsFinal(err) {
+		t.Errorf("nobody would wait for a topic: %v", err)
 	}
 	if err := topics.Check(t.Context(), dial.Plain(brokers...), names); !errors.Is(err, topics.ErrMissing) {
 		t.Errorf("Check = %v", err)
@@ -186,9 +190,12 @@ func TestEnsureDoesNotRetryAnUntrustedBroker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := topics.Reach(t.Context(), via); !retry.IsFinal(err) || strings.Contains(err.Error(), "is Kafka running there?") {
+		t.Errorf("Reach = %v", err)
+	}
 	began := time.Now()
 	err = topics.Ensure(t.Context(), via, names, 6, -1, true)
-	if err == nil || !strings.Contains(err.Error(), "unknown authority") || time.Since(began) > 10*time.Second {
+	if err == nil || !retry.IsFinal(err) || !strings.Contains(err.Error(), "unknown authority") || time.Since(began) > 10*time.Second {
 		t.Errorf("after %v: %v", time.Since(began), err)
 	}
 }
@@ -199,6 +206,9 @@ func TestEnsureWithAnUnreachableBroker(t *testing.T) {
 		t.Fatal(err)
 	}
 	broker := net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[0]))
+	if err := topics.Reach(t.Context(), dial.Plain(broker)); err == nil || retry.IsFinal(err) || !strings.Contains(err.Error(), "is Kafka running there?") {
+		t.Errorf("Reach = %v", err)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	err = topics.Ensure(ctx, dial.Plain(broker), names, 6, -1, true)

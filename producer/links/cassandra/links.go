@@ -19,10 +19,13 @@ type Links struct {
 	create, target string
 }
 
+// Check returns a *configs.Wrong if nothing can be opened with this configuration. It does not connect.
+func Check(cfg configs.CassandraClient) error { return cql.Check(cfg) }
+
 // Open connects, with the producer's configuration of Cassandra. It returns an error that says what to do
-// where there is no such table.
+// where there is no such table. Errors that waiting cannot mend are final (retry.IsFinal).
 func Open(ctx context.Context, cfg configs.CassandraClient) (*Links, error) {
-	session, err := cql.ConnectUntil(ctx, cfg)
+	session, err := cql.Connect(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +40,7 @@ func Open(ctx context.Context, cfg configs.CassandraClient) (*Links, error) {
 		if cql.NoTable(err) {
 			return nil, fmt.Errorf("there is no table %s: run `consumer migrate`", urls)
 		}
-		return nil, err
+		return nil, cql.MarkFinal(err)
 	}
 	return l, nil
 }

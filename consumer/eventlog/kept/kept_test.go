@@ -1,4 +1,4 @@
-package eventlog
+package kept
 
 import (
 	"strings"
@@ -10,9 +10,9 @@ import (
 func TestCheckVisitorTTL(t *testing.T) {
 	f := func(retention string, ttl time.Duration, refused bool) {
 		t.Helper()
-		err := checkVisitorTTL("clicks", map[string]string{"retention.ms": retention}, ttl)
-		if refused != (err != nil) || refused && !strings.Contains(err.Error(), "visitors.ip_ttl") {
-			t.Errorf("retention.ms %s, visitors.ip_ttl %v: %v", retention, ttl, err)
+		found, err := Judge("clicks", map[string]string{"retention.ms": retention}, 25*time.Hour, ttl)
+		if err != nil || refused != (len(found) == 1) || refused && !strings.Contains(found[0].Remedy, "visitors.ip_ttl") {
+			t.Errorf("retention.ms %s, visitors.ip_ttl %v: %v, %v", retention, ttl, found, err)
 		}
 	}
 	f("90000000", 26*time.Hour, false)

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"time"
+
+	"footfall/configs"
+	"footfall/consumer/cassandra"
+	"footfall/consumer/pause"
+	"footfall/models"
+)
+
+const pauseHelp = `Holds counting while a snapshot of the keyspaces is taken. Cassandra takes a snapshot table by table: a
+counter that is written meanwhile would no longer fit its ledger, and count wrong after a restore.
+
+Consumers finish their chunks, release their partitions and stay in the group. Events wait in Kafka.
+When nothing is written any more, COMMAND runs: it has to take the snapshot on every node. Without a
+COMMAND, counting is held until Ctrl-C. Then pause looks whether anything was written meanwhile.
+
+It exits 0 if the snapshot is whole. If it exits 1, the snapshot is of no use: take it again. It does
+so if a consumer did not rest within --wait, if COMMAND failed or took longer than --for, or if
+somebody counted meanwhile. Counting goes on when the command ends, and at most 90 seconds after it
+was killed. Commands that write to the tables (retire, forget, grow, catalogue, audit --repair,
+accept-gap) are refused during a pause. If one runs already, counting goes on until it has ended.
+
+  consumer pause -- sh -c 'for node in a b c; do ssh $node nodetool snapshot -t monday \
+    footfall urlshortener cardinality || exit 1; done'
+`
+
+func pauseCounting(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, line commandLine, report func(string, ...any)) error {
+	store, err := cassandra.Open(ctx, cfg.Cassandra, plan)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	do := func(ctx context.Context) error { return run(ctx, line.rest) }
+	if len(line.rest) == 0 {
+		interrupted := ctx
+		do = func(ctx context.Context) error {
+			report("take the snapshot on every node now; Ctrl-C when it is done")
+			select {
+			case <-interrupted.Done(): // the judgement comes now
+				return nil
+			case <-ctx.Done():
+			}
+			if interrupted.Err() == nil {
+				return context.Cause(ctx)
+			}
+			return nil
+		}
+	}
+	return pause.Run(ctx, cfg, store, cmp.Or(line.patience, 3*time.Minute), cmp.Or(line.limit, 10*time.Minute), do, log, report)
+}
+
+// run runs a command until it ends. It is asked to stop when ctx ends.
+func run(ctx context.Context, command []string) error {
+	c := exec.CommandContext(ctx, command[0], command[1:]...)
+	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
+	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	c.WaitDelay = 10 * time.Second
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("%s: %w", command[0], err)
+	}
+	return nil
+}
