@@ -41,6 +41,9 @@ func TestMetricsAgreeWithTheOracle(t *testing.T) {
 				t.Errorf("%s is %v, want %d", name, got[name], want)
 			}
 		}
+		if name := fmt.Sprintf(`footfall_event_age_seconds_count{topic=%q}`, topic); int64(got[name]) != inLog[topic] {
+			t.Errorf("%s is %v, want %d: every event has an age, whatever became of it", name, got[name], inLog[topic])
+		}
 		if inLog[topic] == counted {
 			t.Errorf("no duplicate reached %s: nothing was tested", topic)
 		}

@@ -27,7 +27,9 @@ type real struct {
 	env       []string
 	dir       string
 	url       string
-	consumers int // started so far
+	admin     string // URL of the producer's metrics
+	consumers int    // started so far
+	started   []*consumer
 	keeps     kept
 }
 
@@ -62,6 +64,14 @@ func prepareReal(t *testing.T, what kept) *real {
 // prepare makes the schema of a deployment on these servers. env overrides the test's own settings.
 func prepare(t *testing.T, what kept, kafkaAddress string, cluster *gocql.ClusterConfig, env ...string) *real {
 	t.Helper()
+	d := describe(t, what, kafkaAddress, cluster, env...)
+	d.migrate(t)
+	return d
+}
+
+// describe makes the configuration of a deployment on these servers, and nothing on them.
+func describe(t *testing.T, what kept, kafkaAddress string, cluster *gocql.ClusterConfig, env ...string) *real {
+	t.Helper()
 	name, host, port := unique(), cluster.Hosts[0], cluster.Port
 	d := &real{
 		Broker: broker.New(kafkaAddress, name, name+"-dead", name+"-clicks", name+"-visits"),
@@ -84,14 +94,23 @@ func prepare(t *testing.T, what kept, kafkaAddress string, cluster *gocql.Cluste
 	d.env = append(d.env, env...)
 	d.connect(t, cluster)
 	t.Cleanup(func() { d.clean(t) })
+	return d
+}
 
-	migrate := process.Command{Name: "migrate", Path: binaries.Path(t, "consumer"), Args: []string{"migrate"}, Env: d.env, Dir: d.dir}
+// migrate makes the schema.
+func (d *real) migrate(t *testing.T) {
+	t.Helper()
+	d.migrateBy(t, binaries.Path(t, "consumer"))
+}
+
+// migrateBy makes the schema of a binary.
+func (d *real) migrateBy(t *testing.T, consumer string) {
+	t.Helper()
 	begun := time.Now()
-	if _, err := process.Run(patiently(t), migrate); err != nil {
+	if _, err := process.Run(patiently(t), process.Command{Name: "migrate", Path: consumer, Args: []string{"migrate"}, Env: d.env, Dir: d.dir}); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("the schema took %s", time.Since(begun).Round(100*time.Millisecond))
-	return d
 }
 
 // open starts the producer, with env besides the deployment's own, and so many consumers.
@@ -104,6 +123,10 @@ func (d *real) open(t *testing.T, consumers int, env ...string) {
 		t.Fatal(err)
 	}
 	d.url = "http://" + address
+	if address, err = producer.Expect(patiently(t), adminListening); err != nil {
+		t.Fatal(err)
+	}
+	d.admin = "http://" + address
 	for range consumers {
 		d.addConsumer(t)
 	}
@@ -117,14 +140,22 @@ type consumer struct {
 
 func (d *real) addConsumer(t *testing.T) *consumer {
 	t.Helper()
+	return d.addConsumerOf(t, binaries.Path(t, "consumer"))
+}
+
+// addConsumerOf starts a consumer of a binary.
+func (d *real) addConsumerOf(t *testing.T, path string) *consumer {
+	t.Helper()
 	d.consumers++
 	name := fmt.Sprintf("consumer%d", d.consumers)
-	p := start(t, process.Command{Name: name, Path: binaries.Path(t, "consumer"), Env: d.env, Dir: d.dir})
+	p := start(t, process.Command{Name: name, Path: path, Env: d.env, Dir: d.dir})
 	address, err := p.Expect(patiently(t), consumerReady)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &consumer{Process: p, url: "http://" + address}
+	c := &consumer{Process: p, url: "http://" + address}
+	d.started = append(d.started, c)
+	return c
 }
 
 func (d *real) connect(t *testing.T, cluster *gocql.ClusterConfig) {

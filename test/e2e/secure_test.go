@@ -5,6 +5,7 @@ import (
 	"crypto/sha512"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -66,6 +67,12 @@ func TestServersWithTLSAndLogins(t *testing.T) {
 	if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusCreated {
 		t.Errorf("making a link: %s, %v", response.Status, err)
 	}
+
+	x := doctors{real: d, t: t}
+	x.counted()
+	x.expect("fault kafka: Kafka at 127.0.0.1:"+strconv.Itoa(kafkaServer.Secure.Port)+" refuses the login", "FOOTFALL_KAFKA_SASL_PASSWORD=guess")
+	x.expect("fault cassandra: Cassandra refuses the login", "FOOTFALL_CASSANDRA_PASSWORD=guess")
+	x.expect("fault cassandra: Cassandra cannot be spoken to by TLS", "FOOTFALL_CASSANDRA_TLS_CA="+dialtest.NewFiles(t).CA)
 }
 
 // secureServers starts both at once.
@@ -134,6 +141,7 @@ func makeRole(t *testing.T, cluster *gocql.ClusterConfig) {
 		"CREATE ROLE " + login + " WITH PASSWORD = '" + password + "' AND LOGIN = true",
 		"GRANT CREATE ON ALL KEYSPACES TO " + login,
 		"GRANT SELECT ON system_views.settings TO " + login,
+		"CREATE ROLE guest WITH PASSWORD = '" + password + "' AND LOGIN = true", // who may do nothing
 	} {
 		if err := session.Query(cql).Exec(); err != nil {
 			t.Fatal(err)
@@ -144,7 +152,7 @@ func makeRole(t *testing.T, cluster *gocql.ClusterConfig) {
 // strangers starts processes that have one setting wrong each. Each must end with an error that says which.
 func (d *real) strangers(t *testing.T, otherCA string) {
 	t.Helper()
-	ends := map[string]string{"producer": `"msg":"the producer ends"`, "consumer": "consumer: "}
+	ends := map[string]string{"producer": `"msg":"the producer ends"`, "consumer": "consumer: ", "reader": `"msg":"the reader ends"`}
 	var all sync.WaitGroup
 	defer all.Wait()
 	for i, s := range []struct{ binary, wrong, want string }{
@@ -156,6 +164,10 @@ func (d *real) strangers(t *testing.T, otherCA string) {
 		{"consumer", "FOOTFALL_KAFKA_TLS_CA=" + otherCA, "certificate signed by unknown authority"},
 		{"consumer", "FOOTFALL_CASSANDRA_PASSWORD=guess", "Provided username footfall and/or password are incorrect"},
 		{"consumer", "FOOTFALL_CASSANDRA_TLS_CA=" + otherCA, "certificate signed by unknown authority"},
+		{"consumer", "FOOTFALL_CASSANDRA_USERNAME=guest", "User guest has no SELECT permission"},
+		{"producer", "FOOTFALL_CASSANDRA_USERNAME=guest", "User guest has no SELECT permission"},
+		{"reader", "FOOTFALL_CASSANDRA_USERNAME=guest", "User guest has no SELECT permission"},
+		{"reader", "FOOTFALL_CASSANDRA_PASSWORD=guess", "Provided username footfall and/or password are incorrect"},
 	} {
 		all.Go(func() {
 			began := time.Now()
