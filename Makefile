@@ -1,6 +1,6 @@
 # footfall. `make run` needs Go alone; `make up` brings real Kafka and real Cassandra.
 .DEFAULT_GOAL := help
-.PHONY: help run up down unit test test-all suites seeds load look faults bench bench-live lint vuln build release chromium wrk
+.PHONY: help run up down unit test test-all suites seeds load look faults bench bench-live lint vuln build release chromium wrk prometheus dashboards k8s kubernetes-validate
 
 # The race detector is for everything (test-all). It needs a C compiler; without one the tests run all the same, except with CI=true.
 RACE := $(if $(filter test-all,$(MAKECMDGOALS)),$(if $(CI)$(shell command -v $${CC:-cc}),-race))
@@ -22,9 +22,13 @@ CONTROLS := ^(TestSimulationSees|TestSmallWorldsSee)$$
 
 GOLANGCI := .tools/golangci-lint-2.13.2
 GOVULNCHECK := .tools/govulncheck-1.8.0
+VALIDATE := .tools/kubernetes-validate-1.37.0
+
+# The chart's tests are a module of their own, which needs Helm and Kubernetes' types.
+CHART := deployments/helm/check
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
 run: ## everything in one process: events to http://127.0.0.1:8080, pages on http://127.0.0.1:8082, data under ./data
 	@go build -o bin/embedded ./embedded
@@ -49,24 +53,43 @@ test: ## all packages and a part of the end-to-end suite; on the real stack wher
 	$(SERVERS) go test $(RACE) -count=1 -p 1 -timeout 28m -skip '$(CONTROLS)' $(PACKAGES)
 	go test -count=1 -timeout 10m -skip '$(HOSTILE)' ./producer
 	go test -count=1 -timeout 10m -run '$(SMOKE)' ./test/e2e
+	cd $(CHART) && go test -count=1 ./...
 
 # `make test test-all` runs each part once. The simulation has a clock of its own, so it takes what the suites of processes leave.
-test-all: test ## all tests: `test` with the race detector, then the rest of the suites, the faults' short form, and 1,000 seeds (40 minutes)
+test-all: test ## all tests: `test` with the race detector, then the rest of the suites, the faults' short form, and 1,000 seeds (50 minutes)
 	go test -count=1 -timeout 10m -run '$(HOSTILE)' ./producer
 	$(MAKE) --no-print-directory --jobs=2 suites seeds
 
 suites:
-	go test -count=1 -timeout 28m -skip '$(SMOKE)' ./test/e2e
+	go test -count=1 -timeout 40m -skip '$(SMOKE)' ./test/e2e
 	go test -count=1 -timeout 28m ./test/faults
 
 seeds:
-	nice -n 19 go test -count=1 -timeout 40m ./consumer/rollup -run 'TestSimulation|TestSmallWorlds' -sim.seeds 1000 -v
+	nice -n 19 go test -count=1 -timeout 40m ./consumer/rollup -run 'TestSimulation|TestSmallWorlds|TestFootprint' -sim.seeds 1000 -v
 
 chromium: ## the browser that a test of the page script needs (Debian's, as root)
 	@command -v chromium > /dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; }
 
 wrk: ## the load generator that `make load` and a test need (Debian's, as root)
 	@command -v wrk > /dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends wrk; }
+
+# Debian starts a service that it installs, unless policy-rc.d forbids it.
+POLICY := /usr/sbin/policy-rc.d
+prometheus: ## Prometheus, promtool and amtool, which tests of metrics, rules and dashboards need (Debian's, as root; no service is started)
+	@command -v promtool > /dev/null && command -v amtool > /dev/null || { apt-get update -q && \
+		{ test -e $(POLICY) || { trap 'rm -f $(POLICY)' EXIT; printf '#!/bin/sh\nexit 101\n' > $(POLICY); chmod +x $(POLICY); }; } && \
+		apt-get install -y -q --no-install-recommends prometheus prometheus-alertmanager; }
+
+dashboards: ## the dashboard for Grafana, from its source in deployments/monitoring
+	go run ./deployments/monitoring/generate
+
+k8s: ## the plain manifests in deployments/k8s, from the Helm chart
+	cd $(CHART) && go run ./generate
+
+# The file is written last, so that an installation that was interrupted is made again.
+kubernetes-validate: $(VALIDATE)/done ## the schemas of several versions of Kubernetes, which tests of the chart need (Python's, from PyPI)
+$(VALIDATE)/done:
+	@python3 -m venv $(VALIDATE) && $(VALIDATE)/bin/pip install --quiet --disable-pip-version-check -r $(CHART)/requirements.txt && touch $@
 
 load: ## 200 connections for 30 s and as many slow ones, against the producer on the real Kafka of `make up`
 	go test -count=1 -v ./test/e2e -run 'TestLoad$$' -load.for 30s
@@ -93,6 +116,7 @@ bench-live: ## the rate of live traffic that is held, on the stack of `make up`,
 lint: $(GOLANGCI) ## formatting and static checks
 	@test -z "$$(gofmt -l .)" || { gofmt -l . ; echo "run gofmt -w on these"; exit 1; }
 	$(GOLANGCI) run ./...
+	cd $(CHART) && $(CURDIR)/$(GOLANGCI) run ./...
 
 $(GOLANGCI):
 	@echo "building golangci-lint (once, a few minutes)"

@@ -8,20 +8,27 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/compose-spec/compose-go/v2/cli"
 	"github.com/compose-spec/compose-go/v2/types"
+	"go.yaml.in/yaml/v3"
 
 	"footfall/configs"
 	"footfall/deployments/stack"
 )
 
-// load parses docker-compose.yml as docker compose does, but with an empty environment.
+// load parses docker-compose.yml as docker compose does, but with an empty environment and all profiles.
 func load(t *testing.T) *types.Project {
 	t.Helper()
-	options, err := cli.NewProjectOptions([]string{"../docker-compose.yml"}, cli.WithResolvedPaths(true))
+	return loadWith(t, "*")
+}
+
+func loadWith(t *testing.T, profiles ...string) *types.Project {
+	t.Helper()
+	options, err := cli.NewProjectOptions([]string{"../docker-compose.yml"}, cli.WithResolvedPaths(true), cli.WithProfiles(profiles))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,9 +43,13 @@ func load(t *testing.T) *types.Project {
 var oneShot = []string{"migrate"}
 
 func TestComposeHasTheServices(t *testing.T) {
-	got := slices.Sorted(maps.Keys(load(t).Services))
-	if want := []string{"cassandra", "consumer", "kafka", "migrate", "producer", "reader"}; !slices.Equal(got, want) {
-		t.Fatalf("%v, want %v", got, want)
+	product := []string{"cassandra", "consumer", "kafka", "migrate", "producer", "reader"}
+	if got := slices.Sorted(maps.Keys(loadWith(t).Services)); !slices.Equal(got, product) {
+		t.Errorf("%v, want %v", got, product)
+	}
+	all := slices.Sorted(slices.Values(append(product, "alertmanager", "grafana", "prometheus")))
+	if got := slices.Sorted(maps.Keys(loadWith(t, "monitoring").Services)); !slices.Equal(got, all) {
+		t.Errorf("with monitoring %v, want %v", got, all)
 	}
 }
 
@@ -59,6 +70,70 @@ func TestImagesArePinned(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^FROM (\S+)`).FindAllStringSubmatch(read(t, "images/Dockerfile"), -1) {
 		f("Dockerfile", m[1])
 	}
+}
+
+// Prometheus finds the services by their names, on the ports where they answer operators; others find Prometheus.
+func TestPrometheusScrapesTheServices(t *testing.T) {
+	var config struct {
+		Scrapes []struct {
+			Job string `yaml:"job_name"`
+			DNS []struct {
+				Names []string
+				Port  int
+			} `yaml:"dns_sd_configs"`
+		} `yaml:"scrape_configs"`
+		Alerting struct {
+			Alertmanagers []struct {
+				Static []struct{ Targets []string } `yaml:"static_configs"`
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(read(t, "monitoring/prometheus/prometheus.yml")), &config); err != nil {
+		t.Fatal(err)
+	}
+	services, scraped := load(t).Services, map[string]bool{}
+	for _, s := range config.Scrapes {
+		name := s.DNS[0].Names[0]
+		scraped[name] = true
+		if s.Job != "footfall-"+name || !slices.Equal(services[name].Expose, []string{strconv.Itoa(s.DNS[0].Port)}) {
+			t.Errorf("job %s scrapes port %d of %s, which exposes %v", s.Job, s.DNS[0].Port, name, services[name].Expose)
+		}
+	}
+	if len(scraped) != 3 {
+		t.Errorf("scraped are %v", scraped)
+	}
+	f := func(address, service string) {
+		t.Helper()
+		if ports := services[service].Ports; len(ports) != 1 || address != fmt.Sprintf("%s:%d", service, ports[0].Target) {
+			t.Errorf("%s is asked at %s, and has %v", service, address, ports)
+		}
+	}
+	f(config.Alerting.Alertmanagers[0].Static[0].Targets[0], "alertmanager")
+	var sources struct{ Datasources []struct{ URL string } }
+	if err := yaml.Unmarshal([]byte(read(t, "monitoring/grafana/provisioning/datasources/prometheus.yml")), &sources); err != nil {
+		t.Fatal(err)
+	}
+	f(strings.TrimPrefix(sources.Datasources[0].URL, "http://"), "prometheus")
+}
+
+// Grafana looks for dashboards where the compose file puts them.
+func TestGrafanaFindsTheDashboard(t *testing.T) {
+	grafana := load(t).Services["grafana"]
+	at := map[string]string{} // by path in the container
+	for _, v := range grafana.Volumes {
+		at[v.Target] = v.Source
+	}
+	var providers struct {
+		Providers []struct{ Options struct{ Path string } }
+	}
+	if err := yaml.Unmarshal([]byte(read(t, "monitoring/grafana/provisioning/dashboards/footfall.yml")), &providers); err != nil {
+		t.Fatal(err)
+	}
+	folder := providers.Providers[0].Options.Path
+	mustExist(t, "grafana", filepath.Join(at[folder], "footfall.json"))
+	home := *grafana.Environment["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
+	mustExist(t, "grafana", filepath.Join(at[filepath.Dir(home)], filepath.Base(home)))
+	mustExist(t, "grafana", filepath.Join(at["/etc/grafana/provisioning"], "dashboards", "footfall.yml"))
 }
 
 // The stack with containers has the same versions as the launcher.
