@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"footfall/configs"
-	"footfall/models"
 )
 
 func TestSensible(t *testing.T) {
@@ -40,21 +39,4 @@ func TestSensible(t *testing.T) {
 	f(func(c *configs.Consumer) { c.Visitors.IPTTL = -1 }, "visitors.ip_ttl")
 	f(func(c *configs.Consumer) { c.Visitors.IPTTL = 6 * 365 * 24 * time.Hour }, "visitors.ip_ttl")
 	f(func(c *configs.Consumer) { c.Ledger.Cache = 0 }, "ledger.cache")
-}
-
-func TestFewVisitsWithManyFeaturesAreSummedAtOnce(t *testing.T) {
-	f := func(features []string, metrics []string, want int) {
-		t.Helper()
-		plan, err := models.NewPlan(features, metrics)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := atOnce(plan); got != want {
-			t.Errorf("%s: %d events, want %d", plan, got, want)
-		}
-	}
-	f(models.DefaultFeatures(), models.AllMetrics(), 8333)
-	f([]string{"a", "b", "c", "d"}, models.AllMetrics(), 2083)
-	f([]string{"a", "b", "c", "d", "e", "f"}, models.AllMetrics(), 520)
-	f([]string{"a", "b", "c", "d", "e", "f"}, []string{models.DayViews}, maxAtOnce)
 }

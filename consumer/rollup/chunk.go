@@ -81,7 +81,7 @@ func (o *ownership) collect(stop, work context.Context, items <-chan eventlog.It
 	var dry <-chan time.Time  // nil unless the chunk could be returned, and waits for what is on its way
 	var late <-chan time.Time // nil until the chunk could be returned for the first time
 	more := false             // there were further events in the partition when the last one was fetched
-	for undecided := 0; c.trouble == nil && !o.full(c, l); {
+	for decided := 0; c.trouble == nil && !o.full(c, l); {
 		select {
 		case <-stop.Done():
 			return c, false
@@ -104,9 +104,9 @@ func (o *ownership) collect(stop, work context.Context, items <-chan eventlog.It
 			}
 			o.add(c, it)
 			more = it.HighWater > it.Offset+1
-			if undecided++; undecided >= o.atOnce {
+			if c.events.Cost()-decided >= o.costAtOnce {
 				o.sumAhead(work, c)
-				undecided = 0
+				decided = c.events.Cost()
 			}
 			if expired == nil && len(c.spans) > 0 {
 				expired, c.begun = time.After(l.age), time.Now()

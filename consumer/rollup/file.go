@@ -49,7 +49,7 @@ func CountFile(ctx context.Context, cfg configs.Consumer, db store.Store, p mode
 			" tables and run it again")
 	}
 	own.next, own.window = own.tenure.Committed, eventlog.NewWindow(eventlog.Reach{}, own.tenure.Committed)
-	err = o.countFile(ctx, p, file, min(c.Config.Chunk.MaxEvents, atOnce(c.Plan)), tell)
+	err = o.countFile(ctx, p, file, c.Config.Chunk.MaxEvents, tell)
 	if err == nil || ctx.Err() != nil { // if interrupted, then between two chunks: no write is under way
 		err = errors.Join(err, o.release(context.WithoutCancel(ctx)))
 	}
@@ -73,7 +73,7 @@ func (o *ownership) countFile(ctx context.Context, p models.Partition, file Visi
 			return nil
 		}
 		o.add(c, eventlog.Item{Partition: p, Offset: offset - 1, Event: v, HighWater: file.Lines})
-		if c.events.Len() < most {
+		if c.events.Len() < most && c.events.Cost() < costAtOnce {
 			return nil
 		}
 		full := c

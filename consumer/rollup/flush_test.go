@@ -37,13 +37,13 @@ func newOwner(t *testing.T, m *memstore.Memory, lru int) *ownership {
 	t.Helper()
 	h, mx := eventlog.NewHasher(), meter.New(prometheus.NewRegistry())
 	o := &ownership{
-		store: m, owner: t.Name(), hasher: h, visitors: sight.New(m, h, lru, m.Full, maxAtOnce, mx.LRUHits, mx.Lookups), ledger: newLedger(m, h, 1000), names: names.New(m, models.DefaultPlan(), h, 1000),
+		store: m, owner: t.Name(), hasher: h, visitors: sight.New(m, h, lru, m.Full, costAtOnce, mx.LRUHits, mx.Lookups), ledger: newLedger(m, h, 1000), names: names.New(m, models.DefaultPlan(), h, 1000),
 		deadLetters: &keptDeadLetters{}, metrics: mx, log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		partitions: map[models.Partition]*owned{},
 		lostGroup:  func() bool { return false },
 		doubts:     repair.NewDoubter(m, mx.Repair, slog.New(slog.DiscardHandler)),
 		maxSpan:    repair.MaxChunkSpan,
-		atOnce:     maxAtOnce,
+		costAtOnce: costAtOnce,
 		keysAtOnce: 3,
 		splitAbove: splitAbove,
 		bounds: func(context.Context, []models.Partition) (map[models.Partition]eventlog.Span, error) {

@@ -66,7 +66,7 @@ func New(cfg configs.Consumer, db store.Store, reg *prometheus.Registry, log *sl
 		owner:       eventlog.NewOwnerName(),
 		patience:    agreePatience,
 		keysAtOnce:  keysAtOnce,
-		visitors:    sight.New(db, h, cfg.Visitors.LRU, store.FullRow, atOnce(l.Plan), m.LRUHits, m.Lookups),
+		visitors:    sight.New(db, h, cfg.Visitors.LRU, store.FullRow, costAtOnce, m.LRUHits, m.Lookups),
 		latest:      keeps,
 		ledger:      newLedger(db, h, cfg.Ledger.Cache),
 		names:       names.New(db, l.Plan, h, (cfg.Ledger.Cache+3)/4),

@@ -44,7 +44,7 @@ type ownership struct {
 
 	pace       pace  // of the last chunk
 	keysAtOnce int   // that are written at once
-	atOnce     int   // events that are decided and summed at once
+	costAtOnce int   // of events that are decided and summed together
 	maxSpan    int64 // offsets of one partition in one chunk
 	splitAbove int   // events: smaller chunks are never too large, and are not split
 

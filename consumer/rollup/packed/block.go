@@ -20,6 +20,7 @@ import (
 type block struct {
 	text  strings.Builder // never grows, or what was handed out would keep two copies in memory
 	n     int
+	cost  int // of its events, see Events.Cost
 	first bits
 	last  state
 }
@@ -117,6 +118,7 @@ func (b *block) add(sh *shared, p models.Partition, offset int64, event models.E
 	b.text.Write(to)
 	*last, b.last.ts = offset, ts
 	b.n++
+	b.cost += costOf(event)
 }
 
 // put writes what is in to, and a text. It returns an empty to.

@@ -15,6 +15,7 @@ type Events struct {
 	blocks []*block
 	shared *shared
 	n      int
+	cost   int // see Cost
 	bytes  int // of the blocks
 	topics map[string]int
 }
@@ -34,6 +35,16 @@ func New(ids bool) *Events {
 
 // Len is the number of events.
 func (e *Events) Len() int { return e.n }
+
+// Cost is about what deciding the events takes in memory: of a visit as many as it has sightings at the most, of any other event three.
+func (e *Events) Cost() int { return e.cost }
+
+func costOf(event models.Event) int {
+	if v, ok := event.(*models.Visit); ok {
+		return 3 << len(v.Features)
+	}
+	return 3
+}
 
 // Topics is how many events each topic has. The caller must not change it.
 func (e *Events) Topics() map[string]int { return e.topics }
@@ -55,6 +66,7 @@ func (e *Events) add(p models.Partition, offset int64, event models.Event) {
 	}
 	e.blocks[len(e.blocks)-1].add(e.shared, p, offset, event)
 	e.n++
+	e.cost += costOf(event)
 	e.topics[p.Topic]++
 	e.bytes += perEvent
 }
@@ -117,14 +129,15 @@ func (e *Events) Decide(answer func(i int, one *eventlog.Counted, empty []bool) 
 	}
 }
 
-// Parts cuts the list into lists of about n events, which share their memory with it. What is decided of a part is decided of the whole. Nothing
+// Parts cuts the list into lists of about that cost, which share their memory with it. What is decided of a part is decided of the whole. Nothing
 // may be added to a part, and it has no Topics.
-func (e *Events) Parts(n int) iter.Seq[*Events] {
+func (e *Events) Parts(cost int) iter.Seq[*Events] {
 	return func(yield func(*Events) bool) {
 		part := &Events{shared: e.shared}
 		for i, b := range e.blocks {
 			part.blocks = append(part.blocks, b)
-			if part.n += b.n; part.n < n && i < len(e.blocks)-1 {
+			part.n += b.n
+			if part.cost += b.cost; part.cost < cost && i < len(e.blocks)-1 {
 				continue
 			}
 			if !yield(part) {

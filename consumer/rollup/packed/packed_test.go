@@ -169,7 +169,7 @@ func TestPartsAreTheWhole(t *testing.T) {
 	list, plain := randomList(rnd, true, 5000)
 	decide(rnd, list, plain)
 	at, parts := 0, 0
-	for part := range list.Parts(1000) {
+	for part := range list.Parts(list.Cost() / 5) {
 		wantSame(t, part, plain[at:at+part.Len()])
 		decide(rnd, part, plain[at:])
 		at += part.Len()
@@ -182,6 +182,30 @@ func TestPartsAreTheWhole(t *testing.T) {
 	for range New(false).Parts(10) {
 		t.Error("an empty list has a part")
 	}
+}
+
+// Many clicks are decided at once, but few visits with many features.
+func TestAPartHasMoreClicksThanVisits(t *testing.T) {
+	first := func(event func(i int) models.Event) int {
+		list := New(false)
+		for i := range 100_000 {
+			list.Add(models.Partition{Topic: "t"}, int64(i), event(i))
+		}
+		for part := range list.Parts(100_000) {
+			return part.Len()
+		}
+		return 0
+	}
+	f := func(what string, got, want int) {
+		t.Helper()
+		if got < want || got > want*5/4 { // a block more
+			t.Errorf("%d %s, want about %d", got, what, want)
+		}
+	}
+	f("clicks", first(func(i int) models.Event { return &models.Click{V: 1, ShortURL: "a", IP: fmt.Sprint(i)} }), 33_333)
+	f("visits", first(func(i int) models.Event {
+		return &models.Visit{V: 1, SiteID: "a", GUID: fmt.Sprint(i), Features: make([]string, 2)}
+	}), 8_333)
 }
 
 // What Bytes says is what is bounded: it must be no less than two thirds of the truth, and no more than one and a half.

@@ -25,7 +25,7 @@ type Visitors struct {
 	store         store.Store
 	hasher        eventlog.Hasher
 	hits, lookups prometheus.Counter
-	together      int // events
+	together      int // see New
 
 	deciding  sync.Mutex // one chunk at a time: a chunk must find the rows of the one before
 	questions questions  // of a part of that chunk
@@ -38,8 +38,8 @@ type Visitors struct {
 }
 
 // New decides by the rows of a store. It caches about size visitors of links, and as many of sites; full is how many entries a visitor's row
-// has at the most. hits counts the visitors that were cached, lookups those that were not. A chunk is asked about in parts of together events:
-// enough to keep the store busy, and few enough for little memory.
+// has at the most. hits counts the visitors that were cached, lookups those that were not. A chunk is asked about in parts that cost together
+// (packed.Events.Cost): enough to keep the store busy, and few enough for little memory.
 func New(db store.Store, h eventlog.Hasher, size, full, together int, hits, lookups prometheus.Counter) *Visitors {
 	v := &Visitors{
 		store: db, hasher: h, hits: hits, lookups: lookups, together: together, questions: newQuestions(), era: 1,
