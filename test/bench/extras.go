@@ -37,6 +37,23 @@ func (b *bench) withFullTopic(ctx context.Context, w workload.Workload, n int, d
 	})
 }
 
+// startBare starts a handler that answers and does nothing, in a process of its own.
+func (b *bench) startBare(ctx context.Context) (bare *process.Process, address string, err error) {
+	argument, err := json.Marshal(task{Kind: "bare"})
+	if err != nil {
+		return nil, "", err
+	}
+	bare, err = process.Start(process.Command{Name: "bare", Path: self(), Args: []string{"child", string(argument)}, Dir: b.Dir})
+	if err != nil {
+		return nil, "", err
+	}
+	if address, err = bare.Expect(ctx, subject.ProducerListening); err != nil {
+		bare.Kill()
+		return nil, "", err
+	}
+	return bare, address, nil
+}
+
 func (b *bench) measureProducer(ctx context.Context) error {
 	return b.withTopic(ctx, workload.All[0], 0, func(t task) error {
 		seconds := max(1, b.seconds/30)
@@ -45,19 +62,11 @@ func (b *bench) measureProducer(ctx context.Context) error {
 			return err
 		}
 		defer func() { _ = producer.Stop(time.Minute) }()
-		argument, err := json.Marshal(task{Kind: "bare"})
-		if err != nil {
-			return err
-		}
-		bare, err := process.Start(process.Command{Name: "bare", Path: self(), Args: []string{"child", string(argument)}, Dir: b.Dir})
+		bare, bareAddress, err := b.startBare(ctx)
 		if err != nil {
 			return err
 		}
 		defer bare.Kill()
-		bareAddress, err := bare.Expect(ctx, subject.ProducerListening)
-		if err != nil {
-			return err
-		}
 		single, many := requestBodies(5000, 1), requestBodies(20, batchEvents)
 		t.Kind, t.Seconds = "writer", seconds
 		rates, err := inTurns(

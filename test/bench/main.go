@@ -197,7 +197,12 @@ func (b *bench) sides(part string, all []*bench) (sides []live.Side) {
 
 // measureSingles measures single events that come slower than a producer can take them.
 func (b *bench) measureSingles(ctx context.Context, servers live.Servers, all []*bench) error {
-	text, cost, p99, err := live.Singles(ctx, servers, b.sides("singles", all)...)
+	bare, address, err := b.startBare(ctx)
+	if err != nil {
+		return err
+	}
+	defer bare.Kill()
+	text, cost, p99, err := live.Singles(ctx, servers, live.Door{Process: bare, Address: address}, b.sides("singles", all)...)
 	if err != nil {
 		return err
 	}

@@ -60,29 +60,41 @@ func (o singlesOutcome) p(n int) time.Duration {
 	return o.took[len(o.took)*n/100]
 }
 
+// Door is a process that takes events, and its address.
+type Door struct {
+	Process *process.Process
+	Address string
+}
+
 // Singles measures what single events cost producer and Kafka, and how long their answers take, at rates below what a producer can do. The
-// sides take turns, to and fro. It returns a chapter of the report, and for the last side the cost in µs of an event at SinglesRate and the
+// sides take turns, to and fro. bare, which answers and does nothing, is measured before them. It returns a chapter of the report, and for the last side the cost in µs of an event at SinglesRate and the
 // p99 of its answer.
-func Singles(ctx context.Context, servers Servers, sides ...Side) (text string, cost float64, p99 time.Duration, err error) {
-	producers, addresses := make([]*process.Process, len(sides)), make([]string, len(sides))
+func Singles(ctx context.Context, servers Servers, bare Door, sides ...Side) (text string, cost float64, p99 time.Duration, err error) {
+	doors := make([]Door, len(sides))
 	for i, s := range sides {
 		defer func() { err = errors.Join(err, s.DeleteTopics(context.WithoutCancel(ctx))) }()
 		if err := s.EnsureTopics(ctx); err != nil {
 			return "", 0, 0, err
 		}
-		if producers[i], addresses[i], err = s.StartProducer(ctx, s.Place); err != nil {
+		if doors[i].Process, doors[i].Address, err = s.StartProducer(ctx, s.Place); err != nil {
 			return "", 0, 0, err
 		}
-		defer func() { _ = producers[i].Stop(time.Minute) }()
+		defer func() { _ = doors[i].Process.Stop(time.Minute) }()
 	}
 	text = fmt.Sprintf("Visits, one a request, at a rate below what the producer can do: processor time an event, and how long an answer takes from when the event was"+
-		" due (in a closed loop: was sent). Two turns of %s for each line. Kafka is charged with all that it did meanwhile.\n\n"+
+		" due (in a closed loop: was sent). Two turns of %s for each line. Kafka is charged with all that it did meanwhile. The bare handler"+
+		" answers and does nothing: what HTTP costs at that rate.\n\n"+
 		"| load | connections | side | events/s | producer, µs | Kafka, µs | together, µs | answered, p50 | p99 |\n| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |", singlesLength)
 	for n, load := range singlesLoads {
+		floor, err := load.measure(ctx, bare, servers.Kafka)
+		if err != nil {
+			return "", 0, 0, fmt.Errorf("%s, bare handler: %w", load.what, err)
+		}
+		text += fmt.Sprintf("\n| %s | %d | bare handler |%s", load.what, load.connections, floor)
 		sums := make([]singlesOutcome, len(sides))
 		for turn := range 2 * len(sides) {
 			i := min(turn, 2*len(sides)-1-turn) // old, new, new, old
-			out, err := load.measure(ctx, addresses[i], producers[i].PID(), servers.Kafka)
+			out, err := load.measure(ctx, doors[i], servers.Kafka)
 			if err != nil {
 				return "", 0, 0, fmt.Errorf("%s: %w", load.what, err)
 			}
@@ -105,7 +117,7 @@ func (o singlesOutcome) String() string {
 }
 
 // measure sends a load to a producer.
-func (l singlesLoad) measure(ctx context.Context, address string, producer, kafka int) (out singlesOutcome, err error) {
+func (l singlesLoad) measure(ctx context.Context, to Door, kafka int) (out singlesOutcome, err error) {
 	traffic := workload.NewLiveVisits(workload.Seed)
 	rate := l.rate
 	if rate == 0 {
@@ -113,7 +125,7 @@ func (l singlesLoad) measure(ctx context.Context, address string, producer, kafk
 	}
 	traffic.Adjust(rate)
 	moments := traffic.Next(singlesSettle + singlesLength)
-	send := newSender(Form{each: 1}, address, traffic, moments)
+	send := newSender(Form{each: 1}, to.Address, traffic, moments)
 	if send.closed = l.rate == 0; send.closed {
 		for i := range moments {
 			moments[i].Due = 0
@@ -129,7 +141,7 @@ func (l singlesLoad) measure(ctx context.Context, address string, producer, kafk
 		if err := pause(ctx, wait); err != nil {
 			return out, err
 		}
-		if at[i], err = momentOf(send, producer, kafka); err != nil {
+		if at[i], err = momentOf(send, to.Process.PID(), kafka); err != nil {
 			return out, err
 		}
 	}
