@@ -118,9 +118,6 @@ func ReadPlan(record string) (*Plan, error) {
 	return p, nil
 }
 
-// MostSightings is how many sightings a visit with all features has.
-func (p *Plan) MostSightings() int { return len(p.uniques) << len(p.features) }
-
 var featureName = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
 func checkFeatures(names []string) error {
