@@ -104,7 +104,7 @@ func (o *ownership) collect(stop, work context.Context, items <-chan eventlog.It
 			}
 			o.add(c, it)
 			more = it.HighWater > it.Offset+1
-			if c.events.Cost()-decided >= o.costAtOnce {
+			if o.enough(c, decided, l) {
 				o.sumAhead(work, c)
 				decided = c.events.Cost()
 			}
@@ -114,6 +114,19 @@ func (o *ownership) collect(stop, work context.Context, items <-chan eventlog.It
 		}
 	}
 	return c, true
+}
+
+// enough tells whether the events that came since so much cost was decided are to be decided and summed: as many as may be at once, or fewer
+// if the chunk may be full with them. What is summed tells what they will add, so the first ones are few.
+func (o *ownership) enough(c *chunk, decided int, l limits) bool {
+	waiting := c.events.Cost() - decided
+	if waiting < o.costAtOnce/4 {
+		return false
+	}
+	if waiting >= o.costAtOnce || decided == 0 || c.added == nil {
+		return true
+	}
+	return c.bytes()+c.added.Bytes()*waiting/decided >= l.bytes
 }
 
 // dryAfter is how long a chunk that could be returned waits for the next event that Kafka has handed over, and that no fetcher has passed on

@@ -1,6 +1,7 @@
 package rollup
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"footfall/consumer/eventlog"
+	"footfall/consumer/store/memstore"
 	"footfall/models"
 )
 
@@ -70,4 +72,37 @@ func heap() int {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc)
+}
+
+// A chunk is decided in large parts, but in smaller ones when it may soon be full: a click on a link of its own adds much more than it takes.
+func TestAChunkStaysWithinItsMemory(t *testing.T) {
+	const most = 16 << 20
+	m := memstore.New()
+	o := newOwner(t, m, 0)
+	o.retirements = eventlog.NewRetirementWatcher(m, o.log)
+	items, decided := make(chan eventlog.Item), []int{}
+	stop, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	m.OnRemember = func() error {
+		decided = append(decided, m.Lookups)
+		return nil
+	}
+	go func() {
+		for at := range int64(200_000) {
+			select {
+			case items <- eventlog.Item{Partition: p0, Offset: at, Event: &models.Click{V: 1, ID: fmt.Sprint(at), ShortURL: fmt.Sprint(at), IP: fmt.Sprint(at), TS: models.Earliest}}:
+			case <-stop.Done():
+				return
+			}
+		}
+	}()
+	o.maxSpan = 1 << 40
+	c, _ := o.collect(stop, stop, items, limits{200_000, most, time.Minute}, nil)
+	cancel()
+	if c.bytes() < most || c.bytes() > most*5/4 {
+		t.Errorf("a chunk of %d events takes %d bytes, want %d and a quarter more at the most", c.events.Len(), c.bytes(), most)
+	}
+	if n := len(decided); n < 2 || n > 4 || decided[0] > costAtOnce/3/4+1 {
+		t.Errorf("decided after %v events, want a few parts, the first a quarter of what may be decided at once", decided)
+	}
 }

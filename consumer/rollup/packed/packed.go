@@ -36,7 +36,8 @@ func New(ids bool) *Events {
 // Len is the number of events.
 func (e *Events) Len() int { return e.n }
 
-// Cost is about what deciding the events takes in memory: of a visit as many as it has sightings at the most, of any other event three.
+// Cost is about what deciding the events takes in memory: of a visit as many as it has sightings at the most, which is three
+// times the keys that it adds to, and of any other event three.
 func (e *Events) Cost() int { return e.cost }
 
 func costOf(event models.Event) int {

@@ -184,28 +184,37 @@ func TestPartsAreTheWhole(t *testing.T) {
 	}
 }
 
-// Many clicks are decided at once, but few visits with many features.
+// A part has many clicks, or few visits with many features.
 func TestAPartHasMoreClicksThanVisits(t *testing.T) {
-	first := func(event func(i int) models.Event) int {
+	f := func(what string, cost int, event func(i int) models.Event) {
+		t.Helper()
 		list := New(false)
+		list.Add(models.Partition{Topic: "t"}, 0, event(0))
+		if list.Cost() != cost {
+			t.Errorf("one of the %s costs %d, want %d", what, list.Cost(), cost)
+		}
 		for i := range 100_000 {
-			list.Add(models.Partition{Topic: "t"}, int64(i), event(i))
+			list.Add(models.Partition{Topic: "t"}, int64(i+1), event(i))
+		}
+		blocks := 0
+		for _, b := range list.blocks {
+			blocks = max(blocks, b.cost)
 		}
 		for part := range list.Parts(100_000) {
-			return part.Len()
-		}
-		return 0
-	}
-	f := func(what string, got, want int) {
-		t.Helper()
-		if got < want || got > want*5/4 { // a block more
-			t.Errorf("%d %s, want about %d", got, what, want)
+			if got := part.Len() * cost; got < 100_000 || got > 100_000+blocks {
+				t.Errorf("a part of %s costs %d, want 100,000 and a block more at the most", what, got)
+			}
+			return
 		}
 	}
-	f("clicks", first(func(i int) models.Event { return &models.Click{V: 1, ShortURL: "a", IP: fmt.Sprint(i)} }), 33_333)
-	f("visits", first(func(i int) models.Event {
-		return &models.Visit{V: 1, SiteID: "a", GUID: fmt.Sprint(i), Features: make([]string, 2)}
-	}), 8_333)
+	visit := func(features int) func(i int) models.Event {
+		return func(i int) models.Event {
+			return &models.Visit{V: 1, SiteID: "a", GUID: fmt.Sprint(i), Features: make([]string, features)}
+		}
+	}
+	f("clicks", 3, func(i int) models.Event { return &models.Click{V: 1, ShortURL: "a", IP: fmt.Sprint(i)} })
+	f("visits with two features", 12, visit(2))
+	f("visits with six features", 192, visit(6))
 }
 
 // What Bytes says is what is bounded: it must be no less than two thirds of the truth, and no more than one and a half.

@@ -67,33 +67,30 @@ type Door struct {
 }
 
 // Singles measures what single events cost producer and Kafka, and how long their answers take, at rates below what a producer can do. The
-// sides take turns, to and fro. bare, which answers and does nothing, is measured before them. It returns a chapter of the report, and for the last side the cost in µs of an event at SinglesRate and the
+// sides take turns with bare, which answers and does nothing, to and fro. It returns a chapter of the report, and for the last side the cost in µs of an event at SinglesRate and the
 // p99 of its answer.
 func Singles(ctx context.Context, servers Servers, bare Door, sides ...Side) (text string, cost float64, p99 time.Duration, err error) {
-	doors := make([]Door, len(sides))
-	for i, s := range sides {
+	doors, names := []Door{bare}, []string{"bare handler"}
+	for _, s := range sides {
 		defer func() { err = errors.Join(err, s.DeleteTopics(context.WithoutCancel(ctx))) }()
 		if err := s.EnsureTopics(ctx); err != nil {
 			return "", 0, 0, err
 		}
-		if doors[i].Process, doors[i].Address, err = s.StartProducer(ctx, s.Place); err != nil {
+		producer, address, err := s.StartProducer(ctx, s.Place)
+		if err != nil {
 			return "", 0, 0, err
 		}
-		defer func() { _ = doors[i].Process.Stop(time.Minute) }()
+		defer func() { _ = producer.Stop(time.Minute) }()
+		doors, names = append(doors, Door{producer, address}), append(names, s.Name)
 	}
 	text = fmt.Sprintf("Visits, one a request, at a rate below what the producer can do: processor time an event, and how long an answer takes from when the event was"+
 		" due (in a closed loop: was sent). Two turns of %s for each line. Kafka is charged with all that it did meanwhile. The bare handler"+
-		" answers and does nothing: what HTTP costs at that rate.\n\n"+
+		" answers and does nothing: what HTTP costs at that rate, and Kafka that has nothing to do.\n\n"+
 		"| load | connections | side | events/s | producer, µs | Kafka, µs | together, µs | answered, p50 | p99 |\n| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |", singlesLength)
 	for n, load := range singlesLoads {
-		floor, err := load.measure(ctx, bare, servers.Kafka)
-		if err != nil {
-			return "", 0, 0, fmt.Errorf("%s, bare handler: %w", load.what, err)
-		}
-		text += fmt.Sprintf("\n| %s | %d | bare handler |%s", load.what, load.connections, floor)
-		sums := make([]singlesOutcome, len(sides))
-		for turn := range 2 * len(sides) {
-			i := min(turn, 2*len(sides)-1-turn) // old, new, new, old
+		sums := make([]singlesOutcome, len(doors))
+		for turn := range 2 * len(doors) {
+			i := min(turn, 2*len(doors)-1-turn) // bare, old, new, new, old, bare
 			out, err := load.measure(ctx, doors[i], servers.Kafka)
 			if err != nil {
 				return "", 0, 0, fmt.Errorf("%s: %w", load.what, err)
@@ -101,7 +98,7 @@ func Singles(ctx context.Context, servers Servers, bare Door, sides ...Side) (te
 			sums[i] = sums[i].plus(out)
 		}
 		for i, o := range sums {
-			text += fmt.Sprintf("\n| %s | %d | %s |%s", load.what, load.connections, sides[i].Name, o)
+			text += fmt.Sprintf("\n| %s | %d | %s |%s", load.what, load.connections, names[i], o)
 		}
 		if last := sums[len(sums)-1]; n == 0 {
 			cost, p99 = last.each(last.producer+last.kafka), last.p(99)
