@@ -10,6 +10,7 @@ import (
 
 	"footfall/consumer/eventlog"
 	"footfall/consumer/repair"
+	"footfall/consumer/rollup/pace"
 	"footfall/consumer/store"
 	"footfall/internal/retry"
 	"footfall/models"
@@ -79,7 +80,7 @@ func (c *Consumer) newOwnership(ctx context.Context, counts func(models.Partitio
 	return &ownership{
 		store: c.Store, tables: c.Tables, owner: c.owner, counts: counts, hasher: c.hasher, partitions: map[models.Partition]*owned{},
 		visitors: c.visitors, latest: c.latest, ledger: c.ledger, names: c.names, retirements: c.retirements, deadLetters: c.deadLetters, metrics: c.metrics, log: c.Logger,
-		pace: pace{within: chunkTime, least: leastChunk}, costAtOnce: costAtOnce, keysAtOnce: c.keysAtOnce,
+		pace: pace.Pace{Within: chunkTime, Least: leastChunk}, costAtOnce: costAtOnce, keysAtOnce: c.keysAtOnce,
 		maxSpan: repair.MaxChunkSpan, splitAbove: splitAbove, progressAt: time.Now(),
 		doubts:    repair.NewDoubter(c.Store, c.metrics.Repair, c.Logger),
 		lostGroup: func() bool { return ctx.Err() != nil },

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// maxChunkEvents and maxChunkBytes bound what may be configured. Time bounds a chunk as well: see pace. What a chunk adds to one key
+	// maxChunkEvents and maxChunkBytes bound what may be configured. Time bounds a chunk as well: see package pace. What a chunk adds to one key
 	// is checked apart from that: see tooLarge.
 	maxChunkEvents = 1_000_000
 	maxChunkBytes  = 256 << 20

@@ -67,7 +67,7 @@ func (c *chunk) bytes() int {
 
 // full tells whether a chunk has reached a limit.
 func (o *ownership) full(c *chunk, l limits) bool {
-	return c.events.Len() >= min(l.events, o.pace.limit()) || c.bytes() >= l.bytes || c.widest >= o.maxSpan
+	return c.events.Len() >= min(l.events, o.pace.Limit()) || c.bytes() >= l.bytes || c.widest >= o.maxSpan
 }
 
 // collect fills a chunk from items until a limit is reached, or until stop ends: then it returns false. For the first item it

@@ -56,6 +56,6 @@ func (o *ownership) countChunk(ctx context.Context, ch *chunk, commit eventlog.C
 	if err != nil {
 		return errors.Join(fmt.Errorf("committing offsets: %w", err), o.doubts.DoubtOnExit(ctx, ch.spans))
 	}
-	o.pace.counted(ch.events.Len(), time.Since(begun))
+	o.pace.Counted(ch.events.Len(), time.Since(begun))
 	return nil
 }

@@ -17,6 +17,8 @@ import (
 const (
 	// chunkTime is how long a chunk should take to count. A rebalance waits for the chunk under way.
 	chunkTime = 20 * time.Second
+	// leastChunk is how many events a chunk may have even if it takes longer.
+	leastChunk = 16_000
 	// drainTimeout bounds a member's last flush: a chunk may take longer than the one before it.
 	drainTimeout = 45 * time.Second
 	// rebalanceTimeout is how long the group waits for members to rejoin. A member that takes longer is expelled and becomes a zombie.

@@ -14,6 +14,7 @@ import (
 	"footfall/consumer/names"
 	"footfall/consumer/repair"
 	"footfall/consumer/rollup/meter"
+	"footfall/consumer/rollup/pace"
 	"footfall/consumer/rollup/sight"
 	"footfall/consumer/store"
 	"footfall/models"
@@ -42,11 +43,11 @@ type ownership struct {
 	sumAt       func(context.Context, models.Partition, int64) (string, error) // fingerprint of the message at an offset; empty: none
 	timeFrom    func(context.Context, models.Partition, int64) (int64, time.Time, error)
 
-	pace       pace  // of the last chunk
-	keysAtOnce int   // that are written at once
-	costAtOnce int   // of events that are decided and summed together
-	maxSpan    int64 // offsets of one partition in one chunk
-	splitAbove int   // events: smaller chunks are never too large, and are not split
+	pace       pace.Pace // of the last chunk
+	keysAtOnce int       // that are written at once
+	costAtOnce int       // of events that are decided and summed together
+	maxSpan    int64     // offsets of one partition in one chunk
+	splitAbove int       // events: smaller chunks are never too large, and are not split
 
 	movedAt    atomic.Int64 // when a flush made progress last, in Unix milliseconds
 	progressAt time.Time    // when progress was noted last

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"footfall/consumer/eventlog"
+	"footfall/consumer/rollup/pace"
 	"footfall/consumer/store"
 	"footfall/consumer/store/memstore"
 	"footfall/models"
@@ -26,12 +27,12 @@ type line struct {
 	offset    int64
 }
 
-func startLine(t *testing.T, bound ...pace) *line {
+func startLine(t *testing.T, bound ...*pace.Pace) *line {
 	t.Helper()
 	l := &line{Memory: memstore.New(), items: make(chan eventlog.Item, 1000), applies: make(chan func() memstore.Fault), ended: make(chan error, 1)}
 	l.o = newOwner(t, l.Memory, 100)
 	if len(bound) > 0 {
-		l.o.pace.within, l.o.pace.least = bound[0].within, bound[0].least
+		l.o.pace.Within, l.o.pace.Least = bound[0].Within, bound[0].Least
 	}
 	l.OnApply = func(store.KeyWrite) memstore.Fault {
 		l.Mu.Unlock() // others may use the store while this write is under way
@@ -102,10 +103,10 @@ func TestVisitorsAreDecidedAheadAndChunksGrowMeanwhile(t *testing.T) {
 	})
 }
 
-// A chunk has no more events than the pace of the one before makes in pace.within.
+// A chunk has no more events than the pace of the one before makes in Pace.Within.
 func TestChunksAreBoundedByTheirTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := startLine(t, pace{within: 4 * time.Second, least: 10})
+		l := startLine(t, &pace.Pace{Within: 4 * time.Second, Least: 10})
 		l.click(5)
 		later(2 * time.Second) // the first chunk is being written since a second
 		l.click(50)

@@ -1,0 +1,31 @@
+// Package pace bounds chunks by the time that it takes to count them.
+package pace
+
+import (
+	"math"
+	"sync/atomic"
+	"time"
+)
+
+// Pace tells how many events a chunk may have: a member that has to leave the group finishes the chunk under way, and the others wait for
+// it. The zero value does not bound them. Safe for concurrent use.
+type Pace struct {
+	Within time.Duration // that counting a chunk may take; 0: any time
+	Least  int           // events that a chunk may have at any pace: the last one may have been small, or slow for once
+	events atomic.Int64  // that would have been counted within that time, at the pace of the last chunk
+}
+
+// Limit is how many events the next chunk may have.
+func (p *Pace) Limit() int {
+	if p.Within == 0 {
+		return math.MaxInt
+	}
+	return max(int(p.events.Load()), p.Least)
+}
+
+// Counted notes how long a chunk took. A larger one takes less for each event.
+func (p *Pace) Counted(events int, took time.Duration) {
+	if events > 0 {
+		p.events.Store(int64(float64(events) * float64(p.Within) / float64(max(took, time.Microsecond))))
+	}
+}
