@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"footfall/configs"
+	"footfall/test/harness"
 )
 
 const clicks = "SELECT value FROM urlshortener.clickcounter WHERE short_url = 'abc'"
@@ -188,14 +188,7 @@ func TestRefusesToStart(t *testing.T) {
 
 // TestStopsWhileStarting: stopped before it is ready, it ends without an error.
 func TestStopsWhileStarting(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	addr := harness.FreeAddr(t)
 	for range 5 {
 		cfg := configs.Embedded{}
 		cfg.HTTP.Addr, cfg.Data.Dir = addr, t.TempDir()

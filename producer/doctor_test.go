@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"strings"
 	"syscall"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"footfall/internal/doctor"
+	"footfall/test/harness"
 )
 
 // The doctor of a running producer finds nothing, and names each fault first.
@@ -47,7 +47,7 @@ func TestDoctor(t *testing.T) {
 	f(1, "fault kafka: Kafka at 127.0.0.1:1 does not answer", "FOOTFALL_KAFKA_BROKERS=127.0.0.1:1")
 	f(1, "fault links: connecting to Cassandra", "FOOTFALL_LINKS_ENABLED=true", "FOOTFALL_CASSANDRA_PORT=1")
 	f(1, "fault listener: the producer does not answer at http.addr", "FOOTFALL_HTTP_ADDR=127.0.0.1:1")
-	f(1, "fault ready: the producer at http.admin_addr is not ready", "FOOTFALL_HTTP_ADMIN_ADDR="+unused(t))
+	f(1, "fault ready: the producer at http.admin_addr is not ready", "FOOTFALL_HTTP_ADMIN_ADDR="+harness.FreeAddr(t))
 
 	code, out, _ := finish(t, env, "doctor")
 	if code != 0 || !strings.Contains(out, "healthy (") || strings.Contains(out, "not healthy") {
@@ -59,15 +59,4 @@ func TestDoctor(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("after SIGTERM: %v", err)
 	}
-}
-
-// unused is an address that nobody listens on.
-func unused(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }

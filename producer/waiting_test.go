@@ -21,7 +21,7 @@ import (
 // and says why.
 func waiting(t *testing.T, what, why string, env ...string) (cmd *exec.Cmd, log *harness.Buffer) {
 	t.Helper()
-	admin := unused(t)
+	admin := harness.FreeAddr(t)
 	cmd, _, _ = producer(t, append(env, "FOOTFALL_HTTP_ADMIN_ADDR="+admin, "FOOTFALL_HTTP_ADDR=127.0.0.1:0"))
 	log = &harness.Buffer{}
 	cmd.Stderr = log

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"net"
 	"net/http"
 	"os/exec"
 	"regexp"
@@ -86,7 +85,7 @@ func logs(t *testing.T, log *harness.Buffer, want string) {
 
 // TestWaiting: a reader without Cassandra lives, is not ready, says why, and stops at once when it is told to.
 func TestWaiting(t *testing.T) {
-	admin := freeAddr(t)
+	admin := harness.FreeAddr(t)
 	cmd, _ := launch(t, `"msg":"waiting for Cassandra"`, []string{"FOOTFALL_CASSANDRA_PORT=1", "FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_HTTP_ADMIN_ADDR=" + admin})
 	if code, text := harness.Get(t, "http://"+admin+"/healthz"); code != http.StatusOK {
 		t.Errorf("it is not alive: %d %s", code, text)
@@ -101,17 +100,6 @@ func TestWaiting(t *testing.T) {
 	if err := cmd.Wait(); err != nil || time.Since(asked) > 2*time.Second {
 		t.Errorf("after SIGTERM: %v after %v", err, time.Since(asked))
 	}
-}
-
-// freeAddr is an address that nobody listens on.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }
 
 var listening = regexp.MustCompile(`"listening","addr":"([^"]+)","admin":"([^"]+)"`)

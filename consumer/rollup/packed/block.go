@@ -118,7 +118,6 @@ func (b *block) add(sh *shared, p models.Partition, offset int64, event models.E
 	b.text.Write(to)
 	*last, b.last.ts = offset, ts
 	b.n++
-	b.cost += costOf(event)
 }
 
 // put writes what is in to, and a text. It returns an empty to.

@@ -65,9 +65,11 @@ func (e *Events) add(p models.Partition, offset int64, event models.Event) {
 	if last := len(e.blocks) - 1; last < 0 || !e.blocks[last].fits(event) {
 		e.open(event)
 	}
-	e.blocks[len(e.blocks)-1].add(e.shared, p, offset, event)
+	b, cost := e.blocks[len(e.blocks)-1], costOf(event)
+	b.add(e.shared, p, offset, event)
+	b.cost += cost
 	e.n++
-	e.cost += costOf(event)
+	e.cost += cost
 	e.topics[p.Topic]++
 	e.bytes += perEvent
 }
@@ -93,11 +95,12 @@ func (e *Events) Decided() (n int) {
 // After returns the events without the first n, which must be all or have been all when Decide was called. The list shares its memory with the
 // result, to which nothing may be added, and which has no Topics.
 func (e *Events) After(n int) *Events {
-	i, rest := 0, e.n
+	i, rest, cost := 0, e.n, e.cost
 	for ; i < len(e.blocks) && e.n-rest < n; i++ {
 		rest -= e.blocks[i].n
+		cost -= e.blocks[i].cost
 	}
-	return &Events{shared: e.shared, blocks: e.blocks[i:], n: rest}
+	return &Events{shared: e.shared, blocks: e.blocks[i:], n: rest, cost: cost}
 }
 
 // All yields the events with their places in the list. The event is valid until the next one is asked for: it is the same memory each time.

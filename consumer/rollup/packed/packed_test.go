@@ -154,13 +154,16 @@ func TestWhatFollowsIsDecidedAlone(t *testing.T) {
 				from := list.Decided()
 				wantSame(t, list.After(from), plain[from:])
 				decide(rnd, list.After(from), plain[from:])
-				if list.Decided() != len(plain) || list.After(len(plain)).Len() != 0 {
+				if none := list.After(len(plain)); list.Decided() != len(plain) || none.Len() != 0 || none.Cost() != 0 {
 					t.Fatalf("%d of %d are decided", list.Decided(), len(plain))
 				}
 			}
 		}
 		wantSame(t, list, plain)
 		wantSame(t, list.After(0), plain)
+		if got := list.After(0).Cost(); got != list.Cost() {
+			t.Errorf("all cost %d, want %d", got, list.Cost())
+		}
 	}
 }
 
