@@ -1,6 +1,6 @@
 # footfall. `make run` needs Go alone; `make up` brings real Kafka and real Cassandra.
 .DEFAULT_GOAL := help
-.PHONY: help run up down unit test test-all suites seeds load look faults bench bench-live lint vuln build release chromium wrk prometheus dashboards k8s kubernetes-validate
+.PHONY: help run up down unit test test-all packages-on-stack packages-alone suites seeds load look faults bench bench-live lint vuln build release chromium wrk prometheus dashboards k8s kubernetes-validate
 
 # The race detector is for everything (test-all). It needs a C compiler; without one the tests run all the same, except with CI=true.
 RACE := $(if $(filter test-all,$(MAKECMDGOALS)),$(if $(CI)$(shell command -v $${CC:-cc}),-race))
@@ -8,8 +8,13 @@ RACE := $(if $(filter test-all,$(MAKECMDGOALS)),$(if $(CI)$(shell command -v $${
 # Tests that start, pause and kill servers of their own take minutes: only test-all runs them.
 SERVERS := $(if $(filter test-all,$(MAKECMDGOALS)),,FOOTFALL_TEST_SERVERS=shared)
 
-# All packages but the suites of whole processes, which `test` and `test-all` divide between them.
-PACKAGES = $$(go list ./... | grep -vE '/test/(e2e|faults)$$|^footfall/producer$$')
+# All packages but the suites of whole processes, which `test` and `test-all` divide between them: those whose tests use the real stack, and the others.
+SUITES := /test/(e2e|faults)$$|^footfall/producer$$
+ON_STACK = $$(go list -test -f '{{.ImportPath}} {{.Deps}}' ./... | sed -n 's/[.]test .*[/]stack[/]stacktest[] ].*//p' | grep -vE '$(SUITES)')
+ALONE = $$(go list ./... | grep -vE '$(SUITES)' | grep -vxF "$(ON_STACK)")
+
+# Bounds on memory, which say nothing under the race detector and take minutes there.
+MEMORY := TakeLittleMemory$$
 
 # The part of the end-to-end suite that `test` runs; `test-all` runs the rest.
 SMOKE := ^(TestTheSameIDCountsOnce|TestCountIsVisibleWithinTwoSeconds|TestTheKeyOfTheDocumentation|TestParseTables|TestQueriesOnTheOracle)$$
@@ -44,16 +49,23 @@ down: ## stop what `make up` started; data stays
 unit: ## tests without servers, in less than a minute
 	go test -short -p 4 -parallel 6 $$(go list ./... | grep -vE '/test/(e2e|faults)$$')
 
-# Packages run one after the other: the suites on the real stack want the machine for themselves. Never from the cache: some
+# Packages on the real stack run one after the other, and so do the others beside them. Never from the cache: some
 # tests build and run the product as a process, which the cache does not see. The suites that do little else run without the race
 # detector: it would look at the judge, not at the product, takes minutes, and several times the memory that one of them bounds.
 test: ## all packages and a part of the end-to-end suite; on the real stack where it can be had (CI=true: it must be); 15 minutes
 	go run ./deployments/stackctl up --optional --bare
 	go test $(RACE) -run '^$$' ./... > /dev/null
-	$(SERVERS) go test $(RACE) -count=1 -p 1 -timeout 28m -skip '$(CONTROLS)' $(PACKAGES)
+	@$(MAKE) --no-print-directory --jobs=2 packages-on-stack packages-alone RACE='$(RACE)' SERVERS='$(SERVERS)'
+	go test -count=1 -p 1 -run '$(MEMORY)' ./reader/...
 	go test -count=1 -timeout 10m -skip '$(HOSTILE)' ./producer
 	go test -count=1 -timeout 10m -run '$(SMOKE)' ./test/e2e
 	cd $(CHART) && go test -count=1 ./...
+
+packages-on-stack:
+	$(SERVERS) go test $(RACE) -count=1 -p 1 -timeout 28m -skip '$(CONTROLS)' $(ON_STACK)
+
+packages-alone:
+	$(SERVERS) go test $(RACE) -count=1 -p 1 -timeout 28m -skip '$(MEMORY)' $(ALONE)
 
 # `make test test-all` runs each part once. The simulation has a clock of its own, so it takes what the suites of processes leave.
 test-all: test ## all tests: `test` with the race detector, then the rest of the suites, the faults' short form, and 1,000 seeds (50 minutes)

@@ -22,6 +22,7 @@ import (
 // The counts move to another Cassandra while events come in, as docs/backups.md says: rebuild counts into it and compares, then consumers of the
 // new tables take over. Every cell there is right.
 func TestMoveToAnotherCassandra(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("FOOTFALL_TEST_SERVERS") == "shared" {
 		t.Skip("it starts a Cassandra of its own: make test-all runs it")
 	}

@@ -25,6 +25,7 @@ const snapshotTag = "monday"
 // A snapshot is taken during `consumer pause` while events come in. Counting goes on for thousands of events. Then the tables are restored, and
 // events keep coming: consumers count again what is missing, and every cell equals the oracle's.
 func TestRestoreFromASnapshot(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("FOOTFALL_TEST_SERVERS") == "shared" {
 		t.Skip("nodetool imports each of 23 tables in a process of its own, which takes a minute: make test-all runs it")
 	}

@@ -39,6 +39,7 @@ func fillForReader(t *testing.T, d *embedded) {
 // TestTheReaderIsAsDescribed lets schemathesis ask what the description allows and what it does not: no 5xx, and nothing that is not
 // described.
 func TestTheReaderIsAsDescribed(t *testing.T) {
+	t.Parallel()
 	requireSchemathesis(t)
 	d := newEmbedded(t)
 	fillForReader(t, d)
@@ -68,6 +69,7 @@ func TestTheReaderIsAsDescribed(t *testing.T) {
 
 // TestAClosedReaderIsAsDescribed does the same without a key, with one that is for others, and with the right one.
 func TestAClosedReaderIsAsDescribed(t *testing.T) {
+	t.Parallel()
 	requireSchemathesis(t)
 	hash := func(key string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(key))) }
 	d := newEmbedded(t, `FOOTFALL_ACCESS_READERS=[{"site":"site1","links":"abc","key_hashes":["`+hash("ours")+`"]},{"site":"elsewhere","links":"elsewhere","key_hashes":["`+hash("theirs")+`"]}]`)

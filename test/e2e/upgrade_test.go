@@ -59,6 +59,7 @@ func released(t *testing.T) string {
 // The last release is upgraded as docs/operations.md says, while events keep coming. Consumers of 0.5.0 decide by another version, so all of them
 // stop before the new ones start. The producer is replaced at its address. Every cell is right.
 func TestUpgradeFromTheLastRelease(t *testing.T) {
+	t.Parallel()
 	old := released(t)
 	t.Run("stopped, then migrated", func(t *testing.T) { upgrade(t, old, false) })
 	t.Run("migrated, then stopped, as by the Helm chart", func(t *testing.T) { upgrade(t, old, true) })
