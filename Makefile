@@ -68,7 +68,7 @@ packages-alone:
 	$(SERVERS) go test $(RACE) -count=1 -p 1 -timeout 28m -skip '$(MEMORY)' $(ALONE)
 
 # `make test test-all` runs each part once. The simulation has a clock of its own, so it takes what the suites of processes leave.
-test-all: test ## all tests: `test` with the race detector, then the rest of the suites, the faults' short form, and 1,000 seeds (50 minutes)
+test-all: test ## all tests: `test` with the race detector, then the rest of the suites, the faults' short form, and 1,000 seeds (40 minutes)
 	go test -count=1 -timeout 10m -run '$(HOSTILE)' ./producer
 	$(MAKE) --no-print-directory --jobs=2 suites seeds
 
