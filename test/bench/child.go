@@ -47,10 +47,10 @@ type measured struct {
 	Peak       int64   // bytes of memory
 	Note       string
 
-	// After warm-up, of footfall only: in the second half of the events.
-	LateRequests, LateKeys float64 // per event
-	Kinds                  map[string]float64
-	Values                 map[string]float64 // what else is worth telling
+	// Of footfall only.
+	Keys   float64 // mutations: writes of a key with its counters
+	Kinds  map[string]float64
+	Values map[string]float64 // what else is worth telling
 }
 
 func (m measured) rate() float64 { return float64(m.Events) / m.Seconds }
@@ -60,7 +60,7 @@ func mean(a, b measured) measured {
 	a.Note = fmt.Sprintf("the mean of %.1f and %.1f s", a.Seconds, b.Seconds)
 	a.Seconds, a.CPU, a.ServerCPU = (a.Seconds+b.Seconds)/2, (a.CPU+b.CPU)/2, (a.ServerCPU+b.ServerCPU)/2
 	a.Requests, a.Statements, a.Peak = (a.Requests+b.Requests)/2, (a.Statements+b.Statements)/2, max(a.Peak, b.Peak)
-	a.LateRequests, a.LateKeys = (a.LateRequests+b.LateRequests)/2, (a.LateKeys+b.LateKeys)/2
+	a.Keys = (a.Keys + b.Keys) / 2
 	return a
 }
 

@@ -27,7 +27,7 @@ func (b *bench) measureFootfall(ctx context.Context, t task, processes int) (m m
 		}
 		running = append(running, r)
 	}
-	begun, half := time.Time{}, map[string]float64(nil)
+	begun := time.Time{}
 	for {
 		sum, err := subject.Scrape(ctx, running...)
 		if err != nil {
@@ -37,12 +37,9 @@ func (b *bench) measureFootfall(ctx context.Context, t task, processes int) (m m
 		if begun.IsZero() && (sum["generations"] > 0 || applied > 0) {
 			begun = time.Now()
 		}
-		if half == nil && applied >= float64(t.Events)/2 {
-			half = sum
-		}
 		if applied >= float64(t.Events) {
 			m.Seconds = time.Since(begun).Seconds()
-			return m, m.fill(t, sum, half, running)
+			return m, m.fill(t, sum, running)
 		}
 		select {
 		case <-ctx.Done():
@@ -53,15 +50,11 @@ func (b *bench) measureFootfall(ctx context.Context, t task, processes int) (m m
 }
 
 // fill reads off the rest.
-func (m *measured) fill(t task, sum, half map[string]float64, running []*subject.Replica) error {
+func (m *measured) fill(t task, sum map[string]float64, running []*subject.Replica) error {
 	m.Events, m.Requests, m.Statements = t.Events, sum["requests"], sum["statements"]
-	late := sum[`events{outcome="applied"}`] - half[`events{outcome="applied"}`]
-	if late > 0 {
-		m.LateRequests = (sum["requests"] - half["requests"]) / late
-		m.LateKeys = (sum["keys"] - half["keys"]) / late
-	}
+	m.Keys = sum["keys"]
 	m.Kinds, m.Values = map[string]float64{}, map[string]float64{
-		"keys": sum["keys"], "lookups": sum["lookups"], "ledger": sum["ledger"], "flushes": sum["flushes"],
+		"lookups": sum["lookups"], "ledger": sum["ledger"], "flushes": sum["flushes"],
 		"flush seconds": sum["flush seconds"],
 	}
 	for name, value := range sum {
