@@ -13,8 +13,9 @@ SUITES := /test/(e2e|faults)$$|^footfall/producer$$
 ON_STACK = $$(go list -test -f '{{.ImportPath}} {{.Deps}}' ./... | sed -n 's/[.]test .*[/]stack[/]stacktest[] ].*//p' | grep -vE '$(SUITES)')
 ALONE = $$(go list ./... | grep -vE '$(SUITES)' | grep -vxF "$(ON_STACK)")
 
-# Bounds on memory, which say nothing under the race detector and take minutes there.
+# Bounds on memory, which say nothing under the race detector and take minutes there, and the packages that have one.
 MEMORY := TakeLittleMemory$$
+BOUNDED = $$(grep -ls 'TakeLittleMemory(t ' $$(go list -f '{{.Dir}}/*_test.go' ./... | grep -v /test/e2e/) | xargs -n 1 dirname | sort -u)
 
 # The part of the end-to-end suite that `test` runs; `test-all` runs the rest.
 SMOKE := ^(TestTheSameIDCountsOnce|TestCountIsVisibleWithinTwoSeconds|TestTheKeyOfTheDocumentation|TestParseTables|TestQueriesOnTheOracle)$$
@@ -56,7 +57,7 @@ test: ## all packages and a part of the end-to-end suite; on the real stack wher
 	go run ./deployments/stackctl up --optional --bare
 	go test $(RACE) -run '^$$' ./... > /dev/null
 	@$(MAKE) --no-print-directory --jobs=2 packages-on-stack packages-alone RACE='$(RACE)' SERVERS='$(SERVERS)'
-	go test -count=1 -p 1 -run '$(MEMORY)' ./reader/...
+	go test -count=1 -p 1 -run '$(MEMORY)' $(BOUNDED)
 	go test -count=1 -timeout 10m -skip '$(HOSTILE)' ./producer
 	go test -count=1 -timeout 10m -run '$(SMOKE)' ./test/e2e
 	cd $(CHART) && go test -count=1 ./...
