@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -71,7 +70,7 @@ func upgrade(t *testing.T, old string, migrateFirst bool) {
 	cluster.Port = port
 	d := describe(t, byDefault, kafkaAddress, cluster)
 	d.migrateBy(t, filepath.Join(old, "consumer"))
-	address := freeAddress(t)
+	address := harness.FreeAddr(t)
 	door := start(t, process.Command{Name: "old producer", Path: filepath.Join(old, "producer"), Env: append(d.env, "FOOTFALL_HTTP_ADDR="+address), Dir: d.dir})
 	if _, err := door.Expect(patiently(t), regexp.MustCompile(`"the door is open","addr":"([^"]+)"`)); err != nil {
 		t.Fatal(err)
@@ -132,15 +131,4 @@ func upgrade(t *testing.T, old string, migrateFirst bool) {
 	d.settle(t, want)
 	t.Logf("%d requests were answered, %d were sent again, %d of them after a cut", result.Requests, result.Busy, result.Broken)
 	equal(t, want.Cells(), d.dump(t))
-}
-
-// freeAddress is an address that nobody listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }() // nothing was accepted
-	return l.Addr().String()
 }
