@@ -279,8 +279,8 @@ const about = `
   one after the other, 64 events at once.
 - **The batching sink** sends the visitors of 500 events as one unlogged batch and their counters as one counter batch (less
   where Cassandra refuses such large ones), four at once. It cannot tell who is new, so it counts no uniques.
-- **Cassandra's limit** is a bare loop that sends the very requests that footfall sent in a run of its own on the same events, as many at
-  once as a consumer may have under way for one chunk, to fresh tables. Limit and footfall are each the mean of two runs, in the
+- **Cassandra's limit** is a bare loop. It sends the very requests that footfall sent in a run of its own on the same events, to fresh tables, as
+  many at once as a consumer may have under way for one chunk. Limit and footfall are each the mean of two runs, in the
   order of limit, footfall, footfall, limit. Visits take long: for this comparison alone both are measured on the first quarter, with no
   more in the topic.
 %s
