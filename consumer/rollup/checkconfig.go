@@ -15,9 +15,9 @@ const (
 	maxChunkBytes  = 256 << 20
 	// splitAbove: only a chunk of more events may be too large for the store.
 	splitAbove = 500
-	// costAtOnce bounds how many events are decided and summed at once (packed.Events.Cost): 33,000 clicks, or 8,000 visits with two features.
+	// costAtOnce bounds how many events are decided and summed at once (packed.Events.Cost): 50,000 clicks, or 12,000 visits with two features.
 	// With six a visit asks about 192 sightings, and adds to 64 keys. Many at once share requests to the store, and wait for it together.
-	costAtOnce = 100_000
+	costAtOnce = 150_000
 )
 
 // Sensible refuses a configuration that would count nothing, or never stop, with a *configs.Wrong.

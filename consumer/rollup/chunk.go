@@ -202,6 +202,13 @@ func (c *chunk) bury(letter *eventlog.DeadLetter, bytes int) {
 	c.deadBytes += bytesPerDead + bytes
 }
 
+// decidedIn notes the visitors' era in which all events are decided. Sums of another era are void.
+func (c *chunk) decidedIn(era int) {
+	if era != c.decided {
+		c.decided, c.added = era, nil
+	}
+}
+
 // sum adds up the events that are not summed yet. All must be decided.
 func (c *chunk) sum() {
 	if c.added == nil {

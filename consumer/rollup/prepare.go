@@ -48,20 +48,25 @@ func (o *ownership) lookAhead(ctx context.Context, c *chunk) {
 	if o.sumAhead(ctx, c); c.trouble == nil {
 		c.trouble = o.list(ctx, c.added)
 	}
+	if c.trouble == nil {
+		c.trouble = o.decideFirst(ctx, c)
+	}
 }
 
-// sumAhead decides and sums the events that are not summed yet.
+// sumAhead decides and sums the events that are not summed yet. Rows of their visitors may be on their way to the store when it returns.
 func (o *ownership) sumAhead(ctx context.Context, c *chunk) {
-	if c.trouble = o.decideFirst(ctx, c); c.trouble == nil {
+	era, err := o.visitors.Ahead(ctx, c.events, c.decided)
+	if c.trouble = err; err == nil {
+		c.decidedIn(era)
 		c.sum()
 	}
 }
 
-// decideFirst finds the events that are a visitor's first.
+// decideFirst finds the events that are a visitor's first. When it succeeds, the store has the rows of all visitors.
 func (o *ownership) decideFirst(ctx context.Context, c *chunk) error {
 	era, err := o.visitors.Decide(ctx, c.events, c.decided)
-	if err == nil && era != c.decided {
-		c.decided, c.added = era, nil
+	if err == nil {
+		c.decidedIn(era)
 	}
 	return err
 }
@@ -81,6 +86,7 @@ func (o *ownership) list(ctx context.Context, work *deltas) error {
 // writes counters. A visitor's row may be stored before the previous chunk is counted, since first sight is a fact of the log.
 func (o *ownership) prepare(stop, work context.Context, items <-chan eventlog.Item, l limits, a *ahead) {
 	defer close(a.chunks)
+	defer o.visitors.Settle()
 	last := make(chan struct{}) // closed when the chunk before is counted
 	close(last)
 	for more := true; more; {

@@ -109,14 +109,16 @@ func (v *view) RememberFirsts(ctx context.Context, visitors []models.Visitor, fi
 	})
 }
 
-// remember does n inserts in any order. One may fail, so that those after it are not done, and may be applied late.
+// remember does n inserts in any order, beside what else the goroutine does. One may fail, so that those after it are not done, and may be
+// applied late.
 func (v *view) remember(ctx context.Context, n int, insert func(i int) func(context.Context) error) error {
-	if !v.wait(v.who) { // only who has the turn may ask for its fate
+	who := v.who + " remembering"
+	if !v.wait(who) { // only who has the turn may ask for its fate
 		return errDead
 	}
 	for _, i := range v.w.fate.order(n) {
 		do := insert(i)
-		err := v.call(ctx, func() error { return do(ctx) })
+		err := v.callAs(ctx, who, func() error { return do(ctx) })
 		if err == nil {
 			continue
 		}

@@ -27,126 +27,112 @@ type Visitors struct {
 	hits, lookups prometheus.Counter
 	together      int // see New
 
-	deciding  sync.Mutex // one chunk at a time: a chunk must find the rows of the one before
-	questions questions  // of a part of that chunk
-	chunk     *visitorrows.Chunk
+	deciding sync.Mutex // one chunk at a time: a chunk must find the rows of the one before
+	full     int        // see New
+	spare    *part      // to be used again
+	answers  answers
 
 	mu    sync.Mutex
 	cache *visitorcache.Cache
 	rows  *visitorrows.Cache
-	era   int // grows when the caches are emptied
+	under *underway // the last part, as long as nobody knows whether its rows are stored
+	era   int       // grows when the caches are emptied, and when rows could not be stored
 }
 
 // New decides by the rows of a store. It caches about size visitors of links, and as many of sites; full is how many entries a visitor's row
 // has at the most. hits counts the visitors that were cached, lookups those that were not. A chunk is asked about in parts that cost together
 // (packed.Events.Cost): enough to keep the store busy, and few enough for little memory.
 func New(db store.Store, h eventlog.Hasher, size, full, together int, hits, lookups prometheus.Counter) *Visitors {
-	v := &Visitors{
-		store: db, hasher: h, hits: hits, lookups: lookups, together: together, questions: newQuestions(), era: 1,
+	return &Visitors{
+		store: db, hasher: h, hits: hits, lookups: lookups, together: together, full: full, era: 1,
 		cache: visitorcache.New(size), rows: visitorrows.New(h, size),
 	}
-	v.chunk = v.rows.NewChunk(full)
-	return v
 }
 
-// Decide sets First of the events of a chunk: of those that are not decided yet if decided is this era, else of all. The caches are emptied between
-// two eras. It returns the era.
+// Decide sets First of the events of a chunk: of those that are not decided yet if decided is this era, else of all. It returns the era.
 // When it succeeds, the store has acknowledged a row for every visitor in the chunk. Only then are visitors added to the caches, or a failed
-// insert would never be repeated.
+// insert would never be repeated. After an error the events may have been decided in part; decided stays what it was.
 func (v *Visitors) Decide(ctx context.Context, events *packed.Events, decided int) (era int, err error) {
+	if v.isDecided(events, decided) { // without waiting for a chunk that is decided ahead
+		return decided, nil
+	}
 	v.deciding.Lock()
 	defer v.deciding.Unlock()
-	if era = v.now(); decided == era {
-		events = events.After(events.Decided())
+	if era, err = v.ahead(ctx, events, decided); err != nil {
+		return 0, err
 	}
-	for part := range events.Parts(v.together) {
-		if err := v.ask(ctx, part, era); err != nil {
+	return era, v.settle()
+}
+
+// Ahead is Decide, except that rows may still be on their way to the store when it returns. Nothing may be counted before Decide has
+// succeeded too.
+func (v *Visitors) Ahead(ctx context.Context, events *packed.Events, decided int) (era int, err error) {
+	v.deciding.Lock()
+	defer v.deciding.Unlock()
+	return v.ahead(ctx, events, decided)
+}
+
+func (v *Visitors) ahead(ctx context.Context, events *packed.Events, decided int) (era int, err error) {
+	if decided != v.now() {
+		_ = v.settle() // another chunk's rows, or those of an era that is over: now they are found in the store, or they are not
+	}
+	rest := events
+	if era = v.now(); decided == era {
+		rest = events.After(events.Decided())
+	}
+	for some := range rest.Parts(v.together) {
+		if err := v.ask(ctx, some, events, era); err != nil {
 			return 0, err
 		}
 	}
 	return era, nil
 }
 
-// questions are what a chunk asks about sightings. Many events ask about the same one, so each one has a place in the
-// lists, found by its fingerprint. They are kept from chunk to chunk only to reuse their memory.
-type questions struct {
-	places  map[eventlog.Fingerprint]int32
-	first   []models.Position      // by place: the first event; before the lookup the chunk's earliest (all are in one partition)
-	asked   []asked                // in the order of the events
-	answers []bool                 // of all events
-	ends    []int                  // by event: where its part of answers ends
-	unknown []models.Sighting      // that the cache does not have
-	ids     []eventlog.Fingerprint // of unknown
-	missing []int32                // the places of unknown
-	fresh   []models.Sighting      // that the store does not have either
-	at      []models.Position      // the first events of fresh
+// isDecided tells whether all of a chunk is decided in this era, and its rows are stored.
+func (v *Visitors) isDecided(events *packed.Events, decided int) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return decided == v.era && events.Decided() == events.Len() && (v.under == nil || v.under.of != events)
 }
 
-// asked is an answer that waits for a sighting.
-type asked struct {
-	answer int
-	place  int32
-	at     models.Position // of the event
-}
-
-func newQuestions() questions { return questions{places: map[eventlog.Fingerprint]int32{}} }
-
-// forget empties the lists after a chunk. It frees lists that are much larger than the chunk needed: chunks grow under a backlog.
-func (q *questions) forget() {
-	if 4*len(q.answers) < cap(q.answers) {
-		*q = newQuestions()
-		return
+// ask sets First of some events of a chunk, and begins to store the rows of their visitors.
+func (v *Visitors) ask(ctx context.Context, some, of *packed.Events, era int) error {
+	p := v.newPart()
+	defer v.answers.forget()
+	err := v.learnRows(ctx, p, some)
+	if err == nil {
+		v.gather(p, some)
+		v.hits.Add(float64(len(p.first) - len(p.unknown)))
+		v.lookups.Add(float64(len(p.unknown)))
+		err = v.lookUp(ctx, p)
 	}
-	clear(q.places)
-	clear(q.unknown) // or their strings would stay in memory
-	clear(q.fresh)
-	q.first, q.asked, q.answers, q.ends = q.first[:0], q.asked[:0], q.answers[:0], q.ends[:0]
-	q.unknown, q.ids, q.missing = q.unknown[:0], q.ids[:0], q.missing[:0]
-	q.fresh, q.at = q.fresh[:0], q.at[:0]
-}
-
-// ask sets First of the events.
-func (v *Visitors) ask(ctx context.Context, events *packed.Events, era int) error {
-	q := &v.questions
-	defer q.forget()
-	defer v.chunk.Forget()
-	if err := v.learnRows(ctx, events); err != nil {
+	if err == nil {
+		err = v.settle() // what this part was told about may not be stored
+	}
+	if err != nil {
+		v.reuse(p)
 		return err
 	}
-	v.gather(q, events)
-	v.hits.Add(float64(len(q.first) - len(q.unknown)))
-	v.lookups.Add(float64(len(q.unknown)))
-	if err := v.lookUp(ctx, q); err != nil {
-		return err
-	}
-	if visitors, firsts := v.chunk.Fresh(); len(visitors) > 0 {
-		if err := v.store.RememberFirsts(ctx, visitors, firsts); err != nil {
-			return err
-		}
-	}
-	v.remember(q, era)
-	for _, a := range q.asked {
-		q.answers[a.answer] = q.first[a.place] == a.at
-	}
-	begin := 0
-	events.Decide(func(i int, _ *eventlog.Counted, first []bool) []bool {
-		first, begin = append(first, q.answers[begin:q.ends[i]]...), q.ends[i]
-		return first
-	})
+	v.answers.tell(some, p.first)
+	v.begin(ctx, p, of, era)
 	return nil
 }
 
 // learnRows finds the rows of the visitors of sites: those that the cache does not have in the store.
-func (v *Visitors) learnRows(ctx context.Context, events *packed.Events) error {
+func (v *Visitors) learnRows(ctx context.Context, p *part, events *packed.Events) error {
 	v.mu.Lock()
+	var before *visitorrows.Chunk
+	if v.under != nil {
+		before = v.under.rows
+	}
 	for _, e := range events.All() {
 		if visit, ok := e.Event.(*models.Visit); ok {
-			v.chunk.Ask(visit, e.Partition)
+			p.rows.Ask(visit, e.Partition, before)
 		}
 	}
 	v.mu.Unlock()
-	unknown := v.chunk.Unknown()
-	v.hits.Add(float64(v.chunk.Rows() - len(unknown)))
+	unknown := p.rows.Unknown()
+	v.hits.Add(float64(p.rows.Rows() - len(unknown)))
 	if len(unknown) == 0 {
 		return nil
 	}
@@ -161,89 +147,80 @@ func (v *Visitors) learnRows(ctx context.Context, events *packed.Events) error {
 		}
 	}
 	v.lookups.Add(float64(looked))
-	v.chunk.Learn(rows)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	p.rows.Learn(rows)
 	return nil
 }
 
 // gather answers what the rows of visitors tell, and lists the sightings that the events ask about otherwise, and those that the cache
 // does not have.
-func (v *Visitors) gather(q *questions, events *packed.Events) {
+func (v *Visitors) gather(p *part, events *packed.Events) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	to := &v.answers
 	for _, e := range events.All() {
-		begin := len(q.answers)
+		begin := len(to.list)
 		var asks []bool // by sighting; nil: all
 		if visit, ok := e.Event.(*models.Visit); ok {
-			first, beyond := v.chunk.Decide(visit, e.Position())
-			q.answers = visit.AppendFirst(q.answers, first)
+			first, beyond := p.rows.Decide(visit, e.Position())
+			to.list = visit.AppendFirst(to.list, first)
 			if beyond == (models.Ways{}) {
-				q.ends = append(q.ends, len(q.answers))
+				to.ends = append(to.ends, int32(len(to.list)))
 				continue
 			}
 			asks = visit.AppendFirst(nil, beyond)
 		}
 		for i, s := range e.Event.Sightings() {
-			if begin+i == len(q.answers) {
-				q.answers = append(q.answers, false)
+			if begin+i == len(to.list) {
+				to.list = append(to.list, false)
 			}
 			if asks == nil || asks[i] {
-				q.asked = append(q.asked, asked{begin + i, v.place(q, s, e), e.Position()})
+				to.asked = append(to.asked, asked{int32(begin + i), v.place(p, s, e)})
 			}
 		}
-		q.ends = append(q.ends, len(q.answers))
+		to.ends = append(to.ends, int32(len(to.list)))
 	}
 }
 
-// place is a sighting's place in the lists. It asks the cache about one that has none yet.
-func (v *Visitors) place(q *questions, s models.Sighting, e *eventlog.Counted) int32 {
+// place is a sighting's place in the lists. One that has none yet is looked for in the cache, and in the part before this one.
+func (v *Visitors) place(p *part, s models.Sighting, e *eventlog.Counted) int32 {
 	id := eventlog.FingerprintOf(v.hasher, s)
-	place, seen := q.places[id]
+	place, seen := p.places[id]
 	if !seen {
-		place = int32(len(q.first))
-		q.places[id] = place
+		place = int32(len(p.first))
+		p.places[id] = place
 		at, known := v.cache.Get(id)
+		if !known && v.under != nil {
+			at, known = v.under.find(id)
+		}
 		if !known {
 			at = e.Position()
-			q.unknown, q.ids, q.missing = append(q.unknown, s), append(q.ids, id), append(q.missing, place)
+			p.unknown, p.ids, p.missing = append(p.unknown, s), append(p.ids, id), append(p.missing, place)
 		}
-		q.first = append(q.first, at)
+		p.first = append(p.first, at)
 	}
 	return place
 }
 
-// lookUp asks the store about the unknown sightings, and stores those that it does not have either.
-func (v *Visitors) lookUp(ctx context.Context, q *questions) error {
-	if len(q.unknown) == 0 {
+// lookUp asks the store about the unknown sightings, and lists those that it does not have either.
+func (v *Visitors) lookUp(ctx context.Context, p *part) error {
+	if len(p.unknown) == 0 {
 		return nil
 	}
-	found, err := v.store.FirstSeen(ctx, q.unknown)
+	found, err := v.store.FirstSeen(ctx, p.unknown)
 	if err != nil {
 		return err
 	}
-	for i, s := range q.unknown {
-		if at := &q.first[q.missing[i]]; found[i] != (models.Position{}) {
+	p.fresh = p.unknown[:0]
+	for i, s := range p.unknown {
+		if at := &p.first[p.missing[i]]; found[i] != (models.Position{}) {
 			*at = found[i]
 		} else {
-			q.fresh, q.at = append(q.fresh, s), append(q.at, *at)
+			p.fresh, p.at = append(p.fresh, s), append(p.at, *at)
 		}
 	}
-	if len(q.fresh) == 0 {
-		return nil
-	}
-	return v.store.Remember(ctx, q.fresh, q.at)
-}
-
-// remember adds to the caches what the store has acknowledged, unless they were emptied since that era.
-func (v *Visitors) remember(q *questions, era int) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.era != era {
-		return
-	}
-	for i, id := range q.ids {
-		v.cache.Add(id, q.first[q.missing[i]])
-	}
-	v.chunk.Keep()
+	return nil
 }
 
 func (v *Visitors) now() int {

@@ -45,8 +45,9 @@ func (c *Cache) NewChunk(full int) *Chunk {
 	return &Chunk{cache: c, full: full, places: map[eventlog.Fingerprint]int32{}}
 }
 
-// Ask notes the rows that a visit in a partition of the log concerns, and gets those that the cache has.
-func (c *Chunk) Ask(v *models.Visit, p models.Partition) {
+// Ask notes the rows that a visit in a partition of the log concerns, and gets those that the cache has. before is a chunk that is decided and
+// not kept yet, whose rows are further than those of the cache; nil: there is none.
+func (c *Chunk) Ask(v *models.Visit, p models.Partition, before *Chunk) {
 	c.slab.features = len(v.Features)
 	c.buffer = v.AppendRows(c.buffer[:0])
 	for _, r := range c.buffer {
@@ -57,6 +58,15 @@ func (c *Chunk) Ask(v *models.Visit, p models.Partition) {
 			place = int32(len(c.rows))
 			c.places[id] = place
 			key := c.cache.key(id, p)
+			if r, there := before.row(id); there { // also in another partition, as within a chunk: whoever takes partitions begins without rows
+				r.end, _ = c.slab.copyRow(&before.slab, r.end)
+				if r.cached = r.end; r.spoilt { // the cache will have it as before keeps it, or not at all
+					r.cached, r.spoilt = 0, false
+				}
+				c.rows = append(c.rows, r)
+				c.asked = append(c.asked, place)
+				continue
+			}
 			end, n, known := c.cache.find(key, &c.slab)
 			c.rows = append(c.rows, row{id: key, end: end, cached: end, n: int32(n)})
 			if !known {
@@ -65,6 +75,18 @@ func (c *Chunk) Ask(v *models.Visit, p models.Partition) {
 		}
 		c.asked = append(c.asked, place)
 	}
+}
+
+// row is what the chunk knows of a visitor's row.
+func (c *Chunk) row(id eventlog.Fingerprint) (row, bool) {
+	if c == nil {
+		return row{}, false
+	}
+	place, there := c.places[id]
+	if !there {
+		return row{}, false
+	}
+	return c.rows[place], true
 }
 
 // Rows is how many rows the visits concern.

@@ -2,6 +2,7 @@ package visitorrows
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -21,6 +22,7 @@ type world struct {
 	seen  map[models.Sighting]models.Position // the truth
 	rows  map[models.Visitor][]models.First   // the store's
 	aside map[models.Sighting]models.Position // the store's rows of single sightings
+	under map[models.Sighting]models.Position // those that the last chunk found or stores
 }
 
 func (w *world) visit() *models.Visit {
@@ -32,11 +34,11 @@ func (w *world) visit() *models.Visit {
 	return v
 }
 
-// chunk decides some visits, and stores what is fresh unless it fails.
-func (w *world) chunk(c *Chunk, visits []*models.Visit, at []models.Position, fails bool) {
-	defer c.Forget()
+// chunk decides some visits, perhaps while those of the chunk before are not stored yet. It returns a function that stores what is fresh, unless
+// that fails.
+func (w *world) chunk(c, before *Chunk, visits []*models.Visit, at []models.Position) (keep func(fails bool)) {
 	for i, v := range visits {
-		c.Ask(v, models.Partition{Topic: at[i].Topic, Number: at[i].Partition})
+		c.Ask(v, models.Partition{Topic: at[i].Topic, Number: at[i].Partition}, before)
 	}
 	var rows []store.VisitorRow
 	for _, v := range c.Unknown() {
@@ -44,6 +46,9 @@ func (w *world) chunk(c *Chunk, visits []*models.Visit, at []models.Position, fa
 	}
 	c.Learn(rows)
 	aside := map[models.Sighting]models.Position{}
+	if before != nil {
+		maps.Copy(aside, w.under)
+	}
 	for i, v := range visits {
 		first, beyond := c.Decide(v, at[i])
 		got, elsewhere := v.AppendFirst(nil, first), v.AppendFirst(nil, beyond)
@@ -66,6 +71,15 @@ func (w *world) chunk(c *Chunk, visits []*models.Visit, at []models.Position, fa
 			}
 		}
 	}
+	w.under = aside
+	return func(fails bool) {
+		defer c.Forget()
+		w.keep(c, aside, fails)
+	}
+}
+
+// keep stores what is fresh: some of it if it fails.
+func (w *world) keep(c *Chunk, aside map[models.Sighting]models.Position, fails bool) {
 	visitors, firsts := c.Fresh()
 	for i, v := range visitors {
 		for _, f := range firsts[i] {
@@ -89,7 +103,8 @@ func (w *world) chunk(c *Chunk, visits []*models.Visit, at []models.Position, fa
 }
 
 // By rows the same is decided as by sightings: in chunks of any size, with any plan, with small caches and none, with full rows, when chunks are
-// decided again because a part of their rows was not stored, and when the log is read again from some place.
+// decided again because a part of their rows was not stored, when a chunk is decided before the rows of the one before are stored, and when the log
+// is read again from some place.
 func TestRowsDecideAsSightingsDo(t *testing.T) {
 	names := []string{"a", "b", "c", "d", "e", "f"}
 	for seed := range uint64(100) {
@@ -109,19 +124,36 @@ func TestRowsDecideAsSightingsDo(t *testing.T) {
 			at = append(at, models.Position{Topic: []string{"visits", "visits-g2"}[generation], Partition: generation, Offset: int64(i - 100*generation)})
 		}
 		cache := New(eventlog.NewHasher(), []int{0, 1, 10, 1000}[r.IntN(4)])
-		c := cache.NewChunk(w.full)
+		chunks := [2]*Chunk{cache.NewChunk(w.full), cache.NewChunk(w.full)}
+		var before *Chunk // it is decided and not stored
+		keep := func(bool) {}
+		settle := func() {
+			keep(false)
+			before, keep = nil, func(bool) {}
+		}
 		for i := 0; i < len(visits); {
 			end := min(len(visits), i+1+r.IntN(40))
 			for r.IntN(3) == 0 {
-				w.chunk(c, visits[i:end], at[i:end], true)
+				settle()
+				w.chunk(chunks[0], nil, visits[i:end], at[i:end])(true)
 			}
-			w.chunk(c, visits[i:end], at[i:end], false)
+			now := chunks[0]
+			if now == before {
+				now = chunks[1]
+			}
+			next := w.chunk(now, before, visits[i:end], at[i:end])
+			settle()
+			before, keep = now, next
 			i = end
 			switch r.IntN(12) {
 			case 0:
+				settle()
 				cache.Purge()
 			case 1: // read again
+				settle()
 				i = r.IntN(i + 1)
+			case 2, 3, 4:
+				settle()
 			}
 		}
 	}
@@ -143,7 +175,7 @@ func TestARowIsNotKnownToAnotherPartition(t *testing.T) {
 	f := func(topic string, unknown int) {
 		t.Helper()
 		defer c.Forget()
-		c.Ask(v, models.Partition{Topic: topic})
+		c.Ask(v, models.Partition{Topic: topic}, nil)
 		if len(c.Unknown()) != unknown {
 			t.Errorf("%d rows are unknown to %s, want %d", len(c.Unknown()), topic, unknown)
 		}
@@ -164,7 +196,7 @@ func BenchmarkMemory(b *testing.B) {
 		c := cache.NewChunk(store.FullRow)
 		for i := range 1_000_000 {
 			v := &models.Visit{SiteID: "s", GUID: fmt.Sprint(i), TS: 1_790_000_000_000, Features: []string{"google.com", "/page"}}
-			c.Ask(v, models.Partition{Topic: "visits", Number: i % 6})
+			c.Ask(v, models.Partition{Topic: "visits", Number: i % 6}, nil)
 			c.Learn([]store.VisitorRow{{Rows: true}})
 			c.Decide(v, models.Position{Topic: "visits", Partition: i % 6, Offset: int64(i)})
 			c.Keep()

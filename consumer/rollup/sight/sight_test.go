@@ -1,0 +1,254 @@
+package sight
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"footfall/consumer/eventlog"
+	"footfall/consumer/rollup/packed"
+	"footfall/consumer/store"
+	"footfall/consumer/store/memstore"
+	"footfall/models"
+)
+
+// slow is a store that stores rows when the test lets it: nil stores them, an error does not.
+type slow struct {
+	*memstore.Memory
+	lets chan error
+}
+
+func (s slow) wait() error {
+	if s.lets == nil {
+		return nil
+	}
+	return <-s.lets
+}
+
+func (s slow) Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error {
+	if err := s.wait(); err != nil {
+		return err
+	}
+	return s.Memory.Remember(ctx, sightings, first)
+}
+
+func (s slow) RememberFirsts(ctx context.Context, visitors []models.Visitor, firsts [][]models.First) error {
+	if err := s.wait(); err != nil {
+		return err
+	}
+	return s.Memory.RememberFirsts(ctx, visitors, firsts)
+}
+
+// chunk is a chunk that grows, and what its visitors' first events are.
+type chunk struct {
+	t       *testing.T
+	v       *Visitors
+	events  *packed.Events
+	decided int
+	begin   int64 // its first offset
+}
+
+func newChunk(t *testing.T, lets chan error, size int) *chunk {
+	n := func() prometheus.Counter { return prometheus.NewCounter(prometheus.CounterOpts{Name: "n"}) }
+	db := slow{memstore.New(), lets}
+	return &chunk{t: t, v: New(db, eventlog.NewHasher(), size, store.FullRow, 1<<20, n(), n()), events: packed.New(false)}
+}
+
+// add adds a click and a visit of each visitor.
+func (c *chunk) add(visitors ...string) {
+	for _, who := range visitors {
+		at := c.begin + int64(c.events.Len()/2)
+		c.events.Add(models.Partition{Topic: "clicks"}, at, &models.Click{V: 1, ShortURL: "abc", IP: who, TS: models.Earliest})
+		c.events.Add(models.Partition{Topic: "visits"}, at, &models.Visit{V: 1, SiteID: "shop", GUID: who, TS: models.Earliest, Features: []string{"x", "y"}})
+	}
+}
+
+func (c *chunk) ahead() error {
+	era, err := c.v.Ahead(c.t.Context(), c.events, c.decided)
+	if err == nil {
+		c.decided = era
+	}
+	return err
+}
+
+func (c *chunk) decide() error {
+	era, err := c.v.Decide(c.t.Context(), c.events, c.decided)
+	if err == nil {
+		c.decided = era
+	}
+	return err
+}
+
+// wants checks which of the visitors' turns are their first: a letter that is upper case.
+func (c *chunk) wants(want string) {
+	c.t.Helper()
+	var clicks, visits string
+	for _, e := range c.events.All() {
+		switch event := e.Event.(type) {
+		case *models.Click:
+			clicks += mark(event.IP, e.First)
+		case *models.Visit:
+			visits += mark(event.GUID, e.First)
+		}
+	}
+	if clicks != want || visits != want {
+		c.t.Errorf("the first events are %s and %s, want %s", clicks, visits, want)
+	}
+}
+
+func mark(who string, first []bool) string {
+	for _, f := range first {
+		if f != first[0] {
+			return "?"
+		}
+	}
+	if len(first) > 0 && first[0] {
+		return string(who[0] - 'a' + 'A')
+	}
+	return who
+}
+
+// While the rows of a part are on their way to the store, the next part takes its visitors for seen; with a cache and without.
+func TestAPartKnowsTheOneBefore(t *testing.T) {
+	for _, size := range []int{0, 1, 1000} {
+		synctest.Test(t, func(t *testing.T) {
+			lets := make(chan error)
+			c := newChunk(t, lets, size)
+			let := func(n int) {
+				for range n {
+					lets <- nil
+				}
+			}
+			c.add("a", "b", "a")
+			if err := c.ahead(); err != nil {
+				t.Fatal(err)
+			}
+			c.wants("ABa")
+			c.add("b", "c", "a", "c")
+			go let(4) // a link's and a site's of each part
+			if err := c.ahead(); err != nil {
+				t.Fatal(err)
+			}
+			c.add("c", "a")
+			if err := c.decide(); err != nil {
+				t.Fatal(err)
+			}
+			c.wants("ABabCacca")
+			c.begin, c.events, c.decided = 100, packed.New(false), 0
+			c.add("b", "d")
+			go let(2)
+			if err := c.decide(); err != nil {
+				t.Fatal(err)
+			}
+			c.wants("bD")
+		})
+	}
+}
+
+// If rows could not be stored, all that was decided since is decided again, also what was taken for seen because of them.
+func TestRowsThatCouldNotBeStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lets := make(chan error)
+		c := newChunk(t, lets, 1000)
+		c.add("a", "b")
+		if err := c.ahead(); err != nil {
+			t.Fatal(err)
+		}
+		c.add("b", "c")
+		lost := errors.New("lost")
+		go func() { lets <- lost }()
+		if err := c.ahead(); !errors.Is(err, lost) {
+			t.Fatalf("got %v, want that rows were lost", err)
+		}
+		go func() {
+			for range 2 {
+				lets <- nil
+			}
+		}()
+		if err := c.decide(); err != nil {
+			t.Fatal(err)
+		}
+		c.wants("ABbC")
+		found, err := c.v.store.FirstSeen(t.Context(), []models.Sighting{{Keyspace: models.URLShortener, Name: "abc", Visitor: "b"}})
+		if err != nil || fmt.Sprint(found) != "[{clicks 0 1}]" {
+			t.Errorf("b was seen first at %v, want offset 1: %v", found, err)
+		}
+	})
+}
+
+// A chunk that is decided waits neither for another that is decided ahead, nor for rows of it that are on their way.
+func TestADecidedChunkDoesNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lets := make(chan error)
+		c := newChunk(t, lets, 1000)
+		c.add("a")
+		go func() { lets <- nil; lets <- nil }()
+		if err := c.decide(); err != nil {
+			t.Fatal(err)
+		}
+		next := &chunk{t: t, v: c.v, events: packed.New(false), begin: 1}
+		next.add("a", "b")
+		if err := next.ahead(); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.decide(); err != nil {
+			t.Fatal(err)
+		}
+		c.wants("A")
+		go func() { lets <- nil; lets <- nil }()
+		c.v.Settle()
+		next.wants("aB")
+	})
+}
+
+// Decide waits for the rows that Ahead has sent, and tells if they were lost.
+func TestDecideWaitsForRows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lets, ended := make(chan error), make(chan error)
+		c := newChunk(t, lets, 1000)
+		c.add("a")
+		if err := c.ahead(); err != nil {
+			t.Fatal(err)
+		}
+		go func() { ended <- c.decide() }()
+		synctest.Wait()
+		select {
+		case err := <-ended:
+			t.Fatalf("it did not wait: %v", err)
+		default:
+		}
+		lost := errors.New("lost")
+		lets <- nil
+		lets <- lost
+		if err := <-ended; !errors.Is(err, lost) {
+			t.Errorf("got %v, want that a row was lost", err)
+		}
+	})
+}
+
+// After a fault that may have cost rows, rows that were acknowledged before it are not trusted, and are stored again.
+func TestRowsAreStoredAgainAfterADrop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newChunk(t, nil, 1000)
+		c.add("a")
+		if err := c.ahead(); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		db := c.v.store.(slow).Memory
+		clear(db.First)
+		clear(db.Rows)
+		c.v.Drop()
+		if err := c.decide(); err != nil {
+			t.Fatal(err)
+		}
+		c.wants("A")
+		if len(db.First) != 1 || len(db.Rows) != 1 {
+			t.Errorf("the store has %d and %d visitors, want one each", len(db.First), len(db.Rows))
+		}
+	})
+}
