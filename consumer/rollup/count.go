@@ -18,8 +18,13 @@ func (o *ownership) count(stop, work context.Context, items <-chan eventlog.Item
 	a := newAhead()
 	var preparing sync.WaitGroup
 	preparing.Go(func() { o.prepare(stop, work, items, l, a) })
-	defer preparing.Wait()
-	defer cancel()
+	defer func() {
+		cancel()
+		preparing.Wait()
+		if o.visitors.Settle() != nil {
+			o.forget() // the next generation of the group has the same caches
+		}
+	}()
 	for ch := range a.next() {
 		if err := o.countChunk(work, ch, commit); err != nil {
 			return err

@@ -86,7 +86,6 @@ func (o *ownership) list(ctx context.Context, work *deltas) error {
 // writes counters. A visitor's row may be stored before the previous chunk is counted, since first sight is a fact of the log.
 func (o *ownership) prepare(stop, work context.Context, items <-chan eventlog.Item, l limits, a *ahead) {
 	defer close(a.chunks)
-	defer o.visitors.Settle()
 	last := make(chan struct{}) // closed when the chunk before is counted
 	close(last)
 	for more := true; more; {

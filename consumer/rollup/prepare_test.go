@@ -275,3 +275,35 @@ func TestVisitorsAreDecidedInOrder(t *testing.T) {
 		}
 	})
 }
+
+// A connection is lost while rows are stored beside the rest. The store was restarted and has lost rows of the same chunk: all are stored again.
+func TestRowsAreStoredAgainAfterALostConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := memstore.New()
+		o := newOwner(t, m, 100)
+		remembers := 0
+		m.OnRemember = func() error {
+			if remembers++; remembers == 2 {
+				clear(m.First)
+				return fmt.Errorf("%w: reset", store.ErrDisconnected)
+			}
+			return nil
+		}
+		c := newChunk(false)
+		for i := range int64(4) {
+			o.add(c, eventlog.Item{Partition: p0, Offset: i, Event: clickAt(p0, i, fmt.Sprint(i))})
+			if c.trouble == nil {
+				o.sumAhead(t.Context(), c)
+			}
+			synctest.Wait()
+		}
+		if c.trouble == nil {
+			o.lookAhead(t.Context(), c)
+		}
+		flush(t, o, c)
+		again := newOwner(t, m, 0)
+		again.partitions[p0].next = 4
+		flush(t, again, chunkOf(again, p0, "0", "1", "2", "3"))
+		wantCounts(t, m, 8, 4)
+	})
+}

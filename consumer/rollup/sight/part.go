@@ -42,8 +42,9 @@ func (p *part) forget() {
 }
 
 func (v *Visitors) newPart() *part {
-	if p := v.spare; p != nil {
-		v.spare = nil
+	if n := len(v.spare); n > 0 {
+		p := v.spare[n-1]
+		v.spare = v.spare[:n-1]
 		return p
 	}
 	return &part{places: map[eventlog.Fingerprint]int32{}, rows: v.rows.NewChunk(v.full)}
@@ -51,7 +52,7 @@ func (v *Visitors) newPart() *part {
 
 func (v *Visitors) reuse(p *part) {
 	p.forget()
-	v.spare = p
+	v.spare = append(v.spare, p)
 }
 
 // answers are those to the events of a part.

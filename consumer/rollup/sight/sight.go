@@ -29,7 +29,7 @@ type Visitors struct {
 
 	deciding sync.Mutex // one chunk at a time: a chunk must find the rows of the one before
 	full     int        // see New
-	spare    *part      // to be used again
+	spare    []*part    // to be used again
 	answers  answers
 
 	mu    sync.Mutex
@@ -51,7 +51,8 @@ func New(db store.Store, h eventlog.Hasher, size, full, together int, hits, look
 
 // Decide sets First of the events of a chunk: of those that are not decided yet if decided is this era, else of all. It returns the era.
 // When it succeeds, the store has acknowledged a row for every visitor in the chunk. Only then are visitors added to the caches, or a failed
-// insert would never be repeated. After an error the events may have been decided in part; decided stays what it was.
+// insert would never be repeated. After an error the events may have been decided in part; decided stays what it was. The error may be that of rows
+// which were on their way for another chunk.
 func (v *Visitors) Decide(ctx context.Context, events *packed.Events, decided int) (era int, err error) {
 	if v.isDecided(events, decided) { // without waiting for a chunk that is decided ahead
 		return decided, nil
@@ -73,11 +74,17 @@ func (v *Visitors) Ahead(ctx context.Context, events *packed.Events, decided int
 }
 
 func (v *Visitors) ahead(ctx context.Context, events *packed.Events, decided int) (era int, err error) {
-	if decided != v.now() {
-		_ = v.settle() // another chunk's rows, or those of an era that is over: now they are found in the store, or they are not
+	// The era is read once: if it ends meanwhile, all this is decided again.
+	if era = v.now(); decided != era {
+		// Rows of another chunk, or of an era that is over, are not trusted, but looked for in the store. If they could not be stored, somebody
+		// has to know why: after a lost connection all caches are emptied.
+		if err := v.settle(); err != nil {
+			return 0, err
+		}
+		era = v.now()
 	}
 	rest := events
-	if era = v.now(); decided == era {
+	if decided == era {
 		rest = events.After(events.Decided())
 	}
 	for some := range rest.Parts(v.together) {

@@ -180,6 +180,25 @@ func TestRowsThatCouldNotBeStored(t *testing.T) {
 	})
 }
 
+// Rows that were lost before anybody waited for them are told of all the same: the caller has to empty its caches if the connection was lost.
+func TestRowsThatWereLostMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lets := make(chan error, 1)
+		c := newChunk(t, lets, 1000)
+		c.add("a")
+		if err := c.ahead(); err != nil {
+			t.Fatal(err)
+		}
+		lost := errors.New("lost")
+		lets <- lost
+		synctest.Wait()
+		c.add("b")
+		if err := c.ahead(); !errors.Is(err, lost) {
+			t.Errorf("got %v, want that rows were lost", err)
+		}
+	})
+}
+
 // A chunk that is decided waits neither for another that is decided ahead, nor for rows of it that are on their way.
 func TestADecidedChunkDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -200,7 +219,9 @@ func TestADecidedChunkDoesNotWait(t *testing.T) {
 		}
 		c.wants("A")
 		go func() { lets <- nil; lets <- nil }()
-		c.v.Settle()
+		if err := c.v.Settle(); err != nil {
+			t.Fatal(err)
+		}
 		next.wants("aB")
 	})
 }
@@ -247,6 +268,33 @@ func TestRowsAreStoredAgainAfterADrop(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.wants("A")
+		if len(db.First) != 1 || len(db.Rows) != 1 {
+			t.Errorf("the store has %d and %d visitors, want one each", len(db.First), len(db.Rows))
+		}
+	})
+}
+
+// Rows that were on their way when the caches were emptied are not cached: the store may have lost them.
+func TestRowsOnTheirWayAreNotCachedAfterADrop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lets := make(chan error)
+		c := newChunk(t, lets, 1000)
+		c.add("a")
+		if err := c.ahead(); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		c.v.Drop()
+		lets <- nil
+		lets <- nil
+		synctest.Wait()
+		db := c.v.store.(slow).Memory
+		clear(db.First)
+		clear(db.Rows)
+		close(lets)
+		if err := c.decide(); err != nil {
+			t.Fatal(err)
+		}
 		if len(db.First) != 1 || len(db.Rows) != 1 {
 			t.Errorf("the store has %d and %d visitors, want one each", len(db.First), len(db.Rows))
 		}

@@ -66,9 +66,9 @@ func (v *Visitors) settle() error {
 	return u.err
 }
 
-// Settle waits until nothing is on its way to the store. Call it when nothing more is decided.
-func (v *Visitors) Settle() {
+// Settle waits until nothing is on its way to the store. Call it when nothing more is decided. It returns an error if rows could not be stored.
+func (v *Visitors) Settle() error {
 	v.deciding.Lock()
 	defer v.deciding.Unlock()
-	_ = v.settle()
+	return v.settle()
 }
