@@ -99,6 +99,9 @@ func TestAChunkStaysWithinItsMemory(t *testing.T) {
 	o.maxSpan = 1 << 40
 	c, _ := o.collect(stop, stop, items, limits{200_000, most, time.Minute}, nil)
 	cancel()
+	if err := o.visitors.Wait(); err != nil {
+		t.Error(err)
+	}
 	if c.bytes() < most || c.bytes() > most*5/4 {
 		t.Errorf("a chunk of %d events takes %d bytes, want %d and a quarter more at the most", c.events.Len(), c.bytes(), most)
 	}

@@ -21,8 +21,8 @@ func (o *ownership) count(stop, work context.Context, items <-chan eventlog.Item
 	defer func() {
 		cancel()
 		preparing.Wait()
-		if o.visitors.Settle() != nil {
-			o.forget() // the next generation of the group has the same caches
+		if o.visitors.Wait() != nil {
+			o.forget() // as in prepare
 		}
 	}()
 	for ch := range a.next() {

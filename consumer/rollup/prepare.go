@@ -42,8 +42,8 @@ func (a *ahead) give(stop context.Context, c *chunk) bool {
 	}
 }
 
-// lookAhead does for a chunk all that need not wait until the one before it is counted: it decides first sights and sums what the events
-// add. If it fails, the counting goroutine logs the error, recovers and tries again.
+// lookAhead does for a chunk all that need not wait until the one before it is counted: it decides first sights, sums what the events
+// add, and lists names. Visitors' rows are stored meanwhile, so it waits for them last. If it fails, the counting goroutine logs the error, recovers and tries again.
 func (o *ownership) lookAhead(ctx context.Context, c *chunk) {
 	if o.sumAhead(ctx, c); c.trouble == nil {
 		c.trouble = o.list(ctx, c.added)
@@ -55,7 +55,7 @@ func (o *ownership) lookAhead(ctx context.Context, c *chunk) {
 
 // sumAhead decides and sums the events that are not summed yet. Rows of their visitors may be on their way to the store when it returns.
 func (o *ownership) sumAhead(ctx context.Context, c *chunk) {
-	era, err := o.visitors.Ahead(ctx, c.events, c.decided)
+	era, err := o.visitors.DecideAhead(ctx, c.events, c.decided)
 	if c.trouble = err; err == nil {
 		c.decidedIn(era)
 		c.sum()
@@ -98,6 +98,9 @@ func (o *ownership) prepare(stop, work context.Context, items <-chan eventlog.It
 		}
 		failed, events, begun := c.trouble != nil, c.events.Len(), c.begun // whoever has taken it may change it
 		if !a.give(stop, c) {
+			if failed {
+				o.forget() // nobody else learns why, and the next generation of the group has the same caches
+			}
 			return
 		}
 		o.metrics.HandedOver(events, time.Since(begun))

@@ -72,7 +72,7 @@ func New(reg prometheus.Registerer) *Metrics {
 		Repair: repair.NewMetrics(reg),
 		Events: counters("footfall_events_total",
 			"Events by topic and outcome: read is all of them, each of which is applied, duplicate, invalid or retired.", "topic", "outcome"),
-		LRUHits:      counter("footfall_visitor_lru_hits_total", "Visitor checks answered from memory, per chunk and distinct sighting."),
+		LRUHits:      counter("footfall_visitor_lru_hits_total", "Visitor checks answered from memory, per part of a chunk and distinct sighting."),
 		Lookups:      counter("footfall_visitor_lookups_total", "Visitor checks that had to ask the store."),
 		LedgerReads:  counter("footfall_ledger_reads_total", "Keys whose ledger was read."),
 		keyWrites:    counters("footfall_key_writes_total", "Atomic writes, one per key and flush, by outcome: applied, refused, unknown.", "outcome"),

@@ -35,7 +35,7 @@ type Visitors struct {
 	mu    sync.Mutex
 	cache *visitorcache.Cache
 	rows  *visitorrows.Cache
-	under *underway // the last part, as long as nobody knows whether its rows are stored
+	under *underway // the last part, until wait has taken what came of its rows
 	era   int       // grows when the caches are emptied, and when rows could not be stored
 }
 
@@ -50,7 +50,7 @@ func New(db store.Store, h eventlog.Hasher, size, full, together int, hits, look
 }
 
 // Decide sets First of the events of a chunk: of those that are not decided yet if decided is this era, else of all. It returns the era.
-// When it succeeds, the store has acknowledged a row for every visitor in the chunk. Only then are visitors added to the caches, or a failed
+// When it succeeds, the store has acknowledged a row for every visitor in the chunk. Visitors are added to the caches when their row is acknowledged, or a failed
 // insert would never be repeated. After an error the events may have been decided in part; decided stays what it was. The error may be that of rows
 // which were on their way for another chunk.
 func (v *Visitors) Decide(ctx context.Context, events *packed.Events, decided int) (era int, err error) {
@@ -62,29 +62,28 @@ func (v *Visitors) Decide(ctx context.Context, events *packed.Events, decided in
 	if era, err = v.ahead(ctx, events, decided); err != nil {
 		return 0, err
 	}
-	return era, v.settle()
+	return era, v.wait()
 }
 
-// Ahead is Decide, except that rows may still be on their way to the store when it returns. Nothing may be counted before Decide has
+// DecideAhead is Decide, except that rows may still be on their way to the store when it returns. Nothing may be counted before Decide has
 // succeeded too.
-func (v *Visitors) Ahead(ctx context.Context, events *packed.Events, decided int) (era int, err error) {
+func (v *Visitors) DecideAhead(ctx context.Context, events *packed.Events, decided int) (era int, err error) {
 	v.deciding.Lock()
 	defer v.deciding.Unlock()
 	return v.ahead(ctx, events, decided)
 }
 
 func (v *Visitors) ahead(ctx context.Context, events *packed.Events, decided int) (era int, err error) {
-	// The era is read once: if it ends meanwhile, all this is decided again.
 	if era = v.now(); decided != era {
-		// Rows of another chunk, or of an era that is over, are not trusted, but looked for in the store. If they could not be stored, somebody
-		// has to know why: after a lost connection all caches are emptied.
-		if err := v.settle(); err != nil {
+		// What is under way belongs to another chunk or era: its rows are not taken for seen, but found in the cache or in the store. The caller
+		// learns if they could not be stored: after a lost connection it empties all caches.
+		if err := v.wait(); err != nil {
 			return 0, err
 		}
 		era = v.now()
 	}
 	rest := events
-	if decided == era {
+	if decided == era { // not v.now(): if the era has ended meanwhile, all this is decided again
 		rest = events.After(events.Decided())
 	}
 	for some := range rest.Parts(v.together) {
@@ -114,7 +113,7 @@ func (v *Visitors) ask(ctx context.Context, some, of *packed.Events, era int) er
 		err = v.lookUp(ctx, p)
 	}
 	if err == nil {
-		err = v.settle() // what this part was told about may not be stored
+		err = v.wait() // this part took the one before for seen, so that must be stored
 	}
 	if err != nil {
 		v.reuse(p)

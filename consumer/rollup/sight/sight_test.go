@@ -43,7 +43,7 @@ func (s slow) RememberFirsts(ctx context.Context, visitors []models.Visitor, fir
 	return s.Memory.RememberFirsts(ctx, visitors, firsts)
 }
 
-// chunk is a chunk that grows, and what its visitors' first events are.
+// chunk is a chunk that grows.
 type chunk struct {
 	t       *testing.T
 	v       *Visitors
@@ -68,7 +68,7 @@ func (c *chunk) add(visitors ...string) {
 }
 
 func (c *chunk) ahead() error {
-	era, err := c.v.Ahead(c.t.Context(), c.events, c.decided)
+	era, err := c.v.DecideAhead(c.t.Context(), c.events, c.decided)
 	if err == nil {
 		c.decided = era
 	}
@@ -219,14 +219,14 @@ func TestADecidedChunkDoesNotWait(t *testing.T) {
 		}
 		c.wants("A")
 		go func() { lets <- nil; lets <- nil }()
-		if err := c.v.Settle(); err != nil {
+		if err := c.v.Wait(); err != nil {
 			t.Fatal(err)
 		}
 		next.wants("aB")
 	})
 }
 
-// Decide waits for the rows that Ahead has sent, and tells if they were lost.
+// Decide waits for the rows that DecideAhead has sent, and tells if they were lost.
 func TestDecideWaitsForRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lets, ended := make(chan error), make(chan error)

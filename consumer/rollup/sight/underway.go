@@ -7,8 +7,8 @@ import (
 )
 
 // underway is a part whose events are decided, and whose rows are on their way to the store. Storing them is mostly waiting: meanwhile
-// the next events are collected, looked up and added up. The part after it takes its visitors for seen. If storing fails, an era ends, so
-// all that was decided in it is decided again.
+// its events are summed, the next ones are collected, and their visitors are looked up. The part after it takes its visitors for seen. If
+// storing fails, an era ends, so all that was decided in it is decided again.
 type underway struct {
 	*part
 	of   *packed.Events // the chunk
@@ -24,7 +24,7 @@ func (v *Visitors) begin(ctx context.Context, p *part, of *packed.Events, era in
 	v.mu.Unlock()
 	go func() {
 		defer close(u.done)
-		u.err = v.keep(ctx, p)
+		u.err = v.storeRows(ctx, p)
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		switch {
@@ -39,8 +39,8 @@ func (v *Visitors) begin(ctx context.Context, p *part, of *packed.Events, era in
 	}()
 }
 
-// keep stores what the store does not have.
-func (v *Visitors) keep(ctx context.Context, p *part) error {
+// storeRows stores what the store does not have.
+func (v *Visitors) storeRows(ctx context.Context, p *part) error {
 	if len(p.fresh) > 0 {
 		if err := v.store.Remember(ctx, p.fresh, p.at); err != nil {
 			return err
@@ -52,8 +52,8 @@ func (v *Visitors) keep(ctx context.Context, p *part) error {
 	return nil
 }
 
-// settle waits until nothing is on its way to the store. It returns an error if rows could not be stored.
-func (v *Visitors) settle() error {
+// wait waits until nothing is on its way to the store. It returns an error if rows could not be stored.
+func (v *Visitors) wait() error {
 	u := v.under // whoever changes it has locked deciding too
 	if u == nil {
 		return nil
@@ -66,9 +66,9 @@ func (v *Visitors) settle() error {
 	return u.err
 }
 
-// Settle waits until nothing is on its way to the store. Call it when nothing more is decided. It returns an error if rows could not be stored.
-func (v *Visitors) Settle() error {
+// Wait waits until nothing is on its way to the store. Call it when nothing more is decided. It returns an error if rows could not be stored.
+func (v *Visitors) Wait() error {
 	v.deciding.Lock()
 	defer v.deciding.Unlock()
-	return v.settle()
+	return v.wait()
 }

@@ -7,7 +7,8 @@ import (
 )
 
 // Chunk decides about the visits of a chunk: call Ask with each of them, Learn with the rows that the cache does not have, Decide with each
-// visit in the same order, and Keep when the store has acknowledged what Fresh returns. Not safe for concurrent use.
+// visit in the same order, and Keep when the store has acknowledged what Fresh returns. Not safe for concurrent use, except that several may read it when
+// all is decided: Fresh, Keep, and Ask of the next chunk.
 type Chunk struct {
 	cache *Cache
 	full  int // how many entries a row has at the most
@@ -57,20 +58,19 @@ func (c *Chunk) Ask(v *models.Visit, p models.Partition, before *Chunk) {
 		if !seen {
 			place = int32(len(c.rows))
 			c.places[id] = place
-			key := c.cache.key(id, p)
-			if r, there := before.row(id); there { // also in another partition, as within a chunk: whoever takes partitions begins without rows
+			if r, there := before.row(id); there { // in whichever partition: before has the same owner
 				r.end, _ = c.slab.copyRow(&before.slab, r.end)
-				if r.cached = r.end; r.spoilt { // the cache will have it as before keeps it, or not at all
+				if r.cached = r.end; r.spoilt { // before's Keep caches up to r.end, or drops a spoilt row
 					r.cached, r.spoilt = 0, false
 				}
 				c.rows = append(c.rows, r)
-				c.asked = append(c.asked, place)
-				continue
-			}
-			end, n, known := c.cache.find(key, &c.slab)
-			c.rows = append(c.rows, row{id: key, end: end, cached: end, n: int32(n)})
-			if !known {
-				c.unknown, c.missing = append(c.unknown, visitor), append(c.missing, place)
+			} else {
+				key := c.cache.key(id, p)
+				end, n, known := c.cache.find(key, &c.slab)
+				c.rows = append(c.rows, row{id: key, end: end, cached: end, n: int32(n)})
+				if !known {
+					c.unknown, c.missing = append(c.unknown, visitor), append(c.missing, place)
+				}
 			}
 		}
 		c.asked = append(c.asked, place)
