@@ -43,6 +43,7 @@ func (w *world) advance() {
 	}
 	if len(ready) == 0 {
 		w.fate.idle()
+		synctest.Wait() // the clock may have woken others as well
 		return
 	}
 	if i := w.fate.next(ready); i >= 0 {
