@@ -43,7 +43,8 @@ func (a *ahead) give(stop context.Context, c *chunk) bool {
 }
 
 // lookAhead does for a chunk all that need not wait until the one before it is counted: it decides first sights, sums what the events
-// add, and lists names. Visitors' rows are stored meanwhile, so it waits for them last. If it fails, the counting goroutine logs the error, recovers and tries again.
+// add, and lists names. Visitors' rows are stored meanwhile, so it waits for them last. If it fails, the counting goroutine logs the error,
+// recovers and tries again.
 func (o *ownership) lookAhead(ctx context.Context, c *chunk) {
 	if o.sumAhead(ctx, c); c.trouble == nil {
 		c.trouble = o.list(ctx, c.added)

@@ -26,9 +26,9 @@ type Visitors struct {
 	hasher        eventlog.Hasher
 	hits, lookups prometheus.Counter
 	together      int // see New
+	full          int // see New
 
 	deciding sync.Mutex // one chunk at a time: a chunk must find the rows of the one before
-	full     int        // see New
 	spare    []*part    // to be used again
 	answers  answers
 

@@ -16,7 +16,8 @@ import (
 	"footfall/models"
 )
 
-// slow is a store that stores rows when the test lets it: nil stores them, an error does not.
+// slow is a store that stores rows when the test lets it: nil stores them, an error does not. Meanwhile it answers questions, which
+// Memory does not while OnRemember runs.
 type slow struct {
 	*memstore.Memory
 	lets chan error
