@@ -85,13 +85,20 @@ func TestPodsStartAndAnswerTheirProbes(t *testing.T) {
 	if printed, err := process.Run(patiently(t), process.Command{Name: "job", Path: binaries.Path(t, "consumer"), Args: args, Env: env, Dir: d.dir}); err != nil {
 		t.Fatalf("%v\n%s", err, printed)
 	}
-	for name, listens := range map[string]*regexp.Regexp{"producer": adminListening, "consumer": consumerReady, "reader": adminListening} {
+	// Kubernetes starts them in any order. The consumer comes first here: it waits for the topics that the producer makes.
+	pods := []struct {
+		name    string
+		listens *regexp.Regexp
+		probes  []string
+	}{{name: "consumer", listens: consumerReady}, {name: "reader", listens: adminListening}, {name: "producer", listens: adminListening}}
+	for i := range pods {
+		name := pods[i].name
 		pod, args := readManifest(t, name, folder)
 		if links := pod.Spec.Template.Spec.EnableServiceLinks; links == nil || *links {
 			t.Errorf("%s gets variables of Services", name)
 		}
 		p := start(t, process.Command{Name: "pod-" + name, Path: binaries.Path(t, name), Args: args, Env: env, Dir: d.dir})
-		addr, err := p.Expect(patiently(t), listens)
+		addr, err := p.Expect(patiently(t), pods[i].listens)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +107,12 @@ func TestPodsStartAndAnswerTheirProbes(t *testing.T) {
 			if asked.Get.Port != "admin" {
 				t.Errorf("%s is asked at port %q", name, asked.Get.Port)
 			}
-			harness.Within(t, time.Minute, "an answer of "+name, func() error { return answers("http://" + addr + asked.Get.Path) })
+			pods[i].probes = append(pods[i].probes, "http://"+addr+asked.Get.Path)
+		}
+	}
+	for _, pod := range pods {
+		for _, url := range pod.probes {
+			harness.Within(t, time.Minute, "an answer of "+pod.name, func() error { return answers(url) })
 		}
 	}
 }
