@@ -54,6 +54,9 @@ func Start(c Command) (*Process, error) {
 	}
 	p.cmd.Env = append(p.cmd.Env, c.Env...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
+	// In a session of its own, Linux gives it a share of the processors of its own, as it does with a unit of systemd or a container. In the
+	// caller's, a server with a hundred threads leaves a producer with four none.
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := p.cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting %s: %w", c.Name, err), log.Close())
 	}
