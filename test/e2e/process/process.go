@@ -54,9 +54,6 @@ func Start(c Command) (*Process, error) {
 	}
 	p.cmd.Env = append(p.cmd.Env, c.Env...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
-	// In a session of its own, it has a share of the processors of its own (Linux, autogroup), as a unit of systemd or a container has. In the
-	// caller's it would share one with the senders of a benchmark.
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := p.cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting %s: %w", c.Name, err), log.Close())
 	}
