@@ -106,7 +106,7 @@ func (w *world) startAudit(ctx context.Context) {
 func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 	h, mx, logger := eventlog.NewHasher(), simMetrics(), slog.New(slog.DiscardHandler)
 	o := &ownership{
-		store: store, tables: simTables, owner: a.String(), hasher: h, keysAtOnce: 3, visitors: sight.New(store, h, 100, a.w.store.Full, 2, mx.LRUHits, mx.Lookups), ledger: newLedger(store, h, 2*as.cache), names: names.New(store, models.DefaultPlan(), h, as.cache),
+		store: store, tables: simTables, owner: a.String(), hasher: h, keysAtOnce: 1 + a.id%3, visitors: sight.New(store, h, 100, a.w.store.Full, 2, mx.LRUHits, mx.Lookups), ledger: newLedger(store, h, 2*as.cache), names: names.New(store, models.DefaultPlan(), h, as.cache),
 		retirements: eventlog.NewRetirementWatcher(store, logger), deadLetters: &keptDeadLetters{}, metrics: mx, log: logger, doubts: &repair.Doubter{Store: store, NewID: store.fresh, Metrics: mx.Repair, Logger: logger}, maxSpan: a.w.span/2 + 1,
 		partitions: map[models.Partition]*owned{}, lostGroup: func() bool { return a.leaving.Load() || a.crashed.Load() },
 		bounds: func(_ context.Context, ps []models.Partition) (map[models.Partition]eventlog.Span, error) {
@@ -233,7 +233,10 @@ func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 				o.lookAhead(ctx, following)
 			}
 		}
-		if err := o.countChunk(ctx, c, a.commit); err != nil {
+		if err := o.countChunk(ctx, c, a.commit); errors.Is(err, errLeft) {
+			a.w.out.Left++
+			break
+		} else if err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"footfall/configs"
+	"footfall/consumer/rollup/latest"
 	"footfall/models"
 )
 
@@ -54,8 +55,8 @@ func checkLimits(cfg configs.Consumer) error {
 		return errors.New("duplicates.age must be more than 0; to count duplicates, set duplicates.window to 0")
 	case cfg.Visitors.LRU < 0:
 		return errors.New("visitors.lru must not be negative; 0 turns the cache off")
-	case cfg.Visitors.IPTTL < 0 || cfg.Visitors.IPTTL > maxLatestTTL:
-		return fmt.Errorf("visitors.ip_ttl is %v: want 0s (rows stay) to %v", cfg.Visitors.IPTTL, maxLatestTTL)
+	case cfg.Visitors.IPTTL < 0 || cfg.Visitors.IPTTL > latest.MaxTTL:
+		return fmt.Errorf("visitors.ip_ttl is %v: want 0s (rows stay) to %v", cfg.Visitors.IPTTL, latest.MaxTTL)
 	case cfg.Ledger.Cache < 1:
 		return errors.New("ledger.cache must be at least 1")
 	}

@@ -27,6 +27,7 @@ type chunk struct {
 	read        map[string]int                 // by topic
 	duplicates  map[string]int                 // by topic
 	retired     map[string]int                 // by topic: counted before a retirement, read again and left out
+	half        bool                           // of a chunk that was split: only whole chunks are committed
 }
 
 // lastItem is the last item of a span, and when all its messages were written.
@@ -92,7 +93,7 @@ func (o *ownership) collect(stop, work context.Context, items <-chan eventlog.It
 				return c, true
 			}
 			if waits, dry = nil, time.After(dryAfter); late == nil {
-				late = time.After(chunkTime / 2)
+				late = time.After(lateAfter)
 			}
 		case <-dry:
 			return c, true
@@ -132,6 +133,9 @@ func (o *ownership) enough(c *chunk, decided int, l limits) bool {
 // dryAfter is how long a chunk that could be returned waits for the next event that Kafka has handed over, and that no fetcher has passed on
 // yet.
 const dryAfter = 20 * time.Millisecond
+
+// lateAfter is how long a chunk that could be returned may take all that comes.
+const lateAfter = 10 * time.Second
 
 // add puts an item into the chunk and into its partition's duplicate window.
 func (o *ownership) add(c *chunk, it eventlog.Item) {
@@ -231,6 +235,7 @@ func (c *chunk) takeDeltas() deltas {
 // halves splits a chunk in the middle of its events. Each partition's span is cut before the first event of the second half.
 func (c *chunk) halves() [2]*chunk {
 	first, second := newChunk(false), newChunk(false)
+	first.half, second.half = true, true
 	middle := c.events.Len() / 2
 	first.events = c.events.Select(func(i int, _ *eventlog.Counted) bool { return i < middle })
 	second.events = c.events.Select(func(i int, _ *eventlog.Counted) bool { return i >= middle })

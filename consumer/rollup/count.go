@@ -11,8 +11,8 @@ import (
 )
 
 // count is the data path. It writes one chunk after the other and commits their offsets. While it writes a chunk, prepare collects the
-// next one, decides its visitors and sums it. When stop ends, count finishes the chunk under way; work bounds that. Then the partitions can be
-// released.
+// next one, decides its visitors and sums it. When stop ends, count finishes the chunk under way, or leaves a large one; work bounds that. Then the
+// partitions can be released.
 func (o *ownership) count(stop, work context.Context, items <-chan eventlog.Item, l limits, commit eventlog.Commit) error {
 	stop, cancel := context.WithCancel(stop)
 	a := newAhead()
@@ -26,7 +26,9 @@ func (o *ownership) count(stop, work context.Context, items <-chan eventlog.Item
 		}
 	}()
 	for ch := range a.next() {
-		if err := o.countChunk(work, ch, commit); err != nil {
+		if err := o.countChunk(work, ch, commit); errors.Is(err, errLeft) {
+			return nil
+		} else if err != nil {
 			return err
 		}
 	}
@@ -35,11 +37,12 @@ func (o *ownership) count(stop, work context.Context, items <-chan eventlog.Item
 
 // countChunk flushes and commits one chunk. After an error nothing more may be counted under this ownership: another consumer
 // may have the partitions and may have counted the chunk, too. So the chunk is put in doubt, even if the store shows no other
-// owner. The successor doubts these offsets as well, but if this process was paused, it may have settled that long ago.
+// owner. The successor doubts these offsets as well, but if this process was paused, it may have settled that long ago. Nothing is in doubt after
+// errLeft, unless the partitions cannot be released.
 func (o *ownership) countChunk(ctx context.Context, ch *chunk, commit eventlog.Commit) error {
 	begun := time.Now()
 	if err := o.flush(ctx, ch); err != nil {
-		if eventlog.IsRefusal(err) { // this is not the log that was counted: its offsets mean nothing
+		if errors.Is(err, errLeft) || eventlog.IsRefusal(err) { // a refusal: this is not the log that was counted, and its offsets mean nothing
 			return err
 		}
 		return errors.Join(fmt.Errorf("flushing: %w", err), o.doubts.DoubtOnExit(ctx, ch.spans))

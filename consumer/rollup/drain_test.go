@@ -3,6 +3,7 @@ package rollup
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,7 +18,13 @@ import (
 type slowly struct {
 	store.RetireStore
 	begun chan struct{}
-	wait  time.Duration
+	wait  *atomic.Int64 // nanoseconds
+}
+
+func newSlowly(b *bench, wait time.Duration) slowly {
+	s := slowly{b.memory, make(chan struct{}, 1), &atomic.Int64{}}
+	s.wait.Store(int64(wait))
+	return s
 }
 
 func (s slowly) Apply(ctx context.Context, writes []store.KeyWrite) []error {
@@ -26,7 +33,7 @@ func (s slowly) Apply(ctx context.Context, writes []store.KeyWrite) []error {
 		case s.begun <- struct{}{}:
 		default:
 		}
-		time.Sleep(s.wait)
+		time.Sleep(time.Duration(s.wait.Load()))
 	}
 	return s.RetireStore.Apply(ctx, writes)
 }
@@ -40,7 +47,7 @@ func TestALongLastFlushKeepsItsPlaceInTheGroup(t *testing.T) {
 	onBoth(t, 2, func(t *testing.T, b *bench) {
 		const links, portions = 1600, 16 // or half of them, if the first chunk has one partition
 		b.cfg.Kafka.SessionTimeout, b.keysAtOnce = 6*time.Second, links/portions
-		s := slowly{b.memory, make(chan struct{}, 1), 900 * time.Millisecond}
+		s := newSlowly(b, 900*time.Millisecond)
 		b.store = s
 		b.sendLinks(t, links)
 		stopFirst, endedFirst := b.start(t, "first/1/u/v2")
@@ -55,18 +62,67 @@ func TestALongLastFlushKeepsItsPlaceInTheGroup(t *testing.T) {
 		b.counts(t, links+1)
 		stopSecond()
 		stopFirst()
-		for _, ended := range []chan error{endedFirst, endedSecond} {
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
+		b.wantCleanEnds(t, endedFirst, endedSecond)
+	})
+}
+
+// wantCleanEnds waits until consumers have ended, and wants that no partition needed another epoch.
+func (b *bench) wantCleanEnds(t *testing.T, all ...chan error) {
+	t.Helper()
+	for _, ended := range all {
+		if err := <-ended; err != nil {
+			t.Error(err)
 		}
-		b.memory.Mu.Lock()
-		defer b.memory.Mu.Unlock()
-		for p, row := range b.memory.OwnerRows {
-			if !row.Clean || !store.IsFirstEpoch(row.Epoch) {
-				t.Errorf("%v: %+v; want a clean end under the first epoch", p, row)
-			}
+	}
+	b.memory.Mu.Lock()
+	defer b.memory.Mu.Unlock()
+	for p, row := range b.memory.OwnerRows {
+		if !row.Clean || !store.IsFirstEpoch(row.Epoch) {
+			t.Errorf("%v: %+v; want a clean end under the first epoch", p, row)
 		}
+	}
+}
+
+// owns is how many partitions an owner took last.
+func (b *bench) owns(name string) (n int) {
+	b.memory.Mu.Lock()
+	defer b.memory.Mu.Unlock()
+	for _, row := range b.memory.OwnerRows {
+		if row.Owner == name {
+			n++
+		}
+	}
+	return n
+}
+
+// A member that writes a large chunk does not keep the group waiting: it leaves the rest of the chunk, clean, and the others count that.
+func TestALargeChunkDoesNotHoldUpTheGroup(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds: not with -short")
+	}
+	onBoth(t, 2, func(t *testing.T, b *bench) {
+		const links, portions = 1600, 80
+		b.cfg.Kafka.SessionTimeout, b.keysAtOnce = 6*time.Second, links/portions
+		s := newSlowly(b, time.Second)
+		b.store = s
+		b.send(t, 0, 20)
+		stopFirst, endedFirst := b.start(t, "first/1/u/v2")
+		b.counts(t, 20)
+		b.sendLinks(t, links)
+		<-s.begun
+		begun := time.Now()
+		stopSecond, endedSecond := b.start(t, "second/1/u/v2")
+		for b.owns("second/1/u/v2") == 0 {
+			time.Sleep(5 * time.Millisecond)
+		}
+		if took := time.Since(begun); took > portions/4*time.Second { // half of the links may be in a chunk of their own
+			t.Errorf("the second member has a partition after %v", took)
+		}
+		s.wait.Store(0)
+		b.counts(t, links+20)
+		stopSecond()
+		stopFirst()
+		b.wantCleanEnds(t, endedFirst, endedSecond)
 	})
 }
 

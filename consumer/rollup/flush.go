@@ -14,7 +14,7 @@ import (
 )
 
 // flush counts a chunk: it decides first sights, sums what the events add, reads what each key holds already, and writes. It retries
-// until it has succeeded or ctx ends. It skips nothing, since what is not counted must not be committed.
+// until it has succeeded, ctx ends, or the chunk is left (errLeft). It skips nothing, since what is not counted must not be committed.
 func (o *ownership) flush(ctx context.Context, c *chunk) error {
 	started := time.Now()
 	for attempt := 0; ; attempt++ {
@@ -25,7 +25,7 @@ func (o *ownership) flush(ctx context.Context, c *chunk) error {
 		if errors.Is(err, errTooLarge) {
 			return o.flushHalves(ctx, c)
 		}
-		if ctx.Err() != nil || eventlog.IsRefusal(err) {
+		if ctx.Err() != nil || eventlog.IsRefusal(err) || errors.Is(err, errLeft) {
 			return err
 		}
 		o.metrics.FlushRetries.Inc()
@@ -100,7 +100,7 @@ func (o *ownership) decide(ctx context.Context, c *chunk) error {
 	if err := o.skipPast(ctx, c); err != nil {
 		return err
 	}
-	return o.latest.keep(ctx, c.events.All())
+	return o.latest.Keep(ctx, c.events.All())
 }
 
 // skipPast removes retired events from a chunk whose visitors have been looked up. Visitors' rows are removed only some time
@@ -221,12 +221,16 @@ func (o *ownership) checkAhead(ctx context.Context, c *chunk, at map[models.Key]
 var errApplyFailed = errors.New("writing counters")
 
 // apply writes a chunk, some thousand keys at a time: the statements of all would take much memory. After a write of unknown outcome it begins
-// no more.
+// no more. Nor does it when the group waits for this member: then it returns errLeft, if it may.
 func (o *ownership) apply(ctx context.Context, p *plan, c *chunk) error {
 	var failed error
-	failures := 0
+	failures, begun := 0, false
 	o.inDoubt = o.inDoubt[:0]
 	for portion := range p.work.Portions(o.keysAtOnce) {
+		if begun && failed == nil && o.mayLeave(c) {
+			return o.leave(c)
+		}
+		begun = true
 		written := false
 		writes := planWrites(portion, c.spans, p.at, p.epochs)
 		for i, err := range o.store.Apply(ctx, writes) {

@@ -15,11 +15,12 @@ import (
 )
 
 const (
-	// chunkTime is how long a chunk should take to count. A rebalance waits for the chunk under way.
-	chunkTime = 20 * time.Second
+	// chunkTime is how long a chunk should take to count. Who falls behind gets faster with larger chunks, and later: an event may wait for two of
+	// them. A member that leaves the group need not finish a chunk (leave.go).
+	chunkTime = 60 * time.Second
 	// leastChunk is how many events a chunk may have even if it takes longer.
 	leastChunk = 16_000
-	// drainTimeout bounds a member's last flush: a chunk may take longer than the one before it.
+	// drainTimeout bounds a member's last flush: some chunks must be finished, and a chunk may take longer than the one before it.
 	drainTimeout = 45 * time.Second
 	// rebalanceTimeout is how long the group waits for members to rejoin. A member that takes longer is expelled and becomes a zombie.
 	rebalanceTimeout = 60 * time.Second

@@ -17,6 +17,7 @@ import (
 	"footfall/consumer/names"
 	"footfall/consumer/pause"
 	"footfall/consumer/rollup/balancer"
+	"footfall/consumer/rollup/latest"
 	"footfall/consumer/rollup/meter"
 	"footfall/consumer/rollup/sight"
 	"footfall/consumer/store"
@@ -33,7 +34,7 @@ type Consumer struct {
 	owner       string
 	hasher      eventlog.Hasher
 	visitors    *sight.Visitors
-	latest      *latest
+	latest      *latest.Clicks
 	ledger      *ledger
 	names       *names.Lister
 	retirements *eventlog.RetirementWatcher
@@ -56,7 +57,7 @@ func New(cfg configs.Consumer, db store.Store, reg *prometheus.Registry, log *sl
 	if err != nil {
 		return nil, err
 	}
-	keeps, err := newLatest(cfg.Latest, db)
+	keeps, err := latest.New(cfg.Latest, db)
 	if err != nil {
 		return nil, err
 	}

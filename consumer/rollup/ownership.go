@@ -13,6 +13,7 @@ import (
 	"footfall/consumer/eventlog"
 	"footfall/consumer/names"
 	"footfall/consumer/repair"
+	"footfall/consumer/rollup/latest"
 	"footfall/consumer/rollup/meter"
 	"footfall/consumer/rollup/pace"
 	"footfall/consumer/rollup/sight"
@@ -30,7 +31,7 @@ type ownership struct {
 	hasher      eventlog.Hasher
 	partitions  map[models.Partition]*owned
 	visitors    *sight.Visitors
-	latest      *latest // nil: not kept
+	latest      *latest.Clicks // nil: not kept
 	ledger      *ledger
 	names       *names.Lister
 	retirements *eventlog.RetirementWatcher

@@ -75,11 +75,12 @@ func (o *ownership) progress(ctx context.Context) error {
 	return errors.Join(append(slices.Collect(maps.Values(lost)), doubted)...)
 }
 
-// unconfirmed is what we counted of lost partitions since the store last confirmed that we own them.
+// unconfirmed is what we counted of lost partitions, at least in part, since the store last confirmed that we own them.
 func (o *ownership) unconfirmed(lost map[models.Partition]error) map[models.Partition]eventlog.Span {
 	spans := map[models.Partition]eventlog.Span{}
 	for partition := range lost {
-		spans[partition] = eventlog.Span{From: o.partitions[partition].confirmed, To: o.partitions[partition].next}
+		p := o.partitions[partition]
+		spans[partition] = eventlog.Span{From: p.confirmed, To: max(p.next, p.begun)}
 	}
 	return spans
 }

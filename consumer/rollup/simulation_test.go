@@ -155,7 +155,7 @@ func TestSimulationSees(t *testing.T) {
 // outcomes counts what happened in a play.
 type outcomes struct {
 	Steps, Writes, Refused, Unknown, Late, Hidden, Restarts, Crashes, CleanExits, SetBack, SetForward, Expired, Zombies, Audits, Incomplete, Doubts, Repairs,
-	Retired, Removed, TakenTwice, Flaps, Dead, Duplicates int
+	Retired, Removed, TakenTwice, Flaps, Dead, Duplicates, Left int
 }
 
 // all lists the counts.

@@ -1,4 +1,4 @@
-package rollup
+package latest
 
 import (
 	"context"
@@ -28,10 +28,10 @@ func (s *latestRows) KeepLatest(_ context.Context, clicks []models.LatestClick, 
 
 func TestLatestClicksAreKept(t *testing.T) {
 	store := &latestRows{}
-	if l, err := newLatest(configs.Latest{TTL: time.Hour}, store); l != nil || err != nil || l.keep(t.Context(), slices.All([]*eventlog.Counted{})) != nil {
+	if l, err := New(configs.Latest{TTL: time.Hour}, store); l != nil || err != nil || l.Keep(t.Context(), slices.All([]*eventlog.Counted{})) != nil {
 		t.Errorf("not enabled: %v, %v", l, err)
 	}
-	l, err := newLatest(configs.Latest{Enabled: true, TTL: time.Hour}, store)
+	l, err := New(configs.Latest{Enabled: true, TTL: time.Hour}, store)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,11 +43,11 @@ func TestLatestClicksAreKept(t *testing.T) {
 		{Partition: p, Offset: 9, Event: &models.Visit{SiteID: "s", GUID: "g", TS: now, Features: []string{"", ""}}},
 	}
 	store.err = errors.New("no")
-	if err := l.keep(t.Context(), slices.All(events)); !errors.Is(err, store.err) {
+	if err := l.Keep(t.Context(), slices.All(events)); !errors.Is(err, store.err) {
 		t.Errorf("a failure is lost: %v", err)
 	}
 	store.err = nil
-	if err := l.keep(t.Context(), slices.All(events)); err != nil {
+	if err := l.Keep(t.Context(), slices.All(events)); err != nil {
 		t.Error(err)
 	}
 	if len(store.rows) != 2 || store.rows[0] != store.rows[1] || store.rows[0].ID != "new" {
@@ -58,7 +58,7 @@ func TestLatestClicksAreKept(t *testing.T) {
 func TestLatestRefusals(t *testing.T) {
 	f := func(cfg configs.Latest, store store.Store, want string) {
 		t.Helper()
-		if _, err := newLatest(cfg, store); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := New(cfg, store); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", cfg, err, want)
 		}
 	}
