@@ -44,6 +44,6 @@ func (d deltas) named() iter.Seq2[models.Key, map[models.Cell]int64] {
 }
 
 // leaveOut removes from the sums the events that keys hold already: those below their positions.
-func leaveOut(work deltas, events iter.Seq2[int, *eventlog.Counted], spans map[models.Partition]eventlog.Span, at map[models.Key]positions) {
-	work.LeaveOut(events, spans, func(key models.Key, p models.Partition) int64 { return at[key].in(p).To })
+func leaveOut(work deltas, events iter.Seq2[int, *eventlog.Counted], spans map[models.Partition]eventlog.Span, at []positions) {
+	work.LeaveOut(events, spans, func(key int, p models.Partition) int64 { return at[key].in(p).To })
 }

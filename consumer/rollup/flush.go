@@ -169,7 +169,7 @@ func (o *ownership) planChunk(ctx context.Context, c *chunk) (*plan, error) {
 // plan is what a chunk adds, and from where on.
 type plan struct {
 	work   deltas
-	at     map[models.Key]positions
+	at     []positions // by the number of the key
 	epochs map[models.Partition]int64
 }
 
@@ -193,7 +193,7 @@ func tooLarge(key models.Key, one sums.One) bool {
 
 // checkAhead refuses to go on if a key's ledger is ahead of the log: the topic was recreated, and its offsets are not those of
 // the ledger.
-func (o *ownership) checkAhead(ctx context.Context, c *chunk, at map[models.Key]positions) error {
+func (o *ownership) checkAhead(ctx context.Context, c *chunk, at []positions) error {
 	for p, last := range c.last {
 		own := o.partitions[p]
 		own.highWater = max(own.highWater, last.HighWater)

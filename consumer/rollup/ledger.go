@@ -76,15 +76,16 @@ func (l *ledger) forget() {
 // thorough, from every replica. untouched says that only we, under these epochs, can have counted any of the coming events: then a
 // key that was never cached has no position, and is not read. It returns errSuperseded if an epoch may not go on.
 func (l *ledger) load(ctx context.Context, work deltas, epochs map[models.Partition]int64, thorough, untouched bool) (loaded, error) {
-	out := loaded{at: make(map[models.Key]positions, work.Keys()), complete: true}
+	out := loaded{at: make([]positions, work.Keys()), complete: true}
 	var missing []models.Key
-	all := make([]positioncache.Position, 0, 2*work.Keys()) // of all keys, so that not each of them costs an allocation
-	for key := range work.All() {
+	var numbers []int                                            // of missing
+	all := make([]positioncache.Position, 0, work.Keys()*5/4+16) // of all keys, so that not each of them costs an allocation
+	for key, one := range work.All() {
 		begin, known := len(all), false
 		if all, known = l.cache.Append(all, key); known {
-			out.at[key] = all[begin:len(all):len(all)]
+			out.at[one.Number()] = all[begin:len(all):len(all)]
 		} else {
-			missing = append(missing, key)
+			missing, numbers = append(missing, key), append(numbers, one.Number())
 		}
 	}
 	if untouched && !l.cache.Forgot {
@@ -101,8 +102,11 @@ func (l *ledger) load(ctx context.Context, work deltas, epochs map[models.Partit
 	var err error
 	if thorough {
 		cells := make(map[models.Key][]models.Cell, len(missing))
+		for _, key := range missing {
+			cells[key] = nil
+		}
 		for key, one := range work.All() {
-			if _, known := out.at[key]; !known {
+			if _, asked := cells[key]; asked {
 				for cell := range one.Cells() {
 					cells[key] = append(cells[key], cell)
 				}
@@ -115,12 +119,12 @@ func (l *ledger) load(ctx context.Context, work deltas, epochs map[models.Partit
 	if err != nil {
 		return out, err
 	}
-	for _, key := range missing {
+	for i, key := range missing {
 		known, err := positionsOf(rows[key], epochs)
 		if err != nil {
 			return out, err
 		}
-		out.at[key] = known
+		out.at[numbers[i]] = known
 		l.cache.Put(key, known)
 	}
 	return out, nil
@@ -128,7 +132,7 @@ func (l *ledger) load(ctx context.Context, work deltas, epochs map[models.Partit
 
 // loaded is what a load found.
 type loaded struct {
-	at       map[models.Key]positions
+	at       []positions // by the number of the key
 	reads    int
 	complete bool // every replica answered, where that was asked for
 }
@@ -161,11 +165,11 @@ func positionsOf(rows []store.LedgerRow, epochs map[models.Partition]int64) (pos
 
 // planWrites turns a chunk's sums into one write per key: what its counters do not hold yet, with the ledger rows for it. It is a
 // pure function.
-func planWrites(work iter.Seq2[models.Key, sums.One], spans map[models.Partition]eventlog.Span, at map[models.Key]positions, epochs map[models.Partition]int64) (writes []store.KeyWrite) {
+func planWrites(work iter.Seq2[models.Key, sums.One], spans map[models.Partition]eventlog.Span, at []positions, epochs map[models.Partition]int64) (writes []store.KeyWrite) {
 	for key, one := range work {
 		w := store.KeyWrite{Key: key}
 		for partition := range one.Partitions() {
-			p := at[key].in(partition)
+			p := at[one.Number()].in(partition)
 			if row, ok := extend(spans[partition], p); ok {
 				row.LedgerID = store.LedgerID{Partition: partition, Kind: store.KindOwner, Epoch: cmp.Or(p.Epoch, epochs[partition])}
 				w.Ledger = append(w.Ledger, row)

@@ -61,7 +61,7 @@ func TestPlan(t *testing.T) {
 	}
 	f := func(events []*eventlog.Counted, at positions, wantClicks int64, wantRows ...store.LedgerRow) {
 		t.Helper()
-		work, all := deltasOf(slices.All(events)), map[models.Key]positions{abc: at}
+		work, all := deltasOf(slices.All(events)), []positions{at}
 		leaveOut(work, slices.All(events), spans, all)
 		writes := planWrites(work.All(), spans, all, epochs)
 		if len(wantRows) == 0 {

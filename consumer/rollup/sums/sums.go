@@ -39,7 +39,7 @@ const many = 32
 
 // About the bytes that a key takes, what is known of its ledger included, and a cell of a key, and a cell that no key had before.
 const (
-	bytesPerKey    = 550
+	bytesPerKey    = 280
 	bytesPerAmount = 24
 	bytesPerMany   = 40 // for each of many
 	bytesPerCell   = 150
@@ -156,7 +156,7 @@ func (s *Sums) sorted() []int32 {
 func (s *Sums) each(numbers []int32) iter.Seq2[models.Key, One] {
 	return func(yield func(models.Key, One) bool) {
 		for _, number := range numbers {
-			if !yield(s.keys.all[number], One{s, &s.byKey[number]}) {
+			if !yield(s.keys.all[number], One{s, number, &s.byKey[number]}) {
 				return
 			}
 		}
@@ -174,14 +174,14 @@ func (s *Sums) Portions(n int) iter.Seq[iter.Seq2[models.Key, One]] {
 	}
 }
 
-// LeaveOut removes events that keys hold already: those below the offset that counted returns. The events must be all that were summed, and
-// spans has where their partitions begin. Most chunks have none.
-func (s *Sums) LeaveOut(events iter.Seq2[int, *eventlog.Counted], spans map[models.Partition]eventlog.Span, counted func(models.Key, models.Partition) int64) {
-	again := map[models.Key]*sum{}
-	for key, one := range s.All() {
+// LeaveOut removes events that keys hold already: those below the offset that counted returns for the number of a key. The events must be all that were
+// summed, and spans has where their partitions begin. Most chunks have none.
+func (s *Sums) LeaveOut(events iter.Seq2[int, *eventlog.Counted], spans map[models.Partition]eventlog.Span, counted func(int, models.Partition) int64) {
+	again := map[int32]*sum{}
+	for _, one := range s.All() {
 		for p := range one.Partitions() {
-			if counted(key, p) > spans[p].From {
-				again[key] = one.sum
+			if counted(one.Number(), p) > spans[p].From {
+				again[one.number] = one.sum
 			}
 		}
 	}
@@ -193,7 +193,8 @@ func (s *Sums) LeaveOut(events iter.Seq2[int, *eventlog.Counted], spans map[mode
 	}
 	for _, e := range events {
 		e.Event.Count(e.First, func(key models.Key, cell models.Cell, n int64) {
-			if of := again[key]; of != nil && e.Offset >= counted(key, e.Partition) {
+			number, _ := s.keys.number(key)
+			if of := again[number]; of != nil && e.Offset >= counted(int(number), e.Partition) {
 				s.add(of, cell, n)
 			}
 		})
@@ -202,9 +203,13 @@ func (s *Sums) LeaveOut(events iter.Seq2[int, *eventlog.Counted], spans map[mode
 
 // One is what one key gets.
 type One struct {
-	all *Sums
-	sum *sum
+	all    *Sums
+	number int32
+	sum    *sum
 }
+
+// Number is the key's place in a list of as many as there are keys.
+func (o One) Number() int { return int(o.number) }
 
 // Len is how many cells there are.
 func (o One) Len() int { return len(o.sum.cells) }
@@ -229,22 +234,4 @@ func (o One) Partitions() iter.Seq[models.Partition] {
 			}
 		}
 	}
-}
-
-// numbered has each of its values once. A value's number is its place.
-type numbered[T comparable] struct {
-	numbers map[T]int32
-	all     []T
-}
-
-func newNumbered[T comparable]() numbered[T] { return numbered[T]{numbers: map[T]int32{}} }
-
-func (n *numbered[T]) number(value T) (number int32, isNew bool) {
-	number, known := n.numbers[value]
-	if !known {
-		number = int32(len(n.all))
-		n.numbers[value] = number
-		n.all = append(n.all, value)
-	}
-	return number, !known
 }

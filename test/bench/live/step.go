@@ -15,7 +15,6 @@ const (
 	every     = 250 * time.Millisecond // between samples
 	inTime    = time.Second            // an event is accepted in time
 	lagGrowth = 2 * time.Second        // of the rate, that the lag may grow by in a step
-	hopeless  = 15 * time.Second       // of the rate: no need to wait for the end of the step
 )
 
 // workers are those whose processor time is told.
@@ -96,7 +95,7 @@ func (s *side) measure(ctx context.Context, rate float64, length time.Duration, 
 		if first < 0 && !now.at.Before(begin) {
 			first = len(samples) - 1
 		}
-		if !now.at.Before(end) || first >= 0 && now.lag() > samples[first].lag()+hopeless.Seconds()*rate {
+		if !now.at.Before(end) || first >= 0 && now.lag() > s.options.age.Seconds()*rate { // events will be counted too late
 			break
 		}
 	}

@@ -1,0 +1,54 @@
+package sums
+
+import "hash/maphash"
+
+// numbered has each of its values once. A value's number is its place. A map from values to numbers would have all of them a second time.
+type numbered[T comparable] struct {
+	all   []T
+	slots []slot // by hash, or the next free one; a power of two, of which at most three quarters are taken
+	seed  maphash.Seed
+}
+
+// slot has the number of a value; 0: free, else one more than the number.
+type slot struct {
+	hash  uint32
+	value int32
+}
+
+func newNumbered[T comparable]() numbered[T] {
+	return numbered[T]{seed: maphash.MakeSeed(), slots: make([]slot, 16)}
+}
+
+func (n *numbered[T]) number(value T) (number int32, isNew bool) {
+	hash := uint32(maphash.Comparable(n.seed, value))
+	at := n.free(hash, func(number int32) bool { return n.all[number] == value })
+	if taken := n.slots[at].value; taken > 0 {
+		return taken - 1, false
+	}
+	n.all = append(n.all, value)
+	n.slots[at] = slot{hash, int32(len(n.all))}
+	if 4*len(n.all) > 3*len(n.slots) {
+		n.grow()
+	}
+	return int32(len(n.all) - 1), true
+}
+
+// free finds the slot of a value with this hash, or the free one where it belongs.
+func (n *numbered[T]) free(hash uint32, is func(number int32) bool) uint32 {
+	mask := uint32(len(n.slots) - 1)
+	for at := hash & mask; ; at = (at + 1) & mask {
+		if s := n.slots[at]; s.value == 0 || s.hash == hash && is(s.value-1) {
+			return at
+		}
+	}
+}
+
+func (n *numbered[T]) grow() {
+	old := n.slots
+	n.slots = make([]slot, 2*len(old))
+	for _, s := range old {
+		if s.value > 0 {
+			n.slots[n.free(s.hash, func(int32) bool { return false })] = s
+		}
+	}
+}
