@@ -76,7 +76,7 @@ func New(reg prometheus.Registerer) *Metrics {
 		Lookups:      counter("footfall_visitor_lookups_total", "Visitor checks that had to ask the store."),
 		LedgerReads:  counter("footfall_ledger_reads_total", "Keys whose ledger was read."),
 		keyWrites:    counters("footfall_key_writes_total", "Atomic writes, one per key and flush, by outcome: applied, refused, unknown.", "outcome"),
-		flushSeconds: histogram("footfall_flush_seconds", "Time to count a chunk, retries included.", prometheus.ExponentialBuckets(0.005, 2, 14)...),
+		flushSeconds: histogram("footfall_flush_seconds", "Time to count a chunk, retries included.", prometheus.ExponentialBuckets(0.005, 2, 15)...),
 		FlushRetries: counter("footfall_flush_retries_total", "Flushes that failed and were tried again."),
 		chunkEvents: histogram("footfall_chunk_events", "Events of a chunk that are to be counted, when it is handed over for writing.",
 			prometheus.ExponentialBuckets(1, 4, 11)...),

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Pace tells how many events a chunk may have: a member that has to leave the group finishes the chunk under way, and the others wait for
-// it. The zero value does not bound them. Safe for concurrent use.
+// Pace tells how many events a chunk may have: an event waits until the chunk before its own is counted, and then for its own. The zero value does not bound them. Safe for concurrent use.
 type Pace struct {
 	Within time.Duration // that counting a chunk may take; 0: any time
 	Least  int           // events that a chunk may have at any pace: the last one may have been small, or slow for once
