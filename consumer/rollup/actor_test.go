@@ -108,7 +108,7 @@ func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 	o := &ownership{
 		store: store, tables: simTables, owner: a.String(), hasher: h, keysAtOnce: 1 + a.id%3, visitors: sight.New(store, h, 100, a.w.store.Full, 2, mx.LRUHits, mx.Lookups), ledger: newLedger(store, h, 2*as.cache), names: names.New(store, models.DefaultPlan(), h, as.cache),
 		retirements: eventlog.NewRetirementWatcher(store, logger), deadLetters: &keptDeadLetters{}, metrics: mx, log: logger, doubts: &repair.Doubter{Store: store, NewID: store.fresh, Metrics: mx.Repair, Logger: logger}, maxSpan: a.w.span/2 + 1,
-		partitions: map[models.Partition]*owned{}, lostGroup: func() bool { return a.leaving.Load() || a.crashed.Load() },
+		partitions: map[models.Partition]*owned{}, lostGroup: func() bool { return a.leaving.Load() || a.crashed.Load() }, groupWaits: a.leaving.Load,
 		bounds: func(_ context.Context, ps []models.Partition) (map[models.Partition]eventlog.Span, error) {
 			bounds := map[models.Partition]eventlog.Span{}
 			for _, p := range ps {

@@ -35,7 +35,7 @@ func CountFile(ctx context.Context, cfg configs.Consumer, db store.Store, p mode
 		store: db, owner: c.owner, hasher: c.hasher, visitors: c.visitors, ledger: c.ledger, names: c.names, deadLetters: eventlog.DiscardDeadLetters{}, metrics: c.metrics,
 		log: log, maxSpan: repair.MaxChunkSpan, splitAbove: splitAbove, keysAtOnce: keysAtOnce, doubts: repair.NewDoubter(db, c.metrics.Repair, log),
 		partitions: map[models.Partition]*owned{p: {highWater: file.Lines}},
-		lostGroup:  func() bool { return ctx.Err() != nil },
+		lostGroup:  func() bool { return ctx.Err() != nil }, groupWaits: func() bool { return false },
 		bounds: func(context.Context, []models.Partition) (map[models.Partition]eventlog.Span, error) {
 			return map[models.Partition]eventlog.Span{p: {From: 0, To: file.Lines}}, nil
 		},
@@ -50,7 +50,7 @@ func CountFile(ctx context.Context, cfg configs.Consumer, db store.Store, p mode
 	}
 	own.next, own.window = own.tenure.Committed, eventlog.NewWindow(eventlog.Reach{}, own.tenure.Committed)
 	err = o.countFile(ctx, p, file, c.Config.Chunk.MaxEvents, tell)
-	if err == nil || ctx.Err() != nil { // if interrupted, then between two writes: none is under way
+	if err == nil || ctx.Err() != nil { // if interrupted, then between two chunks: no write is under way
 		err = errors.Join(err, o.release(context.WithoutCancel(ctx)))
 	}
 	if err != nil {
@@ -65,7 +65,7 @@ func CountFile(ctx context.Context, cfg configs.Consumer, db store.Store, p mode
 }
 
 func (o *ownership) countFile(ctx context.Context, p models.Partition, file VisitsFile, most int, tell func(left int64)) error {
-	working := context.WithoutCancel(ctx) // a write that was begun is finished, or it would be in doubt
+	working := context.WithoutCancel(ctx) // a chunk that was begun is finished, or it would be in doubt
 	noGroup := func(context.Context, map[models.Partition]eventlog.GroupOffset) error { return nil }
 	c, offset, start := o.newChunk(), int64(0), o.partitions[p].next
 	err := file.Read(func(v *models.Visit) error {
@@ -78,18 +78,14 @@ func (o *ownership) countFile(ctx context.Context, p models.Partition, file Visi
 		}
 		full := c
 		c = o.newChunk()
-		if err := o.countChunk(working, full, noGroup); errors.Is(err, errLeft) {
-			return ctx.Err() // interrupted
-		} else if err != nil {
+		if err := o.countChunk(working, full, noGroup); err != nil {
 			return err
 		}
 		tell(file.Lines - offset)
 		return ctx.Err()
 	})
 	if err == nil && len(c.spans) > 0 {
-		if err = o.countChunk(working, c, noGroup); errors.Is(err, errLeft) {
-			err = ctx.Err()
-		}
+		err = o.countChunk(working, c, noGroup)
 	}
 	return err
 }

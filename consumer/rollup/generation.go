@@ -15,12 +15,11 @@ import (
 )
 
 const (
-	// chunkTime is how long a chunk should take to count. Who falls behind gets faster with larger chunks, and later: an event may wait for two of
-	// them. A member that leaves the group need not finish a chunk (leave.go).
-	chunkTime = 60 * time.Second
+	// chunkTime is how long a chunk should take to count. An event waits for two of them at the most, and is to be counted within a minute.
+	chunkTime = 30 * time.Second
 	// leastChunk is how many events a chunk may have even if it takes longer.
 	leastChunk = 16_000
-	// drainTimeout bounds a member's last flush: some chunks must be finished, and a chunk may take longer than the one before it.
+	// drainTimeout bounds a member's last flush: a chunk may take longer than the one before it.
 	drainTimeout = 45 * time.Second
 	// rebalanceTimeout is how long the group waits for members to rejoin. A member that takes longer is expelled and becomes a zombie.
 	rebalanceTimeout = 60 * time.Second
@@ -70,6 +69,7 @@ func (c *Consumer) untilPause(ctx, genCtx context.Context, gen *kafka.Generation
 	}
 	c.metrics.Owns(o.waiting())
 	o.lostGroup = func() bool { return ctx.Err() != nil || genCtx.Err() != nil } // not when counting is paused
+	o.groupWaits = func() bool { return genCtx.Err() != nil && ctx.Err() == nil }
 	c.member.Store(true)
 	if len(fetchers) == 0 {
 		<-stop.Done() // more members than partitions: wait for the next generation

@@ -8,9 +8,9 @@ var errLeft = errors.New("the rest of the chunk is left to the next owner")
 
 // mayLeave tells whether the group waits for this member, and the next owner can finish the chunk. It can if it reads the ledgers, under the same
 // epoch. It does not read them if it takes itself for the first owner (untouched). And it would not know that writes of these events
-// may still land.
+// may still land. The first chunk of an ownership is not left, or a group that never comes to rest would commit nothing.
 func (o *ownership) mayLeave(c *chunk) bool {
-	if !o.lostGroup() || c.half || o.uncertain(c.spans) {
+	if !o.groupWaits() || !o.committed || c.half || o.uncertain(c.spans) {
 		return false
 	}
 	for p := range c.spans {

@@ -3,6 +3,7 @@ package rollup
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -16,8 +17,10 @@ import (
 func leaver(t *testing.T, m *memstore.Memory) *ownership {
 	t.Helper()
 	o := newOwner(t, m, 100)
-	flush(t, o, chunkOf(o, p0, "a"))
-	o.lostGroup = func() bool { return true }
+	if err := o.countChunk(t.Context(), chunkOf(o, p0, "a"), committed); err != nil {
+		t.Fatal(err)
+	}
+	o.groupWaits = func() bool { return true }
 	return o
 }
 
@@ -87,13 +90,18 @@ func TestALargeChunkIsLeftToTheNextOwner(t *testing.T) {
 	}
 }
 
-// These chunks are finished though the group waits. Of one the next owner would not read the ledgers, of the other not every replica.
+// These chunks are finished though the group waits.
 func TestSomeChunksAreNotLeft(t *testing.T) {
 	const links = 20
 	for name, o := range map[string]func(*memstore.Memory) *ownership{
 		"of the first owner, which has no offset to note": func(m *memstore.Memory) *ownership {
 			o := newOwner(t, m, 100)
-			o.lostGroup = func() bool { return true }
+			o.committed, o.groupWaits = true, func() bool { return true } // other partitions
+			return o
+		},
+		"of an owner that has committed none": func(m *memstore.Memory) *ownership {
+			o := leaver(t, m)
+			o.committed = false
 			return o
 		},
 		"of events whose writes may still land": func(m *memstore.Memory) *ownership {
@@ -154,5 +162,63 @@ func TestAChunkThatWasLeftTooLateIsInDoubt(t *testing.T) {
 	}
 	if doubts := m.OpenDoubts[p0]; len(doubts) != 1 || doubts[0].To != 21 {
 		t.Errorf("doubts %v, want one up to the end of the chunk, 21", doubts)
+	}
+}
+
+// Chunks are left at any point, again and again, by owners of one partition or both. In the end each click is counted once.
+func TestChunksThatAreLeftAreCountedOnce(t *testing.T) {
+	const perPartition, links = 200, 12
+	all := 0
+	for seed := range uint64(200) {
+		rnd, m := rand.New(rand.NewPCG(seed, 3)), memstore.New()
+		link := func(offset int64) string { return fmt.Sprint("link", offset*offset%links) }
+		at, left := map[models.Partition]int64{}, 0
+		for at[p0] < perPartition || at[p1] < perPartition {
+			o := newOwner(t, m, 100)
+			o.keysAtOnce = 1 + rnd.IntN(3)
+			for p, own := range o.partitions {
+				if own.next, own.window = at[p], eventlog.NewWindow(eventlog.Reach{}, at[p]); rnd.IntN(4) == 0 {
+					delete(o.partitions, p) // nobody counts it for now
+					if _, err := o.store.Release(t.Context(), own.tenure, own.reached()); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			for chunks := rnd.IntN(3); chunks >= 0; chunks-- {
+				c := newChunk(false)
+				for _, p := range o.sorted() {
+					for offset, n := o.partitions[p].next, rnd.Int64N(30); n > 0 && offset < perPartition; offset, n = offset+1, n-1 {
+						linkAt(o, c, p, offset, link(offset))
+					}
+				}
+				calls := rnd.IntN(10)
+				o.groupWaits = func() bool { calls--; return calls < 0 }
+				if err := o.countChunk(t.Context(), c, committed); errors.Is(err, errLeft) {
+					left++
+					break
+				} else if err != nil {
+					t.Fatal(err)
+				}
+			}
+			for p, place := range o.places() {
+				at[p] = place.Offset
+			}
+			if err := o.release(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := map[string]int64{}
+		for offset := range int64(perPartition) {
+			want[link(offset)] += 2
+		}
+		for name, clicks := range want {
+			if got := m.Counters[models.Key{Keyspace: models.URLShortener, Name: name}][hit]; got != clicks {
+				t.Errorf("seed %d: %s has %d clicks, want %d; chunks were left %d times", seed, name, got, clicks, left)
+			}
+		}
+		all += left
+	}
+	if all < 200 {
+		t.Errorf("chunks were left %d times: that shows little", all)
 	}
 }

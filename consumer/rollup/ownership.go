@@ -40,6 +40,7 @@ type ownership struct {
 	log         *slog.Logger
 	doubts      *repair.Doubter
 	lostGroup   func() bool // the group has given the partitions to others, or is about to
+	groupWaits  func() bool // the others wait for this member, which goes on afterwards
 	bounds      func(context.Context, []models.Partition) (map[models.Partition]eventlog.Span, error)
 	sumAt       func(context.Context, models.Partition, int64) (string, error) // fingerprint of the message at an offset; empty: none
 	timeFrom    func(context.Context, models.Partition, int64) (int64, time.Time, error)
@@ -50,6 +51,7 @@ type ownership struct {
 	maxSpan    int64     // offsets of one partition in one chunk
 	splitAbove int       // events: smaller chunks are never too large, and are not split
 
+	committed  bool         // a chunk, under this ownership
 	movedAt    atomic.Int64 // when a flush made progress last, in Unix milliseconds
 	progressAt time.Time    // when progress was noted last
 	inDoubt    []models.Key // whose last write has an unknown outcome

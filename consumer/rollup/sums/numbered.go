@@ -9,10 +9,10 @@ type numbered[T comparable] struct {
 	seed  maphash.Seed
 }
 
-// slot has the number of a value; 0: free, else one more than the number.
+// slot is where a value is found by its hash.
 type slot struct {
-	hash  uint32
-	value int32
+	hash uint32
+	next int32 // one more than the value's number; 0: the slot is free
 }
 
 func newNumbered[T comparable]() numbered[T] {
@@ -21,9 +21,9 @@ func newNumbered[T comparable]() numbered[T] {
 
 func (n *numbered[T]) number(value T) (number int32, isNew bool) {
 	hash := uint32(maphash.Comparable(n.seed, value))
-	at := n.free(hash, func(number int32) bool { return n.all[number] == value })
-	if taken := n.slots[at].value; taken > 0 {
-		return taken - 1, false
+	at := n.find(hash, func(number int32) bool { return n.all[number] == value })
+	if next := n.slots[at].next; next > 0 {
+		return next - 1, false
 	}
 	n.all = append(n.all, value)
 	n.slots[at] = slot{hash, int32(len(n.all))}
@@ -33,11 +33,11 @@ func (n *numbered[T]) number(value T) (number int32, isNew bool) {
 	return int32(len(n.all) - 1), true
 }
 
-// free finds the slot of a value with this hash, or the free one where it belongs.
-func (n *numbered[T]) free(hash uint32, is func(number int32) bool) uint32 {
+// find returns the slot of a value with this hash, or the free one where it belongs.
+func (n *numbered[T]) find(hash uint32, is func(number int32) bool) uint32 {
 	mask := uint32(len(n.slots) - 1)
 	for at := hash & mask; ; at = (at + 1) & mask {
-		if s := n.slots[at]; s.value == 0 || s.hash == hash && is(s.value-1) {
+		if s := n.slots[at]; s.next == 0 || s.hash == hash && is(s.next-1) {
 			return at
 		}
 	}
@@ -47,8 +47,8 @@ func (n *numbered[T]) grow() {
 	old := n.slots
 	n.slots = make([]slot, 2*len(old))
 	for _, s := range old {
-		if s.value > 0 {
-			n.slots[n.free(s.hash, func(int32) bool { return false })] = s
+		if s.next > 0 {
+			n.slots[n.find(s.hash, func(int32) bool { return false })] = s
 		}
 	}
 }

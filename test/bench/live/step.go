@@ -33,6 +33,7 @@ type outcome struct {
 	most             time.Duration      // that p99 may be
 	cpu              map[string]float64 // seconds per 100,000 events: counted ones for consumer and Cassandra, produced ones for the others
 	per              map[string]float64 // what the consumer did per counted event
+	late             bool               // the lag reached most of the rate: the step was ended
 	peak             int64              // memory of the consumer
 	failures         string
 }
@@ -44,7 +45,7 @@ func (o outcome) why() string {
 		return fmt.Sprintf("%.1f %% of the events were accepted within %s%s", 100*o.accepted/max(1, o.due), inTime, o.failures)
 	case o.lagEnd > o.lagBegin+lagGrowth.Seconds()*o.rate:
 		return fmt.Sprintf("the lag grew from up to %.0f to %.0f", o.lagBegin, o.lagEnd)
-	case o.p99 > o.most:
+	case o.late || o.p99 > o.most:
 		return fmt.Sprintf("of the events 1 %% were counted later than %s", o.most)
 	}
 	return ""
@@ -79,7 +80,7 @@ func (s *side) measure(ctx context.Context, rate float64, length time.Duration, 
 	defer func() { stop(); <-sent }()
 	begin, end := send.begin.Add(settle), send.begin.Add(settle+length)
 	var samples []sample
-	first := -1 // sample of what is measured
+	first, late := -1, false // sample of what is measured; events will be counted too late
 	for next := send.begin; ; next = next.Add(every) {
 		if err := pause(ctx, time.Until(next)); err != nil {
 			return out, err
@@ -95,14 +96,15 @@ func (s *side) measure(ctx context.Context, rate float64, length time.Duration, 
 		if first < 0 && !now.at.Before(begin) {
 			first = len(samples) - 1
 		}
-		if !now.at.Before(end) || first >= 0 && now.lag() > s.options.age.Seconds()*rate { // events will be counted too late
+		late = first >= 0 && now.lag() > s.options.age.Seconds()*rate
+		if !now.at.Before(end) || late {
 			break
 		}
 	}
 	stop()
 	<-sent
 	out = judge(send, rate, samples, first)
-	out.most = s.options.age
+	out.most, out.late = s.options.age, late
 	out.failures = send.failures()
 	s.note(send)
 	_, out.peak, err = machine.Cost(s.consumer.PID())
