@@ -10,7 +10,7 @@ import (
 
 // An owner commits an offset to the group first, and then notes it in the store when it leaves clean. So where the last owner left clean, the
 // group's offset with the tables' mark is never beyond what the store has noted, unless the tables went back in time: they were restored from a
-// snapshot. Then everything below the noted offset is counted, and the ledgers tell what of a chunk that was left.
+// snapshot. Then everything below the noted offset is counted, and beyond it only some keys of a chunk that was left, as their ledgers tell.
 
 // restored sets places back where the tables were restored, and returns the offsets that the group had there. The owners must have been read
 // after the places.

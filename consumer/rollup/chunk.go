@@ -134,7 +134,7 @@ func (o *ownership) enough(c *chunk, decided int, l limits) bool {
 // yet.
 const dryAfter = 20 * time.Millisecond
 
-// lateAfter is how long a chunk that could be returned may take all that comes.
+// lateAfter bounds how long a chunk that could be returned goes on to collect: nothing is written meanwhile.
 const lateAfter = 10 * time.Second
 
 // add puts an item into the chunk and into its partition's duplicate window.

@@ -64,7 +64,7 @@ func (o *ownership) countChunk(ctx context.Context, ch *chunk, commit eventlog.C
 	if err != nil {
 		return errors.Join(fmt.Errorf("committing offsets: %w", err), o.doubts.DoubtOnExit(ctx, ch.spans))
 	}
-	o.committed = true
+	o.committedAny = true
 	o.pace.Counted(ch.events.Len(), time.Since(begun))
 	return nil
 }

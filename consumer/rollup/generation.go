@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// chunkTime is how long a chunk should take to count. An event waits for two of them at the most, and is to be counted within a minute.
+	// chunkTime is how long a chunk should take to count. An event waits for the one before its own and for its own, and 99 % should be counted
+	// within a minute.
 	chunkTime = 30 * time.Second
 	// leastChunk is how many events a chunk may have even if it takes longer.
 	leastChunk = 16_000

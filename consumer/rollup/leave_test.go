@@ -13,7 +13,7 @@ import (
 	"footfall/models"
 )
 
-// leaver is an owner that has counted one click, and whose group then waits for it while it writes the first of many keys.
+// leaver is an owner that has committed a chunk, so that it may leave the next one. Its group waits from now on.
 func leaver(t *testing.T, m *memstore.Memory) *ownership {
 	t.Helper()
 	o := newOwner(t, m, 100)
@@ -96,12 +96,12 @@ func TestSomeChunksAreNotLeft(t *testing.T) {
 	for name, o := range map[string]func(*memstore.Memory) *ownership{
 		"of the first owner, which has no offset to note": func(m *memstore.Memory) *ownership {
 			o := newOwner(t, m, 100)
-			o.committed, o.groupWaits = true, func() bool { return true } // other partitions
+			o.committedAny, o.groupWaits = true, func() bool { return true } // other partitions
 			return o
 		},
 		"of an owner that has committed none": func(m *memstore.Memory) *ownership {
 			o := leaver(t, m)
-			o.committed = false
+			o.committedAny = false
 			return o
 		},
 		"of events whose writes may still land": func(m *memstore.Memory) *ownership {

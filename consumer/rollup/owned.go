@@ -45,8 +45,8 @@ type owned struct {
 	// confirmed is how far it was counted when the store last confirmed that we own it.
 	confirmed int64
 
-	// begun is the end of a chunk that was left: counters may have events from next up to here.
-	begun int64
+	// leftTo is the end of a chunk that was left; 0: none. Some keys may have events from next up to here.
+	leftTo int64
 
 	// follows: the epoch follows one of our own, so nobody else wrote in between.
 	follows bool

@@ -51,10 +51,10 @@ type ownership struct {
 	maxSpan    int64     // offsets of one partition in one chunk
 	splitAbove int       // events: smaller chunks are never too large, and are not split
 
-	committed  bool         // a chunk, under this ownership
-	movedAt    atomic.Int64 // when a flush made progress last, in Unix milliseconds
-	progressAt time.Time    // when progress was noted last
-	inDoubt    []models.Key // whose last write has an unknown outcome
+	committedAny bool         // a chunk was committed since the partitions were taken
+	movedAt      atomic.Int64 // when a flush made progress last, in Unix milliseconds
+	progressAt   time.Time    // when progress was noted last
+	inDoubt      []models.Key // whose last write has an unknown outcome
 
 	// landedBy is when writes of a predecessor, or our own of unknown outcome, have landed or been dropped. The ledger is
 	// not read before.

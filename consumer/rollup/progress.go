@@ -80,7 +80,7 @@ func (o *ownership) unconfirmed(lost map[models.Partition]error) map[models.Part
 	spans := map[models.Partition]eventlog.Span{}
 	for partition := range lost {
 		p := o.partitions[partition]
-		spans[partition] = eventlog.Span{From: p.confirmed, To: max(p.next, p.begun)}
+		spans[partition] = eventlog.Span{From: p.confirmed, To: max(p.next, p.leftTo)}
 	}
 	return spans
 }
