@@ -83,7 +83,7 @@ func (c *Consumer) newOwnership(ctx context.Context, counts func(models.Partitio
 		pace: pace.Pace{Within: chunkTime, Least: leastChunk}, costAtOnce: costAtOnce, keysAtOnce: c.keysAtOnce,
 		maxSpan: repair.MaxChunkSpan, splitAbove: splitAbove, progressAt: time.Now(),
 		doubts:    repair.NewDoubter(c.Store, c.metrics.Repair, c.Logger),
-		lostGroup: func() bool { return ctx.Err() != nil }, groupWaits: func() bool { return false },
+		lostGroup: func() bool { return ctx.Err() != nil },
 		bounds: func(ctx context.Context, ps []models.Partition) (map[models.Partition]eventlog.Span, error) {
 			return eventlog.Bounds(ctx, c.Kafka, ps)
 		},

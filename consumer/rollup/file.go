@@ -35,7 +35,7 @@ func CountFile(ctx context.Context, cfg configs.Consumer, db store.Store, p mode
 		store: db, owner: c.owner, hasher: c.hasher, visitors: c.visitors, ledger: c.ledger, names: c.names, deadLetters: eventlog.DiscardDeadLetters{}, metrics: c.metrics,
 		log: log, maxSpan: repair.MaxChunkSpan, splitAbove: splitAbove, keysAtOnce: keysAtOnce, doubts: repair.NewDoubter(db, c.metrics.Repair, log),
 		partitions: map[models.Partition]*owned{p: {highWater: file.Lines}},
-		lostGroup:  func() bool { return ctx.Err() != nil }, groupWaits: func() bool { return false },
+		lostGroup:  func() bool { return ctx.Err() != nil },
 		bounds: func(context.Context, []models.Partition) (map[models.Partition]eventlog.Span, error) {
 			return map[models.Partition]eventlog.Span{p: {From: 0, To: file.Lines}}, nil
 		},

@@ -41,7 +41,6 @@ func newOwner(t *testing.T, m *memstore.Memory, lru int) *ownership {
 		deadLetters: &keptDeadLetters{}, metrics: mx, log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		partitions: map[models.Partition]*owned{},
 		lostGroup:  func() bool { return false },
-		groupWaits: func() bool { return false },
 		doubts:     repair.NewDoubter(m, mx.Repair, slog.New(slog.DiscardHandler)),
 		maxSpan:    repair.MaxChunkSpan,
 		costAtOnce: costAtOnce,

@@ -9,7 +9,7 @@ var errLeft = errors.New("the rest of the chunk is left to the next owner")
 // mayLeave tells whether the group waits for this member, and the next owner can finish the chunk: it must read the ledgers, under the same epoch.
 // docs/design/hot-path.md has the chunks that are finished all the same, and why.
 func (o *ownership) mayLeave(c *chunk) bool {
-	if !o.groupWaits() || !o.committedAny || c.half || o.uncertain(c.spans) {
+	if o.groupWaits == nil || !o.groupWaits() || !o.committedAny || c.half || o.uncertain(c.spans) {
 		return false
 	}
 	for p := range c.spans {

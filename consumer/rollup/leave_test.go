@@ -3,6 +3,7 @@ package rollup
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -200,9 +201,7 @@ func TestChunksThatAreLeftAreCountedOnce(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for p, place := range o.places() {
-				at[p] = place.Offset
-			}
+			maps.Copy(at, offsets(o))
 			if err := o.release(t.Context()); err != nil {
 				t.Fatal(err)
 			}

@@ -78,14 +78,14 @@ func (l *ledger) forget() {
 func (l *ledger) load(ctx context.Context, work deltas, epochs map[models.Partition]int64, thorough, untouched bool) (loaded, error) {
 	out := loaded{at: make([]positions, work.Keys()), complete: true}
 	var missing []models.Key
-	var numbers []int                                            // of missing
+	var ones []sums.One                                          // of missing
 	all := make([]positioncache.Position, 0, work.Keys()*5/4+16) // of all keys, so that not each of them costs an allocation
 	for key, one := range work.All() {
 		begin, known := len(all), false
 		if all, known = l.cache.Append(all, key); known {
 			out.at[one.Number()] = all[begin:len(all):len(all)]
 		} else {
-			missing, numbers = append(missing, key), append(numbers, one.Number())
+			missing, ones = append(missing, key), append(ones, one)
 		}
 	}
 	if untouched && !l.cache.Forgot {
@@ -102,14 +102,10 @@ func (l *ledger) load(ctx context.Context, work deltas, epochs map[models.Partit
 	var err error
 	if thorough {
 		cells := make(map[models.Key][]models.Cell, len(missing))
-		for _, key := range missing {
+		for i, key := range missing {
 			cells[key] = nil
-		}
-		for key, one := range work.All() {
-			if _, asked := cells[key]; asked {
-				for cell := range one.Cells() {
-					cells[key] = append(cells[key], cell)
-				}
+			for cell := range ones[i].Cells() {
+				cells[key] = append(cells[key], cell)
 			}
 		}
 		rows, out.complete, err = l.store.Confirm(ctx, cells)
@@ -124,7 +120,7 @@ func (l *ledger) load(ctx context.Context, work deltas, epochs map[models.Partit
 		if err != nil {
 			return out, err
 		}
-		out.at[numbers[i]] = known
+		out.at[ones[i].Number()] = known
 		l.cache.Put(key, known)
 	}
 	return out, nil

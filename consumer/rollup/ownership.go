@@ -40,7 +40,7 @@ type ownership struct {
 	log         *slog.Logger
 	doubts      *repair.Doubter
 	lostGroup   func() bool // the group has given the partitions to others, or is about to
-	groupWaits  func() bool // the others wait for this member, which goes on afterwards
+	groupWaits  func() bool // the others wait for this member, which goes on afterwards; nil: there is no group
 	bounds      func(context.Context, []models.Partition) (map[models.Partition]eventlog.Span, error)
 	sumAt       func(context.Context, models.Partition, int64) (string, error) // fingerprint of the message at an offset; empty: none
 	timeFrom    func(context.Context, models.Partition, int64) (int64, time.Time, error)
