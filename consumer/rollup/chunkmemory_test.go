@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"footfall/consumer/eventlog"
+	"footfall/consumer/rollup/positioncache"
 	"footfall/consumer/store/memstore"
 	"footfall/models"
 )
@@ -33,9 +34,9 @@ func TestAChunkKnowsItsMemory(t *testing.T) {
 		}
 		says := c.bytes()
 		work := c.takeDeltas()
-		all, at := make(positions, 2*work.Keys()), make([]positions, work.Keys()) // as a load finds them
-		for i := range at {
-			at[i] = all[2*i : 2*i+2]
+		at := positioncache.NewByNumber(work.Keys()) // as a load finds them
+		for i := range work.Keys() {
+			at.Set(i, make(positions, 2))
 		}
 		is := heap() - before
 		t.Logf("%s: %d keys, %d bytes an event, bytes says %d", name, work.Keys(), is/n, says/n)

@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"footfall/consumer/eventlog"
+	"footfall/consumer/rollup/positioncache"
 	"footfall/consumer/rollup/sums"
 	"footfall/models"
 )
@@ -44,6 +45,6 @@ func (d deltas) named() iter.Seq2[models.Key, map[models.Cell]int64] {
 }
 
 // leaveOut removes from the sums the events that keys hold already: those below their positions.
-func leaveOut(work deltas, events iter.Seq2[int, *eventlog.Counted], spans map[models.Partition]eventlog.Span, at []positions) {
-	work.LeaveOut(events, spans, func(key int, p models.Partition) int64 { return at[key].in(p).To })
+func leaveOut(work deltas, events iter.Seq2[int, *eventlog.Counted], spans map[models.Partition]eventlog.Span, at *positioncache.ByNumber) {
+	work.LeaveOut(events, spans, func(key int, p models.Partition) int64 { return at.In(key, p).To })
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"footfall/consumer/eventlog"
+	"footfall/consumer/rollup/positioncache"
 	"footfall/consumer/rollup/sums"
 	"footfall/consumer/store"
 	"footfall/internal/retry"
@@ -169,7 +170,7 @@ func (o *ownership) planChunk(ctx context.Context, c *chunk) (*plan, error) {
 // plan is what a chunk adds, and from where on.
 type plan struct {
 	work   deltas
-	at     []positions // by the number of the key
+	at     *positioncache.ByNumber // positions of the keys
 	epochs map[models.Partition]int64
 }
 
@@ -193,25 +194,23 @@ func tooLarge(key models.Key, one sums.One) bool {
 
 // checkAhead refuses to go on if a key's ledger is ahead of the log: the topic was recreated, and its offsets are not those of
 // the ledger.
-func (o *ownership) checkAhead(ctx context.Context, c *chunk, at []positions) error {
+func (o *ownership) checkAhead(ctx context.Context, c *chunk, at *positioncache.ByNumber) error {
 	for p, last := range c.last {
 		own := o.partitions[p]
 		own.highWater = max(own.highWater, last.HighWater)
 	}
-	for _, known := range at {
-		for _, pos := range known {
-			p := pos.Partition
-			own := o.partitions[p]
-			if own == nil || pos.To <= own.highWater {
-				continue
-			}
-			bounds, err := o.bounds(ctx, []models.Partition{p}) // the log may have grown since
-			if err != nil {
-				return err
-			}
-			if own.highWater = bounds[p].To; pos.To > own.highWater {
-				return eventlog.RecreatedTopic(p, pos.To)
-			}
+	for pos := range at.All() {
+		p := pos.Partition
+		own := o.partitions[p]
+		if own == nil || pos.To <= own.highWater {
+			continue
+		}
+		bounds, err := o.bounds(ctx, []models.Partition{p}) // the log may have grown since
+		if err != nil {
+			return err
+		}
+		if own.highWater = bounds[p].To; pos.To > own.highWater {
+			return eventlog.RecreatedTopic(p, pos.To)
 		}
 	}
 	return nil

@@ -76,14 +76,13 @@ func (l *ledger) forget() {
 // thorough, from every replica. untouched says that only we, under these epochs, can have counted any of the coming events: then a
 // key that was never cached has no position, and is not read. It returns errSuperseded if an epoch may not go on.
 func (l *ledger) load(ctx context.Context, work deltas, epochs map[models.Partition]int64, thorough, untouched bool) (loaded, error) {
-	out := loaded{at: make([]positions, work.Keys()), complete: true}
+	out := loaded{at: positioncache.NewByNumber(work.Keys()), complete: true}
 	var missing []models.Key
-	var ones []sums.One                                          // of missing
-	all := make([]positioncache.Position, 0, work.Keys()*5/4+16) // of all keys, so that not each of them costs an allocation
+	var ones []sums.One // of missing
 	for key, one := range work.All() {
-		begin, known := len(all), false
-		if all, known = l.cache.Append(all, key); known {
-			out.at[one.Number()] = all[begin:len(all):len(all)]
+		known, found := l.cache.Append(l.scratch[:0], key)
+		if l.scratch = known; found {
+			out.at.Set(one.Number(), known)
 		} else {
 			missing, ones = append(missing, key), append(ones, one)
 		}
@@ -120,7 +119,7 @@ func (l *ledger) load(ctx context.Context, work deltas, epochs map[models.Partit
 		if err != nil {
 			return out, err
 		}
-		out.at[ones[i].Number()] = known
+		out.at.Set(ones[i].Number(), known)
 		l.cache.Put(key, known)
 	}
 	return out, nil
@@ -128,7 +127,7 @@ func (l *ledger) load(ctx context.Context, work deltas, epochs map[models.Partit
 
 // loaded is what a load found.
 type loaded struct {
-	at       []positions // by the number of the key
+	at       *positioncache.ByNumber // positions of the keys
 	reads    int
 	complete bool // every replica answered, where that was asked for
 }
@@ -161,11 +160,11 @@ func positionsOf(rows []store.LedgerRow, epochs map[models.Partition]int64) (pos
 
 // planWrites turns a chunk's sums into one write per key: what its counters do not hold yet, with the ledger rows for it. It is a
 // pure function.
-func planWrites(work iter.Seq2[models.Key, sums.One], spans map[models.Partition]eventlog.Span, at []positions, epochs map[models.Partition]int64) (writes []store.KeyWrite) {
+func planWrites(work iter.Seq2[models.Key, sums.One], spans map[models.Partition]eventlog.Span, at *positioncache.ByNumber, epochs map[models.Partition]int64) (writes []store.KeyWrite) {
 	for key, one := range work {
 		w := store.KeyWrite{Key: key}
 		for partition := range one.Partitions() {
-			p := at[one.Number()].in(partition)
+			p := at.In(one.Number(), partition)
 			if row, ok := extend(spans[partition], p); ok {
 				row.LedgerID = store.LedgerID{Partition: partition, Kind: store.KindOwner, Epoch: cmp.Or(p.Epoch, epochs[partition])}
 				w.Ledger = append(w.Ledger, row)

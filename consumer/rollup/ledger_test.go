@@ -61,7 +61,8 @@ func TestPlan(t *testing.T) {
 	}
 	f := func(events []*eventlog.Counted, at positions, wantClicks int64, wantRows ...store.LedgerRow) {
 		t.Helper()
-		work, all := deltasOf(slices.All(events)), []positions{at}
+		work, all := deltasOf(slices.All(events)), positioncache.NewByNumber(1)
+		all.Set(0, at)
 		leaveOut(work, slices.All(events), spans, all)
 		writes := planWrites(work.All(), spans, all, epochs)
 		if len(wantRows) == 0 {

@@ -1,9 +1,11 @@
-// Package sums adds up what the events of a chunk add to counters, in little memory: a key takes about 280 bytes, and a cell of it 24, since most keys have the
+// Package sums adds up what the events of a chunk add to counters, in little memory: a key takes about 170 bytes, and a cell of it 13, since most keys have the
 // same cells, such as those of an hour or a country.
 package sums
 
 import (
 	"iter"
+	"math"
+	"math/bits"
 	"slices"
 
 	"footfall/consumer/eventlog"
@@ -16,8 +18,11 @@ type Sums struct {
 	keys       numbered[models.Key]
 	cells      numbered[models.Cell]
 	partitions []models.Partition
-	byKey      []sum   // by the key's number
-	order      []int32 // the numbers of the keys, in the order of the keys
+	byKey      []sum                     // by the key's number
+	places     map[int32]map[int32]int32 // of keys with many cells: the place in their list, by the cell's number
+	large      map[cellOf]int64          // what cells get that get much
+	further    map[int32][]int           // of keys with events in further partitions: the places of those
+	order      []int32                   // the numbers of the keys, in the order of the keys
 	events     int
 	bytes      int
 }
@@ -25,29 +30,35 @@ type Sums struct {
 // sum is what one key gets.
 type sum struct {
 	cells      []amount
-	places     map[int32]int32 // by the cell's number, if there are many cells: its place in the list
-	partitions []int32         // that have events of the key
+	partitions uint64 // that have events of the key: a bit for each place below 64
 }
 
-type amount struct {
-	cell int32
-	n    int64
-}
+// amount is what a cell of a key gets: so much, or what large has if it is much.
+type amount struct{ cell, n int32 }
+
+const much = math.MinInt32
+
+// cellOf is a cell of a key, by their numbers.
+type cellOf struct{ key, cell int32 }
 
 // many is from how many cells on a sum finds them by a map.
 const many = 32
 
 // About the bytes that a key takes, what is known of its ledger included, and a cell of a key, and a cell that no key had before.
 const (
-	bytesPerKey    = 280
-	bytesPerAmount = 24
+	bytesPerKey    = 170
+	bytesPerAmount = 13
 	bytesPerMany   = 40 // for each of many
+	bytesPerLarge  = 60
 	bytesPerCell   = 150
 )
 
 // New makes empty sums.
 func New() *Sums {
-	return &Sums{keys: newNumbered[models.Key](), cells: newNumbered[models.Cell]()}
+	return &Sums{
+		keys: newNumbered[models.Key](), cells: newNumbered[models.Cell](),
+		places: map[int32]map[int32]int32{}, large: map[cellOf]int64{}, further: map[int32][]int{},
+	}
 }
 
 // Events is how many events are summed.
@@ -61,78 +72,100 @@ func (s *Sums) Add(events iter.Seq2[int, *eventlog.Counted]) {
 	var (
 		e    *eventlog.Counted
 		key  models.Key
-		into *sum
+		into = int32(-1)
 	)
 	count := func(k models.Key, cell models.Cell, n int64) {
-		if into == nil || k != key { // an event adds to few keys, one after the other
+		if into < 0 || k != key { // an event adds to few keys, one after the other
 			key, into = k, s.of(k, e.Partition)
 		}
 		s.add(into, cell, n)
 	}
 	for _, e = range events {
-		into = nil
+		into = -1
 		e.Event.Count(e.First, count)
 		s.events++
 	}
 }
 
-// of returns the sum of a key that has an event in p.
-func (s *Sums) of(key models.Key, p models.Partition) *sum {
+// of returns the number of a key that has an event in p.
+func (s *Sums) of(key models.Key, p models.Partition) int32 {
 	number, isNew := s.keys.number(key)
 	if isNew {
 		s.byKey = append(s.byKey, sum{})
 		s.bytes += bytesPerKey
 	}
-	place := int32(slices.Index(s.partitions, p))
+	place := slices.Index(s.partitions, p)
 	if place < 0 {
-		place = int32(len(s.partitions))
+		place = len(s.partitions)
 		s.partitions = append(s.partitions, p)
 	}
-	into := &s.byKey[number]
-	if !slices.Contains(into.partitions, place) {
-		into.partitions = append(into.partitions, place)
+	if place < 64 {
+		s.byKey[number].partitions |= 1 << place
+	} else if !slices.Contains(s.further[number], place) {
+		s.further[number] = append(s.further[number], place)
 	}
-	return into
+	return number
 }
 
-func (s *Sums) add(into *sum, cell models.Cell, n int64) {
+func (s *Sums) add(key int32, cell models.Cell, n int64) {
 	number, isNew := s.cells.number(cell)
 	if isNew {
 		s.bytes += bytesPerCell
 	}
-	place, found := into.place(number)
+	into := &s.byKey[key]
+	place, found := s.place(key, number)
 	if !found {
 		into.cells = append(into.cells, amount{cell: number})
 		s.bytes += bytesPerAmount
-		if into.places != nil {
-			into.places[number] = int32(place)
+		if places := s.places[key]; places != nil {
+			places[number] = int32(place)
 			s.bytes += bytesPerMany
 		}
 	}
-	into.cells[place].n += n
+	to := &into.cells[place]
+	if n += s.amount(key, *to); n == int64(int32(n)) && n != much {
+		to.n = int32(n)
+		return
+	}
+	if to.n != much {
+		to.n = much
+		s.bytes += bytesPerLarge
+	}
+	s.large[cellOf{key, number}] = n
 }
 
-// place is where a cell is in the list, or where it comes if it is not found.
-func (s *sum) place(number int32) (place int, found bool) {
-	if s.places == nil && len(s.cells) >= many {
-		s.places = make(map[int32]int32, 2*many)
-		for i, a := range s.cells {
-			s.places[a.cell] = int32(i)
-		}
+// amount is what a cell of a key gets.
+func (s *Sums) amount(key int32, a amount) int64 {
+	if a.n == much {
+		return s.large[cellOf{key, a.cell}]
 	}
-	if s.places != nil {
-		at, known := s.places[number]
-		if !known {
-			return len(s.cells), false
+	return int64(a.n)
+}
+
+// place is where a cell is in the list of a key, or where it comes if it is not found.
+func (s *Sums) place(key, cell int32) (place int, found bool) {
+	cells := s.byKey[key].cells
+	if len(cells) < many {
+		for i, a := range cells {
+			if a.cell == cell {
+				return i, true
+			}
 		}
-		return int(at), true
+		return len(cells), false
 	}
-	for i, a := range s.cells {
-		if a.cell == number {
-			return i, true
+	places := s.places[key]
+	if places == nil {
+		places = make(map[int32]int32, 2*many)
+		for i, a := range cells {
+			places[a.cell] = int32(i)
 		}
+		s.places[key] = places
 	}
-	return len(s.cells), false
+	at, known := places[cell]
+	if !known {
+		return len(cells), false
+	}
+	return int(at), true
 }
 
 // Keys is how many keys there are.
@@ -156,7 +189,7 @@ func (s *Sums) sorted() []int32 {
 func (s *Sums) each(numbers []int32) iter.Seq2[models.Key, One] {
 	return func(yield func(models.Key, One) bool) {
 		for _, number := range numbers {
-			if !yield(s.keys.all[number], One{s, number, &s.byKey[number]}) {
+			if !yield(s.keys.all[number], One{s, number}) {
 				return
 			}
 		}
@@ -177,25 +210,26 @@ func (s *Sums) Portions(n int) iter.Seq[iter.Seq2[models.Key, One]] {
 // LeaveOut removes events that keys hold already: those below the offset that counted returns for the number of a key. The events must be all that were
 // summed, and spans has where their partitions begin. Most chunks have none.
 func (s *Sums) LeaveOut(events iter.Seq2[int, *eventlog.Counted], spans map[models.Partition]eventlog.Span, counted func(int, models.Partition) int64) {
-	again := map[int32]*sum{}
+	again := map[int32]bool{}
 	for _, one := range s.All() {
 		for p := range one.Partitions() {
 			if counted(one.Number(), p) > spans[p].From {
-				again[one.number] = one.sum
+				again[one.number] = true
 			}
 		}
 	}
 	if len(again) == 0 {
 		return
 	}
-	for _, of := range again {
-		of.cells, of.places = nil, nil
+	for key := range again {
+		s.byKey[key].cells = nil
+		delete(s.places, key)
 	}
 	for _, e := range events {
 		e.Event.Count(e.First, func(key models.Key, cell models.Cell, n int64) {
 			number, _ := s.keys.number(key)
-			if of := again[number]; of != nil && e.Offset >= counted(int(number), e.Partition) {
-				s.add(of, cell, n)
+			if again[number] && e.Offset >= counted(int(number), e.Partition) {
+				s.add(number, cell, n)
 			}
 		})
 	}
@@ -205,20 +239,19 @@ func (s *Sums) LeaveOut(events iter.Seq2[int, *eventlog.Counted], spans map[mode
 type One struct {
 	all    *Sums
 	number int32
-	sum    *sum
 }
 
 // Number is from 0 up to the number of keys, and stays the same. It stands for the key in lists.
 func (o One) Number() int { return int(o.number) }
 
 // Len is how many cells there are.
-func (o One) Len() int { return len(o.sum.cells) }
+func (o One) Len() int { return len(o.all.byKey[o.number].cells) }
 
 // Cells yields what each cell gets, in no order that means anything.
 func (o One) Cells() iter.Seq2[models.Cell, int64] {
 	return func(yield func(models.Cell, int64) bool) {
-		for _, a := range o.sum.cells {
-			if !yield(o.all.cells.all[a.cell], a.n) {
+		for _, a := range o.all.byKey[o.number].cells {
+			if !yield(o.all.cells.all[a.cell], o.all.amount(o.number, a)) {
 				return
 			}
 		}
@@ -228,7 +261,12 @@ func (o One) Cells() iter.Seq2[models.Cell, int64] {
 // Partitions yields those that have events of the key.
 func (o One) Partitions() iter.Seq[models.Partition] {
 	return func(yield func(models.Partition) bool) {
-		for _, place := range o.sum.partitions {
+		for left := o.all.byKey[o.number].partitions; left != 0; left &= left - 1 {
+			if !yield(o.all.partitions[bits.TrailingZeros64(left)]) {
+				return
+			}
+		}
+		for _, place := range o.all.further[o.number] {
 			if !yield(o.all.partitions[place]) {
 				return
 			}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -14,17 +15,26 @@ import (
 	"footfall/models/modelstest"
 )
 
-var partitions = []models.Partition{{Topic: "clicks"}, {Topic: "clicks", Number: 1}, {Topic: "visits"}}
+// partitions are more than the bits of a sum.
+var partitions = append(slices.Repeat([]models.Partition{{Topic: "visits"}}, 40), func() (clicks []models.Partition) {
+	for n := range 80 {
+		clicks = append(clicks, models.Partition{Topic: "clicks", Number: n})
+	}
+	return clicks
+}()...)
 
-// randomEvents are decided clicks and visits of few links and sites. One link has many referrers.
+// randomEvents are decided clicks and visits of few links and sites. Links have many referrers, and amounts that 32 bits do not hold.
 func randomEvents(rnd *rand.Rand, n int) (out []*eventlog.Counted) {
 	for i := range n {
 		ts := models.Earliest + models.Millis(rnd.Int64N(3*86_400_000))
-		e := &eventlog.Counted{Offset: int64(i), Partition: partitions[rnd.IntN(3)]}
+		e := &eventlog.Counted{Offset: int64(i), Partition: partitions[rnd.IntN(len(partitions))]}
 		if e.Partition.Topic == "visits" {
 			e.Event = &models.Visit{SiteID: fmt.Sprint("s", rnd.IntN(3)), GUID: "g", TS: ts, Features: []string{fmt.Sprint(rnd.IntN(3)), ""}}
 		} else {
 			e.Event = &models.Click{ShortURL: fmt.Sprint("l", rnd.IntN(4)), IP: "i", TS: ts, Referrer: fmt.Sprint(rnd.IntN(200)), Bot: rnd.IntN(9) == 0}
+			if amounts := []int64{0, 1, -7, math.MaxInt32, math.MinInt32, models.MaxAmount, -models.MaxAmount}; rnd.IntN(2) == 0 {
+				e.Event.(*models.Click).Amount = &amounts[rnd.IntN(len(amounts))]
+			}
 		}
 		for range e.Event.Sightings() {
 			e.First = append(e.First, rnd.IntN(2) == 0)
@@ -91,7 +101,7 @@ func TestEventsBelowAPositionAreLeftOut(t *testing.T) {
 		for key := range s.All() {
 			at[key] = map[models.Partition]int64{}
 			if rnd.IntN(2) == 0 {
-				at[key][partitions[rnd.IntN(3)]] = rnd.Int64N(510)
+				at[key][partitions[rnd.IntN(len(partitions))]] = rnd.Int64N(510)
 			}
 		}
 		s.LeaveOut(slices.All(events), spans, func(key int, p models.Partition) int64 { return at[s.keys.all[key]][p] })
