@@ -61,6 +61,16 @@ func TestAChunkKnowsItsMemory(t *testing.T) {
 	}
 	f("a link for each click", 10_000, func(i int) models.Event { return click(i, i) })
 	f("clicks", 40_000, func(i int) models.Event { return click(i*i%3989, i) })
+	f("clicks on links with some dozens of cells", 30_000, func(i int) models.Event {
+		c := click(i%2000, i).(*models.Click)
+		c.Country, c.Referrer = fmt.Sprintf("A%c", 'A'+i/2000), fmt.Sprint(i/2000)
+		return c
+	})
+	f("clicks of as many referrers", 40_000, func(i int) models.Event {
+		c := click(1, i).(*models.Click)
+		c.Referrer = fmt.Sprintf("https://%d.example.com", i)
+		return c
+	})
 	f("clicks on one link", 40_000, func(i int) models.Event { return click(1, i) })
 	f("visits", 15_000, func(i int) models.Event { return visit(i*i%1999, i) })
 	f("visits of one site", 40_000, func(i int) models.Event { return visit(1, i) })

@@ -170,7 +170,7 @@ func (o *ownership) planChunk(ctx context.Context, c *chunk) (*plan, error) {
 // plan is what a chunk adds, and from where on.
 type plan struct {
 	work   deltas
-	at     *positioncache.ByNumber // positions of the keys
+	at     *positioncache.ByNumber // by the number of the key
 	epochs map[models.Partition]int64
 }
 

@@ -127,7 +127,7 @@ func (l *ledger) load(ctx context.Context, work deltas, epochs map[models.Partit
 
 // loaded is what a load found.
 type loaded struct {
-	at       *positioncache.ByNumber // positions of the keys
+	at       *positioncache.ByNumber // by the number of the key
 	reads    int
 	complete bool // every replica answered, where that was asked for
 }

@@ -6,8 +6,8 @@ import (
 	"footfall/models"
 )
 
-// ByNumber has the positions of many keys, by numbers that stand for the keys, in little memory: 8 bytes for a key and 16 for a position. Many may
-// read it at once.
+// ByNumber has the positions of many keys, by numbers that stand for the keys, in little memory: 8 bytes for a key and 16 for a position. Not safe
+// for concurrent use.
 type ByNumber struct {
 	keys    []stretch
 	all     []short
@@ -18,7 +18,7 @@ type ByNumber struct {
 // stretch is where the positions of a key are in the list of all.
 type stretch struct{ begin, end int32 }
 
-// short is a position; tenure is its place in the list of those.
+// short is a position; tenure is an index of tenures.
 type short struct {
 	to     int64
 	tenure int32

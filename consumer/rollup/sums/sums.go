@@ -20,7 +20,7 @@ type Sums struct {
 	partitions []models.Partition
 	byKey      []sum                     // by the key's number
 	places     map[int32]map[int32]int32 // of keys with many cells: the place in their list, by the cell's number
-	large      map[cellOf]int64          // what cells get that get much
+	large      map[cellOf]int64          // amounts that int32 does not hold
 	further    map[int32][]int           // of keys with events in further partitions: the places of those
 	order      []int32                   // the numbers of the keys, in the order of the keys
 	events     int
@@ -33,10 +33,10 @@ type sum struct {
 	partitions uint64 // that have events of the key: a bit for each place below 64
 }
 
-// amount is what a cell of a key gets: so much, or what large has if it is much.
+// amount is what a cell of a key gets. n is inLarge if the amount is in large.
 type amount struct{ cell, n int32 }
 
-const much = math.MinInt32
+const inLarge = math.MinInt32
 
 // cellOf is a cell of a key, by their numbers.
 type cellOf struct{ key, cell int32 }
@@ -48,9 +48,11 @@ const many = 32
 const (
 	bytesPerKey    = 170
 	bytesPerAmount = 13
-	bytesPerMany   = 40 // for each of many
+	bytesForMany   = 1200 // once for a key with many cells
+	bytesPerMany   = 20   // for each further one
 	bytesPerLarge  = 60
-	bytesPerCell   = 150
+	bytesPerPlace  = 80 // in further
+	bytesPerCell   = 110
 )
 
 // New makes empty sums.
@@ -103,6 +105,7 @@ func (s *Sums) of(key models.Key, p models.Partition) int32 {
 		s.byKey[number].partitions |= 1 << place
 	} else if !slices.Contains(s.further[number], place) {
 		s.further[number] = append(s.further[number], place)
+		s.bytes += bytesPerPlace
 	}
 	return number
 }
@@ -123,12 +126,13 @@ func (s *Sums) add(key int32, cell models.Cell, n int64) {
 		}
 	}
 	to := &into.cells[place]
-	if n += s.amount(key, *to); n == int64(int32(n)) && n != much {
+	n += s.amount(key, *to)
+	if to.n != inLarge && n > inLarge && n <= math.MaxInt32 {
 		to.n = int32(n)
 		return
 	}
-	if to.n != much {
-		to.n = much
+	if to.n != inLarge {
+		to.n = inLarge
 		s.bytes += bytesPerLarge
 	}
 	s.large[cellOf{key, number}] = n
@@ -136,7 +140,7 @@ func (s *Sums) add(key int32, cell models.Cell, n int64) {
 
 // amount is what a cell of a key gets.
 func (s *Sums) amount(key int32, a amount) int64 {
-	if a.n == much {
+	if a.n == inLarge {
 		return s.large[cellOf{key, a.cell}]
 	}
 	return int64(a.n)
@@ -160,6 +164,7 @@ func (s *Sums) place(key, cell int32) (place int, found bool) {
 			places[a.cell] = int32(i)
 		}
 		s.places[key] = places
+		s.bytes += bytesForMany
 	}
 	at, known := places[cell]
 	if !known {
