@@ -92,7 +92,7 @@ func (o *ownership) collect(stop, work context.Context, items <-chan eventlog.It
 			if len(items) == 0 && !more {
 				return c, true
 			}
-			if waits, dry = nil, time.After(dryAfter); late == nil {
+			if waits, dry = nil, time.After(o.pace.Patience()); late == nil {
 				late = time.After(lateAfter)
 			}
 		case <-dry:
@@ -129,10 +129,6 @@ func (o *ownership) enough(c *chunk, decided int, l limits) bool {
 	}
 	return c.bytes()+c.added.Bytes()*waiting/decided >= l.bytes
 }
-
-// dryAfter is how long a chunk that could be returned waits for the next event that Kafka has handed over, and that no fetcher has passed on
-// yet.
-const dryAfter = 20 * time.Millisecond
 
 // lateAfter bounds how long a chunk that could be returned goes on to collect: nothing is written meanwhile.
 const lateAfter = 10 * time.Second

@@ -149,6 +149,7 @@ func TestAChunkTakesWhatIsOnItsWay(t *testing.T) {
 				}
 			}
 		}()
+		dryAfter := o.pace.Patience()
 		send(0, 3)
 		time.Sleep(time.Second + dryAfter/2) // it has reached its age, and there are two more
 		send(1, 3)
@@ -162,6 +163,12 @@ func TestAChunkTakesWhatIsOnItsWay(t *testing.T) {
 		send(3, 5)
 		if c := <-chunks; c.spans[p0].To != 4 || time.Since(begun) != time.Second+dryAfter {
 			t.Errorf("%v after %v, want the one that came", c.spans[p0], time.Since(begun))
+		}
+		o.pace.Counted(1, 10*time.Second) // on a busy machine it waits longer
+		begun = time.Now()
+		send(4, 6)
+		if c := <-chunks; c.spans[p0].To != 5 || time.Since(begun) != time.Second+500*time.Millisecond {
+			t.Errorf("%v after %v, want a twentieth of what the last chunk took", c.spans[p0], time.Since(begun))
 		}
 	})
 }

@@ -12,6 +12,7 @@ type Pace struct {
 	Within time.Duration // that counting a chunk may take; 0: any time
 	Least  int           // events that a chunk may have at any pace: the last one may have been small, or slow for once
 	events atomic.Int64  // that would have been counted within that time, at the pace of the last chunk
+	took   atomic.Int64  // nanoseconds that the last chunk took
 }
 
 // Limit is how many events the next chunk may have.
@@ -22,8 +23,15 @@ func (p *Pace) Limit() int {
 	return max(int(p.events.Load()), p.Least)
 }
 
+// Patience is how long a chunk that could be counted waits for the next event of those that are on their way: 20 ms, or a twentieth of what the last
+// chunk took. A machine on which counting takes long is busy, and hands events on with gaps. A chunk without them would cost as much as the whole one.
+func (p *Pace) Patience() time.Duration {
+	return max(20*time.Millisecond, time.Duration(p.took.Load())/20)
+}
+
 // Counted notes how long a chunk took. A larger one takes less for each event.
 func (p *Pace) Counted(events int, took time.Duration) {
+	p.took.Store(int64(took))
 	if events > 0 {
 		p.events.Store(int64(float64(events) * float64(p.Within) / float64(max(took, time.Microsecond))))
 	}
