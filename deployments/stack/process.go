@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -48,14 +49,22 @@ func (p process) pid() (int, error) {
 }
 
 // carries tells whether arg is one of the process's arguments. It is false for a process that has ended and waits to be reaped.
+//
+// The kernel shows no arguments of such a process, but none of one in the midst of an exec either, and on a busy machine that can last: only the
+// latter has an executable, and is looked at again.
 func carries(pid int, arg string) bool {
-	if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil {
-		for a := range strings.SplitSeq(string(b), "\x00") {
-			if a == arg {
-				return true
-			}
+	proc := fmt.Sprintf("/proc/%d/", pid)
+	for until := time.Now().Add(10 * time.Second); time.Now().Before(until); time.Sleep(time.Millisecond) {
+		b, err := os.ReadFile(proc + "cmdline")
+		if err != nil {
+			break
 		}
-		return false
+		if len(b) > 0 {
+			return slices.Contains(strings.Split(string(b), "\x00"), arg)
+		}
+		if _, err := os.Readlink(proc + "exe"); err != nil {
+			return false
+		}
 	}
 	if exists("/proc/self/cmdline") {
 		return false

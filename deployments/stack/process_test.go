@@ -56,6 +56,31 @@ func TestInvalidPidFiles(t *testing.T) {
 	}
 }
 
+// For a moment after its start the kernel shows no arguments of a process, as it shows none of one that has ended and waits to be reaped. A
+// server in that moment was taken for one that had ended.
+func TestProcessIsKnownFromItsStartToItsEnd(t *testing.T) {
+	const runs = 100
+	for i := range runs {
+		cmd := exec.Command("sleep", "600")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		known := carries(cmd.Process.Pid, "600")
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		for until := time.Now().Add(10 * time.Second); carries(cmd.Process.Pid, "600"); { // the signal takes effect a moment later
+			if time.Now().After(until) {
+				t.Fatal("a process that has ended, and was not waited for, is taken for one that runs")
+			}
+		}
+		_ = cmd.Wait()
+		if !known {
+			t.Fatalf("process %d of %d was not known right after its start", i+1, runs)
+		}
+	}
+}
+
 // The marker is compared as a whole argument: the name of one folder may be the beginning of another's.
 func TestMarkerIsAWholeArgument(t *testing.T) {
 	l := fake(t, "plain")
