@@ -50,12 +50,13 @@ down: ## stop what `make up` started; data stays
 unit: ## tests without servers, in less than a minute
 	go test -short -p 4 -parallel 6 $$(go list ./... | grep -vE '/test/(e2e|faults)$$')
 
+# go list compiles packages and tests before the first one runs. It links nothing, since go test links again anyway.
 # Packages on the real stack run one after the other, and so do the others beside them. Never from the cache: some
 # tests build and run the product as a process, which the cache does not see. The suites that do little else run without the race
 # detector: it would look at the judge, not at the product, takes minutes, and several times the memory that one of them bounds.
 test: ## all packages and a part of the end-to-end suite; on the real stack where it can be had (CI=true: it must be); 15 minutes
 	go run ./deployments/stackctl up --optional --bare
-	go test $(RACE) -run '^$$' ./... > /dev/null
+	go list $(RACE) -export -test ./... > /dev/null
 	@$(MAKE) --no-print-directory --jobs=2 packages-on-stack packages-alone RACE='$(RACE)' SERVERS='$(SERVERS)'
 	go test -count=1 -p 1 -run '$(MEMORY)' $(BOUNDED)
 	go test -count=1 -timeout 10m -skip '$(HOSTILE)' ./producer

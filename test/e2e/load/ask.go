@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -71,6 +72,9 @@ func Ask(ctx context.Context, interval time.Duration, pages ...*Page) {
 // reach is where a page says how far it was counted.
 var reach = regexp.MustCompile(`Counted up to <time datetime="([^"]*)"`)
 
+// ErrBusy is what an error of a page wraps if the server answered 503.
+var ErrBusy = errors.New("the server is busy")
+
 // Get asks once.
 func (p *Page) Get(client *http.Client) error {
 	_, err := p.get(client, p.URL)
@@ -88,6 +92,8 @@ func (p *Page) get(client *http.Client, at string) (reaches time.Time, err error
 	switch {
 	case err != nil:
 		return reaches, err
+	case response.StatusCode == http.StatusServiceUnavailable:
+		return reaches, fmt.Errorf("%s answered %s: %w", at, response.Status, ErrBusy)
 	case response.StatusCode != http.StatusOK:
 		return reaches, fmt.Errorf("%s answered %s", at, response.Status)
 	case !strings.Contains(string(text), p.Want):
