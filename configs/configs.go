@@ -5,6 +5,7 @@ package configs
 import (
 	"bytes"
 	_ "embed" // the defaults are part of the binary
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -153,7 +154,11 @@ const defaultGroup = "footfall"
 
 // LoadEmbedded reads the defaults, then file (none if empty), then the environment. Its errors are *Wrong.
 func LoadEmbedded(file string) (c Embedded, err error) {
-	if err = load(embeddedYAML, file, &c); err == nil && (c.Data.LogBytes < 0 || c.Data.LogAge < 0) {
+	switch err = load(embeddedYAML, file, &c); {
+	case err != nil:
+	case c.Data.Dir == "":
+		err = MarkWrong(errors.New("data.dir is empty: want a directory"))
+	case c.Data.LogBytes < 0 || c.Data.LogAge < 0:
 		err = MarkWrong(fmt.Errorf("data.log_bytes is %d and data.log_age %v: want 0 (no bound) or more", c.Data.LogBytes, c.Data.LogAge))
 	}
 	return c, err
@@ -171,6 +176,7 @@ func read(defaults []byte, file string, into any) error {
 	v.SetEnvPrefix(prefix)
 	v.SetEnvKeyReplacer(strings.NewReplacer(".", "_"))
 	v.AutomaticEnv()
+	v.AllowEmptyEnv(true) // empty is a value: http.admin_addr has it for nowhere
 	if unknown := unknownVariables(os.Environ()); len(unknown) > 0 {
 		return fmt.Errorf("unknown configuration in the environment: %s (configs/*.yaml list every key)", strings.Join(unknown, ", "))
 	}

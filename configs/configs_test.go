@@ -122,6 +122,34 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// TestAnEmptyVariableIsAValue: of a text or a list. A number, a switch or a duration has no empty value.
+func TestAnEmptyVariableIsAValue(t *testing.T) {
+	clean(t)
+	for _, name := range []string{"HTTP_ADMIN_ADDR", "HTTP_READER_ADDR", "HTTP_TRUSTED_PROXIES", "ACCESS_SITES", "ACCESS_READERS", "METRICS"} {
+		t.Setenv("FOOTFALL_"+name, "")
+	}
+	p, err := LoadProducer(write(t, "http:\n  trusted_proxies: [10.0.0.0/8]\naccess:\n  sites: [{site: shop}]\n"))
+	if err != nil || p.HTTP.AdminAddr != "" || len(p.HTTP.TrustedProxies) > 0 || len(p.Access.Sites) > 0 {
+		t.Errorf("producer: %+v %+v, %v", p.HTTP, p.Access, err)
+	}
+	if c, err := LoadConsumer(""); err != nil || len(c.Metrics) > 0 {
+		t.Errorf("metrics %q, %v", c.Metrics, err)
+	}
+	if e, err := LoadEmbedded(""); err != nil || e.HTTP.AdminAddr != "" || e.HTTP.ReaderAddr != "" {
+		t.Errorf("embedded: %+v, %v", e.HTTP, err)
+	}
+	for name, key := range map[string]string{
+		"HTTP_MAX_IN_FLIGHT": "HTTP.max_in_flight", "LIMITS_CLIENT_PER_SECOND": "Limits.client_per_second", "ACCESS_OPEN": "Access.Open", "KAFKA_TIMEOUT": "Kafka.Timeout", "LOG_LEVEL": "Log.Level",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("FOOTFALL_"+name, "")
+			if _, err := LoadProducer(""); err == nil || !strings.Contains(err.Error(), key+"' is set but empty") {
+				t.Errorf("%v, want that %s is empty", err, key)
+			}
+		})
+	}
+}
+
 func TestListsInAFile(t *testing.T) {
 	clean(t)
 	for text, want := range map[string][]string{

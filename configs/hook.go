@@ -3,6 +3,7 @@ package configs
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -14,6 +15,7 @@ import (
 // hook turns text into what a field wants: durations ("5s"), lists ("a,b"), sites (JSON), log levels ("warn").
 func hook() mapstructure.DecodeHookFunc {
 	return mapstructure.ComposeDecodeHookFunc(
+		mapstructure.DecodeHookFuncType(refuseEmpty),
 		mapstructure.DecodeHookFuncType(refuseBareNumbers),
 		mapstructure.StringToTimeDurationHookFunc(),
 		mapstructure.DecodeHookFuncType(splitLists),
@@ -21,6 +23,20 @@ func hook() mapstructure.DecodeHookFunc {
 		mapstructure.DecodeHookFuncType(readReaders),
 		mapstructure.TextUnmarshallerHookFunc(),
 	)
+}
+
+// refuseEmpty: an empty text is a text or an empty list. Of numbers, switches and durations it would make 0 or off, such as no limit.
+func refuseEmpty(from, to reflect.Type, data any) (any, error) {
+	if from.Kind() != reflect.String || strings.TrimSpace(data.(string)) != "" {
+		return data, nil
+	}
+	switch to.Kind() {
+	case reflect.String:
+		return data, nil
+	case reflect.Slice:
+		return reflect.MakeSlice(to, 0, 0).Interface(), nil
+	}
+	return nil, errors.New("is set but empty: set a value, or unset it for the default")
 }
 
 // refuseBareNumbers: `timeout: 5` in a file would mean five nanoseconds, which nobody wants.
@@ -31,13 +47,10 @@ func refuseBareNumbers(from, to reflect.Type, data any) (any, error) {
 	return data, nil
 }
 
-// splitLists takes "a,b" and also "a, b"; "" is an empty list.
+// splitLists takes "a,b" and also "a, b".
 func splitLists(from, to reflect.Type, data any) (any, error) {
 	if from.Kind() != reflect.String || to != reflect.TypeFor[[]string]() {
 		return data, nil
-	}
-	if strings.TrimSpace(data.(string)) == "" {
-		return []string{}, nil
 	}
 	parts := strings.Split(data.(string), ",")
 	for i := range parts {
