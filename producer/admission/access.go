@@ -1,9 +1,6 @@
 package admission
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,6 +10,7 @@ import (
 	"unicode"
 
 	"footfall/configs"
+	"footfall/internal/grant"
 	"footfall/models"
 	"footfall/producer/answer"
 )
@@ -25,39 +23,28 @@ type Access struct {
 
 // Grant is what the holder of one of its keys may do: an entry of access.sites.
 type Grant struct {
+	grant.Grant
 	Name    string // identifies the grant in limits and shares
-	site    string // pattern of site ids
-	links   string // pattern of short URLs
-	creates bool   // whether the holder may create links of that pattern
-	hashes  [][sha256.Size]byte
+	creates bool   // whether the holder may create links of its pattern
 	origins []string
 }
 
 // NewAccess reads the configuration; an error says what is wrong with it.
 func NewAccess(cfg configs.Access) (*Access, error) {
-	if cfg.Open && len(cfg.Sites) > 0 {
-		return nil, errors.New("access.open lets anyone write, and the keys of access.sites would keep nobody out: " +
-			"set access.open: false (FOOTFALL_ACCESS_OPEN=false), or leave access.sites empty")
+	const list = "access.sites"
+	if err := grant.CheckOpen(cfg.Open, len(cfg.Sites), list, "write"); err != nil {
+		return nil, err
 	}
 	a := &Access{Open: cfg.Open}
 	for i, s := range cfg.Sites {
-		g := Grant{Name: fmt.Sprintf("grant %d", i), site: s.Site, links: s.Links, creates: s.CreateLinks}
-		if s.Site == "" && s.Links == "" {
-			return nil, fmt.Errorf("access.sites: number %d names neither a site nor links: it lets nobody do anything", i+1)
+		basic, err := grant.New(list, i, s.Site, s.Links, s.KeyHashes)
+		if err != nil {
+			return nil, err
 		}
 		if s.CreateLinks && s.Links == "" {
 			return nil, fmt.Errorf("access.sites: %s has create_links, but no links: say which names its key may make", s.Site)
 		}
-		if len(s.KeyHashes) == 0 {
-			return nil, fmt.Errorf("access.sites: %s%s has no key_hashes: make one with `printf %%s KEY | sha256sum`", s.Site, s.Links)
-		}
-		for _, text := range s.KeyHashes {
-			var hash [sha256.Size]byte
-			if n, err := hex.Decode(hash[:], []byte(text)[:min(len(text), 2*len(hash))]); err != nil || n != len(hash) || len(text) != 2*n {
-				return nil, fmt.Errorf("access.sites: %s%s has a key hash that is not 64 hex digits: `printf %%s KEY | sha256sum` makes one", s.Site, s.Links)
-			}
-			g.hashes = append(g.hashes, hash)
-		}
+		g := Grant{Grant: basic, Name: fmt.Sprintf("grant %d", i), creates: s.CreateLinks}
 		for _, text := range s.Origins {
 			origin, err := parseOrigin(text)
 			if err != nil {
@@ -103,15 +90,13 @@ func parseOrigin(text string) (string, error) {
 
 // keyOf is the write key of a request: Authorization: Bearer, or ?key= for senders that cannot set headers.
 func keyOf(r *http.Request) string {
-	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
-	if ok && strings.EqualFold(scheme, "Bearer") && strings.TrimSpace(token) != "" {
-		return strings.TrimSpace(token)
+	if key := grant.Bearer(r); key != "" {
+		return key
 	}
 	return r.URL.Query().Get("key")
 }
 
-// Grants are those of a request's key. If anyone may write there are none, and no error. Every hash is compared, in constant
-// time each, so that the duration tells nothing about a key.
+// Grants are those of a request's key. If anyone may write there are none, and no error.
 func (a *Access) Grants(r *http.Request) ([]Grant, error) {
 	if a.Open {
 		return nil, nil
@@ -120,17 +105,7 @@ func (a *Access) Grants(r *http.Request) ([]Grant, error) {
 	if key == "" {
 		return nil, &answer.Refusal{Reason: answer.MissingKey, Detail: "send your write key as Authorization: Bearer KEY, or as ?key=KEY"}
 	}
-	hash := sha256.Sum256([]byte(key))
-	var held []Grant
-	for _, g := range a.grants {
-		match := 0
-		for i := range g.hashes {
-			match |= subtle.ConstantTimeCompare(hash[:], g.hashes[i][:])
-		}
-		if match == 1 {
-			held = append(held, g)
-		}
-	}
+	held := grant.Held(a.grants, key)
 	if len(held) == 0 {
 		return nil, &answer.Refusal{Reason: answer.WrongKey, Detail: "no such write key"}
 	}
@@ -203,7 +178,7 @@ func (a *Access) Prefix(held []Grant, from Page, valid func(prefix string) bool)
 	shortest := ""
 	var why error = &answer.Refusal{Reason: answer.WrongKey, Detail: "this key is not for names that are made up: send the short_url that you want"}
 	for _, g := range held {
-		text, several := strings.CutSuffix(g.links, "*")
+		text, several := strings.CutSuffix(g.LinksPattern, "*")
 		switch {
 		case !several || !valid(text):
 		case g.admits(from):
@@ -223,11 +198,11 @@ func (a *Access) OnlySite(held []Grant, origin string) string {
 	only := ""
 	for _, g := range held {
 		switch {
-		case g.site == "", origin != "" && !g.allows(origin):
-		case strings.HasSuffix(g.site, "*"), only != "" && only != g.site:
+		case g.SitePattern == "", origin != "" && !g.allows(origin):
+		case strings.HasSuffix(g.SitePattern, "*"), only != "" && only != g.SitePattern:
 			return ""
 		default:
-			only = g.site
+			only = g.SitePattern
 		}
 	}
 	return only
@@ -240,9 +215,9 @@ func (g *Grant) OnPages() bool { return len(g.origins) > 0 }
 func (g *Grant) covers(event models.Event) bool {
 	switch e := event.(type) {
 	case *models.Visit:
-		return matches(g.site, e.SiteID)
+		return g.Site(e.SiteID)
 	case *models.Click:
-		return matches(g.links, e.ShortURL)
+		return g.Link(e.ShortURL)
 	}
 	return false
 }
@@ -267,12 +242,4 @@ func (g *Grant) allows(origin string) bool {
 // it asks.
 func (a *Access) AllowsOrigin(origin string) bool {
 	return a.Open || slices.ContainsFunc(a.grants, func(g Grant) bool { return g.allows(origin) })
-}
-
-// matches tells whether a name fits a pattern: a name, or a prefix and a *. The empty pattern matches nothing.
-func matches(pattern, name string) bool {
-	if beginning, ok := strings.CutSuffix(pattern, "*"); ok {
-		return strings.HasPrefix(name, beginning)
-	}
-	return pattern != "" && pattern == name
 }

@@ -10,12 +10,11 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"footfall/internal/fair"
 )
 
 const (
-	// wideShare is how many times as many connections a wide network may have as a client.
-	wideShare = 4
-
 	// maxIdle is how long a connection may be idle once a bound is reached.
 	maxIdle = 2 * time.Second
 
@@ -56,7 +55,7 @@ type connSet struct {
 type conn struct {
 	net.Conn
 	of       *Conns
-	networks []netip.Prefix
+	networks []fair.Network
 	idle     atomic.Int64 // since when, in Unix nanoseconds; 0: a request is in progress
 }
 
@@ -109,20 +108,20 @@ func (c *Conns) admit(raw net.Conn) (in *conn, why string) {
 	}
 	if at, ok := raw.RemoteAddr().(*net.TCPAddr); ok && c.perNetwork > 0 {
 		if ip := at.AddrPort().Addr().Unmap().WithZone(""); !c.trusted(ip) {
-			in.networks = networksOf(ip)
+			in.networks = fair.Networks(ip)
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, network := range in.networks {
-		if c.networks[network] == nil {
+		if c.networks[network.Prefix] == nil {
 			most := c.perNetwork
-			if i > 0 {
-				most *= wideShare
+			if i > 0 { // a wide one has half of all at the most
+				most = min(most*network.Times, max(most, c.all.most/2))
 			}
-			c.networks[network] = &connSet{most: most, open: map[*conn]struct{}{}}
+			c.networks[network.Prefix] = &connSet{most: most, open: map[*conn]struct{}{}}
 		}
-		if !c.makeRoom(c.networks[network]) {
+		if !c.makeRoom(c.networks[network.Prefix]) {
 			c.remove(in)
 			return nil, cutNetwork
 		}
@@ -133,23 +132,9 @@ func (c *Conns) admit(raw net.Conn) (in *conn, why string) {
 	}
 	c.all.open[in] = struct{}{}
 	for _, network := range in.networks {
-		c.networks[network].open[in] = struct{}{}
+		c.networks[network.Prefix].open[in] = struct{}{}
 	}
 	return in, ""
-}
-
-// networksOf are the networks that an address counts for: the client's, and the wide one that a customer of a hoster may have.
-// A wide network may also be thousands of mobile phones, so its bound is higher.
-func networksOf(ip netip.Addr) []netip.Prefix {
-	wide := 24
-	if ip.Is6() {
-		wide = 48
-	}
-	network, err := ip.Prefix(wide)
-	if err != nil {
-		return nil
-	}
-	return []netip.Prefix{NetworkOf(ip), network}
 }
 
 // makeRoom tells whether a set may have one more connection. If the bound is reached it closes idle ones. The caller holds mu.
@@ -195,9 +180,9 @@ func (c *Conns) closeIdle(one *conn) {
 func (c *Conns) remove(one *conn) {
 	delete(c.all.open, one)
 	for _, network := range one.networks {
-		if set := c.networks[network]; set != nil {
+		if set := c.networks[network.Prefix]; set != nil {
 			if delete(set.open, one); len(set.open) == 0 {
-				delete(c.networks, network)
+				delete(c.networks, network.Prefix)
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"footfall/configs"
+	"footfall/internal/fair"
 	"footfall/models"
 	"footfall/producer/answer"
 )
@@ -61,14 +62,10 @@ func (l *Limits) Batch(ip netip.Addr, n int, page bool, now time.Time) error {
 	return limited(wait, "too many events from your address")
 }
 
-// sharesOf are the buckets that an address is charged to. For IPv6 that is the /64, the /56 and the /48: a tunnel or a rented
-// server often comes with a whole /56 or /48, and each of its /64 would be another client.
-func sharesOf(ip netip.Addr) []share[netip.Prefix] {
-	all := []share[netip.Prefix]{{NetworkOf(ip), 1}}
-	if ip.Is6() {
-		wide, _ := ip.Prefix(56) // no error: an IPv6 address has 128 bits
-		wider, _ := ip.Prefix(48)
-		all = append(all, share[netip.Prefix]{wide, 4}, share[netip.Prefix]{wider, 16})
+// sharesOf are the buckets that an address is charged to.
+func sharesOf(ip netip.Addr) (all []share[netip.Prefix]) {
+	for _, n := range fair.Networks(ip) {
+		all = append(all, share[netip.Prefix]{n.Prefix, float64(n.Times)})
 	}
 	return all
 }

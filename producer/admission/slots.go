@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"footfall/internal/fair"
 	"footfall/producer/answer"
 )
 
@@ -24,25 +25,10 @@ type Tenant struct {
 // Account is the tenant that a fair share is counted for. All holders of one key have one account, wherever they are. Without
 // a key each network has its own, except that all /64 of an IPv6 /48 have one: a single customer is often given a whole /48.
 func (t Tenant) Account() Tenant {
-	switch ip := t.Network.Addr(); {
-	case t.Grant != "":
+	if t.Grant != "" {
 		return Tenant{Grant: t.Grant}
-	case ip.Is6():
-		wide, _ := ip.Prefix(48) // no error: an IPv6 address has 128 bits
-		return Tenant{Network: wide}
 	}
-	return t
-}
-
-// NetworkOf is the network that counts as one client: an IPv4 address, or the /64 of an IPv6 address. It is the zero Prefix
-// for no address, as on a Unix socket: all of those are one client.
-func NetworkOf(ip netip.Addr) netip.Prefix {
-	bits := 32
-	if ip.Is6() {
-		bits = 64
-	}
-	network, _ := ip.Prefix(bits)
-	return network
+	return Tenant{Network: fair.Customer(t.Network.Addr())}
 }
 
 // soleAfter is how long no other account may have sent anything before a tenant counts as the only one.

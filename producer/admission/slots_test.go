@@ -7,13 +7,15 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"footfall/internal/fair"
 )
 
 // TestSlotsGoRound: no client has more than its share. A released slot goes to the first waiter that is below its share.
 func TestSlotsGoRound(t *testing.T) {
 	const patient = time.Minute
 	client := func(n byte) Tenant {
-		return Tenant{Network: NetworkOf(netip.AddrFrom4([4]byte{203, 0, 113, n}))}
+		return Tenant{Network: fair.Client(netip.AddrFrom4([4]byte{203, 0, 113, n}))}
 	}
 	p := NewSemaphore(3, 2, 10, 10, patient)
 	for range 2 {
@@ -58,7 +60,7 @@ func TestSlotsGoRound(t *testing.T) {
 
 // TestNobodyFillsTheQueue: a client that has its share takes a few places of the queue only, and a client that has given up takes none.
 func TestNobodyFillsTheQueue(t *testing.T) {
-	one, other := Tenant{Network: NetworkOf(netip.MustParseAddr("203.0.113.1"))}, Tenant{Network: NetworkOf(netip.MustParseAddr("203.0.113.2"))}
+	one, other := Tenant{Network: fair.Client(netip.MustParseAddr("203.0.113.1"))}, Tenant{Network: fair.Client(netip.MustParseAddr("203.0.113.2"))}
 	p := NewSemaphore(2, 1, 100, 3, time.Minute)
 	if !p.Acquire(t.Context(), one) || !p.Acquire(t.Context(), other) {
 		t.Fatal("no slot where there is one")
@@ -100,7 +102,7 @@ func TestSlotsEndInOrder(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 50 {
 		all.Go(func() {
-			client := Tenant{Grant: "grant", Network: NetworkOf(netip.MustParseAddr(fmt.Sprintf("2001:db8:0:%d::1", i%5)))}
+			client := Tenant{Grant: "grant", Network: fair.Client(netip.MustParseAddr(fmt.Sprintf("2001:db8:0:%d::1", i%5)))}
 			for range 200 {
 				if p.Acquire(t.Context(), client) {
 					if n := p.InUse(); n > 4 {
@@ -121,7 +123,7 @@ func TestSlotsEndInOrder(t *testing.T) {
 func TestAKeyLeavesHalf(t *testing.T) {
 	p := NewSemaphore(8, 2, 0, 0, time.Millisecond)
 	of := func(grant string, n byte) Tenant {
-		return Tenant{Grant: grant, Network: NetworkOf(netip.AddrFrom4([4]byte{203, 0, 113, n}))}
+		return Tenant{Grant: grant, Network: fair.Client(netip.AddrFrom4([4]byte{203, 0, 113, n}))}
 	}
 	had := 0
 	for n := range byte(8) {
@@ -146,7 +148,7 @@ func TestAKeyLeavesHalf(t *testing.T) {
 func TestAWideNetworkLeavesHalf(t *testing.T) {
 	p := NewSemaphore(8, 2, 4, 4, time.Minute)
 	of := func(network string, n int) Tenant {
-		return Tenant{Network: NetworkOf(netip.MustParseAddr(fmt.Sprintf("%s:%x::1", network, n)))}
+		return Tenant{Network: fair.Client(netip.MustParseAddr(fmt.Sprintf("%s:%x::1", network, n)))}
 	}
 	gone, hangUp := context.WithCancel(t.Context())
 	refused := make(chan bool, 8)

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/configs"
+	"footfall/internal/fair"
 	"footfall/models"
 	"footfall/producer/admission"
 	"footfall/producer/answer"
@@ -122,6 +123,6 @@ func (s *server) admitFollower(r *http.Request) error {
 	if err := s.limits.Client(ip, now); err != nil {
 		return err
 	}
-	s.sole.Note(admission.Tenant{Network: admission.NetworkOf(ip)}, now)
+	s.sole.Note(admission.Tenant{Network: fair.Client(ip)}, now)
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"footfall/internal/fair"
 	"footfall/models"
 	"footfall/producer/admission"
 	"footfall/producer/answer"
@@ -24,7 +25,7 @@ type sender struct {
 // admit decides, before the body is read, whether a sender may send now, and finds the grants of its key.
 func (s *server) admit(r *http.Request) (sender, error) {
 	ip, now := s.enrich.ClientIP(r), time.Now()
-	from := sender{request: r, page: admission.PageOf(r), tenant: admission.Tenant{Network: admission.NetworkOf(ip)}}
+	from := sender{request: r, page: admission.PageOf(r), tenant: admission.Tenant{Network: fair.Client(ip)}}
 	if err := s.limits.Client(ip, now); err != nil {
 		return from, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"footfall/internal/fair"
 	"footfall/models"
 )
 
@@ -51,15 +52,6 @@ type queued struct {
 	client netip.Prefix
 }
 
-func clientOf(ip netip.Addr) netip.Prefix {
-	bits := 32
-	if ip.Is6() {
-		bits = 48
-	}
-	client, _ := ip.Prefix(bits) // none for no address
-	return client
-}
-
 func newQueue(o Options) *queue {
 	q := &queue{o: &o, log: o.Log, clicks: make(chan queued, o.Queue+(o.Queue+1)/2), waiting: map[netip.Prefix]int{}}
 	q.stop, q.giveUp = context.WithCancel(context.Background())
@@ -87,7 +79,7 @@ func (q *queue) add(c *models.Click, from netip.Addr) {
 		q.drop("invalid", err)
 		return
 	}
-	client := clientOf(from)
+	client := fair.Customer(from)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {

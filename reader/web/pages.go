@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"footfall/internal/grant"
 	"footfall/reader/access"
 	"footfall/reader/page"
 )
@@ -21,7 +22,7 @@ func (s *Server) newPages() *page.Handler {
 		Refused:  func(ctx context.Context, err error) { s.count(refusalOf(ctx, err)) },
 		Panicked: func(p any) { s.panicked("page", p) },
 		Allow: func(r *http.Request) (page.May, error) {
-			holder, err := s.cfg.Access.Of(bearer(r), r.URL.Query().Get("share"), s.cfg.Now())
+			holder, err := s.cfg.Access.Of(grant.Bearer(r), r.URL.Query().Get("share"), s.cfg.Now())
 			if err != nil {
 				why := refusalOf(r.Context(), err)
 				if why.Reason == access.MissingKey {
@@ -55,7 +56,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 
 // take gives one of the places of http.max_in_flight to whoever asks, or refuses.
 func (s *Server) take(w http.ResponseWriter, r *http.Request) (release func(), ok bool) {
-	who := cmp.Or(bearer(r), r.URL.Query().Get("share"))
+	who := cmp.Or(grant.Bearer(r), r.URL.Query().Get("share"))
 	if !s.places.take(who) {
 		s.refuse(w, r, &refusal{Reason: overloaded,
 			Detail: "as many questions as may be are being answered (http.max_in_flight; a quarter of it for one key or share link): try again"})

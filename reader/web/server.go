@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"footfall/internal/grant"
 	"footfall/internal/httpstatus"
 	"footfall/models"
 	"footfall/reader/access"
@@ -179,7 +180,7 @@ func writeText(w http.ResponseWriter, mediaType, text string) {
 // understand finds out who asks, what, and in which format. It reads nothing from the store. Who may not read is told nothing else.
 func (s *Server) understand(r *http.Request, found *route, names map[string]string) (q question, f *format, err error) {
 	q = question{name: names[found.about.field], feature: names["feature"], now: s.cfg.Now()}
-	q.holder, err = s.cfg.Access.Of(bearer(r), r.URL.Query().Get("share"), q.now)
+	q.holder, err = s.cfg.Access.Of(grant.Bearer(r), r.URL.Query().Get("share"), q.now)
 	if err != nil {
 		return q, nil, err
 	}
@@ -209,15 +210,6 @@ func (s *Server) understand(r *http.Request, found *route, names map[string]stri
 	}
 	f, err = chooseFormat(q.values["format"], accept, found.lists)
 	return q, f, err
-}
-
-// bearer is the read key of a request. Keys in URLs end up in logs and histories, so there is no parameter for them.
-func bearer(r *http.Request) string {
-	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !ok || !strings.EqualFold(scheme, "Bearer") {
-		return ""
-	}
-	return strings.TrimSpace(token)
 }
 
 // answer asks the store and writes. Everything ends when the client is gone, or when a piece takes longer than it may.
