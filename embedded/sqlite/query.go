@@ -9,9 +9,10 @@ import (
 	"os"
 
 	driver "modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
 )
 
-// Reader answers analysts' queries; the store may be open in another process. It cannot write. It is safe for concurrent use.
+// Reader answers analysts' queries; the store may be open in another process. It cannot write, nor open other files. It is safe for concurrent use.
 type Reader struct{ db *sql.DB }
 
 // Table is the answer to a query. NULL is the text null.
@@ -39,18 +40,24 @@ func OpenReader(dir string) (*Reader, error) {
 // IsWrongQuery reports whether a query failed because of its text: SQLite does not understand it, or it would write.
 func IsWrongQuery(err error) bool {
 	var from *driver.Error
-	return errors.As(err, &from) && (from.Code() == sqliteError || from.Code() == sqliteReadonly)
+	return errors.As(err, &from) && (from.Code() == lib.SQLITE_ERROR || from.Code() == lib.SQLITE_READONLY)
 }
-
-// SQLite's result codes for an error in the SQL and for an attempt to write to a read-only database.
-const sqliteError, sqliteReadonly = 1, 8
 
 // Close releases the files.
 func (r *Reader) Close() error { return r.db.Close() }
 
 // Query runs one SELECT, with ? for each of args.
 func (r *Reader) Query(ctx context.Context, query string, args ...any) (_ Table, err error) {
-	rows, err := r.db.QueryContext(ctx, query, args...)
+	conn, err := r.db.Conn(ctx)
+	if err != nil {
+		return Table{}, fmt.Errorf("querying: %w", err)
+	}
+	defer func() { _ = conn.Close() }() // back to the pool
+	// ATTACH and VACUUM INTO would write other files.
+	if _, err := driver.Limit(conn, lib.SQLITE_LIMIT_ATTACHED, 0); err != nil {
+		return Table{}, fmt.Errorf("querying: %w", err)
+	}
+	rows, err := conn.QueryContext(ctx, query, args...)
 	if err != nil {
 		return Table{}, fmt.Errorf("querying: %w", err)
 	}

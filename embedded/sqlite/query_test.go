@@ -1,6 +1,10 @@
 package sqlite_test
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -146,6 +150,19 @@ func TestReaderCannotWrite(t *testing.T) {
 		if _, err := reader.Query(t.Context(), query); err == nil || !strings.Contains(err.Error(), "readonly") {
 			t.Errorf("%s: %v", query, err)
 		}
+	}
+	made := filepath.Join(t.TempDir(), "made.db")
+	for _, query := range []string{
+		"ATTACH '" + made + "' AS made; CREATE TABLE made.x (y)",
+		"VACUUM INTO '" + made + "'", "VACUUM urlshortener INTO '" + made + "'",
+		"DETACH cardinality; ATTACH '" + made + "' AS made; CREATE TABLE made.x (y)",
+	} {
+		if _, err := reader.Query(t.Context(), query); !sqlite.IsWrongQuery(err) {
+			t.Errorf("%s: %v; want it refused", query, err)
+		}
+	}
+	if _, err := os.Stat(made); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a query wrote a file: %v", err)
 	}
 	if _, err := reader.Query(t.Context(), "SELECT nonsense"); err == nil {
 		t.Error("a query of a column that does not exist succeeded")
