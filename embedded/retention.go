@@ -36,7 +36,7 @@ func retention(cfg configs.Embedded, producer configs.Producer, counting configs
 
 // sayForever makes the broker say what it does: no event of these topics goes because of its age before it is counted. kfake would tell
 // Kafka's default of a week.
-func sayForever(ctx context.Context, addr string, topics []string) error {
+func sayForever(ctx context.Context, via dial.Kafka, topics []string) error {
 	request := &kafka.IncrementalAlterConfigsRequest{}
 	for _, topic := range topics {
 		request.Resources = append(request.Resources, kafka.IncrementalAlterConfigsRequestResource{
@@ -44,8 +44,6 @@ func sayForever(ctx context.Context, addr string, topics []string) error {
 			Configs: []kafka.IncrementalAlterConfigsRequestConfig{{Name: "retention.ms", Value: "-1"}},
 		})
 	}
-	via := dial.Plain(addr)
-	defer via.Forget()
 	answer, err := via.Client(10*time.Second).IncrementalAlterConfigs(ctx, request)
 	if err == nil {
 		for _, r := range answer.Resources {

@@ -61,19 +61,24 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 	}
 	cleanups = append(cleanups, func() error { kafka.Close(); return nil })
 
-	producer.Kafka.Brokers = []string{kafka.Addr()}
-	counting.Kafka.Brokers = producer.Kafka.Brokers
+	producer.Kafka.Brokers, producer.Kafka.SASL = []string{kafka.Addr()}, kafka.Login()
+	counting.Kafka.Brokers, counting.Kafka.SASL = producer.Kafka.Brokers, producer.Kafka.SASL
 	names := []string{producer.Kafka.Topics.Clicks, producer.Kafka.Topics.Visits, producer.Kafka.Topics.Dead}
 	if err := checkLogIdentity(opening, store, kafka, names); err != nil {
 		return err
 	}
-	if err := topics.Ensure(ctx, dial.Plain(producer.Kafka.Brokers...), names, producer.Kafka.Partitions, producer.Kafka.ReplicationFactor, true); err != nil {
+	via, err := dial.New(producer.Kafka.Brokers, configs.TLS{}, producer.Kafka.SASL)
+	if err != nil {
+		return err
+	}
+	defer via.Forget()
+	if err := topics.Ensure(ctx, via, names, producer.Kafka.Partitions, producer.Kafka.ReplicationFactor, true); err != nil {
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // stopped before it had started
 		}
 		return err
 	}
-	if err := sayForever(opening, kafka.Addr(), names); err != nil {
+	if err := sayForever(opening, via, names); err != nil {
 		return err
 	}
 

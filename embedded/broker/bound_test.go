@@ -37,9 +37,10 @@ func bounded(t *testing.T, dir string, counted, window int64) *broker.Broker {
 // load writes n records of some 100 kB to partition 1, and as many to the others.
 func load(t *testing.T, b *broker.Broker, from, n int) {
 	t.Helper()
+	via := via(t, b)
 	for i := from; i < from+n; i++ {
 		for p := range 3 {
-			if err := produce(t.Context(), b.Addr(), p, record(i)); err != nil {
+			if err := produce(t.Context(), via, p, record(i)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -51,14 +52,14 @@ func record(i int) string { return fmt.Sprintf("%d-%s", i, strings.Repeat("x", 1
 // held is the first offset of partition p and the one after the last. All records in between must be there.
 func held(t *testing.T, b *broker.Broker, p int) (from, to int64) {
 	t.Helper()
-	client := kafka.Client{Addr: kafka.TCP(b.Addr()), Timeout: 10 * time.Second}
-	response, err := client.ListOffsets(t.Context(), &kafka.ListOffsetsRequest{
+	via := via(t, b)
+	response, err := via.Client(10*time.Second).ListOffsets(t.Context(), &kafka.ListOffsetsRequest{
 		Topics: map[string][]kafka.OffsetRequest{topic: {kafka.FirstOffsetOf(p), kafka.LastOffsetOf(p)}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	from, to = response.Topics[topic][0].FirstOffset, response.Topics[topic][0].LastOffset
-	reader := kafka.NewReader(kafka.ReaderConfig{Brokers: []string{b.Addr()}, Topic: topic, Partition: p, MaxWait: 100 * time.Millisecond})
+	reader := kafka.NewReader(kafka.ReaderConfig{Brokers: via.Brokers, Dialer: via.Dialer(), Topic: topic, Partition: p, MaxWait: 100 * time.Millisecond})
 	defer func() { _ = reader.Close() }()
 	if err := reader.SetOffset(from); err != nil {
 		t.Fatal(err)
@@ -90,7 +91,7 @@ func killed(t *testing.T, dir string) string {
 func TestTrim(t *testing.T) {
 	dir := t.TempDir()
 	b := bounded(t, dir, 90, 30)
-	create(t, b.Addr())
+	create(t, via(t, b))
 	load(t, b, 0, 100)
 	if err := b.Trim(t.Context()); err != nil {
 		t.Fatal(err)
@@ -118,7 +119,7 @@ func TestTrim(t *testing.T) {
 func TestAllCounted(t *testing.T) {
 	dir := t.TempDir()
 	b := bounded(t, dir, 0, 0)
-	create(t, b.Addr())
+	create(t, via(t, b))
 	load(t, b, 0, 50)
 	for ending, content := range map[string]string{"empty": "", "torn": "half a batch, and then the process was killed"} {
 		dir := killed(t, dir)
@@ -144,7 +145,7 @@ func TestAllCounted(t *testing.T) {
 func TestSplit(t *testing.T) {
 	dir := t.TempDir()
 	b := start(t, dir)
-	create(t, b.Addr())
+	create(t, via(t, b))
 	load(t, b, 0, 100)
 	b.Close()
 	at := filepath.Join(dir, "partitions", topic+"-1")

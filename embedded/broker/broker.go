@@ -1,4 +1,5 @@
-// Package broker is the Kafka of the one-process default: kfake on a loopback port, with its log in a directory.
+// Package broker is the Kafka of the one-process default: kfake on a loopback port, with its log in a directory. Every user of the machine
+// reaches that port, so clients need the login of this start.
 //
 // What kfake stores and when, as found in its source and checked by the tests here:
 //   - A produced batch is written to its partition's segment file, and synced to the disk because of SyncWrites, before
@@ -20,7 +21,9 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -29,15 +32,20 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kfake"
 
+	"footfall/configs"
 	"footfall/models"
 )
 
 // Broker is a running broker. All methods are safe for concurrent use.
 type Broker struct {
-	cluster *kfake.Cluster
-	dir, id string
-	keep    Retention
+	cluster  *kfake.Cluster
+	dir, id  string
+	password string
+	keep     Retention
 }
+
+// Kafka's name of the mechanism, and the name of the only user.
+const mechanism, user = "SCRAM-SHA-256", "footfall"
 
 // Start starts a broker on a free port of 127.0.0.1, with its topics, records and group offsets in dir, which it makes if need be. The
 // caller must ensure that only one process uses dir. A log that is larger than keep allows is trimmed before it is read. kfake's
@@ -52,12 +60,19 @@ func Start(ctx context.Context, dir string, keep Retention, log *slog.Logger) (*
 	if err := prepare(ctx, dir, keep, log); err != nil {
 		return nil, fmt.Errorf("starting broker in %s: %w", dir, err)
 	}
+	// kfake prefers the users that it kept here to those that it is given.
+	if err := os.Remove(filepath.Join(dir, "sasl.json")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("starting broker: forgetting the last login: %w", err)
+	}
 	defer debug.SetGCPercent(debug.SetGCPercent(loadingGC))
-	cluster, err := kfake.NewCluster(
+	b := &Broker{dir: dir, keep: keep, password: rand.Text()}
+	var err error
+	b.cluster, err = kfake.NewCluster(
 		kfake.NumBrokers(1),
 		kfake.ClusterID(rand.Text()), // of a new directory; an old one keeps its own
 		kfake.DataDir(dir),
 		kfake.SyncWrites(),
+		kfake.EnableSASL(), kfake.Superuser(mechanism, user, b.password),
 		kfake.BrokerConfigs(map[string]string{
 			"log.retention.ms": "-1", "log.retention.bytes": "-1", "log.segment.bytes": strconv.Itoa(segmentBytes),
 		}),
@@ -66,9 +81,8 @@ func Start(ctx context.Context, dir string, keep Retention, log *slog.Logger) (*
 	if err != nil {
 		return nil, fmt.Errorf("starting broker in %s: %w", dir, err)
 	}
-	b := &Broker{cluster: cluster, dir: dir, keep: keep}
 	if b.id, err = identity(dir); err != nil {
-		cluster.Close()
+		b.Close()
 		return nil, fmt.Errorf("starting broker: %w", err)
 	}
 	return b, nil
@@ -97,6 +111,11 @@ func identity(dir string) (string, error) {
 
 // Addr is where Kafka clients connect.
 func (b *Broker) Addr() string { return b.cluster.ListenAddrs()[0] }
+
+// Login is what clients need. It ends with this start.
+func (b *Broker) Login() configs.SASL {
+	return configs.SASL{Mechanism: mechanism, Username: user, Password: b.password}
+}
 
 // ID is the id of the log. It never changes, and no other log has it.
 func (b *Broker) ID() string { return b.id }

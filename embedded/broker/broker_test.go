@@ -14,7 +14,9 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
+	"footfall/configs"
 	"footfall/embedded/broker"
+	"footfall/internal/kafka/dial"
 	"footfall/models"
 )
 
@@ -30,10 +32,25 @@ func start(t *testing.T, dir string) *broker.Broker {
 	return b
 }
 
-func create(t *testing.T, addr string) {
+// via is how a client of this start reaches its broker.
+func via(t *testing.T, b *broker.Broker) dial.Kafka {
 	t.Helper()
-	client := kafka.Client{Addr: kafka.TCP(addr), Timeout: 10 * time.Second}
-	response, err := client.CreateTopics(t.Context(), &kafka.CreateTopicsRequest{
+	return login(t, b.Addr(), b.Login().Password)
+}
+
+func login(t *testing.T, addr, password string) dial.Kafka {
+	t.Helper()
+	k, err := dial.New([]string{addr}, configs.TLS{}, configs.SASL{Mechanism: "scram-sha-256", Username: "footfall", Password: password})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(k.Forget)
+	return k
+}
+
+func create(t *testing.T, via dial.Kafka) {
+	t.Helper()
+	response, err := via.Client(10*time.Second).CreateTopics(t.Context(), &kafka.CreateTopicsRequest{
 		Topics: []kafka.TopicConfig{{Topic: topic, NumPartitions: 3, ReplicationFactor: 1}},
 	})
 	if err = errors.Join(err, response.Errors[topic]); err != nil {
@@ -42,9 +59,8 @@ func create(t *testing.T, addr string) {
 }
 
 // produce writes one record and returns once it is acknowledged.
-func produce(ctx context.Context, addr string, partition int, value string) error {
-	client := kafka.Client{Addr: kafka.TCP(addr), Timeout: 10 * time.Second}
-	response, err := client.Produce(ctx, &kafka.ProduceRequest{
+func produce(ctx context.Context, via dial.Kafka, partition int, value string) error {
+	response, err := via.Client(10*time.Second).Produce(ctx, &kafka.ProduceRequest{
 		Topic: topic, Partition: partition, RequiredAcks: kafka.RequireAll,
 		Records: kafka.NewRecordReader(kafka.Record{Value: kafka.NewBytes([]byte(value))}),
 	})
@@ -55,9 +71,9 @@ func produce(ctx context.Context, addr string, partition int, value string) erro
 }
 
 // records reads a partition from its beginning.
-func records(t *testing.T, addr string, partition int, n int64) []string {
+func records(t *testing.T, via dial.Kafka, partition int, n int64) []string {
 	t.Helper()
-	reader := kafka.NewReader(kafka.ReaderConfig{Brokers: []string{addr}, Topic: topic, Partition: partition, MaxWait: 100 * time.Millisecond})
+	reader := kafka.NewReader(kafka.ReaderConfig{Brokers: via.Brokers, Dialer: via.Dialer(), Topic: topic, Partition: partition, MaxWait: 100 * time.Millisecond})
 	defer func() { _ = reader.Close() }()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -75,10 +91,9 @@ func records(t *testing.T, addr string, partition int, n int64) []string {
 	return values
 }
 
-func commit(t *testing.T, addr string, offset int64) {
+func commit(t *testing.T, via dial.Kafka, offset int64) {
 	t.Helper()
-	client := kafka.Client{Addr: kafka.TCP(addr), Timeout: 10 * time.Second}
-	response, err := client.OffsetCommit(t.Context(), &kafka.OffsetCommitRequest{
+	response, err := via.Client(10*time.Second).OffsetCommit(t.Context(), &kafka.OffsetCommitRequest{
 		GroupID: "footfall", GenerationID: -1,
 		Topics: map[string][]kafka.OffsetCommit{topic: {{Partition: 1, Offset: offset}}},
 	})
@@ -87,14 +102,32 @@ func commit(t *testing.T, addr string, offset int64) {
 	}
 }
 
-func committed(t *testing.T, addr string) int64 {
+func committed(t *testing.T, via dial.Kafka) int64 {
 	t.Helper()
-	client := kafka.Client{Addr: kafka.TCP(addr), Timeout: 10 * time.Second}
-	response, err := client.OffsetFetch(t.Context(), &kafka.OffsetFetchRequest{GroupID: "footfall", Topics: map[string][]int{topic: {1}}})
+	response, err := via.Client(10*time.Second).OffsetFetch(t.Context(), &kafka.OffsetFetchRequest{GroupID: "footfall", Topics: map[string][]int{topic: {1}}})
 	if err != nil || response.Error != nil {
 		t.Fatal(err, response)
 	}
 	return response.Topics[topic][0].CommittedOffset
+}
+
+// TestOnlyWhoKnowsTheLogin: every user of the machine reaches the port, but nobody writes without the login of this start.
+func TestOnlyWhoKnowsTheLogin(t *testing.T) {
+	dir := t.TempDir()
+	earlier := start(t, dir)
+	create(t, via(t, earlier))
+	earlier.Close()
+	b := start(t, dir)
+	for name, stranger := range map[string]dial.Kafka{
+		"no login": dial.Plain(b.Addr()), "another password": login(t, b.Addr(), ""), "the last start's": login(t, b.Addr(), earlier.Login().Password),
+	} {
+		if err := produce(t.Context(), stranger, 1, "made up"); err == nil {
+			t.Errorf("%s: a stranger wrote an event", name)
+		}
+	}
+	if err := produce(t.Context(), via(t, b), 1, "ours"); err != nil || b.Ends(topic)[first] != 1 {
+		t.Errorf("%v; the log ends at %v", err, b.Ends(topic))
+	}
 }
 
 // TestRestart: topics, records, offsets and the log's id survive a restart.
@@ -102,16 +135,16 @@ func TestRestart(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "broker")
 	b := start(t, dir)
 	id := b.ID()
-	create(t, b.Addr())
+	create(t, via(t, b))
 	var want []string
 	for round := range 3 {
 		for i := range 5 {
 			want = append(want, fmt.Sprintf("%d-%d", round, i))
-			if err := produce(t.Context(), b.Addr(), 1, want[len(want)-1]); err != nil {
+			if err := produce(t.Context(), via(t, b), 1, want[len(want)-1]); err != nil {
 				t.Fatal(err)
 			}
 		}
-		commit(t, b.Addr(), int64(len(want)))
+		commit(t, via(t, b), int64(len(want)))
 		b.Close()
 
 		b = start(t, dir)
@@ -122,10 +155,10 @@ func TestRestart(t *testing.T) {
 		if n := ends[models.Partition{Topic: topic, Number: 1}]; len(ends) != 3 || n != int64(len(want)) {
 			t.Fatalf("the log ends at %v, want %d", ends, len(want))
 		}
-		if got := records(t, b.Addr(), 1, int64(len(want))); strings.Join(got, " ") != strings.Join(want, " ") {
+		if got := records(t, via(t, b), 1, int64(len(want))); strings.Join(got, " ") != strings.Join(want, " ") {
 			t.Errorf("the log has %v, want %v", got, want)
 		}
-		if got := committed(t, b.Addr()); got != int64(len(want)) {
+		if got := committed(t, via(t, b)); got != int64(len(want)) {
 			t.Errorf("the group is at %d, want %d", got, len(want))
 		}
 	}
@@ -138,24 +171,24 @@ func TestRestart(t *testing.T) {
 func TestTorn(t *testing.T) {
 	dir := t.TempDir()
 	b := start(t, dir)
-	create(t, b.Addr())
-	if err := produce(t.Context(), b.Addr(), 1, "one"); err != nil {
+	create(t, via(t, b))
+	if err := produce(t.Context(), via(t, b), 1, "one"); err != nil {
 		t.Fatal(err)
 	}
-	commit(t, b.Addr(), 1)
+	commit(t, via(t, b), 1)
 	b.Close()
 
 	groups, segment := filepath.Join(dir, "groups.log"), filepath.Join(dir, "partitions", topic+"-1", "0.dat")
 	appendHalf(t, groups)
 	appendHalf(t, segment)
 	b = start(t, dir)
-	if got := committed(t, b.Addr()); got != 1 {
+	if got := committed(t, via(t, b)); got != 1 {
 		t.Errorf("after a torn entry the group is at %d, want 1", got)
 	}
-	if err := produce(t.Context(), b.Addr(), 1, "two"); err != nil {
+	if err := produce(t.Context(), via(t, b), 1, "two"); err != nil {
 		t.Fatal(err)
 	}
-	commit(t, b.Addr(), 2)
+	commit(t, via(t, b), 2)
 
 	// As if killed: the files as they are now, without what Close would write.
 	copied := t.TempDir()
@@ -163,10 +196,10 @@ func TestTorn(t *testing.T) {
 		t.Fatal(err)
 	}
 	b = start(t, copied)
-	if got := committed(t, b.Addr()); got != 2 {
+	if got := committed(t, via(t, b)); got != 2 {
 		t.Errorf("committed after a torn entry: the group is at %d, want 2", got)
 	}
-	if got := strings.Join(records(t, b.Addr(), 1, 2), " "); got != "one two" {
+	if got := strings.Join(records(t, via(t, b), 1, 2), " "); got != "one two" {
 		t.Errorf("the log has %q", got)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"footfall/embedded/broker"
+	"footfall/internal/kafka/dial"
 	"footfall/models"
 	"footfall/test/harness"
 )
@@ -26,16 +27,17 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		fmt.Println(b.Addr())
+		fmt.Println(b.Addr(), b.Login().Password)
 		select {}
 	}})
 }
 
 // child starts a broker in a process of its own.
-func child(t *testing.T, dir string) (cmd *exec.Cmd, addr string) {
+func child(t *testing.T, dir string) (cmd *exec.Cmd, via dial.Kafka) {
 	t.Helper()
 	cmd = harness.Self(t, "broker", []string{childDir + "=" + dir})
-	return cmd, harness.Launch(t, cmd)
+	addr, password, _ := strings.Cut(harness.Launch(t, cmd), " ")
+	return cmd, login(t, addr, password)
 }
 
 // TestKill: after kill -9 under load, again and again, every acknowledged record is in the log, once and in its partition.
@@ -47,9 +49,9 @@ func TestKill(t *testing.T) {
 	var mu sync.Mutex
 	acknowledged := map[string]bool{}
 	for round := range 4 {
-		cmd, addr := child(t, dir)
+		cmd, via := child(t, dir)
 		if round == 0 {
-			create(t, addr)
+			create(t, via)
 		}
 		var wg sync.WaitGroup
 		enough := make(chan struct{}, 1000)
@@ -58,7 +60,7 @@ func TestKill(t *testing.T) {
 				wg.Go(func() {
 					for i := 0; ; i++ {
 						value := fmt.Sprintf("%d-%d-%d-%d-%s", round, p, writer, i, strings.Repeat("x", 3000))
-						if produce(t.Context(), addr, p, value) != nil {
+						if produce(t.Context(), via, p, value) != nil {
 							return // killed
 						}
 						mu.Lock()
@@ -89,7 +91,7 @@ func TestKill(t *testing.T) {
 	b := start(t, dir)
 	found := map[string]int{}
 	for p := range 3 {
-		for _, value := range records(t, b.Addr(), p, b.Ends(topic)[models.Partition{Topic: topic, Number: p}]) {
+		for _, value := range records(t, via(t, b), p, b.Ends(topic)[models.Partition{Topic: topic, Number: p}]) {
 			found[value]++
 		}
 	}
