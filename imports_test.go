@@ -37,7 +37,7 @@ var allowed = map[string][]string{
 	"producer/answer":    {"models"},
 	"producer/links":     {"models", "internal/fair", "producer/answer", "producer/enrich"},
 	"producer/admission": {"models", "configs", "internal/fair", "internal/grant", "producer/answer"},
-	"producer/publisher": {"models", "internal/kafka/dial", "internal/kafka/topics", "producer/answer", "producer/admission"},
+	"producer/publisher": {"models", "internal/fair", "internal/kafka/dial", "internal/kafka/topics", "producer/answer", "producer/admission"},
 	"producer/intake":    {"models", "configs", "internal/await", "internal/fair", "internal/health", "internal/httpstatus", "internal/kafka/dial", "internal/kafka/topics", "producer/answer", "producer/admission", "producer/publisher", "producer/assets", "producer/enrich", "producer/links"},
 	"producer/doctor":    {"configs", "internal/doctor", "internal/doctor/kafkachecks", "internal/health", "internal/kafka/dial", "producer/intake", "producer/links/cassandra"},
 	"producer":           {"internal/await", "internal/cli", "internal/memlimit", "models", "configs", "internal/kafka/dial", "internal/kafka/topics", "internal/health", "producer/doctor", "producer/intake", "producer/links", "producer/links/cassandra"},

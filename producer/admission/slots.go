@@ -3,12 +3,10 @@ package admission
 import (
 	"container/list"
 	"context"
-	"hash/maphash"
 	"net/netip"
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"footfall/internal/fair"
@@ -31,41 +29,6 @@ func (t Tenant) Account() Tenant {
 	return Tenant{Network: fair.Customer(t.Network.Addr())}
 }
 
-// soleAfter is how long no other account may have sent anything before a tenant counts as the only one.
-const soleAfter = time.Second
-
-// SoleTenant knows whether only one tenant is sending. As long as that is so, its requests write nothing to shared memory.
-// It is safe for concurrent use.
-type SoleTenant struct {
-	seed    maphash.Seed
-	last    atomic.Uint64 // hash of the account of the latest request
-	changed atomic.Int64  // when the account last changed from one request to the next, in Unix nanoseconds
-}
-
-// NewSoleTenant knows of no request yet.
-func NewSoleTenant() *SoleTenant { return &SoleTenant{seed: maphash.MakeSeed()} }
-
-// Note records a request of a tenant.
-func (s *SoleTenant) Note(of Tenant, now time.Time) {
-	if hash := s.hash(of); s.last.Load() != hash {
-		s.changed.Store(now.UnixNano()) // before last, so that Is never returns true in between
-		s.last.Store(hash)
-	}
-}
-
-// Is tells whether nobody but this tenant's account has sent a request for soleAfter.
-func (s *SoleTenant) Is(of Tenant, now time.Time) bool {
-	return s.last.Load() == s.hash(of) && now.UnixNano()-s.changed.Load() >= int64(soleAfter)
-}
-
-func (s *SoleTenant) hash(of Tenant) uint64 {
-	if of.Grant != "" {
-		return maphash.String(s.seed, of.Grant)
-	}
-	ip := of.Account().Network.Addr().As16()
-	return maphash.Bytes(s.seed, ip[:])
-}
-
 const (
 	clientShare    = 8               // one client holds at most this part of the body slots
 	maxWaiting     = 1024            // how many requests may wait for a slot, each with the data of one event at most
@@ -79,35 +42,30 @@ const (
 func NewBodySlots(bodyBytes, maxEvent, maxBatch int64) (small, large *Semaphore) {
 	slots := func(bytes, each int64) *Semaphore {
 		n := int(max(1, bytes/each))
-		return NewSemaphore(n, max(1, n/clientShare), maxWaiting, maxWaitingEach, maxWait)
+		return NewSemaphore(n-n/3, n/3, max(1, n/clientShare), maxWaiting, maxWaitingEach, maxWait)
 	}
 	return slots(bodyBytes/3, maxEvent), slots(bodyBytes/3*2, max(maxBatch, maxEvent))
 }
 
 // NewWorkerSlots bounds how many requests do long work on a processor: decompressing and parsing batches, and single events
-// that are as large. There is a slot for each processor. One account holds at most half of them, so that small events and other
-// tenants' batches find a free processor. While it is the only tenant it may hold all.
-func NewWorkerSlots(sole *SoleTenant) *Semaphore {
+// that are as large. There is a slot for each processor, and half as many in reserve.
+func NewWorkerSlots() *Semaphore {
 	n := runtime.GOMAXPROCS(0)
-	workers := NewSemaphore(n, max(1, n/2), maxWaiting, maxWaiting, maxWait)
-	workers.sole = func(client Tenant) bool { return sole.Is(client, time.Now()) }
-	return workers
+	return NewSemaphore(n, (n+1)/2, n, maxWaiting, maxWaiting, maxWait)
 }
 
-// Semaphore is a counting semaphore that is fair to tenants. Slots are given in the order of asking, except that a client
-// that holds its maximum is passed over, and so is an account that holds half of all slots. It is safe for concurrent use.
+// Semaphore is a counting semaphore whose slots accounts share (fair.Shares), and the places of its queue as well. Slots are given in
+// the order of asking, except that those who may have none now are passed over. It is safe for concurrent use.
 type Semaphore struct {
-	slots, perClient   int           // how many may be held, of all and of one client
-	queue, queueClient int           // how many may wait, of all and of one client
-	patience           time.Duration // how long one waits
-
-	sole func(Tenant) bool // tells who may hold all slots; nil: nobody
+	perClient, queueClient int           // how many one client may hold, and how many of its requests may wait
+	patience               time.Duration // how long one waits
 
 	mu      sync.Mutex
-	held    int
-	holders map[Tenant]int // slots held, by client and by account
+	slots   *fair.Shares[Tenant]
+	held    map[Tenant]int // slots, by client
+	queue   *fair.Shares[Tenant]
 	waiting *list.List     // of *waiter, in the order of asking
-	waiters map[Tenant]int // waiters, by client and by account
+	waiters map[Tenant]int // by client
 }
 
 // waiter wants a slot. given is closed when it has one.
@@ -116,12 +74,13 @@ type waiter struct {
 	given  chan struct{}
 }
 
-// NewSemaphore has so many slots, of which one client may hold perClient. At most queue callers wait for one, queueClient of
-// them of one client, each for patience.
-func NewSemaphore(slots, perClient, queue, queueClient int, patience time.Duration) *Semaphore {
+// NewSemaphore has so many slots and so many in reserve, of which one client may hold perClient. About queue callers wait for one, at
+// most queueClient of them of one client, each for patience.
+func NewSemaphore(slots, reserve, perClient, queue, queueClient int, patience time.Duration) *Semaphore {
 	return &Semaphore{
-		slots: slots, perClient: perClient, queue: queue, queueClient: queueClient, patience: patience,
-		holders: map[Tenant]int{}, waiting: list.New(), waiters: map[Tenant]int{},
+		perClient: perClient, queueClient: queueClient, patience: patience,
+		slots: fair.NewShares[Tenant](slots, reserve), held: map[Tenant]int{},
+		queue: fair.NewShares[Tenant](queue-queue/3, queue/3), waiting: list.New(), waiters: map[Tenant]int{},
 	}
 }
 
@@ -129,18 +88,16 @@ func NewSemaphore(slots, perClient, queue, queueClient int, patience time.Durati
 // After true the caller calls Release.
 func (s *Semaphore) Acquire(ctx context.Context, client Tenant) bool {
 	s.mu.Lock()
-	if s.available(client) {
-		s.take(client)
+	if take(s.slots, s.held, client, s.perClient) {
 		s.mu.Unlock()
 		return true
 	}
-	if s.waiting.Len() >= s.queue || s.waiters[client] >= s.queueClient || !belowHalf(s.waiters, client, s.queue) {
+	if !take(s.queue, s.waiters, client, s.queueClient) {
 		s.mu.Unlock()
 		return false
 	}
 	me := &waiter{client, make(chan struct{})}
 	place := s.waiting.PushBack(me)
-	increment(s.waiters, client)
 	s.mu.Unlock()
 
 	timeout := time.NewTimer(s.patience)
@@ -162,18 +119,15 @@ func (s *Semaphore) Acquire(ctx context.Context, client Tenant) bool {
 	}
 }
 
-// Release gives a slot back. The waiters that may have a slot get those that are free, in the order of asking. There can be
-// several: a tenant may have become the only one.
+// Release gives a slot back. The waiters that may have a slot get those that are free, in the order of asking.
 func (s *Semaphore) Release(client Tenant) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.held--
-	decrement(s.holders, client)
-	for e := s.waiting.Front(); e != nil && s.held < s.slots; {
+	giveBack(s.slots, s.held, client)
+	for e := s.waiting.Front(); e != nil && s.slots.Used() < s.slots.Total(); {
 		place, next := e, e.Next()
-		if w := place.Value.(*waiter); s.available(w.client) {
+		if w := place.Value.(*waiter); take(s.slots, s.held, w.client, s.perClient) {
 			s.dequeue(place)
-			s.take(w.client)
 			close(w.given)
 		}
 		e = next
@@ -184,7 +138,7 @@ func (s *Semaphore) Release(client Tenant) {
 func (s *Semaphore) InUse() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.held
+	return s.slots.Used()
 }
 
 // Waiting is how many callers wait for a slot.
@@ -195,51 +149,37 @@ func (s *Semaphore) Waiting() int {
 }
 
 // Scarce tells whether more than half of the slots are held.
-func (s *Semaphore) Scarce() bool { return 2*s.InUse() > s.slots }
-
-// available tells whether a client may take a slot now. The caller of this and the next two holds mu.
-func (s *Semaphore) available(client Tenant) bool {
-	if s.held >= s.slots {
-		return false
-	}
-	return s.holders[client] < s.perClient && belowHalf(s.holders, client, s.slots) || s.sole != nil && s.sole(client)
+func (s *Semaphore) Scarce() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return 2*s.slots.Used() > s.slots.Total()
 }
 
-func (s *Semaphore) take(client Tenant) {
-	s.held++
-	increment(s.holders, client)
-}
-
+// dequeue takes a waiter out of the queue. The caller holds mu.
 func (s *Semaphore) dequeue(e *list.Element) {
 	s.waiting.Remove(e)
-	decrement(s.waiters, e.Value.(*waiter).client)
+	giveBack(s.queue, s.waiters, e.Value.(*waiter).client)
 }
 
-// belowHalf tells whether a client's account has less than half of all. A client that is an account by itself may have all.
-func belowHalf(counts map[Tenant]int, client Tenant, all int) bool {
-	account := client.Account()
-	return account == client || counts[account] < max(all/2, 1)
-}
-
-// increment counts one for a client and for its account.
-func increment(counts map[Tenant]int, client Tenant) {
-	counts[client]++
-	if account := client.Account(); account != client {
-		counts[account]++
+// take takes a place for a client that holds less than most, if its account may have one.
+func take(of *fair.Shares[Tenant], held map[Tenant]int, client Tenant, most int) bool {
+	if held[client] >= most {
+		return false
 	}
+	account := of.Of(client.Account())
+	defer of.Release(account, 0)
+	if !of.Take(account) {
+		return false
+	}
+	held[client]++
+	return true
 }
 
-// decrement undoes increment, and deletes what is 0.
-func decrement(counts map[Tenant]int, client Tenant) {
-	counts[client]--
-	if account := client.Account(); account != client {
-		counts[account]--
-		if counts[account] == 0 {
-			delete(counts, account)
-		}
-	}
-	if counts[client] == 0 {
-		delete(counts, client)
+// giveBack undoes take, and deletes what is 0.
+func giveBack(of *fair.Shares[Tenant], held map[Tenant]int, client Tenant) {
+	of.Release(of.Of(client.Account()), 1)
+	if held[client]--; held[client] == 0 {
+		delete(held, client)
 	}
 }
 

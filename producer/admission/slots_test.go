@@ -17,7 +17,7 @@ func TestSlotsGoRound(t *testing.T) {
 	client := func(n byte) Tenant {
 		return Tenant{Network: fair.Client(netip.AddrFrom4([4]byte{203, 0, 113, n}))}
 	}
-	p := NewSemaphore(3, 2, 10, 10, patient)
+	p := NewSemaphore(3, 0, 2, 15, 10, patient)
 	for range 2 {
 		if !p.Acquire(t.Context(), client(1)) {
 			t.Fatal("no slot where there is one")
@@ -53,15 +53,15 @@ func TestSlotsGoRound(t *testing.T) {
 	if name := <-got; name != "the third's" {
 		t.Errorf("got a slot: %s", name)
 	}
-	if p.InUse() != 3 || p.Waiting() != 0 || p.holders[client(1)] != 1 || p.holders[client(2)] != 1 || p.holders[client(3)] != 1 {
-		t.Errorf("%d taken by %v, %d waiting", p.InUse(), p.holders, p.Waiting())
+	if p.InUse() != 3 || p.Waiting() != 0 || p.held[client(1)] != 1 || p.held[client(2)] != 1 || p.held[client(3)] != 1 {
+		t.Errorf("%d taken by %v, %d waiting", p.InUse(), p.held, p.Waiting())
 	}
 }
 
 // TestNobodyFillsTheQueue: a client that has its share takes a few places of the queue only, and a client that has given up takes none.
 func TestNobodyFillsTheQueue(t *testing.T) {
 	one, other := Tenant{Network: fair.Client(netip.MustParseAddr("203.0.113.1"))}, Tenant{Network: fair.Client(netip.MustParseAddr("203.0.113.2"))}
-	p := NewSemaphore(2, 1, 100, 3, time.Minute)
+	p := NewSemaphore(2, 0, 1, 100, 3, time.Minute)
 	if !p.Acquire(t.Context(), one) || !p.Acquire(t.Context(), other) {
 		t.Fatal("no slot where there is one")
 	}
@@ -98,7 +98,7 @@ func TestNobodyFillsTheQueue(t *testing.T) {
 
 // TestSlotsEndInOrder: with many concurrent callers never more slots are held than there are, and all are released in the end.
 func TestSlotsEndInOrder(t *testing.T) {
-	p := NewSemaphore(4, 2, 8, 3, time.Millisecond)
+	p := NewSemaphore(3, 1, 2, 8, 3, time.Millisecond)
 	var all sync.WaitGroup
 	for i := range 50 {
 		all.Go(func() {
@@ -114,58 +114,41 @@ func TestSlotsEndInOrder(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if p.InUse() != 0 || len(p.holders) != 0 || p.Waiting() != 0 || len(p.waiters) != 0 {
-		t.Errorf("%d taken by %v, %d waiting", p.InUse(), p.holders, p.Waiting())
+	if p.InUse() != 0 || len(p.held) != 0 || p.Waiting() != 0 || len(p.waiters) != 0 {
+		t.Errorf("%d taken by %v, %d waiting", p.InUse(), p.held, p.Waiting())
 	}
 }
 
-// TestAKeyLeavesHalf: a key gets at most half of the slots, however many addresses its holder has.
-func TestAKeyLeavesHalf(t *testing.T) {
-	p := NewSemaphore(8, 2, 0, 0, time.Millisecond)
-	of := func(grant string, n byte) Tenant {
-		return Tenant{Grant: grant, Network: fair.Client(netip.AddrFrom4([4]byte{203, 0, 113, n}))}
-	}
-	had := 0
-	for n := range byte(8) {
-		if p.Acquire(t.Context(), of("hostile", n)) {
-			had++
+// TestAnAccountLeavesRoom: a key, however many addresses its holder has, leaves slots and places in the queue for others. So does an
+// IPv6 /48 with its 65,536 /64 networks, where anyone may write.
+func TestAnAccountLeavesRoom(t *testing.T) {
+	f := func(of func(n int) Tenant, other Tenant) {
+		t.Helper()
+		p := NewSemaphore(6, 2, 2, 6, 4, time.Minute)
+		gone, hangUp := context.WithCancel(t.Context())
+		refused := make(chan bool, 12)
+		for n := range 12 {
+			go func() { refused <- !p.Acquire(gone, of(n)) }()
+		}
+		for range 8 { // six have a slot, four of six places in the queue are taken, and two are refused
+			<-refused
+		}
+		if p.InUse() != 6 || p.Waiting() != 4 || !p.Acquire(t.Context(), other) {
+			t.Errorf("twelve clients of one account have %d of 8 slots, and %d of 6 in the queue", p.InUse(), p.Waiting())
+		}
+		hangUp()
+		for range 4 {
+			<-refused
+		}
+		if len(p.waiters) != 0 || p.queue.Used() != 0 {
+			t.Errorf("nobody waits, but %v", p.waiters)
 		}
 	}
-	if had != 4 || !p.Acquire(t.Context(), of("good", 0)) {
-		t.Errorf("a key with eight addresses has %d of 8 slots", had)
-	}
-	for n := range byte(4) {
-		p.Release(of("hostile", n))
-	}
-	p.Release(of("good", 0))
-	if p.InUse() != 0 || len(p.holders) != 0 {
-		t.Errorf("%d taken by %v", p.InUse(), p.holders)
-	}
-}
-
-// TestAWideNetworkLeavesHalf: where anyone may write, an IPv6 /48 with its 65,536 /64 networks gets at most half of the slots and of the
-// queue.
-func TestAWideNetworkLeavesHalf(t *testing.T) {
-	p := NewSemaphore(8, 2, 4, 4, time.Minute)
+	f(func(n int) Tenant {
+		return Tenant{Grant: "hostile", Network: fair.Client(netip.AddrFrom4([4]byte{203, 0, 113, byte(n)}))}
+	}, Tenant{Grant: "good"})
 	of := func(network string, n int) Tenant {
 		return Tenant{Network: fair.Client(netip.MustParseAddr(fmt.Sprintf("%s:%x::1", network, n)))}
 	}
-	gone, hangUp := context.WithCancel(t.Context())
-	refused := make(chan bool, 8)
-	for n := range 8 {
-		go func() { refused <- !p.Acquire(gone, of("2001:db8:1", n)) }()
-	}
-	for range 6 {
-		<-refused
-	}
-	if p.InUse() != 4 || p.Waiting() != 2 || !p.Acquire(t.Context(), of("2001:db8:2", 0)) {
-		t.Errorf("eight networks of a /48 have %d of 8 slots, and %d of 4 in the queue", p.InUse(), p.Waiting())
-	}
-	hangUp()
-	for range 2 {
-		<-refused
-	}
-	if len(p.waiters) != 0 {
-		t.Errorf("nobody waits, but %v", p.waiters)
-	}
+	f(func(n int) Tenant { return of("2001:db8:1", n) }, of("2001:db8:2", 0))
 }

@@ -33,8 +33,7 @@ func newTestServer(t testing.TB) *server {
 	}
 	d := &server{cfg: cfg, enrich: about}
 	d.smallBodies, d.largeBodies = admission.NewBodySlots(cfg.HTTP.BodyBytes, cfg.HTTP.MaxBody, cfg.HTTP.BatchBytes)
-	d.sole = admission.NewSoleTenant()
-	d.workers = admission.NewWorkerSlots(d.sole)
+	d.workers = admission.NewWorkerSlots()
 	return d
 }
 

@@ -27,8 +27,8 @@ const (
 )
 
 // queue holds clicks until Kafka has them. It is bounded: while Kafka is unavailable it fills up, and what does not fit is
-// dropped and counted. When it is full, half as many places again are in reserve for clients that have less than an equal share.
-// So a client that follows links faster than Kafka takes clicks loses its own clicks only. It is safe for concurrent use.
+// dropped and counted. A client that follows links faster than Kafka takes clicks loses its own clicks only (fair.Shares). It is safe
+// for concurrent use.
 type queue struct {
 	o       *Options
 	log     *slog.Logger
@@ -43,17 +43,18 @@ type queue struct {
 
 	mu      sync.Mutex // of all below; add holds it, so that nobody adds to a closed queue
 	closed  bool
-	waiting map[netip.Prefix]int // clicks by client
+	waiting *fair.Shares[netip.Prefix] // of customers' networks
 }
 
-// queued is a click that waits, and its client: an IPv4 address, or an IPv6 /48, because one customer may have a whole one.
+// queued is a click that waits, and whose share of the queue it takes.
 type queued struct {
-	click  *models.Click
-	client netip.Prefix
+	click *models.Click
+	share *fair.Share[netip.Prefix]
 }
 
 func newQueue(o Options) *queue {
-	q := &queue{o: &o, log: o.Log, clicks: make(chan queued, o.Queue+(o.Queue+1)/2), waiting: map[netip.Prefix]int{}}
+	reserve := (o.Queue + 1) / 2
+	q := &queue{o: &o, log: o.Log, clicks: make(chan queued, o.Queue+reserve), waiting: fair.NewShares[netip.Prefix](o.Queue, reserve)}
 	q.stop, q.giveUp = context.WithCancel(context.Background())
 	q.dropped = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "footfall_clicks_dropped_total",
@@ -79,40 +80,18 @@ func (q *queue) add(c *models.Click, from netip.Addr) {
 		q.drop("invalid", err)
 		return
 	}
-	client := fair.Customer(from)
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	share := q.waiting.Of(fair.Customer(from))
 	switch {
 	case q.closed:
 		q.drop("closing", nil)
-	case !q.mayQueue(client):
+	case !q.waiting.Take(share):
 		q.drop("queue_full", nil)
 	default:
-		q.waiting[client]++
-		q.clicks <- queued{c, client} // never blocks: while mu is held others only take
+		q.clicks <- queued{c, share} // never blocks: no more are in the channel than have a place
 	}
-}
-
-// mayQueue tells whether a client may have one more click in the queue. The caller holds mu.
-func (q *queue) mayQueue(client netip.Prefix) bool {
-	held := len(q.clicks)
-	if held < q.o.Queue {
-		return true
-	}
-	clients := len(q.waiting)
-	if q.waiting[client] == 0 {
-		clients++
-	}
-	return q.waiting[client] < min(max(1, q.o.Queue/clients), cap(q.clicks)-held)
-}
-
-// taken records that a click of a client has left the queue.
-func (q *queue) taken(client netip.Prefix) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.waiting[client]--; q.waiting[client] == 0 {
-		delete(q.waiting, client)
-	}
+	q.waiting.Release(share, 0)
 }
 
 func (q *queue) drop(reason string, err error) {
@@ -124,7 +103,9 @@ func (q *queue) drop(reason string, err error) {
 
 func (q *queue) work() {
 	for c := range q.clicks {
-		q.taken(c.client)
+		q.mu.Lock()
+		q.waiting.Release(c.share, 1)
+		q.mu.Unlock()
 		switch err := q.write(c.click); {
 		case errors.Is(err, errPanic):
 			q.drop("panic", err)

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/segmentio/kafka-go"
 
+	"footfall/internal/fair"
 	"footfall/internal/kafka/dial"
 	"footfall/models"
 	"footfall/producer/admission"
@@ -56,7 +57,7 @@ type Publisher struct {
 
 // Delivery is the events of one Submit.
 type Delivery struct {
-	share    *share // of the slots
+	share    *fair.Share[admission.Tenant] // of the slots
 	since    time.Time
 	outcomes []error // errUnderWay until the outcome is known
 	left     int     // how many are still under way
@@ -98,7 +99,7 @@ func (p *Publisher) Submit(of admission.Tenant, base string, events []models.Eve
 	d := &Delivery{since: time.Now(), outcomes: make([]error, len(events)), done: make(chan struct{})}
 	text := encode(events, d.outcomes)
 	p.mu.Lock()
-	d.share = p.slots.of(of)
+	d.share = p.slots.Of(of)
 	p.enqueue(base, d, text)
 	if d.left == 0 { // no event will be settled later, so nobody else closes it
 		close(d.done)
@@ -148,7 +149,7 @@ func (p *Publisher) Topics() []string {
 func (p *Publisher) Close() {
 	empty := make(chan struct{})
 	p.mu.Lock()
-	if p.slots.used == 0 {
+	if p.slots.Used() == 0 {
 		close(empty)
 	} else {
 		p.empty = empty
@@ -158,7 +159,7 @@ func (p *Publisher) Close() {
 	case <-empty:
 	case <-time.After(closeTimeout):
 		p.mu.Lock()
-		p.log.Warn("closing with events that are not written to Kafka; their senders were answered with 503", "events", p.slots.used)
+		p.log.Warn("closing with events that are not written to Kafka; their senders were answered with 503", "events", p.slots.Used())
 		p.mu.Unlock()
 	}
 	p.end()

@@ -132,7 +132,7 @@ func (p *Publisher) inFlight(t *testing.T, want int) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
 		p.mu.Lock()
-		used := p.slots.used
+		used := p.slots.Used()
 		p.mu.Unlock()
 		if used == want {
 			return

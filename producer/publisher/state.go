@@ -9,6 +9,7 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
+	"footfall/internal/fair"
 	"footfall/producer/admission"
 	"footfall/producer/answer"
 )
@@ -30,7 +31,7 @@ type state struct {
 	nobody  broker    // placeholder for leaderless partitions: its sends fail, so that the normal retry path applies
 	leaders time.Time // when findLeaders was last called; zero to have it called again soon
 
-	slots   *fairShare
+	slots   *fair.Shares[admission.Tenant]
 	failing bool          // the latest batch failed; to log changes and not every batch
 	empty   chan struct{} // closed when no slot is in use; nil unless Close waits for that
 }
@@ -44,19 +45,19 @@ type parked struct {
 func newState(slots int) state {
 	return state{
 		current: map[string]string{}, parked: map[string][]parked{}, grown: map[string]bool{}, keys: partitioner{},
-		queues: map[string][]*partitionQueue{}, brokers: map[int32]*broker{}, slots: newFairShare(slots),
+		queues: map[string][]*partitionQueue{}, brokers: map[int32]*broker{}, slots: fair.NewShares[admission.Tenant](slots, (slots+1)/2),
 	}
 }
 
 // enqueue appends events to the queues of their partitions, as many as the tenant gets slots for.
 func (p *Publisher) enqueue(base string, d *Delivery, text *encoded) {
-	before, closed, queues := p.slots.used, p.life.Err() != nil, p.queues[p.current[base]]
+	before, closed, queues := p.slots.Used(), p.life.Err() != nil, p.queues[p.current[base]]
 	for i, e := range text.events {
 		switch {
 		case d.outcomes[i] != nil: // could not be encoded
 		case closed:
 			d.outcomes[i] = unavailable(errClosed)
-		case !p.slots.take(d.share):
+		case !p.slots.Take(d.share):
 			d.outcomes[i] = &answer.Refusal{Reason: answer.Overloaded, Detail: "too many events are being written; try again"}
 		default:
 			key, value := text.of(e)
@@ -65,8 +66,8 @@ func (p *Publisher) enqueue(base string, d *Delivery, text *encoded) {
 			d.left++
 		}
 	}
-	p.slots.release(d.share, 0)
-	p.metrics.inFlight.Add(float64(p.slots.used - before))
+	p.slots.Release(d.share, 0)
+	p.metrics.inFlight.Add(float64(p.slots.Used() - before))
 }
 
 // appendTo appends an event to the queue of its partition. queues are those of one generation.
@@ -183,7 +184,7 @@ func (p *Publisher) settle(b *recordBatch, err error) {
 		err = unavailable(err)
 	}
 	for _, e := range b.events {
-		p.slots.release(e.of.share, 1)
+		p.slots.Release(e.of.share, 1)
 		e.of.outcomes[e.index] = err
 		e.of.failed = e.of.failed || err != nil
 		if e.of.left--; e.of.left > 0 {
@@ -195,7 +196,7 @@ func (p *Publisher) settle(b *recordBatch, err error) {
 		close(e.of.done)
 	}
 	p.metrics.inFlight.Sub(float64(len(b.events)))
-	if p.slots.used == 0 && p.empty != nil {
+	if p.slots.Used() == 0 && p.empty != nil {
 		close(p.empty)
 		p.empty = nil
 	}
@@ -215,58 +216,4 @@ func (p *Publisher) logChange(err error) {
 		p.log.Info("Kafka takes events again")
 	}
 	p.failing = err != nil
-}
-
-// fairShare divides the slots among tenants.
-//
-// While slots are free any tenant may take them. When all are taken, half as many again are in reserve for tenants that hold
-// less than an equal share, so that one tenant with all slots does not lock the others out. A tenant also never holds more
-// than what is left of the reserve, so that something is left for the next one. A tenant above its equal share gets no slot
-// until some are free again. Over time all tenants that want as much hold as much.
-type fairShare struct {
-	slots   int
-	used    int
-	tenants map[admission.Tenant]*share
-}
-
-// share is how many slots one tenant holds.
-type share struct {
-	tenant admission.Tenant
-	held   int
-}
-
-func newFairShare(slots int) *fairShare {
-	return &fairShare{slots: slots, tenants: map[admission.Tenant]*share{}}
-}
-
-// of is the share of a tenant. The caller calls release for it, if only for 0 slots: that forgets a tenant without slots.
-func (f *fairShare) of(tenant admission.Tenant) *share {
-	s := f.tenants[tenant]
-	if s == nil {
-		s = &share{tenant: tenant}
-		f.tenants[tenant] = s
-	}
-	return s
-}
-
-// take takes one slot, or returns false if the tenant may have none now.
-func (f *fairShare) take(s *share) bool {
-	if f.used >= f.slots {
-		equal := max(1, f.slots/len(f.tenants))
-		reserve := f.slots + (f.slots+1)/2 - f.used
-		if s.held >= min(equal, reserve) {
-			return false
-		}
-	}
-	f.used++
-	s.held++
-	return true
-}
-
-// release gives slots back, and forgets the tenant if it holds none.
-func (f *fairShare) release(s *share, slots int) {
-	f.used -= slots
-	if s.held -= slots; s.held == 0 {
-		delete(f.tenants, s.tenant)
-	}
 }

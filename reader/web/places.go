@@ -1,34 +1,31 @@
 package web
 
-import "sync"
+import (
+	"sync"
 
-// places are those of http.max_in_flight. One read key or share link has a quarter of them at the most: clients that read slowly keep
-// theirs for as long as an answer is streamed, and must not keep everybody else out.
+	"footfall/internal/fair"
+)
+
+// places are those of http.max_in_flight, shared by read keys and share links: clients that read slowly keep theirs for as long as an
+// answer is streamed, and must not keep everybody else out. A third of them is in reserve for whoever has less than others.
 type places struct {
-	mu         sync.Mutex
-	free, each int
-	held       map[string]int // by key or share link
+	mu     sync.Mutex
+	shares *fair.Shares[string] // by key or share link
 }
 
-func newPlaces(n int) *places { return &places{free: n, each: max(1, n/4), held: map[string]int{}} }
+func newPlaces(n int) *places { return &places{shares: fair.NewShares[string](n-n/3, n/3)} }
 
 // take waits for nothing. who is empty where everybody may read: then there is nobody to tell apart.
 func (p *places) take(who string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.free == 0 || who != "" && p.held[who] == p.each {
-		return false
-	}
-	p.free--
-	p.held[who]++
-	return true
+	share := p.shares.Of(who)
+	defer p.shares.Release(share, 0)
+	return p.shares.Take(share)
 }
 
 func (p *places) release(who string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.free++
-	if p.held[who]--; p.held[who] == 0 {
-		delete(p.held, who)
-	}
+	p.shares.Release(p.shares.Of(who), 1)
 }

@@ -1,0 +1,60 @@
+package fair
+
+// Shares divides places among those who want them.
+//
+// While places are free anybody may take them. When all are taken, there is a reserve for those who hold less than an equal share, so
+// that one who holds all places does not keep the others out. Nobody ever holds more than what is left of the reserve, so that
+// something is left for the next one. Who is above the equal share gets no place until some are free again. Over time all who want as
+// much hold as much. It is not safe for concurrent use.
+type Shares[K comparable] struct {
+	places, reserve, used int
+	holders               map[K]*Share[K]
+}
+
+// Share is how many places somebody holds.
+type Share[K comparable] struct {
+	who  K
+	held int
+}
+
+// NewShares has so many places, and so many more in reserve.
+func NewShares[K comparable](places, reserve int) *Shares[K] {
+	return &Shares[K]{places: places, reserve: reserve, holders: map[K]*Share[K]{}}
+}
+
+// Of is the share of somebody. The caller calls Release for it, if only for 0 places: that forgets who holds none.
+func (s *Shares[K]) Of(who K) *Share[K] {
+	of := s.holders[who]
+	if of == nil {
+		of = &Share[K]{who: who}
+		s.holders[who] = of
+	}
+	return of
+}
+
+// Take takes one place, or returns false if its holder may have none now.
+func (s *Shares[K]) Take(of *Share[K]) bool {
+	if s.used >= s.places {
+		equal := max(1, s.places/len(s.holders))
+		if of.held >= min(equal, s.places+s.reserve-s.used) {
+			return false
+		}
+	}
+	s.used++
+	of.held++
+	return true
+}
+
+// Release gives places back.
+func (s *Shares[K]) Release(of *Share[K], places int) {
+	s.used -= places
+	if of.held -= places; of.held == 0 {
+		delete(s.holders, of.who)
+	}
+}
+
+// Used is how many places are taken.
+func (s *Shares[K]) Used() int { return s.used }
+
+// Total is how many places there are, with the reserve.
+func (s *Shares[K]) Total() int { return s.places + s.reserve }

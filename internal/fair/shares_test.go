@@ -1,0 +1,34 @@
+package fair
+
+import "testing"
+
+// TestShares: one may have all places while no other wants any. When another does, it gets some, at most as many as the first, and the
+// first gets no more until some are free.
+func TestShares(t *testing.T) {
+	s := NewShares[string](8, 4)
+	f := func(who string, want int) {
+		t.Helper()
+		got, of := 0, s.Of(who)
+		for s.Take(of) {
+			got++
+		}
+		if s.Release(of, 0); got != want {
+			t.Errorf("%s got %d places, want %d", who, got, want)
+		}
+	}
+	f("one", 8)
+	f("two", 2) // of the four that are in reserve: the others are for the next
+	f("three", 1)
+	f("one", 0)
+	s.Release(s.Of("one"), 5)
+	f("three", 2)
+	f("one", 0)
+	s.Release(s.Of("one"), 3)
+	f("four", 3)
+	for who, places := range map[string]int{"two": 2, "three": 3, "four": 3} {
+		s.Release(s.Of(who), places)
+	}
+	if s.Used() != 0 || len(s.holders) != 0 || s.Total() != 12 {
+		t.Errorf("%d of %d are taken by %v", s.Used(), s.Total(), s.holders)
+	}
+}
