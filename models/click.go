@@ -1,5 +1,7 @@
 package models
 
+import "time"
+
 // UnknownCountry is the country of a click that came without one.
 const UnknownCountry = "ZZ"
 
@@ -46,6 +48,9 @@ func (c *Click) Identity() Identity { return Identity{c.ShortURL, c.IP, c.ID} }
 
 // KafkaKey implements Event.
 func (c *Click) KafkaKey() string { return c.ShortURL + "|" + c.IP }
+
+// Time implements Event.
+func (c *Click) Time() time.Time { return c.TS.Time() }
 
 // Validate implements Event.
 func (c *Click) Validate() error {

@@ -1,12 +1,18 @@
 package models
 
-import "cmp"
+import (
+	"cmp"
+	"time"
+)
 
 // Event is one click or one visit: what producers accept, what the topics carry, what consumers count. Implementations are plain values, safe
 // for concurrent use as long as nobody changes their fields.
 type Event interface {
 	// EventID is the sender's id, or the one that the producer made.
 	EventID() string
+
+	// Time is the event's own time.
+	Time() time.Time
 
 	// Identity is what an event and its duplicates have in common.
 	Identity() Identity

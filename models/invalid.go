@@ -2,24 +2,26 @@ package models
 
 import (
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
 // Reasons that do not belong to one field. Those of a field contain its name: missing_guid, guid_too_long, guid_bad_utf8, guid_has_nul,
 // bad_guid.
 const (
-	ReasonBadJSON          = "bad_json"
-	ReasonBadUTF8          = "bad_utf8"
-	ReasonUnknownField     = "unknown_field"
-	ReasonMissingVersion   = "missing_version"
-	ReasonUnknownVersion   = "unknown_version"
-	ReasonMissingTimestamp = "missing_timestamp"
-	ReasonBadTimestamp     = "bad_timestamp"
-	ReasonBadAmount        = "bad_amount"
-	ReasonWrongPartition   = "wrong_partition"
-	ReasonIntervalRetired  = "interval_retired"
-	ReasonUnknownFeature   = "unknown_feature"
-	ReasonWrongFeatures    = "wrong_features"
+	ReasonBadJSON           = "bad_json"
+	ReasonBadUTF8           = "bad_utf8"
+	ReasonUnknownField      = "unknown_field"
+	ReasonMissingVersion    = "missing_version"
+	ReasonUnknownVersion    = "unknown_version"
+	ReasonMissingTimestamp  = "missing_timestamp"
+	ReasonBadTimestamp      = "bad_timestamp"
+	ReasonTimestampInFuture = "timestamp_in_future"
+	ReasonBadAmount         = "bad_amount"
+	ReasonWrongPartition    = "wrong_partition"
+	ReasonIntervalRetired   = "interval_retired"
+	ReasonUnknownFeature    = "unknown_feature"
+	ReasonWrongFeatures     = "wrong_features"
 )
 
 // Limits in bytes of UTF-8. They keep partition keys far below Cassandra's 64 KiB, and batches below its limits.
@@ -33,6 +35,10 @@ const (
 	MaxGUID     = 128
 	MaxFeature  = 1024
 )
+
+// MaxAhead is how far ahead of its message's Kafka time a consumer takes an event. Producers refuse what is half as far ahead of their clocks, which
+// may differ from Kafka's.
+const MaxAhead = 48 * time.Hour
 
 // Invalid says why an event is refused. The producer answers its sender with it; a consumer writes it beside the dead letter.
 type Invalid struct {

@@ -4,6 +4,7 @@ import (
 	"crypto/md5" //nolint:gosec // a spread that a person can compute with md5sum, not a secret
 	"encoding/hex"
 	"fmt"
+	"time"
 )
 
 // The intervals in which a visitor is counted once.
@@ -49,6 +50,9 @@ func (v *Visit) Identity() Identity { return Identity{v.SiteID, v.GUID, v.ID} }
 
 // KafkaKey implements Event.
 func (v *Visit) KafkaKey() string { return v.SiteID + "|" + v.GUID }
+
+// Time implements Event.
+func (v *Visit) Time() time.Time { return v.TS.Time() }
 
 // Validate implements Event.
 func (v *Visit) Validate() error {

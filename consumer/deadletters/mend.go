@@ -32,7 +32,6 @@ type Mended struct {
 const (
 	ReasonTruncated  = "truncated"   // the letter holds a part of the message only
 	ReasonOtherTopic = "other_topic" // it comes from a topic that is not counted
-	ReasonFuture     = "timestamp_in_future"
 )
 
 // Mend makes an event of a letter: it applies the rules, fills in what the producer fills in, and checks the event as the producer does. An event
@@ -50,27 +49,26 @@ func (m *Mender) Mend(l Letter, now time.Time) (Mended, *models.Invalid) {
 		return Mended{}, asInvalid(err)
 	}
 	out := Mended{Base: base, Changed: changed}
-	var at models.Millis
 	if base == m.Clicks {
 		click, _, err := models.TakeClick(value)
 		if err != nil {
 			return out, asInvalid(err)
 		}
 		complete(l, &click.V, &click.ID)
-		out.Event, at = click, click.TS
+		out.Event = click
 	} else {
 		visit, err := m.Plan.TakeVisit(value)
 		if err != nil {
 			return out, asInvalid(err)
 		}
 		complete(l, &visit.V, &visit.ID)
-		out.Event, at = visit, visit.TS
+		out.Event = visit
 	}
 	if err := out.Event.Validate(); err != nil {
 		return out, asInvalid(err)
 	}
-	if at.Time().Sub(now) > m.Ahead {
-		return out, &models.Invalid{Reason: ReasonFuture, Detail: fmt.Sprintf("more than %v ahead of the clock", m.Ahead)}
+	if out.Event.Time().Sub(now) > m.Ahead {
+		return out, &models.Invalid{Reason: models.ReasonTimestampInFuture, Detail: fmt.Sprintf("more than %v ahead of the clock", m.Ahead)}
 	}
 	if m.Refuse != nil {
 		if why := m.Refuse(out.Event); why != nil {

@@ -162,16 +162,24 @@ func (f *Fetcher) awaitGates(ctx context.Context, it Item) bool {
 // checkSkipped decides about offsets that the reader skipped. Below the log's first offset, Kafka deleted uncounted events: a *Refusal. Elsewhere
 // they are transaction markers, and nothing is lost.
 func (f *Fetcher) checkSkipped(ctx context.Context, from, to int64) error {
-	var bounds map[models.Partition]Span
-	for attempt, err := 0, errors.New("not asked"); err != nil; attempt++ {
-		if bounds, err = Bounds(ctx, f.Kafka, []models.Partition{f.Partition}); err != nil && retry.Sleep(ctx, retry.Backoff(attempt)) != nil {
-			return ctx.Err()
+	log, err := f.bounds(ctx)
+	if err == nil && log.From > from {
+		err = truncated(f.Partition, Span{from, min(log.From, to)})
+	}
+	return err
+}
+
+// bounds asks Kafka for the partition's bounds until it answers or ctx ends.
+func (f *Fetcher) bounds(ctx context.Context) (Span, error) {
+	for attempt := 0; ; attempt++ {
+		bounds, err := Bounds(ctx, f.Kafka, []models.Partition{f.Partition})
+		if err == nil {
+			return bounds[f.Partition], nil
+		}
+		if err := retry.Sleep(ctx, retry.Backoff(attempt)); err != nil {
+			return Span{}, err
 		}
 	}
-	if first := bounds[f.Partition].From; first > from {
-		return truncated(f.Partition, Span{from, min(first, to)})
-	}
-	return nil
 }
 
 // warnOfLostIDs warns if Kafka has deleted ids that the duplicate window should have.
@@ -185,14 +193,10 @@ func (f *Fetcher) warnOfLostIDs(first kafka.Message) {
 // outOfRange decides about an offset that the log does not have. If Kafka deleted uncounted events, or the topic was recreated, it returns
 // a *Refusal. If retention deleted only ids for the duplicate window, it moves f.From to the first that is left.
 func (f *Fetcher) outOfRange(ctx context.Context, offset int64) error {
-	var bounds map[models.Partition]Span
-	for attempt, err := 0, errors.New("not asked"); err != nil; attempt++ {
-		if bounds, err = Bounds(ctx, f.Kafka, []models.Partition{f.Partition}); err != nil && retry.Sleep(ctx, retry.Backoff(attempt)) != nil {
-			return ctx.Err()
-		}
-	}
-	log := bounds[f.Partition]
+	log, err := f.bounds(ctx)
 	switch {
+	case err != nil:
+		return err
 	case log.From > max(offset, f.Start):
 		return truncated(f.Partition, Span{max(offset, f.Start), log.From})
 	case log.From <= offset || log.To < f.Start:

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"footfall/consumer/eventlog/ahead"
 	"footfall/consumer/store"
 	"footfall/internal/kafka/topics"
 	"footfall/models"
@@ -61,13 +62,7 @@ func (s Sources) Topics() []string {
 
 // growing lists the topics that are not sealed.
 func (s Sources) growing() []string {
-	var out []string
-	for _, topic := range s.Topics() {
-		if s[topic].Seal == nil {
-			out = append(out, topic)
-		}
-	}
-	return out
+	return slices.DeleteFunc(s.Topics(), func(topic string) bool { return s[topic].Seal != nil })
 }
 
 // Newest is the generation of a base that is not sealed.
@@ -266,10 +261,15 @@ func (l *Log) inspector(ctx context.Context, s *Source, partitions int, decode f
 	}
 	in := NewInspector(decode, n)
 	in.byID = byID
+	in.Ahead = &ahead.Bound{Sealed: s.Seal != nil,
+		Setting: func(ctx context.Context, value string) (string, error) {
+			return l.Store.Setting(ctx, Fact(s.Topic, ahead.Fact), value)
+		},
+		Ends: func(ctx context.Context) (map[int]int64, error) { return l.Ends(ctx, s.Topic, n) }}
 	if s.Seal != nil {
 		in.physical = PartitionNumbers(len(s.Seal.Ends))
 	}
-	return in, nil
+	return in, in.Ahead.Read(ctx)
 }
 
 // ReadSeal reads a topic's seal from the store; nil if it is not sealed.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
+	"footfall/consumer/eventlog/ahead"
 	"footfall/internal/kafka/topics"
 	"footfall/models"
 )
@@ -14,6 +15,7 @@ type Inspector struct {
 	decode     func([]byte) (models.Event, error)
 	Partitions []int // those that the topic is counted with
 	byID       bool  // duplicates are told by id alone
+	Ahead      *ahead.Bound
 	physical   []int // all partitions of a sealed topic, including those that somebody added; nil if it is not sealed
 }
 
@@ -69,7 +71,10 @@ func (in Inspector) Event(m kafka.Message) (models.Event, error) {
 	if err := event.Validate(); err != nil {
 		return nil, err
 	}
-	return event, in.place(event, m)
+	if err := in.place(event, m); err != nil {
+		return event, err
+	}
+	return event, in.Ahead.Refuse(event, m)
 }
 
 // place checks that the event is in its visitor's partition: elsewhere the visitor would be counted twice. librdkafka's default

@@ -31,7 +31,7 @@ func (l *Log) checkRetention(ctx context.Context, topic string) error {
 
 // KeptProblems reads a topic's configuration, and says what of it deletes, or may delete, events that are still needed.
 func (l *Log) KeptProblems(ctx context.Context, topic string) ([]kept.Problem, error) {
-	config, err := topics.Config(ctx, l.Kafka, topic, kept.CleanupPolicy, kept.RetentionTime, kept.RetentionBytes)
+	config, err := topics.Config(ctx, l.Kafka, topic, kept.CleanupPolicy, kept.RetentionTime, kept.RetentionBytes, kept.TimestampType, kept.TimestampAfter)
 	if errors.Is(err, kafka.TopicAuthorizationFailed) || errors.Is(err, kafka.ClusterAuthorizationFailed) {
 		return []kept.Problem{{Setting: kept.RetentionTime, What: "the consumer may not read the topic's retention", Remedy: "allow DescribeConfigs on the topic, or" +
 			" make sure that it is not compacted and that its retention.ms is at least duplicates.age plus an hour", Attrs: []any{"error", err}}}, nil

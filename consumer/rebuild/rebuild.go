@@ -14,6 +14,7 @@ import (
 
 	"footfall/configs"
 	"footfall/consumer/eventlog"
+	"footfall/consumer/eventlog/ahead"
 	"footfall/consumer/maintenance"
 	"footfall/consumer/rollup"
 	"footfall/consumer/store"
@@ -108,7 +109,7 @@ func (r *rebuild) prepare(ctx context.Context, live store.CompareStore) (err err
 	return takeOver(ctx, live, r.fresh)
 }
 
-// takeOverFacts copies what live records of each generation to fresh: rule of duplicates, number of partitions, seal. Of a deleted
+// takeOverFacts copies what live records of each generation to fresh: rule of duplicates, number of partitions, seal, how far ahead events may be. Of a deleted
 // generation it also copies that it is counted.
 func (r *rebuild) takeOverFacts(ctx context.Context, live store.CompareStore) error {
 	for base := range r.consumer.Bases() {
@@ -121,7 +122,7 @@ func (r *rebuild) takeOverFacts(ctx context.Context, live store.CompareStore) er
 			if err := eventlog.CopyRule(ctx, live, r.fresh, topic); err != nil {
 				return err
 			}
-			facts := []string{eventlog.FactSealed, "partitions"}
+			facts := []string{eventlog.FactSealed, "partitions", ahead.Fact}
 			i := slices.IndexFunc(found, func(g topics.Generation) bool { return g.Topic == topic })
 			if i < 0 {
 				facts = append(facts, eventlog.FactCounted)

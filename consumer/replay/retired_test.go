@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"footfall/consumer/deadletters"
 	"footfall/consumer/eventlog"
+	"footfall/consumer/eventlog/ahead"
 	"footfall/consumer/eventlog/raw"
 	"footfall/consumer/store"
 	"footfall/consumer/store/memstore"
@@ -54,5 +56,20 @@ func TestVisitsOfRetiredIntervals(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// An event that was refused since it was too far ahead is sent once its time has come, unless tables that were restored have counted it.
+func TestEventsThatWereTooFarAhead(t *testing.T) {
+	for from, sent := range map[int]int{1000: 1, 1001: 0} {
+		w := newWorld(t, 0)
+		w.log.Store.(*memstore.Memory).Settings[eventlog.Fact("clicks", ahead.Fact)] = fmt.Sprintf(`{"most":1,"from":[%d,0,0]}`, from)
+		w.buryAs(t, kafka.Message{Topic: "clicks", Offset: 1000, Key: []byte("link|192.0.2.1"),
+			Value: []byte(`{"v":1,"id":"e","short_url":"link","ip":"192.0.2.1","ts":1538352000000}`)}, models.ReasonTimestampInFuture, 1)
+		o := options(t)
+		o.Rules = nil
+		if got := w.replay(t, o); got.Sent != sent || got.Fates[deadletters.Counted] != 1-sent {
+			t.Errorf("with a bound from offset %d on: %+v", from, got)
+		}
 	}
 }

@@ -132,13 +132,7 @@ func (b *bench) send(t *testing.T, from, to int) {
 	t.Helper()
 	for i := from; i < to; i++ {
 		click := &models.Click{V: 1, ID: fmt.Sprint(i), ShortURL: "link", IP: fmt.Sprint("192.0.2.", i%250), TS: models.Earliest}
-		value, err := models.AppendEvent(nil, click)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := b.client.ProduceSync(t.Context(), &kgo.Record{Topic: b.cfg.Kafka.Topics.Clicks, Key: []byte(click.KafkaKey()), Value: value}).FirstErr(); err != nil {
-			t.Fatal(err)
-		}
+		b.write(t, b.cfg.Kafka.Topics.Clicks, click)
 	}
 }
 

@@ -20,7 +20,7 @@ const (
 	RepeatedField      = models.ReasonRepeatedField
 	ConflictingID      = "conflicting_id"
 	EmptyBatch         = "empty_batch"
-	TimestampInFuture  = "timestamp_in_future"
+	TimestampInFuture  = models.ReasonTimestampInFuture
 	TooOld             = "too_old"
 	IncompleteBody     = "incomplete_body"
 	MissingKey         = "missing_key"

@@ -175,14 +175,7 @@ func stamp(version *int, ts *models.Millis, id *string, header string, now time.
 // timely refuses events from the future, which a sender's wrong clock makes, and those that are older than anyone
 // still asks about.
 func (s *server) checkTime(event models.Event, now time.Time) error {
-	var at time.Time
-	switch e := event.(type) {
-	case *models.Visit:
-		at = e.TS.Time()
-	case *models.Click:
-		at = e.TS.Time()
-	}
-	limit := s.cfg.Time
+	at, limit := event.Time(), s.cfg.Time
 	switch {
 	case at.Sub(now) > limit.MaxAhead: // Sub saturates: the year 9999 is far ahead, not long ago
 		return &answer.Refusal{Reason: answer.TimestampInFuture, Detail: fmt.Sprintf("more than %v ahead of the server's clock", limit.MaxAhead)}

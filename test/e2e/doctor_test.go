@@ -147,6 +147,7 @@ func (x doctors) tables() {
 	for _, c := range []struct{ topic, name, value, want string }{
 		{visits, "cleanup.policy", "compact", "fault cleanup policy: topic " + visits + " has cleanup.policy=compact"},
 		{clicks, "retention.ms", "3600000", "fault retention: topic " + clicks + " keeps its events for 1h0m0s"},
+		{visits, "message.timestamp.after.max.ms", "172800001", "warning retention: whoever writes to topic " + visits},
 		{clicks, "min.insync.replicas", "2", "fault acks: topic " + clicks + " has min.insync.replicas 2, but 1 replicas"},
 	} {
 		x.alter(c.topic, c.name, c.value, kafka.ConfigOperationSet)

@@ -6,12 +6,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"footfall/models"
 )
 
 // RepairTime is how much longer than duplicates.age Kafka has to keep events: settling a doubt may take that long.
 const RepairTime = time.Hour
 
-// Problem is something about a topic's configuration that costs events, or the ids and visitors that decide about them.
+// Problem is something about a topic's configuration that costs events, or the ids and visitors that decide about them, or lets visitors stay.
 type Problem struct {
 	Setting string // the topic's setting that it is about
 	What    string
@@ -20,11 +22,13 @@ type Problem struct {
 	Attrs   []any // more, for a log
 }
 
-// The settings of a topic that decide what it deletes.
+// The settings of a topic that decide what it deletes, and which times it takes.
 const (
 	CleanupPolicy  = "cleanup.policy"
 	RetentionTime  = "retention.ms"
 	RetentionBytes = "retention.bytes"
+	TimestampType  = "message.timestamp.type"
+	TimestampAfter = "message.timestamp.after.max.ms"
 )
 
 // Judge judges a topic that has to keep events for as long as needed. ttl is how long the store keeps rows of its visitors; 0: for ever.
@@ -40,6 +44,11 @@ func Judge(topic string, config map[string]string, needed, ttl time.Duration) (f
 		found = append(found, Problem{Setting: CleanupPolicy, Refused: true,
 			What:   fmt.Sprintf("topic %s has cleanup.policy=%s: Kafka keeps each visitor's last event only, so others are not counted", topic, policy),
 			Remedy: command(CleanupPolicy+"=delete") + "; what Kafka has removed so far is lost"})
+	}
+	after, bounded := config[TimestampAfter]
+	if ms, err := strconv.ParseInt(after, 10, 64); bounded && config[TimestampType] != "LogAppendTime" && (err != nil || ms > models.MaxAhead.Milliseconds()) {
+		found = append(found, Problem{Setting: TimestampAfter, What: fmt.Sprintf("whoever writes to topic %s may set its messages' times far ahead (%s %s), and"+
+			" visits of months that are not retired for years", topic, TimestampAfter, after), Remedy: command(TimestampAfter + "=3600000")})
 	}
 	ms, told, err := Retention(topic, config)
 	if !told || err != nil {

@@ -19,3 +19,18 @@ func TestCheckVisitorTTL(t *testing.T) {
 	f("90000000", 26*time.Hour-time.Millisecond, true)
 	f("-1", 1000*time.Hour, true)
 }
+
+// Whoever writes to Kafka directly must not choose a time by which an event of a far month is not far ahead.
+func TestMessagesOfTheFutureAreWarnedOf(t *testing.T) {
+	f := func(kind, after string, warned bool) {
+		t.Helper()
+		found, err := Judge("visits", map[string]string{TimestampType: kind, TimestampAfter: after}, time.Hour, 0)
+		if err != nil || warned != (len(found) == 1) || warned && (found[0].Refused || !strings.Contains(found[0].Remedy, TimestampAfter+"=")) {
+			t.Errorf("%s, %s: %v, %v", kind, after, found, err)
+		}
+	}
+	f("CreateTime", "3600000", false)
+	f("CreateTime", "172800001", true)
+	f("CreateTime", "9223372036854775807", true)
+	f("LogAppendTime", "9223372036854775807", false)
+}
