@@ -9,6 +9,7 @@ import (
 
 	"github.com/segmentio/kafka-go"
 
+	"footfall/internal/budget"
 	"footfall/internal/kafka/dial"
 	"footfall/internal/kafka/topics"
 	"footfall/internal/retry"
@@ -28,19 +29,13 @@ type Fetcher struct {
 	End       int64                       // of a sealed partition: Run stops here
 	ready     func(context.Context) error // returns when reading may begin; nil: at once
 	Gates     []Gate
+	Room      *budget.Room // from which each item takes its bytes; whoever has taken the item from out gives them back
 	Logger    *slog.Logger
 }
 
 // Gate blocks a fetcher until it may hand the item on, or returns ctx's error. A fetcher calls it with each item to be counted, in log
 // order, but not with items that only fill the duplicate window. Other partitions go on meanwhile: fetchers call gates concurrently.
 type Gate func(ctx context.Context, it Item) error
-
-// A fetch waits until there are fetchBytes, for fetchWait at most. Live traffic comes in a few events at a time: without the wait each produce
-// request would cost a fetch, in Kafka and here.
-const (
-	fetchBytes = 64 << 10
-	fetchWait  = 100 * time.Millisecond
-)
 
 // Run sends the messages from f.From on to out, until ctx ends or it reaches the end of a sealed partition. It retries while Kafka cannot
 // be read. It returns a *Refusal if uncounted events are gone from the log, or the topic has another number of partitions.
@@ -51,25 +46,12 @@ func (f *Fetcher) Run(ctx context.Context, out chan<- Item) error {
 	if f.ready != nil && f.ready(ctx) != nil {
 		return nil // ctx has ended
 	}
-	reader := kafka.NewReader(kafka.ReaderConfig{
-		Brokers:               f.Kafka.Brokers,
-		Dialer:                f.Kafka.Dialer(),
-		Topic:                 f.Partition.Topic,
-		Partition:             f.Partition.Number,
-		MinBytes:              fetchBytes,
-		MaxBytes:              4 << 20,
-		MaxWait:               time.Second + fetchWait, // kafka-go hangs up after MaxWait, and asks Kafka for an answer one second before
-		QueueCapacity:         200,                     // messages: a topic may have large ones
-		ReadBackoffMax:        500 * time.Millisecond,
-		OffsetOutOfRangeError: true,
-	})
-	defer func() { _ = reader.Close() }()
-	if err := reader.SetOffset(f.From); err != nil {
-		return fmt.Errorf("reading partition %d of %s: %w", f.Partition.Number, f.Partition.Topic, err)
-	}
+	stream := NewStream(f.Kafka, f.Partition, f.From)
+	stream.some = liveFetch
+	defer stream.Close()
 	next, placed := f.From, int64(0)
 	for attempt := 0; !f.Sealed || next < f.End; attempt++ {
-		m, err := reader.FetchMessage(ctx)
+		m, err := stream.Read(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -80,17 +62,16 @@ func (f *Fetcher) Run(ctx context.Context, out chan<- Item) error {
 			return f.Run(ctx, out)
 		}
 		if err != nil {
-			f.Logger.Warn("reading the log failed; trying again", "topic", f.Partition.Topic,
-				"partition", f.Partition.Number, "error", err)
+			if attempt > 0 { // the first may be an election
+				f.Logger.Warn("reading the log failed; trying again", "topic", f.Partition.Topic,
+					"partition", f.Partition.Number, "error", err)
+			}
 			if retry.Sleep(ctx, retry.Backoff(attempt)) != nil {
 				return nil
 			}
 			continue
 		}
 		attempt = -1
-		if m.Offset < next {
-			continue // it was handed on already
-		}
 		if f.Sealed && m.Offset >= f.End {
 			break // transaction markers may take the last offsets before End
 		}
@@ -113,7 +94,7 @@ func (f *Fetcher) Run(ctx context.Context, out chan<- Item) error {
 			}
 			placed = m.HighWaterMark // Count answered after these were written: no need to ask again for them
 		}
-		if !f.awaitGates(ctx, it) {
+		if !f.awaitGates(ctx, it) || f.Room.Take(ctx, it.Bytes) != nil { // in this order: who waits at a gate holds nothing
 			return nil
 		}
 		select {
@@ -191,7 +172,7 @@ func (f *Fetcher) warnOfLostIDs(first kafka.Message) {
 }
 
 // outOfRange decides about an offset that the log does not have. If Kafka deleted uncounted events, or the topic was recreated, it returns
-// a *Refusal. If retention deleted only ids for the duplicate window, it moves f.From to the first that is left.
+// a *Refusal. If retention deleted only ids for the duplicate window, it moves f.From to the first that is left, else to the offset.
 func (f *Fetcher) outOfRange(ctx context.Context, offset int64) error {
 	log, err := f.bounds(ctx)
 	switch {
@@ -199,10 +180,10 @@ func (f *Fetcher) outOfRange(ctx context.Context, offset int64) error {
 		return err
 	case log.From > max(offset, f.Start):
 		return truncated(f.Partition, Span{max(offset, f.Start), log.From})
-	case log.From <= offset || log.To < f.Start:
+	case log.To < offset || log.To < f.Start:
 		return RecreatedTopic(f.Partition, offset)
 	}
-	f.From = log.From
+	f.From = max(log.From, offset)
 	return nil
 }
 

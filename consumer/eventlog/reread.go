@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/segmentio/kafka-go"
-
 	"footfall/internal/kafka/dial"
 	"footfall/models"
 )
@@ -30,8 +28,8 @@ type KafkaReader struct {
 	Sources Sources
 }
 
-// RereadPatience is how long Read waits for one message.
-const RereadPatience = 10 * time.Second
+// rereadPatience is how long Read waits for one message.
+const rereadPatience = 10 * time.Second
 
 // clockSkew is how much the clocks that timestamp messages may differ.
 const clockSkew = time.Minute
@@ -59,19 +57,13 @@ func (l *KafkaReader) Read(ctx context.Context, p models.Partition, s Span, r Re
 	}
 	from := max(log.From, got.From-r.Offsets)
 	cut := from > 0 && from > got.From-r.Offsets
-	reader := NewReader(l.Kafka, p)
-	defer func() { _ = reader.Close() }()
-	if err := reader.SetOffset(from); err != nil {
-		return got, err
-	}
+	stream := NewStream(l.Kafka, p, from)
+	defer stream.Close()
 	var oldest time.Time
 	for next := from; next < got.To; {
-		m, err := FetchWithin(ctx, reader, RereadPatience)
+		m, err := stream.ReadWithin(ctx, rereadPatience)
 		if err != nil {
 			return got, fmt.Errorf("reading partition %d of %s again: %w", p.Number, p.Topic, err)
-		}
-		if m.Offset < next {
-			continue // it was read already
 		}
 		if next == from {
 			oldest = m.Time
@@ -86,27 +78,5 @@ func (l *KafkaReader) Read(ctx context.Context, p models.Partition, s Span, r Re
 		}
 		each(it)
 	}
-	// kafka-go's reader silently skips what Kafka deletes while it reads.
-	if bounds, err = Bounds(ctx, l.Kafka, []models.Partition{p}); err != nil {
-		return got, err
-	}
-	if first := bounds[p].From; first > from {
-		return got, fmt.Errorf("reading partition %d of %s again: Kafka deleted offsets below %d meanwhile", p.Number, p.Topic, first)
-	}
 	return got, nil
-}
-
-// NewReader makes a reader of one partition. It fails with kafka.OffsetOutOfRange where the log does not have the offset.
-func NewReader(via dial.Kafka, p models.Partition) *kafka.Reader {
-	return kafka.NewReader(kafka.ReaderConfig{
-		Brokers: via.Brokers, Dialer: via.Dialer(), Topic: p.Topic, Partition: p.Number, MinBytes: 1, MaxBytes: 4 << 20,
-		MaxWait: 500 * time.Millisecond, QueueCapacity: 200, OffsetOutOfRangeError: true,
-	})
-}
-
-// FetchWithin reads the next message. It returns an error if none comes within patience.
-func FetchWithin(ctx context.Context, reader *kafka.Reader, patience time.Duration) (kafka.Message, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	return reader.FetchMessage(ctx)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/segmentio/kafka-go"
 
 	"footfall/consumer/eventlog"
+	"footfall/consumer/eventlog/raw"
 	"footfall/consumer/repair"
 	"footfall/internal/kafka/topics"
 	"footfall/internal/retry"
@@ -149,10 +150,11 @@ func (g *grower) announce(ctx context.Context, s *eventlog.Source, partition int
 
 // uncounted reads the messages of a span that consumers do not count in this generation.
 func (g *grower) uncounted(ctx context.Context, s *eventlog.Source, partition int, want eventlog.Span) (out []kafka.Message, err error) {
-	err = g.readMessages(ctx, models.Partition{Topic: s.Topic, Number: partition}, want, func(m kafka.Message) {
+	_, err = raw.Read(ctx, g.Kafka, models.Partition{Topic: s.Topic, Number: partition}, want, func(m kafka.Message) error {
 		if carries(s, m) {
 			out = append(out, kafka.Message{Key: m.Key, Value: m.Value, Headers: m.Headers})
 		}
+		return nil
 	})
 	return out, err
 }
@@ -168,8 +170,9 @@ func (g *grower) unwritten(ctx context.Context, messages []kafka.Message, b carr
 	}
 	there := map[string]int{}
 	for p, from := range b.Ends {
-		err := g.readMessages(ctx, models.Partition{Topic: b.Topic, Number: p}, eventlog.Span{From: from, To: ends[p]}, func(m kafka.Message) {
+		_, err := raw.Read(ctx, g.Kafka, models.Partition{Topic: b.Topic, Number: p}, eventlog.Span{From: from, To: ends[p]}, func(m kafka.Message) error {
 			there[string(m.Key)+"\x00"+string(m.Value)]++
+			return nil
 		})
 		if err != nil {
 			return nil, err
@@ -184,31 +187,4 @@ func (g *grower) unwritten(ctx context.Context, messages []kafka.Message, b carr
 		out = append(out, m)
 	}
 	return out, nil
-}
-
-// readMessages calls each with the messages of a span, as far as the log has them.
-func (g *grower) readMessages(ctx context.Context, p models.Partition, want eventlog.Span, each func(kafka.Message)) error {
-	bounds, err := eventlog.Bounds(ctx, g.Kafka, []models.Partition{p})
-	if err != nil {
-		return err
-	}
-	want = eventlog.Span{From: max(want.From, bounds[p].From), To: min(want.To, bounds[p].To)}
-	if want.Empty() {
-		return nil
-	}
-	reader := eventlog.NewReader(g.Kafka, p)
-	defer func() { _ = reader.Close() }()
-	if err := reader.SetOffset(want.From); err != nil {
-		return err
-	}
-	for next := want.From; next < want.To; {
-		m, err := eventlog.FetchWithin(ctx, reader, eventlog.RereadPatience)
-		if err != nil {
-			return fmt.Errorf("reading partition %d of %s: %w", p.Number, p.Topic, err)
-		}
-		if next = m.Offset + 1; m.Offset < want.To {
-			each(m)
-		}
-	}
-	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"footfall/consumer/eventlog"
 	"footfall/consumer/rollup/meter"
 	"footfall/consumer/rollup/packed"
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -33,6 +34,7 @@ type chunk struct {
 // lastItem is the last item of a span, and when all its messages were written.
 type lastItem struct {
 	eventlog.Item
+	tail    store.Tail  // of the item, which is let go when the chunk is collected
 	written meter.Times // of events and dead letters
 }
 
@@ -76,6 +78,15 @@ func (o *ownership) full(c *chunk, l limits) bool {
 // is counted. Until then it grows: an event in a larger chunk costs less. Then it also takes what Kafka has handed over already: deciding
 // takes time, in which a backlog builds up. collect decides and sums the events in parts, so that it knows how much memory the sums take.
 func (o *ownership) collect(stop, work context.Context, items <-chan eventlog.Item, l limits, idle <-chan struct{}) (*chunk, bool) {
+	c, more := o.gather(stop, work, items, l, idle)
+	for _, last := range c.last {
+		last.tail = last.Tail()
+		last.Event, last.Value, last.Dead = nil, nil, nil
+	}
+	return c, more
+}
+
+func (o *ownership) gather(stop, work context.Context, items <-chan eventlog.Item, l limits, idle <-chan struct{}) (*chunk, bool) {
 	c := o.newChunk()
 	var expired <-chan time.Time
 	var waits <-chan struct{} // nil until the chunk has reached its age
@@ -104,6 +115,7 @@ func (o *ownership) collect(stop, work context.Context, items <-chan eventlog.It
 				waits, dry = idle, nil
 			}
 			o.add(c, it)
+			o.fetched.Give(it.Bytes)
 			more = it.HighWater > it.Offset+1
 			if o.enough(c, decided, l) {
 				o.sumAhead(work, c)

@@ -11,6 +11,7 @@ import (
 
 	"footfall/consumer/eventlog"
 	"footfall/consumer/repair"
+	"footfall/internal/budget"
 	"footfall/internal/retry"
 )
 
@@ -24,6 +25,8 @@ const (
 	drainTimeout = 45 * time.Second
 	// rebalanceTimeout is how long the group waits for members to rejoin. A member that takes longer is expelled and becomes a zombie.
 	rebalanceTimeout = 60 * time.Second
+	// fetchedBytes bounds what fetchers have read and no chunk has taken yet.
+	fetchedBytes = 16 << 20
 )
 
 // heartbeat is how often a member sends one. By its answer the member hears of a rebalance, so it is not too seldom.
@@ -78,8 +81,10 @@ func (c *Consumer) untilPause(ctx, genCtx context.Context, gen *kafka.Generation
 	}
 	var paused atomic.Bool // whether it is a pause that ends stop; read by what runs when stop ends
 	items := make(chan eventlog.Item, 1024)
+	o.fetched = budget.NewRoom(fetchedBytes)
 	group, fetching := errgroup.WithContext(stop)
 	for _, f := range fetchers {
+		f.Room = o.fetched
 		group.Go(func() error { return f.Run(fetching, items) })
 	}
 	for _, s := range heirs.Successions() {

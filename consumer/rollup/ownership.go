@@ -18,6 +18,7 @@ import (
 	"footfall/consumer/rollup/pace"
 	"footfall/consumer/rollup/sight"
 	"footfall/consumer/store"
+	"footfall/internal/budget"
 	"footfall/models"
 )
 
@@ -45,11 +46,12 @@ type ownership struct {
 	sumAt       func(context.Context, models.Partition, int64) (string, error) // fingerprint of the message at an offset; empty: none
 	timeFrom    func(context.Context, models.Partition, int64) (int64, time.Time, error)
 
-	pace       pace.Pace // of the last chunk
-	keysAtOnce int       // that are written at once
-	costAtOnce int       // of events that are decided and summed together
-	maxSpan    int64     // offsets of one partition in one chunk
-	splitAbove int       // events: smaller chunks are never too large, and are not split
+	fetched    *budget.Room // what fetchers have read and no chunk has taken yet
+	pace       pace.Pace    // of the last chunk
+	keysAtOnce int          // that are written at once
+	costAtOnce int          // of events that are decided and summed together
+	maxSpan    int64        // offsets of one partition in one chunk
+	splitAbove int          // events: smaller chunks are never too large, and are not split
 
 	committedAny bool         // a chunk was committed since the partitions were taken
 	movedAt      atomic.Int64 // when a flush made progress last, in Unix milliseconds
