@@ -3,8 +3,8 @@ package cassandra
 import (
 	"context"
 	"fmt"
+	"iter"
 	"sync"
-	"sync/atomic"
 
 	"github.com/gocql/gocql"
 
@@ -15,39 +15,30 @@ import (
 
 // Confirm implements store.Store. After a crash a counter write may be on its leader replica alone, where a quorum may miss it. Reads at ALL
 // see it and repair the other replicas. With one replica an ordinary read does.
-func (s *Store) Confirm(ctx context.Context, cells map[models.Key][]models.Cell) (map[models.Key][]store.LedgerRow, bool, error) {
-	keys := make([]models.Key, 0, len(cells))
-	for key := range cells {
-		keys = append(keys, key)
-	}
+func (s *Store) Confirm(ctx context.Context, keys []models.Key, cells func(int) iter.Seq[models.Cell], found func(int, []store.LedgerRow)) (bool, error) {
 	if !s.replicated {
-		rows, err := s.Ledger(ctx, keys)
-		return rows, true, err
+		return true, s.Ledger(ctx, keys, found)
 	}
 	var mu sync.Mutex
-	out := make(map[models.Key][]store.LedgerRow, len(keys))
-	var partial atomic.Bool
+	all := true
 	err := s.each(ctx, len(keys), func(ctx context.Context, i int) error {
-		rows, complete, err := s.confirmKey(ctx, keys[i], cells[keys[i]])
+		rows, complete, err := s.confirmKey(ctx, keys[i], cells(i))
 		if err != nil {
 			return err
 		}
-		if !complete {
-			partial.Store(true)
-		}
 		mu.Lock()
 		defer mu.Unlock()
-		if len(rows) > 0 {
-			out[keys[i]] = rows
+		if all = all && complete; len(rows) > 0 {
+			found(i, rows)
 		}
 		return nil
 	})
-	return out, !partial.Load(), err
+	return all, err
 }
 
 // confirmKey reads the ledger, then the cells. What the ledger has was applied before the cells are read. So if both reads are complete,
 // every replica has those cells too.
-func (s *Store) confirmKey(ctx context.Context, key models.Key, cells []models.Cell) ([]store.LedgerRow, bool, error) {
+func (s *Store) confirmKey(ctx context.Context, key models.Key, cells iter.Seq[models.Cell]) ([]store.LedgerRow, bool, error) {
 	rows, err := s.ledgerOf(ctx, key, gocql.All)
 	if cql.ReplicaMissing(err) {
 		rows, err := s.ledgerOf(ctx, key, gocql.LocalQuorum) // consumers go on without one node
@@ -56,7 +47,7 @@ func (s *Store) confirmKey(ctx context.Context, key models.Key, cells []models.C
 	if err != nil {
 		return nil, false, err
 	}
-	for _, cell := range cells {
+	for cell := range cells {
 		err := s.session.Query(s.cql.read[cell.Counter], appendCell(keyArgs(key), cell)...).
 			Consistency(gocql.All).WithContext(ctx).Exec()
 		if cql.ReplicaMissing(err) {

@@ -12,20 +12,18 @@ import (
 )
 
 // Ledger implements store.Store: one read per key, of one partition.
-func (s *Store) Ledger(ctx context.Context, keys []models.Key) (map[models.Key][]store.LedgerRow, error) {
+func (s *Store) Ledger(ctx context.Context, keys []models.Key, found func(int, []store.LedgerRow)) error {
 	var mu sync.Mutex
-	out := make(map[models.Key][]store.LedgerRow, len(keys))
-	err := s.each(ctx, len(keys), func(ctx context.Context, i int) error {
+	return s.each(ctx, len(keys), func(ctx context.Context, i int) error {
 		rows, err := s.ledgerOf(ctx, keys[i], gocql.LocalQuorum)
 		if err != nil || len(rows) == 0 {
 			return err
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		out[keys[i]] = rows
+		found(i, rows)
 		return nil
 	})
-	return out, err
 }
 
 func (s *Store) ledgerOf(ctx context.Context, key models.Key, level gocql.Consistency) ([]store.LedgerRow, error) {

@@ -41,9 +41,9 @@ func testLedgerFromTheFirstOffset(t *testing.T, s *Store) {
 		}
 	}
 	keys := []models.Key{key}
-	rows, err := s.Ledger(ctx, keys)
+	rows, err := store.Ledgers(ctx, s, keys)
 	f("Ledger", rows[key], err)
-	rows, _, err = s.Confirm(ctx, map[models.Key][]models.Cell{key: nil})
+	rows, _, err = store.Confirmed(ctx, s, map[models.Key][]models.Cell{key: nil})
 	f("Confirm", rows[key], err)
 	rows, err = s.LinkLedgers(ctx, keys)
 	f("LinkLedgers", rows[key], err)

@@ -161,7 +161,7 @@ func (a *Auditor) keysOff(ctx context.Context, batch []store.KeyLedger) (off []s
 		return nil, nil
 	}
 	// Owners write meanwhile, and a key's rows may have come in two pages: read the ledger again before reporting it.
-	again, err := patiently(ctx, func() (map[models.Key][]store.LedgerRow, error) { return a.store.Ledger(ctx, suspects) })
+	again, err := patiently(ctx, func() (map[models.Key][]store.LedgerRow, error) { return store.Ledgers(ctx, a.store, suspects) })
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ func (a *Auditor) confirm(ctx context.Context, broken map[models.Key][]store.Led
 	for key := range broken {
 		cells[key] = nil
 	}
-	rows, complete, err := a.Store.Confirm(ctx, cells)
+	rows, complete, err := store.Confirmed(ctx, a.Store, cells)
 	if err != nil {
 		return 0, err
 	}

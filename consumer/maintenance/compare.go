@@ -129,7 +129,7 @@ func ledgersOf(ctx context.Context, db store.CompareStore, keys []models.Key, to
 		if together && keys[0].Keyspace == models.URLShortener {
 			return db.LinkLedgers(ctx, keys)
 		}
-		return db.Ledger(ctx, keys)
+		return store.Ledgers(ctx, db, keys)
 	})
 }
 

@@ -60,16 +60,15 @@ func (m *many) made(keys []models.Key) (writes []store.KeyWrite) {
 	return writes
 }
 
-func (m *many) Ledger(_ context.Context, keys []models.Key) (map[models.Key][]store.LedgerRow, error) {
-	out := map[models.Key][]store.LedgerRow{}
-	for _, w := range m.made(keys) {
-		out[w.Key] = w.Ledger
+func (m *many) Ledger(_ context.Context, keys []models.Key, found func(int, []store.LedgerRow)) error {
+	for i, w := range m.made(keys) {
+		found(i, w.Ledger)
 	}
-	return out, nil
+	return nil
 }
 
 func (m *many) LinkLedgers(ctx context.Context, keys []models.Key) (map[models.Key][]store.LedgerRow, error) {
-	return m.Ledger(ctx, keys)
+	return store.Ledgers(ctx, m, keys)
 }
 
 func (m *many) Sums(_ context.Context, keys []models.Key) (map[models.Key]store.LinkSums, error) {

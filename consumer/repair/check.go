@@ -66,7 +66,7 @@ func (c *Checker) Check(ctx context.Context, p models.Partition, s eventlog.Span
 			cells[key] = []models.Cell{}
 		}
 	}
-	rows, complete, err := c.Store.Confirm(ctx, cells)
+	rows, complete, err := store.Confirmed(ctx, c.Store, cells)
 	if err != nil {
 		return Finding{}, fmt.Errorf("checking ledger: %w", err)
 	}

@@ -34,11 +34,11 @@ func (s *flapping) FirstSeen(ctx context.Context, sightings []models.Sighting) (
 	return s.Memory.FirstSeen(ctx, sightings)
 }
 
-func (s *flapping) Ledger(ctx context.Context, keys []models.Key) (map[models.Key][]store.LedgerRow, error) {
+func (s *flapping) Ledger(ctx context.Context, keys []models.Key, found func(int, []store.LedgerRow)) error {
 	if err := s.lost(); err != nil {
-		return nil, err
+		return err
 	}
-	return s.Memory.Ledger(ctx, keys)
+	return s.Memory.Ledger(ctx, keys, found)
 }
 
 // A read that failed leaves nothing in doubt: the consumer takes no new epoch, which would cost every key another ledger row, and only

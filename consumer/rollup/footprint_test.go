@@ -40,9 +40,7 @@ func (swallow) Visitors(_ context.Context, visitors []models.Visitor) ([]store.V
 }
 func (swallow) RememberFirsts(context.Context, []models.Visitor, [][]models.First) error { return nil }
 func (swallow) ListNames(context.Context, []models.Name) error                           { return nil }
-func (swallow) Ledger(context.Context, []models.Key) (map[models.Key][]store.LedgerRow, error) {
-	return nil, nil
-}
+func (swallow) Ledger(context.Context, []models.Key, func(int, []store.LedgerRow)) error { return nil }
 func (swallow) Apply(_ context.Context, writes []store.KeyWrite) []error {
 	return make([]error, len(writes))
 }

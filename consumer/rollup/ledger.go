@@ -97,32 +97,37 @@ func (l *ledger) load(ctx context.Context, work deltas, epochs map[models.Partit
 		return out, nil
 	}
 	out.reads = len(missing)
-	var rows map[models.Key][]store.LedgerRow
-	var err error
-	if thorough {
-		cells := make(map[models.Key][]models.Cell, len(missing))
-		for i, key := range missing {
-			cells[key] = nil
-			for cell := range ones[i].Cells() {
-				cells[key] = append(cells[key], cell)
-			}
+	var superseded, err error
+	found := func(i int, rows []store.LedgerRow) { // at once: each crash may have left a key a row in each partition
+		known, err := positionsOf(rows, epochs)
+		if err != nil {
+			superseded = err
 		}
-		rows, out.complete, err = l.store.Confirm(ctx, cells)
-	} else {
-		rows, err = l.store.Ledger(ctx, missing)
+		out.at.Set(ones[i].Number(), known)
 	}
-	if err != nil {
+	if thorough {
+		out.complete, err = l.store.Confirm(ctx, missing, func(i int) iter.Seq[models.Cell] { return keysOf(ones[i].Cells()) }, found)
+	} else {
+		err = l.store.Ledger(ctx, missing, found)
+	}
+	if err := cmp.Or(err, superseded); err != nil {
 		return out, err
 	}
 	for i, key := range missing {
-		known, err := positionsOf(rows[key], epochs)
-		if err != nil {
-			return out, err
-		}
-		out.at.Set(ones[i].Number(), known)
-		l.cache.Put(key, known)
+		l.scratch = out.at.Append(l.scratch[:0], ones[i].Number())
+		l.cache.Put(key, l.scratch)
 	}
 	return out, nil
+}
+
+func keysOf[K, V any](pairs iter.Seq2[K, V]) iter.Seq[K] {
+	return func(yield func(K) bool) {
+		for k := range pairs {
+			if !yield(k) {
+				return
+			}
+		}
+	}
 }
 
 // loaded is what a load found.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"iter"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -134,32 +134,30 @@ func (v *view) remember(ctx context.Context, n int, insert func(i int) func(cont
 	return nil
 }
 
-func (v *view) Ledger(ctx context.Context, keys []models.Key) (rows map[models.Key][]store.LedgerRow, err error) {
-	err = v.call(ctx, func() (err error) {
+func (v *view) Ledger(ctx context.Context, keys []models.Key, found func(int, []store.LedgerRow)) error {
+	return v.call(ctx, func() error {
 		v.w.fate.beforeReading()
-		rows, err = v.Memory.Ledger(ctx, keys)
-		return err
+		return v.Memory.Ledger(ctx, keys, found)
 	})
-	return rows, err
 }
 
 // Confirm may miss a replica's answer. Then it does not see hidden writes.
-func (v *view) Confirm(ctx context.Context, cells map[models.Key][]models.Cell) (rows map[models.Key][]store.LedgerRow, complete bool, err error) {
+func (v *view) Confirm(ctx context.Context, keys []models.Key, cells func(int) iter.Seq[models.Cell], found func(int, []store.LedgerRow)) (complete bool, err error) {
 	err = v.call(ctx, func() (err error) {
 		v.w.fate.beforeReading()
 		missing := time.Now().Before(v.w.back)
 		if missing {
 			v.w.out.Incomplete++
 		} else {
-			for _, key := range slices.SortedFunc(maps.Keys(cells), models.Key.Compare) {
+			for _, key := range slices.SortedFunc(slices.Values(keys), models.Key.Compare) {
 				v.w.reveal(key)
 			}
 		}
-		rows, _, err = v.Memory.Confirm(ctx, cells)
+		_, err = v.Memory.Confirm(ctx, keys, cells, found)
 		complete = !missing || v.w.controls.anyReplica
 		return err
 	})
-	return rows, complete, err
+	return complete, err
 }
 
 // Apply applies the writes one by one: if the process dies, some are applied and some are not.

@@ -28,7 +28,7 @@ func ExampleStore() {
 		fmt.Println(store.Outcome(err))
 	}
 
-	ledger, err := db.Ledger(ctx, []models.Key{link})
+	ledger, err := store.Ledgers(ctx, db, []models.Key{link})
 	if err != nil {
 		fmt.Println(err)
 		return

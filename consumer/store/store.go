@@ -3,6 +3,9 @@ package store
 import (
 	"context"
 	"errors"
+	"iter"
+	"maps"
+	"slices"
 	"time"
 
 	"footfall/models"
@@ -74,13 +77,14 @@ type Store interface {
 	// decided by it, and a row of an owner that was overtaken does no harm.
 	NoteProgress(ctx context.Context, rows []Progress) error
 
-	// Ledger reads the ledger rows of the keys; a key without rows is absent from the map.
-	Ledger(ctx context.Context, keys []models.Key) (map[models.Key][]LedgerRow, error)
+	// Ledger reads the ledger rows of the keys, and hands each key's to found as they come, one key after the other: all of them may be far more
+	// than the keys. It does not call found for a key without rows. After an error found may have been called for some.
+	Ledger(ctx context.Context, keys []models.Key, found func(i int, rows []LedgerRow)) error
 
 	// Confirm is Ledger for keys in doubt: where data is replicated it asks every replica, for the keys' ledger and for the
 	// cells given, so that a replica that missed a write is repaired by the read. complete is false if a replica did not
-	// answer and only a quorum was read.
-	Confirm(ctx context.Context, cells map[models.Key][]models.Cell) (rows map[models.Key][]LedgerRow, complete bool, err error)
+	// answer and only a quorum was read. It may call cells several times at once.
+	Confirm(ctx context.Context, keys []models.Key, cells func(i int) iter.Seq[models.Cell], found func(i int, rows []LedgerRow)) (complete bool, err error)
 
 	// Apply carries out the writes, each atomic by itself, in any order. The result has an error per write, in their
 	// order: nil when acknowledged, wrapping ErrUnknownOutcome when in doubt, anything else when certainly not applied.
@@ -223,4 +227,19 @@ type KeyWrite struct {
 	Key    models.Key
 	Cells  map[models.Cell]int64
 	Ledger []LedgerRow
+}
+
+// Ledgers collects what Ledger finds, by key.
+func Ledgers(ctx context.Context, db Store, keys []models.Key) (map[models.Key][]LedgerRow, error) {
+	out := map[models.Key][]LedgerRow{}
+	err := db.Ledger(ctx, keys, func(i int, rows []LedgerRow) { out[keys[i]] = rows })
+	return out, err
+}
+
+// Confirmed collects what Confirm finds, by key.
+func Confirmed(ctx context.Context, db Store, cells map[models.Key][]models.Cell) (rows map[models.Key][]LedgerRow, complete bool, err error) {
+	keys, rows := slices.Collect(maps.Keys(cells)), map[models.Key][]LedgerRow{}
+	complete, err = db.Confirm(ctx, keys, func(i int) iter.Seq[models.Cell] { return slices.Values(cells[keys[i]]) },
+		func(i int, of []LedgerRow) { rows[keys[i]] = of })
+	return rows, complete, err
 }

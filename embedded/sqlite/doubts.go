@@ -4,8 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"maps"
-	"slices"
+	"iter"
 	"time"
 
 	"footfall/consumer/store"
@@ -13,9 +12,8 @@ import (
 )
 
 // Confirm implements store.Store: there is one replica, and it has answered.
-func (s *Store) Confirm(ctx context.Context, cells map[models.Key][]models.Cell) (map[models.Key][]store.LedgerRow, bool, error) {
-	rows, err := s.Ledger(ctx, slices.Collect(maps.Keys(cells)))
-	return rows, true, err
+func (s *Store) Confirm(ctx context.Context, keys []models.Key, _ func(int) iter.Seq[models.Cell], found func(int, []store.LedgerRow)) (bool, error) {
+	return true, s.Ledger(ctx, keys, found)
 }
 
 // NoteDoubt implements store.Store.

@@ -39,40 +39,53 @@ func equalFeatures(plan *models.Plan, array string, from int) string {
 }
 
 // Ledger implements store.Store.
-func (s *Store) Ledger(ctx context.Context, keys []models.Key) (map[models.Key][]store.LedgerRow, error) {
-	of := map[models.Keyspace][]models.Key{}
-	for _, key := range keys {
-		of[key.Keyspace] = append(of[key.Keyspace], key)
+func (s *Store) Ledger(ctx context.Context, keys []models.Key, found func(int, []store.LedgerRow)) error {
+	of := map[models.Keyspace][]int{}
+	for i, key := range keys {
+		of[key.Keyspace] = append(of[key.Keyspace], i)
 	}
-	ledger := make(map[models.Key][]store.LedgerRow, len(keys))
-	for keyspace, keys := range of {
-		for chunk := range slices.Chunk(keys, perStatement) {
-			if err := s.ledger(ctx, keyspace, chunk, ledger); err != nil {
-				return nil, fmt.Errorf("reading the ledger of %d keys of %s: %w", len(chunk), keyspace, err)
+	for keyspace, places := range of {
+		for some := range slices.Chunk(places, perStatement) {
+			if err := s.ledger(ctx, keyspace, keys, some, found); err != nil {
+				return fmt.Errorf("reading the ledger of %d keys of %s: %w", len(some), keyspace, err)
 			}
 		}
 	}
-	return ledger, nil
+	return nil
 }
 
-func (s *Store) ledger(ctx context.Context, keyspace models.Keyspace, keys []models.Key, into map[models.Key][]store.LedgerRow) error {
+func (s *Store) ledger(ctx context.Context, keyspace models.Keyspace, keys []models.Key, places []int, found func(int, []store.LedgerRow)) error {
 	query, ok := s.ledgerOf[keyspace]
 	if !ok {
 		return fmt.Errorf("no keyspace %q", keyspace)
 	}
-	partitions := make([][]any, len(keys))
-	for i, key := range keys {
-		partitions[i] = partitionKey(key)
+	partitions := make([][]any, len(places))
+	for i, place := range places {
+		partitions[i] = partitionKey(keys[place])
 	}
-	return s.each(ctx, query, partitions, func(scan func(...any) error) error {
+	at, rows := -1, []store.LedgerRow(nil) // the rows of a key follow each other
+	tell := func() {
+		if at >= 0 {
+			found(places[at], rows)
+		}
+	}
+	err := s.each(ctx, query, partitions, func(scan func(...any) error) error {
 		var i int
 		var row store.LedgerRow
-		err := scan(&i, &row.Partition.Topic, &row.Partition.Number, &row.Kind, &row.Epoch, &row.From, &row.To)
-		if err == nil {
-			into[keys[i]] = append(into[keys[i]], row)
+		if err := scan(&i, &row.Partition.Topic, &row.Partition.Number, &row.Kind, &row.Epoch, &row.From, &row.To); err != nil {
+			return err
 		}
-		return err
+		if i != at {
+			tell()
+			at, rows = i, nil
+		}
+		rows = append(rows, row)
+		return nil
 	})
+	if err == nil {
+		tell()
+	}
+	return err
 }
 
 // each runs a query whose only parameter is a JSON array, and calls do for every row.

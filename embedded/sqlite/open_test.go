@@ -49,7 +49,7 @@ func TestReopen(t *testing.T) {
 		if got, found, err := cells(reader, models.DefaultPlan())(t.Context(), key, cell); err != nil || !found || got != 5 {
 			t.Errorf("after reopening the count is %d, %t, %v", got, found, err)
 		}
-		if rows, err := again.Ledger(t.Context(), []models.Key{key}); err != nil || len(rows[key]) != 1 || rows[key][0] != row {
+		if rows, err := store.Ledgers(t.Context(), again, []models.Key{key}); err != nil || len(rows[key]) != 1 || rows[key][0] != row {
 			t.Errorf("after reopening the ledger is %v, %v", rows, err)
 		}
 		if tenure, err := again.Take(t.Context(), p, "b"); err != nil || tenure.Before != first.Epoch || tenure.Epoch <= first.Epoch || tenure.Fresh {
@@ -116,7 +116,7 @@ func TestFullDisk(t *testing.T) {
 			t.Fatalf("on a full disk: %v", err)
 		}
 	}
-	if rows, err := db.Ledger(t.Context(), []models.Key{writes[0].Key}); err != nil || len(rows) != 0 {
+	if rows, err := store.Ledgers(t.Context(), db, []models.Key{writes[0].Key}); err != nil || len(rows) != 0 {
 		t.Errorf("refused, but the ledger has %v, %v", rows, err)
 	}
 	if _, err := sqlite.Pragma(db, "urlshortener.max_page_count = 1000000"); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"iter"
 	"fmt"
 	"io"
 	"log/slog"
@@ -40,11 +41,9 @@ func (null) Visitors(_ context.Context, visitors []models.Visitor) ([]store.Visi
 func (null) RememberFirsts(context.Context, []models.Visitor, [][]models.First) error { return nil }
 func (null) ListNames(context.Context, []models.Name) error                           { return nil }
 func (null) NoteProgress(context.Context, []store.Progress) error                     { return nil }
-func (null) Ledger(context.Context, []models.Key) (map[models.Key][]store.LedgerRow, error) {
-	return nil, nil
-}
-func (null) Confirm(context.Context, map[models.Key][]models.Cell) (map[models.Key][]store.LedgerRow, bool, error) {
-	return nil, true, nil
+func (null) Ledger(context.Context, []models.Key, func(int, []store.LedgerRow)) error { return nil }
+func (null) Confirm(context.Context, []models.Key, func(int) iter.Seq[models.Cell], func(int, []store.LedgerRow)) (bool, error) {
+	return true, nil
 }
 func (null) Apply(_ context.Context, writes []store.KeyWrite) []error {
 	return make([]error, len(writes))

@@ -55,6 +55,14 @@ func (b *ByNumber) In(number int, p models.Partition) Position {
 	return Position{Partition: p}
 }
 
+// Append appends the positions of a key.
+func (b *ByNumber) Append(to []Position, number int) []Position {
+	for _, s := range b.all[b.keys[number].begin:b.keys[number].end] {
+		to = append(to, b.position(s))
+	}
+	return to
+}
+
 // All yields the positions of all keys.
 func (b *ByNumber) All() iter.Seq[Position] {
 	return func(yield func(Position) bool) {

@@ -79,7 +79,7 @@ func (m *Memory) LinkDays(ctx context.Context, links []models.Key) (map[models.K
 
 // LinkLedgers implements store.CompareStore.
 func (m *Memory) LinkLedgers(ctx context.Context, links []models.Key) (map[models.Key][]store.LedgerRow, error) {
-	return m.Ledger(ctx, links)
+	return store.Ledgers(ctx, m, links)
 }
 
 // Walked implements store.WalkStore.

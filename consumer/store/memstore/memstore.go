@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -240,23 +240,21 @@ func (m *Memory) NoteProgress(ctx context.Context, rows []store.Progress) error 
 }
 
 // Ledger implements store.Store.
-func (m *Memory) Ledger(ctx context.Context, keys []models.Key) (map[models.Key][]store.LedgerRow, error) {
+func (m *Memory) Ledger(ctx context.Context, keys []models.Key, found func(int, []store.LedgerRow)) error {
 	m.Mu.Lock()
 	defer m.Mu.Unlock()
 	m.LedgerReads += len(keys)
-	out := map[models.Key][]store.LedgerRow{}
-	for _, key := range keys {
+	for i, key := range keys {
 		if rows := m.LedgerRows[key]; len(rows) > 0 {
-			out[key] = SortedRows(rows)
+			found(i, SortedRows(rows))
 		}
 	}
-	return out, ctx.Err()
+	return ctx.Err()
 }
 
 // Confirm implements store.Store.
-func (m *Memory) Confirm(ctx context.Context, cells map[models.Key][]models.Cell) (map[models.Key][]store.LedgerRow, bool, error) {
-	rows, err := m.Ledger(ctx, slices.Collect(maps.Keys(cells)))
-	return rows, true, err
+func (m *Memory) Confirm(ctx context.Context, keys []models.Key, _ func(int) iter.Seq[models.Cell], found func(int, []store.LedgerRow)) (bool, error) {
+	return true, m.Ledger(ctx, keys, found)
 }
 
 // Apply implements store.Store.

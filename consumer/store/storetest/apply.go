@@ -136,7 +136,7 @@ func testNothing(t *testing.T, s *suite) {
 	if errs := s.store.Apply(t.Context(), nil); len(errs) != 0 {
 		t.Errorf("Apply of nothing returned %v", errs)
 	}
-	if rows, err := s.store.Ledger(t.Context(), nil); err != nil || len(rows) != 0 {
+	if rows, err := store.Ledgers(t.Context(), s.store, nil); err != nil || len(rows) != 0 {
 		t.Errorf("Ledger of nothing is %v, %v", rows, err)
 	}
 	if seen, err := s.store.FirstSeen(t.Context(), nil); err != nil || len(seen) != 0 {

@@ -28,7 +28,7 @@ func testCancelledReads(t *testing.T, s *suite) {
 	if seen, err := s.store.FirstSeen(cancelled(t), []models.Sighting{sighting}); err == nil && (len(seen) != 1 || seen[0].Topic != "clicks") {
 		t.Errorf("FirstSeen called off: %v without an error", seen)
 	}
-	if rows, err := s.store.Ledger(cancelled(t), []models.Key{w.Key}); err == nil && len(rows) != 1 {
+	if rows, err := store.Ledgers(cancelled(t), s.store, []models.Key{w.Key}); err == nil && len(rows) != 1 {
 		t.Errorf("Ledger called off: %v without an error", rows)
 	}
 }

@@ -70,7 +70,7 @@ func testConfirm(t *testing.T, s *suite) {
 	if err := s.store.Apply(t.Context(), []store.KeyWrite{write})[0]; err != nil {
 		t.Fatal(err)
 	}
-	rows, complete, err := s.store.Confirm(t.Context(), map[models.Key][]models.Cell{key: {cell}, absent: {cell}})
+	rows, complete, err := store.Confirmed(t.Context(), s.store, map[models.Key][]models.Cell{key: {cell}, absent: {cell}})
 	if err != nil || !complete {
 		t.Fatalf("confirming: complete %v, %v", complete, err)
 	}

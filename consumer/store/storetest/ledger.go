@@ -35,7 +35,7 @@ func (s *suite) wantLedger(t *testing.T, want map[models.Key][]store.LedgerRow) 
 	for key := range want {
 		keys = append(keys, key)
 	}
-	got, err := s.store.Ledger(t.Context(), keys)
+	got, err := store.Ledgers(t.Context(), s.store, keys)
 	if err != nil {
 		t.Fatalf("Ledger: %v", err)
 	}

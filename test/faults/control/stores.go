@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -37,12 +38,10 @@ func (*sameHost) GetRetryType(error) gocql.RetryType { return gocql.Retry }
 // noLedger finds nothing in the ledger.
 type noLedger struct{ store.Store }
 
-func (noLedger) Ledger(context.Context, []models.Key) (map[models.Key][]store.LedgerRow, error) {
-	return nil, nil
-}
+func (noLedger) Ledger(context.Context, []models.Key, func(int, []store.LedgerRow)) error { return nil }
 
-func (noLedger) Confirm(context.Context, map[models.Key][]models.Cell) (map[models.Key][]store.LedgerRow, bool, error) {
-	return nil, true, nil
+func (noLedger) Confirm(context.Context, []models.Key, func(int) iter.Seq[models.Cell], func(int, []store.LedgerRow)) (bool, error) {
+	return true, nil
 }
 
 // blindRetry sends a write of unknown outcome again until it succeeds, as a driver's retry policy does.
