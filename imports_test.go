@@ -54,7 +54,7 @@ var allowed = map[string][]string{
 	"consumer/repair":          {"models", "internal/retry", "consumer/store", "consumer/eventlog"},
 	"consumer/names":           {"models", "consumer/store", "consumer/eventlog"},
 	"consumer/pause":           {"models", "configs", "internal/retry", "consumer/store", "consumer/eventlog", "consumer/repair"},
-	"consumer/rollup":          {"models", "configs", "internal/await", "internal/retry", "internal/kafka/dial", "internal/kafka/topics", "consumer/store", "consumer/eventlog", "consumer/names", "consumer/repair", "consumer/pause", "internal/budget"},
+	"consumer/rollup":          {"models", "configs", "internal/await", "internal/retry", "internal/kafka/dial", "internal/kafka/topics", "consumer/store", "consumer/eventlog", "consumer/names", "consumer/repair", "consumer/pause", "internal/budget", "internal/memlimit"},
 	// Commands depend on the log and the tables, not on the pipeline, whose simulation runs them. Only a rebuild runs consumers.
 	"consumer/maintenance": {"models", "configs", "internal/retry", "internal/kafka/topics", "consumer/store", "consumer/eventlog", "consumer/eventlog/raw", "consumer/repair"},
 	"consumer/rebuild":     {"models", "configs", "internal/kafka/topics", "consumer/store", "consumer/eventlog", "consumer/maintenance", "consumer/rollup"},

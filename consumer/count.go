@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,6 +16,7 @@ import (
 	"footfall/internal/await"
 	"footfall/internal/health"
 	"footfall/internal/kafka/dial"
+	"footfall/internal/memlimit"
 	"footfall/models"
 )
 
@@ -27,7 +29,9 @@ func count(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *sl
 	if err != nil {
 		return err
 	}
-	noteMemory(cfg, log)
+	if limit := memlimit.Now(); limit < math.MaxInt64 {
+		log.Info("memory is limited", "GOMEMLIMIT", limit)
+	}
 	log.Info("consumer started", "addr", operators.Addr(), "group", cfg.Kafka.Group)
 	c := &counting{cfg: cfg, plan: plan, log: log, reg: health.NewRegistry("consumer"), waiting: await.New(log)}
 	c.waiting.Register(c.reg)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -97,6 +98,9 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 	consumer, err := rollup.New(counting, store, reg, log)
 	if err != nil {
 		return err
+	}
+	if consumer.Memory < math.MaxInt64 {
+		consumer.Memory /= 2 // the other half is for the producer, the reader, the broker and the database
 	}
 	cleanups = append(cleanups, start(consumer.Run))
 	at, producerAt := addresses{}, &sendTo{key: !cfg.Access.Open}

@@ -25,6 +25,9 @@ func NewWindow(r Reach, start int64) *Window {
 	return &Window{Reach: r, seen: NewRingIndex[int64](r.Offsets+1, start), Next: start}
 }
 
+// Length is how many ids there is room for now: it grows up to the reach.
+func (w *Window) Length() int { return w.seen.Length() }
+
 // Pass skips an offset that holds no countable event.
 func (w *Window) Pass(offset int64) { w.Next = offset + 1 }
 

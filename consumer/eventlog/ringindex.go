@@ -55,6 +55,9 @@ func (t *RingIndex[T]) MoveTo(number int64) {
 	}
 }
 
+// Length is how many numbers there is room for now: it grows up to Most.
+func (t *RingIndex[T]) Length() int { return len(t.ring) }
+
 // Find returns the latest value of an id and its number, if the index still remembers it.
 func (t *RingIndex[T]) Find(id Fingerprint) (value T, number int64, found bool) {
 	for n := t.latest[t.chain(id)]; n >= t.first; n = t.at(n).before {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -20,7 +21,7 @@ import (
 // partition is counted is known only once it is taken, and a predecessor's unfinished chunk must be in doubt before we commit an offset.
 func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, heirs eventlog.Heirs) (*ownership, []*eventlog.Fetcher, error) {
 	o := c.newOwnership(ctx, heirs.Sources.Counts)
-	partitions := assigned(gen, heirs.Sources)
+	partitions := c.share(assigned(gen, heirs.Sources))
 	if len(partitions) == 0 {
 		return o, nil, nil
 	}
@@ -110,6 +111,7 @@ func assigned(gen *kafka.Generation, src eventlog.Sources) (partitions []models.
 			}
 		}
 	}
+	slices.SortFunc(partitions, models.Partition.Compare) // older generations of a topic first
 	return partitions
 }
 

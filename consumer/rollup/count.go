@@ -65,6 +65,7 @@ func (o *ownership) countChunk(ctx context.Context, ch *chunk, commit eventlog.C
 		return errors.Join(fmt.Errorf("committing offsets: %w", err), o.doubts.DoubtOnExit(ctx, ch.spans))
 	}
 	o.committedAny = true
+	o.metrics.Holds("positions", perPosition*o.ledger.cache.Len())
 	o.pace.Counted(ch.events.Len(), time.Since(begun))
 	return nil
 }

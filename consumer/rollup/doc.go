@@ -8,5 +8,5 @@
 // (the package positioncache), recover.go what to do when a write fails, leave.go when the group waits for this member. count.go is the loop over chunks, and commits.
 //
 // Around that: owned.go is one partition's state, takerelease.go and progress.go note it in the store, ends.go sees where a sealed topic
-// ends. The package latest keeps the latest clicks, file.go counts a file, lag.go and the package meter tell operators, lag.go also those who read counts, checkconfig.go refuses configurations.
+// ends. The package latest keeps the latest clicks, file.go counts a file, lag.go and the package meter tell operators, lag.go also those who read counts, checkconfig.go refuses configurations. memory.go divides the memory limit.
 package rollup

@@ -180,16 +180,28 @@ var errTooLarge = errors.New("too much for one key")
 // tooLarge tells whether a write must be split: Cassandra takes 65,535 statements a batch and 16 MiB a request, and each statement
 // repeats the key.
 func tooLarge(key models.Key, one sums.One) bool {
-	const statements, bytes, overhead = 60_000, 12 << 20, 64
+	const most, bytes = 60_000, 12 << 20
+	n := statements(one)
+	size := n * (len(key.Name) + len(key.Features) + 64)
+	for cell := range one.Cells() {
+		size += len(cell.Label)
+	}
+	return n > most || size > bytes
+}
+
+// statements is how many a key's write has.
+func statements(one sums.One) int {
 	n := one.Len()
 	for range one.Partitions() { // each has a row of the ledger
 		n++
 	}
-	size := n * (len(key.Name) + len(key.Features) + overhead)
-	for cell := range one.Cells() {
-		size += len(cell.Label)
-	}
-	return n > statements || size > bytes
+	return n
+}
+
+// weight is how many usual keys take as much memory as this one while it is written, in the request and before.
+func weight(key models.Key, one sums.One) int {
+	const usual, perStatement = 4 << 10, 300
+	return 1 + statements(one)*(len(key.Name)+len(key.Features)+perStatement)/usual
 }
 
 // checkAhead refuses to go on if a key's ledger is ahead of the log: the topic was recreated, and its offsets are not those of
@@ -219,13 +231,13 @@ func (o *ownership) checkAhead(ctx context.Context, c *chunk, at *positioncache.
 // errApplyFailed wraps failures of counter writes.
 var errApplyFailed = errors.New("writing counters")
 
-// apply writes a chunk, some thousand keys at a time: the statements of all would take much memory. After a write of unknown outcome it begins
+// apply writes a chunk in portions, since the statements of all would take much memory. After a write of unknown outcome it begins
 // no more. Nor does it when the group waits for this member: then it returns errLeft, if it may.
 func (o *ownership) apply(ctx context.Context, p *plan, c *chunk) error {
 	var failed error
 	failures, begun := 0, false
 	o.inDoubt = o.inDoubt[:0]
-	for portion := range p.work.Portions(o.keysAtOnce) {
+	for portion := range p.work.Portions(o.keysAtOnce, weight) {
 		if begun && failed == nil && o.mayLeave(c) {
 			return o.leave(c)
 		}
@@ -263,5 +275,5 @@ func (o *ownership) apply(ctx context.Context, p *plan, c *chunk) error {
 // moved notes that the flush makes progress.
 func (o *ownership) moved() { o.movedAt.Store(time.Now().UnixMilli()) }
 
-// keysAtOnce is how many keys are written at once: enough to keep the store busy.
+// keysAtOnce is how many usual keys are written at once: enough to keep the store busy.
 const keysAtOnce = 10_000

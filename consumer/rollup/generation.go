@@ -25,8 +25,6 @@ const (
 	drainTimeout = 45 * time.Second
 	// rebalanceTimeout is how long the group waits for members to rejoin. A member that takes longer is expelled and becomes a zombie.
 	rebalanceTimeout = 60 * time.Second
-	// fetchedBytes bounds what fetchers have read and no chunk has taken yet.
-	fetchedBytes = 16 << 20
 )
 
 // heartbeat is how often a member sends one. By its answer the member hears of a rebalance, so it is not too seldom.
@@ -109,7 +107,7 @@ func (c *Consumer) untilPause(ctx, genCtx context.Context, gen *kafka.Generation
 		}
 		return nil
 	})
-	l := limits{c.Config.Chunk.MaxEvents, c.Config.Chunk.MaxBytes, c.Config.Chunk.MaxAge}
+	l := limits{c.Config.Chunk.MaxEvents, c.shares.of(c.Config.Chunk.MaxBytes), c.Config.Chunk.MaxAge}
 	leaving, left := context.WithCancel(ctx)
 	defer left()
 	defer context.AfterFunc(genCtx, left)()

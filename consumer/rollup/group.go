@@ -23,6 +23,7 @@ import (
 	"footfall/consumer/store"
 	"footfall/internal/await"
 	"footfall/internal/kafka/dial"
+	"footfall/internal/memlimit"
 	"footfall/internal/retry"
 	"footfall/models"
 )
@@ -47,6 +48,10 @@ type Consumer struct {
 	balancer    balancer.Balancer
 	waiting     *await.Waiter // see Await
 
+	// Memory is the process's limit, in bytes, from which the consumer divides what it keeps. Default: that of the Go runtime. Set it before Run.
+	Memory int64
+	shares shares // of the last generation
+
 	forgiving bool // skip events that Kafka has deleted, instead of refusing
 }
 
@@ -67,6 +72,8 @@ func New(cfg configs.Consumer, db store.Store, reg *prometheus.Registry, log *sl
 		owner:       eventlog.NewOwnerName(),
 		patience:    agreePatience,
 		keysAtOnce:  keysAtOnce,
+		Memory:      memlimit.Now(),
+		shares:      shares{part: 1},
 		visitors:    sight.New(db, h, cfg.Visitors.LRU, store.FullRow, costAtOnce, m.LRUHits, m.Lookups),
 		latest:      keeps,
 		ledger:      newLedger(db, h, cfg.Ledger.Cache),

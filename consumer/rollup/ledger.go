@@ -45,13 +45,17 @@ func (all positions) moved(to positioncache.Position) positions {
 // partitions. Not safe for concurrent use.
 type ledger struct {
 	store   store.Store
+	hasher  eventlog.Hasher
 	cache   *positioncache.Cache
 	scratch positions
 }
 
 func newLedger(store store.Store, h eventlog.Hasher, size int) *ledger {
-	return &ledger{store: store, cache: positioncache.New(h, size)}
+	return &ledger{store: store, hasher: h, cache: positioncache.New(h, size)}
 }
+
+// resize makes the cache anew with another size. Call it before partitions are taken.
+func (l *ledger) resize(size int) { l.cache = positioncache.New(l.hasher, size) }
 
 // drop empties the cache. Call it whenever partitions are taken anew.
 func (l *ledger) drop() { l.cache.Purge() }

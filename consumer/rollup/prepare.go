@@ -89,6 +89,7 @@ func (o *ownership) prepare(stop, work context.Context, items <-chan eventlog.It
 	defer close(a.chunks)
 	last := make(chan struct{}) // closed when the chunk before is counted
 	close(last)
+	written := 0 // bytes of the chunk before
 	for more := true; more; {
 		var c *chunk
 		if c, more = o.collect(stop, work, items, l, last); len(c.spans) == 0 {
@@ -98,6 +99,13 @@ func (o *ownership) prepare(stop, work context.Context, items <-chan eventlog.It
 			o.lookAhead(work, c)
 		}
 		failed, events, begun := c.trouble != nil, c.events.Len(), c.begun // whoever has taken it may change it
+		select {
+		case <-last:
+			written = 0
+		default:
+		}
+		bytes := c.bytes()
+		o.noteMemory(bytes + written)
 		if !a.give(stop, c) {
 			if failed {
 				o.forget() // nobody else learns why, and the next generation of the group has the same caches
@@ -105,7 +113,7 @@ func (o *ownership) prepare(stop, work context.Context, items <-chan eventlog.It
 			return
 		}
 		o.metrics.HandedOver(events, time.Since(begun))
-		last = c.done
+		last, written = c.done, bytes
 		if failed { // visitors are decided in the order of the log: wait for the retry
 			select {
 			case <-last:

@@ -40,9 +40,9 @@ func (r *Room) Give(n int) {
 }
 
 // Held is how many bytes are taken.
-func (r *Room) Held() int64 {
+func (r *Room) Held() int {
 	if r == nil {
 		return 0
 	}
-	return r.held.Load()
+	return int(r.held.Load())
 }

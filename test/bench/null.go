@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"iter"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"slices"
 	"time"

@@ -40,6 +40,7 @@ type Metrics struct {
 	retention    *prometheus.GaugeVec
 	partitions   *prometheus.GaugeVec
 	owned        *prometheus.GaugeVec
+	memory       *prometheus.GaugeVec
 	ages         *ages
 
 	mu      sync.Mutex
@@ -91,9 +92,11 @@ func New(reg prometheus.Registerer) *Metrics {
 			"Events written to a sealed topic: they are not counted until consumer grow is run again and carries them over.", "topic", "partition"),
 		retention:  gauges("footfall_topic_retention_seconds", "How long Kafka keeps events of the topic (retention.ms); +Inf: for ever.", "topic"),
 		partitions: gauges("footfall_topic_partitions", "Partitions of the topic that consumers share.", "topic"),
-		owned:      gauges("footfall_partitions_owned", "Partitions of the topic that this process counts.", "topic"),
-		ages:       newAges(),
-		waiting:    map[models.Partition]*Waiting{},
+		memory: gauges("footfall_memory_bytes", "About the memory that is held, by use: windows of duplicates, fetched messages, chunks, cached"+
+			" visitors, cached positions.", "use"),
+		owned:   gauges("footfall_partitions_owned", "Partitions of the topic that this process counts.", "topic"),
+		ages:    newAges(),
+		waiting: map[models.Partition]*Waiting{},
 	}
 	for _, outcome := range []string{"applied", "refused", "unknown"} {
 		m.keyWrites.WithLabelValues(outcome) // so that 0 is shown, and the first one is seen as an increase
@@ -102,7 +105,7 @@ func New(reg prometheus.Registerer) *Metrics {
 		m.taken.WithLabelValues(reason)
 	}
 	reg.MustRegister(m.Events, m.LRUHits, m.Lookups, m.LedgerReads, m.keyWrites, m.flushSeconds, m.FlushRetries, m.chunkEvents, m.chunkAge, m.lag,
-		m.epoch, m.taken, m.Generations, m.beyondSeal, m.retention, m.partitions, m.owned, m.ages, (*waitings)(m))
+		m.epoch, m.taken, m.Generations, m.memory, m.beyondSeal, m.retention, m.partitions, m.owned, m.ages, (*waitings)(m))
 	return m
 }
 
@@ -185,6 +188,9 @@ func (m *Metrics) Lost() {
 	m.Repair.Reset()
 	m.beyondSeal.Reset()
 }
+
+// Holds says about how many bytes are in use for something.
+func (m *Metrics) Holds(use string, bytes int) { m.memory.WithLabelValues(use).Set(float64(bytes)) }
 
 // Wrote says what became of the write of a key.
 func (m *Metrics) Wrote(err error) { m.keyWrites.WithLabelValues(store.Outcome(err)).Inc() }

@@ -62,6 +62,9 @@ func (c *Cache) Purge() {
 	c.Forgot = false
 }
 
+// Len is how many entries there are.
+func (c *Cache) Len() int { return len(c.young) + len(c.old) }
+
 // Append appends all positions of a key, in the order in which they were put, and tells whether the cache knows the key.
 func (c *Cache) Append(to []Position, key models.Key) ([]Position, bool) {
 	begin := len(to)

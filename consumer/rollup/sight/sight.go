@@ -235,6 +235,21 @@ func (v *Visitors) now() int {
 	return v.era
 }
 
+// Resize makes the caches anew for about size visitors of links, and as many of sites. Call it while nothing is decided.
+func (v *Visitors) Resize(size int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.era++
+	v.cache, v.rows = visitorcache.New(size), visitorrows.New(v.hasher, size)
+}
+
+// Bytes is about the memory that the caches take.
+func (v *Visitors) Bytes() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.cache.Bytes() + v.rows.Bytes()
+}
+
 // DropRows forgets the rows of visitors of sites. Call it whenever partitions are taken anew: a row that is remembered is remembered as a whole, and
 // another owner may have added to it. A sighting that is remembered stays true.
 func (v *Visitors) DropRows() {

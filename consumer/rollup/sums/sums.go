@@ -94,7 +94,7 @@ func (s *Sums) of(key models.Key, p models.Partition) int32 {
 	number, isNew := s.keys.number(key)
 	if isNew {
 		s.byKey = append(s.byKey, sum{})
-		s.bytes += bytesPerKey
+		s.bytes += bytesPerKey + len(key.Features) // its name is the events' own, and so are labels
 	}
 	place := slices.Index(s.partitions, p)
 	if place < 0 {
@@ -201,13 +201,18 @@ func (s *Sums) each(numbers []int32) iter.Seq2[models.Key, One] {
 	}
 }
 
-// Portions yields what All yields, n keys at a time.
-func (s *Sums) Portions(n int) iter.Seq[iter.Seq2[models.Key, One]] {
+// Portions yields what All yields, in portions of keys that are together about as large as that.
+func (s *Sums) Portions(large int, size func(models.Key, One) int) iter.Seq[iter.Seq2[models.Key, One]] {
 	return func(yield func(iter.Seq2[models.Key, One]) bool) {
-		for part := range slices.Chunk(s.sorted(), n) {
-			if !yield(s.each(part)) {
+		begin, sum, all := 0, 0, s.sorted()
+		for i, number := range all {
+			if sum += size(s.keys.all[number], One{s, number}); sum < large && i < len(all)-1 {
+				continue
+			}
+			if !yield(s.each(all[begin : i+1])) {
 				return
 			}
+			begin, sum = i+1, 0
 		}
 	}
 }

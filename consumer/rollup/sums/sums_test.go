@@ -74,7 +74,7 @@ func TestSumsAreThoseOfANaiveCounter(t *testing.T) {
 			t.Fatalf("seed %d: the sums differ", seed)
 		}
 		var keys []models.Key
-		for portion := range s.Portions(1 + rnd.IntN(5)) {
+		for portion := range s.Portions(1+rnd.IntN(5), func(models.Key, One) int { return 1 }) {
 			for key, one := range portion {
 				keys = append(keys, key)
 				got := map[models.Partition]bool{}

@@ -50,6 +50,14 @@ func (r *Cache) Purge() {
 	}
 }
 
+// Bytes is about the memory that the cache takes.
+func (r *Cache) Bytes() int {
+	if r.front == nil {
+		return 0
+	}
+	return 120*r.front.Len() + 40*r.behind.Length()
+}
+
 // Get returns the position of the visitor's first event, and whether the cache has it.
 func (r *Cache) Get(id eventlog.Fingerprint) (models.Position, bool) {
 	if r.front == nil {

@@ -44,6 +44,9 @@ func (c *Cache) generation(features int) generation {
 
 func (g *generation) bytes() int { return len(g.ends)*headBytes + g.slab.used*g.slab.words()*8 }
 
+// Bytes is about the memory that the cache takes.
+func (c *Cache) Bytes() int { return c.young.bytes() + c.old.bytes() }
+
 // find copies a row to a slab. It returns the row's end there, its number of entries, and whether the cache has the row.
 func (c *Cache) find(id eventlog.Fingerprint, to *slab) (end chain, n int, known bool) {
 	at, known := c.young.ends[id]
