@@ -74,7 +74,7 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p.Access.Open || len(p.Access.Sites) > 0 || len(p.HTTP.TrustedProxies) > 0 || p.HTTP.BatchEvents != 1000 || p.HTTP.BatchBytes != 1<<20 ||
-		p.Time != (Time{MaxAhead: 5 * time.Minute}) || p.Privacy.IP != "raw" || p.Links.Enabled || p.Kafka.TLS.Enabled ||
+		p.Time != (Time{MaxAhead: 5 * time.Minute, PageMaxAge: 48 * time.Hour}) || p.Privacy.IP != "raw" || p.Links.Enabled || p.Kafka.TLS.Enabled ||
 		p.Cassandra.Port != c.Cassandra.Port || !slices.Equal(p.Cassandra.Hosts, c.Cassandra.Hosts) {
 		t.Errorf("producer: %+v; closed unless opened", p)
 	}

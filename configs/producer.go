@@ -20,21 +20,25 @@ type Site struct {
 
 // Limits says how much a client and a site may send. A rate of 0 is no limit.
 type Limits struct {
-	ClientPerSecond       float64 `mapstructure:"client_per_second"`
-	ClientBurst           int     `mapstructure:"client_burst"`
-	PageClientPerSecond   float64 `mapstructure:"page_client_per_second"`
-	PageClientBurst       int     `mapstructure:"page_client_burst"`
-	SitePerSecond         float64 `mapstructure:"site_per_second"`
-	SiteBurst             int     `mapstructure:"site_burst"`
-	NewKeysPerMinute      int     `mapstructure:"new_keys_per_minute"`
-	NewVisitorsPerMinute  int     `mapstructure:"new_visitors_per_minute"`
-	NewReferrersPerMinute int     `mapstructure:"new_referrers_per_minute"`
+	ClientPerSecond            float64 `mapstructure:"client_per_second"`
+	ClientBurst                int     `mapstructure:"client_burst"`
+	PageClientPerSecond        float64 `mapstructure:"page_client_per_second"`
+	PageClientBurst            int     `mapstructure:"page_client_burst"`
+	PageClientNewKeysPerMinute int     `mapstructure:"page_client_new_keys_per_minute"`
+	RedirectClientPerSecond    float64 `mapstructure:"redirect_client_per_second"`
+	RedirectClientBurst        int     `mapstructure:"redirect_client_burst"`
+	SitePerSecond              float64 `mapstructure:"site_per_second"`
+	SiteBurst                  int     `mapstructure:"site_burst"`
+	NewKeysPerMinute           int     `mapstructure:"new_keys_per_minute"`
+	NewVisitorsPerMinute       int     `mapstructure:"new_visitors_per_minute"`
+	NewReferrersPerMinute      int     `mapstructure:"new_referrers_per_minute"`
 }
 
 // Time says which events are too new or too old.
 type Time struct {
-	MaxAhead time.Duration `mapstructure:"max_ahead"`
-	MaxAge   time.Duration `mapstructure:"max_age"` // 0: no limit
+	MaxAhead   time.Duration `mapstructure:"max_ahead"`
+	MaxAge     time.Duration `mapstructure:"max_age"`      // 0: no limit
+	PageMaxAge time.Duration `mapstructure:"page_max_age"` // with a key that is part of a page; 0: MaxAge
 }
 
 // Enrichment says where what an event lacks comes from.

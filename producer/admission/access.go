@@ -208,8 +208,10 @@ func (a *Access) OnlySite(held []Grant, origin string) string {
 	return only
 }
 
-// OnPages tells whether the grant lists origins. Then its key is part of pages, and known to all who can read them.
-func (g *Grant) OnPages() bool { return len(g.origins) > 0 }
+// OnPages tells whether a grant of a key lists origins. Then the key is part of pages, and known to all who can read them.
+func OnPages(held []Grant) bool {
+	return slices.ContainsFunc(held, func(g Grant) bool { return len(g.origins) > 0 })
+}
 
 // covers tells whether a grant is about an event's site or link.
 func (g *Grant) covers(event models.Event) bool {

@@ -1,12 +1,11 @@
 package admission
 
 import (
-	"math"
+	"hash/maphash"
 	"net/netip"
-	"sync"
+	"slices"
+	"strconv"
 	"time"
-
-	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"footfall/configs"
 	"footfall/internal/fair"
@@ -14,27 +13,54 @@ import (
 	"footfall/producer/answer"
 )
 
-// rememberedRates is how many clients, and how many sites, a rate is kept for. One that is evicted starts with a full bucket,
-// which only allows more. So memory stays bounded, whoever sends.
-const rememberedRates = 1 << 16
+// Other is what a page's visit has instead of features that were new beyond the budget. No sender may use it.
+const Other = "(other)"
 
-// Limits are the rates of clients and sites, and how fast new keys and new visitors may appear. It is safe for concurrent use.
+// redirects is the name of what all short links share that are followed: following a link takes no key.
+const redirects = "visitors"
+
+// Limits are the rates of clients and sites, and how fast new names and new visitors may appear.
+//
+// A name is new if this process does not remember it: asking the store would take longer than counting the event. Links, their
+// referrers and days, and sites count for their grant, or the holder of a key for all sites could go on for ever under new site names. A
+// combination of features in a month counts for its site, a visitor for its site or link. All of them are rows that stay for ever.
+// It is safe for concurrent use.
 type Limits struct {
-	clients  *buckets[netip.Prefix]
-	pages    *buckets[netip.Prefix] // clients with a key that is part of a page
-	sites    *buckets[string]
-	keys     *newKeys
-	visitors *newVisitors
+	seed maphash.Seed
+
+	clients   *budget // by network
+	pages     *budget // by network, of clients with a key that is part of a page
+	sites     *budget
+	follows   *budget // clicks of redirects, by network and link
+	news      *budget // new names, by grant or site
+	pageNews  *budget // new names by network, of clients with a key that is part of a page
+	referrers *budget // new referrers, by link that is followed
+	visitors  *budget // new visitors, by site or link
+
+	names, details, guests *known // sites and links, what belongs to them, and visitors: apart, so that none evicts the others
+}
+
+// Sender is who is charged for an event.
+type Sender struct {
+	Grant string
+	IP    netip.Addr
+	Page  bool // its key is part of a page
 }
 
 // NewLimits has what is configured; 0 is no limit.
 func NewLimits(cfg configs.Limits) *Limits {
+	const room = 1 << 20 // 8 MB each
 	return &Limits{
-		clients:  newBuckets[netip.Prefix](cfg.ClientPerSecond, cfg.ClientBurst),
-		pages:    newBuckets[netip.Prefix](cfg.PageClientPerSecond, cfg.PageClientBurst),
-		sites:    newBuckets[string](cfg.SitePerSecond, cfg.SiteBurst),
-		keys:     limitNewKeys(cfg.NewKeysPerMinute, cfg.NewReferrersPerMinute),
-		visitors: limitNewVisitors(cfg.NewVisitorsPerMinute),
+		seed:      maphash.MakeSeed(),
+		clients:   newBudget(cfg.ClientPerSecond, cfg.ClientBurst),
+		pages:     newBudget(cfg.PageClientPerSecond, cfg.PageClientBurst),
+		sites:     newBudget(cfg.SitePerSecond, cfg.SiteBurst),
+		follows:   newBudget(cfg.RedirectClientPerSecond, cfg.RedirectClientBurst),
+		news:      perMinute(cfg.NewKeysPerMinute),
+		pageNews:  perMinute(cfg.PageClientNewKeysPerMinute),
+		referrers: perMinute(cfg.NewReferrersPerMinute),
+		visitors:  perMinute(cfg.NewVisitorsPerMinute),
+		names:     newKnown(room), details: newKnown(room), guests: newKnown(room),
 	}
 }
 
@@ -43,138 +69,180 @@ func (l *Limits) Client(ip netip.Addr, now time.Time) error {
 	if l.clients == nil {
 		return nil
 	}
-	return limited(l.clients.charge(sharesOf(ip), 1, 1, now), "too many events from your address")
+	return refusal(answer.RateLimited, "too many events from your address", l.clients.take(now, l.networks(ip, "")...))
 }
 
 // PageClient is Client for requests with a key that lists origins, and so is part of a page.
 func (l *Limits) PageClient(ip netip.Addr, now time.Time) error {
-	return limited(l.pages.charge(sharesOf(ip), 1, 1, now), "too many events from your address, for a key that is part of a page")
+	return refusal(answer.RateLimited, "too many events from your address, for a key that is part of a page", l.pages.take(now, l.networks(ip, "")...))
 }
 
 // Batch charges a client for n more events, once the body is read and they are counted. Client let the request in before, so
 // the batch may take the balance below 0. A batch that was let in at the same time sees the negative balance and gets 429.
 // page says that its key lists origins.
 func (l *Limits) Batch(ip netip.Addr, n int, page bool, now time.Time) error {
-	wait := l.clients.charge(sharesOf(ip), n, 0, now)
+	networks := l.networks(ip, "")
+	wait := l.clients.charge(now, n, 0, networks)
 	if wait == 0 && page {
-		wait = l.pages.charge(sharesOf(ip), n, 0, now)
+		wait = l.pages.charge(now, n, 0, networks)
 	}
-	return limited(wait, "too many events from your address")
+	return refusal(answer.RateLimited, "too many events from your address", wait)
 }
 
-// sharesOf are the buckets that an address is charged to.
-func sharesOf(ip netip.Addr) (all []share[netip.Prefix]) {
+// networks are the buckets that an address is charged to, for something with a name.
+func (l *Limits) networks(ip netip.Addr, name string) (all []share) {
 	for _, n := range fair.Networks(ip) {
-		all = append(all, share[netip.Prefix]{n.Prefix, float64(n.Times)})
+		at := n.Addr().As16()
+		all = append(all, share{l.hash(string(at[:]), strconv.Itoa(n.Bits()), name), float64(n.Times)})
 	}
 	return all
 }
 
-// Event charges the site of a visit, or for a click the grant that it was sent under, and checks whether the event's key is new.
-func (l *Limits) Event(grant string, event models.Event, now time.Time) error {
-	if l.sites != nil {
-		name := "links of " + grant
-		if v, ok := event.(*models.Visit); ok {
-			name = "site " + v.SiteID
+// hash is that of a name of several parts. Without the seed nobody can aim at a collision.
+func (l *Limits) hash(parts ...string) uint64 {
+	var h maphash.Hash
+	h.SetSeed(l.seed)
+	for _, part := range parts {
+		_, _ = h.WriteString(part) // never fails
+		_ = h.WriteByte(0)
+	}
+	return h.Sum64()
+}
+
+// Event charges the site of a visit, or for a click the grant that it was sent under, and checks whether a name or the visitor of the
+// event is new. An event with a page's key is not refused for its features or its referrer, because nobody would send it again: it
+// counts with Other, or without a referrer, and Event returns true.
+func (l *Limits) Event(from Sender, event models.Event, now time.Time) (reduced bool, err error) {
+	switch e := event.(type) {
+	case *models.Visit:
+		site := l.hash("site", e.SiteID)
+		if err := l.site(site, now); err != nil {
+			return false, err
 		}
-		if err := limited(l.sites.take(name, now), "too many events for this site"); err != nil {
-			return err
+		if reduced, err = l.visit(from, site, e, now); err == nil {
+			err = l.visitor(from, site, e.GUID, e.TS, now)
+		}
+	case *models.Click:
+		if err := l.site(l.hash("links", from.Grant), now); err != nil {
+			return false, err
+		}
+		link := l.hash("link", e.ShortURL)
+		if reduced, err = l.click(from, link, e, now); err == nil {
+			err = l.visitor(from, link, e.IP, models.Absent, now)
 		}
 	}
-	return l.keys.check(grant, event, now)
+	return reduced, err
 }
 
-// NewVisitors returns an error for each event whose visitor is new although its site or link had enough new visitors in this
-// minute. It returns nil if there is none. grant is the one of the request's key.
-func (l *Limits) NewVisitors(grant string, events []models.Event, now time.Time) []error {
-	return l.visitors.check(grant, events, now)
+func (l *Limits) site(owner uint64, now time.Time) error {
+	return refusal(answer.RateLimited, "too many events for this site", l.sites.take(now, share{owner, 1}))
 }
 
-// Referrer checks the referrer of a redirect's click.
-func (l *Limits) Referrer(c *models.Click, now time.Time) error { return l.keys.checkReferrer(c, now) }
+func (l *Limits) visit(from Sender, site uint64, v *models.Visit, now time.Time) (reduced bool, err error) {
+	if err := l.name(l.names, from, l.grant(from), site, now); err != nil {
+		return false, err
+	}
+	month := strconv.FormatInt(int64(v.TS.Month()), 10)
+	err = l.name(l.details, from, site, l.hash("features", v.SiteID, month, string(models.NewFeatures(v.Features...))), now)
+	if err == nil || !from.Page {
+		return false, err
+	}
+	v.Features = slices.Clone(v.Features)
+	for i, value := range v.Features {
+		if value != "" {
+			v.Features[i] = Other
+		}
+	}
+	return true, nil
+}
 
-func limited(wait time.Duration, detail string) error {
+func (l *Limits) click(from Sender, link uint64, c *models.Click, now time.Time) (reduced bool, err error) {
+	grant := l.grant(from)
+	if err := l.name(l.names, from, grant, link, now); err != nil {
+		return false, err
+	}
+	if at := newDay(c.TS, now); at != "" {
+		if err := l.name(l.details, from, grant, l.hash("day", c.ShortURL, at), now); err != nil {
+			return false, err
+		}
+	}
+	if c.Referrer == "" { // the row that every link has
+		return false, nil
+	}
+	err = l.name(l.details, from, grant, l.hash("referrer", c.ShortURL, c.Referrer), now)
+	if err == nil || !from.Page {
+		return false, err
+	}
+	c.Referrer = ""
+	return true, nil
+}
+
+func (l *Limits) grant(of Sender) uint64 { return l.hash("grant", of.Grant) }
+
+// newDay is the day of a time that is more than a day from now, else empty: a sender that sets the time could cause rows for every hour
+// since 1973. Closer days are not new, or all links and visitors would be at midnight.
+func newDay(at models.Millis, now time.Time) string {
+	const day = 24 * time.Hour
+	if at == models.Absent || now.Sub(at.Time()).Abs() <= day {
+		return ""
+	}
+	return strconv.FormatInt(int64(at.Day()), 10)
+}
+
+// name checks a name, and charges the payer and the sender's address if it is new. The address goes first: one beyond its budget uses
+// up no other.
+func (l *Limits) name(in *known, from Sender, payer, name uint64, now time.Time) error {
+	wait := in.admit(name&nameBits|l.grant(from)&^nameBits, func() (wait time.Duration) {
+		if from.Page {
+			wait = l.pageNews.take(now, l.networks(from.IP, "")...)
+		}
+		if wait == 0 {
+			wait = l.news.take(now, share{payer, 1})
+		}
+		return wait
+	})
+	return refusal(answer.TooManyNewKeys, "too many links, their referrers or days, sites or features that were never seen before", wait)
+}
+
+// visitor checks the visitor of a site or a link. A visit at another time makes rows as a new visitor does.
+func (l *Limits) visitor(from Sender, owner uint64, visitor string, at models.Millis, now time.Time) error {
+	if visitor == "" { // a link is created
+		return nil
+	}
+	hash := (owner ^ l.hash("visitor", visitor, newDay(at, now))) & nameBits
+	wait := l.guests.admit(hash|l.grant(from)&^nameBits, func() time.Duration { return l.visitors.take(now, share{owner, 1}) })
+	return refusal(answer.TooManyNewVisitors, "too many visitors of this site or link that were never seen before", wait)
+}
+
+// Redirect checks the click of a redirect, for which anybody can make up visits and referrers without a key. A click beyond what one
+// client does is a bot's. Each link has a limit of new referrers, far below that of a key, and all links together have the limit of
+// one key; beyond it a click has no referrer. Redirect returns the reasons of what it changed.
+func (l *Limits) Redirect(c *models.Click, ip netip.Addr, now time.Time) (changed []string) {
+	if !c.Bot && l.follows.take(now, l.networks(ip, c.ShortURL)...) > 0 {
+		c.Bot = true
+		changed = append(changed, answer.RateLimited)
+	}
+	if c.Referrer == "" {
+		return changed
+	}
+	all := l.grant(Sender{Grant: redirects})
+	wait := l.details.admit(l.hash("referrer", c.ShortURL, c.Referrer)&nameBits|all&^nameBits, func() time.Duration {
+		wait := l.referrers.take(now, share{l.hash("link", c.ShortURL), 1})
+		if wait == 0 {
+			wait = l.news.take(now, share{all, 1})
+		}
+		return wait
+	})
+	if wait > 0 {
+		c.Referrer = ""
+		changed = append(changed, answer.TooManyNewKeys)
+	}
+	return changed
+}
+
+func refusal(reason, detail string, wait time.Duration) error {
 	if wait <= 0 {
 		return nil
 	}
-	return &answer.Refusal{Reason: answer.RateLimited, Detail: detail, After: wait}
-}
-
-// buckets are token buckets by name. A nil one limits nobody.
-type buckets[K comparable] struct {
-	perSecond, burst float64
-
-	mu  sync.Mutex
-	all *simplelru.LRU[K, *bucket]
-}
-
-type bucket struct {
-	tokens float64
-	times  float64 // how many times the rate and the burst of a common one
-	at     time.Time
-}
-
-// share names a bucket that is charged, and how many times the rate and the burst of a common one it has.
-type share[K comparable] struct {
-	name  K
-	times float64
-}
-
-// newBuckets returns nil, which limits nobody, for a rate of 0.
-func newBuckets[K comparable](perSecond float64, burst int) *buckets[K] {
-	if perSecond <= 0 {
-		return nil
-	}
-	all, err := simplelru.NewLRU[K, *bucket](rememberedRates, nil)
-	if err != nil {
-		panic(err) // the size is not positive
-	}
-	return &buckets[K]{perSecond: perSecond, burst: float64(max(burst, 1)), all: all}
-}
-
-// take takes one token and returns 0, or takes none and returns when there will be one.
-func (b *buckets[K]) take(name K, now time.Time) time.Duration {
-	return b.charge([]share[K]{{name, 1}}, 1, 1, now)
-}
-
-// charge takes n tokens from each bucket and returns 0 if all of them have at least as many as least says. Otherwise it takes
-// none and returns when all of them have a token. With a least of 0 the balance may become negative. The rate holds all the
-// same, because the debt is paid off before the next token is given.
-func (b *buckets[K]) charge(of []share[K], n int, least float64, now time.Time) (wait time.Duration) {
-	if b == nil {
-		return 0
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, s := range of {
-		if one := b.filled(s, now); one.tokens < least {
-			wait = max(wait, b.untilOne(one))
-		}
-	}
-	if wait > 0 {
-		return wait
-	}
-	for _, s := range of {
-		b.filled(s, now).tokens -= float64(n)
-	}
-	return 0
-}
-
-// untilOne is how long it takes until a bucket has a token.
-func (b *buckets[K]) untilOne(one *bucket) time.Duration {
-	return max(time.Duration(math.Ceil((1-one.tokens)/(b.perSecond*one.times)*float64(time.Second))), 1)
-}
-
-// filled is a bucket with the tokens that it got until now. The caller holds mu.
-func (b *buckets[K]) filled(s share[K], now time.Time) *bucket {
-	one, ok := b.all.Get(s.name)
-	if !ok {
-		one = &bucket{tokens: b.burst * s.times, times: s.times, at: now}
-		b.all.Add(s.name, one)
-	}
-	if passed := now.Sub(one.at); passed > 0 { // two requests may get here in the other order than they read the clock
-		one.tokens = math.Min(b.burst*s.times, one.tokens+passed.Seconds()*b.perSecond*s.times)
-		one.at = now
-	}
-	return one
+	return &answer.Refusal{Reason: reason, Detail: detail, After: wait}
 }

@@ -24,18 +24,25 @@ func reason(err error) string {
 	return ""
 }
 
-// owe takes n tokens, even below 0, as Batch does from each bucket.
-func (b *buckets[K]) owe(name K, n int, now time.Time) time.Duration {
-	return b.charge([]share[K]{{name, 1}}, n, 0, now)
+// one is the bucket of a name.
+func one(name uint64) []share { return []share{{name, 1}} }
+
+// newNames are limits of new names only.
+func newNames(perMinute int) *Limits { return NewLimits(configs.Limits{NewKeysPerMinute: perMinute}) }
+
+// event is the reason why an event of a grant is refused.
+func (l *Limits) event(grant string, event models.Event, now time.Time) string {
+	_, err := l.Event(Sender{Grant: grant}, event, now)
+	return reason(err)
 }
 
 func TestBucketsHoldTheRate(t *testing.T) {
-	b := newBuckets[string](10, 5)
+	b := newBudget(10, 5)
 	now := time.Unix(1_000_000, 0)
 	taken := 0
 	for range 100 { // ten seconds, asked every 100 ms and much too often
 		for range 20 {
-			if b.take("a", now) == 0 {
+			if b.take(now, one(1)...) == 0 {
 				taken++
 			}
 		}
@@ -44,29 +51,29 @@ func TestBucketsHoldTheRate(t *testing.T) {
 	if taken < 5+98 || taken > 5+100 {
 		t.Errorf("%d in ten seconds at 10 a second, burst 5", taken)
 	}
-	if b.take("b", now) != 0 {
+	if b.take(now, one(2)...) != 0 {
 		t.Error("another one is limited too")
 	}
 }
 
 // TestALargeBatchIsPaidOff: a batch larger than the burst gets through once, and the rate holds afterwards.
 func TestALargeBatchIsPaidOff(t *testing.T) {
-	b := newBuckets[string](10, 5)
+	b := newBudget(10, 5)
 	now := time.Unix(1_000_000, 0)
-	if wait := b.take("a", now); wait != 0 {
+	if wait := b.take(now, one(1)...); wait != 0 {
 		t.Fatalf("the first has to wait %v", wait)
 	}
-	if wait := b.owe("a", 104, now); wait != 0 {
+	if wait := b.charge(now, 104, 0, one(1)); wait != 0 {
 		t.Fatalf("who was let in has to wait %v", wait)
 	}
-	wait := b.take("a", now)
+	wait := b.take(now, one(1)...)
 	if want := 10100 * time.Millisecond; wait != want {
 		t.Errorf("after it: wait %v, want %v", wait, want)
 	}
-	if w := b.take("a", now.Add(wait-time.Millisecond)); w <= 0 {
+	if w := b.take(now.Add(wait-time.Millisecond), one(1)...); w <= 0 {
 		t.Error("before it is over it is over")
 	}
-	if w := b.take("a", now.Add(wait+time.Millisecond)); w != 0 {
+	if w := b.take(now.Add(wait+time.Millisecond), one(1)...); w != 0 {
 		t.Errorf("who waited as told has to wait %v", w)
 	}
 }
@@ -153,13 +160,13 @@ func TestClientsAreNetworks(t *testing.T) {
 }
 
 func TestNewKeys(t *testing.T) {
-	k := limitNewKeys(3, 0)
+	k := newNames(3)
 	now := time.Unix(1_000_000, 0)
 	click := func(owner, link string) string {
-		return reason(k.check(owner, &models.Click{ShortURL: link, TS: models.Millis(now.UnixMilli())}, now))
+		return k.event(owner, &models.Click{ShortURL: link, TS: models.Millis(now.UnixMilli())}, now)
 	}
 	visit := func(site, f1, f2 string) string {
-		return reason(k.check("o", &models.Visit{SiteID: site, Features: []string{f1, f2}}, now))
+		return k.event("o", &models.Visit{SiteID: site, Features: []string{f1, f2}}, now)
 	}
 	for i := range 10 {
 		want := ""
@@ -180,7 +187,7 @@ func TestNewKeys(t *testing.T) {
 		t.Errorf("a new site of an owner who had enough: %q", got)
 	}
 	now = now.Add(time.Minute)
-	if got := click("o", "l9"); got != "" {
+	if got := click("o", "l8"); got != "" {
 		t.Errorf("a minute later: %q", got)
 	}
 	for i, want := range []string{"", "", "", answer.TooManyNewKeys, answer.TooManyNewKeys} {
@@ -191,14 +198,14 @@ func TestNewKeys(t *testing.T) {
 	if visit("s", "a", "0") != "" || visit("s2", "a", "") != "" {
 		t.Error("known features, or another site, are limited")
 	}
-	if got := visit("s3", "", ""); got != answer.TooManyNewKeys { // l9, s and s2 were new in this minute
+	if got := visit("s3", "", ""); got != answer.TooManyNewKeys { // l8, s and s2 were new in this minute
 		t.Errorf("a third new site: %q", got)
 	}
 }
 
 // The month is a part of a visit's key: one combination of features in many months is as many keys.
 func TestMonthsAreNewKeys(t *testing.T) {
-	k := limitNewKeys(3, 0)
+	k := newNames(3)
 	now := time.Unix(1_000_000, 0)
 	for i := range 6 {
 		at := time.Date(2018, time.Month(1+i), 15, 0, 0, 0, 0, time.UTC)
@@ -208,7 +215,7 @@ func TestMonthsAreNewKeys(t *testing.T) {
 				want = answer.TooManyNewKeys
 			}
 			v := &models.Visit{SiteID: "s", TS: models.Millis(at.UnixMilli()), Features: []string{"a", "b"}}
-			if got := reason(k.check("o", v, now)); got != want {
+			if got := k.event("o", v, now); got != want {
 				t.Errorf("month %d: %q, want %q", i, got, want)
 			}
 		}
@@ -218,10 +225,10 @@ func TestMonthsAreNewKeys(t *testing.T) {
 // TestDaysAreNewKeys: a sender that sets the time could give a link a row for every hour since 1973, so other days count as new keys.
 // Today and yesterday do not.
 func TestDaysAreNewKeys(t *testing.T) {
-	k := limitNewKeys(10_000, 0)
+	k := newNames(10_000)
 	now := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 	click := func(at time.Time) string {
-		return reason(k.check("o", &models.Click{ShortURL: "l", TS: models.Millis(at.UnixMilli())}, now))
+		return k.event("o", &models.Click{ShortURL: "l", TS: models.Millis(at.UnixMilli())}, now)
 	}
 	taken := 0
 	for i := range 400_000 {
@@ -235,11 +242,11 @@ func TestDaysAreNewKeys(t *testing.T) {
 	if got := click(now.Add(-20 * time.Hour)); got != "" {
 		t.Errorf("late by 20 hours, of one who had enough: %q", got)
 	}
-	busy := limitNewKeys(3, 0)
+	busy := newNames(3)
 	for range 40 * 24 {
 		now = now.Add(time.Hour)
 		for i := range 3 {
-			if err := busy.check("o", &models.Click{ShortURL: fmt.Sprint(i), TS: models.Millis(now.UnixMilli())}, now); err != nil {
+			if err := busy.event("o", &models.Click{ShortURL: fmt.Sprint(i), TS: models.Millis(now.UnixMilli())}, now); err != "" {
 				t.Fatalf("a known link as time goes on: %v", err)
 			}
 		}
@@ -248,10 +255,10 @@ func TestDaysAreNewKeys(t *testing.T) {
 
 // A made-up referrer makes a row of its link that stays for ever.
 func TestReferrersAreNewKeys(t *testing.T) {
-	k := limitNewKeys(3, 0) // a link and two referrers
+	k := newNames(3) // a link and two referrers
 	now := time.Unix(1_000_000, 0)
 	click := func(referrer string) string {
-		return reason(k.check("o", &models.Click{ShortURL: "l", Referrer: referrer, TS: models.Millis(now.UnixMilli())}, now))
+		return k.event("o", &models.Click{ShortURL: "l", Referrer: referrer, TS: models.Millis(now.UnixMilli())}, now)
 	}
 	for i := range 6 {
 		want := ""
@@ -274,14 +281,16 @@ func TestLimitsAreBounded(t *testing.T) {
 	}
 	l := NewLimits(configs.Limits{
 		ClientPerSecond: 1, ClientBurst: 1, PageClientPerSecond: 1, PageClientBurst: 1, SitePerSecond: 1, SiteBurst: 1,
-		NewKeysPerMinute: 1 << 30, NewVisitorsPerMinute: 1 << 30,
+		NewKeysPerMinute: 1 << 30, NewVisitorsPerMinute: 1 << 30, PageClientNewKeysPerMinute: 1 << 30,
+		RedirectClientPerSecond: 1, RedirectClientBurst: 1, NewReferrersPerMinute: 1 << 30,
 	})
 	now := time.Unix(1_000_000, 0)
 	used := func(from, to int) uint64 {
 		for i := from; i < to; i++ {
 			ip := netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)})
 			_, _ = l.Client(ip, now), l.PageClient(ip, now)
-			_ = l.Event("o", &models.Visit{SiteID: fmt.Sprint("s", i), Features: []string{"a", "b"}}, now)
+			_, _ = l.Event(Sender{Grant: "o", IP: ip, Page: true}, &models.Visit{SiteID: fmt.Sprint("s", i), GUID: "g", Features: []string{"a", "b"}}, now)
+			_ = l.Redirect(&models.Click{ShortURL: fmt.Sprint("l", i), Referrer: "r"}, ip, now)
 		}
 		runtime.GC()
 		runtime.GC() // what finalizers and pools held until the first one
@@ -291,8 +300,9 @@ func TestLimitsAreBounded(t *testing.T) {
 		return m.HeapAlloc // bytes that are reachable; how full the allocator's pages are is not ours
 	}
 	before := used(0, 0) // what other tests have left
-	full := used(0, detailsKept)
-	if more := used(detailsKept, detailsKept+detailsKept/4); more > full+1<<20 {
+	const many = remembered + remembered/8
+	full := used(0, many)
+	if more := used(many, many+many/8); more > full+1<<20 {
 		t.Errorf("memory grew from %d to %d", full, more)
 	}
 	if before >= full {

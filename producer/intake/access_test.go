@@ -160,7 +160,7 @@ func onlySites(t *testing.T, b broker) {
 	open := startServer(t, b, func(cfg *configs.Producer) { cfg.Access = configs.Access{Open: true} })
 	f := func(d *runningServer, q request, site string) {
 		t.Helper()
-		r := q.send(t, d, "/track", "guid=g&timestamp=1522802128&feature1=facebook.com")
+		r := q.send(t, d, "/track", "guid=g&feature1=facebook.com")
 		in := 0
 		for _, m := range messages(t, d.broker, d.topics.Visits) {
 			if text := string(m.Value); strings.Contains(text, `"id":"`+r.ID+`"`) && strings.Contains(text, `"siteId":"`+site+`"`) {

@@ -94,12 +94,12 @@ func checkConfig(cfg configs.Producer) error {
 		return errors.New("http.connections must be at least 1, and http.connections_per_network at least 0: 0 is no limit")
 	case cfg.HTTP.BodyBytes < 3*max(cfg.HTTP.MaxBody, cfg.HTTP.BatchBytes):
 		return errors.New("http.body_bytes must be at least three times http.max_body and http.batch_bytes")
-	case cfg.Time.MaxAhead < 0 || cfg.Time.MaxAge < 0:
-		return errors.New("time.max_ahead and time.max_age must not be negative")
+	case cfg.Time.MaxAhead < 0 || cfg.Time.MaxAge < 0 || cfg.Time.PageMaxAge < 0:
+		return errors.New("time.max_ahead, time.max_age and time.page_max_age must not be negative")
 	case cfg.Time.MaxAhead > models.MaxAhead/2:
 		return fmt.Errorf("time.max_ahead must be at most %v: consumers refuse events that are more than %v ahead", models.MaxAhead/2, models.MaxAhead)
 	case !rate(cfg.Limits.ClientPerSecond) || !rate(cfg.Limits.SitePerSecond) || !rate(cfg.Limits.PageClientPerSecond) ||
-		cfg.Limits.NewKeysPerMinute < 0 || cfg.Limits.NewVisitorsPerMinute < 0 || cfg.Limits.NewReferrersPerMinute < 0:
+		!rate(cfg.Limits.RedirectClientPerSecond) || cfg.Limits.PageClientNewKeysPerMinute < 0 || cfg.Limits.NewKeysPerMinute < 0 || cfg.Limits.NewVisitorsPerMinute < 0 || cfg.Limits.NewReferrersPerMinute < 0:
 		return errors.New("limits must be numbers from 0 on: 0 is no limit")
 	case cfg.Privacy.IP != raw && cfg.Privacy.IP != truncated && cfg.Privacy.IP != hashed:
 		return errors.New("privacy.ip must be raw, truncated or hashed")

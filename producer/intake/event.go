@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"footfall/models"
+	"footfall/producer/admission"
 	"footfall/producer/answer"
 	"footfall/producer/enrich"
 )
@@ -28,8 +30,9 @@ type draft struct {
 // outcome is what became of an event: in Kafka if err is nil. id is what the answer repeats; it is empty for what is no event,
 // and for an id that is too long to be repeated.
 type outcome struct {
-	id  string
-	err error
+	id      string
+	reduced bool // it counts with less than was sent: see admission.Limits
+	err     error
 }
 
 // parseAll parses the events of a request, each by itself.
@@ -85,7 +88,7 @@ func (s *server) judge(from sender, drafts []draft, outcomes []outcome) (events 
 			continue
 		}
 		named := from.id != "" || drafts[i].event.EventID() != "" // by its sender
-		if outcomes[i].err = s.prepare(from, drafts[i], now); outcomes[i].err != nil {
+		if outcomes[i].reduced, outcomes[i].err = s.prepare(from, drafts[i], now); outcomes[i].err != nil {
 			continue
 		}
 		if outcomes[i].id = drafts[i].event.EventID(); named {
@@ -93,20 +96,7 @@ func (s *server) judge(from sender, drafts []draft, outcomes []outcome) (events 
 		}
 		events, index = append(events, drafts[i].event), append(index, i)
 	}
-	refused := s.limits.NewVisitors(from.tenant.Grant, events, now)
-	if refused == nil {
-		return events, index
-	}
-	kept := 0
-	for i, err := range refused {
-		if err != nil {
-			outcomes[index[i]] = outcome{err: err}
-			continue
-		}
-		events[kept], index[kept] = events[i], index[i]
-		kept++
-	}
-	return events[:kept], index[:kept]
+	return events, index
 }
 
 // repeatable is an id as answers have it: unchanged, or empty if it is longer than what answers repeat. A part of it would be
@@ -120,24 +110,37 @@ func repeatable(id string) string {
 }
 
 // prepare makes an event ready for Kafka, or returns why it is refused. A refused event stays charged to the limits.
-func (s *server) prepare(from sender, w draft, now time.Time) error {
+func (s *server) prepare(from sender, w draft, now time.Time) (reduced bool, err error) {
 	if err := s.complete(from, w, now); err != nil {
-		return err
+		return false, err
 	}
 	if err := w.event.Validate(); err != nil {
-		return err
+		return false, err
 	}
-	if c, ok := w.event.(*models.Click); ok && !s.cfg.Privacy.KeepUserAgent {
-		c.UA = "" // fillClick has judged it, and nothing else needs it
+	switch e := w.event.(type) {
+	case *models.Click:
+		if !s.cfg.Privacy.KeepUserAgent {
+			e.UA = "" // fillClick has judged it, and nothing else needs it
+		}
+	case *models.Visit:
+		if slices.Contains(e.Features, admission.Other) {
+			return false, &models.Invalid{Reason: "reserved_value", Detail: admission.Other + " is what the producer makes of features"}
+		}
 	}
-	if err := s.checkTime(w.event, now); err != nil {
-		return err
+	page := from.hasPageKey()
+	if err := s.checkTime(w.event, page, now); err != nil {
+		return false, err
 	}
 	owner, err := s.access.Owner(from.grants, from.page, w.event)
 	if err != nil {
-		return err
+		return false, err
 	}
-	return s.limits.Event(owner, w.event, now)
+	payer := admission.Sender{Grant: owner, IP: s.enrich.ClientIP(from.request), Page: page}
+	reduced, err = s.limits.Event(payer, w.event, now)
+	if reduced && err == nil {
+		s.metrics.filtered.WithLabelValues(answer.TooManyNewKeys).Inc()
+	}
+	return reduced, err
 }
 
 // complete fills in what a sender may leave out: the version, the time, the id, and what the request shows about a click.
@@ -172,10 +175,13 @@ func stamp(version *int, ts *models.Millis, id *string, header string, now time.
 	return nil
 }
 
-// timely refuses events from the future, which a sender's wrong clock makes, and those that are older than anyone
-// still asks about.
-func (s *server) checkTime(event models.Event, now time.Time) error {
+// checkTime refuses events from the future, which a sender's wrong clock makes, and those that are older than anyone
+// still asks about, or than a page that was just looked at.
+func (s *server) checkTime(event models.Event, page bool, now time.Time) error {
 	at, limit := event.Time(), s.cfg.Time
+	if page && limit.PageMaxAge > 0 && (limit.MaxAge == 0 || limit.PageMaxAge < limit.MaxAge) {
+		limit.MaxAge = limit.PageMaxAge
+	}
 	switch {
 	case at.Sub(now) > limit.MaxAhead: // Sub saturates: the year 9999 is far ahead, not long ago
 		return &answer.Refusal{Reason: answer.TimestampInFuture, Detail: fmt.Sprintf("more than %v ahead of the server's clock", limit.MaxAhead)}

@@ -59,7 +59,7 @@ func (d *server) check(t *testing.T, written draft, err error) {
 	t.Helper()
 	if err == nil {
 		r := httptest.NewRequest(http.MethodPost, "/", nil)
-		err = d.prepare(sender{request: r}, written, time.Now())
+		_, err = d.prepare(sender{request: r}, written, time.Now())
 	}
 	if err != nil {
 		if why := answer.Of(err); why.Reason == answer.Internal || why.Status() < 400 || why.Status() > 499 {

@@ -3,6 +3,7 @@ package intake_test
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -57,10 +58,7 @@ func inventedVisitors(t *testing.T, b broker) {
 	// With a service's key: as many as a large site has in a minute.
 	more, bytes := upload(t, d, "service", "203.0.113.9", 35)
 	t.Logf("by a service's key: %d visitors of 35,000 were taken, of %d bytes", more, bytes)
-	most := 30_000
-	if time.Since(began) > 50*time.Second { // a slow machine: another minute began
-		most *= 2
-	}
+	most := 30_000 + 500*int(1+time.Since(began)/time.Second)
 	if more > most || more < most/2 { // those that were accepted before are known
 		t.Errorf("%d visitors of a site in a minute, made with %d bytes", more, bytes)
 	}
@@ -68,7 +66,62 @@ func inventedVisitors(t *testing.T, b broker) {
 	visit("service", "203.0.113.9", "elsewhere", "0-7", 202, "")
 }
 
-// inventedReferrers: the default limits bound made-up referrers. Each makes a row that stays for ever, and following a link needs no key.
+// inventedValues: with the key of a page ten addresses make up few values of a feature by default, and a visit beyond counts as (other). An
+// honest visitor's event counts, whatever others made up. Events of other times are refused.
+func inventedValues(t *testing.T, b broker) {
+	d := startServer(t, b, func(cfg *configs.Producer) {
+		guarded(cfg)
+		cfg.HTTP.TrustedProxies = []string{"127.0.0.1"}
+	})
+	from := func(client, key string) http.Header {
+		return http.Header{"Authorization": {"Bearer " + key}, "X-Forwarded-For": {client}, "Content-Type": {linesType}}
+	}
+	accepted, reduced := 0, 0
+	for client := range 10 {
+		body := lines(1000, fmt.Sprintf(`{"siteId":"shop","guid":"g%d","feature1":"made up %d-%%d","feature2":"x","id":"%d-%%d"}`, client, client, client))
+		r := d.do(t, http.MethodPost, "/v1/visits", from(fmt.Sprintf("203.0.%d.7", client), "shop-new"), strings.NewReader(body))
+		accepted += strings.Count(r.raw, `"status":202`)
+		reduced += strings.Count(r.raw, `"reduced":"too_many_new_keys"`)
+	}
+	visit := func(key, fields string) reply {
+		header := from("198.51.100.7", key)
+		header.Del("Content-Type")
+		return d.do(t, http.MethodPost, "/v1/visits", header, strings.NewReader(`{"siteId":"shop","guid":"me",`+fields+`}`))
+	}
+	if r := visit("shop-new", `"feature1":"home"`); r.status != http.StatusAccepted || strings.Contains(r.raw, "reduced") {
+		t.Errorf("an honest visit: %d %s", r.status, r.raw)
+	}
+	if r := visit("service", `"feature1":"(other)"`); r.status != http.StatusBadRequest || r.Error != "reserved_value" {
+		t.Errorf("a visit that says (other): %d %s", r.status, r.raw)
+	}
+	old := fmt.Sprintf(`"ts":%d`, time.Now().Add(-49*time.Hour).UnixMilli())
+	if r := visit("shop-new", old); r.status != http.StatusBadRequest || r.Error != "too_old" {
+		t.Errorf("a visit of two days ago by a page's key: %d %s", r.status, r.raw)
+	}
+	if r := visit("service", old); r.status != http.StatusAccepted {
+		t.Errorf("a visit of two days ago by a service: %d %s", r.status, r.raw)
+	}
+	if got := d.metric(t, `footfall_door_filtered_total{reason="too_many_new_keys"}`); got != strconv.Itoa(reduced) {
+		t.Errorf("%d answers say that they were reduced, the metric %s", reduced, got)
+	}
+	d.close(t)
+	values, others := map[string]bool{}, 0
+	for _, m := range messages(t, d.broker, d.topics.Visits) {
+		v, err := models.DefaultPlan().UnmarshalVisit(m.Value, true)
+		must(t, err)
+		if v.Features[0] == "(other)" {
+			others++
+			continue
+		}
+		values[v.Features[0]] = true
+	}
+	if accepted != 10*1000 || others != reduced || len(values) < 10*60 || len(values) > 10*120 {
+		t.Errorf("%d of 10,000 made-up values were taken, of %d visits; %d count as (other), %d by the answers", len(values), accepted, others, reduced)
+	}
+}
+
+// inventedReferrers: the default limits bound made-up referrers, and how many people one client can be. Each referrer makes a row that
+// stays for ever, and following a link needs no key.
 func inventedReferrers(t *testing.T, b broker) {
 	store := &linkStore{}
 	store.all.Store("abc", "https://example.org/")
@@ -80,6 +133,7 @@ func inventedReferrers(t *testing.T, b broker) {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.url+"/abc", nil)
 		must(t, err)
 		request.Header.Set("Referer", fmt.Sprintf("https://r%d.example/", i))
+		request.Header.Set("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0")
 		response, err := client.Do(request)
 		must(t, err)
 		must(t, response.Body.Close())
@@ -92,11 +146,17 @@ func inventedReferrers(t *testing.T, b broker) {
 		most += 60
 	}
 	d.close(t) // which writes what is queued
-	referrers, clicks := map[string]bool{}, messages(t, d.broker, d.topics.Clicks)
+	people, referrers, clicks := 0, map[string]bool{}, messages(t, d.broker, d.topics.Clicks)
 	for _, m := range clicks {
 		c, err := models.UnmarshalClick(m.Value, true)
 		must(t, err)
 		referrers[c.Referrer] = true
+		if !c.Bot {
+			people++
+		}
+	}
+	if least := 500; people < least || people > least+5*int(1+time.Since(began)/time.Second) || people == redirects {
+		t.Errorf("%d of %d clicks of one client count as people's", people, redirects)
 	}
 	if len(clicks) != redirects || len(referrers) > most || len(referrers) < 60 {
 		t.Errorf("%d clicks of %d redirects, with %d referrers", len(clicks), redirects, len(referrers))

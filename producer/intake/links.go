@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -11,7 +12,6 @@ import (
 	"footfall/configs"
 	"footfall/models"
 	"footfall/producer/admission"
-	"footfall/producer/answer"
 	"footfall/producer/links"
 )
 
@@ -23,7 +23,7 @@ func (s *server) openLinks(store links.Store, reg prometheus.Registerer) error {
 	o := linkOptions(s.cfg.Links)
 	o.KeepUserAgent = s.cfg.Privacy.KeepUserAgent
 	o.Store, o.Enrich, o.Log, o.Metrics = store, s.enrich, s.log, reg
-	o.Allow, o.Begin, o.Refer, o.Panicked = s.mayCreate, s.linkPrefix, s.mayRefer, s.metrics.panics.Inc
+	o.Allow, o.Begin, o.Judge, o.Panicked = s.mayCreate, s.linkPrefix, s.judgeClick, s.metrics.panics.Inc
 	o.Publish = func(ctx context.Context, c *models.Click) error {
 		return s.pub.Publish(ctx, admission.Tenant{Grant: "redirects"}, s.cfg.Kafka.Topics.Clicks, []models.Event{c})[0]
 	}
@@ -72,9 +72,9 @@ func (s *server) mayCreate(w http.ResponseWriter, r *http.Request, short string)
 	link := &models.Click{ShortURL: short, TS: models.Millis(time.Now().UnixMilli())}
 	held, err := s.access.LinkGrants(r)
 	if err == nil {
-		var owner string
-		if owner, err = s.access.Owner(held, admission.PageOf(r), link); err == nil {
-			err = s.limits.Event(owner, link, time.Now())
+		payer := admission.Sender{IP: s.enrich.ClientIP(r), Page: admission.OnPages(held)}
+		if payer.Grant, err = s.access.Owner(held, admission.PageOf(r), link); err == nil {
+			_, err = s.limits.Event(payer, link, time.Now())
 		}
 	}
 	if err != nil {
@@ -98,14 +98,11 @@ func (s *server) linkPrefix(w http.ResponseWriter, r *http.Request) (string, boo
 	return prefix, true
 }
 
-// mayRefer decides whether a redirect's click keeps its referrer. Anyone can make referrers up without a key, and each is a row
-// that stays for ever.
-func (s *server) mayRefer(c *models.Click) bool {
-	if s.limits.Referrer(c, time.Now()) == nil {
-		return true
+// judgeClick changes a redirect's click that is beyond the limits, and counts what it changed.
+func (s *server) judgeClick(c *models.Click, ip netip.Addr) {
+	for _, reason := range s.limits.Redirect(c, ip, time.Now()) {
+		s.metrics.filtered.WithLabelValues(reason).Inc()
 	}
-	s.metrics.filtered.WithLabelValues(answer.TooManyNewKeys).Inc()
-	return false
 }
 
 // followLink is GET /{short_url}, for anyone within the limits.

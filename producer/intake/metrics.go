@@ -37,14 +37,14 @@ func newMetrics(reg *prometheus.Registry, small, large *admission.Semaphore) *me
 		}, []string{"reason"}),
 		filtered: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "footfall_door_filtered_total",
-			Help: "What the producer left out on its own, by reason: too_many_new_keys (a redirect's referrer; its click counts), prefetch (a visit that nobody saw).",
+			Help: "What the producer left out on its own, by reason: too_many_new_keys (the referrer of a redirect or of a page's click, a page's features; they count as (other)), rate_limited (that a redirect's click was a human's), prefetch (a visit that nobody saw).",
 		}, []string{"reason"}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "footfall_door_panics_total",
 			Help: "Panics that were survived: of a handler (answered 500), of the store of links (503), of writing a redirect's click. The log has the stack.",
 		}),
 	}
-	for _, reason := range []string{answer.TooManyNewKeys, prefetched} {
+	for _, reason := range []string{answer.TooManyNewKeys, answer.RateLimited, prefetched} {
 		m.filtered.WithLabelValues(reason) // so that 0 is shown
 	}
 	for reason := range answer.Statuses { // mistakes in events are more: they show once they happen

@@ -2,7 +2,6 @@ package intake
 
 import (
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
@@ -57,9 +56,7 @@ func (s *server) admit(r *http.Request) (sender, error) {
 }
 
 // hasPageKey tells whether the sender's key is part of pages, and so known to all who can read them.
-func (s *sender) hasPageKey() bool {
-	return slices.ContainsFunc(s.grants, func(g admission.Grant) bool { return g.OnPages() })
-}
+func (s *sender) hasPageKey() bool { return admission.OnPages(s.grants) }
 
 // receiveJSON takes one event as JSON, or a batch as an array or as NDJSON.
 //
@@ -196,20 +193,27 @@ func (s *server) answerOne(w http.ResponseWriter, o outcome) {
 		s.refuse(w, o.err, o.id)
 		return
 	}
-	if o.id == "" {
-		answer.Text(w, http.StatusAccepted, []byte(`{}`))
-		return
+	text := append(make([]byte, 0, 64), '{')
+	if o.id != "" {
+		text = models.AppendText(append(text, `"id":`...), o.id)
 	}
-	answer.Text(w, http.StatusAccepted, append(models.AppendText(append(make([]byte, 0, 64), `{"id":`...), o.id), '}'))
+	if o.reduced && o.id != "" {
+		text = append(text, ',')
+	}
+	if o.reduced {
+		text = models.AppendText(append(text, `"reduced":`...), answer.TooManyNewKeys)
+	}
+	answer.Text(w, http.StatusAccepted, append(text, '}'))
 }
 
 // result is the outcome of one event in the answer to a batch. Its fields are those of a single event's answer.
 type result struct {
-	Index  int    `json:"index"`
-	Status int    `json:"status"`
-	ID     string `json:"id,omitempty"`
-	Error  string `json:"error,omitempty"`
-	Detail string `json:"detail,omitempty"`
+	Index   int    `json:"index"`
+	Status  int    `json:"status"`
+	ID      string `json:"id,omitempty"`
+	Error   string `json:"error,omitempty"`
+	Detail  string `json:"detail,omitempty"`
+	Reduced string `json:"reduced,omitempty"`
 }
 
 // append writes a result as encoding/json would, but faster: a batch has a thousand.
@@ -224,6 +228,9 @@ func (r result) append(to []byte) []byte {
 	}
 	if r.Detail != "" {
 		to = models.AppendText(append(to, `,"detail":`...), r.Detail)
+	}
+	if r.Reduced != "" {
+		to = models.AppendText(append(to, `,"reduced":`...), r.Reduced)
 	}
 	return append(to, '}')
 }
@@ -247,6 +254,8 @@ func (s *server) answerBatch(w http.ResponseWriter, outcomes []outcome) {
 				one.Detail = why.Detail
 			}
 			wait = max(wait, why.RetryAfter())
+		} else if o.reduced {
+			one.Reduced = answer.TooManyNewKeys
 		}
 		if i > 0 {
 			text = append(text, ',')

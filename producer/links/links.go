@@ -10,6 +10,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -59,8 +60,8 @@ type Options struct {
 	// Begin is the prefix of names that are made up for the sender. If it returns false it has answered: the sender may have
 	// none. Default: no prefix.
 	Begin func(w http.ResponseWriter, r *http.Request) (beginning string, ok bool)
-	// Refer decides whether the click of a redirect keeps its referrer. The click counts in any case. Default: it does.
-	Refer func(*models.Click) bool
+	// Judge may change the click of a redirect by a client: take its referrer away, or make it a bot's. Default: it does not.
+	Judge func(*models.Click, netip.Addr)
 	// Panicked is called after a panic of the store or of Publish was recovered and logged. Default: nothing is called.
 	Panicked func()
 	// Refused is called with the reason of every request that is refused. Default: nothing is called.
@@ -106,8 +107,8 @@ func New(o Options) (*Handler, error) {
 	if o.Begin == nil {
 		o.Begin = func(http.ResponseWriter, *http.Request) (string, bool) { return "", true }
 	}
-	if o.Refer == nil {
-		o.Refer = func(*models.Click) bool { return true }
+	if o.Judge == nil {
+		o.Judge = func(*models.Click, netip.Addr) {}
 	}
 	if o.Panicked == nil {
 		o.Panicked = func() {}

@@ -46,11 +46,9 @@ func (h *Handler) Redirect(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method == http.MethodGet {
-		c := h.click(r, short)
-		if !h.o.Refer(c) {
-			c.Referrer = ""
-		}
-		h.queue.add(c, h.o.Enrich.ClientIP(r))
+		c, ip := h.click(r, short), h.o.Enrich.ClientIP(r)
+		h.o.Judge(c, ip)
+		h.queue.add(c, ip)
 	}
 	w.Header().Set("Location", location(long))
 	w.WriteHeader(http.StatusFound)
