@@ -28,7 +28,13 @@ func (s *Store) Apply(ctx context.Context, writes []store.KeyWrite) []error {
 	}
 	requests := packRequests(parts, 1, func(_, _ requestPart) bool { return false }) // each is a key of its own
 	_ = s.each(ctx, len(requests), func(working context.Context, i int) error {
-		var err error
+		err := store.CheckFence(ctx)
+		if err != nil {
+			for _, part := range requests[i] {
+				errs[part.index] = err
+			}
+			return err
+		}
 		if working.Err() == nil {
 			// ctx, not working: a failed request must not cancel the others, or their outcome would be unknown too.
 			err = s.applyTogether(ctx, writes, requests[i], errs)

@@ -80,8 +80,23 @@ func (s *Store) note(ctx context.Context, t store.Tenure, committed int64, clean
 
 // Owners implements store.Store. There is one row per Kafka partition, so it is a small scan.
 func (s *Store) Owners(ctx context.Context) ([]store.Owner, error) {
+	return s.ownersAt(ctx, gocql.LocalQuorum)
+}
+
+// ConfirmOwners implements store.LeaseStore. The scan asks for all ranges of the ring, and so every node.
+func (s *Store) ConfirmOwners(ctx context.Context) ([]store.Owner, bool, error) {
+	owners, err := s.ownersAt(ctx, gocql.All)
+	if !cql.ReplicaMissing(err) {
+		return owners, true, err
+	}
+	owners, err = s.Owners(ctx)
+	return owners, false, err
+}
+
+func (s *Store) ownersAt(ctx context.Context, level gocql.Consistency) ([]store.Owner, error) {
 	var owners []store.Owner
-	scanner := s.session.Query(`SELECT topic, kafka_partition, owner, clean, epoch, committed, taken_at FROM ` + s.names.Footfall + `.owners`).WithContext(ctx).Iter().Scanner()
+	scanner := s.session.Query(`SELECT topic, kafka_partition, owner, clean, epoch, committed, taken_at FROM ` + s.names.Footfall + `.owners`).
+		Consistency(level).WithContext(ctx).Iter().Scanner()
 	for scanner.Next() {
 		var o store.Owner
 		if err := scanner.Scan(&o.Partition.Topic, &o.Partition.Number, &o.Name, &o.Clean, &o.Epoch, &o.Committed, &o.TakenAt); err != nil {

@@ -88,16 +88,14 @@ func (w *RetirementWatcher) renew(ctx context.Context, age time.Duration) error 
 	}
 }
 
-// Age is how old the copy is, by the monotonic or the wall clock, whichever says more: the monotonic clock stops while a machine is
-// suspended.
+// Age is how old the copy is.
 func (w *RetirementWatcher) Age() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.asked.IsZero() {
 		return store.NoticeAge
 	}
-	now := time.Now()
-	return max(now.Sub(w.asked), now.Round(0).Sub(w.asked.Round(0)))
+	return retry.Since(w.asked)
 }
 
 // List returns the copy of the retirements, however old it is. A nil watcher has none.

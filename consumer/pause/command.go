@@ -100,10 +100,14 @@ type rest struct {
 	doubts []store.Doubt // a process that wrote without being an owner notes one
 }
 
-// mayWrite says who may still write, though it is no owner: a process that lost a partition, and has not noticed. Its successor, or itself, has
-// noted a doubt.
+// mayWrite says what may still be written, though no owner begins it: a write that is in doubt and waits in a node, or those of a process that lost a
+// partition, and has not noticed. Its successor, or itself, has noted a doubt.
 func (p *Pauser) mayWrite(doubts []store.Doubt, now time.Time) string {
 	for _, d := range doubts {
+		if d.Checks == 0 {
+			return fmt.Sprintf("partition %d of %s is in doubt (%s), and no check of all replicas has been complete yet: writes may still land",
+				d.Partition.Number, d.Partition.Topic, d.Reason)
+		}
 		if lost := d.Reason == store.DoubtPredecessor || d.Reason == store.DoubtLost; lost && now.Sub(d.NotedAt) < p.Zombie {
 			return fmt.Sprintf("partition %d of %s changed hands %v ago without being released: its last owner may still write for %v",
 				d.Partition.Number, d.Partition.Topic, now.Sub(d.NotedAt).Round(time.Second), (p.Zombie - now.Sub(d.NotedAt)).Round(time.Second))
@@ -135,7 +139,8 @@ func (p *Pauser) awaitNoHindrance(ctx context.Context, wait time.Duration) error
 	}
 }
 
-// look reads who owns what. others says who may write that does not rest when it is asked to: a command, or a process that lost a partition; empty: nobody.
+// look reads who owns what. others says who may write that does not rest when it is asked to: a command, a process that lost a partition, or a node
+// that does not answer; empty: nobody.
 func (p *Pauser) look(ctx context.Context) (r rest, others string, err error) {
 	leases, err := p.Store.Leases(ctx)
 	if err != nil {
@@ -144,9 +149,11 @@ func (p *Pauser) look(ctx context.Context) (r rest, others string, err error) {
 	if i := slices.IndexFunc(leases, func(l store.Lease) bool { return l.Kind == store.LeaseCommand }); i >= 0 {
 		return r, leases[i].What + " is running, and writes to the tables", nil
 	}
-	if r.owners, err = p.Store.Owners(ctx); err != nil {
+	owners, complete, err := p.Store.ConfirmOwners(ctx)
+	if err != nil {
 		return r, "", err
 	}
+	r.owners = owners
 	slices.SortFunc(r.owners, func(a, b store.Owner) int { return a.Partition.Compare(b.Partition) })
 	for _, o := range r.owners {
 		doubts, err := p.Store.Doubts(ctx, o.Partition)
@@ -155,6 +162,9 @@ func (p *Pauser) look(ctx context.Context) (r rest, others string, err error) {
 		}
 		slices.SortFunc(doubts, func(a, b store.Doubt) int { return strings.Compare(fmt.Sprint(a.ID), fmt.Sprint(b.ID)) })
 		r.doubts = append(r.doubts, doubts...)
+	}
+	if !complete {
+		return r, "a replica in Cassandra does not answer: writes that wait in its node would land when it wakes up", nil
 	}
 	return r, p.mayWrite(r.doubts, time.Now()), nil
 }
@@ -188,15 +198,18 @@ func (p *Pauser) awaitRest(ctx context.Context, wait time.Duration) (rest, error
 		if err != nil {
 			return r, whyEnded(ctx, err)
 		}
+		if slices.ContainsFunc(r.doubts, func(d store.Doubt) bool { return d.Checks == 0 }) {
+			return r, fmt.Errorf("%s; consumers check it only while they count: run this again", busy)
+		}
 		if busy == "" {
 			if err := retry.Sleep(ctx, p.Settle); err != nil {
 				return r, whyEnded(ctx, err)
 			}
-			again, _, err := p.lookForRest(ctx)
+			again, stirred, err := p.lookForRest(ctx)
 			if err != nil {
 				return r, whyEnded(ctx, err)
 			}
-			if busy = again.differs(r); busy == "" {
+			if busy = cmp.Or(stirred, again.differs(r)); busy == "" {
 				return again, nil
 			}
 		}

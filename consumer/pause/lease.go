@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"footfall/consumer/store"
+	"footfall/internal/retry"
 )
 
 // A lease is renewed every renewEvery, and lives for leaseTTL. Its holder stops after giveUpAfter without a renewal. That is a minute before
@@ -62,11 +63,10 @@ func renew(ctx context.Context, db store.LeaseStore, l store.Lease, renewed time
 			return
 		case <-time.After(renewEvery):
 		}
-		now := time.Now()
-		// The monotonic clock stands still while a machine is suspended, the wall clock may be set back.
-		if max(now.Sub(renewed), now.Round(0).Sub(renewed.Round(0))) > giveUpAfter {
+		if retry.Since(renewed) > giveUpAfter {
 			return
 		}
+		now := time.Now()
 		asking, cancel := context.WithTimeout(ctx, renewEvery)
 		if err := db.KeepLease(asking, l, leaseTTL); err == nil {
 			renewed = now

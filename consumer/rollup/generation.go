@@ -11,6 +11,8 @@ import (
 
 	"footfall/consumer/eventlog"
 	"footfall/consumer/repair"
+	"footfall/consumer/rollup/fence"
+	"footfall/consumer/store"
 	"footfall/internal/budget"
 	"footfall/internal/retry"
 )
@@ -51,13 +53,16 @@ func (c *Consumer) generation(ctx, genCtx context.Context, gen *kafka.Generation
 
 // untilPause is generation, until counting is paused.
 func (c *Consumer) untilPause(ctx, genCtx context.Context, gen *kafka.Generation, src eventlog.Sources) (bool, error) {
+	session := c.Config.Kafka.SessionTimeout
+	guard := &fence.Fence{Store: c.Store, Owner: c.owner, Session: session}
+	ctx = store.Fenced(ctx, guard.Check)
 	stop, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(genCtx, cancel)()
 	// The last flush may go on for a while after stop: aborting it would leave a doubt to the successor.
 	work, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer giveUp()
-	defer context.AfterFunc(genCtx, func() { c.stayAlive(work, gen) })()
+	go guard.Beat(work, c.Kafka, gen, heartbeat(session))
 
 	defer c.metrics.Lost()
 
@@ -69,6 +74,7 @@ func (c *Consumer) untilPause(ctx, genCtx context.Context, gen *kafka.Generation
 		}
 		return false, err
 	}
+	guard.Partitions = o.sorted()
 	c.metrics.Owns(o.waiting())
 	o.lostGroup = func() bool { return ctx.Err() != nil || genCtx.Err() != nil } // not when counting is paused
 	o.groupWaits = func() bool { return genCtx.Err() != nil && ctx.Err() == nil }
@@ -115,7 +121,7 @@ func (c *Consumer) untilPause(ctx, genCtx context.Context, gen *kafka.Generation
 		if paused.Load() { // nobody waits for this member: the chunk may take as long as it takes
 			<-leaving.Done()
 		}
-		o.awaitStall(work, stallTimeout(c.Config.Kafka.SessionTimeout), drainTimeout)
+		o.awaitStall(work, stallTimeout(session), drainTimeout)
 		giveUp()
 	})()
 	err = o.count(fetching, work, items, l, c.Committer(gen))
@@ -125,21 +131,6 @@ func (c *Consumer) untilPause(ctx, genCtx context.Context, gen *kafka.Generation
 		err = errors.Join(o.release(work), fetchErr)
 	}
 	return paused.Load(), err
-}
-
-// stayAlive sends the group heartbeats until ctx ends, for a member whose generation is over and whose last flush is not: kafka-go sends none
-// between two generations, and the group would expel the member after the session timeout.
-func (c *Consumer) stayAlive(ctx context.Context, gen *kafka.Generation) {
-	beat := &kafka.HeartbeatRequest{GroupID: gen.GroupID, GenerationID: gen.ID, MemberID: gen.MemberID}
-	for retry.Sleep(ctx, heartbeat(c.Config.Kafka.SessionTimeout)) == nil {
-		answer, err := c.Kafka.Client(c.Config.Kafka.SessionTimeout/3).Heartbeat(ctx, beat)
-		if err == nil { // else another broker may answer the next one
-			err = answer.Error
-		}
-		if errors.Is(err, kafka.UnknownMemberId) || errors.Is(err, kafka.IllegalGeneration) || errors.Is(err, kafka.FencedInstanceID) {
-			return // expelled: the next owner doubts what is under way
-		}
-	}
 }
 
 // awaitStall returns when ctx ends, when the flush made no progress for a while, or after most.

@@ -47,7 +47,7 @@ func TestAPauseIsOneState(t *testing.T) {
 	}
 	onBoth(t, 2, func(t *testing.T, b *bench) {
 		b.cfg.Kafka.SessionTimeout = 6 * time.Second // a member that is stopped while it joins stays in the group for so long
-		stopFirst, endedFirst := b.start(t, "first/1/u/v2")
+		stopFirst, endedFirst := b.start(t, "first/1/u/v3")
 		b.send(t, 0, 100)
 		b.counts(t, 100)
 		var snapshot *memstore.Memory
@@ -56,7 +56,7 @@ func TestAPauseIsOneState(t *testing.T) {
 		err := b.pause(t, 30*time.Second, func(context.Context) error {
 			snapshot = b.memory.Snapshot()
 			b.send(t, 100, 200)
-			stopSecond, endedSecond = b.start(t, "second/1/u/v2")
+			stopSecond, endedSecond = b.start(t, "second/1/u/v3")
 			b.unchanged(t, snapshot)
 			return nil
 		})
@@ -183,7 +183,7 @@ func TestAPauseThatIsNotOneFails(t *testing.T) {
 		"taken and released as before": {before: func(b *bench) { leave(b, take(b, "a")) },
 			during: func(b *bench) error { leave(b, take(b, "a")); return nil }, want: "was taken meanwhile, by a"},
 		"a zombie": {before: func(b *bench) { leave(b, take(b, "a")) },
-			during: func(b *bench) error { return b.memory.NoteDoubt(ctx, store.Doubt{Partition: p, ID: 7}) }, want: "a doubt was noted"},
+			during: func(b *bench) error { return b.memory.NoteDoubt(ctx, store.Doubt{Partition: p, ID: 7}) }, want: "is in doubt"},
 		"the command fails": {during: func(*bench) error { return errors.New("disk full") }, want: "disk full"},
 		"a pause that was taken off": {during: func(b *bench) error {
 			leases, err := b.memory.Leases(ctx)

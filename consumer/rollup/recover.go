@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"footfall/consumer/eventlog"
 	"footfall/consumer/store"
 	"footfall/internal/retry"
 )
@@ -17,6 +18,9 @@ import (
 // just retried.
 func (o *ownership) recover(ctx context.Context, c *chunk, cause error, attempt int) error {
 	if err := retry.Sleep(ctx, retry.Backoff(attempt)); err != nil {
+		return err
+	}
+	if err := store.CheckFence(ctx); errors.Is(err, eventlog.ErrTaken) {
 		return err
 	}
 	inDoubt := errors.Is(cause, store.ErrUnknownOutcome)

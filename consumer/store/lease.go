@@ -21,6 +21,8 @@ type Lease struct {
 // LeaseStore is a store that keeps leases.
 type LeaseStore interface {
 	Store
+	// ConfirmOwners is Owners, asked of every replica. complete is false if one did not answer and only a quorum was read.
+	ConfirmOwners(ctx context.Context) (owners []Owner, complete bool, err error)
 	// KeepLease stores a lease for ttl from now, in place of one with the same kind and ID.
 	KeepLease(ctx context.Context, l Lease, ttl time.Duration) error
 	// EndLease removes a lease.

@@ -88,7 +88,7 @@ type Store interface {
 
 	// Apply carries out the writes, each atomic by itself, in any order. The result has an error per write, in their
 	// order: nil when acknowledged, wrapping ErrUnknownOutcome when in doubt, anything else when certainly not applied.
-	// A caller has at most one write under way per key.
+	// A caller has at most one write under way per key. No request is begun that the fence of ctx refuses (Fenced).
 	Apply(ctx context.Context, writes []KeyWrite) []error
 
 	// NoteDoubt stores a doubt, in place of one with the same ID.

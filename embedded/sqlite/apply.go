@@ -21,6 +21,9 @@ func (s *Store) Apply(ctx context.Context, writes []store.KeyWrite) []error {
 	}
 	for keyspace, indexes := range fits {
 		err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			if err := store.CheckFence(ctx); err != nil {
+				return err
+			}
 			add := s.add[keyspace].in(ctx, tx)
 			for _, i := range indexes {
 				if err := add.write(ctx, writes[i]); err != nil {

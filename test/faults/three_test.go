@@ -2,11 +2,16 @@ package faults
 
 import (
 	"fmt"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
 	"footfall/deployments/stack"
 	"footfall/deployments/stack/stacktest"
+	"footfall/test/e2e/dump"
+	"footfall/test/e2e/oracle"
+	"footfall/test/e2e/process"
 )
 
 // Three nodes, each with all data. One is killed, later another is paused; the remaining two are a quorum, so counting goes on. gocql
@@ -39,10 +44,13 @@ func threeNodes(t *testing.T, s servers, r *row) {
 	}
 	w.countsOn(t, "a node was paused")
 	paused := time.Since(begun)
-	time.Sleep(time.Until(begun.Add(20 * time.Second))) // longer than every timeout
-	if err := s.nodes[2].Resume(); err != nil {
+	pause, err := process.Start(process.Command{Name: "pause", Path: binaries.Path(t, "consumer"), Args: []string{"pause", "--wait", "10m"}, Env: w.env, Dir: w.dir})
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer pause.Kill()
+	time.Sleep(time.Until(begun.Add(20 * time.Second))) // longer than every timeout
+	w.snapshot(t, pause, s.nodes[2].Resume)
 	end := time.Now()
 	load.end(t)
 	r.hits = "1 kill, 1 pause"
@@ -51,6 +59,49 @@ func threeNodes(t *testing.T, s servers, r *row) {
 	if r.doubts == 0 {
 		t.Error("no write became doubtful: nothing was tested")
 	}
+}
+
+// snapshot takes a snapshot of all nodes during a pause, which must not begin before resume wakes up the node that hangs: writes of unknown outcome
+// that wait in it would land in the midst of the snapshot.
+func (w *world) snapshot(t *testing.T, pause *process.Process, resume func() error) {
+	t.Helper()
+	held := regexp.MustCompile(`(take the snapshot on every node now)`)
+	if said, err := pause.Printed(); err != nil || held.MatchString(said) || !strings.Contains(said, "counting is not paused yet: ") {
+		t.Errorf("beside a node that hangs, pause says (%v)\n%s", err, said)
+	}
+	if err := resume(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pause.Expect(patiently(t), held); err != nil {
+		t.Fatal(err)
+	}
+	before := w.cells(t)
+	for _, n := range w.nodes {
+		if _, err := n.Nodetool(patiently(t), "snapshot", "-t", "whole", "footfall_"+w.name, "urlshortener_"+w.name, "cardinality_"+w.name); err != nil {
+			t.Error(err)
+		}
+	}
+	if diff := oracle.Diff(before, w.cells(t)); len(diff) > 0 {
+		t.Errorf("%d cells changed during the snapshot, such as %s", len(diff), diff[0])
+	}
+	if err := pause.Stop(time.Minute); err != nil {
+		t.Errorf("%v\n%s", err, pause.Tail(10))
+	}
+}
+
+// cells reads all counters.
+func (w *world) cells(t *testing.T) oracle.Cells {
+	t.Helper()
+	session, err := w.session(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	got, err := dump.Cassandra(t.Context(), session, "_"+w.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got.Cells
 }
 
 // countsOn waits for chunks that were begun after the fault. It waits for two commits: the first may be of a chunk written before.

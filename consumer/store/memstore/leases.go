@@ -19,6 +19,12 @@ func (m *Memory) Leases(ctx context.Context) (list []store.Lease, err error) {
 	return list, ctx.Err()
 }
 
+// ConfirmOwners implements store.LeaseStore.
+func (m *Memory) ConfirmOwners(ctx context.Context) ([]store.Owner, bool, error) {
+	owners, err := m.Owners(ctx)
+	return owners, true, err
+}
+
 // KeepLease implements store.LeaseStore.
 func (m *Memory) KeepLease(ctx context.Context, l store.Lease, ttl time.Duration) error {
 	if ctx.Err() != nil {

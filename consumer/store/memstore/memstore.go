@@ -258,10 +258,13 @@ func (m *Memory) Confirm(ctx context.Context, keys []models.Key, _ func(int) ite
 }
 
 // Apply implements store.Store.
-func (m *Memory) Apply(_ context.Context, writes []store.KeyWrite) []error {
+func (m *Memory) Apply(ctx context.Context, writes []store.KeyWrite) []error {
+	errs := make([]error, len(writes))
+	if err := store.CheckFence(ctx); err != nil {
+		return slices.Repeat([]error{err}, len(writes))
+	}
 	m.Mu.Lock()
 	defer m.Mu.Unlock()
-	errs := make([]error, len(writes))
 	for i, w := range writes {
 		var f Fault
 		if m.OnApply != nil {
