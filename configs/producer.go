@@ -27,6 +27,8 @@ type Limits struct {
 	PageClientNewKeysPerMinute int     `mapstructure:"page_client_new_keys_per_minute"`
 	RedirectClientPerSecond    float64 `mapstructure:"redirect_client_per_second"`
 	RedirectClientBurst        int     `mapstructure:"redirect_client_burst"`
+	GrantPerSecond             float64 `mapstructure:"grant_per_second"`
+	GrantBurst                 int     `mapstructure:"grant_burst"`
 	SitePerSecond              float64 `mapstructure:"site_per_second"`
 	SiteBurst                  int     `mapstructure:"site_burst"`
 	NewKeysPerMinute           int     `mapstructure:"new_keys_per_minute"`

@@ -1,5 +1,5 @@
 // Package fair divides what is scarce among those who want it, for producer and reader: networks.go says which addresses count as one
-// client, shares.go who may take one place more.
+// client, shares.go who may take one place more, budget.go has the token buckets.
 package fair
 
 import "net/netip"

@@ -28,14 +28,14 @@ const redirects = "visitors"
 type Limits struct {
 	seed maphash.Seed
 
-	clients   *budget // by network
-	pages     *budget // by network, of clients with a key that is part of a page
-	sites     *budget
-	follows   *budget // clicks of redirects, by network and link
-	news      *budget // new names, by grant or site
-	pageNews  *budget // new names by network, of clients with a key that is part of a page
-	referrers *budget // new referrers, by link that is followed
-	visitors  *budget // new visitors, by site or link
+	clients   *fair.Budget // by network
+	pages     *fair.Budget // by network, of clients with a key that is part of a page
+	sites     *fair.Budget
+	follows   *fair.Budget // clicks of redirects, by network and link
+	news      *fair.Budget // new names, by grant or site
+	pageNews  *fair.Budget // new names by network, of clients with a key that is part of a page
+	referrers *fair.Budget // new referrers, by link that is followed
+	visitors  *fair.Budget // new visitors, by site or link
 
 	names, details, guests *known // sites and links, what belongs to them, and visitors: apart, so that none evicts the others
 }
@@ -52,14 +52,14 @@ func NewLimits(cfg configs.Limits) *Limits {
 	const room = 1 << 20 // 8 MB each
 	return &Limits{
 		seed:      maphash.MakeSeed(),
-		clients:   newBudget(cfg.ClientPerSecond, cfg.ClientBurst),
-		pages:     newBudget(cfg.PageClientPerSecond, cfg.PageClientBurst),
-		sites:     newBudget(cfg.SitePerSecond, cfg.SiteBurst),
-		follows:   newBudget(cfg.RedirectClientPerSecond, cfg.RedirectClientBurst),
-		news:      perMinute(cfg.NewKeysPerMinute),
-		pageNews:  perMinute(cfg.PageClientNewKeysPerMinute),
-		referrers: perMinute(cfg.NewReferrersPerMinute),
-		visitors:  perMinute(cfg.NewVisitorsPerMinute),
+		clients:   fair.NewBudget(cfg.ClientPerSecond, cfg.ClientBurst),
+		pages:     fair.NewBudget(cfg.PageClientPerSecond, cfg.PageClientBurst),
+		sites:     fair.NewBudget(cfg.SitePerSecond, cfg.SiteBurst),
+		follows:   fair.NewBudget(cfg.RedirectClientPerSecond, cfg.RedirectClientBurst),
+		news:      fair.PerMinute(cfg.NewKeysPerMinute),
+		pageNews:  fair.PerMinute(cfg.PageClientNewKeysPerMinute),
+		referrers: fair.PerMinute(cfg.NewReferrersPerMinute),
+		visitors:  fair.PerMinute(cfg.NewVisitorsPerMinute),
 		names:     newKnown(room), details: newKnown(room), guests: newKnown(room),
 	}
 }
@@ -69,12 +69,12 @@ func (l *Limits) Client(ip netip.Addr, now time.Time) error {
 	if l.clients == nil {
 		return nil
 	}
-	return refusal(answer.RateLimited, "too many events from your address", l.clients.take(now, l.networks(ip, "")...))
+	return refusal(answer.RateLimited, "too many events from your address", l.clients.Take(now, l.networks(ip, "")...))
 }
 
 // PageClient is Client for requests with a key that lists origins, and so is part of a page.
 func (l *Limits) PageClient(ip netip.Addr, now time.Time) error {
-	return refusal(answer.RateLimited, "too many events from your address, for a key that is part of a page", l.pages.take(now, l.networks(ip, "")...))
+	return refusal(answer.RateLimited, "too many events from your address, for a key that is part of a page", l.pages.Take(now, l.networks(ip, "")...))
 }
 
 // Batch charges a client for n more events, once the body is read and they are counted. Client let the request in before, so
@@ -82,18 +82,18 @@ func (l *Limits) PageClient(ip netip.Addr, now time.Time) error {
 // page says that its key lists origins.
 func (l *Limits) Batch(ip netip.Addr, n int, page bool, now time.Time) error {
 	networks := l.networks(ip, "")
-	wait := l.clients.charge(now, n, 0, networks)
+	wait := l.clients.Charge(now, n, 0, networks)
 	if wait == 0 && page {
-		wait = l.pages.charge(now, n, 0, networks)
+		wait = l.pages.Charge(now, n, 0, networks)
 	}
 	return refusal(answer.RateLimited, "too many events from your address", wait)
 }
 
 // networks are the buckets that an address is charged to, for something with a name.
-func (l *Limits) networks(ip netip.Addr, name string) (all []share) {
+func (l *Limits) networks(ip netip.Addr, name string) (all []fair.Charge) {
 	for _, n := range fair.Networks(ip) {
 		at := n.Addr().As16()
-		all = append(all, share{l.hash(string(at[:]), strconv.Itoa(n.Bits()), name), float64(n.Times)})
+		all = append(all, fair.Charge{Name: l.hash(string(at[:]), strconv.Itoa(n.Bits()), name), Times: float64(n.Times)})
 	}
 	return all
 }
@@ -135,7 +135,7 @@ func (l *Limits) Event(from Sender, event models.Event, now time.Time) (reduced 
 }
 
 func (l *Limits) site(owner uint64, now time.Time) error {
-	return refusal(answer.RateLimited, "too many events for this site", l.sites.take(now, share{owner, 1}))
+	return refusal(answer.RateLimited, "too many events for this site", l.sites.Take(now, fair.Charge{Name: owner, Times: 1}))
 }
 
 func (l *Limits) visit(from Sender, site uint64, v *models.Visit, now time.Time) (reduced bool, err error) {
@@ -194,10 +194,10 @@ func newDay(at models.Millis, now time.Time) string {
 func (l *Limits) name(in *known, from Sender, payer, name uint64, now time.Time) error {
 	wait := in.admit(name&nameBits|l.grant(from)&^nameBits, func() (wait time.Duration) {
 		if from.Page {
-			wait = l.pageNews.take(now, l.networks(from.IP, "")...)
+			wait = l.pageNews.Take(now, l.networks(from.IP, "")...)
 		}
 		if wait == 0 {
-			wait = l.news.take(now, share{payer, 1})
+			wait = l.news.Take(now, fair.Charge{Name: payer, Times: 1})
 		}
 		return wait
 	})
@@ -210,7 +210,7 @@ func (l *Limits) visitor(from Sender, owner uint64, visitor string, at models.Mi
 		return nil
 	}
 	hash := (owner ^ l.hash("visitor", visitor, newDay(at, now))) & nameBits
-	wait := l.guests.admit(hash|l.grant(from)&^nameBits, func() time.Duration { return l.visitors.take(now, share{owner, 1}) })
+	wait := l.guests.admit(hash|l.grant(from)&^nameBits, func() time.Duration { return l.visitors.Take(now, fair.Charge{Name: owner, Times: 1}) })
 	return refusal(answer.TooManyNewVisitors, "too many visitors of this site or link that were never seen before", wait)
 }
 
@@ -218,7 +218,7 @@ func (l *Limits) visitor(from Sender, owner uint64, visitor string, at models.Mi
 // client does is a bot's. Each link has a limit of new referrers, far below that of a key, and all links together have the limit of
 // one key; beyond it a click has no referrer. Redirect returns the reasons of what it changed.
 func (l *Limits) Redirect(c *models.Click, ip netip.Addr, now time.Time) (changed []string) {
-	if !c.Bot && l.follows.take(now, l.networks(ip, c.ShortURL)...) > 0 {
+	if !c.Bot && l.follows.Take(now, l.networks(ip, c.ShortURL)...) > 0 {
 		c.Bot = true
 		changed = append(changed, answer.RateLimited)
 	}
@@ -227,9 +227,9 @@ func (l *Limits) Redirect(c *models.Click, ip netip.Addr, now time.Time) (change
 	}
 	all := l.grant(Sender{Grant: redirects})
 	wait := l.details.admit(l.hash("referrer", c.ShortURL, c.Referrer)&nameBits|all&^nameBits, func() time.Duration {
-		wait := l.referrers.take(now, share{l.hash("link", c.ShortURL), 1})
+		wait := l.referrers.Take(now, fair.Charge{Name: l.hash("link", c.ShortURL), Times: 1})
 		if wait == 0 {
-			wait = l.news.take(now, share{all, 1})
+			wait = l.news.Take(now, fair.Charge{Name: all, Times: 1})
 		}
 		return wait
 	})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"footfall/configs"
+	"footfall/internal/fair"
 	"footfall/models"
 	"footfall/producer/answer"
 )
@@ -25,7 +26,7 @@ func reason(err error) string {
 }
 
 // one is the bucket of a name.
-func one(name uint64) []share { return []share{{name, 1}} }
+func one(name uint64) []fair.Charge { return []fair.Charge{{Name: name, Times: 1}} }
 
 // newNames are limits of new names only.
 func newNames(perMinute int) *Limits { return NewLimits(configs.Limits{NewKeysPerMinute: perMinute}) }
@@ -37,12 +38,12 @@ func (l *Limits) event(grant string, event models.Event, now time.Time) string {
 }
 
 func TestBucketsHoldTheRate(t *testing.T) {
-	b := newBudget(10, 5)
+	b := fair.NewBudget(10, 5)
 	now := time.Unix(1_000_000, 0)
 	taken := 0
 	for range 100 { // ten seconds, asked every 100 ms and much too often
 		for range 20 {
-			if b.take(now, one(1)...) == 0 {
+			if b.Take(now, one(1)...) == 0 {
 				taken++
 			}
 		}
@@ -51,29 +52,29 @@ func TestBucketsHoldTheRate(t *testing.T) {
 	if taken < 5+98 || taken > 5+100 {
 		t.Errorf("%d in ten seconds at 10 a second, burst 5", taken)
 	}
-	if b.take(now, one(2)...) != 0 {
+	if b.Take(now, one(2)...) != 0 {
 		t.Error("another one is limited too")
 	}
 }
 
 // TestALargeBatchIsPaidOff: a batch larger than the burst gets through once, and the rate holds afterwards.
 func TestALargeBatchIsPaidOff(t *testing.T) {
-	b := newBudget(10, 5)
+	b := fair.NewBudget(10, 5)
 	now := time.Unix(1_000_000, 0)
-	if wait := b.take(now, one(1)...); wait != 0 {
+	if wait := b.Take(now, one(1)...); wait != 0 {
 		t.Fatalf("the first has to wait %v", wait)
 	}
-	if wait := b.charge(now, 104, 0, one(1)); wait != 0 {
+	if wait := b.Charge(now, 104, 0, one(1)); wait != 0 {
 		t.Fatalf("who was let in has to wait %v", wait)
 	}
-	wait := b.take(now, one(1)...)
+	wait := b.Take(now, one(1)...)
 	if want := 10100 * time.Millisecond; wait != want {
 		t.Errorf("after it: wait %v, want %v", wait, want)
 	}
-	if w := b.take(now.Add(wait-time.Millisecond), one(1)...); w <= 0 {
+	if w := b.Take(now.Add(wait-time.Millisecond), one(1)...); w <= 0 {
 		t.Error("before it is over it is over")
 	}
-	if w := b.take(now.Add(wait+time.Millisecond), one(1)...); w != 0 {
+	if w := b.Take(now.Add(wait+time.Millisecond), one(1)...); w != 0 {
 		t.Errorf("who waited as told has to wait %v", w)
 	}
 }
@@ -300,7 +301,7 @@ func TestLimitsAreBounded(t *testing.T) {
 		return m.HeapAlloc // bytes that are reachable; how full the allocator's pages are is not ours
 	}
 	before := used(0, 0) // what other tests have left
-	const many = remembered + remembered/8
+	const many = fair.Remembered + fair.Remembered/8
 	full := used(0, many)
 	if more := used(many, many+many/8); more > full+1<<20 {
 		t.Errorf("memory grew from %d to %d", full, more)

@@ -99,7 +99,7 @@ func checkConfig(cfg configs.Producer) error {
 	case cfg.Time.MaxAhead > models.MaxAhead/2:
 		return fmt.Errorf("time.max_ahead must be at most %v: consumers refuse events that are more than %v ahead", models.MaxAhead/2, models.MaxAhead)
 	case !rate(cfg.Limits.ClientPerSecond) || !rate(cfg.Limits.SitePerSecond) || !rate(cfg.Limits.PageClientPerSecond) ||
-		!rate(cfg.Limits.RedirectClientPerSecond) || cfg.Limits.PageClientNewKeysPerMinute < 0 || cfg.Limits.NewKeysPerMinute < 0 || cfg.Limits.NewVisitorsPerMinute < 0 || cfg.Limits.NewReferrersPerMinute < 0:
+		!rate(cfg.Limits.RedirectClientPerSecond) || !rate(cfg.Limits.GrantPerSecond) || cfg.Limits.PageClientNewKeysPerMinute < 0 || cfg.Limits.NewKeysPerMinute < 0 || cfg.Limits.NewVisitorsPerMinute < 0 || cfg.Limits.NewReferrersPerMinute < 0:
 		return errors.New("limits must be numbers from 0 on: 0 is no limit")
 	case cfg.Privacy.IP != raw && cfg.Privacy.IP != truncated && cfg.Privacy.IP != hashed:
 		return errors.New("privacy.ip must be raw, truncated or hashed")

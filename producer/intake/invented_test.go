@@ -12,11 +12,20 @@ import (
 	"footfall/models"
 )
 
-// upload sends gzipped batches of so many made-up visitors of a site, and returns how many were accepted and how many bytes were sent.
-func upload(t *testing.T, d *runningServer, key, client string, batches int) (taken, bytes int) {
+// upload sends gzipped batches of so many made-up visitors of a site, or of one, and returns how many were accepted and how many bytes were
+// sent.
+func upload(t *testing.T, d *runningServer, key, client string, batches int, one bool) (taken, bytes int) {
 	t.Helper()
 	for b := range batches {
-		body := zip(lines(1000, fmt.Sprintf(`{"siteId":"shop","guid":"%d-%%d","feature1":"a","feature2":"b","id":"%d-%%d"}`, b, b)))
+		var text strings.Builder
+		for i := range 1000 {
+			guid := "me"
+			if !one {
+				guid = fmt.Sprint(b, "-", i)
+			}
+			fmt.Fprintf(&text, `{"siteId":"shop","guid":"%s","feature1":"a","feature2":"b","id":"%d-%d"}`+"\n", guid, b, i)
+		}
+		body := zip(text.String())
 		r := d.do(t, http.MethodPost, "/v1/visits", http.Header{"Authorization": {"Bearer " + key}, "X-Forwarded-For": {client},
 			"Content-Type": {linesType}, "Content-Encoding": {"gzip"}}, strings.NewReader(body))
 		taken += strings.Count(r.raw, `"status":202`)
@@ -34,7 +43,7 @@ func inventedVisitors(t *testing.T, b broker) {
 	})
 	began := time.Now()
 	// With the key of a page: one batch is accepted, and then twenty a second.
-	taken, bytes := upload(t, d, "shop-new", "203.0.113.7", 10)
+	taken, bytes := upload(t, d, "shop-new", "203.0.113.7", 10, false)
 	t.Logf("by a page's key: %d visitors of 10,000 were taken, of %d bytes", taken, bytes)
 	if taken > 2000 || taken == 0 {
 		t.Errorf("one client made %d visitors with %d bytes and the key of a page", taken, bytes)
@@ -56,7 +65,7 @@ func inventedVisitors(t *testing.T, b broker) {
 	visit("service", "203.0.113.7", "shop", "me", 202, "")  // nor is a service at the same address
 
 	// With a service's key: as many as a large site has in a minute.
-	more, bytes := upload(t, d, "service", "203.0.113.9", 35)
+	more, bytes := upload(t, d, "service", "203.0.113.9", 35, false)
 	t.Logf("by a service's key: %d visitors of 35,000 were taken, of %d bytes", more, bytes)
 	most := 30_000 + 500*int(1+time.Since(began)/time.Second)
 	if more > most || more < most/2 { // those that were accepted before are known
@@ -64,6 +73,13 @@ func inventedVisitors(t *testing.T, b broker) {
 	}
 	visit("service", "203.0.113.9", "shop", "0-7", 202, "") // a known visitor is not limited
 	visit("service", "203.0.113.9", "elsewhere", "0-7", 202, "")
+
+	// To one partition a key sends less than consumers keep ids of.
+	began = time.Now()
+	same, _ := upload(t, d, "service", "203.0.113.9", 30, true)
+	if most := 20_000 + 1000*int(1+time.Since(began)/time.Second); same < 10_000 || same > most {
+		t.Errorf("%d of 30,000 events of one visitor were taken at once, want %d at the most", same, most)
+	}
 }
 
 // inventedValues: with the key of a page ten addresses make up few values of a feature by default, and a visit beyond counts as (other). An

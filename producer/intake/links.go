@@ -25,7 +25,7 @@ func (s *server) openLinks(store links.Store, reg prometheus.Registerer) error {
 	o.Store, o.Enrich, o.Log, o.Metrics = store, s.enrich, s.log, reg
 	o.Allow, o.Begin, o.Judge, o.Panicked = s.mayCreate, s.linkPrefix, s.judgeClick, s.metrics.panics.Inc
 	o.Publish = func(ctx context.Context, c *models.Click) error {
-		return s.pub.Publish(ctx, admission.Tenant{Grant: "redirects"}, s.cfg.Kafka.Topics.Clicks, []models.Event{c})[0]
+		return s.pub.Publish(ctx, admission.Tenant{}, s.cfg.Kafka.Topics.Clicks, []models.Event{c})[0]
 	}
 	o.Refused = func(reason string) { s.metrics.refused.WithLabelValues(reason).Inc() }
 	handler, err := links.New(o)

@@ -14,6 +14,7 @@ import (
 
 	"footfall/configs"
 	"footfall/internal/await"
+	"footfall/internal/fair"
 	"footfall/internal/health"
 	"footfall/internal/kafka/dial"
 	"footfall/internal/kafka/topics"
@@ -143,6 +144,7 @@ func (s *server) awaitKafka(ctx context.Context, via dial.Kafka, reg prometheus.
 		}
 		s.pub, err = publisher.Open(ctx, via, publisher.Options{
 			Topics: []string{k.Topics.Clicks, k.Topics.Visits}, Timeout: k.Timeout, Slots: s.cfg.HTTP.MaxInFlight, Metrics: reg, Log: s.log,
+			Grant: fair.NewBudget(s.cfg.Limits.GrantPerSecond, s.cfg.Limits.GrantBurst),
 		})
 		return err
 	})

@@ -5,7 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"footfall/internal/fair"
 	"footfall/producer/admission"
+	"footfall/producer/answer"
 )
 
 // TestSlotsAreShared: one tenant may have all slots while no other wants any. When another does, it gets some, at most as many as the
@@ -52,4 +54,34 @@ func (p *Publisher) slotsUsed() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.slots.Used()
+}
+
+// TestAGrantLeavesTheWindow: a key may not fill a partition, in which others' ids would be forgotten. Other partitions, other keys, and
+// senders without a key do not wait.
+func TestAGrantLeavesTheWindow(t *testing.T) {
+	_, p := openTest(t, 1, func(o *Options) { o.Grant = fair.NewBudget(0.001, 10) })
+	f := func(grant, visitor string, events, want int) {
+		t.Helper()
+		ids := make([]string, events)
+		for i := range ids {
+			ids[i] = fmt.Sprint(grant, visitor, i)
+		}
+		taken := 0
+		for _, err := range p.Publish(t.Context(), admission.Tenant{Grant: grant}, testTopic, clicksOf(visitor, ids...)) {
+			switch reasonOf(err) {
+			case "":
+				taken++
+			case answer.RateLimited:
+			default:
+				t.Error(err)
+			}
+		}
+		if taken != want {
+			t.Errorf("%q sent %d of %d events of %s, want %d", grant, taken, events, visitor, want)
+		}
+	}
+	f("hostile", "a", 15, 10)
+	f("hostile", "a", 1, 0)
+	f("good", "a", 10, 10)
+	f("", "a", 50, 50)
 }

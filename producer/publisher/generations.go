@@ -151,7 +151,7 @@ func (p *Publisher) unpark(base string, err error) {
 func (p *Publisher) move(b *recordBatch) {
 	i, queues := 0, p.queues[p.current[b.queue.base]]
 	for key, value := range b.records() {
-		p.appendTo(queues, key, value, b.events[i])
+		p.appendTo(p.queueOf(queues, key), key, value, b.events[i])
 		i++
 	}
 }

@@ -34,6 +34,7 @@ type Options struct {
 	Topics  []string              // base names: the publisher writes to the newest generation of each
 	Timeout time.Duration         // how long a caller waits for Kafka, and how long an event is retried
 	Slots   int                   // how many events one tenant may have in flight; several tenants have half as many more
+	Grant   *fair.Budget          // what the holder of a key may send to one partition; nil: no limit
 	Metrics prometheus.Registerer // must not have another publisher's metrics
 	Log     *slog.Logger
 }
@@ -57,6 +58,7 @@ type Publisher struct {
 
 // Delivery is the events of one Submit.
 type Delivery struct {
+	grant    string                        // of its tenant
 	share    *fair.Share[admission.Tenant] // of the slots
 	since    time.Time
 	outcomes []error // errUnderWay until the outcome is known
@@ -71,7 +73,7 @@ var errUnderWay, errClosed = errors.New("under way"), errors.New("the publisher 
 // does not answer before ctx ends.
 func Open(ctx context.Context, via dial.Kafka, o Options) (*Publisher, error) {
 	p := &Publisher{
-		via: via, addr: via.Addr(), timeout: o.Timeout, patience: patience, linger: linger, log: o.Log, state: newState(o.Slots),
+		via: via, addr: via.Addr(), timeout: o.Timeout, patience: patience, linger: linger, log: o.Log, state: newState(o.Slots, o.Grant),
 	}
 	for _, base := range o.Topics {
 		newest, err := newestGeneration(ctx, via, base)
@@ -96,7 +98,7 @@ func (p *Publisher) Publish(ctx context.Context, of admission.Tenant, base strin
 
 // Submit is the first half of Publish. It does not wait for Kafka.
 func (p *Publisher) Submit(of admission.Tenant, base string, events []models.Event) *Delivery {
-	d := &Delivery{since: time.Now(), outcomes: make([]error, len(events)), done: make(chan struct{})}
+	d := &Delivery{grant: of.Grant, since: time.Now(), outcomes: make([]error, len(events)), done: make(chan struct{})}
 	text := encode(events, d.outcomes)
 	p.mu.Lock()
 	d.share = p.slots.Of(of)

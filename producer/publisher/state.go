@@ -3,6 +3,7 @@ package publisher
 import (
 	"context"
 	"errors"
+	"hash/maphash"
 	"slices"
 	"sync"
 	"time"
@@ -32,6 +33,8 @@ type state struct {
 	leaders time.Time // when findLeaders was last called; zero to have it called again soon
 
 	slots   *fair.Shares[admission.Tenant]
+	seed    maphash.Seed
+	grants  *fair.Budget  // by grant and queue
 	failing bool          // the latest batch failed; to log changes and not every batch
 	empty   chan struct{} // closed when no slot is in use; nil unless Close waits for that
 }
@@ -42,10 +45,11 @@ type parked struct {
 	err   error
 }
 
-func newState(slots int) state {
+func newState(slots int, grants *fair.Budget) state {
 	return state{
 		current: map[string]string{}, parked: map[string][]parked{}, grown: map[string]bool{}, keys: partitioner{},
 		queues: map[string][]*partitionQueue{}, brokers: map[int32]*broker{}, slots: fair.NewShares[admission.Tenant](slots, (slots+1)/2),
+		seed: maphash.MakeSeed(), grants: grants,
 	}
 }
 
@@ -55,24 +59,50 @@ func (p *Publisher) enqueue(base string, d *Delivery, text *encoded) {
 	for i, e := range text.events {
 		switch {
 		case d.outcomes[i] != nil: // could not be encoded
+			continue
 		case closed:
 			d.outcomes[i] = unavailable(errClosed)
-		case !p.slots.Take(d.share):
-			d.outcomes[i] = &answer.Refusal{Reason: answer.Overloaded, Detail: "too many events are being written; try again"}
-		default:
-			key, value := text.of(e)
-			p.appendTo(queues, key, value, eventRef{d, i})
-			d.outcomes[i] = errUnderWay
-			d.left++
+			continue
 		}
+		key, value := text.of(e)
+		q := p.queueOf(queues, key)
+		if wait := p.chargeGrant(d, q); wait > 0 {
+			d.outcomes[i] = &answer.Refusal{Reason: answer.RateLimited, Detail: "too many events with this key for one partition", After: wait}
+			continue
+		}
+		if !p.slots.Take(d.share) {
+			d.outcomes[i] = &answer.Refusal{Reason: answer.Overloaded, Detail: "too many events are being written; try again"}
+			continue
+		}
+		p.appendTo(q, key, value, eventRef{d, i})
+		d.outcomes[i] = errUnderWay
+		d.left++
 	}
 	p.slots.Release(d.share, 0)
 	p.metrics.inFlight.Add(float64(p.slots.Used() - before))
 }
 
-// appendTo appends an event to the queue of its partition. queues are those of one generation.
-func (p *Publisher) appendTo(queues []*partitionQueue, key, value []byte, event eventRef) {
-	q := queues[p.keys.Balance(kafka.Message{Topic: queues[0].topic, Key: key})]
+// chargeGrant charges the key of a tenant for one event to a partition, or returns how long to wait. Otherwise the holder of one key could
+// push the ids of all others out of the window in which consumers recognise them (duplicates.window).
+func (p *Publisher) chargeGrant(d *Delivery, q *partitionQueue) time.Duration {
+	if p.grants == nil || d.grant == "" {
+		return 0
+	}
+	type of struct {
+		grant     string
+		topic     string
+		partition int32
+	}
+	return p.grants.Take(d.since, fair.Charge{Name: maphash.Comparable(p.seed, of{d.grant, q.base, q.partition}), Times: 1})
+}
+
+// queueOf is the queue of an event's partition. queues are those of one generation.
+func (p *Publisher) queueOf(queues []*partitionQueue, key []byte) *partitionQueue {
+	return queues[p.keys.Balance(kafka.Message{Topic: queues[0].topic, Key: key})]
+}
+
+// appendTo appends an event to a queue.
+func (p *Publisher) appendTo(q *partitionQueue, key, value []byte, event eventRef) {
 	if q.add(key, value, event, event.of.since) {
 		p.ready = append(p.ready, q)
 	}
