@@ -11,8 +11,8 @@ import (
 // NoteDoubt implements store.Store.
 func (s *Store) NoteDoubt(ctx context.Context, d store.Doubt) error {
 	err := s.session.Query(`INSERT INTO `+s.names.Footfall+`.doubts (topic, kafka_partition, id, from_offset, to_offset, reason,`+
-		` noted_at, checks) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		d.Partition.Topic, d.Partition.Number, d.ID, d.From, d.To, d.Reason, d.NotedAt, d.Checks).WithContext(ctx).Exec()
+		` since, noted_at, due, checks) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		d.Partition.Topic, d.Partition.Number, d.ID, d.From, d.To, d.Reason, d.Since, d.NotedAt, d.Due, d.Checks).WithContext(ctx).Exec()
 	if err != nil {
 		return fmt.Errorf("noting a doubt: %w", err)
 	}
@@ -22,11 +22,11 @@ func (s *Store) NoteDoubt(ctx context.Context, d store.Doubt) error {
 // Doubts implements store.Store.
 func (s *Store) Doubts(ctx context.Context, p models.Partition) ([]store.Doubt, error) {
 	var doubts []store.Doubt
-	scanner := s.session.Query(`SELECT id, from_offset, to_offset, reason, noted_at, checks FROM `+s.names.Footfall+
+	scanner := s.session.Query(`SELECT id, from_offset, to_offset, reason, since, noted_at, due, checks FROM `+s.names.Footfall+
 		`.doubts WHERE topic = ? AND kafka_partition = ?`, p.Topic, p.Number).WithContext(ctx).Iter().Scanner()
 	for scanner.Next() {
 		d := store.Doubt{Partition: p}
-		if err := scanner.Scan(&d.ID, &d.From, &d.To, &d.Reason, &d.NotedAt, &d.Checks); err != nil {
+		if err := scanner.Scan(&d.ID, &d.From, &d.To, &d.Reason, &d.Since, &d.NotedAt, &d.Due, &d.Checks); err != nil {
 			return nil, fmt.Errorf("reading doubts: %w", err)
 		}
 		doubts = append(doubts, d)

@@ -156,7 +156,7 @@ func TestJudgeLag(t *testing.T) {
 func TestJudgeDoubts(t *testing.T) {
 	now := time.Now()
 	doubt := func(age time.Duration) store.Doubt {
-		return store.Doubt{Partition: models.Partition{Topic: "visits", Number: 3}, Reason: store.DoubtOutcome, NotedAt: now.Add(-age)}
+		return store.Doubt{Partition: models.Partition{Topic: "visits", Number: 3}, Reason: store.DoubtOutcome, Since: now.Add(-age), NotedAt: now}
 	}
 	expect(t, judgeDoubts(nil, now), "ok")
 	expect(t, judgeDoubts([]store.Doubt{doubt(time.Minute)}, now), "warning doubts open: 1 (a write's outcome was unknown 1); the oldest, about partition 3 of topic visits, for 1m0s")

@@ -201,17 +201,17 @@ func judgeDoubts(open []store.Doubt, now time.Time) []doctor.Finding {
 	if len(open) == 0 {
 		return one(doctor.Fine("no doubt is open"))
 	}
-	oldest := slices.MinFunc(open, func(a, b store.Doubt) int { return a.NotedAt.Compare(b.NotedAt) })
+	oldest := slices.MinFunc(open, func(a, b store.Doubt) int { return a.Since.Compare(b.Since) })
 	reasons := map[string]int{}
 	for _, d := range open {
 		reasons[d.Reason]++
 	}
 	what := fmt.Sprintf("doubts open: %d (%s); the oldest, about partition %d of topic %s, for %v", len(open), tally(reasons), oldest.Partition.Number,
-		oldest.Partition.Topic, now.Sub(oldest.NotedAt).Round(time.Second))
-	if now.Sub(oldest.NotedAt) < doubtPatience {
+		oldest.Partition.Topic, now.Sub(oldest.Since).Round(time.Second))
+	if now.Sub(oldest.Since) < doubtPatience {
 		return one(doctor.Doubtful("wait: consumers settle doubts within a quarter of an hour", "%s", what))
 	}
-	return one(doctor.Faulty("look for \"doubt\" in the consumers' log: a doubt needs running consumers, all replicas in Cassandra, and its events in the log", "%s", what))
+	return one(doctor.Faulty("look for \"doubt\" in the consumers' log: a doubt needs running consumers, all replicas in Cassandra, and its events in the log; consumer accept-gap ends those whose events are gone", "%s", what))
 }
 
 // tally lists numbers by name, the highest first.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -18,8 +19,9 @@ import (
 )
 
 // RunAcceptGap reports the events that consumers refuse to skip: those that Kafka deleted before they were counted, alone or with their
-// topic, and those that somebody moved the group's offset past. If there are at most atMost, it records that they are never counted, and
-// consumers go on after them. With 0 it only reports. It returns an error if the group has members.
+// topic, and those that somebody moved the group's offset past. It also reports doubts that nobody can settle. If there are at most atMost
+// events in all, it records that they stay as they are, and consumers go on after them. With 0 it only reports. It returns an error if the
+// group has members.
 func RunAcceptGap(ctx context.Context, cfg configs.Consumer, store store.RetireStore, atMost int64, log *slog.Logger, report func(string, ...any)) error {
 	l, err := eventlog.New(cfg, store, log)
 	if err != nil {
@@ -46,12 +48,20 @@ func RunAcceptGap(ctx context.Context, cfg configs.Consumer, store store.RetireS
 	if err != nil {
 		return err
 	}
+	doubts, err := unsettled(ctx, store)
+	if err != nil {
+		return err
+	}
 	for _, m := range missing {
 		report("%d events of topic %s are not counted; the topic was deleted", m.lost, m.topic)
 	}
 	for _, g := range gaps {
 		total += g.lost.To - g.lost.From
 		report("%s are not counted; Kafka has deleted %d of them", g.lost.Of(g.partition), max(0, min(g.lost.To, g.log.From)-g.lost.From))
+	}
+	for _, d := range doubts {
+		total += d.To - d.From
+		report("%s", describeDoubt(d))
 	}
 	switch {
 	case total == 0:
@@ -68,12 +78,17 @@ func RunAcceptGap(ctx context.Context, cfg configs.Consumer, store store.RetireS
 			return err
 		}
 	}
+	for _, d := range doubts {
+		if err := store.SettleDoubt(ctx, d); err != nil {
+			return err
+		}
+	}
 	for _, m := range missing {
 		if _, err := store.Setting(ctx, eventlog.Fact(m.topic, eventlog.FactCounted), fmt.Sprintf("all but %d events that were deleted", m.lost)); err != nil {
 			return err
 		}
 	}
-	report("%d events will never be counted; consumers go on after them", total)
+	report("%d events are accepted as they are; consumers go on after them", total)
 	return nil
 }
 
@@ -178,4 +193,30 @@ func (a *acceptor) accept(ctx context.Context, g missingSpan) error {
 		return fmt.Errorf("accepting that %s are missing: %w", g.lost.Of(g.partition), err)
 	}
 	return nil
+}
+
+// unsettled lists the doubts that nobody can check any more, of all partitions that were ever counted.
+func unsettled(ctx context.Context, db store.Store) (found []store.Doubt, err error) {
+	owners, err := db.Owners(ctx)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(owners, func(a, b store.Owner) int { return a.Partition.Compare(b.Partition) })
+	for _, o := range owners {
+		doubts, err := db.Doubts(ctx, o.Partition)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range doubts {
+			if d.Reason == store.DoubtUnsettled {
+				found = append(found, d)
+			}
+		}
+	}
+	return found, nil
+}
+
+func describeDoubt(d store.Doubt) string {
+	return fmt.Sprintf("%s are in doubt since %s, and cannot be checked: Kafka has deleted them, or a retirement the visitors' rows",
+		eventlog.Span{From: d.From, To: d.To}.Of(d.Partition), d.Since.UTC().Format(time.DateTime))
 }

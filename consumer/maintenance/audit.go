@@ -31,7 +31,7 @@ type Audit struct {
 	Repaired         int // of those, repaired from the log
 	MismatchedTotals int // links whose total is not the sum over hours, days, countries or referrers
 	Busy             int // links that were not compared, since consumers kept writing to them
-	Unreadable       int // spans that could not be checked or repaired, since the log no longer has them
+	Unreadable       int // spans that could not be checked or repaired, now or by consumers, since the log no longer has them
 }
 
 // Clean tells whether the audit found nothing, or repaired all of it.
@@ -104,6 +104,14 @@ func (a *Auditor) Run(ctx context.Context, o AuditOptions, report func(string)) 
 	a.found.Keys += before // in parts that were clean
 	if err != nil {
 		return a.found, fmt.Errorf("auditing: %w", err)
+	}
+	doubts, err := unsettled(ctx, a.store)
+	if err != nil {
+		return a.found, fmt.Errorf("auditing: %w", err)
+	}
+	for _, d := range doubts {
+		a.found.Unreadable++
+		a.report(describeDoubt(d) + ": consumer accept-gap ends this")
 	}
 	return a.found, a.repairAll(ctx)
 }

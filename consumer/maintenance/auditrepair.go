@@ -45,7 +45,8 @@ func (a *Auditor) repairOnce(ctx context.Context) (gone int, failed bool) {
 	spans := spansOff(a.broken, a.Reach.Offsets)
 	for _, p := range slices.SortedFunc(maps.Keys(spans), models.Partition.Compare) {
 		for _, s := range spans[p] {
-			f, err := a.Check(ctx, p, s, offWithin(a.broken, p, s), a.NoteAgain(ctx, store.Doubt{Partition: p, From: s.From, To: s.To, Reason: store.DoubtAudit}))
+			d := store.Doubt{Partition: p, From: s.From, To: s.To, Reason: store.DoubtAudit}
+			f, err := a.Check(ctx, p, s, offWithin(a.broken, p, s), a.Renew(ctx, &d))
 			switch {
 			case eventlog.IsRefusal(err) || f.Gone > 0:
 				gone++

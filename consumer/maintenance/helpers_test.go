@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -34,7 +33,7 @@ func (l clicksLog) Read(_ context.Context, p models.Partition, s eventlog.Span, 
 
 func testChecker(m store.Store, log eventlog.Reader) *repair.Checker {
 	return &repair.Checker{
-		Plan: models.DefaultPlan(), Store: m, Reader: log, Hasher: eventlog.NewHasher(), Reach: eventlog.Reach{Offsets: 100, Age: time.Hour}, NewID: rand.Int64,
-		Metrics: repair.NewMetrics(prometheus.NewRegistry()), Logger: slog.New(slog.DiscardHandler),
+		Doubter: *repair.NewDoubter(m, repair.NewMetrics(prometheus.NewRegistry()), slog.New(slog.DiscardHandler)), Plan: models.DefaultPlan(),
+		Reader: log, Hasher: eventlog.NewHasher(), Reach: eventlog.Reach{Offsets: 100, Age: time.Hour},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -214,8 +215,8 @@ func (r *Retirer) audited(ctx context.Context, before models.Millis) error {
 		return err
 	}
 	if a.Off > a.Repaired || a.Unreadable > 0 {
-		return fmt.Errorf("the audit of %d keys found %d off: repairing them needs the rows, so nothing is removed; run consumer"+
-			" audit --repair first", a.Keys, a.Off)
+		return fmt.Errorf("the audit of %d keys found %d off, and %d stretches that the log no longer has: repairing needs the rows, so nothing"+
+			" is removed; run consumer audit --repair first", a.Keys, a.Off, a.Unreadable)
 	}
 	if err := r.compareRows(ctx, before); err != nil {
 		return err
@@ -257,24 +258,25 @@ func (r *Retirer) blockedBy(ctx context.Context, it store.Retirement) (string, e
 		return "", err
 	}
 	left, doubts := int64(0), 0
-	for number, from := range it.From {
-		left += max(0, from-group.To[number])
-		open, err := r.Store.Doubts(ctx, models.Partition{Topic: it.Topic, Number: number})
-		if err != nil {
-			return "", err
-		}
+	count := func(p models.Partition, below int64) error {
+		open, err := r.Store.Doubts(ctx, p)
 		for _, d := range open {
-			if d.From < from {
+			if d.From < below && d.Reason != store.DoubtUnsettled { // the audit tells of the others
 				doubts++
 			}
 		}
+		return err
 	}
-	for _, p := range r.Sources.Before(it.Topic) {
-		open, err := r.Store.Doubts(ctx, p)
-		if err != nil {
+	for number, from := range it.From {
+		left += max(0, from-group.To[number])
+		if err := count(models.Partition{Topic: it.Topic, Number: number}, from); err != nil {
 			return "", err
 		}
-		doubts += len(open)
+	}
+	for _, p := range r.Sources.Before(it.Topic) {
+		if err := count(p, math.MaxInt64); err != nil {
+			return "", err
+		}
 	}
 	nobody := ""
 	if group.Members == 0 {

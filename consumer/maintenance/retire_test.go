@@ -54,6 +54,7 @@ func TestRetireSaysWhatItWaitsFor(t *testing.T) {
 	f(Counting{Members: 1, To: map[int]int64{0: 7}}, nil, Audit{}, "waiting: 3 visits are not counted yet")
 	f(Counting{Members: 0, To: map[int]int64{0: 7}}, nil, Audit{}, "nobody counts: the group has no members, start a consumer")
 	f(Counting{Members: 1, To: all}, []store.Doubt{{From: 9, To: 20}}, Audit{}, "waiting: 1 doubts about visits are open")
+	f(Counting{Members: 1, To: all}, []store.Doubt{{From: 9, To: 20, Reason: store.DoubtUnsettled}}, Audit{Keys: 5, Unreadable: 1}, "1 stretches that the log no longer has")
 	f(Counting{Members: 1, To: all}, []store.Doubt{{From: 10, To: 20}}, Audit{}, "removed") // that is about later visits
 	f(Counting{Members: 1, To: all}, nil, Audit{Keys: 5, Off: 1}, "found 1 off")
 	f(Counting{Members: 1, To: all}, nil, Audit{Keys: 5, Unreadable: 1}, "nothing is removed")

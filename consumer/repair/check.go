@@ -1,10 +1,11 @@
 package repair
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"iter"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"footfall/consumer/eventlog"
+	"footfall/consumer/eventlog/sums"
 	"footfall/consumer/store"
 	"footfall/models"
 )
@@ -20,192 +22,261 @@ import (
 // repair has a ledger row of its own and changes no other. A repair of unknown outcome, or one made twice, is found by the next
 // check like any other violation. Safe for concurrent use.
 type Checker struct {
-	Store   store.Store
+	Doubter
 	Plan    *models.Plan // of the tables
 	Reader  eventlog.Reader
 	Hasher  eventlog.Hasher
 	Reach   eventlog.Reach
 	Sources eventlog.Sources
-	NewID   func() int64 // unique among repairs and doubts
-	Metrics *Metrics
-	Logger  *slog.Logger
-	// Rechecks are the times after which a doubt is checked, from when it was noted. After the last check it is settled.
+	// Bytes is about what a check may hold of the events of a span and what they add. A larger span is checked in pieces. Default: 64 MiB.
+	Bytes int
+	// Rechecks are the times after which a doubt is checked, from when its writes have landed. After the last check it is settled.
 	Rechecks []time.Duration
 }
 
 // NewChecker makes a checker of what consumers counted from the sources of a log.
 func NewChecker(l *eventlog.Log, src eventlog.Sources, h eventlog.Hasher, m *Metrics) *Checker {
 	return &Checker{
-		Store: l.Store, Plan: l.Plan, Hasher: h, Reach: l.Reach(), Metrics: m, Logger: l.Logger, Sources: src,
-		Reader: &eventlog.KafkaReader{Kafka: l.Kafka, Sources: src},
-		NewID:  newID, Rechecks: rechecks,
+		Doubter: *NewDoubter(l.Store, m, l.Logger), Plan: l.Plan, Hasher: h, Reach: l.Reach(), Sources: src,
+		Reader: &eventlog.KafkaReader{Kafka: l.Kafka, Sources: src}, Rechecks: rechecks,
 	}
 }
+
+// What a check holds beside Checker.Bytes is bounded by these.
+const (
+	defaultBytes  = 64 << 20
+	bytesPerEvent = 600 // beside its text
+	keysAtOnce    = 256 // whose repairs are written at once
+	eventsAtOnce  = 100 // whose visitors are looked up at once
+)
 
 // Finding is what a check found.
 type Finding struct {
 	complete bool  // every replica answered
-	renewed  bool  // note was called and succeeded
 	Gone     int64 // offsets, at the beginning of the span, that the log no longer holds
 }
 
 // Check checks the keys that have events in s of p, and the keys in extra, and repairs them. It calls note before and after it sends
 // repairs: note must ensure that the same keys are checked again. Offsets that the log no longer holds are left out.
 func (c *Checker) Check(ctx context.Context, p models.Partition, s eventlog.Span, extra []models.Key, note func() error) (Finding, error) {
-	events, r, err := c.events(ctx, p, s)
-	if err != nil {
-		return Finding{}, err
-	}
-	candidates := contributionsOf(all(events, true)) // all that the events may have added
-	cells := make(map[models.Key][]models.Cell, len(candidates))
-	for key, list := range candidates {
-		cells[key] = distinctCells(list)
-	}
-	for _, key := range extra {
-		if cells[key] == nil {
-			cells[key] = []models.Cell{}
+	f := Finding{complete: true}
+	var refused error
+	step := s.To - s.From
+	for left := s; !left.Empty(); {
+		piece, to, err := c.checkPiece(ctx, p, eventlog.Span{From: left.From, To: min(left.To, left.From+step)}, extra, note)
+		f.complete, f.Gone = f.complete && piece.complete, max(f.Gone, piece.Gone-s.From)
+		if eventlog.IsRefusal(err) {
+			refused = errors.Join(refused, err)
+		} else if err != nil {
+			return f, err
 		}
+		step = 2 * (to - left.From) // if the piece was cut short, there is no use in reading much more than it
+		left.From = to
 	}
-	rows, complete, err := store.Confirmed(ctx, c.Store, cells)
-	if err != nil {
-		return Finding{}, fmt.Errorf("checking ledger: %w", err)
-	}
-	f := Finding{complete: complete, Gone: r.From - s.From}
-	broken := map[models.Key][]Excess{}
-	for key := range cells {
-		if list := ExcessesIn(rows[key], p, r.Span); len(list) > 0 {
-			broken[key] = list
-		}
-	}
-	if len(broken) == 0 {
-		return f, nil
-	}
-	if !r.Whole {
-		return f, eventlog.Refuse("%d keys are off, but Kafka has deleted the ids before offset %d of topic %s, partition %d:"+
-			" events cannot be told from duplicates", len(broken), r.From, p.Topic, p.Number)
-	}
-	retired, err := c.decide(ctx, touching(events, candidates, broken))
-	if err != nil {
-		return f, err
-	}
-	blind := dropBlind(broken, candidates, retired)
-	if len(broken) == 0 {
-		return f, blind
-	}
-	if err := c.reachBack(ctx, p, r.Span, rows, broken); err != nil {
-		return f, err
-	}
-	if err := note(); err != nil {
-		return f, err
-	}
-	f.renewed = true
-	err = c.repair(ctx, p, events, broken)
-	return f, errors.Join(err, note(), blind) // noted again: the time until the next check counts from the end of the repair
+	return f, refused
 }
 
-// reachBack extends what is broken in s to offsets before s, as far back as the key had nothing to count. When a group is set back, the
+// checkPiece checks as much of s as fits into memory, and returns how far it came. Gone of its finding is an offset.
+func (c *Checker) checkPiece(ctx context.Context, p models.Partition, s eventlog.Span, extra []models.Key, note func() error) (f Finding, to int64, err error) {
+	h, err := c.hold(ctx, p, s)
+	if err != nil {
+		return f, s.To, err
+	}
+	broken, complete, err := c.compare(ctx, p, h, extra)
+	if err != nil {
+		return f, h.to, fmt.Errorf("checking ledger: %w", err)
+	}
+	f = Finding{complete: complete, Gone: h.Gone}
+	if len(broken) == 0 {
+		return f, h.to, nil
+	}
+	if !h.Whole {
+		return f, h.to, eventlog.Refuse("%d keys are off, but Kafka has deleted the ids before offset %d of topic %s, partition %d:"+
+			" events cannot be told from duplicates", len(broken), h.From, p.Topic, p.Number)
+	}
+	events := touching(h.events, broken)
+	retired, err := c.decide(ctx, events)
+	if err != nil {
+		return f, h.to, err
+	}
+	blind := dropBlind(broken, events, retired)
+	if len(broken) == 0 {
+		return f, h.to, blind
+	}
+	if err := c.reachBack(ctx, p, h.Span, broken); err != nil {
+		return f, h.to, err
+	}
+	if err := note(); err != nil {
+		return f, h.to, err
+	}
+	if err = c.repair(ctx, p, events, broken); err != nil {
+		return f, h.to, errors.Join(err, note())
+	}
+	return f, h.to, errors.Join(note(), blind) // noted again: the time until the next check counts from the end of the repair
+}
+
+// held is what a check has in memory of a span.
+type held struct {
+	eventlog.Reading                     // ends where the events do
+	Gone             int64               // what lies below is not in the log any more; 0: nothing is missing
+	to               int64               // what lies below was read, or is not in the log
+	events           []*eventlog.Counted // not decided yet
+	adds             *sums.Sums          // what they add if each of them is its visitor's first
+}
+
+// hold reads s again until it has as much as it may hold. It leaves out duplicates, and the visits that retirements refuse.
+func (c *Checker) hold(ctx context.Context, p models.Partition, s eventlog.Span) (held, error) {
+	h := held{to: s.To, adds: sums.New()}
+	w := eventlog.NewWindow(c.Reach, max(0, s.From-c.Reach.Offsets))
+	heritage, err := c.inherits(ctx, p, s)
+	if err != nil {
+		return h, err
+	}
+	w.Inherited = heritage.To[p.Number]
+	bytes, most, lacking := 0, cmp.Or(c.Bytes, defaultBytes)/2, false // half, since reachBack holds as much again
+	h.Reading, err = c.Reader.Read(ctx, p, s, c.Reach, func(it eventlog.Item) {
+		if it.Event == nil || it.Offset >= h.to {
+			return
+		}
+		lacking = lacking || !it.Warm && !heritage.Whole(it.At, c.Reach.Age)
+		if duplicate := w.See(eventlog.FingerprintOf(c.Hasher, it.Identity()), it.Offset, it.At); duplicate || it.Warm {
+			return
+		}
+		e := &eventlog.Counted{Partition: p, Offset: it.Offset, Event: it.Event, First: everyFirst}
+		h.adds.Add(func(yield func(int, *eventlog.Counted) bool) { yield(0, e) })
+		e.First = nil
+		h.events = append(h.events, e)
+		if bytes += bytesPerEvent + it.Bytes; bytes+h.adds.Bytes() > most {
+			h.to = it.Offset + 1
+		}
+	})
+	if err != nil {
+		return h, fmt.Errorf("%w: %w", errRereading, err)
+	}
+	if h.From > s.From {
+		h.Gone = h.From
+	}
+	h.To, h.Whole = min(h.To, h.to), h.Whole && !lacking
+	// Asked after the log was read: a retirement that is decided later takes effect beyond what was read.
+	notices, err := c.Store.Notices(ctx)
+	h.events = slices.DeleteFunc(h.events, func(e *eventlog.Counted) bool {
+		return notices.Retirements.Refuse(p, e.Offset, e.Event) != nil
+	})
+	return h, err
+}
+
+// everyFirst is First of an event that is its visitor's first in every way, as far as anybody can tell before the rows are asked.
+var everyFirst = slices.Repeat([]bool{true}, 3<<models.MaxFeatures)
+
+// compare returns the keys that are off in what is held, each with its excesses there and before it, as far back as a repair may reach.
+func (c *Checker) compare(ctx context.Context, p models.Partition, h held, extra []models.Key) (broken map[models.Key][]Excess, complete bool, err error) {
+	var keys []models.Key
+	var ones []sums.One
+	for key, one := range h.adds.All() {
+		keys, ones = append(keys, key), append(ones, one)
+	}
+	keys = append(keys, extra...)
+	broken = map[models.Key][]Excess{}
+	complete, err = c.Store.Confirm(ctx, keys, func(i int) iter.Seq[models.Cell] {
+		if i >= len(ones) {
+			return func(func(models.Cell) bool) {} // an extra one, which need have no event in s
+		}
+		return ones[i].Names()
+	}, func(i int, rows []store.LedgerRow) {
+		if len(ExcessesIn(rows, p, h.Span)) > 0 {
+			broken[keys[i]] = ExcessesIn(rows, p, eventlog.Span{From: reachOf(h.Span).From, To: h.To})
+		}
+	})
+	return broken, complete, err
+}
+
+// reachOf is how far before s a repair may reach. Of two rows that overlap in s, the later one begins in s or with a chunk that reaches into s.
+// Twice, as in doubtPredecessors.
+func reachOf(s eventlog.Span) eventlog.Span {
+	return eventlog.Span{From: max(0, s.From-2*MaxChunkSpan), To: s.From}
+}
+
+// reachBack cuts off what is broken before s, but for offsets directly before it where the key had nothing to count. When a group is set back, the
 // new owner opens a key's row where its chunk begins, and a zombie extends its own row from the last chunk that had events of the key:
 // both cover offsets before the zombie's chunk. Only that chunk is in doubt, so no other check would find these offsets.
-func (c *Checker) reachBack(ctx context.Context, p models.Partition, s eventlog.Span, rows map[models.Key][]store.LedgerRow, broken map[models.Key][]Excess) error {
-	// Of two rows that overlap in s, the later one begins in s or with a chunk that reaches into s. Twice, as in doubtPredecessors.
-	before := eventlog.Span{From: max(0, s.From-2*MaxChunkSpan), To: s.From}
-	further := map[models.Key][]Excess{}
+func (c *Checker) reachBack(ctx context.Context, p models.Partition, s eventlog.Span, broken map[models.Key][]Excess) error {
+	further, from := clip(broken, reachOf(s)), map[models.Key]int64{}
 	for key := range broken {
-		if list := ExcessesIn(rows[key], p, before); len(list) > 0 {
-			further[key] = list
+		from[key] = s.From
+	}
+	if len(further) > 0 {
+		nothing, err := c.nothingFrom(ctx, p, reachOf(s), further)
+		if errors.Is(err, errRereading) {
+			// Repair s all the same: Kafka may soon delete it, too.
+			c.Logger.Warn("offsets before a repair stay covered twice: their events could not be read", "topic", p.Topic, "partition", p.Number,
+				"from", reachOf(s).From, "to", s.From, "keys", len(further), "error", err)
+		} else if err != nil {
+			return err
 		}
+		maps.Copy(from, nothing)
 	}
-	if len(further) == 0 {
-		return nil
-	}
-	events, r, err := c.events(ctx, p, before)
-	if err != nil && !errors.Is(err, errRereading) {
-		return err
-	}
-	if err != nil || !r.Whole { // a duplicate could be taken for an event
-		// Repair s all the same: Kafka may soon delete it, too.
-		c.Logger.Warn("offsets before a repair stay covered twice: their events could not be read", "topic", p.Topic, "partition", p.Number,
-			"from", before.From, "to", before.To, "keys", len(further), "error", err)
-		return nil
-	}
-	candidates := contributionsOf(all(events, true))
-	touched := touching(events, candidates, further)
-	retired, err := c.decide(ctx, touched)
-	if err != nil {
-		return err
-	}
-	counted := contributionsOf(touched)
-	for key := range further {
-		from := r.From
-		for _, con := range counted[key] {
-			from = max(from, con.Offset+1)
-		}
-		for _, con := range candidates[key] {
-			if retired[con.Offset] { // it may have added to the key
-				from = max(from, con.Offset+1)
-			}
-		}
-		broken[key] = ExcessesIn(rows[key], p, eventlog.Span{From: from, To: s.To})
+	for key, list := range broken {
+		broken[key] = within(list, eventlog.Span{From: from[key], To: s.To})
 	}
 	return nil
 }
 
-// dropBlind removes the keys that cannot be repaired, since visitors of their events are retired. Its error says how many.
-func dropBlind(broken map[models.Key][]Excess, candidates map[models.Key][]contribution, retired map[int64]bool) error {
-	dropped := 0
-	for key, list := range broken {
-		if slices.ContainsFunc(candidates[key], func(con contribution) bool { return retired[con.Offset] && within(list, con.Offset) }) {
-			delete(broken, key)
-			dropped++
+// nothingFrom finds from where on, up to the end of s, each key had nothing to count.
+func (c *Checker) nothingFrom(ctx context.Context, p models.Partition, s eventlog.Span, broken map[models.Key][]Excess) (map[models.Key]int64, error) {
+	from := map[models.Key]int64{}
+	for !s.Empty() {
+		h, err := c.hold(ctx, p, s)
+		if err == nil && !h.Whole { // a duplicate could be taken for an event
+			err = fmt.Errorf("%w: Kafka has deleted ids before offset %d", errRereading, h.From)
 		}
+		if err != nil {
+			return nil, err
+		}
+		events := touching(h.events, broken)
+		retired, err := c.decide(ctx, events)
+		if err != nil {
+			return nil, err
+		}
+		for key := range broken {
+			from[key] = max(from[key], h.Gone)
+		}
+		for _, e := range events {
+			if retired[e.Offset] {
+				e.First = everyFirst // it may have added to the key
+			}
+			e.Event.Count(e.First, func(key models.Key, _ models.Cell, _ int64) {
+				if broken[key] != nil {
+					from[key] = max(from[key], e.Offset+1)
+				}
+			})
+		}
+		s.From = h.to
 	}
-	if dropped == 0 {
-		return nil
-	}
-	return eventlog.Refuse("%d keys are off in intervals whose visitors are retired: without the visitors' rows they cannot be"+
-		" repaired", dropped)
+	return from, nil
 }
 
-func within(list []Excess, offset int64) bool {
-	return slices.ContainsFunc(list, func(e Excess) bool { return e.From <= offset && offset < e.To })
+// dropBlind removes the keys that cannot be repaired, since visitors of their events are retired. Its error says how many.
+func dropBlind(broken map[models.Key][]Excess, events []*eventlog.Counted, retired map[int64]bool) error {
+	blind := map[models.Key]bool{}
+	for _, e := range events {
+		if retired[e.Offset] {
+			e.Event.Count(everyFirst, func(key models.Key, _ models.Cell, _ int64) {
+				if covers(broken[key], e.Offset) {
+					blind[key] = true
+				}
+			})
+		}
+	}
+	if len(blind) == 0 {
+		return nil
+	}
+	maps.DeleteFunc(broken, func(key models.Key, _ []Excess) bool { return blind[key] })
+	return eventlog.Refuse("%d keys are off in intervals whose visitors are retired: without the visitors' rows they cannot be"+
+		" repaired", len(blind))
 }
 
 // errRereading wraps failures of the log, not of the store.
 var errRereading = errors.New("reading the log again")
-
-// events reads s again, and leaves out duplicates and the visits that retirements refuse.
-func (c *Checker) events(ctx context.Context, p models.Partition, s eventlog.Span) ([]*eventlog.Counted, eventlog.Reading, error) {
-	w := eventlog.NewWindow(c.Reach, max(0, s.From-c.Reach.Offsets))
-	heritage, err := c.inherits(ctx, p, s)
-	if err != nil {
-		return nil, eventlog.Reading{}, err
-	}
-	w.Inherited = heritage.To[p.Number]
-	var events []*eventlog.Counted
-	lacking := false
-	r, err := c.Reader.Read(ctx, p, s, c.Reach, func(it eventlog.Item) {
-		if it.Event == nil {
-			return
-		}
-		lacking = lacking || !it.Warm && !heritage.Whole(it.At, c.Reach.Age)
-		if duplicate := w.See(eventlog.FingerprintOf(c.Hasher, it.Identity()), it.Offset, it.At); !duplicate && !it.Warm {
-			events = append(events, &eventlog.Counted{Partition: p, Offset: it.Offset, Event: it.Event})
-		}
-	})
-	if err != nil {
-		return nil, r, fmt.Errorf("%w: %w", errRereading, err)
-	}
-	r.Whole = r.Whole && !lacking
-	// Asked after the log was read: a retirement that is decided later takes effect beyond what was read.
-	notices, err := c.Store.Notices(ctx)
-	if err != nil {
-		return nil, r, err
-	}
-	events = slices.DeleteFunc(events, func(e *eventlog.Counted) bool {
-		return notices.Retirements.Refuse(p, e.Offset, e.Event) != nil
-	})
-	return events, r, nil
-}
 
 // inherits reads the ids that the partition takes over from the generation before it, if s begins within their reach.
 func (c *Checker) inherits(ctx context.Context, p models.Partition, s eventlog.Span) (eventlog.Bequest, error) {
@@ -223,27 +294,34 @@ func (c *Checker) inherits(ctx context.Context, p models.Partition, s eventlog.S
 // repair takes out the events of every broken stretch as often as they were counted too often, or adds them if too seldom, with a ledger
 // row each time.
 func (c *Checker) repair(ctx context.Context, p models.Partition, events []*eventlog.Counted, broken map[models.Key][]Excess) error {
-	work := contributionsOf(events)
-	var writes []store.KeyWrite
-	for _, key := range slices.SortedFunc(maps.Keys(broken), models.Key.Compare) {
-		w := store.KeyWrite{Key: key, Cells: map[models.Cell]int64{}}
-		for _, e := range broken[key] {
-			for _, con := range work[key] {
-				if e.From <= con.Offset && con.Offset < e.To {
-					w.Cells[con.Cell] -= int64(e.N) * con.N
-				}
-			}
-			kind := store.KindMinus
-			if e.N < 0 {
-				kind = store.KindPlus
-			}
-			for range max(e.N, -e.N) {
-				w.Ledger = append(w.Ledger, store.LedgerRow{LedgerID: store.LedgerID{Partition: p, Kind: kind, Epoch: c.NewID()}, From: e.From, To: e.To})
-			}
-			c.Logger.Warn("repairing counts", "key", key.Name, "features", key.Features.Values(), "topic", p.Topic,
+	for keys := range slices.Chunk(slices.SortedFunc(maps.Keys(broken), models.Key.Compare), keysAtOnce) {
+		some := make(map[models.Key][]Excess, len(keys))
+		for _, key := range keys {
+			some[key] = broken[key]
+		}
+		if err := c.repairSome(ctx, p, events, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// repairSome repairs as many keys as are written at once. What is too large for one write becomes two, of half the events each.
+func (c *Checker) repairSome(ctx context.Context, p models.Partition, events []*eventlog.Counted, broken map[models.Key][]Excess) error {
+	writes := c.writes(p, events, broken)
+	tooLarge := func(w store.KeyWrite) bool { return store.TooLarge(w.Key, maps.All(w.Cells), len(w.Ledger)) }
+	if middle := len(events) / 2; middle > 0 && slices.ContainsFunc(writes, tooLarge) {
+		at := events[middle].Offset
+		if err := c.repairSome(ctx, p, events[:middle], clip(broken, eventlog.Span{To: at})); err != nil {
+			return err
+		}
+		return c.repairSome(ctx, p, events[middle:], clip(broken, eventlog.Span{From: at, To: math.MaxInt64}))
+	}
+	for _, w := range writes {
+		for _, e := range broken[w.Key] {
+			c.Logger.Warn("repairing counts", "key", w.Key.Name, "features", w.Key.Features.Values(), "topic", p.Topic,
 				"partition", p.Number, "from", e.From, "to", e.To, "counted_too_often", e.N)
 		}
-		writes = append(writes, w)
 	}
 	if err := c.list(ctx, writes); err != nil {
 		return err
@@ -261,6 +339,34 @@ func (c *Checker) repair(ctx context.Context, p models.Partition, events []*even
 	return nil
 }
 
+// writes returns the repair of each key, in the order of the keys.
+func (c *Checker) writes(p models.Partition, events []*eventlog.Counted, broken map[models.Key][]Excess) (writes []store.KeyWrite) {
+	at := map[models.Key]int{}
+	for _, key := range slices.SortedFunc(maps.Keys(broken), models.Key.Compare) {
+		w := store.KeyWrite{Key: key, Cells: map[models.Cell]int64{}}
+		for _, e := range broken[key] {
+			kind := store.KindMinus
+			if e.N < 0 {
+				kind = store.KindPlus
+			}
+			for range max(e.N, -e.N) {
+				w.Ledger = append(w.Ledger, store.LedgerRow{LedgerID: store.LedgerID{Partition: p, Kind: kind, Epoch: c.NewID()}, From: e.From, To: e.To})
+			}
+		}
+		at[key], writes = len(writes), append(writes, w)
+	}
+	for _, event := range events {
+		event.Event.Count(event.First, func(key models.Key, cell models.Cell, n int64) {
+			for _, e := range broken[key] {
+				if e.From <= event.Offset && event.Offset < e.To {
+					writes[at[key]].Cells[cell] -= int64(e.N) * n
+				}
+			}
+		})
+	}
+	return writes
+}
+
 // list puts the names of the keys into the lists, as owners do before they write counters: perhaps nobody counted a key before.
 func (c *Checker) list(ctx context.Context, writes []store.KeyWrite) error {
 	var names []models.Name
@@ -276,69 +382,47 @@ func (c *Checker) list(ctx context.Context, writes []store.KeyWrite) error {
 // decide finds out which of the events were a visitor's first, from the visitors' rows. It adds no rows: an event is counted only
 // after its rows are stored. It returns the offsets of the events whose rows may be gone.
 func (c *Checker) decide(ctx context.Context, events []*eventlog.Counted) (map[int64]bool, error) {
-	first := map[models.Sighting]models.Position{}
-	for _, e := range events {
-		for _, s := range e.Event.Sightings() {
-			first[s] = models.Position{}
-		}
-	}
-	distinct := slices.Collect(maps.Keys(first))
-	found, err := c.Store.FirstSeen(ctx, distinct)
-	if err != nil {
-		return nil, err
-	}
-	for i, s := range distinct {
-		first[s] = found[i]
-	}
-	notices, err := c.Store.Notices(ctx) // after the rows were looked up: rows are removed after the notice
-	if err != nil {
-		return nil, err
-	}
 	retired := map[int64]bool{}
-	for _, e := range events {
-		e.Decide(first)
-		if notices.Retirements.RowsGone(e.Event) {
-			retired[e.Offset] = true
+	for some := range slices.Chunk(events, eventsAtOnce) {
+		first := map[models.Sighting]models.Position{}
+		for _, e := range some {
+			for _, s := range e.Event.Sightings() {
+				first[s] = models.Position{}
+			}
+		}
+		distinct := slices.Collect(maps.Keys(first))
+		found, err := c.Store.FirstSeen(ctx, distinct)
+		if err != nil {
+			return nil, err
+		}
+		for i, s := range distinct {
+			first[s] = found[i]
+		}
+		notices, err := c.Store.Notices(ctx) // after the rows were looked up: rows are removed after the notice
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range some {
+			e.Decide(first)
+			if notices.Retirements.RowsGone(e.Event) {
+				retired[e.Offset] = true
+			}
 		}
 	}
 	return retired, nil
 }
 
-// touching lists the events that may have added to a broken stretch. The others are set to be nobody's first.
-func touching(events []*eventlog.Counted, candidates map[models.Key][]contribution, broken map[models.Key][]Excess) []*eventlog.Counted {
-	offsets := map[int64]bool{}
-	for key, list := range broken {
-		for _, con := range candidates[key] {
-			if within(list, con.Offset) {
-				offsets[con.Offset] = true
-			}
-		}
-	}
-	all(events, false)
-	var out []*eventlog.Counted
+// touching lists the events that may have added to a broken stretch.
+func touching(events []*eventlog.Counted, broken map[models.Key][]Excess) (out []*eventlog.Counted) {
 	for _, e := range events {
-		if offsets[e.Offset] {
+		touches := false
+		e.Event.Count(everyFirst, func(key models.Key, _ models.Cell, _ int64) { touches = touches || covers(broken[key], e.Offset) })
+		if touches {
 			out = append(out, e)
 		}
 	}
 	return out
 }
 
-// all sets First of every event to the same answer.
-func all(events []*eventlog.Counted, first bool) []*eventlog.Counted {
-	for _, e := range events {
-		e.First = slices.Repeat([]bool{first}, len(e.Event.Sightings()))
-	}
-	return events
-}
-
-func distinctCells(list []contribution) []models.Cell {
-	seen := map[models.Cell]bool{}
-	for _, con := range list {
-		seen[con.Cell] = true
-	}
-	return slices.Collect(maps.Keys(seen))
-}
-
-// newID is the random ID of a repair or a doubt: two are the same with a chance of 2^-63.
-func newID() int64 { return rand.Int64N(math.MaxInt64) }
+// newID is the random ID of a repair or a doubt: two are the same with a chance of 2^-63. 0 is none.
+func newID() int64 { return 1 + rand.Int64N(math.MaxInt64) }

@@ -42,13 +42,33 @@ func Excesses(rows []store.LedgerRow, p models.Partition) []Excess {
 }
 
 // ExcessesIn is the part of a key's excesses that lies in s.
-func ExcessesIn(rows []store.LedgerRow, p models.Partition, s eventlog.Span) (out []Excess) {
-	for _, e := range Excesses(rows, p) {
+func ExcessesIn(rows []store.LedgerRow, p models.Partition, s eventlog.Span) []Excess {
+	return within(Excesses(rows, p), s)
+}
+
+// within is the part of the excesses that lies in s.
+func within(list []Excess, s eventlog.Span) (out []Excess) {
+	for _, e := range list {
 		if e.Span = e.Intersect(s); !e.Empty() {
 			out = append(out, e)
 		}
 	}
 	return out
+}
+
+// clip is the part of each key's excesses that lies in s. Keys without any are left out.
+func clip(broken map[models.Key][]Excess, s eventlog.Span) map[models.Key][]Excess {
+	out := map[models.Key][]Excess{}
+	for key, list := range broken {
+		if list = within(list, s); len(list) > 0 {
+			out[key] = list
+		}
+	}
+	return out
+}
+
+func covers(list []Excess, offset int64) bool {
+	return slices.ContainsFunc(list, func(e Excess) bool { return e.From <= offset && offset < e.To })
 }
 
 // excess is how many times too often the rows cover s. No row begins or ends inside s.
@@ -81,16 +101,14 @@ func PartitionsOf(rows []store.LedgerRow) []models.Partition {
 	return out
 }
 
-// maxCheck bounds how many offsets are checked, and held in memory, at once.
+// maxCheck bounds how many offsets a doubt has. A larger bound would make the checks of a crash more expensive.
 const maxCheck = 50_000
 
-// Pieces cuts a span into parts that can be checked at once.
+// Pieces cuts a span wherever the offset is a multiple of maxCheck, so that the pieces of spans that overlap are the same or overlap in turn.
 func Pieces(s eventlog.Span) (out []eventlog.Span) {
-	for ; s.To-s.From > maxCheck; s.From += maxCheck {
-		out = append(out, eventlog.Span{From: s.From, To: s.From + maxCheck})
-	}
-	if !s.Empty() {
-		out = append(out, s)
+	for !s.Empty() {
+		piece := eventlog.Span{From: s.From, To: min(s.To, (s.From/maxCheck+1)*maxCheck)}
+		out, s.From = append(out, piece), piece.To
 	}
 	return out
 }

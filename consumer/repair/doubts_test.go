@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,17 +23,21 @@ type visitsLog int64
 func (l visitsLog) Read(_ context.Context, p models.Partition, s eventlog.Span, _ eventlog.Reach, each func(eventlog.Item)) (eventlog.Reading, error) {
 	got := eventlog.Reading{Span: eventlog.Span{From: s.From, To: min(s.To, int64(l))}, Whole: true}
 	for offset := got.From; offset < got.To; offset++ {
-		v := modelstest.VisitAt(time.March, 5)
-		v.ID = fmt.Sprint(offset)
-		each(eventlog.Item{Partition: p, Offset: offset, Event: v})
+		each(eventlog.Item{Partition: p, Offset: offset, Event: l.visit(offset)})
 	}
 	return got, nil
 }
 
+func (visitsLog) visit(offset int64) *models.Visit {
+	v := modelstest.VisitAt(time.March, 5)
+	v.ID = fmt.Sprint(offset)
+	return v
+}
+
 func testChecker(m store.Store, log eventlog.Reader) *Checker {
 	return &Checker{
-		Store: m, Plan: models.DefaultPlan(), Reader: log, Hasher: eventlog.NewHasher(), Reach: eventlog.Reach{Offsets: 100, Age: time.Hour}, NewID: rand.Int64,
-		Rechecks: rechecks, Metrics: NewMetrics(prometheus.NewRegistry()), Logger: slog.New(slog.DiscardHandler),
+		Doubter: *NewDoubter(m, NewMetrics(prometheus.NewRegistry()), slog.New(slog.DiscardHandler)), Plan: models.DefaultPlan(), Reader: log,
+		Hasher: eventlog.NewHasher(), Reach: eventlog.Reach{Offsets: 100, Age: time.Hour}, Rechecks: rechecks,
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 type Metrics struct {
 	doubts     prometheus.Counter
 	openDoubts *prometheus.GaugeVec
-	unsettled  prometheus.Counter
+	unsettled  *prometheus.GaugeVec
 	repairs    *prometheus.CounterVec
 }
 
@@ -26,12 +26,12 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		}),
 		openDoubts: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "footfall_doubts_open",
-			Help: "Doubts not yet settled, per partition that this process owns.",
+			Help: "Doubts that are still checked, per partition that this process owns.",
 		}, []string{"topic", "partition"}),
-		unsettled: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "footfall_doubts_unsettled_total",
-			Help: "Doubts given up because the log no longer holds their events: counts may be wrong for good.",
-		}),
+		unsettled: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "footfall_doubts_unsettled",
+			Help: "Doubts that cannot be checked any more, since their events or visitors' rows are gone: counts may be wrong for good.",
+		}, []string{"topic", "partition"}),
 		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "footfall_repairs_total",
 			Help: "Keys whose counts were repaired from the log, by outcome of the write: applied, refused, unknown.",
@@ -45,10 +45,21 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 }
 
 // Reset removes the series of a generation that has ended: the partitions' next owners report them.
-func (m *Metrics) Reset() { m.openDoubts.Reset() }
+func (m *Metrics) Reset() {
+	m.openDoubts.Reset()
+	m.unsettled.Reset()
+}
 
-func (m *Metrics) open(p models.Partition, n int) {
-	m.openDoubts.WithLabelValues(p.Topic, strconv.Itoa(p.Number)).Set(float64(n))
+func (m *Metrics) open(p models.Partition, doubts []store.Doubt) {
+	unsettled := 0
+	for _, d := range doubts {
+		if d.Reason == store.DoubtUnsettled {
+			unsettled++
+		}
+	}
+	number := strconv.Itoa(p.Number)
+	m.openDoubts.WithLabelValues(p.Topic, number).Set(float64(len(doubts) - unsettled))
+	m.unsettled.WithLabelValues(p.Topic, number).Set(float64(unsettled))
 }
 
 func (m *Metrics) repaired(err error) { m.repairs.WithLabelValues(store.Outcome(err)).Inc() }

@@ -5,8 +5,11 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"footfall/consumer/maintenance"
+	"footfall/consumer/store"
+	"footfall/models"
 )
 
 // accept runs accept-gap, and returns what it reports.
@@ -36,12 +39,33 @@ func TestEventsDeletedBeforeTheFirstCount(t *testing.T) {
 	}
 	b.refused(t, missing)
 
-	if said, err := b.accept(t, 10); err != nil || !strings.Contains(said, "10 events will never be counted") {
+	if said, err := b.accept(t, 10); err != nil || !strings.Contains(said, "10 events are accepted as they are") {
 		t.Errorf("told to accept 10, it said %q, %v", said, err)
 	}
 	b.finishes(t, 20)
 	if said, err := b.accept(t, 0); err != nil || !strings.Contains(said, "no events are missing") {
 		t.Errorf("afterwards it said %q, %v", said, err)
+	}
+
+	// A doubt that nobody can check is told by audits, and ends only when it is accepted.
+	p := models.Partition{Topic: "clicks"}
+	doubt := store.Doubt{Partition: p, ID: 1, From: 2, To: 5, Reason: store.DoubtUnsettled, Since: time.Now()}
+	if err := b.store.NoteDoubt(t.Context(), doubt); err != nil {
+		t.Fatal(err)
+	}
+	found, err := maintenance.RunAudit(t.Context(), b.cfg, b.store, maintenance.AuditOptions{}, slog.New(slog.DiscardHandler), func(line string) { said = line })
+	const told = "3 events of topic clicks, partition 0 (offsets 2 to 4) are in doubt since"
+	if err != nil || found.Clean() || !strings.HasPrefix(said, told) {
+		t.Errorf("audit %+v, %v: %s", found, err, said)
+	}
+	if said, err := b.accept(t, 0); err != nil || !strings.Contains(said, "3 events in all") {
+		t.Errorf("asked, it said %q, %v", said, err)
+	}
+	if _, err := b.accept(t, 3); err != nil {
+		t.Error(err)
+	}
+	if left, err := b.store.Doubts(t.Context(), p); err != nil || len(left) > 0 {
+		t.Errorf("doubts %v, %v", left, err)
 	}
 }
 

@@ -4,8 +4,8 @@ import (
 	"iter"
 
 	"footfall/consumer/eventlog"
+	"footfall/consumer/eventlog/sums"
 	"footfall/consumer/rollup/positioncache"
-	"footfall/consumer/rollup/sums"
 	"footfall/models"
 )
 

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"footfall/consumer/eventlog"
+	"footfall/consumer/eventlog/sums"
 	"footfall/consumer/rollup/positioncache"
-	"footfall/consumer/rollup/sums"
 	"footfall/consumer/store"
 	"footfall/internal/retry"
 	"footfall/models"
@@ -159,7 +159,7 @@ func (o *ownership) planChunk(ctx context.Context, c *chunk) (*plan, error) {
 	leaveOut(work, c.events.All(), c.spans, known.at)
 	if c.events.Len() > o.splitAbove {
 		for key, one := range work.All() {
-			if tooLarge(key, one) {
+			if store.TooLarge(key, one.Cells(), ledgerRows(one)) {
 				return nil, errTooLarge
 			}
 		}
@@ -177,22 +177,9 @@ type plan struct {
 // errTooLarge: what a chunk adds to one key does not fit a request. Nothing was written.
 var errTooLarge = errors.New("too much for one key")
 
-// tooLarge tells whether a write must be split: Cassandra takes 65,535 statements a batch and 16 MiB a request, and each statement
-// repeats the key.
-func tooLarge(key models.Key, one sums.One) bool {
-	const most, bytes = 60_000, 12 << 20
-	n := statements(one)
-	size := n * (len(key.Name) + len(key.Features) + 64)
-	for cell := range one.Cells() {
-		size += len(cell.Label)
-	}
-	return n > most || size > bytes
-}
-
-// statements is how many a key's write has.
-func statements(one sums.One) int {
-	n := one.Len()
-	for range one.Partitions() { // each has a row of the ledger
+// ledgerRows is how many a key's write has: one for each partition.
+func ledgerRows(one sums.One) (n int) {
+	for range one.Partitions() {
 		n++
 	}
 	return n
@@ -201,7 +188,7 @@ func statements(one sums.One) int {
 // weight is how many usual keys take as much memory as this one while it is written, in the request and before.
 func weight(key models.Key, one sums.One) int {
 	const usual, perStatement = 4 << 10, 300
-	return 1 + statements(one)*(len(key.Name)+len(key.Features)+perStatement)/usual
+	return 1 + (one.Len()+ledgerRows(one))*(len(key.Name)+len(key.Features)+perStatement)/usual
 }
 
 // checkAhead refuses to go on if a key's ledger is ahead of the log: the topic was recreated, and its offsets are not those of

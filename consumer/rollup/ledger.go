@@ -8,8 +8,8 @@ import (
 	"maps"
 
 	"footfall/consumer/eventlog"
+	"footfall/consumer/eventlog/sums"
 	"footfall/consumer/rollup/positioncache"
-	"footfall/consumer/rollup/sums"
 	"footfall/consumer/store"
 	"footfall/models"
 )
@@ -110,7 +110,7 @@ func (l *ledger) load(ctx context.Context, work deltas, epochs map[models.Partit
 		out.at.Set(ones[i].Number(), known)
 	}
 	if thorough {
-		out.complete, err = l.store.Confirm(ctx, missing, func(i int) iter.Seq[models.Cell] { return keysOf(ones[i].Cells()) }, found)
+		out.complete, err = l.store.Confirm(ctx, missing, func(i int) iter.Seq[models.Cell] { return ones[i].Names() }, found)
 	} else {
 		err = l.store.Ledger(ctx, missing, found)
 	}
@@ -122,16 +122,6 @@ func (l *ledger) load(ctx context.Context, work deltas, epochs map[models.Partit
 		l.cache.Put(key, l.scratch)
 	}
 	return out, nil
-}
-
-func keysOf[K, V any](pairs iter.Seq2[K, V]) iter.Seq[K] {
-	return func(yield func(K) bool) {
-		for k := range pairs {
-			if !yield(k) {
-				return
-			}
-		}
-	}
 }
 
 // loaded is what a load found.

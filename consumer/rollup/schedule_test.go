@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"footfall/consumer/repair"
 	"footfall/consumer/store"
 )
 
@@ -229,10 +228,7 @@ func (s *schedule) beforeReading() {
 
 // nothingDue leaves out reads of doubts that find none due: they change nothing, whenever they happen.
 func (s *schedule) nothingDue(doubts []store.Doubt) bool {
-	return !slices.ContainsFunc(doubts, func(d store.Doubt) bool {
-		due := d.NotedAt.Add(s.store.Timeout + repair.SettleMargin + simRechecks[min(d.Checks, len(simRechecks)-1)])
-		return !time.Now().Before(due)
-	})
+	return !slices.ContainsFunc(doubts, func(d store.Doubt) bool { return !time.Now().Before(d.Due) })
 }
 
 // decided leaves out the last check of doubts, ten minutes later: no write is late for so long here, so it would find what the check

@@ -326,7 +326,7 @@ var simMetrics = sync.OnceValue(func() *meter.Metrics { return meter.New(prometh
 
 func (w *world) checker(s store.Store, newID func() int64) *repair.Checker {
 	return &repair.Checker{
-		Plan: models.DefaultPlan(), Store: s, Reader: w, Hasher: eventlog.NewHasher(), Reach: simReach, Metrics: simMetrics().Repair, Logger: slog.New(slog.DiscardHandler),
-		NewID: newID, Sources: w.sources, Rechecks: simRechecks,
+		Doubter: repair.Doubter{Store: s, NewID: newID, Metrics: simMetrics().Repair, Logger: slog.New(slog.DiscardHandler)}, Plan: models.DefaultPlan(),
+		Reader: w, Hasher: eventlog.NewHasher(), Reach: simReach, Sources: w.sources, Rechecks: simRechecks,
 	}
 }

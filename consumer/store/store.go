@@ -182,13 +182,15 @@ type Owner struct {
 }
 
 // Doubt is a span of offsets [From, To) whose counter writes may have been applied twice, late, or not at all. The log
-// tells which keys they touch.
+// tells which keys they touch. Doubts of one reason that touch are united. Times are in whole milliseconds.
 type Doubt struct {
 	Partition models.Partition
 	ID        int64 // unique: whoever settles a doubt must not settle one that was noted meanwhile
 	From, To  int64
 	Reason    string
-	NotedAt   time.Time // in whole milliseconds
+	Since     time.Time // when the oldest that it unites was noted
+	NotedAt   time.Time // when the latest was
+	Due       time.Time // of the next check
 	Checks    int       // passed since NotedAt
 }
 
@@ -199,6 +201,8 @@ const (
 	DoubtLost        = "counted while the partition may have been lost"
 	DoubtReplicas    = "not every replica could be asked"
 	DoubtAudit       = "repaired by an audit"
+	// DoubtUnsettled: a doubt of any other reason that nobody can check any more. It stays until an operator accepts it.
+	DoubtUnsettled = "its events or visitors' rows are gone"
 )
 
 // The kinds of ledger rows. Owners and plus rows add, minus rows take away.
@@ -242,4 +246,16 @@ func Confirmed(ctx context.Context, db Store, cells map[models.Key][]models.Cell
 	complete, err = db.Confirm(ctx, keys, func(i int) iter.Seq[models.Cell] { return slices.Values(cells[keys[i]]) },
 		func(i int, of []LedgerRow) { rows[keys[i]] = of })
 	return rows, complete, err
+}
+
+// TooLarge tells whether a write has to be split: Cassandra takes 65,535 statements a batch and 16 MiB a request, and each statement
+// repeats the key.
+func TooLarge(key models.Key, cells iter.Seq2[models.Cell, int64], ledgerRows int) bool {
+	const statements, bytes, overhead = 60_000, 12 << 20, 64
+	n, size := ledgerRows, 0
+	for cell := range cells {
+		n++
+		size += len(cell.Label)
+	}
+	return n > statements || size+n*(len(key.Name)+len(key.Features)+overhead) > bytes
 }

@@ -33,10 +33,10 @@ var truth = row{"Truth", []panel{
 		about: "Spans of offsets that are checked again, after a crash or a write of unknown outcome. Worry when it does not come down within half an hour.",
 		query: one(`sum by (topic) (footfall_doubts_open{SELECT})`, "{{topic}}")},
 	{title: "Doubts in an hour", unit: "short", alarm: 1,
-		about: "noted: put in doubt. given up: the log no longer has the events, and counts may be wrong for good.",
+		about: "noted: put in doubt. not to be settled, now: the log no longer has the events, and counts may be wrong for good.",
 		query: []query{
 			{`sum(increase(footfall_doubts_total{SELECT}[1h]))`, "noted"},
-			{`sum(increase(footfall_doubts_unsettled_total{SELECT}[1h]))`, "given up"}}},
+			{`sum(footfall_doubts_unsettled{SELECT})`, "not to be settled"}}},
 	{title: "Repairs in an hour", unit: "short", worry: 1,
 		about: "Keys whose counts were repaired from the log, by outcome, and the faults of two hours that explain them.",
 		query: []query{

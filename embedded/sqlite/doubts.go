@@ -20,8 +20,8 @@ func (s *Store) Confirm(ctx context.Context, keys []models.Key, _ func(int) iter
 func (s *Store) NoteDoubt(ctx context.Context, d store.Doubt) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO footfall.doubts (topic, kafka_partition, id, from_offset, to_offset,"+
-			" reason, noted_at, checks) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-			d.Partition.Topic, d.Partition.Number, d.ID, d.From, d.To, d.Reason, d.NotedAt.UnixMilli(), d.Checks)
+			" reason, since, noted_at, due, checks) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			d.Partition.Topic, d.Partition.Number, d.ID, d.From, d.To, d.Reason, d.Since.UnixMilli(), d.NotedAt.UnixMilli(), d.Due.UnixMilli(), d.Checks)
 		return err
 	})
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *Store) NoteDoubt(ctx context.Context, d store.Doubt) error {
 
 // Doubts implements store.Store.
 func (s *Store) Doubts(ctx context.Context, p models.Partition) (doubts []store.Doubt, err error) {
-	rows, err := s.readers.QueryContext(ctx, "SELECT id, from_offset, to_offset, reason, noted_at, checks FROM footfall.doubts"+
+	rows, err := s.readers.QueryContext(ctx, "SELECT id, from_offset, to_offset, reason, since, noted_at, due, checks FROM footfall.doubts"+
 		" WHERE topic = ? AND kafka_partition = ?", p.Topic, p.Number)
 	if err != nil {
 		return nil, fmt.Errorf("reading doubts: %w", err)
@@ -40,11 +40,11 @@ func (s *Store) Doubts(ctx context.Context, p models.Partition) (doubts []store.
 	defer func() { _ = rows.Close() }() // Err has told
 	for rows.Next() {
 		d := store.Doubt{Partition: p}
-		var at int64
-		if err := rows.Scan(&d.ID, &d.From, &d.To, &d.Reason, &at, &d.Checks); err != nil {
+		var since, at, due int64
+		if err := rows.Scan(&d.ID, &d.From, &d.To, &d.Reason, &since, &at, &due, &d.Checks); err != nil {
 			return nil, fmt.Errorf("reading doubts: %w", err)
 		}
-		d.NotedAt = time.UnixMilli(at)
+		d.Since, d.NotedAt, d.Due = time.UnixMilli(since), time.UnixMilli(at), time.UnixMilli(due)
 		doubts = append(doubts, d)
 	}
 	if err := rows.Err(); err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // schemaVersion is the version of schema.sql; the history is at its top.
-const schemaVersion = 3
+const schemaVersion = 4
 
 //go:embed schema.sql
 var schema string
@@ -51,14 +51,14 @@ func migrate(ctx context.Context, db *sql.DB, plan *models.Plan) error {
 	return nil
 }
 
-// outgrow drops tables of version 1 that the schema makes anew. They have no data to keep: one process never has open doubts.
+// outgrow drops tables of earlier versions that the schema makes anew. They have no data to keep: one process never has open doubts.
 func outgrow(ctx context.Context, db *sql.DB) error {
 	version, err := version(ctx, db, "footfall")
-	if err != nil || version != 1 {
+	if err != nil || version == 0 || version == schemaVersion {
 		return err
 	}
 	if _, err := db.ExecContext(ctx, "DROP TABLE IF EXISTS footfall.doubts; DROP TABLE IF EXISTS footfall.topics"); err != nil {
-		return fmt.Errorf("leaving schema version 1: %w", err)
+		return fmt.Errorf("leaving schema version %d: %w", version, err)
 	}
 	return nil
 }

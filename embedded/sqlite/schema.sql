@@ -8,6 +8,7 @@
 --   2: doubts have an id; topics became settings, which also have the features and metrics chosen, since before the tables
 --      are made for them. amountcounters, latestclicks. tails, which are made when a file of this version has none yet.
 --   3: links_by_day, sites_by_month, values_by_month (filled with what earlier versions counted); progress.
+--   4: doubts are united: since, due.
 
 -- footfall.db: bookkeeping, not for analysts.
 
@@ -31,7 +32,9 @@ CREATE TABLE IF NOT EXISTS footfall.doubts (
     from_offset INTEGER NOT NULL,
     to_offset INTEGER NOT NULL,
     reason TEXT NOT NULL,
-    noted_at INTEGER NOT NULL,        -- Unix milliseconds
+    since INTEGER NOT NULL,           -- Unix milliseconds, as those below
+    noted_at INTEGER NOT NULL,
+    due INTEGER NOT NULL,
     checks INTEGER NOT NULL,
     PRIMARY KEY (topic, kafka_partition, id)
 ) WITHOUT ROWID, STRICT;

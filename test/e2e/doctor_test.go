@@ -231,7 +231,7 @@ func (x doctors) records(member *consumer) {
 	x.expect("warning dead letters: dead letters of the last day: 1 (bad_json 1)")
 	// Consumers settle a doubt that has no events, so it is of a partition of an owner that is away.
 	stop(x.t, member.Process)
-	x.exec(x.t, "INSERT INTO footfall%s.doubts (topic, kafka_partition, id, from_offset, to_offset, reason, noted_at, checks) VALUES ('"+visits+"', 0, 1, 0, 1, 'test', '"+
+	x.exec(x.t, "INSERT INTO footfall%s.doubts (topic, kafka_partition, id, from_offset, to_offset, reason, since, checks) VALUES ('"+visits+"', 0, 1, 0, 1, 'test', '"+
 		time.Now().Add(-time.Hour).UTC().Format("2006-01-02 15:04:05+0000")+"', 0)")
 	found := x.run()
 	if !strings.HasPrefix(found.first(), "fault group: no consumer runs") || !strings.HasPrefix(found.Findings[1].What, "doubts open: 1 (test 1)") {

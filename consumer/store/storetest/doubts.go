@@ -14,7 +14,7 @@ func testDoubts(t *testing.T, s *suite) {
 	p, other := models.Partition{Topic: topic}, models.Partition{Topic: topic, Number: 1}
 	now := time.Now().Truncate(time.Millisecond)
 	doubt := func(id, from, to int64, checks int) store.Doubt {
-		return store.Doubt{Partition: p, ID: id, From: from, To: to, Reason: "it's \"odd\"", NotedAt: now, Checks: checks}
+		return store.Doubt{Partition: p, ID: id, From: from, To: to, Reason: "it's \"odd\"", Since: now.Add(-time.Hour), NotedAt: now, Due: now.Add(time.Minute), Checks: checks}
 	}
 	want := func(doubts ...store.Doubt) {
 		t.Helper()
@@ -24,8 +24,8 @@ func testDoubts(t *testing.T, s *suite) {
 		}
 		slices.SortFunc(got, func(a, b store.Doubt) int { return int(a.ID - b.ID) })
 		same := slices.EqualFunc(got, doubts, func(a, b store.Doubt) bool {
-			equal := a.NotedAt.Equal(b.NotedAt)
-			a.NotedAt, b.NotedAt = time.Time{}, time.Time{}
+			equal := a.Since.Equal(b.Since) && a.NotedAt.Equal(b.NotedAt) && a.Due.Equal(b.Due)
+			a.Since, a.NotedAt, a.Due = b.Since, b.NotedAt, b.Due
 			return equal && a == b
 		})
 		if !same {

@@ -268,6 +268,17 @@ func (o One) Cells() iter.Seq2[models.Cell, int64] {
 	}
 }
 
+// Names yields the cells alone.
+func (o One) Names() iter.Seq[models.Cell] {
+	return func(yield func(models.Cell) bool) {
+		for cell := range o.Cells() {
+			if !yield(cell) {
+				return
+			}
+		}
+	}
+}
+
 // Partitions yields those that have events of the key.
 func (o One) Partitions() iter.Seq[models.Partition] {
 	return func(yield func(models.Partition) bool) {
