@@ -33,7 +33,9 @@ type Reader struct {
 type ReadAccess struct {
 	Open         bool // anyone may
 	Readers      []ReadGrant
-	ShareSecrets []string `mapstructure:"share_secrets"`
+	ShareSecrets []string      `mapstructure:"share_secrets"`
+	ShareRevoked []string      `mapstructure:"share_revoked"`
+	ShareLongest time.Duration `mapstructure:"share_longest"`
 }
 
 // ReadGrant is what the holder of one of the keys may read. Patterns are names, or the beginning of names and a *.

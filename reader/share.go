@@ -16,8 +16,8 @@ import (
 )
 
 const shareHelp = `Prints a link by which anyone who has it can read one site or one link, until it ends, without a key. It is signed
-with the first of access.share_secrets, which the readers must have too. To revoke it, and all others of that secret, take the
-secret out of the readers' configuration. It leads to a page; with /v1/stats before its path it leads to the numbers.
+with the first of access.share_secrets, which the readers must have too. To revoke it put its id, the text from share= to the first
+dot, into access.share_revoked of the readers. It leads to a page; with /v1/stats before its path it leads to the numbers.
 `
 
 // completeShare says what is missing.
@@ -46,7 +46,7 @@ func share(_ context.Context, cfg configs.Reader, line commandLine, stdout, _ io
 	if err != nil {
 		return err
 	}
-	signed, err := who.Sign(access.Share{Site: line.site, Link: line.link, Until: until})
+	signed, err := who.Sign(access.Share{Site: line.site, Link: line.link, Until: until}, time.Now())
 	if err != nil {
 		return configs.MarkWrong(err)
 	}

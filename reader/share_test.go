@@ -82,6 +82,8 @@ func TestShareMistakes(t *testing.T) {
 	f("has passed", "--site", "a", "--until", "2020-01-01")
 	f("access.share_secrets is empty", "--site", "a", "--until", "1h")
 	f("such a long name", "--link", strings.Repeat("a", 129), "--until", "1h")
+	t.Setenv("FOOTFALL_ACCESS_SHARE_SECRETS", strings.Repeat("s", 32))
+	f("access.share_longest", "--site", "a", "--until", "91d")
 	t.Setenv("FOOTFALL_ACCESS_SHARE_SECRETS", "short")
 	f("access.share_secrets", "--site", "a", "--until", "1h")
 }

@@ -5,6 +5,7 @@ package access
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"footfall/configs"
@@ -32,6 +33,8 @@ type Access struct {
 	open    bool
 	grants  []grant.Grant // entries of access.readers
 	secrets [][]byte
+	revoked []string      // ids of share links
+	longest time.Duration // life of a share link; 0: any
 }
 
 // minSecret is how short a secret may be: 32 bytes are as many as the signature has.
@@ -43,7 +46,7 @@ func New(cfg configs.ReadAccess) (*Access, error) {
 	if err := grant.CheckOpen(cfg.Open, len(cfg.Readers), list, "read"); err != nil {
 		return nil, err
 	}
-	a := &Access{open: cfg.Open}
+	a := &Access{open: cfg.Open, longest: cfg.ShareLongest}
 	for i, r := range cfg.Readers {
 		g, err := grant.New(list, i, r.Site, r.Links, r.KeyHashes)
 		if err != nil {
@@ -56,6 +59,10 @@ func New(cfg configs.ReadAccess) (*Access, error) {
 			return nil, fmt.Errorf("access.share_secrets: number %d has %d bytes: want %d or more; `openssl rand -hex 32` makes one", i+1, len(secret), minSecret)
 		}
 		a.secrets = append(a.secrets, []byte(secret))
+	}
+	for _, text := range cfg.ShareRevoked {
+		id, _, _ := strings.Cut(text, ".") // somebody may have copied more than the id
+		a.revoked = append(a.revoked, id)
 	}
 	return a, nil
 }

@@ -1,6 +1,8 @@
 package access
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/base64"
 	"strings"
 	"testing"
@@ -11,7 +13,7 @@ import (
 
 func sign(t *testing.T, a *Access, s Share) string {
 	t.Helper()
-	text, err := a.Sign(s)
+	text, err := a.Sign(s, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,13 +67,44 @@ func TestRotationRevokes(t *testing.T) {
 	f(after, old, BadShare)
 	f(after, fresh, "")
 	f(none, fresh, BadShare)
-	if _, err := none.Sign(Share{Link: "x"}); err != ErrNoSecret { //nolint:errorlint // as it is documented
+	if _, err := none.Sign(Share{Link: "x"}, now); err != ErrNoSecret { //nolint:errorlint // as it is documented
 		t.Errorf("signing without a secret: %v", err)
 	}
 	for _, s := range []Share{{}, {Site: "a", Link: "b"}} {
-		if _, err := both.Sign(s); err == nil {
+		if _, err := both.Sign(s, now); err == nil {
 			t.Errorf("%+v was signed", s)
 		}
+	}
+}
+
+// TestRevokedShares: one share link can be revoked, by its id; none lives longer than it may; those without an id are refused.
+func TestRevokedShares(t *testing.T) {
+	cfg := configs.ReadAccess{ShareSecrets: []string{secret("a")}}
+	a := newAccess(t, cfg)
+	one, two := sign(t, a, Share{Link: "x", Until: now.Add(48 * time.Hour)}), sign(t, a, Share{Link: "x", Until: now.Add(48 * time.Hour)})
+	long := sign(t, a, Share{Link: "x", Until: now.Add(49 * time.Hour)})
+	id, _, _ := strings.Cut(one, ".")
+	cfg.ShareRevoked, cfg.ShareLongest = []string{"ANOTHER", id}, 48*time.Hour
+	a = newAccess(t, cfg)
+	text := `{"site":"","link":"x","until":9999999999}`
+	mac := hmac.New(sha256.New, []byte(secret("a")))
+	mac.Write([]byte("footfall share 1\n" + text))
+	for share, want := range map[string]string{
+		one: "revoked", long: "longer", encoding.EncodeToString([]byte(text)) + "." + encoding.EncodeToString(mac.Sum(nil)): "has no id",
+	} {
+		if h, err := a.Of("", share, now.Add(time.Hour)); reason(t, err) != BadShare || !strings.Contains(err.Error(), want) || h.Link("x") {
+			t.Errorf("%s: %v, want it refused: %s", share, err, want)
+		}
+	}
+	if h, err := a.Of("", two, now.Add(time.Hour)); err != nil || !h.Link("x") {
+		t.Errorf("the other link: %v", err)
+	}
+	if _, err := a.Sign(Share{Link: "x", Until: now.Add(49 * time.Hour)}, now); err == nil || !strings.Contains(err.Error(), "access.share_longest") {
+		t.Errorf("signing for longer: %v", err)
+	}
+	cfg.ShareRevoked = []string{two}
+	if _, err := newAccess(t, cfg).Of("", two, now); reason(t, err) != BadShare {
+		t.Errorf("with the whole share in the list: %v", err)
 	}
 }
 
@@ -80,8 +113,9 @@ func TestForgedShares(t *testing.T) {
 	a := newAccess(t, configs.ReadAccess{ShareSecrets: []string{secret("a")}})
 	good := sign(t, a, Share{Site: "shop", Until: now.Add(time.Hour)})
 	other := sign(t, a, Share{Site: "shop2", Until: now.Add(time.Hour)})
-	payload, sum, _ := strings.Cut(good, ".")
-	otherPayload, _, _ := strings.Cut(other, ".")
+	dot := strings.LastIndexByte(good, '.')
+	payload, sum := good[:dot], good[dot+1:]
+	otherPayload := other[:strings.LastIndexByte(other, '.')]
 	forged := []string{
 		".", "..", payload, payload + ".", "." + sum, good + ".", good + "=", " " + good, good + "\n", otherPayload + "." + sum,
 		strings.ToLower(good), payload + "." + sum[:len(sum)-2], strings.Repeat("A", 1<<20), payload + ".." + sum, good + good,
@@ -100,14 +134,14 @@ func TestForgedShares(t *testing.T) {
 	}
 	// signed, but not by a version that this one understands
 	for _, text := range []string{`{"site":"shop","link":"","until":9999999999,"only":"views"}`, `{"site":"","link":"","until":9999999999}`, `null`, ``, `[`} {
-		share := encoding.EncodeToString([]byte(text)) + "." + encoding.EncodeToString(signature(a.secrets[0], []byte(text)))
+		share := "id." + encoding.EncodeToString([]byte(text)) + "." + encoding.EncodeToString(signature(a.secrets[0], "id", []byte(text)))
 		if _, err := a.Of("", share, now); reason(t, err) != BadShare {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
 	// what the standard library would also decode
 	padded := base64.URLEncoding.EncodeToString([]byte("x"))
-	if _, err := a.Of("", padded+"."+sum, now); reason(t, err) != BadShare {
+	if _, err := a.Of("", "id."+padded+"."+sum, now); reason(t, err) != BadShare {
 		t.Error("padding was accepted")
 	}
 	// a key comes first: a wrong one is not made up for by a share

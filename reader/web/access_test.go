@@ -19,7 +19,7 @@ func TestNothingIsReadThatTheKeyIsNotFor(t *testing.T) {
 	f := newFake()
 	s := newServer(t, f, guardedAccess, nil)
 	share := func(what access.Share) string {
-		text, err := s.cfg.Access.Sign(what)
+		text, err := s.cfg.Access.Sign(what, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +129,7 @@ func TestAListOfWhichLittleMayBeReadIsAnswered(t *testing.T) {
 // TestSharedClicksHaveNoAddress: a share link is passed on.
 func TestSharedClicksHaveNoAddress(t *testing.T) {
 	s := newServer(t, newFake(), guardedAccess, nil)
-	text, err := s.cfg.Access.Sign(access.Share{Link: "promo", Until: now.Add(time.Minute)})
+	text, err := s.cfg.Access.Sign(access.Share{Link: "promo", Until: now.Add(time.Minute)}, now)
 	if err != nil {
 		t.Fatal(err)
 	}

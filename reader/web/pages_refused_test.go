@@ -67,7 +67,7 @@ func TestRefusedPages(t *testing.T) {
 // TestPagesAndTheAPIDenyAlike: the same credentials get the same status.
 func TestPagesAndTheAPIDenyAlike(t *testing.T) {
 	s := newServer(t, stats.New(statstest.NewMemory(models.DefaultPlan()), "clicks", "visits"), guardedAccess, nil)
-	signed, err := s.cfg.Access.Sign(access.Share{Link: "promo", Until: now.Add(-time.Minute)})
+	signed, err := s.cfg.Access.Sign(access.Share{Link: "promo", Until: now.Add(-time.Minute)}, now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func TestPages(t *testing.T) {
 // TestASharedPage: a share link leads to its page, and to no other.
 func TestASharedPage(t *testing.T) {
 	s := newServer(t, stats.New(statstest.NewMemory(models.DefaultPlan()), "clicks", "visits"), guardedAccess, nil)
-	signed, err := s.cfg.Access.Sign(access.Share{Link: "promo", Until: now.Add(time.Minute)})
+	signed, err := s.cfg.Access.Sign(access.Share{Link: "promo", Until: now.Add(time.Minute)}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
