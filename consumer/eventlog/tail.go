@@ -29,7 +29,7 @@ func SumOf(key, value []byte) string {
 
 // SumAt reads one message from Kafka and returns its fingerprint; empty if there is no message at the offset.
 func SumAt(ctx context.Context, via dial.Kafka, p models.Partition, offset int64) (string, error) {
-	record, err := firstFrom(ctx, via, p, offset, 1<<20)
+	record, err := firstFrom(ctx, via, p, offset)
 	if errors.Is(err, kafka.OffsetOutOfRange) {
 		return "", nil // it was deleted just now
 	}
@@ -42,18 +42,18 @@ func SumAt(ctx context.Context, via dial.Kafka, p models.Partition, offset int64
 // TimeFrom returns offset and timestamp of the first message at an offset or soon after it; -1 if there is none. If the offset was deleted, that
 // is an error: there may be messages after it.
 func TimeFrom(ctx context.Context, via dial.Kafka, p models.Partition, offset int64) (int64, time.Time, error) {
-	record, err := firstFrom(ctx, via, p, offset, 16<<10)
+	record, err := firstFrom(ctx, via, p, offset)
 	if err != nil || record == nil {
 		return -1, time.Time{}, err
 	}
 	return record.Offset, record.Time, nil
 }
 
-// firstFrom reads the first message at an offset or after it; nil if there is none among so many bytes of the log. Kafka sends more if the
-// first batch is larger.
-func firstFrom(ctx context.Context, via dial.Kafka, p models.Partition, offset, bytes int64) (*kafka.Record, error) {
+// firstFrom reads the first message at an offset or soon after it; nil if there is none. Kafka sends more than MaxBytes if the first batch is
+// larger.
+func firstFrom(ctx context.Context, via dial.Kafka, p models.Partition, offset int64) (*kafka.Record, error) {
 	answer, err := via.Client(10*time.Second).Fetch(ctx, &kafka.FetchRequest{
-		Topic: p.Topic, Partition: p.Number, Offset: offset, MinBytes: 1, MaxBytes: bytes, MaxWait: 500 * time.Millisecond,
+		Topic: p.Topic, Partition: p.Number, Offset: offset, MinBytes: 1, MaxBytes: 16 << 10, MaxWait: 500 * time.Millisecond,
 	})
 	if err == nil {
 		err = answer.Error

@@ -52,7 +52,8 @@ func (o *ownership) countChunk(ctx context.Context, ch *chunk, commit eventlog.C
 		own := o.partitions[p]
 		own.waiting.Counted(ch.spans[p].To, last.At, last.written.Newest())
 		o.metrics.Counted(p.Topic, &last.written, now)
-		own.tail = last.tail
+		tail := last.tail
+		own.tail.Store(&tail)
 		if !last.At.IsZero() {
 			own.countedTime.Store(last.At.UnixMilli())
 		}

@@ -97,7 +97,7 @@ func (c *Consumer) untilPause(ctx, genCtx context.Context, gen *kafka.Generation
 			return nil
 		})
 	}
-	group.Go(func() error { return o.watchEnds(fetching) })
+	group.Go(func() error { return o.watch(fetching) })
 	group.Go(func() error {
 		o.watchLag(fetching)
 		return nil

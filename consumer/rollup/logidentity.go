@@ -17,20 +17,17 @@ func (o *ownership) checkLogIdentity(ctx context.Context, bounds map[models.Part
 			return err
 		}
 		for _, known := range []store.Tail{own.kept, {Offset: own.committed, Sum: own.said.Tail}} {
-			if known.Sum == "" || known == own.tail {
+			if known == own.lastTail() {
 				continue
 			}
 			if known.Offset == own.next {
-				own.tail = known
+				own.tail.Store(&known)
 			}
 			if known.Offset <= bounds[p].From || known.Offset > bounds[p].To {
 				continue
 			}
-			switch found, err := o.sumAt(ctx, p, known.Offset-1); {
-			case err != nil:
+			if err := o.compare(ctx, p, known); err != nil {
 				return err
-			case found != "" && found != known.Sum:
-				return eventlog.AnotherLog(p, known.Offset-1)
 			}
 		}
 		return nil
@@ -40,14 +37,37 @@ func (o *ownership) checkLogIdentity(ctx context.Context, bounds map[models.Part
 	return nil
 }
 
-// noteTail stores the fingerprint of the last counted message, for the next owner. If that fails, counting goes on.
-func (o *ownership) noteTail(ctx context.Context, partition models.Partition, p *owned) {
-	if p.tail.Sum == "" || p.tail.Offset <= p.kept.Offset {
-		return
+// compare refuses a log with another message in the place of a known one.
+func (o *ownership) compare(ctx context.Context, p models.Partition, known store.Tail) error {
+	if known.Sum == "" {
+		return nil
 	}
-	if err := o.store.NoteTail(ctx, partition, p.tail); err != nil {
-		o.log.Warn("noting the last counted message failed", "topic", partition.Topic, "partition", partition.Number, "error", err)
-		return
+	found, err := o.sumAt(ctx, p, known.Offset-1)
+	if err == nil && found != "" && found != known.Sum {
+		return eventlog.AnotherLog(p, known.Offset-1)
 	}
-	p.kept = p.tail
+	return err
+}
+
+// keepTail stores the fingerprint of the last counted message, for the next owner. Before that it compares the one of before with the log: the
+// topic may have been deleted and made anew since. Other errors than a *Refusal are logged, and counting goes on.
+func (o *ownership) keepTail(ctx context.Context, p models.Partition, own *owned) error {
+	tail := own.lastTail()
+	if tail.Sum == "" || tail.Offset <= own.kept.Offset {
+		return nil
+	}
+	err := o.compare(ctx, p, own.kept)
+	if eventlog.IsRefusal(err) {
+		own.tail.Store(nil) // the next owner must not know it
+		return err
+	}
+	if err == nil {
+		err = o.store.NoteTail(ctx, p, tail)
+	}
+	if err == nil {
+		own.kept = tail
+	} else if ctx.Err() == nil {
+		o.log.Warn("noting the last counted message failed", "topic", p.Topic, "partition", p.Number, "error", err)
+	}
+	return nil
 }

@@ -38,8 +38,9 @@ type owned struct {
 	sealed bool
 	end    int64
 
-	// tail is the last message that was counted; kept is the one that the store knows.
-	tail, kept store.Tail
+	// tail is the last message that was counted, for other goroutines to read, too; kept is the one that the store knows.
+	tail atomic.Pointer[store.Tail]
+	kept store.Tail
 	// noted is how far the store knows that the partition is counted.
 	noted atomic.Int64
 	// confirmed is how far it was counted when the store last confirmed that we own it.
@@ -56,6 +57,14 @@ type owned struct {
 	uncountedFrom int64
 	// unknown is the end of the log if the group does not tell how far the last owner was; else 0.
 	unknown int64
+}
+
+// lastTail is the last message that was counted, zero if that is not known.
+func (p *owned) lastTail() store.Tail {
+	if tail := p.tail.Load(); tail != nil {
+		return *tail
+	}
+	return store.Tail{}
 }
 
 // lastTime is Kafka's time of the last message that was counted, zero if that is not known.

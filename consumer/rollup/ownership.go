@@ -107,8 +107,8 @@ func (o *ownership) places() map[models.Partition]eventlog.GroupOffset {
 	out := make(map[models.Partition]eventlog.GroupOffset, len(o.partitions))
 	for partition, p := range o.partitions {
 		at := eventlog.GroupOffset{Offset: p.next, Mark: eventlog.Mark{Tables: o.tables}}
-		if p.tail.Offset == p.next {
-			at.Tail = p.tail.Sum
+		if tail := p.lastTail(); tail.Offset == p.next {
+			at.Tail = tail.Sum
 		}
 		out[partition] = at
 	}

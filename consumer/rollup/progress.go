@@ -55,7 +55,6 @@ func (o *ownership) progress(ctx context.Context) error {
 	}
 	o.progressAt = time.Now()
 	lost := o.each(func(partition models.Partition, p *owned) error {
-		o.noteTail(ctx, partition, p)
 		ok, err := o.store.Progress(ctx, p.tenure, p.reached())
 		switch {
 		case err != nil:

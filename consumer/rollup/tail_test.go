@@ -4,16 +4,19 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"footfall/consumer/eventlog"
 	"footfall/internal/kafka/dial"
 	"footfall/internal/kafka/topics"
 	"footfall/models"
+	"footfall/test/harness"
 )
 
 // recreate deletes the topic of clicks and creates it anew.
@@ -53,6 +56,46 @@ func aLogWithOtherEvents(t *testing.T, b *bench) {
 	b.refused(t, other)
 	if n := b.clicks(); n != 30 {
 		t.Errorf("%d clicks are counted, want the 30 of the log that is gone", n)
+	}
+}
+
+// A consumer ends when its topic is deleted and made anew while it counts, with as many events as before: it would skip the first of them.
+func TestATopicMadeAnewWhileItIsCounted(t *testing.T) { onBoth(t, 1, aTopicMadeAnewWhileItIsCounted) }
+
+func aTopicMadeAnewWhileItIsCounted(t *testing.T, b *bench) {
+	defer func(before time.Duration) { watchInterval = before }(watchInterval)
+	watchInterval = 50 * time.Millisecond
+	stop, ended := b.start(t, "one")
+	defer stop()
+	b.send(t, 0, 3)
+	b.counts(t, 3)
+	harness.Within(t, patience, "the store knows the last event", func() error {
+		known, err := b.memory.Tail(t.Context(), models.Partition{Topic: b.cfg.Kafka.Topics.Clicks})
+		if err == nil && known.Offset != 3 {
+			err = fmt.Errorf("it knows %+v", known)
+		}
+		return err
+	})
+	var held atomic.Bool
+	held.Store(true)
+	if b.cluster != nil { // else the consumer may ask for offset 3 of a log that does not have it yet, and refuse that as it always did
+		for _, asks := range []kmsg.Key{kmsg.Fetch, kmsg.ListOffsets} {
+			b.cluster.ControlKey(int16(asks), func(kmsg.Request) (kmsg.Response, error, bool) {
+				b.cluster.KeepControl()
+				return nil, errors.New("not now"), held.Load()
+			})
+		}
+	}
+	b.recreate(t)
+	b.send(t, 100, 110)
+	held.Store(false)
+	select {
+	case err := <-ended:
+		if !eventlog.IsRefusal(err) {
+			t.Errorf("it ended with %v", err)
+		}
+	case <-time.After(patience):
+		t.Errorf("it goes on: %d clicks are counted, the first three of the new topic never", b.clicks())
 	}
 }
 

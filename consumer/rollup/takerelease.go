@@ -2,6 +2,7 @@ package rollup
 
 import (
 	"context"
+	"errors"
 	"math"
 	"time"
 
@@ -56,8 +57,11 @@ func (o *ownership) awaitLanding() {
 // release tells the store that every write is acknowledged. A successor then goes on under the same epoch, without waiting. If
 // another consumer has taken a partition already, both may have counted its last spans: release puts them in doubt.
 func (o *ownership) release(ctx context.Context) error {
+	var another error // log than the one that was counted
+	for _, err := range o.each(func(p models.Partition, own *owned) error { return o.keepTail(ctx, p, own) }) {
+		another = err
+	}
 	lost := o.each(func(partition models.Partition, p *owned) error {
-		o.noteTail(ctx, partition, p)
 		ok, err := o.store.Release(ctx, p.tenure, p.reached())
 		if err == nil && !ok {
 			err = eventlog.ErrTaken
@@ -68,5 +72,5 @@ func (o *ownership) release(ctx context.Context) error {
 		}
 		return err
 	})
-	return o.doubts.DoubtOnExit(ctx, o.unconfirmed(lost))
+	return errors.Join(another, o.doubts.DoubtOnExit(ctx, o.unconfirmed(lost)))
 }
