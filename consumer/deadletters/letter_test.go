@@ -19,7 +19,7 @@ func TestParse(t *testing.T) {
 		Message: kafka.Message{Topic: "visits-g2", Partition: 3, Offset: 500, Key: []byte("shop|g"), Value: []byte("{}")},
 		Invalid: &models.Invalid{Reason: "missing_guid", Detail: "why"},
 	}
-	m := dead.Encode()
+	m := dead.Encode(eventlog.MaxDeadBytes)
 	m.Time = time.Unix(1_790_000_000, 0)
 	got, err := deadletters.Parse(m)
 	if err != nil || got.Origin != (models.Position{Topic: "visits-g2", Partition: 3, Offset: 500}) || got.Reason != "missing_guid" || got.Detail != "why" ||
@@ -27,11 +27,11 @@ func TestParse(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	dead.Message.Value = []byte(strings.Repeat("x", 600_000))
-	if got, err := deadletters.Parse(dead.Encode()); err != nil || !got.Truncated {
+	if got, err := deadletters.Parse(dead.Encode(eventlog.MaxDeadBytes)); err != nil || !got.Truncated {
 		t.Errorf("truncated %v, %v", got.Truncated, err)
 	}
 	for _, without := range []string{"reason", "topic", "partition", "offset"} {
-		m := dead.Encode()
+		m := dead.Encode(eventlog.MaxDeadBytes)
 		for i := range m.Headers {
 			if m.Headers[i].Key == without {
 				m.Headers[i].Value = nil

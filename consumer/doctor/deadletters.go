@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/segmentio/kafka-go"
@@ -45,7 +46,18 @@ func (p *patient) deadLetters(ctx context.Context) []doctor.Finding {
 			next = letters[len(letters)-1].Offset + 1
 		}
 	}
-	return judgeDead(total, read, reasons, p.Config.Kafka.Topics.Dead)
+	config, _ := topics.Config(ctx, p.kafka.Via, p.Config.Kafka.Topics.Dead, maxBytes) // the doctor may lack the permission
+	return append(judgeDead(total, read, reasons, p.Config.Kafka.Topics.Dead), judgeDeadSize(config[maxBytes], p.Config.Kafka.Topics.Dead)...)
+}
+
+const maxBytes = "max.message.bytes"
+
+// judgeDeadSize judges the topic's largest message. Brokers take 1 MiB by default.
+func judgeDeadSize(most, topic string) []doctor.Finding {
+	if n, err := strconv.Atoi(most); err == nil && n < 2*eventlog.MaxDeadBytes {
+		return one(doctor.Doubtful("raise it to 1048588, so that they can be sent again", "topic %s has %s %d: consumers cut dead letters that are larger", topic, maxBytes, n))
+	}
+	return nil
 }
 
 func judgeDead(total int64, read int, reasons map[string]int, topic string) []doctor.Finding {

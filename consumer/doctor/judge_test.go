@@ -167,6 +167,12 @@ func TestJudgeDead(t *testing.T) {
 	expect(t, judgeDead(0, 0, nil, "dead"), "ok")
 	expect(t, judgeDead(3, 3, map[string]int{"bad_json": 1, "unknown_feature": 2}, "dead"), "warning dead letters of the last day: 3 (unknown_feature 2, bad_json 1)")
 	expect(t, judgeDead(50_000, deadRead, map[string]int{"bad_json": deadRead}, "dead"), "warning dead letters of the last day: 50000 at the most (of the first 20000: bad_json 20000)")
+	expect(t, judgeDeadSize("1000", "dead"), "warning topic dead has max.message.bytes 1000")
+	for _, most := range []string{"1048588", ""} {
+		if got := judgeDeadSize(most, "dead"); got != nil {
+			t.Errorf("%q: %v", most, got)
+		}
+	}
 }
 
 func TestJudgeVersions(t *testing.T) {

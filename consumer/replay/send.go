@@ -111,7 +111,7 @@ func (r *replayer) sendTo(ctx context.Context, p models.Partition, parcels []par
 		}
 		n, size := r.fitting(parcels)
 		base, err := r.ledger.append(limited, p, messages(parcels[:n]))
-		if tooLarge(err) {
+		if eventlog.TooLarge(err) {
 			if sealed, wrong := topics.Sealed(limited, r.Kafka, p.Topic); wrong != nil || sealed { // if sealed, there is a next generation, or soon
 				return errors.Join(err, wrong)
 			}
@@ -149,11 +149,6 @@ func (r *replayer) fitting(parcels []parcel) (n, size int) {
 
 // size is about how many bytes a letter has in a request.
 func (p parcel) size() int { return len(p.Event.KafkaKey()) + len(p.Value) + 100 }
-
-// tooLarge tells whether Kafka refused a request for its size: for the topic, or for a segment of its log.
-func tooLarge(err error) bool {
-	return errors.Is(err, kafka.MessageSizeTooLarge) || errors.Is(err, kafka.RecordListTooLarge)
-}
 
 // announcement says what a batch sends where to. Every event goes to its visitor's partition in the newest generation of its topic.
 func (r *replayer) announcement(ctx context.Context, batch []parcel) (in intent, order map[models.Partition][]parcel, err error) {

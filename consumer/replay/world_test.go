@@ -79,7 +79,7 @@ func (w *world) buryAs(t *testing.T, of kafka.Message, reason string, times int)
 	t.Helper()
 	dead := &eventlog.DeadLetter{Message: of, Invalid: &models.Invalid{Reason: reason}}
 	for i := range times {
-		m := dead.Encode()
+		m := dead.Encode(eventlog.MaxDeadBytes)
 		r := kafka.Record{Key: kafka.NewBytes(m.Key), Value: kafka.NewBytes(m.Value), Headers: m.Headers, Time: time.Now()}
 		if _, err := raw.Append(t.Context(), w.log.Kafka, models.Partition{Topic: "dead-letters", Number: (int(of.Offset) + i) % 2}, []kafka.Record{r}); err != nil {
 			t.Fatal(err)

@@ -69,7 +69,7 @@ func TestOldVisitsAreNotCountedAgain(t *testing.T) {
 			t.Errorf("%v events are %s, want %v", got, outcome, want)
 		}
 	}
-	letter := c.dead[0].Encode()
+	letter := c.dead[0].Encode(eventlog.MaxDeadBytes)
 	if string(letter.Key) != "site|guid" || string(letter.Value) != "bytes" || string(letter.Headers[0].Value) != "interval_retired" {
 		t.Errorf("dead letter %+v", letter)
 	}
