@@ -1,0 +1,369 @@
+package e2e
+
+import (
+	"flag"
+	"fmt"
+	"iter"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gocql/gocql"
+	"github.com/segmentio/kafka-go"
+
+	"footfall/deployments/stack/stacktest"
+	"footfall/models"
+	"footfall/test/e2e/oracle"
+	"footfall/test/e2e/process"
+	"footfall/test/harness"
+)
+
+var (
+	footprintAll    = flag.Bool("footprint.all", false, "every load of TestFootprint, whole; else three short ones")
+	footprintBefore = flag.String("footprint.before", "", "a consumer's binary of another version, to count the same loads before this one")
+)
+
+// container is the memory of a container whose process has footprintLimit as its GOMEMLIMIT.
+const (
+	container      = 512 << 20
+	footprintLimit = "GOMEMLIMIT=460MiB"
+)
+
+// footprint is a load that once took a consumer more memory than it has.
+type footprint struct {
+	name       string
+	features   int
+	partitions int  // of each topic; 0: 6
+	short      bool // in the short form, in a deployment with four features
+	killed     bool // the consumer is killed in the midst, so that its successor has doubts to check
+	load       func(whole bool) iter.Seq[record]
+}
+
+// record is one message: an event, or nothing that counts in a partition.
+type record struct {
+	event     models.Event
+	padding   int // bytes of white space after the event
+	filler    int // messages that are no events, instead of one
+	topic     int // of the filler: 0 clicks, 1 visits
+	partition int // of the filler
+}
+
+var footprints = []footprint{
+	{name: "messages of 1 MB", features: 2, short: true, load: func(whole bool) iter.Seq[record] { return largeClicks(500) }},
+	{name: "features of 1 KB", features: 4, short: true, load: func(whole bool) iter.Seq[record] { return wideVisits(pick(whole, 60_000, 6_000)) }},
+	{name: "visitors with 400 entries", features: 2, short: true, load: func(whole bool) iter.Seq[record] { return visits(pick(whole, 6000, 250), 400) }},
+	{name: "clicks and visits", features: 2, load: func(bool) iter.Seq[record] { return both(clicks(200_000), visits(50_000, 4)) }},
+	{name: "visitors with 100 entries", features: 2, load: func(bool) iter.Seq[record] { return visits(12_500, 100) }},
+	{name: "visitors with 1,000 entries", features: 2, load: func(bool) iter.Seq[record] { return visits(1_000, 1_000) }},
+	{name: "4 features, killed", features: 4, killed: true, load: func(bool) iter.Seq[record] { return visits(10_000, 20) }},
+	{name: "6 features, killed", features: 6, killed: true, load: func(bool) iter.Seq[record] { return visits(5_000, 10) }},
+	{name: "40 partitions with full windows", features: 2, partitions: 20, load: func(bool) iter.Seq[record] { return windows(20, visits(20_000, 4)) }},
+	{name: "200 partitions with full windows", features: 2, partitions: 100, load: func(bool) iter.Seq[record] { return windows(100, visits(20_000, 4)) }},
+}
+
+func pick(whole bool, a, b int) int {
+	if whole {
+		return a
+	}
+	return b
+}
+
+var footprintDay = models.Millis(time.Date(2018, 10, 17, 12, 0, 0, 0, time.UTC).UnixMilli())
+
+// visits are of so many visitors, each of whom sees a page of its own, then another one, …
+func visits(visitors, pages int) iter.Seq[record] {
+	return func(yield func(record) bool) {
+		for page := range pages {
+			for who := range visitors {
+				v := &models.Visit{V: 1, ID: fmt.Sprintf("%d-%d", who, page), SiteID: "site", GUID: fmt.Sprintf("guid-%d", who), TS: footprintDay,
+					Features: []string{fmt.Sprintf("referrer-%d", page%7), fmt.Sprintf("/page-%d", page)}}
+				if !yield(record{event: v}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// wideVisits have four features of 1 KB each that nobody else has.
+func wideVisits(n int) iter.Seq[record] {
+	return func(yield func(record) bool) {
+		for i := range n {
+			long := func(name string) string { return fmt.Sprintf("%s-%d-%s", name, i, strings.Repeat("x", 1000)) }
+			v := &models.Visit{V: 1, ID: strconv.Itoa(i), SiteID: "wide", GUID: fmt.Sprintf("guid-%d", i%1000), TS: footprintDay,
+				Features: []string{long("a"), long("b"), long("c"), long("d")}}
+			if !yield(record{event: v}) {
+				return
+			}
+		}
+	}
+}
+
+func clicks(n int) iter.Seq[record] {
+	return func(yield func(record) bool) {
+		for i := range n {
+			if !yield(record{event: &models.Click{V: 1, ID: strconv.Itoa(i), ShortURL: fmt.Sprintf("link-%d", i%50_000), IP: fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255),
+				TS: footprintDay, Country: "IT", Referrer: "https://example.com"}}) {
+				return
+			}
+		}
+	}
+}
+
+// largeClicks are valid, and nearly as large as Kafka takes them.
+func largeClicks(n int) iter.Seq[record] {
+	return func(yield func(record) bool) {
+		for r := range clicks(n) {
+			if r.padding = 1_000_000; !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+func both(a, b iter.Seq[record]) iter.Seq[record] {
+	return func(yield func(record) bool) {
+		for _, s := range []iter.Seq[record]{a, b} {
+			for r := range s {
+				if !yield(r) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// windows fills the duplicate window of every partition: what follows lies further on than it reaches.
+func windows(partitions int, then iter.Seq[record]) iter.Seq[record] {
+	return func(yield func(record) bool) {
+		for topic := range 2 {
+			for p := range partitions {
+				if !yield(record{filler: 100_000, topic: topic, partition: p}) {
+					return
+				}
+			}
+		}
+		for r := range both(clicks(50*partitions), then) {
+			if !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// TestFootprint counts loads with a real consumer, and looks from outside how much memory the process ever had: never more than its container
+// has. All cells equal the oracle's.
+func TestFootprint(t *testing.T) {
+	t.Parallel()
+	if *footprintAll {
+		for _, f := range footprints {
+			t.Run(f.name, func(t *testing.T) {
+				if *footprintBefore != "" {
+					d := prepareFootprint(t, f, *footprintBefore)
+					d.produce(t, f, true, nil)
+					peak, rate := d.footprint(t, f, *footprintBefore, nil)
+					t.Logf("| %s | before | %d MiB | %.0f/s |", f.name, peak>>20, rate)
+				}
+				consumer := binaries.Path(t, "consumer")
+				d := prepareFootprint(t, f, consumer)
+				holds(t, d, f, consumer, true, d.kept().oracle())
+			})
+		}
+		return
+	}
+	consumer := binaries.Path(t, "consumer")
+	d := prepareFootprint(t, footprint{features: 4}, consumer)
+	want := d.kept().oracle()
+	for _, f := range footprints {
+		if f.short {
+			holds(t, d, f, consumer, false, want)
+		}
+	}
+}
+
+// prepareFootprint makes the tables and topics of a load.
+func prepareFootprint(t *testing.T, f footprint, consumer string) *real {
+	names := []string{"feature1", "feature2", "feature3", "feature4", "feature5", "feature6"}
+	kafkaAddress, host, port := stacktest.Require(t)
+	cluster := gocql.NewCluster(host)
+	cluster.Port = port
+	d := describe(t, kept{names[:f.features], byDefault.metrics}, kafkaAddress, cluster, footprintLimit, "FOOTFALL_LATEST_ENABLED=false",
+		"FOOTFALL_KAFKA_PARTITIONS="+strconv.Itoa(max(f.partitions, 6)))
+	d.migrateBy(t, consumer)
+	d.open(t, 0)
+	return d
+}
+
+func holds(t *testing.T, d *real, f footprint, consumer string, whole bool, want *oracle.Oracle) {
+	t.Helper()
+	d.produce(t, f, whole, want)
+	peak, rate := d.footprint(t, f, consumer, want)
+	t.Logf("| %s | now | %d MiB | %.0f/s |", f.name, peak>>20, rate)
+	if peak > container {
+		t.Errorf("%s: the consumer had %d MiB, and its container has %d", f.name, peak>>20, container>>20)
+	}
+	if f.partitions < 100 {
+		equal(t, want.Cells(), d.dump(t))
+	}
+}
+
+// footprint runs a consumer until everything is counted, and returns the most memory that it had, and how many messages it counted in a second.
+func (d *real) footprint(t *testing.T, f footprint, binary string, want *oracle.Oracle) (peak int64, rate float64) {
+	t.Helper()
+	begun := time.Now()
+	all, err := d.Lag(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := d.addConsumerOf(t, binary)
+	if f.killed {
+		d.lagBelow(t, all/2)
+		peak = mostMemory(t, c.Process)
+		c.Kill()
+		c = d.addConsumerOf(t, binary)
+	}
+	d.lagBelow(t, pick64(f.partitions < 100, 0, all*3/4)) // of 200 windows not all fit
+	rate = float64(all) / time.Since(begun).Seconds()
+	if f.killed {
+		d.checked(t, c)
+	}
+	peak = max(peak, mostMemory(t, c.Process))
+	if !c.Running() {
+		t.Fatalf("%s: the consumer has ended\n%s", f.name, c.Tail(20))
+	}
+	if err := c.Stop(time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	return peak, rate
+}
+
+func pick64(first bool, a, b int64) int64 {
+	if first {
+		return a
+	}
+	return b
+}
+
+func (d *real) lagBelow(t *testing.T, most int64) {
+	t.Helper()
+	harness.Within(t, 20*time.Minute, "counting", func() error {
+		lag, err := d.Lag(t.Context())
+		if err == nil && lag > most {
+			err = fmt.Errorf("%d messages are not counted", lag)
+		}
+		return err
+	})
+}
+
+// checked waits until the doubts that a kill left were checked once.
+func (d *real) checked(t *testing.T, c *consumer) {
+	t.Helper()
+	harness.Within(t, 5*time.Minute, "the first check of the doubts", func() error {
+		least := 1 << 30
+		var checks int
+		rows := d.session.Query("SELECT checks FROM footfall" + d.suffix + ".doubts").Iter()
+		for rows.Scan(&checks) {
+			least = min(least, checks)
+		}
+		if err := rows.Close(); err != nil {
+			return err
+		}
+		if least == 0 {
+			return fmt.Errorf("a doubt was not checked")
+		}
+		return nil
+	})
+}
+
+// mostMemory is the most memory that a process ever had, as the kernel knows it.
+func mostMemory(t *testing.T, p *process.Process) int64 {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if kb, found := strings.CutPrefix(line, "VmHWM:"); found {
+			n, err := strconv.ParseInt(strings.Fields(kb)[0], 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n << 10
+		}
+	}
+	t.Fatal("the kernel does not tell how much memory a process had")
+	return 0
+}
+
+// produce writes a load to the topics, each event to its visitor's partition, and tells the oracle.
+func (d *real) produce(t *testing.T, f footprint, whole bool, want *oracle.Oracle) {
+	t.Helper()
+	type place struct{ topic, partition int }
+	batches, sizes := map[place][]kafka.Record{}, map[place]int{}
+	flush := func(at place) {
+		answer, err := d.Client.Produce(t.Context(), &kafka.ProduceRequest{Topic: d.Topics[at.topic], Partition: at.partition, RequiredAcks: kafka.RequireAll,
+			Records: kafka.NewRecordReader(batches[at]...), Compression: kafka.Lz4})
+		if err == nil {
+			err = answer.Error
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		batches[at], sizes[at] = nil, 0
+	}
+	partitions := max(f.partitions, 6)
+	plan, err := models.NewPlan(d.keeps.features, d.keeps.metrics)
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers := make([]int, partitions)
+	for i := range numbers {
+		numbers[i] = i
+	}
+	add := func(at place, key, value []byte) {
+		size := len(key) + len(value) + 40
+		if sizes[at]+size > 900_000 && sizes[at] > 0 {
+			flush(at)
+		}
+		batches[at], sizes[at] = append(batches[at], kafka.Record{Key: kafka.NewBytes(key), Value: kafka.NewBytes(value)}), sizes[at]+size
+	}
+	for r := range f.load(whole) {
+		for range r.filler {
+			add(place{r.topic, r.partition}, nil, []byte("is this topic sealed?"))
+		}
+		if r.event == nil {
+			continue
+		}
+		at := place{}
+		switch e := r.event.(type) {
+		case *models.Click:
+			if want != nil {
+				want.Click(e)
+			}
+		case *models.Visit:
+			at.topic = 1
+			e.Plan = plan
+			for len(e.Features) < len(d.keeps.features) {
+				e.Features = append(e.Features, "same")
+			}
+			e.Features = e.Features[:len(d.keeps.features)]
+			if want != nil {
+				want.Visit(e)
+			}
+		}
+		key := []byte(r.event.KafkaKey())
+		at.partition = kafka.Murmur2Balancer{Consistent: true}.Balance(kafka.Message{Key: key}, numbers...)
+		value, err := models.AppendEvent(nil, r.event)
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(at, key, append(value, strings.Repeat(" ", r.padding)...))
+	}
+	for at := range batches {
+		if len(batches[at]) > 0 {
+			flush(at)
+		}
+	}
+}
