@@ -12,6 +12,7 @@ import (
 	"footfall/consumer/eventlog"
 	"footfall/consumer/store"
 	"footfall/consumer/store/memstore"
+	"footfall/internal/budget"
 	"footfall/internal/kafka/dial"
 	"footfall/internal/retry"
 	"footfall/models"
@@ -58,7 +59,11 @@ func (l *twoPartitions) send(t *testing.T, topic string, e models.Event) {
 	l.Mu.Lock()
 	l.events[e.EventID()] = e
 	l.Mu.Unlock()
-	record := &kgo.Record{Topic: topic, Key: []byte(e.KafkaKey()), Value: []byte(e.EventID())}
+	l.write(t, &kgo.Record{Topic: topic, Key: []byte(e.KafkaKey()), Value: []byte(e.EventID())})
+}
+
+func (l *twoPartitions) write(t *testing.T, record *kgo.Record) {
+	t.Helper()
 	if err := l.client.ProduceSync(t.Context(), record).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
@@ -99,6 +104,50 @@ func (l *twoPartitions) until(t *testing.T, clicks, visits int64) {
 			}
 		case <-patience:
 			t.Fatalf("nobody counted clicks to %d and visits to %d", clicks, visits)
+		}
+	}
+}
+
+// Large messages wait in the log rather than in memory while nobody takes them, and those of a partition that waits at a gate are not in the way of
+// others.
+func TestLargeMessagesWaitInTheLog(t *testing.T) {
+	const size, room, messages = 900_000, 4 << 20, 20
+	l := newTwoPartitions(t)
+	for range messages {
+		l.write(t, &kgo.Record{Topic: visits0.Topic, Value: make([]byte, size)})
+		l.write(t, &kgo.Record{Topic: p0.Topic, Value: make([]byte, size)})
+	}
+	click := &models.Click{V: 1, ID: "a", ShortURL: "abc", IP: "192.0.2.1", TS: models.Earliest}
+	decode := func([]byte) (models.Event, error) { return click, nil }
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	items, fetched, held := make(chan eventlog.Item, 1024), budget.NewRoom(room), make(chan struct{})
+	for _, p := range []models.Partition{p0, visits0} {
+		gate := func(ctx context.Context, _ eventlog.Item) error {
+			if p == visits0 {
+				close(held)
+				<-ctx.Done()
+			}
+			return ctx.Err()
+		}
+		f := &eventlog.Fetcher{Kafka: l.via, Partition: p, Inspect: eventlog.NewInspector(decode, 1), Gates: []eventlog.Gate{gate}, Logger: l.o.log, Room: fetched}
+		go func() { l.ended <- f.Run(ctx, items) }()
+	}
+	<-held
+	for taken := range messages {
+		it := <-items
+		if n := fetched.Held(); n > room || it.Partition != p0 || it.Offset != int64(taken) {
+			t.Fatalf("%d bytes are held, and message %d is %v %d", n, taken, it.Partition, it.Offset)
+		}
+		fetched.Give(it.Bytes)
+		if waiting := len(items); waiting > room/size {
+			t.Fatalf("%d messages wait in memory, want at most %d", waiting, room/size)
+		}
+	}
+	cancel()
+	for range 2 {
+		if err := <-l.ended; err != nil {
+			t.Error(err)
 		}
 	}
 }
