@@ -52,12 +52,12 @@ type record struct {
 
 var footprints = []footprint{
 	{name: "messages of 1 MB", features: 2, short: true, load: func(whole bool) iter.Seq[record] { return largeClicks(500) }},
-	{name: "features of 1 KB", features: 4, short: true, load: func(whole bool) iter.Seq[record] { return wideVisits(pick(whole, 60_000, 6_000)) }},
+	{name: "features of 1 KB", features: 4, load: func(bool) iter.Seq[record] { return wideVisits(10_000) }}, // some 400 KB of statements each
 	{name: "visitors with 400 entries", features: 2, short: true, load: func(whole bool) iter.Seq[record] { return visits(pick(whole, 6000, 250), 400) }},
 	{name: "clicks and visits", features: 2, load: func(bool) iter.Seq[record] { return both(clicks(200_000), visits(50_000, 4)) }},
 	{name: "visitors with 100 entries", features: 2, load: func(bool) iter.Seq[record] { return visits(12_500, 100) }},
 	{name: "visitors with 1,000 entries", features: 2, load: func(bool) iter.Seq[record] { return visits(1_000, 1_000) }},
-	{name: "4 features, killed", features: 4, killed: true, load: func(bool) iter.Seq[record] { return visits(10_000, 20) }},
+	{name: "4 features, killed", features: 4, killed: true, short: true, load: func(whole bool) iter.Seq[record] { return visits(pick(whole, 10_000, 300), 20) }},
 	{name: "6 features, killed", features: 6, killed: true, load: func(bool) iter.Seq[record] { return visits(5_000, 10) }},
 	{name: "40 partitions with full windows", features: 2, partitions: 20, load: func(bool) iter.Seq[record] { return windows(20, visits(20_000, 4)) }},
 	{name: "200 partitions with full windows", features: 2, partitions: 100, load: func(bool) iter.Seq[record] { return windows(100, visits(20_000, 4)) }},
