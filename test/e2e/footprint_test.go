@@ -51,9 +51,9 @@ type record struct {
 }
 
 var footprints = []footprint{
-	{name: "messages of 1 MB", features: 2, short: true, load: func(whole bool) iter.Seq[record] { return largeClicks(500) }},
+	{name: "messages of 1 MB", features: 2, short: true, load: func(whole bool) iter.Seq[record] { return largeClicks(pick(whole, 500, 200)) }},
 	{name: "features of 1 KB", features: 4, load: func(bool) iter.Seq[record] { return wideVisits(10_000) }}, // some 400 KB of statements each
-	{name: "visitors with 400 entries", features: 2, short: true, load: func(whole bool) iter.Seq[record] { return visits(pick(whole, 6000, 250), 400) }},
+	{name: "visitors with 400 entries", features: 2, short: true, load: func(whole bool) iter.Seq[record] { return visits(pick(whole, 6000, 60), 400) }},
 	{name: "clicks and visits", features: 2, load: func(bool) iter.Seq[record] { return both(clicks(200_000), visits(50_000, 4)) }},
 	{name: "visitors with 100 entries", features: 2, load: func(bool) iter.Seq[record] { return visits(12_500, 100) }},
 	{name: "visitors with 1,000 entries", features: 2, load: func(bool) iter.Seq[record] { return visits(1_000, 1_000) }},
