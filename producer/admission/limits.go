@@ -45,6 +45,8 @@ type Sender struct {
 	Grant string
 	IP    netip.Addr
 	Page  bool // its key is part of a page
+
+	hash uint64 // of Grant; Event fills it in
 }
 
 // NewLimits has what is configured; 0 is no limit.
@@ -100,19 +102,19 @@ func (l *Limits) networks(ip netip.Addr, name string) (all []fair.Charge) {
 
 // hash is that of a name of several parts. Without the seed nobody can aim at a collision.
 func (l *Limits) hash(parts ...string) uint64 {
-	var h maphash.Hash
-	h.SetSeed(l.seed)
+	var room [256]byte // enough for most, so that nothing is allocated
+	text := room[:0]
 	for _, part := range parts {
-		_, _ = h.WriteString(part) // never fails
-		_ = h.WriteByte(0)
+		text = append(append(text, part...), 0)
 	}
-	return h.Sum64()
+	return maphash.Bytes(l.seed, text)
 }
 
 // Event charges the site of a visit, or for a click the grant that it was sent under, and checks whether a name or the visitor of the
 // event is new. An event with a page's key is not refused for its features or its referrer, because nobody would send it again: it
 // counts with Other, or without a referrer, and Event returns true.
 func (l *Limits) Event(from Sender, event models.Event, now time.Time) (reduced bool, err error) {
+	from.hash = l.grant(from.Grant)
 	switch e := event.(type) {
 	case *models.Visit:
 		site := l.hash("site", e.SiteID)
@@ -139,7 +141,7 @@ func (l *Limits) site(owner uint64, now time.Time) error {
 }
 
 func (l *Limits) visit(from Sender, site uint64, v *models.Visit, now time.Time) (reduced bool, err error) {
-	if err := l.name(l.names, from, l.grant(from), site, now); err != nil {
+	if err := l.name(l.names, from, from.hash, site, now); err != nil {
 		return false, err
 	}
 	month := strconv.FormatInt(int64(v.TS.Month()), 10)
@@ -157,19 +159,18 @@ func (l *Limits) visit(from Sender, site uint64, v *models.Visit, now time.Time)
 }
 
 func (l *Limits) click(from Sender, link uint64, c *models.Click, now time.Time) (reduced bool, err error) {
-	grant := l.grant(from)
-	if err := l.name(l.names, from, grant, link, now); err != nil {
+	if err := l.name(l.names, from, from.hash, link, now); err != nil {
 		return false, err
 	}
 	if at := newDay(c.TS, now); at != "" {
-		if err := l.name(l.details, from, grant, l.hash("day", c.ShortURL, at), now); err != nil {
+		if err := l.name(l.details, from, from.hash, l.hash("day", c.ShortURL, at), now); err != nil {
 			return false, err
 		}
 	}
 	if c.Referrer == "" { // the row that every link has
 		return false, nil
 	}
-	err = l.name(l.details, from, grant, l.hash("referrer", c.ShortURL, c.Referrer), now)
+	err = l.name(l.details, from, from.hash, l.hash("referrer", c.ShortURL, c.Referrer), now)
 	if err == nil || !from.Page {
 		return false, err
 	}
@@ -177,7 +178,7 @@ func (l *Limits) click(from Sender, link uint64, c *models.Click, now time.Time)
 	return true, nil
 }
 
-func (l *Limits) grant(of Sender) uint64 { return l.hash("grant", of.Grant) }
+func (l *Limits) grant(name string) uint64 { return l.hash("grant", name) }
 
 // newDay is the day of a time that is more than a day from now, else empty: a sender that sets the time could cause rows for every hour
 // since 1973. Closer days are not new, or all links and visitors would be at midnight.
@@ -192,7 +193,7 @@ func newDay(at models.Millis, now time.Time) string {
 // name checks a name, and charges the payer and the sender's address if it is new. The address goes first: one beyond its budget uses
 // up no other.
 func (l *Limits) name(in *known, from Sender, payer, name uint64, now time.Time) error {
-	wait := in.admit(name&nameBits|l.grant(from)&^nameBits, func() (wait time.Duration) {
+	wait := in.admit(name&nameBits|from.hash&^nameBits, func() (wait time.Duration) {
 		if from.Page {
 			wait = l.pageNews.Take(now, l.networks(from.IP, "")...)
 		}
@@ -210,7 +211,7 @@ func (l *Limits) visitor(from Sender, owner uint64, visitor string, at models.Mi
 		return nil
 	}
 	hash := (owner ^ l.hash("visitor", visitor, newDay(at, now))) & nameBits
-	wait := l.guests.admit(hash|l.grant(from)&^nameBits, func() time.Duration { return l.visitors.Take(now, fair.Charge{Name: owner, Times: 1}) })
+	wait := l.guests.admit(hash|from.hash&^nameBits, func() time.Duration { return l.visitors.Take(now, fair.Charge{Name: owner, Times: 1}) })
 	return refusal(answer.TooManyNewVisitors, "too many visitors of this site or link that were never seen before", wait)
 }
 
@@ -225,7 +226,7 @@ func (l *Limits) Redirect(c *models.Click, ip netip.Addr, now time.Time) (change
 	if c.Referrer == "" {
 		return changed
 	}
-	all := l.grant(Sender{Grant: redirects})
+	all := l.grant(redirects)
 	wait := l.details.admit(l.hash("referrer", c.ShortURL, c.Referrer)&nameBits|all&^nameBits, func() time.Duration {
 		wait := l.referrers.Take(now, fair.Charge{Name: l.hash("link", c.ShortURL), Times: 1})
 		if wait == 0 {
