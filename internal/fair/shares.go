@@ -45,6 +45,16 @@ func (s *Shares[K]) Take(of *Share[K]) bool {
 	return true
 }
 
+// TakeReserve is Take for who is known to be alone: it takes the reserve as well.
+func (s *Shares[K]) TakeReserve(of *Share[K]) bool {
+	if s.used >= s.Total() {
+		return false
+	}
+	s.used++
+	of.held++
+	return true
+}
+
 // Release gives places back.
 func (s *Shares[K]) Release(of *Share[K], places int) {
 	s.used -= places

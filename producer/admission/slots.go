@@ -3,10 +3,12 @@ package admission
 import (
 	"container/list"
 	"context"
+	"hash/maphash"
 	"net/netip"
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"footfall/internal/fair"
@@ -29,6 +31,41 @@ func (t Tenant) Account() Tenant {
 	return Tenant{Network: fair.Customer(t.Network.Addr())}
 }
 
+// soleAfter is how long no other account may have sent anything before a tenant counts as the only one.
+const soleAfter = time.Second
+
+// SoleTenant knows whether only one tenant is sending. As long as that is so, its requests write nothing to shared memory.
+// It is safe for concurrent use.
+type SoleTenant struct {
+	seed    maphash.Seed
+	last    atomic.Uint64 // hash of the account of the latest request
+	changed atomic.Int64  // when the account last changed from one request to the next, in Unix nanoseconds
+}
+
+// NewSoleTenant knows of no request yet.
+func NewSoleTenant() *SoleTenant { return &SoleTenant{seed: maphash.MakeSeed()} }
+
+// Note records a request of a tenant.
+func (s *SoleTenant) Note(of Tenant, now time.Time) {
+	if hash := s.hash(of); s.last.Load() != hash {
+		s.changed.Store(now.UnixNano()) // before last, so that Is never returns true in between
+		s.last.Store(hash)
+	}
+}
+
+// Is tells whether nobody but this tenant's account has sent a request for soleAfter.
+func (s *SoleTenant) Is(of Tenant, now time.Time) bool {
+	return s.last.Load() == s.hash(of) && now.UnixNano()-s.changed.Load() >= int64(soleAfter)
+}
+
+func (s *SoleTenant) hash(of Tenant) uint64 {
+	if of.Grant != "" {
+		return maphash.String(s.seed, of.Grant)
+	}
+	ip := of.Account().Network.Addr().As16()
+	return maphash.Bytes(s.seed, ip[:])
+}
+
 const (
 	clientShare    = 8               // one client holds at most this part of the body slots
 	maxWaiting     = 1024            // how many requests may wait for a slot, each with the data of one event at most
@@ -48,10 +85,13 @@ func NewBodySlots(bodyBytes, maxEvent, maxBatch int64) (small, large *Semaphore)
 }
 
 // NewWorkerSlots bounds how many requests do long work on a processor: decompressing and parsing batches, and single events
-// that are as large. There is a slot for each processor, and half as many in reserve.
-func NewWorkerSlots() *Semaphore {
+// that are as large. There is a slot for each processor, and half of them are in reserve, so that small events and other tenants'
+// batches find a free processor. While an account is the only tenant it may hold all.
+func NewWorkerSlots(sole *SoleTenant) *Semaphore {
 	n := runtime.GOMAXPROCS(0)
-	return NewSemaphore(n, (n+1)/2, n, maxWaiting, maxWaiting, maxWait)
+	workers := NewSemaphore(n-n/2, n/2, n, maxWaiting, maxWaiting, maxWait)
+	workers.sole = func(client Tenant) bool { return sole.Is(client, time.Now()) }
+	return workers
 }
 
 // Semaphore is a counting semaphore whose slots accounts share (fair.Shares), and the places of its queue as well. Slots are given in
@@ -59,6 +99,8 @@ func NewWorkerSlots() *Semaphore {
 type Semaphore struct {
 	perClient, queueClient int           // how many one client may hold, and how many of its requests may wait
 	patience               time.Duration // how long one waits
+
+	sole func(Tenant) bool // tells who may hold all slots; nil: nobody
 
 	mu      sync.Mutex
 	slots   *fair.Shares[Tenant]
@@ -88,11 +130,11 @@ func NewSemaphore(slots, reserve, perClient, queue, queueClient int, patience ti
 // After true the caller calls Release.
 func (s *Semaphore) Acquire(ctx context.Context, client Tenant) bool {
 	s.mu.Lock()
-	if take(s.slots, s.held, client, s.perClient) {
+	if s.takeSlot(client) {
 		s.mu.Unlock()
 		return true
 	}
-	if !take(s.queue, s.waiters, client, s.queueClient) {
+	if !take(s.queue, s.waiters, client, s.queueClient, false) {
 		s.mu.Unlock()
 		return false
 	}
@@ -119,14 +161,15 @@ func (s *Semaphore) Acquire(ctx context.Context, client Tenant) bool {
 	}
 }
 
-// Release gives a slot back. The waiters that may have a slot get those that are free, in the order of asking.
+// Release gives a slot back. The waiters that may have a slot get those that are free, in the order of asking. There can be
+// several: a tenant may have become the only one.
 func (s *Semaphore) Release(client Tenant) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	giveBack(s.slots, s.held, client)
 	for e := s.waiting.Front(); e != nil && s.slots.Used() < s.slots.Total(); {
 		place, next := e, e.Next()
-		if w := place.Value.(*waiter); take(s.slots, s.held, w.client, s.perClient) {
+		if w := place.Value.(*waiter); s.takeSlot(w.client) {
 			s.dequeue(place)
 			close(w.given)
 		}
@@ -161,14 +204,19 @@ func (s *Semaphore) dequeue(e *list.Element) {
 	giveBack(s.queue, s.waiters, e.Value.(*waiter).client)
 }
 
-// take takes a place for a client that holds less than most, if its account may have one.
-func take(of *fair.Shares[Tenant], held map[Tenant]int, client Tenant, most int) bool {
+// takeSlot takes a slot for a client if it may have one. The caller holds mu.
+func (s *Semaphore) takeSlot(client Tenant) bool {
+	return take(s.slots, s.held, client, s.perClient, s.sole != nil && s.sole(client))
+}
+
+// take takes a place for a client that holds less than most, if its account may have one. Who is alone may have those in reserve.
+func take(of *fair.Shares[Tenant], held map[Tenant]int, client Tenant, most int, alone bool) bool {
 	if held[client] >= most {
 		return false
 	}
 	account := of.Of(client.Account())
 	defer of.Release(account, 0)
-	if !of.Take(account) {
+	if !of.Take(account) && !(alone && of.TakeReserve(account)) {
 		return false
 	}
 	held[client]++

@@ -33,7 +33,8 @@ func newTestServer(t testing.TB) *server {
 	}
 	d := &server{cfg: cfg, enrich: about}
 	d.smallBodies, d.largeBodies = admission.NewBodySlots(cfg.HTTP.BodyBytes, cfg.HTTP.MaxBody, cfg.HTTP.BatchBytes)
-	d.workers = admission.NewWorkerSlots()
+	d.sole = admission.NewSoleTenant()
+	d.workers = admission.NewWorkerSlots(d.sole)
 	return d
 }
 

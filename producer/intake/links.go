@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/configs"
+	"footfall/internal/fair"
 	"footfall/models"
 	"footfall/producer/admission"
 	"footfall/producer/links"
@@ -107,9 +108,18 @@ func (s *server) judgeClick(c *models.Click, ip netip.Addr) {
 
 // followLink is GET /{short_url}, for anyone within the limits.
 func (s *server) followLink(w http.ResponseWriter, r *http.Request) {
-	if err := s.limits.Client(s.enrich.ClientIP(r), time.Now()); err != nil {
+	if err := s.admitFollower(r); err != nil {
 		s.refuse(w, err, "")
 		return
 	}
 	s.links.Redirect(w, r)
+}
+
+func (s *server) admitFollower(r *http.Request) error {
+	ip, now := s.enrich.ClientIP(r), time.Now()
+	if err := s.limits.Client(ip, now); err != nil {
+		return err
+	}
+	s.sole.Note(admission.Tenant{Network: fair.Client(ip)}, now)
+	return nil
 }

@@ -43,6 +43,7 @@ func (s *server) admit(r *http.Request) (sender, error) {
 	if err != nil {
 		return from, err
 	}
+	s.sole.Note(from.tenant, now)
 	if !from.hasPageKey() {
 		return from, nil
 	}

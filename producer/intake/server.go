@@ -78,10 +78,11 @@ func run(ctx context.Context, cfg configs.Producer, open OpenLinks, reg *prometh
 		}
 	}()
 	small, large := admission.NewBodySlots(cfg.HTTP.BodyBytes, cfg.HTTP.MaxBody, cfg.HTTP.BatchBytes)
+	sole := admission.NewSoleTenant()
 	s := &server{
 		cfg: cfg, visits: visits{p.plan}, metrics: newMetrics(reg, small, large), log: log, waiting: await.New(log),
 		access: p.access, limits: admission.NewLimits(cfg.Limits), enrich: p.enrich,
-		smallBodies: small, largeBodies: large, workers: admission.NewWorkerSlots(),
+		smallBodies: small, largeBodies: large, workers: admission.NewWorkerSlots(sole), sole: sole,
 	}
 	s.waiting.Register(reg)
 	closeAdmin, err := s.openAdmin(ctx, reg)
@@ -175,6 +176,7 @@ type server struct {
 	smallBodies *admission.Semaphore // for bodies larger than most events, and for decompressing
 	largeBodies *admission.Semaphore // for bodies larger than one event may be
 	workers     *admission.Semaphore // for long work on a processor: batches, and events as large as one
+	sole        *admission.SoleTenant
 
 	unnamedProxy sync.Once // logs once that http.trusted_proxies may lack a proxy
 
