@@ -36,6 +36,17 @@ func (n Name) Bucket() string {
 	return NameBucket(n.Value)
 }
 
+// NameRange is the names from one to another, both included, in the order of their bytes.
+type NameRange struct{ From, To string }
+
+// NamesWith are the names with this beginning; empty: all names. No name of 128 bytes comes after To.
+func NamesWith(beginning string) NameRange {
+	return NameRange{beginning, beginning + strings.Repeat("\U0010FFFF", 32)}
+}
+
+// Has tells whether a name is in the range.
+func (r NameRange) Has(name string) bool { return r.From <= name && name <= r.To }
+
 // NameBucket spreads the names of one list and period over 16 partitions: the first hex digit of the MD5, which a person gets with
 // `printf %s NAME | md5sum | cut -c1`.
 func NameBucket(name string) string {

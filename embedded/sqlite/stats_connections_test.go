@@ -54,7 +54,7 @@ func TestSequencesKeepNoConnection(t *testing.T) {
 			return nil
 		}
 		lists := []func() func(func(string, error) bool){
-			func() func(func(string, error) bool) { return s.Sites(ctx, month) }, func() func(func(string, error) bool) { return s.Links(ctx, month) },
+			func() func(func(string, error) bool) { return s.Sites(ctx, month, models.NamesWith("")) }, func() func(func(string, error) bool) { return s.Links(ctx, month, models.NamesWith("")) },
 			func() func(func(string, error) bool) { return s.Values(ctx, "s", month, "feature1") },
 		}
 		n := 0

@@ -107,6 +107,7 @@ func (s *Stats) Latest(ctx context.Context, link string, at models.Millis) iter.
 }
 
 // Links implements stats.Store.
-func (s *Stats) Links(ctx context.Context, at models.Millis) iter.Seq2[string, error] {
-	return namesOf(ctx, s.db, "the links of a day", "SELECT short_url FROM urlshortener.links_by_day WHERE day = ?", "short_url", day(at))
+func (s *Stats) Links(ctx context.Context, at models.Millis, within models.NameRange) iter.Seq2[string, error] {
+	return namesOf(ctx, s.db, "the links of a day", "SELECT short_url FROM urlshortener.links_by_day WHERE day = ?"+
+		" AND short_url >= ? AND short_url <= ?", "short_url", day(at), within.From, within.To)
 }

@@ -85,7 +85,8 @@ func (s *Stats) Values(ctx context.Context, site string, month models.Millis, fe
 }
 
 // Sites implements stats.Store.
-func (s *Stats) Sites(ctx context.Context, month models.Millis) iter.Seq2[string, error] {
+func (s *Stats) Sites(ctx context.Context, month models.Millis, within models.NameRange) iter.Seq2[string, error] {
 	return piecesOf(ctx, s.db, "the sites of a month", scanName, "SELECT siteId FROM cardinality.sites_by_month"+
-		" WHERE month_interval_start = ? AND siteId > ? ORDER BY siteId", []any{day(month)}, []any{""}, func(last string) []any { return []any{last} })
+		" WHERE month_interval_start = ? AND siteId <= ? AND siteId >= ? AND siteId IS NOT ? ORDER BY siteId", []any{day(month), within.To},
+		[]any{within.From, nil}, func(last string) []any { return []any{last, last} })
 }

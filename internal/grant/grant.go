@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"footfall/models"
 )
 
 // Grant is the names and the keys of an entry.
@@ -68,6 +70,17 @@ func (g Grant) has(hash [sha256.Size]byte) bool {
 		match |= subtle.ConstantTimeCompare(hash[:], g.hashes[i][:])
 	}
 	return match == 1
+}
+
+// Names are those that fit a pattern, as ranges: none or one.
+func Names(pattern string) []models.NameRange {
+	if beginning, ok := strings.CutSuffix(pattern, "*"); ok {
+		return []models.NameRange{models.NamesWith(beginning)}
+	}
+	if pattern == "" {
+		return nil
+	}
+	return []models.NameRange{{From: pattern, To: pattern}}
 }
 
 // Site tells whether the grant is for a site.

@@ -10,6 +10,7 @@ import (
 
 	"footfall/configs"
 	"footfall/internal/grant"
+	"footfall/models"
 )
 
 // Reasons of denials. They are part of the API, so they never change.
@@ -129,6 +130,35 @@ func (h Holder) ListsSites() bool {
 // ListsLinks is ListsSites, of links.
 func (h Holder) ListsLinks() bool {
 	return h.all || slices.ContainsFunc(h.grants, func(g grant.Grant) bool { return g.LinksPattern != "" })
+}
+
+// Sites are the names of sites that the holder may list, in ranges without overlaps; none if not ListsSites.
+func (h Holder) Sites() []models.NameRange {
+	return h.names(func(g grant.Grant) string { return g.SitePattern })
+}
+
+// Links is Sites, of links.
+func (h Holder) Links() []models.NameRange {
+	return h.names(func(g grant.Grant) string { return g.LinksPattern })
+}
+
+func (h Holder) names(pattern func(grant.Grant) string) (list []models.NameRange) {
+	if h.all {
+		return []models.NameRange{models.NamesWith("")}
+	}
+	for _, g := range h.grants {
+		list = append(list, grant.Names(pattern(g))...)
+	}
+	slices.SortFunc(list, func(a, b models.NameRange) int { return strings.Compare(a.From, b.From) })
+	out := list[:0]
+	for _, r := range list {
+		if last := len(out) - 1; last >= 0 && r.From <= out[last].To {
+			out[last].To = max(out[last].To, r.To)
+		} else {
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 // All tells whether the holder may read every site and every link.

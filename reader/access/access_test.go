@@ -137,3 +137,42 @@ func TestMistakes(t *testing.T) {
 	f(configs.ReadAccess{ShareSecrets: []string{"short"}}, "access.share_secrets")
 	f(configs.ReadAccess{ShareSecrets: []string{secret("a"), ""}}, "number 2 has 0 bytes")
 }
+
+// TestRanges: names are listed by ranges that have exactly those that may be read, each once.
+func TestRanges(t *testing.T) {
+	entry := func(site string) configs.ReadGrant {
+		return configs.ReadGrant{Site: site, KeyHashes: []string{hash("k")}}
+	}
+	f := func(want int, sites ...string) {
+		t.Helper()
+		var cfg configs.ReadAccess
+		for _, site := range sites {
+			cfg.Readers = append(cfg.Readers, entry(site))
+		}
+		h, err := newAccess(t, cfg).Of("k", "", now)
+		if err != nil || len(h.Sites()) != want || len(h.Links()) != 0 {
+			t.Errorf("%q: sites %q, links %q, %v; want %d ranges", sites, h.Sites(), h.Links(), err, want)
+		}
+		for _, name := range []string{"a", "shop", "shop1", "shop12", "shoq", "shop\U0010FFFF", "sho", "z", "è", "shop" + strings.Repeat("\U0010FFFF", 31)} {
+			in := 0
+			for _, r := range h.Sites() {
+				if r.Has(name) {
+					in++
+				}
+			}
+			if may := h.Site(name); in > 1 || (in == 1) != may {
+				t.Errorf("%q: %q is in %d ranges, and may be read: %v", sites, name, in, may)
+			}
+		}
+	}
+	f(1, "*")
+	f(1, "shop*")
+	f(1, "shop1")
+	f(1, "shop1", "shop*", "shop*", "shop12*")
+	f(3, "z", "shop1", "a*")
+	f(1, "*", "shop")
+	share := Holder{exactSite: "s"}
+	if len(share.Sites())+len(share.Links())+len(Holder{}.Sites()) > 0 {
+		t.Error("the holder of a share link lists names")
+	}
+}

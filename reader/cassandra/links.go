@@ -97,6 +97,6 @@ func (s *Store) Latest(ctx context.Context, link string, day models.Millis) iter
 }
 
 // Links implements stats.Store.
-func (s *Store) Links(ctx context.Context, day models.Millis) iter.Seq2[string, error] {
-	return rowsOf(ctx, s, "the links of a day", scanName, s.cql.links, day.Time(), models.NameBuckets())
+func (s *Store) Links(ctx context.Context, day models.Millis, within models.NameRange) iter.Seq2[string, error] {
+	return rowsOf(ctx, s, "the links of a day", scanName, s.cql.links, day.Time(), models.NameBuckets(), within.From, within.To)
 }

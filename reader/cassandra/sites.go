@@ -49,6 +49,6 @@ func (s *Store) Values(ctx context.Context, site string, month models.Millis, fe
 }
 
 // Sites implements stats.Store.
-func (s *Store) Sites(ctx context.Context, month models.Millis) iter.Seq2[string, error] {
-	return rowsOf(ctx, s, "the sites of a month", scanName, s.cql.sites, month.Time())
+func (s *Store) Sites(ctx context.Context, month models.Millis, within models.NameRange) iter.Seq2[string, error] {
+	return rowsOf(ctx, s, "the sites of a month", scanName, s.cql.sites, month.Time(), within.From, within.To)
 }

@@ -40,14 +40,14 @@ func (c counted) SiteSeries(ctx context.Context, q stats.SeriesQuery) (stats.Ser
 	return s, err
 }
 
-func (c counted) BusiestLinks(ctx context.Context, day models.Millis, limit int, may func(string) bool) (stats.Top, error) {
-	top, err := c.Reader.BusiestLinks(ctx, day, limit, may)
+func (c counted) BusiestLinks(ctx context.Context, day models.Millis, limit int, of []models.NameRange) (stats.Top, error) {
+	top, err := c.Reader.BusiestLinks(ctx, day, limit, of)
 	top.AsOf = well
 	return top, err
 }
 
-func (c counted) BusiestSites(ctx context.Context, month models.Millis, metric stats.Metric, limit int, may func(string) bool) (stats.Top, error) {
-	top, err := c.Reader.BusiestSites(ctx, month, metric, limit, may)
+func (c counted) BusiestSites(ctx context.Context, month models.Millis, metric stats.Metric, limit int, of []models.NameRange) (stats.Top, error) {
+	top, err := c.Reader.BusiestSites(ctx, month, metric, limit, of)
 	top.AsOf = stats.AsOf{Time: today, Counting: true}
 	return top, err
 }

@@ -96,13 +96,13 @@ func (h *Handler) rankings(ctx context.Context, a asked, metric stats.Metric) (l
 	group, groupCtx := errgroup.WithContext(ctx)
 	if a.may.ListsLinks() {
 		group.Go(func() (err error) {
-			links, err = h.stats.BusiestLinks(groupCtx, a.now, shown, a.may.Link)
+			links, err = h.stats.BusiestLinks(groupCtx, a.now, shown, a.may.Links())
 			return err
 		})
 	}
 	if a.may.ListsSites() && kept {
 		group.Go(func() (err error) {
-			sites, err = h.stats.BusiestSites(groupCtx, a.now, metric, shown, a.may.Site)
+			sites, err = h.stats.BusiestSites(groupCtx, a.now, metric, shown, a.may.Sites())
 			return err
 		})
 	}
@@ -121,6 +121,9 @@ func noRows(top stats.Top, counted string) string {
 	if top.Unlisted {
 		return "No name is listed yet."
 	}
+	if !top.Complete {
+		return "Nothing was counted of the names that were read."
+	}
 	return counted
 }
 
@@ -131,9 +134,6 @@ func partial(top stats.Top) string {
 	}
 	if top.Unlisted {
 		return "Lists are being filled: run consumer catalogue. Until it has finished, a busier name may be missing."
-	}
-	if top.Values == 0 {
-		return "There are too many names to look through all of them."
 	}
 	return "Ranked are the first " + count(int64(top.Values), "name") + "; there are more, and a busier one may be missing."
 }

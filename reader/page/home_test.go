@@ -19,12 +19,21 @@ type holder struct {
 
 func (h holder) Site(name string) bool       { return h.sites || name == h.site }
 func (h holder) Link(name string) bool       { return h.links || name == h.link }
+func (h holder) Sites() []models.NameRange   { return everyIf(h.sites) }
+func (h holder) Links() []models.NameRange   { return everyIf(h.links) }
 func (h holder) ListsSites() bool            { return h.sites }
 func (h holder) ListsLinks() bool            { return h.links }
 func (h holder) All() bool                   { return h.sites && h.links }
 func (h holder) Shares() (site, link string) { return h.site, h.link }
 func (h holder) Sees() string                { return fmt.Sprint(h.site, h.link, h.sites, h.links) }
 func (h holder) Shared() bool                { return true }
+
+func everyIf(may bool) (all []models.NameRange) {
+	if may {
+		all = append(all, models.NamesWith(""))
+	}
+	return all
+}
 
 // TestTheFirstPageOfThoseWhoMayNotListEverything: it says nothing about what they may not list, and never that nothing was counted.
 func TestTheFirstPageOfThoseWhoMayNotListEverything(t *testing.T) {

@@ -22,8 +22,8 @@ type Stats interface {
 	LinkBreakdown(ctx context.Context, link string, by stats.Breakdown, within stats.Range, limit int) (stats.Shares, error)
 	LinkAmounts(ctx context.Context, link string, by stats.Unit, within stats.Range) (stats.Amounts, error)
 	LinkLatest(ctx context.Context, link string, day models.Millis) (stats.Clicks, error)
-	BusiestLinks(ctx context.Context, day models.Millis, limit int, may func(string) bool) (stats.Top, error)
-	BusiestSites(ctx context.Context, month models.Millis, metric stats.Metric, limit int, may func(string) bool) (stats.Top, error)
+	BusiestLinks(ctx context.Context, day models.Millis, limit int, of []models.NameRange) (stats.Top, error)
+	BusiestSites(ctx context.Context, month models.Millis, metric stats.Metric, limit int, of []models.NameRange) (stats.Top, error)
 	Site(ctx context.Context, site string, period stats.Period, features map[string]string) (stats.Site, error)
 	SiteSeries(ctx context.Context, q stats.SeriesQuery) (stats.Series, error)
 	SiteTop(ctx context.Context, q stats.TopQuery) (stats.Top, error)
@@ -35,6 +35,8 @@ type May interface {
 	Link(name string) bool
 	ListsSites() bool
 	ListsLinks() bool
+	Sites() []models.NameRange // whose names may be listed
+	Links() []models.NameRange
 	All() bool                   // every site and every link
 	Shares() (site, link string) // the one that a share link is for; both empty: there is no share link
 	// Sees is a text that is the same only for those who may see the same.
@@ -111,13 +113,15 @@ func Handles(escaped string) bool {
 
 type everything struct{}
 
-func (everything) Site(string) bool { return true }
-func (everything) Link(string) bool { return true }
-func (everything) ListsSites() bool { return true }
-func (everything) ListsLinks() bool { return true }
-func (everything) All() bool        { return true }
-func (everything) Sees() string     { return "everything" }
-func (everything) Shared() bool     { return false }
+func (everything) Site(string) bool          { return true }
+func (everything) Link(string) bool          { return true }
+func (everything) ListsSites() bool          { return true }
+func (everything) ListsLinks() bool          { return true }
+func (everything) Sites() []models.NameRange { return []models.NameRange{models.NamesWith("")} }
+func (everything) Links() []models.NameRange { return []models.NameRange{models.NamesWith("")} }
+func (everything) All() bool                 { return true }
+func (everything) Sees() string              { return "everything" }
+func (everything) Shared() bool              { return false }
 
 func (everything) Shares() (site, link string) { return "", "" }
 

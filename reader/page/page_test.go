@@ -54,8 +54,8 @@ func get(t *testing.T, h http.Handler, path string, header ...string) (answer, s
 // lagging is a reader whose sites are behind.
 type lagging struct{ counted }
 
-func (l lagging) BusiestSites(ctx context.Context, month models.Millis, metric stats.Metric, limit int, may func(string) bool) (stats.Top, error) {
-	top, err := l.counted.BusiestSites(ctx, month, metric, limit, may)
+func (l lagging) BusiestSites(ctx context.Context, month models.Millis, metric stats.Metric, limit int, of []models.NameRange) (stats.Top, error) {
+	top, err := l.counted.BusiestSites(ctx, month, metric, limit, of)
 	top.AsOf = stats.AsOf{Time: today.Add(-time.Hour), Lag: 3000}
 	return top, err
 }
@@ -207,14 +207,16 @@ func TestFailures(t *testing.T) {
 
 type only string
 
-func (o only) Site(name string) bool { return name == string(o) }
-func (o only) Link(name string) bool { return name == string(o) }
-func (only) ListsSites() bool        { return true }
-func (only) ListsLinks() bool        { return false }
-func (only) All() bool               { return false }
-func (only) Shares() (_, _ string)   { return "", "" }
-func (o only) Sees() string          { return string(o) }
-func (only) Shared() bool            { return true }
+func (o only) Site(name string) bool     { return name == string(o) }
+func (o only) Link(name string) bool     { return name == string(o) }
+func (o only) Sites() []models.NameRange { return []models.NameRange{{From: string(o), To: string(o)}} }
+func (only) Links() []models.NameRange   { return nil }
+func (only) ListsSites() bool            { return true }
+func (only) ListsLinks() bool            { return false }
+func (only) All() bool                   { return false }
+func (only) Shares() (_, _ string)       { return "", "" }
+func (o only) Sees() string              { return string(o) }
+func (only) Shared() bool                { return true }
 
 func TestWhoMaySee(t *testing.T) {
 	denied := &Denied{Status: http.StatusUnauthorized, Detail: "send your read key"}

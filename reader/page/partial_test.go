@@ -21,7 +21,6 @@ func TestWhatARankingLeavesOut(t *testing.T) {
 		{"nothing", stats.Top{Period: day, Complete: true}, "", true},
 		{"all", stats.Top{Period: day, Values: 7, Complete: true}, "", false},
 		{"some", stats.Top{Period: day, Values: 2000}, "Ranked are the first 2,000 names; there are more, and a busier one may be missing.", false},
-		{"none of those that were looked at", stats.Top{Period: day}, "There are too many names to look through all of them.", false},
 		{"lists that are not filled", stats.Top{Period: day, Unlisted: true}, "Lists are being filled: run consumer catalogue. Until it has finished, a busier name may be missing.", false},
 		{"some of such lists", stats.Top{Period: day, Values: 7, Unlisted: true}, "Lists are being filled: run consumer catalogue. Until it has finished, a busier name may be missing.", false},
 	} {

@@ -22,9 +22,9 @@ type asks struct {
 	n atomic.Int64
 }
 
-func (a *asks) BusiestLinks(ctx context.Context, day models.Millis, limit int, may func(string) bool) (stats.Top, error) {
+func (a *asks) BusiestLinks(ctx context.Context, day models.Millis, limit int, of []models.NameRange) (stats.Top, error) {
 	a.n.Add(1)
-	return a.counted.BusiestLinks(ctx, day, limit, may)
+	return a.counted.BusiestLinks(ctx, day, limit, of)
 }
 
 // A hundred people who open the first page at once cost one ranking for each key, not a hundred, and nobody sees another's.

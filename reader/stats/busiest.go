@@ -9,23 +9,18 @@ import (
 	"footfall/models"
 )
 
-// Limits of BusiestLinks and BusiestSites.
-const (
-	// MaxBusiest is how many links or sites are ranked: both rankings are read again and again while somebody looks at the first page.
-	MaxBusiest = 2_000
-	// MaxListed is how many names of a list are looked through for those that may be ranked.
-	MaxListed = 100_000
-)
+// MaxBusiest is how many links or sites are ranked: both rankings are read again and again while somebody looks at the first page.
+const MaxBusiest = 2_000
 
-// BusiestLinks ranks the links of a day by its clicks; day is any moment of it. may tells which ones to rank; nil: all. With a limit the
-// answer has that many rows. Complete is false if there were more than MaxBusiest, or some beyond the first MaxListed names, or if the
-// lists are not filled yet: they are not in the ranking.
-func (r *Reader) BusiestLinks(ctx context.Context, day models.Millis, limit int, may func(string) bool) (Top, error) {
+// BusiestLinks ranks the links of a day by its clicks, of those whose names are in one of the ranges; day is any moment of it. With a limit the
+// answer has that many rows. Complete is false if there were more than MaxBusiest, or if the lists are not filled yet: they are not in the
+// ranking.
+func (r *Reader) BusiestLinks(ctx context.Context, day models.Millis, limit int, of []models.NameRange) (Top, error) {
 	names, err := r.Links(ctx, day)
 	if err != nil {
 		return Top{}, err
 	}
-	ranked, complete, err := permitted(names.Rows, may)
+	ranked, complete, err := firstOf(ctx, r.store.Links, day.Day(), of)
 	if err != nil {
 		return Top{}, fmt.Errorf("listing links: %w", err)
 	}
@@ -38,9 +33,8 @@ func (r *Reader) BusiestLinks(ctx context.Context, day models.Millis, limit int,
 		Unlisted: names.Unlisted, AsOf: names.AsOf}, nil
 }
 
-// BusiestSites ranks the sites of a month by a metric; month is any moment of it. may, limit and Complete are those of
-// BusiestLinks.
-func (r *Reader) BusiestSites(ctx context.Context, month models.Millis, metric Metric, limit int, may func(string) bool) (Top, error) {
+// BusiestSites ranks the sites of a month by a metric; month is any moment of it. of, limit and Complete are those of BusiestLinks.
+func (r *Reader) BusiestSites(ctx context.Context, month models.Millis, metric Metric, limit int, of []models.NameRange) (Top, error) {
 	column, err := kept(r.Plan(), metric, Month, 0)
 	if err != nil {
 		return Top{}, err
@@ -49,7 +43,7 @@ func (r *Reader) BusiestSites(ctx context.Context, month models.Millis, metric M
 	if err != nil {
 		return Top{}, err
 	}
-	ranked, complete, err := permitted(names.Rows, may)
+	ranked, complete, err := firstOf(ctx, r.store.Sites, month.Month(), of)
 	if err != nil {
 		return Top{}, fmt.Errorf("listing sites: %w", err)
 	}
@@ -66,23 +60,18 @@ func (r *Reader) BusiestSites(ctx context.Context, month models.Millis, metric M
 		Unlisted: names.Unlisted, AsOf: names.AsOf}, nil
 }
 
-// permitted reads names that may be ranked, up to MaxBusiest of them. complete is false if there may be more.
-func permitted(rows iter.Seq2[string, error], may func(string) bool) (names []string, complete bool, err error) {
-	looked := 0
-	for name, err := range rows {
-		if err != nil {
-			return nil, false, err
+// firstOf reads the names of a list that are in one of the ranges, up to MaxBusiest of them. complete is false if there are more.
+func firstOf(ctx context.Context, list func(context.Context, models.Millis, models.NameRange) iter.Seq2[string, error], at models.Millis, of []models.NameRange) (names []string, complete bool, err error) {
+	for _, within := range of {
+		for name, err := range list(ctx, at, within) {
+			if err != nil {
+				return nil, false, err
+			}
+			if len(names) == MaxBusiest {
+				return names, false, nil
+			}
+			names = append(names, name)
 		}
-		if looked++; looked > MaxListed {
-			return names, false, nil
-		}
-		if may != nil && !may(name) {
-			continue
-		}
-		if len(names) == MaxBusiest {
-			return names, false, nil
-		}
-		names = append(names, name)
 	}
 	return names, true, nil
 }

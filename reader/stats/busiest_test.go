@@ -25,24 +25,24 @@ func TestBusiestLinks(t *testing.T) {
 	click("c", someDay+6, 3)
 	click("old", someDay-1, 9)
 	m.List(t, models.Name{List: models.LinksByDay, Start: someDay, Value: "listed, never counted"})
-	f := func(limit int, may func(string) bool, values int, want ...stats.Share) {
+	f := func(limit int, of []models.NameRange, values int, want ...stats.Share) {
 		t.Helper()
-		top, err := r.BusiestLinks(t.Context(), someDay+1000, limit, may)
+		top, err := r.BusiestLinks(t.Context(), someDay+1000, limit, of)
 		if err != nil || fmt.Sprint(top.Rows) != fmt.Sprint(want) || top.Values != values || !top.Complete {
 			t.Errorf("%+v, %v; want %v", top, err, want)
 		}
 	}
-	f(0, nil, 4, stats.Share{Label: "b", Count: 3}, stats.Share{Label: "c", Count: 3}, stats.Share{Label: "a", Count: 2})
-	f(1, nil, 4, stats.Share{Label: "b", Count: 3})
-	f(0, func(name string) bool { return name == "a" }, 1, stats.Share{Label: "a", Count: 2})
+	f(0, all, 4, stats.Share{Label: "b", Count: 3}, stats.Share{Label: "c", Count: 3}, stats.Share{Label: "a", Count: 2})
+	f(1, all, 4, stats.Share{Label: "b", Count: 3})
+	f(0, []models.NameRange{{From: "a", To: "a"}}, 1, stats.Share{Label: "a", Count: 2})
 	for i := range stats.MaxBusiest {
 		m.List(t, models.Name{List: models.LinksByDay, Start: someDay, Value: fmt.Sprint("more", i)})
 	}
-	if top, err := r.BusiestLinks(t.Context(), someDay, 3, nil); err != nil || top.Complete || top.Values != stats.MaxBusiest {
+	if top, err := r.BusiestLinks(t.Context(), someDay, 3, all); err != nil || top.Complete || top.Values != stats.MaxBusiest {
 		t.Errorf("%d of them, complete %v, %v", top.Values, top.Complete, err)
 	}
 	m.Fail(errors.New("away"))
-	if top, err := r.BusiestLinks(t.Context(), someDay, 3, nil); err == nil {
+	if top, err := r.BusiestLinks(t.Context(), someDay, 3, all); err == nil {
 		t.Errorf("%+v of a store that fails", top)
 	}
 }
@@ -56,7 +56,7 @@ func TestBusiestSites(t *testing.T) {
 	}
 	f := func(metric stats.Metric, want ...stats.Share) {
 		t.Helper()
-		if top, err := r.BusiestSites(t.Context(), someDay+5, metric, 0, nil); err != nil || fmt.Sprint(top.Rows) != fmt.Sprint(want) || !top.Complete {
+		if top, err := r.BusiestSites(t.Context(), someDay+5, metric, 0, all); err != nil || fmt.Sprint(top.Rows) != fmt.Sprint(want) || !top.Complete {
 			t.Errorf("%+v, %v; want %v", top, err, want)
 		}
 	}
@@ -67,7 +67,7 @@ func TestBusiestSites(t *testing.T) {
 		t.Fatal(err)
 	}
 	var none *stats.NotKept
-	if _, err := stats.New(statstest.NewMemory(views), "clicks", "visits").BusiestSites(t.Context(), someDay, stats.Unique, 0, nil); !errors.As(err, &none) {
+	if _, err := stats.New(statstest.NewMemory(views), "clicks", "visits").BusiestSites(t.Context(), someDay, stats.Unique, 0, all); !errors.As(err, &none) {
 		t.Errorf("%v, want NotKept", err)
 	}
 }

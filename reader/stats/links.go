@@ -109,7 +109,7 @@ func (r *Reader) Links(ctx context.Context, day models.Millis) (Names, error) {
 	if err := checkMoment("day", day); err != nil {
 		return Names{}, err
 	}
-	return r.names(ctx, r.clicks, r.store.Links(ctx, day.Day()))
+	return r.names(ctx, r.clicks, r.store.Links(ctx, day.Day(), models.NamesWith("")))
 }
 
 // compareShares puts the largest first, and those that are as large in the order of their labels.

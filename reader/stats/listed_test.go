@@ -63,8 +63,8 @@ func checkLists(t *testing.T, r *stats.Reader, unlisted bool) {
 		}
 	}
 	for what, ask := range map[string]func() (stats.Top, error){
-		"busiest links": func() (stats.Top, error) { return r.BusiestLinks(ctx, at, 0, nil) },
-		"busiest sites": func() (stats.Top, error) { return r.BusiestSites(ctx, at, stats.Views, 0, nil) },
+		"busiest links": func() (stats.Top, error) { return r.BusiestLinks(ctx, at, 0, all) },
+		"busiest sites": func() (stats.Top, error) { return r.BusiestSites(ctx, at, stats.Views, 0, all) },
 		"top values": func() (stats.Top, error) {
 			return r.SiteTop(ctx, stats.TopQuery{Site: "s", Feature: "feature1", Period: period("2018-10"), Metric: stats.Views})
 		},

@@ -25,7 +25,7 @@ func (r *Reader) Sites(ctx context.Context, month models.Millis) (Names, error) 
 	if err := checkMoment("month", month); err != nil {
 		return Names{}, err
 	}
-	return r.names(ctx, r.visits, r.store.Sites(ctx, month.Month()))
+	return r.names(ctx, r.visits, r.store.Sites(ctx, month.Month(), models.NamesWith("")))
 }
 
 // Values are those that a feature of a site had in a month, or in a week that begins in it; month is any moment of it.

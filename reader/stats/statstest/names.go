@@ -10,6 +10,8 @@ import (
 	"footfall/reader/stats"
 )
 
+var every = models.NamesWith("")
+
 // testListed: nothing was counted before there were lists.
 func testListed(t *testing.T, s stats.Store, _ Tables) {
 	if whole, err := s.Listed(t.Context()); err != nil || !whole {
@@ -43,10 +45,18 @@ func testLists(t *testing.T, s stats.Store, tables Tables) {
 	sorted("values of another month", collect(t, s.Values(ctx, "listed", at("2018-11-01"), "feature2")), "/november")
 	sorted("values of another site", collect(t, s.Values(ctx, "another", at("2018-10-01"), "feature2")), "/another")
 	sorted("values of nobody", collect(t, s.Values(ctx, "nobody", at("2018-10-01"), "feature2")))
-	sorted("links", collect(t, s.Links(ctx, at("2017-05-05"))), pages...)
-	sorted("links of the next day", collect(t, s.Links(ctx, at("2017-05-06"))), "tomorrow")
-	sorted("sites", collect(t, s.Sites(ctx, at("2017-05-01"))), pages...)
-	sorted("sites of the next month", collect(t, s.Sites(ctx, at("2017-06-01"))), "june")
+	sorted("links", collect(t, s.Links(ctx, at("2017-05-05"), every)), pages...)
+	var beginning []string
+	for _, name := range pages {
+		if strings.HasPrefix(name, pages[0][:2]) {
+			beginning = append(beginning, name)
+		}
+	}
+	sorted("links with a beginning", collect(t, s.Links(ctx, at("2017-05-05"), models.NamesWith(pages[0][:2]))), beginning...)
+	sorted("sites with a beginning", collect(t, s.Sites(ctx, at("2017-05-01"), models.NamesWith(pages[0][:2]))), beginning...)
+	sorted("links of the next day", collect(t, s.Links(ctx, at("2017-05-06"), every)), "tomorrow")
+	sorted("sites", collect(t, s.Sites(ctx, at("2017-05-01"), every)), pages...)
+	sorted("sites of the next month", collect(t, s.Sites(ctx, at("2017-06-01"), every)), "june")
 }
 
 // Hostile are names that break what puts text together instead of binding it.
@@ -83,10 +93,16 @@ func testHostile(t *testing.T, s stats.Store, tables Tables) {
 			t.Errorf("link %q: %+v, %v; want %+v", name, got, err, want)
 		}
 		same(t, "its referrer", collect(t, s.Referrers(ctx, name)), stats.Share{Label: name, Count: int64(i + 1)})
+		itself := models.NameRange{From: name, To: name}
+		same(t, "the link alone", collect(t, s.Links(ctx, day, itself)), name)
+		same(t, "the site alone", collect(t, s.Sites(ctx, month, itself)), name)
+		if n := len(collect(t, s.Links(ctx, day, models.NamesWith(name)))); n == 0 {
+			t.Errorf("%q does not begin with itself", name)
+		}
 		same(t, "its value", collect(t, s.Values(ctx, name, month, "feature1")), name)
 	}
-	asSet(t, "links", collect(t, s.Links(ctx, day)), names)
-	asSet(t, "sites", collect(t, s.Sites(ctx, month)), names)
+	asSet(t, "links", collect(t, s.Links(ctx, day, every)), names)
+	asSet(t, "sites", collect(t, s.Sites(ctx, month, every)), names)
 	asSet(t, "values", collect(t, s.Values(ctx, "hostile", month, "feature1")), append(names, long))
 	var labels []string
 	for _, share := range collect(t, s.Referrers(ctx, "hostile")) {

@@ -163,7 +163,7 @@ func testCancelled(t *testing.T, s stats.Store, _ Tables) {
 	}
 	want("Clicks", last)
 	last = nil
-	for _, err := range s.Links(ctx, at("2018-10-01")) {
+	for _, err := range s.Links(ctx, at("2018-10-01"), every) {
 		last = err
 	}
 	want("Links", last)
