@@ -18,7 +18,7 @@ import (
 	"footfall/models"
 )
 
-const forgetHelp = `Removes the rows that remember these visitors: those of visitors and GuidData by guid, on all sites;
+const forgetHelp = `Removes the rows that remember these visitors: those of visitors_by_month by guid, on all sites;
 those of uniquecounterips and latestclicks by IP, on all links. Prints how many. Counts stay as they are.
 A visitor who comes back counts as a new one. Running consumers clear their caches of visitors
 within a few seconds.
@@ -116,7 +116,7 @@ func forget(ctx context.Context, cfg configs.Consumer, plan *models.Plan, _ *slo
 		return err
 	})
 	if len(line.guids) > 0 {
-		report("%d rows removed from visitors, %d from GuidData", f.Entries, f.Guids)
+		report("%d rows removed from visitors_by_month", f.Guids)
 	}
 	if len(line.ips) > 0 {
 		report("%d rows removed from uniquecounterips, %d from latestclicks", f.IPs, f.Clicks)
@@ -124,7 +124,7 @@ func forget(ctx context.Context, cfg configs.Consumer, plan *models.Plan, _ *slo
 	if err != nil {
 		return err
 	}
-	if f.Entries+f.Guids+f.IPs+f.Clicks == 0 {
+	if f.Guids+f.IPs+f.Clicks == 0 {
 		report("nothing was found")
 		if len(line.ips) > 0 && producer.Privacy.Secret == "" {
 			report("if producers hash addresses (privacy.ip: hashed), pass the hash, or set FOOTFALL_PRIVACY_SECRET as they have it")

@@ -144,7 +144,7 @@ func (m *migrator) run(ctx context.Context) error {
 		if fresh, err = m.nothingCounted(ctx, recorded); err != nil {
 			return err
 		}
-		return m.settleVisitors(ctx, all, fresh, recorded)
+		return m.settleVisitors(ctx, fresh)
 	})
 	if err != nil {
 		return err

@@ -57,6 +57,7 @@ var landed = []string{
 	"3535381200f606559f65e60b9fd22c293fc6324400ae709f7ca219e552784cdd", // 0011_visitors
 	"2b646adcd0613e6ce2aa9be1b3fafecac59459f544278a1da9086037a0857f02", // 0012_leases
 	"fd7debab70c5ad5ea41b052107033f9c33fdec87f44f9e4caa9ea2dc1f2368ec", // 0013_united
+	"4bfaf3e56a2dc8fe14a2716c7b9c10acf830619685d106ec4ec14d90f34e1ccc", // 0014_visitors_by_month
 }
 
 // Released migrations never change. The third was released without placeholders, with the names of the default features.

@@ -142,7 +142,7 @@ func (v *Visit) Count(first []bool, add func(Key, Cell, int64)) {
 	}
 }
 
-// Bucket spreads the visitors of one site and interval over 256 partitions of GuidData. It is the first two hex digits of the guid's MD5, as
+// Bucket spreads the visitors of one site and month over 256 partitions. It is the first two hex digits of the guid's MD5, as
 // `printf %s GUID | md5sum | cut -c1-2` prints them.
 func Bucket(guid string) string {
 	sum := md5.Sum([]byte(guid)) //nolint:gosec // see the import

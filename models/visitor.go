@@ -1,17 +1,26 @@
 package models
 
 import (
+	"fmt"
 	"iter"
 	"math/bits"
 )
 
-// Visitor is a guid on a site in a month: whom one row remembers. A week is in the row of the month of its last
-// day, so that a row is over when its month is, and a visit may concern two rows.
+// Visitor names a row of entries that remember a guid on a site in a month. A week is in the month of its last day, so that all rows are over
+// when their month is, and a visit may concern two months.
+//
+// An entry is in the visitor's first row, whose Under is empty, until that has FullRow entries. From then on it is under the smallest
+// combinations of features that were new: what was new under all of them is in a row that each visit asks for.
 type Visitor struct {
 	Site  string
 	Month Millis
 	GUID  string
+	Under Features
 }
+
+// FullRow is how many entries a visitor's first row has before others are used. So no lookup reads more than this and what is new by the calendar:
+// crawlers come with a hundred thousand pages. It is recorded with the tables: whoever takes a full row for all there is counts visitors again.
+const FullRow = 32
 
 // First is an event that was its visitor's first in some ways: one entry of the visitor's row.
 type First struct {
@@ -19,6 +28,26 @@ type First struct {
 	Day      Millis   // of the event
 	Features []string // of the event
 	Of       Ways
+}
+
+// Under is the row of a combination of the visit's features; the first row for none of them.
+func (v *Visit) Under(month Millis, combination uint64) Visitor {
+	row := Visitor{Site: v.SiteID, Month: month, GUID: v.GUID}
+	if combination != 0 {
+		row.Under = NewFeatures(keep(v.Features, combination)...)
+	}
+	return row
+}
+
+// keep returns the features of a combination, and nothing in place of the others.
+func keep(features []string, combination uint64) []string {
+	kept := make([]string, len(features))
+	for i := range kept {
+		if combination&(1<<i) != 0 {
+			kept[i] = features[i]
+		}
+	}
+	return kept
 }
 
 // Ways are ways in which an event is a visitor's first: for the month, the week and the day, in this order, a set of combinations. Bit m
@@ -87,12 +116,7 @@ func (f First) Sightings(v Visitor) iter.Seq[Sighting] {
 	return func(yield func(Sighting) bool) {
 		for i, u := range uniques {
 			for set := f.Of[i]; set != 0; set &= set - 1 {
-				kept := make([]string, len(f.Features))
-				for j := range kept {
-					if bits.TrailingZeros64(set)&(1<<j) != 0 {
-						kept[j] = f.Features[j]
-					}
-				}
+				kept := keep(f.Features, uint64(bits.TrailingZeros64(set)))
 				s := Sighting{Keyspace: Cardinality, Name: v.Site, Visitor: v.GUID, Interval: u.name, Start: u.start(f.Day), Features: NewFeatures(kept...)}
 				if !yield(s) {
 					return
@@ -102,7 +126,19 @@ func (f First) Sightings(v Visitor) iter.Seq[Sighting] {
 	}
 }
 
-// Row returns whose row has the sighting; way is the place of its interval in Ways. It is for sites only.
+// Rows lists the rows that may have the sighting: the visitor's first one, and those of all combinations of its features. It is for sites only.
+func (s Sighting) Rows() []Visitor {
+	first, _ := s.Row()
+	rows := []Visitor{first}
+	for _, under := range Combinations(s.Features.Values())[1:] {
+		row := first
+		row.Under = under
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// Row returns the first row of the sighting's visitor; way is the place of its interval in Ways. It is for sites only.
 func (s Sighting) Row() (v Visitor, way int) {
 	for _, u := range uniques {
 		if u.name == s.Interval {
@@ -112,10 +148,8 @@ func (s Sighting) Row() (v Visitor, way int) {
 	return Visitor{}, 0
 }
 
-// VisitorsSetting is the setting that says how the tables remember visitors of sites. VisitorsInRows: by Visitor, in all months, as new tables do.
-// VisitorsBySighting: by Sighting, as tables of earlier versions do.
-const (
-	VisitorsSetting    = "visitors"
-	VisitorsInRows     = "rows"
-	VisitorsBySighting = "sightings"
-)
+// VisitorsSetting is the setting that says how the tables remember visitors of sites, and VisitorsInRows what this version records there.
+const VisitorsSetting = "visitors"
+
+// VisitorsInRows has what a consumer must know to find all that is remembered of a visitor.
+var VisitorsInRows = fmt.Sprintf("by month, %d entries together", FullRow)

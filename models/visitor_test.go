@@ -27,9 +27,9 @@ func TestRowsAreSightings(t *testing.T) {
 		var got []Sighting
 		var all Ways
 		for _, row := range v.AppendRows(nil) {
-			for s := range (First{Day: v.TS.Day(), Features: v.Features, Of: row.Asked}).Sightings(Visitor{"s", row.Month, "g"}) {
+			for s := range (First{Day: v.TS.Day(), Features: v.Features, Of: row.Asked}).Sightings(v.Under(row.Month, 0)) {
 				got = append(got, s)
-				if of, way := s.Row(); of != (Visitor{"s", row.Month, "g"}) || row.Asked[way] == 0 {
+				if of, way := s.Row(); of != v.Under(row.Month, 0) || row.Asked[way] == 0 {
 					t.Errorf("%+v is said to be in the row of %+v", s, of)
 				}
 			}
@@ -50,7 +50,7 @@ func TestRowsAreSightings(t *testing.T) {
 			some[i] &= r.Uint64()
 		}
 		var first []Sighting
-		for s := range (First{Day: v.TS.Day(), Features: v.Features, Of: some}).Sightings(Visitor{"s", 0, "g"}) {
+		for s := range (First{Day: v.TS.Day(), Features: v.Features, Of: some}).Sightings(v.Under(0, 0)) {
 			first = append(first, s)
 		}
 		for i, is := range v.AppendFirst(nil, some) {

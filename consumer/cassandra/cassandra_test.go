@@ -101,18 +101,18 @@ func testRowsByHand(t *testing.T, s *Store) {
 		columns string
 		found   bool
 	}{
-		"null":         {`topic, kafka_partition, kafka_offset) VALUES (?, ?, ?, ?, 'visits', 0, 0)`, false},
-		"empty":        {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, 'visits', 0, 0, [])`, false},
-		"few":          {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, 'visits', 0, 0, ['1973-03-03', 'month:f', 'fb'])`, false},
-		"many":         {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, 'visits', 0, 0, ['1973-03-03', 'month:f', 'fb', '/', ''])`, false},
-		"no day":       {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, 'visits', 0, 0, ['today', 'month:f', 'fb', '/'])`, false},
-		"no ways":      {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, 'visits', 0, 0, ['1973-03-03', '', 'fb', '/'])`, false},
-		"no interval":  {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, 'visits', 0, 0, ['1973-03-03', 'year:f', 'fb', '/'])`, false},
-		"no number":    {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, 'visits', 0, 0, ['1973-03-03', 'month:g', 'fb', '/'])`, false},
-		"large number": {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, 'visits', 0, 0, ['1973-03-03', 'month:ffffffffffffffff', 'fb', '/'])`, true},
-		"no topic":     {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, '', 0, 0, ['1973-03-03', 'month:f', 'fb', '/'])`, true},
+		"null":         {`topic, kafka_partition, kafka_offset) VALUES (?, ?, ?, ?, '', 'visits', 0, 0)`, false},
+		"empty":        {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, '', 'visits', 0, 0, [])`, false},
+		"few":          {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, '', 'visits', 0, 0, ['1973-03-03', 'month:f', 'fb'])`, false},
+		"many":         {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, '', 'visits', 0, 0, ['1973-03-03', 'month:f', 'fb', '/', ''])`, false},
+		"no day":       {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, '', 'visits', 0, 0, ['today', 'month:f', 'fb', '/'])`, false},
+		"no ways":      {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, '', 'visits', 0, 0, ['1973-03-03', '', 'fb', '/'])`, false},
+		"no interval":  {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, '', 'visits', 0, 0, ['1973-03-03', 'year:f', 'fb', '/'])`, false},
+		"no number":    {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, '', 'visits', 0, 0, ['1973-03-03', 'month:g', 'fb', '/'])`, false},
+		"large number": {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, '', 'visits', 0, 0, ['1973-03-03', 'month:ffffffffffffffff', 'fb', '/'])`, true},
+		"no topic":     {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, '', '', 0, 0, ['1973-03-03', 'month:f', 'fb', '/'])`, true},
 	} {
-		insert := `INSERT INTO ` + s.visitorRows.Name + ` (siteId, month_interval_start, bucket, guid, ` + f.columns
+		insert := `INSERT INTO ` + s.names.Cardinality + `.visitors_by_month (siteId, month_interval_start, bucket, guid, under, ` + f.columns
 		if err := s.session.Query(insert, visit.SiteID, month.Time(), models.Bucket(guid), guid).Exec(); err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,7 @@ func TestSecondsLeft(t *testing.T) {
 	}
 }
 
-// Rows of names with a period expire. Rows of addresses, of hashes without a period and of sites' visitors stay.
+// Rows of names with a period expire. Rows of addresses and of hashes without a period stay.
 func testExpiry(t *testing.T, s *Store) {
 	now, position := time.Now().UTC(), models.Position{Topic: "clicks", Partition: 1, Offset: 7}
 	month := models.PeriodName(now.Format(models.Monthly), make([]byte, 32))
@@ -37,7 +37,7 @@ func testExpiry(t *testing.T, s *Store) {
 	f := func(link string, ttl time.Duration, want map[string]time.Duration) {
 		t.Helper()
 		s.ExpireIPs(ttl)
-		sightings := []models.Sighting{{Keyspace: models.Cardinality, Name: link, Visitor: month, Interval: models.IntervalMonth, Features: models.NewFeatures("", "")}}
+		var sightings []models.Sighting
 		for ip := range want {
 			sightings = append(sightings, models.Sighting{Keyspace: models.URLShortener, Name: link, Visitor: ip})
 		}

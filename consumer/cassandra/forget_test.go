@@ -13,28 +13,29 @@ import (
 )
 
 // rememberAt is Remember with a write timestamp of the test's choice.
-func rememberAt(t *testing.T, s *Store, sighting models.Sighting, at models.Position, clock time.Time) {
+func rememberAt(t *testing.T, s *Store, click models.Sighting, at models.Position, clock time.Time) {
 	t.Helper()
 	batch := s.session.NewBatch(gocql.UnloggedBatch).WithContext(t.Context()).WithTimestamp(clock.UnixMicro())
-	args := append(partitionOf(sighting).args(), sighting.Visitor)
-	if sighting.Keyspace == models.Cardinality {
-		for _, f := range sighting.Features.Values() {
-			args = append(args, f)
-		}
-	}
-	batch.Query(s.cql.remember[sighting.Keyspace], append(args, at.Topic, at.Partition, at.Offset)...)
+	batch.Query(s.cql.remember, click.Name, click.Visitor, at.Topic, at.Partition, at.Offset)
 	if err := s.session.ExecuteBatch(batch); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// rememberFirstAt is RememberFirsts with a write timestamp of the test's choice, for a visitor who was never seen before.
+// rememberFirstAt is RememberFirsts with a write timestamp of the test's choice, for a visitor who was never seen before: with an entry in the first row,
+// and one under a combination.
 func rememberFirstAt(t *testing.T, s *Store, visit *models.Visit, at models.Position, clock time.Time) {
 	t.Helper()
 	batch := s.session.NewBatch(gocql.UnloggedBatch).WithContext(t.Context()).WithTimestamp(clock.UnixMicro())
 	for _, row := range visit.AppendRows(nil) {
-		args := append(visitorrow.Partition{Site: visit.SiteID, Month: row.Month, Bucket: models.Bucket(visit.GUID)}.Args(), visit.GUID)
-		batch.Query(s.cql.insertEntry, visitorrow.AppendEntry(args, models.First{At: at, Day: visit.TS.Day(), Features: visit.Features, Of: row.Asked})...)
+		for combination, of := range map[uint64]models.Ways{0: {3, 3, 3}, 2: {12, 12, 12}} {
+			for way, asked := range row.Asked {
+				of[way] &= asked
+			}
+			whose := visit.Under(row.Month, combination)
+			args := visitorrow.PartitionOf(whose).Args()
+			batch.Query(s.cql.insertEntry, visitorrow.AppendEntry(args, whose, models.First{At: at, Day: visit.TS.Day(), Features: visit.Features, Of: of})...)
+		}
 	}
 	if err := s.session.ExecuteBatch(batch); err != nil {
 		t.Fatal(err)
@@ -43,11 +44,9 @@ func rememberFirstAt(t *testing.T, s *Store, visit *models.Visit, at models.Posi
 
 // A forgotten visitor has no row, and has one again after the next event, also if clocks of consumers are ahead or behind.
 func testForgetClocks(t *testing.T, s *Store) {
-	visit := &models.Visit{SiteID: "clocks", GUID: "forgotten", TS: models.Earliest, Features: []string{"fb", "/"}}
 	click := models.Sighting{Keyspace: models.URLShortener, Name: "clocks", Visitor: "192.0.2.77"}
 	inRows := &models.Visit{SiteID: "clocks in rows", GUID: "forgotten", TS: models.Earliest, Features: []string{"fb", "/"}}
-	one := append(visit.Sightings(), click)
-	sightings := append(inRows.Sightings(), one...)
+	sightings := append(inRows.Sightings(), click)
 	found := func(want models.Position, text string) {
 		t.Helper()
 		first, err := s.FirstSeen(t.Context(), sightings)
@@ -60,31 +59,27 @@ func testForgetClocks(t *testing.T, s *Store) {
 			}
 		}
 	}
-	entries := int64(1)
+	entries := int64(2)
 	f := func(ahead time.Duration) { // how far the consumers' clocks are ahead of that of Forget
 		t.Helper()
-		for i, sighting := range one {
-			rememberAt(t, s, sighting, models.Position{Topic: "t", Offset: 1}, time.Now().Add(ahead+time.Duration(i)*time.Millisecond))
-		}
+		rememberAt(t, s, click, models.Position{Topic: "t", Offset: 1}, time.Now().Add(ahead))
 		rememberFirstAt(t, s, inRows, models.Position{Topic: "t", Offset: 1}, time.Now().Add(ahead))
 		before, err := s.Notices(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := s.Forget(t.Context(), []string{visit.GUID}, []string{click.Visitor}, func(Forgotten) {})
-		if err != nil || f.Guids != int64(len(one)-1) || f.IPs != 1 || f.Entries != entries*int64(len(inRows.AppendRows(nil))) {
+		f, err := s.Forget(t.Context(), []string{inRows.GUID}, []string{click.Visitor}, func(Forgotten) {})
+		if err != nil || f.IPs != 1 || f.Guids != entries*int64(len(inRows.AppendRows(nil))) {
 			t.Errorf("removed %+v, %v", f, err)
 		}
 		found(models.Position{}, "forgotten")
 		if after, err := s.Notices(t.Context()); err != nil || after.Forgotten == before.Forgotten {
 			t.Errorf("consumers were told %q before and %q after, %v", before.Forgotten, after.Forgotten, err)
 		}
-		for _, sighting := range one {
-			rememberAt(t, s, sighting, models.Position{Topic: "t", Offset: 2}, time.Now().Add(ahead+time.Second))
-		}
+		rememberAt(t, s, click, models.Position{Topic: "t", Offset: 2}, time.Now().Add(ahead+time.Second))
 		rememberFirstAt(t, s, inRows, models.Position{Topic: "t", Offset: 2}, time.Now().Add(ahead+time.Second))
 		found(models.Position{Topic: "t", Offset: 2}, "seen again")
-		entries = 2 // of this event and of the next one
+		entries = 4 // of this event and of the next one
 	}
 	f(-time.Hour)
 	f(time.Hour)
@@ -97,17 +92,13 @@ func testForgetClocks(t *testing.T, s *Store) {
 
 // DropVisitors also removes rows that a consumer whose clock is ahead has written.
 func testDropClocks(t *testing.T, s *Store) {
-	visit := &models.Visit{SiteID: "clocks", GUID: "retired", TS: models.Earliest, Features: []string{"fb", "/"}}
-	for _, sighting := range visit.Sightings() {
-		rememberAt(t, s, sighting, models.Position{Topic: "t", Offset: 1}, time.Now().Add(sweep.ClockSpread/2))
-	}
 	inRows := &models.Visit{SiteID: "clocks in rows", GUID: "retired", TS: models.Earliest, Features: []string{"fb", "/"}}
 	rememberFirstAt(t, s, inRows, models.Position{Topic: "t", Offset: 1}, time.Now().Add(sweep.ClockSpread/2))
 	before := models.Earliest + 100*86_400_000
 	if _, err := s.DropVisitors(t.Context(), store.Part{Keyspace: models.Cardinality, Of: 1}, before, func(int) {}); err != nil {
 		t.Fatal(err)
 	}
-	sightings := append(visit.Sightings(), inRows.Sightings()...)
+	sightings := inRows.Sightings()
 	first, err := s.FirstSeen(t.Context(), sightings)
 	if err != nil {
 		t.Fatal(err)

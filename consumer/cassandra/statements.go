@@ -15,8 +15,8 @@ type statements struct {
 	ledger        map[models.Keyspace]string
 	extend        map[models.Keyspace]string // as ledger, for a row whose from_offset stays
 	readLedger    map[models.Keyspace]string
-	seen          map[models.Keyspace]string
-	remember      map[models.Keyspace]string
+	seen          string // of links' visitors
+	remember      string
 	siteCells     string // all counters of a site's key
 	latest        string
 	list          map[string]string // by models.Name.List
@@ -26,7 +26,6 @@ type statements struct {
 }
 
 func newStatements(n cql.Keyspaces, plan *models.Plan) statements {
-	features := strings.Join(plan.Features(), ", ")
 	counts := `siteId = ? AND month_interval_start = ? AND ` + strings.Join(plan.Features(), " = ? AND ") + ` = ?`
 	const shortURL, ledger = `short_url = ?`, ` AND topic = ? AND kafka_partition = ? AND kind = ? AND epoch = ?`
 	s := statements{
@@ -37,24 +36,13 @@ func newStatements(n cql.Keyspaces, plan *models.Plan) statements {
 		ledger:     map[models.Keyspace]string{},
 		extend:     map[models.Keyspace]string{},
 		readLedger: map[models.Keyspace]string{},
-		seen: map[models.Keyspace]string{
-			models.URLShortener: `SELECT short_url, ip, topic, kafka_partition, kafka_offset FROM ` + n.URLShortener +
-				`.uniquecounterips WHERE short_url IN ? AND ip IN ?`,
-			models.Cardinality: `SELECT guid, ` + features + `, topic, kafka_partition, kafka_offset FROM ` + n.Cardinality +
-				`.GuidData WHERE siteId = ? AND interval_size = ? AND interval_start = ? AND bucket IN ?` +
-				` AND (guid, ` + features + `) IN ?`,
-		},
-		remember: map[models.Keyspace]string{
-			models.URLShortener: `INSERT INTO ` + n.URLShortener +
-				`.uniquecounterips (short_url, ip, topic, kafka_partition, kafka_offset) VALUES (?, ?, ?, ?, ?)`,
-			models.Cardinality: `INSERT INTO ` + n.Cardinality + `.GuidData (siteId, interval_size, interval_start, bucket,` +
-				` guid, ` + features + `, topic, kafka_partition, kafka_offset)` +
-				` VALUES (?, ?, ?, ?, ?, ?, ?, ?` + strings.Repeat(`, ?`, len(plan.Features())) + `)`,
-		},
+		seen: `SELECT short_url, ip, topic, kafka_partition, kafka_offset FROM ` + n.URLShortener +
+			`.uniquecounterips WHERE short_url IN ? AND ip IN ?`,
+		remember: `INSERT INTO ` + n.URLShortener + `.uniquecounterips (short_url, ip, topic, kafka_partition, kafka_offset) VALUES (?, ?, ?, ?, ?)`,
 	}
 	rows := visitorrow.Of(n.Cardinality, plan)
-	s.readRows, s.insertEntry = rows.Select()+` WHERE siteId = ? AND month_interval_start = ? AND bucket IN ? AND guid IN ?`, rows.Insert()
-	s.rememberUntil = s.remember[models.URLShortener] + ` USING TTL ?`
+	s.readRows, s.insertEntry = rows.Select()+` WHERE siteId = ? AND month_interval_start = ? AND bucket IN ? AND (guid, under) IN ?`, rows.Insert()
+	s.rememberUntil = s.remember + ` USING TTL ?`
 	s.latest = `INSERT INTO ` + n.URLShortener + `.latestclicks (short_url, day, at, country, referrer, ip, bot, id)` +
 		` VALUES (?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?`
 	for keyspace, key := range map[models.Keyspace]struct{ name, where string }{

@@ -13,7 +13,6 @@ import (
 	"github.com/gocql/gocql"
 
 	"footfall/configs"
-	"footfall/consumer/cassandra/visitorrow"
 	"footfall/consumer/cassandra/walk"
 	"footfall/consumer/store"
 	"footfall/internal/cql"
@@ -34,9 +33,8 @@ type Store struct {
 	replicated   bool         // a keyspace has more than one replica
 	traffic      *traffic
 	ipTTL        time.Duration // see ExpireIPs
-	visitorRows  visitorrow.Table
 	rowsMu       sync.Mutex
-	rows         *bool // see inRows; nil: not read yet
+	rows         bool // see checkRows
 }
 
 var _ store.Store = (*Store)(nil)
@@ -76,7 +74,7 @@ func Connect(ctx context.Context, cfg configs.Cassandra, plan *models.Plan, adju
 	}
 	n := cql.KeyspacesOf(cfg.KeyspaceSuffix)
 	return &Store{session: session, names: n, plan: plan, cql: newStatements(n, plan), inFlight: cfg.InFlight, nodes: known,
-		traffic: newTraffic(), visitorRows: visitorrow.Of(n.Cardinality, plan)}, nil
+		traffic: newTraffic()}, nil
 }
 
 // localTransactions runs lightweight transactions in one data centre, as all else: at SERIAL, the default, the loss of another data centre

@@ -17,12 +17,3 @@ func keyToken(k models.Key) int64 {
 	}
 	return cql.Token(key)
 }
-
-// appendKey appends the partition key as CQL encodes it.
-func (p visitorPartition) appendKey(to []byte) []byte {
-	if p.keyspace == models.URLShortener {
-		return append(to, p.name...)
-	}
-	to = cql.AppendColumn(cql.AppendColumn(to, p.name), p.interval)
-	return cql.AppendColumn(cql.AppendMillis(to, int64(p.start)), p.bucket)
-}

@@ -3,6 +3,7 @@ package cassandra
 import (
 	"testing"
 
+	"footfall/consumer/cassandra/visitorrow"
 	"footfall/internal/cql"
 	"footfall/models"
 )
@@ -22,20 +23,18 @@ func testTokens(t *testing.T, store *Store) {
 			t.Errorf("token of %q: %d, want %d", name, got, want)
 		}
 	}
-	sighting := models.Sighting{
-		Keyspace: models.Cardinality, Name: "sitä", Visitor: "962e0c3a-6c08-4160-9196-f0050faffe62", Interval: models.IntervalWeek,
-		Start: models.Millis(1710111600000).Week(), Features: models.NewFeatures("a", "b"),
-	}
-	if err := store.Remember(t.Context(), []models.Sighting{sighting}, []models.Position{{Topic: "t", Offset: 1}}); err != nil {
+	guid := models.Visitor{Site: "sitä", GUID: "962e0c3a-6c08-4160-9196-f0050faffe62", Month: models.Millis(1710111600000).Month(), Under: "\x00b"}
+	if err := store.RememberFirsts(t.Context(), []models.Visitor{guid}, [][]models.First{{{Features: []string{"a", "b"}}}}); err != nil {
 		t.Fatal(err)
 	}
 	var want int64
-	err := store.session.Query(`SELECT token(siteId, interval_size, interval_start, bucket) FROM `+store.names.Cardinality+
-		`.GuidData WHERE siteId = ? AND interval_size = ? AND interval_start = ? AND bucket = ?`, partitionOf(sighting).args()...).Scan(&want)
+	of := visitorrow.PartitionOf(guid)
+	err := store.session.Query(`SELECT token(`+visitorrow.PartitionKey+`) FROM `+store.names.Cardinality+`.visitors_by_month`+visitorrow.Where,
+		of.Args()...).Scan(&want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := cql.Token(partitionOf(sighting).appendKey(nil)); got != want {
+	if got := cql.Token(of.AppendKey(nil)); got != want {
 		t.Errorf("token of a partition of guids: %d, want %d", got, want)
 	}
 }

@@ -1,9 +1,10 @@
 package cassandra
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gocql/gocql"
 
@@ -13,23 +14,23 @@ import (
 	"footfall/models"
 )
 
-// inRows tells whether visitors of sites are in the table visitors. It reads that once: the setting never changes. An error is not taken for no.
-func (s *Store) inRows(ctx context.Context) (bool, error) {
+// checkRows returns an error unless the tables remember visitors of sites as this version does. It reads the setting once, since that never changes.
+func (s *Store) checkRows(ctx context.Context) error {
 	s.rowsMu.Lock()
 	defer s.rowsMu.Unlock()
-	if s.rows == nil {
-		recorded, err := s.recorded(ctx, models.VisitorsSetting)
-		if err != nil {
-			return false, fmt.Errorf("reading how visitors are remembered: %w", markDisconnected(err))
-		}
-		rows := recorded == models.VisitorsInRows
-		if !rows && recorded != models.VisitorsBySighting { // perhaps another data centre has it: a guess would count visitors again
-			return false, fmt.Errorf("how visitors are remembered is not recorded, as far as the nodes that answer know (it is %q): start consumers"+
-				" when all nodes are up, after `consumer migrate`", recorded)
-		}
-		s.rows = &rows
+	if s.rows {
+		return nil
 	}
-	return *s.rows, nil
+	recorded, err := s.recorded(ctx, models.VisitorsSetting)
+	if err != nil {
+		return fmt.Errorf("reading how visitors are remembered: %w", markDisconnected(err))
+	}
+	if recorded != models.VisitorsInRows { // perhaps another data centre has it: a guess would count visitors again
+		return fmt.Errorf("how visitors are remembered is not what this version knows (%q), as far as the nodes that answer know (it is %q): start"+
+			" consumers when all nodes are up, after `consumer migrate`", models.VisitorsInRows, recorded)
+	}
+	s.rows = true
+	return nil
 }
 
 // visitorParts makes the request parts of visitors. Neighbours in the list often are the same one, and then share the token.
@@ -57,13 +58,12 @@ func amongVisitors(visitors []models.Visitor) func(a, b requestPart) bool {
 
 // Visitors implements store.Store: one read for visitors in several buckets of a site's month.
 func (s *Store) Visitors(ctx context.Context, visitors []models.Visitor) ([]store.VisitorRow, error) {
-	out := make([]store.VisitorRow, len(visitors)) // at most one goroutine writes each element
-	rows, err := s.inRows(ctx)
-	if err != nil || !rows {
-		return out, err
+	if err := s.checkRows(ctx); err != nil {
+		return nil, err
 	}
-	const perRow = requestBytes / 128 // as in lookups
-	parts := visitorParts(visitors, func(i int) int { return perRow + len(visitors[i].GUID) })
+	out := make([]store.VisitorRow, len(visitors)) // at most one goroutine writes each element
+	const perRow = requestBytes / 128              // as in lookups
+	parts := visitorParts(visitors, func(i int) int { return perRow + len(visitors[i].GUID) + len(visitors[i].Under) })
 	type siteMonth struct {
 		site  string
 		month models.Millis
@@ -81,7 +81,7 @@ func (s *Store) Visitors(ctx context.Context, visitors []models.Visitor) ([]stor
 	}
 	same := amongVisitors(visitors)
 	asks := packRequests(parts, rowsPerRequest, same)
-	err = s.each(ctx, len(asks), func(ctx context.Context, i int) error { return s.readRows(ctx, visitors, asks[i], same, out) })
+	err := s.each(ctx, len(asks), func(ctx context.Context, i int) error { return s.readRows(ctx, visitors, asks[i], same, out) })
 	if err != nil {
 		return nil, fmt.Errorf("looking up visitors: %w", markDisconnected(err))
 	}
@@ -91,23 +91,23 @@ func (s *Store) Visitors(ctx context.Context, visitors []models.Visitor) ([]stor
 // readRows does one read and adds the entries that it finds to out.
 func (s *Store) readRows(ctx context.Context, visitors []models.Visitor, ask []requestPart, same func(a, b requestPart) bool, out []store.VisitorRow) error {
 	of := visitorrow.PartitionOf(visitors[ask[0].index]) // all have the same site and month
-	places := make(map[string]int32, len(ask))
-	guids, buckets := make([]string, len(ask)), []string{of.Bucket}
+	places := make(map[[2]string]int32, len(ask))
+	tuples, buckets := make([][]string, len(ask)), []string{of.Bucket}
 	for i, part := range ask {
-		guid := visitors[part.index].GUID
-		guids[i], places[guid] = guid, part.index
+		guid, under := visitors[part.index].GUID, string(visitors[part.index].Under)
+		tuples[i], places[[2]string{guid, under}] = []string{guid, under}, part.index
 		if i > 0 && (part.token != ask[i-1].token || !same(part, ask[i-1])) {
 			buckets = append(buckets, models.Bucket(guid))
 		}
 	}
-	entry := s.visitorRows.NewEntry()
-	query := s.query(ctx, kindLookup, s.cql.readRows, of.Site, of.Month.Time(), buckets, guids)
+	entry := visitorrow.Of(s.names.Cardinality, s.plan).NewEntry()
+	query := s.query(ctx, kindLookup, s.cql.readRows, of.Site, of.Month.Time(), buckets, tuples)
 	scanner := query.RoutingKey(of.AppendKey(nil)).Iter().Scanner() // gocql derives no routing key from IN
 	for scanner.Next() {
 		if err := scanner.Scan(entry.Columns()...); err != nil {
 			return err
 		}
-		place, asked := places[entry.GUID]
+		place, asked := places[[2]string{entry.GUID, entry.Under}]
 		if first, ok := entry.First(); ok && asked {
 			out[place].Firsts = append(out[place].Firsts, first)
 		}
@@ -118,12 +118,8 @@ func (s *Store) readRows(ctx context.Context, visitors []models.Visitor, ask []r
 // RememberFirsts implements store.Store: one batch for the entries of a few partitions. As in Remember, two that take themselves for the owner
 // write the same values.
 func (s *Store) RememberFirsts(ctx context.Context, visitors []models.Visitor, firsts [][]models.First) error {
-	rows, err := s.inRows(ctx)
-	if err != nil {
+	if err := s.checkRows(ctx); err != nil {
 		return err
-	}
-	if !rows {
-		return errors.New("remembering visitors: these tables have no rows of visitors: nobody would find them")
 	}
 	var whose []models.Visitor
 	var entries []models.First
@@ -133,13 +129,15 @@ func (s *Store) RememberFirsts(ctx context.Context, visitors []models.Visitor, f
 		}
 	}
 	const perRow = 120 // bytes as Cassandra counts: one cell with its timestamp
-	parts := visitorParts(whose, func(i int) int { return perRow + len(whose[i].GUID) + textBytes(entries[i].Features) })
-	err = s.eachBatch(ctx, parts, rowsPerRequest, amongVisitors(whose), func(ctx context.Context, together []requestPart) error {
+	parts := visitorParts(whose, func(i int) int {
+		return perRow + len(whose[i].GUID) + len(whose[i].Under) + textBytes(entries[i].Features)
+	})
+	err := s.eachBatch(ctx, parts, rowsPerRequest, amongVisitors(whose), func(ctx context.Context, together []requestPart) error {
 		batch := s.newBatch(ctx, kindVisitors, gocql.UnloggedBatch)
 		batch.Entries = make([]gocql.BatchEntry, 0, len(together))
 		for _, part := range together {
-			args := append(visitorrow.PartitionOf(whose[part.index]).Args(), whose[part.index].GUID)
-			batch.Query(s.cql.insertEntry, visitorrow.AppendEntry(args, entries[part.index])...)
+			args := visitorrow.PartitionOf(whose[part.index]).Args()
+			batch.Query(s.cql.insertEntry, visitorrow.AppendEntry(args, whose[part.index], entries[part.index])...)
 		}
 		return s.session.ExecuteBatch(batch)
 	})
@@ -156,39 +154,37 @@ func textBytes(texts []string) (n int) {
 	return n
 }
 
-// findInRows looks for sightings of sites in the rows of their visitors. It sets first of those that it finds, and returns the places of all others:
-// rows of GuidData have those of visitors whose row is full.
-func (s *Store) findInRows(ctx context.Context, sightings []models.Sighting, first []models.Position) (left []int32, err error) {
-	var visitors []models.Visitor
-	numbers := map[models.Visitor]int32{}
-	whose := make([]int32, len(sightings))
-	for i, sighting := range sightings {
-		whose[i] = -1
-		if sighting.Keyspace != models.Cardinality {
-			continue
+// inRowsAtOnce is how many sightings findInRows looks for before it forgets the rows.
+const inRowsAtOnce = 10_000
+
+// findInRows looks for sightings of sites in the rows of their visitors, and sets first of those that it finds.
+func (s *Store) findInRows(ctx context.Context, sightings []models.Sighting, places []int32, first []models.Position) error {
+	slices.SortFunc(places, func(a, b int32) int { // a visitor's rows are read once
+		x, y := &sightings[a], &sightings[b]
+		return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.Visitor, y.Visitor))
+	})
+	for some := range slices.Chunk(places, inRowsAtOnce) {
+		var visitors []models.Visitor
+		numbers := map[models.Visitor]int{}
+		for _, i := range some {
+			for _, v := range sightings[i].Rows() {
+				if _, known := numbers[v]; !known {
+					numbers[v], visitors = len(visitors), append(visitors, v)
+				}
+			}
 		}
-		v, _ := sighting.Row()
-		number, known := numbers[v]
-		if !known {
-			number = int32(len(visitors))
-			numbers[v], visitors = number, append(visitors, v)
+		rows, err := s.Visitors(ctx, visitors)
+		if err != nil {
+			return err
 		}
-		whose[i] = number
-	}
-	var rows []store.VisitorRow
-	if len(visitors) > 0 {
-		if rows, err = s.Visitors(ctx, visitors); err != nil {
-			return nil, err
-		}
-	}
-	for i, sighting := range sightings {
-		if whose[i] >= 0 {
-			_, place := sighting.Row()
-			first[i] = visitorrow.Find(rows[whose[i]].Firsts, sighting, place)
-		}
-		if first[i] == (models.Position{}) {
-			left = append(left, int32(i))
+		for _, i := range some {
+			_, way := sightings[i].Row()
+			for _, v := range sightings[i].Rows() {
+				if at := visitorrow.Find(rows[numbers[v]].Firsts, sightings[i], way); at != (models.Position{}) {
+					first[i] = at
+				}
+			}
 		}
 	}
-	return left, nil
+	return nil
 }

@@ -50,7 +50,7 @@ func TestLostReadsTakeNoNewEpoch(t *testing.T) {
 		o := newOwner(t, m, 10)
 		s := &flapping{Memory: m}
 		o.store, o.ledger.store = s, s
-		o.visitors = sight.New(s, o.hasher, 10, store.FullRow, costAtOnce, o.metrics.LRUHits, o.metrics.Lookups)
+		o.visitors = sight.New(s, o.hasher, 10, models.FullRow, costAtOnce, o.metrics.LRUHits, o.metrics.Lookups)
 		epoch := o.partitions[p0].tenure.Epoch
 		for i := range 1000 {
 			flush(t, o, chunkOf(o, p0, fmt.Sprint("192.0.2.", i)))

@@ -74,7 +74,7 @@ func New(cfg configs.Consumer, db store.Store, reg *prometheus.Registry, log *sl
 		keysAtOnce:  keysAtOnce,
 		Memory:      memlimit.Now(),
 		shares:      shares{part: 1},
-		visitors:    sight.New(db, h, cfg.Visitors.LRU, store.FullRow, costAtOnce, m.LRUHits, m.Lookups),
+		visitors:    sight.New(db, h, cfg.Visitors.LRU, models.FullRow, costAtOnce, m.LRUHits, m.Lookups),
 		latest:      keeps,
 		ledger:      newLedger(db, h, cfg.Ledger.Cache),
 		names:       names.New(db, l.Plan, h, (cfg.Ledger.Cache+3)/4),

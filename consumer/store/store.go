@@ -59,11 +59,10 @@ type Store interface {
 	// never seen. The sightings are distinct. The store must not keep the list.
 	FirstSeen(ctx context.Context, sightings []models.Sighting) ([]models.Position, error)
 
-	// Remember stores new sightings, with the position of the first event of each: of links, and of visitors of sites whose row is full or
-	// who have none. It is idempotent: after an error the caller may call it again with the same values. The store must not keep the lists.
+	// Remember stores new sightings, with the position of the first event of each: of links, and of visitors of sites who have no rows. It is idempotent: after an error the caller may call it again with the same values. The store must not keep the lists.
 	Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error
 
-	// Visitors reads the rows that remember visitors of sites, in their order. The visitors are distinct. The store must not keep the list.
+	// Visitors reads rows that remember visitors of sites, in their order. They are distinct. The store must not keep the list.
 	Visitors(ctx context.Context, visitors []models.Visitor) ([]VisitorRow, error)
 
 	// RememberFirsts adds entries to visitors' rows. It is idempotent: an entry replaces one with the same position. After an error the
@@ -118,7 +117,7 @@ type Store interface {
 	WriteTimeout() time.Duration
 }
 
-// VisitorRow is what is remembered of a visitor of a site in a month.
+// VisitorRow is one row of what is remembered of a visitor of a site in a month.
 type VisitorRow struct {
 	// Rows is false if the store has no such rows for the month, since it has a row for each sighting.
 	Rows   bool
@@ -137,10 +136,6 @@ func (BySighting) Visitors(ctx context.Context, visitors []models.Visitor) ([]Vi
 func (BySighting) RememberFirsts(context.Context, []models.Visitor, [][]models.First) error {
 	return errors.ErrUnsupported
 }
-
-// FullRow is how many entries a visitor's row has at the most. What is seen of the visitor beyond that is kept by sighting, so that no row
-// outgrows a read: crawlers come with a hundred thousand pages.
-const FullRow = 1000
 
 // LatestStore is a store that can keep the latest clicks.
 type LatestStore interface {

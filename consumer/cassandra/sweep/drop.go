@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"footfall/consumer/cassandra/visitorrow"
 	"footfall/consumer/cassandra/walk"
 	"footfall/consumer/store"
 	"footfall/models"
@@ -16,16 +17,16 @@ const dropAtOnce = 1000
 // ClockSpread is how much the clocks of processes may differ.
 const ClockSpread = time.Minute
 
-// Drop is store.RetireStore.DropVisitors. A partition holds visitors of one month or interval, and is deleted as a whole: that leaves one
-// tombstone, however many rows it had. Consumers write no rows of such intervals any more, so the tombstone's timestamp may lie in the future.
+// Drop is store.RetireStore.DropVisitors. A partition holds visitors of one month, and is deleted as a whole: that leaves one
+// tombstone, however many rows it had. Consumers write no rows of such months any more, so the tombstone's timestamp may lie in the future.
 func (t Tables) Drop(ctx context.Context, part store.Part, before models.Millis, read func(n int)) (store.Dropped, error) {
 	var d store.Dropped
-	var gathered []partition
+	var gathered []visitorrow.Partition
 	asOf := time.Now().Add(ClockSpread).UnixMicro() // the clock of the consumer that wrote a row may be ahead of ours
 	drop := func() error {
 		err := t.each(ctx, len(gathered), func(ctx context.Context, i int) error {
-			where, args := gathered[i].where()
-			return t.Session.Query(`DELETE FROM `+t.table(gathered[i])+` USING TIMESTAMP ?`+where, append([]any{asOf}, args...)...).WithContext(ctx).Exec()
+			return t.Session.Query(`DELETE FROM `+t.visitors().Name+` USING TIMESTAMP ?`+visitorrow.Where, append([]any{asOf}, gathered[i].Args()...)...).
+				WithContext(ctx).Exec()
 		})
 		if err == nil {
 			d.Partitions += len(gathered)
@@ -33,10 +34,10 @@ func (t Tables) Drop(ctx context.Context, part store.Part, before models.Millis,
 		}
 		return err
 	}
-	err := t.eachPartition(ctx, walk.PartOf(part), func(p partition) error {
+	err := t.eachPartition(ctx, walk.PartOf(part), func(p visitorrow.Partition) error {
 		d.Read++
 		read(1)
-		if p.over(before) {
+		if over(p.Month, before) {
 			gathered = append(gathered, p)
 		}
 		if len(gathered) >= dropAtOnce {

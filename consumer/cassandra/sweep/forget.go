@@ -19,8 +19,8 @@ import (
 
 // Forgotten is what Forget removed.
 type Forgotten struct {
-	Entries, Guids, IPs, Clicks int64 // rows of visitors, GuidData, uniquecounterips, latestclicks
-	Looked                      int   // partitions that were read
+	Guids, IPs, Clicks int64 // rows of visitors_by_month, uniquecounterips, latestclicks
+	Looked             int   // partitions that were read
 }
 
 // Forget removes the rows of visitors: by guid on all sites, and by IP, as stored, on all links. Counts stay. Then it notifies consumers, so
@@ -66,13 +66,13 @@ func (t Tables) tellForgotten(ctx context.Context) error {
 // forgetting is the state of one Forget.
 type forgetting struct {
 	Tables
-	progress                    func(Forgotten)
-	entries, guids, ips, clicks atomic.Int64
-	looked                      int
+	progress           func(Forgotten)
+	guids, ips, clicks atomic.Int64
+	looked             int
 }
 
 func (f *forgetting) total() Forgotten {
-	return Forgotten{f.entries.Load(), f.guids.Load(), f.ips.Load(), f.clicks.Load(), f.looked}
+	return Forgotten{f.guids.Load(), f.ips.Load(), f.clicks.Load(), f.looked}
 }
 
 // together calls do for everything that read hands on, many concurrently.
@@ -103,32 +103,27 @@ func (f *forgetting) onSites(ctx context.Context, guids []string) error {
 	for _, guid := range guids {
 		byBucket[models.Bucket(guid)] = append(byBucket[models.Bucket(guid)], guid)
 	}
-	read := func(each func(partition) error) error {
-		return f.eachPartition(ctx, walk.Ring, func(p partition) error {
-			if byBucket[p.bucket] == nil {
+	read := func(each func(visitorrow.Partition) error) error {
+		return f.eachPartition(ctx, walk.Ring, func(p visitorrow.Partition) error {
+			if byBucket[p.Bucket] == nil {
 				return nil
 			}
 			return each(p)
 		})
 	}
-	return together(ctx, f, read, func(ctx context.Context, p partition) error {
-		removed, columns := &f.guids, position
-		if p.inRows {
-			removed, columns = &f.entries, []string{visitorrow.Value}
-		}
-		where, args := p.where()
-		for _, guid := range byBucket[p.bucket] {
-			rows, err := f.remove(ctx, f.table(p), columns, where+` AND guid = ?`, append(slices.Clip(args), guid)...)
+	return together(ctx, f, read, func(ctx context.Context, p visitorrow.Partition) error {
+		for _, guid := range byBucket[p.Bucket] {
+			rows, err := f.remove(ctx, f.visitors().Name, []string{visitorrow.Value}, visitorrow.Where+` AND guid = ?`, append(p.Args(), guid)...)
 			if err != nil {
 				return err
 			}
-			removed.Add(rows)
+			f.guids.Add(rows)
 		}
 		return nil
 	})
 }
 
-// position are the columns of a row that is found by its sighting: where the first event is.
+// position are the columns of a link's visitor: where the first event is.
 var position = []string{"topic", "kafka_partition", "kafka_offset"}
 
 // onLinks removes IPs from the partition of every link.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"sync"
 
+	"footfall/consumer/cassandra/visitorrow"
 	"footfall/models"
 )
 
@@ -64,55 +65,36 @@ type unit struct {
 	month models.Millis
 }
 
-// source is where rows of a unit are: partitions that differ in their bucket.
-type source struct {
-	partition // without its bucket
-	buckets   *bucketSet
-}
-
-// units collects what would be removed, and at most so many sources at a time. Safe for concurrent use.
+// units collects what would be removed, and at most so many units at a time. Safe for concurrent use.
 type units struct {
 	before models.Millis
 
 	mu sync.Mutex
-	*classed[unit, []source]
+	*classed[unit, *bucketSet]
 }
 
 func newUnits(c class, before models.Millis, most int) *units {
-	return &units{before: before, classed: newClassed[unit](c, most, func(sources []source) int { return len(sources) })}
+	return &units{before: before, classed: newClassed[unit](c, most, func(b *bucketSet) int {
+		if b == nil {
+			return 0
+		}
+		return 1
+	})}
 }
 
-func (u *units) add(p partition) {
-	if !p.over(u.before) {
+func (u *units) add(p visitorrow.Partition) {
+	if !over(p.Month, u.before) {
 		return
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.put(unit{p.site, p.month()}, func(sources []source) []source {
-		bucket := p.bucket
-		p.bucket = ""
-		for _, s := range sources {
-			if s.partition == p {
-				s.buckets.add(bucket)
-				return sources
-			}
+	u.put(unit{p.Site, p.Month}, func(b *bucketSet) *bucketSet {
+		if b == nil {
+			b = &bucketSet{}
 		}
-		s := source{p, &bucketSet{}}
-		s.buckets.add(bucket)
-		return append(sources, s)
+		b.add(p.Bucket)
+		return b
 	})
-}
-
-// partitions lists those of all sources.
-func partitions(sources []source) (all []partition) {
-	for _, s := range sources {
-		for _, bucket := range s.buckets.list() {
-			p := s.partition
-			p.bucket = bucket
-			all = append(all, p)
-		}
-	}
-	return all
 }
 
 // bucketSet is a set of bucket names: the 256 regular ones as bits, and others, which somebody inserted by hand.

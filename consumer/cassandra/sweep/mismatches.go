@@ -14,15 +14,16 @@ import (
 	"github.com/gocql/gocql"
 	"golang.org/x/sync/errgroup"
 
+	"footfall/consumer/cassandra/visitorrow"
 	"footfall/consumer/cassandra/walk"
 	"footfall/consumer/store"
 	"footfall/models"
 )
 
-// maxSources bounds how many intervals and months of sites are in memory at once, and Tables.InMemory how many counters of those that are being
+// maxUnits bounds how many months of sites are in memory at once, and Tables.InMemory how many counters of those that are being
 // compared.
 const (
-	maxSources      = 500_000
+	maxUnits        = 500_000
 	defaultInMemory = 100_000
 )
 
@@ -42,10 +43,10 @@ func (t Tables) CountMismatches(ctx context.Context, before models.Millis, progr
 	}
 	for todo := []class{{0, 1}}; len(todo) > 0; {
 		last := len(todo) - 1
-		listed := newUnits(todo[last], before, maxSources)
+		listed := newUnits(todo[last], before, maxUnits)
 		todo = todo[:last]
 		err := inParts(ctx, func(ctx context.Context, r walk.Range) error {
-			return t.eachPartition(ctx, r, func(p partition) error {
+			return t.eachPartition(ctx, r, func(p visitorrow.Partition) error {
 				listed.add(p)
 				return nil
 			})
@@ -68,17 +69,17 @@ func inParts(ctx context.Context, do func(context.Context, walk.Range) error) er
 	})
 }
 
-func (t Tables) mismatchedUnits(ctx context.Context, found map[unit][]source, progress func(string), each func(store.CountMismatch)) error {
+func (t Tables) mismatchedUnits(ctx context.Context, found map[unit]*bucketSet, progress func(string), each func(store.CountMismatch)) error {
 	started, told, done := time.Now(), time.Now(), 0
 	var mu sync.Mutex
 	group, working := errgroup.WithContext(ctx)
 	group.SetLimit(mismatchesAtOnce)
-	for u, sources := range found {
+	for u, buckets := range found {
 		if working.Err() != nil {
 			break
 		}
 		group.Go(func() error {
-			err := t.mismatchedUnit(working, u.site, partitions(sources), each)
+			err := t.mismatchedUnit(working, u, buckets.list(), each)
 			mu.Lock()
 			defer mu.Unlock()
 			if done++; time.Since(told) > 5*time.Second {
@@ -102,21 +103,21 @@ type counted struct {
 
 // mismatchedUnit reads the rows once for as many counters as fit into memory, and again for the rest: a site may have thousands of pages on each
 // day of a month.
-func (t Tables) mismatchedUnit(ctx context.Context, site string, all []partition, each func(store.CountMismatch)) error {
+func (t Tables) mismatchedUnit(ctx context.Context, u unit, buckets []string, each func(store.CountMismatch)) error {
 	for todo := []class{{0, 1}}; len(todo) > 0; {
 		last := len(todo) - 1
 		rows := newClassed[counted](todo[last], cmp.Or(t.InMemory, defaultInMemory), func(n int64) int { return int(min(n, 1)) })
 		todo = todo[:last]
 		var mu sync.Mutex
-		err := t.each(ctx, len(all), func(ctx context.Context, i int) error {
-			return t.sightings(ctx, all[i], func(c counted) {
+		err := t.each(ctx, len(buckets), func(ctx context.Context, i int) error {
+			return t.sightings(ctx, visitorrow.Partition{Site: u.site, Month: u.month, Bucket: buckets[i]}, func(c counted) {
 				mu.Lock()
 				defer mu.Unlock()
 				rows.put(c, func(n int64) int64 { return n + 1 })
 			})
 		})
 		if err == nil {
-			err = t.compare(ctx, site, rows.found, each)
+			err = t.compare(ctx, u.site, rows.found, each)
 		}
 		if err != nil {
 			return err
@@ -152,37 +153,19 @@ func (t Tables) compare(ctx context.Context, site string, rows map[counted]int64
 }
 
 // sightings calls each with the counter of every sighting in a partition.
-func (t Tables) sightings(ctx context.Context, p partition, each func(counted)) error {
-	where, args := p.where()
-	query := func(selected string) gocql.Scanner {
-		return t.Session.Query(selected+where, args...).WithContext(ctx).PageSize(5000).RetryPolicy(walk.Patience).Iter().Scanner()
-	}
-	if p.inRows {
-		entry := t.visitors().NewEntry()
-		scanner := query(t.visitors().Select())
-		for scanner.Next() {
-			if err := scanner.Scan(entry.Columns()...); err != nil {
-				return err
-			}
-			if first, ok := entry.First(); ok {
-				for s := range first.Sightings(models.Visitor{Site: p.site, Month: p.start, GUID: entry.GUID}) {
-					each(counted{s.Interval, s.Start, s.Features})
-				}
-			}
-		}
-		return scanner.Err()
-	}
-	features := make([]string, len(t.Plan.Features()))
-	columns := make([]any, len(features))
-	for i := range features {
-		columns[i] = &features[i]
-	}
-	scanner := query(`SELECT ` + strings.Join(t.Plan.Features(), ", ") + ` FROM ` + t.guidData())
+func (t Tables) sightings(ctx context.Context, p visitorrow.Partition, each func(counted)) error {
+	entry := t.visitors().NewEntry()
+	scanner := t.Session.Query(t.visitors().Select()+visitorrow.Where, p.Args()...).WithContext(ctx).PageSize(5000).RetryPolicy(walk.Patience).
+		Iter().Scanner()
 	for scanner.Next() {
-		if err := scanner.Scan(columns...); err != nil {
+		if err := scanner.Scan(entry.Columns()...); err != nil {
 			return err
 		}
-		each(counted{p.interval, p.start, models.NewFeatures(features...)})
+		if first, ok := entry.First(); ok {
+			for s := range first.Sightings(models.Visitor{Site: p.Site, Month: p.Month, GUID: entry.GUID}) {
+				each(counted{s.Interval, s.Start, s.Features})
+			}
+		}
 	}
 	return scanner.Err()
 }

@@ -1,4 +1,4 @@
-// Package visitorrow has the table visitors as CQL writes and reads it: which columns an entry has, how its ways are written, and which
+// Package visitorrow has the table visitors_by_month as CQL writes and reads it: which columns an entry has, how its ways are written, and which
 // sighting is in which entry. It does no I/O.
 package visitorrow
 
@@ -20,7 +20,7 @@ type Table struct {
 
 // Of is the table in a keyspace, for a plan.
 func Of(keyspace string, plan *models.Plan) Table {
-	return Table{keyspace + ".visitors", len(plan.Features())}
+	return Table{keyspace + ".visitors_by_month", len(plan.Features())}
 }
 
 // Value is the only column that is not in the primary key.
@@ -39,7 +39,7 @@ type Partition struct {
 	Bucket string
 }
 
-// PartitionOf is where a visitor's row is.
+// PartitionOf is where a visitor's rows are.
 func PartitionOf(v models.Visitor) Partition {
 	return Partition{v.Site, v.Month, models.Bucket(v.GUID)}
 }
@@ -52,17 +52,17 @@ func (p Partition) AppendKey(to []byte) []byte {
 	return cql.AppendColumn(cql.AppendMillis(cql.AppendColumn(to, p.Site), int64(p.Month)), p.Bucket)
 }
 
-// Insert is the statement that writes an entry. Its values are those of Args, the guid, and those of AppendEntry.
+// Insert is the statement that writes an entry. Its values are those of Args, and those of AppendEntry.
 func (t Table) Insert() string {
-	return `INSERT INTO ` + t.Name + ` (` + PartitionKey + `, ` + entryColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+	return `INSERT INTO ` + t.Name + ` (` + PartitionKey + `, ` + entryColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 }
 
-const entryColumns = `guid, topic, kafka_partition, kafka_offset, ` + Value
+const entryColumns = `guid, under, topic, kafka_partition, kafka_offset, ` + Value
 
-// AppendEntry appends the values of an entry after its guid.
-func AppendEntry(args []any, f models.First) []any {
+// AppendEntry appends the values of an entry of a visitor's row.
+func AppendEntry(args []any, v models.Visitor, f models.First) []any {
 	seen := append(make([]string, 0, 2+len(f.Features)), f.Day.Time().Format(time.DateOnly), waysText(f.Of))
-	return append(args, f.At.Topic, f.At.Partition, f.At.Offset, append(seen, f.Features...))
+	return append(args, v.GUID, string(v.Under), f.At.Topic, f.At.Partition, f.At.Offset, append(seen, f.Features...))
 }
 
 // Select is the beginning of a statement whose rows an Entry can scan.
@@ -71,6 +71,7 @@ func (t Table) Select() string { return `SELECT ` + entryColumns + ` FROM ` + t.
 // Entry is where a row of Select is scanned to. It is not safe for concurrent use.
 type Entry struct {
 	GUID     string
+	Under    string
 	at       models.Position
 	seen     []string
 	features int
@@ -82,7 +83,7 @@ func (t Table) NewEntry() *Entry { return &Entry{features: t.features} }
 // Columns are what to scan a row to.
 func (e *Entry) Columns() []any {
 	e.seen = nil // or the next row would be scanned into the features of the last
-	return []any{&e.GUID, &e.at.Topic, &e.at.Partition, &e.at.Offset, &e.seen}
+	return []any{&e.GUID, &e.Under, &e.at.Topic, &e.at.Partition, &e.at.Offset, &e.seen}
 }
 
 // First is the entry of the row that was scanned last. It is false for a row that somebody inserted by hand and that remembers nothing that can

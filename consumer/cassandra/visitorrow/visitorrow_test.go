@@ -34,7 +34,7 @@ func TestEntries(t *testing.T) {
 	first := models.First{
 		At: models.Position{Topic: "visits", Partition: 3, Offset: 1 << 40}, Day: models.Earliest.Day(), Features: []string{"", "'/"}, Of: models.Ways{1, 2, 3},
 	}
-	args := AppendEntry(nil, first)
+	args := AppendEntry(nil, models.Visitor{GUID: "g", Under: "\x00'/"}, first)[2:]
 	e.at, e.seen = models.Position{Topic: args[0].(string), Partition: args[1].(int), Offset: args[2].(int64)}, args[3].([]string)
 	if got, ok := e.First(); !ok || !reflect.DeepEqual(got, first) {
 		t.Errorf("%+v is read as %+v, %v", first, got, ok)

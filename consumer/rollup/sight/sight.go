@@ -3,6 +3,7 @@ package sight
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,8 +20,8 @@ import (
 // hold the position of the first event, and an event is the first if and only if it has that position. Safe for concurrent
 // use.
 //
-// A visitor of a site has a row of all that was seen of it in a month (visitorrows). A visitor of a link has a row that is one sighting, and so
-// has what does not fit a site's visitor's row (visitorcache).
+// A visitor of a site has rows of all that was seen of it in a month (visitorrows). A visitor of a link has a row that is one sighting
+// (visitorcache), and so has one of a site in the embedded store.
 type Visitors struct {
 	store         store.Store
 	hasher        eventlog.Hasher
@@ -39,8 +40,7 @@ type Visitors struct {
 	era   int       // grows when the caches are emptied, and when rows could not be stored
 }
 
-// New decides by the rows of a store. It caches about size visitors of links, and as many of sites; full is how many entries a visitor's row
-// has at the most. hits counts the visitors that were cached, lookups those that were not. A chunk is asked about in parts that cost together
+// New decides by the rows of a store. It caches about size visitors of links, and as many of sites; full is models.FullRow, but in tests. hits counts the visitors that were cached, lookups those that were not. A chunk is asked about in parts that cost together
 // (packed.Events.Cost): enough to keep the store busy, and few enough for little memory.
 func New(db store.Store, h eventlog.Hasher, size, full, together int, hits, lookups prometheus.Counter) *Visitors {
 	return &Visitors{
@@ -124,40 +124,45 @@ func (v *Visitors) ask(ctx context.Context, some, of *packed.Events, era int) er
 	return nil
 }
 
-// learnRows finds the rows of the visitors of sites: those that the cache does not have in the store.
+// learnRows finds the rows of the visitors of sites: those that the cache does not have in the store. Which rows are used beyond full ones is known
+// when these are.
 func (v *Visitors) learnRows(ctx context.Context, p *part, events *packed.Events) error {
-	v.mu.Lock()
-	var before *visitorrows.Chunk
-	if v.under != nil {
-		before = v.under.rows
-	}
-	for _, e := range events.All() {
-		if visit, ok := e.Event.(*models.Visit); ok {
-			p.rows.Ask(visit, e.Partition, before)
+	unknown, looked := 0, 0
+	for _, ask := range []func(*models.Visit, models.Partition, *visitorrows.Chunk){p.rows.Ask, p.rows.AskBeyond} {
+		v.mu.Lock()
+		var before *visitorrows.Chunk
+		if v.under != nil {
+			before = v.under.rows
+		}
+		for _, e := range events.All() {
+			if visit, ok := e.Event.(*models.Visit); ok {
+				ask(visit, e.Partition, before)
+			}
+		}
+		v.mu.Unlock()
+		for some := range slices.Chunk(p.rows.Unknown(), rowsAtOnce) {
+			rows, err := v.store.Visitors(ctx, some)
+			if err != nil {
+				return err
+			}
+			unknown += len(some)
+			for _, r := range rows {
+				if r.Rows {
+					looked++
+				}
+			}
+			v.mu.Lock()
+			p.rows.Learn(rows)
+			v.mu.Unlock()
 		}
 	}
-	v.mu.Unlock()
-	unknown := p.rows.Unknown()
-	v.hits.Add(float64(p.rows.Rows() - len(unknown)))
-	if len(unknown) == 0 {
-		return nil
-	}
-	rows, err := v.store.Visitors(ctx, unknown)
-	if err != nil {
-		return err
-	}
-	looked := 0
-	for _, r := range rows {
-		if r.Rows {
-			looked++
-		}
-	}
+	v.hits.Add(float64(p.rows.Rows() - unknown))
 	v.lookups.Add(float64(looked))
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	p.rows.Learn(rows)
 	return nil
 }
+
+// rowsAtOnce is how many rows are read before their entries are packed: a full row takes 10 KB until then, and 1 KB afterwards.
+const rowsAtOnce = 3000
 
 // gather answers what the rows of visitors tell, and lists the sightings that the events ask about otherwise, and those that the cache
 // does not have.

@@ -11,7 +11,6 @@ import (
 
 	"footfall/consumer/eventlog"
 	"footfall/consumer/rollup/packed"
-	"footfall/consumer/store"
 	"footfall/consumer/store/memstore"
 	"footfall/models"
 )
@@ -56,7 +55,7 @@ type chunk struct {
 func newChunk(t *testing.T, lets chan error, size int) *chunk {
 	n := func() prometheus.Counter { return prometheus.NewCounter(prometheus.CounterOpts{Name: "n"}) }
 	db := slow{memstore.New(), lets}
-	return &chunk{t: t, v: New(db, eventlog.NewHasher(), size, store.FullRow, 1<<20, n(), n()), events: packed.New(false)}
+	return &chunk{t: t, v: New(db, eventlog.NewHasher(), size, models.FullRow, 1<<20, n(), n()), events: packed.New(false)}
 }
 
 // add adds a click and a visit of each visitor.

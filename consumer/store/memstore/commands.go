@@ -152,7 +152,7 @@ func (m *Memory) CountMismatches(ctx context.Context, before models.Millis, _ fu
 	defer m.Mu.Unlock()
 	rows := map[models.Sighting]int64{}
 	for s := range m.First {
-		if m.closed(s, before) {
+		if s.Closed(before) {
 			s.Visitor = ""
 			rows[s]++
 		}
@@ -176,16 +176,6 @@ func (m *Memory) CountMismatches(ctx context.Context, before models.Millis, _ fu
 	return ctx.Err()
 }
 
-// closed tells whether a sighting's row is removed. Where visitors have rows, a sighting that did not fit goes with its visitor's row: a
-// counter has visitors of both kinds.
-func (m *Memory) closed(s models.Sighting, before models.Millis) bool {
-	if s.Keyspace == models.Cardinality && !m.BySighting {
-		v, _ := s.Row()
-		return v.Closed(before)
-	}
-	return s.Closed(before)
-}
-
 // DropVisitors implements store.RetireStore.
 func (m *Memory) DropVisitors(ctx context.Context, part store.Part, before models.Millis, read func(int)) (d store.Dropped, err error) {
 	m.Mu.Lock()
@@ -194,7 +184,7 @@ func (m *Memory) DropVisitors(ctx context.Context, part store.Part, before model
 		if key, _ := s.Counted(); !Holds(part, key) {
 			continue
 		}
-		if d.Read++; m.closed(s, before) {
+		if d.Read++; s.Closed(before) {
 			delete(m.First, s)
 			d.Partitions++
 		}

@@ -21,7 +21,7 @@ type Memory struct {
 	LedgerRows map[models.Key]map[store.LedgerID]store.LedgerRow
 	First      map[models.Sighting]models.Position // that are not in a visitor's row
 	Rows       map[models.Visitor][]models.First
-	Full       int  // entries of a visitor's row; store.FullRow if a test chooses no other
+	Full       int  // entries of a visitor's first row; models.FullRow if a test chooses no other
 	BySighting bool // there are no visitors' rows
 	OwnerRows  map[models.Partition]OwnerRow
 	tails      map[models.Partition]store.Tail
@@ -66,7 +66,7 @@ func New() *Memory {
 		LedgerRows: map[models.Key]map[store.LedgerID]store.LedgerRow{},
 		First:      map[models.Sighting]models.Position{},
 		Rows:       map[models.Visitor][]models.First{},
-		Full:       store.FullRow,
+		Full:       models.FullRow,
 		OwnerRows:  map[models.Partition]OwnerRow{},
 		tails:      map[models.Partition]store.Tail{},
 		OpenDoubts: map[models.Partition][]store.Doubt{},

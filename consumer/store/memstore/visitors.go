@@ -20,10 +20,12 @@ func (m *Memory) FirstSeen(ctx context.Context, sightings []models.Sighting) ([]
 	return found, ctx.Err()
 }
 
-// firstSeen looks in the visitor's row, and among single sightings only if the row is full or there is none, as Cassandra's store does.
+// firstSeen looks in the visitor's rows, if there are rows.
 func (m *Memory) firstSeen(s models.Sighting) models.Position {
-	if s.Keyspace == models.Cardinality && !m.BySighting {
-		v, _ := s.Row()
+	if s.Keyspace != models.Cardinality || m.BySighting {
+		return m.First[s]
+	}
+	for _, v := range s.Rows() {
 		for _, f := range m.Rows[v] {
 			for of := range f.Sightings(v) {
 				if of == s {
@@ -31,11 +33,8 @@ func (m *Memory) firstSeen(s models.Sighting) models.Position {
 				}
 			}
 		}
-		if len(m.Rows[v]) < m.Full {
-			return models.Position{}
-		}
 	}
-	return m.First[s]
+	return models.Position{}
 }
 
 // Remember implements store.Store.

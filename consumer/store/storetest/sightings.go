@@ -2,13 +2,45 @@ package storetest
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
 	"footfall/models"
 )
 
+// remember stores first sights: of visitors of sites as entries, where the store has rows, each under its own combination.
 func (s *suite) remember(t *testing.T, first map[models.Sighting]models.Position) {
 	t.Helper()
+	if s.hasRows(t) {
+		var whose []models.Visitor
+		var firsts [][]models.First
+		entries := map[models.Visitor]map[models.Position]models.First{}
+		rest := map[models.Sighting]models.Position{}
+		for sighting, at := range first {
+			if sighting.Keyspace != models.Cardinality {
+				rest[sighting] = at
+				continue
+			}
+			rows := sighting.Rows()
+			under, values := rows[len(rows)-1], sighting.Features.Values()
+			_, way := sighting.Row()
+			f := entries[under][at]
+			f.At, f.Day, f.Features = at, sighting.Start, values
+			f.Of[way] |= 1 << models.Present(values)
+			if entries[under] == nil {
+				entries[under] = map[models.Position]models.First{}
+			}
+			entries[under][at] = f
+		}
+		for under, list := range entries {
+			whose, firsts = append(whose, under), append(firsts, slices.Collect(maps.Values(list)))
+		}
+		if err := s.store.RememberFirsts(t.Context(), whose, firsts); err != nil {
+			t.Fatalf("RememberFirsts: %v", err)
+		}
+		first = rest
+	}
 	sightings, positions := lists(first)
 	if err := s.store.Remember(t.Context(), sightings, positions); err != nil {
 		t.Fatalf("Remember: %v", err)
@@ -117,9 +149,11 @@ func testSightingsKeptApart(t *testing.T, s *suite) {
 	for _, n := range []string{one, two} {
 		for _, visitor := range []string{"v", "w", "V", "v|w"} {
 			add(ipOn(n, visitor))
-			for _, start := range []string{"2018-10-01 00:00", "2018-10-02 00:00", "2018-11-01 00:00"} {
-				// 1 October 2018 is the first of a month, a Monday and a day.
-				for _, interval := range []string{models.IntervalMonth, models.IntervalWeek, models.IntervalDay} {
+			for interval, starts := range map[string][]string{ // 1 October 2018 is the first of a month, a Monday and a day
+				models.IntervalMonth: {"2018-10-01 00:00", "2018-11-01 00:00"}, models.IntervalWeek: {"2018-10-01 00:00", "2018-10-08 00:00"},
+				models.IntervalDay: {"2018-10-01 00:00", "2018-10-02 00:00", "2018-11-01 00:00"},
+			} {
+				for _, start := range starts {
 					for _, f := range models.Combinations([]string{"a", "b"}) {
 						values := f.Values()
 						add(guidOn(n, visitor, interval, at(t, start), values...))

@@ -101,32 +101,34 @@ func testSightingsInRows(t *testing.T, v *visitors) {
 	v.wantSeen(t, v.first, slices.Compact(strangers)...)
 }
 
-// testFullRow: what is beyond a full row has rows of its own. FirstSeen knows both.
-func testFullRow(t *testing.T, v *visitors) {
+// testRowsUnder: what is under a combination is found by that alone, and by FirstSeen. A visitor may have many rows.
+func testRowsUnder(t *testing.T, v *visitors) {
 	site, ts := name("site"), at(t, "2018-10-10 12:00")
 	bot := func(page int) *models.Visit {
 		return &models.Visit{SiteID: site, GUID: "bot", TS: ts, Features: []string{"fb", fmt.Sprint("/", page)}}
 	}
-	for page := range store.FullRow + 200 {
+	for page := range 40 {
 		v.visit(bot(page))
 	}
-	v.rememberAll(t)
-	v.check(t)
+	var absent []models.Visitor
 	beyond := map[models.Sighting]models.Position{}
-	for page := range 40 {
-		for i, s := range bot(store.FullRow + 200 + page).Sightings() {
+	for page := 100; page < 1100; page++ {
+		visit := bot(page)
+		at := models.Position{Topic: "visits", Partition: page % 6, Offset: int64(page)}
+		v.expect(visit.Under(ts.Month(), 2), models.First{At: at, Day: ts.Day(), Features: visit.Features, Of: models.Ways{12, 12, 12}})
+		absent = append(absent, visit.Under(ts.Month(), 3))
+		if page%10 > 0 {
+			continue
+		}
+		for _, s := range visit.Sightings() {
 			if s.Features.Values()[1] != "" {
-				beyond[s] = models.Position{Topic: "visits", Partition: i, Offset: int64(page)}
+				beyond[s] = at
 			}
 		}
 	}
-	v.suite.remember(t, beyond)
-	v.check(t)
-	for i, page := 0, store.FullRow+199; page >= 0; i, page = i+1, page-1-i { // of the last pages most
-		for _, s := range bot(page).Sightings() {
-			beyond[s] = v.first[s]
-		}
-	}
+	v.rememberAll(t)
+	v.check(t, absent...)
+	maps.Copy(beyond, v.first)
 	other := bot(7)
 	other.GUID = "nobody"
 	v.wantSeen(t, beyond, append(other.Sightings(), guidOn(site, "bot", models.IntervalDay, ts.Day(), "", "/never"))...)

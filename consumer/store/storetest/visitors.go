@@ -15,7 +15,7 @@ var rowCases = []testCase{
 	{"VisitorRows", withRows(testVisitorRows)},
 	{"VisitorText", withRows(testVisitorText)},
 	{"SightingsInRows", withRows(testSightingsInRows)},
-	{"FullRow", withRows(testFullRow)},
+	{"RowsUnder", withRows(testRowsUnder)},
 	{"ManyVisitors", withRows(testManyVisitors)},
 	{"CancelledRows", withRows(testCancelledRows)},
 }
@@ -39,14 +39,20 @@ type visitors struct {
 // withRows runs a case if the store has rows of visitors.
 func withRows(run func(*testing.T, *visitors)) func(*testing.T, *suite) {
 	return func(t *testing.T, s *suite) {
-		rows, err := s.store.Visitors(t.Context(), []models.Visitor{{Site: name("site"), Month: at(t, "2018-10-01 00:00"), GUID: "g"}})
-		if err != nil || len(rows) != 1 {
-			t.Fatalf("%d rows of a visitor, %v", len(rows), err)
-		}
-		if rows[0].Rows {
+		if s.hasRows(t) {
 			run(t, &visitors{suite: s, want: map[models.Visitor]map[models.Position]models.First{}, first: map[models.Sighting]models.Position{}})
 		}
 	}
+}
+
+// hasRows tells whether the store has rows of visitors.
+func (s *suite) hasRows(t *testing.T) bool {
+	t.Helper()
+	rows, err := s.store.Visitors(t.Context(), []models.Visitor{{Site: name("site"), Month: at(t, "2018-10-01 00:00"), GUID: "g"}})
+	if err != nil || len(rows) != 1 {
+		t.Fatalf("%d rows of a visitor, %v", len(rows), err)
+	}
+	return rows[0].Rows
 }
 
 // visit decides about a visit as a consumer would, and returns what has to be remembered of it.

@@ -15,14 +15,12 @@ import (
 func Cassandra(ctx context.Context, session *gocql.Session, suffix string, features ...string) (*Dump, error) {
 	d := &Dump{Cells: oracle.Cells{}, Firsts: map[int64]int64{}}
 	for _, t := range tables(features) {
-		if err := d.cassandraTable(ctx, session, suffix, t); err != nil {
-			return nil, fmt.Errorf("reading %s%s.%s: %w", t.keyspace, suffix, t.name, err)
+		read := d.cassandraTable
+		if t.name == "guiddata" {
+			read = d.cassandraVisitors
 		}
-		if t.name != "guiddata" {
-			continue
-		}
-		if err := d.cassandraVisitors(ctx, session, suffix, t); err != nil {
-			return nil, fmt.Errorf("reading %s%s.visitors: %w", t.keyspace, suffix, err)
+		if err := read(ctx, session, suffix, t); err != nil {
+			return nil, fmt.Errorf("reading %s of %s%s: %w", t.name, t.keyspace, suffix, err)
 		}
 	}
 	return d, nil

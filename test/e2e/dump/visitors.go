@@ -2,7 +2,6 @@ package dump
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,19 +11,11 @@ import (
 	"github.com/gocql/gocql"
 )
 
-// cassandraVisitors reads the table visitors, if there is one. Each entry stands for rows of GuidData, and is dumped as such: the same visitor of the same
-// interval must not be in both. It was written from the description in the migration.
+// cassandraVisitors reads the table visitors_by_month. Each entry stands for rows of GuidData in SQLite, and is dumped as such: the same visitor of the
+// same interval must not be in two. It was written from the description in the migration.
 func (d *Dump) cassandraVisitors(ctx context.Context, session *gocql.Session, suffix string, guidData table) error {
-	var name string
-	keyspace := guidData.keyspace + suffix
-	err := session.Query(`SELECT table_name FROM system_schema.tables WHERE keyspace_name = ? AND table_name = 'visitors'`, keyspace).WithContext(ctx).Scan(&name)
-	if errors.Is(err, gocql.ErrNotFound) {
-		return nil // tables of an older version
-	}
-	if err != nil {
-		return err
-	}
-	scanner := session.Query(`SELECT siteId, month_interval_start, bucket, guid, kafka_partition, kafka_offset, seen FROM ` + keyspace + `.visitors`).
+	scanner := session.Query(`SELECT siteId, month_interval_start, bucket, guid, kafka_partition, kafka_offset, seen FROM ` +
+		guidData.keyspace + suffix + `.visitors_by_month`).
 		WithContext(ctx).PageSize(5000).Iter().Scanner()
 	for scanner.Next() {
 		var e entry
@@ -48,7 +39,7 @@ func (d *Dump) cassandraVisitors(ctx context.Context, session *gocql.Session, su
 // rowColumns are those of the key of GuidData before its features.
 var rowColumns = []string{"siteid", "interval_size", "interval_start", "bucket", "guid"}
 
-// entry is a row of visitors.
+// entry is a row of visitors_by_month.
 type entry struct {
 	site, bucket, guid string
 	month              time.Time

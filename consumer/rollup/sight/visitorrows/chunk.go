@@ -1,25 +1,30 @@
 package visitorrows
 
 import (
+	"iter"
+	"math/bits"
+
 	"footfall/consumer/eventlog"
 	"footfall/consumer/store"
 	"footfall/models"
 )
 
-// Chunk decides about the visits of a chunk: call Ask with each of them, Learn with the rows that the cache does not have, Decide with each
-// visit in the same order, and Keep when the store has acknowledged what Fresh returns. Not safe for concurrent use, except that several may read it when
-// all is decided: Fresh, Keep, and Ask of the next chunk.
+// Chunk decides about the visits of a chunk: call Ask with each of them, Learn with the rows that the cache does not have, AskBeyond with each of them,
+// Learn again, Decide with each visit in the same order, and Keep when the store has acknowledged what Fresh returns. Not safe for concurrent
+// use, except that several may read it when all is decided: Fresh, Keep, and Ask of the next chunk.
 type Chunk struct {
 	cache *Cache
-	full  int // how many entries a row has at the most
+	full  int // how many entries a visitor's first row has before others are used
 	slab  slab
 
 	places  map[eventlog.Fingerprint]int32
 	rows    []row   // by place
-	asked   []int32 // the places of all visits' rows, in order
+	asked   []int32 // the places of all visits' first rows, in order
+	looked  int     // how many of asked AskBeyond has looked at
 	decided int     // how many of asked are answered
 	unknown []models.Visitor
 	missing []int32 // the places of unknown
+	learnt  int     // how many of unknown are known by now
 	fresh   []fresh
 	buffer  []models.Row
 }
@@ -41,40 +46,77 @@ type fresh struct {
 	first   models.First
 }
 
-// NewChunk makes a chunk. Rows with full entries get no more: what a visit is the first of beyond that is left to the caller.
+// NewChunk makes a chunk. full is how many entries a visitor's first row has before others are used: models.FullRow, but in tests.
 func (c *Cache) NewChunk(full int) *Chunk {
 	return &Chunk{cache: c, full: full, places: map[eventlog.Fingerprint]int32{}}
 }
 
-// Ask notes the rows that a visit in a partition of the log concerns, and gets those that the cache has. before is a chunk that is decided and
+// Ask notes the first rows that a visit in a partition of the log concerns, and gets those that the cache has. before is a chunk that is decided and
 // not kept yet, whose rows are further than those of the cache; nil: there is none.
 func (c *Chunk) Ask(v *models.Visit, p models.Partition, before *Chunk) {
 	c.slab.features = len(v.Features)
 	c.buffer = v.AppendRows(c.buffer[:0])
 	for _, r := range c.buffer {
-		visitor := models.Visitor{Site: v.SiteID, Month: r.Month, GUID: v.GUID}
-		id := eventlog.FingerprintOf(c.cache.hasher, visitor)
-		place, seen := c.places[id]
-		if !seen {
-			place = int32(len(c.rows))
-			c.places[id] = place
-			if r, there := before.row(id); there { // in whichever partition: before has the same owner
-				r.end, _ = c.slab.copyRow(&before.slab, r.end)
-				if r.cached = r.end; r.spoilt { // before's Keep caches up to r.end, or drops a spoilt row
-					r.cached, r.spoilt = 0, false
-				}
-				c.rows = append(c.rows, r)
-			} else {
-				key := c.cache.key(id, p)
-				end, n, known := c.cache.find(key, &c.slab)
-				c.rows = append(c.rows, row{id: key, end: end, cached: end, n: int32(n)})
-				if !known {
-					c.unknown, c.missing = append(c.unknown, visitor), append(c.missing, place)
-				}
+		c.asked = append(c.asked, c.ask(v.Under(r.Month, 0), p, before))
+	}
+}
+
+// AskBeyond does the same for the rows that are used beyond a full one: those under the combinations that are not found otherwise.
+func (c *Chunk) AskBeyond(v *models.Visit, p models.Partition, before *Chunk) {
+	c.buffer = v.AppendRows(c.buffer[:0])
+	for _, r := range c.buffer {
+		first := c.rows[c.asked[c.looked]]
+		c.looked++
+		if first.sealed || int(first.n) < c.full {
+			continue
+		}
+		mine, _ := c.entryOf(models.Position{Offset: -1}, v.TS, r.Month, v.Features)
+		_, left, _ := c.search(first.end, &mine, r.Month, r.Asked)
+		for m := range combinations(&left) {
+			place := c.ask(v.Under(r.Month, m), p, before)
+			_, left, _ = c.search(c.rows[place].end, &mine, r.Month, left)
+		}
+	}
+}
+
+// combinations are those of ways, but for the one that keeps nothing, from the smallest on; of what is left of them when each one's turn comes.
+func combinations(left *models.Ways) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		for m := uint64(1); m < 1<<models.MaxFeatures; m++ {
+			all := (left[0] | left[1] | left[2]) >> m
+			if all == 0 || all&1 != 0 && !yield(m) {
+				return
 			}
 		}
-		c.asked = append(c.asked, place)
 	}
+}
+
+// ask returns the place of a row. One that has none yet is looked for in before and in the cache, and else listed as unknown.
+func (c *Chunk) ask(visitor models.Visitor, p models.Partition, before *Chunk) int32 {
+	id := eventlog.FingerprintOf(c.cache.hasher, visitor)
+	if place, seen := c.places[id]; seen {
+		return place
+	}
+	if r, there := before.row(id); there { // in whichever partition: before has the same owner
+		r.end, _ = c.slab.copyRow(&before.slab, r.end)
+		if r.cached = r.end; r.spoilt { // before's Keep caches up to r.end, or drops a spoilt row
+			r.cached, r.spoilt = 0, false
+		}
+		return c.put(id, r)
+	}
+	key := c.cache.key(id, p)
+	end, n, known := c.cache.find(key, &c.slab)
+	place := c.put(id, row{id: key, end: end, cached: end, n: int32(n)})
+	if !known {
+		c.unknown, c.missing = append(c.unknown, visitor), append(c.missing, place)
+	}
+	return place
+}
+
+func (c *Chunk) put(id eventlog.Fingerprint, r row) int32 {
+	place := int32(len(c.rows))
+	c.places[id], c.rows = place, append(c.rows, r)
+	return place
 }
 
 // row is what the chunk knows of a visitor's row.
@@ -92,16 +134,17 @@ func (c *Chunk) row(id eventlog.Fingerprint) (row, bool) {
 // Rows is how many rows the visits concern.
 func (c *Chunk) Rows() int { return len(c.rows) }
 
-// Unknown lists the visitors whose rows the cache does not have.
-func (c *Chunk) Unknown() []models.Visitor { return c.unknown }
+// Unknown lists the rows that neither the cache has nor Learn has told.
+func (c *Chunk) Unknown() []models.Visitor { return c.unknown[c.learnt:] }
 
-// Learn takes the rows of Unknown, in their order.
+// Learn takes the first rows of Unknown, in their order.
 func (c *Chunk) Learn(rows []store.VisitorRow) {
-	for i, r := range rows {
-		at := &c.rows[c.missing[i]]
+	for _, r := range rows {
+		at, month := &c.rows[c.missing[c.learnt]], c.unknown[c.learnt].Month
+		c.learnt++
 		at.sealed = !r.Rows
 		for _, f := range r.Firsts {
-			if e, ok := c.entryOf(f.At, f.Day, c.unknown[i].Month, f.Features); ok {
+			if e, ok := c.entryOf(f.At, f.Day, month, f.Features); ok {
 				for i, set := range f.Of {
 					e.of[i] = set & models.Subsets(1<<c.slab.features-1) // somebody may have written others by hand
 				}
@@ -130,38 +173,75 @@ func (c *Chunk) entryOf(at models.Position, day, month models.Millis, features [
 	return e, true
 }
 
-// Decide answers in which ways a visit is its visitor's first. beyond are ways that are not in the visitor's row, which is full or does not
-// exist: the caller looks for them by sighting.
+// Decide answers in which ways a visit is its visitor's first. beyond are ways that are not in rows, because the store has none: the caller looks
+// for them by sighting.
 func (c *Chunk) Decide(v *models.Visit, at models.Position) (first, beyond models.Ways) {
 	c.buffer = v.AppendRows(c.buffer[:0])
 	for _, r := range c.buffer {
 		place := c.asked[c.decided]
 		c.decided++
-		to := &c.rows[place]
-		if to.sealed {
+		if c.rows[place].sealed {
 			beyond = join(beyond, r.Asked)
 			continue
 		}
 		mine, _ := c.entryOf(at, v.TS, r.Month, v.Features)
-		own, left, here := c.search(to.end, &mine, r)
-		first = join(first, here)
+		own, left, found := c.search(c.rows[place].end, &mine, r.Month, r.Asked)
+		full := int(c.rows[place].n) >= c.full
+		if full {
+			for m := range combinations(&left) {
+				_, rest, here := c.search(c.rows[c.under(v, at, r.Month, m)].end, &mine, r.Month, left)
+				left, found = rest, join(found, here)
+			}
+		}
+		first = join(first, join(found, left))
 		switch {
 		case left == models.Ways{}:
-		case own == 0 && int(to.n) >= c.full:
-			beyond = join(beyond, left)
+		case own != 0 || !full:
+			c.enter(place, own, &mine, left, v.Under(r.Month, 0), v, at)
 		default:
-			first = join(first, left)
-			c.enter(place, own, &mine, join(here, left), v, at, r.Month)
+			c.enterBeyond(place, &mine, left, r.Month, v, at)
 		}
 	}
 	return first, beyond
 }
 
+// under is the place of a row that is used beyond a full one. One that was not asked about is empty: the first row became full in this chunk.
+func (c *Chunk) under(v *models.Visit, at models.Position, month models.Millis, m uint64) int32 {
+	id := eventlog.FingerprintOf(c.cache.hasher, v.Under(month, m))
+	if place, asked := c.places[id]; asked {
+		return place
+	}
+	return c.put(id, row{id: c.cache.key(id, models.Partition{Topic: at.Topic, Number: at.Partition})})
+}
+
+// enterBeyond adds entries to the rows of the smallest combinations that are new: each visit with a combination asks for the rows of all that are
+// part of it. A row gets an entry only if its own combination is new in a month, a week or a day, so the calendar bounds it.
+func (c *Chunk) enterBeyond(place int32, mine *entry, left models.Ways, month models.Millis, v *models.Visit, at models.Position) {
+	var of [1 << models.MaxFeatures]models.Ways
+	for i, set := range left {
+		for rest := set; rest != 0; rest &= rest - 1 {
+			smallest := bits.TrailingZeros64(set & models.Subsets(uint64(bits.TrailingZeros64(rest))))
+			of[smallest][i] |= rest & -rest
+		}
+	}
+	for m, ways := range of {
+		if ways == (models.Ways{}) {
+			continue
+		}
+		to := place
+		if m > 0 {
+			to = c.under(v, at, month, uint64(m))
+		}
+		own, _, _ := c.search(c.rows[to].end, mine, month, models.Ways{})
+		c.enter(to, own, mine, ways, v.Under(month, uint64(m)), v, at)
+	}
+}
+
 // search looks for the ways that are asked among a row's entries. own is the visit's own entry, if there is one; here are the ways of own,
 // and left those that no entry has.
-func (c *Chunk) search(end chain, mine *entry, r models.Row) (own chain, left, here models.Ways) {
-	left = r.Asked
-	week := weekOf(r.Month, mine.day)
+func (c *Chunk) search(end chain, mine *entry, month models.Millis, asked models.Ways) (own chain, left, here models.Ways) {
+	left = asked
+	week := weekOf(month, mine.day)
 	var e entry
 	for at := end; at != 0; {
 		before := c.slab.get(at, &e)
@@ -174,7 +254,7 @@ func (c *Chunk) search(end chain, mine *entry, r models.Row) (own chain, left, h
 		found := e.of
 		if e.day != mine.day {
 			found[2] = 0
-			if weekOf(r.Month, e.day) != week {
+			if weekOf(month, e.day) != week {
 				found[1] = 0
 			}
 		}
@@ -201,7 +281,7 @@ func weekOf(month models.Millis, day uint8) int64 {
 }
 
 // enter adds an entry to a row, or more ways to the visit's own one.
-func (c *Chunk) enter(place int32, own chain, mine *entry, of models.Ways, v *models.Visit, at models.Position, month models.Millis) {
+func (c *Chunk) enter(place int32, own chain, mine *entry, of models.Ways, whose models.Visitor, v *models.Visit, at models.Position) {
 	to := &c.rows[place]
 	if own != 0 {
 		var e entry
@@ -214,7 +294,7 @@ func (c *Chunk) enter(place int32, own chain, mine *entry, of models.Ways, v *mo
 		to.end = c.slab.add(mine, to.end)
 		to.n++
 	}
-	c.fresh = append(c.fresh, fresh{place, models.Visitor{Site: v.SiteID, Month: month, GUID: v.GUID},
+	c.fresh = append(c.fresh, fresh{place, whose,
 		models.First{At: at, Day: v.TS.Day(), Features: append([]string(nil), v.Features...), Of: of}})
 }
 
@@ -263,6 +343,6 @@ func (c *Chunk) Forget() {
 	clear(c.unknown) // or their strings would stay in memory
 	clear(c.fresh)
 	c.slab.reset()
-	c.rows, c.asked, c.decided = c.rows[:0], c.asked[:0], 0
+	c.rows, c.asked, c.looked, c.decided, c.learnt = c.rows[:0], c.asked[:0], 0, 0, 0
 	c.unknown, c.missing, c.fresh = c.unknown[:0], c.missing[:0], c.fresh[:0]
 }

@@ -31,6 +31,9 @@ type slab struct {
 // partEntries is how many entries are allocated at once.
 const partEntries = 4096
 
+// keptParts is how many of these allocations a slab keeps for its next use: one entry for each of 12,000 visits, and as many again.
+const keptParts = 6
+
 // words is how many words an entry has: chain, partition and day; the offset; the ways, in one word if they fit; and the features.
 func (s *slab) words() int { return 2 + s.wayWords() + s.features }
 
@@ -108,9 +111,9 @@ func (s *slab) copyFrom(from *slab, end, stop, before chain) (chain, int) {
 	return before, len(order)
 }
 
-// reset empties the slab. It keeps a part of its memory.
+// reset empties the slab. It keeps the memory of an ordinary chunk.
 func (s *slab) reset() {
-	keep := min(len(s.parts), s.used/partEntries+1)
+	keep := min(len(s.parts), keptParts)
 	clear(s.parts[keep:])
 	s.parts, s.used = s.parts[:keep], 0
 }

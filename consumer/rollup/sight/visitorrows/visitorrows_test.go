@@ -2,7 +2,6 @@ package visitorrows
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -15,15 +14,16 @@ import (
 
 // world is a log of visits, and what the rule of sightings says of it: a visit is first where its position is the one that is remembered.
 type world struct {
-	t     *testing.T
-	r     *rand.Rand
-	plan  *models.Plan
-	full  int
-	seen  map[models.Sighting]models.Position // the truth
-	rows  map[models.Visitor][]models.First   // the store's
-	aside map[models.Sighting]models.Position // the store's rows of single sightings
-	under map[models.Sighting]models.Position // those that the last chunk found or stores
+	t    *testing.T
+	r    *rand.Rand
+	plan *models.Plan
+	full int
+	seen map[models.Sighting]models.Position // the truth
+	rows map[models.Visitor][]models.First   // the store's
 }
+
+// calendar is how many days a row has: those of a month, and of the week that it begins in.
+const calendar = 31 + 6
 
 func (w *world) visit() *models.Visit {
 	at := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC).UnixMilli() + w.r.Int64N(20*dayMillis) // over the end of a month within a week
@@ -40,29 +40,18 @@ func (w *world) chunk(c, before *Chunk, visits []*models.Visit, at []models.Posi
 	for i, v := range visits {
 		c.Ask(v, models.Partition{Topic: at[i].Topic, Number: at[i].Partition}, before)
 	}
-	var rows []store.VisitorRow
-	for _, v := range c.Unknown() {
-		rows = append(rows, store.VisitorRow{Rows: true, Firsts: slices.Clone(w.rows[v])})
+	w.learn(c)
+	for i, v := range visits {
+		c.AskBeyond(v, models.Partition{Topic: at[i].Topic, Number: at[i].Partition}, before)
 	}
-	c.Learn(rows)
-	aside := map[models.Sighting]models.Position{}
-	if before != nil {
-		maps.Copy(aside, w.under)
-	}
+	w.learn(c)
 	for i, v := range visits {
 		first, beyond := c.Decide(v, at[i])
-		got, elsewhere := v.AppendFirst(nil, first), v.AppendFirst(nil, beyond)
+		if beyond != (models.Ways{}) {
+			w.t.Fatalf("%v of a visitor who has rows are to be looked for elsewhere", beyond)
+		}
+		got := v.AppendFirst(nil, first)
 		for j, s := range v.Sightings() {
-			if elsewhere[j] {
-				if _, stored := w.aside[s]; !stored {
-					if _, known := aside[s]; !known {
-						aside[s] = at[i]
-					}
-				} else {
-					aside[s] = w.aside[s]
-				}
-				got[j] = aside[s] == at[i]
-			}
 			if _, known := w.seen[s]; !known {
 				w.seen[s] = at[i]
 			}
@@ -71,15 +60,25 @@ func (w *world) chunk(c, before *Chunk, visits []*models.Visit, at []models.Posi
 			}
 		}
 	}
-	w.under = aside
 	return func(fails bool) {
 		defer c.Forget()
-		w.keep(c, aside, fails)
+		w.keep(c, fails)
+	}
+}
+
+// learn reads what the chunk does not know, in two pieces.
+func (w *world) learn(c *Chunk) {
+	for n := len(c.Unknown()) / 2; len(c.Unknown()) > 0; n = len(c.Unknown()) {
+		var rows []store.VisitorRow
+		for _, v := range c.Unknown()[:n] {
+			rows = append(rows, store.VisitorRow{Rows: true, Firsts: slices.Clone(w.rows[v])})
+		}
+		c.Learn(rows)
 	}
 }
 
 // keep stores what is fresh: some of it if it fails.
-func (w *world) keep(c *Chunk, aside map[models.Sighting]models.Position, fails bool) {
+func (w *world) keep(c *Chunk, fails bool) {
 	visitors, firsts := c.Fresh()
 	for i, v := range visitors {
 		for _, f := range firsts[i] {
@@ -88,13 +87,11 @@ func (w *world) keep(c *Chunk, aside map[models.Sighting]models.Position, fails 
 			}
 			w.rows[v] = append(slices.DeleteFunc(w.rows[v], func(o models.First) bool { return o.At == f.At }), f)
 		}
-		if len(w.rows[v]) > w.full {
-			w.t.Fatalf("a row has %d entries, want at most %d", len(w.rows[v]), w.full)
+		if most := calendar + w.full; len(w.rows[v]) > most {
+			w.t.Fatalf("a row has %d entries, want at most %d", len(w.rows[v]), most)
 		}
-	}
-	for s, first := range aside {
-		if !fails || w.r.IntN(2) == 0 {
-			w.aside[s] = first
+		if v.Under != "" && len(w.rows[v]) > calendar {
+			w.t.Fatalf("the row under %q has %d entries, want at most one a day", v.Under, len(w.rows[v]))
 		}
 	}
 	if !fails {
@@ -115,7 +112,7 @@ func TestRowsDecideAsSightingsDo(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := &world{t: t, r: r, plan: plan, full: []int{1, 3, 20, 1000}[r.IntN(4)], seen: map[models.Sighting]models.Position{},
-			rows: map[models.Visitor][]models.First{}, aside: map[models.Sighting]models.Position{}}
+			rows: map[models.Visitor][]models.First{}}
 		var visits []*models.Visit
 		var at []models.Position
 		for i := range 200 {
@@ -170,7 +167,7 @@ func unlessThere(metrics []string) []string {
 // only to the partition in which it was learnt.
 func TestARowIsNotKnownToAnotherPartition(t *testing.T) {
 	cache := New(eventlog.NewHasher(), 100)
-	c := cache.NewChunk(store.FullRow)
+	c := cache.NewChunk(models.FullRow)
 	v := &models.Visit{SiteID: "s", GUID: "g", TS: 1_790_000_000_000, Features: []string{"", ""}}
 	f := func(topic string, unknown int) {
 		t.Helper()
@@ -193,7 +190,7 @@ func TestARowIsNotKnownToAnotherPartition(t *testing.T) {
 func BenchmarkMemory(b *testing.B) {
 	for b.Loop() {
 		cache := New(eventlog.NewHasher(), 1_000_000)
-		c := cache.NewChunk(store.FullRow)
+		c := cache.NewChunk(models.FullRow)
 		for i := range 1_000_000 {
 			v := &models.Visit{SiteID: "s", GUID: fmt.Sprint(i), TS: 1_790_000_000_000, Features: []string{"google.com", "/page"}}
 			c.Ask(v, models.Partition{Topic: "visits", Number: i % 6}, nil)
