@@ -21,7 +21,7 @@ import (
 //	0: consumers whose name has no version.
 //	1: dead letters do not make the duplicate window forget ids; new topics tell duplicates by visitor and id.
 //	2: a chunk may have 50,000 offsets of a partition instead of 16,000, so that a successor doubts more.
-//	3: events far ahead of their message's Kafka time are dead letters.
+//	3: events far ahead of their message's Kafka time are dead letters; visitors are looked up by what is asked beyond 32 entries.
 const DecisionVersion = 3
 
 // NewOwnerName makes this process's name for the table owners, with its DecisionVersion. The version is not a column of its own: an older
