@@ -245,7 +245,8 @@ func (v *Visitors) Resize(size int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.era++
-	v.cache, v.rows = visitorcache.New(size), visitorrows.New(v.hasher, size)
+	v.cache = visitorcache.New(size)
+	v.rows.Resize(size) // in place: parts that are used again know it
 }
 
 // Bytes is about the memory that the caches take.

@@ -300,3 +300,22 @@ func TestRowsOnTheirWayAreNotCachedAfterADrop(t *testing.T) {
 		}
 	})
 }
+
+// After Resize no row is remembered, also by parts that are used again.
+func TestResizeForgetsRows(t *testing.T) {
+	c := newChunk(t, nil, 1000)
+	c.add("a")
+	if err := c.decide(); err != nil {
+		t.Fatal(err)
+	}
+	db := c.v.store.(slow).Memory
+	clear(db.First)
+	clear(db.Rows)
+	c.v.Resize(500)
+	c.begin, c.events, c.decided = 100, packed.New(false), 0
+	c.add("a")
+	if err := c.decide(); err != nil {
+		t.Fatal(err)
+	}
+	c.wants("A")
+}

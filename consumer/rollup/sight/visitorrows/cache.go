@@ -30,9 +30,15 @@ const headBytes = 40
 
 // New makes a cache of about size visitors, who take 128 bytes each; 0: the cache is off.
 func New(h eventlog.Hasher, size int) *Cache {
-	c := &Cache{hasher: h, bytes: size * bytesEach / 2, partitions: map[models.Partition]uint32{}}
-	c.Purge()
+	c := &Cache{hasher: h, partitions: map[models.Partition]uint32{}}
+	c.Resize(size)
 	return c
+}
+
+// Resize empties the cache and makes it one of about size visitors.
+func (c *Cache) Resize(size int) {
+	c.bytes = size * bytesEach / 2
+	c.Purge()
 }
 
 // Purge empties the cache.
