@@ -21,8 +21,9 @@ type statements struct {
 	latest        string
 	list          map[string]string // by models.Name.List
 	rememberUntil string            // of a link's visitor, with a TTL
-	readRows      string            // of visitors
-	insertEntry   string            // of a visitor's row
+	readFirstRows string            // of visitors
+	readRows      string
+	insertEntry   string // of a visitor's row
 }
 
 func newStatements(n cql.Keyspaces, plan *models.Plan) statements {
@@ -41,7 +42,8 @@ func newStatements(n cql.Keyspaces, plan *models.Plan) statements {
 		remember: `INSERT INTO ` + n.URLShortener + `.uniquecounterips (short_url, ip, topic, kafka_partition, kafka_offset) VALUES (?, ?, ?, ?, ?)`,
 	}
 	rows := visitorrow.Of(n.Cardinality, plan)
-	s.readRows, s.insertEntry = rows.Select()+` WHERE siteId = ? AND month_interval_start = ? AND bucket IN ? AND (guid, under) IN ?`, rows.Insert()
+	of := rows.Select() + ` WHERE siteId = ? AND month_interval_start = ? AND bucket IN ?`
+	s.readFirstRows, s.readRows, s.insertEntry = of+` AND guid IN ? AND under = ''`, of+` AND (guid, under) IN ?`, rows.Insert()
 	s.rememberUntil = s.remember + ` USING TTL ?`
 	s.latest = `INSERT INTO ` + n.URLShortener + `.latestclicks (short_url, day, at, country, referrer, ip, bot, id)` +
 		` VALUES (?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?`

@@ -127,37 +127,44 @@ func (v *Visitors) ask(ctx context.Context, some, of *packed.Events, era int) er
 // learnRows finds the rows of the visitors of sites: those that the cache does not have in the store. Which rows are used beyond full ones is known
 // when these are.
 func (v *Visitors) learnRows(ctx context.Context, p *part, events *packed.Events) error {
-	unknown, looked := 0, 0
-	for _, ask := range []func(*models.Visit, models.Partition, *visitorrows.Chunk){p.rows.Ask, p.rows.AskBeyond} {
-		v.mu.Lock()
-		var before *visitorrows.Chunk
-		if v.under != nil {
-			before = v.under.rows
-		}
-		for _, e := range events.All() {
-			if visit, ok := e.Event.(*models.Visit); ok {
-				ask(visit, e.Partition, before)
-			}
-		}
-		v.mu.Unlock()
-		for some := range slices.Chunk(p.rows.Unknown(), rowsAtOnce) {
-			rows, err := v.store.Visitors(ctx, some)
-			if err != nil {
-				return err
-			}
-			unknown += len(some)
-			for _, r := range rows {
-				if r.Rows {
-					looked++
-				}
-			}
-			v.mu.Lock()
-			p.rows.Learn(rows)
-			v.mu.Unlock()
+	err := v.askRows(ctx, p, events, p.rows.Ask)
+	if err == nil && p.rows.IsFull() {
+		err = v.askRows(ctx, p, events, p.rows.AskBeyond)
+	}
+	return err
+}
+
+func (v *Visitors) askRows(ctx context.Context, p *part, events *packed.Events, ask func(*models.Visit, models.Partition, *visitorrows.Chunk)) error {
+	v.mu.Lock()
+	var before *visitorrows.Chunk
+	if v.under != nil {
+		before = v.under.rows
+	}
+	known := p.rows.Rows()
+	for _, e := range events.All() {
+		if visit, ok := e.Event.(*models.Visit); ok {
+			ask(visit, e.Partition, before)
 		}
 	}
-	v.hits.Add(float64(p.rows.Rows() - unknown))
-	v.lookups.Add(float64(looked))
+	v.mu.Unlock()
+	unknown := p.rows.Unknown()
+	v.hits.Add(float64(p.rows.Rows() - known - len(unknown)))
+	for some := range slices.Chunk(unknown, rowsAtOnce) {
+		rows, err := v.store.Visitors(ctx, some)
+		if err != nil {
+			return err
+		}
+		looked := 0
+		for _, r := range rows {
+			if r.Rows {
+				looked++
+			}
+		}
+		v.lookups.Add(float64(looked))
+		v.mu.Lock()
+		p.rows.Learn(rows)
+		v.mu.Unlock()
+	}
 	return nil
 }
 

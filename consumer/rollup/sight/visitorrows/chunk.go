@@ -3,14 +3,15 @@ package visitorrows
 import (
 	"iter"
 	"math/bits"
+	"slices"
 
 	"footfall/consumer/eventlog"
 	"footfall/consumer/store"
 	"footfall/models"
 )
 
-// Chunk decides about the visits of a chunk: call Ask with each of them, Learn with the rows that the cache does not have, AskBeyond with each of them,
-// Learn again, Decide with each visit in the same order, and Keep when the store has acknowledged what Fresh returns. Not safe for concurrent
+// Chunk decides about the visits of a chunk: call Ask with each of them, Learn with the rows that the cache does not have, if IsFull AskBeyond with each of them,
+// and Learn again, Decide with each visit in the same order, and Keep when the store has acknowledged what Fresh returns. Not safe for concurrent
 // use, except that several may read it when all is decided: Fresh, Keep, and Ask of the next chunk.
 type Chunk struct {
 	cache *Cache
@@ -59,6 +60,11 @@ func (c *Chunk) Ask(v *models.Visit, p models.Partition, before *Chunk) {
 	for _, r := range c.buffer {
 		c.asked = append(c.asked, c.ask(v.Under(r.Month, 0), p, before))
 	}
+}
+
+// IsFull tells whether a first row is, so that AskBeyond has something to ask.
+func (c *Chunk) IsFull() bool {
+	return slices.ContainsFunc(c.rows, func(r row) bool { return int(r.n) >= c.full })
 }
 
 // AskBeyond does the same for the rows that are used beyond a full one: those under the combinations that are not found otherwise.
