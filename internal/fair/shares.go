@@ -34,15 +34,10 @@ func (s *Shares[K]) Of(who K) *Share[K] {
 
 // Take takes one place, or returns false if its holder may have none now.
 func (s *Shares[K]) Take(of *Share[K]) bool {
-	if s.used >= s.places {
-		equal := max(1, s.places/len(s.holders))
-		if of.held >= min(equal, s.places+s.reserve-s.used) {
-			return false
-		}
+	if s.used >= s.places && of.held >= min(max(1, s.places/len(s.holders)), s.Total()-s.used) {
+		return false
 	}
-	s.used++
-	of.held++
-	return true
+	return s.TakeReserve(of)
 }
 
 // TakeReserve is Take for who is known to be alone: it takes the reserve as well.

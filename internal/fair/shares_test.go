@@ -20,6 +20,11 @@ func TestShares(t *testing.T) {
 	f("two", 2) // of the four that are in reserve: the others are for the next
 	f("three", 1)
 	f("one", 0)
+	if one := s.Of("one"); !s.TakeReserve(one) || s.TakeReserve(one) { // as if it were alone
+		t.Error("the last place is not given, or one more")
+	} else {
+		s.Release(one, 1)
+	}
 	s.Release(s.Of("one"), 5)
 	f("three", 2)
 	f("one", 0)
