@@ -63,7 +63,11 @@ func TestStore(t *testing.T) {
 	t.Run("Expiry", func(t *testing.T) { testExpiry(t, testOpen(t, cfg, plan)) })
 	t.Run("ForgetClocks", func(t *testing.T) { testForgetClocks(t, testOpen(t, cfg, plan)) })
 	t.Run("DropClocks", func(t *testing.T) { testDropClocks(t, testOpen(t, cfg, plan)) })
-	t.Run("LedgerFromTheFirstOffset", func(t *testing.T) { testLedgerFromTheFirstOffset(t, testOpen(t, cfg, plan)) })
+	t.Run("Ledger", func(t *testing.T) {
+		db := testOpen(t, cfg, plan)
+		testLedgerFromTheFirstOffset(t, db)
+		testLedgerOfManyRows(t, db)
+	})
 	t.Run("Walk", func(t *testing.T) { testWalk(t, testOpen(t, cfg, plan)) })
 	t.Run("Walked", func(t *testing.T) { testWalked(t, testOpen(t, cfg, plan)) })
 	t.Run("Tokens", func(t *testing.T) { testTokens(t, testOpen(t, cfg, plan)) })

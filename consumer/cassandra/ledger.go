@@ -26,9 +26,14 @@ func (s *Store) Ledger(ctx context.Context, keys []models.Key, found func(int, [
 	})
 }
 
+// ledgerPage is how many ledger rows a request reads: few, so that a request that times out says that a replica does not answer, and not that the key has
+// many rows. Nearly every key has fewer.
+const ledgerPage = 500
+
 func (s *Store) ledgerOf(ctx context.Context, key models.Key, level gocql.Consistency) ([]store.LedgerRow, error) {
 	var rows []store.LedgerRow
-	scanner := s.query(ctx, kindLedger, s.cql.readLedger[key.Keyspace], keyArgs(key)...).Consistency(level).Iter().Scanner()
+	query := s.query(ctx, kindLedger, s.cql.readLedger[key.Keyspace], keyArgs(key)...)
+	scanner := query.Consistency(level).PageSize(ledgerPage).Iter().Scanner()
 	for scanner.Next() {
 		var r store.LedgerRow
 		if err := scanner.Scan(&r.Partition.Topic, &r.Partition.Number, &r.Kind, &r.Epoch, &r.From, &r.To); err != nil {

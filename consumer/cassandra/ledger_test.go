@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gocql/gocql"
+
 	"footfall/consumer/store"
 	"footfall/models"
 )
@@ -59,4 +61,30 @@ func testLedgerFromTheFirstOffset(t *testing.T, s *Store) {
 		return nil
 	})
 	f("Keys", walked, err)
+}
+
+// A key may have any number of ledger rows. No request asks all replicas for many of them at once: one that timed out for that reason would look as if
+// a replica were away, and the doubt about the key would never be settled.
+func testLedgerOfManyRows(t *testing.T, s *Store) {
+	const rows, most = 2500, 500
+	w := store.KeyWrite{Key: models.Key{Keyspace: models.URLShortener, Name: "many-rows"}}
+	for i := range int64(rows) {
+		id := store.LedgerID{Partition: models.Partition{Topic: "clicks"}, Kind: store.KindOwner, Epoch: i}
+		w.Ledger = append(w.Ledger, store.LedgerRow{LedgerID: id, From: 10 * i, To: 10*i + 10})
+	}
+	if err := s.Apply(t.Context(), []store.KeyWrite{w})[0]; err != nil {
+		t.Fatal(err)
+	}
+	largest := 0
+	s.Watch(func(_ *gocql.ObservedBatch, query *gocql.ObservedQuery) {
+		if query != nil {
+			largest = max(largest, query.Rows)
+			t.Logf("%d rows in %v", query.Rows, query.End.Sub(query.Start))
+		}
+	})
+	s.replicated = true // ask at ALL
+	found, complete, err := store.Confirmed(t.Context(), s, map[models.Key][]models.Cell{w.Key: nil})
+	if err != nil || !complete || len(found[w.Key]) != rows || largest == 0 || largest > most {
+		t.Errorf("%d rows, complete %v, %v; %d rows in one request, want %d at the most", len(found[w.Key]), complete, err, largest, most)
+	}
 }
