@@ -11,6 +11,7 @@ import (
 
 	"footfall/consumer/eventlog"
 	"footfall/consumer/rollup/packed"
+	"footfall/consumer/store"
 	"footfall/consumer/store/memstore"
 	"footfall/models"
 )
@@ -318,4 +319,55 @@ func TestResizeForgetsRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.wants("A")
+}
+
+// reading counts the entries that are read.
+type reading struct {
+	*memstore.Memory
+	entries int
+}
+
+func (r *reading) Visitors(ctx context.Context, visitors []models.Visitor) ([]store.VisitorRow, error) {
+	rows, err := r.Memory.Visitors(ctx, visitors)
+	for _, row := range rows {
+		r.entries += len(row.Firsts)
+	}
+	return rows, err
+}
+
+// However much a visitor has seen, a visit reads few entries, and is decided rightly: of a page that is new to the visitor, and of one that is not.
+func TestAVisitReadsFewEntries(t *testing.T) {
+	c := newChunk(t, nil, 1000)
+	db := &reading{Memory: c.v.store.(slow).Memory}
+	c.v.store = db
+	visit := func(page int, want string) {
+		t.Helper()
+		c.begin++
+		c.events, c.decided = packed.New(false), 0
+		c.events.Add(models.Partition{Topic: "visits"}, c.begin,
+			&models.Visit{V: 1, SiteID: "shop", GUID: "crawler", TS: models.Earliest, Features: []string{"x", fmt.Sprint("/", page)}})
+		if err := c.decide(); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range c.events.All() {
+			if got := fmt.Sprint(e.First[:4]); got != want {
+				t.Errorf("page %d is the first in the month under none, x, the page, both: %v, want %s", page, got, want)
+			}
+		}
+	}
+	visit(0, "[true true true true]")
+	for page := 1; page < 2000; page++ {
+		visit(page, "[false false true true]")
+	}
+	for _, page := range []int{2000, 1999, 1000, 40, 5} {
+		want := "[false false false false]"
+		if page == 2000 {
+			want = "[false false true true]"
+		}
+		c.v.Drop() // a cold cache
+		db.entries = 0
+		if visit(page, want); db.entries > models.FullRow+4 {
+			t.Errorf("a visit to page %d reads %d entries", page, db.entries)
+		}
+	}
 }
