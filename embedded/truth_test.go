@@ -46,7 +46,7 @@ func TestAnswersAreTheSimulatorsTruth(t *testing.T) {
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		link, err := r.Link(t.Context(), "abc")
 		ofClicks := reached(link.AsOf, err)
-		site, err := r.Sites(t.Context(), models.Millis(p.From.UnixMilli()))
+		site, err := r.Sites(t.Context(), models.Millis(p.From.UnixMilli()), []models.NameRange{models.NamesWith("")})
 		if ofClicks && reached(site.AsOf, err) {
 			break
 		}

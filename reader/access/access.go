@@ -123,14 +123,10 @@ func (h Holder) Shares() (site, link string) { return h.exactSite, h.exactLink }
 
 // ListsSites tells whether the holder may ask for the names of sites, and gets those that it may read. The holder of a share link may
 // not: it knows its name.
-func (h Holder) ListsSites() bool {
-	return h.all || slices.ContainsFunc(h.grants, func(g grant.Grant) bool { return g.SitePattern != "" })
-}
+func (h Holder) ListsSites() bool { return len(h.Sites()) > 0 }
 
 // ListsLinks is ListsSites, of links.
-func (h Holder) ListsLinks() bool {
-	return h.all || slices.ContainsFunc(h.grants, func(g grant.Grant) bool { return g.LinksPattern != "" })
-}
+func (h Holder) ListsLinks() bool { return len(h.Links()) > 0 }
 
 // Sites are the names of sites that the holder may list, in ranges without overlaps; none if not ListsSites.
 func (h Holder) Sites() []models.NameRange {

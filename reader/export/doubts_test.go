@@ -41,7 +41,7 @@ func inDoubt(t *testing.T, what string, at models.Millis, before, meanwhile bool
 	}
 	note()
 	r := stats.New(store, "clicks", "visits")
-	if _, err := r.Sites(t.Context(), october); err != nil { // it knows of no doubt, and that for a second
+	if _, err := r.Sites(t.Context(), october, []models.NameRange{models.NamesWith("")}); err != nil { // it knows of no doubt, and that for a second
 		t.Fatal(err)
 	}
 	if before {

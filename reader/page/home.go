@@ -94,13 +94,13 @@ func (h *Handler) rankings(ctx context.Context, a asked, metric stats.Metric) (l
 	kept := metric == stats.Unique || slices.ContainsFunc([]string{models.MonthViews, models.DayViews, models.HourViews},
 		func(name string) bool { return slices.Contains(h.stats.Plan().Metrics(), name) })
 	group, groupCtx := errgroup.WithContext(ctx)
-	if a.may.ListsLinks() {
+	if len(a.may.Links()) > 0 {
 		group.Go(func() (err error) {
 			links, err = h.stats.BusiestLinks(groupCtx, a.now, shown, a.may.Links())
 			return err
 		})
 	}
-	if a.may.ListsSites() && kept {
+	if len(a.may.Sites()) > 0 && kept {
 		group.Go(func() (err error) {
 			sites, err = h.stats.BusiestSites(groupCtx, a.now, metric, shown, a.may.Sites())
 			return err

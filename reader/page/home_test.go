@@ -21,8 +21,6 @@ func (h holder) Site(name string) bool       { return h.sites || name == h.site 
 func (h holder) Link(name string) bool       { return h.links || name == h.link }
 func (h holder) Sites() []models.NameRange   { return everyIf(h.sites) }
 func (h holder) Links() []models.NameRange   { return everyIf(h.links) }
-func (h holder) ListsSites() bool            { return h.sites }
-func (h holder) ListsLinks() bool            { return h.links }
 func (h holder) All() bool                   { return h.sites && h.links }
 func (h holder) Shares() (site, link string) { return h.site, h.link }
 func (h holder) Sees() string                { return fmt.Sprint(h.site, h.link, h.sites, h.links) }

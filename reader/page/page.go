@@ -33,8 +33,6 @@ type Stats interface {
 type May interface {
 	Site(name string) bool
 	Link(name string) bool
-	ListsSites() bool
-	ListsLinks() bool
 	Sites() []models.NameRange // whose names may be listed
 	Links() []models.NameRange
 	All() bool                   // every site and every link
@@ -115,8 +113,6 @@ type everything struct{}
 
 func (everything) Site(string) bool          { return true }
 func (everything) Link(string) bool          { return true }
-func (everything) ListsSites() bool          { return true }
-func (everything) ListsLinks() bool          { return true }
 func (everything) Sites() []models.NameRange { return []models.NameRange{models.NamesWith("")} }
 func (everything) Links() []models.NameRange { return []models.NameRange{models.NamesWith("")} }
 func (everything) All() bool                 { return true }

@@ -211,8 +211,6 @@ func (o only) Site(name string) bool     { return name == string(o) }
 func (o only) Link(name string) bool     { return name == string(o) }
 func (o only) Sites() []models.NameRange { return []models.NameRange{{From: string(o), To: string(o)}} }
 func (only) Links() []models.NameRange   { return nil }
-func (only) ListsSites() bool            { return true }
-func (only) ListsLinks() bool            { return false }
 func (only) All() bool                   { return false }
 func (only) Shares() (_, _ string)       { return "", "" }
 func (o only) Sees() string              { return string(o) }

@@ -16,11 +16,11 @@ const MaxBusiest = 2_000
 // answer has that many rows. Complete is false if there were more than MaxBusiest, or if the lists are not filled yet: they are not in the
 // ranking.
 func (r *Reader) BusiestLinks(ctx context.Context, day models.Millis, limit int, of []models.NameRange) (Top, error) {
-	names, err := r.Links(ctx, day)
+	names, err := r.Links(ctx, day, of)
 	if err != nil {
 		return Top{}, err
 	}
-	ranked, complete, err := firstOf(ctx, r.store.Links, day.Day(), of)
+	ranked, complete, err := firstOf(names.Rows)
 	if err != nil {
 		return Top{}, fmt.Errorf("listing links: %w", err)
 	}
@@ -39,11 +39,11 @@ func (r *Reader) BusiestSites(ctx context.Context, month models.Millis, metric M
 	if err != nil {
 		return Top{}, err
 	}
-	names, err := r.Sites(ctx, month)
+	names, err := r.Sites(ctx, month, of)
 	if err != nil {
 		return Top{}, err
 	}
-	ranked, complete, err := firstOf(ctx, r.store.Sites, month.Month(), of)
+	ranked, complete, err := firstOf(names.Rows)
 	if err != nil {
 		return Top{}, fmt.Errorf("listing sites: %w", err)
 	}
@@ -60,18 +60,16 @@ func (r *Reader) BusiestSites(ctx context.Context, month models.Millis, metric M
 		Unlisted: names.Unlisted, AsOf: names.AsOf}, nil
 }
 
-// firstOf reads the names of a list that are in one of the ranges, up to MaxBusiest of them. complete is false if there are more.
-func firstOf(ctx context.Context, list func(context.Context, models.Millis, models.NameRange) iter.Seq2[string, error], at models.Millis, of []models.NameRange) (names []string, complete bool, err error) {
-	for _, within := range of {
-		for name, err := range list(ctx, at, within) {
-			if err != nil {
-				return nil, false, err
-			}
-			if len(names) == MaxBusiest {
-				return names, false, nil
-			}
-			names = append(names, name)
+// firstOf reads names, up to MaxBusiest of them. complete is false if there are more.
+func firstOf(rows iter.Seq2[string, error]) (names []string, complete bool, err error) {
+	for name, err := range rows {
+		if err != nil {
+			return nil, false, err
 		}
+		if len(names) == MaxBusiest {
+			return names, false, nil
+		}
+		names = append(names, name)
 	}
 	return names, true, nil
 }

@@ -65,7 +65,7 @@ func TestAsOfWhileATopicGrows(t *testing.T) {
 		for _, p := range c.rows {
 			m.Note(t, p)
 		}
-		if got, err := r.Sites(t.Context(), someDay); err != nil || got.AsOf != c.want {
+		if got, err := r.Sites(t.Context(), someDay, all); err != nil || got.AsOf != c.want {
 			t.Errorf("%s: %+v, %v; want %+v", c.what, got.AsOf, err, c.want)
 		}
 	}
@@ -83,7 +83,7 @@ func TestAsOfIsNoNewerThanWhatIsKnownOfTheTopic(t *testing.T) {
 		t.Helper()
 		now = began.Add(after)
 		m.Note(t, stats.Progress{Partition: models.Partition{Topic: "visits"}, Counted: 5, LogEnd: 5, EventTime: began, At: now})
-		if got, err := r.Sites(t.Context(), someDay); err != nil || !got.AsOf.Time.Equal(want) {
+		if got, err := r.Sites(t.Context(), someDay, all); err != nil || !got.AsOf.Time.Equal(want) {
 			t.Errorf("after %v: %v, %v; want %v", after, got.AsOf.Time, err, want)
 		}
 	}

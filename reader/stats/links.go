@@ -104,12 +104,12 @@ func (r *Reader) LinkLatest(ctx context.Context, link string, day models.Millis)
 	return Clicks{AsOf: as, Rows: r.store.Latest(ctx, link, day.Day())}, nil
 }
 
-// Links are the links that were clicked on a day; day is any moment of it.
-func (r *Reader) Links(ctx context.Context, day models.Millis) (Names, error) {
+// Links are the links that were clicked on a day, of those whose names are in one of the ranges; day is any moment of it.
+func (r *Reader) Links(ctx context.Context, day models.Millis, of []models.NameRange) (Names, error) {
 	if err := checkMoment("day", day); err != nil {
 		return Names{}, err
 	}
-	return r.names(ctx, r.clicks, r.store.Links(ctx, day.Day(), models.NamesWith("")))
+	return r.names(ctx, r.clicks, listOf(ctx, r.store.Links, day.Day(), of))
 }
 
 // compareShares puts the largest first, and those that are as large in the order of their labels.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"iter"
 	"time"
+
+	"footfall/models"
 )
 
 // listing is whether the lists were whole at a moment.
@@ -39,4 +41,17 @@ func (r *Reader) names(ctx context.Context, topic string, rows iter.Seq2[string,
 		return Names{}, err
 	}
 	return Names{AsOf: as, Unlisted: unlisted, Rows: rows}, nil
+}
+
+// listOf reads the names of a list that are in one of the ranges.
+func listOf(ctx context.Context, list func(context.Context, models.Millis, models.NameRange) iter.Seq2[string, error], at models.Millis, of []models.NameRange) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for _, r := range of {
+			for name, err := range list(ctx, at, r) {
+				if !yield(name, err) {
+					return
+				}
+			}
+		}
+	}
 }

@@ -54,8 +54,8 @@ func checkLists(t *testing.T, r *stats.Reader, unlisted bool) {
 	t.Helper()
 	ctx, at := t.Context(), on("2018-10-01")
 	for what, ask := range map[string]func() (stats.Names, error){
-		"links":  func() (stats.Names, error) { return r.Links(ctx, at) },
-		"sites":  func() (stats.Names, error) { return r.Sites(ctx, at) },
+		"links":  func() (stats.Names, error) { return r.Links(ctx, at, all) },
+		"sites":  func() (stats.Names, error) { return r.Sites(ctx, at, all) },
 		"values": func() (stats.Names, error) { return r.Values(ctx, "s", "feature1", at) },
 	} {
 		if names, err := ask(); err != nil || names.Unlisted != unlisted {
@@ -82,7 +82,7 @@ func checkLists(t *testing.T, r *stats.Reader, unlisted bool) {
 func TestListsOfAFailingStore(t *testing.T) {
 	failed := errors.New("no connection")
 	r := stats.New(deaf{statstest.NewMemory(models.DefaultPlan()), failed}, "clicks", "visits")
-	if _, err := r.Sites(t.Context(), on("2018-10")); !errors.Is(err, failed) {
+	if _, err := r.Sites(t.Context(), on("2018-10"), all); !errors.Is(err, failed) {
 		t.Errorf("%v, want %v", err, failed)
 	}
 }

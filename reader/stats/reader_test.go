@@ -179,13 +179,13 @@ func TestAnErrorEndsASequence(t *testing.T) {
 	}
 	for what, ask := range map[string]func() error{
 		"Link":  func() error { _, err := r.Link(t.Context(), "abc"); return err },
-		"Links": func() error { _, err := r.Links(t.Context(), on("2018-10-30")); return err },
+		"Links": func() error { _, err := r.Links(t.Context(), on("2018-10-30"), all); return err },
 		"Site":  func() error { _, err := r.Site(t.Context(), "s", period("2018-10"), nil); return err },
 		"SiteTop": func() error {
 			_, err := r.SiteTop(t.Context(), stats.TopQuery{Site: "s", Feature: "feature1", Period: period("2018-10"), Metric: stats.Views})
 			return err
 		},
-		"Sites":  func() error { _, err := r.Sites(t.Context(), on("2018-10")); return err },
+		"Sites":  func() error { _, err := r.Sites(t.Context(), on("2018-10"), all); return err },
 		"Latest": func() error { _, err := r.LinkLatest(t.Context(), "abc", on("2018-10-30")); return err },
 	} {
 		if err := ask(); !errors.Is(err, broken) {
@@ -204,7 +204,7 @@ func TestAsOf(t *testing.T) {
 	if err != nil || l.AsOf.Time.IsZero() || !l.AsOf.Counting || l.AsOf.Lag != 0 || l.AsOf.Doubts != 2 {
 		t.Errorf("%+v, %v", l.AsOf, err)
 	}
-	s, err := r.Sites(t.Context(), on("2018-10"))
+	s, err := r.Sites(t.Context(), on("2018-10"), all)
 	if err != nil || !s.AsOf.Time.IsZero() || s.AsOf.Counting || s.AsOf.Doubts != 1 {
 		t.Errorf("visits: %+v, %v", s.AsOf, err)
 	}

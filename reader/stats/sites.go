@@ -20,12 +20,13 @@ type SeriesQuery struct {
 	Features map[string]string // by name; one that is absent or empty is "any"
 }
 
-// Sites are the sites that were visited in a month, or in a week that begins in it; month is any moment of it.
-func (r *Reader) Sites(ctx context.Context, month models.Millis) (Names, error) {
+// Sites are the sites that were visited in a month, or in a week that begins in it, of those whose names are in one of the ranges; month is
+// any moment of it.
+func (r *Reader) Sites(ctx context.Context, month models.Millis, of []models.NameRange) (Names, error) {
 	if err := checkMoment("month", month); err != nil {
 		return Names{}, err
 	}
-	return r.names(ctx, r.visits, r.store.Sites(ctx, month.Month(), models.NamesWith("")))
+	return r.names(ctx, r.visits, listOf(ctx, r.store.Sites, month.Month(), of))
 }
 
 // Values are those that a feature of a site had in a month, or in a week that begins in it; month is any moment of it.

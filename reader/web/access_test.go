@@ -1,17 +1,14 @@
 package web
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
-	"footfall/models"
 	"footfall/reader/access"
 	"footfall/reader/params"
-	"footfall/reader/stats"
 )
 
 // TestNothingIsReadThatTheKeyIsNotFor: whoever may not read is refused before the store is asked.
@@ -96,34 +93,6 @@ func TestListsHaveWhatTheKeyMayRead(t *testing.T) {
 	ask("/v1/stats/sites", "shops", "siteId\nshop1\nshop2\n")
 	ask("/v1/stats/links", "shops", "short_url\npromo\n")
 	ask("/v1/stats/links", "links", "short_url\nother\npromo\npromo2\nshop1\nshop2\nxshop\n")
-}
-
-// slowly lists names that the key may not read, one after the other.
-type slowly struct{ *fake }
-
-func (slowly) Links(ctx context.Context, _ models.Millis) (stats.Names, error) {
-	return stats.Names{Rows: func(yield func(string, error) bool) {
-		for range 15 {
-			select {
-			case <-time.After(100 * time.Millisecond):
-			case <-ctx.Done():
-				yield("", ctx.Err())
-				return
-			}
-			if !yield("other", nil) {
-				return
-			}
-		}
-		yield("promo", nil)
-	}}, nil
-}
-
-// TestAListOfWhichLittleMayBeReadIsAnswered, although it takes longer than the store may be silent for.
-func TestAListOfWhichLittleMayBeReadIsAnswered(t *testing.T) {
-	s := newServer(t, slowly{newFake()}, guardedAccess, func(c *Config) { c.Timeout = time.Second })
-	if w := get(s, "/v1/stats/links?format=csv", "Authorization: Bearer shops"); w.Body.String() != "short_url\npromo\n" {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
 }
 
 // TestSharedClicksHaveNoAddress: a share link is passed on.

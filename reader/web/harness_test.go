@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,12 +103,19 @@ func (f *fake) list() stats.Names {
 	return stats.Names{AsOf: f.asOf, Unlisted: f.unlisted, Rows: each(f.names)}
 }
 
-func (f *fake) Links(_ context.Context, day models.Millis) (stats.Names, error) {
-	return f.list(), f.ask(day)
+func (f *fake) within(of []models.NameRange) stats.Names {
+	names := slices.DeleteFunc(slices.Clone(f.names), func(name string) bool {
+		return !slices.ContainsFunc(of, func(r models.NameRange) bool { return r.Has(name) })
+	})
+	return stats.Names{AsOf: f.asOf, Unlisted: f.unlisted, Rows: each(names)}
 }
 
-func (f *fake) Sites(_ context.Context, month models.Millis) (stats.Names, error) {
-	return f.list(), f.ask(month)
+func (f *fake) Links(_ context.Context, day models.Millis, of []models.NameRange) (stats.Names, error) {
+	return f.within(of), f.ask(day)
+}
+
+func (f *fake) Sites(_ context.Context, month models.Millis, of []models.NameRange) (stats.Names, error) {
+	return f.within(of), f.ask(month)
 }
 
 func (f *fake) Values(_ context.Context, site, feature string, month models.Millis) (stats.Names, error) {

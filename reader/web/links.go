@@ -16,37 +16,18 @@ func (s *Server) links(ctx context.Context, q question) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := s.stats.Links(ctx, day)
+	names, err := s.stats.Links(ctx, day, q.holder.Links())
 	if err != nil {
 		return nil, err
 	}
-	return namesAnswer(names, []field{{"day", day.Time().UTC().Format(models.Daily)}}, "links", "short_url", q.of(q.holder.Link)), nil
+	return namesAnswer(names, []field{{"day", day.Time().UTC().Format(models.Daily)}}, "links", "short_url"), nil
 }
 
-// namesAnswer is a list of those names that may be told.
-func namesAnswer(n stats.Names, head []field, name, column string, may func(string) bool) *answer {
+// namesAnswer is a list of names.
+func namesAnswer(n stats.Names, head []field, name, column string) *answer {
 	complete := !n.Unlisted
-	return &answer{asOf: n.AsOf, head: append(head, field{"complete", complete}), list: &list{name: name, columns: []string{column}, complete: &complete, rows: table.Rows(keep(n.Rows, may),
+	return &answer{asOf: n.AsOf, head: append(head, field{"complete", complete}), list: &list{name: name, columns: []string{column}, complete: &complete, rows: table.Rows(n.Rows,
 		func(row []any, name string) []any { return append(row, name) })}}
-}
-
-// of tells which names may be told. A list of which a key may read little takes as long as the whole: that is no silence of the store's.
-func (q question) of(may func(string) bool) func(string) bool {
-	return func(name string) bool {
-		q.alive()
-		return may(name)
-	}
-}
-
-// keep leaves names out; errors stay.
-func keep(names iter.Seq2[string, error], may func(string) bool) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		for name, err := range names {
-			if (err != nil || may(name)) && !yield(name, err) {
-				return
-			}
-		}
-	}
 }
 
 // link is the summary of a link.

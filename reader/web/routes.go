@@ -49,7 +49,6 @@ type question struct {
 	holder  access.Holder
 	now     time.Time
 	export  export.Format
-	alive   func() // told that the store goes on answering, also if nothing of it may be told
 }
 
 var routes = []*route{

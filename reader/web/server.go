@@ -36,8 +36,8 @@ type Stats interface {
 	LinkBreakdown(ctx context.Context, link string, by stats.Breakdown, within stats.Range, limit int) (stats.Shares, error)
 	LinkAmounts(ctx context.Context, link string, by stats.Unit, within stats.Range) (stats.Amounts, error)
 	LinkLatest(ctx context.Context, link string, day models.Millis) (stats.Clicks, error)
-	Links(ctx context.Context, day models.Millis) (stats.Names, error)
-	Sites(ctx context.Context, month models.Millis) (stats.Names, error)
+	Links(ctx context.Context, day models.Millis, of []models.NameRange) (stats.Names, error)
+	Sites(ctx context.Context, month models.Millis, of []models.NameRange) (stats.Names, error)
 	Values(ctx context.Context, site, feature string, month models.Millis) (stats.Names, error)
 	Site(ctx context.Context, site string, period stats.Period, features map[string]string) (stats.Site, error)
 	SiteSeries(ctx context.Context, q stats.SeriesQuery) (stats.Series, error)
@@ -216,9 +216,8 @@ func (s *Server) understand(r *http.Request, found *route, names map[string]stri
 func (s *Server) answer(w *recorder, r *http.Request, found *route, q question, f *format) {
 	ctx, alive, stop := s.inTime(r.Context())
 	defer stop()
-	q.alive = alive
 	a, err := found.ask(s, ctx, q)
-	b := &body{w: w, r: r, f: f, a: a, timeout: s.cfg.Timeout, progress: q.alive}
+	b := &body{w: w, r: r, f: f, a: a, timeout: s.cfg.Timeout, progress: alive}
 	defer b.release()
 	if err == nil {
 		b.name = fileName(found, q, a, f.ending)

@@ -19,11 +19,11 @@ func (s *Server) sites(ctx context.Context, q question) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := s.stats.Sites(ctx, month)
+	names, err := s.stats.Sites(ctx, month, q.holder.Sites())
 	if err != nil {
 		return nil, err
 	}
-	return namesAnswer(names, []field{{"month", month.Time().UTC().Format(models.Monthly)}}, "sites", "siteId", q.of(q.holder.Site)), nil
+	return namesAnswer(names, []field{{"month", month.Time().UTC().Format(models.Monthly)}}, "sites", "siteId"), nil
 }
 
 // site is the summary of a site's period.
@@ -106,7 +106,7 @@ func (s *Server) values(ctx context.Context, q question) (*answer, error) {
 		return nil, err
 	}
 	head := []field{{"siteId", q.name}, {"feature", q.feature}, {"month", month.Time().UTC().Format(models.Monthly)}}
-	return namesAnswer(names, head, "values", "value", func(string) bool { return true }), nil
+	return namesAnswer(names, head, "values", "value"), nil
 }
 
 // top ranks the values of a feature.

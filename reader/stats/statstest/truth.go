@@ -134,7 +134,7 @@ func (a *asking) links() {
 	ctx := a.t.Context()
 	listed := map[string]bool{}
 	for day := a.days.From; day < a.days.To; day = stats.Day.End(day) {
-		names, err := a.r.Links(ctx, day)
+		names, err := a.r.Links(ctx, day, []models.NameRange{every})
 		for _, link := range all(a, names.Rows, err) {
 			s, err := a.r.LinkSeries(ctx, link, stats.Day, stats.PeriodOf(stats.Day, day).Range())
 			if len(all(a, s.Points, err)) != 1 {

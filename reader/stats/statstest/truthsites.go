@@ -24,7 +24,7 @@ var units = map[stats.Metric]map[stats.Unit]string{
 func (a *asking) site() {
 	ctx := a.t.Context()
 	for month := a.days.From.Month(); month < a.days.To; month = stats.Month.End(month) {
-		names, err := a.r.Sites(ctx, month)
+		names, err := a.r.Sites(ctx, month, []models.NameRange{every})
 		if sites := all(a, names.Rows, err); !slices.Equal(sites, []string{a.p.Site}) {
 			a.t.Errorf("sites of %v: %q", month.Time(), sites)
 		}
