@@ -47,6 +47,8 @@ type May interface {
 type Options struct {
 	// Allow tells what the sender of a request may see. An error that is a *Denied says why it may not. Default: everybody may see everything.
 	Allow func(*http.Request) (May, error)
+	// Take takes a place for reading from the store, or refuses the request and returns false. It is asked after Allow. Default: there is room.
+	Take func(http.ResponseWriter, *http.Request) (release func(), ok bool)
 	// Producer is the address that the commands for a first event are shown with. Default: http://127.0.0.1:8080.
 	Producer func() string
 	// WriteKey tells that the producer wants a key, so that the commands have a place for one.
@@ -74,6 +76,9 @@ type Handler struct {
 func New(from Stats, options Options) *Handler {
 	if options.Allow == nil {
 		options.Allow = func(*http.Request) (May, error) { return everything{}, nil }
+	}
+	if options.Take == nil {
+		options.Take = func(http.ResponseWriter, *http.Request) (func(), bool) { return func() {}, true }
 	}
 	if options.Producer == nil {
 		options.Producer = func() string { return "http://127.0.0.1:8080" }
@@ -145,8 +150,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.show(w, r, http.StatusNotFound, problem("There is no such page", "Search for a link or a site, or go to the first page."))
 		return
 	case at.kind == "find" && err == nil:
-		http.Redirect(w, r, found(at.q), http.StatusSeeOther)
-		return
+		to := found(at.q)
+		if err = to.checkName(); err == nil {
+			http.Redirect(w, r, to.with(), http.StatusSeeOther)
+			return
+		}
 	}
 	may, denied := h.Allow(r)
 	switch {
@@ -163,13 +171,23 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if !may.Shared() {
 			at.q.Del("share") // it lets them see nothing: the page is that of everybody who sees the same
 		}
-		v, err = h.page(r.Context(), asked{at, may, models.Millis(h.Now().UnixMilli()), at.q.Get("part") == "live"})
+		release, ok := h.Take(w, r)
+		if !ok {
+			return
+		}
+		v, err = h.read(r.Context(), asked{at, may, models.Millis(h.Now().UnixMilli()), at.q.Get("part") == "live"}, release)
 	}
 	if err != nil {
 		h.fail(w, r, at, err)
 		return
 	}
 	h.show(w, r, http.StatusOK, v)
+}
+
+// read makes the page that is asked for, and gives the place back before the client reads it.
+func (h *Handler) read(ctx context.Context, a asked, release func()) (*view, error) {
+	defer release()
+	return h.page(ctx, a)
 }
 
 // sees tells whether somebody may see a page. Everybody who may see anything sees the first one, with what they may see.
@@ -184,7 +202,7 @@ func sees(may May, at place) bool {
 }
 
 // found is where a search leads.
-func found(q url.Values) string {
+func found(q url.Values) place {
 	name, kind := strings.TrimSpace(q.Get("q")), "links"
 	if q.Get("kind") == "site" {
 		kind = "sites"
@@ -192,5 +210,5 @@ func found(q url.Values) string {
 	if name == "" {
 		kind = ""
 	}
-	return place{kind: kind, name: name, q: url.Values{"share": q["share"]}}.with()
+	return place{kind: kind, name: name, q: url.Values{"share": q["share"]}}
 }

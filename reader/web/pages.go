@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"strings"
 
 	"footfall/internal/grant"
 	"footfall/reader/access"
@@ -21,6 +20,7 @@ func (s *Server) newPages() *page.Handler {
 		Log: s.cfg.Log, Now: s.cfg.Now, Pulse: s.cfg.Pulse, Producer: s.cfg.Producer, WriteKey: s.cfg.WriteKey,
 		Refused:  func(ctx context.Context, err error) { s.count(refusalOf(ctx, err)) },
 		Panicked: func(p any) { s.panicked("page", p) },
+		Take:     s.take,
 		Allow: func(r *http.Request) (page.May, error) {
 			holder, err := s.cfg.Access.Of(grant.Bearer(r), r.URL.Query().Get("share"), s.cfg.Now())
 			if err != nil {
@@ -40,15 +40,6 @@ func (s *Server) isPage(path string) bool { return s.pages != nil && page.Handle
 
 // page answers with a page. It reads from the store several times, and counts as one question.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
-	if strings.HasPrefix(r.URL.EscapedPath(), "/assets/") {
-		s.pages.ServeHTTP(w, r)
-		return
-	}
-	release, ok := s.take(w, r)
-	if !ok {
-		return
-	}
-	defer release()
 	ctx, cancel := context.WithTimeoutCause(r.Context(), s.cfg.Timeout, errTimeout)
 	defer cancel()
 	s.pages.ServeHTTP(w, r.WithContext(ctx))

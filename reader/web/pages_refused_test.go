@@ -90,6 +90,27 @@ func TestPagesAndTheAPIDenyAlike(t *testing.T) {
 	f("?share="+signed, 403, access.ShareExpired)
 }
 
+// TestWhoMayNotTakesNoPlace: while all places are taken, only those who may read are told that the reader is busy.
+func TestWhoMayNotTakesNoPlace(t *testing.T) {
+	s := newServer(t, stats.New(statstest.NewMemory(models.DefaultPlan()), "clicks", "visits"), guardedAccess, nil)
+	for s.places.take("") {
+	}
+	f := func(path string, status int, headers ...string) {
+		t.Helper()
+		if w := get(s, path, headers...); w.Code != status {
+			t.Errorf("%.50s %q: %d, want %d", path, headers, w.Code, status)
+		}
+	}
+	f("/", 401)
+	f("/links/shop-1", 401)
+	f("/sites/shop", 403, "Authorization: Bearer nobody")
+	f("/nowhere", 404)
+	f("/find?q=shop", 303)
+	f("/find?q="+strings.Repeat("x", models.MaxShortURL+1), 400)
+	f("/find?kind=site&q="+strings.Repeat("x", models.MaxSiteID+1), 400)
+	f("/", 503, "Authorization: Bearer shops")
+}
+
 // TestAPanicThatNobodyWaitsForIsCounted: of many who look at a page, all get the one before while it is read again, and that read panics.
 func TestAPanicThatNobodyWaitsForIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
