@@ -24,7 +24,8 @@ var allowed = map[string][]string{
 	"internal/fair":         {},
 	"internal/grant":        {"models"},
 	"internal/cli":          {"configs", "internal/build"},
-	"internal/health":       {"internal/build"},
+	"internal/health":       {"internal/build", "internal/listen"},
+	"internal/listen":       {"configs", "internal/fair"},
 	"internal/httpstatus":   {},
 	"internal/memlimit":     {},
 	"internal/retry":        {},
@@ -39,7 +40,7 @@ var allowed = map[string][]string{
 	"producer/links":     {"models", "internal/fair", "producer/answer", "producer/enrich"},
 	"producer/admission": {"models", "configs", "internal/fair", "internal/grant", "producer/answer"},
 	"producer/publisher": {"models", "internal/fair", "internal/kafka/dial", "internal/kafka/topics", "producer/answer", "producer/admission"},
-	"producer/intake":    {"models", "configs", "internal/await", "internal/fair", "internal/health", "internal/httpstatus", "internal/kafka/dial", "internal/kafka/topics", "producer/answer", "producer/admission", "producer/publisher", "producer/assets", "producer/enrich", "producer/links"},
+	"producer/intake":    {"models", "configs", "internal/await", "internal/fair", "internal/health", "internal/httpstatus", "internal/kafka/dial", "internal/kafka/topics", "internal/listen", "producer/answer", "producer/admission", "producer/publisher", "producer/assets", "producer/enrich", "producer/links"},
 	"producer/doctor":    {"configs", "internal/doctor", "internal/doctor/kafkachecks", "internal/health", "internal/kafka/dial", "producer/intake", "producer/links/cassandra"},
 	"producer":           {"internal/await", "internal/cli", "internal/memlimit", "models", "configs", "internal/kafka/dial", "internal/kafka/topics", "internal/health", "producer/doctor", "producer/intake", "producer/links", "producer/links/cassandra"},
 
@@ -77,12 +78,12 @@ var allowed = map[string][]string{
 	"reader/plot":              {"models", "reader/stats"},
 	"reader/params":            {"models"},
 	"reader/page":              {"models", "reader/stats", "reader/plot", "reader/params"},
-	"reader/web":               {"internal/fair", "internal/grant", "internal/httpstatus", "models", "configs", "internal/health", "reader/stats", "reader/table", "reader/export", "reader/access", "reader/page", "reader/params"},
+	"reader/web":               {"internal/fair", "internal/grant", "internal/httpstatus", "internal/listen", "models", "configs", "internal/health", "reader/stats", "reader/table", "reader/export", "reader/access", "reader/page", "reader/params"},
 	"reader":                   {"internal/await", "internal/cli", "internal/memlimit", "models", "configs", "internal/health", "internal/cql", "reader/stats", "reader/export", "reader/cassandra", "reader/access", "reader/web"},
 
 	// Nothing may import embedded: it can be deleted without touching the core.
 	"embedded/sqlite": {"models", "consumer/store", "reader/stats"},
-	"embedded/broker": {"configs", "models"},
+	"embedded/broker": {"configs", "internal/listen", "models"},
 	"embedded":        {"internal/cli", "internal/memlimit", "internal/health", "configs", "models", "consumer/rollup", "internal/kafka/dial", "producer/intake", "producer/links", "internal/kafka/topics", "embedded/sqlite", "embedded/broker", "reader/stats", "reader/web", "reader/access"},
 
 	// The simulator counts for itself: nothing of what it judges may help it.

@@ -30,7 +30,7 @@ type Producer struct {
 		Connections    int
 		PerNetwork     int      `mapstructure:"connections_per_network"`
 		TrustedProxies []string `mapstructure:"trusted_proxies"`
-		TLS            struct{ Cert, Key string }
+		TLS            ServerTLS
 	}
 	Kafka struct {
 		Brokers           []string

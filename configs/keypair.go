@@ -2,6 +2,8 @@ package configs
 
 import (
 	"crypto/tls"
+	"errors"
+	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -23,6 +25,24 @@ type KeyPair struct {
 	pair   *tls.Certificate
 	files  [2]os.FileInfo
 	looked time.Time
+}
+
+// ServerTLS is the certificate of a listener: PEM files, both empty for plain HTTP.
+type ServerTLS struct{ Cert, Key string }
+
+// KeyPair reads the certificate of http.tls. It is nil, for plain HTTP, if none is configured. Errors are *Wrong.
+func (t ServerTLS) KeyPair() (*KeyPair, error) {
+	switch {
+	case t.Cert == "" && t.Key == "":
+		return nil, nil
+	case t.Cert == "" || t.Key == "":
+		return nil, MarkWrong(errors.New("http.tls needs both cert and key"))
+	}
+	pair, err := LoadKeyPair(t.Cert, t.Key)
+	if err != nil {
+		return nil, MarkWrong(fmt.Errorf("reading http.tls.cert and http.tls.key: %w", err))
+	}
+	return pair, nil
 }
 
 // LoadKeyPair reads both files.

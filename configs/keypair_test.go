@@ -7,10 +7,12 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"math/big"
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -132,5 +134,17 @@ func TestAClientsCertificateIsReadAgain(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatal("the old certificate is still shown")
 		}
+	}
+}
+
+func TestCertificatesComeInPairs(t *testing.T) {
+	for _, c := range []ServerTLS{{"a", ""}, {"", "a"}, {"none.pem", "none.pem"}} {
+		var wrong *Wrong
+		if _, err := c.KeyPair(); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "http.tls") {
+			t.Errorf("%v: %v", c, err)
+		}
+	}
+	if pair, err := (ServerTLS{}).KeyPair(); pair != nil || err != nil {
+		t.Errorf("none: %v, %v", pair, err)
 	}
 }

@@ -17,7 +17,8 @@ type Reader struct {
 		Timeout       time.Duration
 		StreamTimeout time.Duration `mapstructure:"stream_timeout"`
 		Origins       []string
-		TLS           struct{ Cert, Key string }
+		Hosts         []string
+		TLS           ServerTLS
 	}
 	Access ReadAccess
 	Kafka  struct {

@@ -25,7 +25,7 @@ func count(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *sl
 	if err := checkServers(cfg); err != nil { // before it waits
 		return err
 	}
-	operators, err := health.Listen(ctx, "http.addr", cfg.HTTP.Addr)
+	operators, err := health.Listen(ctx, "http.addr", cfg.HTTP.Addr, log)
 	if err != nil {
 		return err
 	}

@@ -133,11 +133,11 @@ func TestGreeting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	greet(&out, addresses{producer: "127.0.0.1:8080", admin: "127.0.0.1:8083", reader: "127.0.0.1:8082"}, cfg)
-	greet(&out, addresses{producer: "127.0.0.1:8080", reader: "127.0.0.1:8082", readKey: true}, cfg)
+	greet(&out, addresses{producer: "http://127.0.0.1:8080", admin: "127.0.0.1:8083", reader: "http://127.0.0.1:8082"}, cfg)
+	greet(&out, addresses{producer: "http://127.0.0.1:8080", reader: "http://127.0.0.1:8082", readKey: true}, cfg)
 	t.Setenv("FOOTFALL_DATA_DIR", "a b")
 	cfg.Data.Dir, cfg.Access.Open, cfg.Data.LogBytes, cfg.Data.LogAge = "a b", false, 0, 0
-	greet(&out, addresses{producer: "127.0.0.1:8080"}, cfg)
+	greet(&out, addresses{producer: "http://127.0.0.1:8080"}, cfg)
 	for _, want := range []string{
 		"up to 128 MB (data.log_bytes) and 168h (data.log_age)", "kept for ever",
 		"Anyone who reaches it may write (access.open). Metrics are at http://127.0.0.1:8083/metrics.\n", "Writing needs a key (access.sites).\n", "curl -i -H 'Content-Type", "curl -i -H 'Authorization: Bearer KEY' -H 'Content-Type",

@@ -31,15 +31,15 @@ func greet(w io.Writer, at addresses, cfg configs.Embedded) {
 		if at.readKey {
 			readKey = "-H 'Authorization: Bearer READ_KEY' "
 		}
-		look = fmt.Sprintf("  curl %shttp://%s/v1/stats/links/abc\n", readKey, at.reader)
-		browse = fmt.Sprintf("\nLook at it in a browser: http://%s\n", at.reader)
+		look = fmt.Sprintf("  curl %s%s/v1/stats/links/abc\n", readKey, at.reader)
+		browse = fmt.Sprintf("\nLook at it in a browser: %s\n", at.reader)
 	}
-	_, _ = fmt.Fprintf(w, `footfall counts at http://%[1]s, its data is in %[2]s. Ctrl-C stops it.
+	_, _ = fmt.Fprintf(w, `footfall counts at %[1]s, its data is in %[2]s. Ctrl-C stops it.
 %[4]s
 %[6]s
 
 Send a click:
-  curl -i %[5]s-H 'Content-Type: application/json' -d '{"short_url":"abc","ip":"203.0.113.7","country":"IT"}' http://%[1]s/v1/clicks
+  curl -i %[5]s-H 'Content-Type: application/json' -d '{"short_url":"abc","ip":"203.0.113.7","country":"IT"}' %[1]s/v1/clicks
 
 Ask for the count, a second later:
 %[7]s  %[3]sgo run ./embedded query "SELECT value FROM urlshortener.clickcounter WHERE short_url = 'abc'"

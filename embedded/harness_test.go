@@ -18,7 +18,9 @@ import (
 )
 
 // TestMain lets this test binary run as the embedded binary, so that tests can kill what users run.
-func TestMain(m *testing.M) { harness.Main(m, map[string]func(){"embedded": main}) }
+func TestMain(m *testing.M) {
+	harness.Main(m, map[string]func(){"embedded": main, "embedded with few files": fewFiles})
+}
 
 // patience is how long a test waits for what takes a second on an idle machine.
 const patience = 30 * time.Second
@@ -54,7 +56,7 @@ func start(t *testing.T, dir string) *running {
 	})
 	select {
 	case at := <-ready:
-		r.url, r.admin, r.reader = "http://"+at.producer, "http://"+at.admin, "http://"+at.reader
+		r.url, r.admin, r.reader = at.producer, "http://"+at.admin, at.reader
 	case err := <-ended:
 		ended <- nil
 		t.Fatalf("footfall did not start: %v", err)

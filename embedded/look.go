@@ -22,8 +22,8 @@ import (
 
 // addresses are where one process listens; empty: nowhere.
 type addresses struct {
-	producer, admin, reader string
-	readKey                 bool // whoever asks the reader needs one
+	producer, admin, reader string // those of producer and reader are URLs
+	readKey                 bool   // whoever asks the reader needs one
 }
 
 // look is the reader: it answers questions from the files that the store writes, by connections of its own.
@@ -58,11 +58,19 @@ func onLoopback(addr string) bool {
 
 // sendTo is where events are sent to, for commands that pages show.
 type sendTo struct {
-	key  bool         // a write key is needed
-	addr atomic.Value // a string: the producer's address, once it listens
+	key bool         // a write key is needed
+	at  atomic.Value // a string: the producer's URL, once it listens
 }
 
-func (s *sendTo) url() string { return "http://" + s.addr.Load().(string) }
+func (s *sendTo) url() string { return s.at.Load().(string) }
+
+// urlOf is the URL of a listener that has the certificate of http.tls, if there is one. Producer and reader share it.
+func urlOf(addr string, secure configs.ServerTLS) string {
+	if secure.Cert != "" {
+		return "https://" + addr
+	}
+	return "http://" + addr
+}
 
 // openLook listens on http.reader_addr. It is nil if there is none. The store must be open, so that its tables are there.
 func openLook(ctx context.Context, cfg configs.Reader, dir string, producer *sendTo, reg prometheus.Registerer, log *slog.Logger) (*look, error) {
@@ -71,27 +79,30 @@ func openLook(ctx context.Context, cfg configs.Reader, dir string, producer *sen
 		return nil, err
 	}
 	how.Producer, how.WriteKey = producer.url, producer.key
-	how.Local = cfg.Access.Open // a page elsewhere must not read by a name that it points to this machine
 	if how.Access.Empty() {
 		log.Warn("nobody may read at http.reader_addr: set FOOTFALL_ACCESS_READERS or FOOTFALL_ACCESS_SHARE_SECRETS, or a loopback address")
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.HTTP.Addr)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("listening (http.reader_addr): %w: is footfall running already? Else set FOOTFALL_HTTP_READER_ADDR (127.0.0.1:0 takes any free port)", err)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("listening (http.reader_addr): %w", err)
-	}
-	l := &look{listener: listener}
+	l := &look{}
 	if l.counts, err = sqlite.OpenStats(ctx, dir); err != nil {
-		return nil, errors.Join(err, listener.Close())
+		return nil, err
 	}
 	l.pulse = stats.NewPulse(l.counts, cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits, time.Now)
 	how.Pulse = l.pulse.Last
 	if l.server, err = web.New(stats.New(l.counts, cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits), how); err != nil {
-		return nil, errors.Join(err, listener.Close(), l.counts.Close())
+		return nil, errors.Join(err, l.counts.Close())
+	}
+	if l.listener, err = l.server.Listen(ctx, "http.reader_addr", cfg.HTTP.Addr); err != nil {
+		return nil, errors.Join(inUse(err), l.counts.Close())
 	}
 	return l, nil
+}
+
+// inUse adds to an error of listening what to do if the address is in use.
+func inUse(err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%w: is footfall running already? Else set FOOTFALL_HTTP_ADDR, FOOTFALL_HTTP_ADMIN_ADDR or FOOTFALL_HTTP_READER_ADDR (127.0.0.1:0 takes any free port)", err)
+	}
+	return err
 }
 
 // serve answers until ctx ends, and closes everything.
@@ -99,7 +110,7 @@ func (l *look) serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() { l.pulse.Run(ctx) })
-	err := l.server.Serve(ctx, l.listener, nil)
+	err := l.server.Serve(ctx, l.listener)
 	cancel()
 	watching.Wait() // before its store is closed
 	return errors.Join(err, l.counts.Close())

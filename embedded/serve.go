@@ -3,12 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"footfall/configs"
 	"footfall/consumer/rollup"
@@ -104,25 +102,21 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 	}
 	cleanups = append(cleanups, start(consumer.Run))
 	at, producerAt := addresses{}, &sendTo{key: !cfg.Access.Open}
-	producerAt.addr.Store(cfg.HTTP.Addr)
+	producerAt.at.Store(urlOf(cfg.HTTP.Addr, producer.HTTP.TLS))
 	if cfg.HTTP.ReaderAddr != "" {
 		reader, err := openLook(opening, reading, cfg.Data.Dir, producerAt, reg, log)
 		if err != nil {
 			return err
 		}
-		at.reader, at.readKey = reader.listener.Addr().String(), !reading.Access.Open
+		at.reader, at.readKey = urlOf(reader.listener.Addr().String(), reading.HTTP.TLS), !reading.Access.Open
 		cleanups = append(cleanups, start(reader.serve))
 	}
 	cleanups = append(cleanups, start(func(ctx context.Context) error {
-		err := intake.Run(ctx, producer, intake.Opened(store), reg, log, func(addr, admin string) {
-			at.producer, at.admin = addr, admin
-			producerAt.addr.Store(addr)
+		return inUse(intake.Run(ctx, producer, intake.Opened(store), reg, log, func(addr, admin string) {
+			at.producer, at.admin = urlOf(addr, producer.HTTP.TLS), admin
+			producerAt.at.Store(at.producer)
 			ready(at)
-		})
-		if errors.Is(err, syscall.EADDRINUSE) {
-			return fmt.Errorf("%w: is footfall running already? Else set FOOTFALL_HTTP_ADDR or FOOTFALL_HTTP_ADMIN_ADDR (127.0.0.1:0 takes any free port)", err)
-		}
-		return err
+		}))
 	}))
 
 	select {

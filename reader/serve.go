@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"sync/atomic"
 	"time"
 
@@ -39,15 +37,11 @@ func run(ctx context.Context, cfg configs.Reader, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	pair, err := web.KeyPair(cfg.HTTP.TLS.Cert, cfg.HTTP.TLS.Key)
-	if err != nil {
-		return err
-	}
 	if err := cassandra.Check(cfg.Cassandra.CassandraClient, cfg.Cassandra.Consistency); err != nil {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	r := &reading{cfg: cfg, how: how, pair: pair, log: log, waiting: await.New(log)}
+	r := &reading{cfg: cfg, how: how, log: log, waiting: await.New(log)}
 	r.waiting.Register(reg)
 	if err := r.serveOperators(ctx, reg, group); err != nil { // first: a reader that waits is alive, and not ready
 		return err
@@ -60,7 +54,6 @@ func run(ctx context.Context, cfg configs.Reader, log *slog.Logger) error {
 type reading struct {
 	cfg     configs.Reader
 	how     web.Config
-	pair    *configs.KeyPair
 	log     *slog.Logger
 	waiting *await.Waiter
 	admin   string                       // the address that operators ask; empty: none
@@ -88,9 +81,9 @@ func (r *reading) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.HTTP.Addr)
+	listener, err := server.Listen(ctx, "http.addr", cfg.HTTP.Addr)
 	if err != nil {
-		return fmt.Errorf("listening (http.addr): %w", err)
+		return err
 	}
 	r.opened.Store(&health.Probe{Ask: func(ctx context.Context) error { _, err := store.Progress(ctx); return err }})
 	r.log.Info("listening", "addr", listener.Addr().String(), "admin", r.admin)
@@ -102,7 +95,7 @@ func (r *reading) run(ctx context.Context) error {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { pulse.Run(ctx); return nil })
-	group.Go(func() error { return server.Serve(ctx, listener, r.pair) })
+	group.Go(func() error { return server.Serve(ctx, listener) })
 	if err := group.Wait(); err != nil {
 		return err
 	}
@@ -115,7 +108,7 @@ func (r *reading) serveOperators(ctx context.Context, reg *prometheus.Registry, 
 	if r.cfg.HTTP.AdminAddr == "" {
 		return nil
 	}
-	operators, err := health.Listen(ctx, "http.admin_addr", r.cfg.HTTP.AdminAddr)
+	operators, err := health.Listen(ctx, "http.admin_addr", r.cfg.HTTP.AdminAddr, r.log)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ var door = row{"Door", []panel{
 			{`sum by (instance) (footfall_door_large_bodies{SELECT})`, "{{instance}} large bodies"},
 			{`sum by (instance) (footfall_door_small_bodies{SELECT})`, "{{instance}} small bodies"}}},
 	{title: "Connections cut", unit: "cps",
-		about: "Connections closed because there were too many: new ones (all, network) and idle ones. network: one address has too many requests under way.",
+		about: "Connections closed because there were too many: new ones (all, network), idle ones, and those whose clients do not read. network: one address has too many requests under way.",
 		query: one(`sum by (reason) (rate(footfall_door_connections_cut_total{SELECT}[RANGE]))`, "{{reason}}")},
 	{title: "Clicks of redirects that wait", unit: "short",
 		about: "Clicks that are queued for Kafka; links.queue is the most there can be. What does not fit is lost (FootfallClicksDropped).",

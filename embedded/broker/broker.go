@@ -25,6 +25,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -33,6 +34,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"footfall/configs"
+	"footfall/internal/listen"
 	"footfall/models"
 )
 
@@ -72,6 +74,9 @@ func Start(ctx context.Context, dir string, keep Retention, log *slog.Logger) (*
 		kfake.ClusterID(rand.Text()), // of a new directory; an old one keeps its own
 		kfake.DataDir(dir),
 		kfake.SyncWrites(),
+		kfake.ListenFn(func(_, addr string) (net.Listener, error) { // kfake's own would be closed for good by one accept that fails
+			return listen.Open(ctx, "the broker of this process", addr, listen.Bounds{Most: connections, KeepOld: true}, log)
+		}),
 		kfake.EnableSASL(), kfake.Superuser(mechanism, user, b.password),
 		kfake.BrokerConfigs(map[string]string{
 			"log.retention.ms": "-1", "log.retention.bytes": "-1", "log.segment.bytes": strconv.Itoa(segmentBytes),
@@ -87,6 +92,9 @@ func Start(ctx context.Context, dir string, keep Retention, log *slog.Logger) (*
 	}
 	return b, nil
 }
+
+// connections is the most there can be: twice as many as this process makes. Others on this machine get no further.
+const connections = 96
 
 // loadingGC is GOGC while the log is read: nearly everything that kfake allocates then is garbage.
 const loadingGC = 20

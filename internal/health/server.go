@@ -4,33 +4,31 @@ package health
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"log"
-	"net"
+	"log/slog"
 	"net/http"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"footfall/internal/listen"
 )
 
 // Server answers operators. It has its own listener, so other clients of the process cannot use up its connections.
 type Server struct {
-	// ErrorLog gets the errors of net/http. Default: the standard logger.
-	ErrorLog *log.Logger
-
 	key      string
-	listener net.Listener
+	listener *listen.Conns
+	log      *slog.Logger
 }
 
 // Listen listens on addr; port 0 takes any free one. key is the configuration key of addr, for errors. Serve closes the listener.
-func Listen(ctx context.Context, key, addr string) (*Server, error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+func Listen(ctx context.Context, key, addr string, log *slog.Logger) (*Server, error) {
+	listener, err := listen.Open(ctx, key, addr, listen.Bounds{Most: 32, PerNetwork: 16}, log)
 	if err != nil {
-		return nil, fmt.Errorf("listening on %s (%s; port 0 takes any free one): %w", addr, key, err)
+		return nil, err
 	}
-	return &Server{key: key, listener: listener}, nil
+	return &Server{key, listener, log}, nil
 }
 
 // Addr is the address that the server listens on.
@@ -38,13 +36,16 @@ func (s *Server) Addr() string { return s.listener.Addr().String() }
 
 // Serve answers until ctx ends, then closes all connections and returns nil. It returns an error if it ends before.
 func (s *Server) Serve(ctx context.Context, handler http.Handler) error {
-	server := &http.Server{
-		Handler: handler, ErrorLog: s.ErrorLog, MaxHeaderBytes: 16 << 10,
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute,
-	}
-	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
-	if err := server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serving health and metrics (%s): %w", s.key, err)
+	hosts := listen.HostsOf(s.listener.Addr(), nil)
+	web := listen.Server{Read: 15 * time.Second, Write: time.Minute, Log: s.log, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !hosts.Answers(r.Host) { // a page that points its name to this machine
+			http.Error(w, s.key+" is for this machine: ask for 127.0.0.1 or localhost", http.StatusMisdirectedRequest)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})}
+	if _, err := web.Serve(ctx, s.listener); err != nil {
+		return fmt.Errorf("%s: %w", s.key, err)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,11 +13,11 @@ import (
 )
 
 func TestServe(t *testing.T) {
-	server, err := Listen(t.Context(), "http.addr", "127.0.0.1:0")
+	server, err := Listen(t.Context(), "http.addr", "127.0.0.1:0", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Listen(t.Context(), "http.addr", server.Addr()); err == nil || !strings.Contains(err.Error(), "http.addr") {
+	if _, err := Listen(t.Context(), "http.addr", server.Addr(), slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "http.addr") {
 		t.Errorf("listening on an address in use: %v", err)
 	}
 	reg := prometheus.NewRegistry()
@@ -48,6 +49,18 @@ func TestServe(t *testing.T) {
 	f("GET", "/metrics", 200, "a_gauge 0")
 	f("POST", "/readyz", 405, "")
 	f("GET", "/", 404, "")
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+server.Addr()+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Host = "evil.example" // a page that points its name to this machine
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusMisdirectedRequest {
+		t.Errorf("a page elsewhere: %s, %v", response.Status, err)
+	}
 	if err := Ask(t.Context(), "http.addr", server.Addr()); err != nil {
 		t.Errorf("asking a ready process: %v", err)
 	}

@@ -1,12 +1,23 @@
-// Package httpstatus remembers which status a handler answered with, for metrics and logs.
+// Package httpstatus remembers which status a handler answered with, for metrics and logs, and how long its client may take to read.
 package httpstatus
 
-import "net/http"
+import (
+	"cmp"
+	"net/http"
+	"time"
+)
+
+// How fast a client has to read: a connection whose client does not is closed.
+const (
+	grace   = 2 * time.Second // besides the time for the data
+	minRate = 64 << 10        // bytes a second
+)
 
 // Recorder is a ResponseWriter that remembers the status. It is for one request, and as safe for concurrent use as what it wraps.
 type Recorder struct {
 	http.ResponseWriter
-	Status int // 0 until the answer has begun
+	Status int           // 0 until the answer has begun
+	Grace  time.Duration // for reading each write, besides the time for its data. Default: two seconds
 }
 
 // WriteHeader implements http.ResponseWriter. The first status counts.
@@ -17,11 +28,13 @@ func (r *Recorder) WriteHeader(status int) {
 	r.ResponseWriter.WriteHeader(status)
 }
 
-// Write implements http.ResponseWriter.
+// Write implements http.ResponseWriter. The client has to read what was written until the next write, or until the answer ends.
 func (r *Recorder) Write(b []byte) (int, error) {
 	if r.Status == 0 {
 		r.Status = http.StatusOK
 	}
+	until := time.Now().Add(cmp.Or(r.Grace, grace) + time.Duration(len(b))*time.Second/minRate)
+	_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(until) // a recorder of a test has none
 	return r.ResponseWriter.Write(b)
 }
 

@@ -17,11 +17,11 @@ func (s *server) openAdmin(ctx context.Context, reg *prometheus.Registry) (stop 
 	if s.cfg.HTTP.AdminAddr == "" {
 		return func() {}, nil
 	}
-	web, err := health.Listen(ctx, "http.admin_addr", s.cfg.HTTP.AdminAddr)
+	web, err := health.Listen(ctx, "http.admin_addr", s.cfg.HTTP.AdminAddr, s.log)
 	if err != nil {
 		return nil, err
 	}
-	s.admin, web.ErrorLog = web.Addr(), serverLog(s.log)
+	s.admin = web.Addr()
 	answering, hangUp := context.WithCancel(context.WithoutCancel(ctx)) // ends last, after the last event is answered
 	ended := make(chan struct{})
 	go func() {

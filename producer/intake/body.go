@@ -37,9 +37,8 @@ const (
 	freeAnswer    = 50      // events of a batch whose answer needs no slot
 	smallAnswer   = 300     // events of a batch whose answer fits into a small slot: max_body's default
 
-	bodyGrace   = time.Second     // what a sender with a slot may take besides the time for its data
-	answerGrace = 2 * time.Second // what a reader of an answer may take besides the time for its data
-	minRate     = 64 << 10        // bytes a second: 1 MiB, the default of http.batch_bytes, within readTimeout
+	bodyGrace = time.Second // what a sender with a slot may take besides the time for its data
+	minRate   = 64 << 10    // bytes a second: 1 MiB, the default of http.batch_bytes, within readTimeout
 )
 
 // yieldEvery is after how many events of a batch, about 0.2 ms, other goroutines get the processor. Yielding takes as long as one

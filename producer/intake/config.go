@@ -50,7 +50,7 @@ func newParts(cfg configs.Producer) (p parts, err error) {
 	if p.access, err = admission.NewAccess(cfg.Access); err != nil {
 		return p, wrong(err)
 	}
-	if p.secure, err = keyPair(cfg.HTTP.TLS.Cert, cfg.HTTP.TLS.Key); err != nil {
+	if p.secure, err = cfg.HTTP.TLS.KeyPair(); err != nil {
 		return p, wrong(err)
 	}
 	if p.via, err = dial.New(cfg.Kafka.Brokers, cfg.Kafka.TLS, cfg.Kafka.SASL); err != nil {

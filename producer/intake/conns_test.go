@@ -145,6 +145,28 @@ func boundedProxies(t *testing.T, b broker) {
 	}
 }
 
+// unreadConnections: connections on which nobody reads are the first to go when there are too many.
+func unreadConnections(t *testing.T, b broker) {
+	const most = 8
+	d := startServer(t, b, func(cfg *configs.Producer) { cfg.HTTP.Connections, cfg.HTTP.PerNetwork = most, 0 })
+	sendUntilTaken(t, d, "before")
+	for range most {
+		conn := from("127.0.0.2").dial(t, d)
+		must(t, conn.(*net.TCPConn).SetReadBuffer(4<<10))
+		_, err := io.WriteString(conn, strings.Repeat("GET /openapi.yaml HTTP/1.1\r\nHost: x\r\n\r\n", 100))
+		must(t, err)
+	}
+	eventually(t, "they ask for what they do not read", 5*time.Second, func() bool { return d.metric(t, "footfall_door_connections") == strconv.Itoa(most) })
+	eventually(t, "another one gets through", 5*time.Second, func() bool {
+		conn, err := from("127.0.0.3").try(t, d)
+		if err != nil {
+			return false
+		}
+		status, _ := sendVisit(conn)
+		return status == http.StatusAccepted && d.metric(t, `footfall_door_connections_cut_total{reason="unread"}`) != "0"
+	})
+}
+
 // turnedAway: a request that is refused by its header is answered at once, before its body has come.
 func turnedAway(t *testing.T, b broker) {
 	d := startServer(t, b, guarded)

@@ -46,6 +46,7 @@ var suites = []struct {
 	{"answers that nobody reads", false, unreadAnswers},
 	{"one address has its share of the connections", false, boundedConnections},
 	{"a proxy may have all connections", false, boundedProxies},
+	{"connections that nobody reads go first", false, unreadConnections},
 	{"whose body is not wanted does not hold its connection", false, turnedAway},
 	{"intruders get nothing past keys, origins and links", false, guardedHostile},
 	{"spoofed addresses", false, spoofedAddresses},

@@ -32,7 +32,7 @@ func TestServeTellsWhoIsLeft(t *testing.T) {
 		})
 		d := &server{cfg: configs.Producer{}, log: slog.New(slog.DiscardHandler), access: &admission.Access{Open: true}}
 		d.cfg.Kafka.Timeout = time.Millisecond
-		idle, err := d.serve(ctx, l, routes, func(addr, _ string) {
+		idle, err := d.serve(ctx, l, nil, routes, func(addr, _ string) {
 			go func() {
 				if r, err := http.Get("http://" + addr); err == nil { // the stuck one gets no answer
 					_ = r.Body.Close()

@@ -2,7 +2,6 @@ package intake
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -18,20 +17,15 @@ import (
 	"footfall/internal/health"
 	"footfall/internal/kafka/dial"
 	"footfall/internal/kafka/topics"
+	"footfall/internal/listen"
 	"footfall/producer/admission"
 	"footfall/producer/enrich"
 	"footfall/producer/links"
 	"footfall/producer/publisher"
 )
 
-// How much time and memory a client may take. Senders are services nearby or scripts on pages; neither has a good reason to be
-// slow.
-const (
-	headerTimeout = 5 * time.Second
-	readTimeout   = 15 * time.Second
-	idleTimeout   = 2 * time.Minute
-	maxHeader     = 16 << 10
-)
+// readTimeout is how long a client may send a request. Senders are services nearby or scripts on pages; neither has a good reason to be slow.
+const readTimeout = 15 * time.Second
 
 // What has to end when the producer stops gets this much time more than kafka.timeout. The chart's grace for pods covers it.
 const (
@@ -104,16 +98,14 @@ func run(ctx context.Context, cfg configs.Producer, open OpenLinks, reg *prometh
 		}
 		defer s.closeLinks() // before the publisher, which writes the last clicks
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.HTTP.Addr)
+	listener, err := listen.Open(ctx, "http.addr", cfg.HTTP.Addr, listen.Bounds{
+		Most: cfg.HTTP.Connections, PerNetwork: cfg.HTTP.PerNetwork, Trusted: p.enrich.Trusts, Metrics: reg, Name: "footfall_door",
+	}, log)
 	if err != nil {
-		return fmt.Errorf("listening (http.addr): %w", err)
-	}
-	listener = admission.LimitConns(listener, cfg.HTTP.Connections, cfg.HTTP.PerNetwork, p.enrich.Trusts, reg)
-	if p.secure != nil {
-		listener = encrypt(listener, p.secure, log)
+		return err
 	}
 	s.started.Store(true)
-	idle, err = s.serve(ctx, listener, s.routes(), ready)
+	idle, err = s.serve(ctx, listener, p.secure, s.routes(), ready)
 	return err
 }
 
@@ -185,19 +177,7 @@ type server struct {
 }
 
 // serve answers requests until ctx ends. idle tells whether all requests were over when it returned.
-func (s *server) serve(ctx context.Context, l net.Listener, routes http.Handler, ready func(addr, admin string)) (idle bool, err error) {
-	web := &http.Server{
-		Handler:           routes,
-		ReadHeaderTimeout: headerTimeout,
-		ReadTimeout:       readTimeout,
-		WriteTimeout:      readTimeout + s.cfg.Kafka.Timeout + 10*time.Second, // it counts from the header, so it covers reading and Kafka
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeader - 4096, // net/http adds 4096
-		ConnState:         admission.TrackIdle,
-		ErrorLog:          serverLog(s.log),
-	}
-	failed := make(chan error, 1)
-	go func() { failed <- web.Serve(l) }()
+func (s *server) serve(ctx context.Context, l net.Listener, secure *configs.KeyPair, routes http.Handler, ready func(addr, admin string)) (idle bool, err error) {
 	addr := l.Addr().String()
 	s.log.Info("listening", "addr", addr, "admin", s.admin)
 	switch {
@@ -207,25 +187,16 @@ func (s *server) serve(ctx context.Context, l net.Listener, routes http.Handler,
 		s.log.Warn("nobody may write: set access.sites, or access.open to let anyone")
 	}
 	ready(addr, s.admin)
-
-	select {
-	case err := <-failed:
-		return false, fmt.Errorf("serving: %w", err)
-	case <-ctx.Done():
+	idle, err = listen.Server{
+		Handler: routes, TLS: secure, Log: s.log,
+		Read: readTimeout, Write: readTimeout + s.cfg.Kafka.Timeout + 10*time.Second, // of reading and Kafka
+		// A request in progress ends when Kafka answers or kafka.timeout has passed. A client that still sends its body after that is
+		// disconnected: it got no answer, so it sends again.
+		Grace:    s.cfg.Kafka.Timeout + requestGrace,
+		Stopping: func() { s.closing = time.Now() },
+	}.Serve(ctx, l)
+	if err == nil {
+		s.log.Info("stopped listening")
 	}
-	// A request in progress ends when Kafka answers or kafka.timeout has passed. A client that still sends its body after that
-	// is disconnected: it got no answer, so it sends again.
-	s.closing = time.Now()
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Kafka.Timeout+requestGrace)
-	defer cancel()
-	idle = true
-	if err := web.Shutdown(grace); err != nil {
-		idle = false
-		s.log.Warn("disconnecting clients whose requests did not end in time", "error", err)
-		if err := web.Close(); err != nil {
-			s.log.Warn("closing connections", "error", err)
-		}
-	}
-	s.log.Info("stopped listening")
-	return idle, nil
+	return idle, err
 }

@@ -33,13 +33,13 @@ var zippers = sync.Pool{New: func() any {
 
 // body writes one answer.
 type body struct {
-	w        http.ResponseWriter
+	w        *recorder
 	r        *http.Request
 	f        *format
 	a        *answer
-	name     string // of the file, if it is to be one
-	timeout  time.Duration
-	progress func() // told when a piece was sent, so that the next one has as much time
+	name     string        // of the file, if it is to be one
+	timeout  time.Duration // for the client to read each piece, once there are several
+	progress func()        // told when a piece was sent, so that the next one has as much time
 
 	buf      []byte
 	volatile [2]int // of buf
@@ -86,7 +86,7 @@ func (b *body) stream() error {
 			return &refusal{Reason: needsHTTP11, Detail: "this answer is too large for HTTP/1.0, which cannot tell a part from the whole"}
 		}
 		b.header()
-		b.started = true
+		b.started, b.w.Grace = true, b.timeout
 		if acceptsGzip(b.r.Header.Get("Accept-Encoding")) {
 			b.w.Header().Set("Content-Encoding", "gzip")
 			b.zip = zippers.Get().(*gzip.Writer)
@@ -101,7 +101,6 @@ func (b *body) stream() error {
 }
 
 func (b *body) send() error {
-	b.moreTime()
 	var err error
 	if b.zip != nil {
 		_, err = b.zip.Write(b.buf)
@@ -128,15 +127,9 @@ func (b *body) release() {
 	}
 }
 
-// moreTime lets the client take as long for the next piece as for the first.
-func (b *body) moreTime() {
-	_ = http.NewResponseController(b.w).SetWriteDeadline(time.Now().Add(b.timeout)) // a recorder of a test has none
-}
-
 // whole sends an answer that is complete, or that it has not changed.
 func (b *body) whole() error {
 	b.header()
-	b.moreTime()
 	h, tag := b.w.Header(), b.tag()
 	h.Set("ETag", tag)
 	b.started = true

@@ -18,8 +18,12 @@ func ConfigOf(cfg configs.Reader, reg prometheus.Registerer, log *slog.Logger) (
 	if err != nil {
 		return Config{}, configs.MarkWrong(err)
 	}
+	pair, err := cfg.HTTP.TLS.KeyPair()
+	if err != nil {
+		return Config{}, err
+	}
 	return Config{
 		Access: who, MaxInFlight: cfg.HTTP.MaxInFlight, Timeout: cfg.HTTP.Timeout, StreamTimeout: cfg.HTTP.StreamTimeout,
-		Points: cfg.Limits.Points, Origins: cfg.HTTP.Origins, WriteKey: true, Metrics: reg, Log: log,
+		Points: cfg.Limits.Points, Origins: cfg.HTTP.Origins, Hosts: cfg.HTTP.Hosts, TLS: pair, WriteKey: true, Metrics: reg, Log: log,
 	}, nil
 }

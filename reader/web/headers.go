@@ -2,9 +2,7 @@ package web
 
 import (
 	"errors"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -71,16 +69,4 @@ func checkOrigins(origins []string) error {
 		}
 	}
 	return nil
-}
-
-// isLocal tells whether a header Host names this machine. A page elsewhere can give its own name any address, also 127.0.0.1 (DNS
-// rebinding), but it cannot change the name.
-func isLocal(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	if ip, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
-		return ip.IsLoopback()
-	}
-	return strings.EqualFold(host, "localhost")
 }

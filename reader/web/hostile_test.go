@@ -151,7 +151,7 @@ func raw(t *testing.T, addr, request string) (int, http.Header, string) {
 // TestMethodsAndHosts are refused before anything is read.
 func TestMethodsAndHosts(t *testing.T) {
 	f := newFake()
-	s := newServer(t, f, open, func(c *Config) { c.Local = true })
+	s := newServer(t, f, open, func(c *Config) { c.Hosts = []string{"stats.example"} })
 	for _, method := range []string{"POST", "PUT", "DELETE", "PATCH", "TRACE", "FROB"} {
 		w := send(s, method, "http://localhost/v1/stats/links/a")
 		if w.Code != 405 || w.Header().Get("Allow") != "GET, HEAD, OPTIONS" || reasonOf(t, w.Body) != methodNotAllowed {
@@ -160,7 +160,7 @@ func TestMethodsAndHosts(t *testing.T) {
 	}
 	for host, want := range map[string]int{
 		"localhost": 200, "LOCALHOST:8082": 200, "127.0.0.1:8082": 200, "127.0.0.1": 200, "[::1]:8082": 200, "[::1]": 200,
-		"evil.example": 421, "evil.example:8082": 421, "localhost.evil.example": 421, "127.0.0.1.evil.example": 421, "10.0.0.1:8082": 421, "0.0.0.0:8082": 421, "": 421,
+		"stats.example": 200, "Stats.Example:443": 200, "evil.example": 421, "evil.example:8082": 421, "localhost.evil.example": 421, "127.0.0.1.evil.example": 421, "10.0.0.1:8082": 421, "0.0.0.0:8082": 421, "": 200, // no browser sends none
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/v1/stats/links/a", nil)
 		r.Host = host

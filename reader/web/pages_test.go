@@ -54,7 +54,7 @@ func TestPages(t *testing.T) {
 	if w := get(busy, "/"); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("%d while as many questions as may be are answered", w.Code)
 	}
-	local := newServer(t, from, open, func(c *Config) { c.Local = true })
+	local := newServer(t, from, open, func(c *Config) { c.Hosts = []string{"stats.example"} })
 	if w := get(local, "/"); w.Code != http.StatusMisdirectedRequest {
 		t.Errorf("%d for another host", w.Code)
 	}

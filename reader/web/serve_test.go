@@ -8,7 +8,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
-	"errors"
 	"math/big"
 	"net"
 	"net/http"
@@ -48,7 +47,7 @@ func certificate(t *testing.T) (cert, key string) {
 
 func TestServeEncrypted(t *testing.T) {
 	cert, key := certificate(t)
-	pair, err := KeyPair(cert, key)
+	pair, err := configs.ServerTLS{Cert: cert, Key: key}.KeyPair()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +57,7 @@ func TestServeEncrypted(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	go func() { served <- newServer(t, newFake(), open, nil).Serve(ctx, l, pair) }()
+	go func() { served <- newServer(t, newFake(), open, func(c *Config) { c.TLS = pair }).Serve(ctx, l) }()
 	authorities := x509.NewCertPool()
 	text, err := os.ReadFile(cert)
 	if err != nil || !authorities.AppendCertsFromPEM(text) {
@@ -79,18 +78,5 @@ func TestServeEncrypted(t *testing.T) {
 	}
 	if w := get(newServer(t, newFake(), open, nil), "/healthz"); w.Header().Get("Strict-Transport-Security") != "" {
 		t.Error("plain HTTP promises TLS")
-	}
-}
-
-func TestCertificatesComeInPairs(t *testing.T) {
-	cert, _ := certificate(t)
-	for _, c := range [][2]string{{cert, ""}, {"", cert}, {cert, cert}, {"none.pem", "none.pem"}} {
-		var wrong *configs.Wrong
-		if _, err := KeyPair(c[0], c[1]); !errors.As(err, &wrong) {
-			t.Errorf("%v: %v", c, err)
-		}
-	}
-	if pair, err := KeyPair("", ""); pair != nil || err != nil {
-		t.Errorf("none: %v, %v", pair, err)
 	}
 }

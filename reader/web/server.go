@@ -14,8 +14,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"footfall/configs"
 	"footfall/internal/grant"
 	"footfall/internal/httpstatus"
+	"footfall/internal/listen"
 	"footfall/models"
 	"footfall/reader/access"
 	"footfall/reader/export"
@@ -53,7 +55,8 @@ type Config struct {
 	StreamTimeout time.Duration         // of one that is streamed
 	Points        int                   // of a series with fill=zero
 	Origins       []string              // of pages that may read; default: none
-	Local         bool                  // answer only who asks for this machine by its address or as localhost; default: everybody
+	Hosts         []string              // names that Host may have besides this machine's; default: any, but not on a loopback address
+	TLS           *configs.KeyPair      // default: plain HTTP
 	Pulse         func() stats.Minute   // how fast events are counted, for the pages; default: not known
 	Producer      func() string         // where events are sent to, for commands on pages; default: http://127.0.0.1:8080
 	WriteKey      bool                  // a key is needed for that; default: none
@@ -69,6 +72,7 @@ type Server struct {
 	metrics *metrics
 	places  *places
 	pages   *page.Handler // nil: there are none
+	hosts   listen.Hosts
 }
 
 // New makes a Server; an error says what is wrong with the configuration. If from is a page.Stats as well, as *stats.Reader is, the server
@@ -80,7 +84,7 @@ func New(from Stats, cfg Config) (*Server, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	s := &Server{stats: from, cfg: cfg, metrics: newMetrics(cfg.Metrics), places: newPlaces(cfg.MaxInFlight)}
+	s := &Server{stats: from, cfg: cfg, metrics: newMetrics(cfg.Metrics), places: newPlaces(cfg.MaxInFlight), hosts: listen.HostsOf(nil, cfg.Hosts)}
 	s.pages = s.newPages()
 	return s, nil
 }
@@ -132,8 +136,8 @@ func (s *Server) panicked(route string, p any) {
 func (s *Server) handle(w *recorder, r *http.Request, found *route, names map[string]string) {
 	path := r.URL.EscapedPath()
 	switch {
-	case s.cfg.Local && !isLocal(r.Host):
-		s.refuse(w, r, &refusal{Reason: wrongHost, Detail: "this reader answers on this machine only, as 127.0.0.1 or localhost"})
+	case !s.hosts.Answers(r.Host):
+		s.refuse(w, r, &refusal{Reason: wrongHost, Detail: "this reader answers as 127.0.0.1 or localhost, or by a name in http.hosts"})
 		return
 	case s.isPage(path):
 		s.page(w, r)

@@ -1,7 +1,8 @@
-package intake
+package listen
 
 import (
 	"bytes"
+	"log"
 	"log/slog"
 	"strings"
 	"testing"
@@ -10,7 +11,7 @@ import (
 // TestNoAddressesInTheLog: the log does not have the addresses of clients that net/http writes.
 func TestNoAddressesInTheLog(t *testing.T) {
 	var out bytes.Buffer
-	log := serverLog(slog.New(slog.NewJSONHandler(&out, nil)))
+	log := log.New(logWriter{slog.New(slog.NewJSONHandler(&out, nil))}, "", 0)
 	log.Printf("http: TLS handshake error from 203.0.113.7:4711: EOF")
 	if out.Len() > 0 {
 		t.Errorf("anyone can write: %s", &out)
@@ -26,16 +27,5 @@ func TestNoAddressesInTheLog(t *testing.T) {
 	}
 	if strings.Count(text, "\n") != 3 || !strings.Contains(text, "too many open files; retrying in 5ms") {
 		t.Errorf("log: %s", text)
-	}
-}
-
-func TestCertificatesComeInPairs(t *testing.T) {
-	if c, err := keyPair("", ""); c != nil || err != nil {
-		t.Errorf("none: %v, %v", c, err)
-	}
-	for _, pair := range [][2]string{{"a", ""}, {"", "a"}, {"none.pem", "none.pem"}} {
-		if _, err := keyPair(pair[0], pair[1]); err == nil || !strings.Contains(err.Error(), "http.tls") {
-			t.Errorf("%v: %v", pair, err)
-		}
 	}
 }

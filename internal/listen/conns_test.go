@@ -1,0 +1,83 @@
+package listen
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"net/netip"
+	"syscall"
+	"testing"
+
+	"footfall/producer/enrich"
+)
+
+// peerConn is a connection from somewhere.
+type peerConn struct {
+	net.Conn
+	at net.TCPAddr
+}
+
+func (c peerConn) RemoteAddr() net.Addr { return &c.at }
+
+// TestATrustedProxyIsNoNetwork: a trusted proxy is not limited like one network, not even one with a link-local address and a zone.
+func TestATrustedProxyIsNoNetwork(t *testing.T) {
+	about, err := enrich.New(enrich.Options{TrustedProxies: []string{"10.0.0.0/8", "fe80::/10"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := func(ip, zone string, bounded bool) {
+		t.Helper()
+		c := bound(nil, Bounds{Most: 10, PerNetwork: 1, Trusted: about.Trusts}, slog.New(slog.DiscardHandler))
+		in, why := c.admit(peerConn{at: net.TCPAddr{IP: net.IP(netip.MustParseAddr(ip).AsSlice()), Zone: zone}})
+		if in == nil || len(in.networks) > 0 != bounded {
+			t.Errorf("%s%%%s: %v, %s", ip, zone, in, why)
+		}
+	}
+	f("203.0.113.7", "", true)
+	f("2001:db8::1", "", true)
+	f("10.0.0.1", "", false)
+	f("::ffff:10.0.0.1", "", false)
+	f("fe80::1", "", false)
+	f("fe80::1", "eth0", false)
+}
+
+// TestRoomForTheRest: connections leave file descriptors for everything else, or the process does not start.
+func TestRoomForTheRest(t *testing.T) {
+	f := func(files uint64, want int) {
+		t.Helper()
+		if got, err := (Bounds{Most: 4096}).fit(files); got != want || (err == nil) != (want > 0) {
+			t.Errorf("%d files: %d connections, %v; want %d", files, got, err, want)
+		}
+	}
+	f(256, 0)
+	f(511, 0)
+	f(512, 96)
+	f(1024, 352)
+	f(1<<20, 4096)
+}
+
+// failing is a listener without a free file descriptor, for a while.
+type failing struct {
+	net.Listener
+	times int
+}
+
+func (f *failing) Accept() (net.Conn, error) {
+	if f.times--; f.times >= 0 {
+		return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
+	}
+	if f.times == -1 {
+		return peerConn{}, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func TestAcceptingIsTriedAgain(t *testing.T) {
+	l := bound(&failing{times: 3}, Bounds{Most: 1}, slog.New(slog.DiscardHandler))
+	if conn, err := l.Accept(); conn == nil || err != nil {
+		t.Errorf("after failures: %v, %v", conn, err)
+	}
+	if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("of a closed listener: %v", err)
+	}
+}

@@ -1,0 +1,90 @@
+package listen
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"footfall/configs"
+)
+
+// How much time and memory a client may take before its request is read.
+const (
+	headerTimeout = 5 * time.Second
+	idleTimeout   = 2 * time.Minute
+	maxHeader     = 16 << 10
+)
+
+// Server answers HTTP on a listener.
+type Server struct {
+	Handler  http.Handler
+	Read     time.Duration    // for a request
+	Write    time.Duration    // for a request and its answer; the handler may give more
+	Grace    time.Duration    // for requests in progress when it stops
+	Stopping func()           // told when it begins to stop. Default: nobody is
+	TLS      *configs.KeyPair // nil: plain HTTP
+	Log      *slog.Logger
+}
+
+// Serve answers until ctx ends, then for the grace those that are being answered; it closes the listener. It returns no error then, and whether
+// all requests were over. It returns an error if it ended before.
+func (s Server) Serve(ctx context.Context, l net.Listener) (idle bool, err error) {
+	if s.TLS != nil {
+		s.TLS.Failed = func(err error) {
+			s.Log.Error("http.tls.cert or http.tls.key changed and cannot be used; the previous certificate stays in use", "error", err.Error())
+		}
+		l = tls.NewListener(l, &tls.Config{
+			MinVersion:     tls.VersionTLS12,
+			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return s.TLS.Current(), nil },
+		})
+	}
+	web := &http.Server{
+		Handler: s.Handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: s.Read, WriteTimeout: s.Write, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeader - 4096, // net/http adds 4096
+		ConnState:      trackIdle, ErrorLog: log.New(logWriter{s.Log}, "", 0),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- web.Serve(l) }()
+	select {
+	case err := <-failed:
+		return false, fmt.Errorf("serving: %w", err)
+	case <-ctx.Done():
+	}
+	if s.Stopping != nil {
+		s.Stopping()
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Grace)
+	defer cancel()
+	if err := web.Shutdown(grace); err != nil {
+		if s.Grace > 0 {
+			s.Log.Warn("disconnecting clients whose requests did not end in time", "error", err.Error())
+		}
+		_ = web.Close() // nothing is left to be told
+		return false, nil
+	}
+	return true, nil
+}
+
+// address matches an IP with a port, as net/http writes it.
+var address = regexp.MustCompile(`\[?[0-9a-fA-F.:]*[.:][0-9a-fA-F.:]*(%[^\s\]]*)?\]?:[0-9]+`)
+
+// logWriter takes what net/http complains about. It removes the addresses of clients, which do not belong into a log. Failed handshakes go to
+// level debug, since anyone can cause any number of them.
+type logWriter struct{ to *slog.Logger }
+
+func (w logWriter) Write(line []byte) (int, error) {
+	text := address.ReplaceAllString(strings.TrimSpace(string(line)), "(a client)")
+	if strings.Contains(text, "TLS handshake error") {
+		w.to.Debug(text)
+	} else {
+		w.to.Warn(text)
+	}
+	return len(line), nil
+}
