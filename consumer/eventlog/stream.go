@@ -104,7 +104,8 @@ func (s *Stream) open(ctx context.Context) (err error) {
 		return err
 	}
 	s.extend()
-	defer context.AfterFunc(ctx, func() { _ = s.conn.Close() })()
+	conn := s.conn // s.conn may be closed, and nil, when ctx ends
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	s.batch = s.conn.ReadBatchWith(kafka.ReadBatchConfig{MinBytes: s.some.bytes, MaxBytes: 4 << 20, MaxWait: s.some.wait})
 	return nil
 }
