@@ -21,7 +21,8 @@ import (
 func TestAPanicIsA500(t *testing.T) {
 	var log bytes.Buffer
 	reg := prometheus.NewRegistry()
-	d := &server{metrics: newMetrics(reg, &admission.Semaphore{}, &admission.Semaphore{}), log: slog.New(slog.NewJSONHandler(&log, nil))}
+	small, large := admission.NewBodySlots(1<<20, 1<<10, 1<<10)
+	d := &server{metrics: newMetrics(reg, small, large), log: slog.New(slog.NewJSONHandler(&log, nil))}
 	server := httptest.NewServer(d.observe("/boom", http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("boom") })))
 	defer server.Close()
 	for range 2 {
