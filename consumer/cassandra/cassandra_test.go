@@ -63,7 +63,7 @@ func TestStore(t *testing.T) {
 	t.Run("Expiry", func(t *testing.T) { testExpiry(t, testOpen(t, cfg, plan)) })
 	t.Run("ForgetClocks", func(t *testing.T) { testForgetClocks(t, testOpen(t, cfg, plan)) })
 	t.Run("DropClocks", func(t *testing.T) { testDropClocks(t, testOpen(t, cfg, plan)) })
-	t.Run("Ledger", func(t *testing.T) {
+	t.Run("LedgerRows", func(t *testing.T) {
 		db := testOpen(t, cfg, plan)
 		testLedgerFromTheFirstOffset(t, db)
 		testLedgerOfManyRows(t, db)
