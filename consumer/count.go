@@ -22,7 +22,7 @@ import (
 
 // count counts events into Cassandra until ctx ends. It answers operators from the beginning, also while it waits for Cassandra and Kafka.
 func count(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger) error {
-	if err := checkServers(cfg); err != nil { // before it waits
+	if err := checkServers(cfg, log); err != nil { // before it waits
 		return err
 	}
 	operators, err := health.Listen(ctx, "http.addr", cfg.HTTP.Addr, log)
@@ -52,11 +52,14 @@ func count(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *sl
 }
 
 // checkServers returns a *configs.Wrong if Cassandra or Kafka cannot be asked with this configuration. It does not connect.
-func checkServers(cfg configs.Consumer) error {
+func checkServers(cfg configs.Consumer, log *slog.Logger) error {
 	if err := cassandra.Check(cfg.Cassandra); err != nil {
 		return err
 	}
-	_, err := dial.New(cfg.Kafka.Brokers, cfg.Kafka.TLS, cfg.Kafka.SASL)
+	via, err := dial.New(cfg.Kafka.Brokers, cfg.Kafka.TLS, cfg.Kafka.SASL)
+	if risk := via.Risk(); err == nil && risk != "" {
+		log.Warn(risk)
+	}
 	return err
 }
 

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -79,6 +81,12 @@ func run(ctx context.Context, cfg configs.Producer, open OpenLinks, reg *prometh
 		smallBodies: small, largeBodies: large, workers: admission.NewWorkerSlots(sole), sole: sole,
 	}
 	s.waiting.Register(reg)
+	if risk := p.via.Risk(); risk != "" {
+		log.Warn(risk)
+	}
+	if slices.ContainsFunc(cfg.HTTP.TrustedProxies, func(network string) bool { return strings.HasSuffix(network, "/0") }) {
+		log.Warn("http.trusted_proxies trusts everybody: any client can choose its address, and has no limits; list the networks of your proxies only")
+	}
 	closeAdmin, err := s.openAdmin(ctx, reg)
 	if err != nil {
 		return err

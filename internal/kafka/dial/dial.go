@@ -48,6 +48,20 @@ func New(brokers []string, t configs.TLS, s configs.SASL) (Kafka, error) {
 	return k, nil
 }
 
+// Risk says what is risky about how the brokers are reached, and what to do; empty: nothing.
+func (k Kafka) Risk() string {
+	if k.tls != nil || k.sasl == nil || k.sasl.Name() != "PLAIN" {
+		return ""
+	}
+	for _, broker := range k.Brokers {
+		host, _, _ := net.SplitHostPort(broker) // one that is none cannot be reached
+		if ip := net.ParseIP(host); host != "localhost" && !ip.IsLoopback() {
+			return "the password of kafka.sasl goes to " + broker + " in clear: set kafka.tls.enabled, or a mechanism scram-sha-256 or scram-sha-512"
+		}
+	}
+	return ""
+}
+
 // Addr is the address of the bootstrap brokers.
 func (k Kafka) Addr() net.Addr { return kafka.TCP(k.Brokers...) }
 

@@ -40,6 +40,22 @@ func TestTLSAndLogin(t *testing.T) {
 	}
 }
 
+func TestAPasswordInClearIsARisk(t *testing.T) {
+	f := func(broker, mechanism string, encrypted, want bool) {
+		t.Helper()
+		via, err := dial.New([]string{broker}, configs.TLS{Enabled: encrypted}, configs.SASL{Mechanism: mechanism, Username: "u", Password: "p"})
+		if err != nil || (via.Risk() != "") != want {
+			t.Errorf("%s, %s, TLS %t: %q, %v", broker, mechanism, encrypted, via.Risk(), err)
+		}
+	}
+	f("kafka.example:9092", "plain", false, true)
+	f("10.0.0.1:9092", "plain", false, true)
+	f("kafka.example:9092", "plain", true, false)
+	f("kafka.example:9092", "scram-sha-256", false, false)
+	f("127.0.0.1:9092", "plain", false, false)
+	f("localhost:9092", "plain", false, false)
+}
+
 // Without the right certificate, user or password no client gets through.
 func TestWrongTLSOrLoginIsRefused(t *testing.T) {
 	files := dialtest.NewFiles(t)
