@@ -103,7 +103,9 @@ func (c *Consumer) untilPause(ctx, genCtx context.Context, gen *kafka.Generation
 		return nil
 	})
 	group.Go(func() error {
-		repair.NewChecker(c.Log, src, c.hasher, c.metrics.Repair).WatchDoubts(fetching, o.sorted())
+		checker := repair.NewChecker(c.Log, src, c.hasher, c.metrics.Repair)
+		checker.Bytes = repairBytes
+		checker.WatchDoubts(fetching, o.sorted())
 		return nil
 	})
 	group.Go(func() error {
