@@ -32,12 +32,14 @@ func (s *Shares[K]) Of(who K) *Share[K] {
 	return of
 }
 
-// Take takes one place, or returns false if its holder may have none now.
-func (s *Shares[K]) Take(of *Share[K]) bool {
+// Take takes so many places, or returns false if its holder may have none now. Who may have one may have all: what is large must get its turn, too.
+func (s *Shares[K]) Take(of *Share[K], places int) bool {
 	if s.used >= s.places && of.held >= min(max(1, s.places/len(s.holders)), s.Total()-s.used) {
 		return false
 	}
-	return s.TakeReserve(of)
+	s.used += places
+	of.held += places
+	return true
 }
 
 // TakeReserve is Take for who is known to be alone: it takes the reserve as well.

@@ -9,7 +9,7 @@ func TestShares(t *testing.T) {
 	f := func(who string, want int) {
 		t.Helper()
 		got, of := 0, s.Of(who)
-		for s.Take(of) {
+		for s.Take(of, 1) {
 			got++
 		}
 		if s.Release(of, 0); got != want {

@@ -3,6 +3,8 @@ package links
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/expirable"
@@ -12,6 +14,9 @@ import (
 const (
 	// foundTTL is how long a target is cached. The producer never changes one, but an operator may.
 	foundTTL = time.Minute
+
+	// linkBytes is what a link of links.cache may take on average: a few have long targets, and somebody may create many that do.
+	linkBytes = 256
 
 	// lookupTimeout bounds how long a redirect waits for the store: its visitor waits too.
 	lookupTimeout = 3 * time.Second
@@ -28,17 +33,27 @@ var errBusy = errors.New("too many requests to the store of links")
 type cache struct {
 	o       *Options
 	found   *expirable.LRU[string, string]
+	bytes   atomic.Int64                     // of found
 	missing *expirable.LRU[string, struct{}] // apart, so that guessed names do not evict links
 	asking  singleflight.Group
 	slots   chan struct{} // holds one for each request to the store
+	keeping sync.Mutex
 }
 
 func newCache(o Options) *cache {
-	return &cache{
-		o:       &o,
-		found:   expirable.NewLRU[string, string](o.Cache, nil, foundTTL),
-		missing: expirable.NewLRU[string, struct{}](o.Cache, nil, o.NegativeTTL),
-		slots:   make(chan struct{}, mostAsking),
+	c := &cache{o: &o, missing: expirable.NewLRU[string, struct{}](o.Cache, nil, o.NegativeTTL), slots: make(chan struct{}, mostAsking)}
+	c.found = expirable.NewLRU(o.Cache, func(short, long string) { c.bytes.Add(-int64(len(short) + len(long))) }, foundTTL)
+	return c
+}
+
+// keep caches a target.
+func (c *cache) keep(short, long string) {
+	c.keeping.Lock()
+	defer c.keeping.Unlock()
+	c.found.Remove(short) // to replace it would not give its bytes back
+	c.found.Add(short, long)
+	for c.bytes.Add(int64(len(short) + len(long))); c.bytes.Load() > int64(c.o.Cache)*linkBytes; {
+		c.found.RemoveOldest()
 	}
 }
 
@@ -93,7 +108,7 @@ func (c *cache) ask(ctx context.Context, short string) (said lookup, err error) 
 		return lookup{}, err
 	}
 	if found {
-		c.found.Add(short, long)
+		c.keep(short, long)
 	} else {
 		c.missing.Add(short, struct{}{})
 	}
@@ -103,6 +118,6 @@ func (c *cache) ask(ctx context.Context, short string) (said lookup, err error) 
 // put caches a link that was just created. A lookup that began before may add it to missing afterwards. That does no harm,
 // because found is asked first.
 func (c *cache) put(short, long string) {
-	c.found.Add(short, long)
+	c.keep(short, long)
 	c.missing.Remove(short)
 }

@@ -86,7 +86,7 @@ func (q *queue) add(c *models.Click, from netip.Addr) {
 	switch {
 	case q.closed:
 		q.drop("closing", nil)
-	case !q.waiting.Take(share):
+	case !q.waiting.Take(share, 1):
 		q.drop("queue_full", nil)
 	default:
 		q.clicks <- queued{c, share} // never blocks: no more are in the channel than have a place

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -211,4 +212,23 @@ type takenStore struct {
 func (s *takenStore) Create(_ context.Context, short, _ string, _ time.Time) (string, bool, error) {
 	s.tried = append(s.tried, short)
 	return "https://a.example/", false, nil
+}
+
+// TestLongTargetsTakeMoreOfTheCache: somebody may create many links with the longest targets.
+func TestLongTargetsTakeMoreOfTheCache(t *testing.T) {
+	c := newCache(Options{Cache: 100, NegativeTTL: time.Second})
+	long := strings.Repeat("x", MaxTarget)
+	for i := range 100 {
+		c.put(strconv.Itoa(i), long)
+		c.put(strconv.Itoa(i), long) // again: its bytes count once
+	}
+	if n := c.found.Len(); n != 100*linkBytes/(MaxTarget+2) {
+		t.Errorf("%d targets of 2 KB are kept where 100 of 256 bytes may be", n)
+	}
+	for i := range 100 {
+		c.put("short"+strconv.Itoa(i), "https://example.org/")
+	}
+	if n := c.found.Len(); n != 100 {
+		t.Errorf("%d of 100 short targets are kept", n)
+	}
 }

@@ -1,11 +1,15 @@
 package publisher
 
 import (
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"footfall/internal/fair"
+	"footfall/models"
 	"footfall/producer/admission"
 	"footfall/producer/answer"
 )
@@ -84,4 +88,31 @@ func TestAGrantLeavesTheWindow(t *testing.T) {
 	f("hostile", "a", 1, 0)
 	f("good", "a", 10, 10)
 	f("", "a", 50, 50)
+}
+
+// TestLargeEventsTakeMoreSlots: slots bound memory, and an event may be a hundred times as large as most.
+func TestLargeEventsTakeMoreSlots(t *testing.T) {
+	cluster, p := openTest(t, 1, func(o *Options) { o.Slots = 10 })
+	release := held(cluster)
+	defer release()
+	events := spreadClicks(10)
+	for _, e := range events {
+		c := e.(*models.Click)
+		c.Referrer, c.UA = strings.Repeat("\x01", models.MaxReferrer), strings.Repeat("\x01", models.MaxUA) // each letter takes six in JSON
+	}
+	overloaded := make(chan int, 1)
+	go func() {
+		refused := slices.DeleteFunc(p.Publish(t.Context(), admission.Tenant{}, testTopic, events), func(err error) bool {
+			var why *answer.Refusal
+			return !errors.As(err, &why) || why.Reason != answer.Overloaded
+		})
+		overloaded <- len(refused)
+	}()
+	p.inFlight(t, 3*4)
+	release()
+	if n := <-overloaded; n != 7 {
+		t.Errorf("%d of ten events of 12 KB were refused for ten slots of 4 KB, want 7", n)
+	}
+	p.inFlight(t, 0)
+	allTaken(t, p.Publish(t.Context(), admission.Tenant{}, testTopic, spreadClicks(10)))
 }

@@ -106,6 +106,7 @@ type recordBatch struct {
 type eventRef struct {
 	of    *Delivery
 	index int
+	slots int // that it holds
 }
 
 var (

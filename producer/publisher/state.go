@@ -15,6 +15,9 @@ import (
 	"footfall/producer/answer"
 )
 
+// slotBytes is how much memory a slot stands for: an event that is larger takes several.
+const slotBytes = 4 << 10
+
 const firstBackoff, maxBackoff = 100 * time.Millisecond, time.Second
 
 // state is what changes while a Publisher runs. doc.go explains the states of queues and batches. All functions in this file
@@ -55,7 +58,7 @@ func newState(slots int, grants *fair.Budget) state {
 
 // enqueue appends events to the queues of their partitions, as many as the tenant gets slots for.
 func (p *Publisher) enqueue(base string, d *Delivery, text *encoded) {
-	before, closed, queues := p.slots.Used(), p.life.Err() != nil, p.queues[p.current[base]]
+	closed, queues := p.life.Err() != nil, p.queues[p.current[base]]
 	for i, e := range text.events {
 		switch {
 		case d.outcomes[i] != nil: // could not be encoded
@@ -70,16 +73,17 @@ func (p *Publisher) enqueue(base string, d *Delivery, text *encoded) {
 			d.outcomes[i] = &answer.Refusal{Reason: answer.RateLimited, Detail: "too many events with this key for one partition", After: wait}
 			continue
 		}
-		if !p.slots.Take(d.share) {
+		slots := 1 + (len(key)+len(value))/slotBytes
+		if !p.slots.Take(d.share, slots) {
 			d.outcomes[i] = &answer.Refusal{Reason: answer.Overloaded, Detail: "too many events are being written; try again"}
 			continue
 		}
-		p.appendTo(q, key, value, eventRef{d, i})
+		p.appendTo(q, key, value, eventRef{d, i, slots})
 		d.outcomes[i] = errUnderWay
 		d.left++
 	}
 	p.slots.Release(d.share, 0)
-	p.metrics.inFlight.Add(float64(p.slots.Used() - before))
+	p.metrics.inFlight.Add(float64(d.left))
 }
 
 // chargeGrant charges the key of a tenant for one event to a partition, or returns how long to wait. Otherwise the holder of one key could
@@ -214,7 +218,7 @@ func (p *Publisher) settle(b *recordBatch, err error) {
 		err = unavailable(err)
 	}
 	for _, e := range b.events {
-		p.slots.Release(e.of.share, 1)
+		p.slots.Release(e.of.share, e.slots)
 		e.of.outcomes[e.index] = err
 		e.of.failed = e.of.failed || err != nil
 		if e.of.left--; e.of.left > 0 {

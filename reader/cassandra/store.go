@@ -80,8 +80,8 @@ func (s *Store) Close() { s.session.Close() }
 // Plan implements stats.Store.
 func (s *Store) Plan() *models.Plan { return s.plan }
 
-// pageRows is how many rows one page has: the next one is asked for when a quarter of them is left.
-const pageRows = 5000
+// pageRows is how many rows one page has: the next one is asked for when a quarter of them is left. A name may take a KB.
+const pageRows = 1000
 
 // rowsOf is scanned for a query that gocql routes.
 func rowsOf[T any](ctx context.Context, s *Store, what string, scan func(gocql.Scanner) (T, error), query string, args ...any) iter.Seq2[T, error] {

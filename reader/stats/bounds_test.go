@@ -65,6 +65,18 @@ func TestRankingsReadNoMoreNamesThanTheyRank(t *testing.T) {
 	})
 }
 
+// Long names are ranked up to a number of bytes: many may ask at once.
+func TestRankingsOfLongNames(t *testing.T) {
+	m, r := memory(models.DefaultPlan())
+	for i := range 2 * stats.MaxRankedBytes / models.MaxFeature {
+		m.List(t, listed(on("2018-10"), fmt.Sprintf("%0*d", models.MaxFeature, i)))
+	}
+	top, err := r.SiteTop(t.Context(), stats.TopQuery{Site: "site", Feature: "feature2", Period: period("2018-10"), Metric: stats.Views})
+	if err != nil || top.Complete || top.Values != stats.MaxRankedBytes/models.MaxFeature {
+		t.Errorf("%d values of a KB are ranked, complete %v: %v", top.Values, top.Complete, err)
+	}
+}
+
 // A week over two months has a value once, in whichever of them it is listed, and however many there are.
 func TestValuesOfAWeekOverTwoMonths(t *testing.T) {
 	m, r := memory(models.DefaultPlan())

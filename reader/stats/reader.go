@@ -12,6 +12,8 @@ import (
 const (
 	// MaxRanked is how many values Top ranks.
 	MaxRanked = 10_000
+	// MaxRankedBytes is how long they may be together: many may ask at once.
+	MaxRankedBytes = 1 << 20
 	// MaxMonths is how many months of a site a series may span: each is a partition.
 	MaxMonths = 120
 )

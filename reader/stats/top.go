@@ -85,19 +85,19 @@ func monthsOf(metric string, p Period) []models.Millis {
 	return []models.Millis{first, last}
 }
 
-// list reads the values of months that are ranked: each once, and MaxRanked at the most. complete is false if there are more.
+// list reads the values of months that are ranked: each once, and MaxRanked and MaxRankedBytes at the most. complete is false if there are more.
 func (r *Reader) list(ctx context.Context, site string, months []models.Millis, feature string) (names []string, complete bool, err error) {
-	known := map[string]bool{}
+	known, bytes := map[string]bool{}, 0
 	for _, month := range months {
 		for name, err := range r.store.Values(ctx, site, month, feature) {
 			switch {
 			case err != nil:
 				return nil, false, fmt.Errorf("listing values: %w", err)
 			case known[name]:
-			case len(names) == MaxRanked:
+			case len(names) == MaxRanked || bytes+len(name) > MaxRankedBytes:
 				return names, false, nil
 			default:
-				known[name] = true
+				known[name], bytes = true, bytes+len(name)
 				names = append(names, name)
 			}
 		}

@@ -213,3 +213,47 @@ func (s slow) Counts(ctx context.Context, _ stats.SiteKey) ([]stats.Count, error
 		return nil, nil
 	}
 }
+
+// notReading is a client that does not read the body of a 200 until it is let go.
+type notReading struct {
+	*httptest.ResponseRecorder
+	came, letGo chan struct{}
+}
+
+func (s notReading) Write(text []byte) (int, error) {
+	if s.Code == http.StatusOK {
+		s.came <- struct{}{}
+		<-s.letGo
+	}
+	return s.ResponseRecorder.Write(text)
+}
+
+// TestFewExportsAtOnce: an export takes more memory than other answers.
+func TestFewExportsAtOnce(t *testing.T) {
+	s := newServer(t, stats.New(counted(), "clicks", "visits"), open, func(c *Config) { c.MaxInFlight = 64 })
+	came, letGo, codes := make(chan struct{}, 64), make(chan struct{}), make(chan int, 64)
+	for range 64 {
+		go func() {
+			w := notReading{httptest.NewRecorder(), came, letGo}
+			s.ServeHTTP(w, httptest.NewRequest(http.MethodGet, siteExport, nil))
+			codes <- w.Code
+		}()
+	}
+	refused := 0
+	for refused+len(came) < 64 {
+		select {
+		case code := <-codes:
+			if refused++; code != http.StatusServiceUnavailable {
+				t.Errorf("an export was answered with %d", code)
+			}
+		case <-time.After(time.Millisecond):
+		}
+	}
+	if running := len(came); running != 6 {
+		t.Errorf("%d exports run at once, want 6: each counts as 8 of the 43 places that are not in reserve", running)
+	}
+	close(letGo)
+	for range 64 - refused {
+		<-codes
+	}
+}

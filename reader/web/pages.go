@@ -20,7 +20,7 @@ func (s *Server) newPages() *page.Handler {
 		Log: s.cfg.Log, Now: s.cfg.Now, Pulse: s.cfg.Pulse, Producer: s.cfg.Producer, WriteKey: s.cfg.WriteKey,
 		Refused:  func(ctx context.Context, err error) { s.count(refusalOf(ctx, err)) },
 		Panicked: func(p any) { s.panicked("page", p) },
-		Take:     s.take,
+		Take:     func(w http.ResponseWriter, r *http.Request) (func(), bool) { return s.take(w, r, 1) },
 		Allow: func(r *http.Request) (page.May, error) {
 			holder, err := s.cfg.Access.Of(grant.Bearer(r), r.URL.Query().Get("share"), s.cfg.Now())
 			if err != nil {
@@ -45,14 +45,14 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	s.pages.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// take gives one of the places of http.max_in_flight to whoever asks, or refuses.
-func (s *Server) take(w http.ResponseWriter, r *http.Request) (release func(), ok bool) {
+// take gives so many places of http.max_in_flight to whoever asks, or refuses.
+func (s *Server) take(w http.ResponseWriter, r *http.Request, n int) (release func(), ok bool) {
 	who := cmp.Or(grant.Bearer(r), r.URL.Query().Get("share"))
-	if !s.places.take(who) {
+	if !s.places.take(who, n) {
 		s.refuse(w, r, &refusal{Reason: overloaded,
 			Detail: "as many questions as may be are being answered (http.max_in_flight; a quarter of it for one key or share link): try again"})
 		return nil, false
 	}
 	s.metrics.inFlight.Inc()
-	return func() { s.metrics.inFlight.Dec(); s.places.release(who) }, true
+	return func() { s.metrics.inFlight.Dec(); s.places.release(who, n) }, true
 }

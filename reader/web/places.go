@@ -16,16 +16,16 @@ type places struct {
 func newPlaces(n int) *places { return &places{shares: fair.NewShares[string](n-n/3, n/3)} }
 
 // take waits for nothing. who is empty where everybody may read: then there is nobody to tell apart.
-func (p *places) take(who string) bool {
+func (p *places) take(who string, n int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	share := p.shares.Of(who)
 	defer p.shares.Release(share, 0)
-	return p.shares.Take(share)
+	return p.shares.Take(share, n)
 }
 
-func (p *places) release(who string) {
+func (p *places) release(who string, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.shares.Release(p.shares.Of(who), 1)
+	p.shares.Release(p.shares.Of(who), n)
 }

@@ -8,7 +8,7 @@ func TestOneKeyLeavesRoom(t *testing.T) {
 	f := func(who string, want int) {
 		t.Helper()
 		got := 0
-		for p.take(who) {
+		for p.take(who, 1) {
 			got++
 		}
 		if got != want {
@@ -19,7 +19,7 @@ func TestOneKeyLeavesRoom(t *testing.T) {
 	f("two", 2)
 	f("", 1) // where everybody may read nobody is told apart
 	f("three", 0)
-	p.release("two")
+	p.release("two", 1)
 	f("one", 0)
 	f("three", 1)
 }

@@ -163,7 +163,11 @@ func (s *Server) handle(w *recorder, r *http.Request, found *route, names map[st
 		s.refuse(w, r, refusalOf(r.Context(), err))
 		return
 	}
-	release, ok := s.take(w, r)
+	n := 1
+	if found.ask == nil { // an export may take 50 MB
+		n = max(1, s.cfg.MaxInFlight/8)
+	}
+	release, ok := s.take(w, r, n)
 	if !ok {
 		return
 	}
