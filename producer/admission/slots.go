@@ -216,7 +216,7 @@ func take(of *fair.Shares[Tenant], held map[Tenant]int, client Tenant, most int,
 	}
 	account := of.Of(client.Account())
 	defer of.Release(account, 0)
-	if !of.Take(account, 1) && !(alone && of.TakeReserve(account)) {
+	if !of.Take(account, 1) && (!alone || !of.TakeReserve(account)) {
 		return false
 	}
 	held[client]++

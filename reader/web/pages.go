@@ -50,7 +50,7 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, n int) (release fu
 	who := cmp.Or(grant.Bearer(r), r.URL.Query().Get("share"))
 	if !s.places.take(who, n) {
 		s.refuse(w, r, &refusal{Reason: overloaded,
-			Detail: "as many questions as may be are being answered (http.max_in_flight; a quarter of it for one key or share link): try again"})
+			Detail: "as many questions as may be are being answered (http.max_in_flight, of which one key or share link has a part): try again"})
 		return nil, false
 	}
 	s.metrics.inFlight.Inc()

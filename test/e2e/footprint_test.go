@@ -163,7 +163,7 @@ func TestFootprint(t *testing.T) {
 				if *footprintBefore != "" {
 					d := prepareFootprint(t, f, *footprintBefore)
 					d.produce(t, f, true, nil)
-					peak, rate := d.footprint(t, f, *footprintBefore, nil)
+					peak, rate := d.footprint(t, f, *footprintBefore)
 					t.Logf("| %s | before | %d MiB | %.0f/s |", f.name, peak>>20, rate)
 				}
 				consumer := binaries.Path(t, "consumer")
@@ -199,7 +199,7 @@ func prepareFootprint(t *testing.T, f footprint, consumer string) *real {
 func holds(t *testing.T, d *real, f footprint, consumer string, whole bool, want *oracle.Oracle) {
 	t.Helper()
 	d.produce(t, f, whole, want)
-	peak, rate := d.footprint(t, f, consumer, want)
+	peak, rate := d.footprint(t, f, consumer)
 	t.Logf("| %s | now | %d MiB | %.0f/s |", f.name, peak>>20, rate)
 	if peak > container {
 		t.Errorf("%s: the consumer had %d MiB, and its container has %d", f.name, peak>>20, container>>20)
@@ -210,7 +210,7 @@ func holds(t *testing.T, d *real, f footprint, consumer string, whole bool, want
 }
 
 // footprint runs a consumer until everything is counted, and returns the most memory that it had, and how many messages it counted in a second.
-func (d *real) footprint(t *testing.T, f footprint, binary string, want *oracle.Oracle) (peak int64, rate float64) {
+func (d *real) footprint(t *testing.T, f footprint, binary string) (peak int64, rate float64) {
 	t.Helper()
 	begun := time.Now()
 	all, err := d.Lag(t.Context())
@@ -227,7 +227,7 @@ func (d *real) footprint(t *testing.T, f footprint, binary string, want *oracle.
 	d.lagBelow(t, pick64(f.partitions < 100, 0, all*3/4)) // of 200 windows not all fit
 	rate = float64(all) / time.Since(begun).Seconds()
 	if f.killed {
-		d.checked(t, c)
+		d.checked(t)
 	}
 	peak = max(peak, mostMemory(t, c.Process))
 	if !c.Running() {
@@ -258,7 +258,7 @@ func (d *real) lagBelow(t *testing.T, most int64) {
 }
 
 // checked waits until the doubts that a kill left were checked once.
-func (d *real) checked(t *testing.T, c *consumer) {
+func (d *real) checked(t *testing.T) {
 	t.Helper()
 	harness.Within(t, 5*time.Minute, "the first check of the doubts", func() error {
 		least := 1 << 30
