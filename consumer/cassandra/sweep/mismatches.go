@@ -152,18 +152,25 @@ func (t Tables) compare(ctx context.Context, site string, rows map[counted]int64
 	})
 }
 
-// sightings calls each with the counter of every sighting in a partition.
+// sightings calls each with the counter of every sighting in a partition: once, also if a write that was tried again stands under two combinations.
 func (t Tables) sightings(ctx context.Context, p visitorrow.Partition, each func(counted)) error {
 	entry := t.visitors().NewEntry()
 	scanner := t.Session.Query(t.visitors().Select()+visitorrow.Where, p.Args()...).WithContext(ctx).PageSize(5000).RetryPolicy(walk.Patience).
 		Iter().Scanner()
+	guid, told := "", map[counted]bool{} // of that visitor, whose entries follow each other
 	for scanner.Next() {
 		if err := scanner.Scan(entry.Columns()...); err != nil {
 			return err
 		}
+		if entry.GUID != guid {
+			guid, told = entry.GUID, map[counted]bool{}
+		}
 		if first, ok := entry.First(); ok {
 			for s := range first.Sightings(models.Visitor{Site: p.Site, Month: p.Month, GUID: entry.GUID}) {
-				each(counted{s.Interval, s.Start, s.Features})
+				if c := (counted{s.Interval, s.Start, s.Features}); !told[c] {
+					told[c] = true
+					each(c)
+				}
 			}
 		}
 	}

@@ -150,7 +150,7 @@ func (m *Memory) retirement(before models.Millis) *store.Retirement {
 func (m *Memory) CountMismatches(ctx context.Context, before models.Millis, _ func(string), each func(store.CountMismatch)) error {
 	m.Mu.Lock()
 	defer m.Mu.Unlock()
-	rows := map[models.Sighting]int64{}
+	rows, seen := map[models.Sighting]int64{}, map[models.Sighting]bool{} // each once, also if two entries have it
 	for s := range m.First {
 		if s.Closed(before) {
 			s.Visitor = ""
@@ -163,10 +163,13 @@ func (m *Memory) CountMismatches(ctx context.Context, before models.Millis, _ fu
 		}
 		for _, f := range firsts {
 			for s := range f.Sightings(v) {
-				s.Visitor = ""
-				rows[s]++
+				seen[s] = true
 			}
 		}
+	}
+	for s := range seen {
+		s.Visitor = ""
+		rows[s]++
 	}
 	for s, n := range rows {
 		if key, cell := s.Counted(); m.Counters[key][cell] != n {

@@ -202,7 +202,7 @@ func (c *Chunk) Decide(v *models.Visit, at models.Position) (first, beyond model
 		first = join(first, join(found, left))
 		switch {
 		case left == models.Ways{}:
-		case own != 0 || !full:
+		case !full:
 			c.enter(place, own, &mine, left, v.Under(r.Month, 0), v, at)
 		default:
 			c.enterBeyond(place, &mine, left, r.Month, v, at)
