@@ -8,19 +8,17 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
-	"time"
 )
 
 // A batch begins with its first offset (8 bytes) and the length of the rest (4). At byte 17 is a CRC-32C of all that follows it, at 23 the
-// last offset minus the first, and at 35 the latest time in Unix milliseconds. All are big-endian.
+// last offset minus the first. All are big-endian.
 const batchHeader, leastBatch, mostBatch = 12, 61, 64 << 20
 
 // batch is a record batch, encoded as in a segment.
 type batch []byte
 
-func (b batch) first() int64    { return int64(binary.BigEndian.Uint64(b)) } //nolint:gosec // as kfake reads it
-func (b batch) end() int64      { return b.first() + int64(binary.BigEndian.Uint32(b[23:])) + 1 }
-func (b batch) last() time.Time { return time.UnixMilli(int64(binary.BigEndian.Uint64(b[35:]))) } //nolint:gosec // as kfake reads it
+func (b batch) first() int64 { return int64(binary.BigEndian.Uint64(b)) } //nolint:gosec // as kfake reads it
+func (b batch) end() int64   { return b.first() + int64(binary.BigEndian.Uint32(b[23:])) + 1 }
 
 // eachBatch calls f for each complete batch of a segment and returns how many bytes these take. Bytes after them were half written when
 // the process was killed. A batch is valid only during the call.

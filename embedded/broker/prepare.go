@@ -12,17 +12,14 @@ import (
 	"time"
 )
 
-// prepare makes a log ready for kfake, which must not run: it trims the log, splits large segments, and writes missing snapshots, so that
-// kfake reads the segments one after the other. After a crash in between the next start does it again.
+// prepare makes a log ready for kfake, which must not run: it trims the log and writes missing snapshots, so that kfake reads the segments one
+// after the other. After a crash in between the next start does it again.
 func prepare(ctx context.Context, dir string, keep Retention, log *slog.Logger) error {
 	id, err := identity(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // nothing there yet
 	}
 	if err != nil {
-		return err
-	}
-	if err := recoverSplits(filepath.Join(dir, "partitions")); err != nil {
 		return err
 	}
 	found, err := partitions(dir)
@@ -35,17 +32,6 @@ func prepare(ctx context.Context, dir string, keep Retention, log *slog.Logger) 
 		}
 	}
 	if err := trim(ctx, dir, id, keep); err != nil {
-		return err
-	}
-	if found, err = partitions(dir); err != nil {
-		return err
-	}
-	for _, p := range found {
-		if err := split(p); err != nil {
-			return err
-		}
-	}
-	if err := trim(ctx, dir, id, keep); err != nil { // parts of segments that were large before
 		return err
 	}
 	if found, err = partitions(dir); err != nil {

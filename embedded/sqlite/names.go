@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"modernc.org/sqlite"
 
@@ -69,50 +68,4 @@ func (s *Store) ListNames(ctx context.Context, names []models.Name) error {
 		}
 	}
 	return nil
-}
-
-// listsVersion is the first version of the schema that has lists of names.
-const listsVersion = 3
-
-// fillLists lists what earlier versions counted. It can be run again, and does little in a new file. Each statement writes to one file.
-func fillLists(ctx context.Context, db *sql.DB, plan *models.Plan) error {
-	for database, statements := range map[string][]string{"urlshortener": {fillLinks}, "cardinality": fillSites(plan)} {
-		version, err := version(ctx, db, database)
-		if err != nil {
-			return err
-		}
-		if version >= listsVersion {
-			continue
-		}
-		for _, statement := range statements {
-			if _, err := db.ExecContext(ctx, statement); err != nil {
-				return fmt.Errorf("listing the names of what was counted in %s.db: %w", database, err)
-			}
-		}
-	}
-	return nil
-}
-
-const fillLinks = "INSERT INTO urlshortener.links_by_day SELECT day, name_bucket(short_url), short_url FROM urlshortener.daycounters" +
-	" WHERE value <> 0 ON CONFLICT DO NOTHING"
-
-// fillSites are the statements that list the keys of Counts without features, and those that have one alone.
-func fillSites(plan *models.Plan) []string {
-	only := func(kept string) string {
-		conditions := []string{"visits <> 0"}
-		for _, feature := range plan.Features() {
-			comparison := " = ''"
-			if feature == kept {
-				comparison = " <> ''"
-			}
-			conditions = append(conditions, feature+comparison)
-		}
-		return " FROM cardinality.Counts WHERE " + strings.Join(conditions, " AND ") + " ON CONFLICT DO NOTHING"
-	}
-	statements := []string{"INSERT INTO cardinality.sites_by_month SELECT DISTINCT month_interval_start, siteId" + only("")}
-	for _, feature := range plan.Features() {
-		statements = append(statements, "INSERT INTO cardinality.values_by_month SELECT DISTINCT siteId, month_interval_start, '"+feature+
-			"', name_bucket("+feature+"), "+feature+only(feature))
-	}
-	return statements
 }

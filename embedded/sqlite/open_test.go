@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -58,21 +59,26 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-func TestNewerSchema(t *testing.T) {
-	dir := t.TempDir()
-	store, err := sqlite.Open(t.Context(), dir, models.DefaultPlan())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := sqlite.SetVersion(store, "cardinality", 99); err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	_, err = sqlite.Open(t.Context(), dir, models.DefaultPlan())
-	if err == nil || !strings.Contains(err.Error(), "cardinality.db has schema version 99") {
-		t.Errorf("opening a newer schema: %v", err)
+// TestOtherSchemas: files of another version are refused by name, with the way on, and are not changed.
+func TestOtherSchemas(t *testing.T) {
+	for version, want := range map[int]string{1: "move data.dir away", 3: "move data.dir away", 99: "use the newer footfall"} {
+		dir := t.TempDir()
+		store, err := sqlite.Open(t.Context(), dir, models.DefaultPlan())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := sqlite.SetVersion(store, "cardinality", version); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			_, err = sqlite.Open(t.Context(), dir, models.DefaultPlan())
+			if named := fmt.Sprintf("cardinality.db has schema version %d", version); err == nil || !strings.Contains(err.Error(), named) || !strings.Contains(err.Error(), want) {
+				t.Errorf("opening: %v, want %q and %q", err, named, want)
+			}
+		}
 	}
 }
 

@@ -16,10 +16,9 @@ const schemaVersion = 4
 //go:embed schema.sql
 var schema string
 
-// migrate creates the tables of new files, and refuses files of a later version or of another plan. The version of each file is written
+// migrate creates the tables of new files, and refuses files of another version or of another plan. The version of each file is written
 // last, and every statement of the schema can be run again, so a crash in between does no harm.
 func migrate(ctx context.Context, db *sql.DB, plan *models.Plan) error {
-	old := false
 	for _, database := range databases {
 		version, err := version(ctx, db, database)
 		switch {
@@ -28,37 +27,21 @@ func migrate(ctx context.Context, db *sql.DB, plan *models.Plan) error {
 		case version > schemaVersion:
 			return fmt.Errorf("%s.db has schema version %d, this binary knows %d: use the newer footfall that wrote it, or another data.dir",
 				database, version, schemaVersion)
+		case version > 0 && version < schemaVersion:
+			return fmt.Errorf("%s.db has schema version %d, which only footfall before 1.0 made; this binary knows %d: move data.dir away and"+
+				" count anew, or keep the older binary", database, version, schemaVersion)
 		}
-		old = old || version > 0
 	}
-	if err := outgrow(ctx, db); err != nil {
-		return err
-	}
-	if err := settlePlan(ctx, db, plan, old); err != nil {
+	if err := settlePlan(ctx, db, plan); err != nil {
 		return err
 	}
 	if _, err := db.ExecContext(ctx, schemaOf(plan)); err != nil {
 		return fmt.Errorf("creating tables: %w", err)
 	}
-	if err := fillLists(ctx, db, plan); err != nil {
-		return err
-	}
 	for _, database := range databases {
 		if _, err := db.ExecContext(ctx, fmt.Sprintf("PRAGMA %s.user_version = %d", database, schemaVersion)); err != nil {
 			return fmt.Errorf("writing schema version: %w", err)
 		}
-	}
-	return nil
-}
-
-// outgrow drops tables of earlier versions that the schema makes anew. They have no data to keep: one process never has open doubts.
-func outgrow(ctx context.Context, db *sql.DB) error {
-	version, err := version(ctx, db, "footfall")
-	if err != nil || version == 0 || version == schemaVersion {
-		return err
-	}
-	if _, err := db.ExecContext(ctx, "DROP TABLE IF EXISTS footfall.doubts; DROP TABLE IF EXISTS footfall.topics"); err != nil {
-		return fmt.Errorf("leaving schema version %d: %w", version, err)
 	}
 	return nil
 }
@@ -70,19 +53,14 @@ func schemaOf(plan *models.Plan) string {
 	).Replace(schema)
 }
 
-// settlePlan records the plan before the first table is made for it, and refuses any other plan later. Files that are older than plans
-// have the default.
-func settlePlan(ctx context.Context, db *sql.DB, configured *models.Plan, old bool) error {
-	chosen := configured
-	if old {
-		chosen = models.DefaultPlan()
-	}
+// settlePlan records the plan before the first table is made for it, and refuses any other plan later.
+func settlePlan(ctx context.Context, db *sql.DB, configured *models.Plan) error {
 	const create = "CREATE TABLE IF NOT EXISTS footfall.settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID, STRICT"
 	if _, err := db.ExecContext(ctx, create); err != nil {
 		return fmt.Errorf("creating settings: %w", err)
 	}
 	const record = "INSERT INTO footfall.settings VALUES ('plan', ?) ON CONFLICT DO NOTHING"
-	if _, err := db.ExecContext(ctx, record, chosen.Record()); err != nil {
+	if _, err := db.ExecContext(ctx, record, configured.Record()); err != nil {
 		return fmt.Errorf("recording the plan: %w", err)
 	}
 	var recorded string

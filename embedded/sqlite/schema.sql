@@ -4,11 +4,8 @@
 -- Features are columns: their names are filled in when the tables are made.
 --
 -- Versions (PRAGMA user_version of each file):
---   1: the first.
---   2: doubts have an id; topics became settings, which also have the features and metrics chosen, since before the tables
---      are made for them. amountcounters, latestclicks. tails, which are made when a file of this version has none yet.
---   3: links_by_day, sites_by_month, values_by_month (filled with what earlier versions counted); progress.
---   4: doubts are united: since, due.
+--   1 to 3: before 1.0; such files are refused.
+--   4: the first.
 
 -- footfall.db: bookkeeping, not for analysts.
 

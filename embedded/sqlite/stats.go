@@ -39,12 +39,12 @@ func OpenStats(ctx context.Context, dir string) (*Stats, error) {
 	r.db.SetMaxOpenConns(statsConnections)
 	r.db.SetMaxIdleConns(statsConnections)
 	var record string
-	plan := models.DefaultPlan() // of files that are older than the choice
+	var plan *models.Plan
 	err = r.db.QueryRowContext(ctx, "SELECT value FROM footfall.settings WHERE name = 'plan'").Scan(&record)
 	if err == nil {
 		plan, err = models.ReadPlan(record)
 	}
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the counts in %s: reading the plan: %w", dir, err), r.Close())
 	}
 	s := &Stats{db: r.db, plan: plan,

@@ -99,8 +99,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// TestThePlanStaysWithItsTables: opening with another plan fails with an error that names both, and files that are older than plans have
-// the default.
+// TestThePlanStaysWithItsTables: opening with another plan fails with an error that names both.
 func TestThePlanStaysWithItsTables(t *testing.T) {
 	two, four := models.DefaultPlan(), newPlan(t, []string{"a", "b", "c", "d"}, models.AllMetrics())
 	fewer := newPlan(t, models.DefaultFeatures(), []string{models.DayViews})
@@ -114,33 +113,23 @@ func TestThePlanStaysWithItsTables(t *testing.T) {
 			t.Errorf("opening: %v, want both plans and what to do", err)
 		}
 	}
-	made := func(plan *models.Plan, then func(*sqlite.Store)) string {
+	made := func(plan *models.Plan) string {
 		t.Helper()
 		dir := t.TempDir()
 		store, err := sqlite.Open(t.Context(), dir, plan)
 		if err != nil {
 			t.Fatal(err)
 		}
-		then(store)
 		if err := store.Close(); err != nil {
 			t.Fatal(err)
 		}
 		return dir
 	}
-	dir := made(four, func(*sqlite.Store) {})
+	dir := made(four)
 	refused(dir, two, four)
 	openPlan(t, dir, four)
 
-	dir = made(two, func(s *sqlite.Store) { // as version 1 left it
-		if err := sqlite.Exec(s, "DROP TABLE footfall.settings"); err != nil {
-			t.Fatal(err)
-		}
-		for _, database := range []string{"footfall", "urlshortener", "cardinality"} {
-			if err := sqlite.SetVersion(s, database, 1); err != nil {
-				t.Fatal(err)
-			}
-		}
-	})
+	dir = made(two)
 	refused(dir, four, two)
 	refused(dir, fewer, two)
 	openPlan(t, dir, two)
