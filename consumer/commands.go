@@ -91,10 +91,6 @@ func maintenanceCommands(line *commandLine) []cli.Command[action] {
 				f.BoolVar(&line.repair, "repair", false, "repair from the log what is off")
 				f.BoolVar(&line.resume, "resume", false, "go on with an audit that was stopped within the last week")
 			}},
-		{Name: "catalogue", Args: "[--resume]", Short: "fill the lists of links, sites and values with what was counted before", Long: catalogueHelp, Run: catalogue,
-			Flags: func(f *flag.FlagSet) {
-				f.BoolVar(&line.resume, "resume", false, "go on with a run that was stopped within the last week")
-			}},
 		{Name: "retire", Args: "--before YYYY-MM [--wait 30m] [--force]", Short: "remove rows that remember visitors of old intervals; counts stay", Long: retireHelp, Run: retire,
 			Flags: func(f *flag.FlagSet) {
 				f.Func("before", "retire intervals that are over by the first of this `MONTH`, as YYYY-MM", line.setBefore)

@@ -48,8 +48,6 @@ func TestCommandLine(t *testing.T) {
 	f(commandLine{}, "--repair belongs to audit", "--repair")
 	f(commandLine{}, "not defined", "--bogus")
 	f(commandLine{compare: true, wait: time.Minute, name: "retire", force: true, before: 1767225600000}, "", "retire", "--before", "2026-01", "--wait", "1m", "--force")
-	f(commandLine{compare: true, wait: wait, name: "catalogue", resume: true}, "", "catalogue", "--resume")
-	f(commandLine{}, "--resume belongs to audit and catalogue", "grow", "--resume")
 	f(commandLine{}, "needs --before", "retire")
 	f(commandLine{}, "--before belongs to retire", "audit", "--before", "2026-01")
 	f(commandLine{}, "want a month", "retire", "--before", "January")

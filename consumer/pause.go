@@ -25,7 +25,7 @@ COMMAND, counting is held until Ctrl-C. Then pause looks whether anything was wr
 It exits 0 if the snapshot is whole. If it exits 1, the snapshot is of no use: take it again. It does
 so if a consumer did not rest within --wait, if a replica did not answer or a write stayed in doubt
 for so long, if COMMAND failed or took longer than --for, or if somebody counted meanwhile. Counting goes on when the command ends, and at most 90 seconds after it
-was killed. Commands that write to the tables (retire, forget, grow, catalogue, audit --repair,
+was killed. Commands that write to the tables (retire, forget, grow, audit --repair,
 accept-gap) are refused during a pause. If one runs already, counting goes on until it has ended.
 
   consumer pause -- sh -c 'for node in a b c; do ssh $node nodetool snapshot -t monday \

@@ -136,15 +136,9 @@ func (m *migrator) run(ctx context.Context) error {
 		return err
 	}
 	var recorded map[int]string
-	var fresh bool
 	err = m.whileLocked(ctx, func(ctx context.Context) (err error) {
-		if recorded, err = m.begin(ctx); err != nil {
-			return err
-		}
-		if fresh, err = m.nothingCounted(ctx, recorded); err != nil {
-			return err
-		}
-		return m.settleVisitors(ctx, fresh)
+		recorded, err = m.begin(ctx)
+		return err
 	})
 	if err != nil {
 		return err
@@ -161,19 +155,11 @@ func (m *migrator) run(ctx context.Context) error {
 	if err := m.migrate(ctx, missing); err != nil {
 		return err
 	}
-	var todo string
-	err = m.whileLocked(ctx, func(ctx context.Context) (err error) {
-		todo, err = m.settleLists(ctx, fresh)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	m.report("schema is at version %d%s", len(all), todo)
+	m.report("schema is at version %d", len(all))
 	return nil
 }
 
-// begin finds out which migrations are done, and settles the plan.
+// begin finds out which migrations are done, and settles how visitors are remembered, and the plan.
 func (m *migrator) begin(ctx context.Context) (recorded map[int]string, err error) {
 	err = m.exec(ctx, `CREATE TABLE IF NOT EXISTS ${footfall}.schema_migrations (version int PRIMARY KEY, name text,`+
 		` checksum text, applied_at timestamp)`)
@@ -183,7 +169,13 @@ func (m *migrator) begin(ctx context.Context) (recorded map[int]string, err erro
 	if recorded, err = recordedMigrations(ctx, m.session, m.names); err != nil {
 		return nil, err
 	}
-	return recorded, m.settlePlan(ctx, len(recorded) > 0)
+	if err := m.exec(ctx, `CREATE TABLE IF NOT EXISTS ${footfall}.settings (name text PRIMARY KEY, value text)`); err != nil {
+		return nil, fmt.Errorf("creating settings: %w", err)
+	}
+	if err := m.settleVisitors(ctx, recorded); err != nil { // before the plan: nothing is written into tables of earlier versions
+		return nil, err
+	}
+	return recorded, m.settlePlan(ctx)
 }
 
 // migrate carries out migrations, and then records them, the newest first: from then on older binaries refuse the tables. If it recorded them one by
@@ -217,27 +209,20 @@ func (m *migrator) execAll(ctx context.Context, step Migration) error {
 }
 
 // settlePlan records the plan before the first table is made for it, so that a repeated run uses the same after an interruption. It returns an
-// error if another plan is recorded. Tables from before plans could be chosen have the default.
-func (m *migrator) settlePlan(ctx context.Context, old bool) error {
-	if err := m.exec(ctx, `CREATE TABLE IF NOT EXISTS ${footfall}.settings (name text PRIMARY KEY, value text)`); err != nil {
-		return fmt.Errorf("creating settings: %w", err)
-	}
+// error if another plan is recorded.
+func (m *migrator) settlePlan(ctx context.Context) error {
 	plan, err := recordedPlan(ctx, m.session, m.names)
 	if err != nil {
 		return err
 	}
 	if plan == nil {
-		if plan = m.plan; old {
-			plan = models.DefaultPlan()
-		}
+		plan = m.plan
 		err := m.session.Query(`INSERT INTO `+m.names.Footfall+`.settings (name, value) VALUES (?, ?)`, planSetting, plan.Record()).
 			WithContext(ctx).Exec()
 		if err != nil {
 			return fmt.Errorf("recording the plan: %w", err)
 		}
-		if !old {
-			m.report("the tables are made for %s", plan)
-		}
+		m.report("the tables are made for %s", plan)
 	}
 	return samePlan(plan, m.plan, m.names)
 }

@@ -41,7 +41,7 @@ func CheckTables(ctx context.Context, session *gocql.Session, names cql.Keyspace
 		return nil, err
 	}
 	if plan == nil {
-		plan = models.DefaultPlan() // tables from before plans could be chosen
+		return nil, errBehind // no migration is recorded before the plan is
 	}
 	all, err := All(plan.Features())
 	if err != nil {

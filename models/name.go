@@ -13,12 +13,6 @@ const (
 	ValuesByMonth = "values_by_month"
 )
 
-// The setting that says that the lists have all that is counted. Without it they may lack what consumers counted before there were lists.
-const (
-	ListsSetting = "lists"
-	ListsWhole   = "whole"
-)
-
 // Name is one row of a list: counters of that link, site or value exist in that period. It is a fact that a replay writes again as it is.
 type Name struct {
 	List    string

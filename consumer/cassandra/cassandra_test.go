@@ -54,7 +54,6 @@ func TestStore(t *testing.T) {
 		db := testOpen(t, cfg, plan)
 		storetest.RunLists(t, db, lists{db})
 	})
-	t.Run("Catalogue", func(t *testing.T) { testCatalogue(t, testOpen(t, cfg, plan)) })
 	t.Run("Settings", func(t *testing.T) { testSettings(t, testOpen(t, cfg, plan)) })
 	t.Run("Leases", func(t *testing.T) { testLeases(t, testOpen(t, cfg, plan)) })
 	t.Run("Notices", func(t *testing.T) { testNotices(t, testOpen(t, cfg, plan)) })

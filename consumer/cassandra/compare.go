@@ -37,26 +37,16 @@ func (s *Store) Cells(ctx context.Context, key models.Key) (map[models.Cell]int6
 	return found[key], err
 }
 
-// LinkCells implements store.CompareStore.
+// LinkCells implements store.CompareStore: it reads one token range of each table, from the first of these links to the last.
 func (s *Store) LinkCells(ctx context.Context, links []models.Key) (map[models.Key]map[models.Cell]int64, error) {
-	return s.linkCells(ctx, links, linkTables)
-}
-
-// LinkDays implements store.ListStore.
-func (s *Store) LinkDays(ctx context.Context, links []models.Key) (map[models.Key]map[models.Cell]int64, error) {
-	return s.linkCells(ctx, links, []linkTable{{models.DayCounters, "day", "value", models.DayCounters}})
-}
-
-// linkCells reads one token range of each table, from the first of these links to the last.
-func (s *Store) linkCells(ctx context.Context, links []models.Key, tables []linkTable) (map[models.Key]map[models.Cell]int64, error) {
 	out := make(map[models.Key]map[models.Cell]int64, len(links))
 	for _, link := range links {
 		out[link] = map[models.Cell]int64{}
 	}
 	where := around(links).Where(`short_url`)
 	var mu sync.Mutex
-	err := s.each(ctx, len(tables), func(ctx context.Context, i int) error {
-		err := s.eachLinkCell(ctx, tables[i], where, func(link models.Key, cell models.Cell, n int64) {
+	err := s.each(ctx, len(linkTables), func(ctx context.Context, i int) error {
+		err := s.eachLinkCell(ctx, linkTables[i], where, func(link models.Key, cell models.Cell, n int64) {
 			mu.Lock()
 			defer mu.Unlock()
 			if cells := out[link]; cells != nil && n != 0 {
@@ -64,7 +54,7 @@ func (s *Store) linkCells(ctx context.Context, links []models.Key, tables []link
 			}
 		})
 		if err != nil {
-			return fmt.Errorf("reading %s: %w", tables[i].table, markDisconnected(err))
+			return fmt.Errorf("reading %s: %w", linkTables[i].table, markDisconnected(err))
 		}
 		return nil
 	})

@@ -31,13 +31,6 @@ type WalkStore interface {
 	NoteWalked(ctx context.Context, walk, progress string) error
 }
 
-// ListStore is a store whose lists can be filled from its counters.
-type ListStore interface {
-	WalkStore
-	// LinkDays reads the daycounters of links that Keys passed together. A counter of 0 is left out.
-	LinkDays(ctx context.Context, links []models.Key) (map[models.Key]map[models.Cell]int64, error)
-}
-
 // AuditStore is a store that can be audited.
 type AuditStore interface {
 	WalkStore

@@ -2,6 +2,6 @@
 // store tells whether a write was applied.
 //
 // A store imports this package and nothing of the pipeline. Store is what counting needs. The other interfaces add what one command
-// or option needs: WalkStore, ListStore, AuditStore, RetireStore and CompareStore (commands.go), and LatestStore. The package storetest
+// or option needs: WalkStore, AuditStore, RetireStore and CompareStore (commands.go), and LatestStore. The package storetest
 // has the suite that every store must pass.
 package store

@@ -33,9 +33,6 @@ func (s *Stats) Progress(ctx context.Context) (out []stats.Progress, err error) 
 	return out, nil
 }
 
-// Listed implements stats.Store: files of a version without lists are refused.
-func (s *Stats) Listed(ctx context.Context) (bool, error) { return true, ctx.Err() }
-
 // Partitions implements stats.Store. Consumers record the number before they count.
 func (s *Stats) Partitions(ctx context.Context, topic string) (n int, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT CAST(value AS INTEGER) FROM footfall.settings WHERE name = ?", "topic "+topic+": partitions").Scan(&n)

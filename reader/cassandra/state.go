@@ -27,15 +27,6 @@ func (s *Store) Progress(ctx context.Context) (out []stats.Progress, err error) 
 	return out, nil
 }
 
-// Listed implements stats.Store. Whoever fills the lists records it.
-func (s *Store) Listed(ctx context.Context) (bool, error) {
-	value, err := s.setting(ctx, models.ListsSetting)
-	if err != nil {
-		return false, fmt.Errorf("reading a setting: %w", err)
-	}
-	return value == models.ListsWhole, nil
-}
-
 // setting reads what was recorded under a name; empty if nothing was.
 func (s *Store) setting(ctx context.Context, name string) (value string, err error) {
 	err = s.session.Query(s.cql.setting, name).WithContext(ctx).Scan(&value)

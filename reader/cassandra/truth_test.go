@@ -28,7 +28,6 @@ func TestAnswers(t *testing.T) {
 	})
 	t.Run("a ranking of as many values as there may be", func(t *testing.T) { testRanking(t, r, tables) })
 	t.Run("a ranking of more links than there may be", func(t *testing.T) { testBusiest(t, r, tables) })
-	t.Run("lists that are not filled", func(t *testing.T) { testUnlisted(t, cfg, s) })
 }
 
 func testRanking(t *testing.T, r *stats.Reader, tables statstables.Tables) {

@@ -39,7 +39,6 @@ type Export struct {
 	what         What
 	format       Format
 	final        bool
-	unlisted     bool
 	columns      []Column
 	rows         iter.Seq2[[]any, error]
 	reading      *stats.Reading
@@ -68,7 +67,7 @@ func Begin(ctx context.Context, from Source, what What, format Format, alive fun
 	}
 	m.Alive = alive
 	e.AsOf, e.reading, e.columns, e.rows = m.AsOf, m.Reading, siteColumns(from.Plan().Features()), siteRows(what.Site, m)
-	e.what.Month, e.final, e.unlisted = m.Month, m.Final, m.Unlisted
+	e.what.Month, e.final = m.Month, m.Final
 	e.combinations = func() []stats.Combination { return m.Combinations }
 	return e, nil
 }

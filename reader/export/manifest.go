@@ -26,27 +26,9 @@ type Manifest struct {
 	Reader       string              `json:"reader"`
 	Final        bool                `json:"final"` // no row changes any more
 	AsOf         stats.AsOf          `json:"as_of"`
-	Contains     string              `json:"contains"`        // for people
-	Lists        *Lists              `json:"lists,omitempty"` // of a site
+	Contains     string              `json:"contains"` // for people
 	Combinations []stats.Combination `json:"combinations,omitempty"`
 	Log          Log                 `json:"log"`
-}
-
-// Lists says whether every value of a feature that was counted is contained: an export finds them by the lists of values.
-type Lists struct {
-	Complete bool   `json:"complete"`
-	Reason   string `json:"reason,omitempty"` // why values may be missing
-}
-
-// listsOf is nil for a link, whose month needs no list.
-func listsOf(what What, unlisted bool) *Lists {
-	switch {
-	case what.Link != "":
-		return nil
-	case unlisted:
-		return &Lists{Reason: "values that were counted before there were lists may be missing, with their combinations: run consumer catalogue, and export again when it has finished"}
-	}
-	return &Lists{Complete: true}
 }
 
 // Log says which events of the log are contained.
@@ -69,7 +51,7 @@ type Position struct {
 }
 
 const (
-	siteContains = "Every counter of the site in the month: of the site itself, of each value of each feature (if lists are complete), and of those combinations of values that are marked included." +
+	siteContains = "Every counter of the site in the month: of the site itself, of each value of each feature, and of those combinations of values that are marked included." +
 		" A feature that is empty stands for any value. Unique visitors of days, weeks and months do not add up. A week is in the month that its Monday is in."
 	linkContains = "The link's clicks by hour and by day, and what they were worth by day. Bots, unique visitors, countries and referrers of a link are kept for all time only, so they are not here."
 )
@@ -81,7 +63,7 @@ func (e *Export) manifest() Manifest {
 	}
 	return Manifest{
 		Version: 1, Site: e.what.Site, Link: e.what.Link, Month: e.what.Month.Time().Format(models.Monthly), Format: e.format, Columns: e.columns,
-		Rows: e.Rows(), Made: time.Now().UTC().Truncate(time.Millisecond), Final: e.final, AsOf: e.AsOf, Contains: contains, Lists: listsOf(e.what, e.unlisted), Combinations: e.combinations(),
+		Rows: e.Rows(), Made: time.Now().UTC().Truncate(time.Millisecond), Final: e.final, AsOf: e.AsOf, Contains: contains, Combinations: e.combinations(),
 	}
 }
 

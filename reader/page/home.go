@@ -118,9 +118,6 @@ func isEmpty(top stats.Top) bool { return wasRead(top) && top.Values == 0 && top
 
 // noRows says why a ranking has no rows.
 func noRows(top stats.Top, counted string) string {
-	if top.Unlisted {
-		return "No name is listed yet."
-	}
 	if !top.Complete {
 		return "Nothing was counted of the names that were read."
 	}
@@ -131,9 +128,6 @@ func noRows(top stats.Top, counted string) string {
 func partial(top stats.Top) string {
 	if !wasRead(top) || top.Complete {
 		return ""
-	}
-	if top.Unlisted {
-		return "Lists are being filled: run consumer catalogue. Until it has finished, a busier name may be missing."
 	}
 	return "Ranked are the first " + count(int64(top.Values), "name") + "; there are more, and a busier one may be missing."
 }

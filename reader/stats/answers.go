@@ -94,17 +94,15 @@ type Top struct {
 	Period Period
 	Metric Metric
 	Rows   []Share // largest first, then by label; values of which nothing was counted are left out
-	// Values is how many values were ranked; Complete is false if there are more, or may be, of which a larger one may be missing.
+	// Values is how many values were ranked; Complete is false if there are more, of which a larger one may be missing.
 	Values   int
 	Complete bool
-	Unlisted bool // there may be more because the lists are not filled yet
 	Final    bool
 	AsOf     AsOf
 }
 
 // Names is a list of links, sites or values.
 type Names struct {
-	AsOf     AsOf
-	Unlisted bool                     // names may be missing: the lists are not filled yet
-	Rows     iter.Seq2[string, error] // each once, in an order that stays
+	AsOf AsOf
+	Rows iter.Seq2[string, error] // each once, in an order that stays
 }

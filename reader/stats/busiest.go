@@ -13,8 +13,7 @@ import (
 const MaxBusiest = 2_000
 
 // BusiestLinks ranks the links of a day by its clicks, of those whose names are in one of the ranges; day is any moment of it. With a limit the
-// answer has that many rows. Complete is false if there were more than MaxBusiest, or if the lists are not filled yet: they are not in the
-// ranking.
+// answer has that many rows. Complete is false if there were more than MaxBusiest: they are not in the ranking.
 func (r *Reader) BusiestLinks(ctx context.Context, day models.Millis, limit int, of []models.NameRange) (Top, error) {
 	names, err := r.Links(ctx, day, of)
 	if err != nil {
@@ -29,8 +28,7 @@ func (r *Reader) BusiestLinks(ctx context.Context, day models.Millis, limit int,
 	if err != nil {
 		return Top{}, fmt.Errorf("ranking %d links: %w", len(ranked), err)
 	}
-	return Top{Period: period, Metric: Views, Rows: rank(ranked, counts, limit), Values: len(ranked), Complete: complete && !names.Unlisted,
-		Unlisted: names.Unlisted, AsOf: names.AsOf}, nil
+	return Top{Period: period, Metric: Views, Rows: rank(ranked, counts, limit), Values: len(ranked), Complete: complete, AsOf: names.AsOf}, nil
 }
 
 // BusiestSites ranks the sites of a month by a metric; month is any moment of it. of, limit and Complete are those of BusiestLinks.
@@ -56,8 +54,7 @@ func (r *Reader) BusiestSites(ctx context.Context, month models.Millis, metric M
 	if err != nil {
 		return Top{}, fmt.Errorf("ranking %d sites: %w", len(keys), err)
 	}
-	return Top{Period: period, Metric: metric, Rows: rank(ranked, counts, limit), Values: len(ranked), Complete: complete && !names.Unlisted,
-		Unlisted: names.Unlisted, AsOf: names.AsOf}, nil
+	return Top{Period: period, Metric: metric, Rows: rank(ranked, counts, limit), Values: len(ranked), Complete: complete, AsOf: names.AsOf}, nil
 }
 
 // firstOf reads names, up to MaxBusiest of them. complete is false if there are more.

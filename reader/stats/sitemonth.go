@@ -24,12 +24,10 @@ const (
 
 // SiteMonth is all that is kept of a site's month. Its rows can be run through once.
 type SiteMonth struct {
-	Month models.Millis // its start
-	AsOf  AsOf
-	Final bool // no row changes any more
-	// Unlisted: values may be missing, and combinations that have them: the lists are not filled yet.
-	Unlisted bool
-	Reading  *Reading
+	Month   models.Millis // its start
+	AsOf    AsOf
+	Final   bool // no row changes any more
+	Reading *Reading
 	// Rows are those of the site, then those of each value of each feature, then those of combinations, in an order that stays. A row's
 	// features are empty where any value counts. A week is in the month that its Monday is in.
 	Rows iter.Seq2[SiteCount, error]
@@ -66,11 +64,7 @@ func (r *Reader) SiteMonth(ctx context.Context, site string, month models.Millis
 		return nil, err
 	}
 	as.Doubts = reading.doubts
-	unlisted, err := r.unlisted(ctx)
-	if err != nil {
-		return nil, err
-	}
-	m := &SiteMonth{Month: month.Month(), AsOf: as, Unlisted: unlisted, Reading: reading}
+	m := &SiteMonth{Month: month.Month(), AsOf: as, Reading: reading}
 	last := Month.End(m.Month)
 	if slices.Contains(r.Plan().Metrics(), models.WeekUnique) {
 		last = Week.End((last - 1).Week())

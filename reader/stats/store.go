@@ -44,14 +44,10 @@ type Store interface {
 	RankedLinks(ctx context.Context, links []string, day models.Millis) ([]int64, error)
 
 	// Values lists the values that a feature of a site had in a month, Sites the sites of a month, Links the links of a day: each once,
-	// in an order that stays; within bounds them by their names. A name may be listed of which nothing was counted, never the other way round once Listed is true.
+	// in an order that stays; within bounds them by their names. A name may be listed of which nothing was counted, never the other way round.
 	Values(ctx context.Context, site string, month models.Millis, feature string) iter.Seq2[string, error]
 	Sites(ctx context.Context, month models.Millis, within models.NameRange) iter.Seq2[string, error]
 	Links(ctx context.Context, day models.Millis, within models.NameRange) iter.Seq2[string, error]
-
-	// Listed tells whether the lists are known to have all that is counted. False: they may lack what consumers counted before there were
-	// lists. Once true it stays so.
-	Listed(ctx context.Context) (bool, error)
 
 	// Progress reads how far consumers have counted, of all topics, in any order.
 	Progress(ctx context.Context) ([]Progress, error)

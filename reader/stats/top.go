@@ -46,10 +46,6 @@ func (r *Reader) SiteTop(ctx context.Context, q TopQuery) (Top, error) {
 	if err != nil {
 		return Top{}, err
 	}
-	unlisted, err := r.unlisted(ctx)
-	if err != nil {
-		return Top{}, err
-	}
 	months := monthsOf(metric, q.Period)
 	names, complete, err := r.list(ctx, q.Site, months, q.Feature)
 	if err != nil {
@@ -71,8 +67,8 @@ func (r *Reader) SiteTop(ctx context.Context, q TopQuery) (Top, error) {
 			sums[i] += n
 		}
 	}
-	return Top{Period: q.Period, Metric: q.Metric, Rows: rank(names, sums, q.Limit), Values: len(names), Complete: complete && !unlisted,
-		Unlisted: unlisted, AsOf: as, Final: q.Period.End() <= final}, nil
+	return Top{Period: q.Period, Metric: q.Metric, Rows: rank(names, sums, q.Limit), Values: len(names), Complete: complete,
+		AsOf: as, Final: q.Period.End() <= final}, nil
 }
 
 // monthsOf are the keys' months that have the counters of a period. A week has its unique visitors in the month of its Monday, and

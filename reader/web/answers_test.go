@@ -3,7 +3,6 @@ package web
 import (
 	"encoding/json"
 	"reflect"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -30,7 +29,7 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%s: %v", target, h)
 		}
 	}
-	ask("/v1/stats/links?day=2018-10-02", `{"day":"2018-10-02","complete":true,`+asOfText+`,"links":[
+	ask("/v1/stats/links?day=2018-10-02", `{"day":"2018-10-02",`+asOfText+`,"links":[
 {"short_url":"abc"},
 {"short_url":"=1+1"},
 {"short_url":"shop1"}
@@ -59,7 +58,7 @@ func TestAnswers(t *testing.T) {
 	ask("/v1/stats/links/abc/latest", `{"short_url":"abc","day":"2018-10-03",`+asOfText+`,"clicks":[
 {"at":"2018-10-03T14:05:00.000Z","country":"IT","referrer":"","bot":true,"id":"i","ip":"203.0.113.7"}
 ]}`, "abc", millis("2018-10-03"))
-	ask("/v1/stats/sites?month=2018-09", `{"month":"2018-09","complete":true,`+asOfText+`,"sites":[
+	ask("/v1/stats/sites?month=2018-09", `{"month":"2018-09",`+asOfText+`,"sites":[
 {"siteId":"abc"},
 {"siteId":"=1+1"},
 {"siteId":"shop1"}
@@ -70,7 +69,7 @@ func TestAnswers(t *testing.T) {
 {"start":"2018-10-01T00:00:00Z","unique":5,"final":true},
 {"start":"2018-10-03T00:00:00Z","unique":7,"final":false}
 ]}`, stats.SeriesQuery{Site: "shop", Metric: stats.Unique, By: stats.Day, Within: october.Range()})
-	ask("/v1/stats/sites/shop/values/feature2", `{"siteId":"shop","feature":"feature2","month":"2018-10","complete":true,`+asOfText+`,"values":[
+	ask("/v1/stats/sites/shop/values/feature2", `{"siteId":"shop","feature":"feature2","month":"2018-10",`+asOfText+`,"values":[
 {"value":"abc"},
 {"value":"=1+1"},
 {"value":"shop1"}
@@ -133,22 +132,4 @@ func TestAcceptedFormats(t *testing.T) {
 	f("text/csv;q=nan, application/json;q=2", "none")
 	f(strings.Repeat("a/b,", 1000)+"text/csv", "csv")
 	f(";;;,,,=", "none")
-}
-
-// A list that may lack names says so in every format.
-func TestListsThatAreNotFilled(t *testing.T) {
-	f := newFake()
-	s := newServer(t, f, open, nil)
-	for _, unlisted := range []bool{true, false} {
-		f.unlisted = unlisted
-		for _, target := range []string{"/v1/stats/links", "/v1/stats/sites", "/v1/stats/sites/shop/values/feature1"} {
-			want := strconv.FormatBool(!unlisted)
-			if w := get(s, target); !strings.Contains(w.Body.String(), `,"complete":`+want+`,`) || w.Header().Get("Footfall-Complete") != want {
-				t.Errorf("%s: %v %s, want complete %s", target, w.Header(), w.Body, want)
-			}
-			if w := get(s, target+"?format=csv"); w.Header().Get("Footfall-Complete") != want {
-				t.Errorf("%s as CSV: %v, want complete %s", target, w.Header(), want)
-			}
-		}
-	}
 }

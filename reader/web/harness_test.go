@@ -35,12 +35,11 @@ func millis(text string) models.Millis {
 
 // fake answers every question with the same few rows, and remembers what it was asked.
 type fake struct {
-	err      error
-	asked    []any // the last question
-	asOf     stats.AsOf
-	unlisted bool
-	names    []string
-	points   iter.Seq2[stats.Point, error]
+	err    error
+	asked  []any // the last question
+	asOf   stats.AsOf
+	names  []string
+	points iter.Seq2[stats.Point, error]
 }
 
 func newFake() *fake {
@@ -100,14 +99,14 @@ func (f *fake) LinkLatest(_ context.Context, link string, day models.Millis) (st
 }
 
 func (f *fake) list() stats.Names {
-	return stats.Names{AsOf: f.asOf, Unlisted: f.unlisted, Rows: each(f.names)}
+	return stats.Names{AsOf: f.asOf, Rows: each(f.names)}
 }
 
 func (f *fake) within(of []models.NameRange) stats.Names {
 	names := slices.DeleteFunc(slices.Clone(f.names), func(name string) bool {
 		return !slices.ContainsFunc(of, func(r models.NameRange) bool { return r.Has(name) })
 	})
-	return stats.Names{AsOf: f.asOf, Unlisted: f.unlisted, Rows: each(names)}
+	return stats.Names{AsOf: f.asOf, Rows: each(names)}
 }
 
 func (f *fake) Links(_ context.Context, day models.Millis, of []models.NameRange) (stats.Names, error) {

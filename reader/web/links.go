@@ -25,8 +25,7 @@ func (s *Server) links(ctx context.Context, q question) (*answer, error) {
 
 // namesAnswer is a list of names.
 func namesAnswer(n stats.Names, head []field, name, column string) *answer {
-	complete := !n.Unlisted
-	return &answer{asOf: n.AsOf, head: append(head, field{"complete", complete}), list: &list{name: name, columns: []string{column}, complete: &complete, rows: table.Rows(n.Rows,
+	return &answer{asOf: n.AsOf, head: head, list: &list{name: name, columns: []string{column}, rows: table.Rows(n.Rows,
 		func(row []any, name string) []any { return append(row, name) })}}
 }
 

@@ -68,15 +68,6 @@ func (m *Memory) LinkCells(ctx context.Context, links []models.Key) (map[models.
 	return out, ctx.Err()
 }
 
-// LinkDays implements store.ListStore.
-func (m *Memory) LinkDays(ctx context.Context, links []models.Key) (map[models.Key]map[models.Cell]int64, error) {
-	out, err := m.LinkCells(ctx, links)
-	for _, cells := range out {
-		maps.DeleteFunc(cells, func(c models.Cell, n int64) bool { return c.Counter != models.DayCounters || n == 0 })
-	}
-	return out, err
-}
-
 // LinkLedgers implements store.CompareStore.
 func (m *Memory) LinkLedgers(ctx context.Context, links []models.Key) (map[models.Key][]store.LedgerRow, error) {
 	return store.Ledgers(ctx, m, links)

@@ -28,7 +28,6 @@ type Memory struct {
 	doubts   map[string]int
 	split    map[string]int // partitions by topic
 	retired  models.Millis
-	unlisted bool
 	err      error
 }
 
@@ -48,20 +47,6 @@ func (m *Memory) Fail(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.err = err
-}
-
-// Unlist says that the lists are not filled yet, as before consumer catalogue has finished; false: that they are.
-func (m *Memory) Unlist(unlisted bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.unlisted = unlisted
-}
-
-// Listed implements stats.Store.
-func (m *Memory) Listed(ctx context.Context) (bool, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return !m.unlisted, cmp.Or(m.err, ctx.Err())
 }
 
 // Add counts events, each at once and in their order, and lists their names, as consumers do.

@@ -12,13 +12,6 @@ import (
 
 var every = models.NamesWith("")
 
-// testListed: nothing was counted before there were lists.
-func testListed(t *testing.T, s stats.Store, _ Tables) {
-	if whole, err := s.Listed(t.Context()); err != nil || !whole {
-		t.Errorf("lists of new tables are whole: %v, %v", whole, err)
-	}
-}
-
 func testLists(t *testing.T, s stats.Store, tables Tables) {
 	ctx := t.Context()
 	var pages []string

@@ -48,7 +48,7 @@ func Run(t *testing.T, open func(t *testing.T, plan *models.Plan) (stats.Store, 
 		}
 		for name, test := range map[string]func(*testing.T, stats.Store, Tables){
 			"link": testLink, "clicks": testClicks, "ranked links": testRankedLinks, "labels": testLabels, "amounts": testAmounts, "latest": testLatest,
-			"visits": testVisits, "ranked": testRanked, "ranked sites": testRankedSites, "lists": testLists, "listed": testListed, "hostile names": testHostile, "progress": testProgress, "pulse": testPulse, "partitions": testPartitions,
+			"visits": testVisits, "ranked": testRanked, "ranked sites": testRankedSites, "lists": testLists, "hostile names": testHostile, "progress": testProgress, "pulse": testPulse, "partitions": testPartitions,
 			"doubts": testDoubts, "retired": testRetired, "stops": testStops, "slow": testSlow, "cancelled": testCancelled,
 		} {
 			t.Run(name, func(t *testing.T) { test(t, s, tables) })
