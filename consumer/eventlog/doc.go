@@ -1,7 +1,7 @@
 // Package eventlog reads the Kafka topics that events are counted from, and answers what follows from the topics alone.
 //
 // The path of an event: fetch.go reads a partition (stream.go its messages), inspect.go turns a message into an event or a dead letter (item.go), duplicates.go
-// finds repeated ids (ringindex.go remembers them; duplicaterule.go has the rule of a topic). deadletter.go writes dead letters. reread.go
+// finds repeated ids (ringindex.go remembers them). deadletter.go writes dead letters. reread.go
 // reads offsets again, for repairs.
 //
 // Around that: log.go has the topics of a configuration, generations.go their generations, await.go waits for them, watch.go notices when they change.

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"footfall/consumer/eventlog/ahead"
 	"footfall/consumer/store"
 	"footfall/internal/kafka/topics"
 	"footfall/models"
@@ -229,16 +228,8 @@ func (l *Log) sameTopic(ctx context.Context, s *Source, partitions int) (bool, e
 	return true, nil
 }
 
-// inspector makes the inspector of a generation, with the number of partitions and the duplicate rule that the store records.
+// inspector makes the inspector of a generation, with the number of partitions that the store records.
 func (l *Log) inspector(ctx context.Context, s *Source, partitions int, decode func([]byte) (models.Event, error)) (Inspector, error) {
-	byID, err := DuplicatesByID(ctx, l.Store, s.Topic) // first: it tells a new topic by the absence of other facts
-	if err != nil {
-		return Inspector{}, err
-	}
-	if byID && !s.Gone {
-		l.Logger.Warn("this topic was first counted by a version that told duplicates by id alone, and keeps that rule: if two senders use"+
-			" the same id, one event may not be counted; consumer grow makes a generation with the new rule", "topic", s.Topic)
-	}
 	first := "" // a sealed generation's number is read, never recorded
 	if s.Seal == nil {
 		first = strconv.Itoa(partitions)
@@ -260,16 +251,10 @@ func (l *Log) inspector(ctx context.Context, s *Source, partitions int, decode f
 		}
 	}
 	in := NewInspector(decode, n)
-	in.byID = byID
-	in.Ahead = &ahead.Bound{Sealed: s.Seal != nil,
-		Setting: func(ctx context.Context, value string) (string, error) {
-			return l.Store.Setting(ctx, Fact(s.Topic, ahead.Fact), value)
-		},
-		Ends: func(ctx context.Context) (map[int]int64, error) { return l.Ends(ctx, s.Topic, n) }}
 	if s.Seal != nil {
 		in.physical = PartitionNumbers(len(s.Seal.Ends))
 	}
-	return in, in.Ahead.Read(ctx)
+	return in, nil
 }
 
 // ReadSeal reads a topic's seal from the store; nil if it is not sealed.

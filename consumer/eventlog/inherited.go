@@ -107,8 +107,7 @@ func (b *Bequest) add(heir, from *Source, it Item, h Hasher, r Reach) {
 	if distance > r.Offsets {
 		return
 	}
-	it.ByID = heir.Inspect.byID
-	id := FingerprintOf(h, it.Identity())
+	id := FingerprintOf(h, it.Event.Identity())
 	if known, ok := to[id]; !ok || distance < known.distance {
 		to[id] = inheritedEvent{distance, it.At.UnixNano()}
 	}

@@ -2,10 +2,10 @@ package eventlog
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/segmentio/kafka-go"
 
-	"footfall/consumer/eventlog/ahead"
 	"footfall/internal/kafka/topics"
 	"footfall/models"
 )
@@ -14,8 +14,6 @@ import (
 type Inspector struct {
 	decode     func([]byte) (models.Event, error)
 	Partitions []int // those that the topic is counted with
-	byID       bool  // duplicates are told by id alone
-	Ahead      *ahead.Bound
 	physical   []int // all partitions of a sealed topic, including those that somebody added; nil if it is not sealed
 }
 
@@ -37,7 +35,7 @@ func PartitionNumbers(n int) []int {
 func decodeClick(data []byte) (models.Event, error) { return models.UnmarshalClick(data, false) }
 
 func (in Inspector) item(p models.Partition, m kafka.Message) Item {
-	it := Item{Partition: p, Offset: m.Offset, At: m.Time, ByID: in.byID, Bytes: len(m.Key) + len(m.Value), HighWater: m.HighWaterMark}
+	it := Item{Partition: p, Offset: m.Offset, At: m.Time, Bytes: len(m.Key) + len(m.Value), HighWater: m.HighWaterMark}
 	event, err := in.Event(m)
 	if errors.Is(err, ErrCarried) || err != nil && NoEvent(m) {
 		return it
@@ -74,7 +72,16 @@ func (in Inspector) Event(m kafka.Message) (models.Event, error) {
 	if err := in.place(event, m); err != nil {
 		return event, err
 	}
-	return event, in.Ahead.Refuse(event, m)
+	return event, refuseFarAhead(event, m)
+}
+
+// refuseFarAhead returns why the event of a message is too far ahead of its Kafka time, or nil: visitors of a month that is far away would never
+// be retired. A message without a time is not bounded.
+func refuseFarAhead(e models.Event, m kafka.Message) error {
+	if !m.Time.IsZero() && e.Time().Sub(m.Time) > models.MaxAhead {
+		return &models.Invalid{Reason: models.ReasonTimestampInFuture, Detail: fmt.Sprintf("more than %v ahead of the message's Kafka time", models.MaxAhead)}
+	}
+	return nil
 }
 
 // place checks that the event is in its visitor's partition: elsewhere the visitor would be counted twice. librdkafka's default

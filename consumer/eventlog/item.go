@@ -19,16 +19,7 @@ type Item struct {
 	At        time.Time    // the message's timestamp
 	Bytes     int          // of key and value
 	HighWater int64        // of the partition, when the message was fetched
-	ByID      bool         // the topic's duplicates are told by id alone
 	Warm      bool         // read to fill the duplicate window only; it is counted already
-}
-
-// Identity is what an event and its duplicates have in common, by the rule of the topic. It panics if the item is no event.
-func (it Item) Identity() models.Identity {
-	if it.ByID {
-		return models.Identity{ID: it.Event.EventID()}
-	}
-	return it.Event.Identity()
 }
 
 // Tail is the fingerprint of this item's message, with the offset after it; zero if there is none.

@@ -48,9 +48,6 @@ func (l *KafkaReader) Read(ctx context.Context, p models.Partition, s Span, r Re
 	if end, sealed := src.End(p.Number); sealed {
 		log.To = min(log.To, end)
 	}
-	if err := src.Inspect.Ahead.Read(ctx); err != nil {
-		return Reading{}, err
-	}
 	got := Reading{Span{min(max(s.From, log.From), s.To), min(s.To, log.To)}, true}
 	if got.Empty() {
 		return got, nil

@@ -83,7 +83,8 @@ func (g *grower) grow(ctx context.Context, partitions int) error {
 		return err
 	}
 	if counted == partitions && newest.Partitions == partitions {
-		return g.nothingToGrow(ctx, newest)
+		g.report("topic %s has %d partitions already: no next generation is made", newest.Topic, newest.Partitions)
+		return nil // RunGrow carries over uncounted messages all the same
 	}
 	next := models.GenerationTopic(g.base, newest.Number+1)
 	if err := topics.CreateLike(ctx, g.Kafka, next, newest.Topic, partitions); err != nil {
@@ -103,23 +104,9 @@ func (g *grower) grow(ctx context.Context, partitions int) error {
 	return g.seal(ctx, newest.Topic, next)
 }
 
-// nothingToGrow reports that the topic has that number already. RunGrow carries over uncounted messages all the same.
-func (g *grower) nothingToGrow(ctx context.Context, newest topics.Generation) error {
-	g.report("topic %s has %d partitions already: no next generation is made", newest.Topic, newest.Partitions)
-	byID, err := eventlog.DuplicatesByID(ctx, g.Store, newest.Topic)
-	if err == nil && byID {
-		g.report("topic %s tells duplicates by id alone, so ids have to be unique among all senders; the next generation tells senders apart:"+
-			" to get one, grow to another number, such as --partitions %d", newest.Topic, newest.Partitions+1)
-	}
-	return err
-}
-
 // record records how many partitions a generation is counted with, unless that is recorded, and returns the record. It refuses a topic that
 // has fewer now: its seal, which is for good, would lack the ends of the others.
 func (g *grower) record(ctx context.Context, topic string, partitions int) (int, error) {
-	if _, err := eventlog.DuplicatesByID(ctx, g.Store, topic); err != nil { // has to come before other facts
-		return 0, err
-	}
 	recorded, err := g.Store.Setting(ctx, eventlog.Fact(topic, "partitions"), strconv.Itoa(partitions))
 	if err != nil {
 		return 0, err

@@ -14,7 +14,6 @@ import (
 
 	"footfall/configs"
 	"footfall/consumer/eventlog"
-	"footfall/consumer/eventlog/ahead"
 	"footfall/consumer/maintenance"
 	"footfall/consumer/rollup"
 	"footfall/consumer/store"
@@ -109,8 +108,8 @@ func (r *rebuild) prepare(ctx context.Context, live store.CompareStore) (err err
 	return takeOver(ctx, live, r.fresh)
 }
 
-// takeOverFacts copies what live records of each generation to fresh: rule of duplicates, number of partitions, seal, how far ahead events may be. Of a deleted
-// generation it also copies that it is counted.
+// takeOverFacts copies what live records of each generation to fresh: number of partitions and seal. Of a deleted generation it also copies that it is
+// counted.
 func (r *rebuild) takeOverFacts(ctx context.Context, live store.CompareStore) error {
 	for base := range r.consumer.Bases() {
 		found, err := topics.Generations(ctx, r.consumer.Kafka, base)
@@ -119,10 +118,7 @@ func (r *rebuild) takeOverFacts(ctx context.Context, live store.CompareStore) er
 		}
 		for n := 1; n <= found[len(found)-1].Number; n++ {
 			topic := models.GenerationTopic(base, n)
-			if err := eventlog.CopyRule(ctx, live, r.fresh, topic); err != nil {
-				return err
-			}
-			facts := []string{eventlog.FactSealed, "partitions", ahead.Fact}
+			facts := []string{eventlog.FactSealed, "partitions"}
 			i := slices.IndexFunc(found, func(g topics.Generation) bool { return g.Topic == topic })
 			if i < 0 {
 				facts = append(facts, eventlog.FactCounted)

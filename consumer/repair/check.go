@@ -139,7 +139,7 @@ func (c *Checker) hold(ctx context.Context, p models.Partition, s eventlog.Span)
 			return
 		}
 		lacking = lacking || !it.Warm && !heritage.Whole(it.At, c.Reach.Age)
-		if duplicate := w.See(eventlog.FingerprintOf(c.Hasher, it.Identity()), it.Offset, it.At); duplicate || it.Warm {
+		if duplicate := w.See(eventlog.FingerprintOf(c.Hasher, it.Event.Identity()), it.Offset, it.At); duplicate || it.Warm {
 			return
 		}
 		e := &eventlog.Counted{Partition: p, Offset: it.Offset, Event: it.Event, First: everyFirst}

@@ -42,12 +42,9 @@ func (r *replayer) isCarried(l deadletters.Letter) bool {
 	return sealed && carried.Has(kafka.Message{Topic: l.Origin.Topic, Partition: l.Origin.Partition, Offset: l.Origin.Offset, Key: l.Key, Value: l.Value})
 }
 
-// isCounted tells whether consumers count the event of a letter by which they refused it: tables were restored from before a retirement, or from before
-// events far ahead were refused, and what they know of now does not refuse the event where it lies. Sent again, it would count twice.
+// isCounted tells whether consumers count the event of a letter by which they refused it: tables were restored from before a retirement, and what
+// they know of now does not refuse the event where it lies. Sent again, it would count twice.
 func (r *replayer) isCounted(l deadletters.Letter) bool {
-	if src := r.sources[l.Origin.Topic]; l.Reason == models.ReasonTimestampInFuture {
-		return src != nil && !src.Inspect.Ahead.InForce(l.Origin.Partition, l.Origin.Offset)
-	}
 	base, _ := models.SplitGeneration(l.Origin.Topic)
 	decode := r.Bases()[base]
 	if l.Reason != models.ReasonIntervalRetired || decode == nil {

@@ -25,8 +25,8 @@ func (b *bench) write(t *testing.T, topic string, e models.Event) {
 	}
 }
 
-// Visitors of far months would never be retired: an event that is far ahead of its message's Kafka time is a dead letter. What a consumer counted
-// before it knew that bound stays an event, for repairs too.
+// Visitors of far months would never be retired: an event that is far ahead of its message's Kafka time is a dead letter, for
+// repairs too, and also if it was written before anybody counted.
 func TestEventsFarAheadAreRefused(t *testing.T) {
 	onBoth(t, 1, func(t *testing.T, b *bench) {
 		clicks, visits := b.cfg.Kafka.Topics.Clicks, b.cfg.Kafka.Topics.Visits
@@ -39,7 +39,7 @@ func TestEventsFarAheadAreRefused(t *testing.T) {
 		}
 		const far = 90 * 24 * time.Hour
 		b.write(t, clicks, click("before", far))
-		if err := b.run(t, 1); err != nil {
+		if err := b.run(t, 0); err != nil {
 			t.Fatal(err)
 		}
 		b.write(t, clicks, click("far", far))
@@ -49,7 +49,7 @@ func TestEventsFarAheadAreRefused(t *testing.T) {
 		}
 		b.write(t, visits, visit)
 		b.write(t, clicks, click("near", 47*time.Hour))
-		if err := b.run(t, 2); err != nil {
+		if err := b.run(t, 1); err != nil {
 			t.Fatal(err)
 		}
 		dead, err := kgo.NewClient(kgo.SeedBrokers(b.cfg.Kafka.Brokers...), kgo.ConsumeTopics(b.cfg.Kafka.Topics.Dead), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
@@ -57,7 +57,7 @@ func TestEventsFarAheadAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer dead.Close()
-		for letters := 0; letters < 2; {
+		for letters := 0; letters < 3; {
 			got := dead.PollFetches(t.Context())
 			if err := got.Err(); err != nil {
 				t.Fatal(err)
@@ -80,7 +80,7 @@ func TestEventsFarAheadAreRefused(t *testing.T) {
 				again = append(again, it.Event.EventID())
 			}
 		})
-		if err != nil || len(again) != 2 || again[0] != "before" || again[1] != "near" {
+		if err != nil || len(again) != 1 || again[0] != "near" {
 			t.Errorf("read again, the events are %v: %v", again, err)
 		}
 	})

@@ -51,12 +51,7 @@ func (c *Consumer) begin(ctx context.Context, gen *kafka.Generation, heirs event
 	if err := o.agree(ctx, c.patience); err != nil {
 		return nil, nil, err
 	}
-	c.patience = math.MaxInt64        // from now on newcomers give up, not we
-	for _, s := range heirs.Sources { // no consumer of another version counts
-		if err := s.Inspect.Ahead.Record(ctx); err != nil {
-			return nil, nil, errors.Join(err, o.giveBack(ctx))
-		}
-	}
+	c.patience = math.MaxInt64 // from now on newcomers give up, not we
 	if err := c.retirements.Read(ctx); err != nil {
 		return nil, nil, err
 	}

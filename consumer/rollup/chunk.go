@@ -150,7 +150,7 @@ func (o *ownership) add(c *chunk, it eventlog.Item) {
 	p := o.partitions[it.Partition]
 	duplicate := false
 	if it.Event != nil {
-		duplicate = p.window.See(eventlog.FingerprintOf(o.hasher, it.Identity()), it.Offset, it.At)
+		duplicate = p.window.See(eventlog.FingerprintOf(o.hasher, it.Event.Identity()), it.Offset, it.At)
 	} else {
 		p.window.Pass(it.Offset)
 	}

@@ -235,7 +235,7 @@ func (w *world) duplicate(p models.Partition, offset int) bool {
 	m := w.log[p][offset]
 	for i := offset - 1; i >= max(0, offset-int(simReach.Offsets)); i-- {
 		before := w.log[p][i]
-		if before.Event != nil && before.EventID() == m.EventID() && (w.byID || before.KafkaKey() == m.KafkaKey()) {
+		if before.Event != nil && before.EventID() == m.EventID() && before.KafkaKey() == m.KafkaKey() {
 			return m.at.Sub(before.at) <= simReach.Age
 		}
 	}

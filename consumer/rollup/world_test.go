@@ -52,7 +52,6 @@ type world struct {
 	unwritten  []unwritten      // the rest of the log
 	retires    bool             // March is retired, and the log grows; else it is complete from the beginning
 	retiring   bool             // the retirement has begun
-	byID       bool             // duplicates are found by their ids alone
 	sources    eventlog.Sources // of the topic that grows; nil: none does
 	partitions []models.Partition
 	committed  map[models.Partition]eventlog.GroupOffset
@@ -101,7 +100,6 @@ func newWorld(seed int, c controls) *world {
 		w.store.BySighting = true
 	}
 	grows := c.grows(seed)
-	w.byID = seed%4 == 2 && !grows
 	w.compose()
 	if grows {
 		w.succeed()
@@ -303,7 +301,7 @@ func (w *world) item(p models.Partition, offset int64) eventlog.Item {
 	w.reading.Lock()
 	defer w.reading.Unlock()
 	m := w.log[p][offset]
-	it := eventlog.Item{Partition: p, Offset: offset, Event: m.Event, ByID: w.byID, At: m.at, HighWater: int64(len(w.log[p]))}
+	it := eventlog.Item{Partition: p, Offset: offset, Event: m.Event, At: m.at, HighWater: int64(len(w.log[p]))}
 	if m.Event != nil {
 		it.Value = []byte(m.EventID())
 	} else {
