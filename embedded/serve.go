@@ -43,9 +43,6 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 		return err
 	}
 	cleanups = append(cleanups, unlock)
-	if err := tighten(cfg.Data.Dir); err != nil {
-		log.Warn("other users may be able to read the data: take their permissions on data.dir away (chmod -R go= DIR)", "error", err)
-	}
 
 	opening := context.WithoutCancel(ctx) // opening is short: it is simpler to finish it than to undo a half
 	store, err := sqlite.Open(opening, cfg.Data.Dir, plan)

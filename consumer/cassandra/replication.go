@@ -24,9 +24,6 @@ func (s *Store) checkReplication(ctx context.Context) error {
 		return err
 	}
 	recorded, err := s.recordedReplication(ctx, now)
-	if cql.NoTable(err) { // a schema without settings: consumers cannot count before it is migrated
-		recorded, err = now.String(), nil
-	}
 	if err != nil {
 		return err
 	}

@@ -53,18 +53,10 @@ func (s *Store) Notices(ctx context.Context) (n store.Notices, err error) {
 // announcement is a key in the column offsets, in place of a partition: its value is the announcement's ID, until the offsets are decided.
 const announcement = -1
 
-// announcedAs is the value of the column offsets of an announcement; null if it has no ID, as in older versions.
-func announcedAs(r store.Retirement) map[int]int64 {
-	if r.ID == 0 {
-		return nil
-	}
-	return map[int]int64{announcement: r.ID}
-}
-
 // Announce implements store.RetireStore. States change by lightweight transaction, so a decided retirement stays decided.
 func (s *Store) Announce(ctx context.Context, r store.Retirement) error {
 	_, err := s.cas(ctx, `INSERT INTO `+s.names.Footfall+`.retired (name, before, state, topic, offsets) VALUES ('visits', ?, ?, ?, ?)`+
-		` IF NOT EXISTS`, r.Before.Time(), announced, r.Topic, announcedAs(r))
+		` IF NOT EXISTS`, r.Before.Time(), announced, r.Topic, map[int]int64{announcement: r.ID})
 	if err != nil {
 		return fmt.Errorf("announcing a retirement: %w", err)
 	}
@@ -74,7 +66,7 @@ func (s *Store) Announce(ctx context.Context, r store.Retirement) error {
 // Decide implements store.RetireStore.
 func (s *Store) Decide(ctx context.Context, r store.Retirement, from map[int]int64) (bool, error) {
 	ok, err := s.cas(ctx, `UPDATE `+s.names.Footfall+`.retired SET state = ?, offsets = ? WHERE name = 'visits' AND before = ?`+
-		` IF state = ? AND topic = ? AND offsets = ?`, decided, from, r.Before.Time(), announced, r.Topic, announcedAs(r))
+		` IF state = ? AND topic = ? AND offsets = ?`, decided, from, r.Before.Time(), announced, r.Topic, map[int]int64{announcement: r.ID})
 	if err != nil {
 		return false, fmt.Errorf("deciding a retirement: %w", err)
 	}

@@ -32,7 +32,7 @@ type Retirement struct {
 	Done   bool          // all visits below From are counted; rows of closed intervals may be gone
 
 	// ID is another one for each announcement: a decision about one that was withdrawn must not apply to the next. It is 0 once
-	// decided, and if an older version announced it.
+	// decided.
 	ID int64
 }
 

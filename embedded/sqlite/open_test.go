@@ -61,7 +61,7 @@ func TestReopen(t *testing.T) {
 
 // TestOtherSchemas: files of another version are refused by name, with the way on, and are not changed.
 func TestOtherSchemas(t *testing.T) {
-	for version, want := range map[int]string{1: "move data.dir away", 3: "move data.dir away", 99: "use the newer footfall"} {
+	for _, version := range []int{1, 3, 99} {
 		dir := t.TempDir()
 		store, err := sqlite.Open(t.Context(), dir, models.DefaultPlan())
 		if err != nil {
@@ -75,8 +75,8 @@ func TestOtherSchemas(t *testing.T) {
 		}
 		for range 2 {
 			_, err = sqlite.Open(t.Context(), dir, models.DefaultPlan())
-			if named := fmt.Sprintf("cardinality.db has schema version %d", version); err == nil || !strings.Contains(err.Error(), named) || !strings.Contains(err.Error(), want) {
-				t.Errorf("opening: %v, want %q and %q", err, named, want)
+			if named := fmt.Sprintf("cardinality.db has schema version %d", version); err == nil || !strings.Contains(err.Error(), named) || !strings.Contains(err.Error(), "move data.dir away") {
+				t.Errorf("opening: %v, want %q and what to do", err, named)
 			}
 		}
 	}

@@ -21,15 +21,12 @@ var schema string
 func migrate(ctx context.Context, db *sql.DB, plan *models.Plan) error {
 	for _, database := range databases {
 		version, err := version(ctx, db, database)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case version > schemaVersion:
-			return fmt.Errorf("%s.db has schema version %d, this binary knows %d: use the newer footfall that wrote it, or another data.dir",
-				database, version, schemaVersion)
-		case version > 0 && version < schemaVersion:
-			return fmt.Errorf("%s.db has schema version %d, which only footfall before 1.0 made; this binary knows %d: move data.dir away and"+
-				" count anew, or keep the older binary", database, version, schemaVersion)
+		}
+		if version != 0 && version != schemaVersion { // 0: the file is new. Versions below 4 are from before 1.0
+			return fmt.Errorf("%s.db has schema version %d, this binary knows only %d: use the footfall that wrote it, or move data.dir away and"+
+				" count anew", database, version, schemaVersion)
 		}
 	}
 	if err := settlePlan(ctx, db, plan); err != nil {

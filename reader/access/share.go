@@ -83,7 +83,7 @@ func (a *Access) ofShare(share string, now time.Time) (Holder, error) {
 	id, rest, _ := strings.Cut(share, ".")
 	encoded, sum, whole := strings.Cut(rest, ".")
 	if !whole {
-		return Holder{}, &Denied{BadShare, "this share link has no id: an earlier version made it, so ask for a new one (`reader share`)"}
+		return Holder{}, forged
 	}
 	text, err := encoding.DecodeString(encoded)
 	if err != nil {

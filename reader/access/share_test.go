@@ -90,7 +90,7 @@ func TestRevokedShares(t *testing.T) {
 	mac := hmac.New(sha256.New, []byte(secret("a")))
 	mac.Write([]byte("footfall share 1\n" + text))
 	for share, want := range map[string]string{
-		one: "revoked", long: "longer", encoding.EncodeToString([]byte(text)) + "." + encoding.EncodeToString(mac.Sum(nil)): "has no id",
+		one: "revoked", long: "longer", encoding.EncodeToString([]byte(text)) + "." + encoding.EncodeToString(mac.Sum(nil)): "not signed",
 	} {
 		if h, err := a.Of("", share, now.Add(time.Hour)); reason(t, err) != BadShare || !strings.Contains(err.Error(), want) || h.Link("x") {
 			t.Errorf("%s: %v, want it refused: %s", share, err, want)

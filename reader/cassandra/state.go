@@ -27,22 +27,14 @@ func (s *Store) Progress(ctx context.Context) (out []stats.Progress, err error) 
 	return out, nil
 }
 
-// setting reads what was recorded under a name; empty if nothing was.
-func (s *Store) setting(ctx context.Context, name string) (value string, err error) {
-	err = s.session.Query(s.cql.setting, name).WithContext(ctx).Scan(&value)
-	if errors.Is(err, gocql.ErrNotFound) {
-		return "", nil
-	}
-	return value, err
-}
-
 // Partitions implements stats.Store. Consumers record the number before they count.
 func (s *Store) Partitions(ctx context.Context, topic string) (n int, err error) {
-	value, err := s.setting(ctx, "topic "+topic+": partitions")
+	var value string
+	err = s.session.Query(s.cql.setting, "topic "+topic+": partitions").WithContext(ctx).Scan(&value)
 	if err == nil && value != "" {
 		n, err = strconv.Atoi(value)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
 		return 0, fmt.Errorf("reading the number of partitions: %w", err)
 	}
 	return n, nil

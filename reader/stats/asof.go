@@ -84,7 +84,7 @@ func doubtsOf(doubts map[string]int, topic string) (n int) {
 }
 
 // whole tells whether every partition that may have uncounted events has a row, up to the newest generation that is recorded: producers
-// write to it before consumers know of it. One without may lag by any time: a consumer of an earlier version notes nothing.
+// write to it before consumers know of it. One without may lag by any time.
 func (r *Reader) whole(ctx context.Context, rows []Progress, topic string, newest int) (bool, error) {
 	noted := map[int]int{}
 	for _, row := range rows {
