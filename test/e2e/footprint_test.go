@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"iter"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/gocql/gocql"
 	"github.com/segmentio/kafka-go"
+	"golang.org/x/sync/errgroup"
 
 	"footfall/deployments/stack/stacktest"
 	"footfall/models"
@@ -37,8 +39,10 @@ type footprint struct {
 	features   int
 	partitions int  // of each topic; 0: 6
 	short      bool // in the short form, in a deployment with four features
-	killed     bool // the consumer is killed in the midst, so that its successor has doubts to check
 	load       func(whole bool) iter.Seq[record]
+	// killed: the consumer is killed in the midst, so that its successor has doubts to check. What meanwhile does to the tables it finds, too.
+	killed    bool
+	meanwhile func(*testing.T, *real)
 }
 
 // record is one message: an event, or nothing that counts in a partition.
@@ -57,8 +61,11 @@ var footprints = []footprint{
 	{name: "clicks and visits", features: 2, load: func(bool) iter.Seq[record] { return both(clicks(200_000), visits(50_000, 4)) }},
 	{name: "visitors with 100 entries", features: 2, load: func(bool) iter.Seq[record] { return visits(12_500, 100) }},
 	{name: "visitors with 1,000 entries", features: 2, load: func(bool) iter.Seq[record] { return visits(1_000, 1_000) }},
-	{name: "4 features, killed", features: 4, killed: true, short: true, load: func(whole bool) iter.Seq[record] { return visits(pick(whole, 10_000, 300), 20) }},
-	{name: "6 features, killed", features: 6, killed: true, load: func(bool) iter.Seq[record] { return visits(5_000, 10) }},
+	{name: "4 features, killed, the site broken", features: 4, killed: true, meanwhile: breakSite, short: true, load: func(whole bool) iter.Seq[record] { return visits(pick(whole, 10_000, 300), 20) }},
+	{name: "6 features, killed, the site broken", features: 6, killed: true, meanwhile: breakSite, load: func(bool) iter.Seq[record] { return visits(5_000, 10) }},
+	{name: "ledger of 1 epoch", features: 2, killed: true, meanwhile: age(1), load: func(bool) iter.Seq[record] { return clicks(100_000) }},
+	{name: "ledger of 10 epochs", features: 2, killed: true, meanwhile: age(10), load: func(bool) iter.Seq[record] { return clicks(100_000) }},
+	{name: "ledger of 40 epochs", features: 2, killed: true, meanwhile: age(40), load: func(bool) iter.Seq[record] { return clicks(100_000) }},
 	{name: "40 partitions with full windows", features: 2, partitions: 20, load: func(bool) iter.Seq[record] { return windows(20, visits(20_000, 4)) }},
 	{name: "200 partitions with full windows", features: 2, partitions: 100, load: func(bool) iter.Seq[record] { return windows(100, visits(20_000, 4)) }},
 }
@@ -222,6 +229,13 @@ func (d *real) footprint(t *testing.T, f footprint, binary string) (peak int64, 
 		d.lagBelow(t, all/2)
 		peak = mostMemory(t, c.Process)
 		c.Kill()
+		if f.meanwhile != nil {
+			f.meanwhile(t, d)
+		}
+		begun = time.Now()
+		if all, err = d.Lag(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		c = d.addConsumerOf(t, binary)
 	}
 	d.lagBelow(t, pick64(f.partitions < 100, 0, all*3/4)) // of 200 windows not all fit
@@ -230,6 +244,11 @@ func (d *real) footprint(t *testing.T, f footprint, binary string) (peak int64, 
 		d.checked(t)
 	}
 	peak = max(peak, mostMemory(t, c.Process))
+	if f.partitions >= 100 && binary == binaries.Path(t, "consumer") {
+		if left := 2*f.partitions - d.owned(t, c); left <= 0 { // FootfallPartitionsUnowned tells operators
+			t.Errorf("%s: all partitions are counted, or no alert tells that some are not", f.name)
+		}
+	}
 	if !c.Running() {
 		t.Fatalf("%s: the consumer has ended\n%s", f.name, c.Tail(20))
 	}
@@ -237,6 +256,106 @@ func (d *real) footprint(t *testing.T, f footprint, binary string) (peak int64, 
 		t.Fatal(err)
 	}
 	return peak, rate
+}
+
+// owned is of how many partitions a consumer says that it counts them.
+func (d *real) owned(t *testing.T, c *consumer) (n int) {
+	t.Helper()
+	_, text := harness.Get(t, c.url+"/metrics")
+	for _, topic := range d.Topics {
+		_, rest, _ := strings.Cut(text, fmt.Sprintf("footfall_partitions_owned{topic=%q} ", topic))
+		line, _, _ := strings.Cut(rest, "\n")
+		some, err := strconv.Atoi(line)
+		if err != nil {
+			t.Fatalf("no partitions of %s are owned: %v", topic, err)
+		}
+		n += some
+	}
+	return n
+}
+
+// breakSite takes what the counters of the whole site hold out of them, and out of their ledger, as if the store had lost its largest key. All
+// is in doubt, so the consumer has to count it again from the log.
+func breakSite(t *testing.T, d *real) {
+	t.Helper()
+	time.Sleep(5 * time.Second) // longer than any write timeout: nothing of the consumer that was killed lands any more
+	where := " WHERE siteid = 'site' AND month_interval_start = '2018-10-01 00:00:00+0000'"
+	for _, name := range d.keeps.features {
+		where += " AND " + name + " = ''"
+	}
+	counts, applied := "cardinality"+d.suffix+".counts", "cardinality"+d.suffix+".applied"
+	batch := d.session.NewBatch(gocql.CounterBatch)
+	var metric, topic, kind string
+	var start time.Time
+	var visits, epoch, from, to, total int64
+	var partition int
+	rows := d.session.Query("SELECT metric_type, interval_start, visits FROM " + counts + where).Iter()
+	for rows.Scan(&metric, &start, &visits) {
+		total += visits
+		batch.Query("UPDATE "+counts+" SET visits = visits - ?"+where+" AND metric_type = ? AND interval_start = ?", visits, metric, start)
+	}
+	if err := rows.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if total == 0 {
+		t.Fatal("nothing of the site was counted before the kill")
+	}
+	rows = d.session.Query("SELECT topic, kafka_partition, kind, epoch, from_offset, to_offset FROM " + applied + where).Iter()
+	for rows.Scan(&topic, &partition, &kind, &epoch, &from, &to) {
+		batch.Query("UPDATE "+applied+" SET from_offset = from_offset - ?, to_offset = to_offset - ?"+where+
+			" AND topic = ? AND kafka_partition = ? AND kind = ? AND epoch = ?", from, to, topic, partition, kind, epoch)
+	}
+	if err := rows.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.session.ExecuteBatch(batch); err != nil {
+		t.Fatal(err)
+	}
+	ends, err := d.Ends(t.Context(), d.Topics[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p, end := range ends {
+		insert := func(columns, marks string, more ...any) error {
+			return d.session.Query("INSERT INTO footfall"+d.suffix+".doubts (topic, kafka_partition, id, from_offset, to_offset, reason, noted_at, checks"+columns+
+				") VALUES (?, ?, ?, 0, ?, 'the site is broken', ?, 0"+marks+")", append([]any{p.Topic, p.Number, p.Number + 1, end, time.Now()}, more...)...).Exec()
+		}
+		if err := insert(", since, due", ", ?, ?", time.Now(), time.Now()); err != nil {
+			err = insert("", "") // a version before doubts had these
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// age gives each link a ledger row in each partition for so many owners before, none of whom counted anything of it.
+func age(epochs int) func(*testing.T, *real) {
+	return func(t *testing.T, d *real) {
+		t.Helper()
+		links := make(chan string)
+		var writers errgroup.Group
+		for range 16 {
+			writers.Go(func() (failed error) {
+				for link := range links {
+					batch := d.session.NewBatch(gocql.CounterBatch)
+					for row := range 6 * epochs {
+						batch.Query("UPDATE urlshortener"+d.suffix+".applied SET to_offset = to_offset + 0 WHERE short_url = ? AND topic = ? AND kafka_partition = ?"+
+							" AND kind = 'owner' AND epoch = ?", link, d.Topics[0], row%6, row/6+1)
+					}
+					failed = errors.Join(failed, d.session.ExecuteBatch(batch))
+				}
+				return failed
+			})
+		}
+		for r := range clicks(50_000) {
+			links <- r.event.(*models.Click).ShortURL
+		}
+		close(links)
+		if err := writers.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func pick64(first bool, a, b int64) int64 {
