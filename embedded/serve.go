@@ -94,6 +94,7 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 	if err != nil {
 		return err
 	}
+	consumer.Alone = true
 	if consumer.Memory < math.MaxInt64 {
 		consumer.Memory /= 2 // the other half is for the producer, the reader, the broker and the database
 	}

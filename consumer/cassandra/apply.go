@@ -28,18 +28,12 @@ func (s *Store) Apply(ctx context.Context, writes []store.KeyWrite) []error {
 	}
 	requests := packRequests(parts, 1, func(_, _ requestPart) bool { return false }) // each is a key of its own
 	_ = s.each(ctx, len(requests), func(working context.Context, i int) error {
-		err := store.CheckFence(ctx)
-		if err != nil {
-			for _, part := range requests[i] {
-				errs[part.index] = err
-			}
-			return err
+		if working.Err() != nil {
+			return nil
 		}
-		if working.Err() == nil {
-			// ctx, not working: a failed request must not cancel the others, or their outcome would be unknown too.
-			err = s.applyTogether(ctx, writes, requests[i], errs)
-		}
-		if errors.Is(err, store.ErrUnknownOutcome) {
+		// ctx, not working: a failed request must not cancel the others, or their outcome would be unknown too.
+		err := s.applyTogether(ctx, writes, requests[i], errs)
+		if errors.Is(err, store.ErrUnknownOutcome) || errors.Is(err, store.ErrFenced) {
 			return err // start no more: the caller reads the ledger anyway, and a node that hangs costs time
 		}
 		return nil
@@ -49,6 +43,12 @@ func (s *Store) Apply(ctx context.Context, writes []store.KeyWrite) []error {
 
 // applyTogether sends some of the writes as one request and sets the error of each. It returns the last of those errors, which is the worst.
 func (s *Store) applyTogether(ctx context.Context, writes []store.KeyWrite, together []requestPart, errs []error) (worst error) {
+	if err := store.CheckFence(ctx); err != nil {
+		for _, part := range together {
+			errs[part.index] = err
+		}
+		return err
+	}
 	batch := s.newBatch(ctx, kindCounters, gocql.CounterBatch)
 	for _, part := range together {
 		s.add(batch, writes[part.index])
@@ -57,7 +57,8 @@ func (s *Store) applyTogether(ctx context.Context, writes []store.KeyWrite, toge
 	if len(together) > 1 && cql.RefusedAs(err, gocql.ErrCodeSyntax, gocql.ErrCodeUnauthorized, gocql.ErrCodeInvalid) {
 		// One key was refused, or the batch is too large for this server's settings. Nothing was applied: send each key alone.
 		for i := range together {
-			if worst = s.applyTogether(ctx, writes, together[i:i+1], errs); errors.Is(worst, store.ErrUnknownOutcome) {
+			worst = s.applyTogether(ctx, writes, together[i:i+1], errs)
+			if errors.Is(worst, store.ErrUnknownOutcome) || errors.Is(worst, store.ErrFenced) {
 				break
 			}
 		}

@@ -216,7 +216,7 @@ func (r *Retirer) audited(ctx context.Context, before models.Millis) error {
 	}
 	if a.Off > a.Repaired || a.Unreadable > 0 {
 		return fmt.Errorf("the audit of %d keys found %d off, and %d stretches that the log no longer has: repairing needs the rows, so nothing"+
-			" is removed; run consumer audit --repair first", a.Keys, a.Off, a.Unreadable)
+			" is removed; run consumer audit --repair first, and consumer accept-gap for what it cannot repair", a.Keys, a.Off, a.Unreadable)
 	}
 	if err := r.compareRows(ctx, before); err != nil {
 		return err

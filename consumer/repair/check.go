@@ -103,7 +103,7 @@ func (c *Checker) checkPiece(ctx context.Context, p models.Partition, s eventlog
 	if len(broken) == 0 {
 		return f, h.to, blind
 	}
-	if err := c.reachBack(ctx, p, h.Span, broken); err != nil {
+	if err := c.reach(ctx, p, h, broken); err != nil {
 		return f, h.to, err
 	}
 	if err := note(); err != nil {
@@ -184,41 +184,82 @@ func (c *Checker) compare(ctx context.Context, p models.Partition, h held, extra
 		return ones[i].Names()
 	}, func(i int, rows []store.LedgerRow) {
 		if len(ExcessesIn(rows, p, h.Span)) > 0 {
-			broken[keys[i]] = ExcessesIn(rows, p, eventlog.Span{From: reachOf(h.Span).From, To: h.To})
+			broken[keys[i]] = ExcessesIn(rows, p, eventlog.Span{From: before(h.Span).From, To: after(h.Span).To})
 		}
 	})
 	return broken, complete, err
 }
 
-// reachOf is how far before s a repair may reach. Of two rows that overlap in s, the later one begins in s or with a chunk that reaches into s.
-// Twice, as in doubtPredecessors.
-func reachOf(s eventlog.Span) eventlog.Span {
+// before and after are how far a repair of s may reach. Of two rows that overlap in s, the later one begins in s or with a chunk that reaches into
+// s, and the earlier one ends so. Twice, as in doubtPredecessors.
+func before(s eventlog.Span) eventlog.Span {
 	return eventlog.Span{From: max(0, s.From-2*MaxChunkSpan), To: s.From}
 }
 
-// reachBack cuts off what is broken before s, but for offsets directly before it where the key had nothing to count. When a group is set back, the
-// new owner opens a key's row where its chunk begins, and a zombie extends its own row from the last chunk that had events of the key:
-// both cover offsets before the zombie's chunk. Only that chunk is in doubt, so no other check would find these offsets.
-func (c *Checker) reachBack(ctx context.Context, p models.Partition, s eventlog.Span, broken map[models.Key][]Excess) error {
-	further, from := clip(broken, reachOf(s)), map[models.Key]int64{}
-	for key := range broken {
-		from[key] = s.From
-	}
-	if len(further) > 0 {
-		nothing, err := c.nothingFrom(ctx, p, reachOf(s), further)
+func after(s eventlog.Span) eventlog.Span {
+	return eventlog.Span{From: s.To, To: s.To + 2*MaxChunkSpan}
+}
+
+// reach cuts off what is broken outside of what is held, but for offsets directly beside it where the key had nothing to count. When a group is set
+// back, the new owner opens a key's row where its chunk begins, and a zombie extends its own row from the last chunk that had events of the key:
+// both cover offsets before the zombie's chunk. And both rows go on to the end of a chunk, where another check may be told nothing of the key.
+func (c *Checker) reach(ctx context.Context, p models.Partition, h held, broken map[models.Key][]Excess) error {
+	from, to := map[models.Key]int64{}, map[models.Key]int64{}
+	for _, side := range []struct {
+		eventlog.Span
+		find func(context.Context, models.Partition, eventlog.Span, map[models.Key][]Excess) (map[models.Key]int64, error)
+		into map[models.Key]int64
+	}{{before(h.Span), c.nothingFrom, from}, {after(h.Span), c.nothingTo, to}} {
+		further := clip(broken, side.Span)
+		if len(further) == 0 {
+			continue
+		}
+		nothing, err := side.find(ctx, p, side.Span, further)
 		if errors.Is(err, errRereading) {
-			// Repair s all the same: Kafka may soon delete it, too.
-			c.Logger.Warn("offsets before a repair stay covered twice: their events could not be read", "topic", p.Topic, "partition", p.Number,
-				"from", reachOf(s).From, "to", s.From, "keys", len(further), "error", err)
+			// Repair what is held all the same: Kafka may soon delete it, too.
+			c.Logger.Warn("offsets beside a repair stay covered twice: their events could not be read", "topic", p.Topic, "partition", p.Number,
+				"from", side.From, "to", side.To, "keys", len(further), "error", err)
 		} else if err != nil {
 			return err
 		}
-		maps.Copy(from, nothing)
+		maps.Copy(side.into, nothing)
 	}
 	for key, list := range broken {
-		broken[key] = within(list, eventlog.Span{From: from[key], To: s.To})
+		s := h.Span
+		if at, known := from[key]; known {
+			s.From = at
+		}
+		if at, known := to[key]; known {
+			s.To = at
+		}
+		broken[key] = within(list, s)
 	}
 	return nil
+}
+
+// nothingTo finds up to where, from the beginning of s on, each key has no event. An event that adds nothing ends that, too: whoever checks it compares
+// the key.
+func (c *Checker) nothingTo(ctx context.Context, p models.Partition, s eventlog.Span, broken map[models.Key][]Excess) (map[models.Key]int64, error) {
+	to := map[models.Key]int64{}
+	for ; len(broken) > 0; broken = clip(broken, s) {
+		h, err := c.hold(ctx, p, s)
+		if err != nil || !h.Whole || h.Empty() {
+			return to, err
+		}
+		for key := range broken {
+			to[key] = h.To
+		}
+		for _, e := range h.events {
+			e.Event.Count(everyFirst, func(key models.Key, _ models.Cell, _ int64) {
+				if broken[key] != nil {
+					to[key] = e.Offset
+					delete(broken, key)
+				}
+			})
+		}
+		s.From = h.to
+	}
+	return to, nil
 }
 
 // nothingFrom finds from where on, up to the end of s, each key had nothing to count.

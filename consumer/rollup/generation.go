@@ -85,7 +85,7 @@ func (c *Consumer) untilPause(ctx, genCtx context.Context, gen *kafka.Generation
 	}
 	var paused atomic.Bool // whether it is a pause that ends stop; read by what runs when stop ends
 	items := make(chan eventlog.Item, 1024)
-	o.fetched = budget.NewRoom(fetchedBytes)
+	o.fetched = budget.NewRoom(int64(c.shares.fetched))
 	group, fetching := errgroup.WithContext(stop)
 	for _, f := range fetchers {
 		f.Room = o.fetched
@@ -104,7 +104,7 @@ func (c *Consumer) untilPause(ctx, genCtx context.Context, gen *kafka.Generation
 	})
 	group.Go(func() error {
 		checker := repair.NewChecker(c.Log, src, c.hasher, c.metrics.Repair)
-		checker.Bytes = repairBytes
+		checker.Bytes = c.shares.repairs
 		checker.WatchDoubts(fetching, o.sorted())
 		return nil
 	})

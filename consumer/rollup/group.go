@@ -50,6 +50,8 @@ type Consumer struct {
 
 	// Memory is the process's limit, in bytes, from which the consumer divides what it keeps. Default: that of the Go runtime. Set it before Run.
 	Memory int64
+	// Alone says that nobody else can take partitions, so all are counted, if there is memory for them or not. Default: false. Set it before Run.
+	Alone  bool
 	shares shares // of the last generation
 
 	forgiving bool // skip events that Kafka has deleted, instead of refusing
@@ -92,7 +94,7 @@ func NewReplay(cfg configs.Consumer, db store.Store, log *slog.Logger) (*Consume
 		return nil, err
 	}
 	err = c.deadLetters.Close()
-	c.deadLetters, c.forgiving = eventlog.DiscardDeadLetters{}, true
+	c.deadLetters, c.forgiving, c.Alone = eventlog.DiscardDeadLetters{}, true, true
 	return c, err
 }
 

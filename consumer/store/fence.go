@@ -1,6 +1,10 @@
 package store
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+)
 
 type fenceKey struct{}
 
@@ -9,11 +13,17 @@ func Fenced(ctx context.Context, check func(context.Context) error) context.Cont
 	return context.WithValue(ctx, fenceKey{}, check)
 }
 
+// ErrFenced is in each error of CheckFence: nothing was sent.
+var ErrFenced = errors.New("not written")
+
 // CheckFence returns why a request must not be begun under ctx; nil: it may, or there is no fence.
 func CheckFence(ctx context.Context) error {
 	check, fenced := ctx.Value(fenceKey{}).(func(context.Context) error)
 	if !fenced {
 		return nil
 	}
-	return check(ctx)
+	if err := check(ctx); err != nil {
+		return fmt.Errorf("%w: %w", ErrFenced, err)
+	}
+	return nil
 }

@@ -65,7 +65,8 @@ func (f *Fence) Beat(ctx context.Context, via dial.Kafka, gen *kafka.Generation,
 			err = answer.Error
 		}
 		switch {
-		case err == nil, errors.Is(err, kafka.RebalanceInProgress):
+		case errors.Is(err, kafka.RebalanceInProgress): // others may get the partitions when the rebalance is over, and that has a time limit of its own
+		case err == nil:
 			f.mu.Lock()
 			f.seen = sent
 			f.mu.Unlock()
