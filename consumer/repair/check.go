@@ -30,6 +30,8 @@ type Checker struct {
 	Sources eventlog.Sources
 	// Bytes is about what a check may hold of the events of a span and what they add. A larger span is checked in pieces. Default: 64 MiB.
 	Bytes int
+	// Holds is told about how many bytes are held. Default: nobody is told.
+	Holds func(bytes int)
 	// Rechecks are the times after which a doubt is checked, from when its writes have landed. After the last check it is settled.
 	Rechecks []time.Duration
 }
@@ -60,6 +62,7 @@ type Finding struct {
 // repairs: note must ensure that the same keys are checked again. Offsets that the log no longer holds are left out.
 func (c *Checker) Check(ctx context.Context, p models.Partition, s eventlog.Span, extra []models.Key, note func() error) (Finding, error) {
 	f := Finding{complete: true}
+	defer c.holds(0)
 	var refused error
 	step := s.To - s.From
 	for left := s; !left.Empty(); {
@@ -157,12 +160,19 @@ func (c *Checker) hold(ctx context.Context, p models.Partition, s eventlog.Span)
 		h.Gone = h.From
 	}
 	h.To, h.Whole = min(h.To, h.to), h.Whole && !lacking
+	c.holds(bytes + h.adds.Bytes())
 	// Asked after the log was read: a retirement that is decided later takes effect beyond what was read.
 	notices, err := c.Store.Notices(ctx)
 	h.events = slices.DeleteFunc(h.events, func(e *eventlog.Counted) bool {
 		return notices.Retirements.Refuse(p, e.Offset, e.Event) != nil
 	})
 	return h, err
+}
+
+func (c *Checker) holds(bytes int) {
+	if c.Holds != nil {
+		c.Holds(bytes)
+	}
 }
 
 // everyFirst is First of an event that is its visitor's first in every way, as far as anybody can tell before the rows are asked.

@@ -104,7 +104,7 @@ func (c *Consumer) untilPause(ctx, genCtx context.Context, gen *kafka.Generation
 	})
 	group.Go(func() error {
 		checker := repair.NewChecker(c.Log, src, c.hasher, c.metrics.Repair)
-		checker.Bytes = c.shares.repairs
+		checker.Bytes, checker.Holds = c.shares.repairs, func(bytes int) { c.metrics.Holds("repairs", bytes) }
 		checker.WatchDoubts(fetching, o.sorted())
 		return nil
 	})
