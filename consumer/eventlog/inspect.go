@@ -43,6 +43,7 @@ func (in Inspector) item(p models.Partition, m kafka.Message) Item {
 	if err != nil {
 		invalid := &models.Invalid{Reason: models.ReasonBadJSON, Detail: err.Error()}
 		_ = errors.As(err, &invalid)
+		m.Headers = nil // no dead letter has them, and Bytes does not count them
 		it.Dead = &DeadLetter{Message: m, Invalid: invalid}
 		return it
 	}
