@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"sync/atomic"
 	"time"
 )
 
@@ -10,6 +11,7 @@ type Window struct {
 	Reach
 	seen      RingIndex[int64] // by offset: when an id occurred, in Unix nanoseconds
 	Inherited Inherited        // ids of the generations before; nil once they are out of reach
+	inherited atomic.Int64     // how many those are: Length may be asked while a fetcher reads them
 	Next      int64            // the next offset that it expects
 }
 
@@ -25,8 +27,13 @@ func NewWindow(r Reach, start int64) *Window {
 	return &Window{Reach: r, seen: NewRingIndex[int64](r.Offsets+1, start), Next: start}
 }
 
-// Length is how many ids there is room for now: it grows up to the reach.
-func (w *Window) Length() int { return w.seen.Length() }
+// Length is how many ids there is room for now: it grows up to the reach. Until then it includes inherited ids.
+func (w *Window) Length() int { return w.seen.Length() + int(w.inherited.Load()) }
+
+func (w *Window) inherit(ids Inherited) {
+	w.Inherited = ids
+	w.inherited.Store(int64(len(ids)))
+}
 
 // Pass skips an offset that holds no countable event.
 func (w *Window) Pass(offset int64) { w.Next = offset + 1 }
@@ -36,10 +43,10 @@ func (w *Window) Pass(offset int64) { w.Next = offset + 1 }
 func (w *Window) See(id Fingerprint, offset int64, at time.Time) bool {
 	w.seen.MoveTo(offset)
 	before, _, duplicate := w.seen.Find(id)
-	if offset > w.Offsets {
-		w.Inherited = nil
+	if w.Inherited != nil && offset > w.Offsets {
+		w.inherit(nil)
 	}
-	if !duplicate && w.Inherited != nil {
+	if !duplicate {
 		before, duplicate = w.Inherited.find(id, offset, w.Offsets)
 	}
 	duplicate = duplicate && at.UnixNano()-before <= int64(w.Age)

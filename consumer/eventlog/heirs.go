@@ -55,8 +55,10 @@ func (h Heirs) Add(f *Fetcher, w *Window) {
 		return
 	}
 	topic.partitions = append(topic.partitions, f.Partition.Number)
-	f.ready = func(ctx context.Context) (err error) {
-		w.Inherited, err = topic.of(ctx, f.Partition.Number)
+	f.ready = func(ctx context.Context) error {
+		ids, err := topic.of(ctx, f.Partition.Number)
+		w.inherit(ids)
+		f.ready = nil // Run may begin again
 		return err
 	}
 }
@@ -69,7 +71,7 @@ func (h Heirs) Successions() (list []*Succession) {
 	return list
 }
 
-// of returns what a partition inherits. The first caller reads for all of this member's partitions. It retries until the log can be
+// of returns what a partition inherits, once. The first caller reads for all of this member's partitions. It retries until the log can be
 // read, or ctx ends.
 func (t *heirTopic) of(ctx context.Context, partition int) (Inherited, error) {
 	t.mu.Lock()
@@ -92,5 +94,7 @@ func (t *heirTopic) of(ctx context.Context, partition int) (Inherited, error) {
 			return nil, err
 		}
 	}
-	return t.got.To[partition], nil
+	ids := t.got.To[partition]
+	delete(t.got.To, partition) // the window keeps them for as long as they are within reach
+	return ids, nil
 }

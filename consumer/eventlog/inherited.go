@@ -1,7 +1,9 @@
 package eventlog
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"footfall/models"
@@ -10,19 +12,32 @@ import (
 // A producer may write an event to the last offsets of a generation, and its retry to the next generation. The retry is a duplicate, as it
 // would be in one partition. So a partition's window begins with the last ids that the generations before had of its visitors.
 
-// Inherited is what a partition's window begins with: the latest event of each identity.
-type Inherited map[Fingerprint]inheritedEvent
+// Inherited is what a partition's window begins with: the latest event of each identity, by fingerprint. A map would take twice the memory.
+type Inherited []inheritedEvent
 
 // inheritedEvent is placed as if it stood before the partition's first offset.
 type inheritedEvent struct {
+	id       Fingerprint
 	distance int64 // from there to offset 0
 	at       int64 // its message's time, in Unix nanoseconds
 }
 
 // find returns the time of an inherited event, if it is within reach of an offset.
 func (in Inherited) find(id Fingerprint, offset, reach int64) (at int64, found bool) {
-	h, found := in[id]
-	return h.at, found && offset+h.distance <= reach
+	i, found := slices.BinarySearchFunc(in, id, func(e inheritedEvent, id Fingerprint) int { return slices.Compare(e.id[:], id[:]) })
+	if !found || offset+in[i].distance > reach {
+		return 0, false
+	}
+	return in[i].at, true
+}
+
+// sorted returns the latest event of each identity by fingerprint, and no room for more.
+func (in Inherited) sorted() Inherited {
+	slices.SortFunc(in, func(a, b inheritedEvent) int {
+		return cmp.Or(slices.Compare(a.id[:], b.id[:]), cmp.Compare(a.distance, b.distance))
+	})
+	in = slices.CompactFunc(in, func(a, b inheritedEvent) bool { return a.id == b.id })
+	return append(make(Inherited, 0, len(in)), in...)
 }
 
 // Bequest is what the partitions of a generation inherit.
@@ -61,6 +76,9 @@ func Inherit(ctx context.Context, log Reader, heir *Source, partitions []int, h 
 			}
 		}
 	}
+	for n, ids := range b.To {
+		b.To[n] = ids.sorted()
+	}
 	return b, nil
 }
 
@@ -96,7 +114,8 @@ func (b *Bequest) add(heir, from *Source, it Item, h Hasher, r Reach) {
 		return
 	}
 	key := []byte(it.Event.KafkaKey())
-	to, wanted := b.To[PartitionOf(key, heir.Inspect.Partitions)]
+	n := PartitionOf(key, heir.Inspect.Partitions)
+	to, wanted := b.To[n]
 	if !wanted {
 		return
 	}
@@ -107,8 +126,5 @@ func (b *Bequest) add(heir, from *Source, it Item, h Hasher, r Reach) {
 	if distance > r.Offsets {
 		return
 	}
-	id := FingerprintOf(h, it.Event.Identity())
-	if known, ok := to[id]; !ok || distance < known.distance {
-		to[id] = inheritedEvent{distance, it.At.UnixNano()}
-	}
+	b.To[n] = append(to, inheritedEvent{FingerprintOf(h, it.Event.Identity()), distance, it.At.UnixNano()})
 }

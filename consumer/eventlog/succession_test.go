@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -123,4 +124,45 @@ func (l memoryLog) Read(_ context.Context, p models.Partition, s Span, _ Reach, 
 // click is the n-th click, of a few links and visitors.
 func click(n int) models.Event {
 	return &models.Click{V: 1, ID: fmt.Sprint(n), ShortURL: fmt.Sprint("link", n%3), IP: fmt.Sprint("192.0.2.", (n/3)%40), TS: models.Earliest}
+}
+
+// The ids that a partition inherits are in memory until they are out of reach: the window's length has them, at no more than 40 bytes each, and nothing
+// else keeps them.
+func TestInheritedIDsAreCounted(t *testing.T) {
+	const ids = 50_000
+	heir, log := chain([]int64{ids}, []int64{0}), memoryLog{}
+	for n := range ids {
+		log[models.Partition{Topic: "clicks"}] = append(log[models.Partition{Topic: "clicks"}], click(n))
+	}
+	h, r := NewHasher(), Reach{Offsets: ids, Age: time.Hour}
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	topic := &heirTopic{read: func(ctx context.Context, partitions []int) (Bequest, error) {
+		return Inherit(ctx, log, heir, partitions, h, r)
+	}}
+	heirs := Heirs{Sources: Sources{heir.Topic: heir}, byTopic: map[string]*heirTopic{}, make: func(*Source) *heirTopic { return topic }}
+	fetcher, w := &Fetcher{Partition: models.Partition{Topic: heir.Topic}}, NewWindow(r, 0)
+	empty := w.Length()
+	heirs.Add(fetcher, w)
+	measured := make(chan int)
+	go func() { measured <- w.Length() }() // as the metric does, while the fetcher begins
+	if err := fetcher.ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	<-measured
+	if held := int(heap() - before); w.Length() != empty+ids || held > 40*ids {
+		t.Errorf("the window has %d ids in %d bytes, want %d in %d", w.Length(), held, empty+ids, 40*ids)
+	}
+	w.See(FingerprintOf(h, click(0).Identity()), ids+1, time.Unix(0, 0))
+	length := len(w.seen.ring)
+	if held := int(heap() - before); w.Length() != length || held > 41*length {
+		t.Errorf("out of reach, the window has %d ids in %d bytes, want %d in %d", w.Length(), held, length, 40*length)
+	}
+	runtime.KeepAlive(heirs)
+	runtime.KeepAlive(log)
 }
