@@ -29,7 +29,7 @@ type Fetcher struct {
 	End       int64                       // of a sealed partition: Run stops here
 	ready     func(context.Context) error // returns when reading may begin; nil: at once
 	Gates     []Gate
-	Room      *budget.Room // from which each item takes its bytes; whoever has taken the item from out gives them back
+	Room      *budget.Room // from which each item takes its bytes once it is past the gates; whoever has taken it from out gives them back
 	Logger    *slog.Logger
 }
 
@@ -94,7 +94,7 @@ func (f *Fetcher) Run(ctx context.Context, out chan<- Item) error {
 			}
 			placed = m.HighWaterMark // Count answered after these were written: no need to ask again for them
 		}
-		if !f.awaitGates(ctx, it) || f.Room.Take(ctx, it.Bytes) != nil { // in this order: who waits at a gate holds nothing
+		if !f.awaitGates(ctx, it) || f.Room.Take(ctx, it.Bytes) != nil { // in this order: who waits at a gate leaves the room to others
 			return nil
 		}
 		select {

@@ -13,8 +13,9 @@ import (
 	"footfall/models"
 )
 
-// Stream reads the messages of a partition, one by one, and has no more than the last one in memory: kafka-go's Reader queues hundreds of them,
-// however large, and skips without a word what Kafka has deleted. Close it. Not safe for concurrent use.
+// Stream reads the messages of a partition, one by one: kafka-go's Reader queues hundreds of them, however large, and skips without a word what Kafka
+// has deleted. It has the last message in memory, and if producers compress, the whole record batch that this one is from: as many bytes as they
+// were before, or four times the compressed ones, and up to twice that. Close it. Not safe for concurrent use.
 type Stream struct {
 	Next int64 // the offset to read next
 
