@@ -88,9 +88,7 @@ func openLook(ctx context.Context, cfg configs.Reader, dir string, producer *sen
 	}
 	l.pulse = stats.NewPulse(l.counts, cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits, time.Now)
 	how.Pulse = l.pulse.Last
-	if l.server, err = web.New(stats.New(l.counts, cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits), how); err != nil {
-		return nil, errors.Join(err, l.counts.Close())
-	}
+	l.server = web.New(stats.New(l.counts, cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits), how)
 	if l.listener, err = l.server.Listen(ctx, "http.reader_addr", cfg.HTTP.Addr); err != nil {
 		return nil, errors.Join(inUse(err), l.counts.Close())
 	}

@@ -77,10 +77,7 @@ func (r *reading) run(ctx context.Context) error {
 	defer store.Close()
 	pulse := stats.NewPulse(store, cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits, time.Now)
 	r.how.Pulse = pulse.Last
-	server, err := web.New(stats.New(store, cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits), r.how)
-	if err != nil {
-		return err
-	}
+	server := web.New(stats.New(store, cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits), r.how)
 	listener, err := server.Listen(ctx, "http.addr", cfg.HTTP.Addr)
 	if err != nil {
 		return err

@@ -35,12 +35,8 @@ func (d *Denied) Error() string { return d.Detail }
 func (d *Denied) Unwrap() error { return d.Cause }
 
 // deny shows why somebody may not see a page, and asks for a key.
-func (h *Handler) deny(w http.ResponseWriter, r *http.Request, err error) {
-	h.Refused(r.Context(), err)
-	var denied *Denied
-	if !errors.As(err, &denied) {
-		denied = &Denied{Status: http.StatusForbidden, Detail: err.Error()}
-	}
+func (h *Handler) deny(w http.ResponseWriter, r *http.Request, denied *Denied) {
+	h.Refused(r.Context(), denied)
 	if denied.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer") // no browser opens a window of its own for this scheme
 	}
