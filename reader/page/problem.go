@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -109,7 +110,7 @@ func invalid(e *stats.Malformed) string {
 	if rest, ok := strings.CutPrefix(detail, "want "); ok {
 		detail = "use " + rest
 	}
-	return "The " + models.Visible(orElse(fields[e.Field], e.Field)) + " in this address is not valid. " + sentence(detail)
+	return "The " + models.Visible(cmp.Or(fields[e.Field], e.Field)) + " in this address is not valid. " + sentence(detail)
 }
 
 // sentence makes one of what an error says. Errors begin with a letter of ours.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -10,24 +11,10 @@ import (
 )
 
 // query has the parameters of a request.
-type query struct {
-	values   map[string]string
-	features map[string]string // filters by feature; nil if there are none
-}
-
-// parseQuery reads parameters. known are the route's; features are those that may be filtered by.
-func parseQuery(raw string, known, features []string) (query, error) {
-	v, err := params.Parse(raw, known, features)
-	return query{v.Values, v.Features}, err
-}
+type query struct{ params.Parsed }
 
 // get is the value of a parameter, or otherwise if it is absent or empty.
-func (q query) get(name, otherwise string) string {
-	if v := q.values[name]; v != "" {
-		return v
-	}
-	return otherwise
-}
+func (q query) get(name, otherwise string) string { return cmp.Or(q.Values[name], otherwise) }
 
 // within is the range of from and to; an end that is absent is open.
 func (q query) within() (within stats.Range, err error) {

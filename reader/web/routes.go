@@ -33,12 +33,12 @@ type subject struct {
 	field string // of the name, in paths and answers
 	most  int    // bytes of a name
 	may   func(access.Holder, string) bool
-	lists func(access.Holder) bool
+	lists func(access.Holder) []models.NameRange // whose names may be listed
 }
 
 var (
-	aLink = &subject{"short_url", models.MaxShortURL, access.Holder.Link, access.Holder.ListsLinks}
-	aSite = &subject{"siteId", models.MaxSiteID, access.Holder.Site, access.Holder.ListsSites}
+	aLink = &subject{"short_url", models.MaxShortURL, access.Holder.Link, access.Holder.Links}
+	aSite = &subject{"siteId", models.MaxSiteID, access.Holder.Site, access.Holder.Sites}
 )
 
 // question is what a request asks, once it is understood and allowed.

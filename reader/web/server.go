@@ -182,7 +182,7 @@ func (s *Server) understand(r *http.Request, found *route, names map[string]stri
 		return q, nil, err
 	}
 	if found.listed {
-		if !found.about.lists(q.holder) {
+		if len(found.about.lists(q.holder)) == 0 {
 			return q, nil, &access.Denied{Reason: access.WrongKey, Detail: "this key or share link is for no such list"}
 		}
 	} else {
@@ -197,7 +197,7 @@ func (s *Server) understand(r *http.Request, found *route, names map[string]stri
 	if found.filters {
 		features = s.stats.Plan().Features()
 	}
-	if q.query, err = parseQuery(r.URL.RawQuery, append([]string{"format", "share"}, found.params...), features); err != nil {
+	if q.Parsed, err = params.Parse(r.URL.RawQuery, append([]string{"format", "share"}, found.params...), features); err != nil {
 		return q, nil, err
 	}
 	accept := strings.Join(r.Header.Values("Accept"), ",")
@@ -205,7 +205,7 @@ func (s *Server) understand(r *http.Request, found *route, names map[string]stri
 		q.export, err = chooseExport(q.query, accept)
 		return q, nil, err
 	}
-	f, err = chooseFormat(q.values["format"], accept, found.lists)
+	f, err = chooseFormat(q.Values["format"], accept, found.lists)
 	return q, f, err
 }
 

@@ -32,7 +32,7 @@ func (s *Server) site(ctx context.Context, q question) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.stats.Site(ctx, q.name, period, q.features)
+	found, err := s.stats.Site(ctx, q.name, period, q.Features)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (s *Server) site(ctx context.Context, q question) (*answer, error) {
 
 // siteFields are the site and what it is filtered by.
 func (q question) siteFields() []field {
-	filters := maps.Clone(q.features)
+	filters := maps.Clone(q.Features)
 	if filters == nil {
 		filters = map[string]string{}
 	}
@@ -54,7 +54,7 @@ func periodFields(p stats.Period) []field {
 }
 
 func (s *Server) siteSeries(ctx context.Context, q question) (*answer, error) {
-	metric, err := q.metric(len(q.features))
+	metric, err := q.metric(len(q.Features))
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (s *Server) siteSeries(ctx context.Context, q question) (*answer, error) {
 	case within.To == 0:
 		return nil, &refusal{Reason: "missing_to", Detail: both}
 	}
-	series, err := s.stats.SiteSeries(ctx, stats.SeriesQuery{Site: q.name, Metric: metric, By: by, Within: within, Features: q.features})
+	series, err := s.stats.SiteSeries(ctx, stats.SeriesQuery{Site: q.name, Metric: metric, By: by, Within: within, Features: q.Features})
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (s *Server) top(ctx context.Context, q question) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	metric, err := q.metric(len(q.features) + 1)
+	metric, err := q.metric(len(q.Features) + 1)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (s *Server) top(ctx context.Context, q question) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := s.stats.SiteTop(ctx, stats.TopQuery{Site: q.name, Feature: q.feature, Period: period, Metric: metric, Features: q.features, Limit: limit})
+	found, err := s.stats.SiteTop(ctx, stats.TopQuery{Site: q.name, Feature: q.feature, Period: period, Metric: metric, Features: q.Features, Limit: limit})
 	if err != nil {
 		return nil, err
 	}
