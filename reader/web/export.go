@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"footfall/models"
 	"footfall/reader/export"
 	"footfall/reader/stats"
 )
@@ -15,8 +14,8 @@ import (
 const zipType = "application/zip"
 
 // chooseExport takes the format of the rows that ?format= names. The answer is a ZIP in any case, which Accept must not exclude.
-func chooseExport(q query, accept string) (export.Format, error) {
-	f, err := export.ParseFormat(q.get("format", string(export.CSV)))
+func chooseExport(named, accept string) (export.Format, error) {
+	f, err := export.ParseFormat(named)
 	if err != nil || quality(accept, []string{zipType}) == 0 {
 		return "", &refusal{Reason: notAcceptable, Detail: "this path answers with a ZIP (" + zipType + "), whose rows are csv, ndjson or parquet"}
 	}
@@ -38,10 +37,7 @@ func (s *Server) writeExport(ctx context.Context, b *zipBody, found *route, q qu
 	if !b.r.ProtoAtLeast(1, 1) {
 		return 0, &refusal{Reason: needsHTTP11, Detail: "an export is streamed, and HTTP/1.0 cannot tell a part from the whole"}
 	}
-	what := export.What{}
-	if what.Month, err = q.moment("month", models.Monthly, q.now); err != nil {
-		return 0, err
-	}
+	what := export.What{Month: q.at}
 	if found.about == aLink {
 		what.Link = q.name
 	} else {

@@ -9,6 +9,8 @@ import (
 	"footfall/models"
 	"footfall/reader/access"
 	"footfall/reader/export"
+	"footfall/reader/params"
+	"footfall/reader/stats"
 )
 
 // Paths that are not questions.
@@ -43,12 +45,20 @@ var (
 
 // question is what a request asks, once it is understood and allowed.
 type question struct {
-	query
+	params.Parsed
 	name    string // of the link or site
-	feature string // of a ranking
+	feature string // of a ranking or a list; else empty
 	holder  access.Holder
 	now     time.Time
 	export  export.Format
+
+	// What the route has of these.
+	at     models.Millis // in the day or month
+	by     stats.Unit
+	within stats.Range // an end that is absent is open
+	period stats.Period
+	metric stats.Metric
+	limit  int // 0: none
 }
 
 var routes = []*route{

@@ -202,10 +202,16 @@ func (s *Server) understand(r *http.Request, found *route, names map[string]stri
 	}
 	accept := strings.Join(r.Header.Values("Accept"), ",")
 	if found.ask == nil {
-		q.export, err = chooseExport(q.query, accept)
-		return q, nil, err
+		q.export, err = chooseExport(q.get("format", string(export.CSV)), accept)
+	} else {
+		f, err = chooseFormat(q.Values["format"], accept, found.lists)
 	}
-	f, err = chooseFormat(q.Values["format"], accept, found.lists)
+	if _, named := names["feature"]; named && err == nil {
+		err = s.knownFeature(q.feature)
+	}
+	if err == nil {
+		err = q.read(found.params)
+	}
 	return q, f, err
 }
 
