@@ -64,14 +64,6 @@ type sendTo struct {
 
 func (s *sendTo) url() string { return s.at.Load().(string) }
 
-// urlOf is the URL of a listener that has the certificate of http.tls, if there is one. Producer and reader share it.
-func urlOf(addr string, secure configs.ServerTLS) string {
-	if secure.Cert != "" {
-		return "https://" + addr
-	}
-	return "http://" + addr
-}
-
 // openLook listens on http.reader_addr. It is nil if there is none. The store must be open, so that its tables are there.
 func openLook(ctx context.Context, cfg configs.Reader, dir string, producer *sendTo, reg prometheus.Registerer, log *slog.Logger) (*look, error) {
 	how, err := web.ConfigOf(cfg, reg, log)

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // The data tells who visited what, so only its user may read it.
@@ -38,12 +39,10 @@ func tighten(dir string) error {
 }
 
 func known(name string) bool {
-	for _, pattern := range ours {
-		if match, _ := filepath.Match(pattern, name); match { // the patterns are valid
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ours, func(pattern string) bool {
+		match, _ := filepath.Match(pattern, name) // the patterns are valid
+		return match
+	})
 }
 
 // restrict makes one file or directory private. It leaves others alone, such as links.

@@ -23,12 +23,7 @@ import (
 // serve is what a reader is for: it answers until ctx ends.
 func serve(ctx context.Context, cfg configs.Reader, _ commandLine, _, stderr io.Writer) error {
 	log := slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: cfg.Log.Level}))
-	err := run(ctx, cfg, log)
-	if wrong := (*configs.Wrong)(nil); err == nil || errors.As(err, &wrong) {
-		return err
-	}
-	log.Error("the reader ends", "error", err.Error()) // the log should say why it ends
-	return cli.ErrLogged
+	return cli.Logged(log, "reader", run(ctx, cfg, log))
 }
 
 func run(ctx context.Context, cfg configs.Reader, log *slog.Logger) error {

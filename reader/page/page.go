@@ -86,11 +86,8 @@ func New(from Stats, options Options) *Handler {
 // Handles tells whether there is a page at an escaped path. For all others the handler has a page that says so.
 func Handles(escaped string) bool {
 	kind, _, _ := strings.Cut(strings.TrimPrefix(escaped, "/"), "/")
-	switch kind {
-	case "", "find", "links", "sites", "assets":
-		return strings.HasPrefix(escaped, "/")
-	}
-	return false
+	_, page := known[kind]
+	return strings.HasPrefix(escaped, "/") && (page || kind == "assets")
 }
 
 // asked is a request, once it is understood.
