@@ -38,17 +38,6 @@ type Lists struct {
 	Reason   string `json:"reason,omitempty"` // why values may be missing
 }
 
-// listsOf is nil for a link, whose month needs no list.
-func listsOf(what What, unlisted bool) *Lists {
-	switch {
-	case what.Link != "":
-		return nil
-	case unlisted:
-		return &Lists{Reason: "values that were counted before there were lists may be missing, with their combinations: run consumer catalogue, and export again when it has finished"}
-	}
-	return &Lists{Complete: true}
-}
-
 // Log says which events of the log are contained.
 type Log struct {
 	// Exact: those below the offsets, and no others.
@@ -75,14 +64,17 @@ const (
 )
 
 func (e *Export) manifest() Manifest {
-	contains := siteContains
-	if e.what.Link != "" {
-		contains = linkContains
-	}
-	return Manifest{
+	m := Manifest{
 		Version: 1, Site: e.what.Site, Link: e.what.Link, Month: e.what.Month.Time().Format(models.Monthly), Format: e.format, Columns: e.columns,
-		Rows: e.Rows(), Made: time.Now().UTC().Truncate(time.Millisecond), Final: e.final, AsOf: e.AsOf, Contains: contains, Lists: listsOf(e.what, e.unlisted), Combinations: e.combinations(),
+		Rows: e.Rows(), Made: time.Now().UTC().Truncate(time.Millisecond), AsOf: e.AsOf, Contains: linkContains,
 	}
+	if e.site != nil {
+		m.Contains, m.Final, m.Combinations, m.Lists = siteContains, e.site.Final, e.site.Combinations, &Lists{Complete: !e.site.Unlisted}
+		if e.site.Unlisted {
+			m.Lists.Reason = "values that were counted before there were lists may be missing, with their combinations: run consumer catalogue, and export again when it has finished"
+		}
+	}
+	return m
 }
 
 // logOf writes bounds as a manifest has them. While a doubt is open an event below the offsets may not be counted, or twice.

@@ -26,7 +26,6 @@ type Reader struct {
 	now            func() time.Time
 	last           atomic.Pointer[rare]
 	partitions     sync.Map // of Kafka topics, by name: int
-	lists          atomic.Pointer[listing]
 }
 
 // New makes a Reader. clicks and visits are the topics' names in the configuration.

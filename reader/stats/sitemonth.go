@@ -61,21 +61,17 @@ func (r *Reader) SiteMonth(ctx context.Context, site string, month models.Millis
 	if err != nil {
 		return nil, err
 	}
-	as, final, err := r.asOf(ctx, r.visits)
+	as, seldom, err := r.asOf(ctx, r.visits)
 	if err != nil {
 		return nil, err
 	}
 	as.Doubts = reading.doubts
-	unlisted, err := r.unlisted(ctx)
-	if err != nil {
-		return nil, err
-	}
-	m := &SiteMonth{Month: month.Month(), AsOf: as, Unlisted: unlisted, Reading: reading}
+	m := &SiteMonth{Month: month.Month(), AsOf: as, Unlisted: !seldom.listed, Reading: reading}
 	last := Month.End(m.Month)
 	if slices.Contains(r.Plan().Metrics(), models.WeekUnique) {
 		last = Week.End((last - 1).Week())
 	}
-	m.Final = last <= final
+	m.Final = last <= seldom.retired
 	m.Rows = func(yield func(SiteCount, error) bool) { r.siteRows(ctx, site, m, yield) }
 	return m, nil
 }

@@ -42,11 +42,7 @@ func (r *Reader) SiteTop(ctx context.Context, q TopQuery) (Top, error) {
 	if err != nil {
 		return Top{}, err
 	}
-	as, final, err := r.asOf(ctx, r.visits)
-	if err != nil {
-		return Top{}, err
-	}
-	unlisted, err := r.unlisted(ctx)
+	as, seldom, err := r.asOf(ctx, r.visits)
 	if err != nil {
 		return Top{}, err
 	}
@@ -71,8 +67,8 @@ func (r *Reader) SiteTop(ctx context.Context, q TopQuery) (Top, error) {
 			sums[i] += n
 		}
 	}
-	return Top{Period: q.Period, Metric: q.Metric, Rows: rank(names, sums, q.Limit), Values: len(names), Complete: complete && !unlisted,
-		Unlisted: unlisted, AsOf: as, Final: q.Period.End() <= final}, nil
+	return Top{Period: q.Period, Metric: q.Metric, Rows: rank(names, sums, q.Limit), Values: len(names), Complete: complete && seldom.listed,
+		Unlisted: !seldom.listed, AsOf: as, Final: q.Period.End() <= seldom.retired}, nil
 }
 
 // monthsOf are the keys' months that have the counters of a period. A week has its unique visitors in the month of its Monday, and
