@@ -28,6 +28,7 @@ type Server struct {
 	Read     time.Duration    // for a request
 	Write    time.Duration    // for a request and its answer; the handler may give more
 	Grace    time.Duration    // for requests in progress when it stops
+	Started  func()           // called once it answers. Default: nothing
 	Stopping func()           // called when it begins to stop. Default: nothing
 	TLS      *configs.KeyPair // nil: plain HTTP
 	Log      *slog.Logger
@@ -52,6 +53,9 @@ func (s Server) Serve(ctx context.Context, l net.Listener) (idle bool, err error
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- web.Serve(l) }()
+	if s.Started != nil {
+		s.Started()
+	}
 	select {
 	case err := <-failed:
 		return false, fmt.Errorf("serving: %w", err)

@@ -191,13 +191,13 @@ func (s *server) serve(ctx context.Context, l net.Listener, secure *configs.KeyP
 	case s.access.Empty():
 		s.log.Warn("nobody may write: set access.sites, or access.open to let anyone")
 	}
-	ready(addr, s.admin) // connections wait for the server from here on
 	idle, err = listen.Server{
 		Handler: routes, TLS: secure, Log: s.log,
 		Read: readTimeout, Write: readTimeout + s.cfg.Kafka.Timeout + 10*time.Second, // of reading and Kafka
 		// A request in progress ends when Kafka answers or kafka.timeout has passed. A client that still sends its body after that is
 		// disconnected: it got no answer, so it sends again.
 		Grace:    s.cfg.Kafka.Timeout + requestGrace,
+		Started:  func() { ready(addr, s.admin) },
 		Stopping: func() { s.closing = time.Now() },
 	}.Serve(ctx, l)
 	if err == nil {
