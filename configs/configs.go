@@ -194,14 +194,14 @@ func merge(v *viper.Viper, file string, into any) error {
 	if err := v.UnmarshalExact(into, viper.DecodeHook(hook())); err != nil {
 		return fmt.Errorf("reading configuration: %w", err)
 	}
-	for _, key := range []string{"http.admin_addr", "http.reader_addr"} { // empty: nowhere
-		if addr := v.GetString(key); addr != "" {
+	for _, key := range []string{"http.admin_addr", "http.reader_addr", "http.addr"} {
+		if addr := v.GetString(key); addr != "" || key == "http.addr" { // the others may be nowhere
 			if err := checkAddr(key, addr); err != nil {
 				return err
 			}
 		}
 	}
-	return checkAddr("http.addr", v.GetString("http.addr"))
+	return nil
 }
 
 func parse(yaml []byte) (*viper.Viper, error) {

@@ -1,7 +1,6 @@
 package configs
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,8 +18,8 @@ func hook() mapstructure.DecodeHookFunc {
 		mapstructure.DecodeHookFuncType(refuseBareNumbers),
 		mapstructure.StringToTimeDurationHookFunc(),
 		mapstructure.DecodeHookFuncType(splitLists),
-		mapstructure.DecodeHookFuncType(readSites),
-		mapstructure.DecodeHookFuncType(readReaders),
+		readList[Site]("access.sites"),
+		readList[ReadGrant]("access.readers"),
 		mapstructure.TextUnmarshallerHookFunc(),
 	)
 }
@@ -59,25 +58,18 @@ func splitLists(from, to reflect.Type, data any) (any, error) {
 	return parts, nil
 }
 
-// readSites takes access.sites from the environment, where a list of maps can only be JSON.
-func readSites(from, to reflect.Type, data any) (any, error) {
-	return readList[Site](from, to, data, `access.sites as JSON, such as [{"site":"shop","key_hashes":["..."]}]`)
-}
-
-// readReaders does the same with access.readers.
-func readReaders(from, to reflect.Type, data any) (any, error) {
-	return readList[ReadGrant](from, to, data, `access.readers as JSON, such as [{"site":"shop","key_hashes":["..."]}]`)
-}
-
-func readList[T any](from, to reflect.Type, data any, what string) (any, error) {
-	if from.Kind() != reflect.String || to != reflect.TypeFor[[]T]() {
-		return data, nil
+// readList takes a list of maps from the environment, where it can only be JSON.
+func readList[T any](key string) mapstructure.DecodeHookFuncType {
+	return func(from, to reflect.Type, data any) (any, error) {
+		if from.Kind() != reflect.String || to != reflect.TypeFor[[]T]() {
+			return data, nil
+		}
+		var list []T
+		d := json.NewDecoder(strings.NewReader(data.(string)))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&list); err != nil {
+			return nil, fmt.Errorf(`reading %s as JSON, such as [{"site":"shop","key_hashes":["..."]}]: %w`, key, err)
+		}
+		return list, nil
 	}
-	var list []T
-	d := json.NewDecoder(bytes.NewReader([]byte(data.(string))))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&list); err != nil {
-		return nil, fmt.Errorf("reading %s: %w", what, err)
-	}
-	return list, nil
 }

@@ -30,6 +30,14 @@ type KeyPair struct {
 // ServerTLS is the certificate of a listener: PEM files, both empty for plain HTTP.
 type ServerTLS struct{ Cert, Key string }
 
+// URL is the URL of a listener that has this certificate, if there is one.
+func (t ServerTLS) URL(addr string) string {
+	if t.Cert != "" {
+		return "https://" + addr
+	}
+	return "http://" + addr
+}
+
 // KeyPair reads the certificate of http.tls. It is nil, for plain HTTP, if none is configured. Errors are *Wrong.
 func (t ServerTLS) KeyPair() (*KeyPair, error) {
 	switch {

@@ -11,19 +11,15 @@ import (
 // Client is the TLS of a client, or nil if it is not enabled. It reads the files that the configuration names, and its
 // own certificate again when that is renewed. The name
 // that a server's certificate must have is left to whoever dials. Errors are *Wrong.
-func (c TLS) Client() (*tls.Config, error) {
-	out, err := c.client()
-	return out, MarkWrong(err)
-}
-
-func (c TLS) client() (*tls.Config, error) {
+func (c TLS) Client() (out *tls.Config, err error) {
+	defer func() { err = MarkWrong(err) }()
 	if !c.Enabled {
 		if c.CA != "" || c.Cert != "" || c.Key != "" || c.Insecure {
 			return nil, errors.New("ca, cert, key or insecure is set but enabled is not: nothing would be encrypted")
 		}
 		return nil, nil
 	}
-	out := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.Insecure} //nolint:gosec // asked for, and warned of
+	out = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: c.Insecure} //nolint:gosec // asked for, and warned of
 	if c.CA != "" {
 		pem, err := os.ReadFile(c.CA)
 		if err != nil {

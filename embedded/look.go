@@ -64,14 +64,6 @@ type sendTo struct {
 
 func (s *sendTo) url() string { return s.at.Load().(string) }
 
-// urlOf is the URL of a listener that has the certificate of http.tls, if there is one. Producer and reader share it.
-func urlOf(addr string, secure configs.ServerTLS) string {
-	if secure.Cert != "" {
-		return "https://" + addr
-	}
-	return "http://" + addr
-}
-
 // openLook listens on http.reader_addr. It is nil if there is none. The store must be open, so that its tables are there.
 func openLook(ctx context.Context, cfg configs.Reader, dir string, producer *sendTo, reg prometheus.Registerer, log *slog.Logger) (*look, error) {
 	how, err := web.ConfigOf(cfg, reg, log)
@@ -88,9 +80,7 @@ func openLook(ctx context.Context, cfg configs.Reader, dir string, producer *sen
 	}
 	l.pulse = stats.NewPulse(l.counts, cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits, time.Now)
 	how.Pulse = l.pulse.Last
-	if l.server, err = web.New(stats.New(l.counts, cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits), how); err != nil {
-		return nil, errors.Join(err, l.counts.Close())
-	}
+	l.server = web.New(stats.New(l.counts, cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits), how)
 	if l.listener, err = l.server.Listen(ctx, "http.reader_addr", cfg.HTTP.Addr); err != nil {
 		return nil, errors.Join(inUse(err), l.counts.Close())
 	}

@@ -2,18 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"math"
 	"time"
 
-	"github.com/segmentio/kafka-go"
-
 	"footfall/configs"
 	"footfall/embedded/broker"
 	"footfall/embedded/sqlite"
-	"footfall/internal/kafka/dial"
 	"footfall/models"
 )
 
@@ -32,28 +27,6 @@ func retention(cfg configs.Embedded, producer configs.Producer, counting configs
 			return counted, err
 		},
 	}
-}
-
-// sayForever makes the broker say what it does: no event of these topics goes because of its age before it is counted. kfake would tell
-// Kafka's default of a week.
-func sayForever(ctx context.Context, via dial.Kafka, topics []string) error {
-	request := &kafka.IncrementalAlterConfigsRequest{}
-	for _, topic := range topics {
-		request.Resources = append(request.Resources, kafka.IncrementalAlterConfigsRequestResource{
-			ResourceType: kafka.ResourceTypeTopic, ResourceName: topic,
-			Configs: []kafka.IncrementalAlterConfigsRequestConfig{{Name: "retention.ms", Value: "-1"}},
-		})
-	}
-	answer, err := via.Client(10*time.Second).IncrementalAlterConfigs(ctx, request)
-	if err == nil {
-		for _, r := range answer.Resources {
-			err = errors.Join(err, r.Error)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("setting retention.ms: %w", err)
-	}
-	return nil
 }
 
 // trimInterval is how often the log is trimmed while footfall runs. It is a variable for tests.

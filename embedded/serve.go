@@ -74,7 +74,8 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 		}
 		return err
 	}
-	if err := sayForever(opening, via, names); err != nil {
+	// No event goes because of its age before it is counted: kfake would tell Kafka's default of a week.
+	if err := topics.SetConfig(opening, via, names, "retention.ms", "-1"); err != nil {
 		return err
 	}
 
@@ -100,18 +101,18 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 	}
 	cleanups = append(cleanups, start(consumer.Run))
 	at, producerAt := addresses{}, &sendTo{key: !cfg.Access.Open}
-	producerAt.at.Store(urlOf(cfg.HTTP.Addr, producer.HTTP.TLS))
+	producerAt.at.Store(producer.HTTP.TLS.URL(cfg.HTTP.Addr))
 	if cfg.HTTP.ReaderAddr != "" {
 		reader, err := openLook(opening, reading, cfg.Data.Dir, producerAt, reg, log)
 		if err != nil {
 			return err
 		}
-		at.reader, at.readKey = urlOf(reader.listener.Addr().String(), reading.HTTP.TLS), !reading.Access.Open
+		at.reader, at.readKey = reading.HTTP.TLS.URL(reader.listener.Addr().String()), !reading.Access.Open
 		cleanups = append(cleanups, start(reader.serve))
 	}
 	cleanups = append(cleanups, start(func(ctx context.Context) error {
 		return inUse(intake.Run(ctx, producer, intake.Opened(store), reg, log, func(addr, admin string) {
-			at.producer, at.admin = urlOf(addr, producer.HTTP.TLS), admin
+			at.producer, at.admin = producer.HTTP.TLS.URL(addr), admin
 			producerAt.at.Store(at.producer)
 			ready(at)
 		}))

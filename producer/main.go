@@ -3,7 +3,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"io"
 	"log/slog"
@@ -133,12 +132,7 @@ func serve(ctx context.Context, cfg configs.Producer, stderr io.Writer) error {
 		}
 	}
 	log := newLog(cfg, stderr)
-	err := run(ctx, cfg, log)
-	if wrong := (*configs.Wrong)(nil); err == nil || errors.As(err, &wrong) {
-		return err
-	}
-	log.Error("the producer ends", "error", err.Error()) // the log should say why it ends
-	return cli.ErrLogged
+	return cli.Logged(log, "producer", run(ctx, cfg, log))
 }
 
 // ballast is an allocation that is never touched, so it takes no memory. The garbage collector runs when the garbage is as large

@@ -32,12 +32,10 @@ const progressEvery = 3 * time.Second
 
 // exported is what export is asked for.
 func (line *commandLine) exported() (what export.What, format export.Format, err error) {
-	switch {
-	case (line.site == "") == (line.link == ""):
-		return what, "", errors.New("export wants --site or --link, one of them")
-	case len(line.site) > models.MaxSiteID || len(line.link) > models.MaxShortURL:
-		return what, "", errors.New("no site or link has such a long name")
-	case line.month == "":
+	if err := line.one(); err != nil {
+		return what, "", fmt.Errorf("export: %w", err)
+	}
+	if line.month == "" {
 		return what, "", errors.New("export needs --month, such as 2026-11")
 	}
 	month, err := time.Parse(models.Monthly, line.month)

@@ -23,12 +23,7 @@ import (
 // serve is what a reader is for: it answers until ctx ends.
 func serve(ctx context.Context, cfg configs.Reader, _ commandLine, _, stderr io.Writer) error {
 	log := slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: cfg.Log.Level}))
-	err := run(ctx, cfg, log)
-	if wrong := (*configs.Wrong)(nil); err == nil || errors.As(err, &wrong) {
-		return err
-	}
-	log.Error("the reader ends", "error", err.Error()) // the log should say why it ends
-	return cli.ErrLogged
+	return cli.Logged(log, "reader", run(ctx, cfg, log))
 }
 
 func run(ctx context.Context, cfg configs.Reader, log *slog.Logger) error {
@@ -77,10 +72,7 @@ func (r *reading) run(ctx context.Context) error {
 	defer store.Close()
 	pulse := stats.NewPulse(store, cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits, time.Now)
 	r.how.Pulse = pulse.Last
-	server, err := web.New(stats.New(store, cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits), r.how)
-	if err != nil {
-		return err
-	}
+	server := web.New(stats.New(store, cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits), r.how)
 	listener, err := server.Listen(ctx, "http.addr", cfg.HTTP.Addr)
 	if err != nil {
 		return err

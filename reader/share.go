@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,16 +23,23 @@ dot, into access.share_revoked of the readers. It leads to a page; with /v1/stat
 
 // completeShare says what is missing.
 func (line *commandLine) completeShare() error {
-	switch {
-	case (line.site == "") == (line.link == ""):
-		return errors.New("share wants --site or --link, one of them")
-	case len(line.site) > models.MaxSiteID || len(line.link) > models.MaxShortURL:
-		return errors.New("no site or link has such a long name")
-	case line.until == "":
+	if err := line.one(); err != nil {
+		return fmt.Errorf("share: %w", err)
+	}
+	if line.until == "" {
 		return errors.New("share needs --until, such as 30d")
 	}
-	if _, err := endOf(line.until, time.Now()); err != nil {
-		return err
+	_, err := endOf(line.until, time.Now())
+	return err
+}
+
+// one says what is wrong with the site or the link that a command is about.
+func (line *commandLine) one() error {
+	switch {
+	case (line.site == "") == (line.link == ""):
+		return errors.New("want --site or --link, one of them")
+	case len(line.site) > models.MaxSiteID || len(line.link) > models.MaxShortURL:
+		return errors.New("no site or link has such a long name")
 	}
 	return nil
 }
@@ -50,13 +58,7 @@ func share(_ context.Context, cfg configs.Reader, line commandLine, stdout, _ io
 	if err != nil {
 		return configs.MarkWrong(err)
 	}
-	base := line.base
-	if base == "" {
-		base = "http://" + cfg.HTTP.Addr
-		if cfg.HTTP.TLS.Cert != "" {
-			base = "https://" + cfg.HTTP.Addr
-		}
-	}
+	base := cmp.Or(line.base, cfg.HTTP.TLS.URL(cfg.HTTP.Addr))
 	path := "/sites/" + url.PathEscape(line.site)
 	if line.link != "" {
 		path = "/links/" + url.PathEscape(line.link)

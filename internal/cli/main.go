@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -34,6 +35,15 @@ func Main(program string, run func(ctx context.Context, args []string, stdout, s
 		fmt.Fprintln(os.Stderr, program+":", err)
 	}
 	return exitCode(err)
+}
+
+// Logged logs why a program ends and returns ErrLogged. No error and a wrong configuration it returns as they are: Main tells of that.
+func Logged(log *slog.Logger, program string, err error) error {
+	if wrong := (*configs.Wrong)(nil); err == nil || errors.As(err, &wrong) {
+		return err
+	}
+	log.Error("the "+program+" ends", "error", err.Error())
+	return ErrLogged
 }
 
 func exitCode(err error) int {

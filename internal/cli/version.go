@@ -11,13 +11,7 @@ import (
 
 // Version describes this build in one line, from the build info in the binary: version, revision, whether the sources were modified, Go's
 // version and the platform.
-func Version(program string) string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		info = &debug.BuildInfo{}
-	}
-	return describe(program, info)
-}
+func Version(program string) string { return describe(program, build.Info()) }
 
 func describe(program string, info *debug.BuildInfo) string {
 	var revision, modified string

@@ -100,12 +100,8 @@ func (r *reasons) of(err error) error {
 var suffix = regexp.MustCompile(`^[a-z0-9_]{0,30}$`)
 
 // newCluster makes the driver's configuration from ours. Errors are *configs.Wrong.
-func newCluster(cfg configs.CassandraClient) (*gocql.ClusterConfig, error) {
-	cluster, err := clusterOf(cfg)
-	return cluster, configs.MarkWrong(err)
-}
-
-func clusterOf(cfg configs.CassandraClient) (*gocql.ClusterConfig, error) {
+func newCluster(cfg configs.CassandraClient) (cluster *gocql.ClusterConfig, err error) {
+	defer func() { err = configs.MarkWrong(err) }()
 	switch {
 	case len(cfg.Hosts) == 0:
 		return nil, errors.New("cassandra.hosts is empty")
@@ -114,7 +110,7 @@ func clusterOf(cfg configs.CassandraClient) (*gocql.ClusterConfig, error) {
 	case !suffix.MatchString(cfg.KeyspaceSuffix):
 		return nil, fmt.Errorf("cassandra.keyspace_suffix is %q: want at most 30 of a-z, 0-9 and _", cfg.KeyspaceSuffix)
 	}
-	cluster := gocql.NewCluster(cfg.Hosts...)
+	cluster = gocql.NewCluster(cfg.Hosts...)
 	cluster.Port = cfg.Port
 	cluster.ProtoVersion = 4
 	cluster.Consistency = gocql.LocalQuorum

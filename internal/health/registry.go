@@ -1,11 +1,8 @@
 package health
 
 import (
-	"cmp"
 	"net/http"
 	"net/http/pprof"
-	"runtime"
-	"runtime/debug"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -16,14 +13,11 @@ import (
 
 // NewRegistry makes a registry with what every process tells of itself: the Go runtime, the process, and which build of which component it is.
 func NewRegistry(component string) *prometheus.Registry {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		info = &debug.BuildInfo{}
-	}
+	info := build.Info()
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "footfall_build_info", Help: "Always 1. The labels say what runs: the component, its version (as --version says), and Go's.",
 		ConstLabels: prometheus.Labels{
-			"component": component, "version": build.Version(info), "goversion": cmp.Or(info.GoVersion, runtime.Version()),
+			"component": component, "version": build.Version(info), "goversion": info.GoVersion,
 		},
 	})
 	build.Set(1)

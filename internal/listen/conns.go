@@ -71,18 +71,19 @@ type Conns struct {
 
 // connSet is connections that share a bound.
 type connSet struct {
-	most  int
-	open  map[*conn]struct{}
-	swept time.Time // when a sweep last found nothing to close
+	network netip.Prefix // zero: it is the set of all
+	most    int
+	open    map[*conn]struct{}
+	swept   time.Time // when a sweep last found nothing to close
 }
 
 // conn is one connection.
 type conn struct {
 	net.Conn
-	of       *Conns
-	networks []fair.Network
-	idle     atomic.Int64 // since when, in Unix nanoseconds; 0: a request is in progress
-	writing  atomic.Int64 // since when a write is in progress; 0: none is
+	of      *Conns
+	sets    []*connSet   // that it is in: those of its client's networks, and that of all
+	idle    atomic.Int64 // since when, in Unix nanoseconds; 0: a request is in progress
+	writing atomic.Int64 // since when a write is in progress; 0: none is
 }
 
 // Open listens on addr; port 0 takes any free one. key is the configuration key of addr, for errors.
@@ -162,35 +163,48 @@ func (c *Conns) admit(raw net.Conn) (in *conn, why string) {
 	if tcp, ok := raw.(*net.TCPConn); ok {
 		_ = tcp.SetWriteBuffer(sendBuffer) // an error leaves the system's default
 	}
-	if at, ok := raw.RemoteAddr().(*net.TCPAddr); ok && c.bounds.PerNetwork > 0 {
-		if ip := at.AddrPort().Addr().Unmap().WithZone(""); c.bounds.Trusted == nil || !c.bounds.Trusted(ip) {
-			in.networks = fair.Networks(ip)
-		}
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i, network := range in.networks {
-		if c.networks[network.Prefix] == nil {
+	in.sets = append(c.setsOf(raw.RemoteAddr()), c.all)
+	for _, set := range in.sets {
+		if c.makeRoom(set) {
+			continue
+		}
+		if set == c.all {
+			return nil, cutAll
+		}
+		return nil, cutNetwork
+	}
+	for _, set := range in.sets {
+		if set.open[in] = struct{}{}; set != c.all {
+			c.networks[set.network] = set // it may be new, or lost its last connection to make room
+		}
+	}
+	return in, ""
+}
+
+// setsOf are the sets of the networks that an address counts for. The caller holds mu.
+func (c *Conns) setsOf(peer net.Addr) (sets []*connSet) {
+	at, ok := peer.(*net.TCPAddr)
+	if !ok || c.bounds.PerNetwork == 0 {
+		return nil
+	}
+	ip := at.AddrPort().Addr().Unmap().WithZone("")
+	if c.bounds.Trusted != nil && c.bounds.Trusted(ip) {
+		return nil
+	}
+	for i, network := range fair.Networks(ip) {
+		set := c.networks[network.Prefix]
+		if set == nil {
 			most := c.bounds.PerNetwork
 			if i > 0 { // a wide one has half of all at the most
 				most = min(most*network.Times, max(most, c.all.most/2))
 			}
-			c.networks[network.Prefix] = &connSet{most: most, open: map[*conn]struct{}{}}
+			set = &connSet{network: network.Prefix, most: most, open: map[*conn]struct{}{}}
 		}
-		if !c.makeRoom(c.networks[network.Prefix]) {
-			c.remove(in)
-			return nil, cutNetwork
-		}
+		sets = append(sets, set)
 	}
-	if !c.makeRoom(c.all) {
-		c.remove(in)
-		return nil, cutAll
-	}
-	c.all.open[in] = struct{}{}
-	for _, network := range in.networks {
-		c.networks[network.Prefix].open[in] = struct{}{}
-	}
-	return in, ""
+	return sets
 }
 
 // makeRoom tells whether a set may have one more connection. If the bound is reached it closes connections that nobody uses. The caller holds
@@ -236,14 +250,12 @@ func (c *Conns) close(one *conn, why string) {
 
 // remove takes a connection out of all sets; it may be called again. The caller holds mu.
 func (c *Conns) remove(one *conn) {
-	delete(c.all.open, one)
-	for _, network := range one.networks {
-		if set := c.networks[network.Prefix]; set != nil {
-			if delete(set.open, one); len(set.open) == 0 {
-				delete(c.networks, network.Prefix)
-			}
+	for _, set := range one.sets {
+		if delete(set.open, one); len(set.open) == 0 {
+			delete(c.networks, set.network)
 		}
 	}
+	one.sets = nil
 }
 
 // Close closes the connection and makes room for another.

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"syscall"
 	"testing"
+	"time"
 
 	"footfall/producer/enrich"
 )
@@ -29,7 +30,7 @@ func TestATrustedProxyIsNoNetwork(t *testing.T) {
 		t.Helper()
 		c := bound(nil, Bounds{Most: 10, PerNetwork: 1, Trusted: about.Trusts}, slog.New(slog.DiscardHandler))
 		in, why := c.admit(peerConn{at: net.TCPAddr{IP: net.IP(netip.MustParseAddr(ip).AsSlice()), Zone: zone}})
-		if in == nil || len(in.networks) > 0 != bounded {
+		if in == nil || len(in.sets) > 1 != bounded {
 			t.Errorf("%s%%%s: %v, %s", ip, zone, in, why)
 		}
 	}
@@ -79,5 +80,30 @@ func TestAcceptingIsTriedAgain(t *testing.T) {
 	}
 	if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("of a closed listener: %v", err)
+	}
+}
+
+// TestAllOfOneClientAreIdle: the sweep that makes room for a new connection may close all others of its client.
+func TestAllOfOneClientAreIdle(t *testing.T) {
+	c := bound(nil, Bounds{Most: 10, PerNetwork: 2}, slog.New(slog.DiscardHandler))
+	from := func() *conn {
+		t.Helper()
+		near, far := net.Pipe()
+		t.Cleanup(func() { _, _ = near.Close(), far.Close() })
+		in, why := c.admit(peerConn{near, net.TCPAddr{IP: net.IPv4(203, 0, 113, 7)}})
+		if in == nil {
+			t.Fatalf("a connection is refused: %s", why)
+		}
+		return in
+	}
+	for _, old := range []*conn{from(), from()} {
+		old.idle.Store(time.Now().Add(-2 * maxIdle).UnixNano())
+	}
+	last := from()
+	if n := len(c.all.open); n != 1 {
+		t.Errorf("%d connections are open, want the last one", n)
+	}
+	if err := last.Close(); err != nil || len(c.networks) != 0 {
+		t.Errorf("after the last one %d networks are left, %v", len(c.networks), err)
 	}
 }

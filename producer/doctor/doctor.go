@@ -129,11 +129,7 @@ func (p *patient) ask(ctx context.Context) (*tls.ConnectionState, error) {
 	if err != nil {
 		return nil, err
 	}
-	scheme := "http"
-	if p.HTTP.TLS.Cert != "" {
-		scheme = "https"
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+target+"/healthz", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.HTTP.TLS.URL(target)+"/healthz", nil)
 	if err != nil {
 		return nil, err
 	}

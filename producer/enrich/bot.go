@@ -3,6 +3,8 @@ package enrich
 import (
 	"net/http"
 	"strings"
+
+	"footfall/models"
 )
 
 // maxAgent is how many bytes of a User-Agent are looked at. No agent has its name further back.
@@ -34,4 +36,13 @@ func Prefetch(h http.Header) bool {
 		}
 	}
 	return false
+}
+
+// UserAgent is the header as an event may have it: valid UTF-8, which a header need not be, and not too long.
+func UserAgent(r *http.Request) string {
+	text := strings.ToValidUTF8(r.UserAgent(), "\uFFFD")
+	if len(text) > models.MaxUA {
+		text = strings.ToValidUTF8(text[:models.MaxUA], "")
+	}
+	return text
 }

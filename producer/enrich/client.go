@@ -3,6 +3,7 @@ package enrich
 import (
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -38,12 +39,7 @@ func (e *Enricher) PeerTrusted(r *http.Request) bool { return e.Trusts(peer(r)) 
 
 // Trusts tells whether an address, unmapped and without a zone, is a trusted proxy.
 func (e *Enricher) Trusts(ip netip.Addr) bool {
-	for _, network := range e.trusted {
-		if network.Contains(ip) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.trusted, func(network netip.Prefix) bool { return network.Contains(ip) })
 }
 
 // peer is the address at the other end of the connection.

@@ -32,7 +32,11 @@ func (e *Enricher) VisitorIP(ip netip.Addr, at time.Time) string {
 		ip = first(ip, e.prefix)
 	}
 	if e.truncate {
-		ip = network(ip)
+		bits := 48
+		if ip.Is4() {
+			bits = 24
+		}
+		ip = first(ip, bits)
 	}
 	if e.hashKey == nil {
 		return ip.String()
@@ -44,20 +48,9 @@ func (e *Enricher) VisitorIP(ip netip.Addr, at time.Time) string {
 	return models.PeriodName(period, mac(mac(e.hashKey, period), ip.String()))
 }
 
-// network is the first address of the IPv4 /24 or the IPv6 /48 that an address is in.
-func network(ip netip.Addr) netip.Addr {
-	if ip.Is4() {
-		return first(ip, 24)
-	}
-	return first(ip, 48)
-}
-
-// first is the first address of the network of so many bits that an address is in.
+// first is the first address of the network of so many bits, which the address has, that it is in.
 func first(ip netip.Addr, bits int) netip.Addr {
-	prefix, err := ip.Prefix(bits)
-	if err != nil { // no address is shorter
-		return ip
-	}
+	prefix, _ := ip.Prefix(bits)
 	return prefix.Addr()
 }
 

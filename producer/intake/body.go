@@ -6,12 +6,8 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"mime"
 	"net/http"
-	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -45,28 +41,9 @@ const (
 // event.
 const yieldEvery = 128
 
-// mediaType is the media type of a request: one of those wanted, in UTF-8.
-func mediaType(h http.Header, wanted []string) (string, error) {
-	given := h.Get("Content-Type")
-	if given == "" {
-		return wanted[0], nil
-	}
-	if slices.Contains(wanted, given) { // the common case needs no parsing
-		return given, nil
-	}
-	got, params, err := mime.ParseMediaType(given)
-	if err != nil || !slices.Contains(wanted, got) {
-		return "", &answer.Refusal{Reason: answer.UnsupportedMedia, Detail: "Content-Type must be " + strings.Join(wanted, " or ")}
-	}
-	if charset := params["charset"]; charset != "" && !strings.EqualFold(charset, "utf-8") {
-		return "", &answer.Refusal{Reason: answer.UnsupportedMedia, Detail: "charset must be utf-8"}
-	}
-	return got, nil
-}
-
 // readEvents reads a body and splits it into events.
 func (s *server) readEvents(w http.ResponseWriter, r *http.Request, slots *admission.Slots) (raw [][]byte, batch bool, err error) {
-	media, err := mediaType(r.Header, []string{jsonText, linesText})
+	media, err := answer.MediaType(r.Header, jsonText, linesText)
 	if err != nil {
 		return nil, false, err
 	}
@@ -104,7 +81,7 @@ func (s *server) readBody(w http.ResponseWriter, r *http.Request, slots *admissi
 		most = max(most, s.cfg.HTTP.BatchBytes)
 	}
 	if r.ContentLength > most {
-		return nil, tooLarge(most) // before 100 Continue asks the client to send it
+		return nil, answer.TooLarge(most) // before 100 Continue asks the client to send it
 	}
 	network := newPacedReader(w, http.MaxBytesReader(w, r.Body, most))
 	source, zipped, err := decompress(r.Header, network)
@@ -124,7 +101,7 @@ func (s *server) readBody(w http.ResponseWriter, r *http.Request, slots *admissi
 		slot *admission.Semaphore
 	}{{min(freeBody, single), nil}, {single, s.smallBodies}, {most, s.largeBodies}} {
 		if step.slot == s.largeBodies && (mayBatch == nil || !mayBatch(buffer.Bytes())) {
-			return nil, tooLarge(single)
+			return nil, answer.TooLarge(single)
 		}
 		if step.slot != nil {
 			slots.Release(s.workers) // nobody holds a processor while waiting
@@ -141,14 +118,14 @@ func (s *server) readBody(w http.ResponseWriter, r *http.Request, slots *admissi
 			}
 		}
 		if _, err := buffer.ReadFrom(io.LimitReader(source, step.upTo+1-int64(buffer.Len()))); err != nil {
-			return nil, refusalOfRead(err, most)
+			return nil, answer.OfRead(err, most)
 		}
 		if int64(buffer.Len()) <= step.upTo {
 			network.finish()
 			return buffer.Bytes(), nil
 		}
 	}
-	return nil, tooLarge(most)
+	return nil, answer.TooLarge(most)
 }
 
 // pacedReader reads a body from the network. After requireRate the data must come at minRate, or reading times out. It counts
@@ -259,23 +236,4 @@ func malformedZip(err error) error {
 		return &answer.Refusal{Reason: answer.BadGzip, Detail: "the body is not gzip, or is cut off", Cause: err}
 	}
 	return err
-}
-
-func tooLarge(limit int64) error {
-	return &answer.Refusal{Reason: answer.BodyTooLarge, Detail: fmt.Sprintf("at most %d bytes", limit)}
-}
-
-// refusalOfRead turns an error of reading a body into a refusal.
-func refusalOfRead(err error, limit int64) error {
-	var known *answer.Refusal
-	var over *http.MaxBytesError
-	switch {
-	case errors.As(err, &known):
-		return err
-	case errors.As(err, &over):
-		return tooLarge(limit)
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &answer.Refusal{Reason: answer.BodyTimeout, Detail: "the body took too long", Cause: err}
-	}
-	return &answer.Refusal{Reason: answer.IncompleteBody, Detail: "the body ended early or is malformed", Cause: err}
 }

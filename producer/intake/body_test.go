@@ -77,7 +77,7 @@ func TestAPanicReleasesTheSlot(t *testing.T) {
 				t.Error("no panic")
 			}
 		}()
-		d.receiveJSON(d.cfg.Kafka.Topics.Visits, nil)(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/v1/visits", body))
+		_ = d.receiveJSON(d.cfg.Kafka.Topics.Visits, nil)(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/v1/visits", body))
 	}()
 	if taken != 1 || d.largeBodies.InUse() != 0 {
 		t.Errorf("%d slots were taken before the panic, %d after", taken, d.largeBodies.InUse())

@@ -43,7 +43,7 @@ func parseAll(raw [][]byte, most int64, parse func(raw []byte) (draft, error)) (
 			runtime.Gosched()
 		}
 		if int64(len(text)) > most {
-			outcomes[i].err = tooLarge(most)
+			outcomes[i].err = answer.TooLarge(most)
 			continue
 		}
 		drafts[i], outcomes[i].err = parse(text)
@@ -200,7 +200,7 @@ func (s *server) fillClick(c *models.Click, saysBot bool, r *http.Request) error
 	if c.IP == "" {
 		ip = s.enrich.ClientIP(r)
 		if c.UA == "" {
-			c.UA = printable(r.UserAgent(), models.MaxUA)
+			c.UA = enrich.UserAgent(r)
 		}
 	} else {
 		visitor = nil
@@ -246,15 +246,6 @@ func parseIP(text string) (netip.Addr, error) {
 		return ip, &models.Invalid{Reason: "bad_ip", Detail: "want an address without a zone"}
 	}
 	return ip.Unmap(), nil
-}
-
-// printable makes valid UTF-8 of a header, which may hold any bytes, and cuts it to a length.
-func printable(text string, most int) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "")
-	}
-	return text
 }
 
 // newID makes an id for an event without one: a UUID of version 7, which is the millisecond and 74 random bits.

@@ -223,7 +223,7 @@ func FuzzMedia(f *testing.F) {
 	f.Fuzz(func(t *testing.T, media, encoding string) {
 		h := http.Header{"Content-Type": {media}, "Content-Encoding": {encoding}}
 		for _, wanted := range [][]string{{jsonText, linesText}, {formText, plainText}} {
-			got, err := mediaType(h, wanted)
+			got, err := answer.MediaType(h, wanted...)
 			switch {
 			case err != nil && reason(err) != answer.UnsupportedMedia:
 				t.Errorf("%q: %v", media, err)

@@ -28,7 +28,6 @@ func (s *server) openLinks(store links.Store, reg prometheus.Registerer) error {
 	o.Publish = func(ctx context.Context, c *models.Click) error {
 		return s.pub.Publish(ctx, admission.Tenant{}, s.cfg.Kafka.Topics.Clicks, []models.Event{c})[0]
 	}
-	o.Refused = func(reason string) { s.metrics.refused.WithLabelValues(reason).Inc() }
 	handler, err := links.New(o)
 	if err != nil {
 		return wrong(err)
@@ -54,49 +53,41 @@ func (s *server) closeLinks() {
 }
 
 // createLink is POST /v1/links, for senders with a key that are within their limits.
-func (s *server) createLink(w http.ResponseWriter, r *http.Request) {
+func (s *server) createLink(w http.ResponseWriter, r *http.Request) error {
 	from, err := s.admit(r)
+	if err != nil {
+		return err
+	}
 	slots := admission.Slots{Tenant: from.tenant}
 	defer slots.ReleaseAll()
-	if err == nil {
-		err = slots.Acquire(r.Context(), s.smallBodies)
+	if err := slots.Acquire(r.Context(), s.smallBodies); err != nil {
+		return err
 	}
-	if err != nil {
-		s.refuse(w, err, "")
-		return
-	}
-	s.links.Create(w, r)
+	return s.links.Create(w, r)
 }
 
-// mayCreate decides whether a sender may create a link: its key must allow that name, and the limits.
-func (s *server) mayCreate(w http.ResponseWriter, r *http.Request, short string) bool {
-	link := &models.Click{ShortURL: short, TS: models.Millis(time.Now().UnixMilli())}
+// mayCreate says why a sender may not create a link: its key must allow that name, and the limits.
+func (s *server) mayCreate(r *http.Request, short string) error {
 	held, err := s.access.LinkGrants(r)
-	if err == nil {
-		payer := admission.Sender{IP: s.enrich.ClientIP(r), Page: admission.OnPages(held)}
-		if payer.Grant, err = s.access.Owner(held, admission.PageOf(r), link); err == nil {
-			_, err = s.limits.Event(payer, link, time.Now())
-		}
-	}
 	if err != nil {
-		s.refuse(w, err, "")
-		return false
+		return err
 	}
-	return true
+	now := time.Now()
+	link := &models.Click{ShortURL: short, TS: models.Millis(now.UnixMilli())}
+	payer := admission.Sender{IP: s.enrich.ClientIP(r), Page: admission.OnPages(held)}
+	if payer.Grant, err = s.access.Owner(held, admission.PageOf(r), link); err == nil {
+		_, err = s.limits.Event(payer, link, now)
+	}
+	return err
 }
 
 // linkPrefix is how a name begins that is made up for a sender: as its key demands.
-func (s *server) linkPrefix(w http.ResponseWriter, r *http.Request) (string, bool) {
+func (s *server) linkPrefix(r *http.Request) (string, error) {
 	held, err := s.access.LinkGrants(r)
-	var prefix string
-	if err == nil {
-		prefix, err = s.access.Prefix(held, admission.PageOf(r), links.Beginning)
-	}
 	if err != nil {
-		s.refuse(w, err, "")
-		return "", false
+		return "", err
 	}
-	return prefix, true
+	return s.access.Prefix(held, admission.PageOf(r), links.Beginning)
 }
 
 // judgeClick changes a redirect's click that is beyond the limits, and counts what it changed.
@@ -107,12 +98,11 @@ func (s *server) judgeClick(c *models.Click, ip netip.Addr) {
 }
 
 // followLink is GET /{short_url}, for anyone within the limits.
-func (s *server) followLink(w http.ResponseWriter, r *http.Request) {
+func (s *server) followLink(w http.ResponseWriter, r *http.Request) error {
 	if err := s.admitFollower(r); err != nil {
-		s.refuse(w, err, "")
-		return
+		return err
 	}
-	s.links.Redirect(w, r)
+	return s.links.Redirect(w, r)
 }
 
 func (s *server) admitFollower(r *http.Request) error {

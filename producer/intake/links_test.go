@@ -129,6 +129,9 @@ func shortLinks(t *testing.T, b broker) {
 			t.Errorf("%s: %d %s", path, status, location)
 		}
 	}
+	if n := d.metric(t, `footfall_door_refused_total{reason="not_found"}`); n != "6" {
+		t.Errorf("%s refused, want 6", n)
+	}
 	if status, _ := follow(http.MethodPost, "/promo-1"); status != http.StatusMethodNotAllowed {
 		t.Errorf("POST: %d", status)
 	}

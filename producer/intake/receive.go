@@ -63,12 +63,11 @@ func (s *sender) hasPageKey() bool { return admission.OnPages(s.grants) }
 //
 // Like the other handlers it does not stop when the client hangs up: a client that only closed its sending side still waits
 // for the answer, and net/http cannot tell one from the other.
-func (s *server) receiveJSON(topic string, parse func(raw []byte) (draft, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+func (s *server) receiveJSON(topic string, parse func(raw []byte) (draft, error)) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
 		from, err := s.admit(r)
 		if err != nil {
-			s.refuse(w, err, "")
-			return
+			return err
 		}
 		slots := admission.Slots{Tenant: from.tenant}
 		defer slots.ReleaseAll() // after the answer is written: an answer that its sender does not read takes memory, too
@@ -77,8 +76,7 @@ func (s *server) receiveJSON(topic string, parse func(raw []byte) (draft, error)
 			err = s.chargeBatch(from, len(raw), &slots)
 		}
 		if err != nil {
-			s.refuse(w, err, "")
-			return
+			return err
 		}
 		drafts, outcomes := parseAll(raw, s.cfg.HTTP.MaxBody, parse)
 		s.accept(topic, from, drafts, outcomes, func() { slots.Release(s.workers) })
@@ -87,6 +85,7 @@ func (s *server) receiveJSON(topic string, parse func(raw []byte) (draft, error)
 		} else {
 			s.answerOne(w, outcomes[0])
 		}
+		return nil
 	}
 }
 
@@ -116,19 +115,17 @@ func (s *server) chargeBatch(from sender, events int, slots *admission.Slots) er
 }
 
 // receiveForm takes one visit as a form.
-func (s *server) receiveForm(w http.ResponseWriter, r *http.Request) {
+func (s *server) receiveForm(w http.ResponseWriter, r *http.Request) error {
 	from, err := s.admit(r)
 	if err != nil {
-		s.refuse(w, err, "")
-		return
+		return err
 	}
 	if enrich.Prefetch(r.Header) {
 		s.answerPrefetch(w)
-		return
+		return nil
 	}
-	if _, err := mediaType(r.Header, []string{formText, plainText}); err != nil {
-		s.refuse(w, err, "")
-		return
+	if _, err := answer.MediaType(r.Header, formText, plainText); err != nil {
+		return err
 	}
 	slots := admission.Slots{Tenant: from.tenant}
 	defer slots.ReleaseAll()
@@ -137,14 +134,14 @@ func (s *server) receiveForm(w http.ResponseWriter, r *http.Request) {
 		err = slots.Acquire(r.Context(), s.workers)
 	}
 	if err != nil {
-		s.refuse(w, err, "")
-		return
+		return err
 	}
 	visit, err := s.visits.parseForm(r.URL.RawQuery, body)
 	s.fillSite(from, visit)
 	one := []outcome{{err: err}}
 	s.accept(s.cfg.Kafka.Topics.Visits, from, []draft{visit}, one, func() { slots.Release(s.workers) })
 	s.answerOne(w, one[0])
+	return nil
 }
 
 // gif is one transparent pixel: the smallest image that every mail program and browser shows.
@@ -152,17 +149,16 @@ const gif = "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04
 
 // receivePixel takes one event from the query of GET /pixel.gif, and answers with the image when Kafka has the event. Nobody may
 // cache the image: a cached one is a visit that is not counted.
-func (s *server) receivePixel(w http.ResponseWriter, r *http.Request) {
+func (s *server) receivePixel(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", "no-store")
 	from, err := s.admit(r)
 	if err != nil {
-		s.refuse(w, err, "")
-		return
+		return err
 	}
 	parsed, err := s.visits.parsePixel(r.URL.RawQuery)
 	if _, visit := parsed.event.(*models.Visit); visit && enrich.Prefetch(r.Header) {
 		s.answerPrefetch(w)
-		return
+		return nil
 	}
 	s.fillSite(from, parsed)
 	topic := s.cfg.Kafka.Topics.Visits
@@ -173,11 +169,12 @@ func (s *server) receivePixel(w http.ResponseWriter, r *http.Request) {
 	s.accept(topic, from, []draft{parsed}, one, func() {})
 	if one[0].err != nil {
 		s.refuse(w, one[0].err, one[0].id)
-		return
+		return nil
 	}
 	w.Header().Set("Content-Type", "image/gif")
 	w.WriteHeader(http.StatusOK)
 	_, _ = w.Write([]byte(gif)) // if the client hung up there is nobody to tell
+	return nil
 }
 
 // answerPrefetch answers 204 for a visit of a page that was only fetched in advance. Visits have no field that would count them

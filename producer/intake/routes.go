@@ -22,17 +22,17 @@ func (s *server) routes() http.Handler {
 	route := func(at string, methods []string, h http.Handler) {
 		mux.Handle(at, s.observe(at, s.allowMethods(methods, h)))
 	}
-	corsRoute := func(at string, methods []string, h http.Handler) {
-		mux.Handle(at, s.observe(at, s.cors(methods, s.allowMethods(methods, h))))
+	corsRoute := func(at string, methods []string, h handler) {
+		mux.Handle(at, s.observe(at, s.cors(methods, s.allowMethods(methods, s.refusing(h)))))
 	}
 	topics := s.cfg.Kafka.Topics
-	corsRoute("/track", post, http.HandlerFunc(s.receiveForm))
+	corsRoute("/track", post, s.receiveForm)
 	corsRoute("/v1/visits", post, s.receiveJSON(topics.Visits, s.visits.parseJSON))
 	corsRoute("/v1/clicks", post, s.receiveJSON(topics.Clicks, parseClick))
-	corsRoute("/pixel.gif", []string{http.MethodGet}, http.HandlerFunc(s.receivePixel)) // no HEAD: it would count nothing
+	corsRoute("/pixel.gif", []string{http.MethodGet}, s.receivePixel) // no HEAD: it would count nothing
 	if s.links != nil {
-		corsRoute("/v1/links", post, http.HandlerFunc(s.createLink))
-		route("/{short_url}", get, http.HandlerFunc(s.followLink))
+		corsRoute("/v1/links", post, s.createLink)
+		route("/{short_url}", get, s.refusing(s.followLink))
 	}
 	route("/track.js", get, assets.ServeScript(s.visits.plan.Features()))
 	route("/openapi.yaml", get, assets.ServeOpenAPI())
@@ -51,6 +51,18 @@ func (s *server) routes() http.Handler {
 			return
 		}
 		mux.ServeHTTP(w, r)
+	})
+}
+
+// handler answers a request, or returns why it is refused.
+type handler func(http.ResponseWriter, *http.Request) error
+
+// refusing answers with the refusals that a handler returns.
+func (s *server) refusing(h handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := h(w, r); err != nil {
+			s.refuse(w, err, "")
+		}
 	})
 }
 

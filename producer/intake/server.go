@@ -46,23 +46,12 @@ const (
 // It returns an error if the configuration is wrong (*configs.Wrong), if it cannot listen on an address, or if waiting cannot mend
 // what keeps it from Kafka or the store (retry.IsFinal), such as a refused login. If Kafka becomes unavailable later it does not
 // return: it answers 503 until Kafka is back.
-func Run(ctx context.Context, cfg configs.Producer, open OpenLinks, reg *prometheus.Registry, log *slog.Logger, ready func(addr, admin string)) error {
-	err := run(ctx, cfg, open, reg, log, ready)
-	if ctx.Err() != nil {
-		return nil //nolint:nilerr // asked to stop, perhaps while it waited
-	}
-	return err
-}
-
-// OpenLinks opens the store of short links. Run calls it again if it fails with an error that waiting may mend.
-type OpenLinks func(context.Context) (links.Store, error)
-
-// Opened is for a store that is open already.
-func Opened(store links.Store) OpenLinks {
-	return func(context.Context) (links.Store, error) { return store, nil }
-}
-
-func run(ctx context.Context, cfg configs.Producer, open OpenLinks, reg *prometheus.Registry, log *slog.Logger, ready func(addr, admin string)) error {
+func Run(ctx context.Context, cfg configs.Producer, open OpenLinks, reg *prometheus.Registry, log *slog.Logger, ready func(addr, admin string)) (err error) {
+	defer func() {
+		if ctx.Err() != nil { // asked to stop, perhaps while it waited
+			err = nil
+		}
+	}()
 	p, err := newParts(cfg)
 	if err != nil {
 		return err
@@ -115,6 +104,14 @@ func run(ctx context.Context, cfg configs.Producer, open OpenLinks, reg *prometh
 	s.started.Store(true)
 	idle, err = s.serve(ctx, listener, p.secure, s.routes(), ready)
 	return err
+}
+
+// OpenLinks opens the store of short links. Run calls it again if it fails with an error that waiting may mend.
+type OpenLinks func(context.Context) (links.Store, error)
+
+// Opened is for a store that is open already.
+func Opened(store links.Store) OpenLinks {
+	return func(context.Context) (links.Store, error) { return store, nil }
 }
 
 // storeOfLinks is what a producer with links waits for first.

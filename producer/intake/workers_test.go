@@ -25,7 +25,7 @@ func TestWorkerSlotsAreReleasedForKafka(t *testing.T) {
 	cluster, p, inFlight := openPublisher(t, d.cfg)
 	d.pub, d.access, d.limits, d.visits = p, &admission.Access{Open: true}, admission.NewLimits(d.cfg.Limits), visits{models.DefaultPlan()}
 	long := strings.Repeat("%61", 1024)
-	f := func(h http.HandlerFunc, body, zipped string) {
+	f := func(h handler, body, zipped string) {
 		t.Helper()
 		written := make(chan struct{})
 		cluster.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
@@ -37,7 +37,7 @@ func TestWorkerSlotsAreReleasedForKafka(t *testing.T) {
 		w, done := httptest.NewRecorder(), make(chan struct{})
 		go func() {
 			defer close(done)
-			h(w, r)
+			d.refusing(h).ServeHTTP(w, r)
 		}()
 		for inFlight() == 0 {
 			time.Sleep(time.Millisecond)
@@ -102,10 +102,10 @@ func TestLargeEventsTakeAWorkerSlot(t *testing.T) {
 		t.Fatal("no slot where there is one")
 	}
 	d.metrics = newMetrics(prometheus.NewRegistry(), &admission.Semaphore{}, &admission.Semaphore{})
-	f := func(h http.HandlerFunc, body string) {
+	f := func(h handler, body string) {
 		t.Helper()
 		w := httptest.NewRecorder()
-		if h(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))); w.Code != http.StatusServiceUnavailable {
+		if d.refusing(h).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))); w.Code != http.StatusServiceUnavailable {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 	}

@@ -38,21 +38,13 @@ func (h *Handler) origin(r *http.Request) string {
 	return scheme + "://" + r.Host
 }
 
-// refuse answers with the refusal that an error holds, and counts its reason.
-func (h *Handler) refuse(w http.ResponseWriter, err error) {
-	why := answer.Of(err)
-	h.o.Refused(why.Reason)
-	answer.Refuse(w, why, "")
-}
-
-// unavailable answers 503 when the store of links failed, or has too many requests to be asked.
-func (h *Handler) unavailable(w http.ResponseWriter, r *http.Request, err error) {
+// unavailable is the refusal where the store of links failed, or has too many requests to be asked.
+func (h *Handler) unavailable(r *http.Request, err error) error {
 	if errors.Is(err, errBusy) {
-		h.refuse(w, &answer.Refusal{Reason: answer.Overloaded, Detail: "too many links are being looked up; try again"})
-		return
+		return &answer.Refusal{Reason: answer.Overloaded, Detail: "too many links are being looked up; try again"}
 	}
 	if r.Context().Err() == nil || !errors.Is(err, context.Canceled) { // else the client hung up, which is no error of the store
 		h.o.Log.Warn("the store of links does not answer", "error", err.Error())
 	}
-	h.refuse(w, &answer.Refusal{Reason: answer.StoreUnavailable, Detail: "try again"})
+	return &answer.Refusal{Reason: answer.StoreUnavailable, Detail: "try again"}
 }

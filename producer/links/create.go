@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -39,67 +37,57 @@ type made struct {
 	Link     string `json:"link"`
 }
 
-// Create is POST /v1/links. It answers 201 for a new link, 200 if it exists already with the same target, and 409 if it exists
-// with another. So a sender that got no answer can send again. Without a short_url it makes up a name, so each request creates a
-// new link.
-func (h *Handler) Create(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodPost {
-		w.Header().Set("Allow", "POST")
-		h.refuse(w, &answer.Refusal{Reason: answer.MethodNotAllowed, Detail: "use POST"})
-		return
-	}
+// Create is POST /v1/links. It answers 201 for a new link, 200 if it exists already with the same target, and returns a refusal if it
+// exists with another. So a sender that got no answer can send again. Without a short_url it makes up a name, so each request creates
+// a new link. After an error it has answered nothing.
+func (h *Handler) Create(w http.ResponseWriter, r *http.Request) error {
 	body, err := readBody(w, r)
 	if err != nil {
-		h.refuse(w, err)
-		return
+		return err
 	}
 	want, err := decode(body)
-	if err == nil && len(h.base(r)) > max(len(h.o.BaseURL), maxBase) {
-		err = &models.Invalid{Reason: "bad_host", Detail: "the request's Host is too long to make a link of"}
-	}
 	if err != nil {
-		h.refuse(w, err)
-		return
+		return err
 	}
-	if err := checkLoop(want.LongURL, h.base(r)); err != nil {
-		h.refuse(w, err)
-		return
+	base := h.base(r)
+	if len(base) > max(len(h.o.BaseURL), maxBase) {
+		return &models.Invalid{Reason: "bad_host", Detail: "the request's Host is too long to make a link of"}
+	}
+	if err := checkLoop(want.LongURL, base); err != nil {
+		return err
 	}
 	random, beginning := want.ShortURL == "", ""
 	if random {
-		var ok bool
-		if beginning, ok = h.o.Begin(w, r); !ok {
-			return
+		if beginning, err = h.o.Begin(r); err != nil {
+			return err
 		}
 		want.ShortURL = beginning + randomName(codeLength)
 	}
-	if !h.o.Allow(w, r, want.ShortURL) {
-		return
+	if err := h.o.Allow(r, want.ShortURL); err != nil {
+		return err
 	}
 	select {
 	case h.creating <- struct{}{}:
 		defer func() { <-h.creating }()
 	default:
-		h.unavailable(w, r, errBusy)
-		return
+		return h.unavailable(r, errBusy)
 	}
 	for n := 1; ; n++ {
 		existing, created, err := h.o.Store.Create(r.Context(), want.ShortURL, want.LongURL, time.Now().UTC().Truncate(time.Millisecond))
 		switch {
 		case err != nil:
-			h.unavailable(w, r, err)
+			return h.unavailable(r, err)
 		case created:
 			h.cache.put(want.ShortURL, want.LongURL)
 			h.answer(w, r, http.StatusCreated, want)
+			return nil
 		case !random && existing == want.LongURL:
 			h.answer(w, r, http.StatusOK, want)
-		case random && n < attempts:
-			want.ShortURL = beginning + randomName(codeLength+n)
-			continue
-		default:
-			h.refuse(w, &answer.Refusal{Reason: answer.ShortURLTaken, Detail: "it leads elsewhere", LongURL: existing})
+			return nil
+		case !random || n == attempts:
+			return &answer.Refusal{Reason: answer.ShortURLTaken, Detail: "it leads elsewhere", LongURL: existing}
 		}
-		return
+		want.ShortURL = beginning + randomName(codeLength+n)
 	}
 }
 
@@ -132,25 +120,15 @@ func decode(body []byte) (wanted, error) {
 
 // readBody reads a small JSON body.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	unsupported := &answer.Refusal{Reason: answer.UnsupportedMedia, Detail: "want application/json, in UTF-8 and not compressed"}
 	if e := r.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return nil, unsupported
+		return nil, &answer.Refusal{Reason: answer.UnsupportedMedia, Detail: "Content-Encoding must be absent"}
 	}
-	if given := r.Header.Get("Content-Type"); given != "" {
-		kind, params, err := mime.ParseMediaType(given)
-		if err != nil || kind != "application/json" || (params["charset"] != "" && !strings.EqualFold(params["charset"], "utf-8")) {
-			return nil, unsupported
-		}
+	if _, err := answer.MediaType(r.Header, "application/json"); err != nil {
+		return nil, err
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	var over *http.MaxBytesError
-	switch {
-	case err == nil:
-		return body, nil
-	case errors.As(err, &over):
-		return nil, &answer.Refusal{Reason: answer.BodyTooLarge, Detail: fmt.Sprintf("at most %d bytes", maxBody)}
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, &answer.Refusal{Reason: answer.BodyTimeout, Detail: "the body took too long", Cause: err}
+	if err != nil {
+		return nil, answer.OfRead(err, maxBody)
 	}
-	return nil, &answer.Refusal{Reason: answer.IncompleteBody, Detail: "the body ended early or is malformed", Cause: err}
+	return body, nil
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"footfall/models"
+	"footfall/producer/answer"
 	"footfall/producer/enrich"
 )
 
@@ -131,6 +133,8 @@ func newFixture(t *testing.T, change func(*Options)) *fixture {
 	o := Options{
 		Store: f.store, Publish: f.kafka.publish, Enrich: about, Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
 		Cache: 100, NegativeTTL: time.Minute, Queue: 100,
+		Allow: func(*http.Request, string) error { return nil }, Begin: func(*http.Request) (string, error) { return "", nil },
+		Judge: func(*models.Click, netip.Addr) {}, Panicked: func() {},
 	}
 	if change != nil {
 		change(&o)
@@ -163,7 +167,7 @@ func (f *fixture) follow(method, path string, header ...string) *httptest.Respon
 		r.Header.Set(header[i], header[i+1])
 	}
 	w := httptest.NewRecorder()
-	f.Redirect(w, r)
+	f.refuse(w, f.Redirect(w, r))
 	return w
 }
 
@@ -171,7 +175,7 @@ func (f *fixture) follow(method, path string, header ...string) *httptest.Respon
 func (f *fixture) followFrom(ip, path string) {
 	r := httptest.NewRequest(http.MethodGet, "http://sho.rt"+path, nil)
 	r.RemoteAddr = net.JoinHostPort(ip, "1234")
-	f.Redirect(httptest.NewRecorder(), r)
+	_ = f.Redirect(httptest.NewRecorder(), r)
 }
 
 // post requests a new link.
@@ -181,6 +185,13 @@ func (f *fixture) post(body string, header ...string) *httptest.ResponseRecorder
 		r.Header.Set(header[i], header[i+1])
 	}
 	w := httptest.NewRecorder()
-	f.Create(w, r)
+	f.refuse(w, f.Create(w, r))
 	return w
+}
+
+// refuse answers with an error, as the server does.
+func (f *fixture) refuse(w http.ResponseWriter, err error) {
+	if err != nil {
+		answer.Refuse(w, answer.Of(err), "")
+	}
 }

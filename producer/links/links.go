@@ -54,21 +54,17 @@ type Options struct {
 	// KeepUserAgent puts the visitor's user agent into the click. Default: it is used to recognise bots and dropped.
 	KeepUserAgent bool
 
-	// Allow decides, before the link is stored, whether the sender may create it. If it returns false it has answered.
-	// Default: everybody may.
-	Allow func(w http.ResponseWriter, r *http.Request, short string) bool
-	// Begin is the prefix of names that are made up for the sender. If it returns false it has answered: the sender may have
-	// none. Default: no prefix.
-	Begin func(w http.ResponseWriter, r *http.Request) (beginning string, ok bool)
-	// Judge may change the click of a redirect by a client: take its referrer away, or make it a bot's. Default: it does not.
+	// Allow says, before the link is stored, why the sender may not create it; nil if it may.
+	Allow func(r *http.Request, short string) error
+	// Begin is the prefix of names that are made up for the sender, or an error that says why it may have none.
+	Begin func(*http.Request) (beginning string, err error)
+	// Judge may change the click of a redirect by a client: take its referrer away, or make it a bot's.
 	Judge func(*models.Click, netip.Addr)
-	// Panicked is called after a panic of the store or of Publish was recovered and logged. Default: nothing is called.
+	// Panicked is called after a panic of the store or of Publish was recovered and logged.
 	Panicked func()
-	// Refused is called with the reason of every request that is refused. Default: nothing is called.
-	Refused func(reason string)
 }
 
-// Handler creates and follows links. It is safe for concurrent use. Close it when no request is in progress any more.
+// Handler creates and follows links. Errors of its methods are answers (answer.Of). It is safe for concurrent use. Close it when no request is in progress any more.
 type Handler struct {
 	o     Options
 	cache *cache
@@ -101,21 +97,6 @@ func New(o Options) (*Handler, error) {
 		return nil, err
 	}
 	o.BaseURL = strings.TrimRight(o.BaseURL, "/")
-	if o.Allow == nil {
-		o.Allow = func(http.ResponseWriter, *http.Request, string) bool { return true }
-	}
-	if o.Begin == nil {
-		o.Begin = func(http.ResponseWriter, *http.Request) (string, bool) { return "", true }
-	}
-	if o.Judge == nil {
-		o.Judge = func(*models.Click, netip.Addr) {}
-	}
-	if o.Panicked == nil {
-		o.Panicked = func() {}
-	}
-	if o.Refused == nil {
-		o.Refused = func(string) {}
-	}
 	return &Handler{o: o, cache: newCache(o), queue: newQueue(o), creating: make(chan struct{}, mostCreating)}, nil
 }
 

@@ -22,29 +22,14 @@ var reserved = []string{"track", "v1", "healthz", "readyz", "metrics", "debug", 
 // Name tells whether text can be the name of a link: letters, digits, - and _, which every browser, proxy and router leaves as
 // they are, and none of the producer's own paths, in upper or lower case.
 func Name(text string) bool {
-	if text == "" || len(text) > MaxShort {
-		return false
-	}
-	for i := range len(text) {
-		if !nameByte(text[i]) {
-			return false
-		}
-	}
-	return !slices.Contains(reserved, strings.ToLower(text))
+	return text != "" && len(text) <= MaxShort && !strings.ContainsFunc(text, notInName) && !slices.Contains(reserved, strings.ToLower(text))
 }
 
-func nameByte(b byte) bool {
-	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || b == '-' || b == '_'
-}
+func notInName(r rune) bool { return r != '-' && r != '_' && !strings.ContainsRune(base62, r) }
 
 // Beginning tells whether text can be the prefix of a made-up name.
 func Beginning(text string) bool {
-	for i := range len(text) {
-		if !nameByte(text[i]) {
-			return false
-		}
-	}
-	return len(text)+codeLength+attempts-1 <= MaxShort
+	return len(text)+codeLength+attempts-1 <= MaxShort && !strings.ContainsFunc(text, notInName)
 }
 
 // randomName makes up a name of n letters and digits.

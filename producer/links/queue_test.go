@@ -107,7 +107,7 @@ func TestClosingEndsInTime(t *testing.T) {
 // TestAnInvalidClickIsCounted: a peer without an address, as on a Unix socket, is redirected, and its click is counted as invalid.
 func TestAnInvalidClickIsCounted(t *testing.T) {
 	f := newFixture(t, nil)
-	f.queue.add(f.click(&http.Request{RemoteAddr: "@", Header: http.Header{}}, "abc"), netip.Addr{})
+	f.queue.add(f.click(&http.Request{RemoteAddr: "@", Header: http.Header{}}, netip.Addr{}, "abc"), netip.Addr{})
 	if f.dropped("invalid") != 1 {
 		t.Errorf("%v", f.dropped("invalid"))
 	}

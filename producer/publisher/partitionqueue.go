@@ -29,7 +29,7 @@ type partitionQueue struct {
 }
 
 // add appends an event, to the last batch if it has room. It returns true if the queue has become ready by that.
-func (q *partitionQueue) add(key, value []byte, event eventRef, now time.Time) bool {
+func (q *partitionQueue) add(key, value []byte, event eventRef) bool {
 	wasIdle := len(q.batches) == 0 && !q.busy
 	last := (*recordBatch)(nil)
 	if n := len(q.batches); n > 0 {
@@ -39,7 +39,7 @@ func (q *partitionQueue) add(key, value []byte, event eventRef, now time.Time) b
 		last = newRecordBatch(q)
 		q.batches = append(q.batches, last)
 	}
-	last.add(key, value, event, now)
+	last.add(key, value, event)
 	return wasIdle
 }
 
@@ -134,7 +134,7 @@ func (b *recordBatch) reuse() {
 }
 
 // add appends an event as a record. All records have the timestamp of the batch.
-func (b *recordBatch) add(key, value []byte, event eventRef, now time.Time) {
+func (b *recordBatch) add(key, value []byte, event eventRef) {
 	offset := len(b.events)
 	size := 1 + 1 + varintSize(offset) + varintSize(len(key)) + len(key) + varintSize(len(value)) + len(value) + 1
 	to := binary.AppendVarint(b.bytes, int64(size))
@@ -144,8 +144,8 @@ func (b *recordBatch) add(key, value []byte, event eventRef, now time.Time) {
 	to = append(binary.AppendVarint(to, int64(len(value))), value...)
 	b.bytes = append(to, 0) // no headers
 	b.events = append(b.events, event)
-	if now.After(b.newest) { // events that moved from another generation are older than those that arrived meanwhile
-		b.newest = now
+	if event.of.since.After(b.newest) { // events that moved from another generation are older than those that arrived meanwhile
+		b.newest = event.of.since
 	}
 }
 

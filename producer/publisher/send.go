@@ -165,11 +165,9 @@ func (p *Publisher) roundTrip(to *broker, batches []*recordBatch) (*produce.Resp
 	if p.life.Err() != nil {
 		return nil, errClosed // a closed transport would open new connections
 	}
-	var packer requestPacker
 	now := time.Now()
 	deadline := now.Add(lastChance)
 	for _, b := range batches {
-		packer.add(b)
 		if until := b.newest.Add(p.timeout); until.After(deadline) {
 			deadline = until
 		}
@@ -178,7 +176,7 @@ func (p *Publisher) roundTrip(to *broker, batches []*recordBatch) (*produce.Resp
 	defer cancel()
 	// Kafka stops waiting for replicas after half the time, so that its answer, which names the partitions that have them,
 	// still arrives before the deadline.
-	request := packer.request(deadline.Sub(now) / 2)
+	request := requestOf(batches, deadline.Sub(now)/2)
 	response, err := p.transport.Load().RoundTrip(ctx, p.addr, request) // to their leader; an error if they have several
 	if err != nil {
 		return nil, fmt.Errorf("writing to Kafka: %w", err)
@@ -186,23 +184,20 @@ func (p *Publisher) roundTrip(to *broker, batches []*recordBatch) (*produce.Resp
 	return response.(*produce.Response), nil
 }
 
-// requestPacker packs batches of different partitions into one produce request.
-type requestPacker struct{ topics []rawproduce.RequestTopic }
-
-func (r *requestPacker) add(b *recordBatch) {
-	i := slices.IndexFunc(r.topics, func(t rawproduce.RequestTopic) bool { return t.Topic == b.queue.topic })
-	if i < 0 {
-		i = len(r.topics)
-		r.topics = append(r.topics, rawproduce.RequestTopic{Topic: b.queue.topic})
+// requestOf packs batches of different partitions into one produce request. timeout is how long Kafka waits for the in-sync replicas.
+func requestOf(batches []*recordBatch, timeout time.Duration) *rawproduce.Request {
+	r := &rawproduce.Request{Acks: allReplicas, Timeout: int32(timeout.Milliseconds())}
+	for _, b := range batches {
+		i := slices.IndexFunc(r.Topics, func(t rawproduce.RequestTopic) bool { return t.Topic == b.queue.topic })
+		if i < 0 {
+			i = len(r.Topics)
+			r.Topics = append(r.Topics, rawproduce.RequestTopic{Topic: b.queue.topic})
+		}
+		r.Topics[i].Partitions = append(r.Topics[i].Partitions, rawproduce.RequestPartition{
+			Partition: b.queue.partition, RecordSet: protocol.RawRecordSet{Reader: bytes.NewReader(b.bytes)},
+		})
 	}
-	r.topics[i].Partitions = append(r.topics[i].Partitions, rawproduce.RequestPartition{
-		Partition: b.queue.partition, RecordSet: protocol.RawRecordSet{Reader: bytes.NewReader(b.bytes)},
-	})
-}
-
-// request is all that was added. timeout is how long Kafka waits for the in-sync replicas.
-func (r *requestPacker) request(timeout time.Duration) *rawproduce.Request {
-	return &rawproduce.Request{Acks: allReplicas, Timeout: int32(timeout.Milliseconds()), Topics: r.topics}
+	return r
 }
 
 // outcomeOf finds in a response what became of a partition's batch.

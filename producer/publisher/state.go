@@ -107,7 +107,7 @@ func (p *Publisher) queueOf(queues []*partitionQueue, key []byte) *partitionQueu
 
 // appendTo appends an event to a queue.
 func (p *Publisher) appendTo(q *partitionQueue, key, value []byte, event eventRef) {
-	if q.add(key, value, event, event.of.since) {
+	if q.add(key, value, event) {
 		p.ready = append(p.ready, q)
 	}
 }

@@ -121,14 +121,8 @@ func (h Holder) Shared() bool { return h.exactSite != "" || h.exactLink != "" }
 // Shares is the site or the link of a share link. Both are empty if this is no holder of one.
 func (h Holder) Shares() (site, link string) { return h.exactSite, h.exactLink }
 
-// ListsSites tells whether the holder may ask for the names of sites, and gets those that it may read. The holder of a share link may
-// not: it knows its name.
-func (h Holder) ListsSites() bool { return len(h.Sites()) > 0 }
-
-// ListsLinks is ListsSites, of links.
-func (h Holder) ListsLinks() bool { return len(h.Links()) > 0 }
-
-// Sites are the names of sites that the holder may list, in ranges without overlaps; none if not ListsSites.
+// Sites are the names of sites that the holder may list, in ranges without overlaps. The holder of a share link may list none: it knows
+// its name.
 func (h Holder) Sites() []models.NameRange {
 	return h.names(func(g grant.Grant) string { return g.SitePattern })
 }

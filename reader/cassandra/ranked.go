@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
+	"github.com/gocql/gocql"
 	"golang.org/x/sync/errgroup"
 
 	"footfall/internal/cql"
@@ -35,18 +37,13 @@ const (
 func (s *Store) Ranked(ctx context.Context, keys []stats.SiteKey, metric string, within stats.Range) ([]int64, error) {
 	column := varying(keys)
 	counts := make([]int64, len(keys))
-	group, working := errgroup.WithContext(ctx)
-	group.SetLimit(rankedAtOnce)
-	for _, request := range requests(keys, column) {
-		if working.Err() != nil {
-			break
-		}
-		group.Go(func() error { return s.ranked(working, counts, keys, request, column, metric, within) })
-	}
-	if err := group.Wait(); err != nil {
+	err := atOnce(ctx, slices.Values(requests(keys, column)), func(ctx context.Context, request []int) error {
+		return s.ranked(ctx, counts, keys, request, column, metric, within)
+	})
+	if err != nil {
 		return nil, fmt.Errorf("reading visits of %d keys: %w", len(keys), err)
 	}
-	return counts, ctx.Err()
+	return counts, nil
 }
 
 // ranked reads the counts of a request's keys, given by their indexes. No two requests share one.
@@ -56,19 +53,19 @@ func (s *Store) ranked(ctx context.Context, counts []int64, keys []stats.SiteKey
 		value := columnOf(keys[i], column)
 		places[value] = append(places[value], i)
 	}
-	values := make([]string, 0, len(places))
-	for value := range places {
-		values = append(values, value)
-	}
 	args := []any{keys[request[0]].Month.Time(), keys[request[0]].Site}
 	for _, value := range keys[request[0]].Features {
 		args = append(args, value)
 	}
-	args[1+column] = values
+	args[1+column] = slices.Collect(maps.Keys(places))
 	from, to := between(within)
-	query := s.session.Query(s.cql.ranked[column], append(args, metric, from, to)...).
-		RoutingKey(routingKey(keys[request[0]])) // gocql derives none from IN
-	for share, err := range scanned(ctx, query, "visits", scanShare) {
+	query := s.session.Query(s.cql.ranked[column], append(args, metric, from, to)...)
+	return addUp(ctx, query, routingKey(keys[request[0]]), counts, places)
+}
+
+// addUp adds what a query finds under a label to the counts at the label's places. gocql derives no routing key from IN.
+func addUp(ctx context.Context, query *gocql.Query, routing []byte, counts []int64, places map[string][]int) error {
+	for share, err := range scanned(ctx, query.RoutingKey(routing), "a ranking", scanShare) {
 		if err != nil {
 			return err
 		}
@@ -79,6 +76,19 @@ func (s *Store) ranked(ctx context.Context, counts []int64, keys []stats.SiteKey
 	return nil
 }
 
+// atOnce makes requests, rankedAtOnce of them at a time, until one fails.
+func atOnce[R any](ctx context.Context, requests iter.Seq[R], do func(context.Context, R) error) error {
+	group, working := errgroup.WithContext(ctx)
+	group.SetLimit(rankedAtOnce)
+	for request := range requests {
+		if working.Err() != nil {
+			break
+		}
+		group.Go(func() error { return do(working, request) })
+	}
+	return cmp.Or(group.Wait(), ctx.Err())
+}
+
 // RankedLinks implements stats.Store, with requests like those of Ranked.
 func (s *Store) RankedLinks(ctx context.Context, links []string, day models.Millis) ([]int64, error) {
 	places := make(map[string][]int, len(links))
@@ -86,29 +96,13 @@ func (s *Store) RankedLinks(ctx context.Context, links []string, day models.Mill
 		places[link] = append(places[link], i)
 	}
 	counts := make([]int64, len(links))
-	group, working := errgroup.WithContext(ctx)
-	group.SetLimit(rankedAtOnce)
-	for request := range slices.Chunk(byToken(places), rankedTogether) {
-		if working.Err() != nil {
-			break
-		}
-		group.Go(func() error {
-			query := s.session.Query(s.cql.rankedLinks, request, day.Time()).RoutingKey([]byte(request[0]))
-			for share, err := range scanned(working, query, "clicks of a day", scanShare) {
-				if err != nil {
-					return err
-				}
-				for _, i := range places[share.Label] { // no other request has this link
-					counts[i] = share.Count
-				}
-			}
-			return nil
-		})
-	}
-	if err := group.Wait(); err != nil {
+	err := atOnce(ctx, slices.Chunk(byToken(places), rankedTogether), func(ctx context.Context, request []string) error {
+		return addUp(ctx, s.session.Query(s.cql.rankedLinks, request, day.Time()), []byte(request[0]), counts, places)
+	})
+	if err != nil {
 		return nil, fmt.Errorf("reading clicks of %d links: %w", len(links), err)
 	}
-	return counts, ctx.Err()
+	return counts, nil
 }
 
 // byToken are the links in the order of the ring.

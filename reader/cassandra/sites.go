@@ -27,20 +27,14 @@ func (s *Store) Visits(ctx context.Context, key stats.SiteKey, metric string, wi
 }
 
 // Counts implements stats.Store: one partition.
-func (s *Store) Counts(ctx context.Context, key stats.SiteKey) (out []stats.Count, err error) {
+func (s *Store) Counts(ctx context.Context, key stats.SiteKey) ([]stats.Count, error) {
 	scan := func(row gocql.Scanner) (c stats.Count, err error) {
 		var start time.Time
 		err = row.Scan(&c.Metric, &start, &c.Count)
 		c.Start = millis(start)
 		return c, err
 	}
-	for c, err := range rowsOf(ctx, s, "the counts of a key", scan, s.cql.counts, keyOf(key)...) {
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, c)
-	}
-	return out, nil
+	return collected(rowsOf(ctx, s, "the counts of a key", scan, s.cql.counts, keyOf(key)...))
 }
 
 // Values implements stats.Store.

@@ -14,17 +14,11 @@ import (
 )
 
 // Progress implements stats.Store: one partition.
-func (s *Store) Progress(ctx context.Context) (out []stats.Progress, err error) {
+func (s *Store) Progress(ctx context.Context) ([]stats.Progress, error) {
 	scan := func(row gocql.Scanner) (p stats.Progress, err error) {
 		return p, row.Scan(&p.Partition.Topic, &p.Partition.Number, &p.Counted, &p.LogEnd, &p.EventTime, &p.At)
 	}
-	for p, err := range rowsOf(ctx, s, "progress", scan, s.cql.progress) {
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, p)
-	}
-	return out, nil
+	return collected(rowsOf(ctx, s, "progress", scan, s.cql.progress))
 }
 
 // Partitions implements stats.Store. Consumers record the number before they count.

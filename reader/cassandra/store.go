@@ -112,6 +112,17 @@ func scanned[T any](ctx context.Context, query *gocql.Query, what string, scan f
 	}
 }
 
+// collected are all rows of a query.
+func collected[T any](rows iter.Seq2[T, error]) (out []T, err error) {
+	for row, err := range rows {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, row)
+	}
+	return out, nil
+}
+
 // together runs what does not depend on each other.
 func together(ctx context.Context, all ...func(context.Context) error) error {
 	group, ctx := errgroup.WithContext(ctx)

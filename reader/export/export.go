@@ -36,15 +36,14 @@ type What struct {
 type Export struct {
 	AsOf stats.AsOf // how far the counts reach at least
 
-	what         What
-	format       Format
-	final        bool
-	columns      []Column
-	rows         iter.Seq2[[]any, error]
-	reading      *stats.Reading
-	alive        func()
-	combinations func() []stats.Combination
-	written      atomic.Int64
+	what    What
+	format  Format
+	site    *stats.SiteMonth // nil: it is of a link
+	columns []Column
+	rows    iter.Seq2[[]any, error]
+	reading *stats.Reading
+	alive   func()
+	written atomic.Int64
 }
 
 // Begin finds out how far the counts reach. It reads none of them. alive is told whenever the store has answered something, also
@@ -58,7 +57,6 @@ func Begin(ctx context.Context, from Source, what What, format Format, alive fun
 		}
 		e.AsOf, e.reading, e.columns, e.rows = m.AsOf, m.Reading, linkColumns(), linkRows(what.Link, m)
 		e.what.Month = m.Month
-		e.combinations = func() []stats.Combination { return nil }
 		return e, nil
 	}
 	m, err := from.SiteMonth(ctx, what.Site, what.Month)
@@ -67,8 +65,7 @@ func Begin(ctx context.Context, from Source, what What, format Format, alive fun
 	}
 	m.Alive = alive
 	e.AsOf, e.reading, e.columns, e.rows = m.AsOf, m.Reading, siteColumns(from.Plan().Features()), siteRows(what.Site, m)
-	e.what.Month, e.final = m.Month, m.Final
-	e.combinations = func() []stats.Combination { return m.Combinations }
+	e.what.Month, e.site = m.Month, m
 	return e, nil
 }
 

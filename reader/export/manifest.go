@@ -57,14 +57,14 @@ const (
 )
 
 func (e *Export) manifest() Manifest {
-	contains := siteContains
-	if e.what.Link != "" {
-		contains = linkContains
-	}
-	return Manifest{
+	m := Manifest{
 		Version: 1, Site: e.what.Site, Link: e.what.Link, Month: e.what.Month.Time().Format(models.Monthly), Format: e.format, Columns: e.columns,
-		Rows: e.Rows(), Made: time.Now().UTC().Truncate(time.Millisecond), Final: e.final, AsOf: e.AsOf, Contains: contains, Combinations: e.combinations(),
+		Rows: e.Rows(), Made: time.Now().UTC().Truncate(time.Millisecond), AsOf: e.AsOf, Contains: linkContains,
 	}
+	if e.site != nil {
+		m.Contains, m.Final, m.Combinations = siteContains, e.site.Final, e.site.Combinations
+	}
+	return m
 }
 
 // logOf writes bounds as a manifest has them. While a doubt is open an event below the offsets may not be counted, or twice.

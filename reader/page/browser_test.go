@@ -183,7 +183,7 @@ func TestNumbersMove(t *testing.T) {
 func TestTheLastMinuteMoves(t *testing.T) {
 	ctx := openBrowser(t)
 	var seconds atomic.Int64
-	server := httptest.NewServer(New(reader(shared(t)), Options{Now: func() time.Time { return today }, Pulse: func() stats.Minute {
+	server := httptest.NewServer(newHandler(reader(shared(t)), Options{Now: func() time.Time { return today }, Pulse: func() stats.Minute {
 		m := minute(time.Hour)
 		m.Clicks.Counted += seconds.Load()
 		return m

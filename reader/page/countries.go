@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	_ "embed" // the list is part of the binary
 	"html/template"
 	"strings"
@@ -25,7 +26,7 @@ var countries = func() map[string]string {
 }()
 
 // country is the name of a country; a code that has none is its own.
-func country(code string) string { return orElse(countries[code], code) }
+func country(code string) string { return cmp.Or(countries[code], code) }
 
 // countryAndCode is the name and the code, which other tools have.
 func countryAndCode(code string) string {

@@ -38,7 +38,7 @@ func TestTheFirstPageOfThoseWhoMayNotListEverything(t *testing.T) {
 	full, none := shared(t), statstest.NewMemory(models.DefaultPlan())
 	f := func(m *statstest.Memory, may holder, wants []string, never ...string) {
 		t.Helper()
-		h := New(reader(m), Options{Now: func() time.Time { return today }, Allow: func(*http.Request) (May, error) { return may, nil }})
+		h := newHandler(reader(m), Options{Now: func() time.Time { return today }, Allow: func(*http.Request) (May, *Denied) { return may, nil }})
 		answer, text := get(t, h, "/?share=x")
 		for _, want := range wants {
 			if !strings.Contains(text, want) {

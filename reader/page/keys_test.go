@@ -26,7 +26,7 @@ func until(t *testing.T, ctx browser, what, script string) {
 func TestAReadKeyStaysInTheTab(t *testing.T) {
 	ctx := openBrowser(t)
 	var seen []string
-	server := httptest.NewServer(New(reader(shared(t)), Options{Now: func() time.Time { return today }, Allow: func(r *http.Request) (May, error) {
+	server := httptest.NewServer(newHandler(reader(shared(t)), Options{Now: func() time.Time { return today }, Allow: func(r *http.Request) (May, *Denied) {
 		if strings.Contains(r.URL.String(), "s3cret") {
 			seen = append(seen, r.URL.String())
 		}

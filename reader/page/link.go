@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"strings"
@@ -57,8 +58,12 @@ type clickRow struct {
 	Bot                          bool
 }
 
-// linkRanges are the choices of a link's page.
-var linkRanges = []struct{ name, label string }{{"24h", "24 hours"}, {"7d", "7 days"}, {"30d", "30 days"}, {"12m", "12 months"}, {"all", "All time"}}
+// linkRanges are the choices of a link's page: so many units.
+var linkRanges = []struct {
+	name, label string
+	unit        stats.Unit
+	n           int
+}{{"24h", "24 hours", stats.Hour, 24}, {"7d", "7 days", stats.Day, 7}, {"30d", "30 days", stats.Day, 30}, {"12m", "12 months", stats.Month, 12}, {"all", "All time", stats.Month, 12}}
 
 // linkWindow is the time that a link's page shows; by default 30 days.
 func linkWindow(a asked) (w window, err error) {
@@ -68,19 +73,15 @@ func linkWindow(a asked) (w window, err error) {
 		return w, &stats.Malformed{Field: "range", Detail: "want either range or from, last and by"}
 	case a.isRange():
 		return chosen(a.place, a.now)
-	case name == "24h":
-		w = lastUnits(stats.Hour, 24, a.now)
-	case name == "7d":
-		w = lastUnits(stats.Day, 7, a.now)
-	case name == "12m" || name == "all":
-		w = lastUnits(stats.Month, 12, a.now)
-	case name == "" || name == "30d":
-		name, w = "30d", lastUnits(stats.Day, 30, a.now)
-	default:
-		return w, &stats.Malformed{Field: "range", Detail: "want 24h, 7d, 30d, 12m or all"}
 	}
-	w.choice = name
-	return w, nil
+	for _, r := range linkRanges {
+		if r.name == cmp.Or(name, "30d") {
+			w = lastUnits(r.unit, r.n, a.now)
+			w.choice = r.name
+			return w, nil
+		}
+	}
+	return w, &stats.Malformed{Field: "range", Detail: "want 24h, 7d, 30d, 12m or all"}
 }
 
 // link is the page of a link.

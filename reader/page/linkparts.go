@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -34,7 +35,7 @@ func (h *Handler) linkShares(ctx context.Context, a asked, by stats.Breakdown, c
 	}
 	if by == stats.Referrers {
 		v.Heading, v.Column = "Referrers", "Referrer"
-		name = func(text string) string { return orElse(text, "direct, or not told") }
+		name = func(text string) string { return cmp.Or(text, "direct, or not told") }
 	}
 	if len(found) > limit {
 		if found = found[:limit]; limit == shown {
@@ -89,7 +90,7 @@ func (h *Handler) latest(ctx context.Context, a asked) (out []clickRow, err erro
 	found, err := collect(clicks.Rows, shown)
 	for _, c := range found {
 		out = append(out, clickRow{c.At.UTC().Format("15:04:05"), c.At.UTC().Format(time.RFC3339), models.Visible(country(c.Country)),
-			clip(models.Visible(orElse(c.Referrer, "direct, or not told"))), c.Bot})
+			clip(models.Visible(cmp.Or(c.Referrer, "direct, or not told"))), c.Bot})
 	}
 	return out, err
 }

@@ -13,7 +13,7 @@ import (
 func TestNumbersOfAnotherPageAreDropped(t *testing.T) {
 	ctx := openBrowser(t)
 	polled, release, polls := make(chan struct{}, 100), make(chan struct{}), make(chan struct{}, 100)
-	inner := New(reader(shared(t)), Options{Now: func() time.Time { return today }})
+	inner := newHandler(reader(shared(t)), Options{Now: func() time.Time { return today }})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == "/sites/nobody.example":

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -43,11 +42,11 @@ type May interface {
 	Shared() bool
 }
 
-// Options says how pages are made.
+// Options says how pages are made. All fields are needed but those with a default.
 type Options struct {
-	// Allow tells what the sender of a request may see. An error that is a *Denied says why it may not. Default: everybody may see everything.
-	Allow func(*http.Request) (May, error)
-	// Take takes a place for reading from the store, or refuses the request and returns false. It is asked after Allow. Default: there is room.
+	// Allow tells what the sender of a request may see, or why it may see nothing.
+	Allow func(*http.Request) (May, *Denied)
+	// Take takes a place for reading from the store, or refuses the request and returns false. It is asked after Allow.
 	Take func(http.ResponseWriter, *http.Request) (release func(), ok bool)
 	// Producer is the address that the commands for a first event are shown with. Default: http://127.0.0.1:8080.
 	Producer func() string
@@ -56,12 +55,12 @@ type Options struct {
 	// Pulse tells how fast events are counted, of all links and sites together. The first page shows it to those who may see everything.
 	// Default: nil, it is not known.
 	Pulse func() stats.Minute
-	// Refused is told of every error that a page is refused with. Default: it is logged.
+	// Refused is told of every error that a page is refused with.
 	Refused func(context.Context, error)
-	// Panicked is told of a panic in a read for which no request waits; it is called while the stack is there. Default: it is logged.
+	// Panicked is told of a panic in a read for which no request waits; it is called while the stack is there.
 	Panicked func(any)
-	Log      *slog.Logger     // default: slog.Default()
-	Now      func() time.Time // default: time.Now
+	Log      *slog.Logger
+	Now      func() time.Time
 }
 
 // Handler answers with pages. It is safe for concurrent use.
@@ -74,28 +73,8 @@ type Handler struct {
 
 // New makes the handler of all pages. It answers every path; Handles tells which ones have a page.
 func New(from Stats, options Options) *Handler {
-	if options.Allow == nil {
-		options.Allow = func(*http.Request) (May, error) { return everything{}, nil }
-	}
-	if options.Take == nil {
-		options.Take = func(http.ResponseWriter, *http.Request) (func(), bool) { return func() {}, true }
-	}
 	if options.Producer == nil {
 		options.Producer = func() string { return "http://127.0.0.1:8080" }
-	}
-	if options.Log == nil {
-		options.Log = slog.Default()
-	}
-	if options.Now == nil {
-		options.Now = time.Now
-	}
-	if options.Refused == nil {
-		options.Refused = func(_ context.Context, err error) { options.Log.Warn("a page could not be made", "error", err.Error()) }
-	}
-	if options.Panicked == nil {
-		options.Panicked = func(p any) {
-			options.Log.Error("reading a page again panicked", "panic", p, "stack", string(debug.Stack()))
-		}
 	}
 	// A ranking of 10,000 values keeps the store busy for a tenth of a second and more. A page asks for it again every 15 s only.
 	return &Handler{stats: from, Options: options,
@@ -107,24 +86,9 @@ func New(from Stats, options Options) *Handler {
 // Handles tells whether there is a page at an escaped path. For all others the handler has a page that says so.
 func Handles(escaped string) bool {
 	kind, _, _ := strings.Cut(strings.TrimPrefix(escaped, "/"), "/")
-	switch kind {
-	case "", "find", "links", "sites", "assets":
-		return strings.HasPrefix(escaped, "/")
-	}
-	return false
+	_, page := known[kind]
+	return strings.HasPrefix(escaped, "/") && (page || kind == "assets")
 }
-
-type everything struct{}
-
-func (everything) Site(string) bool          { return true }
-func (everything) Link(string) bool          { return true }
-func (everything) Sites() []models.NameRange { return []models.NameRange{models.NamesWith("")} }
-func (everything) Links() []models.NameRange { return []models.NameRange{models.NamesWith("")} }
-func (everything) All() bool                 { return true }
-func (everything) Sees() string              { return "everything" }
-func (everything) Shared() bool              { return false }
-
-func (everything) Shares() (site, link string) { return "", "" }
 
 // asked is a request, once it is understood.
 type asked struct {

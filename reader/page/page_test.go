@@ -6,6 +6,7 @@ import (
 	"errors"
 	"html"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -19,8 +20,38 @@ import (
 	"footfall/reader/stats/statstest"
 )
 
+// newHandler sets the options that a test leaves out: everybody may see everything, and there is room.
+func newHandler(from Stats, o Options) *Handler {
+	if o.Allow == nil {
+		o.Allow = func(*http.Request) (May, *Denied) { return everything{}, nil }
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Refused == nil {
+		o.Refused = func(context.Context, error) {}
+	}
+	if o.Take == nil {
+		o.Take = func(http.ResponseWriter, *http.Request) (func(), bool) { return func() {}, true }
+	}
+	o.Panicked, o.Log = func(any) {}, slog.New(slog.DiscardHandler)
+	return New(from, o)
+}
+
+type everything struct{}
+
+func (everything) Site(string) bool          { return true }
+func (everything) Link(string) bool          { return true }
+func (everything) Sites() []models.NameRange { return []models.NameRange{models.NamesWith("")} }
+func (everything) Links() []models.NameRange { return []models.NameRange{models.NamesWith("")} }
+func (everything) All() bool                 { return true }
+func (everything) Sees() string              { return "everything" }
+func (everything) Shared() bool              { return false }
+
+func (everything) Shares() (site, link string) { return "", "" }
+
 func newPage(m *statstest.Memory) http.Handler {
-	return New(reader(m), Options{Now: func() time.Time { return today }, Pulse: func() stats.Minute { return minute(time.Hour) }})
+	return newHandler(reader(m), Options{Now: func() time.Time { return today }, Pulse: func() stats.Minute { return minute(time.Hour) }})
 }
 
 type answer struct {
@@ -62,7 +93,7 @@ func (l lagging) BusiestSites(ctx context.Context, month models.Millis, metric s
 
 // TestTheFirstPageReachesAsFarAsTheOneBehind: it has links and sites, and is up to date only if both are.
 func TestTheFirstPageReachesAsFarAsTheOneBehind(t *testing.T) {
-	_, text := get(t, New(lagging{reader(shared(t))}, Options{Now: func() time.Time { return today }}), "/")
+	_, text := get(t, newHandler(lagging{reader(shared(t))}, Options{Now: func() time.Time { return today }}), "/")
 	for _, want := range []string{"13:03:30 UTC", "3,012 events behind", "no consumer is counting right now"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q: %s", want, text)
@@ -218,7 +249,7 @@ func (only) Shared() bool                { return true }
 
 func TestWhoMaySee(t *testing.T) {
 	denied := &Denied{Status: http.StatusUnauthorized, Detail: "send your read key"}
-	h := New(reader(shared(t)), Options{Now: func() time.Time { return today }, Allow: func(r *http.Request) (May, error) {
+	h := newHandler(reader(shared(t)), Options{Now: func() time.Time { return today }, Allow: func(r *http.Request) (May, *Denied) {
 		if r.URL.Query().Get("share") == "" {
 			return nil, denied
 		}

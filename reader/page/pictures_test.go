@@ -89,14 +89,14 @@ func pictured() stats.Minute {
 
 // signIn asks everybody for a read key, as the reader does.
 func signIn(t *testing.T) http.Handler {
-	return New(reader(shared(t)), Options{Now: func() time.Time { return today }, Allow: func(*http.Request) (May, error) {
+	return newHandler(reader(shared(t)), Options{Now: func() time.Time { return today }, Allow: func(*http.Request) (May, *Denied) {
 		return nil, &Denied{Status: http.StatusUnauthorized, Detail: "it opens with a read key, or by a share link"}
 	}})
 }
 
 // forHolder shows everybody what one may see.
 func forHolder(t *testing.T, may holder) http.Handler {
-	return New(reader(shared(t)), Options{Now: func() time.Time { return today }, Allow: func(*http.Request) (May, error) { return may, nil }})
+	return newHandler(reader(shared(t)), Options{Now: func() time.Time { return today }, Allow: func(*http.Request) (May, *Denied) { return may, nil }})
 }
 
 // TestPictures takes pictures of every page, with counts and with none:
@@ -108,12 +108,12 @@ func TestPictures(t *testing.T) {
 	}
 	ctx := openBrowser(t)
 	now := Options{Now: func() time.Time { return today }, Pulse: pictured}
-	full := httptest.NewServer(New(reader(shared(t)), now))
+	full := httptest.NewServer(newHandler(reader(shared(t)), now))
 	defer full.Close()
 	now.Pulse = func() stats.Minute {
 		return stats.Minute{Since: today, Read: today, Watched: time.Minute, End: today.Add(time.Second)}
 	}
-	none := httptest.NewServer(New(reader(statstest.NewMemory(demoPlan(t))), now))
+	none := httptest.NewServer(newHandler(reader(statstest.NewMemory(demoPlan(t))), now))
 	defer none.Close()
 	closed, passedOn := httptest.NewServer(signIn(t)), httptest.NewServer(forHolder(t, holder{site: "shop.example"}))
 	defer closed.Close()

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -35,12 +36,8 @@ func (d *Denied) Error() string { return d.Detail }
 func (d *Denied) Unwrap() error { return d.Cause }
 
 // deny shows why somebody may not see a page, and asks for a key.
-func (h *Handler) deny(w http.ResponseWriter, r *http.Request, err error) {
-	h.Refused(r.Context(), err)
-	var denied *Denied
-	if !errors.As(err, &denied) {
-		denied = &Denied{Status: http.StatusForbidden, Detail: err.Error()}
-	}
+func (h *Handler) deny(w http.ResponseWriter, r *http.Request, denied *Denied) {
+	h.Refused(r.Context(), denied)
 	if denied.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer") // no browser opens a window of its own for this scheme
 	}
@@ -113,7 +110,7 @@ func invalid(e *stats.Malformed) string {
 	if rest, ok := strings.CutPrefix(detail, "want "); ok {
 		detail = "use " + rest
 	}
-	return "The " + models.Visible(orElse(fields[e.Field], e.Field)) + " in this address is not valid. " + sentence(detail)
+	return "The " + models.Visible(cmp.Or(fields[e.Field], e.Field)) + " in this address is not valid. " + sentence(detail)
 }
 
 // sentence makes one of what an error says. Errors begin with a letter of ours.

@@ -24,7 +24,7 @@ func minute(watched time.Duration) stats.Minute {
 func TestTheLastMinute(t *testing.T) {
 	f := func(m stats.Minute, who May, path string, wants ...string) (text string) {
 		t.Helper()
-		h := New(reader(shared(t)), Options{Now: func() time.Time { return today }, Pulse: func() stats.Minute { return m }, Allow: func(*http.Request) (May, error) { return who, nil }})
+		h := newHandler(reader(shared(t)), Options{Now: func() time.Time { return today }, Pulse: func() stats.Minute { return m }, Allow: func(*http.Request) (May, *Denied) { return who, nil }})
 		_, text = get(t, h, path)
 		for _, want := range wants {
 			if !strings.Contains(text, want) {
@@ -51,7 +51,7 @@ func TestTheLastMinute(t *testing.T) {
 	f(behind, everything{}, "/", "; 3,012 events more arrived that no consumer has taken in yet.")
 	quiet := stats.Minute{Since: today, Read: today, Watched: time.Minute, End: today}
 	f(quiet, everything{}, "/", heading, `<span class="ends note"><span>a minute ago</span><span>none</span>`, "No clicks.")
-	empty := New(reader(statstest.NewMemory(demoPlan(t))), Options{Now: func() time.Time { return today }, Pulse: func() stats.Minute { return quiet }})
+	empty := newHandler(reader(statstest.NewMemory(demoPlan(t))), Options{Now: func() time.Time { return today }, Pulse: func() stats.Minute { return quiet }})
 	if _, text := get(t, empty, "/"); strings.Contains(text, heading) {
 		t.Error("an empty store's first page has more than how to send a first event")
 	}

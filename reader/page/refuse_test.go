@@ -187,7 +187,7 @@ func TestWhatIsKnownOfANameWithoutCounts(t *testing.T) {
 func TestPagesHaveNoETag(t *testing.T) {
 	from := moving{counted: reader(shared(t))}
 	synctest.Test(t, func(t *testing.T) {
-		h := New(&from, Options{Now: func() time.Time { return today }})
+		h := newHandler(&from, Options{Now: func() time.Time { return today }})
 		first, _ := get(t, h, "/links/autumn-sale?part=live")
 		from.seconds++
 		time.Sleep(time.Second) // as a page does

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"footfall/reader/params"
 )
 
 //go:embed templates
@@ -37,7 +39,7 @@ func setHeaders(h http.Header) {
 
 // show writes a page, or only the part of it that moves.
 func (h *Handler) show(w http.ResponseWriter, r *http.Request, status int, v *view) {
-	plain, zipped, err := v.render(acceptsGzip(r.Header.Get("Accept-Encoding")))
+	plain, zipped, err := v.render(params.AcceptsGzip(r.Header.Get("Accept-Encoding")))
 	if err != nil {
 		h.Log.Error("a page's template failed", "page", v.Body, "error", err.Error())
 		http.Error(w, "This page cannot be shown. The reader's log says why.", http.StatusInternalServerError)
@@ -80,7 +82,7 @@ const quick = 4
 // write sends a body, compressed if the client reads that.
 func write(w http.ResponseWriter, r *http.Request, status int, plain, zipped []byte) {
 	body := plain
-	if acceptsGzip(r.Header.Get("Accept-Encoding")) {
+	if params.AcceptsGzip(r.Header.Get("Accept-Encoding")) {
 		body = zipped
 		w.Header().Set("Content-Encoding", "gzip")
 	}
@@ -89,15 +91,4 @@ func write(w http.ResponseWriter, r *http.Request, status int, plain, zipped []b
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body) // if the client hung up there is nobody to tell
 	}
-}
-
-func acceptsGzip(header string) bool {
-	for part := range strings.SplitSeq(header, ",") {
-		name, q, _ := strings.Cut(strings.TrimSpace(part), ";")
-		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
-			weight := strings.TrimPrefix(strings.ReplaceAll(q, " ", ""), "q=")
-			return strings.Trim(weight, "0.") != "" || weight == ""
-		}
-	}
-	return false
 }

@@ -31,7 +31,7 @@ func (a *asks) BusiestLinks(ctx context.Context, day models.Millis, limit int, o
 func TestManyReadersOfTheFirstPageShareARanking(t *testing.T) {
 	m := shared(t)
 	from := &asks{counted: reader(m)}
-	h := New(from, Options{Now: func() time.Time { return today }, Allow: func(r *http.Request) (May, error) {
+	h := newHandler(from, Options{Now: func() time.Time { return today }, Allow: func(r *http.Request) (May, *Denied) {
 		if r.Header.Get("Authorization") == "Bearer all" {
 			return everything{}, nil
 		}
@@ -57,7 +57,7 @@ func TestManyReadersOfTheFirstPageShareARanking(t *testing.T) {
 // A share that lets nobody see anything makes no page of its own: whoever invents one each time gets the rankings that are there.
 func TestAShareThatNobodyNeedsIsNotAnotherPage(t *testing.T) {
 	from := &asks{counted: reader(shared(t))}
-	h := New(from, Options{Now: func() time.Time { return today }})
+	h := newHandler(from, Options{Now: func() time.Time { return today }})
 	began := time.Now()
 	for i := range 20 {
 		get(t, h, fmt.Sprintf("/?share=%d", i), "Authorization", fmt.Sprintf("Bearer %d", i))
@@ -77,7 +77,7 @@ func TestTheFirstPageAtMidnight(t *testing.T) {
 	at := models.Millis(now.UnixMilli())
 	m.Add(&models.Click{ShortURL: "novemberlink", IP: "203.0.113.7", TS: at}, &models.Visit{SiteID: "novembersite", GUID: "1", Features: []string{"a", "b"}, TS: at})
 	synctest.Test(t, func(t *testing.T) {
-		h := New(reader(m), Options{Now: func() time.Time { return now }})
+		h := newHandler(reader(m), Options{Now: func() time.Time { return now }})
 		if _, text := get(t, h, "/"); !strings.Contains(text, "novemberlink") || !strings.Contains(text, "novembersite") {
 			t.Errorf("before midnight: %s", text)
 		}

@@ -101,7 +101,7 @@ func TestHowOldASharedPageIs(t *testing.T) {
 	for _, took := range []time.Duration{100 * time.Millisecond, 600 * time.Millisecond, 2 * time.Second, 4800 * time.Millisecond} {
 		for _, every := range []time.Duration{40 * time.Millisecond, time.Second} {
 			synctest.Test(t, func(t *testing.T) {
-				h := New(nil, Options{})
+				h := newHandler(nil, Options{})
 				read := func(context.Context) (*view, error) {
 					began := time.Now()
 					time.Sleep(took)
@@ -191,7 +191,7 @@ func (r *ranks) SiteTop(ctx context.Context, q stats.TopQuery) (stats.Top, error
 // A hundred people who look at a site at once cost one ranking of each feature. The page says how far it reaches.
 func TestManyWhoLookAtASiteShareItsRankings(t *testing.T) {
 	from := &ranks{counted: reader(shared(t))}
-	h := New(from, Options{Now: func() time.Time { return today }})
+	h := newHandler(from, Options{Now: func() time.Time { return today }})
 	began := time.Now()
 	var all sync.WaitGroup
 	for range 100 {

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -69,7 +70,7 @@ func (h *Handler) understandSite(a asked) (s siteAsked, err error) {
 			return s, err
 		}
 	} else {
-		period, err := stats.ParsePeriod(orElse(a.q.Get("period"), a.now.Time().Format(models.Monthly)))
+		period, err := stats.ParsePeriod(cmp.Or(a.q.Get("period"), a.now.Time().Format(models.Monthly)))
 		if err != nil {
 			return s, err
 		}

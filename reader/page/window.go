@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -53,15 +54,15 @@ func (w window) before() (stats.Range, bool) {
 
 // chosen reads from, last (the last day that is shown) and by. Whole units are shown, and not more than maxPoints of them.
 func chosen(p place, now models.Millis) (w window, err error) {
-	if w.unit, err = stats.ParseUnit(orElse(p.q.Get("by"), string(stats.Day))); err != nil {
+	if w.unit, err = stats.ParseUnit(cmp.Or(p.q.Get("by"), string(stats.Day))); err != nil {
 		return w, err
 	}
 	today := now.Time().Format(models.Daily)
-	last, err := stats.ParseMoment("last", orElse(p.q.Get("last"), today))
+	last, err := stats.ParseMoment("last", cmp.Or(p.q.Get("last"), today))
 	if err != nil {
 		return w, err
 	}
-	from, err := stats.ParseMoment("from", orElse(p.q.Get("from"), back30(last)))
+	from, err := stats.ParseMoment("from", cmp.Or(p.q.Get("from"), back30(last)))
 	if err != nil {
 		return w, err
 	}
@@ -105,13 +106,6 @@ func chosen(p place, now models.Millis) (w window, err error) {
 
 func back30(last models.Millis) string {
 	return last.Time().AddDate(0, 0, -29).Format(models.Daily)
-}
-
-func orElse(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }
 
 // words is the window as people say it.

@@ -1,4 +1,4 @@
-// Package params reads the parameters of a request, by the same rules for the API and for the pages: each parameter once, none that is
+// Package params reads the parameters of a request, by the same rules for the API and for the pages (accept.go: its headers): each parameter once, none that is
 // not known, and no name that an event cannot have had. A filter that is misspelt must not be ignored: the answer would be a number of
 // something else. It is pure.
 package params
@@ -32,33 +32,33 @@ type Wrong struct {
 
 func (w *Wrong) Error() string { return w.Reason + ": " + w.Detail }
 
-// Values are the parameters of a request.
-type Values struct {
+// Parsed are the parameters of a request.
+type Parsed struct {
 	Values   map[string]string
 	Features map[string]string // filters by feature; nil if there are none
 }
 
 // Parse reads parameters. known are the route's; features are those that may be filtered by. Errors are *Wrong.
-func Parse(raw string, known, features []string) (Values, error) {
+func Parse(raw string, known, features []string) (Parsed, error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return Values{}, &Wrong{BadQuery, "the parameters are not name=value&name=value, with % before two hex digits"}
+		return Parsed{}, &Wrong{BadQuery, "the parameters are not name=value&name=value, with % before two hex digits"}
 	}
-	v := Values{Values: map[string]string{}}
+	v := Parsed{Values: map[string]string{}}
 	for name, all := range values {
 		feature, prefixed := strings.CutPrefix(name, FeaturePrefix)
 		isFeature := (prefixed || !slices.Contains(known, name)) && slices.Contains(features, feature)
 		switch {
 		case !isFeature && !slices.Contains(known, name):
-			return Values{}, &Wrong{UnknownParameter, Shown(name) + " is no parameter of this path; there are " + strings.Join(slices.Concat(known, features), ", ")}
+			return Parsed{}, &Wrong{UnknownParameter, Shown(name) + " is no parameter of this path; there are " + strings.Join(slices.Concat(known, features), ", ")}
 		case len(all) > 1 || (isFeature && v.Features[feature] != ""):
-			return Values{}, &Wrong{RepeatedParameter, Shown(name) + " is there more than once"}
+			return Parsed{}, &Wrong{RepeatedParameter, Shown(name) + " is there more than once"}
 		case !isFeature:
 			v.Values[name] = all[0]
 			continue
 		}
 		if err := CheckName(feature, all[0], models.MaxFeature); err != nil {
-			return Values{}, err
+			return Parsed{}, err
 		}
 		if v.Features == nil {
 			v.Features = map[string]string{}

@@ -6,7 +6,7 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	f := func(raw, reason string) Values {
+	f := func(raw, reason string) Parsed {
 		t.Helper()
 		v, err := Parse(raw, []string{"by", "period"}, []string{"page", "period"})
 		var wrong *Wrong

@@ -28,7 +28,8 @@ type rare struct {
 // rarely reads what changes rarely, or returns what was read within rareAge.
 func (r *Reader) rarely(ctx context.Context) (rare, error) {
 	now := r.now()
-	if last := r.last.Load(); last != nil && now.Sub(last.at) < rareAge {
+	last := r.last.Load()
+	if last != nil && now.Sub(last.at) < rareAge {
 		return *last, nil
 	}
 	fresh := rare{at: now}
@@ -44,15 +45,14 @@ func (r *Reader) rarely(ctx context.Context) (rare, error) {
 	return fresh, nil
 }
 
-// asOf reads how far the counts of a topic reach, and before when they are final. It must be read before the counts.
-func (r *Reader) asOf(ctx context.Context, topic string) (as AsOf, final models.Millis, err error) {
+// asOf reads how far the counts of a topic reach, and what changes rarely. It must be read before the counts and the lists.
+func (r *Reader) asOf(ctx context.Context, topic string) (as AsOf, seldom rare, err error) {
 	var rows []Progress
-	var seldom rare
 	group, reading := errgroup.WithContext(ctx)
 	group.Go(func() (err error) { rows, err = r.store.Progress(reading); return err })
 	group.Go(func() (err error) { seldom, err = r.rarely(reading); return err })
 	if err := group.Wait(); err != nil {
-		return AsOf{}, 0, fmt.Errorf("reading how far the counts reach: %w", err)
+		return AsOf{}, rare{}, fmt.Errorf("reading how far the counts reach: %w", err)
 	}
 	as = reach(relevant(rows, topic), r.now())
 	if as.Time.After(seldom.at) { // a next generation may have been made since
@@ -64,13 +64,13 @@ func (r *Reader) asOf(ctx context.Context, topic string) (as AsOf, final models.
 	}
 	whole, err := r.whole(ctx, rows, topic, newest)
 	if err != nil {
-		return AsOf{}, 0, fmt.Errorf("reading how far the counts reach: %w", err)
+		return AsOf{}, rare{}, fmt.Errorf("reading how far the counts reach: %w", err)
 	}
 	if !whole {
 		as.Time, as.Counting = time.Time{}, false
 	}
 	as.Doubts = doubtsOf(seldom.doubts, topic)
-	return as, seldom.retired, nil
+	return as, seldom, nil
 }
 
 // doubtsOf adds up the doubts of a topic's generations.
@@ -152,8 +152,12 @@ func begun(rows []Progress, topic string) int {
 }
 
 // relevant are the rows that tell how far a topic is counted.
-func relevant(rows []Progress, topic string) (out []Progress) {
-	first := begun(rows, topic)
+func relevant(rows []Progress, topic string) []Progress {
+	return since(rows, topic, begun(rows, topic))
+}
+
+// since are the rows of a topic's generations from one on.
+func since(rows []Progress, topic string, first int) (out []Progress) {
 	for _, row := range rows {
 		if generation(row.Partition.Topic, topic) >= first {
 			out = append(out, row)

@@ -19,16 +19,8 @@ func (r *Reader) BusiestLinks(ctx context.Context, day models.Millis, limit int,
 	if err != nil {
 		return Top{}, err
 	}
-	ranked, complete, err := firstOf(names.Rows)
-	if err != nil {
-		return Top{}, fmt.Errorf("listing links: %w", err)
-	}
-	period := PeriodOf(Day, day)
-	counts, err := r.store.RankedLinks(ctx, ranked, period.Start)
-	if err != nil {
-		return Top{}, fmt.Errorf("ranking %d links: %w", len(ranked), err)
-	}
-	return Top{Period: period, Metric: Views, Rows: rank(ranked, counts, limit), Values: len(ranked), Complete: complete, AsOf: names.AsOf}, nil
+	top := Top{Period: PeriodOf(Day, day), Metric: Views}
+	return busiest(top, names, limit, func(links []string) ([]int64, error) { return r.store.RankedLinks(ctx, links, top.Period.Start) })
 }
 
 // BusiestSites ranks the sites of a month by a metric; month is any moment of it. of, limit and Complete are those of BusiestLinks.
@@ -41,20 +33,28 @@ func (r *Reader) BusiestSites(ctx context.Context, month models.Millis, metric M
 	if err != nil {
 		return Top{}, err
 	}
+	top := Top{Period: PeriodOf(Month, month), Metric: metric}
+	return busiest(top, names, limit, func(sites []string) ([]int64, error) {
+		keys := make([]SiteKey, len(sites))
+		for i, name := range sites {
+			keys[i] = SiteKey{name, top.Period.Start, make([]string, len(r.Plan().Features()))}
+		}
+		return r.store.Ranked(ctx, keys, column, top.Period.Range())
+	})
+}
+
+// busiest ranks the first names of a list, by the numbers that count finds.
+func busiest(top Top, names Names, limit int, count func(names []string) ([]int64, error)) (Top, error) {
 	ranked, complete, err := firstOf(names.Rows)
 	if err != nil {
-		return Top{}, fmt.Errorf("listing sites: %w", err)
+		return Top{}, fmt.Errorf("listing names: %w", err)
 	}
-	period := PeriodOf(Month, month)
-	keys := make([]SiteKey, len(ranked))
-	for i, name := range ranked {
-		keys[i] = SiteKey{name, period.Start, make([]string, len(r.Plan().Features()))}
-	}
-	counts, err := r.store.Ranked(ctx, keys, column, period.Range())
+	counts, err := count(ranked)
 	if err != nil {
-		return Top{}, fmt.Errorf("ranking %d sites: %w", len(keys), err)
+		return Top{}, fmt.Errorf("ranking %d names: %w", len(ranked), err)
 	}
-	return Top{Period: period, Metric: metric, Rows: rank(ranked, counts, limit), Values: len(ranked), Complete: complete, AsOf: names.AsOf}, nil
+	top.Rows, top.Values, top.Complete, top.AsOf = rank(ranked, counts, limit), len(ranked), complete, names.AsOf
+	return top, nil
 }
 
 // firstOf reads names, up to MaxBusiest of them. complete is false if there are more.

@@ -19,12 +19,18 @@ const (
 	Referrers Breakdown = "referrers"
 )
 
-// Link is the summary of a link for its whole life. A link of which nothing is known has zeros.
-func (r *Reader) Link(ctx context.Context, link string) (Link, error) {
-	if err := checkLink(link); err != nil {
-		return Link{}, err
+// ofLink reads how far clicks are counted, for a question about a link. It returns why the question is wrong: its name, or valid.
+func (r *Reader) ofLink(ctx context.Context, link string, valid error) (AsOf, error) {
+	if err := cmp.Or(checkLink(link), valid); err != nil {
+		return AsOf{}, err
 	}
 	as, _, err := r.asOf(ctx, r.clicks)
+	return as, err
+}
+
+// Link is the summary of a link for its whole life. A link of which nothing is known has zeros.
+func (r *Reader) Link(ctx context.Context, link string) (Link, error) {
+	as, err := r.ofLink(ctx, link, nil)
 	if err != nil {
 		return Link{}, err
 	}
@@ -34,10 +40,7 @@ func (r *Reader) Link(ctx context.Context, link string) (Link, error) {
 
 // LinkSeries is a link's clicks by hour, day, week or month. The range may have open ends.
 func (r *Reader) LinkSeries(ctx context.Context, link string, by Unit, within Range) (Series, error) {
-	if err := cmp.Or(checkLink(link), within.check(by)); err != nil {
-		return Series{}, err
-	}
-	as, _, err := r.asOf(ctx, r.clicks)
+	as, err := r.ofLink(ctx, link, within.check(by))
 	if err != nil {
 		return Series{}, err
 	}
@@ -51,26 +54,23 @@ func (r *Reader) LinkSeries(ctx context.Context, link string, by Unit, within Ra
 // LinkBreakdown is a link's clicks by country or referrer. These are kept for its whole life only: any range but the zero one is not
 // kept. With a limit it has that many rows, largest first; with 0 all, in the order of the labels, streamed.
 func (r *Reader) LinkBreakdown(ctx context.Context, link string, by Breakdown, within Range, limit int) (Shares, error) {
-	if err := checkLink(link); err != nil {
-		return Shares{}, err
-	}
-	if !within.Whole() {
-		return Shares{}, &NotKept{Asked: "a link's list of " + string(by) + " for a range of time", Instead: []string{
+	var valid error
+	read := r.store.Countries
+	switch {
+	case !within.Whole():
+		valid = &NotKept{Asked: "a link's list of " + string(by) + " for a range of time", Instead: []string{
 			string(by) + " of all time, without from and to", "clicks of a range of time (series)"}}
+	case by == Countries:
+	case by == Referrers:
+		read = r.store.Referrers
+	default:
+		valid = &NotKept{Asked: "a link's list of " + models.Excerpt(string(by)), Instead: []string{string(Countries), string(Referrers)}}
 	}
-	as, _, err := r.asOf(ctx, r.clicks)
+	as, err := r.ofLink(ctx, link, valid)
 	if err != nil {
 		return Shares{}, err
 	}
-	var rows iter.Seq2[Share, error]
-	switch by {
-	case Countries:
-		rows = r.store.Countries(ctx, link)
-	case Referrers:
-		rows = r.store.Referrers(ctx, link)
-	default:
-		return Shares{}, &NotKept{Asked: "a link's list of " + models.Excerpt(string(by)), Instead: []string{string(Countries), string(Referrers)}}
-	}
+	rows := read(ctx, link)
 	if limit > 0 {
 		rows = largest(rows, limit)
 	}
@@ -82,10 +82,7 @@ func (r *Reader) LinkAmounts(ctx context.Context, link string, by Unit, within R
 	if by == Hour {
 		return Amounts{}, &NotKept{Asked: "the amount by hour", Instead: []string{"amounts by day, week, month"}}
 	}
-	if err := cmp.Or(checkLink(link), within.check(by)); err != nil {
-		return Amounts{}, err
-	}
-	as, _, err := r.asOf(ctx, r.clicks)
+	as, err := r.ofLink(ctx, link, within.check(by))
 	if err != nil {
 		return Amounts{}, err
 	}
@@ -94,10 +91,7 @@ func (r *Reader) LinkAmounts(ctx context.Context, link string, by Unit, within R
 
 // LinkLatest is the latest clicks of a link on a day, newest first; day is any moment of it.
 func (r *Reader) LinkLatest(ctx context.Context, link string, day models.Millis) (Clicks, error) {
-	if err := cmp.Or(checkLink(link), checkMoment("day", day)); err != nil {
-		return Clicks{}, err
-	}
-	as, _, err := r.asOf(ctx, r.clicks)
+	as, err := r.ofLink(ctx, link, checkMoment("day", day))
 	if err != nil {
 		return Clicks{}, err
 	}

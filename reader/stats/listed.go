@@ -10,10 +10,7 @@ import (
 // names is a list of what was counted of a topic. Its rows are not read yet.
 func (r *Reader) names(ctx context.Context, topic string, rows iter.Seq2[string, error]) (Names, error) {
 	as, _, err := r.asOf(ctx, topic)
-	if err != nil {
-		return Names{}, err
-	}
-	return Names{AsOf: as, Rows: rows}, nil
+	return Names{AsOf: as, Rows: rows}, err
 }
 
 // listOf reads the names of a list that are in one of the ranges.

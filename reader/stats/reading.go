@@ -44,10 +44,11 @@ func (r *Reader) begin(ctx context.Context, topic string) (*Reading, error) {
 		return nil, fmt.Errorf("reading how far the counts reach: %w", err)
 	}
 	g := &Reading{reader: r, topic: topic, oldest: begun(rows, topic), before: map[models.Partition]Progress{}}
-	for _, row := range g.of(rows) {
+	rows = since(rows, topic, g.oldest)
+	for _, row := range rows {
 		g.before[row.Partition] = row
 	}
-	g.ahead = ahead(g.of(rows), r.now())
+	g.ahead = ahead(rows, r.now())
 	if g.doubts, err = g.open(ctx); err != nil { // after the progress: one that was settled in between is in the counts
 		return nil, err
 	}
@@ -105,16 +106,6 @@ func ahead(rows []Progress, now time.Time) (most time.Duration) {
 	return most
 }
 
-// of are the rows of the topic's generations that may not be counted whole.
-func (g *Reading) of(rows []Progress) (out []Progress) {
-	for _, row := range rows {
-		if n := generation(row.Partition.Topic, g.topic); n > 0 && n >= g.oldest {
-			out = append(out, row)
-		}
-	}
-	return out
-}
-
 // End says which events the counts contain. It must be called after the last of them was read. It waits for notes of consumers that are
 // newer than that, as long as consumers run and for wait at the most. alive is told whenever the store has answered. Earlier
 // generations of a topic, which have no bounds, are contained whole.
@@ -136,7 +127,8 @@ func (g *Reading) End(ctx context.Context, wait time.Duration, alive func()) ([]
 		}
 		now := g.reader.now()
 		alive()
-		g.ahead = max(g.ahead, ahead(g.of(rows), now))
+		rows = since(rows, g.topic, g.oldest)
+		g.ahead = max(g.ahead, ahead(rows, now))
 		bounds, coming := g.bounds(rows, ended.Add(clocksApart+g.ahead), now)
 		if !coming || now.Sub(ended) >= wait {
 			return bounds, nil
@@ -161,7 +153,7 @@ func (g *Reading) EndOfNothing() []Bound {
 // bounds are those that notes later than a moment tell. coming: a consumer that runs has not noted anything since, and will.
 func (g *Reading) bounds(rows []Progress, after, now time.Time) (out []Bound, coming bool) {
 	noted := map[models.Partition]Progress{}
-	for _, row := range g.of(rows) {
+	for _, row := range rows {
 		noted[row.Partition] = row
 		g.add(row.Partition)
 	}

@@ -59,7 +59,7 @@ func (r *Reader) SiteMonth(ctx context.Context, site string, month models.Millis
 	if err != nil {
 		return nil, err
 	}
-	as, final, err := r.asOf(ctx, r.visits)
+	as, seldom, err := r.asOf(ctx, r.visits)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (r *Reader) SiteMonth(ctx context.Context, site string, month models.Millis
 	if slices.Contains(r.Plan().Metrics(), models.WeekUnique) {
 		last = Week.End((last - 1).Week())
 	}
-	m.Final = last <= final
+	m.Final = last <= seldom.retired
 	m.Rows = func(yield func(SiteCount, error) bool) { r.siteRows(ctx, site, m, yield) }
 	return m, nil
 }

@@ -50,11 +50,11 @@ func (r *Reader) Site(ctx context.Context, site string, period Period, features 
 		return Site{}, err
 	}
 	out := Site{Period: period}
-	as, final, err := r.asOf(ctx, r.visits)
+	as, seldom, err := r.asOf(ctx, r.visits)
 	if err != nil {
 		return Site{}, err
 	}
-	out.AsOf, out.Final = as, period.End() <= final
+	out.AsOf, out.Final = as, period.End() <= seldom.retired
 	group, reading := errgroup.WithContext(ctx)
 	for metric, into := range map[Metric]**int64{Views: &out.Views, Unique: &out.Unique} {
 		name, err := kept(r.Plan(), metric, period.Unit, fixed)
@@ -92,12 +92,12 @@ func (r *Reader) SiteSeries(ctx context.Context, q SeriesQuery) (Series, error) 
 	if err != nil {
 		return Series{}, err
 	}
-	out := Series{Unit: q.By, Within: q.Within}
-	if out.AsOf, out.FinalBefore, err = r.asOf(ctx, r.visits); err != nil {
+	as, seldom, err := r.asOf(ctx, r.visits)
+	if err != nil {
 		return Series{}, err
 	}
-	out.Points = r.read(ctx, q.Site, key, name, q.By, q.Within)
-	return out, nil
+	points := r.read(ctx, q.Site, key, name, q.By, q.Within)
+	return Series{Unit: q.By, Within: q.Within, AsOf: as, FinalBefore: seldom.retired, Points: points}, nil
 }
 
 // read is a metric of a site by unit, month after month.

@@ -42,7 +42,7 @@ func (r *Reader) SiteTop(ctx context.Context, q TopQuery) (Top, error) {
 	if err != nil {
 		return Top{}, err
 	}
-	as, final, err := r.asOf(ctx, r.visits)
+	as, seldom, err := r.asOf(ctx, r.visits)
 	if err != nil {
 		return Top{}, err
 	}
@@ -68,7 +68,7 @@ func (r *Reader) SiteTop(ctx context.Context, q TopQuery) (Top, error) {
 		}
 	}
 	return Top{Period: q.Period, Metric: q.Metric, Rows: rank(names, sums, q.Limit), Values: len(names), Complete: complete,
-		AsOf: as, Final: q.Period.End() <= final}, nil
+		AsOf: as, Final: q.Period.End() <= seldom.retired}, nil
 }
 
 // monthsOf are the keys' months that have the counters of a period. A week has its unique visitors in the month of its Monday, and

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"footfall/reader/params"
 )
 
 const (
@@ -87,7 +89,7 @@ func (b *body) stream() error {
 		}
 		b.header()
 		b.started, b.w.Grace = true, b.timeout
-		if acceptsGzip(b.r.Header.Get("Accept-Encoding")) {
+		if params.AcceptsGzip(b.r.Header.Get("Accept-Encoding")) {
 			b.w.Header().Set("Content-Encoding", "gzip")
 			b.zip = zippers.Get().(*gzip.Writer)
 			b.zip.Reset(b.w)
@@ -140,7 +142,7 @@ func (b *body) whole() error {
 		return nil
 	}
 	text := b.buf
-	if len(text) >= worthZipping && acceptsGzip(b.r.Header.Get("Accept-Encoding")) {
+	if len(text) >= worthZipping && params.AcceptsGzip(b.r.Header.Get("Accept-Encoding")) {
 		var zipped bytes.Buffer
 		b.zip = zippers.Get().(*gzip.Writer)
 		b.zip.Reset(&zipped)

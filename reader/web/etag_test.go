@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"footfall/reader/params"
 )
 
 // TestETags: the same counts have the same tag as time goes by; other counts, formats, doubts and halts have another.
@@ -74,7 +76,7 @@ func TestGzip(t *testing.T) {
 		t.Error("a short answer is compressed")
 	}
 	for header, want := range map[string]bool{"": false, "gzip": true, "GZIP": true, "*": true, "br": false, "gzip;q=0": false, "gzip; q=0.0": false, "*;q=0": false, "*, gzip;q=0": false, "identity, x-gzip": true} {
-		if acceptsGzip(header) != want {
+		if params.AcceptsGzip(header) != want {
 			t.Errorf("%q: %v", header, !want)
 		}
 	}

@@ -1,12 +1,13 @@
 package web
 
 import (
+	"bufio"
 	"context"
+	"io"
 	"net/http"
 	"strconv"
 	"time"
 
-	"footfall/models"
 	"footfall/reader/export"
 	"footfall/reader/stats"
 )
@@ -15,8 +16,8 @@ import (
 const zipType = "application/zip"
 
 // chooseExport takes the format of the rows that ?format= names. The answer is a ZIP in any case, which Accept must not exclude.
-func chooseExport(q query, accept string) (export.Format, error) {
-	f, err := export.ParseFormat(q.get("format", string(export.CSV)))
+func chooseExport(named, accept string) (export.Format, error) {
+	f, err := export.ParseFormat(named)
 	if err != nil || quality(accept, []string{zipType}) == 0 {
 		return "", &refusal{Reason: notAcceptable, Detail: "this path answers with a ZIP (" + zipType + "), whose rows are csv, ndjson or parquet"}
 	}
@@ -38,10 +39,7 @@ func (s *Server) writeExport(ctx context.Context, b *zipBody, found *route, q qu
 	if !b.r.ProtoAtLeast(1, 1) {
 		return 0, &refusal{Reason: needsHTTP11, Detail: "an export is streamed, and HTTP/1.0 cannot tell a part from the whole"}
 	}
-	what := export.What{}
-	if what.Month, err = q.moment("month", models.Monthly, q.now); err != nil {
-		return 0, err
-	}
+	what := export.What{Month: q.at}
 	if found.about == aLink {
 		what.Link = q.name
 	} else {
@@ -56,9 +54,12 @@ func (s *Server) writeExport(ctx context.Context, b *zipBody, found *route, q qu
 		b.header()
 		return 0, nil
 	}
-	err = e.Zip(ctx, b)
-	if err == nil {
-		err = b.close()
+	pieces := bufio.NewWriterSize(b, piece)
+	if err = e.Zip(ctx, struct{ io.Writer }{pieces}); err == nil { // hidden, or archive/zip would flush them
+		if !b.started { // it is the only piece
+			b.w.Header().Set("Content-Length", strconv.Itoa(pieces.Buffered()))
+		}
+		err = pieces.Flush()
 	}
 	return int(e.Rows()), err
 }
@@ -71,7 +72,6 @@ type zipBody struct {
 	name     string // of the file
 	timeout  time.Duration
 	progress func()
-	buf      []byte
 	started  bool
 }
 
@@ -84,30 +84,12 @@ func (b *zipBody) header() {
 	b.started = true
 }
 
-// Write implements io.Writer.
+// Write sends a piece.
 func (b *zipBody) Write(text []byte) (int, error) {
-	if b.buf = append(b.buf, text...); len(b.buf) < piece {
-		return len(text), nil
-	}
 	if !b.started {
 		b.header()
 	}
-	return len(text), b.send()
-}
-
-func (b *zipBody) send() error {
 	b.w.Grace = b.timeout
-	_, err := b.w.Write(b.buf)
-	b.buf = b.buf[:0]
-	b.progress()
-	return err
-}
-
-// close sends the last piece. If it is the only one, its length is told.
-func (b *zipBody) close() error {
-	if !b.started {
-		b.w.Header().Set("Content-Length", strconv.Itoa(len(b.buf)))
-		b.header()
-	}
-	return b.send()
+	defer b.progress()
+	return b.w.Write(text)
 }

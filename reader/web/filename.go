@@ -35,8 +35,8 @@ func fileName(found *route, q question, a *answer, ending string) string {
 			}
 		}
 	}
-	for _, feature := range slices.Sorted(maps.Keys(q.features)) {
-		parts = append(parts, feature, q.features[feature])
+	for _, feature := range slices.Sorted(maps.Keys(q.Features)) {
+		parts = append(parts, feature, q.Features[feature])
 	}
 	return export.FileName(ending, parts...)
 }

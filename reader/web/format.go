@@ -3,8 +3,9 @@ package web
 import (
 	"mime"
 	"slices"
-	"strconv"
 	"strings"
+
+	"footfall/reader/params"
 )
 
 // format is how an answer is written. ending names it in ?format=.
@@ -64,7 +65,7 @@ func quality(accept string, types []string) float64 {
 	}
 	best, specific := 0.0, 0
 	for part := range strings.SplitSeq(accept, ",") {
-		name, params, err := mime.ParseMediaType(part)
+		name, args, err := mime.ParseMediaType(part)
 		if err != nil {
 			continue
 		}
@@ -79,38 +80,10 @@ func quality(accept string, types []string) float64 {
 			rank = 1
 		}
 		if rank > specific {
-			best, specific = weight(params["q"]), rank
+			best, specific = params.Weight(args["q"]), rank
 		} else if rank == specific && rank > 0 {
-			best = max(best, weight(params["q"]))
+			best = max(best, params.Weight(args["q"]))
 		}
 	}
 	return best
-}
-
-// weight reads a q of a header; absent: 1. One that is no number is 0.
-func weight(text string) float64 {
-	if text == "" {
-		return 1
-	}
-	q, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(q >= 0 && q <= 1) {
-		return 0
-	}
-	return q
-}
-
-// acceptsGzip reads Accept-Encoding.
-func acceptsGzip(header string) bool {
-	any := false
-	for part := range strings.SplitSeq(header, ",") {
-		name, params, _ := strings.Cut(part, ";")
-		q := weight(strings.TrimPrefix(strings.ReplaceAll(params, " ", ""), "q="))
-		switch strings.ToLower(strings.TrimSpace(name)) {
-		case "gzip", "x-gzip":
-			return q > 0
-		case "*":
-			any = q > 0
-		}
-	}
-	return any
 }

@@ -134,6 +134,14 @@ func (f *fake) SiteTop(_ context.Context, q stats.TopQuery) (stats.Top, error) {
 	return stats.Top{Period: q.Period, Metric: q.Metric, Rows: []stats.Share{{Label: "/a", Count: 2}}, Values: 20_000, AsOf: f.asOf}, f.ask(q)
 }
 
+func (f *fake) BusiestLinks(context.Context, models.Millis, int, []models.NameRange) (stats.Top, error) {
+	return stats.Top{AsOf: f.asOf}, f.ask()
+}
+
+func (f *fake) BusiestSites(context.Context, models.Millis, stats.Metric, int, []models.NameRange) (stats.Top, error) {
+	return stats.Top{AsOf: f.asOf}, f.ask()
+}
+
 func (f *fake) empty() *stats.Reader {
 	return stats.New(statstest.NewMemory(f.Plan()), "clicks", "visits")
 }
@@ -162,11 +170,7 @@ func newServer(t *testing.T, from Stats, who configs.ReadAccess, adjust func(*Co
 	if adjust != nil {
 		adjust(&cfg)
 	}
-	s, err := New(from, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return New(from, cfg)
 }
 
 var open = configs.ReadAccess{Open: true}

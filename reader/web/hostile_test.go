@@ -46,11 +46,11 @@ var hostile = []struct {
 	// paths that are none
 	{"/v1/stats/links/../sites", 404, "not_found"},
 	{"/v1/stats/links/a/b/c/d", 404, "not_found"},
-	{"//v1/stats/links/a", 404, "not_found"},
+	{"/v1//stats/links/a", 404, "not_found"},
 	{"/v1/stats/links/a/series/", 404, "not_found"},
 	{"/%2e%2e/%2e%2e/etc/passwd", 404, "not_found"},
 	{"/v1/%73tats/links/a", 404, "not_found"},
-	{"/", 404, "not_found"},
+	{"/v1/", 404, "not_found"},
 	{"/metrics", 404, "not_found"},
 	{"/v1/stats/sites/s/top/feature3", 404, "unknown_feature"},
 	{"/v1/stats/sites/s/top/feature1%00", 404, "unknown_feature"},

@@ -12,15 +12,11 @@ import (
 
 // links lists the links of a day that the holder may read.
 func (s *Server) links(ctx context.Context, q question) (*answer, error) {
-	day, err := q.moment("day", models.Daily, q.now)
+	names, err := s.stats.Links(ctx, q.at, q.holder.Links())
 	if err != nil {
 		return nil, err
 	}
-	names, err := s.stats.Links(ctx, day, q.holder.Links())
-	if err != nil {
-		return nil, err
-	}
-	return namesAnswer(names, []field{{"day", day.Time().UTC().Format(models.Daily)}}, "links", "short_url"), nil
+	return namesAnswer(names, []field{{"day", q.at.Time().UTC().Format(models.Daily)}}, "links", "short_url"), nil
 }
 
 // namesAnswer is a list of names.
@@ -45,11 +41,7 @@ func (s *Server) link(ctx context.Context, q question) (*answer, error) {
 }
 
 func (s *Server) linkSeries(ctx context.Context, q question) (*answer, error) {
-	by, within, err := q.steps()
-	if err != nil {
-		return nil, err
-	}
-	series, err := s.stats.LinkSeries(ctx, q.name, by, within)
+	series, err := s.stats.LinkSeries(ctx, q.name, q.by, q.within)
 	if err != nil {
 		return nil, err
 	}
@@ -60,15 +52,6 @@ func (s *Server) linkSeries(ctx context.Context, q question) (*answer, error) {
 	head := append([]field{{"short_url", q.name}}, stepFields(series.Unit, series.Within)...)
 	return &answer{asOf: series.AsOf, head: head, list: &list{name: "points", columns: []string{"start", "clicks"}, rows: table.Rows(points,
 		func(row []any, p stats.Point) []any { return append(row, instant(p.Start), p.Count) })}}, nil
-}
-
-// steps reads by, from and to.
-func (q query) steps() (by stats.Unit, within stats.Range, err error) {
-	if by, err = stats.ParseUnit(q.get("by", string(stats.Day))); err != nil {
-		return by, within, err
-	}
-	within, err = q.within()
-	return by, within, err
 }
 
 func stepFields(by stats.Unit, within stats.Range) []field {
@@ -108,15 +91,7 @@ func (s *Server) referrers(ctx context.Context, q question) (*answer, error) {
 }
 
 func (s *Server) breakdown(ctx context.Context, q question, by stats.Breakdown, column string) (*answer, error) {
-	within, err := q.within()
-	if err != nil {
-		return nil, err
-	}
-	limit, err := q.limit()
-	if err != nil {
-		return nil, err
-	}
-	shares, err := s.stats.LinkBreakdown(ctx, q.name, by, within, limit)
+	shares, err := s.stats.LinkBreakdown(ctx, q.name, by, q.within, q.limit)
 	if err != nil {
 		return nil, err
 	}
@@ -125,11 +100,7 @@ func (s *Server) breakdown(ctx context.Context, q question, by stats.Breakdown, 
 }
 
 func (s *Server) amounts(ctx context.Context, q question) (*answer, error) {
-	by, within, err := q.steps()
-	if err != nil {
-		return nil, err
-	}
-	amounts, err := s.stats.LinkAmounts(ctx, q.name, by, within)
+	amounts, err := s.stats.LinkAmounts(ctx, q.name, q.by, q.within)
 	if err != nil {
 		return nil, err
 	}
@@ -139,15 +110,11 @@ func (s *Server) amounts(ctx context.Context, q question) (*answer, error) {
 }
 
 func (s *Server) latest(ctx context.Context, q question) (*answer, error) {
-	day, err := q.moment("day", models.Daily, q.now)
+	clicks, err := s.stats.LinkLatest(ctx, q.name, q.at)
 	if err != nil {
 		return nil, err
 	}
-	clicks, err := s.stats.LinkLatest(ctx, q.name, day)
-	if err != nil {
-		return nil, err
-	}
-	head := []field{{"short_url", q.name}, {"day", day.Time().UTC().Format(models.Daily)}}
+	head := []field{{"short_url", q.name}, {"day", q.at.Time().UTC().Format(models.Daily)}}
 	columns := []string{"at", "country", "referrer", "bot", "id", "ip"}
 	if q.holder.Shared() { // a link that anyone may pass on tells nobody's address
 		columns = columns[:4]

@@ -10,18 +10,14 @@ import (
 	"footfall/reader/page"
 )
 
-// newPages are the pages for people; nil if they cannot be made from what the server asks.
+// newPages are the pages for people.
 func (s *Server) newPages() *page.Handler {
-	pages, ok := s.stats.(page.Stats)
-	if !ok {
-		return nil
-	}
-	return page.New(pages, page.Options{
+	return page.New(s.stats, page.Options{
 		Log: s.cfg.Log, Now: s.cfg.Now, Pulse: s.cfg.Pulse, Producer: s.cfg.Producer, WriteKey: s.cfg.WriteKey,
 		Refused:  func(ctx context.Context, err error) { s.count(refusalOf(ctx, err)) },
 		Panicked: func(p any) { s.panicked("page", p) },
 		Take:     func(w http.ResponseWriter, r *http.Request) (func(), bool) { return s.take(w, r, 1) },
-		Allow: func(r *http.Request) (page.May, error) {
+		Allow: func(r *http.Request) (page.May, *page.Denied) {
 			holder, err := s.cfg.Access.Of(grant.Bearer(r), r.URL.Query().Get("share"), s.cfg.Now())
 			if err != nil {
 				why := refusalOf(r.Context(), err)
@@ -34,9 +30,6 @@ func (s *Server) newPages() *page.Handler {
 		},
 	})
 }
-
-// isPage tells whether a path is one of the pages.
-func (s *Server) isPage(path string) bool { return s.pages != nil && page.Handles(path) }
 
 // page answers with a page. It reads from the store several times, and counts as one question.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {

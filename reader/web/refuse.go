@@ -147,7 +147,7 @@ func (s *Server) count(why *refusal) {
 // refuse answers with a refusal: JSON, or a page for whoever asked for one.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, why *refusal) {
 	s.count(why)
-	if s.isPage(r.URL.EscapedPath()) {
+	if page.Handles(r.URL.EscapedPath()) {
 		s.pages.Refuse(w, r, why.status(), why.Detail)
 		return
 	}

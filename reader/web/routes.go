@@ -9,6 +9,8 @@ import (
 	"footfall/models"
 	"footfall/reader/access"
 	"footfall/reader/export"
+	"footfall/reader/params"
+	"footfall/reader/stats"
 )
 
 // Paths that are not questions.
@@ -33,22 +35,30 @@ type subject struct {
 	field string // of the name, in paths and answers
 	most  int    // bytes of a name
 	may   func(access.Holder, string) bool
-	lists func(access.Holder) bool
+	lists func(access.Holder) []models.NameRange // whose names may be listed
 }
 
 var (
-	aLink = &subject{"short_url", models.MaxShortURL, access.Holder.Link, access.Holder.ListsLinks}
-	aSite = &subject{"siteId", models.MaxSiteID, access.Holder.Site, access.Holder.ListsSites}
+	aLink = &subject{"short_url", models.MaxShortURL, access.Holder.Link, access.Holder.Links}
+	aSite = &subject{"siteId", models.MaxSiteID, access.Holder.Site, access.Holder.Sites}
 )
 
 // question is what a request asks, once it is understood and allowed.
 type question struct {
-	query
+	params.Parsed
 	name    string // of the link or site
-	feature string // of a ranking
+	feature string // of a ranking or a list; else empty
 	holder  access.Holder
 	now     time.Time
 	export  export.Format
+
+	// What the route has of these.
+	at     models.Millis // in the day or month
+	by     stats.Unit
+	within stats.Range // an end that is absent is open
+	period stats.Period
+	metric stats.Metric
+	limit  int // 0: none
 }
 
 var routes = []*route{

@@ -33,21 +33,14 @@ var OpenAPI []byte
 
 // Stats is whom the server asks. *stats.Reader is one.
 type Stats interface {
-	Link(ctx context.Context, link string) (stats.Link, error)
-	LinkSeries(ctx context.Context, link string, by stats.Unit, within stats.Range) (stats.Series, error)
-	LinkBreakdown(ctx context.Context, link string, by stats.Breakdown, within stats.Range, limit int) (stats.Shares, error)
-	LinkAmounts(ctx context.Context, link string, by stats.Unit, within stats.Range) (stats.Amounts, error)
-	LinkLatest(ctx context.Context, link string, day models.Millis) (stats.Clicks, error)
+	page.Stats
+	export.Source
 	Links(ctx context.Context, day models.Millis, of []models.NameRange) (stats.Names, error)
 	Sites(ctx context.Context, month models.Millis, of []models.NameRange) (stats.Names, error)
 	Values(ctx context.Context, site, feature string, month models.Millis) (stats.Names, error)
-	Site(ctx context.Context, site string, period stats.Period, features map[string]string) (stats.Site, error)
-	SiteSeries(ctx context.Context, q stats.SeriesQuery) (stats.Series, error)
-	SiteTop(ctx context.Context, q stats.TopQuery) (stats.Top, error)
-	export.Source
 }
 
-// Config says how a Server answers. All fields are needed but those with a default.
+// Config says how a Server answers; ConfigOf makes one. All fields are needed but those with a default.
 type Config struct {
 	Access        *access.Access
 	MaxInFlight   int                   // questions at once
@@ -71,22 +64,18 @@ type Server struct {
 	cfg     Config
 	metrics *metrics
 	places  *places
-	pages   *page.Handler // nil: there are none
+	pages   *page.Handler
 	hosts   listen.Hosts
 }
 
-// New makes a Server; an error says what is wrong with the configuration. If from is a page.Stats as well, as *stats.Reader is, the server
-// has pages for people.
-func New(from Stats, cfg Config) (*Server, error) {
-	if err := checkOrigins(cfg.Origins); err != nil {
-		return nil, err
-	}
+// New makes a Server.
+func New(from Stats, cfg Config) *Server {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
 	s := &Server{stats: from, cfg: cfg, metrics: newMetrics(cfg.Metrics), places: newPlaces(cfg.MaxInFlight), hosts: listen.HostsOf(nil, cfg.Hosts)}
 	s.pages = s.newPages()
-	return s, nil
+	return s
 }
 
 // clientGone is the status, in metrics, of a request whose client did not wait for the answer. No client sees it.
@@ -103,7 +92,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		label = found.path
 	case r.URL.EscapedPath() == healthPath || r.URL.EscapedPath() == openAPIPath:
 		label = r.URL.EscapedPath()
-	case s.isPage(r.URL.EscapedPath()):
+	case page.Handles(r.URL.EscapedPath()):
 		label = "page"
 	}
 	rec := &recorder{Recorder: httpstatus.Recorder{ResponseWriter: w}}
@@ -139,7 +128,7 @@ func (s *Server) handle(w *recorder, r *http.Request, found *route, names map[st
 	case !s.hosts.Answers(r.Host):
 		s.refuse(w, r, &refusal{Reason: wrongHost, Detail: "this reader answers as 127.0.0.1 or localhost, or by a name in http.hosts"})
 		return
-	case s.isPage(path):
+	case page.Handles(path):
 		s.page(w, r)
 		return
 	case found == nil && path != healthPath && path != openAPIPath:
@@ -193,7 +182,7 @@ func (s *Server) understand(r *http.Request, found *route, names map[string]stri
 		return q, nil, err
 	}
 	if found.listed {
-		if !found.about.lists(q.holder) {
+		if len(found.about.lists(q.holder)) == 0 {
 			return q, nil, &access.Denied{Reason: access.WrongKey, Detail: "this key or share link is for no such list"}
 		}
 	} else {
@@ -208,15 +197,21 @@ func (s *Server) understand(r *http.Request, found *route, names map[string]stri
 	if found.filters {
 		features = s.stats.Plan().Features()
 	}
-	if q.query, err = parseQuery(r.URL.RawQuery, append([]string{"format", "share"}, found.params...), features); err != nil {
+	if q.Parsed, err = params.Parse(r.URL.RawQuery, append([]string{"format", "share"}, found.params...), features); err != nil {
 		return q, nil, err
 	}
 	accept := strings.Join(r.Header.Values("Accept"), ",")
 	if found.ask == nil {
-		q.export, err = chooseExport(q.query, accept)
-		return q, nil, err
+		q.export, err = chooseExport(q.get("format", string(export.CSV)), accept)
+	} else {
+		f, err = chooseFormat(q.Values["format"], accept, found.lists)
 	}
-	f, err = chooseFormat(q.values["format"], accept, found.lists)
+	if _, named := names["feature"]; named && err == nil {
+		err = s.knownFeature(q.feature)
+	}
+	if err == nil {
+		err = q.read(found.params)
+	}
 	return q, f, err
 }
 

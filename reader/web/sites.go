@@ -15,24 +15,16 @@ import (
 
 // sites lists the sites of a month that the holder may read.
 func (s *Server) sites(ctx context.Context, q question) (*answer, error) {
-	month, err := q.moment("month", models.Monthly, q.now)
+	names, err := s.stats.Sites(ctx, q.at, q.holder.Sites())
 	if err != nil {
 		return nil, err
 	}
-	names, err := s.stats.Sites(ctx, month, q.holder.Sites())
-	if err != nil {
-		return nil, err
-	}
-	return namesAnswer(names, []field{{"month", month.Time().UTC().Format(models.Monthly)}}, "sites", "siteId"), nil
+	return namesAnswer(names, []field{{"month", q.at.Time().UTC().Format(models.Monthly)}}, "sites", "siteId"), nil
 }
 
 // site is the summary of a site's period.
 func (s *Server) site(ctx context.Context, q question) (*answer, error) {
-	period, err := q.period(q.now)
-	if err != nil {
-		return nil, err
-	}
-	found, err := s.stats.Site(ctx, q.name, period, q.features)
+	found, err := s.stats.Site(ctx, q.name, q.period, q.Features)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +34,7 @@ func (s *Server) site(ctx context.Context, q question) (*answer, error) {
 
 // siteFields are the site and what it is filtered by.
 func (q question) siteFields() []field {
-	filters := maps.Clone(q.features)
+	filters := maps.Clone(q.Features)
 	if filters == nil {
 		filters = map[string]string{}
 	}
@@ -54,22 +46,14 @@ func periodFields(p stats.Period) []field {
 }
 
 func (s *Server) siteSeries(ctx context.Context, q question) (*answer, error) {
-	metric, err := q.metric(len(q.features))
-	if err != nil {
-		return nil, err
-	}
-	by, within, err := q.steps()
-	if err != nil {
-		return nil, err
-	}
 	const both = "a series of a site needs both from and to: it is kept month by month"
 	switch {
-	case within.From == 0:
+	case q.within.From == 0:
 		return nil, &refusal{Reason: "missing_from", Detail: both}
-	case within.To == 0:
+	case q.within.To == 0:
 		return nil, &refusal{Reason: "missing_to", Detail: both}
 	}
-	series, err := s.stats.SiteSeries(ctx, stats.SeriesQuery{Site: q.name, Metric: metric, By: by, Within: within, Features: q.features})
+	series, err := s.stats.SiteSeries(ctx, stats.SeriesQuery{Site: q.name, Metric: q.metric, By: q.by, Within: q.within, Features: q.Features})
 	if err != nil {
 		return nil, err
 	}
@@ -77,9 +61,9 @@ func (s *Server) siteSeries(ctx context.Context, q question) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	head := append(q.siteFields(), field{"metric", string(metric)})
+	head := append(q.siteFields(), field{"metric", string(q.metric)})
 	head = append(head, stepFields(series.Unit, series.Within)...)
-	return &answer{asOf: series.AsOf, head: head, list: &list{name: "points", columns: []string{"start", string(metric), "final"},
+	return &answer{asOf: series.AsOf, head: head, list: &list{name: "points", columns: []string{"start", string(q.metric), "final"},
 		rows: table.Rows(points, func(row []any, p stats.Point) []any { return append(row, instant(p.Start), p.Count, series.Final(p)) })}}, nil
 }
 
@@ -94,45 +78,23 @@ func (s *Server) knownFeature(name string) error {
 
 // values lists the values of a feature in a month.
 func (s *Server) values(ctx context.Context, q question) (*answer, error) {
-	if err := s.knownFeature(q.feature); err != nil {
-		return nil, err
-	}
-	month, err := q.moment("month", models.Monthly, q.now)
+	names, err := s.stats.Values(ctx, q.name, q.feature, q.at)
 	if err != nil {
 		return nil, err
 	}
-	names, err := s.stats.Values(ctx, q.name, q.feature, month)
-	if err != nil {
-		return nil, err
-	}
-	head := []field{{"siteId", q.name}, {"feature", q.feature}, {"month", month.Time().UTC().Format(models.Monthly)}}
+	head := []field{{"siteId", q.name}, {"feature", q.feature}, {"month", q.at.Time().UTC().Format(models.Monthly)}}
 	return namesAnswer(names, head, "values", "value"), nil
 }
 
 // top ranks the values of a feature.
 func (s *Server) top(ctx context.Context, q question) (*answer, error) {
-	if err := s.knownFeature(q.feature); err != nil {
-		return nil, err
-	}
-	period, err := q.period(q.now)
+	found, err := s.stats.SiteTop(ctx, stats.TopQuery{Site: q.name, Feature: q.feature, Period: q.period, Metric: q.metric, Features: q.Features, Limit: q.limit})
 	if err != nil {
 		return nil, err
 	}
-	metric, err := q.metric(len(q.features) + 1)
-	if err != nil {
-		return nil, err
-	}
-	limit, err := q.limit()
-	if err != nil {
-		return nil, err
-	}
-	found, err := s.stats.SiteTop(ctx, stats.TopQuery{Site: q.name, Feature: q.feature, Period: period, Metric: metric, Features: q.features, Limit: limit})
-	if err != nil {
-		return nil, err
-	}
-	head := append(append(q.siteFields(), field{"feature", q.feature}, field{"metric", string(metric)}), periodFields(found.Period)...)
+	head := append(append(q.siteFields(), field{"feature", q.feature}, field{"metric", string(q.metric)}), periodFields(found.Period)...)
 	head = append(head, field{"values", found.Values}, field{"complete", found.Complete}, field{"final", found.Final})
-	return &answer{asOf: found.AsOf, head: head, list: &list{name: "top", columns: []string{"value", string(metric)}, complete: &found.Complete,
+	return &answer{asOf: found.AsOf, head: head, list: &list{name: "top", columns: []string{"value", string(q.metric)}, complete: &found.Complete,
 		rows: table.Rows(each(found.Rows), func(row []any, v stats.Share) []any { return append(row, v.Label, v.Count) })}}, nil
 }
 

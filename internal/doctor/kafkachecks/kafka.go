@@ -153,26 +153,23 @@ func judgeVersions(brokers map[string][]kafka.ApiVersionsResponseApiKey) (findin
 
 func (c *Cluster) topics(ctx context.Context) (findings []doctor.Finding) {
 	var names []string
-	for _, base := range c.Bases {
-		found, err := topics.Generations(ctx, c.Via, base)
-		switch {
-		case errors.Is(err, topics.ErrMissing):
-			findings = append(findings, missing(base))
-		case err != nil:
-			return []doctor.Finding{doctor.FromError(err, "look at Kafka's log")}
-		default:
-			names = append(names, found[len(found)-1].Topic)
+	for i, name := range slices.Concat(c.Bases, c.Others) {
+		var err error
+		if i < len(c.Bases) {
+			var found []topics.Generation
+			if found, err = topics.Generations(ctx, c.Via, name); err == nil {
+				name = found[len(found)-1].Topic
+			}
+		} else {
+			_, err = topics.Partitions(ctx, c.Via, name)
 		}
-	}
-	for _, name := range c.Others {
-		switch _, err := topics.Partitions(ctx, c.Via, name); {
+		switch {
 		case errors.Is(err, topics.ErrMissing):
 			findings = append(findings, missing(name))
 		case err != nil:
 			return []doctor.Finding{doctor.FromError(err, "look at Kafka's log")}
-		default:
-			names = append(names, name)
 		}
+		names = append(names, name)
 	}
 	if len(findings) > 0 {
 		return findings

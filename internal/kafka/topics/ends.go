@@ -11,6 +11,7 @@ import (
 	"github.com/segmentio/kafka-go/protocol/listoffsets"
 
 	"footfall/internal/kafka/dial"
+	retries "footfall/internal/retry"
 )
 
 // quiet is how long the end offsets of a sealed topic have to stay unchanged. Within that time a leader appends what it had accepted before
@@ -21,21 +22,33 @@ const quiet = time.Second
 // (replica.lag.time.max.ms), and then acknowledges what waited for it.
 const lagPatience = 2 * time.Minute
 
+// whileLagging is ctx until lagPatience is over.
+func whileLagging(ctx context.Context, topic string) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, lagPatience, fmt.Errorf("some replicas of %s still lag behind their leaders after %v: are all brokers"+
+		" running?", topic, lagPatience))
+}
+
+// askEnds asks for ends until there is an answer.
+func askEnds(ctx context.Context, via dial.Kafka, topic string, n int, ask func(context.Context, dial.Kafka, string, int) (map[int]int64, error)) (ends map[int]int64, err error) {
+	err = retry(ctx, "asking for the ends of "+topic, func(ctx context.Context) (err error) {
+		ends, err = ask(ctx, via, topic, n)
+		return err
+	})
+	return ends, err
+}
+
 // finalEnds returns the end offsets of a sealed topic, once they are stable and replicas have all that their leaders have. A message that is
 // not replicated yet is invisible to consumers, and may still be acknowledged.
 func finalEnds(ctx context.Context, via dial.Kafka, topic string, n int) (map[int]int64, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, lagPatience, fmt.Errorf("some replicas of %s still lag behind their leaders after %v: are"+
-		" all brokers running?", topic, lagPatience))
+	ctx, cancel := whileLagging(ctx, topic)
 	defer cancel()
 	var last map[int]int64
 	for {
-		var ends, taken map[int]int64
-		err := retry(ctx, "asking for the ends of "+topic, func(ctx context.Context) (err error) {
-			if taken, err = takenEnds(ctx, via, topic, n); err == nil {
-				ends, err = Ends(ctx, via, topic, n)
-			}
-			return err
-		})
+		var ends map[int]int64
+		taken, err := askEnds(ctx, via, topic, n, takenEnds)
+		if err == nil {
+			ends, err = askEnds(ctx, via, topic, n, Ends)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return nil, errors.Join(context.Cause(ctx), err)
@@ -43,10 +56,8 @@ func finalEnds(ctx context.Context, via dial.Kafka, topic string, n int) (map[in
 			return ends, err
 		}
 		last = ends
-		select {
-		case <-ctx.Done():
+		if retries.Sleep(ctx, quiet) != nil {
 			return nil, context.Cause(ctx)
-		case <-time.After(quiet):
 		}
 	}
 }
@@ -54,20 +65,12 @@ func finalEnds(ctx context.Context, via dial.Kafka, topic string, n int) (map[in
 // ReplicatedEnds asks for the ends of what the leaders of a topic's first n partitions have now, and returns them once consumers can read all
 // of it. Other than the high watermarks of the moment, they include messages that are not replicated yet.
 func ReplicatedEnds(ctx context.Context, via dial.Kafka, topic string, n int) (map[int]int64, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, lagPatience, fmt.Errorf("some replicas of %s still lag behind their leaders after %v: are"+
-		" all brokers running?", topic, lagPatience))
+	ctx, cancel := whileLagging(ctx, topic)
 	defer cancel()
-	var taken map[int]int64
-	err := retry(ctx, "asking for the ends of "+topic, func(ctx context.Context) (err error) {
-		taken, err = takenEnds(ctx, via, topic, n)
-		return err
-	})
+	taken, err := askEnds(ctx, via, topic, n, takenEnds)
 	for err == nil {
 		var ends map[int]int64
-		err = retry(ctx, "asking for the ends of "+topic, func(ctx context.Context) (err error) {
-			ends, err = Ends(ctx, via, topic, n)
-			return err
-		})
+		ends, err = askEnds(ctx, via, topic, n, Ends)
 		behind := false
 		for p, end := range taken {
 			behind = behind || ends[p] < end
@@ -75,10 +78,8 @@ func ReplicatedEnds(ctx context.Context, via dial.Kafka, topic string, n int) (m
 		if err == nil && !behind {
 			return taken, nil
 		}
-		select {
-		case <-ctx.Done():
+		if retries.Sleep(ctx, pause) != nil {
 			err = errors.Join(err, context.Cause(ctx))
-		case <-time.After(pause):
 		}
 	}
 	return nil, err

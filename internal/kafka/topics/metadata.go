@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/segmentio/kafka-go"
 
@@ -98,10 +97,8 @@ func retry(ctx context.Context, what string, do func(context.Context) error) err
 		case ctx.Err() == nil || last == nil:
 			last = err // else ctx cut the attempt short, and err says nothing about the broker
 		}
-		select {
-		case <-ctx.Done():
+		if retries.Sleep(ctx, pause) != nil {
 			return fmt.Errorf("%s: %w (%s)", what, last, askBack)
-		case <-time.After(pause):
 		}
 	}
 }

@@ -24,7 +24,7 @@ const (
 // rejected a message for its size (MESSAGE_TOO_LARGE), and all that it had accepted is replicated. A broker that becomes leader later has the
 // same configuration. Like Ensure it waits for partitions without a leader. It is idempotent.
 func Seal(ctx context.Context, via dial.Kafka, topic string) (map[int]int64, error) {
-	if err := setSeal(ctx, via, topic); err != nil {
+	if err := SetConfig(ctx, via, []string{topic}, sealedBy, sealed); err != nil {
 		return nil, err
 	}
 	n, err := Partitions(ctx, via, topic)
@@ -44,26 +44,6 @@ func Seal(ctx context.Context, via dial.Kafka, topic string) (map[int]int64, err
 func Sealed(ctx context.Context, via dial.Kafka, topic string) (bool, error) {
 	config, err := Config(ctx, via, topic, sealedBy)
 	return config[sealedBy] == sealed, err
-}
-
-func setSeal(ctx context.Context, via dial.Kafka, topic string) error {
-	return retry(ctx, "sealing topic "+topic, func(ctx context.Context) error {
-		client, done := connect(via, []string{topic})
-		defer done()
-		answer, err := client.IncrementalAlterConfigs(ctx, &kafka.IncrementalAlterConfigsRequest{
-			Resources: []kafka.IncrementalAlterConfigsRequestResource{{
-				ResourceType: kafka.ResourceTypeTopic, ResourceName: topic,
-				Configs: []kafka.IncrementalAlterConfigsRequestConfig{{Name: sealedBy, Value: sealed}},
-			}},
-		})
-		if err != nil {
-			return fmt.Errorf("setting %s to %s: %w", sealedBy, sealed, err)
-		}
-		for _, r := range answer.Resources {
-			err = errors.Join(err, r.Error)
-		}
-		return err
-	})
 }
 
 // refuses returns nil if the partition's leader rejects a message for its size.

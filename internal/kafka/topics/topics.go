@@ -44,10 +44,11 @@ func Ensure(ctx context.Context, via dial.Kafka, names []string, partitions, rep
 		if !create {
 			return missingError(via.Brokers, missing, partitions, replication)
 		}
-		if err := createTopics(ctx, via, missing, partitions, replication); err != nil {
-			return err
+		var configs []kafka.TopicConfig
+		for _, name := range missing {
+			configs = append(configs, kafka.TopicConfig{Topic: name, NumPartitions: partitions, ReplicationFactor: replication})
 		}
-		return errNotYet // created just now: look again until the leaders are known
+		return createTopics(ctx, via, configs...)
 	})
 }
 
@@ -81,26 +82,25 @@ func inspect(ctx context.Context, via dial.Kafka, names []string) (missing []str
 	return nil, nil
 }
 
-// createTopics requests all topics at once. After an error retry asks again: another process may have created one meanwhile.
-func createTopics(ctx context.Context, via dial.Kafka, names []string, partitions, replication int) error {
+// createTopics requests all topics at once. It never returns nil: whoever retries looks again until the leaders are known. Another process may have
+// created one meanwhile.
+func createTopics(ctx context.Context, via dial.Kafka, configs ...kafka.TopicConfig) error {
+	var names []string
+	for _, c := range configs {
+		names = append(names, c.Topic)
+	}
 	client, done := connect(via, names)
 	defer done()
-	request := &kafka.CreateTopicsRequest{}
-	for _, name := range names {
-		request.Topics = append(request.Topics, kafka.TopicConfig{
-			Topic: name, NumPartitions: partitions, ReplicationFactor: replication,
-		})
-	}
-	response, err := client.CreateTopics(ctx, request)
+	answer, err := client.CreateTopics(ctx, &kafka.CreateTopicsRequest{Topics: configs})
 	if err != nil {
 		return fmt.Errorf("creating topics: %w", err)
 	}
-	for name, err := range response.Errors {
-		if err != nil {
-			return fmt.Errorf("creating topic %s with %d partitions and %d replicas: %w", name, partitions, replication, err)
+	for _, c := range configs {
+		if err := answer.Errors[c.Topic]; err != nil && !errors.Is(err, kafka.TopicAlreadyExists) {
+			return fmt.Errorf("creating topic %s with %d partitions and %d replicas: %w", c.Topic, c.NumPartitions, c.ReplicationFactor, err)
 		}
 	}
-	return nil
+	return errNotYet
 }
 
 func missingError(brokers, missing []string, partitions, replication int) error {
