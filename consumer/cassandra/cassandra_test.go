@@ -71,6 +71,7 @@ func TestStore(t *testing.T) {
 	t.Run("Walked", func(t *testing.T) { testWalked(t, testOpen(t, cfg, plan)) })
 	t.Run("Tokens", func(t *testing.T) { testTokens(t, testOpen(t, cfg, plan)) })
 	t.Run("ByHand", func(t *testing.T) { testByHand(t, testOpen(t, cfg, plan)) })
+	t.Run("PagesOfRows", func(t *testing.T) { testPagesOfRows(t, testOpen(t, cfg, plan)) })
 	t.Run("RowsByHand", func(t *testing.T) { testRowsByHand(t, testOpen(t, cfg, plan)) })
 	t.Run("Examine", func(t *testing.T) { testExamine(t, testOpen(t, cfg, plan)) })
 	t.Run("Links", func(t *testing.T) { testLinks(t, testOpen(t, cfg, plan)) })

@@ -74,7 +74,7 @@ func TestMigrate(t *testing.T) {
 	// Tables of earlier versions have no settings, or not these: they are refused, and nothing is written into them.
 	unread := testOpen(t, cfg, plan)
 	exec(`DROP TABLE KS.settings`)
-	if _, err := unread.Visitors(t.Context(), []models.Visitor{{Site: "s"}}); err == nil {
+	if _, err := unread.Visitors(t.Context(), []models.Visitor{{Site: "s"}}, nil); err == nil {
 		t.Error("settings that cannot be read are taken for none")
 	}
 	refused("run `consumer migrate`", false)
@@ -93,7 +93,7 @@ func TestMigrate(t *testing.T) {
 			t.Errorf("migrating tables that remember visitors otherwise: %v, want what to do", err)
 		}
 		old, visitor := testOpen(t, cfg, plan), []models.Visitor{{Site: "s", GUID: "g"}}
-		if _, err := old.Visitors(t.Context(), visitor); err == nil {
+		if _, err := old.Visitors(t.Context(), visitor, nil); err == nil {
 			t.Error("a visitor was looked for where nobody remembers it")
 		}
 		if err := old.RememberFirsts(t.Context(), visitor, [][]models.First{{{}}}); err == nil {

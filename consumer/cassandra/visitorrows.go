@@ -1,15 +1,14 @@
 package cassandra
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
+	"sync"
 
 	"github.com/gocql/gocql"
 
 	"footfall/consumer/cassandra/visitorrow"
-	"footfall/consumer/store"
+	"footfall/consumer/cassandra/walk"
 	"footfall/internal/cql"
 	"footfall/models"
 )
@@ -56,13 +55,27 @@ func amongVisitors(visitors []models.Visitor) func(a, b requestPart) bool {
 	}
 }
 
+// Entries of visitors' rows come in pages. A page is in memory as Cassandra sent it, and an entry may have 1 KB for each feature. Most reads get all
+// their entries, a few for each visitor, in one page. The pages of all reads that are under way take 16 MiB at the most; those of ordinary
+// entries a twentieth of that.
+const (
+	entriesPerPage = 128
+	pagesBytes     = 16 << 20
+)
+
+// readsOfRows is how many reads of visitors' rows may be under way: of first rows 55 with two features, and 20 with six; fewer if each entry comes with
+// long features that it is under.
+func (s *Store) readsOfRows(under int) int {
+	longest := under + len(s.plan.Features())*models.MaxFeature + 300 // the guid and all else
+	return min(s.inFlight, pagesBytes/(entriesPerPage*longest))
+}
+
 // Visitors implements store.Store: one read for visitors in several buckets of a site's month.
-func (s *Store) Visitors(ctx context.Context, visitors []models.Visitor) ([]store.VisitorRow, error) {
+func (s *Store) Visitors(ctx context.Context, visitors []models.Visitor, found func(int, models.First)) (hasRows bool, err error) {
 	if err := s.checkRows(ctx); err != nil {
-		return nil, err
+		return true, err
 	}
-	out := make([]store.VisitorRow, len(visitors)) // at most one goroutine writes each element
-	const perRow = requestBytes / 128              // as in lookups
+	const perRow = requestBytes / 128 // as in lookups
 	parts := visitorParts(visitors, func(i int) int { return perRow + len(visitors[i].GUID) + len(visitors[i].Under) })
 	type together struct { // in one read
 		site  string
@@ -70,8 +83,9 @@ func (s *Store) Visitors(ctx context.Context, visitors []models.Visitor) ([]stor
 		first bool
 	}
 	numbers := map[together]int32{}
+	under := 0 // bytes
 	for i, v := range visitors {
-		out[i].Rows = true
+		under = max(under, len(v.Under))
 		of := together{v.Site, v.Month, v.Under == ""}
 		number, known := numbers[of]
 		if !known {
@@ -82,15 +96,23 @@ func (s *Store) Visitors(ctx context.Context, visitors []models.Visitor) ([]stor
 	}
 	same := amongVisitors(visitors)
 	asks := packRequests(parts, rowsPerRequest, same)
-	err := s.each(ctx, len(asks), func(ctx context.Context, i int) error { return s.readRows(ctx, visitors, asks[i], same, out) })
-	if err != nil {
-		return nil, fmt.Errorf("looking up visitors: %w", markDisconnected(err))
+	var mu sync.Mutex
+	read, over := s.traffic.turns(len(asks), func(ctx context.Context, i int) error {
+		return s.readRows(ctx, visitors, asks[i], same, func(i int, entry models.First) {
+			mu.Lock()
+			defer mu.Unlock()
+			found(i, entry)
+		})
+	})
+	defer over()
+	if err := walk.Each(ctx, s.readsOfRows(under), len(asks), read); err != nil {
+		return true, fmt.Errorf("looking up visitors: %w", markDisconnected(err))
 	}
-	return out, nil
+	return true, nil
 }
 
-// readRows does one read, of first rows or of others, and adds the entries that it finds to out.
-func (s *Store) readRows(ctx context.Context, visitors []models.Visitor, ask []requestPart, same func(a, b requestPart) bool, out []store.VisitorRow) error {
+// readRows does one read, of first rows or of others, and hands on the entries that it finds.
+func (s *Store) readRows(ctx context.Context, visitors []models.Visitor, ask []requestPart, same func(a, b requestPart) bool, found func(int, models.First)) error {
 	of := visitorrow.PartitionOf(visitors[ask[0].index]) // all have the same site and month
 	places := make(map[[2]string]int32, len(ask))
 	guids, tuples, buckets := make([]string, len(ask)), make([][]string, len(ask)), []string{of.Bucket}
@@ -106,17 +128,25 @@ func (s *Store) readRows(ctx context.Context, visitors []models.Visitor, ask []r
 	if visitors[ask[0].index].Under == "" { // takes less time than tuples
 		query = s.query(ctx, kindLookup, s.cql.readFirstRows, of.Site, of.Month.Time(), buckets, guids)
 	}
-	scanner := query.RoutingKey(of.AppendKey(nil)).Iter().Scanner() // gocql derives no routing key from IN
-	for scanner.Next() {
-		if err := scanner.Scan(entry.Columns()...); err != nil {
+	query.RoutingKey(of.AppendKey(nil)).PageSize(entriesPerPage) // gocql derives no routing key from IN
+	for state, more := []byte(nil), true; more; more = len(state) > 0 {
+		page := query.PageState(state).Iter() // gocql would keep a page until it has the next one
+		state = page.PageState()
+		scanner := page.Scanner()
+		for scanner.Next() {
+			if err := scanner.Scan(entry.Columns()...); err != nil {
+				return err
+			}
+			place, asked := places[[2]string{entry.GUID, entry.Under}]
+			if first, ok := entry.First(); ok && asked {
+				found(int(place), first)
+			}
+		}
+		if err := scanner.Err(); err != nil {
 			return err
 		}
-		place, asked := places[[2]string{entry.GUID, entry.Under}]
-		if first, ok := entry.First(); ok && asked {
-			out[place].Firsts = append(out[place].Firsts, first)
-		}
 	}
-	return scanner.Err()
+	return nil
 }
 
 // RememberFirsts implements store.Store: one batch for the entries of a few partitions. As in Remember, two that take themselves for the owner
@@ -158,37 +188,27 @@ func textBytes(texts []string) (n int) {
 	return n
 }
 
-// inRowsAtOnce is how many sightings findInRows looks for before it forgets the rows.
-const inRowsAtOnce = 10_000
-
 // findInRows looks for sightings of sites in the rows of their visitors, and sets first of those that it finds.
 func (s *Store) findInRows(ctx context.Context, sightings []models.Sighting, places []int32, first []models.Position) error {
-	slices.SortFunc(places, func(a, b int32) int { // a visitor's rows are read once
-		x, y := &sightings[a], &sightings[b]
-		return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.Visitor, y.Visitor))
-	})
-	for some := range slices.Chunk(places, inRowsAtOnce) {
-		var visitors []models.Visitor
-		numbers := map[models.Visitor]int{}
-		for _, i := range some {
-			for _, v := range sightings[i].Rows() {
-				if _, known := numbers[v]; !known {
-					numbers[v], visitors = len(visitors), append(visitors, v)
-				}
+	var visitors []models.Visitor
+	var asking [][]int32 // by visitor: the sightings that its row may have
+	numbers := map[models.Visitor]int{}
+	for _, i := range places {
+		for _, v := range sightings[i].Rows() {
+			number, known := numbers[v]
+			if !known {
+				number = len(visitors)
+				numbers[v], visitors, asking = number, append(visitors, v), append(asking, nil)
 			}
-		}
-		rows, err := s.Visitors(ctx, visitors)
-		if err != nil {
-			return err
-		}
-		for _, i := range some {
-			_, way := sightings[i].Row()
-			for _, v := range sightings[i].Rows() {
-				if at := visitorrow.Find(rows[numbers[v]].Firsts, sightings[i], way); at != (models.Position{}) {
-					first[i] = at
-				}
-			}
+			asking[number] = append(asking[number], i)
 		}
 	}
-	return nil
+	_, err := s.Visitors(ctx, visitors, func(number int, entry models.First) {
+		for _, i := range asking[number] {
+			if first[i] == (models.Position{}) && visitorrow.Has(entry, sightings[i]) {
+				first[i] = entry.At
+			}
+		}
+	})
+	return err
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,8 +34,8 @@ func (swallow) FirstSeen(_ context.Context, sightings []models.Sighting) ([]mode
 	return make([]models.Position, len(sightings)), nil
 }
 func (swallow) Remember(context.Context, []models.Sighting, []models.Position) error { return nil }
-func (swallow) Visitors(_ context.Context, visitors []models.Visitor) ([]store.VisitorRow, error) {
-	return slices.Repeat([]store.VisitorRow{{Rows: true}}, len(visitors)), nil
+func (swallow) Visitors(context.Context, []models.Visitor, func(int, models.First)) (hasRows bool, err error) {
+	return true, nil
 }
 func (swallow) RememberFirsts(context.Context, []models.Visitor, [][]models.First) error { return nil }
 func (swallow) ListNames(context.Context, []models.Name) error                           { return nil }

@@ -80,9 +80,9 @@ func (v *view) FirstSeen(ctx context.Context, sightings []models.Sighting) (foun
 	return found, err
 }
 
-func (v *view) Visitors(ctx context.Context, visitors []models.Visitor) (rows []store.VisitorRow, err error) {
-	err = v.call(ctx, func() (err error) { rows, err = v.Memory.Visitors(ctx, visitors); return err })
-	return rows, err
+func (v *view) Visitors(ctx context.Context, visitors []models.Visitor, found func(int, models.First)) (hasRows bool, err error) {
+	err = v.call(ctx, func() (err error) { hasRows, err = v.Memory.Visitors(ctx, visitors, found); return err })
+	return hasRows, err
 }
 
 // Remember stores the visitors one by one, in any order.

@@ -62,8 +62,10 @@ type Store interface {
 	// Remember stores new sightings, with the position of the first event of each: of links, and of visitors of sites who have no rows. It is idempotent: after an error the caller may call it again with the same values. The store must not keep the lists.
 	Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error
 
-	// Visitors reads rows that remember visitors of sites, in their order. They are distinct. The store must not keep the list.
-	Visitors(ctx context.Context, visitors []models.Visitor) ([]VisitorRow, error)
+	// Visitors reads rows that remember visitors of sites, and hands each entry to found as it comes, one after the other and in any order: the
+	// texts of all would be far more than the names of the visitors, who are distinct. hasRows is false if the store has no such rows,
+	// since it has a row for each sighting. After an error found may have been called for some entries. The store must not keep the list.
+	Visitors(ctx context.Context, visitors []models.Visitor, found func(i int, entry models.First)) (hasRows bool, err error)
 
 	// RememberFirsts adds entries to visitors' rows. It is idempotent: an entry replaces one with the same position. After an error the
 	// caller may call it again with the same values. The store must not keep the lists.
@@ -117,19 +119,12 @@ type Store interface {
 	WriteTimeout() time.Duration
 }
 
-// VisitorRow is one row of what is remembered of a visitor of a site in a month.
-type VisitorRow struct {
-	// Rows is false if the store has no such rows for the month, since it has a row for each sighting.
-	Rows   bool
-	Firsts []models.First // in any order
-}
-
 // BySighting is for stores that have no rows of visitors.
 type BySighting struct{}
 
 // Visitors implements Store.
-func (BySighting) Visitors(ctx context.Context, visitors []models.Visitor) ([]VisitorRow, error) {
-	return make([]VisitorRow, len(visitors)), ctx.Err()
+func (BySighting) Visitors(ctx context.Context, _ []models.Visitor, _ func(int, models.First)) (hasRows bool, err error) {
+	return false, ctx.Err()
 }
 
 // RememberFirsts implements Store. Nobody calls it, since there are no rows.

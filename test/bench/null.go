@@ -6,7 +6,6 @@ import (
 	"io"
 	"iter"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -35,8 +34,8 @@ func (null) FirstSeen(_ context.Context, sightings []models.Sighting) ([]models.
 	return make([]models.Position, len(sightings)), nil
 }
 func (null) Remember(context.Context, []models.Sighting, []models.Position) error { return nil }
-func (null) Visitors(_ context.Context, visitors []models.Visitor) ([]store.VisitorRow, error) {
-	return slices.Repeat([]store.VisitorRow{{Rows: true}}, len(visitors)), nil
+func (null) Visitors(context.Context, []models.Visitor, func(int, models.First)) (hasRows bool, err error) {
+	return true, nil
 }
 func (null) RememberFirsts(context.Context, []models.Visitor, [][]models.First) error { return nil }
 func (null) ListNames(context.Context, []models.Name) error                           { return nil }

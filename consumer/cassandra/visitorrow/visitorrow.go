@@ -138,16 +138,14 @@ func readWays(text string) (of models.Ways, ok bool) {
 	return of, true
 }
 
-// Find returns the position of the entry that has the sighting; zero if none has. place is that of the sighting's interval, as Sighting.Row says.
-func Find(firsts []models.First, s models.Sighting, place int) models.Position {
-	kept := s.Features.Values()
-	combination := models.Present(kept)
-	for _, f := range firsts {
-		if f.Of[place]&(1<<combination) != 0 && starts[place](f.Day) == s.Start && keeps(f.Features, kept) {
-			return f.At
-		}
+// Has tells whether an entry of one of the sighting's rows has the sighting.
+func Has(f models.First, s models.Sighting) bool {
+	_, place := s.Row()
+	if f.Of[place] == 0 || starts[place](f.Day) != s.Start {
+		return false
 	}
-	return models.Position{}
+	kept := s.Features.Values()
+	return f.Of[place]&(1<<models.Present(kept)) != 0 && keeps(f.Features, kept)
 }
 
 // keeps tells whether the combination keeps only values that the features have.

@@ -41,8 +41,8 @@ func TestEntries(t *testing.T) {
 	}
 }
 
-// Find finds exactly the sightings of the entries.
-func TestFind(t *testing.T) {
+// An entry has exactly its sightings.
+func TestHas(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	values := []string{"", "a", "b"}
 	some := func() []string { return []string{values[r.IntN(3)], values[r.IntN(3)], values[r.IntN(3)]} }
@@ -62,9 +62,8 @@ func TestFind(t *testing.T) {
 			asked.Features = first.Features
 		}
 		for _, s := range asked.Sightings() {
-			_, place := s.Row()
-			if got := Find([]models.First{first}, s, place); (got != models.Position{}) != has[s] || has[s] && got != first.At {
-				t.Fatalf("%+v in %+v: %+v, want %v", s, first, got, has[s])
+			if got := Has(first, s); got != has[s] {
+				t.Fatalf("%+v in %+v: %v, want %v", s, first, got, has[s])
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package sight
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -149,27 +148,23 @@ func (v *Visitors) askRows(ctx context.Context, p *part, events *packed.Events, 
 	v.mu.Unlock()
 	unknown := p.rows.Unknown()
 	v.hits.Add(float64(p.rows.Rows() - known - len(unknown)))
-	for some := range slices.Chunk(unknown, rowsAtOnce) {
-		rows, err := v.store.Visitors(ctx, some)
-		if err != nil {
-			return err
-		}
-		looked := 0
-		for _, r := range rows {
-			if r.Rows {
-				looked++
-			}
-		}
-		v.lookups.Add(float64(looked))
-		v.mu.Lock()
-		p.rows.Learn(rows)
-		v.mu.Unlock()
+	if len(unknown) == 0 {
+		return nil
 	}
+	hasRows, err := v.store.Visitors(ctx, unknown, func(i int, entry models.First) { // packed at once: the texts of all may be hundreds of MB
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		p.rows.Learn(i, entry)
+	})
+	if err != nil {
+		return err
+	}
+	if hasRows {
+		v.lookups.Add(float64(len(unknown)))
+	}
+	p.rows.Learnt(hasRows)
 	return nil
 }
-
-// rowsAtOnce is how many rows are read before their entries are packed: a full row takes 10 KB until then, and 1 KB afterwards.
-const rowsAtOnce = 3000
 
 // gather answers what the rows of visitors tell, and lists the sightings that the events ask about otherwise, and those that the cache
 // does not have.

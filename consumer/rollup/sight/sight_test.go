@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -11,7 +13,6 @@ import (
 
 	"footfall/consumer/eventlog"
 	"footfall/consumer/rollup/packed"
-	"footfall/consumer/store"
 	"footfall/consumer/store/memstore"
 	"footfall/models"
 )
@@ -327,12 +328,11 @@ type reading struct {
 	entries int
 }
 
-func (r *reading) Visitors(ctx context.Context, visitors []models.Visitor) ([]store.VisitorRow, error) {
-	rows, err := r.Memory.Visitors(ctx, visitors)
-	for _, row := range rows {
-		r.entries += len(row.Firsts)
-	}
-	return rows, err
+func (r *reading) Visitors(ctx context.Context, visitors []models.Visitor, found func(int, models.First)) (hasRows bool, err error) {
+	return r.Memory.Visitors(ctx, visitors, func(i int, entry models.First) {
+		r.entries++
+		found(i, entry)
+	})
 }
 
 // However much a visitor has seen, a visit reads few entries, and is decided rightly: of a page that is new to the visitor, and of one that is not.
@@ -369,5 +369,103 @@ func TestAVisitReadsFewEntries(t *testing.T) {
 		if visit(page, want); db.entries > models.FullRow+4 {
 			t.Errorf("a visit to page %d reads %d entries", page, db.entries)
 		}
+	}
+}
+
+// failing breaks off a read when it has told all entries.
+type failing struct {
+	*memstore.Memory
+	fails  bool
+	beyond int // rows beyond the first that were asked for
+}
+
+func (f *failing) Visitors(ctx context.Context, visitors []models.Visitor, found func(int, models.First)) (hasRows bool, err error) {
+	for _, v := range visitors {
+		if v.Under != "" {
+			f.beyond++
+		}
+	}
+	if hasRows, err = f.Memory.Visitors(ctx, visitors, found); f.fails {
+		return hasRows, errors.New("timeout")
+	}
+	return hasRows, err
+}
+
+// What a read told before it failed is forgotten: the row is read again as a whole, and does not look fuller than it is.
+func TestAReadThatFailsIsForgotten(t *testing.T) {
+	c := newChunk(t, nil, 1000)
+	db := &failing{Memory: c.v.store.(slow).Memory}
+	c.v.store = db
+	visit := func(page int) {
+		c.begin, c.events, c.decided = int64(page), packed.New(false), 0
+		c.events.Add(models.Partition{Topic: "visits"}, c.begin,
+			&models.Visit{V: 1, SiteID: "shop", GUID: "a", TS: models.Earliest, Features: []string{"x", fmt.Sprint("/", page)}})
+	}
+	for page := range models.FullRow - 1 {
+		visit(page)
+		if err := c.decide(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.v.Drop()
+	visit(5)
+	db.fails = true
+	if err := c.decide(); err == nil {
+		t.Fatal("a read that failed is taken for whole")
+	}
+	db.fails = false
+	visit(models.FullRow)
+	if err := c.decide(); err != nil {
+		t.Fatal(err)
+	}
+	if db.beyond > 0 {
+		t.Errorf("%d rows beyond one that is not full are read", db.beyond)
+	}
+	for row := range db.Rows {
+		if got := len(db.Rows[row]); got != models.FullRow {
+			t.Errorf("the row of %+v has %d entries, want %d", row, got, models.FullRow)
+		}
+	}
+}
+
+// wide is a store in which each visitor has a full first row of long features. It notes how much memory is in use when it has told them.
+type wide struct {
+	*memstore.Memory
+	used uint64
+}
+
+func (w *wide) Visitors(_ context.Context, visitors []models.Visitor, found func(int, models.First)) (hasRows bool, err error) {
+	for i, v := range visitors {
+		for n := int64(0); n < models.FullRow && v.Under == ""; n++ {
+			features := []string{fmt.Sprint(n, strings.Repeat("x", 1000)), fmt.Sprint(n, strings.Repeat("y", 1000))}
+			found(i, models.First{At: models.Position{Topic: "visits", Offset: n}, Day: v.Month, Features: features, Of: models.Ways{2, 2, 2}})
+		}
+	}
+	w.used = max(w.used, inUse())
+	return true, nil
+}
+
+func inUse() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// The texts of rows that are read are not held, however long they are: here they are 390 MB.
+func TestLongFeaturesAreNotHeld(t *testing.T) {
+	c := newChunk(t, nil, 0)
+	db := &wide{Memory: c.v.store.(slow).Memory}
+	c.v.store = db
+	for i := range 6000 {
+		c.events.Add(models.Partition{Topic: "visits"}, int64(1000+i),
+			&models.Visit{V: 1, SiteID: "shop", GUID: fmt.Sprint(i), TS: models.Earliest, Features: []string{"new", "/"}})
+	}
+	before := inUse()
+	if err := c.decide(); err != nil {
+		t.Fatal(err)
+	}
+	if most := before + 32<<20; db.used > most {
+		t.Errorf("%d MiB are in use while rows are read, want at most %d", db.used>>20, most>>20)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -53,17 +52,19 @@ func (m *Memory) Remember(ctx context.Context, sightings []models.Sighting, firs
 }
 
 // Visitors implements store.Store.
-func (m *Memory) Visitors(ctx context.Context, visitors []models.Visitor) ([]store.VisitorRow, error) {
+func (m *Memory) Visitors(ctx context.Context, visitors []models.Visitor, found func(int, models.First)) (hasRows bool, err error) {
 	m.Mu.Lock()
 	defer m.Mu.Unlock()
-	rows := make([]store.VisitorRow, len(visitors))
+	if m.BySighting {
+		return false, ctx.Err()
+	}
+	m.Lookups += len(visitors)
 	for i, v := range visitors {
-		if !m.BySighting {
-			m.Lookups++
-			rows[i] = store.VisitorRow{Rows: true, Firsts: slices.Clone(m.Rows[v])}
+		for _, entry := range m.Rows[v] {
+			found(i, entry)
 		}
 	}
-	return rows, ctx.Err()
+	return true, ctx.Err()
 }
 
 // RememberFirsts implements store.Store.

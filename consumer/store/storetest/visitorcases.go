@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -41,8 +40,8 @@ func testVisitorRows(t *testing.T, v *visitors) {
 	v.expect(whose, first)
 	v.remember(t, map[models.Visitor][]models.First{whose: {first}, absent[0]: nil})
 	v.check(t)
-	if rows, err := v.store.Visitors(t.Context(), nil); err != nil || len(rows) != 0 {
-		t.Errorf("rows of nobody: %v, %v", rows, err)
+	if _, err := v.read(t.Context(), nil); err != nil {
+		t.Errorf("rows of nobody: %v", err)
 	}
 	if err := v.store.RememberFirsts(t.Context(), nil, nil); err != nil {
 		t.Errorf("remembering nothing: %v", err)
@@ -160,6 +159,23 @@ func testManyVisitors(t *testing.T, v *visitors) {
 	v.check(t, slices.Collect(maps.Keys(absent))...)
 }
 
+// testLongRows: rows that are full come as a whole, also if features are long and many visitors are in one Cassandra partition.
+func testLongRows(t *testing.T, v *visitors) {
+	site, begin := name("site"), at(t, "2018-10-01 12:00")
+	for guid := range 10 {
+		for n := range models.FullRow {
+			v.visit(&models.Visit{
+				SiteID: site, GUID: fmt.Sprint("g", guid), TS: begin + models.Millis(n%7*86_400_000),
+				Features: []string{fmt.Sprint(n, strings.Repeat("x", 1000)), fmt.Sprint(n, strings.Repeat("y", 1000))},
+			})
+		}
+	}
+	v.rememberAll(t)
+	v.check(t)
+	maps.DeleteFunc(v.first, func(s models.Sighting, at models.Position) bool { return at.Offset%models.FullRow != 1 })
+	v.wantSeen(t, v.first)
+}
+
 // testCancelledRows: without an error all entries are stored, and all are read; after an error the call can be repeated.
 func testCancelledRows(t *testing.T, v *visitors) {
 	for _, after := range []time.Duration{-1, 0, time.Millisecond, 5 * time.Millisecond} {
@@ -187,11 +203,11 @@ func testCancelledRows(t *testing.T, v *visitors) {
 		}
 		v.rememberAll(t)
 		v.check(t)
-		var rows []store.VisitorRow
-		err := off(func(ctx context.Context) (err error) { rows, err = v.store.Visitors(ctx, whose); return err })
+		var rows [][]models.First
+		err := off(func(ctx context.Context) (err error) { rows, err = v.read(ctx, whose); return err })
 		for i := 0; err == nil && i < len(whose); i++ {
-			if len(rows[i].Firsts) != len(firsts[i]) {
-				t.Fatalf("Visitors called off: %d entries of %+v without an error", len(rows[i].Firsts), whose[i])
+			if len(rows[i]) != len(firsts[i]) {
+				t.Fatalf("Visitors called off: %d entries of %+v without an error", len(rows[i]), whose[i])
 			}
 		}
 	}

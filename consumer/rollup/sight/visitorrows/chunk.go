@@ -6,12 +6,11 @@ import (
 	"slices"
 
 	"footfall/consumer/eventlog"
-	"footfall/consumer/store"
 	"footfall/models"
 )
 
-// Chunk decides about the visits of a chunk: call Ask with each of them, Learn with the rows that the cache does not have, if IsFull AskBeyond with each of them,
-// and Learn again, Decide with each visit in the same order, and Keep when the store has acknowledged what Fresh returns. Not safe for concurrent
+// Chunk decides about the visits of a chunk: call Ask with each of them, Learn and Learnt about the rows that the cache does not have, if IsFull AskBeyond with
+// each of them, and Learn and Learnt again, Decide with each visit in the same order, and Keep when the store has acknowledged what Fresh returns. Not safe for concurrent
 // use, except that several may read it when all is decided: Fresh, Keep, and Ask of the next chunk.
 type Chunk struct {
 	cache *Cache
@@ -25,7 +24,7 @@ type Chunk struct {
 	decided int     // how many of asked are answered
 	unknown []models.Visitor
 	missing []int32 // the places of unknown
-	learnt  int     // how many of unknown are known by now
+	learnt  int     // how many of unknown the store was asked for
 	fresh   []fresh
 	buffer  []models.Row
 }
@@ -140,25 +139,29 @@ func (c *Chunk) row(id eventlog.Fingerprint) (row, bool) {
 // Rows is how many rows the visits concern.
 func (c *Chunk) Rows() int { return len(c.rows) }
 
-// Unknown lists the rows that neither the cache has nor Learn has told.
+// Unknown lists the rows that neither the cache has nor the store was asked for.
 func (c *Chunk) Unknown() []models.Visitor { return c.unknown[c.learnt:] }
 
-// Learn takes the first rows of Unknown, in their order.
-func (c *Chunk) Learn(rows []store.VisitorRow) {
-	for _, r := range rows {
-		at, month := &c.rows[c.missing[c.learnt]], c.unknown[c.learnt].Month
-		c.learnt++
-		at.sealed = !r.Rows
-		for _, f := range r.Firsts {
-			if e, ok := c.entryOf(f.At, f.Day, month, f.Features); ok {
-				for i, set := range f.Of {
-					e.of[i] = set & models.Subsets(1<<c.slab.features-1) // somebody may have written others by hand
-				}
-				at.end = c.slab.add(&e, at.end)
-			}
-			at.n++
-		}
+// Learn takes an entry of a row of Unknown: of the i-th one.
+func (c *Chunk) Learn(i int, f models.First) {
+	e, ok := c.entryOf(f.At, f.Day, c.unknown[c.learnt+i].Month, f.Features)
+	if !ok {
+		return // it does not count either: the cache would not know of it
 	}
+	for i, set := range f.Of {
+		e.of[i] = set & models.Subsets(1<<c.slab.features-1) // somebody may have written others by hand
+	}
+	row := &c.rows[c.missing[c.learnt+i]]
+	row.end = c.slab.add(&e, row.end)
+	row.n++
+}
+
+// Learnt says that Learn was told all entries of Unknown; if not hasRows, that the store has a row for each sighting instead.
+func (c *Chunk) Learnt(hasRows bool) {
+	for _, place := range c.missing[c.learnt:] {
+		c.rows[place].sealed = !hasRows
+	}
+	c.learnt = len(c.unknown)
 }
 
 const (

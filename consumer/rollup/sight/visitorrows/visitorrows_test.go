@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"footfall/consumer/eventlog"
-	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -66,15 +65,23 @@ func (w *world) chunk(c, before *Chunk, visits []*models.Visit, at []models.Posi
 	}
 }
 
-// learn reads what the chunk does not know, in two pieces.
+// learn reads what the chunk does not know, in any order.
 func (w *world) learn(c *Chunk) {
-	for n := len(c.Unknown()) / 2; len(c.Unknown()) > 0; n = len(c.Unknown()) {
-		var rows []store.VisitorRow
-		for _, v := range c.Unknown()[:n] {
-			rows = append(rows, store.VisitorRow{Rows: true, Firsts: slices.Clone(w.rows[v])})
-		}
-		c.Learn(rows)
+	type entry struct {
+		i     int
+		first models.First
 	}
+	var entries []entry
+	for i, v := range c.Unknown() {
+		for _, first := range w.rows[v] {
+			entries = append(entries, entry{i, first})
+		}
+	}
+	w.r.Shuffle(len(entries), func(i, j int) { entries[i], entries[j] = entries[j], entries[i] })
+	for _, e := range entries {
+		c.Learn(e.i, e.first)
+	}
+	c.Learnt(true)
 }
 
 // keep stores what is fresh: some of it if it fails.
@@ -176,7 +183,7 @@ func TestARowIsNotKnownToAnotherPartition(t *testing.T) {
 		if len(c.Unknown()) != unknown {
 			t.Errorf("%d rows are unknown to %s, want %d", len(c.Unknown()), topic, unknown)
 		}
-		c.Learn(slices.Repeat([]store.VisitorRow{{Rows: true}}, len(c.Unknown())))
+		c.Learnt(true)
 		c.Decide(v, models.Position{Topic: topic})
 		c.Keep()
 	}
@@ -184,6 +191,30 @@ func TestARowIsNotKnownToAnotherPartition(t *testing.T) {
 	f("visits", 0)
 	f("visits-g3", 1)
 	f("visits-g3", 0)
+}
+
+// An entry that cannot be one, because somebody wrote it by hand, does not fill a row: neither for who reads it nor for who has it in the cache.
+func TestEntriesByHandDoNotFillARow(t *testing.T) {
+	const full = 3
+	cache := New(eventlog.NewHasher(), 100)
+	c := cache.NewChunk(full)
+	v := &models.Visit{SiteID: "s", GUID: "g", TS: models.Earliest, Features: []string{"", ""}}
+	for n := range int64(2) {
+		c.Ask(v, models.Partition{Topic: "visits"}, nil)
+		if n == 0 {
+			for i := range int64(full) {
+				c.Learn(0, models.First{At: models.Position{Topic: "visits", Offset: i}, Day: v.TS.Day() + 100*dayMillis, Features: v.Features})
+			}
+			c.Learn(0, models.First{At: models.Position{Topic: "visits"}, Day: v.TS.Day(), Features: []string{"one"}})
+			c.Learnt(true)
+		}
+		if c.IsFull() {
+			t.Error("a row without entries is full")
+		}
+		c.Decide(v, models.Position{Topic: "visits", Offset: 100 + n})
+		c.Keep()
+		c.Forget()
+	}
 }
 
 // How much memory visitors take.
@@ -194,7 +225,7 @@ func BenchmarkMemory(b *testing.B) {
 		for i := range 1_000_000 {
 			v := &models.Visit{SiteID: "s", GUID: fmt.Sprint(i), TS: 1_790_000_000_000, Features: []string{"google.com", "/page"}}
 			c.Ask(v, models.Partition{Topic: "visits", Number: i % 6}, nil)
-			c.Learn([]store.VisitorRow{{Rows: true}})
+			c.Learnt(true)
 			c.Decide(v, models.Position{Topic: "visits", Partition: i % 6, Offset: int64(i)})
 			c.Keep()
 			c.Forget()
