@@ -56,7 +56,7 @@ var landed = []string{
 	"db30301a3cf3ec99b85d66b2d7c2f4b0c77b6535971e2892127d25a4fdf089cf", // 0010_catalogue
 	"3535381200f606559f65e60b9fd22c293fc6324400ae709f7ca219e552784cdd", // 0011_visitors
 	"2b646adcd0613e6ce2aa9be1b3fafecac59459f544278a1da9086037a0857f02", // 0012_leases
-	"fd7debab70c5ad5ea41b052107033f9c33fdec87f44f9e4caa9ea2dc1f2368ec", // 0013_united
+	"7ac3f3f119dd1480d34e6c61fefb4d76467d1ff4990e03ab8dee1adf1bd0971f", // 0013_united
 	"4bfaf3e56a2dc8fe14a2716c7b9c10acf830619685d106ec4ec14d90f34e1ccc", // 0014_visitors_by_month
 }
 
