@@ -170,8 +170,7 @@ func TestFootprint(t *testing.T) {
 				if *footprintBefore != "" {
 					d := prepareFootprint(t, f, *footprintBefore)
 					d.produce(t, f, true, nil)
-					peak, rate := d.footprint(t, f, *footprintBefore)
-					t.Logf("| %s | before | %d MiB | %.0f/s |", f.name, peak>>20, rate)
+					d.footprintBefore(t, f)
 				}
 				consumer := binaries.Path(t, "consumer")
 				d := prepareFootprint(t, f, consumer)
@@ -256,6 +255,41 @@ func (d *real) footprint(t *testing.T, f footprint, binary string) (peak int64, 
 		t.Fatal(err)
 	}
 	return peak, rate
+}
+
+// footprintBefore is footprint of another version, for three minutes, or until it has more memory than its container, which would kill it.
+func (d *real) footprintBefore(t *testing.T, f footprint) {
+	t.Helper()
+	c := d.addConsumerOf(t, *footprintBefore)
+	all, _ := d.Lag(t.Context())
+	killed, begun, end := !f.killed, time.Now(), "counted all"
+	for {
+		lag, err := d.Lag(t.Context())
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case !killed && lag < all/2:
+			c.Kill()
+			if f.meanwhile != nil {
+				f.meanwhile(t, d)
+			}
+			all, begun, killed = lag, time.Now(), true
+			c = d.addConsumerOf(t, *footprintBefore)
+			continue
+		case mostMemory(t, c.Process) > container:
+			end = "its container would kill it"
+		case time.Since(begun) > 3*time.Minute:
+			end = "was not done after three minutes"
+		case !c.Running():
+			end = "has ended"
+		case lag > 0 || f.killed && time.Since(begun) < time.Minute: // and checks its doubts
+			time.Sleep(100 * time.Millisecond)
+			continue
+		}
+		t.Logf("| %s | before | %d MiB | %.0f/s | %s |", f.name, mostMemory(t, c.Process)>>20, float64(all-lag)/time.Since(begun).Seconds(), end)
+		c.Kill()
+		return
+	}
 }
 
 // owned is of how many partitions a consumer says that it counts them.
