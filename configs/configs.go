@@ -33,14 +33,12 @@ type Producer struct {
 		TLS            ServerTLS
 	}
 	Kafka struct {
-		Brokers           []string
+		KafkaClient       `mapstructure:",squash"`
 		Topics            Topics
 		CreateTopics      bool `mapstructure:"create_topics"`
 		Partitions        int
 		ReplicationFactor int `mapstructure:"replication_factor"`
 		Timeout           time.Duration
-		TLS               TLS
-		SASL              SASL
 	}
 	Features   []string
 	Access     Access
@@ -60,12 +58,10 @@ type Consumer struct {
 		Pprof bool
 	}
 	Kafka struct {
-		Brokers        []string
+		KafkaClient    `mapstructure:",squash"`
 		Topics         Topics
 		Group          string
 		SessionTimeout time.Duration `mapstructure:"session_timeout"`
-		TLS            TLS
-		SASL           SASL
 	}
 	Features []string
 	Metrics  []string

@@ -219,6 +219,9 @@ func keys(t reflect.Type, prefix string) []string {
 		if name == "" {
 			name = strings.ToLower(f.Name)
 		}
+		if name == "-" { // not from files
+			continue
+		}
 		if f.Anonymous { // ",squash": its keys stand beside the others
 			all = append(all, keys(f.Type, prefix)...)
 		} else if f.Type.Kind() == reflect.Struct {

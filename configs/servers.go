@@ -1,6 +1,10 @@
 package configs
 
-import "time"
+import (
+	"context"
+	"net"
+	"time"
+)
 
 // TLS says how to speak to a server.
 type TLS struct {
@@ -14,6 +18,16 @@ type TLS struct {
 type SASL struct {
 	Mechanism          string // plain, scram-sha-256 or scram-sha-512; none if empty
 	Username, Password string
+}
+
+// KafkaClient says where Kafka is and how to speak to it.
+type KafkaClient struct {
+	Brokers []string
+	TLS     TLS
+	SASL    SASL
+
+	// Dial connects to a broker that is in this process. Default: over TCP.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error) `mapstructure:"-"`
 }
 
 // CassandraClient says where Cassandra is and how to speak to it.

@@ -56,7 +56,7 @@ func checkServers(cfg configs.Consumer, log *slog.Logger) error {
 	if err := cassandra.Check(cfg.Cassandra); err != nil {
 		return err
 	}
-	via, err := dial.New(cfg.Kafka.Brokers, cfg.Kafka.TLS, cfg.Kafka.SASL)
+	via, err := dial.New(cfg.Kafka.KafkaClient)
 	if risk := via.Risk(); err == nil && risk != "" {
 		log.Warn(risk)
 	}

@@ -5,9 +5,12 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -179,5 +182,44 @@ func TestSecondProcess(t *testing.T) {
 	}
 	if err := unlock(); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestListensForHTTPOnly: no socket of the process takes connections but those of the three addresses in its configuration: the broker has
+// none that others could reach.
+func TestListensForHTTPOnly(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /proc")
+	}
+	p := launch(t, t.TempDir())
+	mustPost(t, p.url, click("a", "203.0.113.7", "2018-10-01 14:05")) // everything is up
+	proc := fmt.Sprintf("/proc/%d/", p.cmd.Process.Pid)
+	files, err := os.ReadDir(proc + "fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := map[string]bool{}
+	for _, f := range files {
+		if to, err := os.Readlink(proc + "fd/" + f.Name()); err == nil { // some are closed by now
+			ours[to] = true
+		}
+	}
+	var listening []string
+	for table, columns := range map[string]struct {
+		state, inode int
+		listens      string
+	}{"tcp": {3, 9, "0A"}, "tcp6": {3, 9, "0A"}, "unix": {3, 6, "00010000"}} {
+		text, err := os.ReadFile(proc + "net/" + table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if f := strings.Fields(line); len(f) > columns.inode && f[columns.state] == columns.listens && ours["socket:["+f[columns.inode]+"]"] {
+				listening = append(listening, table+" "+f[1])
+			}
+		}
+	}
+	if len(listening) != 3 {
+		t.Errorf("the process listens on %q, want the producer's, the reader's and the operators' address", listening)
 	}
 }

@@ -58,7 +58,7 @@ func TestABrokerWithTLSAndLogin(t *testing.T) {
 	background(t, consumer.Run)
 	eventually(t, reader(t, dir), 1, clicks)
 
-	via, err := dial.New(producer.Kafka.Brokers, producer.Kafka.TLS, producer.Kafka.SASL)
+	via, err := dial.New(producer.Kafka.KafkaClient)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,13 +57,12 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 	}
 	cleanups = append(cleanups, func() error { kafka.Close(); return nil })
 
-	producer.Kafka.Brokers, producer.Kafka.SASL = []string{kafka.Addr()}, kafka.Login()
-	counting.Kafka.Brokers, counting.Kafka.SASL = producer.Kafka.Brokers, producer.Kafka.SASL
+	producer.Kafka.KafkaClient, counting.Kafka.KafkaClient = kafka.Client(), kafka.Client()
 	names := []string{producer.Kafka.Topics.Clicks, producer.Kafka.Topics.Visits, producer.Kafka.Topics.Dead}
 	if err := checkLogIdentity(opening, store, kafka, names); err != nil {
 		return err
 	}
-	via, err := dial.New(producer.Kafka.Brokers, configs.TLS{}, producer.Kafka.SASL)
+	via, err := dial.New(kafka.Client())
 	if err != nil {
 		return err
 	}

@@ -94,7 +94,7 @@ which start together with Kafka.
 func createTopics(ctx context.Context, cfg configs.Producer, wait time.Duration, stderr io.Writer) error {
 	k := cfg.Kafka
 	names := []string{k.Topics.Clicks, k.Topics.Visits, k.Topics.Dead}
-	via, err := dial.New(k.Brokers, k.TLS, k.SASL)
+	via, err := dial.New(k.KafkaClient)
 	if err != nil {
 		return err
 	}

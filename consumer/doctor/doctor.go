@@ -76,7 +76,7 @@ type patient struct {
 
 // Examine runs all checks. It returns an error if the configuration is wrong.
 func Examine(ctx context.Context, o Options) (doctor.Report, error) {
-	via, err := dial.New(o.Config.Kafka.Brokers, o.Config.Kafka.TLS, o.Config.Kafka.SASL)
+	via, err := dial.New(o.Config.Kafka.KafkaClient)
 	if err != nil {
 		return doctor.Report{}, err
 	}

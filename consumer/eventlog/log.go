@@ -33,7 +33,7 @@ func New(cfg configs.Consumer, db store.Store, log *slog.Logger) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	via, err := dial.New(cfg.Kafka.Brokers, cfg.Kafka.TLS, cfg.Kafka.SASL)
+	via, err := dial.New(cfg.Kafka.KafkaClient)
 	if err != nil {
 		return nil, err
 	}

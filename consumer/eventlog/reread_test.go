@@ -10,7 +10,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"footfall/configs"
 	"footfall/internal/kafka/dial"
 	"footfall/models"
 )
@@ -23,10 +22,7 @@ func aLog(t *testing.T, messages int) (log *KafkaReader, begin time.Time, cluste
 		t.Fatal(err)
 	}
 	t.Cleanup(cluster.Close)
-	via, err := dial.New(cluster.ListenAddrs(), configs.TLS{}, configs.SASL{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	via := dial.Plain(cluster.ListenAddrs()...)
 	client, err := kgo.NewClient(kgo.SeedBrokers(cluster.ListenAddrs()...))
 	if err != nil {
 		t.Fatal(err)

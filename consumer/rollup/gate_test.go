@@ -8,7 +8,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"footfall/configs"
 	"footfall/consumer/eventlog"
 	"footfall/consumer/store"
 	"footfall/consumer/store/memstore"
@@ -44,9 +43,7 @@ func newTwoPartitions(t *testing.T) *twoPartitions {
 		t.Fatal(err)
 	}
 	t.Cleanup(l.client.Close)
-	if l.via, err = dial.New(cluster.ListenAddrs(), configs.TLS{}, configs.SASL{}); err != nil {
-		t.Fatal(err)
-	}
+	l.via = dial.Plain(cluster.ListenAddrs()...)
 	l.o = newOwner(t, l.Memory, 0)
 	l.o.retirements = eventlog.NewRetirementWatcher(l.Memory, l.o.log)
 	delete(l.o.partitions, p1)

@@ -1,5 +1,5 @@
-// Package broker is the Kafka of the one-process default: kfake on a loopback port, with its log in a directory. Every user of the machine
-// reaches that port, so clients need the login of this start.
+// Package broker is the Kafka of the one-process default: kfake with its log in a directory. It has no port: only this process reaches it.
+// kfake trusts whoever connects: some bytes that are no request end the process, before any login.
 //
 // What kfake stores and when, as found in its source and checked by the tests here:
 //   - A produced batch is written to its partition's segment file, and synced to the disk because of SyncWrites, before
@@ -21,11 +21,8 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -34,22 +31,18 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"footfall/configs"
-	"footfall/internal/listen"
 	"footfall/models"
 )
 
 // Broker is a running broker. All methods are safe for concurrent use.
 type Broker struct {
-	cluster  *kfake.Cluster
-	dir, id  string
-	password string
-	keep     Retention
+	cluster *kfake.Cluster
+	network kfake.VirtualNetwork // in memory
+	dir, id string
+	keep    Retention
 }
 
-// Kafka's name of the mechanism, and the name of the only user.
-const mechanism, user = "SCRAM-SHA-256", "footfall"
-
-// Start starts a broker on a free port of 127.0.0.1, with its topics, records and group offsets in dir, which it makes if need be. The
+// Start starts a broker with its topics, records and group offsets in dir, which it makes if need be. The
 // caller must ensure that only one process uses dir. A log that is larger than keep allows is trimmed before it is read. kfake's
 // warnings go to log.
 func Start(ctx context.Context, dir string, keep Retention, log *slog.Logger) (*Broker, error) {
@@ -62,22 +55,15 @@ func Start(ctx context.Context, dir string, keep Retention, log *slog.Logger) (*
 	if err := prepare(ctx, dir, keep, log); err != nil {
 		return nil, fmt.Errorf("starting broker in %s: %w", dir, err)
 	}
-	// kfake prefers the users that it kept here to those that it is given.
-	if err := os.Remove(filepath.Join(dir, "sasl.json")); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("starting broker: forgetting the last login: %w", err)
-	}
 	defer debug.SetGCPercent(debug.SetGCPercent(loadingGC))
-	b := &Broker{dir: dir, keep: keep, password: rand.Text()}
+	b := &Broker{dir: dir, keep: keep}
 	var err error
 	b.cluster, err = kfake.NewCluster(
 		kfake.NumBrokers(1),
 		kfake.ClusterID(rand.Text()), // of a new directory; an old one keeps its own
 		kfake.DataDir(dir),
 		kfake.SyncWrites(),
-		kfake.ListenFn(func(_, addr string) (net.Listener, error) { // kfake's own would be closed for good by one accept that fails
-			return listen.Open(ctx, "the broker of this process", addr, listen.Bounds{Most: connections, KeepOld: true}, log)
-		}),
-		kfake.EnableSASL(), kfake.Superuser(mechanism, user, b.password),
+		kfake.ListenFn(b.network.Listen),
 		kfake.BrokerConfigs(map[string]string{
 			"log.retention.ms": "-1", "log.retention.bytes": "-1", "log.segment.bytes": strconv.Itoa(segmentBytes),
 		}),
@@ -92,9 +78,6 @@ func Start(ctx context.Context, dir string, keep Retention, log *slog.Logger) (*
 	}
 	return b, nil
 }
-
-// connections is the most there can be: twice as many as this process makes. Others on this machine get no further.
-const connections = 96
 
 // loadingGC is GOGC while the log is read: nearly everything that kfake allocates then is garbage.
 const loadingGC = 20
@@ -117,12 +100,9 @@ func identity(dir string) (string, error) {
 	return meta.ID, nil
 }
 
-// Addr is where Kafka clients connect.
-func (b *Broker) Addr() string { return b.cluster.ListenAddrs()[0] }
-
-// Login is what clients need. It ends with this start.
-func (b *Broker) Login() configs.SASL {
-	return configs.SASL{Mechanism: mechanism, Username: user, Password: b.password}
+// Client is how Kafka clients of this process connect.
+func (b *Broker) Client() configs.KafkaClient {
+	return configs.KafkaClient{Brokers: b.cluster.ListenAddrs(), Dial: b.network.DialContext}
 }
 
 // ID is the id of the log. It never changes, and no other log has it.

@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/segmentio/kafka-go"
 
-	"footfall/configs"
 	"footfall/embedded/broker"
 	"footfall/internal/kafka/dial"
 	"footfall/models"
@@ -35,12 +35,7 @@ func start(t *testing.T, dir string) *broker.Broker {
 // via is how a client of this start reaches its broker.
 func via(t *testing.T, b *broker.Broker) dial.Kafka {
 	t.Helper()
-	return login(t, b.Addr(), b.Login().Password)
-}
-
-func login(t *testing.T, addr, password string) dial.Kafka {
-	t.Helper()
-	k, err := dial.New([]string{addr}, configs.TLS{}, configs.SASL{Mechanism: "scram-sha-256", Username: "footfall", Password: password})
+	k, err := dial.New(b.Client())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,23 +106,24 @@ func committed(t *testing.T, via dial.Kafka) int64 {
 	return response.Topics[topic][0].CommittedOffset
 }
 
-// TestOnlyWhoKnowsTheLogin: every user of the machine reaches the port, but nobody writes without the login of this start.
-func TestOnlyWhoKnowsTheLogin(t *testing.T) {
-	dir := t.TempDir()
-	earlier := start(t, dir)
-	create(t, via(t, earlier))
-	earlier.Close()
-	b := start(t, dir)
-	for name, stranger := range map[string]dial.Kafka{
-		"no login": dial.Plain(b.Addr()), "another password": login(t, b.Addr(), ""), "the last start's": login(t, b.Addr(), earlier.Login().Password),
-	} {
-		if err := produce(t.Context(), stranger, 1, "made up"); err == nil {
-			t.Errorf("%s: a stranger wrote an event", name)
+// TestQuietTime: after an hour without events, which takes no time here, the same clients are served at once.
+func TestQuietTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := start(t, t.TempDir())
+		via := via(t, b)
+		create(t, via)
+		for n := range int64(3) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			if err := produce(ctx, via, 1, "x"); err != nil || b.Ends(topic)[first] != n+1 {
+				t.Errorf("hour %d: %v; the log ends at %v", n, err, b.Ends(topic))
+			}
+			cancel()
+			if commit(t, via, n+1); committed(t, via) != n+1 {
+				t.Errorf("hour %d: the group's offset is lost", n)
+			}
+			time.Sleep(time.Hour)
 		}
-	}
-	if err := produce(t.Context(), via(t, b), 1, "ours"); err != nil || b.Ends(topic)[first] != 1 {
-		t.Errorf("%v; the log ends at %v", err, b.Ends(topic))
-	}
+	})
 }
 
 // TestRestart: topics, records, offsets and the log's id survive a restart.

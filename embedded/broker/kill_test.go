@@ -1,13 +1,12 @@
 package broker_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -27,17 +26,27 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		fmt.Println(b.Addr(), b.Login().Password)
+		via, err := dial.New(b.Client())
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		for p := range 3 {
+			for writer := range 3 {
+				go func() {
+					for i := 0; ; i++ {
+						value := fmt.Sprintf("%d-%d-%d-%d", os.Getpid(), p, writer, i)
+						if err := produce(context.Background(), via, p, value+strings.Repeat("x", 3000)); err != nil {
+							fmt.Fprintln(os.Stderr, err)
+							os.Exit(1)
+						}
+						fmt.Println(value) // in one write
+					}
+				}()
+			}
+		}
 		select {}
 	}})
-}
-
-// child starts a broker in a process of its own.
-func child(t *testing.T, dir string) (cmd *exec.Cmd, via dial.Kafka) {
-	t.Helper()
-	cmd = harness.Self(t, "broker", []string{childDir + "=" + dir})
-	addr, password, _ := strings.Cut(harness.Launch(t, cmd), " ")
-	return cmd, login(t, addr, password)
 }
 
 // TestKill: after kill -9 under load, again and again, every acknowledged record is in the log, once and in its partition.
@@ -46,58 +55,45 @@ func TestKill(t *testing.T) {
 		t.Skip("takes seconds: not with -short")
 	}
 	dir := t.TempDir()
-	var mu sync.Mutex
-	acknowledged := map[string]bool{}
+	before := start(t, dir)
+	create(t, via(t, before))
+	before.Close()
+	var acknowledged []string
 	for round := range 4 {
-		cmd, via := child(t, dir)
-		if round == 0 {
-			create(t, via)
-		}
-		var wg sync.WaitGroup
-		enough := make(chan struct{}, 1000)
-		for p := range 3 {
-			for writer := range 3 {
-				wg.Go(func() {
-					for i := 0; ; i++ {
-						value := fmt.Sprintf("%d-%d-%d-%d-%s", round, p, writer, i, strings.Repeat("x", 3000))
-						if produce(t.Context(), via, p, value) != nil {
-							return // killed
-						}
-						mu.Lock()
-						acknowledged[value] = true
-						mu.Unlock()
-						select {
-						case enough <- struct{}{}:
-						default:
-						}
-					}
-				})
-			}
-		}
-		for range 40 + 30*round {
-			select {
-			case <-enough:
-			case <-time.After(20 * time.Second):
-				t.Fatal("the broker acknowledges no more records")
-			}
-		}
-		if err := cmd.Process.Kill(); err != nil {
+		cmd := harness.Self(t, "broker", []string{childDir + "=" + dir})
+		out, err := cmd.StdoutPipe()
+		if err != nil {
 			t.Fatal(err)
 		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Process.Kill() })
+		late := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+		enough := len(acknowledged) + 40 + 30*round
+		for lines := bufio.NewScanner(out); lines.Scan(); { // also what was acknowledged until the kill
+			acknowledged = append(acknowledged, lines.Text())
+			if len(acknowledged) == enough {
+				_ = cmd.Process.Kill()
+			}
+		}
+		late.Stop()
 		_ = cmd.Wait()
-		wg.Wait()
+		if len(acknowledged) < enough {
+			t.Fatal("the broker acknowledges no more records")
+		}
 	}
 
 	b := start(t, dir)
 	found := map[string]int{}
 	for p := range 3 {
 		for _, value := range records(t, via(t, b), p, b.Ends(topic)[models.Partition{Topic: topic, Number: p}]) {
-			found[value]++
+			found[strings.TrimRight(value, "x")]++
 		}
 	}
-	for value := range acknowledged {
+	for _, value := range acknowledged {
 		if found[value] != 1 {
-			t.Errorf("%.20s was acknowledged and is in the log %d times", value, found[value])
+			t.Errorf("%s was acknowledged and is in the log %d times", value, found[value])
 		}
 	}
 	t.Logf("%d acknowledged, %d in the log", len(acknowledged), len(found))

@@ -22,7 +22,7 @@ import (
 
 const (
 	// kept is how many file descriptors are for everything but the public's connections: Kafka, Cassandra, files, operators. One process under
-	// load, with both ends of its broker's connections and SQLite, needs some 180.
+	// load needs some 80.
 	kept = 320
 
 	// leastRoom is with how few connections of the public a process still starts.
@@ -50,7 +50,6 @@ type Bounds struct {
 	Most       int                   // of all; fewer if the process may not open as many files
 	PerNetwork int                   // of one client; a wide network may have more. 0: any number
 	Trusted    func(netip.Addr) bool // tells which addresses count for all only: trusted proxies. Default: none
-	KeepOld    bool                  // only new connections are closed at a bound: the old ones are not HTTP
 	Metrics    prometheus.Registerer // which must not have another listener's of this name. Default: there are none
 	Name       string                // with which names of metrics begin, such as footfall_door
 }
@@ -134,7 +133,7 @@ func bound(l net.Listener, b Bounds, log *slog.Logger) *Conns {
 }
 
 // Accept returns the next connection that is within the bounds. If accepting fails, as it does without a free file descriptor, it is tried
-// again: not every caller would.
+// again, whatever the error.
 func (c *Conns) Accept() (net.Conn, error) {
 	for pause := 5 * time.Millisecond; ; {
 		raw, err := c.Listener.Accept()
@@ -214,7 +213,7 @@ func (c *Conns) makeRoom(set *connSet) bool {
 		return true
 	}
 	now := time.Now()
-	if c.bounds.KeepOld || now.Sub(set.swept) < sweepEvery {
+	if now.Sub(set.swept) < sweepEvery {
 		return false
 	}
 	var longest *conn

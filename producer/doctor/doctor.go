@@ -43,7 +43,7 @@ type patient struct {
 func Examine(ctx context.Context, cfg configs.Producer) doctor.Report {
 	t := cfg.Kafka.Topics
 	p := &patient{Producer: cfg, now: time.Now(), kafka: kafkachecks.Cluster{Bases: []string{t.Clicks, t.Visits}, Others: []string{t.Dead}}}
-	via, err := dial.New(cfg.Kafka.Brokers, cfg.Kafka.TLS, cfg.Kafka.SASL)
+	via, err := dial.New(cfg.Kafka.KafkaClient)
 	if err == nil {
 		err = intake.Check(cfg)
 	}

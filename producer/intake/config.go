@@ -53,7 +53,7 @@ func newParts(cfg configs.Producer) (p parts, err error) {
 	if p.secure, err = cfg.HTTP.TLS.KeyPair(); err != nil {
 		return p, wrong(err)
 	}
-	if p.via, err = dial.New(cfg.Kafka.Brokers, cfg.Kafka.TLS, cfg.Kafka.SASL); err != nil {
+	if p.via, err = dial.New(cfg.Kafka.KafkaClient); err != nil {
 		return p, err
 	}
 	p.enrich, err = enrich.New(enrich.Options{

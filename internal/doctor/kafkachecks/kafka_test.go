@@ -58,7 +58,8 @@ func TestKafkaOfABroker(t *testing.T) {
 	files := dialtest.NewFiles(t)
 	_, guarded := cluster(t, kfake.EnableSASL(), kfake.Superuser("PLAIN", "producer", "secret"), kfake.TLS(files.Server))
 	with := func(ca, password string) dial.Kafka {
-		via, err := dial.New(guarded.Brokers, configs.TLS{Enabled: true, CA: ca}, configs.SASL{Mechanism: "plain", Username: "producer", Password: password})
+		via, err := dial.New(configs.KafkaClient{
+			Brokers: guarded.Brokers, TLS: configs.TLS{Enabled: true, CA: ca}, SASL: configs.SASL{Mechanism: "plain", Username: "producer", Password: password}})
 		if err != nil {
 			t.Fatal(err)
 		}

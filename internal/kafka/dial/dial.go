@@ -3,6 +3,7 @@
 package dial
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -22,8 +23,9 @@ import (
 type Kafka struct {
 	Brokers []string
 
-	tls    *tls.Config    // nil: not encrypted
-	sasl   sasl.Mechanism // nil: no login
+	dial   func(ctx context.Context, network, address string) (net.Conn, error) // nil: over TCP
+	tls    *tls.Config                                                          // nil: not encrypted
+	sasl   sasl.Mechanism                                                       // nil: no login
 	shared *kafka.Transport
 }
 
@@ -35,13 +37,13 @@ func Plain(brokers ...string) Kafka {
 }
 
 // New reads the certificate files of the configuration. It does not connect. Errors are *configs.Wrong.
-func New(brokers []string, t configs.TLS, s configs.SASL) (Kafka, error) {
-	k := Kafka{Brokers: brokers}
+func New(c configs.KafkaClient) (Kafka, error) {
+	k := Kafka{Brokers: c.Brokers, dial: c.Dial}
 	var err error
-	if k.tls, err = t.Client(); err != nil {
+	if k.tls, err = c.TLS.Client(); err != nil {
 		return k, fmt.Errorf("reading kafka.tls: %w", err)
 	}
-	if k.sasl, err = mechanism(s); err != nil {
+	if k.sasl, err = mechanism(c.SASL); err != nil {
 		return k, configs.MarkWrong(fmt.Errorf("reading kafka.sasl: %w", err))
 	}
 	k.shared = k.Transport()
@@ -75,12 +77,12 @@ func (k Kafka) Forget() { k.shared.CloseIdleConnections() }
 
 // Transport is for kafka-go's Writer and Client. The caller may set its other fields, and closes its idle connections.
 func (k Kafka) Transport() *kafka.Transport {
-	return &kafka.Transport{TLS: k.tls, SASL: k.sasl, DialTimeout: dialTimeout}
+	return &kafka.Transport{Dial: k.dial, TLS: k.tls, SASL: k.sasl, DialTimeout: dialTimeout}
 }
 
 // Dialer is for kafka-go's Reader and ConsumerGroup.
 func (k Kafka) Dialer() *kafka.Dialer {
-	return &kafka.Dialer{TLS: k.tls, SASLMechanism: k.sasl, Timeout: dialTimeout, DualStack: true}
+	return &kafka.Dialer{DialFunc: k.dial, TLS: k.tls, SASLMechanism: k.sasl, Timeout: dialTimeout, DualStack: true}
 }
 
 // dialTimeout is kafka-go's default for readers. Its default for transports is half of that.

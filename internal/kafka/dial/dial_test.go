@@ -22,7 +22,7 @@ func TestTLSAndLogin(t *testing.T) {
 		t.Run(mechanism, func(t *testing.T) {
 			brokers := secureBroker(t, files, mechanism)
 			login := configs.SASL{Mechanism: strings.ToLower(mechanism), Username: "producer", Password: "secret"}
-			via, err := dial.New(brokers, configs.TLS{Enabled: true, CA: files.CA}, login)
+			via, err := dial.New(configs.KafkaClient{Brokers: brokers, TLS: configs.TLS{Enabled: true, CA: files.CA}, SASL: login})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -43,7 +43,8 @@ func TestTLSAndLogin(t *testing.T) {
 func TestAPasswordInClearIsARisk(t *testing.T) {
 	f := func(broker, mechanism string, encrypted, want bool) {
 		t.Helper()
-		via, err := dial.New([]string{broker}, configs.TLS{Enabled: encrypted}, configs.SASL{Mechanism: mechanism, Username: "u", Password: "p"})
+		via, err := dial.New(configs.KafkaClient{Brokers: []string{broker}, TLS: configs.TLS{Enabled: encrypted},
+			SASL: configs.SASL{Mechanism: mechanism, Username: "u", Password: "p"}})
 		if err != nil || (via.Risk() != "") != want {
 			t.Errorf("%s, %s, TLS %t: %q, %v", broker, mechanism, encrypted, via.Risk(), err)
 		}
@@ -74,7 +75,7 @@ func TestWrongTLSOrLoginIsRefused(t *testing.T) {
 		"other authority":   {configs.TLS{Enabled: true, CA: dialtest.NewFiles(t).CA}, login},
 	} {
 		t.Run(name, func(t *testing.T) {
-			via, err := dial.New(brokers, papers.tls, papers.sasl)
+			via, err := dial.New(configs.KafkaClient{Brokers: brokers, TLS: papers.tls, SASL: papers.sasl})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -143,7 +144,7 @@ func TestErrorsNameTheConfigurationKey(t *testing.T) {
 	files := dialtest.NewFiles(t)
 	f := func(want string, tls configs.TLS, sasl configs.SASL) {
 		t.Helper()
-		if _, err := dial.New([]string{"x:1"}, tls, sasl); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := dial.New(configs.KafkaClient{TLS: tls, SASL: sasl}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -155,7 +156,7 @@ func TestErrorsNameTheConfigurationKey(t *testing.T) {
 	f("no mechanism", configs.TLS{}, configs.SASL{Username: "x"})
 	f("no username", configs.TLS{}, configs.SASL{Mechanism: "plain"})
 	f("scram-sha-512", configs.TLS{}, configs.SASL{Mechanism: "kerberos", Username: "x"})
-	if _, err := dial.New([]string{"x:1"}, configs.TLS{Enabled: true, Cert: files.Cert, Key: files.Key}, configs.SASL{}); err != nil {
+	if _, err := dial.New(configs.KafkaClient{TLS: configs.TLS{Enabled: true, Cert: files.Cert, Key: files.Key}}); err != nil {
 		t.Error(err)
 	}
 }

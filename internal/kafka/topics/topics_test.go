@@ -186,7 +186,8 @@ func TestEnsureDoesNotRetryHopelessErrors(t *testing.T) {
 func TestEnsureDoesNotRetryAnUntrustedBroker(t *testing.T) {
 	files := dialtest.NewFiles(t)
 	_, brokers := cluster(t, kfake.NumBrokers(1), kfake.TLS(files.Server), kfake.EnableSASL(), kfake.Superuser("PLAIN", "producer", "secret"))
-	via, err := dial.New(brokers, configs.TLS{Enabled: true, CA: dialtest.NewFiles(t).CA}, configs.SASL{Mechanism: "plain", Username: "producer", Password: "secret"})
+	via, err := dial.New(configs.KafkaClient{Brokers: brokers, TLS: configs.TLS{Enabled: true, CA: dialtest.NewFiles(t).CA},
+		SASL: configs.SASL{Mechanism: "plain", Username: "producer", Password: "secret"}})
 	if err != nil {
 		t.Fatal(err)
 	}
