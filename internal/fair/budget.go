@@ -1,7 +1,9 @@
 package fair
 
 import (
+	"hash/maphash"
 	"math"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -31,6 +33,18 @@ type Charge struct {
 	Times float64
 }
 
+// Charges are those of an address, for something with a name: one for each of its networks.
+func Charges(seed maphash.Seed, ip netip.Addr, name string) (all []Charge) {
+	type of struct {
+		network netip.Prefix
+		name    string
+	}
+	for _, n := range Networks(ip) {
+		all = append(all, Charge{Name: maphash.Comparable(seed, of{n.Prefix, name}), Times: float64(n.Times)})
+	}
+	return all
+}
+
 // NewBudget returns nil, which limits nobody, for a rate of 0.
 func NewBudget(perSecond float64, burst int) *Budget {
 	if perSecond <= 0 {
@@ -43,8 +57,8 @@ func NewBudget(perSecond float64, burst int) *Budget {
 	return &Budget{perSecond: perSecond, burst: float64(max(burst, 1)), all: all}
 }
 
-// PerMinute is a budget of which a minute's tokens may be taken at once.
-func PerMinute(n int) *Budget { return NewBudget(float64(n)/60, n) }
+// PerMinute is the rate and the burst of a budget of which a minute's tokens may be taken at once.
+func PerMinute(n int) (perSecond float64, burst int) { return float64(n) / 60, n }
 
 // Take takes one token from each bucket and returns 0, or takes none and returns when all of them have one.
 func (b *Budget) Take(now time.Time, from ...Charge) time.Duration { return b.Charge(now, 1, 1, from) }
@@ -85,4 +99,29 @@ func (b *Budget) filled(s Charge, now time.Time) *bucket {
 		one.at = now
 	}
 	return one
+}
+
+// ownPart is the part of a Shared budget that each client has for itself, beside what is common.
+const ownPart = 200
+
+// Shared is a Budget for what anybody can send under one name, as with the key of a page. Each client has a small budget of its own, and
+// takes from the common one what goes beyond it. So nobody can use up what a client with few wants needs, and a client with many, such as
+// the address of a carrier, has most of the common one. A nil Shared limits nobody. It is safe for concurrent use.
+type Shared struct{ common, own *Budget }
+
+// NewShared returns nil, which limits nobody, for a rate of 0.
+func NewShared(perSecond float64, burst int) *Shared {
+	if perSecond <= 0 {
+		return nil
+	}
+	return &Shared{NewBudget(perSecond, burst), NewBudget(perSecond/ownPart, burst/ownPart)}
+}
+
+// Take takes a token from each of a client's own buckets, or else from the common one of a name, and returns 0. Or it takes none and
+// returns when the common one has a token. Who has no buckets of its own takes from the common one.
+func (s *Shared) Take(now time.Time, own []Charge, name uint64) time.Duration {
+	if s == nil || len(own) > 0 && s.own.Take(now, own...) == 0 {
+		return 0
+	}
+	return s.common.Take(now, Charge{Name: name, Times: 1})
 }

@@ -1,5 +1,7 @@
 package fair
 
+import "sync"
+
 // Shares divides places among those who want them.
 //
 // While places are free anybody may take them. When all are taken, there is a reserve for those who hold less than an equal share, so
@@ -32,9 +34,16 @@ func (s *Shares[K]) Of(who K) *Share[K] {
 	return of
 }
 
-// Take takes so many places, or returns false if its holder may have none now. Who may have one may have all: what is large must get its turn, too.
+// May tells whether its holder may have so many places now. Who may have one may have as many as there are: what is large must get its
+// turn, too. What is larger than all may have them when none is taken.
+func (s *Shares[K]) May(of *Share[K], places int) bool {
+	left := s.Total() - s.used
+	return (s.used < s.places || of.held < min(max(1, s.places/len(s.holders)), left)) && (places <= left || s.used == 0)
+}
+
+// Take takes so many places, or returns false if its holder may not have them now.
 func (s *Shares[K]) Take(of *Share[K], places int) bool {
-	if s.used >= s.places && of.held >= min(max(1, s.places/len(s.holders)), s.Total()-s.used) {
+	if !s.May(of, places) {
 		return false
 	}
 	s.used += places
@@ -65,3 +74,28 @@ func (s *Shares[K]) Used() int { return s.used }
 
 // Total is how many places there are, with the reserve.
 func (s *Shares[K]) Total() int { return s.places + s.reserve }
+
+// Places are Shares for concurrent use.
+type Places[K comparable] struct {
+	mu     sync.Mutex
+	shares *Shares[K]
+}
+
+// NewPlaces has n places, a third of them in reserve.
+func NewPlaces[K comparable](n int) *Places[K] { return &Places[K]{shares: NewShares[K](n-n/3, n/3)} }
+
+// Take takes so many places for somebody, or returns false. It does not wait.
+func (p *Places[K]) Take(who K, places int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	of := p.shares.Of(who)
+	defer p.shares.Release(of, 0)
+	return p.shares.Take(of, places)
+}
+
+// Release gives places back.
+func (p *Places[K]) Release(who K, places int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.shares.Release(p.shares.Of(who), places)
+}

@@ -37,3 +37,22 @@ func TestShares(t *testing.T) {
 		t.Errorf("%d of %d are taken by %v", s.Used(), s.Total(), s.holders)
 	}
 }
+
+// TestLargeOnesEndAtTheTotal: what takes several places never makes more than there are, unless it is alone and larger than all.
+func TestLargeOnesEndAtTheTotal(t *testing.T) {
+	p := NewPlaces[int](64)
+	for who := range 20 {
+		if got, want := p.Take(who, 8), who < 8; got != want {
+			t.Errorf("8 of 64 places for number %d: %v, with %d taken", who, got, p.shares.Used())
+		}
+	}
+	for who := range 8 {
+		p.Release(who, 8)
+	}
+	if !p.Take(1, 100) || p.Take(2, 1) {
+		t.Error("what is larger than all gets no turn, or leaves places")
+	}
+	if p.Release(1, 100); p.shares.Used() != 0 || len(p.shares.holders) != 0 {
+		t.Errorf("%d are taken by %v", p.shares.Used(), p.shares.holders)
+	}
+}

@@ -13,7 +13,7 @@ import (
 	"footfall/producer/answer"
 )
 
-// Other is what a page's visit has instead of features that were new beyond the budget. No sender may use it.
+// Other is what a page's visit has instead of features that were new beyond the budget. Senders may use it: it counts with these.
 const Other = "(other)"
 
 // redirects is the name of what all short links share that are followed: following a link takes no key.
@@ -35,7 +35,7 @@ type Limits struct {
 	news      *fair.Budget // new names, by grant or site
 	pageNews  *fair.Budget // new names by network, of clients with a key that is part of a page
 	referrers *fair.Budget // new referrers, by link that is followed
-	visitors  *fair.Budget // new visitors, by site or link
+	visitors  *fair.Shared // new visitors, by site or link
 
 	names, details, guests *known // sites and links, what belongs to them, and visitors: apart, so that none evicts the others
 }
@@ -46,7 +46,7 @@ type Sender struct {
 	IP    netip.Addr
 	Page  bool // its key is part of a page
 
-	hash uint64 // of Grant; Event fills it in
+	hash, apart uint64 // of Grant, and 1 for a page, whose site has a bucket apart from services'; Event fills them in
 }
 
 // NewLimits has what is configured; 0 is no limit.
@@ -58,10 +58,10 @@ func NewLimits(cfg configs.Limits) *Limits {
 		pages:     fair.NewBudget(cfg.PageClientPerSecond, cfg.PageClientBurst),
 		sites:     fair.NewBudget(cfg.SitePerSecond, cfg.SiteBurst),
 		follows:   fair.NewBudget(cfg.RedirectClientPerSecond, cfg.RedirectClientBurst),
-		news:      fair.PerMinute(cfg.NewKeysPerMinute),
-		pageNews:  fair.PerMinute(cfg.PageClientNewKeysPerMinute),
-		referrers: fair.PerMinute(cfg.NewReferrersPerMinute),
-		visitors:  fair.PerMinute(cfg.NewVisitorsPerMinute),
+		news:      fair.NewBudget(fair.PerMinute(cfg.NewKeysPerMinute)),
+		pageNews:  fair.NewBudget(fair.PerMinute(cfg.PageClientNewKeysPerMinute)),
+		referrers: fair.NewBudget(fair.PerMinute(cfg.NewReferrersPerMinute)),
+		visitors:  fair.NewShared(fair.PerMinute(cfg.NewVisitorsPerMinute)),
 		names:     newKnown(room), details: newKnown(room), guests: newKnown(room),
 	}
 }
@@ -92,12 +92,8 @@ func (l *Limits) Batch(ip netip.Addr, n int, page bool, now time.Time) error {
 }
 
 // networks are the buckets that an address is charged to, for something with a name.
-func (l *Limits) networks(ip netip.Addr, name string) (all []fair.Charge) {
-	for _, n := range fair.Networks(ip) {
-		at := n.Addr().As16()
-		all = append(all, fair.Charge{Name: l.hash(string(at[:]), strconv.Itoa(n.Bits()), name), Times: float64(n.Times)})
-	}
-	return all
+func (l *Limits) networks(ip netip.Addr, name string) []fair.Charge {
+	return fair.Charges(l.seed, ip, name)
 }
 
 // hash is that of a name of several parts. Without the seed nobody can aim at a collision.
@@ -114,7 +110,9 @@ func (l *Limits) hash(parts ...string) uint64 {
 // event is new. An event with a page's key is not refused for its features or its referrer, because nobody would send it again: it
 // counts with Other, or without a referrer, and Event returns true.
 func (l *Limits) Event(from Sender, event models.Event, now time.Time) (reduced bool, err error) {
-	from.hash = l.grant(from.Grant)
+	if from.hash = l.grant(from.Grant); from.Page {
+		from.apart = 1
+	}
 	switch e := event.(type) {
 	case *models.Visit:
 		site := l.hash("site", e.SiteID)
@@ -190,28 +188,34 @@ func newDay(at models.Millis, now time.Time) string {
 	return strconv.FormatInt(int64(at.Day()), 10)
 }
 
+// own are the buckets that a sender pays from itself: those of its networks with a page's key, else none.
+func (l *Limits) own(from Sender) []fair.Charge {
+	if from.Page {
+		return l.networks(from.IP, "")
+	}
+	return nil
+}
+
 // name checks a name, and charges the payer and the sender's address if it is new. The address goes first: one beyond its budget uses
 // up no other.
 func (l *Limits) name(in *known, from Sender, payer, name uint64, now time.Time) error {
 	wait := in.admit(name&nameBits|from.hash&^nameBits, func() (wait time.Duration) {
-		if from.Page {
-			wait = l.pageNews.Take(now, l.networks(from.IP, "")...)
-		}
-		if wait == 0 {
-			wait = l.news.Take(now, fair.Charge{Name: payer, Times: 1})
+		if wait = l.pageNews.Take(now, l.own(from)...); wait == 0 {
+			wait = l.news.Take(now, fair.Charge{Name: payer + from.apart, Times: 1})
 		}
 		return wait
 	})
 	return refusal(answer.TooManyNewKeys, "too many links, their referrers or days, sites or features that were never seen before", wait)
 }
 
-// visitor checks the visitor of a site or a link. A visit at another time makes rows as a new visitor does.
+// visitor checks the visitor of a site or a link. A visit at another time makes rows as a new visitor does. A page's client takes from its
+// own budget first: others cannot have it refused for few visitors.
 func (l *Limits) visitor(from Sender, owner uint64, visitor string, at models.Millis, now time.Time) error {
 	if visitor == "" { // a link is created
 		return nil
 	}
 	hash := (owner ^ l.hash("visitor", visitor, newDay(at, now))) & nameBits
-	wait := l.guests.admit(hash|from.hash&^nameBits, func() time.Duration { return l.visitors.Take(now, fair.Charge{Name: owner, Times: 1}) })
+	wait := l.guests.admit(hash|from.hash&^nameBits, func() time.Duration { return l.visitors.Take(now, l.own(from), owner+from.apart) })
 	return refusal(answer.TooManyNewVisitors, "too many visitors of this site or link that were never seen before", wait)
 }
 

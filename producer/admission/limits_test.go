@@ -315,3 +315,45 @@ func TestLimitsAreBounded(t *testing.T) {
 		t.Logf("full limits take %d MB", took>>20)
 	}
 }
+
+// TestOthersDoNotUseUpThePagesVisitors: addresses with a page's key make up visitors of a site, each within its rate. A client that brings
+// few new visitors is not refused for that, nor is a service. Who makes them up is, and has no more than its part and the common one.
+func TestOthersDoNotUseUpThePagesVisitors(t *testing.T) {
+	cfg, err := configs.LoadProducer("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, now := NewLimits(cfg.Limits), time.Unix(1_000_000, 0)
+	visit := func(ip, guid string, page bool) error {
+		v := &models.Visit{SiteID: "shop", GUID: guid, TS: models.Millis(now.UnixMilli()), Features: []string{"a", "b"}}
+		_, err := l.Event(Sender{Grant: fmt.Sprint("page ", page), IP: netip.MustParseAddr(ip), Page: page}, v, now)
+		return err
+	}
+	made, sent := 0, 0
+	for range 60 {
+		now = now.Add(time.Second)
+		for i := range 64 {
+			ip := fmt.Sprintf("203.0.113.%d", i)
+			for n := 0; n < 20 && l.PageClient(netip.MustParseAddr(ip), now) == nil; n++ {
+				if sent++; visit(ip, fmt.Sprint(sent), true) == nil {
+					made++
+				}
+			}
+		}
+	}
+	const minute = 30_000
+	if most := 2*minute + 2*64*minute/200; sent < 64*20*60 || made > most || made < most*9/10 {
+		t.Errorf("%d of %d made-up visitors were taken in a minute, want %d", made, sent, most)
+	}
+	if err := visit("203.0.113.7", "one more", true); reason(err) != answer.TooManyNewVisitors {
+		t.Errorf("who makes up visitors: %v", err)
+	}
+	for i := range minute / 200 { // of one address, which may be a carrier's
+		if err := visit("198.51.100.7", fmt.Sprint("honest ", i), true); err != nil {
+			t.Fatalf("honest visitor %d: %v", i, err)
+		}
+	}
+	if err := visit("203.0.113.7", "a customer", false); err != nil {
+		t.Errorf("a service: %v", err)
+	}
+}

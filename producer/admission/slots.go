@@ -19,6 +19,7 @@ import (
 // key, the key's grant.
 type Tenant struct {
 	Grant   string // empty where access.open lets anyone write
+	Page    bool   // the key is part of a page
 	Network netip.Prefix
 }
 
@@ -62,15 +63,13 @@ func (s *SoleTenant) hash(of Tenant) uint64 {
 	if of.Grant != "" {
 		return maphash.String(s.seed, of.Grant)
 	}
-	ip := of.Account().Network.Addr().As16()
-	return maphash.Bytes(s.seed, ip[:])
+	return maphash.Comparable(s.seed, of.Account().Network)
 }
 
 const (
-	clientShare    = 8               // one client holds at most this part of the body slots
-	maxWaiting     = 1024            // how many requests may wait for a slot, each with the data of one event at most
-	maxWaitingEach = 32              // how many of those may be of one client
-	maxWait        = 3 * time.Second // how long each of them waits
+	clientShare = 8               // one client holds at most this part of the body slots
+	maxWaiting  = 1024            // how many requests may wait for a slot, each with the data of one event at most
+	maxWait     = 3 * time.Second // how long each of them waits
 )
 
 // NewBodySlots divides the memory for bodies and answers (http.body_bytes) into slots. One third is for small slots, of maxEvent
@@ -79,7 +78,7 @@ const (
 func NewBodySlots(bodyBytes, maxEvent, maxBatch int64) (small, large *Semaphore) {
 	slots := func(bytes, each int64) *Semaphore {
 		n := int(max(1, bytes/each))
-		return NewSemaphore(n-n/3, n/3, max(1, n/clientShare), maxWaiting, maxWaitingEach, maxWait)
+		return NewSemaphore(n-n/3, n/3, max(1, n/clientShare), maxWaiting, maxWait)
 	}
 	return slots(bodyBytes/3, maxEvent), slots(bodyBytes/3*2, max(maxBatch, maxEvent))
 }
@@ -89,7 +88,7 @@ func NewBodySlots(bodyBytes, maxEvent, maxBatch int64) (small, large *Semaphore)
 // batches find a free processor. While an account is the only tenant it may hold all.
 func NewWorkerSlots(sole *SoleTenant) *Semaphore {
 	n := runtime.GOMAXPROCS(0)
-	workers := NewSemaphore(n-n/2, n/2, n, maxWaiting, maxWaiting, maxWait)
+	workers := NewSemaphore(n-n/2, n/2, n, maxWaiting, maxWait)
 	workers.sole = func(client Tenant) bool { return sole.Is(client, time.Now()) }
 	return workers
 }
@@ -97,17 +96,16 @@ func NewWorkerSlots(sole *SoleTenant) *Semaphore {
 // Semaphore is a counting semaphore whose slots accounts share (fair.Shares), and the places of its queue as well. Slots are given in
 // the order of asking, except that those who may have none now are passed over. It is safe for concurrent use.
 type Semaphore struct {
-	perClient, queueClient int           // how many one client may hold, and how many of its requests may wait
-	patience               time.Duration // how long one waits
+	perClient int           // how many one client may hold
+	patience  time.Duration // how long one waits
 
 	sole func(Tenant) bool // tells who may hold all slots; nil: nobody
 
 	mu      sync.Mutex
 	slots   *fair.Shares[Tenant]
 	held    map[Tenant]int // slots, by client
-	queue   *fair.Shares[Tenant]
-	waiting *list.List     // of *waiter, in the order of asking
-	waiters map[Tenant]int // by client
+	queue   *fair.Places[Tenant]
+	waiting *list.List // of *waiter, in the order of asking
 }
 
 // waiter wants a slot. given is closed when it has one.
@@ -116,13 +114,12 @@ type waiter struct {
 	given  chan struct{}
 }
 
-// NewSemaphore has so many slots and so many in reserve, of which one client may hold perClient. About queue callers wait for one, at
-// most queueClient of them of one client, each for patience.
-func NewSemaphore(slots, reserve, perClient, queue, queueClient int, patience time.Duration) *Semaphore {
+// NewSemaphore has so many slots and so many in reserve, of which one client may hold perClient. At most queue callers wait for one, each
+// for patience. Who waits with perClient slots is passed over, so it holds up no other.
+func NewSemaphore(slots, reserve, perClient, queue int, patience time.Duration) *Semaphore {
 	return &Semaphore{
-		perClient: perClient, queueClient: queueClient, patience: patience,
-		slots: fair.NewShares[Tenant](slots, reserve), held: map[Tenant]int{},
-		queue: fair.NewShares[Tenant](queue-queue/3, queue/3), waiting: list.New(), waiters: map[Tenant]int{},
+		perClient: perClient, patience: patience, slots: fair.NewShares[Tenant](slots, reserve), held: map[Tenant]int{},
+		queue: fair.NewPlaces[Tenant](queue), waiting: list.New(),
 	}
 }
 
@@ -134,7 +131,7 @@ func (s *Semaphore) Acquire(ctx context.Context, client Tenant) bool {
 		s.mu.Unlock()
 		return true
 	}
-	if !take(s.queue, s.waiters, client, s.queueClient, false) {
+	if !s.queue.Take(client.Account(), 1) {
 		s.mu.Unlock()
 		return false
 	}
@@ -166,7 +163,10 @@ func (s *Semaphore) Acquire(ctx context.Context, client Tenant) bool {
 func (s *Semaphore) Release(client Tenant) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	giveBack(s.slots, s.held, client)
+	s.slots.Release(s.slots.Of(client.Account()), 1)
+	if s.held[client]--; s.held[client] == 0 {
+		delete(s.held, client)
+	}
 	for e := s.waiting.Front(); e != nil && s.slots.Used() < s.slots.Total(); {
 		place, next := e, e.Next()
 		if w := place.Value.(*waiter); s.takeSlot(w.client) {
@@ -201,34 +201,21 @@ func (s *Semaphore) Scarce() bool {
 // dequeue takes a waiter out of the queue. The caller holds mu.
 func (s *Semaphore) dequeue(e *list.Element) {
 	s.waiting.Remove(e)
-	giveBack(s.queue, s.waiters, e.Value.(*waiter).client)
+	s.queue.Release(e.Value.(*waiter).client.Account(), 1)
 }
 
-// takeSlot takes a slot for a client if it may have one. The caller holds mu.
+// takeSlot takes a slot for a client if it and its account may have one. Who is alone may have those in reserve. The caller holds mu.
 func (s *Semaphore) takeSlot(client Tenant) bool {
-	return take(s.slots, s.held, client, s.perClient, s.sole != nil && s.sole(client))
-}
-
-// take takes a place for a client that holds less than most, if its account may have one. Who is alone may have those in reserve.
-func take(of *fair.Shares[Tenant], held map[Tenant]int, client Tenant, most int, alone bool) bool {
-	if held[client] >= most {
+	if s.held[client] >= s.perClient {
 		return false
 	}
-	account := of.Of(client.Account())
-	defer of.Release(account, 0)
-	if !of.Take(account, 1) && (!alone || !of.TakeReserve(account)) {
+	account := s.slots.Of(client.Account())
+	defer s.slots.Release(account, 0)
+	if !s.slots.Take(account, 1) && (s.sole == nil || !s.sole(client) || !s.slots.TakeReserve(account)) {
 		return false
 	}
-	held[client]++
+	s.held[client]++
 	return true
-}
-
-// giveBack undoes take, and deletes what is 0.
-func giveBack(of *fair.Shares[Tenant], held map[Tenant]int, client Tenant) {
-	of.Release(of.Of(client.Account()), 1)
-	if held[client]--; held[client] == 0 {
-		delete(held, client)
-	}
 }
 
 // Slots are what one request holds, at most one slot of each semaphore. Defer ReleaseAll before the first Acquire, so that the

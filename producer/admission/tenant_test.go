@@ -8,7 +8,7 @@ import (
 // TestALoneTenantHasAll: the only tenant gets all slots.
 func TestALoneTenantHasAll(t *testing.T) {
 	c, now := NewSoleTenant(), time.Unix(1_000_000, 0)
-	p := NewSemaphore(2, 2, 4, 15, 10, time.Minute)
+	p := NewSemaphore(2, 2, 4, 15, time.Minute)
 	p.sole = func(of Tenant) bool { return c.Is(of, now) }
 	one, other := Tenant{Grant: "one"}, Tenant{Grant: "other"}
 	had := func() (n int) {
@@ -47,7 +47,7 @@ func TestALoneTenantHasAll(t *testing.T) {
 
 // TestWaitersOfALoneTenant: when a tenant has become the only one, its waiters get all free slots at the next release, not just one.
 func TestWaitersOfALoneTenant(t *testing.T) {
-	p := NewSemaphore(2, 2, 4, 15, 10, time.Minute)
+	p := NewSemaphore(2, 2, 4, 15, time.Minute)
 	alone := false
 	p.sole = func(Tenant) bool { return alone }
 	one := Tenant{Grant: "one"}

@@ -17,7 +17,7 @@ import (
 // TestLargeBodiesAreBounded: a body larger than an event takes one of a few slots until its request has ended.
 func TestLargeBodiesAreBounded(t *testing.T) {
 	d := newTestServer(t)
-	d.largeBodies = admission.NewSemaphore(1, 0, 1, 1, 1, time.Millisecond)
+	d.largeBodies = admission.NewSemaphore(1, 0, 1, 1, time.Millisecond)
 	read := func(size int) (done func(), reason string) {
 		body := "[" + strings.Repeat(" ", size-2) + "]"
 		r := httptest.NewRequest(http.MethodPost, "/v1/visits", strings.NewReader(body))
@@ -65,7 +65,7 @@ func TestLargeBodiesAreBounded(t *testing.T) {
 // TestAPanicReleasesTheSlot: a handler that panics gives the slot of its large body back.
 func TestAPanicReleasesTheSlot(t *testing.T) {
 	d := newTestServer(t)
-	d.access, d.limits, d.largeBodies = &admission.Access{Open: true}, admission.NewLimits(d.cfg.Limits), admission.NewSemaphore(1, 0, 1, 1, 1, time.Millisecond)
+	d.access, d.limits, d.largeBodies = &admission.Access{Open: true}, admission.NewLimits(d.cfg.Limits), admission.NewSemaphore(1, 0, 1, 1, time.Millisecond)
 	taken := 0
 	body := io.MultiReader(strings.NewReader("["+strings.Repeat(" ", 70<<10)), readerFunc(func([]byte) (int, error) {
 		taken = d.largeBodies.InUse()
@@ -91,7 +91,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 // TestBatchesTakeAWorkerSlot: when all processors are busy with batches a single event passes, and another batch waits for its turn.
 func TestBatchesTakeAWorkerSlot(t *testing.T) {
 	d := newTestServer(t)
-	d.workers = admission.NewSemaphore(1, 0, 1, 1, 1, time.Millisecond)
+	d.workers = admission.NewSemaphore(1, 0, 1, 1, time.Millisecond)
 	if !d.workers.Acquire(t.Context(), admission.Tenant{Grant: "another"}) {
 		t.Fatal("no slot where there is one")
 	}
@@ -157,7 +157,7 @@ func TestWorkerSlotsAreReleasedForBodySlots(t *testing.T) {
 	f := func(body, zipped string) {
 		t.Helper()
 		d := newTestServer(t)
-		d.largeBodies = admission.NewSemaphore(1, 0, 1, 1, 1, time.Minute)
+		d.largeBodies = admission.NewSemaphore(1, 0, 1, 1, time.Minute)
 		d.limits = admission.NewLimits(d.cfg.Limits)
 		if !d.largeBodies.Acquire(t.Context(), admission.Tenant{Grant: "another"}) {
 			t.Fatal("no slot where there is one")
@@ -193,7 +193,7 @@ func TestWorkerSlotsAreReleasedForBodySlots(t *testing.T) {
 // waits for a worker slot.
 func TestWaitingForAWorkerSlotIsNotTheSendersTime(t *testing.T) {
 	d := newTestServer(t)
-	d.workers = admission.NewSemaphore(1, 0, 1, 1, 1, 10*time.Second)
+	d.workers = admission.NewSemaphore(1, 0, 1, 1, 10*time.Second)
 	another := admission.Tenant{Grant: "another"}
 	if !d.workers.Acquire(t.Context(), another) {
 		t.Fatal("no slot where there is one")

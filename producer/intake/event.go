@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -68,7 +67,7 @@ func (s *server) accept(topic string, from sender, drafts []draft, outcomes []ou
 	if len(events) == 0 {
 		return
 	}
-	delivery := s.pub.Submit(from.tenant.Account(), topic, events)
+	delivery := s.pub.Submit(from.tenant, topic, events)
 	beforeWait()
 	// Not the request's context: see receiveJSON.
 	for i, err := range s.pub.Await(context.Background(), delivery) {
@@ -117,29 +116,22 @@ func (s *server) prepare(from sender, w draft, now time.Time) (reduced bool, err
 	if err := w.event.Validate(); err != nil {
 		return false, err
 	}
-	switch e := w.event.(type) {
-	case *models.Click:
-		if !s.cfg.Privacy.KeepUserAgent {
-			e.UA = "" // fillClick has judged it, and nothing else needs it
-		}
-	case *models.Visit:
-		if slices.Contains(e.Features, admission.Other) {
-			return false, &models.Invalid{Reason: "reserved_value", Detail: admission.Other + " is what the producer makes of features"}
-		}
+	if c, ok := w.event.(*models.Click); ok && !s.cfg.Privacy.KeepUserAgent {
+		c.UA = "" // fillClick has judged it, and nothing else needs it
 	}
-	page := from.hasPageKey()
-	if err := s.checkTime(w.event, page, now); err != nil {
+	if err := s.checkTime(w.event, from.tenant.Page, now); err != nil {
 		return false, err
 	}
 	owner, err := s.access.Owner(from.grants, from.page, w.event)
 	if err != nil {
 		return false, err
 	}
-	payer := admission.Sender{Grant: owner, IP: s.enrich.ClientIP(from.request), Page: page}
+	payer := admission.Sender{Grant: owner, IP: s.enrich.ClientIP(from.request), Page: from.tenant.Page}
 	reduced, err = s.limits.Event(payer, w.event, now)
 	if reduced && err == nil {
 		s.metrics.filtered.WithLabelValues(answer.TooManyNewKeys).Inc()
 	}
+	s.suspectProxy(from, reduced || err != nil)
 	return reduced, err
 }
 

@@ -83,9 +83,23 @@ func limited(t *testing.T, b broker) {
 			refused("one more of a page", r, "rate_limited")
 		}
 	}
-	if n := strings.Count(hidden.log.String(), "http.trusted_proxies"); n != 1 {
-		t.Errorf("warned %d times of what may be a proxy: %s", n, hidden.log)
+	warned := func(of *runningServer) {
+		t.Helper()
+		if n := strings.Count(of.log.String(), "http.trusted_proxies"); n != 1 {
+			t.Errorf("warned %d times of what may be a proxy: %s", n, of.log)
+		}
 	}
+	warned(hidden)
+
+	reduced := startServer(t, b, func(cfg *configs.Producer) {
+		guarded(cfg)
+		cfg.Limits = configs.Limits{PageClientNewKeysPerMinute: 2}
+	})
+	for i := range 4 { // it is not refused, but counts as one client
+		taken("new features of a page", reduced.do(t, http.MethodPost, "/v1/visits?key=shop-new", http.Header{"X-Forwarded-For": {"203.0.113.7"}},
+			strings.NewReader(fmt.Sprintf(`{"siteId":"shop","guid":"g","feature1":"%d"}`, i))))
+	}
+	warned(reduced)
 
 	sites := startServer(t, b, func(cfg *configs.Producer) { cfg.Limits = configs.Limits{SitePerSecond: slow, SiteBurst: 2} })
 	r := sites.batch(t, "/v1/visits", nil, `[`+one+`,`+one+`,`+one+`,{"siteId":"t","guid":"g"}]`, http.StatusMultiStatus, 4)

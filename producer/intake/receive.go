@@ -38,26 +38,28 @@ func (s *server) admit(r *http.Request) (sender, error) {
 	}
 	var err error
 	if from.grants, err = s.access.Grants(r); len(from.grants) > 0 {
-		from.tenant.Grant = from.grants[0].Name
+		from.tenant.Grant, from.tenant.Page = from.grants[0].Name, admission.OnPages(from.grants)
 	}
 	if err != nil {
 		return from, err
 	}
 	s.sole.Note(from.tenant, now)
-	if !from.hasPageKey() {
+	if !from.tenant.Page {
 		return from, nil
 	}
 	err = s.limits.PageClient(ip, now)
-	if err != nil && r.Header.Get("X-Forwarded-For") != "" && !s.enrich.PeerTrusted(r) {
-		s.unnamedProxy.Do(func() {
-			s.log.Warn("a client that sends X-Forwarded-For was rate limited: if it is your proxy, list it in http.trusted_proxies, or all visitors behind it count as one client")
-		})
-	}
+	s.suspectProxy(from, err != nil)
 	return from, err
 }
 
-// hasPageKey tells whether the sender's key is part of pages, and so known to all who can read them.
-func (s *sender) hasPageKey() bool { return admission.OnPages(s.grants) }
+// suspectProxy warns once of a sender with a page's key that is beyond a limit of one client, and that may be a proxy.
+func (s *server) suspectProxy(from sender, limited bool) {
+	if limited && from.tenant.Page && from.request.Header.Get("X-Forwarded-For") != "" && !s.enrich.PeerTrusted(from.request) {
+		s.unnamedProxy.Do(func() {
+			s.log.Warn("a client that sends X-Forwarded-For is beyond its limits: if it is your proxy, list it in http.trusted_proxies, or all visitors behind it count as one client")
+		})
+	}
+}
 
 // receiveJSON takes one event as JSON, or a batch as an array or as NDJSON.
 //
@@ -111,7 +113,7 @@ func (s *server) chargeBatch(from sender, events int, slots *admission.Slots) er
 			return err
 		}
 	}
-	return s.limits.Batch(s.enrich.ClientIP(from.request), events-1, from.hasPageKey(), time.Now()) // admit charged for the first
+	return s.limits.Batch(s.enrich.ClientIP(from.request), events-1, from.tenant.Page, time.Now()) // admit charged for the first
 }
 
 // receiveForm takes one visit as a form.

@@ -142,7 +142,7 @@ func (s *server) awaitKafka(ctx context.Context, via dial.Kafka, reg prometheus.
 		}
 		s.pub, err = publisher.Open(ctx, via, publisher.Options{
 			Topics: []string{k.Topics.Clicks, k.Topics.Visits}, Timeout: k.Timeout, Slots: s.cfg.HTTP.MaxInFlight, Metrics: reg, Log: s.log,
-			Grant: fair.NewBudget(s.cfg.Limits.GrantPerSecond, s.cfg.Limits.GrantBurst),
+			Grant: fair.NewShared(s.cfg.Limits.GrantPerSecond, s.cfg.Limits.GrantBurst),
 		})
 		return err
 	})

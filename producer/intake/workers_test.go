@@ -97,7 +97,7 @@ func openPublisher(t *testing.T, cfg configs.Producer) (*kfake.Cluster, *publish
 func TestLargeEventsTakeAWorkerSlot(t *testing.T) {
 	d := newTestServer(t)
 	d.access, d.limits, d.visits = &admission.Access{Open: true}, admission.NewLimits(d.cfg.Limits), visits{models.DefaultPlan()}
-	d.workers = admission.NewSemaphore(1, 0, 1, 1, 1, time.Millisecond)
+	d.workers = admission.NewSemaphore(1, 0, 1, 1, time.Millisecond)
 	if !d.workers.Acquire(t.Context(), admission.Tenant{Grant: "another"}) {
 		t.Fatal("no slot where there is one")
 	}

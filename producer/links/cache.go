@@ -3,12 +3,15 @@ package links
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/expirable"
 	"golang.org/x/sync/singleflight"
+
+	"footfall/internal/fair"
 )
 
 const (
@@ -21,8 +24,8 @@ const (
 	// lookupTimeout bounds how long a redirect waits for the store: its visitor waits too.
 	lookupTimeout = 3 * time.Second
 
-	// mostAsking and mostCreating bound the concurrent requests to the store. Anyone can ask for ever new names that do not
-	// exist. Creating has a bound of its own, so that it does not wait for those who guess names.
+	// mostAsking and mostCreating bound the concurrent requests to the store, which clients share. Anyone can ask for ever new names
+	// that do not exist. Creating has a bound of its own, so that it does not wait for those who guess names.
 	mostAsking, mostCreating = 256, 64
 )
 
@@ -36,12 +39,12 @@ type cache struct {
 	bytes   atomic.Int64                     // of found
 	missing *expirable.LRU[string, struct{}] // apart, so that guessed names do not evict links
 	asking  singleflight.Group
-	slots   chan struct{} // holds one for each request to the store
+	slots   *fair.Places[netip.Prefix] // one for each request to the store, by customers' networks
 	keeping sync.Mutex
 }
 
 func newCache(o Options) *cache {
-	c := &cache{o: &o, missing: expirable.NewLRU[string, struct{}](o.Cache, nil, o.NegativeTTL), slots: make(chan struct{}, mostAsking)}
+	c := &cache{o: &o, missing: expirable.NewLRU[string, struct{}](o.Cache, nil, o.NegativeTTL), slots: fair.NewPlaces[netip.Prefix](mostAsking)}
 	c.found = expirable.NewLRU(o.Cache, func(short, long string) { c.bytes.Add(-int64(len(short) + len(long))) }, foundTTL)
 	return c
 }
@@ -63,21 +66,26 @@ type lookup struct {
 	found bool
 }
 
-// target is Store.Target, cached. Errors are not cached.
-func (c *cache) target(ctx context.Context, short string) (string, bool, error) {
+// target is Store.Target for a client, cached. Errors are not cached.
+func (c *cache) target(ctx context.Context, from netip.Addr, short string) (string, bool, error) {
 	if a, ok := c.known(short); ok {
 		return a.long, a.found, nil
 	}
-	result := c.asking.DoChan(short, func() (any, error) { return c.ask(ctx, short) })
-	select {
-	case r := <-result:
-		if r.Err != nil {
-			return "", false, r.Err
+	for asked := false; ; {
+		result := c.asking.DoChan(short, func() (any, error) {
+			asked = true
+			return c.ask(ctx, fair.Customer(from), short)
+		})
+		select {
+		case r := <-result:
+			if errors.Is(r.Err, errBusy) && !asked {
+				continue // another one had no place
+			}
+			a, _ := r.Val.(lookup)
+			return a.long, a.found, r.Err
+		case <-ctx.Done():
+			return "", false, ctx.Err()
 		}
-		a := r.Val.(lookup)
-		return a.long, a.found, nil
-	case <-ctx.Done():
-		return "", false, ctx.Err()
 	}
 }
 
@@ -89,17 +97,15 @@ func (c *cache) known(short string) (lookup, bool) {
 	return lookup{}, ok
 }
 
-func (c *cache) ask(ctx context.Context, short string) (said lookup, err error) {
+func (c *cache) ask(ctx context.Context, from netip.Prefix, short string) (said lookup, err error) {
 	defer c.o.survive("the store of links", &err) // singleflight would panic again, in a goroutine that nobody recovers
 	if a, ok := c.known(short); ok {              // a request that ended just before has cached it
 		return a, nil
 	}
-	select {
-	case c.slots <- struct{}{}:
-		defer func() { <-c.slots }()
-	default:
+	if !c.slots.Take(from, 1) {
 		return lookup{}, errBusy
 	}
+	defer c.slots.Release(from, 1)
 	// Not the request's context: others wait for the same answer when its client hangs up.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
 	defer cancel()

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"footfall/internal/fair"
 	"footfall/models"
 	"footfall/producer/answer"
 )
@@ -66,12 +67,11 @@ func (h *Handler) Create(w http.ResponseWriter, r *http.Request) error {
 	if err := h.o.Allow(r, want.ShortURL); err != nil {
 		return err
 	}
-	select {
-	case h.creating <- struct{}{}:
-		defer func() { <-h.creating }()
-	default:
+	from := fair.Customer(h.o.Enrich.ClientIP(r))
+	if !h.creating.Take(from, 1) {
 		return h.unavailable(r, errBusy)
 	}
+	defer h.creating.Release(from, 1)
 	for n := 1; ; n++ {
 		existing, created, err := h.o.Store.Create(r.Context(), want.ShortURL, want.LongURL, time.Now().UTC().Truncate(time.Millisecond))
 		switch {

@@ -3,9 +3,11 @@ package links
 import (
 	"encoding/json"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 
+	"footfall/internal/fair"
 	"footfall/producer/answer"
 )
 
@@ -109,19 +111,30 @@ func TestNamesBeginAsTheyMust(t *testing.T) {
 	}
 }
 
-// TestCreatingIsBounded: above the bound of concurrent requests to the store, creating a link is answered 503.
+// TestCreatingIsBounded: above the bound of concurrent requests to the store, creating a link is answered 503. One client leaves places for
+// others.
 func TestCreatingIsBounded(t *testing.T) {
 	f := newFixture(t, nil)
-	for range mostCreating {
-		f.creating <- struct{}{}
+	me := fair.Customer(netip.MustParseAddr("192.0.2.1")) // as httptest has it
+	n := 0
+	for f.creating.Take(me, 1) {
+		n++
+	}
+	if n != mostCreating-mostCreating/3 {
+		t.Errorf("one client has %d of %d places", n, mostCreating)
 	}
 	w := f.post(`{"long_url":"https://a.example/"}`)
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "overloaded") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	<-f.creating
-	if w := f.post(`{"long_url":"https://a.example/"}`); w.Code != http.StatusCreated || len(f.creating) != mostCreating-1 {
-		t.Errorf("%d %s, %d under way", w.Code, w.Body, len(f.creating))
+	if !f.creating.Take(fair.Customer(netip.MustParseAddr("192.0.2.2")), 1) {
+		t.Error("another client is kept out")
+	}
+	f.creating.Release(me, 2)
+	for range 2 { // the first gives its place back
+		if w := f.post(`{"long_url":"https://a.example/"}`); w.Code != http.StatusCreated {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
 	}
 }
 

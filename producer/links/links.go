@@ -17,6 +17,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"footfall/internal/fair"
 	"footfall/models"
 	"footfall/producer/enrich"
 )
@@ -70,7 +71,7 @@ type Handler struct {
 	cache *cache
 	queue *queue
 
-	creating chan struct{} // one for each request to the store
+	creating *fair.Places[netip.Prefix] // one for each request to the store
 }
 
 // Sensible returns an error for sizes and times that no Handler can work with.
@@ -97,7 +98,7 @@ func New(o Options) (*Handler, error) {
 		return nil, err
 	}
 	o.BaseURL = strings.TrimRight(o.BaseURL, "/")
-	return &Handler{o: o, cache: newCache(o), queue: newQueue(o), creating: make(chan struct{}, mostCreating)}, nil
+	return &Handler{o: o, cache: newCache(o), queue: newQueue(o), creating: fair.NewPlaces[netip.Prefix](mostCreating)}, nil
 }
 
 // survive turns a panic into an error. Defer it in goroutines of our own: net/http recovers panics of handlers only, and any

@@ -35,26 +35,26 @@ type queue struct {
 	dropped *prometheus.CounterVec
 
 	clicks  chan queued
+	waiting *fair.Places[netip.Prefix] // in clicks
 	working sync.WaitGroup
 	stop    context.Context // ends when workers must give up
 	giveUp  context.CancelFunc
 
 	left atomic.Int64 // clicks that were given up
 
-	mu      sync.Mutex // of all below; add holds it, so that nobody adds to a closed queue
-	closed  bool
-	waiting *fair.Shares[netip.Prefix] // of customers' networks
+	mu     sync.Mutex // of closed; add holds it, so that nobody adds to a closed queue
+	closed bool
 }
 
-// queued is a click that waits, and whose share of the queue it takes.
+// queued is a click that waits, and the customer's network whose place in the queue it takes.
 type queued struct {
 	click *models.Click
-	share *fair.Share[netip.Prefix]
+	from  netip.Prefix
 }
 
 func newQueue(o Options) *queue {
-	reserve := (o.Queue + 1) / 2
-	q := &queue{o: &o, log: o.Log, clicks: make(chan queued, o.Queue+reserve), waiting: fair.NewShares[netip.Prefix](o.Queue, reserve)}
+	room := o.Queue + (o.Queue+1)/2
+	q := &queue{o: &o, log: o.Log, clicks: make(chan queued, room), waiting: fair.NewPlaces[netip.Prefix](room)}
 	q.stop, q.giveUp = context.WithCancel(context.Background())
 	q.dropped = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "footfall_clicks_dropped_total",
@@ -82,16 +82,15 @@ func (q *queue) add(c *models.Click, from netip.Addr) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	share := q.waiting.Of(fair.Customer(from))
+	customer := fair.Customer(from)
 	switch {
 	case q.closed:
 		q.drop("closing", nil)
-	case !q.waiting.Take(share, 1):
+	case !q.waiting.Take(customer, 1):
 		q.drop("queue_full", nil)
 	default:
-		q.clicks <- queued{c, share} // never blocks: no more are in the channel than have a place
+		q.clicks <- queued{c, customer} // never blocks: no more are in the channel than have a place
 	}
-	q.waiting.Release(share, 0)
 }
 
 func (q *queue) drop(reason string, err error) {
@@ -103,9 +102,7 @@ func (q *queue) drop(reason string, err error) {
 
 func (q *queue) work() {
 	for c := range q.clicks {
-		q.mu.Lock()
-		q.waiting.Release(c.share, 1)
-		q.mu.Unlock()
+		q.waiting.Release(c.from, 1)
 		switch err := q.write(c.click); {
 		case errors.Is(err, errPanic):
 			q.drop("panic", err)

@@ -23,7 +23,8 @@ func (h *Handler) Redirect(w http.ResponseWriter, r *http.Request) error {
 	if !Name(short) {
 		return none
 	}
-	long, found, err := h.cache.target(r.Context(), short)
+	ip := h.o.Enrich.ClientIP(r)
+	long, found, err := h.cache.target(r.Context(), ip, short)
 	switch {
 	case err != nil:
 		return h.unavailable(r, err)
@@ -38,7 +39,6 @@ func (h *Handler) Redirect(w http.ResponseWriter, r *http.Request) error {
 		return &answer.Refusal{Reason: answer.LinkLoop, Detail: "this link leads back to this server"}
 	}
 	if r.Method == http.MethodGet {
-		ip := h.o.Enrich.ClientIP(r)
 		c := h.click(r, ip, short)
 		h.o.Judge(c, ip)
 		h.queue.add(c, ip)

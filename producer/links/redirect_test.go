@@ -2,8 +2,10 @@ package links
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -130,7 +132,8 @@ func TestTheCacheAsksOnce(t *testing.T) {
 	}
 }
 
-// TestLookupsAreBounded: a store that hangs gets a bounded number of requests, and cached links are still followed.
+// TestLookupsAreBounded: a store that hangs gets a bounded number of requests, and cached links are still followed. A client that guesses
+// names leaves places for others.
 func TestLookupsAreBounded(t *testing.T) {
 	f := newFixture(t, nil)
 	f.store.links["known"] = "https://a.example/"
@@ -138,7 +141,8 @@ func TestLookupsAreBounded(t *testing.T) {
 	f.store.set(func() { f.store.gate = make(chan struct{}) })
 	var all sync.WaitGroup
 	var busy, missing atomic.Int64
-	const guesses = mostAsking + 100
+	const alone = mostAsking - mostAsking/3 // what one client may have
+	const guesses = alone + 100
 	for i := range guesses {
 		all.Go(func() {
 			switch w := f.follow(http.MethodGet, fmt.Sprint("/guess", i)); {
@@ -151,7 +155,7 @@ func TestLookupsAreBounded(t *testing.T) {
 			}
 		})
 	}
-	for deadline := time.Now().Add(20 * time.Second); busy.Load() < guesses-mostAsking; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); busy.Load() < guesses-alone; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d of %d were told to come again", busy.Load(), guesses)
 		}
@@ -159,13 +163,95 @@ func TestLookupsAreBounded(t *testing.T) {
 	if w := f.follow(http.MethodHead, "/known"); w.Code != http.StatusFound {
 		t.Errorf("a link in memory: %d", w.Code)
 	}
+	for i := range 20 {
+		all.Go(func() { f.followFrom(fmt.Sprintf("198.51.100.%d", i), "/same") }) // one lookup
+		all.Go(func() { f.followFrom("192.0.2.1", fmt.Sprint("/another", i)) })
+	}
+	lookups := func() (n int) {
+		f.store.set(func() { n = len(f.store.asked) - 1 }) // without the known one
+		return n
+	}
+	for deadline := time.Now().Add(20 * time.Second); lookups() < alone+21; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d lookups are under way", lookups())
+		}
+	}
 	close(f.store.gate)
 	all.Wait()
-	if missing.Load() != mostAsking || len(f.cache.slots) != 0 {
-		t.Errorf("%d were looked up, %d are being", missing.Load(), len(f.cache.slots))
+	if missing.Load() != alone || lookups() != alone+21 {
+		t.Errorf("%d of one client were looked up, %d of all", missing.Load(), lookups())
 	}
 	if w := f.follow(http.MethodHead, fmt.Sprint("/guess", guesses)); w.Code != http.StatusNotFound {
 		t.Errorf("afterwards: %d", w.Code)
+	}
+}
+
+// slowStore answers after a while, as one that is busy.
+type slowStore struct{ *memory }
+
+func (s slowStore) Target(ctx context.Context, short string) (string, bool, error) {
+	time.Sleep(20 * time.Millisecond)
+	return s.memory.Target(ctx, short)
+}
+
+// TestAnothersLackOfPlaces: who waited for a lookup of a client that had no place for it asks for itself.
+func TestAnothersLackOfPlaces(t *testing.T) {
+	f := newFixture(t, nil)
+	f.store.links["promo"] = "https://a.example/"
+	begun, gate := make(chan struct{}), make(chan struct{})
+	another := f.cache.asking.DoChan("promo", func() (any, error) {
+		close(begun)
+		<-gate
+		return lookup{}, errBusy
+	})
+	<-begun
+	var waiting, all sync.WaitGroup
+	for range 20 {
+		waiting.Add(1)
+		all.Go(func() {
+			waiting.Done()
+			if long, found, err := f.cache.target(t.Context(), netip.Addr{}, "promo"); long == "" || !found || err != nil {
+				t.Errorf("%q %v %v", long, found, err)
+			}
+		})
+	}
+	waiting.Wait()
+	time.Sleep(10 * time.Millisecond) // most wait for the other's lookup by now
+	close(gate)
+	all.Wait()
+	if r := <-another; !errors.Is(r.Err, errBusy) || f.store.asks("promo") != 1 {
+		t.Errorf("%v, and the store was asked %d times", r.Err, f.store.asks("promo"))
+	}
+}
+
+// TestGuessingLeavesLookups: a client guesses names over 512 connections. Others find a link that is not in memory.
+func TestGuessingLeavesLookups(t *testing.T) {
+	store := slowStore{newMemory()}
+	store.links["promo"] = "https://a.example/"
+	c := newCache(Options{Cache: 100, NegativeTTL: 5 * time.Second, Store: store})
+	ctx, stop := context.WithTimeout(t.Context(), time.Second)
+	defer stop()
+	hostile, honest := netip.MustParseAddr("203.0.113.7"), netip.MustParseAddr("198.51.100.7")
+	var all sync.WaitGroup
+	var n, refused atomic.Int64
+	for range 512 {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				if _, _, err := c.target(ctx, hostile, fmt.Sprint("x", n.Add(1))); errors.Is(err, errBusy) {
+					refused.Add(1)
+				}
+				time.Sleep(time.Millisecond) // its next request
+			}
+		})
+	}
+	for asked := 0; ctx.Err() == nil; asked++ {
+		c.found.Purge()
+		if _, found, err := c.target(t.Context(), honest, "promo"); err != nil || !found {
+			t.Errorf("lookup %d of an honest client: %v %v", asked, found, err)
+		}
+	}
+	if all.Wait(); refused.Load() == 0 {
+		t.Error("who guesses was never refused: nothing is shown")
 	}
 }
 

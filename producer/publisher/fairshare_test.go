@@ -3,6 +3,7 @@ package publisher
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -63,31 +64,74 @@ func (p *Publisher) slotsUsed() int {
 // TestAGrantLeavesTheWindow: a key may not fill a partition, in which others' ids would be forgotten. Other partitions, other keys, and
 // senders without a key do not wait.
 func TestAGrantLeavesTheWindow(t *testing.T) {
-	_, p := openTest(t, 1, func(o *Options) { o.Grant = fair.NewBudget(0.001, 10) })
-	f := func(grant, visitor string, events, want int) {
+	_, p := openTest(t, 1, func(o *Options) { o.Grant = fair.NewShared(0.001, 10) })
+	f := func(grant string, events, want int) {
 		t.Helper()
-		ids := make([]string, events)
-		for i := range ids {
-			ids[i] = fmt.Sprint(grant, visitor, i)
-		}
-		taken := 0
-		for _, err := range p.Publish(t.Context(), admission.Tenant{Grant: grant}, testTopic, clicksOf(visitor, ids...)) {
-			switch reasonOf(err) {
-			case "":
-				taken++
-			case answer.RateLimited:
-			default:
-				t.Error(err)
-			}
-		}
-		if taken != want {
-			t.Errorf("%q sent %d of %d events of %s, want %d", grant, taken, events, visitor, want)
+		if taken := p.sentBy(t, admission.Tenant{Grant: grant}, events); taken != want {
+			t.Errorf("%q sent %d of %d events, want %d", grant, taken, events, want)
 		}
 	}
-	f("hostile", "a", 15, 10)
-	f("hostile", "a", 1, 0)
-	f("good", "a", 10, 10)
-	f("", "a", 50, 50)
+	f("hostile", 15, 10)
+	f("hostile", 1, 0)
+	f("good", 10, 10)
+	f("", 50, 50)
+}
+
+// sentBy publishes events of one visitor, and returns how many a tenant's limit let through.
+func (p *Publisher) sentBy(t *testing.T, of admission.Tenant, events int) (taken int) {
+	t.Helper()
+	for _, err := range p.Publish(t.Context(), of, testTopic, clicksOf("visitor", slices.Repeat([]string{"id"}, events)...)) {
+		switch reasonOf(err) {
+		case "":
+			taken++
+		case answer.RateLimited:
+		default:
+			t.Error(err)
+		}
+	}
+	return taken
+}
+
+// TestOthersDoNotUseUpAPagesPartition: everybody has the key of a page. Whoever sends much with it to one partition takes what is common,
+// and not what each client and network has for itself.
+func TestOthersDoNotUseUpAPagesPartition(t *testing.T) {
+	_, p := openTest(t, 1, func(o *Options) { o.Grant = fair.NewShared(0.001, 2000) }) // 10 for each client
+	f := func(ip string, events, want int) {
+		t.Helper()
+		of := admission.Tenant{Grant: "page", Page: true, Network: fair.Client(netip.MustParseAddr(ip))}
+		if taken := p.sentBy(t, of, events); taken != want {
+			t.Errorf("%s sent %d of %d events, want %d", ip, taken, events, want)
+		}
+	}
+	f("203.0.113.1", 2500, 10+2000)
+	f("203.0.113.1", 1, 0)
+	f("198.51.100.1", 15, 10)
+	for i := range 63 {
+		f(fmt.Sprintf("203.0.113.%d", 2+i), 10, 10)
+	}
+	f("203.0.113.100", 1, 0) // its /24 has 64 times as much as a client
+}
+
+// TestWhatIsOverloadedIsNotCharged: an event that gets no slot takes nothing of what its key may send to the partition.
+func TestWhatIsOverloadedIsNotCharged(t *testing.T) {
+	cluster, p := openTest(t, 1, func(o *Options) { o.Slots, o.Grant = 4, fair.NewShared(0.001, 10) })
+	release := held(cluster)
+	defer release()
+	of := admission.Tenant{Grant: "g"}
+	waiting := p.Submit(of, testTopic, clicksOf("visitor", slices.Repeat([]string{"id"}, 4)...))
+	for range 20 {
+		if err := p.Publish(t.Context(), of, testTopic, clicksOf("visitor", "more"))[0]; reasonOf(err) != answer.Overloaded {
+			t.Fatal(err)
+		}
+	}
+	release()
+	allTaken(t, p.Await(t.Context(), waiting))
+	for range 6 {
+		allTaken(t, p.Publish(t.Context(), of, testTopic, clicksOf("visitor", "again")))
+	}
+	if p.sentBy(t, of, 1) != 0 {
+		t.Error("the limit does not hold")
+	}
 }
 
 // TestLargeEventsTakeMoreSlots: slots bound memory, and an event may be a hundred times as large as most.

@@ -34,7 +34,7 @@ type Options struct {
 	Topics  []string              // base names: the publisher writes to the newest generation of each
 	Timeout time.Duration         // how long a caller waits for Kafka, and how long an event is retried
 	Slots   int                   // how many events one tenant may have in flight; several tenants have half as many more
-	Grant   *fair.Budget          // what the holder of a key may send to one partition; nil: no limit
+	Grant   *fair.Shared          // what the holder of a key may send to one partition; nil: no limit
 	Metrics prometheus.Registerer // must not have another publisher's metrics
 	Log     *slog.Logger
 }
@@ -58,7 +58,8 @@ type Publisher struct {
 
 // Delivery is the events of one Submit.
 type Delivery struct {
-	grant    string                        // of its tenant
+	of       admission.Tenant
+	own      []fair.Charge                 // what its client has for itself with a page's key
 	share    *fair.Share[admission.Tenant] // of the slots
 	since    time.Time
 	outcomes []error // errUnderWay until the outcome is known
@@ -98,10 +99,13 @@ func (p *Publisher) Publish(ctx context.Context, of admission.Tenant, base strin
 
 // Submit is the first half of Publish. It does not wait for Kafka.
 func (p *Publisher) Submit(of admission.Tenant, base string, events []models.Event) *Delivery {
-	d := &Delivery{grant: of.Grant, since: time.Now(), outcomes: make([]error, len(events)), done: make(chan struct{})}
+	d := &Delivery{of: of, since: time.Now(), outcomes: make([]error, len(events)), done: make(chan struct{})}
+	if of.Page {
+		d.own = fair.Charges(p.seed, of.Network.Addr(), "")
+	}
 	text := encode(events, d.outcomes)
 	p.mu.Lock()
-	d.share = p.slots.Of(of)
+	d.share = p.slots.Of(of.Account())
 	p.enqueue(base, d, text)
 	if d.left == 0 { // no event will be settled later, so nobody else closes it
 		close(d.done)

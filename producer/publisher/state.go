@@ -37,7 +37,7 @@ type state struct {
 
 	slots   *fair.Shares[admission.Tenant]
 	seed    maphash.Seed
-	grants  *fair.Budget  // by grant and queue
+	grants  *fair.Shared  // by grant and queue
 	failing bool          // the latest batch failed; to log changes and not every batch
 	empty   chan struct{} // closed when no slot is in use; nil unless Close waits for that
 }
@@ -48,7 +48,7 @@ type parked struct {
 	err   error
 }
 
-func newState(slots int, grants *fair.Budget) state {
+func newState(slots int, grants *fair.Shared) state {
 	return state{
 		current: map[string]string{}, parked: map[string][]parked{}, grown: map[string]bool{}, keys: partitioner{},
 		queues: map[string][]*partitionQueue{}, brokers: map[int32]*broker{}, slots: fair.NewShares[admission.Tenant](slots, (slots+1)/2),
@@ -68,16 +68,16 @@ func (p *Publisher) enqueue(base string, d *Delivery, text *encoded) {
 			continue
 		}
 		key, value := text.of(e)
-		q := p.queueOf(queues, key)
-		if wait := p.chargeGrant(d, q); wait > 0 {
-			d.outcomes[i] = &answer.Refusal{Reason: answer.RateLimited, Detail: "too many events with this key for one partition", After: wait}
-			continue
-		}
-		slots := 1 + (len(key)+len(value))/slotBytes
-		if !p.slots.Take(d.share, slots) {
+		q, slots := p.queueOf(queues, key), 1+(len(key)+len(value))/slotBytes
+		if !p.slots.May(d.share, slots) {
 			d.outcomes[i] = &answer.Refusal{Reason: answer.Overloaded, Detail: "too many events are being written; try again"}
 			continue
 		}
+		if wait := p.chargeGrant(d, q); wait > 0 { // last: what is refused is not charged
+			d.outcomes[i] = &answer.Refusal{Reason: answer.RateLimited, Detail: "too many events with this key for one partition", After: wait}
+			continue
+		}
+		p.slots.Take(d.share, slots)
 		p.appendTo(q, key, value, eventRef{d, i, slots})
 		d.outcomes[i] = errUnderWay
 		d.left++
@@ -87,9 +87,10 @@ func (p *Publisher) enqueue(base string, d *Delivery, text *encoded) {
 }
 
 // chargeGrant charges the key of a tenant for one event to a partition, or returns how long to wait. Otherwise the holder of one key could
-// push the ids of all others out of the window in which consumers recognise them (duplicates.window).
+// push the ids of all others out of the window in which consumers recognise them (duplicates.window). A page's client has something of its
+// own before that: everybody has the key.
 func (p *Publisher) chargeGrant(d *Delivery, q *partitionQueue) time.Duration {
-	if p.grants == nil || d.grant == "" {
+	if p.grants == nil || d.of.Grant == "" {
 		return 0
 	}
 	type of struct {
@@ -97,7 +98,7 @@ func (p *Publisher) chargeGrant(d *Delivery, q *partitionQueue) time.Duration {
 		topic     string
 		partition int32
 	}
-	return p.grants.Take(d.since, fair.Charge{Name: maphash.Comparable(p.seed, of{d.grant, q.base, q.partition}), Times: 1})
+	return p.grants.Take(d.since, d.own, maphash.Comparable(p.seed, of{d.of.Grant, q.base, q.partition}))
 }
 
 // queueOf is the queue of an event's partition. queues are those of one generation.
