@@ -43,9 +43,6 @@ func (s *server) routes() http.Handler {
 	mux.Handle("/", notFound)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setSecurityHeaders(w, r)
-		if r.Method != http.MethodPost && r.ContentLength != 0 { // no handler reads the body
-			expectBodySoon(w)
-		}
 		if !isCanonical(r.URL.EscapedPath()) {
 			notFound.ServeHTTP(w, r)
 			return
