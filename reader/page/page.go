@@ -78,8 +78,8 @@ func New(from Stats, options Options) *Handler {
 	}
 	// A ranking of 10,000 values keeps the store busy for a tenth of a second and more. A page asks for it again every 15 s only.
 	return &Handler{stats: from, Options: options,
-		pages: sharing[samePage, *view]{grace: pageGrace, caught: options.Panicked},
-		tops:  sharing[string, stats.Top]{pause: 30, grace: rankGrace, caught: options.Panicked},
+		pages: sharing[samePage, *view]{grace: pageGrace, caught: options.Panicked, size: func(v *view) int { return len(v.plain) + len(v.zipped) }},
+		tops:  sharing[string, stats.Top]{pause: 30, grace: rankGrace, caught: options.Panicked, size: topSize},
 	}
 }
 

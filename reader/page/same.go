@@ -23,13 +23,27 @@ type samePage struct {
 // page makes a page. All who have it open share it for a moment: it takes a dozen reads and more, and each of them asks every second.
 func (h *Handler) page(ctx context.Context, a asked) (*view, error) {
 	makes := map[string]func(context.Context, asked) (*view, error){"": h.home, "links": h.link, "sites": h.site}[a.kind]
-	return h.pages.get(ctx, samePage{a.may.Sees(), a.now.Day(), a.with(), a.live}, func(ctx context.Context) (*view, error) { return makes(ctx, a) })
+	return h.pages.get(ctx, samePage{a.may.Sees(), a.now.Day(), a.with(), a.live}, func(ctx context.Context) (*view, error) {
+		v, err := makes(ctx, a)
+		if err == nil {
+			_ = v.render() // whoever shows it renders it again, and says why it cannot be
+		}
+		return v, err
+	})
 }
 
 // top is the ranking of a feature's values. All who may look at the site share it.
 func (h *Handler) top(ctx context.Context, q stats.TopQuery) (stats.Top, error) {
 	key := fmt.Sprintf("%q %q %q %s %q", q.Site, q.Feature, q.Period, q.Metric, q.Features) // fmt sorts maps
 	return h.tops.get(ctx, key, func(ctx context.Context) (stats.Top, error) { return h.stats.SiteTop(ctx, q) })
+}
+
+// topSize is how many bytes a ranking has.
+func topSize(top stats.Top) (n int) {
+	for _, row := range top.Rows {
+		n += len(row.Label)
+	}
+	return n
 }
 
 // rankedAt says how far a shared ranking reaches, which may be less than the numbers above it, and what it leaves out.
