@@ -25,7 +25,6 @@ const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect
 
 func setHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", policy)
-	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "no-referrer") // an address may have a share link's signature
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")

@@ -38,14 +38,6 @@ func (h *Handler) top(ctx context.Context, q stats.TopQuery) (stats.Top, error) 
 	return h.tops.get(ctx, key, func(ctx context.Context) (stats.Top, error) { return h.stats.SiteTop(ctx, q) })
 }
 
-// topSize is how many bytes a ranking has.
-func topSize(top stats.Top) (n int) {
-	for _, row := range top.Rows {
-		n += len(row.Label)
-	}
-	return n
-}
-
 // rankedAt says how far a shared ranking reaches, which may be less than the numbers above it, and what it leaves out.
 func rankedAt(top stats.Top, now time.Time) string {
 	note := partial(top)
