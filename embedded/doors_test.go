@@ -7,12 +7,15 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -30,11 +33,23 @@ func fewFiles() {
 	main()
 }
 
+var before = flag.String("before", "", "a `BINARY` of another commit, to see what it answers")
+
+// self is the test binary as one of its programs, or the binary of another commit.
+func self(t *testing.T, program string, env []string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := harness.Self(t, program, env, args...)
+	if *before != "" {
+		cmd.Path, cmd.Env = *before, slices.DeleteFunc(cmd.Env, func(set string) bool { return set == harness.As(program) })
+	}
+	return cmd
+}
+
 // greeted starts footfall as users do, and returns its greeting.
 func greeted(t *testing.T, program string, env ...string) string {
 	t.Helper()
 	out := &harness.Buffer{}
-	cmd := harness.Self(t, program, append([]string{"FOOTFALL_DATA_DIR=" + t.TempDir(), "FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_HTTP_READER_ADDR=127.0.0.1:0", "FOOTFALL_HTTP_ADMIN_ADDR="}, env...))
+	cmd := self(t, program, append([]string{"FOOTFALL_DATA_DIR=" + t.TempDir(), "FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_HTTP_READER_ADDR=127.0.0.1:0", "FOOTFALL_HTTP_ADMIN_ADDR="}, env...))
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

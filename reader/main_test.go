@@ -102,6 +102,22 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
+// misdirected is the status for who asks with the name of another machine.
+func misdirected(t *testing.T, addr, path string) int {
+	t.Helper()
+	request, err := http.NewRequest(http.MethodGet, "http://"+addr+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Host = "evil.example"
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close() // only the status counts
+	return response.StatusCode
+}
+
 var listening = regexp.MustCompile(`"listening","addr":"([^"]+)","admin":"([^"]+)"`)
 
 // TestServe starts a reader before there are tables, makes them, asks, and stops it.
@@ -129,6 +145,11 @@ func TestServe(t *testing.T) {
 	f(at[1], "/v1/stats/sites?month=2018-10", 200, `"sites":[`)
 	f(at[1], "/v1/stats/sites/shop/top/feature1?period=2018-10-03", 200, `"complete":true`)
 	f(at[1], "/v1/stats/sites/shop/series?metric=unique&by=hour&from=2018-10-01&to=2018-10-02", 422, `"not_kept"`)
+	for addr, path := range map[string]string{at[1]: "/v1/stats/links/abc", at[2]: "/metrics"} { // a page whose name leads to this machine
+		if code := misdirected(t, addr, path); code != http.StatusMisdirectedRequest {
+			t.Errorf("%s as evil.example: %d", path, code)
+		}
+	}
 	f(at[1], "/healthz", 200, "ok")
 	f(at[1], "/readyz", 404, "not_found")
 	f(at[1], "/metrics", 404, "not_found")

@@ -63,10 +63,7 @@ func Handler(reg prometheus.Gatherer, ready func() error) http.Handler {
 		fmt.Fprintln(w, "ready")
 	})
 	mux.Handle("GET /metrics", Metrics(reg))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		mux.ServeHTTP(w, r)
-	})
+	return mux
 }
 
 // Metrics answers with the registry's metrics. Handler includes it; servers that have other paths use it alone.

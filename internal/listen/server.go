@@ -20,12 +20,14 @@ const (
 	headerTimeout = 5 * time.Second
 	idleTimeout   = 2 * time.Minute
 	maxHeader     = 16 << 10
+	bodyTimeout   = time.Second // of a body that no handler reads
 )
 
 // Server answers HTTP on a listener.
 type Server struct {
 	Handler  http.Handler
 	Read     time.Duration    // for a request
+	Posts    bool             // the handler reads the bodies of POST. Default: it reads none
 	Write    time.Duration    // for a request and its answer; the handler may give more
 	Grace    time.Duration    // for requests in progress when it stops
 	Started  func()           // called once it answers. Default: nothing
@@ -47,7 +49,7 @@ func (s Server) Serve(ctx context.Context, l net.Listener) (idle bool, err error
 		})
 	}
 	web := &http.Server{
-		Handler: s.Handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: s.Read, WriteTimeout: s.Write, IdleTimeout: idleTimeout,
+		Handler: http.HandlerFunc(s.answer), ReadHeaderTimeout: headerTimeout, ReadTimeout: s.Read, WriteTimeout: s.Write, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader - 4096, // net/http adds 4096
 		ConnState:      trackIdle, ErrorLog: log.New(logWriter{s.Log}, "", 0),
 	}
@@ -74,6 +76,22 @@ func (s Server) Serve(ctx context.Context, l net.Listener) (idle bool, err error
 		return false, nil
 	}
 	return true, nil
+}
+
+// These values are shared by all answers. net/http does not change them, and whoever adds a value gets a copy.
+var nosniff, onlyTLS = []string{"nosniff"}, []string{"max-age=31536000"}
+
+// answer tells browsers not to guess content types, and, with TLS, to use only TLS for a year. It shortens the read deadline of a body that
+// nobody reads: net/http reads it before it answers, so a client that sends none would hold its connection for as long as a request may take.
+func (s Server) answer(w http.ResponseWriter, r *http.Request) {
+	w.Header()["X-Content-Type-Options"] = nosniff
+	if s.TLS != nil {
+		w.Header()["Strict-Transport-Security"] = onlyTLS
+	}
+	if r.ContentLength != 0 && (r.Method != http.MethodPost || !s.Posts) {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // a connection has deadlines
+	}
+	s.Handler.ServeHTTP(w, r)
 }
 
 // address matches an IP with a port, as net/http writes it.

@@ -55,10 +55,7 @@ func (s *server) adminRoutes(ctx context.Context, reg *prometheus.Registry) http
 	mux.Handle("/", s.observe("other", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		s.refuse(w, &answer.Refusal{Reason: answer.NotFound, Detail: "GET /metrics, /readyz or /healthz; events go to http.addr"}, "")
 	})))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		setSecurityHeaders(w, r)
-		mux.ServeHTTP(w, r)
-	})
+	return mux
 }
 
 // status is the body of the health answers.

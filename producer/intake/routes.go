@@ -42,10 +42,6 @@ func (s *server) routes() http.Handler {
 	}))
 	mux.Handle("/", notFound)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		setSecurityHeaders(w, r)
-		if r.Method != http.MethodPost && r.ContentLength != 0 { // no handler reads the body
-			expectBodySoon(w)
-		}
 		if !isCanonical(r.URL.EscapedPath()) {
 			notFound.ServeHTTP(w, r)
 			return
@@ -66,16 +62,8 @@ func (s *server) refusing(h handler) http.Handler {
 	})
 }
 
-// These values are shared by all answers. net/http does not change them, and whoever adds a value gets a copy.
-var varyHeader, nosniffHeader = []string{"Origin"}, []string{"nosniff"}
-
-// setSecurityHeaders tells browsers not to guess content types, and, if the server speaks TLS, to use only TLS for a year.
-func setSecurityHeaders(w http.ResponseWriter, r *http.Request) {
-	w.Header()["X-Content-Type-Options"] = nosniffHeader
-	if r.TLS != nil {
-		w.Header().Set("Strict-Transport-Security", "max-age=31536000")
-	}
-}
+// varyHeader is shared by all answers. net/http does not change it, and whoever adds a value gets a copy.
+var varyHeader = []string{"Origin"}
 
 // isCanonical tells whether a path is in its canonical form. The mux would redirect others, such as //track, and most senders
 // lose their event when they follow a redirect.

@@ -192,7 +192,7 @@ func (s *server) serve(ctx context.Context, l net.Listener, secure *configs.KeyP
 		s.log.Warn("nobody may write: set access.sites, or access.open to let anyone")
 	}
 	idle, err = listen.Server{
-		Handler: routes, TLS: secure, Log: s.log,
+		Handler: routes, TLS: secure, Log: s.log, Posts: true,
 		Read: readTimeout, Write: readTimeout + s.cfg.Kafka.Timeout + 10*time.Second, // of reading and Kafka
 		// A request in progress ends when Kafka answers or kafka.timeout has passed. A client that still sends its body after that is
 		// disconnected: it got no answer, so it sends again.

@@ -24,7 +24,6 @@ func (h holder) Links() []models.NameRange   { return everyIf(h.links) }
 func (h holder) All() bool                   { return h.sites && h.links }
 func (h holder) Shares() (site, link string) { return h.site, h.link }
 func (h holder) Sees() string                { return fmt.Sprint(h.site, h.link, h.sites, h.links) }
-func (h holder) Shared() bool                { return true }
 
 func everyIf(may bool) (all []models.NameRange) {
 	if may {

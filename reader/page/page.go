@@ -3,6 +3,7 @@ package page
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -34,12 +35,11 @@ type May interface {
 	Link(name string) bool
 	Sites() []models.NameRange // whose names may be listed
 	Links() []models.NameRange
-	All() bool                   // every site and every link
-	Shares() (site, link string) // the one that a share link is for; both empty: there is no share link
+	All() bool // every site and every link
+	// Shares is the one that a share link is for, which then goes with every address on the page; both empty: there is no share link.
+	Shares() (site, link string)
 	// Sees is a text that is the same only for those who may see the same.
 	Sees() string
-	// Shared tells that a share link lets them see it. It has to go with every address on the page.
-	Shared() bool
 }
 
 // Options says how pages are made. All fields are needed but those with a default.
@@ -78,8 +78,8 @@ func New(from Stats, options Options) *Handler {
 	}
 	// A ranking of 10,000 values keeps the store busy for a tenth of a second and more. A page asks for it again every 15 s only.
 	return &Handler{stats: from, Options: options,
-		pages: sharing[samePage, *view]{grace: pageGrace, caught: options.Panicked},
-		tops:  sharing[string, stats.Top]{pause: 30, grace: rankGrace, caught: options.Panicked},
+		pages: sharing[samePage, *view]{grace: pageGrace, caught: options.Panicked, size: func(v *view) int { return len(v.plain) + len(v.zipped) }},
+		tops:  sharing[string, stats.Top]{pause: 30, grace: rankGrace, caught: options.Panicked, size: func(top stats.Top) int { return len(fmt.Sprint(top.Rows)) }},
 	}
 }
 
@@ -132,7 +132,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var v *view
 	if err == nil {
-		if !may.Shared() {
+		if site, link := may.Shares(); site+link == "" {
 			at.q.Del("share") // it lets them see nothing: the page is that of everybody who sees the same
 		}
 		release, ok := h.Take(w, r)

@@ -46,7 +46,6 @@ func (everything) Sites() []models.NameRange { return []models.NameRange{models.
 func (everything) Links() []models.NameRange { return []models.NameRange{models.NamesWith("")} }
 func (everything) All() bool                 { return true }
 func (everything) Sees() string              { return "everything" }
-func (everything) Shared() bool              { return false }
 
 func (everything) Shares() (site, link string) { return "", "" }
 
@@ -243,9 +242,8 @@ func (o only) Link(name string) bool     { return name == string(o) }
 func (o only) Sites() []models.NameRange { return []models.NameRange{{From: string(o), To: string(o)}} }
 func (only) Links() []models.NameRange   { return nil }
 func (only) All() bool                   { return false }
-func (only) Shares() (_, _ string)       { return "", "" }
+func (o only) Shares() (site, _ string)  { return string(o), "" }
 func (o only) Sees() string              { return string(o) }
-func (only) Shared() bool                { return true }
 
 func TestWhoMaySee(t *testing.T) {
 	denied := &Denied{Status: http.StatusUnauthorized, Detail: "send your read key"}

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 
 	"footfall/reader/params"
 )
@@ -26,7 +25,6 @@ const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect
 
 func setHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", policy)
-	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "no-referrer") // an address may have a share link's signature
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
@@ -39,41 +37,30 @@ func setHeaders(h http.Header) {
 
 // show writes a page, or only the part of it that moves.
 func (h *Handler) show(w http.ResponseWriter, r *http.Request, status int, v *view) {
-	plain, zipped, err := v.render(params.AcceptsGzip(r.Header.Get("Accept-Encoding")))
-	if err != nil {
+	if err := v.render(); err != nil {
 		h.Log.Error("a page's template failed", "page", v.Body, "error", err.Error())
 		http.Error(w, "This page cannot be shown. The reader's log says why.", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	write(w, r, status, plain, zipped)
+	write(w, r, status, v.plain, v.zipped)
 }
 
-// rendered is a page as it is sent. It is made once, however many share it.
-type rendered struct {
-	mu            sync.Mutex
-	plain, zipped []byte
-}
-
-// render makes the bytes of a page; zipped only if they are wanted.
-func (v *view) render(compressed bool) (plain, zipped []byte, err error) {
-	v.bytes.mu.Lock()
-	defer v.bytes.mu.Unlock()
-	if v.bytes.plain == nil {
-		var b bytes.Buffer
-		name := "layout"
-		if v.Live {
-			name = "live"
-		}
-		if err := templates.ExecuteTemplate(&b, name, v); err != nil {
-			return nil, nil, err
-		}
-		v.bytes.plain = b.Bytes()
+// render makes the bytes of a page, once, before others share it. It keeps nothing else of what is on the page.
+func (v *view) render() error {
+	if v.plain != nil {
+		return nil
 	}
-	if compressed && v.bytes.zipped == nil {
-		v.bytes.zipped = zip(v.bytes.plain, quick)
+	var b bytes.Buffer
+	name := "layout"
+	if v.Live {
+		name = "live"
 	}
-	return v.bytes.plain, v.bytes.zipped, nil
+	if err := templates.ExecuteTemplate(&b, name, v); err != nil {
+		return err
+	}
+	v.Data, v.plain, v.zipped = nil, bytes.Clone(b.Bytes()), zip(b.Bytes(), quick)
+	return nil
 }
 
 // quick is the level of compression for what is soon made anew: half the time of the best, and 4 % more bytes.

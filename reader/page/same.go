@@ -23,7 +23,13 @@ type samePage struct {
 // page makes a page. All who have it open share it for a moment: it takes a dozen reads and more, and each of them asks every second.
 func (h *Handler) page(ctx context.Context, a asked) (*view, error) {
 	makes := map[string]func(context.Context, asked) (*view, error){"": h.home, "links": h.link, "sites": h.site}[a.kind]
-	return h.pages.get(ctx, samePage{a.may.Sees(), a.now.Day(), a.with(), a.live}, func(ctx context.Context) (*view, error) { return makes(ctx, a) })
+	return h.pages.get(ctx, samePage{a.may.Sees(), a.now.Day(), a.with(), a.live}, func(ctx context.Context) (*view, error) {
+		v, err := makes(ctx, a)
+		if err == nil {
+			_ = v.render() // whoever shows it renders it again, and says why it cannot be
+		}
+		return v, err
+	})
 }
 
 // top is the ranking of a feature's values. All who may look at the site share it.

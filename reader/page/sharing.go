@@ -16,6 +16,7 @@ type sharing[K comparable, V any] struct {
 	pause  int           // a value is kept for so many times as long as it took to read, within keptFor and longestKept
 	grace  time.Duration // how long a value is served beyond that while it is read again
 	caught func(any)     // is told of a panic in a read for which nobody waits; nil: nobody is
+	size   func(V) int   // bytes of a value; nil: they do not count
 
 	mu      sync.Mutex
 	entries map[K]*entry[V]
@@ -26,7 +27,8 @@ const (
 	longestKept = 10 * time.Second
 	pageGrace   = time.Second // of pages: nobody gets one older than 1.45 s, unless reading it took longer
 	rankGrace   = 5 * time.Second
-	mostKept    = 256 // beyond which all are forgotten
+	mostKept    = 256 // beyond which all are forgotten,
+	mostBytes   = 16 << 20
 )
 
 // behind bounds how many values are read while nobody waits for them: such a read has no place of http.max_in_flight.
@@ -44,6 +46,7 @@ type kept[V any] struct {
 	value V
 	read  time.Time // when that began; zero: never, which is too long ago
 	keep  time.Duration
+	size  int
 	tries int
 	err   error // of the last try, of which nothing is kept
 }
@@ -53,8 +56,15 @@ func (s *sharing[K, V]) of(key K) *entry[V] {
 	defer s.mu.Unlock()
 	e := s.entries[key]
 	if e == nil {
-		maps.DeleteFunc(s.entries, func(_ K, e *entry[V]) bool { return e.over(s.grace) })
-		if s.entries == nil || len(s.entries) >= mostKept {
+		size := 0
+		maps.DeleteFunc(s.entries, func(_ K, e *entry[V]) bool {
+			if e.over(s.grace) {
+				return true
+			}
+			size += e.kept().size
+			return false
+		})
+		if s.entries == nil || len(s.entries) >= mostKept || size > mostBytes {
 			s.entries = map[K]*entry[V]{}
 		}
 		e = &entry[V]{reading: make(chan struct{}, 1)}
@@ -152,6 +162,9 @@ func (s *sharing[K, V]) renew(ctx context.Context, e *entry[V], read func(contex
 	e.last.tries++
 	if e.last.err = err; err == nil {
 		e.last.value, e.last.read, e.last.keep = value, began, max(keptFor, min(time.Duration(s.pause)*took, longestKept))
+		if s.size != nil {
+			e.last.size = s.size(value)
+		}
 	}
 	return value, err
 }

@@ -25,7 +25,7 @@ type view struct {
 	AsOf    *asOf
 	Data    any
 
-	bytes rendered
+	plain, zipped []byte // as it is sent
 }
 
 // newView has what all pages have.

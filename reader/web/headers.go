@@ -12,20 +12,16 @@ import (
 // address, which may have a share link's signature.
 var securityHeaders = map[string]string{
 	"Content-Security-Policy":      "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; sandbox",
-	"X-Content-Type-Options":       "nosniff",
 	"X-Frame-Options":              "DENY",
 	"Referrer-Policy":              "no-referrer",
 	"Cross-Origin-Resource-Policy": "same-origin",
 }
 
-func setSecurityHeaders(h http.Header, secure bool) {
+func setSecurityHeaders(h http.Header) {
 	for name, value := range securityHeaders {
 		h.Set(name, value)
 	}
 	h.Set("Vary", "Accept, Accept-Encoding, Authorization, Origin")
-	if secure {
-		h.Set("Strict-Transport-Security", "max-age=31536000")
-	}
 }
 
 const allowedMethods = "GET, HEAD, OPTIONS"

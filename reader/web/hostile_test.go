@@ -2,8 +2,8 @@ package web
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -129,23 +129,34 @@ func TestHostileRequests(t *testing.T) {
 // raw sends bytes and reads an answer.
 func raw(t *testing.T, addr, request string) (int, http.Header, string) {
 	t.Helper()
-	conn, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close() }()
-	if _, err := io.WriteString(conn, request); err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	response, err := ask(addr, request)
 	if err != nil {
 		t.Fatal(err)
 	}
 	body, err := io.ReadAll(response.Body)
-	if err := errors.Join(err, response.Body.Close()); err != nil {
+	if err != nil {
 		t.Fatal(err)
 	}
 	return response.StatusCode, response.Header, string(body)
+}
+
+// ask sends bytes and reads an answer until the connection ends.
+func ask(addr, request string) (*http.Response, error) {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err := io.WriteString(conn, request); err != nil {
+		return nil, err
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(response.Body)
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	return response, err
 }
 
 // TestMethodsAndHosts are refused before anything is read.

@@ -34,7 +34,7 @@ func TestRefusedPages(t *testing.T) {
 		t.Helper()
 		from.link = link
 		s := newServer(t, from, open, adjust)
-		for reason == overloaded && s.places.take("", 1) {
+		for reason == overloaded && s.places.take("192.0.2.1/32", 1) { // that of httptest
 		}
 		w := get(s, path)
 		text := w.Body.String()

@@ -6,16 +6,16 @@ import (
 	"footfall/internal/fair"
 )
 
-// places are those of http.max_in_flight, shared by read keys and share links: clients that read slowly keep theirs for as long as an
+// places are those of http.max_in_flight, shared by read keys and share links, or where everybody may read by addresses: clients that read slowly keep theirs for as long as an
 // answer is streamed, and must not keep everybody else out. A third of them is in reserve for whoever has less than others.
 type places struct {
 	mu     sync.Mutex
-	shares *fair.Shares[string] // by key or share link
+	shares *fair.Shares[string] // by key, share link or address
 }
 
 func newPlaces(n int) *places { return &places{shares: fair.NewShares[string](n-n/3, n/3)} }
 
-// take waits for nothing. who is empty where everybody may read: then there is nobody to tell apart.
+// take waits for nothing.
 func (p *places) take(who string, n int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

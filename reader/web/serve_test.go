@@ -69,7 +69,7 @@ func TestServeEncrypted(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = response.Body.Close()
-	if response.StatusCode != 200 || response.Header.Get("Strict-Transport-Security") == "" {
+	if response.StatusCode != 200 || response.Header.Get("Strict-Transport-Security") == "" || response.Header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("%s %v", response.Status, response.Header)
 	}
 	stop()

@@ -84,7 +84,7 @@ const clientGone = 499
 // ServeHTTP answers one request. It panics with http.ErrAbortHandler if it has to break off an answer whose beginning is sent.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	setSecurityHeaders(w.Header(), r.TLS != nil)
+	setSecurityHeaders(w.Header())
 	found, names := findRoute(r.URL.EscapedPath())
 	label := "other"
 	switch {

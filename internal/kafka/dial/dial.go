@@ -52,13 +52,17 @@ func New(c configs.KafkaClient) (Kafka, error) {
 
 // Risk says what is risky about how the brokers are reached, and what to do; empty: nothing.
 func (k Kafka) Risk() string {
-	if k.tls != nil || k.sasl == nil || k.sasl.Name() != "PLAIN" {
-		return ""
+	risk := ""
+	switch {
+	case k.tls != nil && k.tls.InsecureSkipVerify:
+		risk = "with kafka.tls.insecure anybody in between can answer as %s, take passwords and change events: set kafka.tls.ca instead"
+	case k.tls == nil && k.sasl != nil && k.sasl.Name() == "PLAIN":
+		risk = "the password of kafka.sasl goes to %s in clear: set kafka.tls.enabled, or a mechanism scram-sha-256 or scram-sha-512"
 	}
 	for _, broker := range k.Brokers {
 		host, _, _ := net.SplitHostPort(broker) // one that is none cannot be reached
-		if ip := net.ParseIP(host); host != "localhost" && !ip.IsLoopback() {
-			return "the password of kafka.sasl goes to " + broker + " in clear: set kafka.tls.enabled, or a mechanism scram-sha-256 or scram-sha-512"
+		if ip := net.ParseIP(host); risk != "" && host != "localhost" && !ip.IsLoopback() {
+			return fmt.Sprintf(risk, broker)
 		}
 	}
 	return ""

@@ -41,20 +41,23 @@ func TestTLSAndLogin(t *testing.T) {
 }
 
 func TestAPasswordInClearIsARisk(t *testing.T) {
-	f := func(broker, mechanism string, encrypted, want bool) {
+	f := func(broker, mechanism string, tls configs.TLS, want string) {
 		t.Helper()
-		via, err := dial.New(configs.KafkaClient{Brokers: []string{broker}, TLS: configs.TLS{Enabled: encrypted},
+		via, err := dial.New(configs.KafkaClient{Brokers: []string{broker}, TLS: tls,
 			SASL: configs.SASL{Mechanism: mechanism, Username: "u", Password: "p"}})
-		if err != nil || (via.Risk() != "") != want {
-			t.Errorf("%s, %s, TLS %t: %q, %v", broker, mechanism, encrypted, via.Risk(), err)
+		if err != nil || !strings.Contains(via.Risk(), want) || (want == "") != (via.Risk() == "") {
+			t.Errorf("%s, %s, %+v: %q, %v; want %s", broker, mechanism, tls, via.Risk(), err, want)
 		}
 	}
-	f("kafka.example:9092", "plain", false, true)
-	f("10.0.0.1:9092", "plain", false, true)
-	f("kafka.example:9092", "plain", true, false)
-	f("kafka.example:9092", "scram-sha-256", false, false)
-	f("127.0.0.1:9092", "plain", false, false)
-	f("localhost:9092", "plain", false, false)
+	plain, checked, insecure := configs.TLS{}, configs.TLS{Enabled: true}, configs.TLS{Enabled: true, Insecure: true}
+	f("kafka.example:9092", "plain", plain, "in clear")
+	f("10.0.0.1:9092", "plain", plain, "in clear")
+	f("kafka.example:9092", "plain", checked, "")
+	f("kafka.example:9092", "scram-sha-256", plain, "")
+	f("kafka.example:9092", "plain", insecure, "kafka.tls.insecure")
+	f("kafka.example:9092", "scram-sha-256", insecure, "kafka.tls.insecure")
+	f("127.0.0.1:9092", "plain", plain, "")
+	f("localhost:9092", "plain", insecure, "")
 }
 
 // Without the right certificate, user or password no client gets through.
