@@ -123,12 +123,9 @@ func (p *patient) checks() []doctor.Check {
 }
 
 // refused makes a fault of a refusal.
-func refused(err error) []doctor.Finding {
-	return []doctor.Finding{doctor.FromError(err, "see docs/runbook.md, What a consumer refuses")}
+func refused(err error) doctor.Findings {
+	return doctor.FromError(err, "see docs/runbook.md, What a consumer refuses")
 }
-
-// one is a list of one finding.
-func one(f doctor.Finding) []doctor.Finding { return []doctor.Finding{f} }
 
 // newLog makes the log of the tables. Asking it records nothing in them.
 func (p *patient) newLog(db *cassandra.Store) (*eventlog.Log, error) {
