@@ -46,11 +46,8 @@ func (s *Stats) Counts(ctx context.Context, key stats.SiteKey) ([]stats.Count, e
 		c.Start, err = parseTime(at)
 		return c, err
 	}
-	out, err := collect(ctx, s.db, scan, "SELECT metric_type, interval_start, visits FROM cardinality.Counts WHERE "+s.counts, s.keyOf(key)...)
-	if err != nil {
-		return nil, fmt.Errorf("reading the counts of a key: %w", err)
-	}
-	return out, nil
+	return listOf(ctx, s.db, "the counts of a key", scan, "SELECT metric_type, interval_start, visits FROM cardinality.Counts WHERE "+s.counts,
+		s.keyOf(key)...)
 }
 
 // Ranked implements stats.Store: one statement looks each of the keys up by its primary key. A list of them as JSON takes a fifth of
