@@ -12,6 +12,7 @@ import (
 
 	"footfall/configs"
 	"footfall/consumer/gcpacer"
+	"footfall/consumer/maintenance"
 	"footfall/consumer/rollup"
 	"footfall/internal/cli"
 	"footfall/internal/memlimit"
@@ -51,7 +52,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 }
 
 // reportTo writes lines to w. It escapes control characters: links and sites are named as anybody sent them.
-func reportTo(w io.Writer) func(format string, args ...any) {
+func reportTo(w io.Writer) maintenance.Reporter {
 	var one sync.Mutex
 	return func(format string, args ...any) {
 		one.Lock()

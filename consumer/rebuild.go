@@ -111,7 +111,7 @@ func (t *task) rebuildFile(ctx context.Context, cfg configs.Consumer, fresh *cas
 }
 
 // judge reports what a comparison found, and fails if something differs or was left out.
-func judge(c maintenance.Comparison, report func(string, ...any)) error {
+func judge(c maintenance.Comparison, report maintenance.Reporter) error {
 	report("%d cells of %d keys compared: %d differ; %d keys were too busy to compare, %d hold events of other topics",
 		c.Cells, c.Keys, c.Differ, c.Busy, c.Foreign)
 	switch {

@@ -7,6 +7,7 @@ import (
 
 	"footfall/configs"
 	"footfall/consumer/cassandra"
+	"footfall/consumer/maintenance"
 	"footfall/consumer/pause"
 	"footfall/models"
 )
@@ -17,7 +18,7 @@ type task struct {
 	cfg    configs.Consumer
 	plan   *models.Plan
 	log    *slog.Logger
-	report func(string, ...any)
+	report maintenance.Reporter
 	store  *cassandra.Store // the tables in use, once open or write was called
 }
 

@@ -50,7 +50,7 @@ const progressEvery = 5 * time.Second
 type replayer struct {
 	*eventlog.Log
 	options  Options
-	report   func(string, ...any)
+	report   maintenance.Reporter
 	log      *slog.Logger
 	times    times
 	size     int // of a batch
@@ -74,11 +74,11 @@ type replayer struct {
 
 // Run looks at the dead letters of a log, and sends them again if o.Send is set. Each is sent once, however often Run is interrupted or repeated,
 // by one process or several. It tells progress, and the letters if o.List is set, by report. The result is valid even if there is an error.
-func Run(ctx context.Context, l *eventlog.Log, o Options, report func(string, ...any)) (*deadletters.Report, error) {
+func Run(ctx context.Context, l *eventlog.Log, o Options, report maintenance.Reporter) (*deadletters.Report, error) {
 	return newReplayer(l, o, report).run(ctx)
 }
 
-func newReplayer(l *eventlog.Log, o Options, report func(string, ...any)) *replayer {
+func newReplayer(l *eventlog.Log, o Options, report maintenance.Reporter) *replayer {
 	if o.Rate == 0 {
 		o.Rate = DefaultRate
 	}
