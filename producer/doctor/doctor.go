@@ -23,14 +23,10 @@ import (
 	"footfall/producer/links/cassandra"
 )
 
-// Names of the checks that are not of Kafka.
+// Names of checks that are said twice.
 const (
 	checkConfiguration = "configuration"
-	checkKeys          = "keys"
-	checkLinks         = "links"
-	checkCertificate   = "certificate"
 	checkListener      = "listener"
-	checkReady         = "ready"
 )
 
 type patient struct {
@@ -57,13 +53,13 @@ func Examine(ctx context.Context, cfg configs.Producer) doctor.Report {
 		{Name: checkConfiguration, Run: func(context.Context) doctor.Findings {
 			return doctor.Fine("a producer can start with it")
 		}},
-		{Name: checkKeys, Run: func(context.Context) doctor.Findings { return judgeKeys(cfg.Access) }},
+		{Name: "keys", Run: func(context.Context) doctor.Findings { return judgeKeys(cfg.Access) }},
 	}, p.kafka.Checks()...)
 	return doctor.Examine(ctx, "producer", append(checks,
-		doctor.Check{Name: checkLinks, Within: 7 * time.Second, Run: p.links},
+		doctor.Check{Name: "links", Within: 7 * time.Second, Run: p.links},
 		doctor.Check{Name: checkListener, Run: p.listener},
-		doctor.Check{Name: checkCertificate, Needs: []string{checkListener}, Run: p.certificate},
-		doctor.Check{Name: checkReady, Run: p.ready},
+		doctor.Check{Name: "certificate", Needs: []string{checkListener}, Run: p.certificate},
+		doctor.Check{Name: "ready", Run: p.ready},
 	))
 }
 
