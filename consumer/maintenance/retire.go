@@ -60,7 +60,7 @@ func RunRetire(ctx context.Context, cfg configs.Consumer, db store.RetireStore, 
 			return ends, err
 		},
 		Group: func(ctx context.Context, topic string) (Counting, error) {
-			return countingOf(ctx, l, db, topic, src[topic].Partitions())
+			return countingOf(ctx, l, src[topic])
 		},
 		Audit: func(ctx context.Context, walk string) (Audit, error) {
 			o := AuditOptions{Only: []models.Keyspace{models.Cardinality}, Walk: walk, Resume: true}

@@ -43,9 +43,6 @@ const maxBatch = 100
 // maxBatchBytes is about how many bytes are sent at a time: what can be sent in the time that a batch has.
 const maxBatchBytes = 4 << 20
 
-// progressEvery is how often progress is told.
-const progressEvery = 5 * time.Second
-
 // replayer sends the dead letters of one log again.
 type replayer struct {
 	*eventlog.Log
@@ -231,7 +228,7 @@ func (r *replayer) claim() claim {
 // take decides about one message of the topic of dead letters.
 func (r *replayer) take(ctx context.Context, m kafka.Message) error {
 	r.tally.Read++
-	if time.Since(r.told) > progressEvery {
+	if time.Since(r.told) > maintenance.ProgressEvery {
 		r.told = time.Now()
 		r.report("%d of %d messages read, %d letters sent", r.tally.Read, r.total, r.tally.Sent)
 	}
