@@ -143,22 +143,25 @@ func scanShare(rows *sql.Rows) (row stats.Share, err error) {
 func scanName(rows *sql.Rows) (name string, err error) { return name, rows.Scan(&name) }
 
 func scanPoint(rows *sql.Rows) (p stats.Point, err error) {
-	var at string
-	if err := rows.Scan(&at, &p.Count); err != nil {
-		return p, err
-	}
-	p.Start, err = parseTime(at)
-	return p, err
+	return p, rows.Scan((*moment)(&p.Start), &p.Count)
 }
 
-// parseTime reads a moment as day and bucket write it.
-func parseTime(text string) (models.Millis, error) {
+// moment is read from a text as day and bucket write it.
+type moment models.Millis
+
+// Scan implements sql.Scanner.
+func (m *moment) Scan(column any) error {
+	text, ok := column.(string)
+	if !ok {
+		return fmt.Errorf("%v is no text", column)
+	}
 	layout := dayLayout
 	if len(text) > len(dayLayout) {
 		layout = hourLayout
 	}
 	t, err := time.Parse(layout, text)
-	return models.Millis(t.UnixMilli()), err
+	*m = moment(t.UnixMilli())
+	return err
 }
 
 // between are the bounds of a range as text, for a column that write has written. Open ends are texts before and after all moments.

@@ -36,25 +36,25 @@ type Finding struct {
 // Findings are what a check found. Each constructor makes one of one finding.
 type Findings []Finding
 
+func finding(s Severity, remedy, format string, args ...any) Findings {
+	return Findings{{Severity: s, What: fmt.Sprintf(format, args...), Remedy: remedy}}
+}
+
 // Faulty is a finding of something that is wrong, with its remedy.
 func Faulty(remedy, format string, args ...any) Findings {
-	return Findings{{Severity: Fault, What: fmt.Sprintf(format, args...), Remedy: remedy}}
+	return finding(Fault, remedy, format, args...)
 }
 
 // Doubtful is a finding of something that may become wrong, with its remedy.
 func Doubtful(remedy, format string, args ...any) Findings {
-	return Findings{{Severity: Warning, What: fmt.Sprintf(format, args...), Remedy: remedy}}
+	return finding(Warning, remedy, format, args...)
 }
 
 // Fine is a finding of something that is as it should be.
-func Fine(format string, args ...any) Findings {
-	return Findings{{Severity: OK, What: fmt.Sprintf(format, args...)}}
-}
+func Fine(format string, args ...any) Findings { return finding(OK, "", format, args...) }
 
 // NotChecked is a finding of something that could not be looked at.
-func NotChecked(format string, args ...any) Findings {
-	return Findings{{Severity: Skipped, What: fmt.Sprintf(format, args...)}}
-}
+func NotChecked(format string, args ...any) Findings { return finding(Skipped, "", format, args...) }
 
 // Add adds what else was found.
 func (f *Findings) Add(more Findings) { *f = append(*f, more...) }
