@@ -2,13 +2,8 @@ package main
 
 import (
 	"context"
-	"log/slog"
 
-	"footfall/configs"
-	"footfall/consumer/cassandra"
 	"footfall/consumer/maintenance"
-	"footfall/consumer/pause"
-	"footfall/models"
 )
 
 const acceptGapHelp = `Lists the events that are not counted and that consumers refuse to skip: events that Kafka deleted
@@ -24,13 +19,8 @@ If Kafka still has the events, they can be counted instead: set the group's offs
 (kafka-consumer-groups.sh --reset-offsets … --execute). Nothing is counted twice.
 `
 
-func acceptGap(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, line commandLine, report func(string, ...any)) error {
-	store, err := cassandra.Open(ctx, cfg.Cassandra, plan)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	return pause.Work(ctx, store, "consumer accept-gap", func(ctx context.Context) error {
-		return maintenance.RunAcceptGap(ctx, cfg, store, line.atMost, log, report)
+func acceptGap(ctx context.Context, t *task) error {
+	return t.write(ctx, func(ctx context.Context) error {
+		return maintenance.RunAcceptGap(ctx, t.cfg, t.store, int64(t.atMost), t.log, t.report)
 	})
 }

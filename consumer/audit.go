@@ -4,14 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
-	"footfall/configs"
-	"footfall/consumer/cassandra"
 	"footfall/consumer/maintenance"
 	"footfall/consumer/pause"
-	"footfall/models"
 )
 
 const auditHelp = `Checks in every key's ledger that each event is counted once, and compares links' totals with their
@@ -19,27 +15,26 @@ parts. Consumers may run meanwhile. Exits 1 if something is wrong and was not re
 `
 
 // audit checks all keys, and with --repair repairs what is off. It fails if something is wrong and was not repaired.
-func audit(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, line commandLine, report func(string, ...any)) error {
-	store, err := cassandra.Open(ctx, cfg.Cassandra, plan)
-	if err != nil {
+func audit(ctx context.Context, t *task) error {
+	if err := t.open(ctx); err != nil {
 		return err
 	}
-	defer store.Close()
 	started := time.Now()
 	var a maintenance.Audit
 	run := func(ctx context.Context) error {
 		return guarded(ctx, func(ctx context.Context) (err error) {
-			o := maintenance.AuditOptions{Repair: line.repair, Walk: "audit", Resume: line.resume}
-			a, err = maintenance.RunAudit(ctx, cfg, store, o, log, func(line string) { report("%s", line) })
+			o := maintenance.AuditOptions{Repair: t.repair, Walk: "audit", Resume: t.resume}
+			a, err = maintenance.RunAudit(ctx, t.cfg, t.store, o, t.log, func(line string) { t.report("%s", line) })
 			return err
-		}, store)
+		}, t.store)
 	}
-	if line.repair {
-		err = pause.Work(ctx, store, "consumer audit --repair", run)
+	var err error
+	if t.repair {
+		err = pause.Work(ctx, t.store, "consumer audit --repair", run)
 	} else {
 		err = run(ctx) // it writes nothing that a snapshot could tear
 	}
-	report("%d keys read in %v: %d off, %d repaired, %d links whose sums differ, %d too busy to compare,"+
+	t.report("%d keys read in %v: %d off, %d repaired, %d links whose sums differ, %d too busy to compare,"+
 		" %d stretches no longer in the log",
 		a.Keys, time.Since(started).Round(time.Millisecond), a.Off, a.Repaired, a.MismatchedTotals, a.Busy, a.Unreadable)
 	switch {
@@ -49,7 +44,7 @@ func audit(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *sl
 		return err
 	case a.Clean():
 		return nil
-	case line.repair:
+	case t.repair:
 		return errors.New("something is off and could not be repaired")
 	}
 	return errors.New("something is off: consumer audit --repair repairs what the log still holds")

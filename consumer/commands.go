@@ -6,12 +6,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"slices"
 	"strconv"
 	"time"
 
-	"footfall/configs"
 	"footfall/consumer/cassandra"
 	"footfall/consumer/replay"
 	"footfall/internal/await"
@@ -22,7 +20,7 @@ import (
 )
 
 // action is what a command does.
-type action func(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, line commandLine, report func(string, ...any)) error
+type action func(ctx context.Context, t *task) error
 
 // commandLine is what an operator typed.
 type commandLine struct {
@@ -40,7 +38,7 @@ type commandLine struct {
 	suffix, visits, site, to string // of rebuild
 	compare                  bool
 
-	atMost int64 // of accept-gap; 0: only tell
+	atMost int // of accept-gap; 0: only tell
 
 	patience, limit time.Duration // of pause; 0: the default. patience also of migrate; 0: none
 	rest            []string      // what pause runs
@@ -67,7 +65,7 @@ func program(line *commandLine) *cli.Program[action] {
 			f.StringVar(&line.file, "config", "", "a `FILE` with keys of configs/consumer.yaml")
 		},
 		Commands: append([]cli.Command[action]{
-			{Short: "count until SIGTERM or SIGINT; then flush, commit and leave the group", Run: countEvents},
+			{Short: "count until SIGTERM or SIGINT; then flush, commit and leave the group", Run: count},
 			{Name: "migrate", Args: "[--wait 10m]", Short: "bring the schema of the keyspaces up to date", Long: migrateHelp, Run: migrate,
 				Flags: func(f *flag.FlagSet) {
 					f.Func("wait", "wait for Cassandra up to this `TIME`, such as 10m; not at all if not given", duration(&line.patience))
@@ -100,12 +98,12 @@ func maintenanceCommands(line *commandLine) []cli.Command[action] {
 		{Name: "grow", Args: "--topic TOPIC --partitions N [--wait 30m]", Short: "give a topic another number of partitions, while events come in", Long: growHelp, Run: grow,
 			Flags: func(f *flag.FlagSet) {
 				f.StringVar(&line.topic, "topic", "", "the `TOPIC`: clicks or visits, as kafka.topics has them")
-				f.Func("partitions", "the new `NUMBER` of partitions, more or fewer than now", line.setPartitions)
+				f.Func("partitions", "the new `NUMBER` of partitions, more or fewer than now", positive(&line.partitions, strconv.Atoi, "a number of at least 1"))
 				wait(f)
 			}, Check: line.completeGrow},
 		{Name: "forget", Args: "[--guid GUID]... [--ip IP]...", Short: "remove the rows that remember these visitors; counts stay", Long: forgetHelp, Run: forget,
 			Flags: func(f *flag.FlagSet) {
-				f.Func("guid", "`GUID` of a visitor of sites; may be repeated", func(text string) error { line.guids = append(line.guids, text); return nil })
+				f.Func("guid", "`GUID` of a visitor of sites; may be repeated", each(&line.guids))
 				f.Func("ip", "`IP` of a visitor of links, or its hash; may be repeated", line.addIP)
 			}, Check: line.completeForget},
 		{Name: "rebuild", Args: rebuildArgs, Short: "count once more into a second set of tables, and compare", Long: rebuildHelp, Run: rebuildTables,
@@ -123,7 +121,7 @@ func maintenanceCommands(line *commandLine) []cli.Command[action] {
 			}},
 		{Name: "accept-gap", Args: "[--at-most N]", Short: "list events that are missing, or let consumers go on without them", Long: acceptGapHelp, Run: acceptGap,
 			Flags: func(f *flag.FlagSet) {
-				f.Func("at-most", "accept the gap if no more than this `NUMBER` of events are missing", line.setAtMost)
+				f.Func("at-most", "accept the gap if no more than this `NUMBER` of events are missing", positive(&line.atMost, strconv.Atoi, "a number of events"))
 			}},
 		{Name: "replay", Args: replayArgs, Short: "list dead letters, mend them by rules, and send each again once", Long: replayHelp, Run: replayLetters, Flags: line.replayFlags},
 		{Name: "doctor", Args: "[--producer URL] [--key-file FILE] [--json] [--metric FILE]", Short: "examine Kafka, Cassandra, consumers and the way of an event to its count; exit 0 or 1", Long: doctorHelp, Run: examine,
@@ -143,26 +141,22 @@ func (line *commandLine) setBefore(text string) (err error) {
 
 // duration sets a time that a flag has as its value.
 func duration(to *time.Duration) func(string) error {
+	return positive(to, time.ParseDuration, "a time such as 30m or 2h")
+}
+
+// positive sets what a flag has as its value, if it is above 0.
+func positive[T int | time.Duration](to *T, parse func(string) (T, error), want string) func(string) error {
 	return func(text string) (err error) {
-		if *to, err = time.ParseDuration(text); err != nil || *to <= 0 {
-			return fmt.Errorf("%q: want a time such as 30m or 2h", text)
+		if *to, err = parse(text); err != nil || *to <= 0 {
+			return fmt.Errorf("%q: want %s", text, want)
 		}
 		return nil
 	}
 }
 
-func (line *commandLine) setPartitions(text string) (err error) {
-	if line.partitions, err = strconv.Atoi(text); err != nil || line.partitions < 1 {
-		return fmt.Errorf("%q: want a number of at least 1", text)
-	}
-	return nil
-}
-
-func (line *commandLine) setAtMost(text string) (err error) {
-	if line.atMost, err = strconv.ParseInt(text, 10, 64); err != nil || line.atMost < 1 {
-		return fmt.Errorf("%q: want a number of events", text)
-	}
-	return nil
+// each collects the values of a flag that may be repeated.
+func each(to *[]string) func(string) error {
+	return func(text string) error { *to = append(*to, text); return nil }
 }
 
 func (line *commandLine) addIP(text string) error {
@@ -216,24 +210,20 @@ const acknowledgeHelp = `Records another replication of the keyspaces, so that c
 ALTER KEYSPACE, and run nodetool repair --full on every node.
 `
 
-func countEvents(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, _ commandLine, _ func(string, ...any)) error {
-	return count(ctx, cfg, plan, log)
-}
-
-func migrate(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, line commandLine, report func(string, ...any)) error {
-	apply := func(ctx context.Context) error { return migrations.Apply(ctx, cfg.Cassandra, plan, report) }
-	if line.patience == 0 {
+func migrate(ctx context.Context, t *task) error {
+	apply := func(ctx context.Context) error { return migrations.Apply(ctx, t.cfg.Cassandra, t.plan, t.report) }
+	if t.patience == 0 {
 		return apply(ctx)
 	}
-	waiting := await.New(log)
-	waiting.Limit = line.patience
+	waiting := await.New(t.log)
+	waiting.Limit = t.patience
 	return waiting.For(ctx, "Cassandra", apply)
 }
 
-func acknowledge(ctx context.Context, cfg configs.Consumer, _ *models.Plan, _ *slog.Logger, _ commandLine, report func(string, ...any)) error {
-	return cassandra.AcknowledgeReplication(ctx, cfg.Cassandra, report)
+func acknowledge(ctx context.Context, t *task) error {
+	return cassandra.AcknowledgeReplication(ctx, t.cfg.Cassandra, t.report)
 }
 
-func healthz(ctx context.Context, cfg configs.Consumer, _ *models.Plan, _ *slog.Logger, _ commandLine, _ func(string, ...any)) error {
-	return health.Ask(ctx, "http.addr", cfg.HTTP.Addr)
+func healthz(ctx context.Context, t *task) error {
+	return health.Ask(ctx, "http.addr", t.cfg.HTTP.Addr)
 }

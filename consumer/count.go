@@ -17,11 +17,11 @@ import (
 	"footfall/internal/health"
 	"footfall/internal/kafka/dial"
 	"footfall/internal/memlimit"
-	"footfall/models"
 )
 
 // count counts events into Cassandra until ctx ends. It answers operators from the beginning, also while it waits for Cassandra and Kafka.
-func count(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger) error {
+func count(ctx context.Context, t *task) error {
+	cfg, log := t.cfg, t.log
 	if err := checkServers(cfg, log); err != nil { // before it waits
 		return err
 	}
@@ -33,7 +33,7 @@ func count(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *sl
 		log.Info("memory is limited", "GOMEMLIMIT", limit)
 	}
 	log.Info("consumer started", "addr", operators.Addr(), "group", cfg.Kafka.Group)
-	c := &counting{cfg: cfg, plan: plan, log: log, reg: health.NewRegistry("consumer"), waiting: await.New(log)}
+	c := &counting{task: t, reg: health.NewRegistry("consumer"), waiting: await.New(log)}
 	c.waiting.Register(c.reg)
 	group, ctx := errgroup.WithContext(ctx)
 	answering, done := context.WithCancel(context.WithoutCancel(ctx)) // until the last flush is over
@@ -65,9 +65,7 @@ func checkServers(cfg configs.Consumer, log *slog.Logger) error {
 
 // counting is a consumer, from its start on.
 type counting struct {
-	cfg      configs.Consumer
-	plan     *models.Plan
-	log      *slog.Logger
+	*task
 	reg      *prometheus.Registry
 	waiting  *await.Waiter
 	consumer atomic.Pointer[rollup.Consumer] // once Cassandra is there

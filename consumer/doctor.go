@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"strings"
 
-	"footfall/configs"
 	"footfall/consumer/doctor"
 	"footfall/internal/cli"
-	"footfall/models"
 )
 
 const doctorHelp = `Examines the deployment, and prints what it finds: faults first, the cause first of all, each with its
@@ -36,13 +33,13 @@ func (line *commandLine) setProducer(text string) error {
 	return nil
 }
 
-func examine(ctx context.Context, cfg configs.Consumer, plan *models.Plan, _ *slog.Logger, line commandLine, report func(string, ...any)) error {
-	o := doctor.Options{Config: cfg, Plan: plan, Producer: defaultProducer}
-	if line.named {
-		o.Producer, o.Expected = line.producer, true
+func examine(ctx context.Context, t *task) error {
+	o := doctor.Options{Config: t.cfg, Plan: t.plan, Producer: defaultProducer}
+	if t.named {
+		o.Producer, o.Expected = t.producer, true
 	}
-	if line.keyFile != "" {
-		key, err := os.ReadFile(line.keyFile)
+	if t.keyFile != "" {
+		key, err := os.ReadFile(t.keyFile)
 		if err == nil && len(strings.TrimSpace(string(key))) == 0 {
 			err = errors.New("the file is empty")
 		}
@@ -55,7 +52,7 @@ func examine(ctx context.Context, cfg configs.Consumer, plan *models.Plan, _ *sl
 	if err != nil {
 		return err
 	}
-	if err := found.Print(line.json, line.metric, func(text string) { report("%s", text) }); err != nil {
+	if err := found.Print(t.json, t.metric, func(text string) { t.report("%s", text) }); err != nil {
 		return err
 	}
 	if !found.Healthy {

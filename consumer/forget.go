@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"log/slog"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -94,42 +93,40 @@ func mac(key []byte, text string) []byte {
 	return h.Sum(nil)
 }
 
-func forget(ctx context.Context, cfg configs.Consumer, plan *models.Plan, _ *slog.Logger, line commandLine, report func(string, ...any)) error {
+func forget(ctx context.Context, t *task) error {
 	producer, err := configs.LoadProducer("") // for the secret, in the environment
 	if err != nil {
 		return fmt.Errorf("%w; %w", err, errUsage)
 	}
-	store, err := cassandra.Open(ctx, cfg.Cassandra, plan)
-	if err != nil {
+	if err := t.open(ctx); err != nil {
 		return err
 	}
-	defer store.Close()
 	last := time.Now()
 	var f cassandra.Forgotten
-	err = pause.Work(ctx, store, "consumer forget", func(ctx context.Context) (err error) {
-		f, err = store.Forget(ctx, line.guids, stored(line.ips, producer.Privacy, time.Now().UTC()), func(f cassandra.Forgotten) {
+	err = pause.Work(ctx, t.store, "consumer forget", func(ctx context.Context) (err error) {
+		f, err = t.store.Forget(ctx, t.guids, stored(t.ips, producer.Privacy, time.Now().UTC()), func(f cassandra.Forgotten) {
 			if time.Since(last) > 5*time.Second {
 				last = time.Now()
-				report("%d partitions read so far", f.Looked)
+				t.report("%d partitions read so far", f.Looked)
 			}
 		})
 		return err
 	})
-	if len(line.guids) > 0 {
-		report("%d rows removed from visitors_by_month", f.Guids)
+	if len(t.guids) > 0 {
+		t.report("%d rows removed from visitors_by_month", f.Guids)
 	}
-	if len(line.ips) > 0 {
-		report("%d rows removed from uniquecounterips, %d from latestclicks", f.IPs, f.Clicks)
+	if len(t.ips) > 0 {
+		t.report("%d rows removed from uniquecounterips, %d from latestclicks", f.IPs, f.Clicks)
 	}
 	if err != nil {
 		return err
 	}
 	if f.Guids+f.IPs+f.Clicks == 0 {
-		report("nothing was found")
-		if len(line.ips) > 0 && producer.Privacy.Secret == "" {
-			report("if producers hash addresses (privacy.ip: hashed), pass the hash, or set FOOTFALL_PRIVACY_SECRET as they have it")
+		t.report("nothing was found")
+		if len(t.ips) > 0 && producer.Privacy.Secret == "" {
+			t.report("if producers hash addresses (privacy.ip: hashed), pass the hash, or set FOOTFALL_PRIVACY_SECRET as they have it")
 		}
 	}
-	report("counts stay as they are; a visitor who comes back counts as new")
+	t.report("counts stay as they are; a visitor who comes back counts as new")
 	return nil
 }

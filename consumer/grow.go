@@ -2,14 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"log/slog"
 
-	"footfall/configs"
-	"footfall/consumer/cassandra"
 	"footfall/consumer/maintenance"
-	"footfall/consumer/pause"
-	"footfall/models"
 )
 
 const growHelp = `Gives a topic another number of partitions, more or fewer, while events come in. TOPIC is clicks or
@@ -31,16 +25,11 @@ It exits 0 when the old generation is counted, and says until when to keep that 
 interrupted, or if messages lie beyond a seal (footfall_beyond_seal_events), run it again.
 `
 
-func grow(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, line commandLine, report func(string, ...any)) error {
-	if t := cfg.Kafka.Topics; line.topic != t.Clicks && line.topic != t.Visits {
-		return fmt.Errorf("--topic %s: want %s or %s, as kafka.topics has them; %w", line.topic, t.Clicks, t.Visits, errUsage)
-	}
-	store, err := cassandra.Open(ctx, cfg.Cassandra, plan)
-	if err != nil {
+func grow(ctx context.Context, t *task) error {
+	if err := t.counts(t.topic, t.topic); err != nil {
 		return err
 	}
-	defer store.Close()
-	return pause.Work(ctx, store, "consumer grow", func(ctx context.Context) error {
-		return maintenance.RunGrow(ctx, cfg, store, line.topic, line.partitions, line.wait, log, report)
+	return t.write(ctx, func(ctx context.Context) error {
+		return maintenance.RunGrow(ctx, t.cfg, t.store, t.topic, t.partitions, t.wait, t.log, t.report)
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"footfall/configs"
 	"footfall/consumer/gcpacer"
+	"footfall/consumer/maintenance"
 	"footfall/consumer/rollup"
 	"footfall/internal/cli"
 	"footfall/internal/memlimit"
@@ -45,11 +46,13 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return configs.MarkWrong(err)
 	}
 	log := slog.New(slog.NewJSONHandler(stderr, &slog.HandlerOptions{Level: cfg.Log.Level}))
-	return run(ctx, cfg, plan, log, line, reportTo(stdout))
+	t := &task{commandLine: line, cfg: cfg, plan: plan, log: log, report: reportTo(stdout)}
+	defer t.close()
+	return run(ctx, t)
 }
 
 // reportTo writes lines to w. It escapes control characters: links and sites are named as anybody sent them.
-func reportTo(w io.Writer) func(format string, args ...any) {
+func reportTo(w io.Writer) maintenance.Reporter {
 	var one sync.Mutex
 	return func(format string, args ...any) {
 		one.Lock()

@@ -4,15 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/exec"
 	"time"
 
-	"footfall/configs"
-	"footfall/consumer/cassandra"
 	"footfall/consumer/pause"
-	"footfall/models"
 )
 
 const pauseHelp = `Holds counting while a snapshot of the keyspaces is taken. Cassandra takes a snapshot table by table: a
@@ -32,17 +28,15 @@ accept-gap) are refused during a pause. If one runs already, counting goes on un
     footfall urlshortener cardinality || exit 1; done'
 `
 
-func pauseCounting(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, line commandLine, report func(string, ...any)) error {
-	store, err := cassandra.Open(ctx, cfg.Cassandra, plan)
-	if err != nil {
+func pauseCounting(ctx context.Context, t *task) error {
+	if err := t.open(ctx); err != nil {
 		return err
 	}
-	defer store.Close()
-	do := func(ctx context.Context) error { return run(ctx, line.rest) }
-	if len(line.rest) == 0 {
+	do := func(ctx context.Context) error { return run(ctx, t.rest) }
+	if len(t.rest) == 0 {
 		interrupted := ctx
 		do = func(ctx context.Context) error {
-			report("take the snapshot on every node now; Ctrl-C when it is done")
+			t.report("take the snapshot on every node now; Ctrl-C when it is done")
 			select {
 			case <-interrupted.Done(): // the judgement comes now
 				return nil
@@ -54,7 +48,7 @@ func pauseCounting(ctx context.Context, cfg configs.Consumer, plan *models.Plan,
 			return nil
 		}
 	}
-	return pause.Run(ctx, cfg, store, cmp.Or(line.patience, 3*time.Minute), cmp.Or(line.limit, 10*time.Minute), do, log, report)
+	return pause.Run(ctx, t.cfg, t.store, cmp.Or(t.patience, 3*time.Minute), cmp.Or(t.limit, 10*time.Minute), do, t.log, t.report)
 }
 
 // run runs a command until it ends. It is asked to stop when ctx ends.

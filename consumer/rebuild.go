@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"regexp"
 	"strings"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"footfall/consumer/rebuild"
 	"footfall/consumer/rollup"
 	"footfall/migrations"
-	"footfall/models"
 )
 
 const rebuildArgs = `--keyspace-suffix SUFFIX [--to FILE]
@@ -46,38 +44,37 @@ removed: count into it with cassandra.keyspace_suffix, or drop it.
 // newSuffix is what a second set of keyspaces may end in.
 var newSuffix = regexp.MustCompile(`^[a-z0-9_]{1,30}$`)
 
-func rebuildTables(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, line commandLine, report func(string, ...any)) error {
-	if line.suffix == cfg.Cassandra.KeyspaceSuffix {
-		return fmt.Errorf("--keyspace-suffix %s is that of the tables in use; %w", line.suffix, errUsage)
+func rebuildTables(ctx context.Context, t *task) error {
+	cfg := t.cfg
+	if t.suffix == cfg.Cassandra.KeyspaceSuffix {
+		return fmt.Errorf("--keyspace-suffix %s is that of the tables in use; %w", t.suffix, errUsage)
 	}
 	other := cfg.Cassandra
-	if line.to != "" {
-		of, err := configs.LoadOther(line.to)
+	if t.to != "" {
+		of, err := configs.LoadOther(t.to)
 		if err != nil {
 			return fmt.Errorf("--to: %w", err)
 		}
 		other = of.Cassandra
 	}
 	var file rollup.VisitsFile
-	if line.visits != "" {
+	if t.visits != "" {
 		var err error
-		if file, err = openVisits(line.visits, line.site, plan); err != nil {
+		if file, err = openVisits(t.visits, t.site, t.plan); err != nil {
 			return fmt.Errorf("%w; %w", err, errUsage)
 		}
 	}
-	live, err := cassandra.Open(ctx, cfg.Cassandra, plan)
-	if err != nil {
+	if err := t.open(ctx); err != nil {
 		return err
 	}
-	defer live.Close()
 	group := cfg.Kafka.Group
-	cfg.Kafka.Group = strings.TrimSuffix(group, cfg.Cassandra.KeyspaceSuffix) + line.suffix
+	cfg.Kafka.Group = strings.TrimSuffix(group, cfg.Cassandra.KeyspaceSuffix) + t.suffix
 	cfg.Cassandra = other
-	cfg.Cassandra.KeyspaceSuffix = line.suffix
-	if err := migrations.Apply(ctx, cfg.Cassandra, plan, func(string, ...any) {}); err != nil {
+	cfg.Cassandra.KeyspaceSuffix = t.suffix
+	if err := migrations.Apply(ctx, cfg.Cassandra, t.plan, func(string, ...any) {}); err != nil {
 		return err
 	}
-	fresh, err := cassandra.Open(ctx, cfg.Cassandra, plan)
+	fresh, err := cassandra.Open(ctx, cfg.Cassandra, t.plan)
 	if err != nil {
 		return err
 	}
@@ -85,36 +82,36 @@ func rebuildTables(ctx context.Context, cfg configs.Consumer, plan *models.Plan,
 	fresh.ExpireIPs(cfg.Visitors.IPTTL)
 	return pause.Work(ctx, fresh, "consumer rebuild", func(ctx context.Context) error {
 		return guarded(ctx, func(ctx context.Context) error {
-			if line.visits != "" {
-				return rebuildFile(ctx, cfg, fresh, live, file, line.compare, log, report)
+			if t.visits != "" {
+				return t.rebuildFile(ctx, cfg, fresh, file)
 			}
-			found, err := rebuild.RunRebuild(ctx, cfg, fresh, live, group, log, report)
+			found, err := rebuild.RunRebuild(ctx, cfg, fresh, t.store, group, t.log, t.report)
 			if err != nil {
 				return err
 			}
-			return judge(found, report)
-		}, fresh, live)
+			return judge(found, t.report)
+		}, fresh, t.store)
 	})
 }
 
-func rebuildFile(ctx context.Context, cfg configs.Consumer, fresh, live *cassandra.Store, file rollup.VisitsFile, compare bool, log *slog.Logger, report func(string, ...any)) error {
+func (t *task) rebuildFile(ctx context.Context, cfg configs.Consumer, fresh *cassandra.Store, file rollup.VisitsFile) error {
 	started := time.Now()
-	if err := rebuild.RunFile(ctx, cfg, fresh, file, log, report); err != nil {
+	if err := rebuild.RunFile(ctx, cfg, fresh, file, t.log, t.report); err != nil {
 		return err
 	}
-	report("%d visits of %s are counted, in %v", file.Lines, file.Name, time.Since(started).Round(time.Millisecond))
-	if !compare {
+	t.report("%d visits of %s are counted, in %v", file.Lines, file.Name, time.Since(started).Round(time.Millisecond))
+	if !t.compare {
 		return nil
 	}
-	found, err := rebuild.RunCompareSites(ctx, fresh, live, report)
+	found, err := rebuild.RunCompareSites(ctx, fresh, t.store, t.report)
 	if err != nil {
 		return err
 	}
-	return judge(found, report)
+	return judge(found, t.report)
 }
 
 // judge reports what a comparison found, and fails if something differs or was left out.
-func judge(c maintenance.Comparison, report func(string, ...any)) error {
+func judge(c maintenance.Comparison, report maintenance.Reporter) error {
 	report("%d cells of %d keys compared: %d differ; %d keys were too busy to compare, %d hold events of other topics",
 		c.Cells, c.Keys, c.Differ, c.Busy, c.Foreign)
 	switch {

@@ -5,12 +5,10 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"log/slog"
 	"strconv"
 	"time"
 
 	"footfall/configs"
-	"footfall/consumer/cassandra"
 	"footfall/consumer/deadletters"
 	"footfall/consumer/eventlog"
 	"footfall/consumer/replay"
@@ -41,9 +39,7 @@ with --values. Exits 1 if letters are doubtful: nobody can tell whether an inter
 
 func (line *commandLine) replayFlags(f *flag.FlagSet) {
 	o := &line.again
-	texts := func(name, usage string, to *[]string) {
-		f.Func(name, usage+"; may be repeated", func(text string) error { *to = append(*to, text); return nil })
-	}
+	texts := func(name, usage string, to *[]string) { f.Func(name, usage+"; may be repeated", each(to)) }
 	moment := func(name, usage string, to *time.Time) {
 		f.Func(name, usage+" `TIME`: a date, a time in RFC 3339, or how long ago", func(text string) (err error) {
 			*to, err = deadletters.Moment(text, time.Now())
@@ -79,27 +75,19 @@ func (line *commandLine) replayFlags(f *flag.FlagSet) {
 		}
 		return nil
 	})
-	f.Func("limit", "send this `NUMBER` of events at the most", func(text string) (err error) {
-		if o.Limit, err = strconv.Atoi(text); err != nil || o.Limit < 1 {
-			return fmt.Errorf("%q: want a number of events", text)
-		}
-		return nil
-	})
-	f.Func("max-ahead", "send events that are up to this `DURATION` ahead of the clock; the producer's time.max_ahead, in the environment or by default, if not given", func(text string) (err error) {
-		if o.Ahead, err = time.ParseDuration(text); err != nil || o.Ahead <= 0 {
-			return fmt.Errorf("%q: want a duration, such as 5m", text)
-		}
-		return nil
-	})
+	f.Func("limit", "send this `NUMBER` of events at the most", positive(&o.Limit, strconv.Atoi, "a number of events"))
+	f.Func("max-ahead", "send events that are up to this `DURATION` ahead of the clock; the producer's time.max_ahead, in the environment or by default, if not given",
+		positive(&o.Ahead, time.ParseDuration, "a duration, such as 5m"))
 	f.BoolVar(&line.json, "json", false, "print the report as JSON, in one line")
 }
 
-func replayLetters(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, line commandLine, report func(string, ...any)) error {
-	o := line.again
+func replayLetters(ctx context.Context, t *task) error {
+	o := t.again
 	o.List = o.List || o.Values
 	for _, topic := range o.Select.Topics {
-		if base, _ := models.SplitGeneration(topic); base != cfg.Kafka.Topics.Clicks && base != cfg.Kafka.Topics.Visits {
-			return fmt.Errorf("--topic %s: want %s or %s, as kafka.topics has them; %w", topic, cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits, errUsage)
+		base, _ := models.SplitGeneration(topic)
+		if err := t.counts(base, topic); err != nil {
+			return err
 		}
 	}
 	if o.Ahead == 0 {
@@ -109,30 +97,28 @@ func replayLetters(ctx context.Context, cfg configs.Consumer, plan *models.Plan,
 		}
 		o.Ahead = producer.Time.MaxAhead
 	}
-	store, err := cassandra.Open(ctx, cfg.Cassandra, plan)
+	if err := t.open(ctx); err != nil {
+		return err
+	}
+	l, err := eventlog.New(t.cfg, t.store, t.log)
 	if err != nil {
 		return err
 	}
-	defer store.Close()
-	l, err := eventlog.New(cfg, store, log)
-	if err != nil {
-		return err
-	}
-	tell := report
-	if line.json {
+	tell := t.report
+	if t.json {
 		tell = func(string, ...any) {}
 	}
 	result, err := replay.Run(ctx, l, o, tell)
-	if line.json {
+	if t.json {
 		text, wrong := json.Marshal(result)
 		if wrong != nil {
 			return wrong
 		}
-		report("%s", text)
+		t.report("%s", text)
 		return err
 	}
 	for _, text := range result.Lines(o.Send) {
-		report("%s", text)
+		t.report("%s", text)
 	}
 	return err
 }

@@ -3,13 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"time"
 
-	"footfall/configs"
-	"footfall/consumer/cassandra"
 	"footfall/consumer/maintenance"
-	"footfall/consumer/pause"
 	"footfall/models"
 )
 
@@ -41,15 +37,10 @@ func month(text string, now time.Time) (models.Millis, error) {
 	return models.Millis(t.UnixMilli()), nil
 }
 
-func retire(ctx context.Context, cfg configs.Consumer, plan *models.Plan, log *slog.Logger, line commandLine, report func(string, ...any)) error {
-	store, err := cassandra.Open(ctx, cfg.Cassandra, plan)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	return pause.Work(ctx, store, "consumer retire", func(ctx context.Context) error {
+func retire(ctx context.Context, t *task) error {
+	return t.write(ctx, func(ctx context.Context) error {
 		return guarded(ctx, func(ctx context.Context) error {
-			return maintenance.RunRetire(ctx, cfg, store, line.before, line.wait, line.force, log, report)
-		}, store)
+			return maintenance.RunRetire(ctx, t.cfg, t.store, t.before, t.wait, t.force, t.log, t.report)
+		}, t.store)
 	})
 }

@@ -44,9 +44,9 @@ func timestamp(t Millis) error {
 	case t == Absent:
 		return &Invalid{Reason: ReasonMissingTimestamp}
 	case t < Earliest:
-		return &Invalid{Reason: ReasonBadTimestamp, Detail: "before March 1973: are these seconds instead of milliseconds?"}
+		return &Invalid{ReasonBadTimestamp, "before March 1973: are these seconds instead of milliseconds?"}
 	case t > Latest:
-		return &Invalid{Reason: ReasonBadTimestamp, Detail: "after the year 9999: is the unit right?"}
+		return &Invalid{ReasonBadTimestamp, "after the year 9999: is the unit right?"}
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func amount(n *int64) error {
 	if n == nil || -MaxAmount <= *n && *n <= MaxAmount {
 		return nil
 	}
-	return &Invalid{Reason: ReasonBadAmount, Detail: amountDetail}
+	return &Invalid{ReasonBadAmount, amountDetail}
 }
 
 const amountDetail = "amount is a whole number of the smallest unit, such as cents, of 10^12 at the most"
@@ -116,7 +116,7 @@ func country(code string) error {
 	if len(code) == 2 && isUpper(code[0]) && isUpper(code[1]) {
 		return nil
 	}
-	return &Invalid{Reason: "bad_country", Detail: "want two capital letters of ISO 3166, such as IT"}
+	return &Invalid{"bad_country", "want two capital letters of ISO 3166, such as IT"}
 }
 
 func isUpper(b byte) bool { return 'A' <= b && b <= 'Z' }

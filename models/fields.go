@@ -25,10 +25,10 @@ func Fields(object []byte) (map[string]json.RawMessage, error) {
 			return nil, err
 		}
 		if !spelt(name) {
-			return nil, &Invalid{Reason: ReasonUnknownField, Detail: Excerpt(name) + ": names of fields are case-sensitive"}
+			return nil, &Invalid{ReasonUnknownField, Excerpt(name) + ": names of fields are case-sensitive"}
 		}
 		if _, again := fields[name]; again {
-			return nil, &Invalid{Reason: ReasonRepeatedField, Detail: Excerpt(name)}
+			return nil, &Invalid{ReasonRepeatedField, Excerpt(name)}
 		}
 		rest = space(rest[len(quoted):])
 		rest = space(rest[min(1, len(rest)):]) // the colon

@@ -68,7 +68,7 @@ func (v *Visit) Validate() error {
 	}
 	names := v.plan().features
 	if len(v.Features) != len(names) {
-		return &Invalid{Reason: ReasonWrongFeatures, Detail: fmt.Sprintf("%d features, want %d", len(v.Features), len(names))}
+		return &Invalid{ReasonWrongFeatures, fmt.Sprintf("%d features, want %d", len(v.Features), len(names))}
 	}
 	for i, f := range v.Features {
 		if err := text(names[i], f, MaxFeature, false); err != nil {

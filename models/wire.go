@@ -55,8 +55,7 @@ func (p *Plan) decodeVisit(data []byte, strict bool) (*Visit, error) {
 	if err := unmarshal(data, message.Interface(), true); err != nil {
 		var invalid *Invalid
 		if !strict && errors.As(err, &invalid) && invalid.Reason == ReasonUnknownField {
-			return nil, &Invalid{Reason: ReasonUnknownFeature,
-				Detail: invalid.Detail + " is none of " + strings.Join(p.features, ", ")}
+			return nil, &Invalid{ReasonUnknownFeature, invalid.Detail + " is none of " + strings.Join(p.features, ", ")}
 		}
 		return nil, err
 	}
@@ -161,7 +160,7 @@ func unmarshal(data []byte, into any, strict bool) error {
 		return &Invalid{Reason: ReasonBadUTF8}
 	}
 	if loneSurrogate(data) {
-		return &Invalid{Reason: ReasonBadUTF8, Detail: `half a surrogate pair: \uD800 to \uDFFF come in pairs`}
+		return &Invalid{ReasonBadUTF8, `half a surrogate pair: \uD800 to \uDFFF come in pairs`}
 	}
 	if !strict && json.Unmarshal(data, into) == nil { // half the work of a decoder, whose errors are better
 		return nil
@@ -173,7 +172,7 @@ func unmarshal(data []byte, into any, strict bool) error {
 	err := d.Decode(into)
 	if err == nil {
 		if _, err := d.Token(); !errors.Is(err, io.EOF) {
-			return &Invalid{Reason: ReasonBadJSON, Detail: "more than one value"}
+			return &Invalid{ReasonBadJSON, "more than one value"}
 		}
 		return nil
 	}
@@ -182,12 +181,12 @@ func unmarshal(data []byte, into any, strict bool) error {
 		return badField(mistyped)
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return &Invalid{Reason: ReasonUnknownField, Detail: Excerpt(strings.Trim(name, `"`))}
+		return &Invalid{ReasonUnknownField, Excerpt(strings.Trim(name, `"`))}
 	}
 	if errors.As(err, &mistyped) {
-		return &Invalid{Reason: ReasonBadJSON, Detail: "want one JSON object"}
+		return &Invalid{ReasonBadJSON, "want one JSON object"}
 	}
-	return &Invalid{Reason: ReasonBadJSON, Detail: Excerpt(err.Error())}
+	return &Invalid{ReasonBadJSON, Excerpt(err.Error())}
 }
 
 // loneSurrogate tells whether JSON text has an escape of half a surrogate pair. In JSON, backslashes occur in strings only; the decoder
@@ -226,15 +225,15 @@ func escaped(data []byte) rune {
 func badField(e *json.UnmarshalTypeError) error {
 	switch e.Field {
 	case "ts":
-		return &Invalid{Reason: ReasonBadTimestamp, Detail: "ts is a whole number of Unix milliseconds"}
+		return &Invalid{ReasonBadTimestamp, "ts is a whole number of Unix milliseconds"}
 	case "v":
-		return &Invalid{Reason: ReasonUnknownVersion, Detail: "v is a small number"}
+		return &Invalid{ReasonUnknownVersion, "v is a small number"}
 	case "amount":
-		return &Invalid{Reason: ReasonBadAmount, Detail: amountDetail}
+		return &Invalid{ReasonBadAmount, amountDetail}
 	case "siteId":
-		return &Invalid{Reason: "bad_site_id", Detail: "got a " + Excerpt(e.Value)}
+		return &Invalid{"bad_site_id", "got a " + Excerpt(e.Value)}
 	}
-	return &Invalid{Reason: "bad_" + e.Field, Detail: "got a " + Excerpt(e.Value)}
+	return &Invalid{"bad_" + e.Field, "got a " + Excerpt(e.Value)}
 }
 
 func version(v int) error {
@@ -242,7 +241,7 @@ func version(v int) error {
 	case v == 0:
 		return &Invalid{Reason: ReasonMissingVersion}
 	case v < 0 || v > Version:
-		return &Invalid{Reason: ReasonUnknownVersion, Detail: "upgrade the consumers before the producers"}
+		return &Invalid{ReasonUnknownVersion, "upgrade the consumers before the producers"}
 	}
 	return nil
 }

@@ -36,9 +36,9 @@ const (
 )
 
 // canary sends an event and waits until it is counted.
-func (p *patient) canary(ctx context.Context) []doctor.Finding {
+func (p *patient) canary(ctx context.Context) doctor.Findings {
 	if p.Producer == "" {
-		return one(doctor.Finding{Severity: doctor.Skipped, What: "no canary was sent: --producer is empty"})
+		return doctor.NotChecked("no canary was sent: --producer is empty")
 	}
 	if p.paused != "" {
 		return skippedBy(p.paused)
@@ -49,7 +49,7 @@ func (p *patient) canary(ctx context.Context) []doctor.Finding {
 		return refused(err)
 	}
 	if link == "" {
-		return one(doctor.Doubtful("run fewer doctors at a time", "no canary was sent: %d doctors have one under way", canaryLinks))
+		return doctor.Doubtful("run fewer doctors at a time", "no canary was sent: %d doctors have one under way", canaryLinks)
 	}
 	defer func() {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -57,7 +57,7 @@ func (p *patient) canary(ctx context.Context) []doctor.Finding {
 		_ = p.store.ReturnLink(end, link, holder) // it is free again by itself
 	}()
 	if f := p.awaitCounted(ctx, "no canary was sent: "); f != nil {
-		return one(*f)
+		return f
 	}
 	before, err := p.store.BotClicks(ctx, link)
 	if err != nil {
@@ -109,11 +109,11 @@ func (p *patient) clickEnds(ctx context.Context) (map[models.Partition]int64, er
 	return ends, err
 }
 
-// awaitCounted waits until all clicks that are in the log now are counted. It returns a finding if that takes too long; at is how the finding begins.
-func (p *patient) awaitCounted(ctx context.Context, at string) *doctor.Finding {
+// awaitCounted waits until all clicks that are in the log now are counted. It finds nothing unless that takes too long; at is how the finding begins.
+func (p *patient) awaitCounted(ctx context.Context, at string) doctor.Findings {
 	ends, err := p.clickEnds(ctx)
 	if err != nil {
-		return &refused(err)[0]
+		return refused(err)
 	}
 	first := int64(-1)
 	for {
@@ -127,13 +127,13 @@ func (p *patient) awaitCounted(ctx context.Context, at string) *doctor.Finding {
 		if retry.Sleep(ctx, canaryPoll) == nil {
 			continue
 		}
-		f := doctor.Faulty("look at the consumers' log, and at docs/runbook.md, When lag grows", "%sconsumers do not go on: %d clicks wait", at, max(first, 0))
 		if err != nil && ctx.Err() == nil {
-			f = refused(err)[0]
-		} else if left < first {
-			f = doctor.Doubtful("run the doctor again when consumers have caught up", "%sconsumers are behind: %d clicks wait, %d after %v", at, first, left, canaryTime)
+			return refused(err)
 		}
-		return &f
+		if left < first {
+			return doctor.Doubtful("run the doctor again when consumers have caught up", "%sconsumers are behind: %d clicks wait, %d after %v", at, first, left, canaryTime)
+		}
+		return doctor.Faulty("look at the consumers' log, and at docs/runbook.md, When lag grows", "%sconsumers do not go on: %d clicks wait", at, max(first, 0))
 	}
 }
 
@@ -147,10 +147,10 @@ func (p *patient) uncounted(ctx context.Context, ends map[models.Partition]int64
 }
 
 // send sends a canary to the producer. It returns true if Kafka has it.
-func (p *patient) send(ctx context.Context, link string) (findings []doctor.Finding, ok bool) {
+func (p *patient) send(ctx context.Context, link string) (findings doctor.Findings, ok bool) {
 	target, err := url.JoinPath(p.Producer, "v1", "clicks")
 	if err != nil || !strings.HasPrefix(target, "http") {
-		return one(doctor.Faulty("give an address such as http://127.0.0.1:8080", "--producer %s is no address", p.Producer)), false
+		return doctor.Faulty("give an address such as http://127.0.0.1:8080", "--producer %s is no address", p.Producer), false
 	}
 	body, err := json.Marshal(map[string]any{"id": uuid.NewString(), "short_url": link, "ip": canaryIP, "bot": true})
 	if err != nil {
@@ -168,25 +168,23 @@ func (p *patient) send(ctx context.Context, link string) (findings []doctor.Find
 	if err != nil {
 		f := doctor.Faulty("start the producer there, or give the address of one by --producer", "the producer at %s does not answer: %v", p.Producer, err)
 		if !p.Expected {
-			f.Severity = doctor.Warning
+			f[0].Severity = doctor.Warning
 		}
-		return one(f), false
+		return f, false
 	}
 	defer func() { _ = response.Body.Close() }()
 	said, err := io.ReadAll(io.LimitReader(response.Body, 1<<10))
 	if response.StatusCode != http.StatusAccepted || err != nil {
-		return one(judgeRefusal(p.Producer, response.StatusCode, string(said))), false
+		return judgeRefusal(p.Producer, response.StatusCode, string(said)), false
 	}
 	if theirs, err := http.ParseTime(response.Header.Get("Date")); err == nil {
-		if f := judgeClock("the clock of the producer at "+p.Producer, theirs.Sub(p.Now()), time.Second); f != nil { // the header has whole seconds
-			findings = append(findings, *f)
-		}
+		findings = judgeClock("the clock of the producer at "+p.Producer, theirs.Sub(p.Now()), time.Second) // the header has whole seconds
 	}
 	return findings, true
 }
 
 // judgeRefusal says why a producer does not take the canary.
-func judgeRefusal(producer string, status int, said string) doctor.Finding {
+func judgeRefusal(producer string, status int, said string) doctor.Findings {
 	remedy := "look at the producer's log, or run `producer doctor` beside it"
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -200,34 +198,34 @@ func judgeRefusal(producer string, status int, said string) doctor.Finding {
 }
 
 // follow waits until a canary is counted, and until consumers are past it: then its counter must have moved by one.
-func (p *patient) follow(ctx context.Context, link string, before int64, ends map[models.Partition]int64, sent time.Time) []doctor.Finding {
+func (p *patient) follow(ctx context.Context, link string, before int64, ends map[models.Partition]int64, sent time.Time) doctor.Findings {
 	for {
 		if now, err := p.store.BotClicks(ctx, link); err == nil && now != before {
 			break
 		}
 		if retry.Sleep(ctx, canaryPoll) != nil {
-			return one(p.lost(context.WithoutCancel(ctx), ends))
+			return p.lost(context.WithoutCancel(ctx), ends)
 		}
 	}
 	took := time.Since(sent)
 	if f := p.awaitCounted(ctx, fmt.Sprintf("the canary was counted after %v, but afterwards ", took.Round(time.Millisecond))); f != nil {
-		return one(*f)
+		return f
 	}
 	after, err := p.store.BotClicks(ctx, link)
 	if err != nil {
 		return refused(err)
 	}
 	if after != before+1 {
-		return one(doctor.Faulty("does anybody else send clicks on "+link+"? If not, run `consumer audit`, and keep the log: an event is counted once or this is a bug",
-			"one canary moved its counter by %d (botcounter of %s, from %d to %d)", after-before, link, before, after))
+		return doctor.Faulty("does anybody else send clicks on "+link+"? If not, run `consumer audit`, and keep the log: an event is counted once or this is a bug",
+			"one canary moved its counter by %d (botcounter of %s, from %d to %d)", after-before, link, before, after)
 	}
 	f := doctor.Fine("an event is counted %v after it was sent to %s: botcounter of %s went from %d to %d", took.Round(time.Millisecond), p.Producer, link, before, after)
-	f.Seconds = took.Seconds()
-	return one(f)
+	f[0].Seconds = took.Seconds()
+	return f
 }
 
 // lost says where a canary is that the producer has acknowledged and that is not counted. ends are the partitions' ends before it was sent.
-func (p *patient) lost(ctx context.Context, ends map[models.Partition]int64) doctor.Finding {
+func (p *patient) lost(ctx context.Context, ends map[models.Partition]int64) doctor.Findings {
 	ctx, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
 	defer cancel()
 	now, err := p.clickEnds(ctx)

@@ -14,11 +14,9 @@ import (
 const clockWarning, clockFault = time.Second, 10 * time.Second
 
 // clocks compares our clock with those of Cassandra's nodes, and with the times of the newest messages, which have their producers' clocks.
-func (p *patient) clocks(ctx context.Context) (findings []doctor.Finding) {
+func (p *patient) clocks(ctx context.Context) (findings doctor.Findings) {
 	for _, n := range p.nodes {
-		if f := judgeClock("the clock of Cassandra's node "+n.Address, n.Ahead, n.Within); f != nil {
-			findings = append(findings, *f)
-		}
+		findings.Add(judgeClock("the clock of Cassandra's node "+n.Address, n.Ahead, n.Within))
 	}
 	for _, topic := range p.eventTopics() {
 		newest, err := p.newestMessage(ctx, topic)
@@ -26,19 +24,14 @@ func (p *patient) clocks(ctx context.Context) (findings []doctor.Finding) {
 			return refused(err)
 		}
 		if ahead := newest.Sub(p.Now()); !newest.IsZero() && ahead > 0 { // it may be as old as it likes
-			if f := judgeClock("the newest message of topic "+topic+", by its producer's clock,", ahead, 0); f != nil {
-				findings = append(findings, *f)
-			}
+			findings.Add(judgeClock("the newest message of topic "+topic+", by its producer's clock,", ahead, 0))
 		}
 	}
-	if len(findings) == 0 {
-		findings = one(doctor.Fine("the clocks of %d nodes agree with ours within %v, and no message is from the future", len(p.nodes), clockWarning))
-	}
-	return findings
+	return findings.OrFine("the clocks of %d nodes agree with ours within %v, and no message is from the future", len(p.nodes), clockWarning)
 }
 
 // judgeClock judges a clock that is so far ahead of ours, give or take within; nil: it is near enough.
-func judgeClock(whose string, ahead, within time.Duration) *doctor.Finding {
+func judgeClock(whose string, ahead, within time.Duration) doctor.Findings {
 	off, which := ahead, "ahead of"
 	if ahead < 0 {
 		off, which = -ahead, "behind"
@@ -46,11 +39,11 @@ func judgeClock(whose string, ahead, within time.Duration) *doctor.Finding {
 	if off -= within; off < clockWarning {
 		return nil
 	}
-	f := doctor.Doubtful("synchronise the clocks of all machines (chrony, systemd-timesyncd)", "%s is %v %s the clock of this machine", whose, off.Round(10*time.Millisecond), which)
+	judge := doctor.Doubtful
 	if off >= clockFault {
-		f.Severity = doctor.Fault
+		judge = doctor.Faulty
 	}
-	return &f
+	return judge("synchronise the clocks of all machines (chrony, systemd-timesyncd)", "%s is %v %s the clock of this machine", whose, off.Round(10*time.Millisecond), which)
 }
 
 // newestMessage is the time of the newest message that is last in its partition; zero if there is none.

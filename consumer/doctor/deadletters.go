@@ -22,7 +22,7 @@ const (
 )
 
 // deadLetters tells the dead letters of the last day by reason.
-func (p *patient) deadLetters(ctx context.Context) []doctor.Finding {
+func (p *patient) deadLetters(ctx context.Context) doctor.Findings {
 	spans, err := p.since(ctx, p.Config.Kafka.Topics.Dead, p.Now().Add(-deadAge))
 	if err != nil {
 		return refused(err)
@@ -53,23 +53,23 @@ func (p *patient) deadLetters(ctx context.Context) []doctor.Finding {
 const maxBytes = "max.message.bytes"
 
 // judgeDeadSize judges the topic's largest message. Brokers take 1 MiB by default.
-func judgeDeadSize(most, topic string) []doctor.Finding {
+func judgeDeadSize(most, topic string) doctor.Findings {
 	if n, err := strconv.Atoi(most); err == nil && n < 2*eventlog.MaxDeadBytes {
-		return one(doctor.Doubtful("raise it to 1048588, so that they can be sent again", "topic %s has %s %d: consumers cut dead letters that are larger", topic, maxBytes, n))
+		return doctor.Doubtful("raise it to 1048588, so that they can be sent again", "topic %s has %s %d: consumers cut dead letters that are larger", topic, maxBytes, n)
 	}
 	return nil
 }
 
-func judgeDead(total int64, read int, reasons map[string]int, topic string) []doctor.Finding {
+func judgeDead(total int64, read int, reasons map[string]int, topic string) doctor.Findings {
 	if read == 0 {
-		return one(doctor.Fine("there were no dead letters in the last day"))
+		return doctor.Fine("there were no dead letters in the last day")
 	}
 	what := fmt.Sprintf("dead letters of the last day: %d (%s)", read, tally(reasons))
 	if read >= deadRead {
 		what = fmt.Sprintf("dead letters of the last day: %d at the most (of the first %d: %s)", total, read, tally(reasons))
 	}
-	return one(doctor.Doubtful("run consumer replay --since 24h --list: it tells why letters of topic "+topic+" were not counted; mend their sender, then let it"+
-		" mend and send them again", "%s", what))
+	return doctor.Doubtful("run consumer replay --since 24h --list: it tells why letters of topic "+topic+" were not counted; mend their sender, then let it"+
+		" mend and send them again", "%s", what)
 }
 
 func reasonOf(letter kafka.Record) string {

@@ -36,28 +36,17 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Names of the checks that are not of Kafka alone.
+// Names of the checks that others need.
 const (
-	checkCassandra    = "cassandra"
-	checkSchema       = "schema"
-	checkNodes        = "cassandra nodes"
-	checkDurability   = "durability"
-	checkReplication  = "replication"
-	checkWriteTimeout = "write timeout"
-	checkClocks       = "clocks"
-	checkPartitions   = "partitions"
-	checkPause        = "pause"
-	checkPolicy       = "cleanup policy"
-	checkRetention    = "retention"
-	checkVersions     = "consumer versions"
-	checkGroup        = "group"
-	checkOffsets      = "offsets"
-	checkLag          = "lag"
-	checkDoubts       = "doubts"
-	checkGuardrails   = "guardrails"
-	checkDisk         = "disk"
-	checkDeadLetters  = "dead letters"
-	checkCanary       = "canary"
+	checkCassandra   = "cassandra"
+	checkSchema      = "schema"
+	checkNodes       = "cassandra nodes"
+	checkReplication = "replication"
+	checkPartitions  = "partitions"
+	checkPause       = "pause"
+	checkVersions    = "consumer versions"
+	checkGroup       = "group"
+	checkOffsets     = "offsets"
 )
 
 // patient is what is examined, and what checks found out for those that need them.
@@ -102,33 +91,30 @@ func (p *patient) checks() []doctor.Check {
 		{Name: checkCassandra, Within: 7 * time.Second, Run: p.cassandra},
 		{Name: checkSchema, Needs: []string{checkCassandra}, Run: p.schema},
 		{Name: checkNodes, Needs: []string{checkCassandra}, Run: p.cassandraNodes},
-		{Name: checkDurability, Needs: stored, Run: p.durability},
+		{Name: "durability", Needs: stored, Run: p.durability},
 		{Name: checkReplication, Needs: []string{checkNodes, checkSchema}, Run: p.replication},
-		{Name: checkWriteTimeout, Needs: stored, Run: p.writeTimeout},
-		{Name: checkClocks, Needs: []string{checkNodes, kafkachecks.Topics}, Run: p.clocks},
-		{Name: checkPolicy, Needs: []string{kafkachecks.Topics, checkCassandra}, Run: p.policy},
-		{Name: checkRetention, Needs: []string{kafkachecks.Topics, checkCassandra}, Run: p.retention},
+		{Name: "write timeout", Needs: stored, Run: p.writeTimeout},
+		{Name: "clocks", Needs: []string{checkNodes, kafkachecks.Topics}, Run: p.clocks},
+		{Name: "cleanup policy", Needs: []string{kafkachecks.Topics, checkCassandra}, Run: p.policy},
+		{Name: "retention", Needs: []string{kafkachecks.Topics, checkCassandra}, Run: p.retention},
 		{Name: checkPause, Needs: []string{checkSchema}, Run: p.pause},
 		{Name: checkPartitions, Needs: []string{kafkachecks.Topics, checkSchema}, Run: p.partitions},
 		{Name: checkOffsets, Needs: []string{checkPartitions}, Run: p.offsets},
 		{Name: checkVersions, Needs: []string{checkPartitions}, Run: p.versions},
 		{Name: checkGroup, Needs: []string{checkPartitions, checkPause}, Run: p.group},
-		{Name: checkLag, Needs: []string{checkOffsets}, Run: p.lag},
-		{Name: checkDoubts, Needs: []string{checkPartitions}, Run: p.doubts},
-		{Name: checkGuardrails, Needs: stored, Run: p.guardrails},
-		{Name: checkDisk, Needs: stored, Run: p.disk},
-		{Name: checkDeadLetters, Needs: []string{kafkachecks.Topics}, Run: p.deadLetters},
-		{Name: checkCanary, Needs: []string{kafkachecks.Acks, checkOffsets, checkVersions, checkGroup, checkReplication}, Within: canaryTime, Run: p.canary},
+		{Name: "lag", Needs: []string{checkOffsets}, Run: p.lag},
+		{Name: "doubts", Needs: []string{checkPartitions}, Run: p.doubts},
+		{Name: "guardrails", Needs: stored, Run: p.guardrails},
+		{Name: "disk", Needs: stored, Run: p.disk},
+		{Name: "dead letters", Needs: []string{kafkachecks.Topics}, Run: p.deadLetters},
+		{Name: "canary", Needs: []string{kafkachecks.Acks, checkOffsets, checkVersions, checkGroup, checkReplication}, Within: canaryTime, Run: p.canary},
 	}...)
 }
 
 // refused makes a fault of a refusal.
-func refused(err error) []doctor.Finding {
-	return []doctor.Finding{doctor.FromError(err, "see docs/runbook.md, What a consumer refuses")}
+func refused(err error) doctor.Findings {
+	return doctor.FromError(err, "see docs/runbook.md, What a consumer refuses")
 }
-
-// one is a list of one finding.
-func one(f doctor.Finding) []doctor.Finding { return []doctor.Finding{f} }
 
 // newLog makes the log of the tables. Asking it records nothing in them.
 func (p *patient) newLog(db *cassandra.Store) (*eventlog.Log, error) {

@@ -17,7 +17,7 @@ import (
 )
 
 // group looks at the members and their partitions. A rebalance passes, so it looks again.
-func (p *patient) group(ctx context.Context) []doctor.Finding {
+func (p *patient) group(ctx context.Context) doctor.Findings {
 	if p.paused != "" {
 		return skippedBy(p.paused)
 	}
@@ -30,8 +30,8 @@ func (p *patient) group(ctx context.Context) []doctor.Finding {
 			return judgeGroup(state, p.all())
 		}
 		if deadline, _ := ctx.Deadline(); time.Until(deadline) < time.Second || retry.Sleep(ctx, 300*time.Millisecond) != nil {
-			return one(doctor.Faulty("look at the consumers' log: do they come and go (memory), or hang? Then run the doctor again",
-				"group %s has been rebalancing for seconds (%s): nothing is counted meanwhile", state.GroupID, state.GroupState))
+			return doctor.Faulty("look at the consumers' log: do they come and go (memory), or hang? Then run the doctor again",
+				"group %s has been rebalancing for seconds (%s): nothing is counted meanwhile", state.GroupID, state.GroupState)
 		}
 	}
 }
@@ -59,9 +59,9 @@ func settled(g kafka.DescribeGroupsResponseGroup) bool {
 }
 
 // judgeGroup judges who counts these partitions.
-func judgeGroup(g kafka.DescribeGroupsResponseGroup, partitions []models.Partition) []doctor.Finding {
+func judgeGroup(g kafka.DescribeGroupsResponseGroup, partitions []models.Partition) doctor.Findings {
 	if len(g.Members) == 0 {
-		return one(doctor.Faulty("start a consumer; if one was started, its last log line says why it ended", "no consumer runs: group %s has no members, and nothing is counted", g.GroupID))
+		return doctor.Faulty("start a consumer; if one was started, its last log line says why it ended", "no consumer runs: group %s has no members, and nothing is counted", g.GroupID)
 	}
 	owned := map[models.Partition]bool{}
 	idle := 0
@@ -83,19 +83,19 @@ func judgeGroup(g kafka.DescribeGroupsResponseGroup, partitions []models.Partiti
 	}
 	switch {
 	case len(orphans) > 0:
-		return one(doctor.Faulty("are the members of group "+g.GroupID+" all consumers of footfall, and of one configuration? Restart them one after the other",
-			"group %s has %d members, but no one counts partitions %s", g.GroupID, len(g.Members), strings.Join(orphans, ", ")))
+		return doctor.Faulty("are the members of group "+g.GroupID+" all consumers of footfall, and of one configuration? Restart them one after the other",
+			"group %s has %d members, but no one counts partitions %s", g.GroupID, len(g.Members), strings.Join(orphans, ", "))
 	case idle > 0:
-		return one(doctor.Doubtful("stop some, or give topics more partitions (consumer grow)", "%d of %d consumers have no partition to count", idle, len(g.Members)))
+		return doctor.Doubtful("stop some, or give topics more partitions (consumer grow)", "%d of %d consumers have no partition to count", idle, len(g.Members))
 	}
-	return one(doctor.Fine("%d consumers count all %d partitions", len(g.Members), len(partitions)))
+	return doctor.Fine("%d consumers count all %d partitions", len(g.Members), len(partitions))
 }
 
 // How long an event may wait before that is worth a warning, and before it is a fault.
 const lagPatience, lagFault = time.Minute, time.Hour
 
 // lag tells per topic how many events wait, and for how long the oldest has.
-func (p *patient) lag(ctx context.Context) (findings []doctor.Finding) {
+func (p *patient) lag(ctx context.Context) (findings doctor.Findings) {
 	var told []string
 	for _, topic := range p.counts.Topics() {
 		var sum int64
@@ -113,27 +113,22 @@ func (p *patient) lag(ctx context.Context) (findings []doctor.Finding) {
 		if told = append(told, fmt.Sprintf("%s %d", topic, sum)); sum == 0 || oldest.IsZero() {
 			continue
 		}
-		if f := judgeLag(topic, sum, p.Now().Sub(oldest)); f != nil {
-			findings = append(findings, *f)
-		}
+		findings.Add(judgeLag(topic, sum, p.Now().Sub(oldest)))
 	}
-	if len(findings) == 0 {
-		findings = one(doctor.Fine("events that wait: %s", strings.Join(told, ", ")))
-	}
-	return findings
+	return findings.OrFine("events that wait: %s", strings.Join(told, ", "))
 }
 
 // judgeLag judges events of a topic that wait; nil: that is not long.
-func judgeLag(topic string, events int64, age time.Duration) *doctor.Finding {
+func judgeLag(topic string, events int64, age time.Duration) doctor.Findings {
 	if age < lagPatience {
 		return nil
 	}
 	const remedy = "docs/runbook.md, When lag grows. Keep the topic's retention longer than that: Kafka would delete events before they are counted"
-	f := doctor.Doubtful(remedy, "topic %s has %d events that are not counted; the oldest waits for %v", topic, events, age.Round(time.Second))
+	judge := doctor.Doubtful
 	if age >= lagFault {
-		f.Severity = doctor.Fault
+		judge = doctor.Faulty
 	}
-	return &f
+	return judge(remedy, "topic %s has %d events that are not counted; the oldest waits for %v", topic, events, age.Round(time.Second))
 }
 
 // fetch reads messages from an offset on: some of what Kafka has, none at the end of the partition.

@@ -17,7 +17,7 @@ import (
 )
 
 // partitions compares topics, partitions and settings with what the tables record, as a starting consumer does.
-func (p *patient) partitions(ctx context.Context) []doctor.Finding {
+func (p *patient) partitions(ctx context.Context) doctor.Findings {
 	err := p.log.Recognise(ctx, 0)
 	if err == nil {
 		p.counts, err = p.log.Sources(ctx)
@@ -32,11 +32,11 @@ func (p *patient) partitions(ctx context.Context) []doctor.Finding {
 	for _, topic := range p.counts.Topics() {
 		parts = append(parts, fmt.Sprintf("%s %d", topic, p.counts[topic].Partitions()))
 	}
-	return one(doctor.Fine("topics, partitions and settings are as the tables record them: %s", strings.Join(parts, ", ")))
+	return doctor.Fine("topics, partitions and settings are as the tables record them: %s", strings.Join(parts, ", "))
 }
 
 // pause looks whether counting is paused.
-func (p *patient) pause(ctx context.Context) []doctor.Finding {
+func (p *patient) pause(ctx context.Context) doctor.Findings {
 	leases, err := p.log.Store.Leases(ctx)
 	if err != nil {
 		return refused(err)
@@ -44,15 +44,15 @@ func (p *patient) pause(ctx context.Context) []doctor.Finding {
 	for _, l := range leases {
 		if l.Kind == store.LeasePause {
 			p.paused = l.What
-			return one(doctor.Doubtful("wait until it is over; if nobody knows of it, look for a process of consumer pause", "counting is paused by %s: events wait in Kafka", l.What))
+			return doctor.Doubtful("wait until it is over; if nobody knows of it, look for a process of consumer pause", "counting is paused by %s: events wait in Kafka", l.What)
 		}
 	}
-	return one(doctor.Fine("counting is not paused"))
+	return doctor.Fine("counting is not paused")
 }
 
 // skippedBy says that a check makes no sense while counting is paused.
-func skippedBy(pause string) []doctor.Finding {
-	return one(doctor.Finding{Severity: doctor.Skipped, What: "not checked: counting is paused by " + pause})
+func skippedBy(pause string) doctor.Findings {
+	return doctor.NotChecked("not checked: counting is paused by %s", pause)
 }
 
 // eventTopics are the topics that producers write events to.
@@ -60,17 +60,17 @@ func (p *patient) eventTopics() []string {
 	return slices.DeleteFunc(slices.Clone(p.kafka.Newest()), func(topic string) bool { return topic == p.Config.Kafka.Topics.Dead })
 }
 
-func (p *patient) policy(ctx context.Context) []doctor.Finding {
+func (p *patient) policy(ctx context.Context) doctor.Findings {
 	return p.kept(ctx, "Kafka keeps all events, not each visitor's last alone", func(setting string) bool { return setting == kept.CleanupPolicy })
 }
 
-func (p *patient) retention(ctx context.Context) []doctor.Finding {
+func (p *patient) retention(ctx context.Context) doctor.Findings {
 	return p.kept(ctx, fmt.Sprintf("Kafka keeps events for longer than %v (duplicates.age plus an hour)", p.Config.Duplicates.Age+eventlog.RepairTime),
 		func(setting string) bool { return setting != kept.CleanupPolicy })
 }
 
 // kept judges those settings of the topics that about accepts.
-func (p *patient) kept(ctx context.Context, fine string, about func(setting string) bool) (findings []doctor.Finding) {
+func (p *patient) kept(ctx context.Context, fine string, about func(setting string) bool) (findings doctor.Findings) {
 	for _, topic := range p.eventTopics() {
 		problems, err := p.log.KeptProblems(ctx, topic)
 		if err != nil {
@@ -80,20 +80,17 @@ func (p *patient) kept(ctx context.Context, fine string, about func(setting stri
 			switch {
 			case !about(problem.Setting):
 			case problem.Refused:
-				findings = append(findings, doctor.Faulty(problem.Remedy, "%s", problem.What))
+				findings.Add(doctor.Faulty(problem.Remedy, "%s", problem.What))
 			default:
-				findings = append(findings, doctor.Doubtful(problem.Remedy, "%s (topic %s)", problem.What, topic))
+				findings.Add(doctor.Doubtful(problem.Remedy, "%s (topic %s)", problem.What, topic))
 			}
 		}
 	}
-	if len(findings) == 0 {
-		findings = one(doctor.Fine("%s", fine))
-	}
-	return findings
+	return findings.OrFine("%s", fine)
 }
 
 // versions looks for owners that decide about events otherwise than this binary.
-func (p *patient) versions(ctx context.Context) []doctor.Finding {
+func (p *patient) versions(ctx context.Context) doctor.Findings {
 	others, err := eventlog.OwnersOfOtherVersions(ctx, p.log.Store, p.counts.Counts)
 	if err != nil {
 		return refused(err)
@@ -106,7 +103,7 @@ func (p *patient) versions(ctx context.Context) []doctor.Finding {
 }
 
 // judgeVersions judges owners, and those of them that have another decision version than ours.
-func judgeVersions(owners, others []store.Owner) []doctor.Finding {
+func judgeVersions(owners, others []store.Owner) doctor.Findings {
 	others = slices.DeleteFunc(others, func(o store.Owner) bool { return !eventlog.Held(o) })
 	versions := map[int]bool{}
 	for _, o := range owners {
@@ -116,12 +113,12 @@ func judgeVersions(owners, others []store.Owner) []doctor.Finding {
 	}
 	switch {
 	case len(others) == 0:
-		return one(doctor.Fine("all consumers decide about events by version %d", eventlog.DecisionVersion))
+		return doctor.Fine("all consumers decide about events by version %d", eventlog.DecisionVersion)
 	case len(versions) > 1:
 		return refused(fmt.Errorf("%s", eventlog.DescribeOtherVersion(others)))
 	}
-	return one(doctor.Doubtful("use the doctor of the consumers' release", "consumer %s decides about events by version %d, and this binary by version %d", others[0].Name,
-		eventlog.VersionOf(others[0].Name), eventlog.DecisionVersion))
+	return doctor.Doubtful("use the doctor of the consumers' release", "consumer %s decides about events by version %d, and this binary by version %d", others[0].Name,
+		eventlog.VersionOf(others[0].Name), eventlog.DecisionVersion)
 }
 
 // place is how far a partition is.
@@ -133,7 +130,7 @@ type place struct {
 func (at place) lag() int64 { return max(0, at.log.To-max(at.next, at.log.From)) }
 
 // offsets looks for events that consumers refuse to skip, as a consumer does that takes the partitions.
-func (p *patient) offsets(ctx context.Context) (findings []doctor.Finding) {
+func (p *patient) offsets(ctx context.Context) (findings doctor.Findings) {
 	all := p.all()
 	committed := map[models.Partition]int64{}
 	for _, part := range all {
@@ -159,19 +156,16 @@ func (p *patient) offsets(ctx context.Context) (findings []doctor.Finding) {
 		}
 		log := bounds[part]
 		if reached := max(group[part].Offset, committed[part]); reached > log.To {
-			findings = append(findings, refused(eventlog.RecreatedTopic(part, reached))...)
+			findings.Add(refused(eventlog.RecreatedTopic(part, reached)))
 			continue
 		}
 		start, lost := eventlog.FindGap(committed[part], group[part], log, p.log.Tables, end)
 		if !lost.Empty() {
-			findings = append(findings, refused(eventlog.UncountedGap(part, lost, log))...)
+			findings.Add(refused(eventlog.UncountedGap(part, lost, log)))
 		}
 		p.places[part] = place{next: start, log: eventlog.Span{From: log.From, To: min(log.To, end)}}
 	}
-	if len(findings) == 0 {
-		findings = one(doctor.Fine("the log has all events that are not counted yet"))
-	}
-	return findings
+	return findings.OrFine("the log has all events that are not counted yet")
 }
 
 // all lists the partitions that are counted.
@@ -185,7 +179,7 @@ func (p *patient) all() (list []models.Partition) {
 // doubtPatience is how long a doubt may stay open: consumers settle one within minutes.
 const doubtPatience = 15 * time.Minute
 
-func (p *patient) doubts(ctx context.Context) []doctor.Finding {
+func (p *patient) doubts(ctx context.Context) doctor.Findings {
 	var open []store.Doubt
 	for _, part := range p.all() {
 		found, err := p.log.Store.Doubts(ctx, part)
@@ -197,9 +191,9 @@ func (p *patient) doubts(ctx context.Context) []doctor.Finding {
 	return judgeDoubts(open, p.Now())
 }
 
-func judgeDoubts(open []store.Doubt, now time.Time) []doctor.Finding {
+func judgeDoubts(open []store.Doubt, now time.Time) doctor.Findings {
 	if len(open) == 0 {
-		return one(doctor.Fine("no doubt is open"))
+		return doctor.Fine("no doubt is open")
 	}
 	oldest := slices.MinFunc(open, func(a, b store.Doubt) int { return a.Since.Compare(b.Since) })
 	reasons := map[string]int{}
@@ -209,9 +203,9 @@ func judgeDoubts(open []store.Doubt, now time.Time) []doctor.Finding {
 	what := fmt.Sprintf("doubts open: %d (%s); the oldest, about partition %d of topic %s, for %v", len(open), tally(reasons), oldest.Partition.Number,
 		oldest.Partition.Topic, now.Sub(oldest.Since).Round(time.Second))
 	if now.Sub(oldest.Since) < doubtPatience {
-		return one(doctor.Doubtful("wait: consumers settle doubts within a quarter of an hour", "%s", what))
+		return doctor.Doubtful("wait: consumers settle doubts within a quarter of an hour", "%s", what)
 	}
-	return one(doctor.Faulty("look for \"doubt\" in the consumers' log: a doubt needs running consumers, all replicas in Cassandra, and its events in the log; consumer accept-gap ends those whose events are gone", "%s", what))
+	return doctor.Faulty("look for \"doubt\" in the consumers' log: a doubt needs running consumers, all replicas in Cassandra, and its events in the log; consumer accept-gap ends those whose events are gone", "%s", what)
 }
 
 // tally lists numbers by name, the highest first.

@@ -13,7 +13,7 @@ import (
 // overheard keeps what is logged as a warning, instead of printing it: consumers log what they do not refuse. Safe for concurrent use.
 type overheard struct {
 	mu       sync.Mutex
-	warnings []doctor.Finding
+	warnings doctor.Findings
 }
 
 // Enabled implements slog.Handler.
@@ -27,10 +27,10 @@ func (o *overheard) Handle(_ context.Context, r slog.Record) error {
 		return true
 	})
 	f := doctor.FromError(fmt.Errorf("%s (%s)", r.Message, strings.Join(about, ", ")), "see docs/runbook.md, What a consumer refuses")
-	f.Severity = doctor.Warning
+	f[0].Severity = doctor.Warning
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.warnings = append(o.warnings, f)
+	o.warnings.Add(f)
 	return nil
 }
 
@@ -41,7 +41,7 @@ func (o *overheard) WithAttrs([]slog.Attr) slog.Handler { return o }
 func (o *overheard) WithGroup(string) slog.Handler { return o }
 
 // take returns the warnings that were logged since it was last called.
-func (o *overheard) take() []doctor.Finding {
+func (o *overheard) take() doctor.Findings {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	taken := o.warnings

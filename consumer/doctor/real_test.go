@@ -19,8 +19,8 @@ import (
 
 // withoutTables are the checks that need no schema, which takes seconds to make: test/e2e has those that do.
 var withoutTables = []string{
-	kafkachecks.Reach, kafkachecks.Topics, checkCassandra, checkNodes, checkDurability, checkWriteTimeout, checkClocks, checkPolicy, checkRetention,
-	checkGuardrails, checkDisk, checkDeadLetters,
+	kafkachecks.Reach, kafkachecks.Topics, checkCassandra, checkNodes, "durability", "write timeout", "clocks", "cleanup policy", "retention",
+	"guardrails", "disk", "dead letters",
 }
 
 // examined runs these checks on a real Cassandra, by a clock that is off, and returns the first finding.

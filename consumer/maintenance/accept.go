@@ -22,7 +22,7 @@ import (
 // topic, and those that somebody moved the group's offset past. It also reports doubts that nobody can settle. If there are at most atMost
 // events in all, it records that they stay as they are, and consumers go on after them. With 0 it only reports. It returns an error if the
 // group has members.
-func RunAcceptGap(ctx context.Context, cfg configs.Consumer, store store.RetireStore, atMost int64, log *slog.Logger, report func(string, ...any)) error {
+func RunAcceptGap(ctx context.Context, cfg configs.Consumer, store store.RetireStore, atMost int64, log *slog.Logger, report Reporter) error {
 	l, err := eventlog.New(cfg, store, log)
 	if err != nil {
 		return err

@@ -30,8 +30,8 @@ type Side struct {
 // Comparer compares the keys of two sides. Its methods must not be called concurrently.
 type Comparer struct {
 	Live, Fresh Side
-	Report      func(string, ...any) // called concurrently
-	Parts       int                  // that a keyspace is read in; 0: one
+	Report      Reporter // called concurrently
+	Parts       int      // that a keyspace is read in; 0: one
 
 	mu    sync.Mutex
 	Found Comparison

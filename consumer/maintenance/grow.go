@@ -21,13 +21,13 @@ import (
 type grower struct {
 	*eventlog.Log
 	base   string
-	report func(string, ...any)
+	report Reporter
 }
 
 // RunGrow gives base, one of kafka.topics, another number of partitions while producers write. It creates the next generation and seals the
 // one in use. It copies messages that consumers do not count in sealed generations to the newest one. It returns when consumers have counted
 // the sealed ones, or after wait with an error. A second run continues where the first stopped.
-func RunGrow(ctx context.Context, cfg configs.Consumer, store store.Store, base string, partitions int, wait time.Duration, log *slog.Logger, report func(string, ...any)) error {
+func RunGrow(ctx context.Context, cfg configs.Consumer, store store.Store, base string, partitions int, wait time.Duration, log *slog.Logger, report Reporter) error {
 	l, err := eventlog.New(cfg, store, log)
 	if err != nil {
 		return err

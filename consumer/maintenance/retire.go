@@ -26,7 +26,7 @@ type Retirer struct {
 	Ends    func(context.Context) (map[int]int64, error)
 	Group   func(ctx context.Context, topic string) (Counting, error)
 	Audit   func(ctx context.Context, walk string) (Audit, error) // of sites; walk is the name that it is resumed by
-	Report  func(string, ...any)
+	Report  Reporter
 	Parts   int           // that rows are removed in, at least 1
 	Margin  time.Duration // after it, every consumer that counts knows of a notice
 	Force   bool          // remove rows even if more visitors have rows than are counted
@@ -35,7 +35,7 @@ type Retirer struct {
 // RunRetire makes consumers refuse visits before a moment from now on, and removes the visitors' rows of intervals that end before it.
 // Counts stay. Before it removes anything, it waits until consumers have counted and settled all that the log had, and audits all sites. It
 // returns an error if that takes longer than wait, or the audit finds something. After an error some rows may be removed: run it again.
-func RunRetire(ctx context.Context, cfg configs.Consumer, db store.RetireStore, before models.Millis, wait time.Duration, force bool, log *slog.Logger, report func(string, ...any)) error {
+func RunRetire(ctx context.Context, cfg configs.Consumer, db store.RetireStore, before models.Millis, wait time.Duration, force bool, log *slog.Logger, report Reporter) error {
 	l, err := eventlog.New(cfg, db, log)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func RunRetire(ctx context.Context, cfg configs.Consumer, db store.RetireStore, 
 			return ends, err
 		},
 		Group: func(ctx context.Context, topic string) (Counting, error) {
-			return countingOf(ctx, l, db, topic, src[topic].Partitions())
+			return countingOf(ctx, l, src[topic])
 		},
 		Audit: func(ctx context.Context, walk string) (Audit, error) {
 			o := AuditOptions{Only: []models.Keyspace{models.Cardinality}, Walk: walk, Resume: true}

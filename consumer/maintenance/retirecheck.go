@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"footfall/consumer/eventlog"
-	"footfall/consumer/store"
 	"footfall/internal/kafka/topics"
 	"footfall/models"
 )
@@ -17,12 +16,8 @@ type Counting struct {
 }
 
 // countingOf asks how far the group is, and how many members it has.
-func countingOf(ctx context.Context, l *eventlog.Log, db store.Store, topic string, n int) (Counting, error) {
-	var partitions []models.Partition
-	for number := range n {
-		partitions = append(partitions, models.Partition{Topic: topic, Number: number})
-	}
-	at, err := l.Committed(ctx, db, l.Config.Kafka.Group, partitions)
+func countingOf(ctx context.Context, l *eventlog.Log, visits *eventlog.Source) (Counting, error) {
+	at, err := l.Committed(ctx, l.Store, l.Config.Kafka.Group, visits.All())
 	if err != nil {
 		return Counting{}, err
 	}

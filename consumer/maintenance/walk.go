@@ -16,6 +16,9 @@ import (
 	"footfall/models"
 )
 
+// Reporter tells an operator a line about a command that is under way. Safe for concurrent use.
+type Reporter func(format string, args ...any)
+
 // Keyspaces are all keyspaces that have keys.
 var Keyspaces = []models.Keyspace{models.URLShortener, models.Cardinality}
 
@@ -28,9 +31,9 @@ const (
 // Walker reads keyspaces part by part, several parts concurrently.
 type Walker struct {
 	Keyspaces     []models.Keyspace
-	Parts, AtOnce int                  // both at least 1
-	What          string               // what is read, for reports: "keys"
-	Report        func(string, ...any) // called concurrently
+	Parts, AtOnce int      // both at least 1
+	What          string   // what is read, for reports: "keys"
+	Report        Reporter // called concurrently
 
 	name   string // under which progress is saved in notes; empty: it is not
 	resume bool   // continue the walk that was saved under name
@@ -75,6 +78,18 @@ func (w *Walker) Walk(ctx context.Context, do func(ctx context.Context, part sto
 	}
 	w.save(ctx, walked{})
 	return done.Keys, nil
+}
+
+// EachKey calls do with batches of all keys of these keyspaces, concurrently.
+func EachKey(ctx context.Context, db store.WalkStore, keyspaces []models.Keyspace, report Reporter, do func(batch []store.KeyLedger) error) error {
+	w := Walker{Keyspaces: keyspaces, Parts: WalkParts, AtOnce: WalkAtOnce, What: "keys", Report: report}
+	_, err := w.Walk(ctx, func(ctx context.Context, part store.Part, read func(int)) (bool, error) {
+		return true, db.Keys(ctx, part, func(batch []store.KeyLedger) error {
+			read(len(batch))
+			return do(batch)
+		})
+	})
+	return err
 }
 
 func (w *Walker) all() (parts []store.Part) {
@@ -164,7 +179,7 @@ func patiently[T any](ctx context.Context, read func() (T, error)) (out T, err e
 // progress reports how fast a walk is and how long it will take. Safe for concurrent use.
 type progress struct {
 	what   string
-	report func(string, ...any)
+	report Reporter
 	of     int // parts in all
 	before int // parts that earlier walks have read
 
@@ -174,7 +189,7 @@ type progress struct {
 	done                 walked
 }
 
-func newProgress(what string, of int, done walked, report func(string, ...any)) *progress {
+func newProgress(what string, of int, done walked, report Reporter) *progress {
 	now := time.Now()
 	return &progress{
 		what: what, of: of, before: done.parts(), report: report, started: now, told: now, saved: now, done: done.clone(),

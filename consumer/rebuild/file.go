@@ -26,7 +26,7 @@ func sourceOf(f rollup.VisitsFile) string {
 
 // RunFile counts a file of visits into store, as if it were a topic of one partition. A second run continues where the first stopped. It
 // returns an error if the tables were counted from anything else.
-func RunFile(ctx context.Context, cfg configs.Consumer, store store.WalkStore, file rollup.VisitsFile, log *slog.Logger, report func(string, ...any)) error {
+func RunFile(ctx context.Context, cfg configs.Consumer, store store.WalkStore, file rollup.VisitsFile, log *slog.Logger, report maintenance.Reporter) error {
 	p := models.Partition{Topic: fileTopic + file.Name}
 	if err := onlyFrom(ctx, store, sourceOf(file), func(topic string) bool { return topic == p.Topic }, report); err != nil {
 		return err
@@ -36,20 +36,16 @@ func RunFile(ctx context.Context, cfg configs.Consumer, store store.WalkStore, f
 
 // onlyFrom returns an error if tables were counted from another source: events would be skipped, or counted twice. own tells whether a
 // topic belongs to the source.
-func onlyFrom(ctx context.Context, db store.WalkStore, source string, own func(topic string) bool, report func(string, ...any)) error {
-	w := maintenance.Walker{Keyspaces: maintenance.Keyspaces, Parts: maintenance.WalkParts, AtOnce: maintenance.WalkAtOnce, What: "keys", Report: report}
-	_, err := w.Walk(ctx, func(ctx context.Context, part store.Part, read func(int)) (bool, error) {
-		return true, db.Keys(ctx, part, func(batch []store.KeyLedger) error {
-			read(len(batch))
-			for _, k := range batch {
-				for _, row := range k.Rows {
-					if !own(row.Partition.Topic) {
-						return fmt.Errorf("these tables hold counts from %s, not only from %s: use another --keyspace-suffix", row.Partition.Topic, source)
-					}
+func onlyFrom(ctx context.Context, db store.WalkStore, source string, own func(topic string) bool, report maintenance.Reporter) error {
+	err := maintenance.EachKey(ctx, db, maintenance.Keyspaces, report, func(batch []store.KeyLedger) error {
+		for _, k := range batch {
+			for _, row := range k.Rows {
+				if !own(row.Partition.Topic) {
+					return fmt.Errorf("these tables hold counts from %s, not only from %s: use another --keyspace-suffix", row.Partition.Topic, source)
 				}
 			}
-			return nil
-		})
+		}
+		return nil
 	})
 	if err != nil {
 		return err
@@ -63,22 +59,18 @@ func onlyFrom(ctx context.Context, db store.WalkStore, source string, own func(t
 
 // RunCompareSites compares all counters of fresh's sites with those of live, whatever they were counted from. Consumers should be stopped:
 // it does not compare keys that are written to meanwhile.
-func RunCompareSites(ctx context.Context, fresh, live store.CompareStore, report func(string, ...any)) (found maintenance.Comparison, err error) {
+func RunCompareSites(ctx context.Context, fresh, live store.CompareStore, report maintenance.Reporter) (found maintenance.Comparison, err error) {
 	c := &maintenance.Comparer{Live: maintenance.Side{Store: live}, Fresh: maintenance.Side{Store: fresh}, Parts: maintenance.WalkParts, Report: report}
 	only := []models.Keyspace{models.Cardinality}
 	var mu sync.Mutex
 	sites := map[string]bool{}
-	w := maintenance.Walker{Keyspaces: only, Parts: maintenance.WalkParts, AtOnce: maintenance.WalkAtOnce, What: "keys", Report: report}
-	_, err = w.Walk(ctx, func(ctx context.Context, part store.Part, read func(int)) (bool, error) {
-		return true, fresh.Keys(ctx, part, func(batch []store.KeyLedger) error {
-			read(len(batch))
-			mu.Lock()
-			defer mu.Unlock()
-			for _, k := range batch {
-				sites[k.Key.Name] = true
-			}
-			return nil
-		})
+	err = maintenance.EachKey(ctx, fresh, only, report, func(batch []store.KeyLedger) error {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, k := range batch {
+			sites[k.Key.Name] = true
+		}
+		return nil
 	})
 	if err != nil {
 		return found, err

@@ -28,7 +28,7 @@ const rebuildRounds = 3
 // must be its own. It takes over the retirements of live, so that the same visits are refused. Then it compares all counters with those of
 // live, which group counts. A key is busy if one side has counted its events beyond where the other is: it replays on and compares again,
 // a few times. A second run continues where the first stopped.
-func RunRebuild(ctx context.Context, cfg configs.Consumer, fresh, live store.CompareStore, group string, log *slog.Logger, report func(string, ...any)) (maintenance.Comparison, error) {
+func RunRebuild(ctx context.Context, cfg configs.Consumer, fresh, live store.CompareStore, group string, log *slog.Logger, report maintenance.Reporter) (maintenance.Comparison, error) {
 	r := &rebuild{cfg: cfg, fresh: fresh, log: log, report: report}
 	if err := r.prepare(ctx, live); err != nil {
 		return maintenance.Comparison{}, err
@@ -67,7 +67,7 @@ type rebuild struct {
 	sources    eventlog.Sources
 	partitions []models.Partition
 	log        *slog.Logger
-	report     func(string, ...any)
+	report     maintenance.Reporter
 }
 
 // prepare finds the partitions to replay, and copies to fresh what live records about them.
@@ -252,12 +252,12 @@ func (r *rebuild) replay(ctx context.Context) error {
 
 // pace reports how many events are left and how fast they are counted.
 type pace struct {
-	report func(string, ...any)
+	report maintenance.Reporter
 	told   time.Time
 	left   int64
 }
 
-func newPace(report func(string, ...any)) *pace { return &pace{report: report, left: -1} }
+func newPace(report maintenance.Reporter) *pace { return &pace{report: report, left: -1} }
 
 func (p *pace) tell(left int64) {
 	now := time.Now()

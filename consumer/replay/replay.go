@@ -43,14 +43,11 @@ const maxBatch = 100
 // maxBatchBytes is about how many bytes are sent at a time: what can be sent in the time that a batch has.
 const maxBatchBytes = 4 << 20
 
-// progressEvery is how often progress is told.
-const progressEvery = 5 * time.Second
-
 // replayer sends the dead letters of one log again.
 type replayer struct {
 	*eventlog.Log
 	options  Options
-	report   func(string, ...any)
+	report   maintenance.Reporter
 	log      *slog.Logger
 	times    times
 	size     int // of a batch
@@ -74,11 +71,11 @@ type replayer struct {
 
 // Run looks at the dead letters of a log, and sends them again if o.Send is set. Each is sent once, however often Run is interrupted or repeated,
 // by one process or several. It tells progress, and the letters if o.List is set, by report. The result is valid even if there is an error.
-func Run(ctx context.Context, l *eventlog.Log, o Options, report func(string, ...any)) (*deadletters.Report, error) {
+func Run(ctx context.Context, l *eventlog.Log, o Options, report maintenance.Reporter) (*deadletters.Report, error) {
 	return newReplayer(l, o, report).run(ctx)
 }
 
-func newReplayer(l *eventlog.Log, o Options, report func(string, ...any)) *replayer {
+func newReplayer(l *eventlog.Log, o Options, report maintenance.Reporter) *replayer {
 	if o.Rate == 0 {
 		o.Rate = DefaultRate
 	}
@@ -231,7 +228,7 @@ func (r *replayer) claim() claim {
 // take decides about one message of the topic of dead letters.
 func (r *replayer) take(ctx context.Context, m kafka.Message) error {
 	r.tally.Read++
-	if time.Since(r.told) > progressEvery {
+	if time.Since(r.told) > maintenance.ProgressEvery {
 		r.told = time.Now()
 		r.report("%d of %d messages read, %d letters sent", r.tally.Read, r.total, r.tally.Sent)
 	}

@@ -20,7 +20,7 @@ func (s *Store) Apply(ctx context.Context, writes []store.KeyWrite) []error {
 		}
 	}
 	for keyspace, indexes := range fits {
-		err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		err := s.write(ctx, fmt.Sprintf("applying %d writes to %s", len(indexes), keyspace), func(ctx context.Context, tx *sql.Tx) error {
 			if err := store.CheckFence(ctx); err != nil {
 				return err
 			}
@@ -32,9 +32,6 @@ func (s *Store) Apply(ctx context.Context, writes []store.KeyWrite) []error {
 			}
 			return nil
 		})
-		if err != nil {
-			err = fmt.Errorf("applying %d writes to %s: %w", len(indexes), keyspace, err)
-		}
 		for _, i := range indexes {
 			errs[i] = err
 		}

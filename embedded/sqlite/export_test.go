@@ -74,7 +74,7 @@ func Checkpoint(s *Store, database string) (busy bool, err error) {
 
 // WhileWriting calls do while the only writer is busy.
 func WhileWriting(s *Store, do func()) error {
-	return s.write(context.Background(), func(context.Context, *sql.Tx) error {
+	return s.write(context.Background(), "testing", func(context.Context, *sql.Tx) error {
 		do()
 		return nil
 	})

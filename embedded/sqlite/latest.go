@@ -16,7 +16,7 @@ var _ store.LatestStore = (*Store)(nil)
 // KeepLatest implements store.LatestStore. Expired rows are deleted by the next write; until then queries do not show them.
 func (s *Store) KeepLatest(ctx context.Context, clicks []models.LatestClick, ttl time.Duration) error {
 	now := time.Now().UnixMilli()
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return s.write(ctx, fmt.Sprintf("keeping %d latest clicks", len(clicks)), func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM urlshortener.latestclicks_kept WHERE expires <= ?", now); err != nil {
 			return err
 		}
@@ -36,10 +36,6 @@ func (s *Store) KeepLatest(ctx context.Context, clicks []models.LatestClick, ttl
 		}
 		return insert.Close()
 	})
-	if err != nil {
-		return fmt.Errorf("keeping %d latest clicks: %w", len(clicks), err)
-	}
-	return nil
 }
 
 // uuidText formats an id as cqlsh shows it.

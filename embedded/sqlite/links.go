@@ -10,7 +10,7 @@ import (
 
 // Create implements links.Store.
 func (s *Store) Create(ctx context.Context, short, long string, at time.Time) (existing string, created bool, err error) {
-	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = s.write(ctx, "creating link "+short, func(ctx context.Context, tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO urlshortener.urls (short_url, long_url, created_at) VALUES (?, ?, ?)",
 			short, long, at.UTC().Format("2006-01-02 15:04:05.000"))
 		if err != nil {
@@ -23,7 +23,7 @@ func (s *Store) Create(ctx context.Context, short, long string, at time.Time) (e
 		return tx.QueryRowContext(ctx, "SELECT coalesce(long_url, '') FROM urlshortener.urls WHERE short_url = ?", short).Scan(&existing)
 	})
 	if err != nil {
-		return "", false, fmt.Errorf("creating link %s: %w", short, err)
+		return "", false, err
 	}
 	return existing, created, nil
 }

@@ -51,7 +51,7 @@ func (s *Store) ListNames(ctx context.Context, names []models.Name) error {
 		rows[n.List] = append(rows[n.List], nameRow(n))
 	}
 	for list, rows := range rows {
-		err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		err := s.write(ctx, fmt.Sprintf("listing %d names in %s", len(rows), list), func(ctx context.Context, tx *sql.Tx) error {
 			for chunk := range slices.Chunk(rows, perStatement) {
 				parameter, err := json.Marshal(chunk)
 				if err != nil {
@@ -64,7 +64,7 @@ func (s *Store) ListNames(ctx context.Context, names []models.Name) error {
 			return nil
 		})
 		if err != nil {
-			return fmt.Errorf("listing %d names in %s: %w", len(rows), list, err)
+			return err
 		}
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 // it back.
 func (s *Store) Take(ctx context.Context, p models.Partition, owner string) (store.Tenure, error) {
 	t := store.Tenure{Partition: p, Owner: owner}
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.write(ctx, fmt.Sprintf("taking partition %d of %s", p.Number, p.Topic), func(ctx context.Context, tx *sql.Tx) error {
 		var clean bool
 		err := tx.QueryRowContext(ctx,
 			"SELECT epoch, clean, committed FROM footfall.owners WHERE topic = ? AND kafka_partition = ?",
@@ -36,7 +36,7 @@ func (s *Store) Take(ctx context.Context, p models.Partition, owner string) (sto
 		return err
 	})
 	if err != nil {
-		return store.Tenure{}, fmt.Errorf("taking partition %d of %s: %w", p.Number, p.Topic, err)
+		return store.Tenure{}, err
 	}
 	return t, nil
 }
@@ -53,7 +53,8 @@ func (s *Store) Progress(ctx context.Context, t store.Tenure, committed int64) (
 
 func (s *Store) note(ctx context.Context, t store.Tenure, committed int64, clean bool) (bool, error) {
 	var changed int64
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	what := fmt.Sprintf("noting the owner's progress in partition %d of %s", t.Partition.Number, t.Partition.Topic)
+	err := s.write(ctx, what, func(ctx context.Context, tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx,
 			"UPDATE footfall.owners SET clean = ?, committed = ? WHERE topic = ? AND kafka_partition = ? AND owner = ? AND epoch = ?",
 			clean, committed, t.Partition.Topic, t.Partition.Number, t.Owner, t.Epoch)
@@ -63,65 +64,45 @@ func (s *Store) note(ctx context.Context, t store.Tenure, committed int64, clean
 		changed, err = result.RowsAffected()
 		return err
 	})
-	if err != nil {
-		return false, fmt.Errorf("noting the owner's progress in partition %d of %s: %w", t.Partition.Number, t.Partition.Topic, err)
-	}
-	return changed == 1, nil
+	return err == nil && changed == 1, err
 }
 
 // Owners implements store.Store.
-func (s *Store) Owners(ctx context.Context) (owners []store.Owner, err error) {
-	rows, err := s.readers.QueryContext(ctx, "SELECT topic, kafka_partition, owner, clean, epoch, committed FROM footfall.owners")
-	if err != nil {
-		return nil, fmt.Errorf("reading owners: %w", err)
+func (s *Store) Owners(ctx context.Context) ([]store.Owner, error) {
+	scan := func(rows *sql.Rows) (o store.Owner, err error) {
+		return o, rows.Scan(&o.Partition.Topic, &o.Partition.Number, &o.Name, &o.Clean, &o.Epoch, &o.Committed)
 	}
-	defer func() { _ = rows.Close() }() // Err has told
-	for rows.Next() {
-		var o store.Owner
-		if err := rows.Scan(&o.Partition.Topic, &o.Partition.Number, &o.Name, &o.Clean, &o.Epoch, &o.Committed); err != nil {
-			return nil, fmt.Errorf("reading owners: %w", err)
-		}
-		owners = append(owners, o)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("reading owners: %w", err)
-	}
-	return owners, nil
+	return listOf(ctx, s.readers, "owners", scan, "SELECT topic, kafka_partition, owner, clean, epoch, committed FROM footfall.owners")
 }
 
 // Committed implements store.Store.
 func (s *Store) Committed(ctx context.Context, p models.Partition) (committed int64, err error) {
-	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		err := tx.QueryRowContext(ctx, "SELECT committed FROM footfall.owners WHERE topic = ? AND kafka_partition = ?", p.Topic, p.Number).
-			Scan(&committed)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		return err
+	what := fmt.Sprintf("reading how far partition %d of %s is counted", p.Number, p.Topic)
+	err = s.write(ctx, what, func(ctx context.Context, tx *sql.Tx) error {
+		return orNoRow(tx.QueryRowContext(ctx, "SELECT committed FROM footfall.owners WHERE topic = ? AND kafka_partition = ?", p.Topic, p.Number).
+			Scan(&committed))
 	})
-	if err != nil {
-		return 0, fmt.Errorf("reading how far partition %d of %s is counted: %w", p.Number, p.Topic, err)
-	}
-	return committed, nil
+	return committed, err
 }
 
 // Setting implements store.Store.
 func (s *Store) Setting(ctx context.Context, name, value string) (recorded string, err error) {
-	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = s.write(ctx, "recording "+name, func(ctx context.Context, tx *sql.Tx) error {
 		if value != "" {
 			_, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO footfall.settings (name, value) VALUES (?, ?)", name, value)
 			if err != nil {
 				return err
 			}
 		}
-		err := tx.QueryRowContext(ctx, "SELECT value FROM footfall.settings WHERE name = ?", name).Scan(&recorded)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		return err
+		return orNoRow(tx.QueryRowContext(ctx, "SELECT value FROM footfall.settings WHERE name = ?", name).Scan(&recorded))
 	})
-	if err != nil {
-		return "", fmt.Errorf("recording %s: %w", name, err)
+	return recorded, err
+}
+
+// orNoRow is err, or nil if it says that there is no such row.
+func orNoRow(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
 	}
-	return recorded, nil
+	return err
 }

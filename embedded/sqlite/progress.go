@@ -13,7 +13,7 @@ const noteProgress = "INSERT INTO footfall.progress VALUES ('counted', ?, ?, ?, 
 
 // NoteProgress implements store.Store.
 func (s *Store) NoteProgress(ctx context.Context, rows []store.Progress) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	return s.write(ctx, fmt.Sprintf("noting how far %d partitions are", len(rows)), func(ctx context.Context, tx *sql.Tx) error {
 		for _, row := range rows {
 			var eventTime any
 			if !row.EventTime.IsZero() {
@@ -26,8 +26,4 @@ func (s *Store) NoteProgress(ctx context.Context, rows []store.Progress) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("noting how far %d partitions are: %w", len(rows), err)
-	}
-	return nil
 }

@@ -47,24 +47,28 @@ func IsWrongQuery(err error) bool {
 func (r *Reader) Close() error { return r.db.Close() }
 
 // Query runs one SELECT, with ? for each of args.
-func (r *Reader) Query(ctx context.Context, query string, args ...any) (_ Table, err error) {
+func (r *Reader) Query(ctx context.Context, query string, args ...any) (t Table, err error) {
+	defer func() {
+		if err != nil {
+			t, err = Table{}, fmt.Errorf("querying: %w", err)
+		}
+	}()
 	conn, err := r.db.Conn(ctx)
 	if err != nil {
-		return Table{}, fmt.Errorf("querying: %w", err)
+		return t, err
 	}
 	defer func() { _ = conn.Close() }() // back to the pool
 	// ATTACH and VACUUM INTO would write other files.
 	if _, err := driver.Limit(conn, lib.SQLITE_LIMIT_ATTACHED, 0); err != nil {
-		return Table{}, fmt.Errorf("querying: %w", err)
+		return t, err
 	}
 	rows, err := conn.QueryContext(ctx, query, args...)
 	if err != nil {
-		return Table{}, fmt.Errorf("querying: %w", err)
+		return t, err
 	}
 	defer func() { _ = rows.Close() }() // Err below has what there is to say
-	var t Table
 	if t.Columns, err = rows.Columns(); err != nil {
-		return Table{}, fmt.Errorf("querying: %w", err)
+		return t, err
 	}
 	values, into := make([]sql.NullString, len(t.Columns)), make([]any, len(t.Columns))
 	for i := range values {
@@ -72,7 +76,7 @@ func (r *Reader) Query(ctx context.Context, query string, args ...any) (_ Table,
 	}
 	for rows.Next() {
 		if err := rows.Scan(into...); err != nil {
-			return Table{}, fmt.Errorf("querying: %w", err)
+			return t, err
 		}
 		row := make([]string, len(values))
 		for i, v := range values {
@@ -82,8 +86,5 @@ func (r *Reader) Query(ctx context.Context, query string, args ...any) (_ Table,
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	if err := rows.Err(); err != nil {
-		return Table{}, fmt.Errorf("querying: %w", err)
-	}
-	return t, nil
+	return t, rows.Err()
 }

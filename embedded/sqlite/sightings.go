@@ -109,7 +109,7 @@ func (s *Store) Remember(ctx context.Context, sightings []models.Sighting, first
 	}
 	for keyspace, indices := range of {
 		table := s.sightings[keyspace]
-		err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		err := s.write(ctx, fmt.Sprintf("remembering %d first sights in %s", len(indices), keyspace), func(ctx context.Context, tx *sql.Tx) error {
 			for chunk := range slices.Chunk(indices, perStatement) {
 				array := make([][]any, len(chunk))
 				for i, index := range chunk {
@@ -127,7 +127,7 @@ func (s *Store) Remember(ctx context.Context, sightings []models.Sighting, first
 			return nil
 		})
 		if err != nil {
-			return fmt.Errorf("remembering %d first sights in %s: %w", len(indices), keyspace, err)
+			return err
 		}
 	}
 	return nil

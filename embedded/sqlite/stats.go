@@ -68,17 +68,8 @@ func (s *Stats) Plan() *models.Plan { return s.plan }
 // cannot empty its log (WAL) while a query is open. For lists that have no bound there is piecesOf. what is for errors.
 func rowsOf[T any](ctx context.Context, db *sql.DB, what string, scan func(*sql.Rows) (T, error), query string, args ...any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		list, err := collect(ctx, db, scan, query, args...)
-		if err != nil {
-			var none T
-			yield(none, fmt.Errorf("reading %s: %w", what, err))
-			return
-		}
-		for _, row := range list {
-			if !yield(row, nil) {
-				return
-			}
-		}
+		list, err := listOf(ctx, db, what, scan, query, args...)
+		tell(list, err, yield)
 	}
 }
 
@@ -90,23 +81,37 @@ const pieceRows = 5000
 func piecesOf[T any](ctx context.Context, db *sql.DB, what string, scan func(*sql.Rows) (T, error), query string, args, first []any, after func(T) []any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for last := first; ; {
-			piece, err := collect(ctx, db, scan, query+" LIMIT ?", slices.Concat(args, last, []any{pieceRows})...)
-			if err != nil {
-				var none T
-				yield(none, fmt.Errorf("reading %s: %w", what, err))
-				return
-			}
-			for _, row := range piece {
-				if !yield(row, nil) {
-					return
-				}
-			}
-			if len(piece) < pieceRows {
+			piece, err := listOf(ctx, db, what, scan, query+" LIMIT ?", slices.Concat(args, last, []any{pieceRows})...)
+			if !tell(piece, err, yield) || len(piece) < pieceRows {
 				return
 			}
 			last = after(piece[len(piece)-1])
 		}
 	}
+}
+
+// tell gives out rows, or the error. It returns false if no more are wanted, or after an error.
+func tell[T any](list []T, err error, yield func(T, error) bool) bool {
+	if err != nil {
+		var none T
+		yield(none, err)
+		return false
+	}
+	for _, row := range list {
+		if !yield(row, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// listOf runs a query, and has all of its rows. what is for errors.
+func listOf[T any](ctx context.Context, db *sql.DB, what string, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
+	list, err := collect(ctx, db, scan, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", what, err)
+	}
+	return list, nil
 }
 
 func collect[T any](ctx context.Context, db *sql.DB, scan func(*sql.Rows) (T, error), query string, args ...any) (list []T, err error) {
@@ -138,22 +143,25 @@ func scanShare(rows *sql.Rows) (row stats.Share, err error) {
 func scanName(rows *sql.Rows) (name string, err error) { return name, rows.Scan(&name) }
 
 func scanPoint(rows *sql.Rows) (p stats.Point, err error) {
-	var at string
-	if err := rows.Scan(&at, &p.Count); err != nil {
-		return p, err
-	}
-	p.Start, err = parseTime(at)
-	return p, err
+	return p, rows.Scan((*moment)(&p.Start), &p.Count)
 }
 
-// parseTime reads a moment as day and bucket write it.
-func parseTime(text string) (models.Millis, error) {
+// moment is read from a text as day and bucket write it.
+type moment models.Millis
+
+// Scan implements sql.Scanner.
+func (m *moment) Scan(column any) error {
+	text, ok := column.(string)
+	if !ok {
+		return fmt.Errorf("%v is no text", column)
+	}
 	layout := dayLayout
 	if len(text) > len(dayLayout) {
 		layout = hourLayout
 	}
 	t, err := time.Parse(layout, text)
-	return models.Millis(t.UnixMilli()), err
+	*m = moment(t.UnixMilli())
+	return err
 }
 
 // between are the bounds of a range as text, for a column that write has written. Open ends are texts before and after all moments.

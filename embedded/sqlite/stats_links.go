@@ -71,12 +71,7 @@ func (s *Stats) Referrers(ctx context.Context, link string) iter.Seq2[stats.Shar
 func (s *Stats) Amounts(ctx context.Context, link string, within stats.Range) iter.Seq2[stats.Amount, error] {
 	from, to := between(within, day)
 	scan := func(rows *sql.Rows) (a stats.Amount, err error) {
-		var at string
-		if err := rows.Scan(&at, &a.Num, &a.Sum); err != nil {
-			return a, err
-		}
-		a.Start, err = parseTime(at)
-		return a, err
+		return a, rows.Scan((*moment)(&a.Start), &a.Num, &a.Sum)
 	}
 	return rowsOf(ctx, s.db, "amounts", scan, "SELECT day, num_values, sum_values FROM urlshortener.amountcounters"+
 		" WHERE short_url = ? AND day >= ? AND day < ? ORDER BY day", link, from, to)

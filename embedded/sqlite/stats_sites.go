@@ -39,18 +39,10 @@ func (s *Stats) Visits(ctx context.Context, key stats.SiteKey, metric string, wi
 // Counts implements stats.Store.
 func (s *Stats) Counts(ctx context.Context, key stats.SiteKey) ([]stats.Count, error) {
 	scan := func(rows *sql.Rows) (c stats.Count, err error) {
-		var at string
-		if err := rows.Scan(&c.Metric, &at, &c.Count); err != nil {
-			return c, err
-		}
-		c.Start, err = parseTime(at)
-		return c, err
+		return c, rows.Scan(&c.Metric, (*moment)(&c.Start), &c.Count)
 	}
-	out, err := collect(ctx, s.db, scan, "SELECT metric_type, interval_start, visits FROM cardinality.Counts WHERE "+s.counts, s.keyOf(key)...)
-	if err != nil {
-		return nil, fmt.Errorf("reading the counts of a key: %w", err)
-	}
-	return out, nil
+	return listOf(ctx, s.db, "the counts of a key", scan, "SELECT metric_type, interval_start, visits FROM cardinality.Counts WHERE "+s.counts,
+		s.keyOf(key)...)
 }
 
 // Ranked implements stats.Store: one statement looks each of the keys up by its primary key. A list of them as JSON takes a fifth of

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -12,7 +11,7 @@ import (
 )
 
 // Progress implements stats.Store.
-func (s *Stats) Progress(ctx context.Context) (out []stats.Progress, err error) {
+func (s *Stats) Progress(ctx context.Context) ([]stats.Progress, error) {
 	scan := func(rows *sql.Rows) (p stats.Progress, err error) {
 		var event sql.NullInt64
 		var at int64
@@ -23,20 +22,14 @@ func (s *Stats) Progress(ctx context.Context) (out []stats.Progress, err error) 
 		p.At = time.UnixMilli(at).UTC()
 		return p, err
 	}
-	for p, err := range rowsOf(ctx, s.db, "progress", scan, "SELECT topic, kafka_partition, counted, log_end, event_time, at FROM footfall.progress"+
-		" WHERE name = 'counted'") {
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, p)
-	}
-	return out, nil
+	return listOf(ctx, s.db, "progress", scan, "SELECT topic, kafka_partition, counted, log_end, event_time, at FROM footfall.progress"+
+		" WHERE name = 'counted'")
 }
 
 // Partitions implements stats.Store. Consumers record the number before they count.
 func (s *Stats) Partitions(ctx context.Context, topic string) (n int, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT CAST(value AS INTEGER) FROM footfall.settings WHERE name = ?", "topic "+topic+": partitions").Scan(&n)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	if orNoRow(err) != nil {
 		return 0, fmt.Errorf("reading the number of partitions: %w", err)
 	}
 	return n, nil

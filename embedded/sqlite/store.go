@@ -73,9 +73,24 @@ func (s *Store) Close() error {
 // WriteTimeout implements store.Store: outcomes are never unknown.
 func (s *Store) WriteTimeout() time.Duration { return 0 }
 
-// write runs do in a transaction, of which nothing is applied after an error. ctx does not end it once it has begun, since the outcome of
-// a cancelled commit would be unknown.
-func (s *Store) write(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
+// exec runs one statement in a transaction. what says in an error what it was for.
+func (s *Store) exec(ctx context.Context, what, statement string, args ...any) error {
+	return s.write(ctx, what, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, statement, args...)
+		return err
+	})
+}
+
+// write runs do in a transaction, of which nothing is applied after an error. what says in an error what it was for. ctx does not end it
+// once it has begun, since the outcome of a cancelled commit would be unknown.
+func (s *Store) write(ctx context.Context, what string, do func(context.Context, *sql.Tx) error) error {
+	if err := s.transact(ctx, do); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+func (s *Store) transact(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
 	conn, err := s.writer.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("waiting for the writer: %w", err)

@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 
 	"footfall/consumer/store"
@@ -12,15 +10,8 @@ import (
 
 // NoteTail implements store.Store.
 func (s *Store) NoteTail(ctx context.Context, p models.Partition, t store.Tail) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO footfall.tails (topic, kafka_partition, tail) VALUES (?, ?, ?)",
-			p.Topic, p.Number, t.String())
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("noting the last event of partition %d of %s: %w", p.Number, p.Topic, err)
-	}
-	return nil
+	return s.exec(ctx, fmt.Sprintf("noting the last event of partition %d of %s", p.Number, p.Topic),
+		"INSERT OR REPLACE INTO footfall.tails (topic, kafka_partition, tail) VALUES (?, ?, ?)", p.Topic, p.Number, t.String())
 }
 
 // Tail implements store.Store.
@@ -28,7 +19,7 @@ func (s *Store) Tail(ctx context.Context, p models.Partition) (store.Tail, error
 	var text string
 	err := s.readers.QueryRowContext(ctx, "SELECT tail FROM footfall.tails WHERE topic = ? AND kafka_partition = ?",
 		p.Topic, p.Number).Scan(&text)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	if orNoRow(err) != nil {
 		return store.Tail{}, fmt.Errorf("reading the last event of partition %d of %s: %w", p.Number, p.Topic, err)
 	}
 	return store.ReadTail(text)

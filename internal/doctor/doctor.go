@@ -33,19 +33,38 @@ type Finding struct {
 	Seconds float64 `json:"seconds,omitempty"`
 }
 
+// Findings are what a check found. Each constructor makes one of one finding.
+type Findings []Finding
+
+func finding(s Severity, remedy, format string, args ...any) Findings {
+	return Findings{{Severity: s, What: fmt.Sprintf(format, args...), Remedy: remedy}}
+}
+
 // Faulty is a finding of something that is wrong, with its remedy.
-func Faulty(remedy, format string, args ...any) Finding {
-	return Finding{Severity: Fault, What: fmt.Sprintf(format, args...), Remedy: remedy}
+func Faulty(remedy, format string, args ...any) Findings {
+	return finding(Fault, remedy, format, args...)
 }
 
 // Doubtful is a finding of something that may become wrong, with its remedy.
-func Doubtful(remedy, format string, args ...any) Finding {
-	return Finding{Severity: Warning, What: fmt.Sprintf(format, args...), Remedy: remedy}
+func Doubtful(remedy, format string, args ...any) Findings {
+	return finding(Warning, remedy, format, args...)
 }
 
 // Fine is a finding of something that is as it should be.
-func Fine(format string, args ...any) Finding {
-	return Finding{Severity: OK, What: fmt.Sprintf(format, args...)}
+func Fine(format string, args ...any) Findings { return finding(OK, "", format, args...) }
+
+// NotChecked is a finding of something that could not be looked at.
+func NotChecked(format string, args ...any) Findings { return finding(Skipped, "", format, args...) }
+
+// Add adds what else was found.
+func (f *Findings) Add(more Findings) { *f = append(*f, more...) }
+
+// OrFine is what was found, or Fine if that is nothing.
+func (f Findings) OrFine(format string, args ...any) Findings {
+	if len(f) > 0 {
+		return f
+	}
+	return Fine(format, args...)
 }
 
 // Check looks at one thing.
@@ -57,7 +76,7 @@ type Check struct {
 	// Within bounds how long it may take. Default: 5 s.
 	Within time.Duration
 	// Run returns at least one finding. The doctor fills in the findings' Check. What it leaves for checks that need it, those may read.
-	Run func(ctx context.Context) []Finding
+	Run func(ctx context.Context) Findings
 }
 
 const defaultWithin = 5 * time.Second
@@ -108,7 +127,7 @@ func Examine(ctx context.Context, command string, checks []Check) Report {
 // result is what became of a check.
 type result struct {
 	ended    chan struct{} // closed when findings are complete
-	findings []Finding
+	findings Findings
 }
 
 func (r *result) has(s Severity) bool {
@@ -124,7 +143,7 @@ func (r *result) run(ctx context.Context, c Check, needs map[string]*result) {
 	}()
 	for _, name := range c.Needs {
 		if <-needs[name].ended; needs[name].has(Fault) || needs[name].has(Skipped) {
-			r.findings = []Finding{{Severity: Skipped, What: "not checked: it needs " + name}}
+			r.findings = NotChecked("not checked: it needs %s", name)
 			return
 		}
 	}
@@ -132,14 +151,14 @@ func (r *result) run(ctx context.Context, c Check, needs map[string]*result) {
 }
 
 // within runs a check, and returns without it if it does not heed its deadline: a driver may hang.
-func within(ctx context.Context, c Check) []Finding {
+func within(ctx context.Context, c Check) Findings {
 	limit := c.Within
 	if limit == 0 {
 		limit = defaultWithin
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	found := make(chan []Finding, 1)
+	found := make(chan Findings, 1)
 	go func() { found <- c.Run(ctx) }()
 	select {
 	case findings := <-found:
@@ -155,7 +174,7 @@ func within(ctx context.Context, c Check) []Finding {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		why = "the doctor was stopped before there was an answer"
 	}
-	return []Finding{Faulty("look whether the server hangs, or the network drops packets: its log, and the way to it", "%s", why)}
+	return Faulty("look whether the server hangs, or the network drops packets: its log, and the way to it", "%s", why)
 }
 
 // grace is how long a check has to say what it was waiting for when its deadline is over.

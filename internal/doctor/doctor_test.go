@@ -14,8 +14,8 @@ import (
 )
 
 // checkOf makes a check that finds this.
-func checkOf(name string, needs []string, found ...Finding) Check {
-	return Check{Name: name, Needs: needs, Run: func(context.Context) []Finding { return found }}
+func checkOf(name string, needs []string, found ...Findings) Check {
+	return Check{Name: name, Needs: needs, Run: func(context.Context) Findings { return slices.Concat(found...) }}
 }
 
 func names(r Report) (list []string) {
@@ -50,10 +50,10 @@ func TestChecksThatHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		forever := make(chan struct{})
 		defer close(forever)
-		hang := func(context.Context) []Finding { <-forever; return nil }
-		heed := func(ctx context.Context) []Finding {
+		hang := func(context.Context) Findings { <-forever; return nil }
+		heed := func(ctx context.Context) Findings {
 			<-ctx.Done()
-			return []Finding{Faulty("", "waited for the server")}
+			return Faulty("", "waited for the server")
 		}
 		report := Examine(t.Context(), "consumer", []Check{
 			{Name: "a", Run: hang, Within: 3 * time.Second}, {Name: "b", Run: hang}, {Name: "c", Run: heed}, checkOf("d", nil, Fine("")),
@@ -69,7 +69,7 @@ func TestChecksThatHang(t *testing.T) {
 
 func TestOutput(t *testing.T) {
 	measured := Fine("counted after 700ms")
-	measured.Seconds = 0.7
+	measured[0].Seconds = 0.7
 	report := Examine(t.Context(), "consumer", []Check{
 		checkOf("canary", nil, measured), checkOf("group", nil, Faulty("start a consumer", "no consumer runs <here>")),
 	})
@@ -140,7 +140,7 @@ footfall_doctor_measured_seconds{command="consumer",check="canary"} 0.700
 func TestFromError(t *testing.T) {
 	f := func(text, what, remedy string) {
 		t.Helper()
-		if got := FromError(errors.New(text), "look"); got.What != what || got.Remedy != remedy || got.Severity != Fault {
+		if got := FromError(errors.New(text), "look")[0]; got.What != what || got.Remedy != remedy || got.Severity != Fault {
 			t.Errorf("%q: %q and %q", text, got.What, got.Remedy)
 		}
 	}

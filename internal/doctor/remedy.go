@@ -7,10 +7,10 @@ var imperative = regexp.MustCompile("(?:[:;,.?] )((?:[Rr]un|[Ss]et|[Uu]se|[Ss]to
 
 // FromError makes a fault of an error. Our errors say what to do after they said what is wrong: that is the finding's remedy. otherwise is the remedy
 // of an error that does not say it.
-func FromError(err error, otherwise string) Finding {
+func FromError(err error, otherwise string) Findings {
 	text := err.Error()
 	if at := imperative.FindStringSubmatchIndex(text); at != nil {
-		return Finding{Severity: Fault, What: text[:at[0]], Remedy: text[at[2]:at[3]]}
+		return Faulty(text[at[2]:at[3]], "%s", text[:at[0]])
 	}
-	return Finding{Severity: Fault, What: text, Remedy: otherwise}
+	return Faulty(otherwise, "%s", text)
 }

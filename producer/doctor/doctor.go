@@ -23,14 +23,10 @@ import (
 	"footfall/producer/links/cassandra"
 )
 
-// Names of the checks that are not of Kafka.
+// Names of checks that are said twice.
 const (
 	checkConfiguration = "configuration"
-	checkKeys          = "keys"
-	checkLinks         = "links"
-	checkCertificate   = "certificate"
 	checkListener      = "listener"
-	checkReady         = "ready"
 )
 
 type patient struct {
@@ -48,22 +44,22 @@ func Examine(ctx context.Context, cfg configs.Producer) doctor.Report {
 		err = intake.Check(cfg)
 	}
 	if err != nil { // nothing else can be asked
-		return doctor.Examine(ctx, "producer", []doctor.Check{{Name: checkConfiguration, Run: func(context.Context) []doctor.Finding {
-			return []doctor.Finding{doctor.FromError(err, "mend the configuration: configs/producer.yaml describes every key")}
+		return doctor.Examine(ctx, "producer", []doctor.Check{{Name: checkConfiguration, Run: func(context.Context) doctor.Findings {
+			return doctor.FromError(err, "mend the configuration: configs/producer.yaml describes every key")
 		}}})
 	}
 	p.kafka.Via = via
 	checks := append([]doctor.Check{
-		{Name: checkConfiguration, Run: func(context.Context) []doctor.Finding {
-			return []doctor.Finding{doctor.Fine("a producer can start with it")}
+		{Name: checkConfiguration, Run: func(context.Context) doctor.Findings {
+			return doctor.Fine("a producer can start with it")
 		}},
-		{Name: checkKeys, Run: func(context.Context) []doctor.Finding { return judgeKeys(cfg.Access) }},
+		{Name: "keys", Run: func(context.Context) doctor.Findings { return judgeKeys(cfg.Access) }},
 	}, p.kafka.Checks()...)
 	return doctor.Examine(ctx, "producer", append(checks,
-		doctor.Check{Name: checkLinks, Within: 7 * time.Second, Run: p.links},
+		doctor.Check{Name: "links", Within: 7 * time.Second, Run: p.links},
 		doctor.Check{Name: checkListener, Run: p.listener},
-		doctor.Check{Name: checkCertificate, Needs: []string{checkListener}, Run: p.certificate},
-		doctor.Check{Name: checkReady, Run: p.ready},
+		doctor.Check{Name: "certificate", Needs: []string{checkListener}, Run: p.certificate},
+		doctor.Check{Name: "ready", Run: p.ready},
 	))
 }
 
@@ -71,12 +67,12 @@ func Examine(ctx context.Context, cfg configs.Producer) doctor.Report {
 var examples = []string{"", "KEY", "key", "test", "secret", "password", "changeme"}
 
 // judgeKeys judges who may write.
-func judgeKeys(access configs.Access) (findings []doctor.Finding) {
+func judgeKeys(access configs.Access) (findings doctor.Findings) {
 	if access.Open {
-		return []doctor.Finding{doctor.Doubtful("set access.open: false, and list keys in access.sites, unless only those whom you trust reach this address", "anyone who reaches the producer may write (access.open)")}
+		return doctor.Doubtful("set access.open: false, and list keys in access.sites, unless only those whom you trust reach this address", "anyone who reaches the producer may write (access.open)")
 	}
 	if len(access.Sites) == 0 {
-		return []doctor.Finding{doctor.Faulty("list keys in access.sites, or set access.open: true where only those whom you trust reach the producer", "nobody may write: access.open is false, and access.sites is empty")}
+		return doctor.Faulty("list keys in access.sites, or set access.open: true where only those whom you trust reach the producer", "nobody may write: access.open is false, and access.sites is empty")
 	}
 	owner := map[string]string{}
 	for _, site := range access.Sites {
@@ -85,42 +81,39 @@ func judgeKeys(access configs.Access) (findings []doctor.Finding) {
 			hash = strings.ToLower(hash)
 			for _, example := range examples {
 				if sum := sha256.Sum256([]byte(example)); hex.EncodeToString(sum[:]) == hash {
-					findings = append(findings, doctor.Faulty("make a key with `openssl rand -hex 32`, and replace it in access.sites", "the key of %s is %q, which anybody can guess", name, example))
+					findings.Add(doctor.Faulty("make a key with `openssl rand -hex 32`, and replace it in access.sites", "the key of %s is %q, which anybody can guess", name, example))
 				}
 			}
 			if site.CreateLinks && len(site.Origins) > 0 {
-				findings = append(findings, doctor.Doubtful("give pages a key of an entry without create_links", "the key of %s is on pages, and may create links: everybody who reads the page can", name))
+				findings.Add(doctor.Doubtful("give pages a key of an entry without create_links", "the key of %s is on pages, and may create links: everybody who reads the page can", name))
 			}
 			if other, twice := owner[hash]; twice && other != name {
-				findings = append(findings, doctor.Doubtful("give each a key of its own, unless that is meant", "%s and %s have the same key", other, name))
+				findings.Add(doctor.Doubtful("give each a key of its own, unless that is meant", "%s and %s have the same key", other, name))
 			}
 			owner[hash] = name
 		}
 	}
-	if len(findings) == 0 {
-		findings = append(findings, doctor.Fine("%d keys may write", len(owner)))
-	}
-	return findings
+	return findings.OrFine("%d keys may write", len(owner))
 }
 
-func (p *patient) links(ctx context.Context) []doctor.Finding {
+func (p *patient) links(ctx context.Context) doctor.Findings {
 	if !p.Links.Enabled {
-		return []doctor.Finding{doctor.Fine("links are not enabled")}
+		return doctor.Fine("links are not enabled")
 	}
 	store, err := cassandra.Open(ctx, p.Cassandra)
 	if err != nil {
-		return []doctor.Finding{doctor.FromError(err, "start Cassandra, or mend cassandra.hosts, cassandra.port and cassandra.username; events are taken without it, links are not")}
+		return doctor.FromError(err, "start Cassandra, or mend cassandra.hosts, cassandra.port and cassandra.username; events are taken without it, links are not")
 	}
 	store.Close()
-	return []doctor.Finding{doctor.Fine("the store of links answers")}
+	return doctor.Fine("the store of links answers")
 }
 
 // listener asks the public address for /healthz.
-func (p *patient) listener(ctx context.Context) []doctor.Finding {
+func (p *patient) listener(ctx context.Context) doctor.Findings {
 	if _, err := p.ask(ctx); err != nil {
-		return []doctor.Finding{doctor.Faulty("start the producer; if it runs, set http.addr to the address that it listens on", "the producer does not answer at http.addr: %v", err)}
+		return doctor.Faulty("start the producer; if it runs, set http.addr to the address that it listens on", "the producer does not answer at http.addr: %v", err)
 	}
-	return []doctor.Finding{doctor.Fine("the producer answers at %s", p.HTTP.Addr)}
+	return doctor.Fine("the producer answers at %s", p.HTTP.Addr)
 }
 
 // ask asks for /healthz, and returns how the connection was encrypted; nil if it was not.
@@ -151,21 +144,21 @@ func (p *patient) ask(ctx context.Context) (*tls.ConnectionState, error) {
 }
 
 // certificate compares the certificate that the producer shows with the file.
-func (p *patient) certificate(ctx context.Context) []doctor.Finding {
+func (p *patient) certificate(ctx context.Context) doctor.Findings {
 	if p.HTTP.TLS.Cert == "" {
-		return []doctor.Finding{doctor.Fine("plain HTTP: no certificate is configured")}
+		return doctor.Fine("plain HTTP: no certificate is configured")
 	}
 	shown, err := p.ask(ctx)
 	if err != nil || shown == nil || len(shown.PeerCertificates) == 0 {
-		return []doctor.Finding{doctor.Faulty("restart the producer", "the producer shows no certificate: %v", err)}
+		return doctor.Faulty("restart the producer", "the producer shows no certificate: %v", err)
 	}
 	pair, err := configs.LoadKeyPair(p.HTTP.TLS.Cert, p.HTTP.TLS.Key)
 	if err != nil {
-		return []doctor.Finding{doctor.FromError(err, "mend http.tls.cert and http.tls.key")}
+		return doctor.FromError(err, "mend http.tls.cert and http.tls.key")
 	}
 	file, err := x509.ParseCertificate(pair.Current().Certificate[0])
 	if err != nil {
-		return []doctor.Finding{doctor.FromError(err, "mend http.tls.cert")}
+		return doctor.FromError(err, "mend http.tls.cert")
 	}
 	return judgeCertificate(shown.PeerCertificates[0], file, p.now)
 }
@@ -173,27 +166,27 @@ func (p *patient) certificate(ctx context.Context) []doctor.Finding {
 // renewal is how long before its end a certificate should have been renewed.
 const renewal = 14 * 24 * time.Hour
 
-func judgeCertificate(shown, file *x509.Certificate, now time.Time) []doctor.Finding {
+func judgeCertificate(shown, file *x509.Certificate, now time.Time) doctor.Findings {
 	switch {
 	case now.After(shown.NotAfter):
-		return []doctor.Finding{doctor.Faulty("renew http.tls.cert: the producer reads it within a second", "the certificate has expired, on %s", shown.NotAfter.UTC().Format(time.DateOnly))}
+		return doctor.Faulty("renew http.tls.cert: the producer reads it within a second", "the certificate has expired, on %s", shown.NotAfter.UTC().Format(time.DateOnly))
 	case now.Before(shown.NotBefore):
-		return []doctor.Finding{doctor.Faulty("look at the clocks, or use another certificate", "the certificate is valid from %s on", shown.NotBefore.UTC().Format(time.DateOnly))}
+		return doctor.Faulty("look at the clocks, or use another certificate", "the certificate is valid from %s on", shown.NotBefore.UTC().Format(time.DateOnly))
 	case !shown.Equal(file):
-		return []doctor.Finding{doctor.Doubtful("look at the producer's log: it keeps the certificate of before if it cannot use the files", "the producer shows another certificate than http.tls.cert has")}
+		return doctor.Doubtful("look at the producer's log: it keeps the certificate of before if it cannot use the files", "the producer shows another certificate than http.tls.cert has")
 	case now.Add(renewal).After(shown.NotAfter):
-		return []doctor.Finding{doctor.Doubtful("renew http.tls.cert", "the certificate expires on %s", shown.NotAfter.UTC().Format(time.DateOnly))}
+		return doctor.Doubtful("renew http.tls.cert", "the certificate expires on %s", shown.NotAfter.UTC().Format(time.DateOnly))
 	}
-	return []doctor.Finding{doctor.Fine("the certificate is valid until %s", shown.NotAfter.UTC().Format(time.DateOnly))}
+	return doctor.Fine("the certificate is valid until %s", shown.NotAfter.UTC().Format(time.DateOnly))
 }
 
 // ready asks the address of operators whether Kafka takes events from the running producer.
-func (p *patient) ready(ctx context.Context) []doctor.Finding {
+func (p *patient) ready(ctx context.Context) doctor.Findings {
 	if p.HTTP.AdminAddr == "" {
-		return []doctor.Finding{doctor.Doubtful("set http.admin_addr", "nobody can ask whether the producer is ready: http.admin_addr is empty")}
+		return doctor.Doubtful("set http.admin_addr", "nobody can ask whether the producer is ready: http.admin_addr is empty")
 	}
 	if err := health.Ask(ctx, "http.admin_addr", p.HTTP.AdminAddr); err != nil {
-		return []doctor.Finding{doctor.Faulty("look at the producer's log", "the producer at http.admin_addr is not ready: %v", err)}
+		return doctor.Faulty("look at the producer's log", "the producer at http.admin_addr is not ready: %v", err)
 	}
-	return []doctor.Finding{doctor.Fine("the producer is ready")}
+	return doctor.Fine("the producer is ready")
 }

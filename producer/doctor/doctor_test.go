@@ -13,7 +13,7 @@ import (
 	"footfall/internal/doctor"
 )
 
-func expect(t *testing.T, findings []doctor.Finding, want string) {
+func expect(t *testing.T, findings doctor.Findings, want string) {
 	t.Helper()
 	f := findings[0]
 	if got := string(f.Severity) + " " + f.What; !strings.HasPrefix(got, want) {

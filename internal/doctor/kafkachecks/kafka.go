@@ -65,19 +65,19 @@ func (c *Cluster) client() (*kafka.Client, func()) {
 	return &kafka.Client{Addr: c.Via.Addr(), Transport: transport, Timeout: attempt}, transport.CloseIdleConnections
 }
 
-func (c *Cluster) reach(ctx context.Context) []doctor.Finding {
+func (c *Cluster) reach(ctx context.Context) doctor.Findings {
 	client, done := c.client()
 	defer done()
 	answer, err := client.Metadata(ctx, &kafka.MetadataRequest{Topics: append(slices.Clone(c.Bases), c.Others...)})
 	if err != nil {
-		return []doctor.Finding{unreachable(err, "Kafka at "+strings.Join(c.Via.Brokers, ", "))}
+		return unreachable(err, "Kafka at "+strings.Join(c.Via.Brokers, ", "))
 	}
 	c.brokers = answer.Brokers
-	return []doctor.Finding{doctor.Fine("Kafka answers, with %d brokers", len(c.brokers))}
+	return doctor.Fine("Kafka answers, with %d brokers", len(c.brokers))
 }
 
 // unreachable says why a broker cannot be spoken to.
-func unreachable(err error, who string) doctor.Finding {
+func unreachable(err error, who string) doctor.Findings {
 	var untrusted *tls.CertificateVerificationError
 	switch {
 	case errors.Is(err, kafka.SASLAuthenticationFailed), errors.Is(err, kafka.UnsupportedSASLMechanism), errors.Is(err, kafka.IllegalSASLState):
@@ -93,7 +93,7 @@ func unreachable(err error, who string) doctor.Finding {
 }
 
 // versions asks every broker by the address that Kafka names, as producers and consumers will.
-func (c *Cluster) versions(ctx context.Context) []doctor.Finding {
+func (c *Cluster) versions(ctx context.Context) doctor.Findings {
 	found := map[string][]kafka.ApiVersionsResponseApiKey{}
 	for _, b := range c.brokers {
 		addr := net.JoinHostPort(b.Host, strconv.Itoa(b.Port))
@@ -104,8 +104,8 @@ func (c *Cluster) versions(ctx context.Context) []doctor.Finding {
 		}
 		if err != nil {
 			f := unreachable(err, fmt.Sprintf("broker %d at %s", b.ID, addr))
-			f.Remedy = "start the broker, or mend its advertised.listeners: Kafka names that address to its clients, so it has to be reachable from here; " + f.Remedy
-			return []doctor.Finding{f}
+			f[0].Remedy = "start the broker, or mend its advertised.listeners: Kafka names that address to its clients, so it has to be reachable from here; " + f[0].Remedy
+			return f
 		}
 		found[addr] = answer.ApiKeys
 	}
@@ -121,7 +121,7 @@ var needed = map[protocol.ApiKey]int{
 }
 
 // judgeVersions compares what brokers support, by their addresses, with what we need.
-func judgeVersions(brokers map[string][]kafka.ApiVersionsResponseApiKey) (findings []doctor.Finding) {
+func judgeVersions(brokers map[string][]kafka.ApiVersionsResponseApiKey) (findings doctor.Findings) {
 	addresses := slices.Sorted(maps.Keys(brokers))
 	differ := false
 	for _, address := range addresses {
@@ -131,27 +131,24 @@ func judgeVersions(brokers map[string][]kafka.ApiVersionsResponseApiKey) (findin
 		}
 		for _, api := range slices.Sorted(maps.Keys(needed)) {
 			if version, known := most[api]; !known || version < needed[api] {
-				findings = append(findings, doctor.Faulty("upgrade Kafka: footfall is tested with 4.3", "broker %s does not support %v of version %d",
+				findings.Add(doctor.Faulty("upgrade Kafka: footfall is tested with 4.3", "broker %s does not support %v of version %d",
 					address, api, needed[api]))
 				break
 			}
 		}
 		if _, known := most[protocol.IncrementalAlterConfigs]; !known {
-			findings = append(findings, doctor.Doubtful("upgrade Kafka to 2.3 or later before you grow a topic", "broker %s does not support %v: consumer grow cannot seal topics",
+			findings.Add(doctor.Doubtful("upgrade Kafka to 2.3 or later before you grow a topic", "broker %s does not support %v: consumer grow cannot seal topics",
 				address, protocol.IncrementalAlterConfigs))
 		}
 		differ = differ || !slices.Equal(brokers[address], brokers[addresses[0]])
 	}
 	if differ {
-		findings = append(findings, doctor.Doubtful("finish the upgrade of Kafka", "brokers are of different versions: is an upgrade under way?"))
+		findings.Add(doctor.Doubtful("finish the upgrade of Kafka", "brokers are of different versions: is an upgrade under way?"))
 	}
-	if len(findings) == 0 {
-		findings = append(findings, doctor.Fine("all %d brokers support what footfall needs", len(addresses)))
-	}
-	return findings
+	return findings.OrFine("all %d brokers support what footfall needs", len(addresses))
 }
 
-func (c *Cluster) topics(ctx context.Context) (findings []doctor.Finding) {
+func (c *Cluster) topics(ctx context.Context) (findings doctor.Findings) {
 	var names []string
 	for i, name := range slices.Concat(c.Bases, c.Others) {
 		var err error
@@ -165,9 +162,9 @@ func (c *Cluster) topics(ctx context.Context) (findings []doctor.Finding) {
 		}
 		switch {
 		case errors.Is(err, topics.ErrMissing):
-			findings = append(findings, missing(name))
+			findings.Add(missing(name))
 		case err != nil:
-			return []doctor.Finding{doctor.FromError(err, "look at Kafka's log")}
+			return doctor.FromError(err, "look at Kafka's log")
 		}
 		names = append(names, name)
 	}
@@ -175,50 +172,47 @@ func (c *Cluster) topics(ctx context.Context) (findings []doctor.Finding) {
 		return findings
 	}
 	if err := topics.Check(ctx, c.Via, names); err != nil {
-		return []doctor.Finding{doctor.Faulty("start the brokers that have the partition's replicas: nobody can write to it or read it meanwhile", "%v", err)}
+		return doctor.Faulty("start the brokers that have the partition's replicas: nobody can write to it or read it meanwhile", "%v", err)
 	}
 	c.newest = names
-	return []doctor.Finding{doctor.Fine("%s exist, and each partition has a leader", strings.Join(names, ", "))}
+	return doctor.Fine("%s exist, and each partition has a leader", strings.Join(names, ", "))
 }
 
-func missing(topic string) doctor.Finding {
+func missing(topic string) doctor.Findings {
 	return doctor.Faulty("run `producer topics`, which creates it, or mend kafka.topics", "topic %s does not exist", topic)
 }
 
-func (c *Cluster) acks(ctx context.Context) (findings []doctor.Finding) {
+func (c *Cluster) acks(ctx context.Context) (findings doctor.Findings) {
 	client, done := c.client()
 	defer done()
 	answer, err := client.Metadata(ctx, &kafka.MetadataRequest{Topics: c.newest})
 	if err != nil {
-		return []doctor.Finding{unreachable(err, "Kafka at "+strings.Join(c.Via.Brokers, ", "))}
+		return unreachable(err, "Kafka at "+strings.Join(c.Via.Brokers, ", "))
 	}
 	for _, topic := range answer.Topics {
 		if len(topic.Partitions) == 0 { // somebody deletes it just now
-			return []doctor.Finding{missing(topic.Name)}
+			return missing(topic.Name)
 		}
 		config, err := topics.Config(ctx, c.Via, topic.Name, minISR, unclean)
 		if errors.Is(err, kafka.TopicAuthorizationFailed) || errors.Is(err, kafka.ClusterAuthorizationFailed) {
-			findings = append(findings, doctor.Doubtful("allow DescribeConfigs on the topic", "%s of topic %s cannot be asked: %v", minISR, topic.Name, err))
+			findings.Add(doctor.Doubtful("allow DescribeConfigs on the topic", "%s of topic %s cannot be asked: %v", minISR, topic.Name, err))
 			continue
 		}
 		if err != nil {
-			return []doctor.Finding{doctor.FromError(err, "look at Kafka's log")}
+			return doctor.FromError(err, "look at Kafka's log")
 		}
-		findings = append(findings, judgeAcks(topic, config, len(answer.Brokers))...)
+		findings.Add(judgeAcks(topic, config, len(answer.Brokers)))
 	}
-	if len(findings) == 0 {
-		findings = append(findings, doctor.Fine("enough replicas of %s are in sync to acknowledge", strings.Join(c.newest, ", ")))
-	}
-	return findings
+	return findings.OrFine("enough replicas of %s are in sync to acknowledge", strings.Join(c.newest, ", "))
 }
 
 const minISR, unclean = "min.insync.replicas", "unclean.leader.election.enable"
 
 // judgeAcks says whether a topic's replicas can acknowledge, and whether they keep what they acknowledged. It returns nothing if all is well.
-func judgeAcks(topic kafka.Topic, config map[string]string, brokers int) (findings []doctor.Finding) {
+func judgeAcks(topic kafka.Topic, config map[string]string, brokers int) (findings doctor.Findings) {
 	least, err := strconv.Atoi(cmp.Or(config[minISR], "1"))
 	if err != nil {
-		return []doctor.Finding{doctor.Faulty("set it to a number", "topic %s has %s %q", topic.Name, minISR, config[minISR])}
+		return doctor.Faulty("set it to a number", "topic %s has %s %q", topic.Name, minISR, config[minISR])
 	}
 	change := func(setting string) string {
 		return fmt.Sprintf("run kafka-configs.sh --alter --entity-type topics --entity-name %s --add-config %s", topic.Name, setting)
@@ -233,24 +227,24 @@ func judgeAcks(topic kafka.Topic, config map[string]string, brokers int) (findin
 	}
 	switch {
 	case replicas < least:
-		return []doctor.Finding{doctor.Faulty("give the topic more replicas (kafka-reassign-partitions.sh), or "+change(fmt.Sprintf("%s=%d", minISR, max(1, replicas-1))),
-			"topic %s has %s %d, but %d replicas: Kafka refuses every event", topic.Name, minISR, least, replicas)}
+		return doctor.Faulty("give the topic more replicas (kafka-reassign-partitions.sh), or "+change(fmt.Sprintf("%s=%d", minISR, max(1, replicas-1))),
+			"topic %s has %s %d, but %d replicas: Kafka refuses every event", topic.Name, minISR, least, replicas)
 	case inSync < least:
-		return []doctor.Finding{doctor.Faulty("start the brokers that are down, and wait until their replicas have caught up",
-			"partition %d of topic %s has %d replicas in sync, and %s is %d: Kafka refuses its events", worst, topic.Name, inSync, minISR, least)}
+		return doctor.Faulty("start the brokers that are down, and wait until their replicas have caught up",
+			"partition %d of topic %s has %d replicas in sync, and %s is %d: Kafka refuses its events", worst, topic.Name, inSync, minISR, least)
 	case inSync < replicas:
-		findings = append(findings, doctor.Doubtful("start the brokers that are down; if all run, see which replicas lag (kafka-topics.sh --describe --under-replicated-partitions)",
+		findings.Add(doctor.Doubtful("start the brokers that are down; if all run, see which replicas lag (kafka-topics.sh --describe --under-replicated-partitions)",
 			"partition %d of topic %s has %d of %d replicas in sync", worst, topic.Name, inSync, replicas))
 	}
 	switch {
 	case replicas == 1 && brokers > 1:
-		findings = append(findings, doctor.Doubtful("give it three replicas (kafka-reassign-partitions.sh)", "topic %s has one replica: the loss of its broker costs acknowledged events",
+		findings.Add(doctor.Doubtful("give it three replicas (kafka-reassign-partitions.sh)", "topic %s has one replica: the loss of its broker costs acknowledged events",
 			topic.Name))
 	case replicas > 1 && least == 1:
-		findings = append(findings, doctor.Doubtful(change(minISR+"=2"), "topic %s has %s 1: Kafka acknowledges events that are on one disk alone", topic.Name, minISR))
+		findings.Add(doctor.Doubtful(change(minISR+"=2"), "topic %s has %s 1: Kafka acknowledges events that are on one disk alone", topic.Name, minISR))
 	}
 	if replicas > 1 && config[unclean] == "true" {
-		findings = append(findings, doctor.Doubtful(change(unclean+"=false"), "topic %s allows unclean leaders, which lose acknowledged events; consumers then refuse the topic",
+		findings.Add(doctor.Doubtful(change(unclean+"=false"), "topic %s allows unclean leaders, which lose acknowledged events; consumers then refuse the topic",
 			topic.Name))
 	}
 	return findings
