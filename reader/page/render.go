@@ -52,11 +52,7 @@ func (v *view) render() error {
 		return nil
 	}
 	var b bytes.Buffer
-	name := "layout"
-	if v.Live {
-		name = "live"
-	}
-	if err := templates.ExecuteTemplate(&b, name, v); err != nil {
+	if err := templates.ExecuteTemplate(&b, map[bool]string{false: "layout", true: "live"}[v.Live], v); err != nil {
 		return err
 	}
 	v.Data, v.plain, v.zipped = nil, bytes.Clone(b.Bytes()), zip(b.Bytes(), quick)

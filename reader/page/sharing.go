@@ -58,10 +58,11 @@ func (s *sharing[K, V]) of(key K) *entry[V] {
 	if e == nil {
 		size := 0
 		maps.DeleteFunc(s.entries, func(_ K, e *entry[V]) bool {
-			if e.over(s.grace) {
+			last := e.kept()
+			if len(e.reading) == 0 && time.Since(last.read) >= last.keep+s.grace { // nobody can get it any more, and nobody reads it
 				return true
 			}
-			size += e.kept().size
+			size += last.size
 			return false
 		})
 		if s.entries == nil || len(s.entries) >= mostKept || size > mostBytes {
@@ -71,12 +72,6 @@ func (s *sharing[K, V]) of(key K) *entry[V] {
 		s.entries[key] = e
 	}
 	return e
-}
-
-// over tells that nobody can get the value any more, and nobody reads it.
-func (e *entry[V]) over(grace time.Duration) bool {
-	last := e.kept()
-	return len(e.reading) == 0 && time.Since(last.read) >= last.keep+grace
 }
 
 // get returns a value that is young enough; read makes a new one. What failed is told to those who wait, and not kept.
