@@ -115,9 +115,6 @@ func (h Holder) Link(name string) bool {
 		slices.ContainsFunc(h.grants, func(g grant.Grant) bool { return g.Link(name) })
 }
 
-// Shared tells whether this is the holder of a share link, which is passed on more easily than a key is.
-func (h Holder) Shared() bool { return h.exactSite != "" || h.exactLink != "" }
-
 // Shares is the site or the link of a share link. Both are empty if this is no holder of one.
 func (h Holder) Shares() (site, link string) { return h.exactSite, h.exactLink }
 

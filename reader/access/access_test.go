@@ -85,7 +85,7 @@ func TestSees(t *testing.T) {
 
 func TestOpen(t *testing.T) {
 	a := newAccess(t, configs.ReadAccess{Open: true})
-	if h, err := a.Of("", "", now); err != nil || !h.Site("x") || !h.Link("x") || len(h.Links()) == 0 || len(h.Sites()) == 0 || h.Shared() || !a.Open() || a.Empty() {
+	if h, err := a.Of("", "", now); err != nil || !h.Site("x") || !h.Link("x") || len(h.Links()) == 0 || len(h.Sites()) == 0 || !a.Open() || a.Empty() {
 		t.Errorf("%+v, %v", h, err)
 	}
 	if closed := newAccess(t, configs.ReadAccess{}); !closed.Empty() || closed.Open() {

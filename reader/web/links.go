@@ -116,7 +116,7 @@ func (s *Server) latest(ctx context.Context, q question) (*answer, error) {
 	}
 	head := []field{{"short_url", q.name}, {"day", q.at.Time().UTC().Format(models.Daily)}}
 	columns := []string{"at", "country", "referrer", "bot", "id", "ip"}
-	if q.holder.Shared() { // a link that anyone may pass on tells nobody's address
+	if _, link := q.holder.Shares(); link != "" { // a link that anyone may pass on tells nobody's address
 		columns = columns[:4]
 	}
 	return &answer{asOf: clicks.AsOf, head: head, list: &list{name: "clicks", columns: columns, rows: table.Rows(clicks.Rows,

@@ -85,14 +85,14 @@ const clientGone = 499
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	setSecurityHeaders(w.Header())
-	found, names := findRoute(r.URL.EscapedPath())
-	label := "other"
+	path, label := r.URL.EscapedPath(), "other"
+	found, names := findRoute(path)
 	switch {
 	case found != nil:
 		label = found.path
-	case r.URL.EscapedPath() == healthPath || r.URL.EscapedPath() == openAPIPath:
-		label = r.URL.EscapedPath()
-	case page.Handles(r.URL.EscapedPath()):
+	case path == healthPath || path == openAPIPath:
+		label = path
+	case page.Handles(path):
 		label = "page"
 	}
 	rec := &recorder{Recorder: httpstatus.Recorder{ResponseWriter: w}}
@@ -106,7 +106,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler)
 		}
 	}()
-	s.handle(rec, r, found, names)
+	s.handle(rec, r, path, found, names)
 }
 
 func (s *Server) recovered(rec *recorder, r *http.Request, route string, p any) {
@@ -122,8 +122,7 @@ func (s *Server) panicked(route string, p any) {
 	s.cfg.Log.Error("a handler panicked", "route", route, "panic", p, "stack", string(debug.Stack()))
 }
 
-func (s *Server) handle(w *recorder, r *http.Request, found *route, names map[string]string) {
-	path := r.URL.EscapedPath()
+func (s *Server) handle(w *recorder, r *http.Request, path string, found *route, names map[string]string) {
 	switch {
 	case !s.hosts.Answers(r.Host):
 		s.refuse(w, r, &refusal{Reason: wrongHost, Detail: "this reader answers as 127.0.0.1 or localhost, or by a name in http.hosts"})
