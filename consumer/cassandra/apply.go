@@ -28,11 +28,11 @@ func (s *Store) Apply(ctx context.Context, writes []store.KeyWrite) []error {
 	}
 	requests := packRequests(parts, 1, func(_, _ requestPart) bool { return false }) // each is a key of its own
 	_ = s.each(ctx, len(requests), func(working context.Context, i int) error {
-		if working.Err() != nil {
-			return nil
+		var err error
+		if working.Err() == nil {
+			// ctx, not working: a failed request must not cancel the others, or their outcome would be unknown too.
+			err = s.applyTogether(ctx, writes, requests[i], errs)
 		}
-		// ctx, not working: a failed request must not cancel the others, or their outcome would be unknown too.
-		err := s.applyTogether(ctx, writes, requests[i], errs)
 		if errors.Is(err, store.ErrUnknownOutcome) || errors.Is(err, store.ErrFenced) {
 			return err // start no more: the caller reads the ledger anyway, and a node that hangs costs time
 		}

@@ -169,13 +169,12 @@ func (s *server) receivePixel(w http.ResponseWriter, r *http.Request) error {
 	}
 	one := []outcome{{err: err}}
 	s.accept(topic, from, []draft{parsed}, one, func() {})
-	if one[0].err != nil {
+	if one[0].err == nil {
+		w.Header().Set("Content-Type", "image/gif")
+		_, _ = w.Write([]byte(gif)) // if the client hung up there is nobody to tell
+	} else {
 		s.refuse(w, one[0].err, one[0].id)
-		return nil
 	}
-	w.Header().Set("Content-Type", "image/gif")
-	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write([]byte(gif)) // if the client hung up there is nobody to tell
 	return nil
 }
 

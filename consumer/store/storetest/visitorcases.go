@@ -172,7 +172,7 @@ func testLongRows(t *testing.T, v *visitors) {
 	}
 	v.rememberAll(t)
 	v.check(t)
-	maps.DeleteFunc(v.first, func(s models.Sighting, at models.Position) bool { return at.Offset%models.FullRow != 1 })
+	maps.DeleteFunc(v.first, func(_ models.Sighting, at models.Position) bool { return at.Offset%models.FullRow != 1 })
 	v.wantSeen(t, v.first)
 }
 
