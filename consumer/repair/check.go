@@ -64,85 +64,98 @@ func (c *Checker) Check(ctx context.Context, p models.Partition, s eventlog.Span
 	f := Finding{complete: true}
 	defer c.holds(0)
 	var refused error
-	step := s.To - s.From
-	for left := s; !left.Empty(); {
-		piece, to, err := c.checkPiece(ctx, p, eventlog.Span{From: left.From, To: min(left.To, left.From+step)}, extra, note)
+	for again := reread(s); !again.left.Empty(); {
+		piece, err := c.checkPiece(ctx, p, again, extra, note)
 		f.complete, f.Gone = f.complete && piece.complete, max(f.Gone, piece.Gone-s.From)
 		if eventlog.IsRefusal(err) {
 			refused = errors.Join(refused, err)
 		} else if err != nil {
 			return f, err
 		}
-		step = 2 * (to - left.From) // if the piece was cut short, there is no use in reading much more than it
-		left.From = to
 	}
 	return f, refused
 }
 
-// checkPiece checks as much of s as fits into memory, and returns how far it came. Gone of its finding is an offset.
-func (c *Checker) checkPiece(ctx context.Context, p models.Partition, s eventlog.Span, extra []models.Key, note func() error) (f Finding, to int64, err error) {
-	h, err := c.hold(ctx, p, s)
+// checkPiece checks as much as fits into memory. Gone of its finding is an offset.
+func (c *Checker) checkPiece(ctx context.Context, p models.Partition, again *rereading, extra []models.Key, note func() error) (f Finding, err error) {
+	h, err := c.hold(ctx, p, again)
 	if err != nil {
-		return f, s.To, err
+		return f, err
 	}
 	broken, complete, err := c.compare(ctx, p, h, extra)
 	if err != nil {
-		return f, h.to, fmt.Errorf("checking ledger: %w", err)
+		return f, fmt.Errorf("checking ledger: %w", err)
 	}
 	f = Finding{complete: complete, Gone: h.Gone}
+	if !h.Whole { // nor can be told what lies beyond
+		broken = clip(broken, h.Span)
+	}
 	if len(broken) == 0 {
-		return f, h.to, nil
+		return f, nil
 	}
 	if !h.Whole {
-		return f, h.to, eventlog.Refuse("%d keys are off, but Kafka has deleted the ids before offset %d of topic %s, partition %d:"+
+		return f, eventlog.Refuse("%d keys are off, but Kafka has deleted the ids before offset %d of topic %s, partition %d:"+
 			" events cannot be told from duplicates", len(broken), h.From, p.Topic, p.Number)
 	}
 	events := touching(h.events, broken)
 	retired, err := c.decide(ctx, events)
 	if err != nil {
-		return f, h.to, err
+		return f, err
 	}
 	blind := dropBlind(broken, events, retired)
 	if len(broken) == 0 {
-		return f, h.to, blind
+		return f, blind
 	}
-	if err := c.reach(ctx, p, h, broken); err != nil {
-		return f, h.to, err
+	if err := c.reach(ctx, p, h, broken); err != nil || len(broken) == 0 {
+		return f, errors.Join(err, blind)
 	}
 	if err := note(); err != nil {
-		return f, h.to, err
+		return f, err
 	}
 	if err = c.repair(ctx, p, events, broken); err != nil {
-		return f, h.to, errors.Join(err, note())
+		return f, errors.Join(err, note())
 	}
-	return f, h.to, errors.Join(note(), blind) // noted again: the time until the next check counts from the end of the repair
+	return f, errors.Join(note(), blind) // noted again: the time until the next check counts from the end of the repair
 }
+
+// rereading is a span that is read again in pieces. Each is read once: the window that one leaves tells which events of the next are duplicates.
+type rereading struct {
+	left     eventlog.Span
+	step     int64            // how much is read at once: if a piece was cut short, there is no use in reading much more than it
+	window   *eventlog.Window // nil: nothing was read yet
+	heritage eventlog.Bequest
+	whole    bool
+}
+
+func reread(s eventlog.Span) *rereading { return &rereading{left: s, step: s.To - s.From, whole: true} }
 
 // held is what a check has in memory of a span.
 type held struct {
 	eventlog.Reading                     // ends where the events do
 	Gone             int64               // what lies below is not in the log any more; 0: nothing is missing
-	to               int64               // what lies below was read, or is not in the log
 	events           []*eventlog.Counted // not decided yet
 	adds             *sums.Sums          // what they add if each of them is its visitor's first
 }
 
-// hold reads s again until it has as much as it may hold. It leaves out duplicates, and the visits that retirements refuse.
-func (c *Checker) hold(ctx context.Context, p models.Partition, s eventlog.Span) (held, error) {
-	h := held{to: s.To, adds: sums.New()}
-	w := eventlog.NewWindow(c.Reach, max(0, s.From-c.Reach.Offsets))
-	heritage, err := c.inherits(ctx, p, s)
-	if err != nil {
-		return h, err
+// hold reads on until it has as much as it may hold. It leaves out duplicates, and the visits that retirements refuse.
+func (c *Checker) hold(ctx context.Context, p models.Partition, again *rereading) (h held, err error) {
+	s, reach := eventlog.Span{From: again.left.From, To: min(again.left.To, again.left.From+again.step)}, eventlog.Reach{}
+	begins := again.window == nil
+	if begins {
+		if again.heritage, err = c.inherits(ctx, p, s); err != nil {
+			return h, err
+		}
+		reach, again.window = c.Reach, eventlog.NewWindow(c.Reach, max(0, s.From-c.Reach.Offsets))
+		again.window.Inherited = again.heritage.To[p.Number]
 	}
-	w.Inherited = heritage.To[p.Number]
-	bytes, most, lacking := 0, cmp.Or(c.Bytes, defaultBytes)/2, false // half, since reachBack holds as much again
-	h.Reading, err = c.Reader.Read(ctx, p, s, c.Reach, func(it eventlog.Item) {
-		if it.Event == nil || it.Offset >= h.to {
+	h.adds = sums.New()
+	bytes, most, to := 0, cmp.Or(c.Bytes, defaultBytes)/2, s.To // half, since reach holds as much again
+	h.Reading, err = c.Reader.Read(ctx, p, s, reach, func(it eventlog.Item) {
+		if it.Event == nil || it.Offset >= to {
 			return
 		}
-		lacking = lacking || !it.Warm && !heritage.Whole(it.At, c.Reach.Age)
-		if duplicate := w.See(eventlog.FingerprintOf(c.Hasher, it.Event.Identity()), it.Offset, it.At); duplicate || it.Warm {
+		again.whole = again.whole && (it.Warm || again.heritage.Whole(it.At, c.Reach.Age))
+		if duplicate := again.window.See(eventlog.FingerprintOf(c.Hasher, it.Event.Identity()), it.Offset, it.At); duplicate || it.Warm {
 			return
 		}
 		e := &eventlog.Counted{Partition: p, Offset: it.Offset, Event: it.Event, First: everyFirst}
@@ -150,7 +163,7 @@ func (c *Checker) hold(ctx context.Context, p models.Partition, s eventlog.Span)
 		e.First = nil
 		h.events = append(h.events, e)
 		if bytes += bytesPerEvent + it.Bytes; bytes+h.adds.Bytes() > most {
-			h.to = it.Offset + 1
+			to = it.Offset + 1
 		}
 	})
 	if err != nil {
@@ -159,7 +172,9 @@ func (c *Checker) hold(ctx context.Context, p models.Partition, s eventlog.Span)
 	if h.From > s.From {
 		h.Gone = h.From
 	}
-	h.To, h.Whole = min(h.To, h.to), h.Whole && !lacking
+	again.whole = again.whole && h.Whole && (begins || h.Gone == 0) // or ids were deleted that the window does not have
+	h.To, h.Whole = min(h.To, to), again.whole
+	again.left.From, again.step = to, 2*(to-s.From)
 	c.holds(bytes + h.adds.Bytes())
 	// Asked after the log was read: a retirement that is decided later takes effect beyond what was read.
 	notices, err := c.Store.Notices(ctx)
@@ -193,7 +208,7 @@ func (c *Checker) compare(ctx context.Context, p models.Partition, h held, extra
 		}
 		return ones[i].Names()
 	}, func(i int, rows []store.LedgerRow) {
-		if len(ExcessesIn(rows, p, h.Span)) > 0 {
+		if len(ExcessesIn(rows, p, eventlog.Span{From: h.From, To: after(h.Span).To})) > 0 { // what begins beyond may be for no other check: see reach
 			broken[keys[i]] = ExcessesIn(rows, p, eventlog.Span{From: before(h.Span).From, To: after(h.Span).To})
 		}
 	})
@@ -242,7 +257,9 @@ func (c *Checker) reach(ctx context.Context, p models.Partition, h held, broken 
 		if at, known := to[key]; known {
 			s.To = at
 		}
-		broken[key] = within(list, s)
+		if broken[key] = within(list, s); len(broken[key]) == 0 {
+			delete(broken, key)
+		}
 	}
 	return nil
 }
@@ -251,9 +268,9 @@ func (c *Checker) reach(ctx context.Context, p models.Partition, h held, broken 
 // the key.
 func (c *Checker) nothingTo(ctx context.Context, p models.Partition, s eventlog.Span, broken map[models.Key][]Excess) (map[models.Key]int64, error) {
 	to := map[models.Key]int64{}
-	for ; len(broken) > 0; broken = clip(broken, s) {
-		h, err := c.hold(ctx, p, s)
-		if err != nil || !h.Whole || h.Empty() {
+	for again := reread(s); len(broken) > 0 && !again.left.Empty(); broken = clip(broken, again.left) {
+		h, err := c.hold(ctx, p, again)
+		if err != nil || !h.Whole || h.Gone > 0 || h.Empty() {
 			return to, err
 		}
 		for key := range broken {
@@ -267,7 +284,6 @@ func (c *Checker) nothingTo(ctx context.Context, p models.Partition, s eventlog.
 				}
 			})
 		}
-		s.From = h.to
 	}
 	return to, nil
 }
@@ -275,8 +291,8 @@ func (c *Checker) nothingTo(ctx context.Context, p models.Partition, s eventlog.
 // nothingFrom finds from where on, up to the end of s, each key had nothing to count.
 func (c *Checker) nothingFrom(ctx context.Context, p models.Partition, s eventlog.Span, broken map[models.Key][]Excess) (map[models.Key]int64, error) {
 	from := map[models.Key]int64{}
-	for !s.Empty() {
-		h, err := c.hold(ctx, p, s)
+	for again := reread(s); !again.left.Empty(); {
+		h, err := c.hold(ctx, p, again)
 		if err == nil && !h.Whole { // a duplicate could be taken for an event
 			err = fmt.Errorf("%w: Kafka has deleted ids before offset %d", errRereading, h.From)
 		}
@@ -301,7 +317,6 @@ func (c *Checker) nothingFrom(ctx context.Context, p models.Partition, s eventlo
 				}
 			})
 		}
-		s.From = h.to
 	}
 	return from, nil
 }
@@ -357,16 +372,26 @@ func (c *Checker) repair(ctx context.Context, p models.Partition, events []*even
 	return nil
 }
 
-// repairSome repairs as many keys as are written at once. What is too large for one write becomes two, of half the events each.
+// repairSome repairs as many keys as are written at once. A key that is too large for one write gets two, of half the events each.
 func (c *Checker) repairSome(ctx context.Context, p models.Partition, events []*eventlog.Counted, broken map[models.Key][]Excess) error {
-	writes := c.writes(p, events, broken)
-	tooLarge := func(w store.KeyWrite) bool { return store.TooLarge(w.Key, maps.All(w.Cells), len(w.Ledger)) }
-	if middle := len(events) / 2; middle > 0 && slices.ContainsFunc(writes, tooLarge) {
+	writes, large := c.writes(p, events, broken), map[models.Key][]Excess{}
+	middle := len(events) / 2
+	writes = slices.DeleteFunc(writes, func(w store.KeyWrite) bool {
+		splits := middle > 0 && store.TooLarge(w.Key, maps.All(w.Cells), len(w.Ledger))
+		if splits {
+			large[w.Key] = broken[w.Key]
+		}
+		return splits
+	})
+	if len(large) > 0 {
 		at := events[middle].Offset
-		if err := c.repairSome(ctx, p, events[:middle], clip(broken, eventlog.Span{To: at})); err != nil {
+		err := c.repairSome(ctx, p, events[:middle], clip(large, eventlog.Span{To: at}))
+		if err == nil {
+			err = c.repairSome(ctx, p, events[middle:], clip(large, eventlog.Span{From: at, To: math.MaxInt64}))
+		}
+		if err != nil {
 			return err
 		}
-		return c.repairSome(ctx, p, events[middle:], clip(broken, eventlog.Span{From: at, To: math.MaxInt64}))
 	}
 	for _, w := range writes {
 		for _, e := range broken[w.Key] {

@@ -28,23 +28,22 @@ func (l oneEarly) Read(_ context.Context, p models.Partition, s eventlog.Span, _
 
 // A zombie counted a chunk that its successor counted, too: each key of the chunk has two rows up to the end of the chunk. A check of the chunk repairs all of both.
 func TestARepairLeavesNothingOff(t *testing.T) {
-	for _, bytes := range []int{0, 20_000} {
+	const clicks = 40
+	for _, c := range []struct{ bytes, from int }{{0, 0}, {20_000, 0}, {20_000, 30}} { // from: where the second row of the first link begins
 		m := memstore.New()
-		const clicks = 40
 		early, busy := models.Key{Keyspace: models.URLShortener, Name: "early"}, models.Key{Keyspace: models.URLShortener, Name: "busy"}
-		for _, key := range []models.Key{early, busy} {
-			m.ApplyOne(store.KeyWrite{Key: key, Ledger: []store.LedgerRow{owner(p0, 1, 0, clicks), owner(p0, 2, 0, clicks)}})
-		}
-		c := testChecker(m, oneEarly(clicks))
-		c.Bytes = bytes
+		m.ApplyOne(store.KeyWrite{Key: early, Ledger: []store.LedgerRow{owner(p0, 1, 0, clicks), owner(p0, 2, int64(c.from), clicks)}})
+		m.ApplyOne(store.KeyWrite{Key: busy, Ledger: []store.LedgerRow{owner(p0, 1, 0, clicks), owner(p0, 2, 0, clicks)}})
+		checker := testChecker(m, oneEarly(clicks))
+		checker.Bytes = c.bytes
 		for range 3 {
-			if _, err := c.Check(t.Context(), p0, eventlog.Span{To: clicks}, nil, func() error { return nil }); err != nil {
+			if _, err := checker.Check(t.Context(), p0, eventlog.Span{To: clicks}, nil, func() error { return nil }); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for _, key := range []models.Key{early, busy} {
 			if off := Excesses(memstore.SortedRows(m.LedgerRows[key]), p0); len(off) > 0 {
-				t.Errorf("%d bytes: after three checks %s is off at %v: audits say so, and consumer retire refuses", bytes, key.Name, off)
+				t.Errorf("%+v: after three checks %s is off at %v: audits say so, and consumer retire refuses", c, key.Name, off)
 			}
 		}
 	}

@@ -47,7 +47,7 @@ func TestNoRepairWithoutVisitorsRows(t *testing.T) {
 func TestChecksLeaveOutRefusedVisits(t *testing.T) {
 	m := memstore.New()
 	m.Told.Retirements = []store.Retirement{{Before: modelstest.April, Topic: "visits", From: map[int]int64{0: 4}}}
-	h, err := testChecker(m, visitsLog(6)).hold(t.Context(), visits0, eventlog.Span{From: 2, To: 6})
+	h, err := testChecker(m, visitsLog(6)).hold(t.Context(), visits0, reread(eventlog.Span{From: 2, To: 6}))
 	if err != nil || len(h.events) != 2 || h.events[1].Offset != 3 {
 		t.Errorf("%d events, %v; want those below 4", len(h.events), err)
 	}

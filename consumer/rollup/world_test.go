@@ -45,6 +45,7 @@ type world struct {
 	fate       fate
 	controls   controls
 	span       int64 // offsets of one partition in a chunk, at the most
+	checked    int   // bytes that a check of doubts may hold; 0: as many as by default
 	store      *memstore.Memory
 	history    []store.KeyWrite // acknowledged writes, for the control that loses some
 	reading    sync.Mutex       // guards the log: timers may wake up several consumers at once
@@ -104,6 +105,7 @@ func newWorld(seed int, c controls) *world {
 	if grows {
 		w.succeed()
 	}
+	w.checked = []int{0, 4_000, 16_000}[seed%3] // a check goes in many pieces, in a few, or in one
 	if w.retires = c.retires(seed); w.retires {
 		w.write(len(w.unwritten) / 2)
 	} else {
@@ -325,6 +327,6 @@ var simMetrics = sync.OnceValue(func() *meter.Metrics { return meter.New(prometh
 func (w *world) checker(s store.Store, newID func() int64) *repair.Checker {
 	return &repair.Checker{
 		Doubter: repair.Doubter{Store: s, NewID: newID, Metrics: simMetrics().Repair, Logger: slog.New(slog.DiscardHandler)}, Plan: models.DefaultPlan(),
-		Reader: w, Hasher: eventlog.NewHasher(), Reach: simReach, Sources: w.sources, Rechecks: simRechecks,
+		Reader: w, Hasher: eventlog.NewHasher(), Reach: simReach, Sources: w.sources, Rechecks: simRechecks, Bytes: w.checked,
 	}
 }
