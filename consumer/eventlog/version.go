@@ -22,7 +22,7 @@ import (
 //	1: dead letters do not make the duplicate window forget ids; new topics tell duplicates by visitor and id.
 //	2: a chunk may have 50,000 offsets of a partition instead of 16,000, so that a successor doubts more.
 //	3: events far ahead of their message's Kafka time are dead letters; visitors are looked up by what is asked beyond 32 entries.
-//	4: so are those that were written before a consumer of version 3 first counted their topic.
+//	4: so are those that were written before a consumer of version 3 first counted their topic; no topic tells duplicates by the id alone.
 const DecisionVersion = 4
 
 // NewOwnerName makes this process's name for the table owners, with its DecisionVersion. The version is not a column of its own: an older

@@ -47,11 +47,11 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, n int) (release fu
 		at, _ := netip.ParseAddrPort(r.RemoteAddr) // not known: as if all came from one
 		who = fair.Customer(at.Addr().Unmap().WithZone("")).String()
 	}
-	if !s.places.take(who, n) {
+	if !s.places.Take(who, n) {
 		s.refuse(w, r, &refusal{Reason: overloaded,
 			Detail: "as many questions as may be are being answered (http.max_in_flight, of which one client has a part): try again"})
 		return nil, false
 	}
 	s.metrics.inFlight.Inc()
-	return func() { s.metrics.inFlight.Dec(); s.places.release(who, n) }, true
+	return func() { s.metrics.inFlight.Dec(); s.places.Release(who, n) }, true
 }

@@ -34,7 +34,7 @@ func TestRefusedPages(t *testing.T) {
 		t.Helper()
 		from.link = link
 		s := newServer(t, from, open, adjust)
-		for reason == overloaded && s.places.take("192.0.2.1/32", 1) { // that of httptest
+		for reason == overloaded && s.places.Take("192.0.2.1/32", 1) { // that of httptest
 		}
 		w := get(s, path)
 		text := w.Body.String()
@@ -93,7 +93,7 @@ func TestPagesAndTheAPIDenyAlike(t *testing.T) {
 // TestWhoMayNotTakesNoPlace: while all places are taken, only those who may read are told that the reader is busy.
 func TestWhoMayNotTakesNoPlace(t *testing.T) {
 	s := newServer(t, stats.New(statstest.NewMemory(models.DefaultPlan()), "clicks", "visits"), guardedAccess, nil)
-	for s.places.take("shops", 1) || s.places.take("", 1) {
+	for s.places.Take("shops", 1) || s.places.Take("", 1) {
 	}
 	f := func(path string, status int, headers ...string) {
 		t.Helper()

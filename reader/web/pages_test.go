@@ -49,7 +49,7 @@ func TestPages(t *testing.T) {
 	f(closed, "/links/secret", "not for this link", "Clicks by day", http.StatusForbidden, "Authorization: Bearer key")
 
 	busy := newServer(t, from, open, nil)
-	for busy.places.take("192.0.2.1/32", 1) { // that of httptest
+	for busy.places.Take("192.0.2.1/32", 1) { // that of httptest
 	}
 	if w := get(busy, "/"); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("%d while as many questions as may be are answered", w.Code)

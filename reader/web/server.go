@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/configs"
+	"footfall/internal/fair"
 	"footfall/internal/grant"
 	"footfall/internal/httpstatus"
 	"footfall/internal/listen"
@@ -63,9 +64,11 @@ type Server struct {
 	stats   Stats
 	cfg     Config
 	metrics *metrics
-	places  *places
-	pages   *page.Handler
-	hosts   listen.Hosts
+	// places are those of http.max_in_flight, shared by read keys and share links, or where everybody may read by addresses: clients that read slowly keep
+	// theirs for as long as an answer is streamed, and must not keep everybody else out.
+	places *fair.Places[string]
+	pages  *page.Handler
+	hosts  listen.Hosts
 }
 
 // New makes a Server.
@@ -73,7 +76,7 @@ func New(from Stats, cfg Config) *Server {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	s := &Server{stats: from, cfg: cfg, metrics: newMetrics(cfg.Metrics), places: newPlaces(cfg.MaxInFlight), hosts: listen.HostsOf(nil, cfg.Hosts)}
+	s := &Server{stats: from, cfg: cfg, metrics: newMetrics(cfg.Metrics), places: fair.NewPlaces[string](cfg.MaxInFlight), hosts: listen.HostsOf(nil, cfg.Hosts)}
 	s.pages = s.newPages()
 	return s
 }
