@@ -40,7 +40,10 @@ func self(t *testing.T, program string, env []string, args ...string) *exec.Cmd 
 	t.Helper()
 	cmd := harness.Self(t, program, env, args...)
 	if *before != "" {
-		cmd.Path, cmd.Env = *before, slices.DeleteFunc(cmd.Env, func(set string) bool { return set == harness.As(program) })
+		if cmd.Path = *before; program == "embedded with few files" {
+			cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", `ulimit -n 600 && exec "$0" "$@"`, *before}, args...)
+		}
+		cmd.Env = slices.DeleteFunc(cmd.Env, func(set string) bool { return set == harness.As(program) })
 	}
 	return cmd
 }

@@ -68,7 +68,7 @@ func inventedVisitors(t *testing.T, b broker) {
 	more, bytes := upload(t, d, "service", "203.0.113.9", 35, false)
 	t.Logf("by a service's key: %d visitors of 35,000 were taken, of %d bytes", more, bytes)
 	most := 30_000 + taken + 500*int(1+time.Since(began)/time.Second)
-	if more > most || more < most/2 {
+	if more > most || more < 15_000 {
 		t.Errorf("%d visitors of a site in a minute, made with %d bytes", more, bytes)
 	}
 	visit("service", "203.0.113.9", "shop", "0-7", 202, "") // a known visitor is not limited
