@@ -54,7 +54,7 @@ func TestAStreamHoldsOneBatch(t *testing.T) {
 	}
 	held := (heap() - before) / partitions
 	t.Log(held, "bytes for each partition, some of them the broker's")
-	if held > 8*size+size/2 {
+	if held > 16*size { // kafka-go takes up to 8 times a batch, and at most twice that; a queue of all would be 29
 		t.Errorf("a stream holds %d bytes of batches of %d", held, size)
 	}
 }
