@@ -1,9 +1,9 @@
 package faults
 
 import (
+	"context"
 	"fmt"
 	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -66,13 +66,18 @@ func threeNodes(t *testing.T, s servers, r *row) {
 func (w *world) snapshot(t *testing.T, pause *process.Process, resume func() error) {
 	t.Helper()
 	held := regexp.MustCompile(`(take the snapshot on every node now)`)
-	if said, err := pause.Printed(); err != nil || held.MatchString(said) || !strings.Contains(said, "counting is not paused yet: ") {
+	if _, err := pause.Expect(patiently(t), regexp.MustCompile(`(counting is not paused yet: )`)); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := pause.Printed(); err != nil || held.MatchString(said) {
 		t.Errorf("beside a node that hangs, pause says (%v)\n%s", err, said)
 	}
 	if err := resume(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := pause.Expect(patiently(t), held); err != nil {
+	ctx, cancel := context.WithTimeout(t.Context(), 9*time.Minute) // a check without that node is made again after a minute
+	defer cancel()
+	if _, err := pause.Expect(ctx, held); err != nil {
 		t.Fatal(err)
 	}
 	before := w.cells(t)
