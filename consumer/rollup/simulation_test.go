@@ -139,8 +139,8 @@ func TestSimulationSees(t *testing.T) {
 	f("ids forgotten at dead letters", 15, 20, controls{forgetsIDs: true})
 	f("doubts never checked", 12, 40, controls{noRechecks: true})
 	f("doubts never noted", 12, 40, controls{noDoubts: true})
-	f("some replicas taken for all", 3, 40, controls{anyReplica: true})
-	f("doubts too short", 4, 320, controls{shortDoubts: true})
+	f("some replicas taken for all", 8, 120, controls{anyReplica: true})
+	f("doubts too short", 1, 320, controls{shortDoubts: true}) // rare, since repairs go on beyond their doubt
 	f("ledger not read", 14, 400, controls{noReading: true})
 	f("retirements not noticed", 4, 20, controls{deaf: true})
 	f("positions not read again", 3, 100, controls{noForgetting: true})
