@@ -15,7 +15,7 @@ const (
 	atRest      = 32 << 20 // the program, Kafka's and Cassandra's clients
 	// lookupBytes is for rows of visitors and of ledgers that are being read, and for requests under way.
 	lookupBytes = 32 << 20
-	// Of these, a small limit gives a sixteenth: what fetchers have read and no chunk has taken yet, and repairs.
+	// These are for what fetchers have read and no chunk has taken yet, and for repairs. If a sixteenth of the limit is less, they have that.
 	fetchedBytes = 16 << 20
 	repairBytes  = 32 << 20
 )
@@ -31,7 +31,7 @@ type shares struct {
 const leastPart = 0.1
 
 // divide divides a memory limit. Windows come first, since a partition is not counted without its own; caches and chunks share the rest. A fifth is
-// left for garbage, or the collector would run most of the time. At least that many partitions are counted, whatever the limit.
+// left for garbage, or the collector would run most of the time. At least so many partitions as least are counted, whatever the limit.
 func divide(cfg configs.Consumer, limit int64, partitions, least int) shares {
 	s := shares{windows: partitions, part: 1, fetched: int(min(fetchedBytes, limit/16)), repairs: int(min(repairBytes, limit/16))}
 	if limit == math.MaxInt64 {
@@ -61,7 +61,7 @@ func (c *Consumer) share(partitions []models.Partition) []models.Partition {
 		c.Logger.Error("there is no memory for the windows of all partitions, so some are not counted: start more consumers, or raise the"+
 			" container's limit or GOMEMLIMIT", "limit", c.Memory, "counted", s.windows, "not_counted", rest)
 	}
-	if before := c.shares.part; s.part != before {
+	if s.part != c.shares.part {
 		if s.part < 1 {
 			c.Logger.Warn("caches and chunks are smaller than configured, to fit the memory limit: counting may be slower; raise the container's limit or"+
 				" GOMEMLIMIT", "limit", c.Memory, "visitors.lru", s.of(c.Config.Visitors.LRU), "ledger.cache", s.of(c.Config.Ledger.Cache),
