@@ -58,15 +58,6 @@ func RunAudit(ctx context.Context, cfg configs.Consumer, store store.AuditStore,
 	if err != nil {
 		return Audit{}, err
 	}
-	if o.Repair { // repairs decide as consumers do, so all must have the same version
-		others, err := eventlog.OwnersOfOtherVersions(ctx, store, src.Counts)
-		if err != nil {
-			return Audit{}, err
-		}
-		if slices.ContainsFunc(others, eventlog.Held) {
-			return Audit{}, eventlog.Refuse("%s", eventlog.DescribeOtherVersion(others))
-		}
-	}
 	c := repair.NewChecker(l, src, eventlog.NewHasher(), repair.NewMetrics(prometheus.NewRegistry()))
 	return NewAuditor(c, store, WalkParts, WalkAtOnce).Run(ctx, o, report)
 }
@@ -93,6 +84,9 @@ func NewAuditor(c *repair.Checker, s store.AuditStore, parts, partsAtOnce int) *
 // Run audits the store, as RunAudit does.
 func (a *Auditor) Run(ctx context.Context, o AuditOptions, report func(string)) (Audit, error) {
 	a.repair, a.report, a.broken = o.Repair, report, map[models.Key][]store.LedgerRow{}
+	if err := a.agree(ctx); err != nil { // now, and not after hours of reading
+		return a.found, err
+	}
 	w := Walker{
 		Keyspaces: o.Only, Parts: a.parts, AtOnce: a.partsAtOnce, What: "keys", name: o.Walk, resume: o.Resume, notes: a.store,
 		Report: func(format string, args ...any) { report(fmt.Sprintf(format, args...)) },

@@ -17,7 +17,13 @@ import (
 // repairAll repairs the broken keys and checks them again, until every replica has them right. It puts each span in doubt before it repairs,
 // so that the partitions' owners check its keys once more after the audit.
 func (a *Auditor) repairAll(ctx context.Context) error {
+	if len(a.broken) == 0 {
+		return nil
+	}
 	defer clear(a.broken)
+	if err := a.agree(ctx); err != nil {
+		return err
+	}
 	gone := 0
 	for round := 0; round < auditRounds && len(a.broken) > 0; round++ {
 		var failed bool
@@ -38,6 +44,18 @@ func (a *Auditor) repairAll(ctx context.Context) error {
 	}
 	a.found.Unreadable += gone
 	return nil
+}
+
+// agree refuses repairs beside consumers of another version: they decide about events in another way.
+func (a *Auditor) agree(ctx context.Context) error {
+	if !a.repair {
+		return nil
+	}
+	others, err := patiently(ctx, func() ([]store.Owner, error) { return eventlog.OwnersOfOtherVersions(ctx, a.store, a.Sources.Counts) })
+	if err == nil && slices.ContainsFunc(others, eventlog.Held) {
+		err = eventlog.Refuse("%s", eventlog.DescribeOtherVersion(others))
+	}
+	return err
 }
 
 // repairOnce repairs each span once. It returns how many spans the log no longer has, and whether others failed.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"footfall/consumer/eventlog"
 	"footfall/consumer/store"
 	"footfall/consumer/store/memstore"
 	"footfall/models"
@@ -148,6 +149,34 @@ func TestAuditRepairsAsItGoes(t *testing.T) {
 	found, err := c.Run(t.Context(), AuditOptions{Repair: true}, func(line string) { lines = append(lines, line) })
 	if want := (Audit{Keys: n, Off: n, Repaired: n}); err != nil || found != want || first != 3 {
 		t.Errorf("%+v, %v; %d keys were read when the first was repaired; want %+v\n%s", found, err, first, want, strings.Join(lines, "\n"))
+	}
+}
+
+// An audit of hours stops to repair when a consumer of another version has begun.
+func TestAuditStopsRepairsBesideAnotherVersion(t *testing.T) {
+	const n = 10
+	m := memstore.New()
+	for i := range n {
+		w := link(i)
+		w.Ledger[0].From, w.Ledger[0].To = int64(100+i), int64(101+i)
+		m.ApplyOne(w)
+		w.Ledger[0].Epoch = 2
+		m.ApplyOne(w)
+	}
+	checker := testChecker(m, clicksLog(200))
+	checker.Sources = eventlog.Sources{p0.Topic: {Topic: p0.Topic, Inspect: eventlog.NewInspector(nil, 1)}}
+	c := NewAuditor(checker, &links{Memory: m}, 1, 1)
+	c.maxBroken = 3
+	lines := 0
+	found, err := c.Run(t.Context(), AuditOptions{Repair: true}, func(string) {
+		if lines++; lines == 5 {
+			if _, err := m.Take(t.Context(), p0, "other/1/u/v3"); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if !eventlog.IsRefusal(err) || found.Repaired == 0 || found.Repaired == n {
+		t.Errorf("%+v, %v", found, err)
 	}
 }
 

@@ -62,12 +62,12 @@ func TestUpgradeToAnotherVersion(t *testing.T) {
 	if refused := new(eventlog.Refusal); !errors.As(err, &refused) || !strings.Contains(err.Error(), "old/3/u") {
 		t.Errorf("beside an older one it ends with %v", err)
 	}
+	b.send(t, 20, 30)
+	b.counts(t, 30) // the older one has its partitions again
 	_, err = maintenance.RunAudit(t.Context(), b.cfg, b.store, maintenance.AuditOptions{Repair: true}, slog.New(slog.DiscardHandler), func(string) {})
 	if err == nil || !strings.Contains(err.Error(), "old/3/u") {
 		t.Errorf("an audit that repairs beside an older one ends with %v", err)
 	}
-	b.send(t, 20, 30)
-	b.counts(t, 30)
 	stopOld()
 	if err := <-endedOld; err != nil {
 		t.Fatal(err)
