@@ -61,17 +61,26 @@ func (f *Fence) Beat(ctx context.Context, via dial.Kafka, gen *kafka.Generation,
 	for retry.Sleep(ctx, every) == nil {
 		sent := time.Now()
 		answer, err := via.Client(f.Session/3).Heartbeat(ctx, beat)
-		if err == nil { // else another broker may answer the next one
-			err = answer.Error
+		if err != nil {
+			continue // another broker may answer the next one
 		}
-		switch {
-		case errors.Is(err, kafka.RebalanceInProgress): // others may get the partitions when the rebalance is over, and that has a time limit of its own
+		switch err := refusal(answer); {
 		case err == nil:
 			f.mu.Lock()
 			f.seen = sent
 			f.mu.Unlock()
+		case errors.Is(err, kafka.RebalanceInProgress): // others may get the partitions when the rebalance is over, and that has a time limit of its own
 		case errors.Is(err, kafka.UnknownMemberId), errors.Is(err, kafka.IllegalGeneration), errors.Is(err, kafka.FencedInstanceID):
 			return // expelled: the next owner doubts what is under way
 		}
 	}
+}
+
+// refusal is the error that a broker answered with. kafka-go (#1371) takes the two fields of the answer in the wrong order: the error for the last two bytes
+// of the throttle time.
+func refusal(answer *kafka.HeartbeatResponse) error {
+	if code := kafka.Error(int16(answer.Throttle.Milliseconds())); code != 0 {
+		return code
+	}
+	return answer.Error
 }
