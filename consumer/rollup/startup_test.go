@@ -45,7 +45,7 @@ type bench struct {
 // newBench makes a bench with a broker of its own.
 func newBench(t *testing.T, partitions int32) *bench {
 	t.Helper()
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(partitions, "clicks", "visits", "dead-letters"))
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(3), kfake.SeedTopics(partitions, "clicks", "visits", "dead-letters"))
 	if err != nil {
 		t.Fatal(err)
 	}

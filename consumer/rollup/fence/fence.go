@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -57,28 +59,35 @@ func (f *Fence) Check(ctx context.Context) error {
 // Beat sends the group a heartbeat every so often until ctx ends, or the group has expelled the member: kafka-go does not tell when its own were
 // acknowledged, and sends none while a generation is over and the member's last flush is not.
 func (f *Fence) Beat(ctx context.Context, via dial.Kafka, gen *kafka.Generation, every time.Duration) {
-	beat := &kafka.HeartbeatRequest{GroupID: gen.GroupID, GenerationID: gen.ID, MemberID: gen.MemberID}
 	for retry.Sleep(ctx, every) == nil {
 		sent := time.Now()
-		answer, err := via.Client(f.Session/3).Heartbeat(ctx, beat)
-		if err != nil {
-			continue // another broker may answer the next one
-		}
-		switch err := refusal(answer); {
+		switch err := heartbeat(ctx, via.Client(f.Session/3), gen); {
 		case err == nil:
 			f.mu.Lock()
 			f.seen = sent
 			f.mu.Unlock()
-		case errors.Is(err, kafka.RebalanceInProgress): // others may get the partitions when the rebalance is over, and that has a time limit of its own
 		case errors.Is(err, kafka.UnknownMemberId), errors.Is(err, kafka.IllegalGeneration), errors.Is(err, kafka.FencedInstanceID):
 			return // expelled: the next owner doubts what is under way
 		}
+		// After any other error the next one may be acknowledged. Others may get the partitions when a rebalance is over: that has a time limit of its own.
 	}
 }
 
-// refusal is the error that a broker answered with. kafka-go (#1371) takes the two fields of the answer in the wrong order: the error for the last two bytes
-// of the throttle time.
-func refusal(answer *kafka.HeartbeatResponse) error {
+// heartbeat sends a heartbeat to the group's coordinator. It returns nil if that acknowledged it. kafka-go does not look for the coordinator of its own
+// accord, and reads the two fields of the answer in the wrong order (#1371): it takes the error for the last two bytes of the throttle time.
+func heartbeat(ctx context.Context, client *kafka.Client, gen *kafka.Generation) error {
+	found, err := client.FindCoordinator(ctx, &kafka.FindCoordinatorRequest{Key: gen.GroupID})
+	if err == nil {
+		err = found.Error
+	}
+	if err != nil {
+		return err
+	}
+	at := kafka.TCP(net.JoinHostPort(found.Coordinator.Host, strconv.Itoa(found.Coordinator.Port)))
+	answer, err := client.Heartbeat(ctx, &kafka.HeartbeatRequest{Addr: at, GroupID: gen.GroupID, GenerationID: gen.ID, MemberID: gen.MemberID})
+	if err != nil {
+		return err
+	}
 	if code := kafka.Error(int16(answer.Throttle.Milliseconds())); code != 0 {
 		return code
 	}
