@@ -27,40 +27,43 @@ func (a *askedOwners) Owners(ctx context.Context) ([]store.Owner, error) {
 
 // The answers to a member's heartbeats open its fence, and those to one that was expelled do not.
 func TestOnlyAMembersHeartbeatsOpenItsFence(t *testing.T) {
-	onBoth(t, 1, func(t *testing.T, b *bench) {
-		group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{ID: b.cfg.Kafka.Group, Brokers: b.cfg.Kafka.Brokers, Topics: []string{b.cfg.Kafka.Topics.Clicks}})
-		if err != nil {
-			t.Fatal(err)
+	onBoth(t, 1, onlyAMembersHeartbeats)
+	t.Run("three brokers", func(t *testing.T) { onlyAMembersHeartbeats(t, benchOf(t, 3, 1)) })
+}
+
+func onlyAMembersHeartbeats(t *testing.T, b *bench) {
+	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{ID: b.cfg.Kafka.Group, Brokers: b.cfg.Kafka.Brokers, Topics: []string{b.cfg.Kafka.Topics.Clicks}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gen, err := group.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := &askedOwners{Memory: memstore.New()}
+	p := models.Partition{Topic: b.cfg.Kafka.Topics.Clicks}
+	if _, err := db.Take(t.Context(), p, "a"); err != nil {
+		t.Fatal(err)
+	}
+	// asks tells whether a fence asks the store although the member sends heartbeats, and whether it still sends any.
+	asks := func() (asks, beats bool) {
+		f := &fence.Fence{Store: db, Owner: "a", Partitions: []models.Partition{p}, Session: time.Hour}
+		ctx, stop := context.WithTimeout(t.Context(), 2*time.Second)
+		defer stop()
+		f.Beat(ctx, dial.Plain(b.cfg.Kafka.Brokers...), gen, 100*time.Millisecond)
+		before := db.times
+		if err := store.CheckFence(store.Fenced(t.Context(), f.Check)); err != nil {
+			t.Error(err)
 		}
-		gen, err := group.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		db := &askedOwners{Memory: memstore.New()}
-		p := models.Partition{Topic: b.cfg.Kafka.Topics.Clicks}
-		if _, err := db.Take(t.Context(), p, "a"); err != nil {
-			t.Fatal(err)
-		}
-		// asks tells whether a fence asks the store although the member sends heartbeats, and whether it still sends any.
-		asks := func() (asks, beats bool) {
-			f := &fence.Fence{Store: db, Owner: "a", Partitions: []models.Partition{p}, Session: time.Hour}
-			ctx, stop := context.WithTimeout(t.Context(), 2*time.Second)
-			defer stop()
-			f.Beat(ctx, dial.Plain(b.cfg.Kafka.Brokers...), gen, 100*time.Millisecond)
-			before := db.times
-			if err := store.CheckFence(store.Fenced(t.Context(), f.Check)); err != nil {
-				t.Error(err)
-			}
-			return db.times > before, ctx.Err() != nil
-		}
-		if asks, beats := asks(); asks || !beats {
-			t.Errorf("of a member: asks %v, sends heartbeats %v", asks, beats)
-		}
-		if err := group.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if asks, beats := asks(); !asks || beats {
-			t.Errorf("of one that left: asks %v, sends heartbeats %v", asks, beats)
-		}
-	})
+		return db.times > before, ctx.Err() != nil
+	}
+	if asks, beats := asks(); asks || !beats {
+		t.Errorf("of a member: asks %v, sends heartbeats %v", asks, beats)
+	}
+	if err := group.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if asks, beats := asks(); !asks || beats {
+		t.Errorf("of one that left: asks %v, sends heartbeats %v", asks, beats)
+	}
 }

@@ -43,9 +43,11 @@ type bench struct {
 }
 
 // newBench makes a bench with a broker of its own.
-func newBench(t *testing.T, partitions int32) *bench {
+func newBench(t *testing.T, partitions int32) *bench { return benchOf(t, 1, partitions) }
+
+func benchOf(t *testing.T, brokers int, partitions int32) *bench {
 	t.Helper()
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(3), kfake.SeedTopics(partitions, "clicks", "visits", "dead-letters"))
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(brokers), kfake.SeedTopics(partitions, "clicks", "visits", "dead-letters"))
 	if err != nil {
 		t.Fatal(err)
 	}
