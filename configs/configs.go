@@ -188,7 +188,7 @@ func merge(v *viper.Viper, file string, into any) error {
 		}
 	}
 	if err := v.UnmarshalExact(into, viper.DecodeHook(hook())); err != nil {
-		return fmt.Errorf("reading configuration: %w", err)
+		return explain(file, err)
 	}
 	for _, key := range []string{"http.admin_addr", "http.reader_addr", "http.addr"} {
 		if addr := v.GetString(key); addr != "" || key == "http.addr" { // the others may be nowhere
@@ -217,7 +217,7 @@ func Known(env string) bool {
 			return false
 		}
 		for _, key := range v.AllKeys() {
-			if env == prefix+"_"+strings.ToUpper(strings.ReplaceAll(key, ".", "_")) {
+			if env == Variable(key) {
 				return true
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"strings"
 	"time"
@@ -15,12 +16,11 @@ import (
 func hook() mapstructure.DecodeHookFunc {
 	return mapstructure.ComposeDecodeHookFunc(
 		mapstructure.DecodeHookFuncType(refuseEmpty),
-		mapstructure.DecodeHookFuncType(refuseBareNumbers),
-		mapstructure.StringToTimeDurationHookFunc(),
+		mapstructure.DecodeHookFuncType(readDuration),
 		mapstructure.DecodeHookFuncType(splitLists),
-		readList[Site]("access.sites"),
-		readList[ReadGrant]("access.readers"),
-		mapstructure.TextUnmarshallerHookFunc(),
+		readList[Site](),
+		readList[ReadGrant](),
+		mapstructure.DecodeHookFuncType(readLevel),
 	)
 }
 
@@ -38,12 +38,27 @@ func refuseEmpty(from, to reflect.Type, data any) (any, error) {
 	return nil, errors.New("is set but empty: set a value, or unset it for the default")
 }
 
-// refuseBareNumbers: `timeout: 5` in a file would mean five nanoseconds, which nobody wants.
-func refuseBareNumbers(from, to reflect.Type, data any) (any, error) {
-	if to == reflect.TypeFor[time.Duration]() && from.Kind() != reflect.String {
-		return nil, fmt.Errorf("%v is no duration: add a unit, such as %vs", data, data)
+// readDuration refuses bare numbers, too: `timeout: 5` in a file would mean five nanoseconds, which nobody wants.
+func readDuration(_, to reflect.Type, data any) (any, error) {
+	if to != reflect.TypeFor[time.Duration]() {
+		return data, nil
 	}
-	return data, nil
+	d, err := time.ParseDuration(fmt.Sprint(data))
+	if err != nil {
+		return nil, fmt.Errorf("is %q: want a number with a unit, such as 500ms, 30s or 24h", fmt.Sprint(data))
+	}
+	return d, nil
+}
+
+func readLevel(_, to reflect.Type, data any) (any, error) {
+	if to != reflect.TypeFor[slog.Level]() {
+		return data, nil
+	}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(fmt.Sprint(data))); err != nil {
+		return nil, fmt.Errorf("is %q: want debug, info, warn or error", fmt.Sprint(data))
+	}
+	return level, nil
 }
 
 // splitLists takes "a,b" and also "a, b".
@@ -59,7 +74,7 @@ func splitLists(from, to reflect.Type, data any) (any, error) {
 }
 
 // readList takes a list of maps from the environment, where it can only be JSON.
-func readList[T any](key string) mapstructure.DecodeHookFuncType {
+func readList[T any]() mapstructure.DecodeHookFuncType {
 	return func(from, to reflect.Type, data any) (any, error) {
 		if from.Kind() != reflect.String || to != reflect.TypeFor[[]T]() {
 			return data, nil
@@ -68,7 +83,7 @@ func readList[T any](key string) mapstructure.DecodeHookFuncType {
 		d := json.NewDecoder(strings.NewReader(data.(string)))
 		d.DisallowUnknownFields()
 		if err := d.Decode(&list); err != nil {
-			return nil, fmt.Errorf(`reading %s as JSON, such as [{"site":"shop","key_hashes":["..."]}]: %w`, key, err)
+			return nil, fmt.Errorf(`is no list in JSON, such as [{"site":"shop","key_hashes":["..."]}]: %w`, err)
 		}
 		return list, nil
 	}

@@ -45,8 +45,8 @@ access:
 func TestMistakesInSitesAreNamed(t *testing.T) {
 	clean(t)
 	for text, want := range map[string]string{
-		"shop":                        "access.sites as JSON",
-		`{"site":"shop"}`:             "access.sites as JSON",
+		"shop":                        "FOOTFALL_ACCESS_SITES is no list in JSON",
+		`{"site":"shop"}`:             "FOOTFALL_ACCESS_SITES is no list in JSON",
 		`[{"site":"shop","key":"x"}]`: "unknown field",
 	} {
 		t.Setenv("FOOTFALL_ACCESS_SITES", text)

@@ -73,5 +73,5 @@ func TestReaderMistakesAreNamed(t *testing.T) {
 	f("kafka: {topics: {visits: ''}}", "kafka.topics")
 	f("http: {admin_addr: x}", "http.admin_addr")
 	f("access: {sites: []}", "sites") // the producer's
-	f("access: {readers: '[{\"sites\":\"x\"}]'}", "access.readers as JSON")
+	f("access: {readers: '[{\"sites\":\"x\"}]'}", "is no list in JSON")
 }

@@ -82,6 +82,15 @@ func TestWrongQueries(t *testing.T) {
 	}
 }
 
+func TestAFileWithKeys(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "my.yaml")
+	if err := os.WriteFile(file, []byte("data:\n  dir: "+filepath.Join(dir, "of the file")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, command(t.Context(), []string{"query", "SELECT 1", "--config", file}, io.Discard, io.Discard), "of the file")
+}
+
 func TestUnknownKey(t *testing.T) {
 	t.Setenv("FOOTFALL_DATA_DIRECTORY", "x")
 	wantError(t, command(t.Context(), nil, nil, nil), "FOOTFALL_DATA_DIRECTORY")

@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -82,17 +80,9 @@ func openLook(ctx context.Context, cfg configs.Reader, dir string, producer *sen
 	how.Pulse = l.pulse.Last
 	l.server = web.New(stats.New(l.counts, cfg.Kafka.Topics.Clicks, cfg.Kafka.Topics.Visits), how)
 	if l.listener, err = l.server.Listen(ctx, "http.reader_addr", cfg.HTTP.Addr); err != nil {
-		return nil, errors.Join(inUse(err), l.counts.Close())
+		return nil, errors.Join(err, l.counts.Close())
 	}
 	return l, nil
-}
-
-// inUse adds to an error of listening what to do if the address is in use.
-func inUse(err error) error {
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%w: is footfall running already? Else set FOOTFALL_HTTP_ADDR, FOOTFALL_HTTP_ADMIN_ADDR or FOOTFALL_HTTP_READER_ADDR (127.0.0.1:0 takes any free port)", err)
-	}
-	return err
 }
 
 // serve answers until ctx ends, and closes everything.

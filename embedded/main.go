@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"io"
 	"log/slog"
 	"os"
@@ -17,15 +18,18 @@ import (
 // action runs a command with the arguments that are no flags.
 type action func(ctx context.Context, cfg configs.Embedded, args []string, stdout, stderr io.Writer) error
 
-// program has the commands of this binary.
-var program = cli.Program[action]{
-	Name: "embedded", About: "Runs all of footfall in one process: the producer, a Kafka broker, a consumer, SQLite and the reader.",
-	Commands: []cli.Command[action]{
-		{Short: "count until SIGTERM or SIGINT; the next start goes on from there", Run: countAndGreet},
-		{Name: "query", Args: `"SQL"`, Operands: 1, Short: "ask for counts, also while footfall runs; reads only", Long: queryHelp, Run: ask},
-	},
-	More: `Every key of configs/embedded.yaml can be set in the environment: http.addr as FOOTFALL_HTTP_ADDR,
-data.dir as FOOTFALL_DATA_DIR. So can those of producer.yaml, consumer.yaml and reader.yaml, except addresses.`,
+// program has the commands of this binary. The name of the file that configures it goes into file.
+func program(file *string) *cli.Program[action] {
+	return &cli.Program[action]{
+		Name: "embedded", About: "Runs all of footfall in one process: the producer, a Kafka broker, a consumer, SQLite and the reader.",
+		Flags: func(f *flag.FlagSet) { f.StringVar(file, "config", "", "a `FILE` with keys of configs/embedded.yaml") },
+		Commands: []cli.Command[action]{
+			{Short: "count until SIGTERM or SIGINT; the next start goes on from there", Run: countAndGreet},
+			{Name: "query", Args: `"SQL"`, Operands: 1, Short: "ask for counts, also while footfall runs; reads only", Long: queryHelp, Run: ask},
+		},
+		More: `Every key of configs/embedded.yaml can be set in FILE or in the environment (FOOTFALL_DATA_DIR, ...). Those of
+producer.yaml, consumer.yaml and reader.yaml can be set in the environment, except addresses.`,
+	}
 }
 
 const queryHelp = `Asks for counts, also while footfall runs. It reads only. The SQL is one argument: put it in quotes. The
@@ -50,11 +54,12 @@ func main() {
 
 // command runs one command line.
 func command(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	c, operands, told, err := program.Parse(args, stdout)
+	var file string
+	c, operands, told, err := program(&file).Parse(args, stdout)
 	if told || err != nil {
 		return err
 	}
-	cfg, err := configs.LoadEmbedded("")
+	cfg, err := configs.LoadEmbedded(file)
 	if err != nil {
 		return err
 	}

@@ -110,11 +110,11 @@ func serve(ctx context.Context, cfg configs.Embedded, log *slog.Logger, ready fu
 		cleanups = append(cleanups, start(reader.serve))
 	}
 	cleanups = append(cleanups, start(func(ctx context.Context) error {
-		return inUse(intake.Run(ctx, producer, intake.Opened(store), reg, log, func(addr, admin string) {
+		return intake.Run(ctx, producer, intake.Opened(store), reg, log, func(addr, admin string) {
 			at.producer, at.admin = producer.HTTP.TLS.URL(addr), admin
 			producerAt.at.Store(at.producer)
 			ready(at)
-		}))
+		})
 	}))
 
 	select {

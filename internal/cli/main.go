@@ -25,9 +25,14 @@ func (u usageError) Error() string { return "see " + string(u) + " --help" }
 func Usage(program string) error { return usageError(program) }
 
 // Main runs a program and returns its exit code: 0 done, 1 failed, 2 a mistake in the command line (Usage) or in the configuration
-// (configs.Wrong). An error is one line on stderr. The context ends with the first SIGTERM or SIGINT; a second one ends the process.
+// (configs.Wrong). An error is one line on stderr. The context ends with the first SIGTERM, SIGINT or SIGHUP; a second one ends the process. SIGHUP
+// that is ignored at the start, as nohup has it, stays ignored.
 func Main(program string, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error) int {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	ending := []os.Signal{syscall.SIGTERM, os.Interrupt}
+	if !signal.Ignored(syscall.SIGHUP) {
+		ending = append(ending, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ending...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)

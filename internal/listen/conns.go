@@ -13,10 +13,12 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"footfall/configs"
 	"footfall/internal/fair"
 )
 
@@ -85,7 +87,7 @@ type conn struct {
 	writing atomic.Int64 // since when a write is in progress; 0: none is
 }
 
-// Open listens on addr; port 0 takes any free one. key is the configuration key of addr, for errors.
+// Open listens on addr; port 0 takes any free one. key is the configuration key of addr, for errors. That it cannot listen is a *configs.Wrong.
 func Open(ctx context.Context, key, addr string, b Bounds, log *slog.Logger) (*Conns, error) {
 	most, err := b.fit(descriptors())
 	if err != nil {
@@ -98,7 +100,11 @@ func Open(ctx context.Context, key, addr string, b Bounds, log *slog.Logger) (*C
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
-		return nil, fmt.Errorf("listening on %s (%s; port 0 takes any free one): %w", addr, key, err)
+		running := ""
+		if errors.Is(err, syscall.EADDRINUSE) {
+			running = "is footfall running already? Else "
+		}
+		return nil, configs.MarkWrong(fmt.Errorf("%w: %sset %s (port 0 takes any free one)", err, running, configs.Variable(key)))
 	}
 	return bound(l, b, log), nil
 }
