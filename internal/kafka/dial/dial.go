@@ -23,15 +23,15 @@ import (
 type Kafka struct {
 	Brokers []string
 
-	dial   func(ctx context.Context, network, address string) (net.Conn, error) // nil: over TCP
-	tls    *tls.Config                                                          // nil: not encrypted
-	sasl   sasl.Mechanism                                                       // nil: no login
+	dial   func(ctx context.Context, network, address string) (net.Conn, error)
+	tls    *tls.Config    // nil: not encrypted
+	sasl   sasl.Mechanism // nil: no login
 	shared *kafka.Transport
 }
 
 // Plain is for brokers without TLS and login.
 func Plain(brokers ...string) Kafka {
-	k := Kafka{Brokers: brokers}
+	k := Kafka{Brokers: brokers, dial: careful(tcp)}
 	k.shared = k.Transport()
 	return k
 }
@@ -46,9 +46,17 @@ func New(c configs.KafkaClient) (Kafka, error) {
 	if k.sasl, err = mechanism(c.SASL); err != nil {
 		return k, configs.MarkWrong(fmt.Errorf("reading kafka.sasl: %w", err))
 	}
+	if k.dial == nil {
+		k.dial = tcp
+	}
+	if k.tls == nil { // else the handshake tells
+		k.dial = careful(k.dial)
+	}
 	k.shared = k.Transport()
 	return k, nil
 }
+
+var tcp = (&net.Dialer{Timeout: dialTimeout, DualStack: true}).DialContext
 
 // Risk says what is risky about how the brokers are reached, and what to do; empty: nothing.
 func (k Kafka) Risk() string {

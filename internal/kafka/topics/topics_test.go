@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
@@ -197,6 +199,17 @@ func TestEnsureDoesNotRetryAnUntrustedBroker(t *testing.T) {
 	began := time.Now()
 	err = topics.Ensure(t.Context(), via, names, 6, -1, true)
 	if err == nil || !retry.IsFinal(err) || !strings.Contains(err.Error(), "unknown authority") || time.Since(began) > 10*time.Second {
+		t.Errorf("after %v: %v", time.Since(began), err)
+	}
+}
+
+// A server that is no Kafka is refused at once.
+func TestAWebServerIsNoKafka(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	began := time.Now()
+	err := topics.Ensure(t.Context(), dial.Plain(server.Listener.Addr().String()), names, 6, -1, true)
+	if err == nil || !retry.IsFinal(err) || !strings.Contains(err.Error(), "no Kafka") || time.Since(began) > 5*time.Second {
 		t.Errorf("after %v: %v", time.Since(began), err)
 	}
 }
