@@ -39,11 +39,27 @@ func command(ctx context.Context, args []string, now time.Time, stdout, stderr i
 	if o.send != "" && o.plan.To.After(now) {
 		return fmt.Errorf("--to %s is in the future: the producer refuses such events; %w", o.plan.To.Format(time.DateOnly), errUsage)
 	}
-	if info, err := os.Stat(o.out); err != nil || !info.IsDir() {
+	if o.out == ownDir {
+		if err := os.MkdirAll(o.out, 0o755); err != nil {
+			return fmt.Errorf("making a directory for the results: %w", err)
+		}
+	} else if info, err := os.Stat(o.out); err != nil || !info.IsDir() {
 		return fmt.Errorf("--out %q is no directory; %w", o.out, errUsage)
 	}
 	fmt.Fprintf(stderr, "seed %d\n", o.plan.Seed)
 	visits, clicks := mock.MakeVisits(o.plan), mock.MakeClicks(o.plan)
+	var counted *comparison
+	if o.verify {
+		if counted, err = newComparison(o, visits, clicks); err != nil {
+			return err
+		}
+		defer counted.close()
+	}
+	if o.verify && o.send != "" {
+		if err := counted.refuseOthers(ctx); err != nil {
+			return err
+		}
+	}
 	names, err := writeFiles(o, now, visits, clicks)
 	if err != nil {
 		return err
@@ -54,7 +70,7 @@ func command(ctx context.Context, args []string, now time.Time, stdout, stderr i
 		}
 	}
 	if o.verify {
-		if err := verify(ctx, o, visits, clicks, stderr); err != nil {
+		if err := counted.await(ctx, o, visits, clicks, stderr); err != nil {
 			return err
 		}
 	}

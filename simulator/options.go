@@ -28,6 +28,9 @@ const (
 
 var firstDay = time.Date(1973, 4, 1, 0, 0, 0, 0, time.UTC)
 
+// ownDir is where results go if nobody says where. Git ignores it.
+const ownDir = "simulated"
+
 // options is what the command line asks for.
 type options struct {
 	help, version bool
@@ -60,7 +63,7 @@ func parse(args []string) (options, error) {
 	r := &reader{given: given}
 	r.require("from", "num_guids", "num_samples", "site_id", "to", "referers")
 	o.plan = r.plan()
-	o.out = r.text("out", ".")
+	o.out = r.text("out", ownDir)
 	o.send, o.key = r.text("send", ""), r.text("key", "")
 	o.rate = r.number("rate", 0, 0.001, 1e9)
 	o.store = r.text("store", "")

@@ -147,10 +147,10 @@ func TestTheClosingLineNamesTheFiles(t *testing.T) {
 		}
 		return stdout.String()
 	}
-	if got, want := run("--seed=1"), "Simulation complete. Check 1542082422933_site1_tables.txt and 1542082422933_site1_visits.csv for results.\n"; got != want {
+	if got, want := run("--seed=1"), "Simulation complete. Check simulated/1542082422933_site1_tables.txt and simulated/1542082422933_site1_visits.csv for results.\n"; got != want {
 		t.Errorf("got %q", got)
 	}
-	visits, err := os.ReadFile("1542082422933_site1_visits.csv")
+	visits, err := os.ReadFile("simulated/1542082422933_site1_visits.csv")
 	if n := bytes.Count(visits, []byte("\n")); err != nil || n != 501 {
 		t.Errorf("%d lines of visits, %v", n, err)
 	}
@@ -160,7 +160,7 @@ func TestTheClosingLineNamesTheFiles(t *testing.T) {
 	if got, want := run("--seed=1", "--clicks=9", "--out=more"), "Check more/1542082422933_site1_tables.txt, more/1542082422933_site1_visits.csv and more/1542082422933_site1_clicks.csv for"; !strings.Contains(got, want) {
 		t.Errorf("got %q", got)
 	}
-	first, err1 := os.ReadFile("1542082422933_site1_tables.txt")
+	first, err1 := os.ReadFile("simulated/1542082422933_site1_tables.txt")
 	second, err2 := os.ReadFile("more/1542082422933_site1_tables.txt")
 	if err1 != nil || err2 != nil {
 		t.Fatal(err1, err2)

@@ -33,7 +33,7 @@ What is made up:
   --countries=<code>...    Their countries. Default: IT DE US FR BR
   --seed=<seed>            A number: the same options with the same seed make the same
                              visits, with the same ids. Default: random, and printed
-  --out=<dir>              Where to write the files. Default: here
+  --out=<dir>              Where to write the files. Default: simulated
 
 A running footfall:
   --send=<url>             Send the events to this producer, such as

@@ -21,17 +21,44 @@ const shown = 20
 // may be counted twice later.
 const again = time.Second
 
-// verify waits until the store holds exactly the rows that the events make, or fails after o.wait.
-func verify(ctx context.Context, o options, visits []mock.Visit, clicks []mock.Click, stderr io.Writer) error {
+// comparison compares a store with what events make.
+type comparison struct {
+	from  store.Store
+	scope store.Scope
+	want  tables.Cells
+}
+
+func newComparison(o options, visits []mock.Visit, clicks []mock.Click) (*comparison, error) {
 	from, err := open(o.store)
+	if err != nil {
+		return nil, err
+	}
+	c := &comparison{from, store.Scope{Site: o.plan.Site, Features: o.plan.Names(), Links: o.plan.Links}, tables.Cells{}}
+	c.want.AddVisits(o.plan.Site, o.metrics, visits)
+	c.want.AddClicks(clicks)
+	return c, nil
+}
+
+func (c *comparison) close() { _ = c.from.Close() } // only read
+
+// refuseOthers returns an error if the store has counted other events of the site or the links: the comparison would never end well. These events
+// themselves it may have: sent again they count once.
+func (c *comparison) refuseOthers(ctx context.Context) error {
+	got, err := c.from.Read(ctx, c.scope)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = from.Close() }() // only read
-	want := tables.Cells{}
-	want.AddVisits(o.plan.Site, o.metrics, visits)
-	want.AddClicks(clicks)
-	scope := store.Scope{Site: o.plan.Site, Features: o.plan.Names(), Links: o.plan.Links}
+	for row, n := range got {
+		if n > c.want[row] {
+			return fmt.Errorf("%s has other events of site %s or its links, such as in %s: choose another site (-s) to compare what is counted. Nothing was sent", c.from, c.scope.Site, row)
+		}
+	}
+	return nil
+}
+
+// await waits until the store holds exactly the rows that the events make, or fails after o.wait.
+func (c *comparison) await(ctx context.Context, o options, visits []mock.Visit, clicks []mock.Click, stderr io.Writer) error {
+	from, scope, want := c.from, c.scope, c.want
 	fmt.Fprintf(stderr, "comparing %d rows with %s\n", len(want), from)
 
 	deadline := time.Now().Add(o.wait)

@@ -50,6 +50,9 @@ func judgeSimulated(t *testing.T, producer string, env []string, options string)
 	if _, err := simulate(t, env, append(more, "--seed=1", "--send="+producer)...); err != nil {
 		t.Error(err)
 	}
+	if _, err := simulate(t, env, append(more, "--seed=2", "--send="+producer)...); err == nil || !strings.Contains(err.Error(), "choose another site") {
+		t.Errorf("with other events of the site: %v", err)
+	}
 	began := time.Now()
 	_, err = simulate(t, env, append(more, "--seed=2", "--wait=100ms")...)
 	var code *exec.ExitError
