@@ -14,6 +14,7 @@ import (
 	"footfall/consumer/eventlog"
 	"footfall/consumer/eventlog/raw"
 	"footfall/internal/kafka/dial"
+	"footfall/internal/kafka/dial/dialtest"
 	"footfall/models"
 )
 
@@ -32,6 +33,7 @@ func newDeadTopic(t *testing.T, partitions int, limit string) *deadTopic {
 		t.Fatal(err)
 	}
 	t.Cleanup(cluster.Close)
+	dialtest.WaitForAllReplicas(t, cluster)
 	d := &deadTopic{T: t, via: dial.Plain(cluster.ListenAddrs()...), partitions: partitions}
 	cluster.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
 		cluster.KeepControl()

@@ -67,6 +67,52 @@ func TestRetireSaysWhatItWaitsFor(t *testing.T) {
 	f(Counting{Members: 1, To: all}, nil, Audit{}, "1 counts are higher than the visitors that have rows")
 }
 
+// timed is a store that knows when rows were first removed, and how long after the retirement was finished.
+type timed struct {
+	*memstore.Memory
+	finished time.Time
+	waited   time.Duration
+}
+
+func (s *timed) Finish(ctx context.Context, before models.Millis) error {
+	s.finished = time.Now()
+	return s.Memory.Finish(ctx, before)
+}
+
+func (s *timed) DropVisitors(ctx context.Context, part store.Part, before models.Millis, read func(int)) (store.Dropped, error) {
+	s.waited = time.Since(s.finished)
+	return s.Memory.DropVisitors(ctx, part, before, read)
+}
+
+// A consumer that has not yet read that a retirement is finished still decides by the rows: they stay until every one has.
+func TestRetireRemovesNothingBeforeEveryConsumerKnows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &timed{Memory: memstore.New()}
+		r := &Retirer{
+			Store: s, Topic: "visits", Parts: 1, Margin: store.NoticeMargin, Report: t.Logf,
+			Ends: func(context.Context) (map[int]int64, error) { return map[int]int64{0: 10}, nil },
+			Group: func(context.Context, string) (Counting, error) {
+				return Counting{Members: 1, To: map[int]int64{0: 10}}, nil
+			},
+			Audit: func(context.Context, string) (Audit, error) { return Audit{}, nil },
+		}
+		if err := r.Run(t.Context(), modelstest.April, time.Minute); err != nil || s.waited < store.NoticeMargin {
+			t.Errorf("%v; rows were removed %v after the retirement was finished, want at least %v", err, s.waited, store.NoticeMargin)
+		}
+	})
+}
+
+func TestWhichAuditsAreClean(t *testing.T) {
+	for a, want := range map[Audit]bool{
+		{}: true, {Keys: 9, Off: 2, Repaired: 2}: true, {Keys: 9, Busy: 1}: true,
+		{Off: 1}: false, {Off: 2, Repaired: 1}: false, {MismatchedTotals: 1}: false, {Unreadable: 1}: false,
+	} {
+		if a.Clean() != want {
+			t.Errorf("%+v is clean: %v", a, a.Clean())
+		}
+	}
+}
+
 // An earlier run announced a retirement and died, and the topic has grown since. A consumer withdraws it only if an old visit comes, which
 // may never happen: the next run has to announce it again by itself.
 func TestRetireAnnouncedBeforeTheTopicGrew(t *testing.T) {

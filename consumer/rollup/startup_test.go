@@ -22,6 +22,7 @@ import (
 	"footfall/consumer/store/memstore"
 	"footfall/deployments/stack/stacktest"
 	"footfall/internal/kafka/dial"
+	"footfall/internal/kafka/dial/dialtest"
 	"footfall/internal/kafka/topics"
 	"footfall/models"
 )
@@ -52,6 +53,7 @@ func benchOf(t *testing.T, brokers int, partitions int32) *bench {
 		t.Fatal(err)
 	}
 	t.Cleanup(cluster.Close)
+	dialtest.WaitForAllReplicas(t, cluster)
 	b := benchOn(t, cluster.ListenAddrs())
 	b.cluster = cluster
 	return b

@@ -24,7 +24,11 @@ func TestRetirementsAreFactsOfTheLog(t *testing.T) {
 	done := decided
 	done.Done = true
 	march, later := modelstest.VisitAt(time.March, 31), modelstest.VisitAt(time.April, 1)
+	last, first := modelstest.VisitAt(time.March, 31), modelstest.VisitAt(time.April, 1)
+	last.TS, first.TS = modelstest.April-1, modelstest.April
 	f(announced, visits0, 10, march, false, false)
+	f(decided, visits0, 10, last, true, false)
+	f(decided, visits0, 10, first, false, false)
 	f(decided, visits0, 9, march, false, false)
 	f(decided, visits0, 10, march, true, false)
 	f(decided, visits0, 10, later, false, false)

@@ -17,6 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"footfall/internal/kafka/dial"
+	"footfall/internal/kafka/dial/dialtest"
 	"footfall/internal/kafka/topics"
 	"footfall/models"
 	"footfall/producer/admission"
@@ -40,6 +41,7 @@ func openTest(t *testing.T, brokers int, tweak func(*Options)) (*kfake.Cluster, 
 		t.Fatal(err)
 	}
 	t.Cleanup(cluster.Close)
+	dialtest.WaitForAllReplicas(t, cluster)
 	p, err := Open(t.Context(), dial.Plain(cluster.ListenAddrs()...), o)
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-// Package dialtest makes certificates for tests of encrypted connections.
+// Package dialtest makes certificates for tests of encrypted connections, and looks at what clients ask of brokers.
 package dialtest
 
 import (
@@ -15,6 +15,9 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // Files are PEM files of a certificate authority and of a certificate for 127.0.0.1 that it signed. Server is a configuration with the latter.
@@ -77,4 +80,15 @@ func write(t testing.TB, file, kind string, der []byte) {
 	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// WaitForAllReplicas fails the test if somebody writes to the cluster and does not want to wait for all replicas that are in sync.
+func WaitForAllReplicas(t testing.TB, cluster *kfake.Cluster) {
+	cluster.ControlKey(int16(kmsg.Produce), func(r kmsg.Request) (kmsg.Response, error, bool) {
+		cluster.KeepControl()
+		if acks := r.(*kmsg.ProduceRequest).Acks; acks != -1 {
+			t.Errorf("a write with acks=%d, want -1: all", acks)
+		}
+		return nil, nil, false
+	})
 }

@@ -1,0 +1,34 @@
+package cassandra
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/gocql/gocql"
+
+	"footfall/consumer/store"
+	"footfall/internal/cql"
+	"footfall/models"
+)
+
+// A request has a statement for every cell and every ledger row of its keys: what is left out is counted twice, or never.
+func TestARequestHasEveryCellAndLedgerRow(t *testing.T) {
+	s := &Store{cql: newStatements(cql.Keyspaces{URLShortener: "urlshortener", Cardinality: "cardinality"}, models.DefaultPlan())}
+	key := models.Key{Keyspace: models.URLShortener, Name: "abc"}
+	row := func(epoch, from int64) store.LedgerRow {
+		return store.LedgerRow{LedgerID: store.LedgerID{Partition: models.Partition{Topic: "clicks"}, Kind: store.KindOwner, Epoch: epoch}, From: from, To: from + 3}
+	}
+	batch := &gocql.Batch{}
+	s.add(batch, store.KeyWrite{Key: key, Ledger: []store.LedgerRow{row(1, 7), row(2, 0)},
+		Cells: map[models.Cell]int64{{Counter: models.ClickCounter}: 3, {Counter: models.CountryCounters, Label: "IT"}: 2}})
+	var got []string
+	for _, entry := range batch.Entries {
+		got = append(got, entry.Stmt)
+	}
+	slices.Sort(got)
+	want := []string{s.cql.counter[models.ClickCounter], s.cql.counter[models.CountryCounters], s.cql.ledger[key.Keyspace], s.cql.extend[key.Keyspace]}
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("statements\n%q\nwant\n%q", got, want)
+	}
+}
