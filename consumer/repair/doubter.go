@@ -141,11 +141,16 @@ func union(a, b store.Doubt) store.Doubt {
 }
 
 // Renew returns a function that doubts *at anew at each call, and sets it to what is stored then. Each gets a new ID: whoever settles
-// the one before, perhaps by a clock that is ahead, must not remove this one.
+// the one before, perhaps by a clock that is ahead, must not remove this one. And each is later, if only by a millisecond: else who unites
+// the two might keep the one that is removed here.
 func (d *Doubter) Renew(ctx context.Context, at *store.Doubt) func() error {
 	return func() error {
 		before := *at
 		next := d.begun(before)
+		if !next.NotedAt.After(before.NotedAt) {
+			next.NotedAt = before.NotedAt.Add(time.Millisecond)
+			next.Due = d.landed(next)
+		}
 		next.ID = d.NewID()
 		if err := d.Store.NoteDoubt(ctx, next); err != nil {
 			return err

@@ -193,3 +193,48 @@ func TestALargeRepairIsSplit(t *testing.T) {
 		t.Errorf("off at %v; %d cells of %d", off, len(m.Counters[link]), len(want))
 	}
 }
+
+// meanwhile is a store with which something else happens before a doubt is settled.
+type meanwhile struct {
+	*memstore.Memory
+	do func()
+}
+
+func (m *meanwhile) SettleDoubt(ctx context.Context, d store.Doubt) error {
+	if do := m.do; do != nil {
+		m.do = nil
+		do()
+	}
+	return m.Memory.SettleDoubt(ctx, d)
+}
+
+// One process doubts a span while another one, which repairs it, replaces its own doubt by the next one. Each removes what the other has united or
+// replaced: a doubt must be left all the same.
+func TestADoubtIsLeftIfAnotherProcessUnites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &meanwhile{Memory: memstore.New()}
+		m.Timeout = 5 * time.Second
+		span := map[models.Partition]eventlog.Span{p0: {From: 3, To: 4}}
+		ids := int64(0)
+		newID := func() int64 { ids++; return ids }
+		repairs, leaves := Doubter{Store: m, NewID: newID}, testChecker(m.Memory, visitsLog(5)).Doubter
+		leaves.NewID = newID
+		doubt := func() {
+			if err := leaves.DoubtOnExit(t.Context(), span); err != nil {
+				t.Error(err)
+			}
+		}
+		doubt()
+		time.Sleep(6 * time.Second)
+		at := m.OpenDoubts[p0][0]
+		renew := repairs.Renew(t.Context(), &at)
+		for _, m.do = range []func(){nil, doubt} { // before a repair, and after it, in the same millisecond
+			if err := renew(); err != nil {
+				t.Fatal(err)
+			}
+			if len(m.OpenDoubts[p0]) == 0 {
+				t.Fatal("no doubt is left")
+			}
+		}
+	})
+}

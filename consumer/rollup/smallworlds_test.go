@@ -21,7 +21,7 @@ var (
 	simSchedule = flag.String("sim.schedule", "", "play this schedule of the small worlds only, such as '0,0,1', and log what happens")
 )
 
-// smallWorld is a world so small that all its schedules can be played: one key, one partition, few events. The topic may grow.
+// smallWorld is a world so small that all its schedules can be played: one key or two, one partition, few events. The topic may grow.
 type smallWorld struct {
 	name    string
 	log     string // per message the visitor and the id, or - for a dead letter; after | the topic's next generation, with two partitions
@@ -33,6 +33,7 @@ type smallWorld struct {
 	away    time.Duration // how long a replica does not answer
 	died    bool          // an earlier owner crashed before it counted anything
 	retires bool          // March is retired when all is counted
+	twoKeys bool          // each visitor clicks on a link of its own
 	days    bool          // each event is of a day of its own, and so has a name of its own in the lists
 	poll    time.Duration
 }
@@ -84,7 +85,11 @@ func (s smallWorld) compose(w *world) {
 		case s.retires:
 			next.Event = &models.Visit{V: 1, ID: m[1:], SiteID: "site", GUID: m[:1], TS: ts, Features: []string{"", ""}}
 		default:
-			next.Event = &models.Click{V: 1, ID: m[1:], ShortURL: "link", IP: m[:1], TS: ts}
+			link := "link"
+			if s.twoKeys {
+				link += m[:1]
+			}
+			next.Event = &models.Click{V: 1, ID: m[1:], ShortURL: link, IP: m[:1], TS: ts}
 		}
 		if heirs := w.partitions[1:]; len(heirs) > 0 && next.Event != nil {
 			next.p = heirs[eventlog.PartitionOf([]byte(next.KafkaKey()), eventlog.PartitionNumbers(len(heirs)))]
@@ -138,6 +143,7 @@ var (
 	smallWorlds = []smallWorld{
 		{name: "write", log: "a1 - a2 a1 b1", chunk: 3, endings: anything, blows: []blow{crash, leave, freeze},
 			allowance: allowance{writes: 1, blows: 1}},
+		{name: "two keys", log: "a1 b1 a2 b2", twoKeys: true, chunk: 2, endings: anything, blows: []blow{crash, leave, freeze}, allowance: allowance{writes: 1, blows: 1}},
 		{name: "ahead", log: "a1 a2 - b1", chunk: 2, ahead: true, endings: []ending{late, lost}, blows: []blow{crash, freeze},
 			allowance: allowance{writes: 1, blows: 1}},
 		{name: "set back", log: "a1 - a2 a1 b1 b2", chunk: 2, blows: []blow{crash, leave, freeze}, allowance: allowance{blows: 1, setBacks: 1}},

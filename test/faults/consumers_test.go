@@ -28,8 +28,14 @@ func hit(t *testing.T, done <-chan struct{}) {
 // midFlush calls do in the midst of a flush of c and returns how many writes were under way.
 func midFlush(t *testing.T, c *consumer, do func() error) (unanswered int) {
 	t.Helper()
+	return after(t, c, midst(), do)
+}
+
+// after is midFlush when a flush has sent so many writes.
+func after(t *testing.T, c *consumer, writes int, do func() error) (unanswered int) {
+	t.Helper()
 	var failed error
-	hit(t, c.proxy.During(wire.Counters, midst(), func(n int) { unanswered, failed = n, do() }))
+	hit(t, c.proxy.During(wire.Counters, writes, func(n int) { unanswered, failed = n, do() }))
 	if failed != nil {
 		t.Fatal(failed)
 	}
@@ -72,8 +78,8 @@ func consumerKilled(t *testing.T, s servers, r *row) {
 	if hits < rounds {
 		t.Errorf("%d of %d kills hit a flush", hits, rounds)
 	}
-	// The short form runs beside other tests on busy machines.
-	if most := time.Duration(times(15, 30)) * time.Second; counting > most {
+	// On an idle machine it is half of that. Others may take a part of the processors.
+	if most := 30 * time.Second; counting > most {
 		t.Errorf("counting went on %s after a kill, want %s at the most", counting, most)
 	}
 	w.equal(t, r, end)

@@ -96,6 +96,9 @@ func controlVisitors(t *testing.T, s servers, r *row) {
 		return nil
 	})
 	w.progress(t, "losing inserts")
+	w.addConsumer(t) // and rows of visitors are read again by both
+	w.members(t, 2)
+	w.progress(t, "joining")
 	load.end(t)
 	r.hits = "10 inserts"
 	w.wrong(t, r)
