@@ -119,7 +119,7 @@ var forbidden = []struct{ library, only, reason string }{
 	{"github.com/gocql/gocql", "internal/cql migrations consumer/cassandra reader/cassandra producer/links/cassandra simulator/store deployments test", "the rollup knows no driver of a store"},
 	{"modernc.org/sqlite", "embedded simulator/store test/e2e", "the rollup knows no driver of a store"},
 	{"github.com/parquet-go", "reader/export", "one place knows how Parquet is written"},
-	{"github.com/twmb/franz-go", "embedded", "kfake is the embedded broker, nothing else"},
+	{"github.com/twmb/franz-go", "embedded internal/kafka/dial/dialtest", "kfake is the embedded broker, and one of tests"},
 	{"footfall/consumer", "consumer embedded test", "a producer depends on Kafka and links, not on consumers"},
 	{"footfall/producer", "producer embedded", "a consumer depends on the topics, not on producers"},
 	{"footfall/reader", "reader embedded test/harness/statstables", "producers and consumers do not depend on the reader"},

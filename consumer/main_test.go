@@ -208,7 +208,7 @@ func TestBadInput(t *testing.T) {
 	f("unknown argument", "", "count")
 	f("no-such-file.yaml", "", "--config", "no-such-file.yaml")
 	f("FOOTFALL_KAFKA_BROKER", "FOOTFALL_KAFKA_BROKER=typo")
-	f("Chunk.max_events", "FOOTFALL_CHUNK_MAX_EVENTS=many")
+	f(`FOOTFALL_CHUNK_MAX_EVENTS is "many": want a number`, "FOOTFALL_CHUNK_MAX_EVENTS=many")
 	f("chunk.max_events", "FOOTFALL_CHUNK_MAX_EVENTS=0", "audit")
 	f("guid is the name", "FOOTFALL_FEATURES=referrer,guid", "migrate")
 	f("http.addr", "FOOTFALL_HTTP_ADDR=nowhere")

@@ -116,7 +116,7 @@ func TestBadConfiguration(t *testing.T) {
 	}
 	f("FOOTFALL_HTTP_PORT", "FOOTFALL_HTTP_PORT=1")
 	f("select is a reserved word", "FOOTFALL_FEATURES=referrer,select")
-	f("Kafka.Partitions", "FOOTFALL_KAFKA_PARTITIONS=six")
+	f(`FOOTFALL_KAFKA_PARTITIONS is "six": want a number`, "FOOTFALL_KAFKA_PARTITIONS=six")
 	f("select is a reserved word", "FOOTFALL_FEATURES=referrer,select")
 	f("http.addr", "FOOTFALL_HTTP_ADDR=nowhere")
 	f("http.addr", "FOOTFALL_HTTP_ADDR=127.0.0.1:99999")

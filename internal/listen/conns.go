@@ -104,7 +104,7 @@ func Open(ctx context.Context, key, addr string, b Bounds, log *slog.Logger) (*C
 		if errors.Is(err, syscall.EADDRINUSE) {
 			running = "is footfall running already? Else "
 		}
-		return nil, configs.MarkWrong(fmt.Errorf("%w: %sset %s (port 0 takes any free one)", err, running, configs.Variable(key)))
+		return nil, configs.MarkWrong(fmt.Errorf("%w: %sset %s (%s; port 0 takes any free one)", err, running, key, configs.Variable(key)))
 	}
 	return bound(l, b, log), nil
 }

@@ -56,7 +56,7 @@ func New(c configs.KafkaClient) (Kafka, error) {
 	return k, nil
 }
 
-var tcp = (&net.Dialer{Timeout: dialTimeout, DualStack: true}).DialContext
+var tcp = (&net.Dialer{Timeout: dialTimeout}).DialContext
 
 // Risk says what is risky about how the brokers are reached, and what to do; empty: nothing.
 func (k Kafka) Risk() string {
