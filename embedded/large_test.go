@@ -19,7 +19,7 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// A log of 2 GB, as an earlier version may have left it: go test ./embedded -run LargeLog -log.bytes 2000000000 -log.rss 300
+// A log of 2 GB, as a larger data.log_bytes may have left it: go test ./embedded -run LargeLog -log.bytes 2000000000 -log.rss 300
 var (
 	logBytes = flag.Int64("log.bytes", 100_000_000, "size of the log that TestLargeLog starts with")
 	logRSS   = flag.Int64("log.rss", 0, "most memory in MB for it, with the defaults; 0: 160 MB with a small window and bound")
@@ -73,11 +73,11 @@ func TestLargeLog(t *testing.T) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// fill writes so many bytes of single events to the log of a stopped footfall, in segments of kfake's default size, and returns the end
+// fill writes so many bytes of single events to the log of a stopped footfall, in segments as the broker makes them, and returns the end
 // of each partition.
 func fill(t *testing.T, dir string, bytes int64) map[string]int64 {
 	t.Helper()
-	const segment = 100 << 20
+	const segment = 1 << 20
 	ends := map[string]int64{}
 	for _, topic := range []string{"clicks", "visits"} {
 		for p := range 6 {
