@@ -37,7 +37,7 @@ help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
 
 run: ## everything in one process: events to http://127.0.0.1:8080, pages on http://127.0.0.1:8082, data under ./data
-	@go build -o bin/embedded ./embedded
+	@bash deployments/compile.sh bin/embedded ./embedded
 	@exec bin/embedded
 
 up: ## real Kafka (127.0.0.1:9092) and Cassandra (127.0.0.1:9042), topics and schema included
@@ -143,8 +143,9 @@ vuln: ## modules as go.sum has them, and known vulnerabilities of what we call
 	@test -x $(GOVULNCHECK) || { GOBIN=$(CURDIR)/.tools go install golang.org/x/vuln/cmd/govulncheck@v1.8.0 && mv .tools/govulncheck $(GOVULNCHECK); } || true
 	@bash deployments/vuln.sh $(GOVULNCHECK)
 
+# As `go run` compiles, so that nothing is compiled twice.
 build: ## the binaries, into ./bin
-	CGO_ENABLED=0 go build -trimpath -o bin/ ./producer ./consumer ./reader ./embedded ./simulator
+	go build -o bin/ ./producer ./consumer ./reader ./embedded ./simulator
 
 # Static: they run on any kernel, without a C library. What --version says is the tag or commit of the sources.
 release: ## static binaries for linux and macOS on amd64 and arm64, with SHA256SUMS, into ./dist

@@ -142,19 +142,19 @@ func TestGreeting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	greet(&out, addresses{producer: "http://127.0.0.1:8080", admin: "127.0.0.1:8083", reader: "http://127.0.0.1:8082"}, cfg)
-	greet(&out, addresses{producer: "http://127.0.0.1:8080", reader: "http://127.0.0.1:8082", readKey: true}, cfg)
+	greet(&out, "bin/embedded", addresses{producer: "http://127.0.0.1:8080", admin: "127.0.0.1:8083", reader: "http://127.0.0.1:8082"}, cfg)
+	greet(&out, "bin/embedded", addresses{producer: "http://127.0.0.1:8080", reader: "http://127.0.0.1:8082", readKey: true}, cfg)
 	t.Setenv("FOOTFALL_DATA_DIR", "a b")
 	cfg.Data.Dir, cfg.Access.Open, cfg.Data.LogBytes, cfg.Data.LogAge = "a b", false, 0, 0
-	greet(&out, addresses{producer: "http://127.0.0.1:8080"}, cfg)
+	greet(&out, "bin/embedded", addresses{producer: "http://127.0.0.1:8080"}, cfg)
 	for _, want := range []string{
 		"up to 128 MB (data.log_bytes) and 168h (data.log_age)", "kept for ever",
 		"Anyone who reaches it may write (access.open). Metrics are at http://127.0.0.1:8083/metrics.\n", "Writing needs a key (access.sites).\n", "curl -i -H 'Content-Type", "curl -i -H 'Authorization: Bearer KEY' -H 'Content-Type",
 		"http://127.0.0.1:8080", `"short_url":"abc"`, "http://127.0.0.1:8080/v1/clicks",
-		"a second later:\n  curl http://127.0.0.1:8082/v1/stats/links/abc\n  go run", "a second later:\n  FOOTFALL_DATA_DIR",
-		"a second later:\n  curl -H 'Authorization: Bearer READ_KEY' http://127.0.0.1:8082/v1/stats/links/abc\n  go run",
-		"\n  go run ./embedded query \"" + clicks + "\"\n", "\nLook at it in a browser: http://127.0.0.1:8082\n",
-		"\n  FOOTFALL_DATA_DIR='a b' go run ./embedded query \"" + clicks + "\"\n",
+		"a second later:\n  curl http://127.0.0.1:8082/v1/stats/links/abc\n  bin/embedded", "a second later:\n  FOOTFALL_DATA_DIR",
+		"a second later:\n  curl -H 'Authorization: Bearer READ_KEY' http://127.0.0.1:8082/v1/stats/links/abc\n  bin/embedded",
+		"\n  bin/embedded query \"" + clicks + "\"\n", "\nLook at it in a browser: http://127.0.0.1:8082\n",
+		"\n  FOOTFALL_DATA_DIR='a b' bin/embedded query \"" + clicks + "\"\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the greeting does not say %s:\n%s", want, out.String())
@@ -166,9 +166,11 @@ func TestGreeting(t *testing.T) {
 func TestQuery(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("FOOTFALL_DATA_DIR", dir)
+	var told bytes.Buffer
 	ask := func(sql string) (string, error) {
 		var out bytes.Buffer
-		err := command(t.Context(), []string{"query", sql}, &out, &out)
+		told.Reset()
+		err := command(t.Context(), []string{"query", sql}, &out, &told)
 		return out.String(), err
 	}
 	_, err := ask("SELECT 1")
@@ -180,19 +182,22 @@ func TestQuery(t *testing.T) {
 	eventually(t, reader(t, dir), 2, clicks)
 	const ips = "SELECT ip, kafka_offset AS at FROM urlshortener.uniquecounterips WHERE short_url = 'abc'"
 	want := " ip          | at\n-------------+----\n  2001:db8:: |  0\n 203.0.113.7 |  0\n\n(2 rows)\n"
-	if got, err := ask(ips); err != nil || got != want {
-		t.Errorf("while it runs: %v\n%s\nwant\n%s", err, got, want)
+	if got, err := ask(ips); err != nil || got != want || told.Len() > 0 {
+		t.Errorf("while it runs: %v\n%s%s\nwant\n%s", err, &told, got, want)
 	}
 	if err := f.stop(); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := ask(ips); err != nil || got != want {
-		t.Errorf("after it stopped: %v\n%s\nwant\n%s", err, got, want)
+	if got, err := ask(ips); err != nil || got != want || !strings.Contains(told.String(), "no footfall runs on "+dir+": its counts are of 20") {
+		t.Errorf("after it stopped: %v\n%s%s\nwant\n%s", err, &told, got, want)
 	}
 	_, err = ask("DELETE FROM urlshortener.clickcounter")
 	wantError(t, err, "readonly")
 	_, err = ask("SELECT value FROM nosuchtable")
 	wantError(t, err, "no such table")
+	t.Setenv("FOOTFALL_CASSANDRA_HOSTS", "10.0.0.1")
+	_, err = ask(ips)
+	wantError(t, err, "FOOTFALL_CASSANDRA_HOSTS is set", "cqlsh")
 }
 
 func TestFormat(t *testing.T) {

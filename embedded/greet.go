@@ -12,8 +12,8 @@ import (
 // dataDir is data.dir in the environment.
 const dataDir = "FOOTFALL_DATA_DIR"
 
-// greet prints the producer's address and commands to try. An error in printing is ignored.
-func greet(w io.Writer, at addresses, cfg configs.Embedded) {
+// greet prints the producer's address and commands to try. program is how this binary was called. An error in printing is ignored.
+func greet(w io.Writer, program string, at addresses, cfg configs.Embedded) {
 	env := ""
 	if set := os.Getenv(dataDir); set != "" { // the query has to find the same data
 		env = dataDir + "='" + set + "' "
@@ -42,8 +42,8 @@ Send a click:
   curl -i %[5]s-H 'Content-Type: application/json' -d '{"short_url":"abc","ip":"203.0.113.7","country":"IT"}' %[1]s/v1/clicks
 
 Ask for the count, a second later:
-%[7]s  %[3]sgo run ./embedded query "SELECT value FROM urlshortener.clickcounter WHERE short_url = 'abc'"
-%[8]s`, at.producer, cfg.Data.Dir, env, who, key, kept(cfg), look, browse)
+%[7]s  %[3]s%[9]s query "SELECT value FROM urlshortener.clickcounter WHERE short_url = 'abc'"
+%[8]s`, at.producer, cfg.Data.Dir, env, who, key, kept(cfg), look, browse, program)
 }
 
 // kept says how long counted events stay in the log.

@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"flag"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -68,9 +69,14 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 
 func countAndGreet(ctx context.Context, cfg configs.Embedded, _ []string, stdout, stderr io.Writer) error {
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: cfg.Log.Level}))
-	return serve(ctx, cfg, log, func(at addresses) { greet(stdout, at, cfg) })
+	return serve(ctx, cfg, log, func(at addresses) { greet(stdout, os.Args[0], at, cfg) })
 }
 
-func ask(ctx context.Context, cfg configs.Embedded, sql []string, stdout, _ io.Writer) error {
-	return query(ctx, cfg.Data.Dir, sql[0], stdout)
+func ask(ctx context.Context, cfg configs.Embedded, sql []string, stdout, stderr io.Writer) error {
+	for _, stack := range []string{"cassandra.hosts", "kafka.brokers"} {
+		if variable := configs.Variable(stack); os.Getenv(variable) != "" {
+			return fmt.Errorf("%s is set: the counts of that stack are in Cassandra, ask with cqlsh or a reader. Unset it for those in %s; %w", variable, cfg.Data.Dir, errUsage)
+		}
+	}
+	return query(ctx, cfg.Data.Dir, sql[0], stdout, stderr)
 }

@@ -5,22 +5,31 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"footfall/embedded/sqlite"
 	"footfall/models"
 )
 
-// query runs one SELECT and prints the rows as cqlsh does.
-func query(ctx context.Context, dir, sql string, w io.Writer) error {
+// query runs one SELECT and prints the rows as cqlsh does. If no footfall runs on the data it says so on stderr.
+func query(ctx context.Context, dir, sql string, w, stderr io.Writer) error {
 	if strings.TrimSpace(sql) == "" {
 		return fmt.Errorf("the query is empty; %w", errUsage)
+	}
+	last, err := sqlite.Changed(dir) // before it is opened
+	if err != nil {
+		return err
 	}
 	reader, err := sqlite.OpenReader(dir)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = reader.Close() }() // only read
+	defer func() { _ = reader.Close() }()     // only read
+	if unlock, err := lock(dir); err == nil { // nobody has it
+		_ = unlock()
+		fmt.Fprintf(stderr, "no footfall runs on %s: its counts are of %s, %s ago\n", dir, last.UTC().Format(time.DateTime), time.Since(last).Round(time.Second))
+	}
 	table, err := reader.Query(ctx, sql)
 	switch {
 	case sqlite.IsWrongQuery(err):

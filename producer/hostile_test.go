@@ -60,8 +60,8 @@ var hostile = map[string]hostileTenant{
 	"connections without a key":  {act: keylessConnections},
 	"batches in all slots":       {act: manyBatches},
 	"events as large as can be":  {act: largeEvents},
-	"visitors that are made up":  {inventedVisitors, `footfall_door_refused_total{reason="too_many_new_visitors"}`, (*hostileProducer).heldVisitors},
-	"referrers that are made up": {inventedReferrers, `footfall_door_filtered_total{reason="too_many_new_keys"}`, (*hostileProducer).heldReferrers},
+	"visitors that are made up":  {inventedVisitors, `footfall_producer_refused_total{reason="too_many_new_visitors"}`, (*hostileProducer).heldVisitors},
+	"referrers that are made up": {inventedReferrers, `footfall_producer_filtered_total{reason="too_many_new_keys"}`, (*hostileProducer).heldReferrers},
 }
 
 // startHostile starts a hostile tenant with a low priority on this machine, since in production it would have its own.

@@ -242,6 +242,7 @@ func TestDeadLettersAreSentOncePerChunk(t *testing.T) {
 func TestSuccession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := memstore.New()
+		m.NextEpoch = func(last int64) int64 { return last + 1 }
 		m.Timeout = 5 * time.Second
 		first := newOwner(t, m, 100)
 		flush(t, first, chunkOf(first, p0, "a"))

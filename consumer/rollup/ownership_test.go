@@ -113,6 +113,7 @@ func (s *failing) Take(ctx context.Context, p models.Partition, owner string) (s
 func TestOnlyAFailedPartitionIsTakenAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := memstore.New()
+		m.NextEpoch = func(last int64) int64 { return last + 1 }
 		m.Timeout = 5 * time.Second
 		o := newOwner(t, m, 10)
 		if err := o.release(t.Context()); err != nil {

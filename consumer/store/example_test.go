@@ -13,7 +13,9 @@ import (
 // offsets the counters hold.
 func ExampleStore() {
 	ctx := context.Background()
-	var db store.Store = memstore.New() // the real ones are consumer/cassandra and embedded/sqlite
+	m := memstore.New()
+	m.NextEpoch = func(last int64) int64 { return last + 1 } // else it has random bits
+	var db store.Store = m                                   // the real ones are consumer/cassandra and embedded/sqlite
 	partition := models.Partition{Topic: "clicks", Number: 3}
 	link := models.Key{Keyspace: models.URLShortener, Name: "abc"}
 

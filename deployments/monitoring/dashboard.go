@@ -69,7 +69,7 @@ func Dashboard() ([]byte, error) {
 func dashboard() *grafanaDashboard {
 	d := &grafanaDashboard{
 		UID: "footfall", Title: "footfall", Tags: []string{"footfall"},
-		Description:   "Events from the door to the counters. Each alert is explained in docs/runbook.md.",
+		Description:   "Events from the producer to the counters. Each alert is explained in docs/runbook.md.",
 		SchemaVersion: 39, Timezone: "browser", Refresh: "30s", GraphTooltip: 1, Time: grafanaTime{"now-3h", "now"},
 		Templating: grafanaList{[]grafanaVariable{
 			{Name: "datasource", Label: "Prometheus", Type: "datasource", Query: "prometheus"},
@@ -94,7 +94,7 @@ func dashboard() *grafanaDashboard {
 }
 
 func rows() []row {
-	return []row{door, kafka, counting, store, truth, reader, processes}
+	return []row{producer, kafka, counting, store, truth, reader, processes}
 }
 
 func labelVariable(name, query string) grafanaVariable {

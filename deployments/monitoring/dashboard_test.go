@@ -55,7 +55,7 @@ func TestDashboardIsWellFormed(t *testing.T) {
 		}
 		wellFormed(t, p)
 	}
-	for _, want := range []string{"Door", "Kafka", "Counting", "Store", "Truth"} {
+	for _, want := range []string{"Producer", "Kafka", "Counting", "Store", "Truth"} {
 		if !slices.Contains(rows, want) {
 			t.Errorf("no row %s in %q", want, rows)
 		}

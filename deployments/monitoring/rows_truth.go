@@ -57,7 +57,7 @@ var truth = row{"Truth", []panel{
 	{title: "Panics in an hour", unit: "short", alarm: 1,
 		about: "Survived, with the stack in the log. Must stay 0.",
 		query: []query{
-			{`sum(increase(footfall_door_panics_total{SELECT}[1h]))`, "producer"},
+			{`sum(increase(footfall_producer_panics_total{SELECT}[1h]))`, "producer"},
 			{`sum(increase(footfall_reader_panics_total{SELECT}[1h]))`, "reader"}}},
 }}
 

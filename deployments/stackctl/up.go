@@ -40,10 +40,10 @@ func (c *control) up(ctx context.Context) error {
 }
 
 // next is what to start on the servers, where nothing of footfall runs yet.
-const next = `next, each in a terminal of its own:
-        FOOTFALL_ACCESS_OPEN=true go run ./producer   # takes events on http://127.0.0.1:8080
-        go run ./consumer                             # counts them
-        FOOTFALL_ACCESS_OPEN=true go run ./reader     # shows the counts on http://127.0.0.1:8082`
+const next = `next, after make build, each in a terminal of its own:
+        FOOTFALL_ACCESS_OPEN=true bin/producer   # takes events on http://127.0.0.1:8080
+        bin/consumer                             # counts them
+        FOOTFALL_ACCESS_OPEN=true bin/reader     # shows the counts on http://127.0.0.1:8082`
 
 func (c *control) bringUp(ctx context.Context) error {
 	var missing []server

@@ -183,7 +183,7 @@ func TestUpCreatesTablesAndTopics(t *testing.T) {
 	if got, want := b.ran(t), "go run ./consumer migrate; go run ./producer topics"; got != want {
 		t.Errorf("ran %q, want %q", got, want)
 	}
-	for _, want := range []string{"go run ./producer   # takes events on http://127.0.0.1:8080", "go run ./consumer ", "go run ./reader     # shows the counts on http://127.0.0.1:8082"} {
+	for _, want := range []string{"bin/producer   # takes events on http://127.0.0.1:8080", "bin/consumer ", "bin/reader     # shows the counts on http://127.0.0.1:8082"} {
 		if !strings.Contains(b.out.String(), want) {
 			t.Errorf("no %q in what to start next:\n%s", want, b.out.String())
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 
 	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -35,6 +36,21 @@ func OpenReader(dir string) (*Reader, error) {
 		return nil, fmt.Errorf("opening the counts: %w", err)
 	}
 	return &Reader{db: db}, nil
+}
+
+// Changed is when the databases in dir were last written.
+func Changed(dir string) (last time.Time, err error) {
+	for _, database := range databases {
+		for _, log := range []string{"", "-wal"} {
+			switch info, err := os.Stat(file(dir, database) + log); {
+			case err == nil && info.ModTime().After(last):
+				last = info.ModTime()
+			case err != nil && !errors.Is(err, fs.ErrNotExist):
+				return last, fmt.Errorf("looking at the counts: %w", err)
+			}
+		}
+	}
+	return last, nil
 }
 
 // IsWrongQuery reports whether a query failed because of its text: SQLite does not understand it, or it would write.

@@ -53,7 +53,7 @@ type Bounds struct {
 	PerNetwork int                   // of one client; a wide network may have more. 0: any number
 	Trusted    func(netip.Addr) bool // tells which addresses count for all only: trusted proxies. Default: none
 	Metrics    prometheus.Registerer // which must not have another listener's of this name. Default: there are none
-	Name       string                // with which names of metrics begin, such as footfall_door
+	Name       string                // with which names of metrics begin, such as footfall_producer
 }
 
 // Conns is a listener that bounds how many connections are open at once: of all, of one client, and of its wide networks. When a bound is reached

@@ -12,7 +12,7 @@ import (
 	"footfall/models"
 )
 
-// Reasons of refusals. They are part of the API and of the metric footfall_door_refused_total, so they never change. The
+// Reasons of refusals. They are part of the API and of the metric footfall_producer_refused_total, so they never change. The
 // reasons why an event is invalid come from models (models.Invalid) and are all answered with 400.
 const (
 	BadForm            = "bad_form"

@@ -131,7 +131,7 @@ func mixedBatches(t *testing.T, b broker) {
 	if in := ids(t, d.broker, d.topics.Visits); len(in) != 1 || in["good"] != 1 {
 		t.Errorf("visits in Kafka: %v", in)
 	}
-	if got := d.metric(t, `footfall_door_refused_total{reason="missing_short_url"}`); got != "2" {
+	if got := d.metric(t, `footfall_producer_refused_total{reason="missing_short_url"}`); got != "2" {
 		t.Errorf("refused events are counted one by one, got %q", got)
 	}
 }
@@ -149,6 +149,6 @@ func batchWithoutKafka(t *testing.T, b broker) {
 			t.Errorf("event %d: %+v, want %s", i, one, want)
 		}
 	}
-	eventually(t, "the places are free again", 20*time.Second, func() bool { return d.metric(t, "footfall_door_in_flight") == "0" })
+	eventually(t, "the places are free again", 20*time.Second, func() bool { return d.metric(t, "footfall_producer_in_flight") == "0" })
 	sendUntilTaken(t, d, "after")
 }

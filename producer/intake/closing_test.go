@@ -77,7 +77,7 @@ func closingSlowly(t *testing.T, b broker) {
 		}()
 	}
 	eventually(t, "all are inside", 5*time.Second, func() bool {
-		return d.metric(t, "footfall_door_in_flight") == fmt.Sprint(inside)
+		return d.metric(t, "footfall_producer_in_flight") == fmt.Sprint(inside)
 	})
 	d.stop()
 	eventually(t, "nobody gets in any more", 5*time.Second, func() bool {
@@ -133,7 +133,7 @@ func closingWithoutKafka(t *testing.T, b broker) {
 		t.Errorf("a redirect without Kafka = %s", redirect.Status)
 	}
 	eventually(t, "the event and the click are in flight", 5*time.Second, func() bool {
-		return d.metric(t, "footfall_door_in_flight") == "2"
+		return d.metric(t, "footfall_producer_in_flight") == "2"
 	})
 	began := time.Now()
 	d.close(t)

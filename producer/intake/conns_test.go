@@ -84,7 +84,7 @@ func boundedConnections(t *testing.T, b broker) {
 	d := startServer(t, b, func(cfg *configs.Producer) { cfg.HTTP.Connections, cfg.HTTP.PerNetwork = most, perNetwork })
 	sendUntilTaken(t, d, "before")
 	cut := func(reason string) int {
-		n, err := strconv.Atoi(d.metric(t, `footfall_door_connections_cut_total{reason="`+reason+`"}`))
+		n, err := strconv.Atoi(d.metric(t, `footfall_producer_connections_cut_total{reason="`+reason+`"}`))
 		must(t, err)
 		return n
 	}
@@ -123,7 +123,7 @@ func boundedConnections(t *testing.T, b broker) {
 	if n := cut("idle") - before; n < 25+45 {
 		t.Errorf("%d idle connections were counted as cut", n)
 	}
-	if n, err := strconv.Atoi(d.metric(t, "footfall_door_connections")); err != nil || n > most {
+	if n, err := strconv.Atoi(d.metric(t, "footfall_producer_connections")); err != nil || n > most {
 		t.Errorf("%d connections, %v", n, err)
 	}
 }
@@ -135,7 +135,7 @@ func boundedProxies(t *testing.T, b broker) {
 		cfg.HTTP.Connections, cfg.HTTP.PerNetwork, cfg.HTTP.TrustedProxies = 20, 2, []string{"127.0.0.2"}
 	})
 	busy := from("127.0.0.2").stalled(t, d, 15)
-	eventually(t, "they are there", 5*time.Second, func() bool { return strings.HasPrefix(d.metric(t, "footfall_door_connections"), "1") })
+	eventually(t, "they are there", 5*time.Second, func() bool { return strings.HasPrefix(d.metric(t, "footfall_producer_connections"), "1") })
 	if n := alive(t, busy); n != 15 {
 		t.Errorf("%d of 15 connections of a proxy are open", n)
 	}
@@ -162,7 +162,7 @@ func unreadConnections(t *testing.T, b broker) {
 			return false
 		}
 		status, _ := sendVisit(conn)
-		return status == http.StatusAccepted && d.metric(t, `footfall_door_connections_cut_total{reason="unread"}`) != "0"
+		return status == http.StatusAccepted && d.metric(t, `footfall_producer_connections_cut_total{reason="unread"}`) != "0"
 	})
 }
 

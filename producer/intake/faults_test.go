@@ -120,7 +120,7 @@ func overload(t *testing.T, b broker) {
 		}()
 	}
 	eventually(t, "all places are taken", 5*time.Second, func() bool {
-		return d.metric(t, "footfall_door_in_flight") == fmt.Sprint(room)
+		return d.metric(t, "footfall_producer_in_flight") == fmt.Sprint(room)
 	})
 	began := time.Now()
 	r := d.post(t, "/v1/visits", jsonType, `{"siteId":"s","guid":"g","id":"too-many"}`)
@@ -171,12 +171,12 @@ func heldPlaces(t *testing.T, b broker) {
 	second := send()
 	unavailable(t, <-first)
 	unavailable(t, <-second)
-	if held := d.metric(t, "footfall_door_in_flight"); held != "1" {
+	if held := d.metric(t, "footfall_producer_in_flight"); held != "1" {
 		t.Errorf("an event that is under way though its sender was answered: %s places are taken, want 1", held)
 	}
 	b.Resume(t)
 	eventually(t, "the places are free again", 20*time.Second, func() bool {
-		return d.metric(t, "footfall_door_in_flight") == "0"
+		return d.metric(t, "footfall_producer_in_flight") == "0"
 	})
 	sendUntilTaken(t, d, "after")
 }
@@ -196,19 +196,19 @@ func hangUp(t *testing.T, b broker) {
 		t.Fatal(err)
 	}
 	eventually(t, "the event is in flight", 5*time.Second, func() bool {
-		return d.metric(t, "footfall_door_in_flight") == "1"
+		return d.metric(t, "footfall_producer_in_flight") == "1"
 	})
 	if err := conn.Close(); err != nil {
 		t.Fatal(err)
 	}
 	b.Resume(t)
 	eventually(t, "the event is written", 20*time.Second, func() bool {
-		return d.metric(t, fmt.Sprintf("footfall_door_events_total{topic=%q}", d.topics.Visits)) == "1"
+		return d.metric(t, fmt.Sprintf("footfall_producer_events_total{topic=%q}", d.topics.Visits)) == "1"
 	})
 	if in := ids(t, d.broker, d.topics.Visits); in["gone"] != 1 {
 		t.Errorf("in Kafka: %v", in)
 	}
-	if n := d.metric(t, `footfall_door_refused_total{reason="kafka_unavailable"}`); n != "0" {
+	if n := d.metric(t, `footfall_producer_refused_total{reason="kafka_unavailable"}`); n != "0" {
 		t.Errorf("Kafka is blamed for %q clients that hung up", n)
 	}
 }
@@ -242,25 +242,25 @@ func health(t *testing.T, b broker) {
 	d.post(t, "/track?siteId=s", formType, "guid=")
 	d.post(t, "/nowhere", "", "")
 	for sample, want := range map[string]string{
-		`footfall_door_requests_total{code="202",route="/track"}`:            "1",
-		`footfall_door_requests_total{code="400",route="/track"}`:            "1",
-		`footfall_door_requests_total{code="404",route="other"}`:             "6",
-		`footfall_door_requests_total{code="200",route="/readyz"}`:           "2",
-		`footfall_door_request_seconds_count{route="/track"}`:                "2",
-		`footfall_door_request_seconds_bucket{route="/track",le="10"}`:       "2",
-		`footfall_door_request_seconds_count{route="/v1/visits"}`:            "0",
-		fmt.Sprintf("footfall_door_events_total{topic=%q}", d.topics.Visits): "1",
-		`footfall_door_refused_total{reason="missing_guid"}`:                 "1",
-		`footfall_door_kafka_write_seconds_count`:                            "1",
-		`footfall_door_kafka_write_seconds_bucket{le="0.2"}`:                 "1", // a lone event is not kept waiting
-		`footfall_door_refused_total{reason="not_found"}`:                    "6",
+		`footfall_producer_requests_total{code="202",route="/track"}`:            "1",
+		`footfall_producer_requests_total{code="400",route="/track"}`:            "1",
+		`footfall_producer_requests_total{code="404",route="other"}`:             "6",
+		`footfall_producer_requests_total{code="200",route="/readyz"}`:           "2",
+		`footfall_producer_request_seconds_count{route="/track"}`:                "2",
+		`footfall_producer_request_seconds_bucket{route="/track",le="10"}`:       "2",
+		`footfall_producer_request_seconds_count{route="/v1/visits"}`:            "0",
+		fmt.Sprintf("footfall_producer_events_total{topic=%q}", d.topics.Visits): "1",
+		`footfall_producer_refused_total{reason="missing_guid"}`:                 "1",
+		`footfall_producer_kafka_write_seconds_count`:                            "1",
+		`footfall_producer_kafka_write_seconds_bucket{le="0.2"}`:                 "1", // a lone event is not kept waiting
+		`footfall_producer_refused_total{reason="not_found"}`:                    "6",
 	} {
 		if got := d.metric(t, sample); got != want {
 			t.Errorf("%s = %q, want %q", sample, got, want)
 		}
 	}
 	// An event's slot is given back after its sender was answered.
-	eventually(t, "nothing is in flight", 5*time.Second, func() bool { return d.metric(t, "footfall_door_in_flight") == "0" })
+	eventually(t, "nothing is in flight", 5*time.Second, func() bool { return d.metric(t, "footfall_producer_in_flight") == "0" })
 	for _, line := range strings.Split(strings.TrimSpace(d.log.String()), "\n") {
 		if !strings.Contains(line, "listening") && !strings.Contains(line, "anyone may write") {
 			t.Errorf("normal operation logs: %s", line)

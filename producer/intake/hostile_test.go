@@ -193,7 +193,7 @@ func hostile(t *testing.T, b broker) {
 		t.Errorf("refused: %v", refused)
 	}
 	for reason, n := range refused {
-		if got := d.metric(t, fmt.Sprintf("footfall_door_refused_total{reason=%q}", reason)); got != fmt.Sprint(n) {
+		if got := d.metric(t, fmt.Sprintf("footfall_producer_refused_total{reason=%q}", reason)); got != fmt.Sprint(n) {
 			t.Errorf("%d were refused as %s, counted %q", n, reason, got)
 		}
 	}
@@ -203,7 +203,7 @@ func hostile(t *testing.T, b broker) {
 		}
 	}
 	sendUntilTaken(t, d, "after")
-	if got := d.metric(t, "footfall_door_panics_total"); got != "0" {
+	if got := d.metric(t, "footfall_producer_panics_total"); got != "0" {
 		t.Errorf("%s panics", got)
 	}
 	if !strings.Contains(d.log.String(), `"level":"WARN","msg":"anyone may write`) {

@@ -117,7 +117,7 @@ func inventedValues(t *testing.T, b broker) {
 	if r := visit("service", old); r.status != http.StatusAccepted {
 		t.Errorf("a visit of two days ago by a service: %d %s", r.status, r.raw)
 	}
-	if got := d.metric(t, `footfall_door_filtered_total{reason="too_many_new_keys"}`); got != strconv.Itoa(reduced) {
+	if got := d.metric(t, `footfall_producer_filtered_total{reason="too_many_new_keys"}`); got != strconv.Itoa(reduced) {
 		t.Errorf("%d answers say that they were reduced, the metric %s", reduced, got)
 	}
 	d.close(t)

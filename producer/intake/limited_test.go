@@ -121,7 +121,7 @@ func limited(t *testing.T, b broker) {
 		}
 	}
 	taken("a known link", keys.post(t, "/v1/clicks", "", `{"short_url":"l1","ip":"203.0.113.7"}`))
-	if got := keys.metric(t, `footfall_door_refused_total{reason="too_many_new_keys"}`); got != "3" {
+	if got := keys.metric(t, `footfall_producer_refused_total{reason="too_many_new_keys"}`); got != "3" {
 		t.Errorf("counted %q", got)
 	}
 }

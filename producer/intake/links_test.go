@@ -129,7 +129,7 @@ func shortLinks(t *testing.T, b broker) {
 			t.Errorf("%s: %d %s", path, status, location)
 		}
 	}
-	if n := d.metric(t, `footfall_door_refused_total{reason="not_found"}`); n != "6" {
+	if n := d.metric(t, `footfall_producer_refused_total{reason="not_found"}`); n != "6" {
 		t.Errorf("%s refused, want 6", n)
 	}
 	if status, _ := follow(http.MethodPost, "/promo-1"); status != http.StatusMethodNotAllowed {
@@ -165,7 +165,7 @@ func madeUpReferrers(t *testing.T, b broker) {
 			t.Errorf("redirect %d: %s", i, response.Status)
 		}
 	}
-	if got := d.metric(t, `footfall_door_filtered_total{reason="too_many_new_keys"}`); got != "3" {
+	if got := d.metric(t, `footfall_producer_filtered_total{reason="too_many_new_keys"}`); got != "3" {
 		t.Errorf("counted %q referrers that were left out, want 3", got)
 	}
 	d.close(t) // which writes what is queued

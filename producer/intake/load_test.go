@@ -127,7 +127,7 @@ func TestSlowSendersLeaveRoom(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	_, slowEnded := load.SlowLarge(ctx, d.addr, 200)
-	eventually(t, "all room for large batches is taken", 20*time.Second, func() bool { return d.metric(t, "footfall_door_large_bodies") == "128" })
+	eventually(t, "all room for large batches is taken", 20*time.Second, func() bool { return d.metric(t, "footfall_producer_large_bodies") == "128" })
 	for i := range 3 {
 		began := time.Now()
 		r := d.do(t, http.MethodPost, "/v1/visits", http.Header{"X-Forwarded-For": {"203.0.113.7"}}, strings.NewReader(largeBatch))
@@ -137,10 +137,10 @@ func TestSlowSendersLeaveRoom(t *testing.T) {
 	}
 	cancel()
 	slowEnded()
-	if n := d.metric(t, `footfall_door_refused_total{reason="body_timeout"}`); n == "" || n == "0" {
+	if n := d.metric(t, `footfall_producer_refused_total{reason="body_timeout"}`); n == "" || n == "0" {
 		t.Error("no slow sender timed out")
 	}
-	eventually(t, "no room is taken", 20*time.Second, func() bool { return d.metric(t, "footfall_door_large_bodies") == "0" })
+	eventually(t, "no room is taken", 20*time.Second, func() bool { return d.metric(t, "footfall_producer_large_bodies") == "0" })
 }
 
 // TestOneClientLeavesRoom: the slow senders of one client, however many, get its share of the slots only, so that others need not wait.
@@ -149,7 +149,7 @@ func TestOneClientLeavesRoom(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	_, slowEnded := load.SlowLargeFrom(ctx, d.addr, 200, "203.0.113.7") // more than there are places
-	eventually(t, "one client has its share of the room", 20*time.Second, func() bool { return d.metric(t, "footfall_door_large_bodies") == "16" })
+	eventually(t, "one client has its share of the room", 20*time.Second, func() bool { return d.metric(t, "footfall_producer_large_bodies") == "16" })
 	var took []time.Duration
 	for i := range 20 {
 		began := time.Now()
@@ -157,7 +157,7 @@ func TestOneClientLeavesRoom(t *testing.T) {
 		if took = append(took, time.Since(began)); r.status != http.StatusAccepted {
 			t.Errorf("large batch %d of another client = %d %s after %v", i, r.status, r.raw, took[i])
 		}
-		if n, err := strconv.Atoi(d.metric(t, "footfall_door_large_bodies")); err != nil || n > 16 {
+		if n, err := strconv.Atoi(d.metric(t, "footfall_producer_large_bodies")); err != nil || n > 16 {
 			t.Fatalf("one client has %d places, %v", n, err)
 		}
 	}

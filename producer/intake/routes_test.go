@@ -50,7 +50,7 @@ func TestAPanicIsA500(t *testing.T) {
 			counted[f.GetName()] += m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
 		}
 	}
-	if counted["footfall_door_panics_total"] != 2 || counted["footfall_door_refused_total"] != 2 || counted["footfall_door_request_seconds"] != 2 {
+	if counted["footfall_producer_panics_total"] != 2 || counted["footfall_producer_refused_total"] != 2 || counted["footfall_producer_request_seconds"] != 2 {
 		t.Errorf("counted %v", counted)
 	}
 }

@@ -96,7 +96,7 @@ func Run(ctx context.Context, cfg configs.Producer, open OpenLinks, reg *prometh
 		defer s.closeLinks() // before the publisher, which writes the last clicks
 	}
 	listener, err := listen.Open(ctx, "http.addr", cfg.HTTP.Addr, listen.Bounds{
-		Most: cfg.HTTP.Connections, PerNetwork: cfg.HTTP.PerNetwork, Trusted: p.enrich.Trusts, Metrics: reg, Name: "footfall_door",
+		Most: cfg.HTTP.Connections, PerNetwork: cfg.HTTP.PerNetwork, Trusted: p.enrich.Trusts, Metrics: reg, Name: "footfall_producer",
 	}, log)
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ func unreadAnswers(t *testing.T, b broker) {
 		if r := d.do(t, http.MethodPost, "/v1/visits", another, strings.NewReader(largeBatch)); r.status != http.StatusAccepted {
 			t.Errorf("another client's large batch = %d %s", r.status, r.raw)
 		}
-		n, err := strconv.Atoi(d.metric(t, "footfall_door_large_bodies"))
+		n, err := strconv.Atoi(d.metric(t, "footfall_producer_large_bodies"))
 		must(t, err)
 		large = max(large, n)
 	}
@@ -47,7 +47,7 @@ func unreadAnswers(t *testing.T, b broker) {
 	}
 	cancel()
 	hostile.Wait()
-	eventually(t, "all places are free again", 20*time.Second, func() bool { return d.metric(t, "footfall_door_large_bodies") == "0" })
+	eventually(t, "all places are free again", 20*time.Second, func() bool { return d.metric(t, "footfall_producer_large_bodies") == "0" })
 }
 
 // unread sends requests over one connection for as long as the producer takes them, and reads nothing. When it is cut off it connects

@@ -48,7 +48,7 @@ func beaconsAndPixels(t *testing.T, b broker) {
 			}
 		}
 	}
-	if got := d.metric(t, `footfall_door_filtered_total{reason="prefetch"}`); got != "4" {
+	if got := d.metric(t, `footfall_producer_filtered_total{reason="prefetch"}`); got != "4" {
 		t.Errorf("counted %q visits that nobody saw, want 4", got)
 	}
 	in := ids(t, d.broker, d.topics.Visits)

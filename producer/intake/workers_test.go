@@ -84,7 +84,7 @@ func openPublisher(t *testing.T, cfg configs.Producer) (*kfake.Cluster, *publish
 			t.Fatal(err)
 		}
 		for _, f := range families {
-			if f.GetName() == "footfall_door_in_flight" {
+			if f.GetName() == "footfall_producer_in_flight" {
 				return f.GetMetric()[0].GetGauge().GetValue()
 			}
 		}

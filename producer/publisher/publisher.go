@@ -188,15 +188,15 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer, topics []string) *metrics {
 	m := &metrics{
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "footfall_door_events_total",
+			Name: "footfall_producer_events_total",
 			Help: "Events that Kafka has acknowledged, by topic; also those whose sender had already been answered 503.",
 		}, []string{"topic"}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "footfall_door_in_flight",
+			Name: "footfall_producer_in_flight",
 			Help: "Events being written to Kafka; http.max_in_flight is the most there can be of one tenant, and half as many more of several.",
 		}),
 		write: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "footfall_door_kafka_write_seconds",
+			Name:    "footfall_producer_kafka_write_seconds",
 			Help:    "Time until Kafka has acknowledged all events of a request, once per request, from when they were ready to be sent.",
 			Buckets: []float64{.005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10},
 		}),

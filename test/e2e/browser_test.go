@@ -134,7 +134,7 @@ func TestPagesWithAKey(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if n := measured[`footfall_door_refused_total{reason="origin_not_allowed"}`]; n != 1 {
+		if n := measured[`footfall_producer_refused_total{reason="origin_not_allowed"}`]; n != 1 {
 			return fmt.Errorf("%v views from an origin that is not listed were refused, want 1", n)
 		}
 		return nil

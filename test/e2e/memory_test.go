@@ -59,7 +59,7 @@ func measure(ctx context.Context, admin string) (m memory, err error) {
 		case err != nil:
 		case name == "go_memstats_next_gc_bytes":
 			m.live = value / 2 // with GOGC 100 the next collection comes at twice the live bytes
-		case strings.HasPrefix(name, "footfall_door_events_total"):
+		case strings.HasPrefix(name, "footfall_producer_events_total"):
 			m.events += value
 		}
 	}

@@ -93,14 +93,14 @@ func TestAProducerWithKeysIsAsDescribed(t *testing.T) {
 	}
 	for _, route := range ways {
 		for _, code := range []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests} {
-			if got[fmt.Sprintf("footfall_door_requests_total{code=\"%d\",route=%q}", code, route)] == 0 {
+			if got[fmt.Sprintf("footfall_producer_requests_total{code=\"%d\",route=%q}", code, route)] == 0 {
 				t.Errorf("%s never answered %d", route, code)
 			}
 		}
 	}
 	if t.Failed() {
 		for sample, n := range got {
-			if strings.HasPrefix(sample, "footfall_door_requests_total") {
+			if strings.HasPrefix(sample, "footfall_producer_requests_total") {
 				t.Log(sample, n)
 			}
 		}

@@ -75,7 +75,7 @@ func New() *Memory {
 		Noted:      map[models.Partition]store.Progress{},
 		leases:     map[store.Lease]time.Time{},
 
-		NextEpoch: func(last int64) int64 { return last + 1 }, // unique, since one mutex guards the store
+		NextEpoch: func(last int64) int64 { return store.NextEpoch(last, time.Now()) },
 	}
 }
 
@@ -270,12 +270,28 @@ func (m *Memory) Apply(ctx context.Context, writes []store.KeyWrite) []error {
 		if m.OnApply != nil {
 			f = m.OnApply(w)
 		}
-		errs[i] = f.Err
-		if !f.Lost {
+		if errs[i] = f.Err; f.Err == nil {
+			errs[i] = refused(w)
+		}
+		if !f.Lost && refused(w) == nil {
 			m.ApplyOne(w)
 		}
 	}
 	return errs
+}
+
+// counters are all that a store has tables for.
+var counters = append(models.AllMetrics(), models.ClickCounter, models.HourCounters, models.DayCounters, models.CountryCounters, models.ReferrerCounters,
+	models.UniqueCounter, models.BotCounter, models.NumValues, models.SumValues)
+
+// refused is why a write cannot be applied, as a database refuses what it has no table for.
+func refused(w store.KeyWrite) error {
+	for cell := range w.Cells {
+		if !slices.Contains(counters, cell.Counter) {
+			return fmt.Errorf("no such counter: %q", cell.Counter)
+		}
+	}
+	return nil
 }
 
 // ApplyOne applies one write. The caller holds Mu, or is the only user.

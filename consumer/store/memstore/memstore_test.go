@@ -10,6 +10,16 @@ import (
 	"footfall/models"
 )
 
+func TestStore(t *testing.T) {
+	storetest.Run(t, func(*testing.T) (store.Store, storetest.Reader) {
+		m := memstore.New()
+		return m, func(_ context.Context, key models.Key, cell models.Cell) (int64, bool, error) {
+			value, found := m.Counters[key][cell]
+			return value, found, nil
+		}
+	})
+}
+
 func TestLists(t *testing.T) {
 	m := memstore.New()
 	storetest.RunLists(t, m, lists{m})
