@@ -123,8 +123,10 @@ func (l *Limits) Event(from Sender, event models.Event, now time.Time) (reduced 
 			err = l.visitor(from, site, e.GUID, e.TS, now)
 		}
 	case *models.Click:
-		if err := l.site(l.hash("links", from.Grant), now); err != nil {
-			return false, err
+		if l.sites != nil {
+			if err := l.site(l.hash("links", from.Grant), now); err != nil {
+				return false, err
+			}
 		}
 		link := l.hash("link", e.ShortURL)
 		if reduced, err = l.click(from, link, e, now); err == nil {

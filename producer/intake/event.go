@@ -126,7 +126,7 @@ func (s *server) prepare(from sender, w draft, now time.Time) (reduced bool, err
 	if err != nil {
 		return false, err
 	}
-	payer := admission.Sender{Grant: owner, IP: s.enrich.ClientIP(from.request), Page: from.tenant.Page}
+	payer := admission.Sender{Grant: owner, IP: from.ip, Page: from.tenant.Page}
 	reduced, err = s.limits.Event(payer, w.event, now)
 	if reduced && err == nil {
 		s.metrics.filtered.WithLabelValues(answer.TooManyNewKeys).Inc()

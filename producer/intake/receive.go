@@ -2,6 +2,7 @@ package intake
 
 import (
 	"net/http"
+	"net/netip"
 	"strconv"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 // sender is what is known of the sender of a request.
 type sender struct {
 	request *http.Request
+	ip      netip.Addr
 	page    admission.Page
 	grants  []admission.Grant // of its write key; none if anyone may write
 	tenant  admission.Tenant
@@ -24,7 +26,7 @@ type sender struct {
 // admit decides, before the body is read, whether a sender may send now, and finds the grants of its key.
 func (s *server) admit(r *http.Request) (sender, error) {
 	ip, now := s.enrich.ClientIP(r), time.Now()
-	from := sender{request: r, page: admission.PageOf(r), tenant: admission.Tenant{Network: fair.Client(ip)}}
+	from := sender{request: r, ip: ip, page: admission.PageOf(r), tenant: admission.Tenant{Network: fair.Client(ip)}}
 	if err := s.limits.Client(ip, now); err != nil {
 		return from, err
 	}
@@ -113,7 +115,7 @@ func (s *server) chargeBatch(from sender, events int, slots *admission.Slots) er
 			return err
 		}
 	}
-	return s.limits.Batch(s.enrich.ClientIP(from.request), events-1, from.tenant.Page, time.Now()) // admit charged for the first
+	return s.limits.Batch(from.ip, events-1, from.tenant.Page, time.Now()) // admit charged for the first
 }
 
 // receiveForm takes one visit as a form.
