@@ -456,14 +456,17 @@ func (d *real) produce(t *testing.T, f footprint, whole bool, want *oracle.Oracl
 	type place struct{ topic, partition int }
 	batches, sizes := map[place][]kafka.Record{}, map[place]int{}
 	flush := func(at place) {
-		answer, err := d.Client.Produce(t.Context(), &kafka.ProduceRequest{Topic: d.Topics[at.topic], Partition: at.partition, RequiredAcks: kafka.RequireAll,
-			Records: kafka.NewRecordReader(batches[at]...), Compression: kafka.Lz4})
-		if err == nil {
-			err = answer.Error
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Within(t, time.Minute, "writing the load", func() error {
+			answer, err := d.Client.Produce(t.Context(), &kafka.ProduceRequest{Topic: d.Topics[at.topic], Partition: at.partition, RequiredAcks: kafka.RequireAll,
+				Records: kafka.NewRecordReader(batches[at]...), Compression: kafka.Lz4})
+			if err == nil {
+				err = answer.Error
+			}
+			if err != nil && !errors.Is(err, kafka.NotLeaderForPartition) && !errors.Is(err, kafka.UnknownTopicOrPartition) { // of new topics: nothing was written
+				t.Fatal(err)
+			}
+			return err
+		})
 		batches[at], sizes[at] = nil, 0
 	}
 	partitions := max(f.partitions, 6)
