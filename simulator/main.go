@@ -54,10 +54,10 @@ func command(ctx context.Context, args []string, now time.Time, stdout, stderr i
 			return err
 		}
 		defer counted.close()
-	}
-	if o.verify && o.send != "" {
-		if err := counted.refuseOthers(ctx); err != nil {
-			return err
+		if o.send != "" {
+			if err := counted.refuseOthers(ctx); err != nil {
+				return err
+			}
 		}
 	}
 	names, err := writeFiles(o, now, visits, clicks)

@@ -10,7 +10,7 @@ import (
 // prefetched is why the server leaves out a visit whose page was only fetched in advance. It is no refusal.
 const prefetched = "prefetch"
 
-// metrics are what the server measures. The names keep the prefix footfall_producer_: dashboards and alerts use them.
+// metrics are what the server measures. Dashboards and alerts use their names.
 type metrics struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec

@@ -270,10 +270,11 @@ func (m *Memory) Apply(ctx context.Context, writes []store.KeyWrite) []error {
 		if m.OnApply != nil {
 			f = m.OnApply(w)
 		}
+		refusal := refused(w)
 		if errs[i] = f.Err; f.Err == nil {
-			errs[i] = refused(w)
+			errs[i] = refusal
 		}
-		if !f.Lost && refused(w) == nil {
+		if !f.Lost && refusal == nil {
 			m.ApplyOne(w)
 		}
 	}
