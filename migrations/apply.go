@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -146,20 +145,19 @@ func (m *migrator) run(ctx context.Context) error {
 	if err := compare(all, recorded); err != nil && !errors.Is(err, errBehind) {
 		return err
 	}
-	var missing []Migration
 	for _, step := range all {
-		if _, done := recorded[step.Version]; !done {
-			missing = append(missing, step)
+		if _, done := recorded[step.Version]; done {
+			continue
 		}
-	}
-	if err := m.migrate(ctx, missing); err != nil {
-		return err
+		if err := m.migrate(ctx, step); err != nil {
+			return err
+		}
 	}
 	m.report("schema is at version %d", len(all))
 	return nil
 }
 
-// begin finds out which migrations are done, and settles how visitors are remembered, and the plan.
+// begin finds out which migrations are done, and settles what the tables are made for.
 func (m *migrator) begin(ctx context.Context) (recorded map[int]string, err error) {
 	err = m.exec(ctx, `CREATE TABLE IF NOT EXISTS ${footfall}.schema_migrations (version int PRIMARY KEY, name text,`+
 		` checksum text, applied_at timestamp)`)
@@ -172,59 +170,40 @@ func (m *migrator) begin(ctx context.Context) (recorded map[int]string, err erro
 	if err := m.exec(ctx, `CREATE TABLE IF NOT EXISTS ${footfall}.settings (name text PRIMARY KEY, value text)`); err != nil {
 		return nil, fmt.Errorf("creating settings: %w", err)
 	}
-	if err := m.settleVisitors(ctx, recorded); err != nil { // before the plan: nothing is written into tables of earlier versions
-		return nil, err
-	}
-	return recorded, m.settlePlan(ctx)
+	return recorded, m.settle(ctx)
 }
 
-// migrate carries out migrations, and then records them, the newest first: from then on older binaries refuse the tables. If it recorded them one by
-// one, a consumer of an older version could start in between, and count in its way into tables that are settled to be new. It may be repeated.
-func (m *migrator) migrate(ctx context.Context, steps []Migration) error {
-	for _, step := range steps {
-		if err := m.whileLocked(ctx, func(ctx context.Context) error { return m.execAll(ctx, step) }); err != nil {
-			return err
-		}
-		m.report("migrated to %d (%s)", step.Version, step.Name)
-	}
-	return m.whileLocked(ctx, func(ctx context.Context) error {
-		for _, step := range slices.Backward(steps) {
-			err := m.session.Query(`INSERT INTO `+m.names.Footfall+`.schema_migrations (version, name, checksum, applied_at)`+
-				` VALUES (?, ?, ?, ?)`, step.Version, step.Name, step.Checksum, time.Now()).WithContext(ctx).Exec()
-			if err != nil {
-				return fmt.Errorf("recording migration %d: %w", step.Version, err)
-			}
-		}
-		return nil
-	})
-}
-
-func (m *migrator) execAll(ctx context.Context, step Migration) error {
+// migrate carries out a migration and records it. It may be repeated. Each statement has the lock's time: on a busy cluster nodes take seconds to agree.
+func (m *migrator) migrate(ctx context.Context, step Migration) error {
 	for _, cql := range step.Statements {
-		if err := m.exec(ctx, cql); err != nil {
+		if err := m.whileLocked(ctx, func(ctx context.Context) error { return m.exec(ctx, cql) }); err != nil {
 			return fmt.Errorf("migrating to %d (%s): %w\nin: %s", step.Version, step.Name, err, cql)
 		}
 	}
+	err := m.whileLocked(ctx, func(ctx context.Context) error {
+		return m.session.Query(`INSERT INTO `+m.names.Footfall+`.schema_migrations (version, name, checksum, applied_at) VALUES (?, ?, ?, ?)`,
+			step.Version, step.Name, step.Checksum, time.Now()).WithContext(ctx).Exec()
+	})
+	if err != nil {
+		return fmt.Errorf("recording migration %d: %w", step.Version, err)
+	}
+	m.report("migrated to %d (%s)", step.Version, step.Name)
 	return nil
 }
 
-// settlePlan records the plan before the first table is made for it, so that a repeated run uses the same after an interruption. It returns an
-// error if another plan is recorded.
-func (m *migrator) settlePlan(ctx context.Context) error {
-	plan, err := recordedPlan(ctx, m.session, m.names)
-	if err != nil {
-		return err
-	}
-	if plan == nil {
-		plan = m.plan
-		err := m.session.Query(`INSERT INTO `+m.names.Footfall+`.settings (name, value) VALUES (?, ?)`, planSetting, plan.Record()).
-			WithContext(ctx).Exec()
-		if err != nil {
-			return fmt.Errorf("recording the plan: %w", err)
+// settle records what the tables are made for before the first one is made, so that a repeated run uses the same after an interruption. It
+// returns an error if anything else is recorded.
+func (m *migrator) settle(ctx context.Context) error {
+	for name, value := range map[string]string{planSetting: m.plan.Record(), models.VisitorsSetting: models.VisitorsInRows} {
+		recorded, err := setting(ctx, m.session, m.names, name)
+		if err == nil && recorded == "" {
+			err = m.session.Query(`INSERT INTO `+m.names.Footfall+`.settings (name, value) VALUES (?, ?)`, name, value).WithContext(ctx).Exec()
 		}
-		m.report("the tables are made for %s", plan)
+		if err != nil {
+			return fmt.Errorf("recording setting %q: %w", name, err)
+		}
 	}
-	return samePlan(plan, m.plan, m.names)
+	return same(ctx, m.session, m.names, m.plan)
 }
 
 // exec fills in the placeholders, executes the statement, and waits until all nodes agree on the schema.

@@ -19,11 +19,10 @@ var errBehind = errors.New("the database's schema is older than this binary: run
 // Check returns an error that says what to do unless the database has exactly the migrations of this binary, and its tables were made for the
 // configured plan. It is final (retry.IsFinal) unless somebody who migrates would mend it.
 func Check(ctx context.Context, session *gocql.Session, names cql.Keyspaces, configured *models.Plan) error {
-	plan, err := CheckTables(ctx, session, names)
-	if err != nil {
+	if _, err := CheckTables(ctx, session, names); err != nil {
 		return err
 	}
-	return samePlan(plan, configured, names)
+	return same(ctx, session, names, configured)
 }
 
 // CheckTables returns the plan that the tables were made for, and an error that says what to do unless the database has exactly the
@@ -40,9 +39,6 @@ func CheckTables(ctx context.Context, session *gocql.Session, names cql.Keyspace
 	if err != nil {
 		return nil, err
 	}
-	if plan == nil {
-		return nil, errBehind // no migration is recorded before the plan is
-	}
 	all, err := All(plan.Features())
 	if err != nil {
 		return nil, err
@@ -50,34 +46,60 @@ func CheckTables(ctx context.Context, session *gocql.Session, names cql.Keyspace
 	return plan, compare(all, recorded)
 }
 
-// samePlan returns an error if the configured plan is not that of the tables. Features are columns of the tables, and repairs have to decide as
-// the owner did: neither may change while the tables live.
-func samePlan(tables, configured *models.Plan, n cql.Keyspaces) error {
-	if configured.Equal(tables) {
-		return nil
+// same returns an error if the tables were made for another plan, or remember visitors otherwise than this version. Features are columns of the
+// tables, repairs have to decide as the owner did, and a visitor who is looked for elsewhere is counted again: none may change while the tables live.
+func same(ctx context.Context, session *gocql.Session, n cql.Keyspaces, configured *models.Plan) error {
+	tables, err := recordedPlan(ctx, session, n)
+	if err != nil {
+		return err
 	}
-	return retry.Final(fmt.Errorf("the tables of keyspace %s were made for %s, but the configuration says %s: set features and metrics as the"+
-		" tables have them, or count into new tables with another cassandra.keyspace_suffix", n.Cardinality, tables, configured))
+	if !configured.Equal(tables) {
+		return retry.Final(fmt.Errorf("the tables of keyspace %s were made for %s, but the configuration says %s: set features and metrics as the"+
+			" tables have them, or count into new tables with another cassandra.keyspace_suffix", n.Cardinality, tables, configured))
+	}
+	visitors, err := setting(ctx, session, n, models.VisitorsSetting)
+	switch {
+	case err != nil:
+		return err
+	case visitors == "": // perhaps another data centre has it
+		return errBehind
+	case visitors != models.VisitorsInRows:
+		return retry.Final(fmt.Errorf("the tables of keyspace %s remember visitors %s, but this version %s: use the version that counted, or count into"+
+			" new tables with another cassandra.keyspace_suffix", n.Cardinality, visitors, models.VisitorsInRows))
+	}
+	return nil
 }
 
 // planSetting is the row of settings that holds the plan.
 const planSetting = "plan"
 
-// recordedPlan reads the plan that the tables were made for; nil if none is recorded.
+// recordedPlan reads the plan that the tables were made for.
 func recordedPlan(ctx context.Context, session *gocql.Session, n cql.Keyspaces) (*models.Plan, error) {
-	var record string
-	err := session.Query(`SELECT value FROM `+n.Footfall+`.settings WHERE name = ?`, planSetting).WithContext(ctx).Scan(&record)
-	if errors.Is(err, gocql.ErrNotFound) || cql.NoTable(err) {
-		return nil, nil
-	}
+	record, err := setting(ctx, session, n, planSetting)
 	if err != nil {
-		return nil, fmt.Errorf("reading settings: %w", err)
+		return nil, err
+	}
+	if record == "" {
+		return nil, errBehind // no migration is recorded before the plan is
 	}
 	plan, err := models.ReadPlan(record)
 	return plan, retry.Final(err)
 }
 
-// recordedMigrations reads which migrations the database has: version and checksum.
+// setting reads a row of settings; empty if there is none.
+func setting(ctx context.Context, session *gocql.Session, n cql.Keyspaces, name string) (value string, err error) {
+	err = session.Query(`SELECT value FROM `+n.Footfall+`.settings WHERE name = ?`, name).WithContext(ctx).Scan(&value)
+	if err != nil && !errors.Is(err, gocql.ErrNotFound) && !cql.NoTable(err) {
+		return "", fmt.Errorf("reading settings: %w", err)
+	}
+	return value, nil
+}
+
+// first0x is the checksum of the first migration of versions before 1.0.
+const first0x = "ba71d91d62d4cbac5df5a229532b6386eafa7b302d0f0a567b34836312592155"
+
+// recordedMigrations reads which migrations the database has: version and checksum. Tables of versions before 1.0 are an error: this one finds neither
+// visitors nor doubts where they have them.
 func recordedMigrations(ctx context.Context, session *gocql.Session, n cql.Keyspaces) (map[int]string, error) {
 	recorded := map[int]string{}
 	scanner := session.Query(`SELECT version, checksum FROM ` + n.Footfall + `.schema_migrations`).
@@ -92,6 +114,10 @@ func recordedMigrations(ctx context.Context, session *gocql.Session, n cql.Keysp
 	}
 	if err := scanner.Err(); err != nil {
 		return nil, fmt.Errorf("reading schema_migrations: %w", err)
+	}
+	if recorded[1] == first0x {
+		return nil, retry.Final(fmt.Errorf("the tables of keyspace %s are those of footfall 0.x: go on with 0.x, or count the log again into new tables with"+
+			" another cassandra.keyspace_suffix (docs/operations.md, Upgrading)", n.Footfall))
 	}
 	return recorded, nil
 }

@@ -6,7 +6,6 @@ package cassandra
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,8 +32,6 @@ type Store struct {
 	replicated   bool         // a keyspace has more than one replica
 	traffic      *traffic
 	ipTTL        time.Duration // see ExpireIPs
-	rowsMu       sync.Mutex
-	rows         bool // see checkRows
 }
 
 var _ store.Store = (*Store)(nil)

@@ -13,25 +13,6 @@ import (
 	"footfall/models"
 )
 
-// checkRows returns an error unless the tables remember visitors of sites as this version does. It reads the setting once, since that never changes.
-func (s *Store) checkRows(ctx context.Context) error {
-	s.rowsMu.Lock()
-	defer s.rowsMu.Unlock()
-	if s.rows {
-		return nil
-	}
-	recorded, err := s.recorded(ctx, models.VisitorsSetting)
-	if err != nil {
-		return fmt.Errorf("reading how visitors are remembered: %w", markDisconnected(err))
-	}
-	if recorded != models.VisitorsInRows { // perhaps another data centre has it: a guess would count visitors again
-		return fmt.Errorf("how visitors are remembered is not what this version knows (%q), as far as the nodes that answer know (it is %q): start"+
-			" consumers when all nodes are up, after `consumer migrate`", models.VisitorsInRows, recorded)
-	}
-	s.rows = true
-	return nil
-}
-
 // visitorParts makes the request parts of visitors. Neighbours in the list often are the same one, and then share the token.
 func visitorParts(visitors []models.Visitor, bytes func(i int) int) []requestPart {
 	parts := make([]requestPart, len(visitors))
@@ -72,9 +53,6 @@ func (s *Store) readsOfRows(under int) int {
 
 // Visitors implements store.Store: one read for visitors in several buckets of a site's month.
 func (s *Store) Visitors(ctx context.Context, visitors []models.Visitor, found func(int, models.First)) (hasRows bool, err error) {
-	if err := s.checkRows(ctx); err != nil {
-		return true, err
-	}
 	const perRow = requestBytes / 128 // as in lookups
 	parts := visitorParts(visitors, func(i int) int { return perRow + len(visitors[i].GUID) + len(visitors[i].Under) })
 	type together struct { // in one read
@@ -152,9 +130,6 @@ func (s *Store) readRows(ctx context.Context, visitors []models.Visitor, ask []r
 // RememberFirsts implements store.Store: one batch for the entries of a few partitions. As in Remember, two that take themselves for the owner
 // write the same values.
 func (s *Store) RememberFirsts(ctx context.Context, visitors []models.Visitor, firsts [][]models.First) error {
-	if err := s.checkRows(ctx); err != nil {
-		return err
-	}
 	var whose []models.Visitor
 	var entries []models.First
 	for i, list := range firsts {
