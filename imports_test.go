@@ -14,7 +14,7 @@ var allowed = map[string][]string{
 	"configs":    {},
 	"migrations": {"models", "configs", "internal/cql", "internal/retry"},
 
-	"internal/await":        {"internal/retry"},
+	"internal/await":        {"internal/metric", "internal/retry"},
 	"internal/kafka/dial":   {"configs", "internal/retry"},
 	"internal/kafka/topics": {"models", "internal/kafka/dial", "internal/retry"},
 	"internal/cql":          {"configs", "internal/retry"},
@@ -25,9 +25,10 @@ var allowed = map[string][]string{
 	"internal/grant":        {"models"},
 	"internal/cli":          {"configs", "internal/build"},
 	"internal/health":       {"internal/build", "internal/listen"},
-	"internal/listen":       {"configs", "internal/fair"},
+	"internal/listen":       {"configs", "internal/fair", "internal/metric"},
 	"internal/httpstatus":   {},
 	"internal/memlimit":     {},
+	"internal/metric":       {},
 	"internal/retry":        {},
 
 	// What both doctors share knows Kafka, but not who uses it.
@@ -37,10 +38,10 @@ var allowed = map[string][]string{
 	"producer/assets":    {},
 	"producer/enrich":    {"models"},
 	"producer/answer":    {"models"},
-	"producer/links":     {"models", "internal/fair", "producer/answer", "producer/enrich"},
+	"producer/links":     {"models", "internal/fair", "internal/metric", "producer/answer", "producer/enrich"},
 	"producer/admission": {"models", "configs", "internal/fair", "internal/grant", "producer/answer"},
-	"producer/publisher": {"models", "internal/fair", "internal/kafka/dial", "internal/kafka/topics", "producer/answer", "producer/admission"},
-	"producer/intake":    {"models", "configs", "internal/await", "internal/fair", "internal/health", "internal/httpstatus", "internal/kafka/dial", "internal/kafka/topics", "internal/listen", "producer/answer", "producer/admission", "producer/publisher", "producer/assets", "producer/enrich", "producer/links"},
+	"producer/publisher": {"models", "internal/fair", "internal/metric", "internal/kafka/dial", "internal/kafka/topics", "producer/answer", "producer/admission"},
+	"producer/intake":    {"models", "configs", "internal/await", "internal/fair", "internal/health", "internal/httpstatus", "internal/kafka/dial", "internal/kafka/topics", "internal/listen", "internal/metric", "producer/answer", "producer/admission", "producer/publisher", "producer/assets", "producer/enrich", "producer/links"},
 	"producer/doctor":    {"configs", "internal/doctor", "internal/doctor/kafkachecks", "internal/health", "internal/kafka/dial", "producer/intake", "producer/links/cassandra"},
 	"producer":           {"internal/await", "internal/cli", "internal/memlimit", "models", "configs", "internal/kafka/dial", "internal/kafka/topics", "internal/health", "producer/doctor", "producer/intake", "producer/links", "producer/links/cassandra"},
 
@@ -52,20 +53,20 @@ var allowed = map[string][]string{
 	"consumer/store/memstore":  {"models", "consumer/store"},
 	"consumer/eventlog":        {"models", "configs", "internal/retry", "internal/kafka/dial", "internal/kafka/topics", "consumer/store", "internal/await", "internal/budget"},
 	"consumer/eventlog/raw":    {"models", "internal/retry", "internal/kafka/dial", "consumer/eventlog"},
-	"consumer/repair":          {"models", "internal/retry", "consumer/store", "consumer/eventlog"},
+	"consumer/repair":          {"models", "internal/metric", "internal/retry", "consumer/store", "consumer/eventlog"},
 	"consumer/names":           {"models", "consumer/store", "consumer/eventlog"},
-	"consumer/pause":           {"models", "configs", "internal/retry", "consumer/store", "consumer/eventlog", "consumer/repair"},
-	"consumer/rollup":          {"models", "configs", "internal/await", "internal/retry", "internal/kafka/dial", "internal/kafka/topics", "consumer/store", "consumer/eventlog", "consumer/names", "consumer/repair", "consumer/pause", "internal/budget", "internal/memlimit"},
+	"consumer/pause":           {"models", "configs", "internal/metric", "internal/retry", "consumer/store", "consumer/eventlog", "consumer/repair"},
+	"consumer/rollup":          {"models", "configs", "internal/await", "internal/retry", "internal/kafka/dial", "internal/kafka/topics", "consumer/store", "consumer/eventlog", "consumer/names", "consumer/repair", "consumer/pause", "internal/budget", "internal/memlimit", "internal/metric"},
 	// Commands depend on the log and the tables, not on the pipeline, whose simulation runs them. Only a rebuild runs consumers.
 	"consumer/maintenance": {"models", "configs", "internal/retry", "internal/kafka/topics", "consumer/store", "consumer/eventlog", "consumer/eventlog/raw", "consumer/repair"},
 	"consumer/rebuild":     {"models", "configs", "internal/kafka/topics", "consumer/store", "consumer/eventlog", "consumer/maintenance", "consumer/rollup"},
 	// Dead letters are parsed and mended without I/O. Sending them again depends on the log, not on the pipeline.
 	"consumer/deadletters": {"models"},
 	"consumer/replay":      {"models", "internal/retry", "internal/kafka/dial", "internal/kafka/topics", "consumer/store", "consumer/eventlog", "consumer/eventlog/raw", "consumer/deadletters", "consumer/maintenance"},
-	"consumer/cassandra":   {"models", "configs", "migrations", "internal/cql", "consumer/store", "internal/retry"},
+	"consumer/cassandra":   {"models", "configs", "migrations", "internal/cql", "internal/metric", "consumer/store", "internal/retry"},
 	"consumer/gcpacer":     {},
 	"consumer/doctor":      {"models", "configs", "internal/retry", "internal/cql", "internal/doctor", "internal/doctor/kafkachecks", "internal/kafka/dial", "internal/kafka/topics", "consumer/store", "consumer/eventlog", "consumer/cassandra"},
-	"consumer":             {"internal/cli", "internal/memlimit", "models", "configs", "migrations", "consumer/store", "consumer/rollup", "consumer/maintenance", "consumer/pause", "consumer/rebuild", "consumer/doctor", "consumer/deadletters", "consumer/eventlog", "consumer/replay", "consumer/cassandra", "consumer/gcpacer", "internal/health", "internal/await", "internal/kafka/dial", "internal/retry"},
+	"consumer":             {"internal/cli", "internal/memlimit", "models", "configs", "migrations", "consumer/store", "consumer/rollup", "consumer/maintenance", "consumer/pause", "consumer/rebuild", "consumer/doctor", "consumer/deadletters", "consumer/eventlog", "consumer/replay", "consumer/cassandra", "consumer/gcpacer", "internal/health", "internal/await", "internal/kafka/dial", "internal/metric", "internal/retry"},
 
 	// A reader knows the tables, not who fills them.
 	"reader/stats":             {"models"},
@@ -78,7 +79,7 @@ var allowed = map[string][]string{
 	"reader/plot":              {"models", "reader/stats"},
 	"reader/params":            {"models"},
 	"reader/page":              {"models", "reader/stats", "reader/plot", "reader/params"},
-	"reader/web":               {"internal/fair", "internal/grant", "internal/httpstatus", "internal/listen", "models", "configs", "internal/health", "reader/stats", "reader/table", "reader/export", "reader/access", "reader/page", "reader/params"},
+	"reader/web":               {"internal/fair", "internal/grant", "internal/httpstatus", "internal/listen", "internal/metric", "models", "configs", "internal/health", "reader/stats", "reader/table", "reader/export", "reader/access", "reader/page", "reader/params"},
 	"reader":                   {"internal/await", "internal/cli", "internal/memlimit", "models", "configs", "internal/health", "internal/cql", "reader/stats", "reader/export", "reader/cassandra", "reader/access", "reader/web"},
 
 	// Nothing may import embedded: it can be deleted without touching the core.

@@ -118,7 +118,7 @@ func (c *counting) open(ctx context.Context) (store *cassandra.Store, durable *d
 		return nil, nil, err
 	}
 	store.ExpireIPs(c.cfg.Visitors.IPTTL)
-	c.reg.MustRegister(store)
+	c.reg.MustRegister(store.Metrics()...)
 	durable = newDurability(store, c.cfg.Cassandra.RequireDurable, c.reg, c.log)
 	if err := c.waiting.For(ctx, "Cassandra's nodes", durable.check); err != nil {
 		store.Close()

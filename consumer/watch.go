@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"footfall/consumer/cassandra"
+	"footfall/internal/metric"
 	"footfall/internal/retry"
 )
 
@@ -82,11 +83,8 @@ type durability struct {
 }
 
 func newDurability(store cluster, require bool, reg prometheus.Registerer, log *slog.Logger) *durability {
-	d := &durability{store: store, require: require, log: log, warned: map[string]string{}, gauge: prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "footfall_store_durable",
-		Help: "1 if commitlog_sync is group or batch on every node; else counts are exact only while no Cassandra node crashes.",
-	})}
-	reg.MustRegister(d.gauge)
+	d := &durability{store: store, require: require, log: log, warned: map[string]string{}, gauge: metric.Gauge(reg, "footfall_store_durable",
+		"1 if commitlog_sync is group or batch on every node; else counts are exact only while no Cassandra node crashes.")}
 	return d
 }
 

@@ -6,6 +6,8 @@ import (
 
 	"github.com/gocql/gocql"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"footfall/internal/metric"
 )
 
 // The kinds of requests of the data path.
@@ -38,22 +40,13 @@ type Watch func(batch *gocql.ObservedBatch, query *gocql.ObservedQuery)
 
 func newTraffic() *traffic {
 	t := &traffic{
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "footfall_store_requests_total",
-			Help: "Requests to Cassandra by kind: counters, ledger, lookup (of visitors), visitors (remembered), latest (clicks), names (listed).",
-		}, []string{"kind"}),
-		statements: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "footfall_store_statements_total",
-			Help: "CQL statements in those requests.",
-		}, []string{"kind"}),
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "footfall_store_requests_in_flight",
-			Help: "Requests to Cassandra under way: at most cassandra.in_flight of looking visitors up, and as many of writing counters.",
-		}),
-		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "footfall_store_requests_waiting",
-			Help: "Requests to Cassandra that wait for their turn (cassandra.in_flight).",
-		}),
+		requests: metric.Counters(nil, "footfall_store_requests_total",
+			"Requests to Cassandra by kind: counters, ledger, lookup (of visitors), visitors (remembered), latest (clicks), names (listed).", "kind"),
+		statements: metric.Counters(nil, "footfall_store_statements_total", "CQL statements in those requests.", "kind"),
+		inFlight: metric.Gauge(nil, "footfall_store_requests_in_flight",
+			"Requests to Cassandra under way: at most cassandra.in_flight of looking visitors up, and as many of writing counters."),
+		waiting: metric.Gauge(nil, "footfall_store_requests_waiting",
+			"Requests to Cassandra that wait for their turn (cassandra.in_flight)."),
 		kinds: map[string]tally{},
 	}
 	t.watch(nil)
@@ -99,21 +92,9 @@ func (t *traffic) turns(n int, do func(context.Context, int) error) (counted fun
 	return counted, func() { t.waiting.Sub(float64(int64(n) - begun.Load())) }
 }
 
-// Describe implements prometheus.Collector: a store exports how many requests it made.
-func (s *Store) Describe(out chan<- *prometheus.Desc) {
-	for _, c := range s.traffic.all() {
-		c.Describe(out)
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (s *Store) Collect(out chan<- prometheus.Metric) {
-	for _, c := range s.traffic.all() {
-		c.Collect(out)
-	}
-}
-
-func (t *traffic) all() []prometheus.Collector {
+// Metrics are how many requests the store makes, for a registry.
+func (s *Store) Metrics() []prometheus.Collector {
+	t := s.traffic
 	return []prometheus.Collector{t.requests, t.statements, t.inFlight, t.waiting}
 }
 

@@ -37,23 +37,15 @@ func NewOwnerName() string {
 
 // VersionOf returns the DecisionVersion in an owner's name; 0 if there is none.
 func VersionOf(owner string) int {
-	_, version, _ := cutLast(owner, "/v")
-	n, err := strconv.Atoi(version)
-	if err != nil {
-		return 0
+	if i := strings.LastIndex(owner, "/v"); i >= 0 {
+		n, _ := strconv.Atoi(owner[i+2:])
+		return n
 	}
-	return n
+	return 0
 }
 
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
-}
-
-// OwnersOfOtherVersions lists the owners of counted partitions that have another DecisionVersion. It leaves out partitions that counts
-// rejects: earlier versions also took partitions that somebody had added, and nobody would ever take those over.
+// OwnersOfOtherVersions lists the owners of partitions that have another DecisionVersion. It leaves out what counts rejects, such as a topic that is
+// configured no more: nobody would ever take that over.
 func OwnersOfOtherVersions(ctx context.Context, db store.Store, counts func(models.Partition) bool) ([]store.Owner, error) {
 	owners, err := db.Owners(ctx)
 	return slices.DeleteFunc(owners, func(o store.Owner) bool {

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/consumer/store"
+	"footfall/internal/metric"
 	"footfall/internal/retry"
 )
 
@@ -24,9 +25,8 @@ type Watcher struct {
 
 // NewWatcher makes a watcher of the pauses that db knows, and registers its metric with reg.
 func NewWatcher(db store.Store, reg *prometheus.Registry, log *slog.Logger) *Watcher {
-	w := &Watcher{store: db, log: log, gauge: prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "footfall_paused", Help: "1 while this consumer rests, since consumer pause asked for it; else 0."})}
-	reg.MustRegister(w.gauge)
+	w := &Watcher{store: db, log: log, gauge: metric.Gauge(reg, "footfall_paused",
+		"1 while this consumer rests, since consumer pause asked for it; else 0.")}
 	return w
 }
 

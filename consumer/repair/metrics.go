@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/consumer/store"
+	"footfall/internal/metric"
 	"footfall/models"
 )
 
@@ -20,27 +21,16 @@ type Metrics struct {
 // NewMetrics registers them with reg.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	m := &Metrics{
-		doubts: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "footfall_doubts_total",
-			Help: "Spans of offsets put in doubt: a write's outcome unknown, an owner that crashed, a partition lost.",
-		}),
-		openDoubts: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "footfall_doubts_open",
-			Help: "Doubts that are still checked, per partition that this process owns.",
-		}, []string{"topic", "partition"}),
-		unsettled: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "footfall_doubts_unsettled",
-			Help: "Doubts that cannot be checked any more, since their events or visitors' rows are gone: counts may be wrong for good.",
-		}, []string{"topic", "partition"}),
-		repairs: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "footfall_repairs_total",
-			Help: "Keys whose counts were repaired from the log, by outcome of the write: applied, refused, unknown.",
-		}, []string{"outcome"}),
+		doubts: metric.Counter(reg, "footfall_doubts_total",
+			"Spans of offsets put in doubt: a write's outcome unknown, an owner that crashed, a partition lost."),
+		openDoubts: metric.Gauges(reg, "footfall_doubts_open",
+			"Doubts that are still checked, per partition that this process owns.", "topic", "partition"),
+		unsettled: metric.Gauges(reg, "footfall_doubts_unsettled",
+			"Doubts that cannot be checked any more, since their events or visitors' rows are gone: counts may be wrong for good.", "topic", "partition"),
+		repairs: metric.Counters(reg, "footfall_repairs_total",
+			"Keys whose counts were repaired from the log, by outcome of the write: applied, refused, unknown.", "outcome"),
 	}
-	for _, outcome := range []string{"applied", "refused", "unknown"} {
-		m.repairs.WithLabelValues(outcome) // so that 0 is shown, and the first one is seen as an increase
-	}
-	reg.MustRegister(m.doubts, m.openDoubts, m.unsettled, m.repairs)
+	metric.Zero(m.repairs, "applied", "refused", "unknown")
 	return m
 }
 

@@ -156,7 +156,7 @@ func (c *Consumer) join(ctx context.Context, src eventlog.Sources) error {
 		Brokers:               c.Kafka.Brokers,
 		Dialer:                c.Kafka.Dialer(),
 		Topics:                src.Topics(),
-		GroupBalancers:        balancer.Offered(&c.balancer),
+		GroupBalancers:        []kafka.GroupBalancer{&c.balancer},
 		SessionTimeout:        c.Config.Kafka.SessionTimeout,
 		HeartbeatInterval:     heartbeat(c.Config.Kafka.SessionTimeout),
 		RebalanceTimeout:      rebalanceTimeout,

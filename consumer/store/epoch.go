@@ -21,13 +21,8 @@ func NextEpoch(last int64, now time.Time) int64 {
 	return number<<epochBits | rand.Int64N(1<<epochBits)
 }
 
-// EpochNumber is an epoch without its random bits. Epochs of earlier versions, which are small, have none.
-func EpochNumber(epoch int64) int64 {
-	if epoch < 1<<epochBits {
-		return epoch
-	}
-	return epoch >> epochBits
-}
+// EpochNumber is an epoch without its random bits.
+func EpochNumber(epoch int64) int64 { return epoch >> epochBits }
 
 // IsFirstEpoch tells that a partition had no other epoch before.
 func IsFirstEpoch(epoch int64) bool { return EpochNumber(epoch) == 1 }

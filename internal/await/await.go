@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"footfall/internal/metric"
 	"footfall/internal/retry"
 )
 
@@ -38,14 +39,13 @@ func New(log *slog.Logger) *Waiter { return &Waiter{log: log} }
 
 // Register adds the metric footfall_waiting to those of the process.
 func (w *Waiter) Register(reg prometheus.Registerer) {
-	reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "footfall_waiting", Help: "1 while this process waits for what it needs to start: its log and /readyz say for what; else 0.",
-	}, func() float64 {
-		if w.Check() != nil {
-			return 1
-		}
-		return 0
-	}))
+	metric.Measured(reg, "footfall_waiting", "1 while this process waits for what it needs to start: its log and /readyz say for what; else 0.",
+		func() int {
+			if w.Check() != nil {
+				return 1
+			}
+			return 0
+		})
 }
 
 // Check returns nil if nothing is waited for, else an error that says what is, and why.

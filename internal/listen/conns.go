@@ -20,6 +20,7 @@ import (
 
 	"footfall/configs"
 	"footfall/internal/fair"
+	"footfall/internal/metric"
 )
 
 const (
@@ -120,21 +121,15 @@ func (b Bounds) fit(files uint64) (most int, err error) {
 func bound(l net.Listener, b Bounds, log *slog.Logger) *Conns {
 	c := &Conns{
 		Listener: l, bounds: b, log: log, all: &connSet{most: b.Most, open: map[*conn]struct{}{}}, networks: map[netip.Prefix]*connSet{},
-		cut: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: b.Name + "_connections_cut_total",
-			Help: "Connections that were closed because there were too many, by reason: all (new), network (new; too many of one client), idle (to make room), unread (to make room: its client did not read).",
-		}, []string{"reason"}),
+		cut: metric.Counters(b.Metrics, b.Name+"_connections_cut_total",
+			"Connections that were closed because there were too many, by reason: all (new), network (new; too many of one client), idle (to make room), unread (to make room: its client did not read).", "reason"),
 	}
-	for _, reason := range []string{cutAll, cutNetwork, cutIdle, cutUnread} {
-		c.cut.WithLabelValues(reason) // so that 0 is shown
-	}
-	if b.Metrics != nil {
-		b.Metrics.MustRegister(c.cut, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: b.Name + "_connections", Help: "Open connections."}, func() float64 {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			return float64(len(c.all.open))
-		}))
-	}
+	metric.Zero(c.cut, cutAll, cutNetwork, cutIdle, cutUnread)
+	metric.Measured(b.Metrics, b.Name+"_connections", "Open connections.", func() int {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return len(c.all.open)
+	})
 	return c
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"footfall/internal/fair"
+	"footfall/internal/metric"
 	"footfall/models"
 )
 
@@ -56,18 +57,12 @@ func newQueue(o Options) *queue {
 	room := o.Queue + (o.Queue+1)/2
 	q := &queue{o: &o, log: o.Log, clicks: make(chan queued, room), waiting: fair.NewPlaces[netip.Prefix](room)}
 	q.stop, q.giveUp = context.WithCancel(context.Background())
-	q.dropped = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "footfall_clicks_dropped_total",
-		Help: "Redirects whose click was not written to Kafka, by reason: queue_full, invalid, closing, panic.",
-	}, []string{"reason"})
-	for _, reason := range []string{"queue_full", "invalid", "closing", "panic"} {
-		q.dropped.WithLabelValues(reason) // so that 0 is shown
-	}
-	waiting := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "footfall_clicks_queued",
-		Help: "Clicks of redirects that wait for Kafka; links.queue is the most there can be, and half as many again of several clients.",
-	}, func() float64 { return float64(len(q.clicks)) })
-	o.Metrics.MustRegister(q.dropped, waiting)
+	q.dropped = metric.Counters(o.Metrics, "footfall_clicks_dropped_total",
+		"Redirects whose click was not written to Kafka, by reason: queue_full, invalid, closing, panic.", "reason")
+	metric.Zero(q.dropped, "queue_full", "invalid", "closing", "panic")
+	metric.Measured(o.Metrics, "footfall_clicks_queued",
+		"Clicks of redirects that wait for Kafka; links.queue is the most there can be, and half as many again of several clients.",
+		func() int { return len(q.clicks) })
 	for range workers {
 		q.working.Go(q.work)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"footfall/internal/fair"
 	"footfall/internal/kafka/dial"
+	"footfall/internal/metric"
 	"footfall/models"
 	"footfall/producer/admission"
 	"footfall/producer/answer"
@@ -187,23 +188,14 @@ type metrics struct {
 
 func newMetrics(reg prometheus.Registerer, topics []string) *metrics {
 	m := &metrics{
-		events: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "footfall_producer_events_total",
-			Help: "Events that Kafka has acknowledged, by topic; also those whose sender had already been answered 503.",
-		}, []string{"topic"}),
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "footfall_producer_in_flight",
-			Help: "Events being written to Kafka; http.max_in_flight is the most there can be of one tenant, and half as many more of several.",
-		}),
-		write: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    "footfall_producer_kafka_write_seconds",
-			Help:    "Time until Kafka has acknowledged all events of a request, once per request, from when they were ready to be sent.",
-			Buckets: []float64{.005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10},
-		}),
+		events: metric.Counters(reg, "footfall_producer_events_total",
+			"Events that Kafka has acknowledged, by topic; also those whose sender had already been answered 503.", "topic"),
+		inFlight: metric.Gauge(reg, "footfall_producer_in_flight",
+			"Events being written to Kafka; http.max_in_flight is the most there can be of one tenant, and half as many more of several."),
+		write: metric.Histogram(reg, "footfall_producer_kafka_write_seconds",
+			"Time until Kafka has acknowledged all events of a request, once per request, from when they were ready to be sent.",
+			.005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10),
 	}
-	for _, topic := range topics { // a later generation shows with its first event
-		m.events.WithLabelValues(topic) // so that 0 is shown
-	}
-	reg.MustRegister(m.events, m.inFlight, m.write)
+	metric.Zero(m.events, topics...)
 	return m
 }

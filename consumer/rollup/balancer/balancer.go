@@ -34,12 +34,6 @@ type owned struct {
 	Partitions map[string][]int `json:"partitions"` // by topic
 }
 
-// Offered is what a member offers to the group, the best first: b, and then what kafka-go offers by default. Kafka takes one that all members
-// have, so members of earlier versions, which have the defaults alone, can be in the same group until the last of them has left.
-func Offered(b *Balancer) []kafka.GroupBalancer {
-	return []kafka.GroupBalancer{b, kafka.RangeGroupBalancer{}, kafka.RoundRobinGroupBalancer{}}
-}
-
 // Remember tells b what the member has in a generation. Call it for each generation, whichever protocol the group has chosen.
 func (b *Balancer) Remember(gen *kafka.Generation) {
 	now := owned{Generation: gen.ID, Partitions: map[string][]int{}}

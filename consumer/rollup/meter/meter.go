@@ -15,6 +15,7 @@ import (
 
 	"footfall/consumer/repair"
 	"footfall/consumer/store"
+	"footfall/internal/metric"
 	"footfall/internal/retry"
 	"footfall/models"
 )
@@ -57,55 +58,38 @@ const (
 
 // New makes them and registers them with reg, which must not have another consumer's.
 func New(reg prometheus.Registerer) *Metrics {
-	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-	}
-	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-	}
-	gauges := func(name, help string, labels ...string) *prometheus.GaugeVec {
-		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
-	}
-	histogram := func(name, help string, buckets ...float64) prometheus.Histogram {
-		return prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
-	}
 	m := &Metrics{
 		Repair: repair.NewMetrics(reg),
-		Events: counters("footfall_events_total",
+		Events: metric.Counters(reg, "footfall_events_total",
 			"Events by topic and outcome: read is all of them, each of which is applied, duplicate, invalid or retired.", "topic", "outcome"),
-		LRUHits:      counter("footfall_visitor_lru_hits_total", "Visitor checks answered from memory, per part of a chunk and distinct sighting."),
-		Lookups:      counter("footfall_visitor_lookups_total", "Visitor checks that had to ask the store."),
-		LedgerReads:  counter("footfall_ledger_reads_total", "Keys whose ledger was read."),
-		keyWrites:    counters("footfall_key_writes_total", "Atomic writes, one per key and flush, by outcome: applied, refused, unknown.", "outcome"),
-		flushSeconds: histogram("footfall_flush_seconds", "Time to count a chunk, retries included.", prometheus.ExponentialBuckets(0.005, 2, 15)...),
-		FlushRetries: counter("footfall_flush_retries_total", "Flushes that failed and were tried again."),
-		chunkEvents: histogram("footfall_chunk_events", "Events of a chunk that are to be counted, when it is handed over for writing.",
+		LRUHits:      metric.Counter(reg, "footfall_visitor_lru_hits_total", "Visitor checks answered from memory, per part of a chunk and distinct sighting."),
+		Lookups:      metric.Counter(reg, "footfall_visitor_lookups_total", "Visitor checks that had to ask the store."),
+		LedgerReads:  metric.Counter(reg, "footfall_ledger_reads_total", "Keys whose ledger was read."),
+		keyWrites:    metric.Counters(reg, "footfall_key_writes_total", "Atomic writes, one per key and flush, by outcome: applied, refused, unknown.", "outcome"),
+		flushSeconds: metric.Histogram(reg, "footfall_flush_seconds", "Time to count a chunk, retries included.", prometheus.ExponentialBuckets(0.005, 2, 15)...),
+		FlushRetries: metric.Counter(reg, "footfall_flush_retries_total", "Flushes that failed and were tried again."),
+		chunkEvents: metric.Histogram(reg, "footfall_chunk_events", "Events of a chunk that are to be counted, when it is handed over for writing.",
 			prometheus.ExponentialBuckets(1, 4, 11)...),
-		chunkAge: histogram("footfall_chunk_age_seconds", "How long a chunk had collected when it was handed over for writing.",
+		chunkAge: metric.Histogram(reg, "footfall_chunk_age_seconds", "How long a chunk had collected when it was handed over for writing.",
 			.1, .25, .5, .75, 1, 2, 4, 8, 16, 32, 64),
-		lag:   gauges("footfall_lag_events", "Events in the log that are not counted yet, updated every second.", "topic", "partition"),
-		epoch: gauges("footfall_epoch", "Epoch under which this process owns a partition.", "topic", "partition"),
-		taken: counters("footfall_epochs_taken_total", "Partitions taken, by reason: first (nobody owned it before), handover (released by its owner), "+
+		lag:   metric.Gauges(reg, "footfall_lag_events", "Events in the log that are not counted yet, updated every second.", "topic", "partition"),
+		epoch: metric.Gauges(reg, "footfall_epoch", "Epoch under which this process owns a partition.", "topic", "partition"),
+		taken: metric.Counters(reg, "footfall_epochs_taken_total", "Partitions taken, by reason: first (nobody owned it before), handover (released by its owner), "+
 			"takeover (its owner did not release it), renewal (our own, after a write of unknown outcome).", "reason"),
-		Generations: counter("footfall_generations_total", "Group generations this process has been part of."),
-		beyondSeal: gauges("footfall_beyond_seal_events",
+		Generations: metric.Counter(reg, "footfall_generations_total", "Group generations this process has been part of."),
+		beyondSeal: metric.Gauges(reg, "footfall_beyond_seal_events",
 			"Events written to a sealed topic: they are not counted until consumer grow is run again and carries them over.", "topic", "partition"),
-		retention:  gauges("footfall_topic_retention_seconds", "How long Kafka keeps events of the topic (retention.ms); +Inf: for ever.", "topic"),
-		partitions: gauges("footfall_topic_partitions", "Partitions of the topic that consumers share.", "topic"),
-		memory: gauges("footfall_memory_bytes", "About the memory that is held, by use: windows of duplicates, fetched messages, chunks, cached"+
+		retention:  metric.Gauges(reg, "footfall_topic_retention_seconds", "How long Kafka keeps events of the topic (retention.ms); +Inf: for ever.", "topic"),
+		partitions: metric.Gauges(reg, "footfall_topic_partitions", "Partitions of the topic that consumers share.", "topic"),
+		memory: metric.Gauges(reg, "footfall_memory_bytes", "About the memory that is held, by use: windows of duplicates, fetched messages, chunks, cached"+
 			" visitors, cached positions.", "use"),
-		owned:   gauges("footfall_partitions_owned", "Partitions of the topic that this process counts.", "topic"),
+		owned:   metric.Gauges(reg, "footfall_partitions_owned", "Partitions of the topic that this process counts.", "topic"),
 		ages:    newAges(),
 		waiting: map[models.Partition]*Waiting{},
 	}
-	for _, outcome := range []string{"applied", "refused", "unknown"} {
-		m.keyWrites.WithLabelValues(outcome) // so that 0 is shown, and the first one is seen as an increase
-	}
-	for _, reason := range []string{first, handover, takeover, renewal} {
-		m.taken.WithLabelValues(reason)
-	}
-	reg.MustRegister(m.Events, m.LRUHits, m.Lookups, m.LedgerReads, m.keyWrites, m.flushSeconds, m.FlushRetries, m.chunkEvents, m.chunkAge, m.lag,
-		m.epoch, m.taken, m.Generations, m.memory, m.beyondSeal, m.retention, m.partitions, m.owned, m.ages, (*waitings)(m))
+	metric.Zero(m.keyWrites, "applied", "refused", "unknown")
+	metric.Zero(m.taken, first, handover, takeover, renewal)
+	reg.MustRegister(m.ages, (*waitings)(m))
 	return m
 }
 
