@@ -37,11 +37,9 @@ func NewOwnerName() string {
 
 // VersionOf returns the DecisionVersion in an owner's name; 0 if there is none.
 func VersionOf(owner string) int {
-	if i := strings.LastIndex(owner, "/v"); i >= 0 {
-		n, _ := strconv.Atoi(owner[i+2:])
-		return n
-	}
-	return 0
+	_, version, _ := strings.Cut(owner, "/v")
+	n, _ := strconv.Atoi(version)
+	return n
 }
 
 // OwnersOfOtherVersions lists the owners of partitions that have another DecisionVersion. It leaves out what counts rejects, such as a topic that is

@@ -123,10 +123,8 @@ func (l *Limits) Event(from Sender, event models.Event, now time.Time) (reduced 
 			err = l.visitor(from, site, e.GUID, e.TS, now)
 		}
 	case *models.Click:
-		if l.sites != nil {
-			if err := l.site(l.hash("links", from.Grant), now); err != nil {
-				return false, err
-			}
+		if err := l.site(from.hash, now); err != nil {
+			return false, err
 		}
 		link := l.hash("link", e.ShortURL)
 		if reduced, err = l.click(from, link, e, now); err == nil {
@@ -141,6 +139,9 @@ func (l *Limits) site(owner uint64, now time.Time) error {
 }
 
 func (l *Limits) visit(from Sender, site uint64, v *models.Visit, now time.Time) (reduced bool, err error) {
+	if l.free(from) {
+		return false, nil
+	}
 	if err := l.name(l.names, from, from.hash, site, now); err != nil {
 		return false, err
 	}
@@ -159,6 +160,9 @@ func (l *Limits) visit(from Sender, site uint64, v *models.Visit, now time.Time)
 }
 
 func (l *Limits) click(from Sender, link uint64, c *models.Click, now time.Time) (reduced bool, err error) {
+	if l.free(from) {
+		return false, nil
+	}
 	if err := l.name(l.names, from, from.hash, link, now); err != nil {
 		return false, err
 	}
@@ -190,6 +194,9 @@ func newDay(at models.Millis, now time.Time) string {
 	return strconv.FormatInt(int64(at.Day()), 10)
 }
 
+// free tells that new names cost the sender nothing, so that nobody need remember them.
+func (l *Limits) free(from Sender) bool { return l.news == nil && !from.Page }
+
 // own are the buckets that a sender pays from itself: those of its networks with a page's key, else none.
 func (l *Limits) own(from Sender) []fair.Charge {
 	if from.Page {
@@ -213,7 +220,7 @@ func (l *Limits) name(in *known, from Sender, payer, name uint64, now time.Time)
 // visitor checks the visitor of a site or a link. A visit at another time makes rows as a new visitor does. A page's client takes from its
 // own budget first: others cannot have it refused for few visitors.
 func (l *Limits) visitor(from Sender, owner uint64, visitor string, at models.Millis, now time.Time) error {
-	if visitor == "" { // a link is created
+	if visitor == "" || l.visitors == nil { // a link is created; there is no limit
 		return nil
 	}
 	hash := (owner ^ l.hash("visitor", visitor, newDay(at, now))) & nameBits
