@@ -1,6 +1,6 @@
 # footfall. `make run` needs Go alone; `make up` brings real Kafka and real Cassandra.
 .DEFAULT_GOAL := help
-.PHONY: help run up down unit test test-all packages-on-stack packages-alone suites seeds load look faults bench bench-live lint vuln build release chromium wrk prometheus dashboards k8s kubernetes-validate
+.PHONY: help run demo up down unit test test-all packages-on-stack packages-alone suites seeds load look faults bench bench-live lint vuln build release chromium wrk prometheus dashboards k8s kubernetes-validate
 
 # The race detector is for everything (test-all). It needs a C compiler; without one the tests run all the same, except with CI=true.
 RACE := $(if $(filter test-all,$(MAKECMDGOALS)),$(if $(CI)$(shell command -v $${CC:-cc}),-race))
@@ -39,6 +39,11 @@ help: ## this list
 run: ## everything in one process: events to http://127.0.0.1:8080, pages on http://127.0.0.1:8082, data under ./data
 	@bash deployments/compile.sh bin/embedded ./embedded
 	@exec bin/embedded
+
+demo: ## the same with the last weeks of a made-up shop, and visitors who go on: data under ./simulated/demo, anew each time
+	@bash deployments/compile.sh bin/embedded ./embedded
+	@bash deployments/compile.sh bin/simulator ./simulator
+	@exec bin/simulator demo bin/embedded
 
 up: ## real Kafka (127.0.0.1:9092) and Cassandra (127.0.0.1:9042), topics and schema included
 	go run ./deployments/stackctl up

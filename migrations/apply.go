@@ -170,7 +170,7 @@ func (m *migrator) begin(ctx context.Context) (recorded map[int]string, err erro
 	if err := m.exec(ctx, `CREATE TABLE IF NOT EXISTS ${footfall}.settings (name text PRIMARY KEY, value text)`); err != nil {
 		return nil, fmt.Errorf("creating settings: %w", err)
 	}
-	return recorded, m.settle(ctx)
+	return recorded, m.settle(ctx, len(recorded) > 0)
 }
 
 // migrate carries out a migration and records it. It may be repeated. Each statement has the lock's time: on a busy cluster nodes take seconds to agree.
@@ -192,13 +192,18 @@ func (m *migrator) migrate(ctx context.Context, step Migration) error {
 }
 
 // settle records what the tables are made for before the first one is made, so that a repeated run uses the same after an interruption. It
-// returns an error if anything else is recorded.
-func (m *migrator) settle(ctx context.Context) error {
-	for name, value := range map[string]string{planSetting: m.plan.Record(), models.VisitorsSetting: models.VisitorsInRows} {
-		recorded, err := setting(ctx, m.session, m.names, name)
-		if err == nil && recorded == "" {
-			err = m.session.Query(`INSERT INTO `+m.names.Footfall+`.settings (name, value) VALUES (?, ?)`, name, value).WithContext(ctx).Exec()
+// returns an error if anything else is recorded. Once there are tables it records nothing: what they are made for may be known to other nodes.
+func (m *migrator) settle(ctx context.Context, migrated bool) error {
+	made, err := m.session.KeyspaceMetadata(m.names.URLShortener)
+	if migrated || err == nil && len(made.Tables) > 0 {
+		if err = same(ctx, m.session, m.names, m.plan); errors.Is(err, errBehind) {
+			return fmt.Errorf("what the tables are made for is not known to the nodes that answer: migrate when all nodes are up, after nodetool repair %s", m.names.Footfall)
 		}
+		return err
+	}
+	for name, value := range map[string]string{planSetting: m.plan.Record(), models.VisitorsSetting: models.VisitorsInRows} {
+		_, err := m.session.Query(`INSERT INTO `+m.names.Footfall+`.settings (name, value) VALUES (?, ?) IF NOT EXISTS`, name, value).
+			WithContext(ctx).MapScanCAS(map[string]any{})
 		if err != nil {
 			return fmt.Errorf("recording setting %q: %w", name, err)
 		}

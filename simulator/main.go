@@ -25,6 +25,9 @@ func main() {
 
 // command runs one command line. Results go to stdout, progress to stderr.
 func command(ctx context.Context, args []string, now time.Time, stdout, stderr io.Writer) error {
+	if len(args) > 0 && args[0] == "demo" {
+		return demo(ctx, args[1:], stdout, stderr)
+	}
 	o, err := parse(args)
 	switch {
 	case err != nil:

@@ -39,9 +39,13 @@ type sender struct {
 	answered bool // the producer has answered at least once
 }
 
+func newSender(o options) *sender {
+	return &sender{client: http.Client{Timeout: 30 * time.Second}, producer: o.send, key: o.key, rate: o.rate, began: time.Now()}
+}
+
 // send posts all events. When it returns nil the producer has accepted each of them.
 func send(ctx context.Context, o options, visits []mock.Visit, clicks []mock.Click, stderr io.Writer) error {
-	s := &sender{client: http.Client{Timeout: 30 * time.Second}, producer: o.send, key: o.key, rate: o.rate, began: time.Now()}
+	s := newSender(o)
 	bar := newProgress(stderr, "sent", len(visits)+len(clicks))
 	err := s.all(ctx, "/v1/visits", len(visits), visitEvents(o.plan, visits), bar)
 	if err == nil {

@@ -4,7 +4,9 @@ const usage = `Usage: simulator [-hV] -f=<from> -g=<numGuids> -n=<numSamples> -s
                  -p=<landingPages>... [-p=<landingPages>...]...
                  -r=<referers>... [-r=<referers>...]...
                  [--send=<url>] [--verify] ...
+       simulator demo <embedded>
 Makes up visits of a site. Writes them as CSV, and the counts as tables of text.
+demo starts the binary of one process with the last 75 days of a shop (make demo).
 
   -f, --from=<from>        A 'yyyy-MM-dd' formatted date representing the date from
                              which the random timestamps should start (UTC)

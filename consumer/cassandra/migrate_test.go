@@ -71,39 +71,65 @@ func TestMigrate(t *testing.T) {
 		t.Errorf("migrating tables to another plan: %v", err)
 	}
 
-	// How visitors are remembered is not recorded as far as the nodes know, or was recorded by a version that looks for them elsewhere.
-	unlike := func(want string, final bool) {
+	// What the tables are made for is not known to the nodes that answer, or of another version. Nothing is written into such tables.
+	set := func(name, value string) {
 		t.Helper()
-		refused(want, final)
-		if err := migrations.Apply(t.Context(), cfg, plan, t.Logf); final && (!retry.IsFinal(err) || !strings.Contains(err.Error(), want)) {
-			t.Errorf("migrating: %v, want %q", err, want)
+		exec(`INSERT INTO KS.settings (name, value) VALUES ('` + name + `', '` + value + `')`)
+	}
+	unlike := func(opening, migrating string, final bool) {
+		t.Helper()
+		before := settingsOf(t, store)
+		refused(opening, final)
+		for _, p := range []*models.Plan{plan, four} {
+			if err := migrations.Apply(t.Context(), cfg, p, t.Logf); err == nil || retry.IsFinal(err) != final || !strings.Contains(err.Error(), migrating) {
+				t.Errorf("migrating for %s: %v, final %t; want %q, %t", p, err, retry.IsFinal(err), migrating, final)
+			}
+		}
+		if after := settingsOf(t, store); !maps.Equal(before, after) {
+			t.Errorf("the settings were %v, they are %v", before, after)
 		}
 	}
-	exec(`DELETE FROM KS.settings WHERE name = '` + models.VisitorsSetting + `'`)
-	unlike("run `consumer migrate`", false)
-	exec(`INSERT INTO KS.settings (name, value) VALUES ('` + models.VisitorsSetting + `', 'by month, 64 entries together')`)
-	unlike("cassandra.keyspace_suffix", true)
-	exec(`INSERT INTO KS.settings (name, value) VALUES ('` + models.VisitorsSetting + `', '` + models.VisitorsInRows + `')`)
-
-	// Versions before 1.0 had another first migration. Nothing is written into their tables.
 	var first string
 	if err := store.session.Query(`SELECT checksum FROM ` + store.names.Footfall + `.schema_migrations WHERE version = 1`).Scan(&first); err != nil {
 		t.Fatal(err)
 	}
-	exec(`UPDATE KS.schema_migrations SET checksum = 'ba71d91d62d4cbac5df5a229532b6386eafa7b302d0f0a567b34836312592155' WHERE version = 1`)
 	exec(`TRUNCATE KS.settings`)
-	unlike("footfall 0.x", true)
-	var written int
-	if err := store.session.Query(`SELECT count(*) FROM ` + store.names.Footfall + `.settings`).Scan(&written); err != nil || written != 0 {
-		t.Errorf("%d settings were written, %v", written, err)
+	unlike("run `consumer migrate`", "when all nodes are up", false)
+	exec(`TRUNCATE KS.schema_migrations`) // there are tables all the same
+	unlike("run `consumer migrate`", "when all nodes are up", false)
+	exec(`INSERT INTO KS.schema_migrations (version, checksum) VALUES (1, 'ba71d91d62d4cbac5df5a229532b6386eafa7b302d0f0a567b34836312592155')`)
+	unlike("footfall 0.x", "footfall 0.x", true)
+	exec(`INSERT INTO KS.schema_migrations (version, checksum) VALUES (1, '` + first + `')`)
+	set("plan", plan.Record())
+	if err := migrations.Apply(t.Context(), cfg, plan, t.Logf); err == nil || !strings.Contains(err.Error(), "when all nodes are up") {
+		t.Errorf("migrating tables of which nobody knows how visitors are remembered: %v", err)
 	}
-	exec(`UPDATE KS.schema_migrations SET checksum = '` + first + `' WHERE version = 1`)
-	refused("run `consumer migrate`", false)
-	testMigrate(t, cfg, plan) // settles anew what is not recorded
+	set(models.VisitorsSetting, models.VisitorsInRows)
+	testMigrate(t, cfg, plan) // records what was done
 	testOpen(t, cfg, plan).Close()
+	set(models.VisitorsSetting, "by month, 64 entries together")
+	refused("cassandra.keyspace_suffix", true)
+	if err := migrations.Apply(t.Context(), cfg, plan, t.Logf); !retry.IsFinal(err) || !strings.Contains(err.Error(), "64 entries") {
+		t.Errorf("migrating tables that remember visitors otherwise: %v", err)
+	}
+	set(models.VisitorsSetting, models.VisitorsInRows)
 
 	exec(`DELETE FROM KS.schema_migrations WHERE version = 3`)
 	refused("run `consumer migrate`", false)
+}
+
+func settingsOf(t *testing.T, store *Store) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	var name, value string
+	rows := store.session.Query(`SELECT name, value FROM ` + store.names.Footfall + `.settings`).Iter()
+	for rows.Scan(&name, &value) {
+		found[name] = value
+	}
+	if err := rows.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return found
 }
 
 // The analysts' tables must not lose a column unnoticed.

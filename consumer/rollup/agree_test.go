@@ -130,8 +130,7 @@ func TestAnotherVersionEndsTheGeneration(t *testing.T) {
 	}
 }
 
-// Earlier versions also took partitions that were added to a topic by hand. Consumers no longer take those: waiting for one of them would
-// never end.
+// Nobody takes partitions that are not counted, such as those of a topic that is configured no more: waiting for one of them would never end.
 func TestPartitionsThatNobodyCountsAreNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, clean := range []bool{true, false} {

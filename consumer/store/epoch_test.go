@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Epochs grow, also from those of earlier versions, and two that follow the same epoch differ.
+// Epochs grow, and two that follow the same epoch differ.
 func TestEpochsGrowAndAreUnique(t *testing.T) {
 	far := time.Date(2100, time.January, 1, 0, 0, 0, 0, time.UTC)
 	for _, now := range []time.Time{time.Unix(0, 0), time.Now(), far} {

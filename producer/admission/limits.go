@@ -194,7 +194,7 @@ func newDay(at models.Millis, now time.Time) string {
 	return strconv.FormatInt(int64(at.Day()), 10)
 }
 
-// free tells that new names cost the sender nothing, so that nobody need remember them.
+// free tells that new names cost the sender nothing. They are not remembered then: a page that sends one later pays for it.
 func (l *Limits) free(from Sender) bool { return l.news == nil && !from.Page }
 
 // own are the buckets that a sender pays from itself: those of its networks with a page's key, else none.

@@ -2,9 +2,6 @@ package page
 
 import (
 	"context"
-	"fmt"
-	"math"
-	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +9,7 @@ import (
 	"footfall/models"
 	"footfall/reader/stats"
 	"footfall/reader/stats/statstest"
+	"footfall/simulator/mock"
 )
 
 // today is the day of all tests: a Wednesday.
@@ -53,40 +51,11 @@ func (c counted) BusiestSites(ctx context.Context, month models.Millis, metric s
 }
 
 func demoPlan(t testing.TB) *models.Plan {
-	plan, err := models.NewPlan([]string{"referrer", "page"}, models.AllMetrics())
+	plan, err := models.NewPlan(mock.ShopFeatures, models.AllMetrics())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return plan
-}
-
-// weighted picks early values more often than late ones.
-func weighted(r *rand.Rand, values []string) string {
-	return values[min(len(values)-1, int(r.ExpFloat64()*float64(len(values))/4))]
-}
-
-var (
-	places  = []string{"DE", "US", "FR", "IT", "GB", "NL", "AT", "CH", "ES", "PL", "JP", "BR", models.UnknownCountry}
-	sources = []string{"", "google.com", "news.ycombinator.com", "duckduckgo.com", "facebook.com", "bing.com", "reddit.com", "lobste.rs", "mastodon.social", "github.com", "t.co", "linkedin.com"}
-	pages   = []string{"/", "/shop", "/shop/lamps", "/about", "/shop/chairs", "/journal/how-a-lamp-is-made", "/shop/tables", "/cart", "/contact", "/journal", "/imprint", "/shop/lamps/pendant-no-3-in-oak-and-brass"}
-)
-
-// moments are times of n events or so for each of the days before now, more of them in the afternoon and on workdays.
-func moments(r *rand.Rand, days, n int) (out []time.Time) {
-	for d := days; d >= 0; d-- {
-		day := today.Truncate(24*time.Hour).AddDate(0, 0, -d)
-		here := float64(n) * (1 + 0.6*math.Sin(float64(days-d)/9)) * (0.7 + 0.6*r.Float64())
-		if w := day.Weekday(); w == time.Saturday || w == time.Sunday {
-			here *= 0.55
-		}
-		for range int(here) {
-			hour := math.Mod(24+15+4.5*r.NormFloat64(), 24)
-			if at := day.Add(time.Duration(hour * float64(time.Hour))); at.Before(today) {
-				out = append(out, at)
-			}
-		}
-	}
-	return out
 }
 
 var (
@@ -102,38 +71,19 @@ func shared(t testing.TB) *statstest.Memory {
 
 // demo is a store with a shop's counts.
 func demo(t testing.TB) *statstest.Memory {
-	r := rand.New(rand.NewPCG(7, 11))
 	m := statstest.NewMemory(demoPlan(t))
-	click := func(link string, at time.Time, id int) *models.Click {
-		c := &models.Click{V: 1, ID: fmt.Sprint(id), ShortURL: link, IP: fmt.Sprint(r.IntN(4000)), Country: weighted(r, places), TS: models.Millis(at.UnixMilli()), Referrer: weighted(r, sources), Bot: r.IntN(12) == 0}
-		if r.IntN(9) == 0 {
-			amount := int64(990 + 500*r.IntN(30))
-			c.Amount = &amount
-		}
-		return c
-	}
-	for i, at := range moments(r, 75, 160) {
-		c := click("autumn-sale", at, i)
+	clicks, visits := mock.NewShop().Past(today)
+	for _, made := range clicks {
+		c := &models.Click{V: 1, ID: made.ID, ShortURL: made.Link, IP: made.IP, Country: made.Country, TS: models.Millis(made.At.UnixMilli()), Referrer: made.Referrer, Bot: made.Bot, Amount: made.Amount}
 		m.Add(c)
-		if at.After(today.Add(-time.Hour)) {
+		if made.Link == mock.ShopLink && made.At.After(today.Add(-time.Hour)) {
 			m.Keep(t, models.LatestClick{ShortURL: c.ShortURL, Day: c.TS.Day(), TS: c.TS, ID: c.ID, Country: c.Country, Referrer: c.Referrer, IP: c.IP, Bot: c.Bot})
 		}
 	}
-	for i, link := range []string{"newsletter-47", "poster-berlin", "instagram-bio", "catalogue", "x7Kp2", "lamp3", "friends"} {
-		for j, at := range moments(r, 0, 90/(i+1)) {
-			m.Add(click(link, at, 100000+1000*i+j))
-		}
-	}
-	m.Lead(t, "autumn-sale", "https://shop.example/shop?utm_source=newsletter&utm_campaign=autumn-2026")
-	visit := func(site string, at time.Time, id int) *models.Visit {
-		return &models.Visit{V: 1, ID: fmt.Sprint(id), SiteID: site, GUID: fmt.Sprint(r.IntN(3000)), TS: models.Millis(at.UnixMilli()), Features: []string{weighted(r, sources[1:]), weighted(r, pages)}, Plan: m.Plan()}
-	}
-	for i, at := range moments(r, 60, 220) {
-		m.Add(visit("shop.example", at, i))
-	}
-	for i, site := range []string{"journal.example", "docs.example", "status.example"} {
-		for j, at := range moments(r, 10, 40/(i+1)) {
-			m.Add(visit(site, at, 200000+1000*i+j))
+	m.Lead(t, mock.ShopLink, "https://shop.example/shop?utm_source=newsletter&utm_campaign=autumn-2026")
+	for site, made := range visits {
+		for _, v := range made {
+			m.Add(&models.Visit{V: 1, ID: v.ID, SiteID: site, GUID: v.GUID, TS: models.Millis(v.At.UnixMilli()), Features: v.Features, Plan: m.Plan()})
 		}
 	}
 	m.Retire(t, models.Millis(time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC).UnixMilli()), true)

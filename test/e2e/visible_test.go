@@ -15,24 +15,19 @@ import (
 
 // An accepted event is in the tables at most two seconds later, under a light load.
 func TestCountIsVisibleWithinTwoSeconds(t *testing.T) {
-	const promise, rounds, probes = 2 * time.Second, 3, 8
+	const promise, probes = 2 * time.Second, 20
 	onEach(t, func(t *testing.T, d deployment) {
 		defer lightLoad(t, d)()
 		probe(t, d, "warm-up", time.Minute) // a consumer that has just started must join its group first
-
-		// One slow round can come from a busy machine; three slow rounds are a fault of the product.
-		for round := range rounds {
-			var took []time.Duration
-			for i := range probes {
-				took = append(took, probe(t, d, fmt.Sprintf("probe-%d-%d", round, i), time.Minute))
-			}
-			slices.Sort(took)
-			t.Logf("from 202 to visible: %v", took)
-			if took[len(took)-1] <= promise {
-				return
-			}
+		took := make([]time.Duration, probes)
+		for i := range took {
+			took[i] = probe(t, d, fmt.Sprintf("probe-%d", i), time.Minute)
 		}
-		t.Errorf("none of %d rounds had all counts visible within %s", rounds, promise)
+		slices.Sort(took)
+		t.Logf("from 202 to visible: %v", took)
+		if late := took[probes-1-probes/10]; late > promise { // a tenth may be: others work on this machine, too
+			t.Errorf("a tenth of the counts or more were visible after %s or later, want %s", late, promise)
+		}
 	})
 }
 

@@ -19,7 +19,8 @@ import (
 )
 
 // Name is the name of the protocol. All members with this name have to divide alike, since any of them may be the group's leader: a change
-// that divides otherwise, or that sends another form of owned, takes another name.
+// that divides otherwise, or that sends another form of owned, takes another name. For a release members then offer both, or the new ones cannot join
+// while an old one is in the group.
 const Name = "footfall-even"
 
 // Balancer implements kafka.GroupBalancer for one member. It is safe for concurrent use, and outlives generations of the group.
@@ -34,7 +35,7 @@ type owned struct {
 	Partitions map[string][]int `json:"partitions"` // by topic
 }
 
-// Remember tells b what the member has in a generation. Call it for each generation, whichever protocol the group has chosen.
+// Remember tells b what the member has in a generation. Call it for each generation.
 func (b *Balancer) Remember(gen *kafka.Generation) {
 	now := owned{Generation: gen.ID, Partitions: map[string][]int{}}
 	for topic, list := range gen.Assignments {
