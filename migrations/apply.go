@@ -194,21 +194,18 @@ func (m *migrator) migrate(ctx context.Context, step Migration) error {
 // settle records what the tables are made for before the first one is made, so that a repeated run uses the same after an interruption. It
 // returns an error if anything else is recorded. Once there are tables it records nothing: what they are made for may be known to other nodes.
 func (m *migrator) settle(ctx context.Context, migrated bool) error {
-	made, err := m.session.KeyspaceMetadata(m.names.URLShortener)
-	if migrated || err == nil && len(made.Tables) > 0 {
-		if err = same(ctx, m.session, m.names, m.plan); errors.Is(err, errBehind) {
-			return fmt.Errorf("what the tables are made for is not known to the nodes that answer: migrate when all nodes are up, after nodetool repair %s", m.names.Footfall)
-		}
-		return err
-	}
-	for name, value := range map[string]string{planSetting: m.plan.Record(), models.VisitorsSetting: models.VisitorsInRows} {
-		_, err := m.session.Query(`INSERT INTO `+m.names.Footfall+`.settings (name, value) VALUES (?, ?) IF NOT EXISTS`, name, value).
-			WithContext(ctx).MapScanCAS(map[string]any{})
-		if err != nil {
-			return fmt.Errorf("recording setting %q: %w", name, err)
+	if made, err := m.session.KeyspaceMetadata(m.names.URLShortener); !migrated && (err != nil || len(made.Tables) == 0) {
+		for name, value := range map[string]string{planSetting: m.plan.Record(), models.VisitorsSetting: models.VisitorsInRows} {
+			if _, err := Record(ctx, m.session, m.names, name, value); err != nil {
+				return err
+			}
 		}
 	}
-	return same(ctx, m.session, m.names, m.plan)
+	err := same(ctx, m.session, m.names, m.plan)
+	if errors.Is(err, errBehind) {
+		return fmt.Errorf("what the tables are made for is not known to the nodes that answer: migrate when all nodes are up, after nodetool repair %s", m.names.Footfall)
+	}
+	return err
 }
 
 // exec fills in the placeholders, executes the statement, and waits until all nodes agree on the schema.

@@ -19,7 +19,7 @@ func TestEachMigrationIsRecorded(t *testing.T) {
 			t.Errorf("%s: %v are recorded, %v", line, recorded, err)
 		}
 		for name, want := range map[string]string{planSetting: m.plan.Record(), models.VisitorsSetting: models.VisitorsInRows} {
-			if value, err := setting(t.Context(), m.session, m.names, name); err != nil || value != want {
+			if value, err := Setting(t.Context(), m.session, m.names, name); err != nil || value != want {
 				t.Errorf("%s: %s is recorded as %q, %v", line, name, value, err)
 			}
 		}

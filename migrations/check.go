@@ -57,7 +57,7 @@ func same(ctx context.Context, session *gocql.Session, n cql.Keyspaces, configur
 		return retry.Final(fmt.Errorf("the tables of keyspace %s were made for %s, but the configuration says %s: set features and metrics as the"+
 			" tables have them, or count into new tables with another cassandra.keyspace_suffix", n.Cardinality, tables, configured))
 	}
-	visitors, err := setting(ctx, session, n, models.VisitorsSetting)
+	visitors, err := Setting(ctx, session, n, models.VisitorsSetting)
 	switch {
 	case err != nil:
 		return err
@@ -75,7 +75,7 @@ const planSetting = "plan"
 
 // recordedPlan reads the plan that the tables were made for.
 func recordedPlan(ctx context.Context, session *gocql.Session, n cql.Keyspaces) (*models.Plan, error) {
-	record, err := setting(ctx, session, n, planSetting)
+	record, err := Setting(ctx, session, n, planSetting)
 	if err != nil {
 		return nil, err
 	}
@@ -84,15 +84,6 @@ func recordedPlan(ctx context.Context, session *gocql.Session, n cql.Keyspaces) 
 	}
 	plan, err := models.ReadPlan(record)
 	return plan, retry.Final(err)
-}
-
-// setting reads a row of settings; empty if there is none.
-func setting(ctx context.Context, session *gocql.Session, n cql.Keyspaces, name string) (value string, err error) {
-	err = session.Query(`SELECT value FROM `+n.Footfall+`.settings WHERE name = ?`, name).WithContext(ctx).Scan(&value)
-	if err != nil && !errors.Is(err, gocql.ErrNotFound) && !cql.NoTable(err) {
-		return "", fmt.Errorf("reading settings: %w", err)
-	}
-	return value, nil
 }
 
 // first0x is the checksum of the first migration of versions before 1.0.

@@ -1,6 +1,7 @@
 package migrations
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -58,6 +59,11 @@ func TestReleasedMigrationsNeverChange(t *testing.T) {
 	}
 	if len(all) != len(landed) {
 		t.Errorf("%d migrations, %d checksums: note down each one that lands", len(all), len(landed))
+	}
+	for i, m := range all {
+		if _, err := files.ReadFile(fmt.Sprintf("%04d_%s.cql", m.Version, m.Name)); err != nil || m.Version != i+1 {
+			t.Errorf("migration %d is %d (%s): %v", i+1, m.Version, m.Name, err)
+		}
 	}
 	for i := range min(len(all), len(landed)) {
 		if all[i].Checksum != landed[i] {

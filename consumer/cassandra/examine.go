@@ -12,6 +12,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"footfall/internal/cql"
+	"footfall/migrations"
 	"footfall/models"
 )
 
@@ -134,7 +135,7 @@ func (s *Store) Replication(ctx context.Context) (cql.Replication, error) {
 	if err != nil {
 		return nil, err
 	}
-	recorded, err := s.recorded(ctx, replicationSetting)
+	recorded, err := migrations.Setting(ctx, s.session, s.names, replicationSetting)
 	if err != nil || recorded == "" || recorded == now.String() {
 		return now, err
 	}

@@ -12,6 +12,7 @@ import (
 	"footfall/consumer/store"
 	"footfall/internal/cql"
 	"footfall/internal/retry"
+	"footfall/migrations"
 	"footfall/models"
 )
 
@@ -113,19 +114,19 @@ func (s *Store) ownersAt(ctx context.Context, level gocql.Consistency) ([]store.
 // Setting implements store.Store.
 func (s *Store) Setting(ctx context.Context, name, value string) (string, error) {
 	// Read first: transactions of consumers that start at the same time would contend for the same setting.
-	recorded, err := s.recorded(ctx, name)
+	recorded, err := migrations.Setting(ctx, s.session, s.names, name)
 	if err != nil || recorded != "" || value == "" {
 		return recorded, err
 	}
 	for attempt := range settingAttempts {
-		if recorded, err = s.record(ctx, name, value); err == nil || retry.IsFinal(err) {
+		if recorded, err = migrations.Record(ctx, s.session, s.names, name, value); err == nil || retry.IsFinal(err) {
 			return recorded, err
 		}
 		if retry.Sleep(ctx, time.Duration(rand.IntN(1<<attempt*100)+50)*time.Millisecond) != nil {
 			return "", err
 		}
 		// It may have been applied, or another's: what is there decides, and costs no further transaction.
-		if found, failed := s.recorded(ctx, name); failed == nil && found != "" {
+		if found, failed := migrations.Setting(ctx, s.session, s.names, name); failed == nil && found != "" {
 			return found, nil
 		}
 	}
@@ -135,29 +136,6 @@ func (s *Store) Setting(ctx context.Context, name, value string) (string, error)
 // settingAttempts is how often Setting tries to record: concurrent transactions on the same row may time out. A consumer that starts tries again
 // after that.
 const settingAttempts = 5
-
-// record records a setting, unless there is one, and returns what is recorded. It is idempotent.
-func (s *Store) record(ctx context.Context, name, value string) (string, error) {
-	last := map[string]any{}
-	fresh, err := s.session.Query(`INSERT INTO `+s.names.Footfall+`.settings (name, value) VALUES (?, ?) IF NOT EXISTS`,
-		name, value).WithContext(ctx).MapScanCAS(last)
-	if err != nil {
-		return "", fmt.Errorf("recording setting %q: %w", name, cql.MarkFinal(err))
-	}
-	if recorded, ok := last["value"].(string); !fresh && ok {
-		return recorded, nil
-	}
-	return value, nil
-}
-
-// recorded reads a setting; empty if there is none.
-func (s *Store) recorded(ctx context.Context, name string) (value string, err error) {
-	err = s.session.Query(`SELECT value FROM `+s.names.Footfall+`.settings WHERE name = ?`, name).WithContext(ctx).Scan(&value)
-	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
-		return "", fmt.Errorf("reading setting %q: %w", name, cql.MarkFinal(err))
-	}
-	return value, nil
-}
 
 func (s *Store) cas(ctx context.Context, statement string, args ...any) (bool, error) {
 	return s.session.Query(statement, args...).WithContext(ctx).MapScanCAS(map[string]any{})

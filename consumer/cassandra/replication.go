@@ -11,6 +11,7 @@ import (
 	"footfall/configs"
 	"footfall/internal/cql"
 	"footfall/internal/retry"
+	"footfall/migrations"
 )
 
 // replicationSetting is the row of settings that records the replication of the keyspaces.
@@ -48,7 +49,7 @@ func (s *Store) recordedReplication(ctx context.Context, now cql.Replication) (s
 	case !cql.ReplicaMissing(err):
 		return "", fmt.Errorf("reading the recorded replication: %w", err)
 	}
-	if recorded, err = s.recorded(ctx, replicationSetting); err == nil && recorded == "" {
+	if recorded, err = migrations.Setting(ctx, s.session, s.names, replicationSetting); err == nil && recorded == "" {
 		err = errors.New("the replication of the keyspaces is not recorded yet, as far as the nodes that answer know: start the first" +
 			" consumer of this version while all nodes are up")
 	}

@@ -105,8 +105,11 @@ type rest struct {
 func (p *Pauser) mayWrite(doubts []store.Doubt, now time.Time) string {
 	for _, d := range doubts {
 		if d.Checks == 0 {
-			return fmt.Sprintf("partition %d of %s is in doubt (%s), and no check of all replicas has been complete yet: writes may still land",
-				d.Partition.Number, d.Partition.Topic, d.Reason)
+			why := "no check of all replicas has been complete yet, for which consumers must count: writes may still land"
+			if d.Reason == store.DoubtUnsettled {
+				why = "nobody can check it any more: accept the gap first (consumer accept-gap)"
+			}
+			return fmt.Sprintf("partition %d of %s is in doubt (%s), and %s", d.Partition.Number, d.Partition.Topic, d.Reason, why)
 		}
 		if lost := d.Reason == store.DoubtPredecessor || d.Reason == store.DoubtLost; lost && now.Sub(d.NotedAt) < p.Zombie {
 			return fmt.Sprintf("partition %d of %s changed hands %v ago without being released: its last owner may still write for %v",
@@ -199,7 +202,7 @@ func (p *Pauser) awaitRest(ctx context.Context, wait time.Duration) (rest, error
 			return r, whyEnded(ctx, err)
 		}
 		if slices.ContainsFunc(r.doubts, func(d store.Doubt) bool { return d.Checks == 0 }) {
-			return r, fmt.Errorf("%s; consumers check it only while they count: run this again", busy)
+			return r, fmt.Errorf("%s; then run this again", busy)
 		}
 		if busy == "" {
 			if err := retry.Sleep(ctx, p.Settle); err != nil {

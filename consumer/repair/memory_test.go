@@ -96,6 +96,8 @@ func TestRepairsTakeLittleMemory(t *testing.T) {
 	db := offForAll{memstore.New(), site, map[string]int64{}, meter}
 	c := testChecker(db, manyVisits{plan, 2 * visits, meter})
 	c.Plan, c.Bytes = plan, 4<<20
+	held := 0
+	c.Holds = func(bytes int) { held = max(held, bytes) }
 	runtime.GC()
 	f, err := c.Check(t.Context(), p0, eventlog.Span{From: visits, To: 2 * visits}, nil, func() error { return nil })
 	if err != nil || !f.complete {
@@ -105,6 +107,9 @@ func TestRepairsTakeLittleMemory(t *testing.T) {
 		if db.repaired[counter] != visits {
 			t.Errorf("%s: %d taken out, want %d", counter, db.repaired[counter], visits)
 		}
+	}
+	if held == 0 || held > c.Bytes {
+		t.Errorf("%d bytes were held at once, want %d at the most", held, c.Bytes)
 	}
 	if meter.seen == 0 || meter.seen > most {
 		t.Errorf("%d MB of heap, want %d at the most", meter.seen>>20, most>>20)

@@ -1,6 +1,7 @@
 package rollup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -106,7 +107,8 @@ func assigned(gen *kafka.Generation, src eventlog.Sources) (partitions []models.
 			}
 		}
 	}
-	slices.SortFunc(partitions, models.Partition.Compare) // older generations of a topic first
+	// By number, so that some of every topic fit into a small memory; older generations of a topic first.
+	slices.SortFunc(partitions, func(a, b models.Partition) int { return cmp.Or(cmp.Compare(a.Number, b.Number), a.Compare(b)) })
 	return partitions
 }
 

@@ -73,6 +73,11 @@ func TestAChunkKnowsItsMemory(t *testing.T) {
 	})
 	f("clicks on one link", 40_000, func(i int) models.Event { return click(1, i) })
 	f("visits", 15_000, func(i int) models.Event { return visit(i*i%1999, i) })
+	f("visits with long features", 4000, func(i int) models.Event {
+		v := visit(1, i).(*models.Visit)
+		v.Features = []string{fmt.Sprintf("%0500d", i), fmt.Sprintf("%0500d", -i)}
+		return v
+	})
 	f("visits of one site", 40_000, func(i int) models.Event { return visit(1, i) })
 }
 

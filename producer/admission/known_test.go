@@ -137,7 +137,7 @@ func TestNobodyPushesOutAnother(t *testing.T) {
 		n := scaled(time.Unix(1_000_000, 0))
 		loud := func(i int) string { // one in 256 has the tag of the quiet one, by chance, and shares its part
 			for name := fmt.Sprint("loud", i%2); ; name += "!" {
-				if (n.grant(name)^n.grant("quiet"))&^nameBits != 0 {
+				if (n.hash("grant", name)^n.hash("grant", "quiet"))&^nameBits != 0 {
 					return name
 				}
 			}
@@ -157,7 +157,7 @@ func TestNobodyPushesOutAnother(t *testing.T) {
 		again, month := 0, fmt.Sprint(int64(models.Millis(n.now.UnixMilli()).Month()))
 		for i := range quiet {
 			feature := n.hash("features", "quiet", month, string(models.NewFeatures(fmt.Sprint(i), "")))
-			n.details.admit(feature&nameBits|n.grant("quiet")&^nameBits, func() time.Duration { again++; return 1 })
+			n.details.admit(feature&nameBits|n.hash("grant", "quiet")&^nameBits, func() time.Duration { again++; return 1 })
 		}
 		if again > quiet/8 {
 			t.Errorf("%s: %v of %d known features are new again", name, again, quiet)

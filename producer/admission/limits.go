@@ -110,7 +110,7 @@ func (l *Limits) hash(parts ...string) uint64 {
 // event is new. An event with a page's key is not refused for its features or its referrer, because nobody would send it again: it
 // counts with Other, or without a referrer, and Event returns true.
 func (l *Limits) Event(from Sender, event models.Event, now time.Time) (reduced bool, err error) {
-	if from.hash = l.grant(from.Grant); from.Page {
+	if from.hash = l.hash("grant", from.Grant); from.Page {
 		from.apart = 1
 	}
 	switch e := event.(type) {
@@ -182,8 +182,6 @@ func (l *Limits) click(from Sender, link uint64, c *models.Click, now time.Time)
 	return true, nil
 }
 
-func (l *Limits) grant(name string) uint64 { return l.hash("grant", name) }
-
 // newDay is the day of a time that is more than a day from now, else empty: a sender that sets the time could cause rows for every hour
 // since 1973. Closer days are not new, or all links and visitors would be at midnight.
 func newDay(at models.Millis, now time.Time) string {
@@ -239,7 +237,7 @@ func (l *Limits) Redirect(c *models.Click, ip netip.Addr, now time.Time) (change
 	if c.Referrer == "" {
 		return changed
 	}
-	all := l.grant(redirects)
+	all := l.hash("grant", redirects)
 	wait := l.details.admit(l.hash("referrer", c.ShortURL, c.Referrer)&nameBits|all&^nameBits, func() time.Duration {
 		wait := l.referrers.Take(now, fair.Charge{Name: l.hash("link", c.ShortURL), Times: 1})
 		if wait == 0 {
