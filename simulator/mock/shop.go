@@ -13,8 +13,11 @@ type Shop struct {
 	ids int
 }
 
-// ShopSite is the site that is visited most, and ShopLink the link that is clicked most.
-const ShopSite, ShopLink = "shop.example", "autumn-sale"
+// ShopSite is the site that is visited most.
+const ShopSite = "shop.example"
+
+// ShopLink is the link that is clicked most.
+const ShopLink = "autumn-sale"
 
 // Other sites and links of the shop, the busiest first.
 var (

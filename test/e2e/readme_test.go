@@ -173,6 +173,7 @@ func copySources(t *testing.T) string {
 
 // The commands of README, in its order, print what README says, in a checkout that nobody has built in.
 func TestReadmeLineByLine(t *testing.T) {
+	t.Parallel()
 	stacktest.Require(t) // make up leaves servers alone that are up
 	w := &terminals{t: t, dir: copySources(t)}
 	t.Cleanup(w.interrupt)
