@@ -40,7 +40,7 @@ run: ## everything in one process: events to http://127.0.0.1:8080, pages on htt
 	@bash deployments/compile.sh bin/embedded ./embedded
 	@exec bin/embedded
 
-demo: ## the same with the last weeks of a made-up shop, and visitors who go on: data under ./simulated/demo, anew each time
+demo: ## the same, and the simulator sends it the last weeks of a made-up shop and keeps sending; Ctrl-C ends it and removes its data
 	@bash deployments/compile.sh bin/embedded ./embedded
 	@bash deployments/compile.sh bin/simulator ./simulator
 	@exec bin/simulator demo bin/embedded

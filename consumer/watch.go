@@ -83,9 +83,8 @@ type durability struct {
 }
 
 func newDurability(store cluster, require bool, reg prometheus.Registerer, log *slog.Logger) *durability {
-	d := &durability{store: store, require: require, log: log, warned: map[string]string{}, gauge: metric.Gauge(reg, "footfall_store_durable",
+	return &durability{store: store, require: require, log: log, warned: map[string]string{}, gauge: metric.Gauge(reg, "footfall_store_durable",
 		"1 if commitlog_sync is group or batch on every node; else counts are exact only while no Cassandra node crashes.")}
-	return d
 }
 
 // check asks every node that is up. It fails if none answers, or if one is not durable and durability is required.

@@ -194,16 +194,21 @@ func (m *migrator) migrate(ctx context.Context, step Migration) error {
 // settle records what the tables are made for before the first one is made, so that a repeated run uses the same after an interruption. It
 // returns an error if anything else is recorded. Once there are tables it records nothing: what they are made for may be known to other nodes.
 func (m *migrator) settle(ctx context.Context, migrated bool) error {
-	if made, err := m.session.KeyspaceMetadata(m.names.URLShortener); !migrated && (err != nil || len(made.Tables) == 0) {
+	var table string
+	err := m.session.Query(`SELECT table_name FROM system_schema.tables WHERE keyspace_name = ? LIMIT 1`, m.names.URLShortener).WithContext(ctx).Scan(&table)
+	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
+		return fmt.Errorf("looking for tables: %w", err)
+	}
+	if err != nil && !migrated {
 		for name, value := range map[string]string{planSetting: m.plan.Record(), models.VisitorsSetting: models.VisitorsInRows} {
 			if _, err := Record(ctx, m.session, m.names, name, value); err != nil {
 				return err
 			}
 		}
 	}
-	err := same(ctx, m.session, m.names, m.plan)
+	err = same(ctx, m.session, m.names, m.plan)
 	if errors.Is(err, errBehind) {
-		return fmt.Errorf("what the tables are made for is not known to the nodes that answer: migrate when all nodes are up, after nodetool repair %s", m.names.Footfall)
+		return fmt.Errorf("what the tables are made for is not known to the nodes that answer: bring all nodes up, run nodetool repair --full %s on each, then migrate again", m.names.Footfall)
 	}
 	return err
 }

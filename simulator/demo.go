@@ -3,39 +3,40 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"regexp"
+	"strings"
 	"syscall"
 	"time"
 
 	"footfall/simulator/mock"
 )
 
-// demoDir is where the demo's data is. Each demo begins anew.
-const demoDir = ownDir + "/demo"
-
 // greeting is the line with which one process says where it counts.
 var greeting = regexp.MustCompile(`^footfall counts at (http\S+), `)
 
-// demo starts footfall in one process, sends it what a shop counted until now, and goes on until ctx ends.
-func demo(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+// demo starts footfall in one process, sends it what a shop counted until now, and goes on until ctx ends. Then it removes what was counted.
+func demo(ctx context.Context, args []string, stdout, stderr io.Writer) (failed error) {
 	if len(args) != 1 {
 		return fmt.Errorf("demo takes the binary of one process, such as bin/embedded; %w", errUsage)
-	}
-	if err := os.RemoveAll(demoDir); err != nil {
-		return fmt.Errorf("removing the last demo: %w", err)
 	}
 	if err := os.MkdirAll(ownDir, 0o755); err != nil {
 		return fmt.Errorf("making a directory for the demo: %w", err)
 	}
+	dir, err := os.MkdirTemp(ownDir, "demo-")
+	if err != nil {
+		return fmt.Errorf("making a directory for the demo: %w", err)
+	}
+	defer func() { failed = errors.Join(failed, os.RemoveAll(dir)) }()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	footfall := exec.CommandContext(ctx, args[0])
-	footfall.Env = append(os.Environ(), "FOOTFALL_DATA_DIR="+demoDir, "FOOTFALL_FEATURES="+mock.ShopFeatures[0]+","+mock.ShopFeatures[1], "FOOTFALL_LATEST_ENABLED=true",
+	footfall.Env = append(os.Environ(), "FOOTFALL_DATA_DIR="+dir, "FOOTFALL_FEATURES="+strings.Join(mock.ShopFeatures, ","), "FOOTFALL_LATEST_ENABLED=true",
 		"FOOTFALL_LIMITS_CLIENT_PER_SECOND=0", "FOOTFALL_LIMITS_NEW_KEYS_PER_MINUTE=0", "FOOTFALL_LIMITS_NEW_VISITORS_PER_MINUTE=0")
 	footfall.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C reaches it through us alone: a second one would kill it
 	footfall.Cancel = func() error { return footfall.Process.Signal(syscall.SIGTERM) }
@@ -59,8 +60,8 @@ func demo(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 	}
 	asked := ctx.Err() != nil
-	if ended := footfall.Wait(); !asked {
-		return fmt.Errorf("footfall has ended (%w): it says why above", ended)
+	if err := footfall.Wait(); !asked {
+		return errors.Join(errors.New("footfall has ended: it says why above"), err)
 	}
 	if sent == nil {
 		return nil
@@ -86,7 +87,7 @@ func keepShop(ctx context.Context, producer string, stdout, stderr io.Writer) er
 	}
 	if err == nil {
 		bar.end(s.sent)
-		fmt.Fprintf(stdout, "A shop's last 75 days are counted, and it goes on: look at site %s and link %s. The next demo begins anew.\n", mock.ShopSite, mock.ShopLink)
+		fmt.Fprintf(stdout, "A shop's last 75 days are sent, and it goes on: look at site %s and link %s.\n", mock.ShopSite, mock.ShopLink)
 	}
 	for bar.out = io.Discard; err == nil; {
 		if err = pause(ctx, rand.N(2*time.Second)); err != nil {

@@ -94,14 +94,14 @@ func TestMigrate(t *testing.T) {
 		t.Fatal(err)
 	}
 	exec(`TRUNCATE KS.settings`)
-	unlike("run `consumer migrate`", "when all nodes are up", false)
+	unlike("run `consumer migrate`", "bring all nodes up", false)
 	exec(`TRUNCATE KS.schema_migrations`) // there are tables all the same
-	unlike("run `consumer migrate`", "when all nodes are up", false)
+	unlike("run `consumer migrate`", "bring all nodes up", false)
 	exec(`INSERT INTO KS.schema_migrations (version, checksum) VALUES (1, 'ba71d91d62d4cbac5df5a229532b6386eafa7b302d0f0a567b34836312592155')`)
 	unlike("footfall 0.x", "footfall 0.x", true)
 	exec(`INSERT INTO KS.schema_migrations (version, checksum) VALUES (1, '` + first + `')`)
 	set("plan", plan.Record())
-	if err := migrations.Apply(t.Context(), cfg, plan, t.Logf); err == nil || !strings.Contains(err.Error(), "when all nodes are up") {
+	if err := migrations.Apply(t.Context(), cfg, plan, t.Logf); err == nil || !strings.Contains(err.Error(), "bring all nodes up") {
 		t.Errorf("migrating tables of which nobody knows how visitors are remembered: %v", err)
 	}
 	set(models.VisitorsSetting, models.VisitorsInRows)

@@ -72,7 +72,6 @@ func (l *Log) checkSettings(ctx context.Context, topic string) error {
 	for _, s := range []struct{ what, value, remedy string }{
 		{"duplicates.window", strconv.Itoa(d.Window), "set it back"},
 		{"duplicates.age", d.Age.String(), "set it back"},
-		{"duplicates.by", "visitor and id", "use the version that counted it, or count it again into new tables with another cassandra.keyspace_suffix"},
 		{"kafka.group", l.Config.Kafka.Group, "set kafka.group to that one: two groups would count everything twice, until repaired"},
 	} {
 		recorded, err := l.Store.Setting(ctx, Fact(topic, s.what), s.value)

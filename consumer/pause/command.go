@@ -105,9 +105,9 @@ type rest struct {
 func (p *Pauser) mayWrite(doubts []store.Doubt, now time.Time) string {
 	for _, d := range doubts {
 		if d.Checks == 0 {
-			why := "no check of all replicas has been complete yet, for which consumers must count: writes may still land"
+			why := "writes may still land until consumers, which must be counting, have checked all replicas"
 			if d.Reason == store.DoubtUnsettled {
-				why = "nobody can check it any more: accept the gap first (consumer accept-gap)"
+				why = "nobody can check it any more: stop all consumers and accept the gap (consumer accept-gap)"
 			}
 			return fmt.Sprintf("partition %d of %s is in doubt (%s), and %s", d.Partition.Number, d.Partition.Topic, d.Reason, why)
 		}
@@ -192,8 +192,7 @@ func (p *Pauser) lookForRest(ctx context.Context) (r rest, busy string, err erro
 // awaitRest returns when every partition is released clean, no command writes, and writes that nobody waits for have landed or were dropped.
 func (p *Pauser) awaitRest(ctx context.Context, wait time.Duration) (rest, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, fmt.Errorf("gave up after %v (--wait), and counting goes on. A consumer that is"+
-		" named here crashed, which the next one settles when counting goes on, or its version does not know pauses, or its chunk takes"+
-		" that long", wait))
+		" named here crashed, which the next one settles when counting goes on, or its chunk takes that long", wait))
 	defer cancel()
 	var told time.Time
 	for {
@@ -202,7 +201,7 @@ func (p *Pauser) awaitRest(ctx context.Context, wait time.Duration) (rest, error
 			return r, whyEnded(ctx, err)
 		}
 		if slices.ContainsFunc(r.doubts, func(d store.Doubt) bool { return d.Checks == 0 }) {
-			return r, fmt.Errorf("%s; then run this again", busy)
+			return r, fmt.Errorf("%s; run this again after that", busy)
 		}
 		if busy == "" {
 			if err := retry.Sleep(ctx, p.Settle); err != nil {

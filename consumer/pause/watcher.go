@@ -25,9 +25,8 @@ type Watcher struct {
 
 // NewWatcher makes a watcher of the pauses that db knows, and registers its metric with reg.
 func NewWatcher(db store.Store, reg *prometheus.Registry, log *slog.Logger) *Watcher {
-	w := &Watcher{store: db, log: log, gauge: metric.Gauge(reg, "footfall_paused",
+	return &Watcher{store: db, log: log, gauge: metric.Gauge(reg, "footfall_paused",
 		"1 while this consumer rests, since consumer pause asked for it; else 0.")}
-	return w
 }
 
 // AwaitPause returns true when somebody has paused counting, and false when ctx ends.

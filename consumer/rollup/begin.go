@@ -107,7 +107,7 @@ func assigned(gen *kafka.Generation, src eventlog.Sources) (partitions []models.
 			}
 		}
 	}
-	// By number, so that some of every topic fit into a small memory; older generations of a topic first.
+	// By number, so that some of every topic fit into a small memory; of one number the older generation of a topic first.
 	slices.SortFunc(partitions, func(a, b models.Partition) int { return cmp.Or(cmp.Compare(a.Number, b.Number), a.Compare(b)) })
 	return partitions
 }

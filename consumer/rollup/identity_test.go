@@ -2,7 +2,6 @@ package rollup
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -49,25 +48,6 @@ func TestIdentityIsNotTheKafkaKey(t *testing.T) {
 	b := &models.Visit{ID: "1", SiteID: "a", GUID: "b|c"}
 	if a.KafkaKey() != b.KafkaKey() || a.Identity() == b.Identity() {
 		t.Errorf("keys %q and %q, identities %v and %v", a.KafkaKey(), b.KafkaKey(), a.Identity(), b.Identity())
-	}
-}
-
-// A topic's rule is recorded when it is first counted, and another one is refused, with the way on.
-func TestDuplicateRule(t *testing.T) {
-	b := newBench(t, 1)
-	if err := b.run(t, 0); err != nil {
-		t.Fatal(err)
-	}
-	rule := eventlog.Fact(b.cfg.Kafka.Topics.Clicks, "duplicates.by")
-	m := b.store.(*memstore.Memory)
-	m.Mu.Lock()
-	if got := m.Settings[rule]; got != "visitor and id" {
-		t.Errorf("the rule is recorded as %q", got)
-	}
-	m.Settings[rule] = "id"
-	m.Mu.Unlock()
-	if err := b.run(t, 0); !eventlog.IsRefusal(err) || !strings.Contains(err.Error(), "was counted with id so far") || !strings.Contains(err.Error(), "cassandra.keyspace_suffix") {
-		t.Errorf("a topic that is counted by id alone: %v", err)
 	}
 }
 

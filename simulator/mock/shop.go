@@ -19,10 +19,10 @@ const ShopSite = "shop.example"
 // ShopLink is the link that is clicked most.
 const ShopLink = "autumn-sale"
 
-// Other sites and links of the shop, the busiest first.
+// The shop's sites and links, the busiest first.
 var (
-	shopSites = []string{"journal.example", "docs.example", "status.example"}
-	shopLinks = []string{"newsletter-47", "poster-berlin", "instagram-bio", "catalogue", "x7Kp2", "lamp3", "friends"}
+	shopSites = []string{ShopSite, "journal.example", "docs.example", "status.example"}
+	shopLinks = []string{ShopLink, "newsletter-47", "poster-berlin", "instagram-bio", "catalogue", "x7Kp2", "lamp3", "friends"}
 )
 
 // ShopFeatures are the names of what a visit of the shop has.
@@ -42,7 +42,7 @@ func (s *Shop) Past(now time.Time) (clicks []Click, visits map[string][]Visit) {
 	for _, at := range s.moments(now, 75, 160) {
 		clicks = append(clicks, s.click(ShopLink, at))
 	}
-	for i, link := range shopLinks {
+	for i, link := range shopLinks[1:] {
 		for _, at := range s.moments(now, 0, 90/(i+1)) {
 			clicks = append(clicks, s.click(link, at))
 		}
@@ -51,7 +51,7 @@ func (s *Shop) Past(now time.Time) (clicks []Click, visits map[string][]Visit) {
 	for _, at := range s.moments(now, 60, 220) {
 		visits[ShopSite] = append(visits[ShopSite], s.visit(at))
 	}
-	for i, site := range shopSites {
+	for i, site := range shopSites[1:] {
 		for _, at := range s.moments(now, 10, 40/(i+1)) {
 			visits[site] = append(visits[site], s.visit(at))
 		}
@@ -62,11 +62,11 @@ func (s *Shop) Past(now time.Time) (clicks []Click, visits map[string][]Visit) {
 // Next is what happens now: a click, or a visit of a site.
 func (s *Shop) Next(now time.Time) (c *Click, site string, v *Visit) {
 	if s.r.IntN(2) == 0 {
-		made := s.click(s.weighted(append([]string{ShopLink}, shopLinks...)), now)
+		made := s.click(s.weighted(shopLinks), now)
 		return &made, "", nil
 	}
 	made := s.visit(now)
-	return nil, s.weighted(append([]string{ShopSite}, shopSites...)), &made
+	return nil, s.weighted(shopSites), &made
 }
 
 func (s *Shop) id() string {

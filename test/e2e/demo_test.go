@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"testing"
 	"time"
@@ -12,16 +13,17 @@ import (
 	"footfall/test/harness"
 )
 
-// The demo has counted the last weeks of a shop when it says so, goes on, and ends with footfall.
+// The demo counts the last weeks of a shop, goes on, and ends with footfall.
 func TestDemoShowsAShop(t *testing.T) {
 	t.Parallel()
-	p := start(t, process.Command{Name: "demo", Path: binaries.Path(t, "simulator"), Args: []string{"demo", binaries.Path(t, "embedded")}, Dir: t.TempDir(),
+	dir := t.TempDir()
+	p := start(t, process.Command{Name: "demo", Path: binaries.Path(t, "simulator"), Args: []string{"demo", binaries.Path(t, "embedded")}, Dir: dir,
 		Env: []string{"FOOTFALL_HTTP_ADDR=127.0.0.1:0", "FOOTFALL_HTTP_READER_ADDR=127.0.0.1:0"}})
 	url, err := p.Expect(patiently(t), looking)
 	if err != nil {
 		t.Fatal(err)
 	}
-	link, err := p.Expect(patiently(t), regexp.MustCompile(`75 days are counted, .* link (\S+)\.`))
+	link, err := p.Expect(patiently(t), regexp.MustCompile(`75 days are sent, .* link (\S+)\.`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,5 +57,8 @@ func TestDemoShowsAShop(t *testing.T) {
 	stop(t, p)
 	if _, err := http.Get(url); err == nil { //nolint:bodyclose // there is none
 		t.Error("footfall goes on without its demo")
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "simulated", "*")); err != nil || len(left) > 0 {
+		t.Errorf("the demo leaves %v: %v", left, err)
 	}
 }

@@ -205,18 +205,17 @@ func prepareFootprint(t *testing.T, f footprint, consumer string) *real {
 func holds(t *testing.T, d *real, f footprint, consumer string, whole bool, want *oracle.Oracle) {
 	t.Helper()
 	d.produce(t, f, whole, want)
-	peak, rate := d.footprint(t, f, consumer)
-	t.Logf("| %s | now | %d MiB | %.0f/s |", f.name, peak>>20, rate)
+	peak := d.footprint(t, f, consumer)
+	t.Logf("| %s | now | %d MiB |", f.name, peak>>20)
 	if peak > container {
 		t.Errorf("%s: the consumer had %d MiB, and its container has %d", f.name, peak>>20, container>>20)
 	}
 	equal(t, want.Cells(), d.dump(t))
 }
 
-// footprint runs a consumer until everything is counted, and returns the most memory that it had, and how many messages it counted in a second.
-func (d *real) footprint(t *testing.T, f footprint, binary string) (peak int64, rate float64) {
+// footprint runs a consumer until everything is counted, and returns the most memory that it had.
+func (d *real) footprint(t *testing.T, f footprint, binary string) (peak int64) {
 	t.Helper()
-	begun := time.Now()
 	all, err := d.Lag(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -229,10 +228,6 @@ func (d *real) footprint(t *testing.T, f footprint, binary string) (peak int64, 
 		if f.meanwhile != nil {
 			f.meanwhile(t, d)
 		}
-		begun = time.Now()
-		if all, err = d.Lag(t.Context()); err != nil {
-			t.Fatal(err)
-		}
 		c = d.addConsumerOf(t, binary)
 	}
 	tooMany := f.partitions >= 100 && binary == binaries.Path(t, "consumer")
@@ -241,7 +236,6 @@ func (d *real) footprint(t *testing.T, f footprint, binary string) (peak int64, 
 	} else {
 		d.lagBelow(t, 0)
 	}
-	rate = float64(all) / time.Since(begun).Seconds()
 	if f.killed {
 		d.checked(t)
 	}
@@ -258,7 +252,7 @@ func (d *real) footprint(t *testing.T, f footprint, binary string) (peak int64, 
 	if err := c.Stop(time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	return peak, rate
+	return peak
 }
 
 // footprintBefore is footprint of another version, for three minutes, or until it has more memory than its container, which would kill it.

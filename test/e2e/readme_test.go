@@ -20,8 +20,8 @@ import (
 
 // step is a command of README, and what README says it prints, if it does.
 type step struct {
-	command, comment string
-	prints           []string
+	command string
+	prints  []string
 }
 
 // readmeSteps are the commands of a section of README: lines that begin with $, with what they print, or else every line of a block.
@@ -44,8 +44,8 @@ func readmeSteps(t *testing.T, text, heading string) (steps []step) {
 				last.prints = append(last.prints, line)
 				continue
 			}
-			command, comment, _ := strings.Cut(typed, "  # ")
-			steps = append(steps, step{command: strings.TrimSpace(command), comment: comment})
+			command, _, _ := strings.Cut(typed, "  # ")
+			steps = append(steps, step{command: strings.TrimSpace(command)})
 		}
 	}
 	return steps

@@ -82,7 +82,7 @@ func New(reg prometheus.Registerer) *Metrics {
 		retention:  metric.Gauges(reg, "footfall_topic_retention_seconds", "How long Kafka keeps events of the topic (retention.ms); +Inf: for ever.", "topic"),
 		partitions: metric.Gauges(reg, "footfall_topic_partitions", "Partitions of the topic that consumers share.", "topic"),
 		memory: metric.Gauges(reg, "footfall_memory_bytes", "About the memory that is held, by use: windows of duplicates, fetched messages, chunks, cached"+
-			" visitors, cached positions.", "use"),
+			" visitors, cached positions, repairs.", "use"),
 		owned:   metric.Gauges(reg, "footfall_partitions_owned", "Partitions of the topic that this process counts.", "topic"),
 		ages:    newAges(),
 		waiting: map[models.Partition]*Waiting{},
