@@ -13,6 +13,7 @@ import (
 	"footfall/internal/health"
 	"footfall/internal/memlimit"
 	"footfall/reader/export"
+	_ "footfall/reader/export/parquet" // one more format
 )
 
 // action is what a command does.

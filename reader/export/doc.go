@@ -3,5 +3,5 @@
 // meanwhile are the same, byte by byte.
 //
 //   - export.go: the rows, and how they are written; manifest.go: what is told about them
-//   - format.go, parquet.go: the formats; file.go: safely into a file; zip.go: both in one stream
+//   - format.go, parquet: the formats; file.go: safely into a file; zip.go: both in one stream
 package export

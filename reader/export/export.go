@@ -81,14 +81,14 @@ func (e *Export) Write(ctx context.Context, w io.Writer) (Manifest, error) {
 			err = context.Cause(ctx) // also if the store did not notice
 		}
 		if err == nil {
-			err = rows.row(cells)
+			err = rows.Row(cells)
 		}
 		if err != nil {
 			return Manifest{}, err
 		}
 		e.written.Add(1)
 	}
-	err := rows.close()
+	err := rows.Close()
 	if err != nil {
 		return Manifest{}, err
 	}

@@ -20,8 +20,16 @@ const (
 	Parquet Format = "parquet"
 )
 
-// Formats are all formats.
-func Formats() []Format { return []Format{CSV, NDJSON, Parquet} }
+// NewParquet makes a writer of Parquet. It is nil unless the program imports reader/export/parquet, which sets it.
+var NewParquet func(to io.Writer, columns []Column) Writer
+
+// Formats are the formats that this program has.
+func Formats() []Format {
+	if NewParquet == nil {
+		return []Format{CSV, NDJSON}
+	}
+	return []Format{CSV, NDJSON, Parquet}
+}
 
 // ParseFormat reads the name of a format. The error is a *stats.Malformed.
 func ParseFormat(name string) (Format, error) {
@@ -35,15 +43,15 @@ func ParseFormat(name string) (Format, error) {
 	return "", &stats.Malformed{Field: "format", Detail: "want " + strings.Join(names, ", ")}
 }
 
-// writer writes rows: cells are text, int64, models.Millis or nil. close writes what is left; it closes nothing else.
-type writer interface {
-	row(cells []any) error
-	close() error
+// Writer writes rows: cells are text, int64, models.Millis or nil. Close writes what is left; it closes nothing else.
+type Writer interface {
+	Row(cells []any) error
+	Close() error
 }
 
-func (f Format) writer(to io.Writer, columns []Column) writer {
+func (f Format) writer(to io.Writer, columns []Column) Writer {
 	if f == Parquet {
-		return newParquet(to, columns)
+		return NewParquet(to, columns)
 	}
 	w := &textWriter{to: to, buf: make([]byte, 0, pieceBytes+pieceBytes/4), json: f == NDJSON}
 	for _, c := range columns {
@@ -66,7 +74,7 @@ type textWriter struct {
 	json    bool
 }
 
-func (w *textWriter) row(cells []any) error {
+func (w *textWriter) Row(cells []any) error {
 	for i, c := range cells {
 		if t, ok := c.(models.Millis); ok {
 			cells[i] = t.Time().UTC().Format(time.RFC3339)
@@ -80,10 +88,10 @@ func (w *textWriter) row(cells []any) error {
 	if len(w.buf) < pieceBytes {
 		return nil
 	}
-	return w.close()
+	return w.Close()
 }
 
-func (w *textWriter) close() error {
+func (w *textWriter) Close() error {
 	_, err := w.to.Write(w.buf)
 	w.buf = w.buf[:0]
 	return err

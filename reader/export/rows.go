@@ -18,14 +18,14 @@ type Column struct {
 
 const (
 	text    = "text"
-	integer = "integer"
-	moment  = "time"
+	Integer = "integer"
+	Moment  = "time"
 )
 
 // siteColumns are those of a site's month. A feature that is called as another column is feature.NAME.
 func siteColumns(features []string) []Column {
 	before := []Column{{Name: "siteId", Type: text}, {Name: "month", Type: text}}
-	after := []Column{{Name: "metric", Type: text}, {Name: "start", Type: moment}, {Name: "count", Type: integer}}
+	after := []Column{{Name: "metric", Type: text}, {Name: "start", Type: Moment}, {Name: "count", Type: Integer}}
 	fixed := slices.Concat(before, after)
 	for _, name := range features {
 		if slices.ContainsFunc(fixed, func(c Column) bool { return c.Name == name }) {
@@ -53,7 +53,7 @@ func siteRows(site string, m *stats.SiteMonth) iter.Seq2[[]any, error] {
 }
 
 func linkColumns() []Column {
-	return []Column{{Name: "short_url", Type: text}, {Name: "metric", Type: text}, {Name: "unit", Type: text}, {Name: "start", Type: moment}, {Name: "count", Type: integer}}
+	return []Column{{Name: "short_url", Type: text}, {Name: "metric", Type: text}, {Name: "unit", Type: text}, {Name: "start", Type: Moment}, {Name: "count", Type: Integer}}
 }
 
 func linkRows(link string, m *stats.LinkMonth) iter.Seq2[[]any, error] {

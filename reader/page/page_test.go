@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"footfall/models"
+	_ "footfall/reader/export/parquet" // as a reader has it
 	"footfall/reader/stats"
 	"footfall/reader/stats/statstest"
 )

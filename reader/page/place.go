@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"footfall/models"
+	"footfall/reader/export"
 	"footfall/reader/params"
 	"footfall/reader/stats"
 )
@@ -173,8 +174,8 @@ type exports struct {
 func (p place) exports(w window, now models.Millis) exports {
 	month := stats.PeriodOf(stats.Month, min(w.within.To-1, now))
 	out := exports{Month: periodWords(month)}
-	for _, format := range []struct{ label, name string }{{"CSV", "csv"}, {"NDJSON", "ndjson"}, {"Parquet", "parquet"}} {
-		out.Formats = append(out.Formats, choice{Label: format.label, Href: p.api("/export", "month", month.String(), "format", format.name)})
+	for _, format := range export.Formats() {
+		out.Formats = append(out.Formats, choice{Label: string(format), Href: p.api("/export", "month", month.String(), "format", string(format))})
 	}
 	return out
 }

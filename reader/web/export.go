@@ -3,6 +3,7 @@ package web
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -19,7 +20,7 @@ const zipType = "application/zip"
 func chooseExport(named, accept string) (export.Format, error) {
 	f, err := export.ParseFormat(named)
 	if err != nil || quality(accept, []string{zipType}) == 0 {
-		return "", &refusal{Reason: notAcceptable, Detail: "this path answers with a ZIP (" + zipType + "), whose rows are csv, ndjson or parquet"}
+		return "", &refusal{Reason: notAcceptable, Detail: fmt.Sprintf("this path answers with a ZIP (%s), whose rows are %v", zipType, export.Formats())}
 	}
 	return f, nil
 }

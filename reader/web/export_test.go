@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"footfall/models"
+	_ "footfall/reader/export/parquet" // as a reader has it
 	"footfall/reader/params"
 	"footfall/reader/stats"
 	"footfall/reader/stats/statstest"

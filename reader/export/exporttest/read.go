@@ -15,6 +15,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"footfall/reader/export"
+	_ "footfall/reader/export/parquet" // the format that a program may leave out
 )
 
 // Row is a row as texts, by column. A cell that is null is absent.

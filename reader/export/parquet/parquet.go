@@ -1,4 +1,6 @@
-package export
+// Package parquet makes exports as Parquet possible for a program that imports it. One process does not, since compiling it takes a sixth of the time
+// until `make run` answers for the first time.
+package parquet
 
 import (
 	"fmt"
@@ -8,7 +10,12 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"footfall/models"
+	"footfall/reader/export"
 )
+
+func init() {
+	export.NewParquet = newWriter
+}
 
 // A row group is in memory until it is written. It ends after so many rows, or so many bytes of names, which may be long.
 const (
@@ -17,24 +24,24 @@ const (
 	batchRows  = 256 // handed over at once
 )
 
-// parquetWriter writes Parquet. Its schema is made at run time: features are configured.
-type parquetWriter struct {
+// writer writes Parquet. Its schema is made at run time: features are configured.
+type writer struct {
 	to      *parquet.GenericWriter[any]
-	columns []Column
+	columns []export.Column
 	batch   []parquet.Row
 	rows    int   // of the row group
 	bytes   int   // of its names
 	last    []any // names of the row before: the dictionary has one of each
 }
 
-func newParquet(to io.Writer, columns []Column) *parquetWriter {
+func newWriter(to io.Writer, columns []export.Column) export.Writer {
 	fields := make([]reflect.StructField, len(columns)) // parquet.Group would sort them by name
 	for i, c := range columns {
 		kind, tag := reflect.TypeFor[string](), c.Name+",dict"
 		switch c.Type {
-		case integer:
+		case export.Integer:
 			kind, tag = reflect.TypeFor[int64](), c.Name
-		case moment:
+		case export.Moment:
 			kind, tag = reflect.TypeFor[int64](), c.Name+",timestamp(millisecond:utc),dict"
 		}
 		if c.Nullable {
@@ -43,11 +50,11 @@ func newParquet(to io.Writer, columns []Column) *parquetWriter {
 		fields[i] = reflect.StructField{Name: fmt.Sprintf("C%d", i), Type: kind, Tag: reflect.StructTag(fmt.Sprintf("parquet:%q", tag))}
 	}
 	schema := parquet.NewSchema("counts", parquet.SchemaOf(reflect.New(reflect.StructOf(fields)).Interface()))
-	return &parquetWriter{columns: columns, last: make([]any, len(columns)),
+	return &writer{columns: columns, last: make([]any, len(columns)),
 		to: parquet.NewGenericWriter[any](to, schema, parquet.Compression(&parquet.Snappy), parquet.CreatedBy("footfall", "1", "reader"))}
 }
 
-func (w *parquetWriter) row(cells []any) error {
+func (w *writer) Row(cells []any) error {
 	row := make(parquet.Row, len(cells))
 	for i, c := range cells {
 		present := 0
@@ -81,13 +88,13 @@ func (w *parquetWriter) row(cells []any) error {
 	return w.to.Flush()
 }
 
-func (w *parquetWriter) flushBatch() error {
+func (w *writer) flushBatch() error {
 	_, err := w.to.WriteRows(w.batch)
 	w.batch = w.batch[:0]
 	return err
 }
 
-func (w *parquetWriter) close() error {
+func (w *writer) Close() error {
 	if err := w.flushBatch(); err != nil {
 		return err
 	}
