@@ -28,14 +28,8 @@ func hit(t *testing.T, done <-chan struct{}) {
 // midFlush calls do in the midst of a flush of c and returns how many writes were under way.
 func midFlush(t *testing.T, c *consumer, do func() error) (unanswered int) {
 	t.Helper()
-	return after(t, c, midst(), do)
-}
-
-// after is midFlush when a flush has sent so many writes.
-func after(t *testing.T, c *consumer, writes int, do func() error) (unanswered int) {
-	t.Helper()
 	var failed error
-	hit(t, c.proxy.During(wire.Counters, writes, func(n int) { unanswered, failed = n, do() }))
+	hit(t, c.proxy.During(wire.Counters, midst(), func(n int) { unanswered, failed = n, do() }))
 	if failed != nil {
 		t.Fatal(failed)
 	}
