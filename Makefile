@@ -1,6 +1,6 @@
 # footfall. `make run` needs Go alone; `make up` brings real Kafka and real Cassandra.
 .DEFAULT_GOAL := help
-.PHONY: help run demo up down unit test test-all packages-on-stack packages-alone suites seeds load look faults bench bench-live lint vuln build release chromium wrk prometheus dashboards k8s kubernetes-validate
+.PHONY: help run demo up down unit test test-all packages-on-stack packages-alone suites seeds load look faults nightly bench bench-live lint vuln build release chromium wrk prometheus dashboards k8s kubernetes-validate
 
 # The race detector is for everything (test-all). It needs a C compiler; without one the tests run all the same, except with CI=true.
 RACE := $(if $(filter test-all,$(MAKECMDGOALS)),$(if $(CI)$(shell command -v $${CC:-cc}),-race))
@@ -120,6 +120,9 @@ look: ## the pages at 50 requests a second for 60 s, while 1,000 events a second
 faults: ## break real Kafka, Cassandra and consumers in every way we know, and compare all counts (20 to 30 minutes)
 	go test -count=1 -v -timeout 40m ./test/faults -faults.all
 
+nightly: ## all that CI runs and all that it leaves out, into docs/nightly.md (three hours, and the machine for itself)
+	bash test/nightly.sh
+
 # SYNC=periodic: the consumers alone, on a Cassandra of its own with that commitlog_sync.
 # BEFORE=0d06799: this footfall beside that of a commit (or a directory), in turns: prints ratios (12 minutes).
 bench: ## speed beside others on the stack of `make up`, into docs/benchmarks.md (20 minutes, and the machine for itself)
@@ -154,7 +157,9 @@ build: ## the binaries, into ./bin
 	go build -o bin/ ./producer ./consumer ./reader ./embedded ./simulator
 
 # Static: they run on any kernel, without a C library. What --version says is the tag or commit of the sources.
+# Not of sources whose exactness and speed were measured with older ones: run make nightly, or say EVIDENCE=old.
 release: ## static binaries for linux and macOS on amd64 and arm64, with SHA256SUMS, into ./dist
+	@bash test/nightly.sh --evidence || [ '$(EVIDENCE)' = old ]
 	rm -rf dist && mkdir dist
 	for os in linux darwin; do for arch in amd64 arm64; do for name in producer consumer reader embedded simulator; do \
 		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -buildvcs=true -o dist/footfall-$$name-$$os-$$arch ./$$name || exit 1; \

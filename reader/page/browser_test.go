@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -156,23 +157,33 @@ func TestNumbersMove(t *testing.T) {
 	server := httptest.NewServer(newPage(m))
 	defer server.Close()
 	complaints := listen(ctx)
+	late := 0
 	shows := func(value string) {
 		t.Helper()
 		began := time.Now()
+		defer func() {
+			if time.Since(began) > 2*time.Second {
+				late++
+			}
+		}()
 		for script := `document.querySelector(".main .value")?.textContent ?? ""`; evaluate[string](t, ctx, script) != value; {
 			if time.Since(began) > 10*time.Second {
 				t.Fatalf("the page does not show %s", value)
 			}
 			time.Sleep(20 * time.Millisecond)
 		}
-		t.Logf("%s after %v", value, time.Since(began))
 	}
 	looks[0].take(t, ctx, server.URL+"/links/abc")
 	click("1") // the first one changes the whole page
 	shows("1")
 	evaluate[any](t, ctx, `document.getElementById("table").open = true; document.querySelector("#figure summary").focus()`)
-	click("2")
-	shows("2")
+	for n := 2; n < 7; n++ {
+		click(strconv.Itoa(n))
+		shows(strconv.Itoa(n))
+	}
+	if late > 1 { // one may be: others work on this machine, too
+		t.Errorf("%d of 6 numbers came after more than two seconds", late)
+	}
 	if kept := evaluate[bool](t, ctx, `document.getElementById("table").open && document.activeElement.tagName === "SUMMARY"`); !kept {
 		t.Error("the table closed, or the focus was lost")
 	}

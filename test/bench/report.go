@@ -158,7 +158,7 @@ func newReport(ctx context.Context, b *bench) *report {
 		by += " BEFORE=" + b.before
 	}
 	return &report{Sync: b.sync, Head: []string{
-		fmt.Sprintf("Measured on %s by `%s`.", time.Now().UTC().Format("2 January 2006, 15:04 UTC"), by),
+		fmt.Sprintf("Measured on %s by `%s`, of commit %s.", time.Now().UTC().Format("2 January 2006, 15:04 UTC"), by, machine.Commit()),
 		fmt.Sprintf("Machine: %d × %s, %s of memory, shared by Kafka, Cassandra and all that is measured.", runtime.NumCPU(), machine.CPU(), machine.Memory()),
 		fmt.Sprintf("Load average before: %s. Absolute figures are worth little where others work too; the ratios were measured side by side.", machine.Load()),
 		fmt.Sprintf("Versions: %s, Cassandra %s (commitlog_sync: %s, one node), Kafka %s (one broker).", runtime.Version(), version, sync, stack.KafkaVersion),

@@ -5,6 +5,7 @@ package machine
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -68,6 +69,15 @@ func Cost(pid int) (cpu float64, peak int64, err error) {
 		}
 	}
 	return (user + system) / 100, peak, nil
+}
+
+// Commit is the commit of the sources, with -dirty if some are changed.
+func Commit() string {
+	name, err := exec.Command("git", "describe", "--always", "--dirty", "--match", "").Output()
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(name))
 }
 
 // CPU is the processor's name; the architecture where that cannot be read.

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# nightly.sh runs what CI runs and all that CI leaves out, one after the other, and writes the page docs/nightly.md: which commit, what ran,
+# how long it took, and with which result. It goes on after a failure, and ends with 1 if there was one. Logs are in .nightly.
+#   nightly.sh --beyond-ci   names what CI leaves out
+#   nightly.sh --evidence    tells how far the product has moved since the commits that the pages of figures name; exit code 1: it has
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+# What runs: in CI or beyond it, its name, its command.
+steps='ci|what CI runs: all checks and tests|bash .ci/run
+beyond|all faults|go test -count=1 -v -timeout 80m ./test/faults -faults.all -faults.table .nightly/faults.md
+beyond|10,000 seeds and the small worlds|go test -count=1 -v -timeout 80m ./consumer/rollup -run ^(TestSimulation|TestSmallWorlds)$ -sim.seeds 10000
+beyond|memory of consumers, load by load|go test -count=1 -v -timeout 120m ./test/e2e -run ^TestFootprint$ -footprint.all
+beyond|a snapshot without a pause is torn|env FOOTFALL_TEST_CONTROLS=1 go test -count=1 -v ./test/e2e -run ^TestASnapshotWithoutAPauseIsTorn$
+beyond|three nodes of Cassandra, one lost|env FOOTFALL_TEST_FAULTS=1 go test -count=1 -v ./deployments/stack/stacktest -run ^TestThreeNodes
+beyond|fuzzing, half a minute each|bash test/nightly.sh --fuzz 30s
+beyond|accessibility of all pages|bash test/nightly.sh --axe
+beyond|speed beside others|make bench'
+
+# What figures are about. A change of tests, of tools or of prose makes none of them old.
+product=(consumer producer internal models migrations configs go.mod ':!*_test.go' ':!*/memstore/*')
+
+evidence() { # a table; 1: some page is older than the product
+  local old=0 page commit moved
+  printf '| page | measured | changes of the product since |\n| --- | --- | ---: |\n'
+  for page in docs/faults.md docs/benchmarks.md docs/capacity.md; do
+    commit=$(grep -oE 'of commit [0-9a-f]{7,40}' "$page" | head -1 | cut -d' ' -f3)
+    moved=$(git rev-list --count "${commit:-none}..HEAD" -- "${product[@]}" 2> /dev/null) || moved='names no commit of this history'
+    [ "$moved" = 0 ] || old=1
+    echo "| $page | ${commit:-} | $moved |"
+  done
+  return $old
+}
+
+fuzz() { # every fuzz test for so long
+  local failed=0 file name
+  for file in $(git grep -l '^func Fuzz' -- '*_test.go'); do
+    for name in $(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' "$file"); do
+      go test "./$(dirname "$file")" -run "^$name\$" -fuzz "^$name\$" -fuzztime "$1" || failed=1
+    done
+  done
+  return $failed
+}
+
+axe() { # axe-core comes from npm
+  mkdir -p .tools/axe && (cd .tools/axe && npm pack --silent axe-core@4.14.1 > /dev/null && tar -xzf axe-core-*.tgz package/axe.min.js) || return 1
+  go test -count=1 -v ./reader/page -run '^TestInABrowser' -page.axe "$PWD/.tools/axe/package/axe.min.js"
+}
+
+run() { # one step, and its row
+  local name=$1 log=.nightly/$2.log begun=$SECONDS code=0 result=ok skipped command
+  shift 2
+  echo "$(date -u +%H:%M) $name: $log"
+  command=${*//|/\\|}
+  "$@" > "$log" 2>&1 || code=$?
+  skipped=$(sed -n 's/^ *--- SKIP: \([^ ]*\).*/\1/p' "$log" | sort -u | paste -sd ' ')
+  grep -q '^NOT CHECKED' "$log" && result="ok, but $(grep -m 1 '^NOT CHECKED' "$log")"
+  if [ $code -ne 0 ]; then
+    result="**failed** ($(sed -n 's/^ *--- FAIL: \([^ ]*\).*/\1/p' "$log" | sort -u | paste -sd ' '))"
+    touch .nightly/failed
+  fi
+  echo "| $name | \`$command\` | $(((SECONDS - begun + 30) / 60)) min | $result${skipped:+; skipped: $skipped} |" >> .nightly/rows
+}
+
+case ${1:-} in
+--beyond-ci)
+  sed -n 's/^beyond|\([^|]*\).*/\1/p' <<< "$steps" | paste -sd ';' | sed 's/;/; /g'
+  exit
+  ;;
+--evidence) evidence; exit ;;
+--fuzz) fuzz "$2"; exit ;;
+--axe) axe; exit ;;
+'') ;;
+*) echo "usage: nightly.sh [--beyond-ci | --evidence]" >&2; exit 2 ;;
+esac
+
+rm -rf .nightly && mkdir .nightly
+commit=$(git describe --always --dirty --match '')
+begun=$(date -u +'%-d %B %Y, %H:%M')
+n=0
+while IFS='|' read -r _ name command <&3; do
+  n=$((n + 1))
+  read -r -a words <<< "$command"
+  run "$name" $n "${words[@]}"
+done 3<<< "$steps"
+{
+  printf '# The last nightly run\n\nWritten by `make nightly`: begun %s UTC, of commit %s, on %s processors (%s), %s.\n\n' \
+    "$begun" "$commit" "$(nproc)" "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)" "$(go version | cut -d' ' -f3)"
+  printf '| what | command | took | result |\n| --- | --- | ---: | --- |\n'
+  cat .nightly/rows
+  printf '\nHow far the product has moved since its figures were measured:\n\n'
+  evidence
+} > docs/nightly.md
+echo "docs/nightly.md says how it went"
+[ ! -e .nightly/failed ]
