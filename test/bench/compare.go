@@ -24,10 +24,8 @@ func (b *bench) compare(ctx context.Context, w workload.Workload, t task) error 
 	}
 	whole := t.Prefix == t.Events
 	err := fillWithPause(ctx, w, t, func() error {
-		if b.sync != "" {
-			if err := b.warmUp(ctx, w, t.prefix()); err != nil {
-				return err
-			}
+		if err := b.warmUp(ctx, w, t.prefix()); err != nil {
+			return err
 		}
 		for _, s := range sides {
 			if s.rival {
@@ -59,8 +57,7 @@ func (b *bench) compare(ctx context.Context, w workload.Workload, t task) error 
 	return nil
 }
 
-// warmUp runs the rivals for a while without measuring them, once: a Cassandra of the bench's own has just been started and compiles its
-// code, and they come first.
+// warmUp runs the rivals for a while without measuring them, once: a Cassandra that has just been started compiles its code.
 func (b *bench) warmUp(ctx context.Context, w workload.Workload, t task) error {
 	if b.warm {
 		return nil
@@ -68,7 +65,7 @@ func (b *bench) warmUp(ctx context.Context, w workload.Workload, t task) error {
 	b.warm = true
 	t.Seconds = max(1, t.Seconds/4)
 	for _, s := range sides {
-		if !s.rival || !b.wantsSide(w, s) {
+		if !s.writes || s.processes > 0 || s.name == limit.name || !b.wantsSide(w, s) {
 			continue
 		}
 		if _, err := b.side(ctx, s, t); err != nil {
@@ -141,9 +138,6 @@ func sideNames() (names []string) {
 // side measures one side in keyspaces of its own.
 func (b *bench) side(ctx context.Context, s side, t task) (m measured, err error) {
 	t.Kind = s.name
-	if s.third {
-		t.Seconds = max(1, t.Seconds/3)
-	}
 	if s.writes {
 		if t.Suffix, err = b.migrate(ctx, t); err != nil {
 			return m, err
@@ -218,7 +212,6 @@ type side struct {
 	rival       bool // takes so long that it is measured on a part
 	processes   int  // of footfall; else it runs in a child
 	again       bool // only what comes after a restart is measured; to be asked for by name
-	third       bool // a third of the time that a rival may take will do
 }
 
 var (
@@ -235,7 +228,7 @@ var (
 var sides = []side{
 	{name: "kafka", title: "Kafka's limit: read, do nothing"},
 	{name: "usual", title: "the usual consumer", writes: true, rival: true},
-	{name: "sink", title: "the batching sink", writes: true, rival: true, third: true},
+	{name: "sink", title: "the batching sink", writes: true},
 	footfall,
 	beside,
 	limit,

@@ -1,14 +1,38 @@
 package main
 
 import (
+	"strings"
+	"time"
+
+	"github.com/gocql/gocql"
+
 	"footfall/models"
 )
 
-// cqls writes the statements of the rivals, on the tables that footfall uses.
+// cqls writes the statements of the rivals, on the tables that footfall uses, but for guidData.
 type cqls struct{ links, sites string } // keyspaces
 
 func newCQL(suffix string) cqls { return cqls{"urlshortener" + suffix, "cardinality" + suffix} }
 
+// guidData is the table that who begins would make of the description: a row for each interval and combination of features.
+func (c cqls) guidData() string {
+	return `CREATE TABLE IF NOT EXISTS ` + c.sites + `.GuidData (siteId text, interval_size text, interval_start timestamp, bucket text, guid text, feature1 text, feature2 text,` +
+		` PRIMARY KEY ((siteId, interval_size, interval_start, bucket), guid, feature1, feature2))`
+}
+
+// visitor writes the visitor of an event in the shape in which footfall remembers it, one row for an event.
+func (c cqls) visitor(e models.Event) gocql.BatchEntry {
+	if click, is := e.(*models.Click); is {
+		return gocql.BatchEntry{Stmt: `INSERT INTO ` + c.links + `.uniquecounterips (short_url, ip) VALUES (?, ?)`, Args: []any{click.ShortURL, click.IP}}
+	}
+	v := e.(*models.Visit)
+	day := v.TS.Time().UTC().Format(time.DateOnly)
+	return gocql.BatchEntry{Stmt: `INSERT INTO ` + c.sites + `.visitors_by_month (siteId, month_interval_start, bucket, guid, under, topic, kafka_partition, kafka_offset, seen)` +
+		` VALUES (?, ?, ?, ?, ?, 'visits', 0, 0, ?)`, Args: []any{v.SiteID, v.TS.Month().Time(), models.Bucket(v.GUID), v.GUID, strings.Join(append([]string{day}, v.Features...), "\x00"),
+		append([]string{day, "month:f week:f day:f"}, v.Features...)}}
+}
+
+// insert writes the row of one interval and combination.
 func (c cqls) insert(s models.Sighting) (string, []any) {
 	if s.Keyspace == models.URLShortener {
 		return `INSERT INTO ` + c.links + `.uniquecounterips (short_url, ip) VALUES (?, ?)`, []any{s.Name, s.Visitor}

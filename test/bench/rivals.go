@@ -51,6 +51,9 @@ func measureUsual(ctx context.Context, t task) (m measured, err error) {
 	}
 	defer session.Close()
 	cql := newCQL(t.Suffix)
+	if err := session.Query(cql.guidData()).WithContext(ctx).Exec(); err != nil {
+		return m, err
+	}
 	var events, requests atomic.Int64
 	watch := begin()
 	limited, cancel := context.WithTimeout(ctx, time.Duration(t.Seconds)*time.Second)

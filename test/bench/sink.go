@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gocql/gocql"
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/segmentio/kafka-go"
 	"golang.org/x/sync/errgroup"
 
@@ -15,29 +16,42 @@ import (
 	"footfall/test/bench/workload"
 )
 
+// What the sink does at once is what a consumer does by default, or more.
 const (
-	sinkBatch    = 500 // events
-	sinkInFlight = 4   // batches
+	sinkEvents   = 20_000      // summed before they are written
+	sinkAge      = time.Second // of the oldest of them
+	sinkInFlight = 256         // requests
+	sinkKnown    = 1_000_000   // visitors that it need not write again
 )
 
-// measureSink is the strongest rival: a sink that collects 500 events and sends their visitors as one unlogged batch and
-// their counters as one counter batch, over as many partitions as come, a few at once. It cannot tell who is new, so it
-// counts no uniques; and a batch that fails is counted again or not at all.
+// measureSink is the strongest rival: a sink as who knows Cassandra well would write it. It sums many events, so that a counter is updated once for all
+// of them, sends counters of a partition together and many partitions in one request, writes the row of a visitor that it knows no second time, and
+// reads on while it writes. It cannot tell who is new, so it counts no uniques; and a batch that fails is counted again or not at all.
 func measureSink(ctx context.Context, t task) (m measured, err error) {
 	session, err := connect(t)
 	if err != nil {
 		return m, err
 	}
 	defer session.Close()
-	s := &sink{session: session, cql: newCQL(t.Suffix)}
+	known, err := lru.New[string, struct{}](sinkKnown)
+	if err != nil {
+		return m, err
+	}
+	s := &sink{session: session, cql: newCQL(t.Suffix), known: known}
 	watch := begin()
 	limited, cancel := context.WithTimeout(ctx, time.Duration(t.Seconds)*time.Second)
 	defer cancel()
 	work, working := errgroup.WithContext(ctx) // what is begun is finished, and counts
-	events := make(chan models.Event)
-	for range sinkInFlight {
-		work.Go(func() error { return s.run(working, events) })
-	}
+	events, sums := make(chan models.Event, 1000), make(chan *sum)
+	work.Go(func() error { s.collect(working, events, sums); return nil })
+	work.Go(func() error {
+		for sum := range sums {
+			if err := s.send(working, sum); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	err = workload.Read(limited, t.Broker, t.Topic, t.Events, func(ctx context.Context, message kafka.Message) error {
 		event, err := decode(t, message.Value)
 		if err != nil {
@@ -46,17 +60,16 @@ func measureSink(ctx context.Context, t task) (m measured, err error) {
 		select {
 		case events <- event:
 		case <-ctx.Done():
+		case <-working.Done():
 		}
 		return nil
 	})
 	close(events)
-	if failed := work.Wait(); err == nil {
+	if failed := work.Wait(); failed != nil {
 		err = failed
 	}
 	m.Events, m.Requests, m.Statements = int(s.events.Load()), float64(s.requests.Load()), float64(s.statements.Load())
-	if n := s.most[gocql.CounterBatch].Load(); n > 0 {
-		m.Note = fmt.Sprintf("Cassandra took %d counter statements of the sink at once (batch_size_fail_threshold)", n)
-	}
+	m.Note = fmt.Sprintf("Cassandra took %d counter statements of the sink at once (batch_size_fail_threshold)", s.largest(gocql.CounterBatch))
 	watch.end(&m)
 	return m, err
 }
@@ -64,73 +77,108 @@ func measureSink(ctx context.Context, t task) (m measured, err error) {
 type sink struct {
 	session                      *gocql.Session
 	cql                          cqls
+	known                        *lru.Cache[string, struct{}]
 	events, requests, statements atomic.Int64
-	most                         [3]atomic.Int64 // statements in a batch, by its type; 0: as many as come
+	fewer                        [3]atomic.Int64 // statements in a batch, by its type, than sinkStatements
 }
 
-func (s *sink) run(ctx context.Context, in <-chan models.Event) error {
+// sinkStatements is how many statements a request has at the most. With more of them few requests are under way at once.
+const sinkStatements = 200
+
+func (s *sink) largest(of gocql.BatchType) int { return sinkStatements - int(s.fewer[of].Load()) }
+
+// sum is what some events add to each counter, and the visitors that are not known.
+type sum struct {
+	events   int
+	counters map[models.Key]map[models.Cell]int64
+	visitors []gocql.BatchEntry
+}
+
+// collect sums events until there are many, or the first is old.
+func (s *sink) collect(ctx context.Context, in <-chan models.Event, out chan<- *sum) {
+	defer close(out)
 	for more := true; more; {
-		batch := make([]models.Event, 0, sinkBatch)
-		for len(batch) < sinkBatch {
-			var e models.Event
-			if e, more = <-in; !more {
-				break
+		sum, old := &sum{counters: map[models.Key]map[models.Cell]int64{}}, (<-chan time.Time)(nil)
+	collecting:
+		for sum.events < sinkEvents {
+			select {
+			case e, is := <-in:
+				if more = is; !more {
+					break collecting
+				}
+				if old == nil {
+					old = time.After(sinkAge)
+				}
+				s.add(sum, e)
+			case <-old:
+				break collecting
 			}
-			batch = append(batch, e)
 		}
-		if len(batch) == 0 {
-			break
+		select {
+		case out <- sum:
+		case <-ctx.Done():
+			return
 		}
-		if err := s.send(ctx, batch); err != nil {
-			return err
-		}
-		s.events.Add(int64(len(batch)))
 	}
-	return nil
 }
 
-func (s *sink) send(ctx context.Context, events []models.Event) error {
-	visitors, counters := s.session.NewBatch(gocql.UnloggedBatch), s.session.NewBatch(gocql.CounterBatch)
-	for _, e := range events {
-		sightings := e.Sightings()
-		for _, sighting := range sightings {
-			cql, args := s.cql.insert(sighting)
-			visitors.Query(cql, args...)
+func (s *sink) add(sum *sum, e models.Event) {
+	sum.events++
+	visitor := s.cql.visitor(e)
+	if known, _ := s.known.ContainsOrAdd(fmt.Sprint(visitor.Args...), struct{}{}); !known {
+		sum.visitors = append(sum.visitors, visitor)
+	}
+	e.Count(make([]bool, len(e.Sightings())), func(key models.Key, cell models.Cell, n int64) {
+		if sum.counters[key] == nil {
+			sum.counters[key] = map[models.Cell]int64{}
 		}
-		e.Count(make([]bool, len(sightings)), func(key models.Key, cell models.Cell, n int64) {
-			cql, args := s.cql.update(key, cell, n)
-			counters.Query(cql, args...)
-		})
+		sum.counters[key][cell] += n
+	})
+}
+
+func (s *sink) send(ctx context.Context, sum *sum) error {
+	counters := make([]gocql.BatchEntry, 0, 4*len(sum.counters))
+	for key, cells := range sum.counters {
+		for cell, n := range cells {
+			stmt, args := s.cql.update(key, cell, n)
+			counters = append(counters, gocql.BatchEntry{Stmt: stmt, Args: args})
+		}
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	for _, batch := range []*gocql.Batch{visitors, counters} {
-		group.Go(func() error { return s.execute(ctx, batch.Type, batch.Entries) })
+	group.SetLimit(sinkInFlight)
+	for of, entries := range map[gocql.BatchType][]gocql.BatchEntry{gocql.UnloggedBatch: sum.visitors, gocql.CounterBatch: counters} {
+		for len(entries) > 0 {
+			n := min(len(entries), s.largest(of))
+			piece := entries[:n]
+			group.Go(func() error { return s.execute(ctx, of, piece) })
+			entries = entries[n:]
+		}
 	}
-	return group.Wait()
+	err := group.Wait()
+	if err == nil {
+		s.events.Add(int64(sum.events))
+	}
+	return err
 }
 
-// execute sends the entries as one batch, or as several if Cassandra has found such batches too large before: who runs a sink
-// would have tuned it so.
+// execute sends the entries as one batch, or as several if Cassandra finds them too large: who runs a sink would have tuned it so.
 func (s *sink) execute(ctx context.Context, of gocql.BatchType, entries []gocql.BatchEntry) error {
 	for len(entries) > 0 {
-		most := int(s.most[of].Load())
-		if most == 0 {
-			most = len(entries)
-		}
+		n := min(len(entries), s.largest(of))
 		batch := s.session.NewBatch(of).WithContext(ctx)
-		batch.Entries = entries[:min(most, len(entries))]
+		batch.Entries = entries[:n]
 		var requests int64
 		err := insist(ctx, &requests, func() error { return s.session.ExecuteBatch(batch) })
-		if cql.RefusedAs(err, gocql.ErrCodeInvalid) && most > 1 {
-			s.most[of].Store(int64(most / 2))
+		if cql.RefusedAs(err, gocql.ErrCodeInvalid) && n > 1 {
+			s.fewer[of].Store(int64(sinkStatements - n/2))
 			continue
 		}
 		if err != nil {
 			return err
 		}
 		s.requests.Add(requests)
-		s.statements.Add(int64(len(batch.Entries)))
-		entries = entries[len(batch.Entries):]
+		s.statements.Add(int64(n))
+		entries = entries[n:]
 	}
 	return nil
 }
