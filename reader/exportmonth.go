@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,7 +44,7 @@ func (line *commandLine) exported() (what export.What, format export.Format, err
 	if err != nil || at < models.Earliest || at > models.Latest {
 		return what, "", fmt.Errorf("--month %q: want a month such as 2026-11", line.month)
 	}
-	if format, err = export.ParseFormat(line.format); err != nil {
+	if format = export.Format(line.format); !slices.Contains(export.Formats, format) {
 		return what, "", fmt.Errorf("--format %q: want csv, ndjson or parquet", line.format)
 	}
 	return export.What{Site: line.site, Link: line.link, Month: at}, format, nil

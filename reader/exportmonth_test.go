@@ -74,7 +74,7 @@ func TestExport(t *testing.T) {
 	p := statstest.Plan(plan)
 	statstest.Fill(t, statstables.Tables{DB: db}, plan, statstest.Events(p, plan))
 	env := []string{"FOOTFALL_CASSANDRA_HOSTS=" + cfg.Hosts[0], "FOOTFALL_CASSANDRA_PORT=" + strconv.Itoa(cfg.Port), "FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX=" + cfg.KeyspaceSuffix}
-	for _, format := range export.Formats() {
+	for _, format := range export.Formats {
 		path := filepath.Join(t.TempDir(), "x")
 		args := []string{"export", "--site", p.Site, "--month", "2018-12", "--format", string(format), "--out"}
 		if code, out, errs := finish(t, env, append(args, path)...); code != 0 || !strings.Contains(out, "rows") || errs != "" {

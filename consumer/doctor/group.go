@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -132,15 +133,24 @@ func judgeLag(topic string, events int64, age time.Duration) doctor.Findings {
 
 // fetch reads messages from an offset on: some of what Kafka has, none at the end of the partition.
 func (p *patient) fetch(ctx context.Context, part models.Partition, from int64) (messages []kafka.Record, err error) {
-	records, err := p.kafka.Via.Fetch(ctx, 3*time.Second, part.Topic, part.Number, from, 1<<20)
-	for err == nil {
-		var record *kafka.Record
-		if record, err = records.ReadRecord(); errors.Is(err, io.EOF) {
-			return messages, nil
-		}
-		if err == nil && record.Offset >= from {
-			messages = append(messages, *record)
-		}
+	answer, err := p.kafka.Via.Client(3*time.Second).Fetch(ctx, &kafka.FetchRequest{
+		Topic: part.Topic, Partition: part.Number, Offset: from, MinBytes: 1, MaxBytes: 1 << 20, MaxWait: 200 * time.Millisecond,
+	})
+	if err == nil {
+		err = answer.Error
 	}
-	return nil, fmt.Errorf("reading partition %d of topic %s: %w", part.Number, part.Topic, err)
+	if err != nil {
+		return nil, fmt.Errorf("reading partition %d of topic %s: %w", part.Number, part.Topic, err)
+	}
+	for {
+		record, err := answer.Records.ReadRecord()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading partition %d of topic %s: %w", part.Number, part.Topic, err)
+		}
+		messages = append(messages, *record)
+	}
+	return slices.DeleteFunc(messages, func(r kafka.Record) bool { return r.Offset < from }), nil // a batch may begin earlier
 }

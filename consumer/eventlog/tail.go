@@ -49,19 +49,30 @@ func TimeFrom(ctx context.Context, via dial.Kafka, p models.Partition, offset in
 	return record.Offset, record.Time, nil
 }
 
-// firstFrom reads the first message at an offset or soon after it; nil if there is none.
+// firstFrom reads the first message at an offset or soon after it; nil if there is none. Kafka sends more than MaxBytes if the first batch is
+// larger.
 func firstFrom(ctx context.Context, via dial.Kafka, p models.Partition, offset int64) (*kafka.Record, error) {
-	records, err := via.Fetch(ctx, 10*time.Second, p.Topic, p.Number, offset, 16<<10)
-	for err == nil {
-		var record *kafka.Record
-		if record, err = records.ReadRecord(); errors.Is(err, io.EOF) {
+	answer, err := via.Client(10*time.Second).Fetch(ctx, &kafka.FetchRequest{
+		Topic: p.Topic, Partition: p.Number, Offset: offset, MinBytes: 1, MaxBytes: 16 << 10, MaxWait: 500 * time.Millisecond,
+	})
+	if err == nil {
+		err = answer.Error
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading offset %d of partition %d of %s: %w", offset, p.Number, p.Topic, err)
+	}
+	for {
+		record, err := answer.Records.ReadRecord()
+		if errors.Is(err, io.EOF) {
 			return nil, nil
 		}
-		if err == nil && record.Offset >= offset { // else an earlier message of the same record batch
+		if err != nil {
+			return nil, fmt.Errorf("reading offset %d of partition %d of %s: %w", offset, p.Number, p.Topic, err)
+		}
+		if record.Offset >= offset { // else an earlier message of the same record batch
 			return record, nil
 		}
 	}
-	return nil, fmt.Errorf("reading offset %d of partition %d of %s: %w", offset, p.Number, p.Topic, err)
 }
 
 func sumOfRecord(record *kafka.Record) (string, error) {

@@ -112,7 +112,7 @@ func TestEveryNameIsItself(t *testing.T) {
 	}
 	r := stats.New(store, "clicks", "visits")
 	for _, asked := range names {
-		for _, format := range export.Formats() {
+		for _, format := range export.Formats {
 			name := asked
 			if format == export.CSV {
 				name = strings.ReplaceAll(name, "\r\n", "\n")

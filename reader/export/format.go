@@ -2,11 +2,9 @@ package export
 
 import (
 	"io"
-	"strings"
 	"time"
 
 	"footfall/models"
-	"footfall/reader/stats"
 	"footfall/reader/table"
 )
 
@@ -20,28 +18,11 @@ const (
 	Parquet Format = "parquet"
 )
 
-// NewParquet makes a writer of Parquet. It is nil unless the program imports reader/export/parquet, which sets it.
-var NewParquet func(to io.Writer, columns []Column) Writer
-
-// Formats are the formats that this program has.
-func Formats() []Format {
-	if NewParquet == nil {
-		return []Format{CSV, NDJSON}
-	}
-	return []Format{CSV, NDJSON, Parquet}
-}
-
-// ParseFormat reads the name of a format. The error is a *stats.Malformed.
-func ParseFormat(name string) (Format, error) {
-	var names []string
-	for _, f := range Formats() {
-		if string(f) == name {
-			return f, nil
-		}
-		names = append(names, string(f))
-	}
-	return "", &stats.Malformed{Field: "format", Detail: "want " + strings.Join(names, ", ")}
-}
+// Formats are the formats that this program has, and NewParquet makes a writer of Parquet. A program that imports reader/export/parquet has that, too.
+var (
+	Formats    = []Format{CSV, NDJSON}
+	NewParquet func(to io.Writer, columns []Column) Writer
+)
 
 // Writer writes rows: cells are text, int64, models.Millis or nil. Close writes what is left; it closes nothing else.
 type Writer interface {

@@ -94,7 +94,7 @@ func TestAMillionRowsTakeLittleMemory(t *testing.T) {
 		}
 		t.Logf("%s: %d rows, %d bytes, %d MB of heap at the most", name, e.Rows(), w.bytes, w.peak>>20)
 	}
-	for _, format := range export.Formats() {
+	for _, format := range export.Formats {
 		f(string(format), format, func(e *export.Export, w *watched) error { _, err := e.Write(t.Context(), w); return err })
 	}
 	f("ZIP", export.NDJSON, func(e *export.Export, w *watched) error { return e.Zip(t.Context(), w) })

@@ -174,7 +174,7 @@ type exports struct {
 func (p place) exports(w window, now models.Millis) exports {
 	month := stats.PeriodOf(stats.Month, min(w.within.To-1, now))
 	out := exports{Month: periodWords(month)}
-	for _, format := range export.Formats() {
+	for _, format := range export.Formats {
 		out.Formats = append(out.Formats, choice{Label: string(format), Href: p.api("/export", "month", month.String(), "format", string(format))})
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -18,9 +19,9 @@ const zipType = "application/zip"
 
 // chooseExport takes the format of the rows that ?format= names. The answer is a ZIP in any case, which Accept must not exclude.
 func chooseExport(named, accept string) (export.Format, error) {
-	f, err := export.ParseFormat(named)
-	if err != nil || quality(accept, []string{zipType}) == 0 {
-		return "", &refusal{Reason: notAcceptable, Detail: fmt.Sprintf("this path answers with a ZIP (%s), whose rows are %v", zipType, export.Formats())}
+	f := export.Format(named)
+	if !slices.Contains(export.Formats, f) || quality(accept, []string{zipType}) == 0 {
+		return "", &refusal{Reason: notAcceptable, Detail: fmt.Sprintf("this path answers with a ZIP (%s), whose rows are %v", zipType, export.Formats)}
 	}
 	return f, nil
 }

@@ -169,7 +169,7 @@ func TestOpenAPIHasEveryLimit(t *testing.T) {
 		t.Errorf("formats: %v, described are %v", endings, got)
 	}
 	var exports []string
-	for _, f := range export.Formats() {
+	for _, f := range export.Formats {
 		exports = append(exports, string(f))
 	}
 	if got := p["exportFormat"].Schema.Enum; !slices.Equal(got, exports) {

@@ -69,12 +69,17 @@ var errNothing = errors.New("there are messages, but none could be read")
 
 // fetch reads some messages from an offset on, and perhaps some before it. after is the offset to go on with.
 func fetch(ctx context.Context, via dial.Kafka, p models.Partition, from int64) (messages []kafka.Message, after int64, err error) {
-	records, err := via.Fetch(ctx, 10*time.Second, p.Topic, p.Number, from, 4<<20)
+	answer, err := via.Client(10*time.Second).Fetch(ctx, &kafka.FetchRequest{
+		Topic: p.Topic, Partition: p.Number, Offset: from, MinBytes: 1, MaxBytes: 4 << 20, MaxWait: 500 * time.Millisecond,
+	})
+	if err == nil {
+		err = answer.Error
+	}
 	if err != nil {
 		return nil, from, err
 	}
 	after = from
-	if stream, ok := records.(*protocol.RecordStream); ok {
+	if stream, ok := answer.Records.(*protocol.RecordStream); ok {
 		if len(stream.Records) > 0 {
 			after = from + 1 // the first batch begins after from, or spans it: then compaction may have removed the record at from, and all after it
 		}
@@ -85,7 +90,7 @@ func fetch(ctx context.Context, via dial.Kafka, p models.Partition, from int64) 
 		}
 	}
 	for {
-		record, err := records.ReadRecord()
+		record, err := answer.Records.ReadRecord()
 		if errors.Is(err, io.EOF) {
 			return messages, after, nil
 		}

@@ -36,21 +36,6 @@ func Plain(brokers ...string) Kafka {
 	return k
 }
 
-// Fetch asks once for messages of a partition from an offset on, and returns some of those that Kafka has: none at the end. The first ones may
-// be of earlier offsets, since Kafka sends whole batches, also one that is larger than most. An error of the partition is an error.
-func (k Kafka) Fetch(ctx context.Context, patience time.Duration, topic string, partition int, from, most int64) (kafka.RecordReader, error) {
-	answer, err := k.Client(patience).Fetch(ctx, &kafka.FetchRequest{
-		Topic: topic, Partition: partition, Offset: from, MinBytes: 1, MaxBytes: most, MaxWait: patience / 20,
-	})
-	if err == nil {
-		err = answer.Error
-	}
-	if err != nil {
-		return nil, err
-	}
-	return answer.Records, nil
-}
-
 // New reads the certificate files of the configuration. It does not connect. Errors are *configs.Wrong.
 func New(c configs.KafkaClient) (Kafka, error) {
 	k := Kafka{Brokers: c.Brokers, dial: c.Dial}

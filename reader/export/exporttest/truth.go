@@ -26,7 +26,7 @@ func Truth(t testing.TB, r *stats.Reader, p mock.Plan) {
 	want.AddClicks(mock.MakeClicks(p))
 	want.AddVisits(p.Site, r.Plan().Metrics(), mock.MakeVisits(p))
 	maps.DeleteFunc(want, func(name string, _ int64) bool { return !exported(name) })
-	for _, format := range export.Formats() {
+	for _, format := range export.Formats {
 		got := tables.Cells{}
 		for month := time.Date(p.From.Year(), p.From.Month(), 1, 0, 0, 0, 0, time.UTC); month.Before(p.To); month = month.AddDate(0, 1, 0) {
 			at := models.Millis(month.UnixMilli())

@@ -14,7 +14,7 @@ import (
 )
 
 func init() {
-	export.NewParquet = newWriter
+	export.NewParquet, export.Formats = newWriter, append(export.Formats, export.Parquet)
 }
 
 // A row group is in memory until it is written. It ends after so many rows, or so many bytes of names, which may be long.
