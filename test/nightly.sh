@@ -22,10 +22,10 @@ product=(consumer producer internal models migrations configs go.mod ':!*_test.g
 
 evidence() { # a table; 1: some page is older than the product
   local old=0 page commit moved
-  printf '| page | measured | changes of the product since |\n| --- | --- | ---: |\n'
+  printf '| page | measured | files of the product changed since |\n| --- | --- | ---: |\n'
   for page in docs/faults.md docs/benchmarks.md docs/capacity.md; do
     commit=$(grep -oE 'of commit [0-9a-f]{7,40}' "$page" | head -1 | cut -d' ' -f3)
-    moved=$(git rev-list --count "${commit:-none}..HEAD" -- "${product[@]}" 2> /dev/null) || moved='names no commit of this history'
+    moved=$(git diff --name-only "${commit:-none}" HEAD -- "${product[@]}" 2> /dev/null | wc -l; exit "${PIPESTATUS[0]}") || moved='it names no commit of this history'
     [ "$moved" = 0 ] || old=1
     echo "| $page | ${commit:-} | $moved |"
   done
