@@ -37,7 +37,7 @@ type hostile struct {
 // The tenants' keys, which read and write.
 const theirKey, ourKey, pageKey = "key of another tenant", "key of this tenant", "key of a page, which everybody reads"
 
-func startHostile(t *testing.T) *hostile {
+func startHostile(t *testing.T, more ...string) *hostile {
 	t.Helper()
 	grants := fmt.Sprintf(`[{"site":"a*","links":"a*","key_hashes":["%x"]},{"site":"shop*","links":"shop*","key_hashes":["%x"]}`, sha256.Sum256([]byte(theirKey)), sha256.Sum256([]byte(ourKey)))
 	page := fmt.Sprintf(`,{"site":"page","key_hashes":["%x"],"origins":["https://page.example"]}`, sha256.Sum256([]byte(pageKey)))
@@ -53,13 +53,13 @@ func startHostile(t *testing.T) *hostile {
 		}
 	}
 	env := []string{
-		"FOOTFALL_DATA_DIR=" + h.dir, "FOOTFALL_ACCESS_OPEN=false", "FOOTFALL_ACCESS_SITES=" + grants + page + "]", "FOOTFALL_ACCESS_READERS=" + grants + "]", "FOOTFALL_ACCESS_SHARE_SECRETS=" + secret,
+		"FOOTFALL_DATA_DIR=" + h.dir, "FOOTFALL_ACCESS_OPEN=false", "FOOTFALL_ACCESS_SITES=" + strings.Replace(grants, `"links":"shop*"`, `"links":"shop*","create_links":true`, 1) + page + "]", "FOOTFALL_ACCESS_READERS=" + grants + "]", "FOOTFALL_ACCESS_SHARE_SECRETS=" + secret,
 		"FOOTFALL_HTTP_ADMIN_ADDR=127.0.0.1:0", "FOOTFALL_HTTP_CONNECTIONS_PER_NETWORK=60", "FOOTFALL_LIMITS_NEW_KEYS_PER_MINUTE=0",
 	}
 	if *before == "" { // 9fccc09 does not know it
 		env = append(env, "FOOTFALL_ACCESS_SHARE_REVOKED="+h.revoked)
 	}
-	greeting := greeted(t, "embedded", env...)
+	greeting := greeted(t, "embedded", append(env, more...)...)
 	h.producer, h.reader = found(t, `counts at http://(\S+),`, greeting), found(t, `in a browser: http://(\S+)`, greeting)
 	h.admin = found(t, `Metrics are at http://([^/]+)/`, greeting)
 	return h
@@ -78,7 +78,7 @@ func exchange(method, addr, path, key, body string, headers ...string) (status i
 		r.Header.Set(headers[i], headers[i+1])
 		r.Host = r.Header.Get("Host")
 	}
-	response, err := (&http.Client{Timeout: patience}).Do(r)
+	response, err := (&http.Client{Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Do(r)
 	if err != nil {
 		return 0, "", err
 	}
@@ -170,6 +170,57 @@ func TestHostileClients(t *testing.T) {
 		if reduced := strings.Count(text, `"reduced":"too_many_new_keys"`); status != http.StatusAccepted || reduced < 800 {
 			t.Errorf("%d: %d of 1,000 made-up values count as (other)", status, reduced)
 		}
+	})
+	t.Run("a minute's new names, used up", func(t *testing.T) {
+		h := startHostile(t, "FOOTFALL_LIMITS_NEW_KEYS_PER_MINUTE=50")
+		visits := func(site, key, guid string, n int) string {
+			events := ""
+			for i := range n {
+				events += fmt.Sprintf(`{"siteId":"%s","guid":"%s","feature1":"%[2]s %d"}`+"\n", site, guid, i)
+			}
+			var headers []string
+			if key == pageKey {
+				headers = []string{"Origin", "https://page.example"}
+			}
+			status, text, err := exchange("POST", h.producer, "/v1/visits", key, events, headers...)
+			if err != nil || status != http.StatusAccepted && status != http.StatusMultiStatus {
+				t.Errorf("%s: %d %.300s, %v", guid, status, text, err)
+			}
+			return text
+		}
+		visits("page", pageKey, "made up", 55)
+		if text := visits("page", pageKey, "honest", 1); !strings.Contains(text, `"reduced":"too_many_new_keys"`) || strings.Contains(text, "429") {
+			t.Errorf("the visit of who comes after them: %.300s", text)
+		}
+		if text := visits("shop", ourKey, "of a service", 55); !strings.Contains(text, `"status":429`) {
+			t.Errorf("a service is not told to send fewer: %.300s", text)
+		}
+	})
+	t.Run("one client follows a link", func(t *testing.T) {
+		const times = 700
+		if status, text, err := exchange("POST", h.producer, "/v1/links", ourKey, `{"short_url":"shop-link","long_url":"https://shop.example/"}`, "Content-Type", "application/json"); status != http.StatusCreated {
+			t.Fatal(status, text, err)
+		}
+		for range times {
+			status, text, err := exchange("GET", h.producer, "/shop-link", "", "", "User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0")
+			if status != http.StatusFound {
+				t.Fatal(status, text, err)
+			}
+		}
+		harness.Within(t, 6*patience, "all are counted", func() error {
+			_, text, err := exchange("GET", h.reader, "/v1/stats/links/shop-link", ourKey, "")
+			var clicks, bots int
+			if _, after, is := strings.Cut(text, `"clicks":`); is && err == nil {
+				_, err = fmt.Sscanf(after, `%d,"unique":1,"bots":%d`, &clicks, &bots)
+			}
+			if clicks+bots < times {
+				return fmt.Errorf("%s, %w", text, err)
+			}
+			if clicks < 500 || bots < 50 {
+				t.Errorf("of %d clicks of one client %d count as a person's, %d as a bot's", times, clicks, bots)
+			}
+			return nil
+		})
 	})
 	t.Run("events that push others' ids out", func(t *testing.T) {
 		events := strings.Repeat(clickOf("shop1"), 1000)
