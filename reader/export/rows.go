@@ -16,6 +16,7 @@ type Column struct {
 	Nullable bool   `json:"nullable,omitempty"`
 }
 
+// Types of columns.
 const (
 	text    = "text"
 	Integer = "integer"
