@@ -28,6 +28,7 @@ func TestClosed(t *testing.T) {
 	f(IntervalDay, "2026-01-01", "2026-01-01", false)
 	f(IntervalWeek, "2025-12-22", "2026-01-01", true)
 	f(IntervalWeek, "2025-12-29", "2026-01-01", false) // reaches over the boundary
+	f(IntervalWeek, "2025-12-29", "2026-01-04", false)
 	f(IntervalWeek, "2025-12-29", "2026-01-05", true)
 	if (Sighting{Keyspace: URLShortener}).Closed(Latest) {
 		t.Error("a row of a link is closed")

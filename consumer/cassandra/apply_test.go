@@ -1,6 +1,8 @@
 package cassandra
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -30,5 +32,18 @@ func TestARequestHasEveryCellAndLedgerRow(t *testing.T) {
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
 		t.Errorf("statements\n%q\nwant\n%q", got, want)
+	}
+}
+
+// A request is not begun that the fence refuses: here it would have no session.
+func TestNoRequestBehindAFence(t *testing.T) {
+	lost := errors.New("lost")
+	ctx := store.Fenced(t.Context(), func(context.Context) error { return lost })
+	errs := make([]error, 2)
+	err := (&Store{}).applyTogether(ctx, make([]store.KeyWrite, 2), []requestPart{{index: 1}, {index: 0}}, errs)
+	for _, err := range append(errs, err) {
+		if !errors.Is(err, store.ErrFenced) || !errors.Is(err, lost) {
+			t.Errorf("got %v, want that nothing was sent", err)
+		}
 	}
 }

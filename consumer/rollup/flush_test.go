@@ -129,6 +129,21 @@ func TestFlushSumsOverPartitions(t *testing.T) {
 	}
 }
 
+// However late an event comes, it counts: only a retirement refuses it.
+func TestALateEventCounts(t *testing.T) {
+	m := memstore.New()
+	o := newOwner(t, m, 100)
+	c, late := newChunk(false), models.Earliest.Time().AddDate(1, 0, 0)
+	o.add(c, eventlog.Item{Partition: p0, At: late, Event: clickAt(p0, 0, "a")})
+	o.add(c, eventlog.Item{Partition: p1, At: late, Event: &models.Visit{V: 1, ID: "v", SiteID: "site", GUID: "g", TS: models.Earliest, Features: []string{"", ""}}})
+	flush(t, o, c)
+	wantCounts(t, m, 1, 1)
+	site := models.Key{Keyspace: models.Cardinality, Name: "site", Month: models.Earliest.Month(), Features: models.NewFeatures("", "")}
+	if views := m.Counters[site][models.Cell{Counter: models.MonthViews, At: site.Month}]; views != 1 {
+		t.Errorf("%d views, want that of the visit", views)
+	}
+}
+
 // A process without caches that counts the same offsets again finds them in the ledger.
 func TestReplayCountsOnce(t *testing.T) {
 	m := memstore.New()
@@ -166,11 +181,32 @@ func TestUnknownOutcome(t *testing.T) {
 				if now := o.partitions[p0].tenure.Epoch; now <= epoch {
 					t.Errorf("still epoch %d after an unknown outcome", now)
 				}
+				if doubts := m.OpenDoubts[p0]; len(doubts) != 1 || doubts[0].From != 2 || doubts[0].To != 4 {
+					t.Errorf("doubts %v, want one about 2 to 4", doubts)
+				}
 			})
 		})
 	}
 	f("applied", false)
 	f("lost", true)
+}
+
+// Our own writes of unknown outcome are awaited also if another owner has taken the partitions meanwhile, and left them clean.
+func TestOwnWritesAreAwaitedAfterAnotherOwner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := memstore.New()
+		m.Timeout = 5 * time.Second
+		o := newOwner(t, m, 100)
+		m.OnTake = func() {
+			for p, row := range m.OwnerRows {
+				row.Epoch, row.Clean = m.NextEpoch(row.Epoch), true
+				m.OwnerRows[p] = row
+			}
+		}
+		if err := o.recover(t.Context(), chunkOf(o, p0, "a"), memstore.Unknown("timeout"), 0); err != nil || time.Until(o.landedBy) < m.Timeout {
+			t.Errorf("%v; the ledger is read in %v, want after %v", err, time.Until(o.landedBy), m.Timeout)
+		}
+	})
 }
 
 // A visitor must not be cached before its insert has succeeded.

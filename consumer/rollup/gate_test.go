@@ -130,7 +130,11 @@ func TestLargeMessagesWaitInTheLog(t *testing.T) {
 		f := &eventlog.Fetcher{Kafka: l.via, Partition: p, Inspect: eventlog.NewInspector(decode, 1), Gates: []eventlog.Gate{gate}, Logger: l.o.log, Room: fetched}
 		go func() { l.ended <- f.Run(ctx, items) }()
 	}
-	<-held
+	select {
+	case <-held:
+	case <-time.After(20 * time.Second):
+		t.Fatal("no message is at the gate: does it wait for room before?")
+	}
 	for taken := range messages {
 		it := <-items
 		if n := fetched.Held(); n > room || it.Partition != p0 || it.Offset != int64(taken) {
@@ -140,6 +144,9 @@ func TestLargeMessagesWaitInTheLog(t *testing.T) {
 		if waiting := len(items); waiting > room/size {
 			t.Fatalf("%d messages wait in memory, want at most %d", waiting, room/size)
 		}
+	}
+	if n := fetched.Held(); n != 0 {
+		t.Errorf("who waits at a gate holds %d bytes: all such partitions together would stop the others", n)
 	}
 	cancel()
 	for range 2 {

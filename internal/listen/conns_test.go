@@ -104,3 +104,26 @@ func TestAllOfOneClientAreIdle(t *testing.T) {
 		t.Errorf("after the last one %d networks are left, %v", len(c.networks), err)
 	}
 }
+
+// TestAWideNetworkHasHalf: the clients of one network cannot take all connections together, however many they are.
+func TestAWideNetworkHasHalf(t *testing.T) {
+	c := bound(nil, Bounds{Most: 20, PerNetwork: 4}, slog.New(slog.DiscardHandler))
+	from := func(ip net.IP) bool {
+		near, far := net.Pipe()
+		t.Cleanup(func() { _, _ = near.Close(), far.Close() })
+		in, _ := c.admit(peerConn{near, net.TCPAddr{IP: ip}})
+		if in != nil {
+			in.idle.Store(0) // a request is in progress
+		}
+		return in != nil
+	}
+	open := 0
+	for i := range 20 {
+		if from(net.IPv4(203, 0, 113, byte(i))) {
+			open++
+		}
+	}
+	if open != 10 || !from(net.IPv4(198, 51, 100, 1)) {
+		t.Errorf("a /24 has %d of 20 connections, want 10, and the others for others", open)
+	}
+}

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"sync"
@@ -100,6 +101,16 @@ func testRefusedWrite(t *testing.T, s *suite) {
 			s.wantWhole(t, w, 0)
 		}
 	}
+}
+
+// testFence: what the fence refuses is not written, and that is no unknown outcome.
+func testFence(t *testing.T, s *suite) {
+	w, lost := clickWrite(t, link(), 1), errors.New("lost")
+	errs := s.store.Apply(store.Fenced(t.Context(), func(context.Context) error { return lost }), []store.KeyWrite{w})
+	if len(errs) != 1 || !errors.Is(errs[0], store.ErrFenced) || !errors.Is(errs[0], lost) || errors.Is(errs[0], store.ErrUnknownOutcome) {
+		t.Errorf("behind a fence: %v", errs)
+	}
+	s.wantWhole(t, w, 0)
 }
 
 // testConcurrentApply: callers with different keys do not disturb each other, and each key's writes add up.

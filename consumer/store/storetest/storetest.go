@@ -35,6 +35,7 @@ func Run(t *testing.T, open func(t *testing.T) (store.Store, Reader)) {
 		{"ManyKeys", testManyKeys},
 		{"ManyCellsOfOneKey", testManyCellsOfOneKey},
 		{"RefusedWrite", testRefusedWrite},
+		{"Fence", testFence},
 		{"ConcurrentApply", testConcurrentApply},
 		{"Nothing", testNothing},
 		{"Sightings", testSightings},
