@@ -1,6 +1,6 @@
 # footfall. `make run` needs Go alone; `make up` brings real Kafka and real Cassandra.
 .DEFAULT_GOAL := help
-.PHONY: help run demo up down unit test test-all packages-on-stack packages-alone suites seeds load look faults nightly bench bench-live lint vuln build release chromium wrk prometheus dashboards k8s kubernetes-validate
+.PHONY: help run demo up down unit test test-all packages-on-stack packages-alone suites seeds load look faults breaks nightly bench bench-live lint vuln build release chromium wrk prometheus dashboards k8s kubernetes-validate
 
 # The race detector is for everything (test-all). It needs a C compiler; without one the tests run all the same, except with CI=true.
 RACE := $(if $(filter test-all,$(MAKECMDGOALS)),$(if $(CI)$(shell command -v $${CC:-cc}),-race))
@@ -120,6 +120,10 @@ look: ## the pages at 50 requests a second for 60 s, while 1,000 events a second
 faults: ## break real Kafka, Cassandra and consumers in every way we know, and compare all counts (20 to 30 minutes)
 	go test -count=1 -v -timeout 40m ./test/faults -faults.all
 
+# ONLY=7, or a word of the list: some of them. Those that need the stack of `make up` are left out where it does not answer.
+breaks: ## break one line of the product after the other, and demand that a test finds each (test/breaks/list.txt)
+	@go run ./test/breaks $(ONLY)
+
 nightly: ## all that CI runs and all that it leaves out, into docs/nightly.md (three hours, and the machine for itself)
 	bash test/nightly.sh
 
@@ -131,7 +135,7 @@ bench: ## speed beside others on the stack of `make up`, into docs/benchmarks.md
 
 # BEFORE=0a863e8: beside the footfall of a commit (or a directory), step by step in turns. ONLY=live: visits one by one and nothing else. More
 # flags in FLAGS, such as FLAGS='-hold 10m -rate 2000' (bin/bench -help).
-ONLY ?= singles,live,livebatches,liveclicks
+bench-live: ONLY ?= singles,live,livebatches,liveclicks
 bench-live: ## the rate of live traffic that is held, on the stack of `make up`, into docs/benchmarks-live.md (45 minutes; 90 with BEFORE)
 	@go build -o bin/bench ./test/bench
 	bin/bench -only $(ONLY) $(if $(BEFORE),-before $(BEFORE)) $(FLAGS) -o docs/benchmarks-live.md

@@ -13,6 +13,7 @@ beyond|10,000 seeds and the small worlds|go test -count=1 -v -timeout 80m ./cons
 beyond|memory of consumers, load by load|go test -count=1 -v -timeout 120m ./test/e2e -run ^TestFootprint$ -footprint.all
 beyond|a snapshot without a pause is torn|env FOOTFALL_TEST_CONTROLS=1 go test -count=1 -v ./test/e2e -run ^TestASnapshotWithoutAPauseIsTorn$
 beyond|three nodes of Cassandra, one lost|env FOOTFALL_TEST_FAULTS=1 go test -count=1 -v ./deployments/stack/stacktest -run ^TestThreeNodes
+beyond|lines broken on purpose|make breaks
 beyond|fuzzing, half a minute each|bash test/nightly.sh --fuzz 30s
 beyond|accessibility of all pages|bash test/nightly.sh --axe
 beyond|speed beside others|make bench'
