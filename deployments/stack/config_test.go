@@ -63,17 +63,26 @@ func TestCassandraYAMLHasOneSyncMode(t *testing.T) {
 }
 
 func TestKafkaProperties(t *testing.T) {
-	b, err := render(kafkaProperties, map[string]any{"Port": 9092, "ControllerPort": 9, "Data": "/x/data", "Secure": (*Secure)(nil), "Pair": ""})
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(string(b), "\n")
-	for _, want := range []string{"advertised.listeners=PLAINTEXT://127.0.0.1:9092", "log.dirs=/x/data",
-		"controller.quorum.voters=1@127.0.0.1:9", "auto.create.topics.enable=false", "offsets.topic.replication.factor=1"} {
-		if !slices.Contains(lines, want) {
-			t.Errorf("no line %q in\n%s", want, b)
+	has := func(k *Kafka, cluster *Cluster, want ...string) {
+		t.Helper()
+		b, err := k.withDefaults().properties(cluster, "/x/data", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(string(b), "\n")
+		for _, w := range want {
+			if !slices.Contains(lines, w) {
+				t.Errorf("no line %q in\n%s", w, b)
+			}
 		}
 	}
+	has(&Kafka{}, &Cluster{"", []int{9}}, "advertised.listeners=PLAINTEXT://127.0.0.1:9092", "log.dirs=/x/data", "node.id=1",
+		"controller.quorum.voters=1@127.0.0.1:9", "auto.create.topics.enable=false", "offsets.topic.replication.factor=1",
+		"default.replication.factor=1", "min.insync.replicas=1", "unclean.leader.election.enable=false")
+	has(&Kafka{Port: 2, Node: 2}, &Cluster{"", []int{7, 8, 9}}, "listeners=PLAINTEXT://127.0.0.1:2,CONTROLLER://127.0.0.1:8", "node.id=2",
+		"controller.quorum.voters=1@127.0.0.1:7,2@127.0.0.1:8,3@127.0.0.1:9", "offsets.topic.replication.factor=3",
+		"transaction.state.log.replication.factor=3", "transaction.state.log.min.isr=2", "default.replication.factor=3", "min.insync.replicas=2")
+	has(&Kafka{Node: 5}, &Cluster{"", []int{1, 2, 3, 4, 5}}, "default.replication.factor=3", "min.insync.replicas=2")
 	if _, err := render(kafkaProperties, map[string]any{"Port": 9092}); err == nil {
 		t.Error("rendered with values missing")
 	}
@@ -81,7 +90,7 @@ func TestKafkaProperties(t *testing.T) {
 
 func TestClusterIDs(t *testing.T) {
 	for range 1000 {
-		if id := newClusterID(); len(id) != 22 || strings.HasPrefix(id, "-") {
+		if id := NewClusterID(); len(id) != 22 || strings.HasPrefix(id, "-") {
 			t.Fatalf("%q", id)
 		}
 	}

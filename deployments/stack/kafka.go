@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 //go:embed kafka-pom.xml
@@ -26,7 +28,9 @@ var kafkaProperties string
 //go:embed kafka-log4j2.xml
 var kafkaLogging []byte
 
-// Kafka is one broker, which is its own controller, on 127.0.0.1.
+// Kafka is one broker, which is a controller too, on 127.0.0.1. A cluster is
+// several values with a Dir, a Port and a Node each and the same Cluster; start
+// them at the same time: a broker answers once most of them run.
 //
 // Start may be called from several goroutines and processes; one starts, the
 // others wait. Kill, Pause, Resume, Stop and PID may be called at any time.
@@ -38,7 +42,12 @@ type Kafka struct {
 	Jars string
 	// Port clients connect to. Default 9092.
 	Port int
-	// HeapMB is the Java heap. Default 1024.
+	// Node is the broker's number in its cluster, from 1. Default 1.
+	Node int
+	// Cluster is what the brokers of a cluster share. Default: this broker is
+	// alone, with one replica of everything.
+	Cluster *Cluster
+	// HeapMB is the Java heap. Default 1024; 320 will do for one of three.
 	HeapMB int
 	// Secure adds a listener that asks for TLS and a login. Default: none.
 	Secure *Secure
@@ -47,6 +56,31 @@ type Kafka struct {
 	Tether bool
 	// Logf gets progress lines. Default: none.
 	Logf func(format string, args ...any)
+}
+
+// Cluster is what the brokers of a cluster share. Topics get a replica on each of them, on three at the most, and Kafka
+// acknowledges to acks=all what most of these have.
+type Cluster struct {
+	// ID is what NewClusterID made.
+	ID string
+	// Controllers are the ports on which the brokers agree with each other: the
+	// first is that of node 1, and so on.
+	Controllers []int
+}
+
+// replicas is how many a topic has, and how many of them must be in sync for a write.
+func (c *Cluster) replicas() (all, least int) {
+	all = min(len(c.Controllers), 3)
+	return all, all/2 + 1
+}
+
+// voters is the list of controllers in the format of server.properties.
+func (c *Cluster) voters() string {
+	var s []string
+	for i, port := range c.Controllers {
+		s = append(s, fmt.Sprintf("%d@%s:%d", i+1, loopback, port))
+	}
+	return strings.Join(s, ",")
 }
 
 // Addr is the broker's host:port.
@@ -70,6 +104,9 @@ func (k *Kafka) Start(ctx context.Context) error {
 	if d.Secure != nil {
 		ports[d.Secure.Port] = loopback
 	}
+	if d.Cluster != nil {
+		ports[d.Cluster.Controllers[d.Node-1]] = loopback
+	}
 	l := launch{process: d.process(), tether: d.Tether, logf: d.Logf, ports: ports,
 		ask:  func(ctx context.Context) error { return AskKafka(ctx, d.Addr()) },
 		line: d.commandLine}
@@ -77,6 +114,15 @@ func (k *Kafka) Start(ctx context.Context) error {
 		return fmt.Errorf("starting kafka: %w", err)
 	}
 	return nil
+}
+
+// StartAll is Start for all brokers of a cluster, at the same time. If one of them does not start, those that it started are killed.
+func StartAll(ctx context.Context, brokers ...*Kafka) error {
+	all, ctx := errgroup.WithContext(ctx)
+	for _, k := range brokers {
+		all.Go(func() error { return k.Start(ctx) })
+	}
+	return all.Wait()
 }
 
 // Stop sends SIGTERM, and kills the broker if it has not ended after 30 seconds or when ctx ends. If it does not run, that is no error.
@@ -118,6 +164,9 @@ func (k *Kafka) withDefaults() *Kafka {
 	if d.Port == 0 {
 		d.Port = 9092
 	}
+	if d.Node == 0 {
+		d.Node = 1
+	}
 	if d.HeapMB == 0 {
 		d.HeapMB = 1024
 	}
@@ -140,9 +189,13 @@ func (k *Kafka) commandLine(ctx context.Context) ([]string, error) {
 	home := filepath.Join(k.Dir, "kafka")
 	config := filepath.Join(home, "server.properties")
 	logging := filepath.Join(home, "log4j2.xml")
-	controller, err := FreePorts(1)
-	if err != nil {
-		return nil, err
+	cluster := k.Cluster
+	if cluster == nil {
+		controller, err := FreePorts(1)
+		if err != nil {
+			return nil, err
+		}
+		cluster = &Cluster{NewClusterID(), controller}
 	}
 	files := map[string][]byte{logging: kafkaLogging}
 	pair := filepath.Join(home, "pair.pem")
@@ -151,9 +204,7 @@ func (k *Kafka) commandLine(ctx context.Context) ([]string, error) {
 			return nil, err
 		}
 	}
-	files[config], err = render(kafkaProperties, map[string]any{
-		"Port": k.Port, "ControllerPort": controller[0], "Data": filepath.Join(home, "data"), "Secure": k.Secure, "Pair": pair})
-	if err != nil {
+	if files[config], err = k.properties(cluster, filepath.Join(home, "data"), pair); err != nil {
 		return nil, err
 	}
 	if err := writeFiles(files); err != nil {
@@ -161,21 +212,29 @@ func (k *Kafka) commandLine(ctx context.Context) ([]string, error) {
 	}
 	common := []string{java, "-cp", filepath.Join(jars, "*"), "-Duser.timezone=UTC",
 		"-Dlog4j2.configurationFile=file://" + logging}
-	if err := k.format(ctx, common, home, config); err != nil {
+	if err := format(ctx, common, home, config, cluster.ID); err != nil {
 		return nil, err
 	}
 	line := append(common, heap(k.HeapMB)...)
 	return append(line, "-XX:+UseG1GC", "-XX:+ExitOnOutOfMemoryError", "kafka.Kafka", config), nil
 }
 
+// properties renders server.properties.
+func (k *Kafka) properties(cluster *Cluster, data, pair string) ([]byte, error) {
+	replicas, least := cluster.replicas()
+	return render(kafkaProperties, map[string]any{
+		"Node": k.Node, "Voters": cluster.voters(), "Port": k.Port, "ControllerPort": cluster.Controllers[k.Node-1],
+		"Replicas": replicas, "InSync": least, "Data": data, "Secure": k.Secure, "Pair": pair})
+}
+
 // format gives a new data folder its cluster id. The file that says so is written last, so that an interrupted format is repeated.
-func (k *Kafka) format(ctx context.Context, common []string, home, config string) error {
+func format(ctx context.Context, common []string, home, config, clusterID string) error {
 	note := filepath.Join(home, "formatted")
 	if exists(note) {
 		return nil
 	}
 	args := append(slices.Clone(common[1:]), "-Xmx256m", "kafka.tools.StorageTool", "format",
-		"--cluster-id", newClusterID(), "--config", config, "--ignore-formatted")
+		"--cluster-id", clusterID, "--config", config, "--ignore-formatted")
 	out, err := exec.CommandContext(ctx, common[0], args...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("formatting kafka's data folder: %w:\n%s", err, out)
@@ -186,8 +245,8 @@ func (k *Kafka) format(ctx context.Context, common []string, home, config string
 	return nil
 }
 
-// newClusterID makes a random id in Kafka's format, without a dash at the beginning: the command line would take that for an option.
-func newClusterID() string {
+// NewClusterID makes a random id in Kafka's format, without a dash at the beginning: the command line would take that for an option.
+func NewClusterID() string {
 	for {
 		b := make([]byte, 16)
 		_, _ = rand.Read(b) // never fails

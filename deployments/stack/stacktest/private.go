@@ -20,26 +20,44 @@ const startTimeout = 4 * time.Minute
 // minutes then.
 const servers = "FOOTFALL_TEST_SERVERS"
 
-// heapMB is enough for a test's data, and small enough for several servers at once.
-const heapMB = 512
+// The heaps are enough for a test's data, and small enough for several servers at once.
+const (
+	heapMB   = 512
+	brokerMB = 320 // of each broker of a cluster
+)
 
 // Kafka starts a broker of the test's own on a free port. The test may Kill, Pause and Start it. When the test ends, the broker is killed and
 // its data removed. configure may change the value before the start. If this machine cannot run the stack, the test is skipped, or fails with
 // CI=true. With -short it is always skipped.
 func Kafka(t testing.TB, configure ...func(*stack.Kafka)) *stack.Kafka {
 	t.Helper()
+	return Brokers(t, 1, configure...)[0]
+}
+
+// Brokers is Kafka for a cluster of n brokers, each of which is a controller too. They answer when it returns.
+func Brokers(t testing.TB, n int, configure ...func(*stack.Kafka)) []*stack.Kafka {
+	t.Helper()
 	available(t)
-	ports, err := stack.FreePorts(1)
+	ports, err := stack.FreePorts(2 * n)
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &stack.Kafka{Dir: t.TempDir(), Jars: jars(t), Port: ports[0], HeapMB: heapMB, Tether: true, Logf: t.Logf}
-	for _, f := range configure {
-		f(k)
+	var cluster *stack.Cluster
+	heap := heapMB
+	if n > 1 {
+		cluster, heap = &stack.Cluster{ID: stack.NewClusterID(), Controllers: ports[n:]}, brokerMB
 	}
-	t.Cleanup(func() { end(t, k.Kill, k.Log()) })
-	start(t, k.Start)
-	return k
+	var brokers []*stack.Kafka
+	for i := range n {
+		k := &stack.Kafka{Dir: t.TempDir(), Jars: jars(t), Port: ports[i], Node: i + 1, Cluster: cluster, HeapMB: heap, Tether: true, Logf: t.Logf}
+		for _, f := range configure {
+			f(k)
+		}
+		t.Cleanup(func() { end(t, k.Kill, k.Log()) })
+		brokers = append(brokers, k)
+	}
+	start(t, func(ctx context.Context) error { return stack.StartAll(ctx, brokers...) })
+	return brokers
 }
 
 // Cassandra starts a cluster of the test's own on free ports: n nodes at 127.0.0.1, 127.0.0.2, …, which see each other when it returns. The
