@@ -117,8 +117,8 @@ load: ## 200 connections for 30 s and as many slow ones, against the producer on
 look: ## the pages at 50 requests a second for 60 s, while 1,000 events a second are counted on the real stack of `make up`
 	go test -count=1 -v ./test/e2e -run 'TestLook$$' -look.for 60s
 
-faults: ## break real Kafka, Cassandra and consumers in every way we know, and compare all counts (20 to 30 minutes)
-	go test -count=1 -v -timeout 40m ./test/faults -faults.all
+faults: ## break real Kafka, Cassandra and consumers in every way we know, and compare all counts (30 to 40 minutes)
+	go test -count=1 -v -timeout 60m ./test/faults -faults.all
 
 # ONLY=7, or a word of the list: some of them. Those that need the stack of `make up` are left out where it does not answer.
 breaks: ## break one line of the product after the other, and demand that a test finds each (test/breaks/list.txt)

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,7 @@ type fault struct {
 	run   func(t *testing.T, s servers, r *row)
 }
 
-// faults share one Kafka and one Cassandra node; three-nodes starts its own.
+// faults share one broker and one Cassandra node; three-nodes starts its own.
 var faults = []fault{
 	{"consumer-killed", "kill -9 of a consumer in the midst of a flush", true, consumerKilled},
 	{"zombie", "consumer paused in the midst of a flush until another took over", true, zombie},
@@ -47,16 +48,29 @@ var faults = []fault{
 // counts. Cassandra's default is 5 s.
 const counterTimeout = 2 * time.Second
 
-func TestFaults(t *testing.T) {
+func TestFaults(t *testing.T) { play(t, faults, 1) }
+
+// TestBrokers is TestFaults with three brokers.
+func TestBrokers(t *testing.T) { play(t, onThreeBrokers, 3) }
+
+// results are those of the whole run.
+var results report
+
+// play runs faults, one after the other, on a Kafka of so many brokers and one Cassandra node.
+func play(t *testing.T, list []fault, brokers int) {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("takes minutes: not with -short")
 	}
-	s := servers{kafka: stacktest.Kafka(t), nodes: stacktest.Cassandra(t, 1, func(c *stack.Cassandra) { c.CounterTimeout = counterTimeout })}
-	var results report
-	for _, f := range faults {
-		if !f.short && !*all {
-			continue
-		}
+	if !*all {
+		list = slices.DeleteFunc(slices.Clone(list), func(f fault) bool { return !f.short })
+	}
+	if len(list) == 0 {
+		t.Skip("none of these faults is part of the short form")
+	}
+	s := servers{brokers: stacktest.Brokers(t, brokers), nodes: stacktest.Cassandra(t, 1, func(c *stack.Cassandra) { c.CounterTimeout = counterTimeout })}
+	before := len(results)
+	for _, f := range list {
 		t.Run(f.name, func(t *testing.T) {
 			r := &row{fault: f.title, control: strings.HasPrefix(f.name, "control-")}
 			results = append(results, r)
@@ -66,7 +80,7 @@ func TestFaults(t *testing.T) {
 		})
 		results.save(t) // after each fault, so that an aborted run leaves its table
 	}
-	fmt.Print("\n" + results.String() + "\n")
+	fmt.Print("\n" + results[before:].String() + "\n")
 }
 
 // times is how often a fault is repeated: whole times with -faults.all, else short times.

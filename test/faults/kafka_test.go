@@ -17,10 +17,10 @@ func kafkaKilled(t *testing.T, s servers, r *row) {
 	const rounds = 2
 	var end time.Time
 	for range rounds {
-		if err := s.kafka.Kill(); err != nil {
+		if err := s.brokers[0].Kill(); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.kafka.Start(patiently(t)); err != nil {
+		if err := s.brokers[0].Start(patiently(t)); err != nil {
 			t.Fatal(err)
 		}
 		end = time.Now()

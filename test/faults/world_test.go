@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -20,8 +21,19 @@ import (
 
 // servers are shared by all faults of a run, since starting them takes longer than most faults.
 type servers struct {
-	kafka *stack.Kafka
-	nodes []*stack.Cassandra
+	brokers []*stack.Kafka
+	nodes   []*stack.Cassandra
+}
+
+// kafka is the addresses of all brokers, as they stand in a configuration.
+func (s servers) kafka() string { return addresses(s.brokers) }
+
+func addresses(brokers []*stack.Kafka) string {
+	var list []string
+	for _, b := range brokers {
+		list = append(list, b.Addr())
+	}
+	return strings.Join(list, ",")
 }
 
 // world is one deployment of the product with its own topics, group and keyspaces, so that faults do not affect each other.
@@ -67,10 +79,10 @@ func newWorld(t *testing.T, s servers, env ...string) *world {
 	w := &world{
 		servers: s, name: name, addr: fmt.Sprintf("127.0.0.1:%d", ports[0]), poison: map[string]bool{}, gone: map[string]float64{},
 		patience: repairPatience,
-		Broker:   broker.New(s.kafka.Addr(), name, name+"-dead", name+"-clicks", name+"-visits"),
+		Broker:   broker.New(s.kafka(), name, name+"-dead", name+"-clicks", name+"-visits"),
 		dir:      logDir(t, regexp.MustCompile(`\W+`).ReplaceAllString(t.Name(), "-")),
 		env: append([]string{
-			"FOOTFALL_KAFKA_BROKERS=" + s.kafka.Addr(),
+			"FOOTFALL_KAFKA_BROKERS=" + s.kafka(),
 			"FOOTFALL_KAFKA_TOPICS_CLICKS=" + name + "-clicks",
 			"FOOTFALL_KAFKA_TOPICS_VISITS=" + name + "-visits",
 			"FOOTFALL_KAFKA_TOPICS_DEAD=" + name + "-dead",
@@ -139,7 +151,10 @@ func (s servers) repair(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.kafka.Start(patiently(t)); err != nil {
+	for _, b := range s.brokers {
+		_ = b.Resume()
+	}
+	if err := stack.StartAll(patiently(t), s.brokers...); err != nil {
 		t.Fatal(err)
 	}
 }

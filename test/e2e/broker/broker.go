@@ -5,12 +5,13 @@ package broker
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/segmentio/kafka-go"
 )
 
-// Broker is one Kafka with the topics and the group of one deployment. Safe for concurrent use.
+// Broker is one Kafka, or a cluster of several, with the topics and the group of one deployment. Safe for concurrent use.
 type Broker struct {
 	Client *kafka.Client
 	Group  string
@@ -18,9 +19,9 @@ type Broker struct {
 	Dead   string
 }
 
-// New makes a client for the broker at address, with connections of its own.
+// New makes a client for the broker at address, with connections of its own. A cluster has several addresses, with commas between them.
 func New(address, group, dead string, topics ...string) *Broker {
-	client := &kafka.Client{Addr: kafka.TCP(address), Timeout: 10 * time.Second, Transport: &kafka.Transport{}}
+	client := &kafka.Client{Addr: kafka.TCP(strings.Split(address, ",")...), Timeout: 10 * time.Second, Transport: &kafka.Transport{}}
 	return &Broker{Client: client, Group: group, Topics: topics, Dead: dead}
 }
 

@@ -37,7 +37,7 @@ func (b *Broker) Read(ctx context.Context, p Partition, end int64, each func(kaf
 		return nil
 	}
 	reader := kafka.NewReader(kafka.ReaderConfig{
-		Brokers: []string{b.Client.Addr.String()}, Topic: p.Topic, Partition: p.Number, MaxWait: 100 * time.Millisecond,
+		Brokers: strings.Split(b.Client.Addr.String(), ","), Topic: p.Topic, Partition: p.Number, MaxWait: 100 * time.Millisecond,
 		MaxBytes: 4 << 20, QueueCapacity: 1000,
 	})
 	defer func() { err = errors.Join(err, reader.Close()) }()

@@ -47,6 +47,7 @@ func (l *link) send(f frame) bool {
 		return false
 	}
 	if f.batch() == Counters {
+		l.proxy.await()
 		l.proxy.sending(l, f.stream())
 	}
 	return true

@@ -20,6 +20,9 @@ type Proxy struct {
 	target   string
 	patience time.Duration
 	muted    atomic.Bool
+	gap      atomic.Int64 // nanoseconds; see Slow
+	turn     sync.Mutex   // held while a counter write waits for its turn
+	next     time.Time    // when the next one may pass; guarded by turn
 
 	mu        sync.Mutex
 	links     map[*link]bool
@@ -114,6 +117,21 @@ func (p *Proxy) Mute() { p.muted.Store(true) }
 
 // Unmute lets answers pass again. Dropped ones stay lost.
 func (p *Proxy) Unmute() { p.muted.Store(false) }
+
+// Slow lets one counter write pass every so often from now on, over all connections: 0 for as many as come. The next requests of a
+// connection whose write waits for its turn wait with it.
+func (p *Proxy) Slow(gap time.Duration) { p.gap.Store(int64(gap)) }
+
+// await waits for a counter write's turn.
+func (p *Proxy) await() {
+	p.turn.Lock()
+	defer p.turn.Unlock()
+	if now := time.Now(); p.next.Before(now) {
+		p.next = now
+	}
+	time.Sleep(time.Until(p.next))
+	p.next = p.next.Add(time.Duration(p.gap.Load()))
+}
 
 // Cut closes all connections.
 func (p *Proxy) Cut() {

@@ -124,6 +124,29 @@ func TestTheTriggerCountsOneKindOfOneFlush(t *testing.T) {
 	}
 }
 
+func TestASlowProxyLetsCounterWritesPassInTurn(t *testing.T) {
+	p, conn := connect(t)
+	const gap, writes = 20 * time.Millisecond, 5
+	took := func(kind Kind) time.Duration {
+		t.Helper()
+		began := time.Now()
+		for i := range writes {
+			if err := exchange(t, conn, request(uint16(i), opBatch, byte(kind))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return time.Since(began)
+	}
+	p.Slow(gap)
+	if d := took(Counters); d < (writes-1)*gap {
+		t.Errorf("%d writes passed within %s", writes, d)
+	}
+	p.Slow(400 * time.Millisecond)
+	if d := took(Visitors); d >= 400*time.Millisecond {
+		t.Errorf("rows of visitors took %s", d)
+	}
+}
+
 func TestAMutedProxySwallowsAnswersAndCutCloses(t *testing.T) {
 	p, conn := connect(t)
 	if err := exchange(t, conn, request(1, opBatch, byte(Counters))); err != nil {
