@@ -19,7 +19,7 @@ beyond|accessibility of all pages|bash test/nightly.sh --axe
 beyond|speed beside others|make bench'
 
 # What figures are about. A change of tests, of tools or of prose makes none of them old.
-product=(consumer producer internal models migrations configs go.mod ':!*_test.go' ':!*/memstore/*')
+product=(consumer producer internal models migrations configs go.mod ':!*_test.go' ':!*/memstore/*' ':!*test/*')
 
 evidence() { # a table; 1: some page is older than the product
   local old=0 page commit moved
