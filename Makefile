@@ -124,7 +124,7 @@ faults: ## break real Kafka, Cassandra and consumers in every way we know, and c
 breaks: ## break one line of the product after the other, and demand that a test finds each (test/breaks/list.txt)
 	@go run ./test/breaks $(ONLY)
 
-nightly: ## all that CI runs and all that it leaves out, into docs/nightly.md (three hours, and the machine for itself)
+nightly: ## what CI runs and what it leaves out, into docs/nightly.md (four hours, and the machine for itself)
 	bash test/nightly.sh
 
 # SYNC=periodic: the consumers alone, on a Cassandra of its own with that commitlog_sync.
@@ -161,9 +161,9 @@ build: ## the binaries, into ./bin
 	go build -o bin/ ./producer ./consumer ./reader ./embedded ./simulator
 
 # Static: they run on any kernel, without a C library. What --version says is the tag or commit of the sources.
-# Not of sources whose exactness and speed were measured with older ones: run make nightly, or say EVIDENCE=old.
+# Not of sources whose exactness and speed were measured with older ones.
 release: ## static binaries for linux and macOS on amd64 and arm64, with SHA256SUMS, into ./dist
-	@bash test/nightly.sh --evidence || [ '$(EVIDENCE)' = old ]
+	@bash test/nightly.sh --evidence || [ '$(EVIDENCE)' = old ] || { echo 'Figures are of older code. Measure those again (each page says how), or say EVIDENCE=old.'; exit 1; }
 	rm -rf dist && mkdir dist
 	for os in linux darwin; do for arch in amd64 arm64; do for name in producer consumer reader embedded simulator; do \
 		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -trimpath -buildvcs=true -o dist/footfall-$$name-$$os-$$arch ./$$name || exit 1; \

@@ -20,16 +20,26 @@ func (c cqls) guidData() string {
 		` PRIMARY KEY ((siteId, interval_size, interval_start, bucket), guid, feature1, feature2))`
 }
 
-// visitor writes the visitor of an event in the shape in which footfall remembers it, one row for an event.
-func (c cqls) visitor(e models.Event) gocql.BatchEntry {
+// visitorKey tells rows of visitors apart.
+type visitorKey struct {
+	of, visitor, feature1, feature2 string
+	day                             models.Millis
+}
+
+// visitor writes the visitor of an event in the shape in which footfall remembers it, one row for an event of two features.
+func (c cqls) visitor(e models.Event) (visitorKey, func() gocql.BatchEntry) {
 	if click, is := e.(*models.Click); is {
-		return gocql.BatchEntry{Stmt: `INSERT INTO ` + c.links + `.uniquecounterips (short_url, ip) VALUES (?, ?)`, Args: []any{click.ShortURL, click.IP}}
+		return visitorKey{of: click.ShortURL, visitor: click.IP}, func() gocql.BatchEntry {
+			return gocql.BatchEntry{Stmt: `INSERT INTO ` + c.links + `.uniquecounterips (short_url, ip) VALUES (?, ?)`, Args: []any{click.ShortURL, click.IP}}
+		}
 	}
 	v := e.(*models.Visit)
-	day := v.TS.Time().UTC().Format(time.DateOnly)
-	return gocql.BatchEntry{Stmt: `INSERT INTO ` + c.sites + `.visitors_by_month (siteId, month_interval_start, bucket, guid, under, topic, kafka_partition, kafka_offset, seen)` +
-		` VALUES (?, ?, ?, ?, ?, 'visits', 0, 0, ?)`, Args: []any{v.SiteID, v.TS.Month().Time(), models.Bucket(v.GUID), v.GUID, strings.Join(append([]string{day}, v.Features...), "\x00"),
-		append([]string{day, "month:f week:f day:f"}, v.Features...)}}
+	return visitorKey{v.SiteID, v.GUID, v.Features[0], v.Features[1], v.TS.Day()}, func() gocql.BatchEntry {
+		day := v.TS.Time().UTC().Format(time.DateOnly)
+		return gocql.BatchEntry{Stmt: `INSERT INTO ` + c.sites + `.visitors_by_month (siteId, month_interval_start, bucket, guid, under, topic, kafka_partition, kafka_offset, seen)` +
+			` VALUES (?, ?, ?, ?, ?, 'visits', 0, 0, ?)`, Args: []any{v.SiteID, v.TS.Month().Time(), models.Bucket(v.GUID), v.GUID, strings.Join(append([]string{day}, v.Features...), "\x00"),
+			append([]string{day, "month:f week:f day:f"}, v.Features...)}}
+	}
 }
 
 // insert writes the row of one interval and combination.

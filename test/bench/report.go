@@ -277,8 +277,8 @@ const about = `
 - **Kafka's limit** reads the topic and does nothing.
 - **The usual consumer** makes an INSERT … IF NOT EXISTS for each row that remembers the visitor and an UPDATE for each counter,
   one after the other, 64 events at once.
-- **The batching sink** is what who knows Cassandra well would write. It sums 20,000 events, or those of a second, and writes each counter once, up to 200
-  in a request, 256 requests at once, while it reads on. It writes the row of a visitor, in footfall's shape, unless it knows that it has; it knows a million.
+- **The batching sink** is what who knows Cassandra well would write. It sums the events of a second, or 20,000, and goes on summing, up to 300,000,
+  while the sum before is written: each counter once, up to 200 in a request, 256 requests at once. It writes the row of a visitor, in footfall's shape, unless it knows that it has; it knows a million.
   It cannot tell who is new, so it counts no uniques, and what fails is counted twice or not at all.
 - **Cassandra's limit** is a bare loop. It sends the very requests that footfall sent in a run of its own on the same events, to fresh tables, as
   many at once as a consumer may have under way for one chunk. Limit and footfall are each the mean of two runs, in the
@@ -288,7 +288,7 @@ const about = `
 After each run the tables are added up: footfall's must hold every event and every visitor once, or there is no report.
 
 The clock runs from the first message (of footfall: from when the group has given it its partitions; of Cassandra's limit: from the
-first request) to the last acknowledged write. The usual consumer may take a minute only. Requests and statements are those to Cassandra.
+first request) to the last acknowledged write. Both rivals may take a minute only. Requests and statements are those to Cassandra.
 `
 
 // How commitlog_sync bears on the comparison.

@@ -18,8 +18,9 @@ import (
 
 // What the sink does at once is what a consumer does by default, or more.
 const (
-	sinkEvents   = 20_000      // summed before they are written
-	sinkAge      = time.Second // of the oldest of them
+	sinkEvents   = 20_000      // are written at once, unless it still writes those before
+	sinkAge      = time.Second // of the oldest: then fewer are written
+	sinkMost     = 300_000     // summed while it writes
 	sinkInFlight = 256         // requests
 	sinkKnown    = 1_000_000   // visitors that it need not write again
 )
@@ -33,7 +34,7 @@ func measureSink(ctx context.Context, t task) (m measured, err error) {
 		return m, err
 	}
 	defer session.Close()
-	known, err := lru.New[string, struct{}](sinkKnown)
+	known, err := lru.New[visitorKey, struct{}](sinkKnown)
 	if err != nil {
 		return m, err
 	}
@@ -42,7 +43,7 @@ func measureSink(ctx context.Context, t task) (m measured, err error) {
 	limited, cancel := context.WithTimeout(ctx, time.Duration(t.Seconds)*time.Second)
 	defer cancel()
 	work, working := errgroup.WithContext(ctx) // what is begun is finished, and counts
-	events, sums := make(chan models.Event, 1000), make(chan *sum)
+	events, sums := make(chan models.Event, 10_000), make(chan *sum)
 	work.Go(func() error { s.collect(working, events, sums); return nil })
 	work.Go(func() error {
 		for sum := range sums {
@@ -52,14 +53,13 @@ func measureSink(ctx context.Context, t task) (m measured, err error) {
 		}
 		return nil
 	})
-	err = workload.Read(limited, t.Broker, t.Topic, t.Events, func(ctx context.Context, message kafka.Message) error {
+	err = workload.Read(limited, t.Broker, t.Topic, t.Events, func(_ context.Context, message kafka.Message) error {
 		event, err := decode(t, message.Value)
 		if err != nil {
 			return err
 		}
 		select {
 		case events <- event:
-		case <-ctx.Done():
 		case <-working.Done():
 		}
 		return nil
@@ -77,7 +77,8 @@ func measureSink(ctx context.Context, t task) (m measured, err error) {
 type sink struct {
 	session                      *gocql.Session
 	cql                          cqls
-	known                        *lru.Cache[string, struct{}]
+	known                        *lru.Cache[visitorKey, struct{}]
+	nobody                       []bool // is new, of all that an event is a sighting for
 	events, requests, statements atomic.Int64
 	fewer                        [3]atomic.Int64 // statements in a batch, by its type, than sinkStatements
 }
@@ -94,41 +95,49 @@ type sum struct {
 	visitors []gocql.BatchEntry
 }
 
-// collect sums events until there are many, or the first is old.
+// collect sums events until there are many, or the first is old, and goes on until they are taken.
 func (s *sink) collect(ctx context.Context, in <-chan models.Event, out chan<- *sum) {
 	defer close(out)
 	for more := true; more; {
-		sum, old := &sum{counters: map[models.Key]map[models.Cell]int64{}}, (<-chan time.Time)(nil)
-	collecting:
-		for sum.events < sinkEvents {
+		next, old := &sum{counters: map[models.Key]map[models.Cell]int64{}}, (<-chan time.Time)(nil)
+		for ripe, taken := false, false; !taken; {
+			var to chan<- *sum
+			if ripe = ripe || next.events >= sinkEvents || !more; ripe {
+				to = out
+			}
+			from := in
+			if next.events >= sinkMost || !more {
+				from = nil
+			}
 			select {
-			case e, is := <-in:
-				if more = is; !more {
-					break collecting
+			case e, is := <-from:
+				if more = is; is {
+					s.add(next, e)
 				}
 				if old == nil {
 					old = time.After(sinkAge)
 				}
-				s.add(sum, e)
 			case <-old:
-				break collecting
+				ripe = true
+			case to <- next:
+				taken = true
+			case <-ctx.Done():
+				return
 			}
-		}
-		select {
-		case out <- sum:
-		case <-ctx.Done():
-			return
 		}
 	}
 }
 
 func (s *sink) add(sum *sum, e models.Event) {
 	sum.events++
-	visitor := s.cql.visitor(e)
-	if known, _ := s.known.ContainsOrAdd(fmt.Sprint(visitor.Args...), struct{}{}); !known {
-		sum.visitors = append(sum.visitors, visitor)
+	key, row := s.cql.visitor(e)
+	if known, _ := s.known.ContainsOrAdd(key, struct{}{}); !known {
+		sum.visitors = append(sum.visitors, row())
 	}
-	e.Count(make([]bool, len(e.Sightings())), func(key models.Key, cell models.Cell, n int64) {
+	if s.nobody == nil {
+		s.nobody = make([]bool, len(e.Sightings()))
+	}
+	e.Count(s.nobody, func(key models.Key, cell models.Cell, n int64) {
 		if sum.counters[key] == nil {
 			sum.counters[key] = map[models.Cell]int64{}
 		}
@@ -170,7 +179,11 @@ func (s *sink) execute(ctx context.Context, of gocql.BatchType, entries []gocql.
 		var requests int64
 		err := insist(ctx, &requests, func() error { return s.session.ExecuteBatch(batch) })
 		if cql.RefusedAs(err, gocql.ErrCodeInvalid) && n > 1 {
-			s.fewer[of].Store(int64(sinkStatements - n/2))
+			for fewer := &s.fewer[of]; ; {
+				if old := fewer.Load(); fewer.CompareAndSwap(old, max(old, int64(sinkStatements-n/2))) {
+					break
+				}
+			}
 			continue
 		}
 		if err != nil {

@@ -3,10 +3,13 @@ package faults
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"footfall/deployments/stack"
 	"footfall/models"
@@ -96,8 +99,9 @@ func followersPaused(t *testing.T, s servers, r *row) {
 		before := w.accepted(t)
 		time.Sleep(12 * time.Second) // longer than the sessions of brokers and of members
 		if n := w.accepted(t) - before; n > 0 {
-			t.Errorf("%d events were answered 202 while one replica of three was awake", n)
+			t.Errorf("%d requests were answered 202 while one replica of three was awake", n)
 		}
+		w.acceptsNothing(t)
 		if kill {
 			if err := s.brokers[leader].Kill(); err != nil {
 				t.Fatal(err)
@@ -144,8 +148,9 @@ func isrShrinks(t *testing.T, s servers, r *row) {
 	before = w.accepted(t)
 	time.Sleep(3 * time.Second)
 	if n := w.accepted(t) - before; n > 0 {
-		t.Errorf("%d events were answered 202 while one replica of three was awake", n)
+		t.Errorf("%d requests were answered 202 while one replica of three was awake", n)
 	}
+	w.acceptsNothing(t)
 	resume()
 	end := time.Now()
 	if next := w.newLeader(t, topic, 0, leader); next != heir {
@@ -243,6 +248,28 @@ func eachSite(seed uint64, n int) []load.Event {
 		}}
 	}
 	return events
+}
+
+// acceptsNothing sends visits to all partitions, also to those that a broker leads who is awake: none is answered 202. The load may wait for others.
+func (w *world) acceptsNothing(t *testing.T) {
+	t.Helper()
+	client := &http.Client{Timeout: 5 * time.Second}
+	var all errgroup.Group
+	for i := range 48 {
+		all.Go(func() error {
+			answer, err := client.Post("http://"+w.addr+"/v1/visits", "application/json", strings.NewReader(fmt.Sprintf(`{"siteId":"probe","guid":"probe %d"}`, i)))
+			if err != nil {
+				return nil //nolint:nilerr // no answer is no 202
+			}
+			if _ = answer.Body.Close(); answer.StatusCode == http.StatusAccepted {
+				return fmt.Errorf("visit %d was answered 202 while one replica of three was awake", i)
+			}
+			return nil
+		})
+	}
+	if err := all.Wait(); err != nil {
+		t.Error(err)
+	}
 }
 
 // keeps ends the load and judges: every event that was answered 202 is counted once.

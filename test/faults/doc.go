@@ -8,7 +8,7 @@
 //
 // `go test` runs the short form, about five minutes. All faults take up to 40 minutes:
 //
-//	go test -count=1 -v -timeout 60m ./test/faults -faults.all -faults.table table.md
+//	go test -count=1 -v -timeout 60m ./test/faults -faults.all -faults.table $PWD/table.md
 //
 // -run 'TestFaults/zombie' runs one of them, -faults.logs DIR keeps the logs of the processes.
 package faults
