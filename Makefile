@@ -64,7 +64,7 @@ test: ## all packages and a part of the end-to-end suite; on the real stack wher
 	go list $(RACE) -export -test ./... > /dev/null
 	@$(MAKE) --no-print-directory --jobs=2 packages-on-stack packages-alone RACE='$(RACE)' SERVERS='$(SERVERS)'
 	go test -count=1 -p 1 -run '$(MEMORY)' $(BOUNDED)
-	go test -count=1 -run '^TestLargeLog$$' ./embedded
+	go test -count=1 -run '^(TestLargeLog|TestHostileClients)$$' ./embedded
 	go test -count=1 -timeout 10m -skip '$(HOSTILE)' ./producer
 	go test -count=1 -timeout 10m -run '$(SMOKE)' ./test/e2e
 	cd $(CHART) && go test -count=1 ./...
