@@ -102,7 +102,7 @@ var allowed = map[string][]string{
 	"deployments/stack":           {},
 	"deployments/stack/stacktest": {"deployments/stack"},
 	"deployments/stackctl":        {"internal/cli", "deployments/stack"},
-	"test/breaks":                 {"internal/cli", "deployments/stack"},
+	"test/breaks":                 {"internal/cli", "deployments/stack", "test/e2e"},
 	"test/bench":                  {"internal/cli", "models", "configs", "consumer/rollup", "consumer/store", "consumer/cassandra", "consumer/gcpacer", "internal/cql", "internal/kafka/dial", "internal/kafka/topics", "test/bench/workload", "test/bench/machine", "test/bench/subject", "test/bench/live", "test/e2e", "deployments/stack"},
 	"test/bench/machine":          {},
 	"test/bench/workload":         {"models"},

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # nightly.sh runs what CI runs and what CI leaves out, one after the other, and writes the page docs/nightly.md: which commit, what ran, how long it
-# took, and with which result. Searches for live rates (make bench-live), of an hour and more, are not in it. It goes on after a failure, and ends with 1 if there was one. Logs are in .nightly.
+# took, and with which result. Searches for live rates (make bench-live), of an hour and more, are not in it. It goes on after a failure, and ends
+# with 1 if there was one. Logs are in .nightly.
 #   nightly.sh --beyond-ci   names what CI leaves out
 #   nightly.sh --evidence    tells how far the product has moved since the commits that the pages of figures name; exit code 1: it has
 set -uo pipefail

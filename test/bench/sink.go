@@ -22,6 +22,7 @@ const (
 	sinkAge      = time.Second // of the oldest: then fewer are written
 	sinkMost     = 300_000     // summed while it writes
 	sinkInFlight = 256         // requests
+	sinkRequest  = 200         // statements of one, unless Cassandra finds that too large; with more of them few are under way at once
 	sinkKnown    = 1_000_000   // visitors that it need not write again
 )
 
@@ -39,6 +40,9 @@ func measureSink(ctx context.Context, t task) (m measured, err error) {
 		return m, err
 	}
 	s := &sink{session: session, cql: newCQL(t.Suffix), known: known}
+	for of := range s.most {
+		s.most[of].Store(sinkRequest)
+	}
 	watch := begin()
 	limited, cancel := context.WithTimeout(ctx, time.Duration(t.Seconds)*time.Second)
 	defer cancel()
@@ -69,7 +73,7 @@ func measureSink(ctx context.Context, t task) (m measured, err error) {
 		err = failed
 	}
 	m.Events, m.Requests, m.Statements = int(s.events.Load()), float64(s.requests.Load()), float64(s.statements.Load())
-	m.Note = fmt.Sprintf("Cassandra took %d counter statements of the sink at once (batch_size_fail_threshold)", s.largest(gocql.CounterBatch))
+	m.Note = fmt.Sprintf("Cassandra took %d counter statements of the sink at once (batch_size_fail_threshold)", s.most[gocql.CounterBatch].Load())
 	watch.end(&m)
 	return m, err
 }
@@ -80,13 +84,8 @@ type sink struct {
 	known                        *lru.Cache[visitorKey, struct{}]
 	nobody                       []bool // is new, of all that an event is a sighting for
 	events, requests, statements atomic.Int64
-	fewer                        [3]atomic.Int64 // statements in a batch, by its type, than sinkStatements
+	most                         [3]atomic.Int64 // statements in a batch, by its type
 }
-
-// sinkStatements is how many statements a request has at the most. With more of them few requests are under way at once.
-const sinkStatements = 200
-
-func (s *sink) largest(of gocql.BatchType) int { return sinkStatements - int(s.fewer[of].Load()) }
 
 // sum is what some events add to each counter, and the visitors that are not known.
 type sum struct {
@@ -157,7 +156,7 @@ func (s *sink) send(ctx context.Context, sum *sum) error {
 	group.SetLimit(sinkInFlight)
 	for of, entries := range map[gocql.BatchType][]gocql.BatchEntry{gocql.UnloggedBatch: sum.visitors, gocql.CounterBatch: counters} {
 		for len(entries) > 0 {
-			n := min(len(entries), s.largest(of))
+			n := min(len(entries), int(s.most[of].Load()))
 			piece := entries[:n]
 			group.Go(func() error { return s.execute(ctx, of, piece) })
 			entries = entries[n:]
@@ -173,17 +172,14 @@ func (s *sink) send(ctx context.Context, sum *sum) error {
 // execute sends the entries as one batch, or as several if Cassandra finds them too large: who runs a sink would have tuned it so.
 func (s *sink) execute(ctx context.Context, of gocql.BatchType, entries []gocql.BatchEntry) error {
 	for len(entries) > 0 {
-		n := min(len(entries), s.largest(of))
+		most := s.most[of].Load()
+		n := min(len(entries), int(most))
 		batch := s.session.NewBatch(of).WithContext(ctx)
 		batch.Entries = entries[:n]
 		var requests int64
 		err := insist(ctx, &requests, func() error { return s.session.ExecuteBatch(batch) })
 		if cql.RefusedAs(err, gocql.ErrCodeInvalid) && n > 1 {
-			for fewer := &s.fewer[of]; ; {
-				if old := fewer.Load(); fewer.CompareAndSwap(old, max(old, int64(sinkStatements-n/2))) {
-					break
-				}
-			}
+			s.most[of].CompareAndSwap(most, int64(n/2)) // or another has lowered it meanwhile
 			continue
 		}
 		if err != nil {

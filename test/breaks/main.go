@@ -18,6 +18,7 @@ import (
 
 	"footfall/deployments/stack"
 	"footfall/internal/cli"
+	"footfall/test/e2e/process"
 )
 
 func main() { os.Exit(cli.Main("breaks", command)) }
@@ -39,7 +40,7 @@ func command(ctx context.Context, words []string, stdout, _ io.Writer) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // it is in the system's temporary directory
-	if err := copyTree(ctx, dir); err != nil {
+	if err := process.CopySources(ctx, ".", dir); err != nil {
 		return fmt.Errorf("copying the tree: %w", err)
 	}
 	r := runner{dir: dir, controls: map[lineBreak]error{}}
@@ -80,30 +81,6 @@ func (b lineBreak) is(word string) bool {
 		return word == strconv.Itoa(b.number)
 	}
 	return strings.Contains(strings.ToLower(b.name+" "+b.what+" "+b.file), strings.ToLower(word))
-}
-
-// copyTree copies the tracked files as they are in the working tree.
-func copyTree(ctx context.Context, to string) error {
-	names, err := exec.CommandContext(ctx, "git", "ls-files", "-z").Output()
-	if err != nil {
-		return err
-	}
-	for name := range strings.SplitSeq(strings.TrimSuffix(string(names), "\x00"), "\x00") {
-		text, err := os.ReadFile(name)
-		if errors.Is(err, os.ErrNotExist) {
-			continue // it is about to be removed
-		}
-		if err == nil {
-			err = os.MkdirAll(filepath.Join(to, filepath.Dir(name)), 0o755)
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(to, name), text, 0o644)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // runner runs tests in the copy.

@@ -158,24 +158,14 @@ func (w *terminals) like(s step, printed string) {
 	}
 }
 
-// copySources copies what git knows, as it is in the working tree, into a directory that has nothing else.
-func copySources(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), "bash", "-c", `set -o pipefail; git ls-files -z --cached --others --exclude-standard --deduplicate | `+
-		`while IFS= read -r -d '' f; do test -e "$f" && printf '%s\0' "$f"; done | tar -c --null -T - | tar -x -C "$0"`, dir)
-	cmd.Dir = filepath.Join("..", "..")
-	if printed, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("copying the sources: %v\n%s", err, printed)
-	}
-	return dir
-}
-
 // The commands of README, in its order, print what README says, in a checkout that nobody has built in.
 func TestReadmeLineByLine(t *testing.T) {
 	t.Parallel()
 	stacktest.Require(t) // make up leaves servers alone that are up
-	w := &terminals{t: t, dir: copySources(t)}
+	w := &terminals{t: t, dir: t.TempDir()}
+	if err := process.CopySources(t.Context(), filepath.Join("..", ".."), w.dir); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(w.interrupt)
 	readme, err := os.ReadFile(filepath.Join(w.dir, "README.md"))
 	if err != nil {

@@ -95,13 +95,7 @@ func followersPaused(t *testing.T, s servers, r *row) {
 	for _, kill := range []bool{false, true} {
 		leader := w.leader(t, w.Topics[1], 0)
 		resume := w.pauseBrokers(t, w.otherThan(leader)...)
-		time.Sleep(2 * time.Second) // for answers under way
-		before := w.accepted(t)
-		time.Sleep(12 * time.Second) // longer than the sessions of brokers and of members
-		if n := w.accepted(t) - before; n > 0 {
-			t.Errorf("%d requests were answered 202 while one replica of three was awake", n)
-		}
-		w.acceptsNothing(t)
+		w.acceptsNothing(t, 12*time.Second) // longer than the sessions of brokers and of members
 		if kill {
 			if err := s.brokers[leader].Kill(); err != nil {
 				t.Fatal(err)
@@ -144,13 +138,7 @@ func isrShrinks(t *testing.T, s servers, r *row) {
 	if err := s.brokers[leader].Kill(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(2 * time.Second)
-	before = w.accepted(t)
-	time.Sleep(3 * time.Second)
-	if n := w.accepted(t) - before; n > 0 {
-		t.Errorf("%d requests were answered 202 while one replica of three was awake", n)
-	}
-	w.acceptsNothing(t)
+	w.acceptsNothing(t, 3*time.Second)
 	resume()
 	end := time.Now()
 	if next := w.newLeader(t, topic, 0, leader); next != heir {
@@ -250,9 +238,16 @@ func eachSite(seed uint64, n int) []load.Event {
 	return events
 }
 
-// acceptsNothing sends visits to all partitions, also to those that a broker leads who is awake: none is answered 202. The load may wait for others.
-func (w *world) acceptsNothing(t *testing.T) {
+// acceptsNothing sees that no request is answered 202 for so long while one replica of three is awake. Since the load may wait for brokers that are not,
+// it then sends visits to all partitions: none is answered 202 either.
+func (w *world) acceptsNothing(t *testing.T, during time.Duration) {
 	t.Helper()
+	time.Sleep(2 * time.Second) // for answers under way
+	before := w.accepted(t)
+	time.Sleep(during)
+	if n := w.accepted(t) - before; n > 0 {
+		t.Errorf("%d requests were answered 202 while one replica of three was awake", n)
+	}
 	client := &http.Client{Timeout: 5 * time.Second}
 	var all errgroup.Group
 	for i := range 48 {
