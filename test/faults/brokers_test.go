@@ -172,7 +172,7 @@ func rollingRestart(t *testing.T, s servers, r *row) {
 // A member whose last flush takes longer than the session timeout keeps its place in the group by heartbeats of its own: kafka-go sends none once
 // a generation is over. They have to go to the group's coordinator, and here the member is told of the other two brokers only.
 func longFlush(t *testing.T, s servers, r *row) {
-	const sites, session = 4_000, 14 * time.Second
+	const sites, session = 8_000, 14 * time.Second
 	w := newWorld(t, s, "FOOTFALL_LIMITS_NEW_KEYS_PER_MINUTE=0", "FOOTFALL_KAFKA_SESSION_TIMEOUT="+session.String(),
 		fmt.Sprint("FOOTFALL_CHUNK_MAX_EVENTS=", sites), "FOOTFALL_CHUNK_MAX_AGE=20s") // all in one chunk, the first, which has to be finished
 	events := eachSite(26, sites)
