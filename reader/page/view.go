@@ -62,7 +62,7 @@ func reached(as stats.AsOf, now time.Time) *asOf {
 			out.Notes[0] = "up to date"
 		}
 	}
-	if !as.Counting {
+	if out.Known && !as.Counting {
 		out.Notes = append(out.Notes, "no consumer is counting right now")
 	}
 	if as.Doubts > 0 {

@@ -45,7 +45,7 @@ func TestHowFarTheCountsReach(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	}
-	f(stats.AsOf{}, "", false, "no consumer is counting right now")
+	f(stats.AsOf{}, "", false)
 	f(stats.AsOf{Time: today, Counting: true}, "14:03:30 UTC", true, "up to date")
 	f(stats.AsOf{Time: today.Add(-24 * time.Hour), Lag: 1, Counting: true}, "14:03:30 UTC on 17 November 2026", true, "1 event behind")
 	f(stats.AsOf{Time: today, Lag: 1200, Doubts: 2}, "14:03:30 UTC", false, "1,200 events behind", "no consumer is counting right now", "2 open doubts: some counts may still be corrected")
