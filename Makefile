@@ -129,7 +129,7 @@ nightly: ## what CI runs and what it leaves out, into docs/nightly.md (four hour
 
 # SYNC=periodic: the consumers alone, on a Cassandra of its own with that commitlog_sync.
 # BEFORE=0d06799: this footfall beside that of a commit (or a directory), in turns: prints ratios (12 minutes).
-bench: ## speed beside others on the stack of `make up`, into docs/benchmarks.md (20 minutes, and the machine for itself)
+bench: ## speed beside others on the stack of `make up`, into docs/benchmarks.md (half an hour, and the machine for itself; Maven fetches Spark)
 	@go build -o bin/bench ./test/bench
 	bin/bench $(if $(BEFORE),-before $(BEFORE),$(if $(SYNC),-sync $(SYNC) -o docs/benchmarks-$(SYNC).md,-o docs/benchmarks.md))
 

@@ -27,7 +27,8 @@ type task struct {
 	PrefixUniques int // that those make
 	Seconds       int // the most it may take
 	Links         uint64
-	URL           string
+	Scratch       string // directory of Spark's checkpoints
+	Warm          string // suffix of tables that Spark fills before it is measured; empty: it does not
 }
 
 // prefix is the same for no more than Cassandra's limit is measured on.
@@ -92,6 +93,9 @@ func startChild(ctx context.Context, t task) (*running, error) {
 		return nil, err
 	}
 	r := &running{kind: t.Kind, cmd: exec.CommandContext(ctx, self(), "child", string(argument))}
+	if t.Kind == spark.name {
+		r.cmd = sparkCommand(ctx, string(argument))
+	}
 	r.cmd.Stderr = os.Stderr
 	if r.in, err = r.cmd.StdinPipe(); err != nil {
 		return nil, err

@@ -65,7 +65,7 @@ func (b *bench) warmUp(ctx context.Context, w workload.Workload, t task) error {
 	b.warm = true
 	t.Seconds = max(1, t.Seconds/4)
 	for _, s := range sides {
-		if !s.writes || s.processes > 0 || s.name == limit.name || !b.wantsSide(w, s) {
+		if !s.writes || s.processes > 0 || s.name == limit.name || s.name == spark.name || !b.wantsSide(w, s) {
 			continue
 		}
 		if _, err := b.side(ctx, s, t); err != nil {
@@ -80,7 +80,7 @@ func (b *bench) wantsSide(w workload.Workload, s side) bool {
 	if w.Name == "viral" {
 		return s.name == footfall.name && b.wants(s.name, sideNames()...)
 	}
-	return b.wants(s.name, sideNames()...) && (!s.again || b.only[s.name])
+	return b.wants(s.name, sideNames()...) && (!s.again || b.only[s.name]) && (!s.clicksOnly || w.Clicks)
 }
 
 // fillWithPause fills the topic, and has pause called when it has as many events as Cassandra's limit is measured on and no more.
@@ -157,10 +157,14 @@ func (b *bench) side(ctx context.Context, s side, t task) (m measured, err error
 		m, err = b.measureFootfall(ctx, t, s.processes)
 	case s.name == limit.name:
 		m, err = b.replay(t)
+	case s.name == spark.name:
+		m, err = b.onSpark(ctx, t)
 	default:
 		m, err = inChild(ctx, t)
 	}
-	m.ServerCPU = b.serverCPU() - before
+	if m.ServerCPU == 0 {
+		m.ServerCPU = b.serverCPU() - before
+	}
 	if err == nil && s.writes {
 		err = b.verify(ctx, s, t, done, &m)
 	}
@@ -211,10 +215,14 @@ type side struct {
 	writes      bool // to Cassandra
 	rival       bool // takes so long that it is measured on a part
 	processes   int  // of footfall; else it runs in a child
+	clicksOnly  bool
 	again       bool // only what comes after a restart is measured; to be asked for by name
 }
 
 var (
+	usualConsumer = side{name: "usual", title: "the usual consumer", writes: true, rival: true}
+	batchingSink  = side{name: "sink", title: "the batching sink", writes: true}
+
 	footfall = side{name: "footfall", title: "**footfall**", writes: true, processes: 1}
 
 	// beside is footfall on no more events than those of the limit.
@@ -227,8 +235,9 @@ var (
 // sides are in the order of the report.
 var sides = []side{
 	{name: "kafka", title: "Kafka's limit: read, do nothing"},
-	{name: "usual", title: "the usual consumer", writes: true, rival: true},
-	{name: "sink", title: "the batching sink", writes: true},
+	usualConsumer,
+	batchingSink,
+	spark,
 	footfall,
 	beside,
 	limit,

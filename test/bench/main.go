@@ -73,7 +73,7 @@ func command(ctx context.Context) (err error) {
 		return fmt.Errorf("-sync %s: periodic is the one to compare with; make up has group", b.sync)
 	}
 	if b.sync != "" && *only+*sides == "" {
-		*only, *sides = "clicks,visits,cold", "usual,sink,footfall,replay"
+		*only, *sides = "clicks,visits,cold", "usual,sink,spark,footfall,replay"
 	}
 	for _, name := range strings.Split(*only+","+*sides, ",") {
 		if name != "" && !slices.Contains(parts, name) && !slices.Contains(sideNames(), name) {
@@ -88,6 +88,11 @@ func command(ctx context.Context) (err error) {
 	b.Bin = filepath.Join(b.Dir, "now")
 	if err := process.Build(ctx, b.Bin, "consumer", "producer"); err != nil {
 		return err
+	}
+	if b.wantsSpark() {
+		if err := buildSpark(ctx); err != nil {
+			return err
+		}
 	}
 	if b.sync != "" {
 		stop, err := b.startCassandra(ctx)
@@ -130,7 +135,7 @@ func command(ctx context.Context) (err error) {
 	return file.Close()
 }
 
-var parts = []string{"clicks", "visits", "cold", "viral", "producer", "freshness", "growth", "singles", "live", "livebatches", "liveclicks"}
+var parts = []string{"clicks", "visits", "cold", "viral", "crash", "producer", "freshness", "growth", "singles", "live", "livebatches", "liveclicks"}
 
 func (b *bench) all(ctx context.Context) error {
 	for _, w := range workload.All {
@@ -150,7 +155,7 @@ func (b *bench) all(ctx context.Context) error {
 	for _, part := range []struct {
 		name    string
 		measure func(context.Context) error
-	}{{"producer", b.measureProducer}, {"freshness", b.measureFreshness}, {"growth", b.measureGrowth}} {
+	}{{"crash", b.measureCrash}, {"producer", b.measureProducer}, {"freshness", b.measureFreshness}, {"growth", b.measureGrowth}} {
 		if b.wants(part.name, parts...) {
 			if err := part.measure(ctx); err != nil {
 				return fmt.Errorf("%s: %w", part.name, err)
