@@ -144,7 +144,7 @@ func tell(different []string, waited time.Duration, stderr io.Writer) error {
 	return fmt.Errorf("%d rows differ after %s: were all events sent to this store, and no others for this site and these links?", len(different), waited)
 }
 
-// open opens the store: the one that is named, else the files of the one-process default if they are there, else Cassandra.
+// open opens the store: the one that is named, else the files of embedded if they are there, else Cassandra.
 func open(name string) (store.Store, error) {
 	if name != "cassandra" {
 		cfg, err := configs.LoadEmbedded("")

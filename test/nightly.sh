@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # nightly.sh runs what CI runs and what CI leaves out, one after the other, and writes the page docs/nightly.md: which commit, what ran, how long it
 # took, and with which result. Searches for live rates (make bench-live), of an hour and more, are not in it. It goes on after a failure, and ends
-# with 1 if there was one. Logs are in .nightly.
+# with 1 if there was one. If it was stopped, the next run of the same commit goes on where it was. Logs are in .nightly.
 #   nightly.sh --beyond-ci   names what CI leaves out
 #   nightly.sh --evidence    tells how far the product has moved since the commits that the pages of figures name; exit code 1: it has
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-# What runs: in CI or beyond it, its name, its command.
+# What runs: in CI or beyond it, its name, its command. beside: while the next one runs, at the lowest priority, since it waits for nothing.
 steps='ci|what CI runs: all checks and tests|bash .ci/run
+beside|10,000 seeds and the small worlds|nice -n 19 go test -count=1 -v -timeout 80m ./consumer/rollup -run ^(TestSimulation|TestSmallWorlds)$ -sim.seeds 10000
 beyond|all faults|go test -count=1 -v -timeout 80m ./test/faults -faults.all -faults.table ../../.nightly/faults.md
-beyond|10,000 seeds and the small worlds|go test -count=1 -v -timeout 80m ./consumer/rollup -run ^(TestSimulation|TestSmallWorlds)$ -sim.seeds 10000
 beyond|memory of consumers, load by load|go test -count=1 -v -timeout 120m ./test/e2e -run ^TestFootprint$ -footprint.all
 beyond|a snapshot without a pause is torn|env FOOTFALL_TEST_CONTROLS=1 go test -count=1 -v ./test/e2e -run ^TestASnapshotWithoutAPauseIsTorn$
 beyond|three nodes of Cassandra, one lost|env FOOTFALL_TEST_FAULTS=1 go test -count=1 -v ./deployments/stack/stacktest -run ^TestThreeNodes
@@ -73,7 +73,7 @@ run() { # one step, and its row
 
 case ${1:-} in
 --beyond-ci)
-  sed -n 's/^beyond|\([^|]*\).*/\1/p' <<< "$steps" | paste -sd ';' | sed 's/;/; /g'
+  sed -n 's/^be[a-z]*|\([^|]*\).*/\1/p' <<< "$steps" | paste -sd ';' | sed 's/;/; /g'
   exit
   ;;
 --evidence) evidence; exit ;;
@@ -83,25 +83,37 @@ case ${1:-} in
 *) echo "usage: nightly.sh [--beyond-ci | --evidence]" >&2; exit 2 ;;
 esac
 
-rm -rf .nightly && mkdir .nightly
+commit=$(git describe --always --dirty --match '')
+if [ "$commit" != "$(cat .nightly/commit 2> /dev/null)" ] || [[ $commit = *-dirty ]]; then
+  rm -rf .nightly && mkdir .nightly
+  echo "$commit" > .nightly/commit
+  date -u +'%-d %B %Y, %H:%M' > .nightly/begun
+  touch .nightly/rows
+fi
 export CI=true # no test may skip because a server or a tool is missing
 go run ./deployments/stackctl status > /dev/null 2>&1 || trap 'make down' EXIT # leave servers that were up before
 make up || exit 1
-commit=$(git describe --always --dirty --match '')
-begun=$(date -u +'%-d %B %Y, %H:%M')
 n=0
-while IFS='|' read -r _ name command <&3; do
+while IFS='|' read -r kind name command <&3; do
   n=$((n + 1))
+  grep -qF "| $name |" .nightly/rows && continue # it ran before this was stopped
   read -r -a words <<< "$command"
-  run "$name" $n "${words[@]}"
+  if [ "$kind" = beside ]; then
+    run "$name" $n "${words[@]}" &
+  else
+    run "$name" $n "${words[@]}"
+    wait
+  fi
 done 3<<< "$steps"
+wait
 {
   printf '# The last nightly run\n\nWritten by `make nightly`: begun %s UTC, of commit %s, on %s processors (%s), %s.\n\n' \
-    "$begun" "$commit" "$(nproc)" "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)" "$(go version | cut -d' ' -f3)"
+    "$(cat .nightly/begun)" "$commit" "$(nproc)" "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)" "$(go version | cut -d' ' -f3)"
   printf '| what | command | took | result |\n| --- | --- | ---: | --- |\n'
   cat .nightly/rows
   printf '\nHow far the product has moved since its figures were measured:\n\n'
   evidence
 } > docs/nightly.md
+rm .nightly/commit
 echo "docs/nightly.md says how it went"
 [ ! -e .nightly/failed ]

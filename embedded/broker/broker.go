@@ -1,4 +1,4 @@
-// Package broker is the Kafka of the one-process default: kfake with its log in a directory. It has no port: only this process reaches it.
+// Package broker is the Kafka of embedded: kfake with its log in a directory. It has no port: only this process reaches it.
 // kfake trusts whoever connects: some bytes that are no request end the process, before any login.
 //
 // What kfake stores and when, as found in its source and checked by the tests here:

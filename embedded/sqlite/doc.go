@@ -1,4 +1,4 @@
-// Package sqlite is the store of the one-process default: the tables of the Cassandra store, under the same names, in
+// Package sqlite is the store of embedded: the tables of the Cassandra store, under the same names, in
 // SQLite files.
 //
 // Every Cassandra keyspace is an attached database of its own (urlshortener.db, cardinality.db, footfall.db), so that an

@@ -7,7 +7,7 @@ import (
 	"footfall/models"
 )
 
-// Notices implements store.Store. There are none: the one-process default keeps everything.
+// Notices implements store.Store. There are none: embedded keeps everything.
 func (s *Store) Notices(ctx context.Context) (store.Notices, error) {
 	return store.Notices{}, ctx.Err()
 }

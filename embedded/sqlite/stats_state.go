@@ -47,5 +47,5 @@ func (s *Stats) Doubts(ctx context.Context) (map[string]int, error) {
 	return out, nil
 }
 
-// RetiredBefore implements stats.Store: the one-process default retires nobody.
+// RetiredBefore implements stats.Store: embedded retires nobody.
 func (s *Stats) RetiredBefore(ctx context.Context) (models.Millis, error) { return 0, ctx.Err() }

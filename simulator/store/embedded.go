@@ -20,7 +20,7 @@ type embedded struct {
 	databases map[string]*sql.DB // by keyspace
 }
 
-// OpenEmbedded opens the databases in the data directory of the one-process default, which may be running.
+// OpenEmbedded opens the databases in the data directory of embedded, which may be running.
 func OpenEmbedded(dir string) (_ Store, err error) {
 	e := &embedded{dir: dir, databases: map[string]*sql.DB{}}
 	defer func() {
@@ -47,7 +47,7 @@ func OpenEmbedded(dir string) (_ Store, err error) {
 	return e, nil
 }
 
-// IsEmbedded reports whether a directory has the databases of the one-process default.
+// IsEmbedded reports whether a directory has the databases of embedded.
 func IsEmbedded(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "cardinality.db"))
 	return err == nil

@@ -1,4 +1,4 @@
-// Package store reads what footfall counted, from Cassandra or from the files of the one-process default. It never writes.
+// Package store reads what footfall counted, from Cassandra or from the files of embedded. It never writes.
 package store
 
 import (

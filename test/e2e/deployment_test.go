@@ -45,7 +45,7 @@ func (k kept) env() []string {
 	return []string{"FOOTFALL_FEATURES=" + strings.Join(k.features, ","), "FOOTFALL_METRICS=" + strings.Join(k.metrics, ",")}
 }
 
-// onEach runs a test on the one-process default and on the real servers.
+// onEach runs a test on embedded and on the real servers.
 func onEach(t *testing.T, test func(t *testing.T, d deployment)) {
 	t.Run("embedded", func(t *testing.T) { test(t, newEmbedded(t)) })
 	t.Run("real", func(t *testing.T) { test(t, newReal(t, 1)) })

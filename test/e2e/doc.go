@@ -1,5 +1,5 @@
 // Package e2e is the end-to-end suite. It starts the binaries as processes: the producer and consumers on real Kafka and Cassandra, or
-// the one-process default. It sends events over HTTP and compares every cell of every table with an oracle that shares no counting code
+// embedded. It sends events over HTTP and compares every cell of every table with an oracle that shares no counting code
 // with the product.
 //
 // Package oracle computes what must be counted, load makes events and sends them, process runs the binaries, dump reads the tables,

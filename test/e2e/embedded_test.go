@@ -15,7 +15,7 @@ import (
 	"footfall/test/harness"
 )
 
-// embedded is the one-process default, with its data in a directory of its own.
+// embedded is one whose data is in a directory of its own.
 type embedded struct {
 	process *process.Process
 	env     []string

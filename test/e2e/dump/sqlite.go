@@ -16,7 +16,7 @@ import (
 	"footfall/test/e2e/oracle"
 )
 
-// SQLite reads the tables of the one-process default, which may be running: a file for each keyspace in dir, with features of these names.
+// SQLite reads the tables of embedded, which may be running: a file for each keyspace in dir, with features of these names.
 func SQLite(ctx context.Context, dir string, features ...string) (*Dump, error) {
 	d := &Dump{Cells: oracle.Cells{}, Firsts: map[int64]int64{}}
 	for _, keyspace := range []string{"urlshortener", "cardinality"} {
