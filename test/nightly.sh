@@ -28,7 +28,7 @@ product=(consumer producer internal models migrations configs go.mod go.sum ':!*
 evidence() { # a table; 1: some page is older than the product
   local old=0 page commit commits moved
   printf '| page | measured | files of the product changed since |\n| --- | --- | ---: |\n'
-  for page in docs/faults.md docs/benchmarks.md docs/benchmarks-periodic.md docs/capacity.md; do
+  for page in docs/faults.md docs/benchmarks.md docs/benchmarks-periodic.md docs/benchmarks-live.md docs/capacity.md; do
     commits=$(grep -oE 'of commit [0-9a-f]{7,40}(-dirty)?' "$page" | cut -d' ' -f3 | sort -u)
     for commit in ${commits:-none}; do
       moved='it names no commit of this history'

@@ -221,7 +221,7 @@ type side struct {
 
 var (
 	usualConsumer = side{name: "usual", title: "the usual consumer", writes: true, rival: true}
-	batchingSink  = side{name: "sink", title: "the batching sink", writes: true}
+	batchingSink  = side{name: "sink", title: "the batching sink, which counts no uniques", writes: true}
 
 	footfall = side{name: "footfall", title: "**footfall**", writes: true, processes: 1}
 
