@@ -25,6 +25,10 @@ beyond|speed beside others|make bench'
 product=(consumer producer internal models migrations configs go.mod go.sum ':!*_test.go' ':!*/memstore/*' ':!*/storetest/*' ':!*/cqltest/*' ':!*/dialtest/*'
   ':!*/modelstest/*' ':!*/linkstest/*')
 
+sources() { # the commit, with -dirty if more than pages differ from it, which these steps write
+  echo "$(git rev-parse --short HEAD)$(git diff --quiet HEAD -- ':!docs' || echo -dirty)"
+}
+
 evidence() { # a table; 1: some page is older than the product
   local old=0 page commit commits moved
   printf '| page | measured | files of the product changed since |\n| --- | --- | ---: |\n'
@@ -66,10 +70,11 @@ run() { # one step, and its row
   grep -q '| \*\*no\*\* |' "$log" && result="$result; goals that are not reached: $(grep -c '| \*\*no\*\* |' "$log")"
   if [ $code -ne 0 ]; then
     result="**failed** ($(sed -n 's/^ *--- FAIL: \([^ ]*\).*/\1/p' "$log" | sort -u | paste -sd ' '))"
-    touch .nightly/failed
   fi
   echo "| $name | \`$command\` | $(((SECONDS - begun + 30) / 60)) min | $result${skipped:+; skipped: $skipped} |" >> .nightly/rows
 }
+
+last() { tac .nightly/rows | awk -F '|' '!said[$2]++' | tac; } # the last row of each step
 
 case ${1:-} in
 --beyond-ci)
@@ -83,37 +88,55 @@ case ${1:-} in
 *) echo "usage: nightly.sh [--beyond-ci | --evidence]" >&2; exit 2 ;;
 esac
 
-commit=$(git describe --always --dirty --match '')
+commit=$(sources)
+mkdir -p .nightly
+exec 9> .nightly/lock
+flock --nonblock 9 || { echo 'nightly.sh: another one runs here' >&2; exit 1; }
 if [ "$commit" != "$(cat .nightly/commit 2> /dev/null)" ] || [[ $commit = *-dirty ]]; then
-  rm -rf .nightly && mkdir .nightly
+  rm -f .nightly/*.log .nightly/faults.md .nightly/rows
   echo "$commit" > .nightly/commit
   date -u +'%-d %B %Y, %H:%M' > .nightly/begun
   touch .nightly/rows
 fi
 export CI=true # no test may skip because a server or a tool is missing
-go run ./deployments/stackctl status > /dev/null 2>&1 || trap 'make down' EXIT # leave servers that were up before
+go run ./deployments/stackctl status > /dev/null 2>&1 || down='make down' # leave servers that were up before
+pid=
+trap '[ -z "$pid" ] || kill -- -$pid 2> /dev/null; ${down:-true}' EXIT
+trap 'exit 130' INT TERM # not the next step
 make up || exit 1
-n=0
+n=0 beside=
 while IFS='|' read -r kind name command <&3; do
   n=$((n + 1))
-  grep -qF "| $name |" .nightly/rows && continue # it ran before this was stopped
+  if grep -F "| $name |" .nightly/rows | grep -qvF '**failed**'; then # it ran before this was stopped
+    [ -z "$beside" ] || run "${beside[@]}"
+    beside=
+    continue
+  fi
+  [ "$commit" = "$(sources)" ] || { echo 'nightly.sh: the sources have changed' >&2; exit 1; }
   read -r -a words <<< "$command"
   if [ "$kind" = beside ]; then
-    run "$name" $n "${words[@]}" &
-  else
-    run "$name" $n "${words[@]}"
-    wait
+    beside=("$name" $n "${words[@]}")
+    continue
   fi
+  if [ -n "$beside" ]; then
+    set -m # a group of its own, to be stopped with all that it started
+    run "${beside[@]}" &
+    pid=$!
+    set +m
+  fi
+  run "$name" $n "${words[@]}"
+  beside=
+  wait
+  pid=
 done 3<<< "$steps"
-wait
 {
   printf '# The last nightly run\n\nWritten by `make nightly`: begun %s UTC, of commit %s, on %s processors (%s), %s.\n\n' \
     "$(cat .nightly/begun)" "$commit" "$(nproc)" "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)" "$(go version | cut -d' ' -f3)"
   printf '| what | command | took | result |\n| --- | --- | ---: | --- |\n'
-  cat .nightly/rows
+  last
   printf '\nHow far the product has moved since its figures were measured:\n\n'
   evidence
 } > docs/nightly.md
 rm .nightly/commit
 echo "docs/nightly.md says how it went"
-[ ! -e .nightly/failed ]
+! last | grep -qF '**failed**'

@@ -235,13 +235,13 @@ func (w *world) truth() oracle.Cells {
 	return o.Cells()
 }
 
-// counted are the store's counters in the oracle's words; a counter of 0 is as good as none.
+// counted are the store's counters in the oracle's words; a counter of 0 is as good as none. Two that are one in Cassandra's tables add up.
 func (w *world) counted() oracle.Cells {
 	got := oracle.Cells{}
 	for key, cells := range w.store.Counters {
 		for cell, n := range cells {
 			if n != 0 {
-				got[cellName(key, cell)] = n
+				got[cellName(key, cell)] += n
 			}
 		}
 	}

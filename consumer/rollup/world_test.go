@@ -164,7 +164,14 @@ func (w *world) event(p models.Partition, id string) models.Event {
 	ts := models.Earliest + models.Millis(w.rnd.IntN(40*24))*3_600_000
 	visitor := fmt.Sprintf("%d-%d", p.Number, w.rnd.IntN(4))
 	if p.Topic == "clicks" {
-		return &models.Click{V: 1, ID: id, ShortURL: fmt.Sprint("link", w.rnd.IntN(3)), IP: visitor, TS: ts, Bot: w.rnd.IntN(10) == 0}
+		click := &models.Click{V: 1, ID: id, ShortURL: fmt.Sprint("link", w.rnd.IntN(3)), IP: visitor, TS: ts, Bot: w.rnd.IntN(10) == 0}
+		hours := int(ts / 3_600_000) // no draws of their own, which would make other plays of the seeds
+		click.Country, click.Referrer = []string{"", "IT", "DE"}[hours%3], []string{"", "news"}[hours/3%2]
+		if hours%4 == 0 {
+			amount := int64(hours%7 + 1)
+			click.Amount = &amount
+		}
+		return click
 	}
 	return &models.Visit{V: 1, ID: id, SiteID: "site", GUID: visitor, TS: ts, Features: []string{fmt.Sprint("f", w.rnd.IntN(2)), "g"}}
 }

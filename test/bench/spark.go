@@ -26,9 +26,12 @@ func (b *bench) wantsSpark() bool {
 // buildSpark has Maven fetch Spark and compile the job, below the root of the sources.
 func buildSpark(ctx context.Context) error {
 	fmt.Fprintln(os.Stderr, "compiling the rival that runs on Spark: the first time Maven fetches 230 MB")
+	if err := os.RemoveAll(sparkTarget); err != nil { // what an older version needed
+		return err
+	}
 	err := run(ctx, "mvn", "--quiet", "--batch-mode", "--file", "test/bench/spark/pom.xml", "compile", "dependency:copy-dependencies", "-DincludeScope=runtime")
 	if err != nil {
-		return fmt.Errorf("building the rival on Spark (it needs Maven and Java 17; -sides leaves it out): %w", err)
+		return fmt.Errorf("building the rival on Spark (it needs Maven and Java 17; FLAGS='-sides usual,sink,footfall,replay' leaves it out): %w", err)
 	}
 	return nil
 }
@@ -42,13 +45,13 @@ func sparkCommand(ctx context.Context, argument string) *exec.Cmd {
 	return exec.CommandContext(ctx, "java", append(args, "-cp", sparkTarget+"/classes:"+sparkTarget+"/dependency/*", "Rival", argument)...)
 }
 
-// onSpark measures the job in tables of its own, after it has filled others.
+// onSpark measures the job in tables of its own, after it has filled others and these are gone.
 func (b *bench) onSpark(ctx context.Context, t task) (m measured, err error) {
 	warm := t
 	if warm.Suffix, err = b.migrate(ctx, t); err != nil {
 		return m, err
 	}
-	defer func() { err = errors.Join(err, warm.Drop(context.WithoutCancel(ctx), b.session)) }()
+	defer func() { err = errors.Join(err, warm.Drop(context.WithoutCancel(ctx), b.session)) }() // if it has not come to that
 	t.Scratch, t.Warm = b.Dir, warm.Suffix
 	r, err := startChild(ctx, t)
 	if err != nil {
@@ -58,7 +61,13 @@ func (b *bench) onSpark(ctx context.Context, t task) (m measured, err error) {
 	if err := r.said(&warmed); err != nil {
 		return m, err
 	}
+	if err := warm.Drop(ctx, b.session); err != nil {
+		return m, errors.Join(err, r.end())
+	}
 	before := b.serverCPU()
+	if _, err := fmt.Fprintln(r.in, "go on"); err != nil {
+		return m, errors.Join(err, r.end())
+	}
 	if err := r.said(&m); err != nil {
 		return m, err
 	}

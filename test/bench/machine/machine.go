@@ -71,13 +71,17 @@ func Cost(pid int) (cpu float64, peak int64, err error) {
 	return (user + system) / 100, peak, nil
 }
 
-// Commit is the commit of the sources, with -dirty if some are changed.
+// Commit is the commit of the sources, with -dirty if some are changed: more than pages, which benchmarks write.
 func Commit() string {
-	name, err := exec.Command("git", "describe", "--always", "--dirty", "--match", "").Output()
+	name, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
 	if err != nil {
 		return "unknown"
 	}
-	return strings.TrimSpace(string(name))
+	commit := strings.TrimSpace(string(name))
+	if exec.Command("git", "diff", "--quiet", "HEAD", "--", ":/", ":(top,exclude)docs").Run() != nil {
+		commit += "-dirty"
+	}
+	return commit
 }
 
 // CPU is the processor's name; the architecture where that cannot be read.
