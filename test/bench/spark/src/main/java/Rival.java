@@ -63,7 +63,6 @@ public class Rival {
             .config("spark.cassandra.connection.port", task.get("Port").asInt())
             .config("spark.cassandra.concurrent.reads", 256)
             .config("spark.cassandra.output.batch.grouping.key", "none")
-            .config("spark.cassandra.output.batch.size.rows", 200)
             .config("spark.cassandra.output.concurrent.writes", 64)
             .getOrCreate();
         spark.sparkContext().setLogLevel("ERROR");
@@ -119,7 +118,7 @@ public class Rival {
         Dataset<Row> first = who.join(known, who.col("short_url").equalTo(known.col("link")).and(who.col("ip").equalTo(known.col("address"))), "left")
             .where(col("address").isNull()).select("short_url", "ip").persist(StorageLevel.MEMORY_AND_DISK());
         save(first.select(col("short_url"), col("ip"), lit("clicks").as("topic"), lit(0).as("kafka_partition"), lit(0L).as("kafka_offset")),
-            suffix, "uniquecounterips");
+            suffix, "uniquecounterips", 20); // with 200 a Cassandra that has just started runs out of its two seconds for a write
         add(first, suffix, "uniquecounter");
         first.unpersist();
         long events = batch.count();
@@ -130,12 +129,13 @@ public class Rival {
     /** Adds to the counters of a table how many rows there are of each link, and of each value of another column. */
     private static void add(Dataset<Row> rows, String suffix, String table, String... columns) {
         Dataset<Row> sums = rows.groupBy("short_url", columns).agg(count(lit(1)).as("value"));
-        save(sums, suffix, table);
+        save(sums, suffix, table, 200);
     }
 
     /** Rows of a link come one after the other, so that Cassandra writes them as one. */
-    private static void save(Dataset<Row> rows, String suffix, String table) {
-        rows.sortWithinPartitions("short_url").write().format(CASSANDRA).options(table(suffix, table)).mode("append").save();
+    private static void save(Dataset<Row> rows, String suffix, String table, int ofRequest) {
+        rows.sortWithinPartitions("short_url").write().format(CASSANDRA).options(table(suffix, table)).mode("append")
+            .option("spark.cassandra.output.batch.size.rows", ofRequest).save();
     }
 
     private static Map<String, String> table(String suffix, String name) {
