@@ -64,7 +64,7 @@ run() { # one step, and its row
   shift 2
   echo "$(date -u +%H:%M) $name: $log"
   command=${*//|/\\|}
-  "$@" > "$log" 2>&1 || code=$?
+  "$@" > "$log" 2>&1 9>&- || code=$?
   skipped=$(sed -n 's/^ *--- SKIP: \([^ ]*\).*/\1/p' "$log" | sort -u | paste -sd ' ')
   grep -q '^NOT CHECKED' "$log" && result="ok, but $(grep -m 1 '^NOT CHECKED' "$log")"
   grep -q '| \*\*no\*\* |' "$log" && result="$result; goals that are not reached: $(grep -c '| \*\*no\*\* |' "$log")"
@@ -103,7 +103,7 @@ go run ./deployments/stackctl status > /dev/null 2>&1 || down='make down' # leav
 pid=
 trap '[ -z "$pid" ] || kill -- -$pid 2> /dev/null; ${down:-true}' EXIT
 trap 'exit 130' INT TERM # not the next step
-make up || exit 1
+make up 9>&- || exit 1 # servers that stay would keep the lock
 n=0 beside=
 while IFS='|' read -r kind name command <&3; do
   n=$((n + 1))
