@@ -129,10 +129,10 @@ nightly: ## what CI runs and what it leaves out, into docs/nightly.md (four hour
 
 # SYNC=periodic: the consumers alone, on a Cassandra of its own with that commitlog_sync.
 # BEFORE=0d06799: this footfall beside that of a commit (or a directory), in turns: prints ratios (12 minutes).
-# FLAGS='-sides usual,sink,footfall': some of the sides, as without Maven (bin/bench -help).
+# FLAGS='-sides usual,sink,footfall -o bench.md': some of the sides, as without Maven, into another file (bin/bench -help).
 bench: ## speed beside others on the stack of `make up`, into docs/benchmarks.md (half an hour, and the machine for itself; Maven fetches Spark)
 	@go build -o bin/bench ./test/bench
-	bin/bench $(FLAGS) $(if $(BEFORE),-before $(BEFORE),$(if $(SYNC),-sync $(SYNC) -o docs/benchmarks-$(SYNC).md,-o docs/benchmarks.md))
+	bin/bench $(if $(BEFORE),-before $(BEFORE),$(if $(SYNC),-sync $(SYNC) -o docs/benchmarks-$(SYNC).md,-o docs/benchmarks.md)) $(FLAGS)
 
 # BEFORE=0a863e8: beside the footfall of a commit (or a directory), step by step in turns. ONLY=live: visits one by one and nothing else. More
 # flags in FLAGS, such as FLAGS='-hold 10m -rate 2000' (bin/bench -help).

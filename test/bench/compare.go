@@ -216,12 +216,13 @@ type side struct {
 	rival       bool // takes so long that it is measured on a part
 	processes   int  // of footfall; else it runs in a child
 	clicksOnly  bool
-	again       bool // only what comes after a restart is measured; to be asked for by name
+	goals       map[string]float64 // how many times its rate footfall is to reach, by workload; 1 where nothing is said
+	again       bool               // only what comes after a restart is measured; to be asked for by name
 }
 
 var (
-	usualConsumer = side{name: "usual", title: "the usual consumer", writes: true, rival: true}
-	batchingSink  = side{name: "sink", title: "the batching sink, which counts no uniques", writes: true}
+	usualConsumer = side{name: "usual", title: "the usual consumer", writes: true, rival: true, goals: map[string]float64{"clicks": 25, "visits": 30, "cold": 12}}
+	batchingSink  = side{name: "sink", title: "the batching sink, which counts no uniques", writes: true, goals: map[string]float64{"clicks": 5, "cold": 2}}
 
 	footfall = side{name: "footfall", title: "**footfall**", writes: true, processes: 1}
 

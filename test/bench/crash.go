@@ -11,10 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/segmentio/kafka-go"
-
 	"footfall/models"
 	"footfall/test/bench/workload"
+	"footfall/test/e2e/broker"
 	"footfall/test/e2e/dump"
 	"footfall/test/e2e/oracle"
 )
@@ -36,15 +35,15 @@ func (b *bench) measureCrash(ctx context.Context) error {
 			if !b.wantsSide(w, s) {
 				continue
 			}
-			c, err := b.crash(ctx, s, t, right.Cells())
-			for tries := 1; err == nil && c.counted <= c.committed && tries < 5; tries++ {
-				c, err = b.crash(ctx, s, t, right.Cells())
-			}
-			if err == nil && c.counted <= c.committed {
-				err = errors.New("no kill hit a write")
-			}
-			if err != nil {
-				return fmt.Errorf("%s: %w", s.name, err)
+			var c crashed
+			for tries := 0; c.counted <= c.committed; tries++ {
+				if tries == 5 {
+					return fmt.Errorf("%s: no kill hit a write", s.name)
+				}
+				var err error
+				if c, err = b.crash(ctx, s, t, right.Cells()); err != nil {
+					return fmt.Errorf("%s: %w", s.name, err)
+				}
 			}
 			text += fmt.Sprintf("\n| %s | %d | %d | %d | %d | %d |", s.title, c.counted, c.counted-c.committed, len(right.Cells()), c.wrong, c.clicks)
 			if s.name == footfall.name {
@@ -166,20 +165,11 @@ func (b *bench) beginSpark(ctx context.Context, t task) (begun, error) {
 
 // committedByGroup is how many events footfall's group has committed.
 func committedByGroup(ctx context.Context, t task) (n int, err error) {
-	partitions := make([]int, workload.Partitions)
-	for p := range partitions {
-		partitions[p] = p
+	offsets, err := broker.New(t.Broker, "bench"+t.Suffix, "", t.Topic).Committed(ctx)
+	for _, offset := range offsets {
+		n += int(offset)
 	}
-	answer, err := (&kafka.Client{Addr: kafka.TCP(t.Broker), Timeout: 10 * time.Second}).OffsetFetch(ctx,
-		&kafka.OffsetFetchRequest{GroupID: "bench" + t.Suffix, Topics: map[string][]int{t.Topic: partitions}})
-	if err != nil {
-		return 0, err
-	}
-	for _, p := range answer.Topics[t.Topic] {
-		n += max(0, int(p.CommittedOffset))
-		err = errors.Join(err, p.Error)
-	}
-	return n, errors.Join(err, answer.Error)
+	return n, err
 }
 
 // committedBySpark is how many events the checkpoint says are counted: those up to where the last batch ends that it has as done.

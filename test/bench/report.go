@@ -100,8 +100,8 @@ func (r *report) judge() {
 			if ours == nil || theirs == nil {
 				continue
 			}
-			ratio := ours.rate() / theirs.rate()
-			r.reach(fmt.Sprintf("%s: footfall / %s, events/s", t.Workload, rival.title), "1", ratio, ratio >= 1)
+			ratio, goal := ours.rate()/theirs.rate(), cmp.Or(rival.goals[t.Workload], 1)
+			r.reach(fmt.Sprintf("%s: footfall / %s, events/s", t.Workload, rival.title), fmt.Sprint(goal), ratio, ratio >= goal)
 			if ours.ServerCPU > 0 && theirs.ServerCPU > 0 {
 				ratio = theirs.cost() / ours.cost()
 				r.reach(fmt.Sprintf("%s: footfall / %s, events per second of processor time, Cassandra's included", t.Workload, rival.title), "1", ratio, ratio >= 1)

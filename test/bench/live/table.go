@@ -34,9 +34,9 @@ func chapter(o *Options, f Form, sides []*side) string {
 	if o.hold > 0 {
 		length = o.hold
 	}
-	fmt.Fprintf(text, "\n\nKafka and Cassandra are charged with all that they did meanwhile, and the senders with all that the bench did.\n\nThe steps, each of %s after %s of settling (less if the lag reached %s of the rate). A rate is held if 99 %% of the events are accepted"+
-		" within %s of when they happen, the most lag of the last quarter exceeds that of the first by no more than %s of the rate, and 99 %% of the events are counted within %s. After each step"+
-		" the tables are compared with what was sent.\n\n", length, o.settle, o.age, inTime, lagGrowth, o.age)
+	fmt.Fprintf(text, "\n\nKafka and Cassandra are charged with all that they did meanwhile, and the senders with all that the bench did.\n\nThe steps, each of %s after %s of settling (less if the lag reached %[3]s of the rate). A rate is held if 99 %% of the events are accepted"+
+		" within %s of when they happen, and 99 %% are counted within %[3]s. The most lag of the last quarter may exceed that of the first by no more than %[5]s of the rate. After each step"+
+		" the tables are compared with what was sent.\n\n", length, o.settle, o.age, inTime, lagGrowth)
 	fmt.Fprint(text, "| side | events/s | held | accepted in time | answered, p99 | most lag, first → last quarter | counted/s | age p50, p99 |\n| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: |")
 	for _, s := range sides {
 		for _, out := range s.steps {
