@@ -19,6 +19,7 @@ var allowed = map[string][]string{
 	"internal/kafka/topics": {"models", "internal/kafka/dial", "internal/retry"},
 	"internal/cql":          {"configs", "internal/retry"},
 	"internal/cql/cqltest":  {"configs", "internal/cql", "deployments/stack/stacktest"},
+	"internal/tables":       {"models"},
 	"internal/budget":       {},
 	"internal/build":        {},
 	"internal/fair":         {},
@@ -63,7 +64,7 @@ var allowed = map[string][]string{
 	// Dead letters are parsed and mended without I/O. Sending them again depends on the log, not on the pipeline.
 	"consumer/deadletters": {"models"},
 	"consumer/replay":      {"models", "internal/retry", "internal/kafka/dial", "internal/kafka/topics", "consumer/store", "consumer/eventlog", "consumer/eventlog/raw", "consumer/deadletters", "consumer/maintenance"},
-	"consumer/cassandra":   {"models", "configs", "migrations", "internal/cql", "internal/metric", "consumer/store", "internal/retry"},
+	"consumer/cassandra":   {"internal/tables", "models", "configs", "migrations", "internal/cql", "internal/metric", "consumer/store", "internal/retry"},
 	"consumer/gcpacer":     {},
 	"consumer/doctor":      {"models", "configs", "internal/retry", "internal/cql", "internal/doctor", "internal/doctor/kafkachecks", "internal/kafka/dial", "internal/kafka/topics", "consumer/store", "consumer/eventlog", "consumer/cassandra"},
 	"consumer":             {"internal/cli", "internal/memlimit", "models", "configs", "migrations", "consumer/store", "consumer/rollup", "consumer/maintenance", "consumer/pause", "consumer/rebuild", "consumer/doctor", "consumer/deadletters", "consumer/eventlog", "consumer/replay", "consumer/cassandra", "consumer/gcpacer", "internal/health", "internal/await", "internal/kafka/dial", "internal/metric", "internal/retry"},
@@ -71,7 +72,7 @@ var allowed = map[string][]string{
 	// A reader knows the tables, not who fills them.
 	"reader/stats":             {"models"},
 	"reader/stats/statstest":   {"models", "reader/stats", "simulator/mock", "simulator/tables"},
-	"reader/cassandra":         {"models", "configs", "migrations", "internal/cql", "reader/stats"},
+	"reader/cassandra":         {"internal/tables", "models", "configs", "migrations", "internal/cql", "reader/stats"},
 	"reader/access":            {"models", "configs", "internal/grant"},
 	"reader/table":             {},
 	"reader/export":            {"internal/cli", "models", "reader/stats", "reader/table"},
@@ -84,7 +85,7 @@ var allowed = map[string][]string{
 	"reader":                   {"internal/await", "internal/cli", "internal/memlimit", "models", "configs", "internal/health", "internal/cql", "reader/stats", "reader/export", "reader/export/parquet", "reader/cassandra", "reader/access", "reader/web"},
 
 	// Nothing may import embedded: it can be deleted without touching the core.
-	"embedded/sqlite": {"models", "consumer/store", "reader/stats"},
+	"embedded/sqlite": {"internal/tables", "models", "consumer/store", "reader/stats"},
 	"embedded/broker": {"configs", "internal/listen", "models"},
 	"embedded":        {"internal/cli", "internal/memlimit", "internal/health", "configs", "models", "consumer/rollup", "internal/kafka/dial", "producer/intake", "producer/links", "internal/kafka/topics", "embedded/sqlite", "embedded/broker", "reader/stats", "reader/web", "reader/access"},
 

@@ -17,7 +17,7 @@ import (
 	"footfall/models"
 )
 
-const forgetHelp = `Removes the rows that remember these visitors: those of visitors_by_month by guid, on all sites;
+const forgetHelp = `Removes the rows that remember these visitors: those of GuidData by guid, on all sites;
 those of uniquecounterips and latestclicks by IP, on all links. Prints how many. Counts stay as they are.
 A visitor who comes back counts as a new one. Running consumers clear their caches of visitors
 within a few seconds.
@@ -113,7 +113,7 @@ func forget(ctx context.Context, t *task) error {
 		return err
 	})
 	if len(t.guids) > 0 {
-		t.report("%d rows removed from visitors_by_month", f.Guids)
+		t.report("%d rows removed from GuidData", f.Guids)
 	}
 	if len(t.ips) > 0 {
 		t.report("%d rows removed from uniquecounterips, %d from latestclicks", f.IPs, f.Clicks)

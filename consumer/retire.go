@@ -9,7 +9,7 @@ import (
 	"footfall/models"
 )
 
-const retireHelp = `Removes the rows of visitors_by_month that remember the visitors of months, weeks and days which
+const retireHelp = `Removes the rows of GuidData that remember the visitors of months, weeks and days which
 are over by the first of that month, in UTC. A week that is not over by then is left to a later
 retire. Counts stay as they are. Visits before that day that arrive later are refused: they become
 dead letters with the reason interval_retired, since without the rows consumers cannot tell whether

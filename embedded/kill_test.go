@@ -105,6 +105,8 @@ func TestKill(t *testing.T) {
 		"SELECT sum(value) FROM urlshortener.hourcounters":                                                events * 3 / 4,
 		"SELECT sum(value) FROM urlshortener.daycounters":                                                 events * 3 / 4,
 		"SELECT sum(value) FROM urlshortener.countrycounters":                                             events * 3 / 4,
+		"SELECT sum(value) FROM urlshortener.monthcounters WHERE dimension = 'country'":                   events * 3 / 4,
+		"SELECT sum(value) FROM urlshortener.monthcounters WHERE dimension = 'device'":                    events * 3 / 4,
 		"SELECT count(*) FROM urlshortener.referrercounters":                                              events * 3 / 4,
 		"SELECT max(value) FROM urlshortener.referrercounters":                                            1,
 		"SELECT sum(value) FROM urlshortener.uniquecounter":                                               events * 3 / 4,

@@ -69,9 +69,10 @@ func TestEndToEnd(t *testing.T) {
 	for query, want := range map[string][][]string{
 		"SELECT hour, value FROM urlshortener.hourcounters WHERE short_url = 'abc' LIMIT 24;": {
 			{"2018-10-02 00:00", "3"}, {"2018-10-01 15:00", "3"}, {"2018-10-01 14:00", "3"}},
-		"SELECT country, value FROM urlshortener.countrycounters WHERE short_url = 'abc';": {{"IT", "9"}},
-		"SELECT value FROM urlshortener.uniquecounter WHERE short_url = 'abc';":            {{"2"}},
-		"SELECT ip FROM urlshortener.uniquecounterips WHERE short_url = 'abc';":            {{"203.0.113.7"}, {"203.0.113.8"}},
+		"SELECT country, value FROM urlshortener.countrycounters WHERE short_url = 'abc';":                       {{"IT", "9"}},
+		"SELECT label, value FROM urlshortener.monthcounters WHERE short_url = 'abc' AND dimension = 'country';": {{"IT", "9"}},
+		"SELECT value FROM urlshortener.uniquecounter WHERE short_url = 'abc';":                                  {{"2"}},
+		"SELECT ip FROM urlshortener.uniquecounterips WHERE short_url = 'abc';":                                  {{"203.0.113.7"}, {"203.0.113.8"}},
 		`SELECT visits FROM cardinality.Counts WHERE siteId = 'site1' AND month_interval_start = '2018-10-01'
    AND feature1 = 'facebook.com' AND feature2 = '' AND metric_type = 'month_unique' AND interval_start = '2018-10-01';`: {{"1"}},
 		`SELECT interval_start, visits FROM cardinality.Counts WHERE siteId = 'site1' AND month_interval_start = '2018-10-01'

@@ -20,6 +20,9 @@ func TestAnswersAreTheSimulatorsTruth(t *testing.T) {
 	clicks, visits := mock.MakeClicks(p), mock.MakeVisits(p)
 	for _, c := range clicks {
 		event := map[string]any{"id": c.ID, "short_url": c.Link, "ip": c.IP, "country": c.Country, "ts": c.At.UnixMilli(), "referrer": c.Referrer, "bot": c.Bot}
+		if c.Agent.UserAgent != "" {
+			event["ua"] = c.Agent.UserAgent
+		}
 		if c.Amount != nil {
 			event["amount"] = *c.Amount
 		}

@@ -93,17 +93,10 @@ const first0x = "ba71d91d62d4cbac5df5a229532b6386eafa7b302d0f0a567b3483631259215
 // visitors nor doubts where they have them.
 func recordedMigrations(ctx context.Context, session *gocql.Session, n cql.Keyspaces) (map[int]string, error) {
 	recorded := map[int]string{}
-	scanner := session.Query(`SELECT version, checksum FROM ` + n.Footfall + `.schema_migrations`).
-		WithContext(ctx).Iter().Scanner()
-	for scanner.Next() {
-		var version int
-		var checksum string
-		if err := scanner.Scan(&version, &checksum); err != nil {
-			return nil, fmt.Errorf("reading schema_migrations: %w", err)
-		}
-		recorded[version] = checksum
-	}
-	if err := scanner.Err(); err != nil {
+	var version int
+	var checksum string
+	query := session.Query(`SELECT version, checksum FROM ` + n.Footfall + `.schema_migrations`).WithContext(ctx)
+	if err := cql.Each(query, func() error { recorded[version] = checksum; return nil }, &version, &checksum); err != nil {
 		return nil, fmt.Errorf("reading schema_migrations: %w", err)
 	}
 	if recorded[1] == first0x {

@@ -43,6 +43,15 @@ func (c *Click) appendJSON(dst []byte) []byte {
 	if c.Amount != nil {
 		dst = strconv.AppendInt(append(dst, `,"amount":`...), *c.Amount, 10)
 	}
+	if c.Browser != "" {
+		dst = AppendText(append(dst, `,"browser":`...), c.Browser)
+	}
+	if c.System != "" {
+		dst = AppendText(append(dst, `,"system":`...), c.System)
+	}
+	if c.Device != "" {
+		dst = AppendText(append(dst, `,"device":`...), c.Device)
+	}
 	return append(dst, '}')
 }
 

@@ -1,6 +1,9 @@
 package models
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // UnknownCountry is the country of a click that came without one.
 const UnknownCountry = "ZZ"
@@ -22,6 +25,15 @@ const (
 	SumValues = "sum_values"
 )
 
+// The counters of a link by month that share a table, monthcounters, where each is a dimension. A plan may leave them out.
+const (
+	CountryMonths  = "country"
+	ReferrerMonths = "referrer"
+	BrowserMonths  = "browser"
+	SystemMonths   = "system"
+	DeviceMonths   = "device"
+)
+
 // MaxAmount bounds the absolute value of an amount. Nine million of the largest still fit a counter.
 const MaxAmount = 1_000_000_000_000
 
@@ -38,7 +50,15 @@ type Click struct {
 	Bot      bool   `json:"bot,omitempty"`
 	// Amount is what the click was worth, in the smallest unit: cents, not euros. Nil: the click has none.
 	Amount *int64 `json:"amount,omitempty"`
+	// Names that the producer finds in the user agent, one of Browsers, Systems and Devices each. Empty: there is none, the click is a bot's, or
+	// it was written before producers knew them.
+	Browser string `json:"browser,omitempty"`
+	System  string `json:"system,omitempty"`
+	Device  string `json:"device,omitempty"`
+	Plan    *Plan  `json:"-"` // what is kept of it; DefaultPlan if nil
 }
+
+func (c *Click) plan() *Plan { return cmp.Or(c.Plan, defaultPlan) }
 
 // EventID implements Event.
 func (c *Click) EventID() string { return c.ID }
@@ -64,6 +84,9 @@ func (c *Click) Validate() error {
 		text("referrer", c.Referrer, MaxReferrer, false),
 		text("ua", c.UA, MaxUA, false),
 		amount(c.Amount),
+		text("browser", c.Browser, MaxAgentName, false),
+		text("system", c.System, MaxAgentName, false),
+		text("device", c.Device, MaxAgentName, false),
 	)
 }
 
@@ -82,14 +105,10 @@ func (c *Click) Count(first []bool, add func(Key, Cell, int64)) {
 		add(key, Cell{Counter: BotCounter}, 1)
 		return
 	}
-	from := c.Country
-	if from == "" {
-		from = UnknownCountry
-	}
 	add(key, Cell{Counter: ClickCounter}, 1)
 	add(key, Cell{Counter: HourCounters, At: c.TS.Hour()}, 1)
 	add(key, Cell{Counter: DayCounters, At: c.TS.Day()}, 1)
-	add(key, Cell{Counter: CountryCounters, Label: from}, 1)
+	add(key, Cell{Counter: CountryCounters, Label: cmp.Or(c.Country, UnknownCountry)}, 1)
 	add(key, Cell{Counter: ReferrerCounters, Label: c.Referrer}, 1)
 	if first[0] {
 		add(key, Cell{Counter: UniqueCounter}, 1)
@@ -98,6 +117,27 @@ func (c *Click) Count(first []bool, add func(Key, Cell, int64)) {
 		add(key, Cell{Counter: NumValues, At: c.TS.Day()}, 1)
 		add(key, Cell{Counter: SumValues, At: c.TS.Day()}, *c.Amount)
 	}
+	if kept := c.plan().months; len(kept) > 0 {
+		month := c.TS.Month()
+		for _, dimension := range kept {
+			add(key, Cell{Counter: dimension, At: month, Label: c.label(dimension)}, 1)
+		}
+	}
+}
+
+// label is what a click counts under in a dimension by month.
+func (c *Click) label(dimension string) string {
+	switch dimension {
+	case CountryMonths:
+		return cmp.Or(c.Country, UnknownCountry)
+	case ReferrerMonths:
+		return c.Referrer
+	case BrowserMonths:
+		return c.Browser
+	case SystemMonths:
+		return c.System
+	}
+	return c.Device
 }
 
 func amount(n *int64) error {
@@ -107,7 +147,10 @@ func amount(n *int64) error {
 	return &Invalid{ReasonBadAmount, amountDetail}
 }
 
-const amountDetail = "amount is a whole number of the smallest unit, such as cents, of 10^12 at the most"
+const (
+	amountWords  = "a whole number of the smallest unit, such as cents, of 10^12 at the most"
+	amountDetail = "amount is " + amountWords
+)
 
 func country(code string) error {
 	if code == "" {

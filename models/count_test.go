@@ -50,7 +50,7 @@ func expect(t *testing.T, got []string, want string) {
 func never(Sighting) bool { return false }
 
 func TestClickCounts(t *testing.T) {
-	c := &Click{ShortURL: "abc", IP: "203.0.113.7", Country: "IT", TS: at(t, "2015-07-15T14:59:59.999"), Referrer: "news.example"}
+	c := &Click{ShortURL: "abc", IP: "203.0.113.7", Country: "IT", TS: at(t, "2015-07-15T14:59:59.999"), Referrer: "news.example", Plan: planOf(DefaultFeatures(), []string{DayViews})}
 	expect(t, counted(c, nil), `
 		urlshortener: abc: clickcounter +1
 		urlshortener: abc: hourcounters 2015-07-15T14 +1
@@ -94,6 +94,40 @@ func TestClickCounts(t *testing.T) {
 	if got := c.Sightings(); len(got) != 0 {
 		t.Errorf("a bot has sightings: %+v", got)
 	}
+}
+
+// Each dimension that the plan keeps has every click once, also one that lacks it.
+func TestClickCountsByMonth(t *testing.T) {
+	c := &Click{ShortURL: "abc", IP: "203.0.113.7", Country: "IT", TS: at(t, "2015-07-15T14:59:59.999"), Referrer: "news.example", Browser: "Firefox", System: "Linux", Device: "desktop"}
+	const allTime = `
+		urlshortener: abc: clickcounter +1
+		urlshortener: abc: hourcounters 2015-07-15T14 +1
+		urlshortener: abc: daycounters 2015-07-15T00 +1`
+	expect(t, counted(c, never), allTime+`
+		urlshortener: abc: countrycounters IT +1
+		urlshortener: abc: referrercounters news.example +1
+		urlshortener: abc: country 2015-07-01T00 IT +1
+		urlshortener: abc: referrer 2015-07-01T00 news.example +1
+		urlshortener: abc: browser 2015-07-01T00 Firefox +1
+		urlshortener: abc: system 2015-07-01T00 Linux +1
+		urlshortener: abc: device 2015-07-01T00 desktop +1`)
+	c.Country, c.Referrer, c.Browser, c.System, c.Device = "", "", "", "", ""
+	expect(t, counted(c, never), allTime+`
+		urlshortener: abc: countrycounters ZZ +1
+		urlshortener: abc: referrercounters +1
+		urlshortener: abc: country 2015-07-01T00 ZZ +1
+		urlshortener: abc: referrer 2015-07-01T00 +1
+		urlshortener: abc: browser 2015-07-01T00 +1
+		urlshortener: abc: system 2015-07-01T00 +1
+		urlshortener: abc: device 2015-07-01T00 +1`)
+	c.Plan = planOf(DefaultFeatures(), []string{MonthViews, DeviceMonths, CountryMonths})
+	expect(t, counted(c, never), allTime+`
+		urlshortener: abc: countrycounters ZZ +1
+		urlshortener: abc: referrercounters +1
+		urlshortener: abc: country 2015-07-01T00 ZZ +1
+		urlshortener: abc: device 2015-07-01T00 +1`)
+	c.Bot = true
+	expect(t, counted(c, nil), `urlshortener: abc: botcounter +1`)
 }
 
 func TestVisitCounts(t *testing.T) {

@@ -21,7 +21,7 @@ type Event interface {
 	// events.
 	KafkaKey() string
 
-	// Sightings are the rows that remember the visitor. A consumer looks up each, to learn whether this event is the first.
+	// Sightings are what is remembered of the visitor. A consumer looks up each, to learn whether this event is the first.
 	Sightings() []Sighting
 
 	// Count calls add with what the event adds to each cell. first has an element per sighting: true if this event is the first.
@@ -57,6 +57,15 @@ type Key struct {
 	Features Features // Cardinality only
 }
 
+// LinkKey is the key of a link.
+func LinkKey(link string) Key { return Key{Keyspace: URLShortener, Name: link} }
+
+// SiteKey is the key of a site in a month, with a value for each feature of the plan, in the plan's order; empty stands for any. Values must not
+// contain NUL.
+func SiteKey(site string, month Millis, features ...string) Key {
+	return Key{Cardinality, site, month, NewFeatures(features...)}
+}
+
 // Compare orders keys by keyspace, name, month and features.
 func (k Key) Compare(o Key) int {
 	return cmp.Or(cmp.Compare(k.Keyspace, o.Keyspace), cmp.Compare(k.Name, o.Name), cmp.Compare(k.Month, o.Month),
@@ -73,7 +82,7 @@ type Cell struct {
 	Label string
 }
 
-// Sighting is one row that remembers a visitor: an IP on a link, or a guid on a site in an interval under a
+// Sighting is one thing that is remembered of a visitor: an IP on a link, or a guid on a site in an interval under a
 // combination of features.
 type Sighting struct {
 	Keyspace Keyspace

@@ -25,6 +25,11 @@ func ExampleClick_Count() {
 	// abc countrycounters IT 1
 	// abc referrercounters  1
 	// abc uniquecounter  1
+	// abc country IT 1
+	// abc referrer  1
+	// abc browser  1
+	// abc system  1
+	// abc device  1
 }
 
 // A visit has a plan, which names the features and the metrics that are kept.

@@ -147,7 +147,7 @@ func (t *fieldSetter) number(field int, to *int64, value literal) bool {
 func fastClick(data []byte) (c *Click, saysBot, ok bool) {
 	c = &Click{TS: Absent}
 	var t fieldSetter
-	var v, amount int64
+	var v int64
 	ts := int64(Absent)
 	ok = fastObject(data, func(name []byte, value literal) bool {
 		switch string(name) {
@@ -171,8 +171,14 @@ func fastClick(data []byte) (c *Click, saysBot, ok bool) {
 			c.Bot, saysBot = value.number == 1, true
 			return value.kind == 'b' && t.once(8)
 		case "amount":
-			c.Amount = &amount
-			return t.number(9, &amount, value)
+			c.Amount = new(int64) // most clicks have none
+			return t.number(9, c.Amount, value)
+		case "browser":
+			return t.text(10, &c.Browser, value)
+		case "system":
+			return t.text(11, &c.System, value)
+		case "device":
+			return t.text(12, &c.Device, value)
 		}
 		return false
 	})

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -21,6 +23,10 @@ func TestFields(t *testing.T) {
 	f(`{"siteId":"a","guid":{"guid":[1,{"A":2}]},"ts":null,"feature12":"x"}`, "", 4) // names inside a value are not checked
 	f(`{"guid":1,"ts":2,"guid":3}`, ReasonRepeatedField, 0)
 	f(`{"guid":1,"\u0067uid":3}`, ReasonRepeatedField, 0)
+	for _, field := range slices.Concat(ClickFields, DefaultPlan().Fields()) {
+		f(`{"`+field.Name+`":1}`, "", 1)
+		f(`{"`+strings.ToUpper(field.Name)+`":1}`, ReasonUnknownField, 0)
+	}
 	for _, misspelt := range []string{"GUID", "siteid", "SITEID", "ſiteId", "tſ", "Feature1", "bot\u212a"} {
 		f(`{"`+misspelt+`":1}`, ReasonUnknownField, 0)
 	}

@@ -26,14 +26,15 @@ const (
 
 // Limits in bytes of UTF-8. They keep partition keys far below Cassandra's 64 KiB, and batches below its limits.
 const (
-	MaxID       = 128
-	MaxShortURL = 128
-	MaxIP       = 64
-	MaxReferrer = 1024
-	MaxUA       = 1024
-	MaxSiteID   = 128
-	MaxGUID     = 128
-	MaxFeature  = 1024
+	MaxID        = 128
+	MaxShortURL  = 128
+	MaxIP        = 64
+	MaxReferrer  = 1024
+	MaxUA        = 1024
+	MaxAgentName = 64 // of a browser, a system or a device
+	MaxSiteID    = 128
+	MaxGUID      = 128
+	MaxFeature   = 1024
 )
 
 // MaxAhead is how far ahead of its message's Kafka time a consumer takes an event. Producers refuse what is half as far ahead of their clocks, which

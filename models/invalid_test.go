@@ -2,6 +2,8 @@ package models
 
 import (
 	"errors"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -27,62 +29,54 @@ func goodVisit() *Visit {
 	return &Visit{V: Version, ID: "id", SiteID: "site1", GUID: "guid", TS: Earliest, Features: []string{"f", "g"}}
 }
 
-// field is one text field of an event, with a way to set it.
-type field struct {
-	name     string
-	limit    int
-	required bool
-	with     func(string) Event
+// set sets a text field, by its name in messages.
+func set(e Event, name, value string) Event {
+	s := reflect.ValueOf(e).Elem()
+	if feature := slices.Index(DefaultFeatures(), name); feature >= 0 {
+		e.(*Visit).Features[feature] = value
+	} else {
+		plain := strings.ReplaceAll(name, "_", "")
+		s.FieldByNameFunc(func(field string) bool { return strings.EqualFold(field, plain) }).SetString(value)
+	}
+	return e
 }
 
-func click(set func(*Click, string)) func(string) Event {
-	return func(s string) Event { c := goodClick(); set(c, s); return c }
-}
-
-func visit(set func(*Visit, string)) func(string) Event {
-	return func(s string) Event { v := goodVisit(); set(v, s); return v }
-}
-
-var fields = []field{
-	{"id", MaxID, true, click(func(c *Click, s string) { c.ID = s })},
-	{"short_url", MaxShortURL, true, click(func(c *Click, s string) { c.ShortURL = s })},
-	{"ip", MaxIP, true, click(func(c *Click, s string) { c.IP = s })},
-	{"referrer", MaxReferrer, false, click(func(c *Click, s string) { c.Referrer = s })},
-	{"ua", MaxUA, false, click(func(c *Click, s string) { c.UA = s })},
-	{"id", MaxID, true, visit(func(v *Visit, s string) { v.ID = s })},
-	{"site_id", MaxSiteID, true, visit(func(v *Visit, s string) { v.SiteID = s })},
-	{"guid", MaxGUID, true, visit(func(v *Visit, s string) { v.GUID = s })},
-	{"feature1", MaxFeature, false, visit(func(v *Visit, s string) { v.Features[0] = s })},
-	{"feature2", MaxFeature, false, visit(func(v *Visit, s string) { v.Features[1] = s })},
-}
-
+// Validate checks every declared text.
 func TestTextLimits(t *testing.T) {
-	for _, f := range fields {
+	good := func() Event { return goodClick() }
+	for i, f := range slices.Concat(ClickFields, DefaultPlan().Fields()) {
+		if f.Type != "string" || f.Pattern != "" {
+			continue
+		}
+		if i >= len(ClickFields) {
+			good = func() Event { return goodVisit() }
+		}
+		reasons, limit := strings.ReplaceAll(f.Name, "siteId", "site_id"), int(f.Max)
 		check := func(what, value, want string) {
 			t.Helper()
-			if got := reason(f.with(value).Validate()); got != want {
-				t.Errorf("%s that is %s: %q, want %q", f.name, what, got, want)
+			if got := reason(set(good(), f.Name, value).Validate()); got != want {
+				t.Errorf("%s that is %s: %q, want %q", f.Name, what, got, want)
 			}
 		}
 		missing := ""
-		if f.required {
-			missing = "missing_" + f.name
+		if f.Required {
+			missing = "missing_" + reasons
 		}
-		tooLong := f.name + "_too_long"
+		tooLong := reasons + "_too_long"
 		check("empty", "", missing)
 		check("one byte", "x", "")
-		check("at its limit", strings.Repeat("x", f.limit), "")
-		check("over it by one", strings.Repeat("x", f.limit+1), tooLong)
+		check("at its limit", strings.Repeat("x", limit), "")
+		check("over it by one", strings.Repeat("x", limit+1), tooLong)
 		// the limit is in bytes: characters of two, three and four bytes
-		check("at its limit, ending in è", strings.Repeat("x", f.limit-2)+"è", "")
-		check("over it by one, ending in è", strings.Repeat("x", f.limit-1)+"è", tooLong)
-		check("at its limit, ending in €", strings.Repeat("x", f.limit-3)+"€", "")
-		check("over it by one, ending in €", strings.Repeat("x", f.limit-2)+"€", tooLong)
-		check("at its limit in emoji", strings.Repeat("😀", f.limit/4), "")
-		check("over its limit in emoji", strings.Repeat("😀", f.limit/4+1), tooLong)
-		check("cut inside a character", "x\xc3", f.name+"_bad_utf8")
-		check("a surrogate in UTF-8", "\xed\xa0\x80", f.name+"_bad_utf8")
-		check("with NUL", "a\x00b", f.name+"_has_nul")
+		check("at its limit, ending in è", strings.Repeat("x", limit-2)+"è", "")
+		check("over it by one, ending in è", strings.Repeat("x", limit-1)+"è", tooLong)
+		check("at its limit, ending in €", strings.Repeat("x", limit-3)+"€", "")
+		check("over it by one, ending in €", strings.Repeat("x", limit-2)+"€", tooLong)
+		check("at its limit in emoji", strings.Repeat("😀", limit/4), "")
+		check("over its limit in emoji", strings.Repeat("😀", limit/4+1), tooLong)
+		check("cut inside a character", "x\xc3", reasons+"_bad_utf8")
+		check("a surrogate in UTF-8", "\xed\xa0\x80", reasons+"_bad_utf8")
+		check("with NUL", "a\x00b", reasons+"_has_nul")
 		check("with other control characters", "a\tb\x01", "")
 		check("the replacement character itself", "\ufffd", "")
 	}

@@ -13,6 +13,14 @@ const (
 	ValuesByMonth = "values_by_month"
 )
 
+// Lists are the tables of these lists.
+var Lists = []Table{TableOf(URLShortener, LinksByDay), TableOf(Cardinality, SitesByMonth), TableOf(Cardinality, ValuesByMonth)}
+
+// Table is the table of the name's list.
+func (n Name) Table() Table {
+	return Lists[slices.IndexFunc(Lists, func(t Table) bool { return t.Name == n.List })]
+}
+
 // Name is one row of a list: counters of that link, site or value exist in that period. It is a fact that a replay writes again as it is.
 type Name struct {
 	List    string
@@ -28,6 +36,23 @@ func (n Name) Bucket() string {
 		return ""
 	}
 	return NameBucket(n.Value)
+}
+
+// Partition is the same for all names of a partition, and for no others: the name without its value, but with its bucket.
+func (n Name) Partition() Name {
+	n.Value = n.Bucket()
+	return n
+}
+
+// Append appends the values of the columns of its row, the partition's first. at makes of a moment what the database stores.
+func (n Name) Append(args []any, at func(Millis) any) []any {
+	switch n.List {
+	case LinksByDay:
+		return append(args, at(n.Start), n.Bucket(), n.Value)
+	case SitesByMonth:
+		return append(args, at(n.Start), n.Value)
+	}
+	return append(args, n.Site, at(n.Start), n.Feature, n.Bucket(), n.Value)
 }
 
 // NameRange is the names from one to another, both included, in the order of their bytes.

@@ -19,18 +19,25 @@ const MaxFeatureName = 48
 // DefaultFeatures are those of the schema that analysts know.
 func DefaultFeatures() []string { return []string{"feature1", "feature2"} }
 
-// AllMetrics are the metric types of Counts, in the order in which they are recorded and printed.
-func AllMetrics() []string {
-	return []string{MonthUnique, WeekUnique, DayUnique, MonthViews, DayViews, HourViews}
+// AllMetrics are the counters that a plan chooses from, in the order in which they are recorded and printed: the metric types of Counts, then the
+// dimensions of monthcounters.
+func AllMetrics() (names []string) {
+	for _, c := range Counters {
+		if c.Chosen {
+			names = append(names, c.Name)
+		}
+	}
+	return names
 }
 
-// Plan says what is kept of visits: the names of their features, and the metrics. The names are columns of the tables and fields of the
+// Plan says what is kept: the names of visits' features, and the metrics. The names are columns of the tables and fields of the
 // messages, so tables keep their plan for as long as they live. Plans are immutable and safe for concurrent use.
 type Plan struct {
 	features []string
 	metrics  []string
 	uniques  []interval // those whose metric is kept
 	views    []interval
+	months   []string     // dimensions of clicks by month
 	wire     reflect.Type // the struct of a visit's message: visitJSON, and a string for each feature
 }
 
@@ -71,6 +78,11 @@ func NewPlan(features, metrics []string) (*Plan, error) {
 		return out
 	}
 	p.uniques, p.views = kept(uniques), kept(views)
+	for _, c := range p.Counters() {
+		if c.Table == MonthCounters {
+			p.months = append(p.months, c.Name)
+		}
+	}
 	return p, nil
 }
 

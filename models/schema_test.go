@@ -3,12 +3,10 @@ package models
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -51,59 +49,34 @@ func readSchema(t *testing.T, kind string, version int) schema {
 	return s
 }
 
-// The schemas of the current version have the fields and limits of the structs.
-func TestSchemasAgreeWithTheCode(t *testing.T) {
-	limits := map[string]map[string]int{
-		"click": {"id": MaxID, "short_url": MaxShortURL, "ip": MaxIP, "referrer": MaxReferrer, "ua": MaxUA},
-		"visit": {"id": MaxID, "siteId": MaxSiteID, "guid": MaxGUID, "feature1": MaxFeature, "feature2": MaxFeature},
-	}
-	types := map[reflect.Kind]string{reflect.String: "string", reflect.Bool: "boolean", reflect.Int64: "integer"}
-	for kind, wire := range map[string]reflect.Type{"click": reflect.TypeFor[Click](), "visit": DefaultPlan().wire} {
-		s := readSchema(t, kind, Version)
-		if s.ID != fmt.Sprintf("urn:footfall:%s:v%d", kind, Version) || s.Type != "object" {
-			t.Errorf("%s: $id %s, type %s", kind, s.ID, s.Type)
-		}
-		var required, names []string
+// The tables of fields have the fields of the structs, in their order.
+func TestFieldsAreThoseOfTheStructs(t *testing.T) {
+	types := map[reflect.Kind]string{reflect.Int: "integer", reflect.Int64: "integer", reflect.String: "string", reflect.Bool: "boolean"}
+	f := func(wire reflect.Type, fields []Field) {
+		t.Helper()
+		var sent []reflect.StructField
 		for i := range wire.NumField() {
-			name, option, _ := strings.Cut(wire.Field(i).Tag.Get("json"), ",")
-			names = append(names, name)
-			if option != "omitempty" {
-				required = append(required, name)
+			if is := wire.Field(i); is.Tag.Get("json") != "-" {
+				sent = append(sent, is)
 			}
-			p := s.Properties[name]
-			if name == "v" {
-				if p.Const != float64(Version) {
-					t.Errorf("%s: v is %v", kind, p.Const)
-				}
-				continue
-			}
-			of := wire.Field(i).Type
+		}
+		if len(sent) != len(fields) {
+			t.Fatalf("%d fields, %d are declared", len(sent), len(fields))
+		}
+		for i, said := range fields {
+			is := sent[i]
+			name, option, _ := strings.Cut(is.Tag.Get("json"), ",")
+			of := is.Type
 			if of.Kind() == reflect.Pointer { // may be absent
 				of = of.Elem()
 			}
-			if want := types[of.Kind()]; p.Type != want {
-				t.Errorf("%s: %s is a %q in the schema and a %q in the code", kind, name, p.Type, want)
+			if name != said.Name || types[of.Kind()] != said.Type || (option == "omitempty") == said.Required {
+				t.Errorf("field %d is %s, a %v with %q; declared is %+v", i, name, of, option, said)
 			}
-			if p.MaxLength != limits[kind][name] {
-				t.Errorf("%s: %s has maxLength %d in the schema and %d in the code", kind, name, p.MaxLength, limits[kind][name])
-			}
-			if wantMin := option != "omitempty" && p.Type == "string"; (p.MinLength == 1) != wantMin {
-				t.Errorf("%s: %s has minLength %d", kind, name, p.MinLength)
-			}
-		}
-		if !slices.Equal(slices.Sorted(slices.Values(s.Required)), slices.Sorted(slices.Values(required))) {
-			t.Errorf("%s: required %v in the schema, %v in the code", kind, s.Required, required)
-		}
-		if got := slices.Sorted(maps.Keys(s.Properties)); !slices.Equal(got, slices.Sorted(slices.Values(names))) {
-			t.Errorf("%s: properties %v in the schema, %v in the code", kind, got, names)
-		}
-		if ts := s.Properties["ts"]; Millis(ts.Minimum) != Earliest || Millis(ts.Maximum) != Latest {
-			t.Errorf("%s: ts from %d to %d", kind, ts.Minimum, ts.Maximum)
-		}
-		if amount := s.Properties["amount"]; kind == "click" && (amount.Minimum != -MaxAmount || amount.Maximum != MaxAmount) {
-			t.Errorf("amount from %d to %d", amount.Minimum, amount.Maximum)
 		}
 	}
+	f(reflect.TypeFor[Click](), ClickFields)
+	f(DefaultPlan().wire, DefaultPlan().Fields())
 }
 
 // conforms checks a message against a schema, with lengths in bytes as the descriptions say.

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"crypto/md5" //nolint:gosec // a spread that a person can compute with md5sum, not a secret
 	"encoding/hex"
 	"fmt"
@@ -35,12 +36,7 @@ type Visit struct {
 	Plan     *Plan    // what is kept of it; DefaultPlan if nil
 }
 
-func (v *Visit) plan() *Plan {
-	if v.Plan == nil {
-		return defaultPlan
-	}
-	return v.Plan
-}
+func (v *Visit) plan() *Plan { return cmp.Or(v.Plan, defaultPlan) }
 
 // EventID implements Event.
 func (v *Visit) EventID() string { return v.ID }

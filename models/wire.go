@@ -102,8 +102,18 @@ func (p *Plan) TakeVisit(data []byte) (*Visit, error) {
 	return v, nil
 }
 
-// Decode reads a visit from a topic.
-func (p *Plan) Decode(data []byte) (Event, error) { return p.UnmarshalVisit(data, false) }
+// DecodeClick reads a click from a topic.
+func (p *Plan) DecodeClick(data []byte) (Event, error) {
+	c, err := UnmarshalClick(data, false)
+	if err != nil {
+		return nil, err
+	}
+	c.Plan = p
+	return c, nil
+}
+
+// DecodeVisit reads a visit from a topic.
+func (p *Plan) DecodeVisit(data []byte) (Event, error) { return p.UnmarshalVisit(data, false) }
 
 // MarshalJSON writes the wire format of a visit.
 func (v *Visit) MarshalJSON() ([]byte, error) {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -19,6 +20,10 @@ var golden = map[string]Event{
 	},
 	"click.v1.amount.json": &Click{
 		V: 1, ID: "018f3a5e-7b1c-7000-8000-000000000003", ShortURL: "abc", IP: "203.0.113.7", TS: 1436968800000, Amount: worth(-1999),
+	},
+	"click.v1.agent.json": &Click{
+		V: 1, ID: "018f3a5e-7b1c-7000-8000-000000000004", ShortURL: "abc", IP: "203.0.113.7", TS: 1436968800000,
+		Browser: "Samsung Internet", System: "Android", Device: "phone",
 	},
 	"visit.v1.json": &Visit{
 		V: 1, ID: "018f3a5e-7b1c-7000-8000-000000000002", SiteID: "site1", GUID: "962e0c3a-6c08-4160-9196-f0050faffe62",
@@ -41,12 +46,14 @@ func TestGoldenFilesStayReadable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var all []byte
 	for _, file := range files {
 		name := filepath.Base(file)
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
+		all = append(all, data...)
 		got, err := decode(name, data, false)
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
@@ -71,6 +78,11 @@ func TestGoldenFilesStayReadable(t *testing.T) {
 	for v := 1; v <= Version; v++ {
 		if golden[fmt.Sprintf("click.v%d.json", v)] == nil || golden[fmt.Sprintf("visit.v%d.json", v)] == nil {
 			t.Errorf("version %d: every version has a golden click and a golden visit", v)
+		}
+	}
+	for _, f := range slices.Concat(ClickFields, DefaultPlan().Fields()) {
+		if !strings.Contains(string(all), `"`+f.Name+`":`) {
+			t.Errorf("no golden file has the field %s", f.Name)
 		}
 	}
 	if len(files) != len(golden) {

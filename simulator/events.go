@@ -32,6 +32,9 @@ func clickEvents(clicks []mock.Click) func(int) event {
 			"id": c.ID, "short_url": c.Link, "ip": c.IP, "country": c.Country, "ts": c.At.UnixMilli(),
 			"referrer": c.Referrer, "bot": c.Bot,
 		}
+		if c.Agent.UserAgent != "" {
+			fields["ua"] = c.Agent.UserAgent
+		}
 		if c.Amount != nil {
 			fields["amount"] = *c.Amount
 		}

@@ -49,6 +49,6 @@ A running footfall:
   --store=<store>          cassandra (at FOOTFALL_CASSANDRA_HOSTS, _PORT, ...), or
                              embedded (the files in FOOTFALL_DATA_DIR). Default: embedded
                              if its files are there, else cassandra
-  --metrics=<metric>...    The metrics that the store keeps. Default: all six
+  --metrics=<metric>...    The metrics that the store keeps. Default: all
   --wait=<duration>        How long to wait for the counts. Default: 1m
 `

@@ -35,7 +35,7 @@ func newComparison(o options, visits []mock.Visit, clicks []mock.Click) (*compar
 	}
 	c := &comparison{from, store.Scope{Site: o.plan.Site, Features: o.plan.Names(), Links: o.plan.Links}, tables.Cells{}}
 	c.want.AddVisits(o.plan.Site, o.metrics, visits)
-	c.want.AddClicks(clicks)
+	c.want.AddClicks(o.metrics, clicks)
 	return c, nil
 }
 

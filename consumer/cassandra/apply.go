@@ -12,6 +12,7 @@ import (
 
 	"footfall/consumer/store"
 	"footfall/internal/cql"
+	"footfall/internal/tables"
 )
 
 var errNotSent = errors.New("not sent")
@@ -87,9 +88,9 @@ func (s *Store) add(batch *gocql.Batch, w store.KeyWrite) {
 	args := make([]any, 0, (len(w.Cells)+len(w.Ledger))*(len(key)+most))
 	batch.Entries = slices.Grow(batch.Entries, len(w.Cells)+len(w.Ledger))
 	for cell, delta := range w.Cells {
-		begin := len(args)
-		args = appendCell(append(append(args, delta), key...), cell)
-		batch.Query(s.cql.counter[cell.Counter], args[begin:len(args):len(args)]...)
+		begin, counter := len(args), s.cql.counter[cell.Counter]
+		args = tables.AppendCell(append(append(args, delta), key...), counter.rows, cell, tables.Moment)
+		batch.Query(counter.add, args[begin:len(args):len(args)]...)
 	}
 	for _, row := range w.Ledger {
 		begin, statement := len(args), s.cql.extend[w.Key.Keyspace]

@@ -10,12 +10,13 @@ import (
 
 	"footfall/consumer/store"
 	"footfall/internal/cql"
+	"footfall/internal/tables"
 	"footfall/models"
 )
 
 // A request has a statement for every cell and every ledger row of its keys: what is left out is counted twice, or never.
 func TestARequestHasEveryCellAndLedgerRow(t *testing.T) {
-	s := &Store{cql: newStatements(cql.Keyspaces{URLShortener: "urlshortener", Cardinality: "cardinality"}, models.DefaultPlan())}
+	s := &Store{cql: newStatements(cql.Keyspaces{URLShortener: "urlshortener", Cardinality: "cardinality"}, tables.Schema{Plan: models.DefaultPlan()})}
 	key := models.Key{Keyspace: models.URLShortener, Name: "abc"}
 	row := func(epoch, from int64) store.LedgerRow {
 		return store.LedgerRow{LedgerID: store.LedgerID{Partition: models.Partition{Topic: "clicks"}, Kind: store.KindOwner, Epoch: epoch}, From: from, To: from + 3}
@@ -28,7 +29,7 @@ func TestARequestHasEveryCellAndLedgerRow(t *testing.T) {
 		got = append(got, entry.Stmt)
 	}
 	slices.Sort(got)
-	want := []string{s.cql.counter[models.ClickCounter], s.cql.counter[models.CountryCounters], s.cql.ledger[key.Keyspace], s.cql.extend[key.Keyspace]}
+	want := []string{s.cql.counter[models.ClickCounter].add, s.cql.counter[models.CountryCounters].add, s.cql.ledger[key.Keyspace], s.cql.extend[key.Keyspace]}
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
 		t.Errorf("statements\n%q\nwant\n%q", got, want)

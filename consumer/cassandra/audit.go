@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 
 	"footfall/consumer/cassandra/walk"
 	"footfall/consumer/store"
+	"footfall/internal/cql"
 	"footfall/models"
 )
 
@@ -49,13 +49,12 @@ func (s *Store) Keys(ctx context.Context, part store.Part, each func([]store.Key
 }
 
 func (s *Store) eachLedger(ctx context.Context, keyspace models.Keyspace, b walk.Range, each func(store.KeyLedger) error) error {
-	key := models.Key{Keyspace: keyspace}
+	key, ledger := models.Key{Keyspace: keyspace}, models.TableOf(keyspace, models.LedgerTable)
 	var month time.Time
 	features := make([]string, len(s.plan.Features()))
 	var row store.LedgerRow
-	columns, partitionKey, table := []any{&key.Name}, `short_url`, s.names.URLShortener
+	columns := []any{&key.Name}
 	if keyspace == models.Cardinality {
-		partitionKey, table = `siteId, month_interval_start, `+strings.Join(s.plan.Features(), ", "), s.names.Cardinality
 		columns = append(columns, &month)
 		for i := range features {
 			columns = append(columns, &features[i])
@@ -64,24 +63,26 @@ func (s *Store) eachLedger(ctx context.Context, keyspace models.Keyspace, b walk
 	columns = append(columns, &row.Partition.Topic, &row.Partition.Number, &row.Kind, &row.Epoch, &row.From, &row.To)
 
 	var last store.KeyLedger
-	scanner := s.session.Query(`SELECT ` + partitionKey + `, topic, kafka_partition, kind, epoch, from_offset, to_offset FROM ` + table +
-		`.applied` + b.Where(partitionKey)).WithContext(ctx).PageSize(1000).RetryPolicy(walk.Patience).Iter().Scanner()
-	for scanner.Next() {
-		if err := scanner.Scan(columns...); err != nil {
-			return fmt.Errorf("reading ledgers: %w", err)
-		}
+	query := s.session.Query(`SELECT ` + s.schema.List(ledger.Partition, ledger.Rows, ledger.Values) + ` FROM ` + s.schema.Name(ledger) +
+		b.Where(s.schema.List(ledger.Partition))).WithContext(ctx).PageSize(1000).RetryPolicy(walk.Patience)
+	var failed error // each's own
+	err := cql.Each(query, func() error {
 		if keyspace == models.Cardinality {
 			key.Month, key.Features = models.Millis(month.UnixMilli()), models.NewFeatures(features...)
 		}
 		if key != last.Key && len(last.Rows) > 0 {
-			if err := each(last); err != nil {
-				return err
+			if failed = each(last); failed != nil {
+				return failed
 			}
 			last.Rows = nil
 		}
 		last.Key, last.Rows = key, append(last.Rows, row)
+		return nil
+	}, columns...)
+	if failed != nil {
+		return failed
 	}
-	if err := scanner.Err(); err != nil {
+	if err != nil {
 		return fmt.Errorf("reading ledgers: %w", markDisconnected(err))
 	}
 	if len(last.Rows) > 0 {
@@ -94,28 +95,32 @@ func (s *Store) eachLedger(ctx context.Context, keyspace models.Keyspace, b walk
 func (s *Store) Sums(ctx context.Context, links []models.Key) (map[models.Key]store.LinkSums, error) {
 	sums := make(map[models.Key]store.LinkSums, len(links))
 	for _, link := range links {
-		sums[link] = store.LinkSums{Tables: map[string]int64{}}
+		sums[link] = store.LinkSums{Counters: map[string]int64{}}
 	}
-	tokens := around(links)
-	tables := []string{models.ClickCounter, models.HourCounters, models.DayCounters, models.CountryCounters, models.ReferrerCounters}
+	tokens, all := around(links), s.linkTables()
 	var mu sync.Mutex
-	err := s.each(ctx, len(tables), func(ctx context.Context, i int) error {
+	err := s.each(ctx, len(all), func(ctx context.Context, i int) error {
+		counter := all[i][0]
+		if counter.AddsUpTo == "" && counter.Name != models.ClickCounter {
+			return nil
+		}
 		key := models.Key{Keyspace: models.URLShortener}
 		var sum int64
-		scanner := s.session.Query(`SELECT short_url, SUM(value) FROM ` + s.names.URLShortener + `.` + tables[i] + tokens.Where(`short_url`) +
-			` GROUP BY short_url`).WithContext(ctx).PageSize(1000).RetryPolicy(walk.Patience).Iter().Scanner()
-		for scanner.Next() {
-			if err := scanner.Scan(&key.Name, &sum); err != nil {
-				return err
-			}
-			mu.Lock()
-			if link, wanted := sums[key]; wanted {
-				link.Tables[tables[i]] = sum
-			}
-			mu.Unlock()
+		by, columns := `short_url`, []any{&key.Name}
+		if tag := counter.ColumnOf(models.KindTag); tag != "" {
+			by, columns = by+`, `+tag, append(columns, &counter.Name)
 		}
-		if err := scanner.Err(); err != nil {
-			return fmt.Errorf("adding up %s: %w", tables[i], markDisconnected(err))
+		query := s.session.Query(`SELECT ` + by + `, SUM(value) FROM ` + s.names.URLShortener + `.` + counter.Table + tokens.Where(`short_url`) + ` GROUP BY ` + by).WithContext(ctx).PageSize(1000).RetryPolicy(walk.Patience)
+		err := cql.Each(query, func() error {
+			mu.Lock()
+			defer mu.Unlock()
+			if link, wanted := sums[key]; wanted {
+				link.Counters[counter.Name] = sum
+			}
+			return nil
+		}, append(columns, &sum)...)
+		if err != nil {
+			return fmt.Errorf("adding up %s: %w", counter.Table, markDisconnected(err))
 		}
 		return nil
 	})

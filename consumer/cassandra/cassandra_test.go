@@ -15,6 +15,7 @@ import (
 	"footfall/consumer/store"
 	"footfall/consumer/store/storetest"
 	"footfall/internal/cql/cqltest"
+	"footfall/internal/tables"
 	"footfall/migrations"
 	"footfall/models"
 )
@@ -97,6 +98,19 @@ func testByHand(t *testing.T, s *Store) {
 	}
 }
 
+// firstEvents looks for the first events of sightings.
+func firstEvents(t *testing.T, s *Store, sightings []models.Sighting) map[models.Sighting]models.Position {
+	t.Helper()
+	first := map[models.Sighting]models.Position{}
+	for _, sighting := range sightings {
+		first[sighting] = models.Position{}
+	}
+	if err := store.FirstEvents(t.Context(), s, first); err != nil {
+		t.Fatal(err)
+	}
+	return first
+}
+
 // Entries of visitors' rows that nobody can read remember nothing, and those that can be read are found.
 func testRowsByHand(t *testing.T, s *Store) {
 	visit := &models.Visit{SiteID: "by-hand", TS: models.Earliest, Features: []string{"fb", "/"}}
@@ -116,18 +130,14 @@ func testRowsByHand(t *testing.T, s *Store) {
 		"large number": {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, '', 'visits', 0, 0, ['1973-03-03', 'month:ffffffffffffffff', 'fb', '/'])`, true},
 		"no topic":     {`topic, kafka_partition, kafka_offset, seen) VALUES (?, ?, ?, ?, '', '', 0, 0, ['1973-03-03', 'month:f', 'fb', '/'])`, true},
 	} {
-		insert := `INSERT INTO ` + s.names.Cardinality + `.visitors_by_month (siteId, month_interval_start, bucket, guid, under, ` + f.columns
+		insert := `INSERT INTO ` + s.names.Cardinality + `.GuidData (siteId, month_interval_start, bucket, guid, under, ` + f.columns
 		if err := s.session.Query(insert, visit.SiteID, month.Time(), models.Bucket(guid), guid).Exec(); err != nil {
 			t.Fatal(err)
 		}
 		visit.GUID = guid
-		found, err := s.FirstSeen(t.Context(), visit.Sightings())
-		if err != nil {
-			t.Fatalf("%s: %v", guid, err)
-		}
-		for i, at := range found {
-			if month := visit.Sightings()[i].Interval == models.IntervalMonth; (at != models.Position{}) != (f.found && month) {
-				t.Errorf("%s: %+v is first at %+v", guid, visit.Sightings()[i], at)
+		for sighting, at := range firstEvents(t, s, visit.Sightings()) {
+			if month := sighting.Interval == models.IntervalMonth; (at != models.Position{}) != (f.found && month) {
+				t.Errorf("%s: %+v is first at %+v", guid, sighting, at)
 			}
 		}
 	}
@@ -223,7 +233,8 @@ func (s *Store) readLatest(ctx context.Context, link string, day models.Millis) 
 // readCell reads a counter as an analyst would.
 func (s *Store) readCell(ctx context.Context, key models.Key, cell models.Cell) (int64, bool, error) {
 	var value int64
-	err := s.session.Query(s.cql.read[cell.Counter], appendCell(keyArgs(key), cell)...).WithContext(ctx).Scan(&value)
+	counter := s.cql.counter[cell.Counter]
+	err := s.session.Query(counter.read, tables.AppendCell(keyArgs(key), counter.rows, cell, tables.Moment)...).WithContext(ctx).Scan(&value)
 	if errors.Is(err, gocql.ErrNotFound) {
 		return 0, false, nil
 	}

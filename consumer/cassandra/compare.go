@@ -3,30 +3,17 @@ package cassandra
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"footfall/consumer/cassandra/walk"
 	"footfall/consumer/store"
+	"footfall/internal/cql"
 	"footfall/models"
 )
 
 var _ store.CompareStore = (*Store)(nil)
-
-// linkTable says in which table and column a counter of links is.
-type linkTable struct{ table, clustering, column, counter string }
-
-var linkTables = []linkTable{
-	{models.ClickCounter, "", "value", models.ClickCounter},
-	{models.UniqueCounter, "", "value", models.UniqueCounter},
-	{models.BotCounter, "", "value", models.BotCounter},
-	{models.HourCounters, "hour", "value", models.HourCounters},
-	{models.DayCounters, "day", "value", models.DayCounters},
-	{models.CountryCounters, "country", "value", models.CountryCounters},
-	{models.ReferrerCounters, "referrer", "value", models.ReferrerCounters},
-	{"amountcounters", "day", models.NumValues, models.NumValues},
-	{"amountcounters", "day", models.SumValues, models.SumValues},
-}
 
 // Cells implements store.CompareStore: it reads one partition of each table. It leaves out counters that are 0.
 func (s *Store) Cells(ctx context.Context, key models.Key) (map[models.Cell]int64, error) {
@@ -45,8 +32,9 @@ func (s *Store) LinkCells(ctx context.Context, links []models.Key) (map[models.K
 	}
 	where := around(links).Where(`short_url`)
 	var mu sync.Mutex
-	err := s.each(ctx, len(linkTables), func(ctx context.Context, i int) error {
-		err := s.eachLinkCell(ctx, linkTables[i], where, func(link models.Key, cell models.Cell, n int64) {
+	all := s.linkTables()
+	err := s.each(ctx, len(all), func(ctx context.Context, i int) error {
+		err := s.eachLinkCell(ctx, all[i], where, func(link models.Key, cell models.Cell, n int64) {
 			mu.Lock()
 			defer mu.Unlock()
 			if cells := out[link]; cells != nil && n != 0 {
@@ -54,7 +42,7 @@ func (s *Store) LinkCells(ctx context.Context, links []models.Key) (map[models.K
 			}
 		})
 		if err != nil {
-			return fmt.Errorf("reading %s: %w", linkTables[i].table, markDisconnected(err))
+			return fmt.Errorf("reading %s: %w", all[i][0].Table, markDisconnected(err))
 		}
 		return nil
 	})
@@ -76,48 +64,67 @@ func (s *Store) LinkLedgers(ctx context.Context, links []models.Key) (map[models
 	return out, err
 }
 
-func (s *Store) eachLinkCell(ctx context.Context, t linkTable, where string, each func(models.Key, models.Cell, int64)) error {
-	link, cell := models.Key{Keyspace: models.URLShortener}, models.Cell{Counter: t.counter}
-	var at time.Time
-	var n int64
-	selected, columns := `short_url, `+t.column, []any{&link.Name, &n}
-	switch t.clustering {
-	case "":
-	case "hour", "day":
-		selected, columns = selected+`, `+t.clustering, append(columns, &at)
-	default:
-		selected, columns = selected+`, `+t.clustering, append(columns, &cell.Label)
-	}
-	scanner := s.session.Query(`SELECT ` + selected + ` FROM ` + s.names.URLShortener + `.` + t.table + where).
-		WithContext(ctx).PageSize(1000).RetryPolicy(walk.Patience).Iter().Scanner()
-	for scanner.Next() {
-		n = 0 // a column may be null
-		if err := scanner.Scan(columns...); err != nil {
-			return err
+// linkTables are the kept counters of links, by table.
+func (s *Store) linkTables() (out [][]models.Counter) {
+	for _, c := range s.plan.Counters() {
+		last := len(out) - 1
+		switch {
+		case c.Keyspace != models.URLShortener:
+		case last >= 0 && out[last][0].Table == c.Table:
+			out[last] = append(out[last], c)
+		default:
+			out = append(out, []models.Counter{c})
 		}
+	}
+	return out
+}
+
+// eachLinkCell reads the counters of a table.
+func (s *Store) eachLinkCell(ctx context.Context, of []models.Counter, where string, each func(models.Key, models.Cell, int64)) error {
+	link, cell, table := models.Key{Keyspace: models.URLShortener}, models.Cell{}, models.TableOf(models.URLShortener, of[0].Table)
+	var at time.Time
+	columns, numbers := []any{&link.Name}, make([]int64, len(table.Values))
+	for _, column := range table.Rows {
+		switch column.Kind {
+		case models.KindTag:
+			columns = append(columns, &cell.Counter)
+		case models.KindTime:
+			columns = append(columns, &at)
+		default:
+			columns = append(columns, &cell.Label)
+		}
+	}
+	for i := range numbers {
+		columns = append(columns, &numbers[i])
+	}
+	query := s.session.Query(`SELECT ` + s.schema.List(table.Partition, table.Rows, table.Values) + ` FROM ` + s.schema.Name(table) + where).
+		WithContext(ctx).PageSize(1000).RetryPolicy(walk.Patience)
+	return cql.Each(query, func() error {
 		if !at.IsZero() {
 			cell.At = models.Millis(at.UnixMilli())
 		}
-		each(link, cell, n)
-	}
-	return scanner.Err()
+		for i, column := range table.Values {
+			if len(numbers) > 1 || cell.Counter == "" { // no column has its name
+				cell.Counter = of[slices.IndexFunc(of, func(c models.Counter) bool { return c.Column == column.Name })].Name
+			}
+			each(link, cell, numbers[i])
+		}
+		clear(numbers) // a column may be null
+		return nil
+	}, columns...)
 }
 
 func (s *Store) siteCells(ctx context.Context, key models.Key) (map[models.Cell]int64, error) {
-	cells := map[models.Cell]int64{}
-	scanner := s.session.Query(s.cql.siteCells, keyArgs(key)...).WithContext(ctx).Iter().Scanner()
-	for scanner.Next() {
-		var cell models.Cell
-		var at time.Time
-		var n int64
-		if err := scanner.Scan(&cell.Counter, &at, &n); err != nil {
-			return nil, fmt.Errorf("reading Counts: %w", err)
-		}
+	cells, cell := map[models.Cell]int64{}, models.Cell{}
+	var at time.Time
+	var n int64
+	err := cql.Each(s.session.Query(s.cql.siteCells, keyArgs(key)...).WithContext(ctx), func() error {
 		if cell.At = models.Millis(at.UnixMilli()); n != 0 {
 			cells[cell] = n
 		}
-	}
-	if err := scanner.Err(); err != nil {
+		return nil
+	}, &cell.Counter, &at, &n)
+	if err != nil {
 		return nil, fmt.Errorf("reading Counts: %w", err)
 	}
 	return cells, nil

@@ -10,6 +10,7 @@ import (
 
 	"footfall/consumer/store"
 	"footfall/internal/cql"
+	"footfall/internal/tables"
 	"footfall/models"
 )
 
@@ -48,7 +49,8 @@ func (s *Store) confirmKey(ctx context.Context, key models.Key, cells iter.Seq[m
 		return nil, false, err
 	}
 	for cell := range cells {
-		err := s.session.Query(s.cql.read[cell.Counter], appendCell(keyArgs(key), cell)...).
+		counter := s.cql.counter[cell.Counter]
+		err := s.session.Query(counter.read, tables.AppendCell(keyArgs(key), counter.rows, cell, tables.Moment)...).
 			Consistency(gocql.All).WithContext(ctx).Exec()
 		if cql.ReplicaMissing(err) {
 			return rows, false, nil

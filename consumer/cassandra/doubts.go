@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"footfall/consumer/store"
+	"footfall/internal/cql"
 	"footfall/models"
 )
 
@@ -21,17 +22,12 @@ func (s *Store) NoteDoubt(ctx context.Context, d store.Doubt) error {
 
 // Doubts implements store.Store.
 func (s *Store) Doubts(ctx context.Context, p models.Partition) ([]store.Doubt, error) {
-	var doubts []store.Doubt
-	scanner := s.session.Query(`SELECT id, from_offset, to_offset, reason, since, noted_at, due, checks FROM `+s.names.Footfall+
-		`.doubts WHERE topic = ? AND kafka_partition = ?`, p.Topic, p.Number).WithContext(ctx).Iter().Scanner()
-	for scanner.Next() {
-		d := store.Doubt{Partition: p}
-		if err := scanner.Scan(&d.ID, &d.From, &d.To, &d.Reason, &d.Since, &d.NotedAt, &d.Due, &d.Checks); err != nil {
-			return nil, fmt.Errorf("reading doubts: %w", err)
-		}
-		doubts = append(doubts, d)
-	}
-	if err := scanner.Err(); err != nil {
+	doubts, err := cql.All(s.session.Query(`SELECT id, from_offset, to_offset, reason, since, noted_at, due, checks FROM `+s.names.Footfall+
+		`.doubts WHERE topic = ? AND kafka_partition = ?`, p.Topic, p.Number).WithContext(ctx), func(d *store.Doubt) []any {
+		d.Partition = p
+		return []any{&d.ID, &d.From, &d.To, &d.Reason, &d.Since, &d.NotedAt, &d.Due, &d.Checks}
+	})
+	if err != nil {
 		return nil, fmt.Errorf("reading doubts: %w", err)
 	}
 	return doubts, nil

@@ -68,17 +68,14 @@ func (s *Store) allNodes(ctx context.Context) (nodes []NodeState, err error) {
 // knownTo lists the nodes that a node knows: itself, and its peers.
 func (s *Store) knownTo(ctx context.Context, host *gocql.HostInfo) (nodes []NodeState, err error) {
 	for _, of := range []string{"broadcast_address, host_id, data_center, release_version FROM system.local", "peer, host_id, data_center, release_version FROM system.peers"} {
-		scanner := s.onNode(ctx, host, `SELECT `+of).Iter().Scanner()
-		for scanner.Next() {
-			var n NodeState
-			var id gocql.UUID
-			if err := scanner.Scan(&n.Address, &id, &n.DataCentre, &n.Release); err != nil {
-				return nil, err
-			}
+		var n NodeState
+		var id gocql.UUID
+		err := cql.Each(s.onNode(ctx, host, `SELECT `+of), func() error {
 			n.id = id.String()
 			nodes = append(nodes, n)
-		}
-		if err := scanner.Err(); err != nil {
+			return nil
+		}, &n.Address, &id, &n.DataCentre, &n.Release)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -105,15 +102,9 @@ func (s *Store) examine(ctx context.Context, host *gocql.HostInfo, state *NodeSt
 // diskUse is how much our tables take on a node's disks; -1 if it cannot say, as before Cassandra 4.0.
 func (s *Store) diskUse(ctx context.Context, host *gocql.HostInfo) (sum int64) {
 	for _, keyspace := range s.names.All() {
-		scanner := s.onNode(ctx, host, `SELECT mebibytes FROM system_views.disk_usage WHERE keyspace_name = ? ALLOW FILTERING`, keyspace).Iter().Scanner()
-		for scanner.Next() {
-			var one int64
-			if err := scanner.Scan(&one); err != nil {
-				return -1
-			}
-			sum += one
-		}
-		if scanner.Err() != nil {
+		var one int64
+		query := s.onNode(ctx, host, `SELECT mebibytes FROM system_views.disk_usage WHERE keyspace_name = ? ALLOW FILTERING`, keyspace)
+		if cql.Each(query, func() error { sum += one; return nil }, &one) != nil {
 			return -1
 		}
 	}
@@ -144,7 +135,7 @@ func (s *Store) Replication(ctx context.Context) (cql.Replication, error) {
 
 // BotClicks reads how many bots' clicks on a link are counted.
 func (s *Store) BotClicks(ctx context.Context, link string) (n int64, err error) {
-	err = s.session.Query(s.cql.read[models.BotCounter], link).WithContext(ctx).Scan(&n)
+	err = s.session.Query(s.cql.counter[models.BotCounter].read, link).WithContext(ctx).Scan(&n)
 	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
 		return 0, fmt.Errorf("reading the bots' clicks on %s: %w", link, err)
 	}

@@ -49,13 +49,9 @@ func testForgetClocks(t *testing.T, s *Store) {
 	sightings := append(inRows.Sightings(), click)
 	found := func(want models.Position, text string) {
 		t.Helper()
-		first, err := s.FirstSeen(t.Context(), sightings)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, at := range first {
+		for sighting, at := range firstEvents(t, s, sightings) {
 			if at != want {
-				t.Errorf("%s: %+v was first seen at %+v, want %+v", text, sightings[i], at, want)
+				t.Errorf("%s: %+v was first seen at %+v, want %+v", text, sighting, at, want)
 			}
 		}
 	}
@@ -98,14 +94,9 @@ func testDropClocks(t *testing.T, s *Store) {
 	if _, err := s.DropVisitors(t.Context(), store.Part{Keyspace: models.Cardinality, Of: 1}, before, func(int) {}); err != nil {
 		t.Fatal(err)
 	}
-	sightings := inRows.Sightings()
-	first, err := s.FirstSeen(t.Context(), sightings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, at := range first {
+	for sighting, at := range firstEvents(t, s, inRows.Sightings()) {
 		if at != (models.Position{}) {
-			t.Errorf("%+v was not removed", sightings[i])
+			t.Errorf("%+v was not removed", sighting)
 		}
 	}
 }

@@ -6,21 +6,15 @@ import (
 	"time"
 
 	"footfall/consumer/store"
+	"footfall/internal/cql"
 )
 
 var _ store.LeaseStore = (*Store)(nil)
 
 // Leases implements store.Store: one partition of a few rows, which Cassandra expires.
 func (s *Store) Leases(ctx context.Context) (list []store.Lease, err error) {
-	scanner := s.session.Query(`SELECT kind, id, what FROM ` + s.names.Footfall + `.leases WHERE name = 'tables'`).WithContext(ctx).Iter().Scanner()
-	for scanner.Next() {
-		var l store.Lease
-		if err := scanner.Scan(&l.Kind, &l.ID, &l.What); err != nil {
-			return nil, fmt.Errorf("reading leases: %w", err)
-		}
-		list = append(list, l)
-	}
-	if err := scanner.Err(); err != nil {
+	query := s.session.Query(`SELECT kind, id, what FROM ` + s.names.Footfall + `.leases WHERE name = 'tables'`).WithContext(ctx)
+	if list, err = cql.All(query, func(l *store.Lease) []any { return []any{&l.Kind, &l.ID, &l.What} }); err != nil {
 		return nil, fmt.Errorf("reading leases: %w", markDisconnected(err))
 	}
 	return list, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"footfall/consumer/store"
+	"footfall/internal/cql"
 	"footfall/models"
 )
 
@@ -31,17 +32,11 @@ func (s *Store) Ledger(ctx context.Context, keys []models.Key, found func(int, [
 const ledgerPage = 500
 
 func (s *Store) ledgerOf(ctx context.Context, key models.Key, level gocql.Consistency) ([]store.LedgerRow, error) {
-	var rows []store.LedgerRow
-	query := s.query(ctx, kindLedger, s.cql.readLedger[key.Keyspace], keyArgs(key)...)
-	scanner := query.Consistency(level).PageSize(ledgerPage).Iter().Scanner()
-	for scanner.Next() {
-		var r store.LedgerRow
-		if err := scanner.Scan(&r.Partition.Topic, &r.Partition.Number, &r.Kind, &r.Epoch, &r.From, &r.To); err != nil {
-			return nil, fmt.Errorf("reading ledger: %w", err)
-		}
-		rows = append(rows, r)
-	}
-	if err := scanner.Err(); err != nil {
+	query := s.query(ctx, kindLedger, s.cql.readLedger[key.Keyspace], keyArgs(key)...).Consistency(level).PageSize(ledgerPage)
+	rows, err := cql.All(query, func(r *store.LedgerRow) []any {
+		return []any{&r.Partition.Topic, &r.Partition.Number, &r.Kind, &r.Epoch, &r.From, &r.To}
+	})
+	if err != nil {
 		return nil, fmt.Errorf("reading ledger: %w", markDisconnected(err))
 	}
 	return rows, nil

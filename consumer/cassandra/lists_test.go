@@ -8,6 +8,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"footfall/consumer/store"
+	"footfall/internal/tables"
 	"footfall/models"
 )
 
@@ -21,7 +22,7 @@ func (l lists) Names(ctx context.Context, of models.Name) (values []string, err 
 		models.SitesByMonth:  `SELECT siteId FROM ` + l.names.Cardinality + `.sites_by_month WHERE month_interval_start = ?`,
 		models.ValuesByMonth: `SELECT value FROM ` + l.names.Cardinality + `.values_by_month WHERE siteId = ? AND month_interval_start = ? AND feature = ? AND bucket = ?`,
 	}
-	args := nameArgs(namePartition(of), "")
+	args := of.Append(nil, tables.Moment)
 	scanner := l.session.Query(query[of.List], args[:len(args)-1]...).WithContext(ctx).Iter().Scanner()
 	for scanner.Next() {
 		var value string

@@ -149,11 +149,11 @@ func testTables(t *testing.T, store *Store, suffix string) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"cardinality.applied", "cardinality.counts", "cardinality.sites_by_month", "cardinality.values_by_month", "cardinality.visitors_by_month",
+		"cardinality.applied", "cardinality.counts", "cardinality.guiddata", "cardinality.sites_by_month", "cardinality.values_by_month",
 		"footfall.doubts", "footfall.forgotten", "footfall.leases", "footfall.owners", "footfall.progress", "footfall.retired", "footfall.schema_lock",
 		"footfall.schema_migrations", "footfall.settings", "footfall.tails",
 		"urlshortener.amountcounters", "urlshortener.applied", "urlshortener.botcounter", "urlshortener.clickcounter", "urlshortener.countrycounters",
-		"urlshortener.daycounters", "urlshortener.hourcounters", "urlshortener.latestclicks", "urlshortener.links_by_day", "urlshortener.referrercounters",
+		"urlshortener.daycounters", "urlshortener.hourcounters", "urlshortener.latestclicks", "urlshortener.links_by_day", "urlshortener.monthcounters", "urlshortener.referrercounters",
 		"urlshortener.uniquecounter", "urlshortener.uniquecounterips", "urlshortener.urls",
 	}
 	if got := slices.Sorted(maps.Keys(tables)); !slices.Equal(got, want) {

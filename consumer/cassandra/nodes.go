@@ -63,16 +63,9 @@ func (s *Store) askNode(ctx context.Context, host *gocql.HostInfo) (Node, error)
 // settingsOf reads settings of one node by name.
 func (s *Store) settingsOf(ctx context.Context, host *gocql.HostInfo, where string) (map[string]string, error) {
 	values := map[string]string{}
-	scanner := s.session.Query(`SELECT name, value FROM system_views.settings` + where).
-		Consistency(gocql.One).WithContext(cql.OnNode(ctx, host)).Iter().Scanner()
-	for scanner.Next() {
-		var name, value string
-		if err := scanner.Scan(&name, &value); err != nil {
-			return nil, err
-		}
-		values[name] = value
-	}
-	if err := scanner.Err(); err != nil {
+	var name, value string
+	query := s.session.Query(`SELECT name, value FROM system_views.settings` + where).Consistency(gocql.One).WithContext(cql.OnNode(ctx, host))
+	if err := cql.Each(query, func() error { values[name] = value; return nil }, &name, &value); err != nil {
 		return nil, fmt.Errorf("asking node %s: %w", host.ConnectAddress(), err)
 	}
 	return values, nil

@@ -95,17 +95,12 @@ func (s *Store) ConfirmOwners(ctx context.Context) ([]store.Owner, bool, error) 
 }
 
 func (s *Store) ownersAt(ctx context.Context, level gocql.Consistency) ([]store.Owner, error) {
-	var owners []store.Owner
-	scanner := s.session.Query(`SELECT topic, kafka_partition, owner, clean, epoch, committed, taken_at FROM ` + s.names.Footfall + `.owners`).
-		Consistency(level).WithContext(ctx).Iter().Scanner()
-	for scanner.Next() {
-		var o store.Owner
-		if err := scanner.Scan(&o.Partition.Topic, &o.Partition.Number, &o.Name, &o.Clean, &o.Epoch, &o.Committed, &o.TakenAt); err != nil {
-			return nil, fmt.Errorf("reading owners: %w", err)
-		}
-		owners = append(owners, o)
-	}
-	if err := scanner.Err(); err != nil {
+	query := s.session.Query(`SELECT topic, kafka_partition, owner, clean, epoch, committed, taken_at FROM ` + s.names.Footfall + `.owners`).
+		Consistency(level).WithContext(ctx)
+	owners, err := cql.All(query, func(o *store.Owner) []any {
+		return []any{&o.Partition.Topic, &o.Partition.Number, &o.Name, &o.Clean, &o.Epoch, &o.Committed, &o.TakenAt}
+	})
+	if err != nil {
 		return nil, fmt.Errorf("reading owners: %w", markDisconnected(err))
 	}
 	return owners, nil

@@ -10,6 +10,7 @@ import (
 
 	"footfall/consumer/cassandra/sweep"
 	"footfall/consumer/store"
+	"footfall/internal/cql"
 	"footfall/models"
 )
 
@@ -24,22 +25,19 @@ const (
 
 // Notices implements store.Store: two partitions of a few rows.
 func (s *Store) Notices(ctx context.Context) (n store.Notices, err error) {
-	scanner := s.session.Query(`SELECT before, state, topic, offsets FROM ` + s.names.Footfall + `.retired WHERE name = 'visits'`).
-		WithContext(ctx).Iter().Scanner()
-	for scanner.Next() {
-		var before time.Time
-		var state string
-		var r store.Retirement
-		if err := scanner.Scan(&before, &state, &r.Topic, &r.From); err != nil {
-			return n, fmt.Errorf("reading what is retired: %w", err)
-		}
+	var before time.Time
+	var state string
+	var r store.Retirement
+	query := s.session.Query(`SELECT before, state, topic, offsets FROM ` + s.names.Footfall + `.retired WHERE name = 'visits'`).WithContext(ctx)
+	err = cql.Each(query, func() error {
+		told := store.Retirement{Before: models.Millis(before.UnixMilli()), Topic: r.Topic, From: r.From, Done: state == done}
 		if state == announced {
-			r.ID, r.From = r.From[announcement], nil
+			told.ID, told.From = r.From[announcement], nil
 		}
-		r.Before, r.Done = models.Millis(before.UnixMilli()), state == done
-		n.Retirements = append(n.Retirements, r)
-	}
-	if err := scanner.Err(); err != nil {
+		n.Retirements = append(n.Retirements, told)
+		return nil
+	}, &before, &state, &r.Topic, &r.From)
+	if err != nil {
 		return n, fmt.Errorf("reading what is retired: %w", markDisconnected(err))
 	}
 	err = s.session.Query(`SELECT version FROM ` + s.names.Footfall + `.forgotten WHERE name = 'visitors'`).

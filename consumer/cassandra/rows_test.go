@@ -61,7 +61,7 @@ func testPagesOfRows(t *testing.T, s *Store) {
 		}
 	})
 	found := 0
-	if _, err := s.Visitors(t.Context(), visitors, func(int, models.First) { found++ }); err != nil || found != guids*models.FullRow {
+	if err := s.Visitors(t.Context(), visitors, func(int, models.First) { found++ }); err != nil || found != guids*models.FullRow {
 		t.Errorf("%d entries are read, %v; want %d", found, err, guids*models.FullRow)
 	}
 	if n := largest.Load(); n > entriesPerPage {

@@ -1,17 +1,15 @@
 package cassandra
 
 import (
-	"strings"
-
 	"footfall/consumer/cassandra/visitorrow"
 	"footfall/internal/cql"
+	"footfall/internal/tables"
 	"footfall/models"
 )
 
 // statements is the CQL of the data path, with the names of the keyspaces. gocql prepares each once.
 type statements struct {
-	counter       map[string]string // by models.Cell.Counter
-	read          map[string]string // by models.Cell.Counter
+	counter       map[string]counter // by models.Cell.Counter
 	ledger        map[models.Keyspace]string
 	extend        map[models.Keyspace]string // as ledger, for a row whose from_offset stays
 	readLedger    map[models.Keyspace]string
@@ -19,90 +17,56 @@ type statements struct {
 	remember      string
 	siteCells     string // all counters of a site's key
 	latest        string
-	list          map[string]string // by models.Name.List
-	rememberUntil string            // of a link's visitor, with a TTL
-	readFirstRows string            // of visitors
+	list          map[string]list // by models.Name.List
+	rememberUntil string          // of a link's visitor, with a TTL
+	readFirstRows string          // of visitors
 	readRows      string
 	insertEntry   string // of a visitor's row
 }
 
-func newStatements(n cql.Keyspaces, plan *models.Plan) statements {
-	counts := `siteId = ? AND month_interval_start = ? AND ` + strings.Join(plan.Features(), " = ? AND ") + ` = ?`
-	const shortURL, ledger = `short_url = ?`, ` AND topic = ? AND kafka_partition = ? AND kind = ? AND epoch = ?`
+// counter adds to a counter, and reads it.
+type counter struct {
+	add, read string
+	rows      []models.Column // whose values tell its cells apart
+}
+
+func newStatements(n cql.Keyspaces, schema tables.Schema) statements {
+	ips, counts := models.TableOf(models.URLShortener, models.LinkVisitors), models.TableOf(models.Cardinality, models.SiteCounts)
 	s := statements{
-		siteCells:  `SELECT metric_type, interval_start, visits FROM ` + n.Cardinality + `.Counts WHERE ` + counts,
-		list:       listStatements(n),
-		counter:    map[string]string{},
-		read:       map[string]string{},
+		siteCells:  schema.Select(counts, `metric_type, interval_start, visits`, counts.Partition),
+		list:       map[string]list{},
+		counter:    map[string]counter{},
 		ledger:     map[models.Keyspace]string{},
 		extend:     map[models.Keyspace]string{},
 		readLedger: map[models.Keyspace]string{},
-		seen: `SELECT short_url, ip, topic, kafka_partition, kafka_offset FROM ` + n.URLShortener +
-			`.uniquecounterips WHERE short_url IN ? AND ip IN ?`,
-		remember: `INSERT INTO ` + n.URLShortener + `.uniquecounterips (short_url, ip, topic, kafka_partition, kafka_offset) VALUES (?, ?, ?, ?, ?)`,
+		seen:       `SELECT ` + schema.List(ips.Partition, ips.Rows, ips.Values) + ` FROM ` + schema.Name(ips) + ` WHERE short_url IN ? AND ip IN ?`,
+		remember:   schema.Insert(ips),
+		latest:     schema.Insert(models.TableOf(models.URLShortener, models.LatestClicks)) + ` USING TIMESTAMP ? AND TTL ?`,
 	}
-	rows := visitorrow.Of(n.Cardinality, plan)
+	s.rememberUntil = s.remember + ` USING TTL ?`
+	rows := visitorrow.Of(n.Cardinality, schema.Plan)
 	of := rows.Select() + ` WHERE siteId = ? AND month_interval_start = ? AND bucket IN ?`
 	s.readFirstRows, s.readRows, s.insertEntry = of+` AND guid IN ? AND under = ''`, of+` AND (guid, under) IN ?`, rows.Insert()
-	s.rememberUntil = s.remember + ` USING TTL ?`
-	s.latest = `INSERT INTO ` + n.URLShortener + `.latestclicks (short_url, day, at, country, referrer, ip, bot, id)` +
-		` VALUES (?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?`
-	for keyspace, key := range map[models.Keyspace]struct{ name, where string }{
-		models.URLShortener: {n.URLShortener, shortURL},
-		models.Cardinality:  {n.Cardinality, counts},
-	} {
-		table := key.name + `.applied`
-		s.ledger[keyspace] = `UPDATE ` + table + ` SET from_offset = from_offset + ?, to_offset = to_offset + ? WHERE ` + key.where + ledger
-		s.extend[keyspace] = `UPDATE ` + table + ` SET to_offset = to_offset + ? WHERE ` + key.where + ledger
-		s.readLedger[keyspace] = `SELECT topic, kafka_partition, kind, epoch, from_offset, to_offset FROM ` + table + ` WHERE ` + key.where
+	for i, of := range models.Lists {
+		s.list[of.Name] = list{schema.Insert(of), int32(i), len(of.Partition)}
 	}
-	for counter, clustering := range map[string]string{
-		models.ClickCounter:     "",
-		models.UniqueCounter:    "",
-		models.BotCounter:       "",
-		models.HourCounters:     ` AND hour = ?`,
-		models.DayCounters:      ` AND day = ?`,
-		models.CountryCounters:  ` AND country = ?`,
-		models.ReferrerCounters: ` AND referrer = ?`,
-	} {
-		table, where := n.URLShortener+"."+counter, ` WHERE `+shortURL+clustering
-		s.counter[counter] = `UPDATE ` + table + ` SET value = value + ?` + where
-		s.read[counter] = `SELECT value FROM ` + table + where
+	for _, keyspace := range []models.Keyspace{models.URLShortener, models.Cardinality} {
+		ledger := models.TableOf(keyspace, models.LedgerTable)
+		update, row := `UPDATE `+schema.Name(ledger)+` SET `, ` WHERE `+schema.Equal(ledger.Partition, ledger.Rows)
+		s.ledger[keyspace] = update + `from_offset = from_offset + ?, to_offset = to_offset + ?` + row
+		s.extend[keyspace] = update + `to_offset = to_offset + ?` + row
+		s.readLedger[keyspace] = schema.Select(ledger, schema.List(ledger.Rows, ledger.Values), ledger.Partition)
 	}
-	for _, column := range []string{models.NumValues, models.SumValues} {
-		table, where := n.URLShortener+".amountcounters", ` WHERE `+shortURL+` AND day = ?`
-		s.counter[column] = `UPDATE ` + table + ` SET ` + column + ` = ` + column + ` + ?` + where
-		s.read[column] = `SELECT ` + column + ` FROM ` + table + where
-	}
-	for _, metric := range plan.Metrics() {
-		table, where := n.Cardinality+".Counts", ` WHERE `+counts+` AND metric_type = ? AND interval_start = ?`
-		s.counter[metric] = `UPDATE ` + table + ` SET visits = visits + ?` + where
-		s.read[metric] = `SELECT visits FROM ` + table + where
+	for _, c := range schema.Plan.Counters() {
+		table := models.TableOf(c.Keyspace, c.Table)
+		s.counter[c.Name] = counter{
+			add:  `UPDATE ` + schema.Name(table) + ` SET ` + c.Column + ` = ` + c.Column + ` + ? WHERE ` + schema.Equal(table.Partition, table.Rows),
+			read: schema.Select(table, c.Column, table.Partition, table.Rows),
+			rows: table.Rows,
+		}
 	}
 	return s
 }
 
 // keyArgs are the values of a key's partition key columns.
-func keyArgs(k models.Key) []any {
-	if k.Keyspace == models.URLShortener {
-		return []any{k.Name}
-	}
-	args := []any{k.Name, k.Month.Time()}
-	for _, f := range k.Features.Values() {
-		args = append(args, f)
-	}
-	return args
-}
-
-// appendCell appends the values of a cell's clustering columns.
-func appendCell(args []any, c models.Cell) []any {
-	switch c.Counter {
-	case models.ClickCounter, models.UniqueCounter, models.BotCounter:
-		return args
-	case models.HourCounters, models.DayCounters, models.NumValues, models.SumValues:
-		return append(args, c.At.Time())
-	case models.CountryCounters, models.ReferrerCounters:
-		return append(args, c.Label)
-	}
-	return append(args, c.Counter, c.At.Time())
-}
+func keyArgs(k models.Key) []any { return tables.AppendKey(nil, k, tables.Moment) }

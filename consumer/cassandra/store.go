@@ -15,6 +15,7 @@ import (
 	"footfall/consumer/cassandra/walk"
 	"footfall/consumer/store"
 	"footfall/internal/cql"
+	"footfall/internal/tables"
 	"footfall/migrations"
 	"footfall/models"
 )
@@ -24,6 +25,7 @@ type Store struct {
 	session      *gocql.Session
 	names        cql.Keyspaces
 	plan         *models.Plan
+	schema       tables.Schema
 	cql          statements
 	inFlight     int
 	nodes        *cql.Nodes
@@ -69,8 +71,8 @@ func Connect(ctx context.Context, cfg configs.Cassandra, plan *models.Plan, adju
 	if err != nil {
 		return nil, err
 	}
-	n := cql.KeyspacesOf(cfg.KeyspaceSuffix)
-	return &Store{session: session, names: n, plan: plan, cql: newStatements(n, plan), inFlight: cfg.InFlight, nodes: known,
+	n, schema := cql.KeyspacesOf(cfg.KeyspaceSuffix), tables.Schema{Suffix: cfg.KeyspaceSuffix, Plan: plan}
+	return &Store{session: session, names: n, plan: plan, schema: schema, cql: newStatements(n, schema), inFlight: cfg.InFlight, nodes: known,
 		traffic: newTraffic()}, nil
 }
 

@@ -29,7 +29,7 @@ func testTokens(t *testing.T, store *Store) {
 	}
 	var want int64
 	of := visitorrow.PartitionOf(guid)
-	err := store.session.Query(`SELECT token(`+visitorrow.PartitionKey+`) FROM `+store.names.Cardinality+`.visitors_by_month`+visitorrow.Where,
+	err := store.session.Query(`SELECT token(`+visitorrow.PartitionKey+`) FROM `+store.names.Cardinality+`.GuidData`+visitorrow.Where,
 		of.Args()...).Scan(&want)
 	if err != nil {
 		t.Fatal(err)

@@ -52,7 +52,7 @@ func (s *Store) readsOfRows(under int) int {
 }
 
 // Visitors implements store.Store: one read for visitors in several buckets of a site's month.
-func (s *Store) Visitors(ctx context.Context, visitors []models.Visitor, found func(int, models.First)) (hasRows bool, err error) {
+func (s *Store) Visitors(ctx context.Context, visitors []models.Visitor, found func(int, models.First)) error {
 	const perRow = requestBytes / 128 // as in lookups
 	parts := visitorParts(visitors, func(i int) int { return perRow + len(visitors[i].GUID) + len(visitors[i].Under) })
 	type together struct { // in one read
@@ -84,9 +84,9 @@ func (s *Store) Visitors(ctx context.Context, visitors []models.Visitor, found f
 	})
 	defer over()
 	if err := walk.Each(ctx, s.readsOfRows(under), len(asks), read); err != nil {
-		return true, fmt.Errorf("looking up visitors: %w", markDisconnected(err))
+		return fmt.Errorf("looking up visitors: %w", markDisconnected(err))
 	}
-	return true, nil
+	return nil
 }
 
 // readRows does one read, of first rows or of others, and hands on the entries that it finds.
@@ -161,29 +161,4 @@ func textBytes(texts []string) (n int) {
 		n += len(text)
 	}
 	return n
-}
-
-// findInRows looks for sightings of sites in the rows of their visitors, and sets first of those that it finds.
-func (s *Store) findInRows(ctx context.Context, sightings []models.Sighting, places []int32, first []models.Position) error {
-	var visitors []models.Visitor
-	var asking [][]int32 // by visitor: the sightings that its row may have
-	numbers := map[models.Visitor]int{}
-	for _, i := range places {
-		for _, v := range sightings[i].Rows() {
-			number, known := numbers[v]
-			if !known {
-				number = len(visitors)
-				numbers[v], visitors, asking = number, append(visitors, v), append(asking, nil)
-			}
-			asking[number] = append(asking[number], i)
-		}
-	}
-	_, err := s.Visitors(ctx, visitors, func(number int, entry models.First) {
-		for _, i := range asking[number] {
-			if first[i] == (models.Position{}) && visitorrow.Has(entry, sightings[i]) {
-				first[i] = entry.At
-			}
-		}
-	})
-	return err
 }

@@ -2,13 +2,13 @@ package cassandra
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/gocql/gocql"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -37,24 +37,15 @@ func lookups(sightings []models.Sighting) [][]requestPart {
 	return packRequests(placed(sightings, requestBytes/128), rowsPerRequest, sameLink(sightings))
 }
 
-// FirstSeen implements store.Store: one read for many visitors. Sightings of sites are in their visitors' rows.
+// FirstSeen implements store.Store: one read for many visitors.
 func (s *Store) FirstSeen(ctx context.Context, sightings []models.Sighting) ([]models.Position, error) {
+	if err := store.OfLinks(sightings); err != nil {
+		return nil, fmt.Errorf("looking up visitors: %w", err)
+	}
 	first := make([]models.Position, len(sightings)) // at most one goroutine writes each element
-	var onLinks []models.Sighting
-	var links, sites []int32 // their places
-	for i, sighting := range sightings {
-		if sighting.Keyspace == models.Cardinality {
-			sites = append(sites, int32(i))
-		} else {
-			onLinks, links = append(onLinks, sighting), append(links, int32(i))
-		}
-	}
-	if err := s.findInRows(ctx, sightings, sites, first); err != nil {
-		return nil, err
-	}
-	asks := lookups(onLinks)
+	asks := lookups(sightings)
 	err := s.each(ctx, len(asks), func(ctx context.Context, i int) error {
-		return s.look(ctx, onLinks, asks[i], func(i int32, at models.Position) { first[links[i]] = at })
+		return s.look(ctx, sightings, asks[i], func(i int32, at models.Position) { first[i] = at })
 	})
 	if err != nil {
 		return nil, fmt.Errorf("looking up visitors: %w", markDisconnected(err))
@@ -101,8 +92,8 @@ func (s *Store) look(ctx context.Context, sightings []models.Sighting, ask []req
 // Remember implements store.Store: one batch for the visitors of a few links. It needs no lightweight transaction: one consumer decides
 // about a visitor, and if two take themselves for the owner of a partition, both write the same values.
 func (s *Store) Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error {
-	if slices.ContainsFunc(sightings, func(s models.Sighting) bool { return s.Keyspace != models.URLShortener }) {
-		return errors.New("remembering visitors: those of sites have rows: nobody would find them here")
+	if err := store.OfLinks(sightings); err != nil {
+		return fmt.Errorf("remembering visitors: %w", err)
 	}
 	const perRow = 100 // bytes as Cassandra counts: three cells with their timestamps
 	err := s.eachBatch(ctx, placed(sightings, perRow), rowsPerRequest, sameLink(sightings), func(ctx context.Context, together []requestPart) error {

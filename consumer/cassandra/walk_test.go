@@ -22,7 +22,9 @@ func testWalk(t *testing.T, s *Store) {
 			{Counter: models.ClickCounter}, {Counter: models.UniqueCounter}, {Counter: models.HourCounters, At: models.Earliest.Hour()},
 			{Counter: models.DayCounters, At: models.Earliest.Day()}, {Counter: models.CountryCounters, Label: "DE"},
 			{Counter: models.ReferrerCounters, Label: ""}, {Counter: models.ReferrerCounters, Label: "example.org"},
-			{Counter: models.SumValues, At: models.Earliest.Day()},
+			{Counter: models.SumValues, At: models.Earliest.Day()}, {Counter: models.NumValues, At: models.Earliest.Day()},
+			{Counter: models.BrowserMonths, At: models.Earliest.Month(), Label: "Firefox"}, {Counter: models.BrowserMonths, At: models.Latest.Month()},
+			{Counter: models.DeviceMonths, At: models.Earliest.Month(), Label: "Firefox"},
 		} {
 			cells[cell] = int64(i + 1)
 		}
@@ -103,8 +105,9 @@ func testTogether(t *testing.T, s *Store, batch []store.KeyLedger, written map[m
 		n := w.Cells[models.Cell{Counter: models.ClickCounter}]
 		want := map[string]int64{
 			models.ClickCounter: n, models.HourCounters: n, models.DayCounters: n, models.CountryCounters: n, models.ReferrerCounters: 2 * n,
+			models.BrowserMonths: 2 * n, models.DeviceMonths: n,
 		}
-		if !maps.Equal(sums[key].Tables, want) || !slices.Equal(sums[key].Ledger, w.Ledger) {
+		if !maps.Equal(sums[key].Counters, want) || !slices.Equal(sums[key].Ledger, w.Ledger) {
 			t.Errorf("%s: sums %+v, want %v", key.Name, sums[key], want)
 		}
 		if !reflect.DeepEqual(cells[key], w.Cells) {

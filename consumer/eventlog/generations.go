@@ -99,7 +99,7 @@ func (s *Source) All() (list []models.Partition) {
 // Bases are the topics as configured, and the decoder of each.
 func (l *Log) Bases() map[string]func([]byte) (models.Event, error) {
 	t := l.Config.Kafka.Topics
-	return map[string]func([]byte) (models.Event, error){t.Clicks: decodeClick, t.Visits: l.Plan.Decode}
+	return map[string]func([]byte) (models.Event, error){t.Clicks: l.Plan.DecodeClick, t.Visits: l.Plan.DecodeVisit}
 }
 
 // Sources finds the generations of both topics up to the first unsealed one, and compares each with what the store records of it. A

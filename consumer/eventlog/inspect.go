@@ -31,9 +31,6 @@ func PartitionNumbers(n int) []int {
 	return list
 }
 
-// decodeClick reads a click from a message.
-func decodeClick(data []byte) (models.Event, error) { return models.UnmarshalClick(data, false) }
-
 func (in Inspector) item(p models.Partition, m kafka.Message) Item {
 	it := Item{Partition: p, Offset: m.Offset, At: m.Time, Bytes: len(m.Key) + len(m.Value), HighWater: m.HighWaterMark}
 	event, err := in.Event(m)

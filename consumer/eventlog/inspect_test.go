@@ -13,7 +13,7 @@ import (
 // What an item holds takes its bytes from the room. Headers are in no dead letter, so they are not held until it is written.
 func TestItemsHoldNoHeaders(t *testing.T) {
 	m := kafka.Message{Topic: "clicks", Key: []byte("k"), Value: []byte("{"), Headers: []kafka.Header{{Key: "h", Value: make([]byte, 1_000_000)}}}
-	it := NewInspector(decodeClick, 1).item(models.Partition{Topic: "clicks"}, m)
+	it := NewInspector(models.DefaultPlan().DecodeClick, 1).item(models.Partition{Topic: "clicks"}, m)
 	if it.Dead == nil || len(it.Dead.Message.Headers) != 0 || it.Bytes != len("k{") {
 		t.Errorf("got %+v with %d bytes; want a dead letter without headers, and the bytes of key and value", it.Dead, it.Bytes)
 	}
@@ -28,7 +28,7 @@ func TestEventsInTheWrongPartition(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := []byte(e.KafkaKey())
-	in := NewInspector(decodeClick, 2)
+	in := NewInspector(models.DefaultPlan().DecodeClick, 2)
 	f := func(key []byte, partition int, reason string, carried bool) {
 		t.Helper()
 		m := kafka.Message{Topic: "clicks", Partition: partition, Key: key, Value: value, Time: time.Now()}

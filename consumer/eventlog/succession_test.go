@@ -18,7 +18,7 @@ import (
 func chain(ends ...[]int64) *Source {
 	var last *Source
 	for i, list := range ends {
-		s := &Source{Topic: models.GenerationTopic("clicks", i+1), Inspect: NewInspector(decodeClick, len(list)), Before: last}
+		s := &Source{Topic: models.GenerationTopic("clicks", i+1), Inspect: NewInspector(models.DefaultPlan().DecodeClick, len(list)), Before: last}
 		if i < len(ends)-1 {
 			s.Seal = &Seal{Ends: list, At: time.Unix(0, 0)}
 		}

@@ -23,7 +23,8 @@ import (
 //	2: a chunk may have 50,000 offsets of a partition instead of 16,000, so that a successor doubts more.
 //	3: events far ahead of their message's Kafka time are dead letters; visitors are looked up by what is asked beyond 32 entries.
 //	4: so are those that were written before a consumer of version 3 first counted their topic; no topic tells duplicates by the id alone.
-const DecisionVersion = 4
+//	5: clicks add to counters by month.
+const DecisionVersion = 5
 
 // NewOwnerName makes this process's name for the table owners, with its DecisionVersion. The version is not a column of its own: an older
 // consumer that takes the partition would set its name, but leave the column as it was.

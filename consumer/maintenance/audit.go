@@ -207,7 +207,7 @@ func (a *Auditor) compareSums(ctx context.Context, batch []store.KeyLedger) (mis
 			switch sums := found[k.Key]; {
 			case !slices.Equal(k.Rows, sums.Ledger):
 				changed = append(changed, store.KeyLedger{Key: k.Key, Rows: sums.Ledger})
-			case !a.sumsMatch(k.Key, sums.Tables):
+			case !a.sumsMatch(k.Key, sums.Counters):
 				mismatched++
 			}
 		}
@@ -220,9 +220,9 @@ func (a *Auditor) compareSums(ctx context.Context, batch []store.KeyLedger) (mis
 
 // sumsMatch tells whether a link's total is the sum over its parts, and reports it if not.
 func (a *Auditor) sumsMatch(link models.Key, sums map[string]int64) bool {
-	for _, table := range []string{models.HourCounters, models.DayCounters, models.CountryCounters, models.ReferrerCounters} {
-		if sums[table] != sums[models.ClickCounter] {
-			a.report(fmt.Sprintf("%s: clickcounter has %d, %s add up to %d", link.Name, sums[models.ClickCounter], table, sums[table]))
+	for _, part := range a.Plan.PartsOf(models.ClickCounter) {
+		if sums[part.Name] != sums[models.ClickCounter] {
+			a.report(fmt.Sprintf("%s: clickcounter has %d, %s add up to %d", link.Name, sums[models.ClickCounter], part.Place(), sums[part.Name]))
 			return false
 		}
 	}

@@ -23,11 +23,11 @@ func TestRetireSaysWhatItWaitsFor(t *testing.T) {
 		t.Helper()
 		synctest.Test(t, func(t *testing.T) {
 			m := memstore.New()
-			m.BySighting = true
 			m.OpenDoubts[visits0] = doubts
-			sighting := modelstest.VisitAt(time.March, 5).Sightings()[0]
-			m.First[sighting] = models.Position{}
-			key, cell := sighting.Counted()
+			visit := modelstest.VisitAt(time.March, 5)
+			row := visit.Under(visit.TS.Month(), 0)
+			m.Rows[row] = []models.First{{Day: visit.TS.Day(), Features: visit.Features, Of: models.Ways{1}}}
+			key, cell := visit.Sightings()[0].Counted()
 			m.Counters[key] = map[models.Cell]int64{cell: counted}
 			var lines []string
 			r := &Retirer{
@@ -44,7 +44,7 @@ func TestRetireSaysWhatItWaitsFor(t *testing.T) {
 			if !strings.Contains(printed, want) {
 				t.Errorf("printed\n%s\nwant %q", printed, want)
 			}
-			if _, kept := m.First[sighting]; kept != (err != nil) {
+			if _, kept := m.Rows[row]; kept != (err != nil) {
 				t.Errorf("%v, and the row is kept: %v", err, kept)
 			}
 		})

@@ -466,13 +466,8 @@ func (c *Checker) decide(ctx context.Context, events []*eventlog.Counted) (map[i
 				first[s] = models.Position{}
 			}
 		}
-		distinct := slices.Collect(maps.Keys(first))
-		found, err := c.Store.FirstSeen(ctx, distinct)
-		if err != nil {
+		if err := store.FirstEvents(ctx, c.Store, first); err != nil {
 			return nil, err
-		}
-		for i, s := range distinct {
-			first[s] = found[i]
 		}
 		notices, err := c.Store.Notices(ctx) // after the rows were looked up: rows are removed after the notice
 		if err != nil {

@@ -27,14 +27,18 @@ func (l manyVisits) Read(_ context.Context, p models.Partition, s eventlog.Span,
 	got := eventlog.Reading{Span: eventlog.Span{From: s.From, To: min(s.To, l.long)}, Whole: true}
 	for i := got.From; i < got.To; i++ {
 		v := modelstest.VisitAt(3, 5)
-		v.Plan, v.ID, v.GUID, v.TS, v.Features = l.plan, fmt.Sprint(i), fmt.Sprint(i), v.TS+models.Millis(i*100), make([]string, models.MaxFeatures)
-		for feature := range v.Features {
-			v.Features[feature] = strconv.FormatInt(i%int64(2+feature), 10)
-		}
+		v.Plan, v.ID, v.GUID, v.TS, v.Features = l.plan, fmt.Sprint(i), fmt.Sprint(i), v.TS+models.Millis(i*100), sixFeatures(i)
 		each(eventlog.Item{Partition: p, Offset: i, Event: v, Bytes: 300})
 		l.meter.look()
 	}
 	return got, nil
+}
+
+func sixFeatures(offset int64) (features []string) {
+	for feature := range int64(models.MaxFeatures) {
+		features = append(features, strconv.FormatInt(offset%(2+feature), 10))
+	}
+	return features
 }
 
 // peak is the largest heap that was seen.
@@ -48,7 +52,7 @@ func (p *peak) look() {
 	}
 }
 
-// offForAll is a store in which one key counted everything twice. It remembers nothing.
+// offForAll is a store in which one key counted everything twice. Each visitor's first visit is the only one.
 type offForAll struct {
 	*memstore.Memory
 	off      models.Key
@@ -64,14 +68,18 @@ func (o offForAll) Confirm(_ context.Context, keys []models.Key, _ func(int) ite
 	return true, nil
 }
 
-func (o offForAll) FirstSeen(_ context.Context, sightings []models.Sighting) ([]models.Position, error) {
-	o.meter.look()
-	first := make([]models.Position, len(sightings))
-	for i, s := range sightings {
-		offset, _ := strconv.ParseInt(s.Visitor, 10, 64)
-		first[i] = models.Position{Topic: p0.Topic, Partition: p0.Number, Offset: offset}
+func (o offForAll) Visitors(_ context.Context, visitors []models.Visitor, found func(int, models.First)) error {
+	all := models.Subsets(1<<models.MaxFeatures - 1)
+	for i, v := range visitors {
+		if o.meter.look(); v.Under == "" {
+			offset, _ := strconv.ParseInt(v.GUID, 10, 64)
+			found(i, models.First{
+				At:  models.Position{Topic: p0.Topic, Partition: p0.Number, Offset: offset},
+				Day: modelstest.VisitAt(3, 5).TS.Day(), Features: sixFeatures(offset), Of: models.Ways{all, all, all},
+			})
+		}
 	}
-	return first, nil
+	return nil
 }
 
 func (o offForAll) Apply(_ context.Context, writes []store.KeyWrite) []error {

@@ -89,7 +89,7 @@ func TestLettersThatGrowCarriesOver(t *testing.T) {
 	ids := map[string]int{}
 	for number := range 4 {
 		_, err := raw.Read(t.Context(), w.log.Kafka, models.Partition{Topic: "visits-g2", Number: number}, eventlog.Span{To: math.MaxInt64}, func(m kafka.Message) error {
-			e, err := w.log.Plan.Decode(m.Value)
+			e, err := w.log.Plan.DecodeVisit(m.Value)
 			if err == nil {
 				ids[e.EventID()]++
 			}

@@ -57,10 +57,10 @@ func TestNobodyCountsBesideAnotherVersion(t *testing.T) {
 			}
 		})
 	}
-	f("a/1/u/v4", false)
-	f("a/1/u/v4", true)
-	f("old/7/u", false, "consumer old/7/u, which has partition 5 of topic clicks", "by version 0", "by version 4", "Stop all consumers")
-	f("new/7/u/v5", false, "by version 5")
+	f("a/1/u/v5", false)
+	f("a/1/u/v5", true)
+	f("old/7/u", false, "consumer old/7/u, which has partition 5 of topic clicks", "by version 0", "by version 5", "Stop all consumers")
+	f("new/7/u/v6", false, "by version 6")
 	f("old/7/u", true) // it has left
 }
 
@@ -92,7 +92,7 @@ func TestAgreeWaitsForOtherMembers(t *testing.T) {
 		o := newAgreeing(t, m, "old/7/u", false)
 		go func() {
 			time.Sleep(5 * time.Second)
-			_, _ = m.Take(context.Background(), neighbour, "a/1/u/v4")
+			_, _ = m.Take(context.Background(), neighbour, "a/1/u/v5")
 		}()
 		begun := time.Now()
 		if err := o.agree(t.Context(), agreePatience); err != nil || time.Since(begun) > 7*time.Second {
@@ -106,7 +106,7 @@ func TestAConsumerThatCountedDoesNotRefuse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		err := newAgreeing(t, memstore.New(), "new/7/u/v5", false).agree(ctx, math.MaxInt64)
+		err := newAgreeing(t, memstore.New(), "new/7/u/v6", false).agree(ctx, math.MaxInt64)
 		if refused := new(eventlog.Refusal); !errors.Is(err, context.DeadlineExceeded) || errors.As(err, &refused) {
 			t.Errorf("it ends with %v", err)
 		}
@@ -135,7 +135,7 @@ func TestPartitionsThatNobodyCountsAreNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, clean := range []bool{true, false} {
 			m := memstore.New()
-			o := newAgreeing(t, m, "a/1/u/v4", true)
+			o := newAgreeing(t, m, "a/1/u/v5", true)
 			added := models.Partition{Topic: p0.Topic, Number: neighbour.Number + 1}
 			m.OwnerRows[added] = memstore.OwnerRow{Tenure: store.Tenure{Partition: added, Owner: "old/7/u", Epoch: 1}, Clean: clean}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)

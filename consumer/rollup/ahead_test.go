@@ -43,7 +43,7 @@ func TestEventsFarAheadAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.write(t, clicks, click("far", far))
-		visit, err := l.Plan.Decode(fmt.Appendf(nil, `{"v":1,"id":"far","siteId":"site","guid":"guid","ts":%d}`, time.Now().Add(far).UnixMilli()))
+		visit, err := l.Plan.DecodeVisit(fmt.Appendf(nil, `{"v":1,"id":"far","siteId":"site","guid":"guid","ts":%d}`, time.Now().Add(far).UnixMilli()))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -50,10 +50,10 @@ func TestALongLastFlushKeepsItsPlaceInTheGroup(t *testing.T) {
 		s := newSlowly(b, 900*time.Millisecond)
 		b.store = s
 		b.sendLinks(t, links)
-		stopFirst, endedFirst := b.start(t, "first/1/u/v4")
+		stopFirst, endedFirst := b.start(t, "first/1/u/v5")
 		<-s.begun
 		begun := time.Now()
-		stopSecond, endedSecond := b.start(t, "second/1/u/v4")
+		stopSecond, endedSecond := b.start(t, "second/1/u/v5")
 		b.counts(t, links)
 		if took := time.Since(begun); took < b.cfg.Kafka.SessionTimeout {
 			t.Errorf("writing took %v: that does not show anything", took)
@@ -106,13 +106,13 @@ func TestALargeChunkDoesNotHoldUpTheGroup(t *testing.T) {
 		s := newSlowly(b, time.Second)
 		b.store = s
 		b.send(t, 0, 20) // on one link, in both partitions: a first chunk would not be left
-		stopFirst, endedFirst := b.start(t, "first/1/u/v4")
+		stopFirst, endedFirst := b.start(t, "first/1/u/v5")
 		b.counts(t, 20)
 		b.sendLinks(t, links)
 		<-s.begun
 		begun := time.Now()
-		stopSecond, endedSecond := b.start(t, "second/1/u/v4")
-		for b.owns("second/1/u/v4") == 0 {
+		stopSecond, endedSecond := b.start(t, "second/1/u/v5")
+		for b.owns("second/1/u/v5") == 0 {
 			time.Sleep(5 * time.Millisecond)
 		}
 		if took := time.Since(begun); took > portions/4*time.Second { // the chunk takes 80 s, or 40 if it has one partition

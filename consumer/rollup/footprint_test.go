@@ -33,13 +33,11 @@ type swallow struct{ *memstore.Memory }
 func (swallow) FirstSeen(_ context.Context, sightings []models.Sighting) ([]models.Position, error) {
 	return make([]models.Position, len(sightings)), nil
 }
-func (swallow) Remember(context.Context, []models.Sighting, []models.Position) error { return nil }
-func (swallow) Visitors(context.Context, []models.Visitor, func(int, models.First)) (hasRows bool, err error) {
-	return true, nil
-}
-func (swallow) RememberFirsts(context.Context, []models.Visitor, [][]models.First) error { return nil }
-func (swallow) ListNames(context.Context, []models.Name) error                           { return nil }
-func (swallow) Ledger(context.Context, []models.Key, func(int, []store.LedgerRow)) error { return nil }
+func (swallow) Remember(context.Context, []models.Sighting, []models.Position) error      { return nil }
+func (swallow) Visitors(context.Context, []models.Visitor, func(int, models.First)) error { return nil }
+func (swallow) RememberFirsts(context.Context, []models.Visitor, [][]models.First) error  { return nil }
+func (swallow) ListNames(context.Context, []models.Name) error                            { return nil }
+func (swallow) Ledger(context.Context, []models.Key, func(int, []store.LedgerRow)) error  { return nil }
 func (swallow) Apply(_ context.Context, writes []store.KeyWrite) []error {
 	return make([]error, len(writes))
 }

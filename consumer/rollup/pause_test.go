@@ -47,7 +47,7 @@ func TestAPauseIsOneState(t *testing.T) {
 	}
 	onBoth(t, 2, func(t *testing.T, b *bench) {
 		b.cfg.Kafka.SessionTimeout = 6 * time.Second // a member that is stopped while it joins stays in the group for so long
-		stopFirst, endedFirst := b.start(t, "first/1/u/v4")
+		stopFirst, endedFirst := b.start(t, "first/1/u/v5")
 		b.send(t, 0, 100)
 		b.counts(t, 100)
 		var snapshot *memstore.Memory
@@ -56,7 +56,7 @@ func TestAPauseIsOneState(t *testing.T) {
 		err := b.pause(t, 30*time.Second, func(context.Context) error {
 			snapshot = b.memory.Snapshot()
 			b.send(t, 100, 200)
-			stopSecond, endedSecond = b.start(t, "second/1/u/v4")
+			stopSecond, endedSecond = b.start(t, "second/1/u/v5")
 			b.unchanged(t, snapshot)
 			return nil
 		})

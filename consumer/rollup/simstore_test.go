@@ -80,9 +80,8 @@ func (v *view) FirstSeen(ctx context.Context, sightings []models.Sighting) (foun
 	return found, err
 }
 
-func (v *view) Visitors(ctx context.Context, visitors []models.Visitor, found func(int, models.First)) (hasRows bool, err error) {
-	err = v.call(ctx, func() (err error) { hasRows, err = v.Memory.Visitors(ctx, visitors, found); return err })
-	return hasRows, err
+func (v *view) Visitors(ctx context.Context, visitors []models.Visitor, found func(int, models.First)) error {
+	return v.call(ctx, func() error { return v.Memory.Visitors(ctx, visitors, found) })
 }
 
 // Remember stores the visitors one by one, in any order.

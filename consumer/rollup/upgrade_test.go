@@ -51,7 +51,7 @@ func TestUpgradeToAnotherVersion(t *testing.T) {
 	stopOld, endedOld := b.start(t, "old/3/u") // a version that does not compare versions
 	b.send(t, 0, 20)
 	b.counts(t, 20)
-	stopNew, endedNew := b.start(t, "new/4/u/v4")
+	stopNew, endedNew := b.start(t, "new/4/u/v5")
 	defer stopNew()
 	var err error
 	select {
@@ -72,7 +72,7 @@ func TestUpgradeToAnotherVersion(t *testing.T) {
 	if err := <-endedOld; err != nil {
 		t.Fatal(err)
 	}
-	stopNew, endedNew = b.start(t, "new/5/u/v4")
+	stopNew, endedNew = b.start(t, "new/5/u/v5")
 	b.send(t, 30, 40)
 	b.counts(t, 40)
 	stopNew()

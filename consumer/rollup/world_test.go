@@ -96,11 +96,8 @@ func newWorld(seed int, c controls) *world {
 	w.rnd, w.fate, w.span, w.oddities = rand.New(rand.NewPCG(uint64(seed), 1)), lots{w}, simSpan, newOddities(seed, c)
 	w.partitions = []models.Partition{{Topic: "clicks", Number: 0}, {Topic: "clicks", Number: 1}, {Topic: "visits", Number: 0}}
 	w.back = time.Now().Add(time.Duration(w.rnd.IntN(50)-25) * time.Minute)
-	switch seed % 3 { // visitors' rows that are soon full, rows, and none
-	case 0:
+	if seed%2 == 0 { // visitors' rows are soon full
 		w.store.Full = 2
-	case 1:
-		w.store.BySighting = true
 	}
 	grows := c.grows(seed)
 	w.compose()
@@ -167,6 +164,7 @@ func (w *world) event(p models.Partition, id string) models.Event {
 		click := &models.Click{V: 1, ID: id, ShortURL: fmt.Sprint("link", w.rnd.IntN(3)), IP: visitor, TS: ts, Bot: w.rnd.IntN(10) == 0}
 		hours := int(ts / 3_600_000) // no draws of their own, which would make other plays of the seeds
 		click.Country, click.Referrer = []string{"", "IT", "DE"}[hours%3], []string{"", "news"}[hours/3%2]
+		click.Browser, click.System, click.Device = []string{"Firefox", "", "Safari"}[hours/2%3], []string{"Linux", "iOS"}[hours/5%2], []string{"", "phone"}[hours/7%2]
 		if hours%4 == 0 {
 			amount := int64(hours%7 + 1)
 			click.Amount = &amount

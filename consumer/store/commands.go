@@ -34,14 +34,14 @@ type WalkStore interface {
 // AuditStore is a store that can be audited.
 type AuditStore interface {
 	WalkStore
-	// Sums adds up the counters of links by table, and then reads their ledgers. Keys has passed the links in one call.
+	// Sums adds up the cells of links by counter, and then reads their ledgers. Keys has passed the links in one call.
 	Sums(ctx context.Context, links []models.Key) (map[models.Key]LinkSums, error)
 }
 
-// LinkSums is the sum of a link's counters in each table, and the link's ledger after they were read.
+// LinkSums is the sum of each of a link's counters, as far as they add up to others, and the link's ledger after they were read.
 type LinkSums struct {
-	Tables map[string]int64
-	Ledger []LedgerRow
+	Counters map[string]int64
+	Ledger   []LedgerRow
 }
 
 // RetireStore is a store whose visitors can be retired.

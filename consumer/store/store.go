@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -55,17 +56,18 @@ type Store interface {
 	// Tail reads what was noted; the zero Tail if nothing was.
 	Tail(ctx context.Context, p models.Partition) (Tail, error)
 
-	// FirstSeen returns the position of the first event of each sighting, in their order, from visitors' rows as well; the zero position:
-	// never seen. The sightings are distinct. The store must not keep the list.
+	// FirstSeen returns the position of the first event of each sighting of a link, in their order; the zero position: never seen. The
+	// sightings are distinct. For one of a site it returns an error: FirstEvents finds those, too. The store must not keep the list.
 	FirstSeen(ctx context.Context, sightings []models.Sighting) ([]models.Position, error)
 
-	// Remember stores new sightings, with the position of the first event of each: of links, and of visitors of sites who have no rows. It is idempotent: after an error the caller may call it again with the same values. The store must not keep the lists.
+	// Remember stores new sightings of links, with the position of the first event of each. It is idempotent: after an error the caller may call
+	// it again with the same values. For one of a site it returns an error. The store must not keep the lists.
 	Remember(ctx context.Context, sightings []models.Sighting, first []models.Position) error
 
 	// Visitors reads rows that remember visitors of sites, and hands each entry to found as it comes, one after the other and in any order: the
-	// texts of all would be far more than the names of the visitors, who are distinct. hasRows is false if the store has no such rows,
-	// since it has a row for each sighting. After an error found may have been called for some entries. The store must not keep the list.
-	Visitors(ctx context.Context, visitors []models.Visitor, found func(i int, entry models.First)) (hasRows bool, err error)
+	// texts of all would be far more than the names of the visitors, who are distinct. After an error found may have been called for some
+	// entries. The store must not keep the list.
+	Visitors(ctx context.Context, visitors []models.Visitor, found func(i int, entry models.First)) error
 
 	// RememberFirsts adds entries to visitors' rows. It is idempotent: an entry replaces one with the same position. After an error the
 	// caller may call it again with the same values. The store must not keep the lists.
@@ -117,19 +119,6 @@ type Store interface {
 	// WriteTimeout is the time after which a write that the store has accepted is either applied or dropped, as far as
 	// the store's own settings tell. Zero: outcomes are never unknown.
 	WriteTimeout() time.Duration
-}
-
-// BySighting is for stores that have no rows of visitors.
-type BySighting struct{}
-
-// Visitors implements Store.
-func (BySighting) Visitors(ctx context.Context, _ []models.Visitor, _ func(int, models.First)) (hasRows bool, err error) {
-	return false, ctx.Err()
-}
-
-// RememberFirsts implements Store. Nobody calls it, since there are no rows.
-func (BySighting) RememberFirsts(context.Context, []models.Visitor, [][]models.First) error {
-	return errors.ErrUnsupported
 }
 
 // LatestStore is a store that can keep the latest clicks.
@@ -221,6 +210,50 @@ type KeyWrite struct {
 	Key    models.Key
 	Cells  map[models.Cell]int64
 	Ledger []LedgerRow
+}
+
+// FirstEvents sets the position of the first event of each sighting that is a key of first, of links and of sites; the zero position: never seen.
+func FirstEvents(ctx context.Context, db Store, first map[models.Sighting]models.Position) error {
+	var links []models.Sighting
+	rows := map[models.Visitor]bool{} // that may have sightings of sites
+	for s := range first {
+		if first[s] = (models.Position{}); s.Keyspace != models.Cardinality {
+			links = append(links, s)
+			continue
+		}
+		own, _ := s.Row()
+		if own.Under = s.Features; rows[own] {
+			continue // all its rows are: for another interval, or for a combination that has this one
+		}
+		for _, v := range s.Rows() {
+			rows[v] = true
+		}
+	}
+	found, err := db.FirstSeen(ctx, links)
+	if err != nil {
+		return err
+	}
+	for i, s := range links {
+		first[s] = found[i]
+	}
+	visitors := slices.Collect(maps.Keys(rows))
+	return db.Visitors(ctx, visitors, func(i int, entry models.First) {
+		for s := range entry.Sightings(visitors[i]) {
+			if at, asked := first[s]; asked && at == (models.Position{}) {
+				first[s] = entry.At
+			}
+		}
+	})
+}
+
+// OfLinks returns an error if a sighting is not of a link: a visitor of a site has rows, and would be taken for new.
+func OfLinks(sightings []models.Sighting) error {
+	for _, s := range sightings {
+		if s.Keyspace != models.URLShortener {
+			return fmt.Errorf("%s %q: only visitors of links are remembered by sighting", s.Keyspace, s.Name)
+		}
+	}
+	return nil
 }
 
 // Ledgers collects what Ledger finds, by key.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"footfall/consumer/store"
+	"footfall/internal/tables"
 	"footfall/models"
 )
 
@@ -45,7 +46,7 @@ func (s *Store) check(w store.KeyWrite) error {
 		return fmt.Errorf("applying a write: no keyspace %q", w.Key.Keyspace)
 	}
 	for cell := range w.Cells {
-		if add.cells[cell.Counter] == nil {
+		if _, known := add.cells[cell.Counter]; !known {
 			return fmt.Errorf("applying a write: keyspace %s has no counter %q", w.Key.Keyspace, cell.Counter)
 		}
 	}
@@ -54,19 +55,21 @@ func (s *Store) check(w store.KeyWrite) error {
 
 // in binds the statements to a transaction.
 func (a *adders) in(ctx context.Context, tx *sql.Tx) *adders {
-	bound := &adders{cells: make(map[string]*sql.Stmt, len(a.cells)), ledger: tx.StmtContext(ctx, a.ledger)}
-	for counter, stmt := range a.cells {
-		bound.cells[counter] = tx.StmtContext(ctx, stmt)
+	bound := &adders{cells: make(map[string]adder, len(a.cells)), ledger: tx.StmtContext(ctx, a.ledger)}
+	for counter, add := range a.cells {
+		add.Stmt = tx.StmtContext(ctx, add.Stmt)
+		bound.cells[counter] = add
 	}
 	return bound
 }
 
 func (a *adders) write(ctx context.Context, w store.KeyWrite) error {
-	partition := partitionKey(w.Key)
+	partition := tables.AppendKey(nil, w.Key, day)
 	args := make([]any, 0, len(partition)+6)
 	for cell, delta := range w.Cells {
-		args = append(append(append(args[:0], partition...), clusteringKey(w.Key.Keyspace, cell)...), delta)
-		if _, err := a.cells[cell.Counter].ExecContext(ctx, args...); err != nil {
+		add := a.cells[cell.Counter]
+		args = append(tables.AppendCell(append(args[:0], partition...), add.rows, cell, add.at), delta)
+		if _, err := add.ExecContext(ctx, args...); err != nil {
 			return fmt.Errorf("adding to %s: %w", cell.Counter, err)
 		}
 	}

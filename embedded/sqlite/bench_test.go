@@ -24,30 +24,27 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-// 12,000 sightings: 1,000 visits with both features. Half of them are new each time.
-func BenchmarkSightings(b *testing.B) {
+// 1,000 visits with both features. Half of the visitors are new each time.
+func BenchmarkVisitors(b *testing.B) {
 	store, _ := open(b, b.TempDir())
 	for n := 0; b.Loop(); n++ {
-		var sightings []models.Sighting
-		var at []models.Position
+		var visitors, fresh []models.Visitor
 		for i := range 1000 {
-			v := &models.Visit{SiteID: "site1", GUID: fmt.Sprintf("guid-%d", i+n*500), TS: models.Earliest, Features: []string{"a", "b"}}
-			for _, s := range v.Sightings() {
-				sightings, at = append(sightings, s), append(at, models.Position{Topic: "visits", Partition: 1, Offset: int64(i)})
-			}
+			visitors = append(visitors, models.Visitor{Site: "site1", Month: models.Earliest.Month(), GUID: fmt.Sprintf("guid-%d", i+n*500)})
 		}
-		seen, err := store.FirstSeen(b.Context(), sightings)
-		if err != nil {
+		known := map[int]bool{}
+		if err := store.Visitors(b.Context(), visitors, func(i int, _ models.First) { known[i] = true }); err != nil {
 			b.Fatal(err)
 		}
-		var fresh []models.Sighting
-		var first []models.Position
-		for i, s := range sightings {
-			if seen[i] == (models.Position{}) {
-				fresh, first = append(fresh, s), append(first, at[i])
+		var firsts [][]models.First
+		for i, v := range visitors {
+			if !known[i] {
+				at := models.Position{Topic: "visits", Partition: 1, Offset: int64(i)}
+				fresh = append(fresh, v)
+				firsts = append(firsts, []models.First{{At: at, Day: models.Earliest.Day(), Features: []string{"a", "b"}, Of: models.Ways{15, 15, 15}}})
 			}
 		}
-		if err := store.Remember(b.Context(), fresh, first); err != nil {
+		if err := store.RememberFirsts(b.Context(), fresh, firsts); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -41,6 +41,9 @@ func Plan(s *Store, query string) (steps []string, err error) {
 	return steps, rows.Err()
 }
 
+// PerStatement is how many rows one statement reads or writes.
+const PerStatement = perStatement
+
 // PieceRows is how many rows of a long list are read at once.
 const PieceRows = pieceRows
 
@@ -78,4 +81,24 @@ func WhileWriting(s *Store, do func()) error {
 		do()
 		return nil
 	})
+}
+
+// Columns are a table's columns, and those of its primary key.
+func Columns(s *Store, database, table string) (columns, key []string, err error) {
+	rows, err := s.readers.Query("SELECT name, pk FROM pragma_table_info(?, ?) ORDER BY cid", table, database)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var name string
+		var place int
+		if err := rows.Scan(&name, &place); err != nil {
+			return nil, nil, err
+		}
+		if columns = append(columns, name); place > 0 {
+			key = append(key, name) // all keys are in the order of the columns
+		}
+	}
+	return columns, key, rows.Err()
 }

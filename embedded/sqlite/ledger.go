@@ -2,40 +2,37 @@ package sqlite
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
 
 	"footfall/consumer/store"
+	"footfall/internal/tables"
 	"footfall/models"
 )
 
-// perStatement is how many keys or sightings one statement reads. They are passed as one JSON array.
+// perStatement is how many rows one statement reads or writes. They are passed as one JSON array.
 const perStatement = 10_000
 
-// ledgerQueries read the ledgers of many keys. CROSS JOIN makes SQLite loop over the JSON array and look up each element, never the other
-// way round.
-func ledgerQueries(plan *models.Plan) map[models.Keyspace]string {
-	return map[models.Keyspace]string{
-		models.URLShortener: `
-			SELECT k.key, topic, kafka_partition, kind, epoch, from_offset, to_offset
-			FROM json_each(?) k CROSS JOIN urlshortener.applied
-			WHERE short_url = k.value ->> 0`,
-		models.Cardinality: `
-			SELECT k.key, topic, kafka_partition, kind, epoch, from_offset, to_offset
-			FROM json_each(?) k CROSS JOIN cardinality.applied
-			WHERE siteId = k.value ->> 0 AND month_interval_start = k.value ->> 1` + equalFeatures(plan, "k", 2),
+// ledgerQueries read the ledgers of many keys.
+func ledgerQueries(schema tables.Schema) map[models.Keyspace]string {
+	queries := map[models.Keyspace]string{}
+	for _, keyspace := range []models.Keyspace{models.URLShortener, models.Cardinality} {
+		ledger := models.TableOf(keyspace, models.LedgerTable)
+		queries[keyspace] = lookUp(schema, ledger, schema.List(ledger.Rows, ledger.Values), ledger.Partition)
 	}
+	return queries
 }
 
-// equalFeatures compares the features' columns with the elements of a JSON array, beginning at the given one.
-func equalFeatures(plan *models.Plan, array string, from int) string {
-	var b strings.Builder
-	for i, name := range plan.Features() {
-		fmt.Fprintf(&b, " AND %s = %s.value ->> %d", name, array, from+i)
+// lookUp reads columns of many rows, each after the place of its key in a JSON array of keys (?1), of which the first is at ?2. CROSS JOIN makes SQLite loop over the array and
+// look up each element, never the other way round.
+func lookUp(schema tables.Schema, t models.Table, columns string, key ...[]models.Column) string {
+	query := "SELECT ?2 + k.key, " + columns + " FROM json_each(?1) k CROSS JOIN " + schema.Name(t) + " t WHERE "
+	for i, name := range schema.Plan.ColumnNames(key...) {
+		if i > 0 {
+			query += " AND "
+		}
+		query += fmt.Sprintf("t.%s = k.value ->> %d", name, i)
 	}
-	return b.String()
+	return query
 }
 
 // Ledger implements store.Store.
@@ -45,10 +42,8 @@ func (s *Store) Ledger(ctx context.Context, keys []models.Key, found func(int, [
 		of[key.Keyspace] = append(of[key.Keyspace], i)
 	}
 	for keyspace, places := range of {
-		for some := range slices.Chunk(places, perStatement) {
-			if err := s.ledger(ctx, keyspace, keys, some, found); err != nil {
-				return fmt.Errorf("reading the ledger of %d keys of %s: %w", len(some), keyspace, err)
-			}
+		if err := s.ledger(ctx, keyspace, keys, places, found); err != nil {
+			return fmt.Errorf("reading the ledger of %d keys of %s: %w", len(places), keyspace, err)
 		}
 	}
 	return nil
@@ -59,17 +54,13 @@ func (s *Store) ledger(ctx context.Context, keyspace models.Keyspace, keys []mod
 	if !ok {
 		return fmt.Errorf("no keyspace %q", keyspace)
 	}
-	partitions := make([][]any, len(places))
-	for i, place := range places {
-		partitions[i] = partitionKey(keys[place])
-	}
 	at, rows := -1, []store.LedgerRow(nil) // the rows of a key follow each other
 	tell := func() {
 		if at >= 0 {
 			found(places[at], rows)
 		}
 	}
-	err := s.each(ctx, query, partitions, func(scan func(...any) error) error {
+	err := s.each(ctx, query, len(places), func(i int) []any { return tables.AppendKey(nil, keys[places[i]], day) }, func(scan func(...any) error) error {
 		var i int
 		var row store.LedgerRow
 		if err := scan(&i, &row.Partition.Topic, &row.Partition.Number, &row.Kind, &row.Epoch, &row.From, &row.To); err != nil {
@@ -88,13 +79,26 @@ func (s *Store) ledger(ctx context.Context, keyspace models.Keyspace, keys []mod
 	return err
 }
 
-// each runs a query whose only parameter is a JSON array, and calls do for every row.
-func (s *Store) each(ctx context.Context, query string, array [][]any, do func(scan func(...any) error) error) (err error) {
-	parameter, err := json.Marshal(array)
+// each runs a query about n rows, perStatement at a time, and calls do for every row of the answer. ?1 are the rows, ?2 is the place of the first.
+func (s *Store) each(ctx context.Context, query string, n int, row func(i int) []any, do func(scan func(...any) error) error) error {
+	for begin := 0; begin < n; begin += perStatement {
+		some := make([][]any, min(perStatement, n-begin))
+		for i := range some {
+			some[i] = row(begin + i)
+		}
+		if err := s.eachOf(ctx, query, some, begin, do); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) eachOf(ctx context.Context, query string, some [][]any, begin int, do func(scan func(...any) error) error) error {
+	parameter, err := asJSON(some)
 	if err != nil {
 		return err
 	}
-	rows, err := s.readers.QueryContext(ctx, query, string(parameter))
+	rows, err := s.readers.QueryContext(ctx, query, parameter, begin)
 	if err != nil {
 		return err
 	}

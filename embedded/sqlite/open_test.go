@@ -61,7 +61,7 @@ func TestReopen(t *testing.T) {
 
 // TestOtherSchemas: files of another version are refused by name, with the way on, and are not changed.
 func TestOtherSchemas(t *testing.T) {
-	for _, version := range []int{1, 3, 99} {
+	for _, version := range []int{1, 3, 4, 99} {
 		dir := t.TempDir()
 		store, err := sqlite.Open(t.Context(), dir, models.DefaultPlan())
 		if err != nil {

@@ -10,6 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"footfall/consumer/eventlog"
+	"footfall/consumer/rollup/packed"
+	"footfall/consumer/rollup/sight"
 	"footfall/consumer/store"
 	"footfall/embedded/sqlite"
 	"footfall/models"
@@ -29,25 +34,17 @@ func moment(t testing.TB, text string) models.Millis {
 // count writes events to the store as the rollup does, as far as queries show.
 func count(t testing.TB, db *sqlite.Store, events ...models.Event) {
 	t.Helper()
-	cells := modelstest.Cells{}
+	n := prometheus.NewCounter(prometheus.CounterOpts{Name: "n"})
+	visitors, chunk := sight.New(db, eventlog.NewHasher(), 0, models.FullRow, 1<<20, n, n), packed.New(false)
 	for offset, e := range events {
-		sightings := e.Sightings()
-		seen, err := db.FirstSeen(t.Context(), sightings)
-		if err != nil {
-			t.Fatal(err)
-		}
-		first := make([]bool, len(sightings))
-		var fresh []models.Sighting
-		var at []models.Position
-		for i, s := range sightings {
-			if first[i] = seen[i] == (models.Position{}); first[i] {
-				fresh, at = append(fresh, s), append(at, models.Position{Topic: "log", Offset: int64(offset)})
-			}
-		}
-		if err := db.Remember(t.Context(), fresh, at); err != nil {
-			t.Fatal(err)
-		}
-		e.Count(first, cells.Add)
+		chunk.Add(models.Partition{Topic: "log"}, int64(offset), e)
+	}
+	if _, err := visitors.Decide(t.Context(), chunk, 0); err != nil {
+		t.Fatal(err)
+	}
+	cells := modelstest.Cells{}
+	for _, e := range chunk.All() {
+		e.Event.Count(e.First, cells.Add)
 	}
 	var writes []store.KeyWrite
 	for key, deltas := range cells {
@@ -91,6 +88,12 @@ var catalogue = []struct {
 	{`SELECT interval_start, visits FROM cardinality.Counts WHERE siteId = 'site1' AND month_interval_start = '2018-10-01'
    AND feature1 = '' AND feature2 = '' AND metric_type = 'week_unique'`, // the visit of 1 November is in October's last week
 		[][]string{{"2018-10-01", "2"}, {"2018-10-29", "2"}}},
+	{`SELECT seen FROM cardinality.GuidData WHERE siteId = 'site1' AND month_interval_start = '2018-10-01' AND bucket = '01' AND guid = 'g1'`,
+		[][]string{
+			{`["2018-10-01","month:3 week:3 day:3","facebook.com",""]`}, {`["2018-10-02","day:3","facebook.com",""]`}, {`["2018-10-31","day:1","",""]`},
+		}},
+	{`SELECT seen FROM cardinality.GuidData WHERE siteId = 'site1' AND month_interval_start = '2018-10-01' AND bucket = '01' AND guid = 'g1' AND seen ->> 2 = 'facebook.com'`,
+		[][]string{{`["2018-10-01","month:3 week:3 day:3","facebook.com",""]`}, {`["2018-10-02","day:3","facebook.com",""]`}}},
 }
 
 func catalogueEvents(t testing.TB) []models.Event {

@@ -5,7 +5,8 @@
 --
 -- Versions (PRAGMA user_version of each file):
 --   1 to 3: before 1.0; such files are refused.
---   4: the first.
+--   4: before the release; refused, too. GuidData had a row for each interval and combination of features.
+--   5: the first.
 
 -- footfall.db: bookkeeping, not for analysts.
 
@@ -110,6 +111,16 @@ CREATE TABLE IF NOT EXISTS urlshortener.referrercounters (
     PRIMARY KEY (short_url, referrer)
 ) WITHOUT ROWID, STRICT;
 
+-- Clicks by month, for each value of a dimension: country, referrer, browser, system, device.
+CREATE TABLE IF NOT EXISTS urlshortener.monthcounters (
+    short_url TEXT NOT NULL,
+    dimension TEXT NOT NULL,
+    month TEXT NOT NULL,
+    label TEXT NOT NULL,              -- '' if the click lacks it
+    value INTEGER NOT NULL,
+    PRIMARY KEY (short_url, dimension, month DESC, label)
+) WITHOUT ROWID, STRICT;
+
 -- Distinct IPs.
 CREATE TABLE IF NOT EXISTS urlshortener.uniquecounter (
     short_url TEXT PRIMARY KEY,
@@ -184,19 +195,19 @@ CREATE TABLE IF NOT EXISTS urlshortener.applied (
 
 -- cardinality.db: how many people visited a site.
 
--- Which visitor was seen in which interval, under which combination of features ('' is any), and its first event. bucket is
--- the first two hex digits of the guid's MD5; here it only keeps the key the same as in Cassandra.
+-- What is remembered of a visitor of a site in a month: an entry for each event that was the first in some way, as migrations/0003_cardinality.cql
+-- says. bucket is the first two hex digits of the guid's MD5; here it only keeps the key the same as in Cassandra.
 CREATE TABLE IF NOT EXISTS cardinality.GuidData (
     siteId TEXT NOT NULL,
-    interval_size TEXT NOT NULL,      -- month, week or day
-    interval_start TEXT NOT NULL,
+    month_interval_start TEXT NOT NULL,
     bucket TEXT NOT NULL,
     guid TEXT NOT NULL,
-    ${feature_columns}
+    under TEXT NOT NULL,
     topic TEXT NOT NULL,
     kafka_partition INTEGER NOT NULL,
     kafka_offset INTEGER NOT NULL,
-    PRIMARY KEY (siteId, interval_size, interval_start, bucket, guid, ${features})
+    seen TEXT NOT NULL,               -- a JSON array, such as ["2018-10-05","month:c week:c day:f","facebook.com","/news"]
+    PRIMARY KEY (siteId, month_interval_start, bucket, guid, under, topic, kafka_partition, kafka_offset)
 ) WITHOUT ROWID, STRICT;
 
 -- month_unique, week_unique, day_unique for every combination; month_views, day_views, hour_views for the whole site and

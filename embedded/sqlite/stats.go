@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
+	"footfall/internal/tables"
 	"footfall/models"
 	"footfall/reader/stats"
 )
@@ -19,8 +19,7 @@ import (
 type Stats struct {
 	db     *sql.DB
 	plan   *models.Plan
-	counts string // the condition that names a key of Counts
-	ranked string // the statement that reads the counters of a list of keys, by index in the list
+	schema tables.Schema
 }
 
 var _ stats.Store = (*Stats)(nil)
@@ -47,15 +46,7 @@ func OpenStats(ctx context.Context, dir string) (*Stats, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the counts in %s: reading the plan: %w", dir, err), r.Close())
 	}
-	s := &Stats{db: r.db, plan: plan,
-		counts: "siteId = ? AND month_interval_start = ? AND " + strings.Join(plan.Features(), " = ? AND ") + " = ?"}
-	s.ranked = "SELECT list.key, visits FROM json_each(?) AS list CROSS JOIN cardinality.Counts ON siteId = list.value ->> 0" +
-		" AND month_interval_start = list.value ->> 1"
-	for i, feature := range plan.Features() {
-		s.ranked += fmt.Sprintf(" AND Counts.%s = list.value ->> %d", feature, i+2)
-	}
-	s.ranked += " AND metric_type = ? AND interval_start >= ? AND interval_start < ?"
-	return s, nil
+	return &Stats{db: r.db, plan: plan, schema: tables.Schema{Plan: plan}}, nil
 }
 
 // Close releases the files; no method and no sequence may be under way.
@@ -73,16 +64,21 @@ func rowsOf[T any](ctx context.Context, db *sql.DB, what string, scan func(*sql.
 	}
 }
 
-// pieceRows is how many rows piecesOf has in memory.
-const pieceRows = 5000
+// pieceRows is how many rows piecesOf has in memory; of a list by month, of which many may be read at once, monthRows.
+const pieceRows, monthRows = 5000, 250
 
 // piecesOf is rowsOf for long lists: it asks again and again for the rows after the last one. The query ends with parameters for that row,
 // as after gives them, and for their number. first are those for the beginning.
 func piecesOf[T any](ctx context.Context, db *sql.DB, what string, scan func(*sql.Rows) (T, error), query string, args, first []any, after func(T) []any) iter.Seq2[T, error] {
+	return smallPieces(ctx, db, pieceRows, what, scan, query, args, first, after)
+}
+
+// smallPieces is piecesOf with so many rows.
+func smallPieces[T any](ctx context.Context, db *sql.DB, rows int, what string, scan func(*sql.Rows) (T, error), query string, args, first []any, after func(T) []any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for last := first; ; {
-			piece, err := listOf(ctx, db, what, scan, query+" LIMIT ?", slices.Concat(args, last, []any{pieceRows})...)
-			if !tell(piece, err, yield) || len(piece) < pieceRows {
+			piece, err := listOf(ctx, db, what, scan, query+" LIMIT ?", slices.Concat(args, last, []any{rows})...)
+			if !tell(piece, err, yield) || len(piece) < rows {
 				return
 			}
 			last = after(piece[len(piece)-1])
@@ -130,12 +126,6 @@ func collect[T any](ctx context.Context, db *sql.DB, scan func(*sql.Rows) (T, er
 	return list, rows.Err()
 }
 
-// namesOf is piecesOf for names in buckets. The condition says "this one or later, but not this one", for the first has none before it.
-func namesOf(ctx context.Context, db *sql.DB, what, query, column string, args ...any) iter.Seq2[string, error] {
-	return piecesOf(ctx, db, what, scanName, query+" AND (bucket, "+column+") >= (?, ?) AND "+column+" IS NOT ? ORDER BY bucket, "+column, args,
-		[]any{"", "", nil}, func(last string) []any { return []any{models.NameBucket(last), last, last} })
-}
-
 func scanShare(rows *sql.Rows) (row stats.Share, err error) {
 	return row, rows.Scan(&row.Label, &row.Count)
 }
@@ -165,7 +155,7 @@ func (m *moment) Scan(column any) error {
 }
 
 // between are the bounds of a range as text, for a column that write has written. Open ends are texts before and after all moments.
-func between(within stats.Range, write func(models.Millis) string) (from, to any) {
+func between(within stats.Range, write func(models.Millis) any) (from, to any) {
 	from, to = "", "~"
 	if within.From != 0 {
 		from = write(within.From)
@@ -175,6 +165,3 @@ func between(within stats.Range, write func(models.Millis) string) (from, to any
 	}
 	return from, to
 }
-
-// hourOf is the text of the start of an hour.
-func hourOf(t models.Millis) string { return t.Time().Format(hourLayout) }

@@ -9,7 +9,6 @@ import (
 
 	"footfall/embedded/sqlite"
 	"footfall/models"
-	"footfall/reader/stats"
 	"footfall/test/harness/statstables"
 )
 
@@ -19,7 +18,7 @@ func TestManyQuestionsTakeFewConnections(t *testing.T) {
 	openPlan(t, dir, models.DefaultPlan())
 	s := openStats(t, dir)
 	ask := func(ctx context.Context) error {
-		_, err := s.Counts(ctx, stats.SiteKey{Site: "s", Features: []string{"", ""}})
+		_, err := s.Counts(ctx, models.SiteKey("s", 0, "", ""))
 		return err
 	}
 	release, err := sqlite.TakeConnections(t.Context(), s, sqlite.StatsConnections)
@@ -54,8 +53,14 @@ func TestSequencesKeepNoConnection(t *testing.T) {
 			return nil
 		}
 		lists := []func() func(func(string, error) bool){
-			func() func(func(string, error) bool) { return s.Sites(ctx, month, models.NamesWith("")) }, func() func(func(string, error) bool) { return s.Links(ctx, month, models.NamesWith("")) },
-			func() func(func(string, error) bool) { return s.Values(ctx, "s", month, "feature1") },
+			func() func(func(string, error) bool) {
+				return s.Names(ctx, models.Name{List: models.SitesByMonth, Start: month}, models.NamesWith(""))
+			}, func() func(func(string, error) bool) {
+				return s.Names(ctx, models.Name{List: models.LinksByDay, Start: month}, models.NamesWith(""))
+			},
+			func() func(func(string, error) bool) {
+				return s.Names(ctx, models.Name{List: models.ValuesByMonth, Start: month, Site: "s", Feature: "feature1"}, models.NamesWith(""))
+			},
 		}
 		n := 0
 		for _, err := range lists[depth%len(lists)]() {

@@ -3,12 +3,12 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"math"
 	"time"
 
+	"footfall/internal/tables"
 	"footfall/models"
 	"footfall/reader/stats"
 )
@@ -25,56 +25,44 @@ func (s *Stats) Link(ctx context.Context, link string) (t stats.LinkTotals, err 
 	return t, nil
 }
 
-// Clicks implements stats.Store.
-func (s *Stats) Clicks(ctx context.Context, link string, unit stats.Unit, within stats.Range) iter.Seq2[stats.Point, error] {
-	if unit == stats.Hour {
-		from, to := between(within, hourOf)
-		return rowsOf(ctx, s.db, "clicks by hour", scanPoint, "SELECT hour, value FROM urlshortener.hourcounters"+
-			" WHERE short_url = ? AND hour >= ? AND hour < ? ORDER BY hour", link, from, to)
-	}
-	from, to := between(within, day)
-	return rowsOf(ctx, s.db, "clicks by day", scanPoint, "SELECT day, value FROM urlshortener.daycounters"+
-		" WHERE short_url = ? AND day >= ? AND day < ? ORDER BY day", link, from, to)
+// Points implements stats.Store.
+func (s *Stats) Points(ctx context.Context, key models.Key, counter string, within stats.Range) iter.Seq2[stats.Point, error] {
+	c, args := asked(counter, within, tables.AppendKey(nil, key, day))
+	start := c.ColumnOf(models.KindTime)
+	return rowsOf(ctx, s.db, counter, scanPoint, s.schema.Cells(c, start+", "+c.Column)+" ORDER BY "+start, args...)
 }
 
-// RankedLinks implements stats.Store, as Ranked does.
-func (s *Stats) RankedLinks(ctx context.Context, links []string, at models.Millis) ([]int64, error) {
-	parameter, err := json.Marshal(links)
-	if err != nil {
-		return nil, fmt.Errorf("reading clicks of %d links: %w", len(links), err)
-	}
-	counts := make([]int64, len(links))
-	for c, err := range rowsOf(ctx, s.db, "clicks of a day", scanRanked, "SELECT list.key, daycounters.value FROM json_each(?) AS list"+
-		" CROSS JOIN urlshortener.daycounters ON short_url = list.value AND day = ?", string(parameter), day(at)) {
-		if err != nil {
-			return nil, fmt.Errorf("ranking %d links: %w", len(links), err)
-		}
-		counts[c[0]] = c[1]
-	}
-	return counts, nil
+// asked is a counter, and the parameters of a question about its cells, after those that there are.
+func asked(name string, within stats.Range, args []any) (models.Counter, []any) {
+	c, _ := models.CounterOf(name)
+	from, to := between(within, timeOf(c))
+	return c, tables.AppendRange(args, c, from, to)
 }
 
-// Countries implements stats.Store.
-func (s *Stats) Countries(ctx context.Context, link string) iter.Seq2[stats.Share, error] {
-	return rowsOf(ctx, s.db, "countries", scanShare,
-		"SELECT country, value FROM urlshortener.countrycounters WHERE short_url = ? ORDER BY country", link)
-}
-
-// Referrers implements stats.Store.
-func (s *Stats) Referrers(ctx context.Context, link string) iter.Seq2[stats.Share, error] {
-	return piecesOf(ctx, s.db, "referrers", scanShare, "SELECT referrer, value FROM urlshortener.referrercounters"+
-		" WHERE short_url = ? AND referrer >= ? AND referrer IS NOT ? ORDER BY referrer", []any{link},
+// Shares implements stats.Store.
+func (s *Stats) Shares(ctx context.Context, link, counter string, within stats.Range) iter.Seq2[stats.Share, error] {
+	c, args := asked(counter, within, []any{link})
+	label, cells, rows := c.ColumnOf(models.KindText), s.schema.Cells(c, c.ColumnOf(models.KindText)+", "+c.Column), pieceRows
+	switch {
+	case c.Interval == "":
+	case within.To == 0 || stats.Month.End(within.From) != within.To: // a label may have several rows
+		return rowsOf(ctx, s.db, counter, scanShare, cells, args...)
+	default: // with an equality SQLite goes by the primary key, in the order of the labels
+		table := models.TableOf(c.Keyspace, c.Table)
+		cells, args = s.schema.Select(table, label+", "+c.Column, table.Partition, table.Rows[:2]), []any{link, c.Name, day(within.From)}
+		rows = monthRows
+	}
+	return smallPieces(ctx, s.db, rows, counter, scanShare, cells+" AND "+label+" >= ? AND "+label+" IS NOT ? ORDER BY "+label, args,
 		[]any{"", nil}, func(last stats.Share) []any { return []any{last.Label, last.Label} })
 }
 
 // Amounts implements stats.Store.
 func (s *Stats) Amounts(ctx context.Context, link string, within stats.Range) iter.Seq2[stats.Amount, error] {
-	from, to := between(within, day)
+	c, args := asked(models.NumValues, within, []any{link})
 	scan := func(rows *sql.Rows) (a stats.Amount, err error) {
 		return a, rows.Scan((*moment)(&a.Start), &a.Num, &a.Sum)
 	}
-	return rowsOf(ctx, s.db, "amounts", scan, "SELECT day, num_values, sum_values FROM urlshortener.amountcounters"+
-		" WHERE short_url = ? AND day >= ? AND day < ? ORDER BY day", link, from, to)
+	return rowsOf(ctx, s.db, "amounts", scan, s.schema.Cells(c, "day, num_values, sum_values")+" ORDER BY day", args...)
 }
 
 // Latest implements stats.Store.
@@ -99,10 +87,4 @@ func (s *Stats) Latest(ctx context.Context, link string, at models.Millis) iter.
 			}
 		}
 	}
-}
-
-// Links implements stats.Store.
-func (s *Stats) Links(ctx context.Context, at models.Millis, within models.NameRange) iter.Seq2[string, error] {
-	return namesOf(ctx, s.db, "the links of a day", "SELECT short_url FROM urlshortener.links_by_day WHERE day = ?"+
-		" AND short_url >= ? AND short_url <= ?", "short_url", day(at), within.From, within.To)
 }

@@ -29,6 +29,7 @@ func TestLongLists(t *testing.T) {
 		names = append(names, models.Name{List: models.LinksByDay, Start: day, Value: name}, models.Name{List: models.SitesByMonth, Start: month, Value: name},
 			models.Name{List: models.ValuesByMonth, Start: month, Site: "site", Feature: "feature1", Value: name})
 		referrers[models.Cell{Counter: models.ReferrerCounters, Label: name[:len(name)*min(i, 1)]}] = 1 // the first is a direct click
+		referrers[models.Cell{Counter: models.ReferrerMonths, At: month, Label: name[:len(name)*min(i, 1)]}] = 1
 		c := &models.Click{ID: name, ShortURL: "abc", TS: max(day, now-models.Millis(i/3))}
 		clicks = append(clicks, c.Latest(models.Position{Offset: int64(i)}))
 	}
@@ -68,10 +69,11 @@ func TestLongLists(t *testing.T) {
 			t.Errorf("%s: %d rows, want %d", what, len(seen), n)
 		}
 	}
-	f("links", "urlshortener", s.Links(t.Context(), day, models.NamesWith("")))
-	f("sites", "cardinality", s.Sites(t.Context(), month, models.NamesWith("")))
-	f("values", "cardinality", s.Values(t.Context(), "site", month, "feature1"))
-	f("referrers", "urlshortener", labels(s.Referrers(t.Context(), "abc")))
+	f("links", "urlshortener", s.Names(t.Context(), models.Name{List: models.LinksByDay, Start: day}, models.NamesWith("")))
+	f("sites", "cardinality", s.Names(t.Context(), models.Name{List: models.SitesByMonth, Start: month}, models.NamesWith("")))
+	f("values", "cardinality", s.Names(t.Context(), models.Name{List: models.ValuesByMonth, Start: month, Site: "site", Feature: "feature1"}, models.NamesWith("")))
+	f("referrers", "urlshortener", labels(s.Shares(t.Context(), "abc", models.ReferrerCounters, stats.Range{})))
+	f("referrers of a month", "urlshortener", labels(s.Shares(t.Context(), "abc", models.ReferrerMonths, stats.PeriodOf(stats.Month, month).Range())))
 	f("latest clicks", "urlshortener", func(yield func(string, error) bool) {
 		for c, err := range s.Latest(t.Context(), "abc", day) {
 			if !yield(c.ID, err) {

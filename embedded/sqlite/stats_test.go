@@ -49,10 +49,10 @@ func BenchmarkRanked(b *testing.B) {
 	db, _ := openPlan(b, dir, models.DefaultPlan())
 	s := openStats(b, dir)
 	month := models.Millis(1538352000000) // October 2018
-	keys, writes := make([]stats.SiteKey, stats.MaxRanked), make([]store.KeyWrite, stats.MaxRanked)
+	keys, writes := make([]models.Key, stats.MaxRanked), make([]store.KeyWrite, stats.MaxRanked)
 	for i := range keys {
 		page := fmt.Sprintf("/page/%d.html", i)
-		keys[i] = stats.SiteKey{Site: "site1", Month: month, Features: []string{"", page}}
+		keys[i] = models.SiteKey("site1", month, "", page)
 		cells := map[models.Cell]int64{{Counter: models.MonthViews, At: month}: int64(i), {Counter: models.MonthUnique, At: month}: 1}
 		for d := range 20 {
 			cells[models.Cell{Counter: models.DayViews, At: month + models.Millis(d*86_400_000)}] = 1

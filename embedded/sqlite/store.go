@@ -3,25 +3,28 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"footfall/consumer/store"
+	"footfall/internal/tables"
 	"footfall/models"
 )
 
 // Store implements store.Store. It is safe for concurrent use: writes queue for the only writer connection, reads run at the same time
 // and see what is committed.
 type Store struct {
-	store.BySighting
-
-	writer    *sql.DB
-	readers   *sql.DB
-	add       map[models.Keyspace]*adders
-	ledgerOf  map[models.Keyspace]string
-	sightings map[models.Keyspace]sightingTable
+	writer   *sql.DB
+	readers  *sql.DB
+	schema   tables.Schema
+	add      map[models.Keyspace]*adders
+	ledgerOf map[models.Keyspace]string
+	visitors visitorStatements
 }
 
 var _ store.Store = (*Store)(nil)
@@ -32,7 +35,8 @@ func Open(ctx context.Context, dir string, plan *models.Plan) (_ *Store, err err
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("opening store: %w (its directory is data.dir)", err)
 	}
-	s := &Store{ledgerOf: ledgerQueries(plan), sightings: sightingTables(plan)}
+	schema := tables.Schema{Plan: plan}
+	s := &Store{schema: schema, ledgerOf: ledgerQueries(schema), visitors: newVisitorStatements(schema)}
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("opening store in %s: %w", dir, errors.Join(err, s.Close()))
@@ -44,7 +48,7 @@ func Open(ctx context.Context, dir string, plan *models.Plan) (_ *Store, err err
 		return nil, err
 	}
 	s.writer.SetMaxOpenConns(1)
-	if err := migrate(ctx, s.writer, plan); err != nil {
+	if err := s.migrate(ctx, plan); err != nil {
 		return nil, err
 	}
 	s.readers, err = pool(dir, "ro")
@@ -53,7 +57,7 @@ func Open(ctx context.Context, dir string, plan *models.Plan) (_ *Store, err err
 	}
 	s.readers.SetMaxOpenConns(4)
 	s.readers.SetMaxIdleConns(4)
-	if s.add, err = prepareAdders(ctx, s.writer, plan); err != nil {
+	if s.add, err = prepareAdders(ctx, s.writer, schema); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -79,6 +83,31 @@ func (s *Store) exec(ctx context.Context, what, statement string, args ...any) e
 		_, err := tx.ExecContext(ctx, statement, args...)
 		return err
 	})
+}
+
+// insert runs a statement whose only parameter is a JSON array of rows, in one transaction.
+func (s *Store) insert(ctx context.Context, what, statement string, rows [][]any) error {
+	return s.write(ctx, what, func(ctx context.Context, tx *sql.Tx) error {
+		for some := range slices.Chunk(rows, perStatement) {
+			parameter, err := asJSON(some)
+			if err != nil {
+				return err
+			}
+			if _, err := tx.ExecContext(ctx, statement, parameter); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// asJSON writes rows as a parameter. Texts keep < and &, since SQLite stores a list as it is written here.
+func asJSON(rows [][]any) (string, error) {
+	var b strings.Builder
+	to := json.NewEncoder(&b)
+	to.SetEscapeHTML(false)
+	err := to.Encode(rows)
+	return b.String(), err
 }
 
 // write runs do in a transaction, of which nothing is applied after an error. what says in an error what it was for. ctx does not end it

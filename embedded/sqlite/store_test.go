@@ -2,6 +2,9 @@ package sqlite_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -46,7 +49,59 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// A visitor whose row was inserted by hand, without a position, was seen, but not in an event of the log.
+// More rows than one statement takes are stored, and each is found in its place.
+func TestSeveralStatements(t *testing.T) {
+	const n = sqlite.PerStatement + 10
+	db, _ := open(t, t.TempDir())
+	var ips []models.Sighting
+	var at []models.Position
+	var guids []models.Visitor
+	var firsts [][]models.First
+	var keys []models.Key
+	for i := range n {
+		name, p := fmt.Sprint(i), models.Position{Topic: "log", Offset: int64(i)}
+		ips, at = append(ips, models.Sighting{Keyspace: models.URLShortener, Name: "abc", Visitor: name}), append(at, p)
+		guids = append(guids, models.Visitor{Site: "site1", Month: models.Earliest.Month(), GUID: name})
+		firsts = append(firsts, []models.First{{At: p, Day: models.Earliest.Day(), Features: []string{"a", "b"}, Of: models.Ways{1}}})
+		keys = append(keys, models.Key{Keyspace: models.URLShortener, Name: name})
+	}
+	if err := errors.Join(db.Remember(t.Context(), ips, at), db.RememberFirsts(t.Context(), guids, firsts)); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := db.FirstSeen(t.Context(), ips); err != nil || !slices.Equal(found, at) {
+		t.Errorf("%d IPs are not found where they were first, %v", n, err)
+	}
+	var found []models.Position
+	err := db.Visitors(t.Context(), guids, func(i int, entry models.First) {
+		if found = append(found, entry.At); entry.At != at[i] {
+			t.Fatalf("guid %d was first at %v", i, entry.At)
+		}
+	})
+	if err != nil || len(found) != n {
+		t.Errorf("%d of %d guids are found, %v", len(found), n, err)
+	}
+	of := func(i int) store.LedgerRow {
+		return store.LedgerRow{LedgerID: store.LedgerID{Partition: models.Partition{Topic: "log"}, Kind: store.KindOwner, Epoch: 1}, From: int64(i), To: int64(i) + 1}
+	}
+	writes := make([]store.KeyWrite, n)
+	for i := range writes {
+		writes[i] = store.KeyWrite{Key: keys[i], Ledger: []store.LedgerRow{of(i)}}
+	}
+	if err := errors.Join(db.Apply(t.Context(), writes)...); err != nil {
+		t.Fatal(err)
+	}
+	read := 0
+	err = db.Ledger(t.Context(), keys, func(i int, rows []store.LedgerRow) {
+		if read++; len(rows) != 1 || rows[0] != of(i) {
+			t.Fatalf("key %d has %v", i, rows)
+		}
+	})
+	if err != nil || read != n {
+		t.Errorf("%d of %d ledgers are found, %v", read, n, err)
+	}
+}
+
+// A visitor whose row was inserted by hand, without a position, was seen, but not in an event of the log. What nobody can read remembers nothing.
 func TestRowsByHand(t *testing.T) {
 	store, _ := open(t, t.TempDir())
 	visitor := []models.Sighting{{Keyspace: models.URLShortener, Name: "abc", Visitor: "203.0.113.9"}}
@@ -56,6 +111,22 @@ func TestRowsByHand(t *testing.T) {
 	found, err := store.FirstSeen(t.Context(), visitor)
 	if err != nil || found[0] == (models.Position{}) || found[0].Offset >= 0 {
 		t.Errorf("first at %+v, %v; want one of no event", found, err)
+	}
+
+	guid, read := models.Visitor{Site: "by-hand", Month: models.Earliest.Month(), GUID: "g"}, 0
+	for offset, seen := range []string{"", "nonsense", "{}", "[]", "[1, 2, 3, 4]", `["1973-03-03", "month:f", "fb"]`, `["1973-03-03", "month:f", "fb", "/"]`} {
+		err := sqlite.Exec(store, fmt.Sprintf("INSERT INTO cardinality.GuidData VALUES ('by-hand', '1973-03-01', '%s', 'g', '', '', 0, %d, '%s')", models.Bucket("g"), offset, seen))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	err = store.Visitors(t.Context(), []models.Visitor{guid}, func(_ int, entry models.First) {
+		if read++; entry.At.Offset >= 0 || entry.Of != (models.Ways{15}) {
+			t.Errorf("%+v is read; want one of no event", entry)
+		}
+	})
+	if err != nil || read != 1 {
+		t.Errorf("%d entries are read, %v; want the last alone", read, err)
 	}
 }
 
@@ -99,7 +170,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// TestThePlanStaysWithItsTables: opening with another plan fails with an error that names both.
+// TestThePlanStaysWithItsTables: opening with another plan, or another way to remember visitors, fails with an error that names both.
 func TestThePlanStaysWithItsTables(t *testing.T) {
 	two, four := models.DefaultPlan(), newPlan(t, []string{"a", "b", "c", "d"}, models.AllMetrics())
 	fewer := newPlan(t, models.DefaultFeatures(), []string{models.DayViews})
@@ -132,7 +203,17 @@ func TestThePlanStaysWithItsTables(t *testing.T) {
 	dir = made(two)
 	refused(dir, four, two)
 	refused(dir, fewer, two)
-	openPlan(t, dir, two)
+	db, _ := openPlan(t, dir, two)
+
+	if got, err := db.Setting(t.Context(), models.VisitorsSetting, ""); err != nil || got != models.VisitorsInRows {
+		t.Errorf("visitors are recorded as %q, %v; want %q", got, err, models.VisitorsInRows)
+	}
+	if err := sqlite.Exec(db, "UPDATE footfall.settings SET value = 'by month, 64 entries together' WHERE name = '"+models.VisitorsSetting+"'"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlite.Open(t.Context(), dir, two); err == nil || !strings.Contains(err.Error(), "64 entries") || !strings.Contains(err.Error(), "data.dir") {
+		t.Errorf("opening tables that remember visitors otherwise: %v", err)
+	}
 }
 
 // TestReservedWords: a word that SQLite does not take as the name of a column cannot be the name of a feature.
@@ -190,6 +271,9 @@ func cells(reader *sqlite.Reader, plan *models.Plan) storetest.Reader {
 			query, args = query+" AND day = ?", append(args, day)
 		case models.NumValues, models.SumValues:
 			query, args = "SELECT "+cell.Counter+" FROM urlshortener.amountcounters WHERE short_url = ? AND day = ?", append(args, day)
+		case models.CountryMonths, models.ReferrerMonths, models.BrowserMonths, models.SystemMonths, models.DeviceMonths:
+			query, args = "SELECT value FROM urlshortener.monthcounters WHERE short_url = ? AND dimension = ? AND month = ? AND label = ?",
+				append(args, cell.Counter, day, cell.Label)
 		case models.CountryCounters:
 			query, args = query+" AND country = ?", append(args, cell.Label)
 		case models.ReferrerCounters:

@@ -8,21 +8,15 @@ const (
 )
 
 // day is the text of the start of a day, week or month.
-func day(t models.Millis) string { return t.Time().Format(dayLayout) }
+func day(t models.Millis) any { return t.Time().Format(dayLayout) }
 
-// bucket is the text of a cell's time: with the time of day for an hour, even at midnight.
-func bucket(cell models.Cell) string {
-	switch cell.Counter {
-	case models.HourCounters, models.HourViews:
-		return cell.At.Time().Format(hourLayout)
-	}
-	return day(cell.At)
-}
+// hour is the text of the start of an hour: with the time of day, even at midnight.
+func hour(t models.Millis) any { return t.Time().Format(hourLayout) }
 
-// withFeatures adds the columns of the features.
-func withFeatures(columns []any, f models.Features) []any {
-	for _, value := range f.Values() {
-		columns = append(columns, value)
+// timeOf says how the times of a counter are written.
+func timeOf(c models.Counter) func(models.Millis) any {
+	if c.Interval == models.IntervalHour {
+		return hour
 	}
-	return columns
+	return day
 }

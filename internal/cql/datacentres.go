@@ -17,16 +17,9 @@ import (
 func CheckDataCentres(ctx context.Context, session *gocql.Session, localDC string) error {
 	found := map[string]bool{}
 	for _, table := range []string{"local", "peers"} {
-		scanner := session.Query(`SELECT data_center FROM system.` + table).Consistency(gocql.One).
-			WithContext(ctx).Iter().Scanner()
-		for scanner.Next() {
-			var name string
-			if err := scanner.Scan(&name); err != nil {
-				return fmt.Errorf("reading the cluster's data centres: %w", err)
-			}
-			found[name] = true
-		}
-		if err := scanner.Err(); err != nil {
+		var name string
+		query := session.Query(`SELECT data_center FROM system.` + table).Consistency(gocql.One).WithContext(ctx)
+		if err := Each(query, func() error { found[name] = true; return nil }, &name); err != nil {
 			return fmt.Errorf("reading the cluster's data centres: %w", err)
 		}
 	}

@@ -2,7 +2,9 @@ package cql
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/bits"
+	"time"
 )
 
 // Token is the token of a partition key, by Murmur3Partitioner. Neighbours on the ring have the same replicas, except at the edge of a range,
@@ -55,4 +57,24 @@ func AppendColumn(to []byte, value string) []byte {
 func AppendMillis(to []byte, millis int64) []byte {
 	to = append(to, 0, 8)
 	return append(binary.BigEndian.AppendUint64(to, uint64(millis)), 0)
+}
+
+// AppendKey appends a partition key as CQL has it on the wire. Values are texts and moments.
+func AppendKey(to []byte, values ...any) []byte {
+	begin := len(to)
+	for _, value := range values {
+		switch value := value.(type) {
+		case string:
+			to = AppendColumn(to, value)
+		case time.Time:
+			to = AppendMillis(to, value.UnixMilli())
+		default:
+			panic(fmt.Sprintf("no part of a partition key: %T", value))
+		}
+	}
+	if len(values) == 1 { // a single column is its bytes alone
+		copy(to[begin:], to[begin+2:])
+		return to[:len(to)-3]
+	}
+	return to
 }

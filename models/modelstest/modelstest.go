@@ -3,6 +3,11 @@ package modelstest
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
 	"time"
 
 	"footfall/models"
@@ -40,4 +45,40 @@ func (s Seen) First(e models.Event) (first []bool) {
 		s[sighting] = true
 	}
 	return first
+}
+
+// Message is the message that has the example of each of the fields, but of those that are named.
+func Message(fields []models.Field, but ...string) []byte {
+	var parts []string
+	for _, f := range fields {
+		if !slices.Contains(but, f.Name) {
+			parts = append(parts, fmt.Sprintf("%q:%s", f.Name, f.Example))
+		}
+	}
+	return []byte("{" + strings.Join(parts, ",") + "}")
+}
+
+// Written compares what stands in a file between the text begin and the first line from there on that begins with end with what is made from a
+// declaration, or writes it.
+func Written(t testing.TB, update bool, file, begin, end, want string) {
+	t.Helper()
+	file = filepath.FromSlash(file)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(text), begin)
+	from := strings.Index("\n"+rest, "\n"+end)
+	if !found || from < 0 {
+		t.Fatalf("%s has nothing between %q and %q", file, begin, end)
+	}
+	switch whole := before + begin + want + rest[from:]; {
+	case whole == string(text):
+	case update:
+		if err := os.WriteFile(file, []byte(whole), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("%s, %s: is\n%s, and from the declaration it would be\n%s\nWrite it with -run %s -update", file, strings.TrimSpace(begin), rest[:from], want, t.Name())
+	}
 }

@@ -43,7 +43,7 @@ func TestRememberedAgents(t *testing.T) {
 // Long names are cut before they are remembered, so that nobody can fill the memory.
 func TestRememberedAgentsAreShort(t *testing.T) {
 	e := open(t, Options{})
-	e.BotAgent(strings.Repeat("long ", 10_000))
+	e.Agent(strings.Repeat("long ", 10_000))
 	kept := 0
 	for i := range e.agents.slots {
 		if known := e.agents.slots[i].Load(); known != nil {

@@ -12,16 +12,16 @@ const maxAgent = 512
 
 // Bot tells whether a request comes from anything but a person who follows a link now: a crawler, a library, a preview, a
 // prefetch.
-func (e *Enricher) Bot(h http.Header) bool { return Prefetch(h) || e.BotAgent(h.Get("User-Agent")) }
+func (e *Enricher) Bot(h http.Header) bool { return Prefetch(h) || e.Agent(h.Get("User-Agent")).Bot }
 
-// BotAgent is Bot for a user agent alone. The list is GoatCounter's (zgo.at/isbot): known names, names that look like a bot's,
-// and agents too short to be a browser's, also an empty one. It takes two microseconds for an agent that is not cached. The larger
+// Agent tells what a user agent says. The list of bots is GoatCounter's (zgo.at/isbot): known names, names that look like a bot's,
+// and agents too short to be a browser's, also an empty one. It takes microseconds for an agent that is not cached. The larger
 // list of CrawlerDetect takes milliseconds for a long name, which would allow a denial of service.
-func (e *Enricher) BotAgent(agent string) bool {
+func (e *Enricher) Agent(agent string) *Agent {
 	if len(agent) > maxAgent {
 		agent = agent[:maxAgent]
 	}
-	return e.agents.bot(agent)
+	return e.agents.judge(agent)
 }
 
 // Prefetch tells whether a browser or a proxy fetches a page that nobody has asked for yet. Sec-Purpose is today's header

@@ -51,11 +51,14 @@ func parseAll(raw [][]byte, most int64, parse func(raw []byte) (draft, error)) (
 }
 
 // parseClick parses a click as JSON, in the format of models/schema/click.v1.json. v, id, ts, ip, country and bot may be left
-// out, the country may be in lower case, and the IP in any notation.
+// out, the country may be in lower case, and the IP in any notation. What the producer finds in the user agent must be left out.
 func parseClick(raw []byte) (draft, error) {
 	c, saysBot, err := models.TakeClick(raw)
 	if err != nil {
 		return draft{}, err
+	}
+	if c.Browser != "" || c.System != "" || c.Device != "" {
+		return draft{}, &models.Invalid{Reason: models.ReasonUnknownField, Detail: "browser, system and device are found in ua: send that"}
 	}
 	return draft{event: c, saysBot: saysBot}, nil
 }
@@ -210,22 +213,19 @@ func (s *server) fillClick(c *models.Click, saysBot bool, r *http.Request) error
 			c.Country = country
 		}
 	}
-	if !saysBot {
-		c.Bot = s.isBot(c.UA, visitor)
+	agent := s.enrich.Agent(c.UA)
+	switch {
+	case saysBot:
+	case visitor == nil: // of whom nothing is known is no bot
+		c.Bot = agent.Bot && c.UA != ""
+	default:
+		c.Bot = agent.Bot || enrich.Prefetch(visitor.Header)
 	}
+	agent.Fill(c)
 	if len(c.Referrer) <= models.MaxReferrer { // else Validate refuses it
 		c.Referrer = enrich.Referrer(c.Referrer)
 	}
 	return nil
-}
-
-// isBot judges a visitor by its user agent, and by its request if the visitor sent it. A visitor of whom nothing is known is no
-// bot.
-func (s *server) isBot(ua string, visitor *http.Request) bool {
-	if visitor == nil {
-		return ua != "" && s.enrich.BotAgent(ua)
-	}
-	return enrich.Prefetch(visitor.Header) || s.enrich.BotAgent(ua)
 }
 
 // parseIP reads an address in any notation, but without a zone, which is the name of an interface on the sender's machine.

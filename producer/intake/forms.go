@@ -22,8 +22,18 @@ func (v visits) parseJSON(raw []byte) (draft, error) {
 	return draft{event: visit}, nil
 }
 
-// formFields are the fields of a form besides features. An id is optional: a sender that wants to retry safely adds one.
-var formFields = []string{"guid", "timestamp", "siteId", "id"}
+// The fields of a visit that comes as a form, besides features, and of a click that comes by pixel. The request shows the rest: whoever
+// loads a pixel is the visitor.
+var formFields, clickPixelFields = inForms(models.VisitFields), inForms(models.ClickFields)
+
+func inForms(fields []models.Field) (names []string) {
+	for _, f := range fields {
+		if f.Form != "" {
+			names = append(names, f.Form)
+		}
+	}
+	return names
+}
 
 // parseForm parses one visit as the form that track.js sends, with the timestamp in seconds. The site may be in the form or in
 // the query of the URL (/track?siteId=...), where it can be part of the snippet that a site embeds; fillSite is for none.
@@ -107,10 +117,6 @@ func seconds(text string) (models.Millis, error) {
 	}
 	return models.Millis(s * 1000), nil
 }
-
-// clickPixelFields are the fields of a click that comes by pixel. The request shows the rest: whoever loads a pixel is the
-// visitor.
-var clickPixelFields = []string{"short_url", "referrer", "timestamp", "id", "amount"}
 
 // parsePixel parses the query of GET /pixel.gif: with short_url it is a click, else a visit with the fields of /track.
 func (v visits) parsePixel(query string) (draft, error) {

@@ -68,7 +68,7 @@ func generations(t *testing.T, b broker) {
 			if want := (kafka.Murmur2Balancer{Consistent: true}).Balance(m, all...); want != m.Partition {
 				t.Fatalf("%s: key %s is in partition %d, want %d", topic, m.Key, m.Partition, want)
 			}
-			v, err := models.DefaultPlan().Decode(m.Value)
+			v, err := models.DefaultPlan().DecodeVisit(m.Value)
 			must(t, err)
 			if before := seen[v.EventID()]; before != "" {
 				t.Errorf("event %s is in %s and in %s", v.EventID(), before, topic)

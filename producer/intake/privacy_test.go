@@ -51,7 +51,7 @@ func rotatedVisitors(t *testing.T, b broker) {
 }
 
 // discreet: in Kafka a click has no user agent, the host of its referrer, and the network of its address; its country is found by the
-// whole address, and bots are found by the user agent.
+// whole address, and bots, browser, system and device are found by the user agent.
 func discreet(t *testing.T, b broker) {
 	store := &linkStore{}
 	store.all.Store("abc", "https://target.example/")
@@ -92,7 +92,7 @@ func discreet(t *testing.T, b broker) {
 		want := models.Click{Referrer: "news.example", IP: "8.8.8.0", Country: "US"}
 		switch id {
 		case "pixel":
-			want.IP, want.Country = "127.0.0.0", ""
+			want.IP, want.Country, want.Browser, want.System, want.Device = "127.0.0.0", "", "Firefox", "Linux", "desktop"
 		case "crawler":
 			want = models.Click{IP: "127.0.0.0", Bot: true}
 		case "login":
@@ -101,11 +101,13 @@ func discreet(t *testing.T, b broker) {
 			want.Referrer = "News.example"
 		case "bot":
 			want.Referrer, want.Bot = "", true
-		case "url", "path":
+		case "url":
+			want.Browser, want.System, want.Device = "Firefox", "Linux", "desktop"
+		case "path":
 		default: // the redirect, whose id is random
-			want.IP, want.Country = "127.0.0.0", c.Country
+			want.IP, want.Country, want.Browser, want.System, want.Device = "127.0.0.0", c.Country, "Firefox", "Linux", "desktop"
 		}
-		if c.Referrer != want.Referrer || c.IP != want.IP || c.Country != want.Country || c.Bot != want.Bot {
+		if want.V, want.ID, want.ShortURL, want.TS = c.V, c.ID, c.ShortURL, c.TS; *c != want {
 			t.Errorf("%s: %+v, want %+v", id, c, want)
 		}
 	}

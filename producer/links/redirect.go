@@ -41,6 +41,7 @@ func (h *Handler) Redirect(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodGet {
 		c := h.click(r, ip, short)
 		h.o.Judge(c, ip)
+		h.o.Enrich.Agent(r.UserAgent()).Fill(c)
 		h.queue.add(c, ip)
 	}
 	w.Header().Set("Location", location(long))

@@ -43,6 +43,9 @@ func TestRedirectCountsAClick(t *testing.T) {
 		if c.Bot {
 			bots++
 		}
+		if (c.Browser+c.System+c.Device == "") != c.Bot {
+			t.Errorf("a person's click has names, a bot's has none: %+v", c)
+		}
 	}
 	if bots != 2 { // the prefetch and the odd agent
 		t.Errorf("%d bots", bots)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gocql/gocql"
 
+	"footfall/internal/tables"
 	"footfall/models"
 	"footfall/reader/stats"
 )
@@ -24,8 +25,8 @@ func (s *Store) Link(ctx context.Context, link string) (t stats.LinkTotals, err 
 			return err
 		}
 	}
-	err = together(ctx, read(s.cql.longURL, &t.LongURL), read(s.cql.total[models.ClickCounter], &t.Clicks),
-		read(s.cql.total[models.UniqueCounter], &t.Unique), read(s.cql.total[models.BotCounter], &t.Bots))
+	err = together(ctx, read(s.cql.longURL, &t.LongURL), read(s.cql.counter[models.ClickCounter].total, &t.Clicks),
+		read(s.cql.counter[models.UniqueCounter].total, &t.Unique), read(s.cql.counter[models.BotCounter].total, &t.Bots))
 	if err != nil {
 		return stats.LinkTotals{}, fmt.Errorf("reading a link: %w", err)
 	}
@@ -40,6 +41,9 @@ func between(within stats.Range) (from, to time.Time) {
 	return within.From.Time(), within.To.Time()
 }
 
+// keyArgs are the values of the columns of a key.
+func keyArgs(key models.Key) []any { return tables.AppendKey(nil, key, tables.Moment) }
+
 func millis(t time.Time) models.Millis { return models.Millis(t.UnixMilli()) }
 
 func scanPoint(row gocql.Scanner) (p stats.Point, err error) {
@@ -53,24 +57,22 @@ func scanShare(row gocql.Scanner) (s stats.Share, err error) { return s, row.Sca
 
 func scanName(row gocql.Scanner) (name string, err error) { return name, row.Scan(&name) }
 
-// Clicks implements stats.Store.
-func (s *Store) Clicks(ctx context.Context, link string, unit stats.Unit, within stats.Range) iter.Seq2[stats.Point, error] {
-	query := s.cql.days
-	if unit == stats.Hour {
-		query = s.cql.hours
-	}
+// Points implements stats.Store.
+func (s *Store) Points(ctx context.Context, key models.Key, counter string, within stats.Range) iter.Seq2[stats.Point, error] {
+	of := s.cql.counter[counter]
 	from, to := between(within)
-	return rowsOf(ctx, s, "clicks by "+string(unit), scanPoint, query, link, from, to)
+	return rowsOf(ctx, s, counter, scanPoint, of.points, tables.AppendRange(keyArgs(key), of.Counter, from, to)...)
 }
 
-// Countries implements stats.Store.
-func (s *Store) Countries(ctx context.Context, link string) iter.Seq2[stats.Share, error] {
-	return rowsOf(ctx, s, "countries", scanShare, s.cql.countries, link)
-}
-
-// Referrers implements stats.Store.
-func (s *Store) Referrers(ctx context.Context, link string) iter.Seq2[stats.Share, error] {
-	return rowsOf(ctx, s, "referrers", scanShare, s.cql.referrers, link)
+// Shares implements stats.Store.
+func (s *Store) Shares(ctx context.Context, link, counter string, within stats.Range) iter.Seq2[stats.Share, error] {
+	of := s.cql.counter[counter]
+	from, to := between(within)
+	query := s.session.Query(of.shares, tables.AppendRange([]any{link}, of.Counter, from, to)...).PageSize(pageRows)
+	if of.Interval != "" {
+		query.PageSize(monthRows)
+	}
+	return scanned(ctx, query, counter, scanShare)
 }
 
 // Amounts implements stats.Store.
@@ -94,9 +96,4 @@ func (s *Store) Latest(ctx context.Context, link string, day models.Millis) iter
 		return c, err
 	}
 	return rowsOf(ctx, s, "the latest clicks", scan, s.cql.latest, link, day.Time())
-}
-
-// Links implements stats.Store.
-func (s *Store) Links(ctx context.Context, day models.Millis, within models.NameRange) iter.Seq2[string, error] {
-	return rowsOf(ctx, s, "the links of a day", scanName, s.cql.links, day.Time(), models.NameBuckets(), within.From, within.To)
 }

@@ -4,14 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
+	"time"
 
-	"github.com/gocql/gocql"
 	"golang.org/x/sync/errgroup"
 
 	"footfall/internal/cql"
+	"footfall/internal/tables"
 	"footfall/models"
 	"footfall/reader/stats"
 )
@@ -34,38 +34,49 @@ const (
 )
 
 // Ranked implements stats.Store.
-func (s *Store) Ranked(ctx context.Context, keys []stats.SiteKey, metric string, within stats.Range) ([]int64, error) {
-	column := varying(keys)
+func (s *Store) Ranked(ctx context.Context, keys []models.Key, counter string, within stats.Range) ([]int64, error) {
+	ranked := make([]rankedKey, len(keys))
+	for i, key := range keys {
+		ranked[i] = newRankedKey(key)
+	}
+	column := varying(ranked)
 	counts := make([]int64, len(keys))
-	err := atOnce(ctx, slices.Values(requests(keys, column)), func(ctx context.Context, request []int) error {
-		return s.ranked(ctx, counts, keys, request, column, metric, within)
+	err := atOnce(ctx, requests(ranked, column), func(ctx context.Context, request []int) error {
+		return s.ranked(ctx, counts, ranked, request, column, s.cql.counter[counter], within)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reading visits of %d keys: %w", len(keys), err)
+		return nil, fmt.Errorf("reading %s of %d keys: %w", counter, len(keys), err)
 	}
 	return counts, nil
 }
 
-// ranked reads the counts of a request's keys, given by their indexes. No two requests share one.
-func (s *Store) ranked(ctx context.Context, counts []int64, keys []stats.SiteKey, request []int, column int, metric string, within stats.Range) error {
-	places := make(map[string][]int, len(request))
-	for _, i := range request {
-		value := columnOf(keys[i], column)
-		places[value] = append(places[value], i)
-	}
-	args := []any{keys[request[0]].Month.Time(), keys[request[0]].Site}
-	for _, value := range keys[request[0]].Features {
-		args = append(args, value)
-	}
-	args[1+column] = slices.Collect(maps.Keys(places))
-	from, to := between(within)
-	query := s.session.Query(s.cql.ranked[column], append(args, metric, from, to)...)
-	return addUp(ctx, query, routingKey(keys[request[0]]), counts, places)
+// rankedKey is a key, and its columns: the values of the partition key.
+type rankedKey struct {
+	columns []any
+	routing []byte
+	token   int64
 }
 
-// addUp adds what a query finds under a label to the counts at the label's places. gocql derives no routing key from IN.
-func addUp(ctx context.Context, query *gocql.Query, routing []byte, counts []int64, places map[string][]int) error {
-	for share, err := range scanned(ctx, query.RoutingKey(routing), "a ranking", scanShare) {
+func newRankedKey(key models.Key) rankedKey {
+	k := rankedKey{columns: keyArgs(key)}
+	k.routing = cql.AppendKey(nil, k.columns...)
+	k.token = cql.Token(k.routing)
+	return k
+}
+
+// ranked reads the counts of a request's keys, given by their indexes. No two requests share one.
+func (s *Store) ranked(ctx context.Context, counts []int64, keys []rankedKey, request []int, column int, of counter, within stats.Range) error {
+	places := make(map[string][]int, len(request))
+	for _, i := range request {
+		value := keys[i].columns[column].(string)
+		places[value] = append(places[value], i)
+	}
+	first := keys[request[0]]
+	args := slices.Clone(first.columns)
+	args[column] = slices.Collect(maps.Keys(places))
+	from, to := between(within)
+	query := s.session.Query(of.ranked[column], tables.AppendRange(args, of.Counter, from, to)...).RoutingKey(first.routing).PageSize(pageRows) // gocql derives none from IN
+	for share, err := range scanned(ctx, query, "a ranking", scanShare) {
 		if err != nil {
 			return err
 		}
@@ -77,10 +88,10 @@ func addUp(ctx context.Context, query *gocql.Query, routing []byte, counts []int
 }
 
 // atOnce makes requests, rankedAtOnce of them at a time, until one fails.
-func atOnce[R any](ctx context.Context, requests iter.Seq[R], do func(context.Context, R) error) error {
+func atOnce(ctx context.Context, requests [][]int, do func(context.Context, []int) error) error {
 	group, working := errgroup.WithContext(ctx)
 	group.SetLimit(rankedAtOnce)
-	for request := range requests {
+	for _, request := range requests {
 		if working.Err() != nil {
 			break
 		}
@@ -89,49 +100,15 @@ func atOnce[R any](ctx context.Context, requests iter.Seq[R], do func(context.Co
 	return cmp.Or(group.Wait(), ctx.Err())
 }
 
-// RankedLinks implements stats.Store, with requests like those of Ranked.
-func (s *Store) RankedLinks(ctx context.Context, links []string, day models.Millis) ([]int64, error) {
-	places := make(map[string][]int, len(links))
-	for i, link := range links {
-		places[link] = append(places[link], i)
-	}
-	counts := make([]int64, len(links))
-	err := atOnce(ctx, slices.Chunk(byToken(places), rankedTogether), func(ctx context.Context, request []string) error {
-		return addUp(ctx, s.session.Query(s.cql.rankedLinks, request, day.Time()), []byte(request[0]), counts, places)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("reading clicks of %d links: %w", len(links), err)
-	}
-	return counts, nil
-}
-
-// byToken are the links in the order of the ring.
-func byToken(links map[string][]int) []string {
-	tokens := make(map[string]int64, len(links))
-	for link := range links {
-		tokens[link] = cql.Token([]byte(link))
-	}
-	return slices.SortedFunc(maps.Keys(links), func(a, b string) int { return cmp.Compare(tokens[a], tokens[b]) })
-}
-
-// columnOf is the site (0) or a feature (from 1 on).
-func columnOf(key stats.SiteKey, column int) string {
-	if column == 0 {
-		return key.Site
-	}
-	return key.Features[column-1]
-}
-
-// varying is the first column that tells keys apart; others may do so as well.
-func varying(keys []stats.SiteKey) int {
+// varying is the first column of texts that tells keys apart; others may do so as well.
+func varying(keys []rankedKey) int {
 	if len(keys) == 0 {
 		return 0
 	}
-	for column := range 1 + len(keys[0].Features) {
-		for _, key := range keys {
-			if columnOf(key, column) != columnOf(keys[0], column) {
-				return column
-			}
+	for column, value := range keys[0].columns {
+		_, text := value.(string)
+		if text && slices.ContainsFunc(keys, func(k rankedKey) bool { return k.columns[column] != value }) {
+			return column
 		}
 	}
 	return 0
@@ -139,13 +116,13 @@ func varying(keys []stats.SiteKey) int {
 
 // requests cuts keys into requests, by index. The keys of one differ in one column only, and are neighbours on the ring: where there are
 // more nodes than replicas, most of them are on the node that is asked.
-func requests(keys []stats.SiteKey, column int) (out [][]int) {
-	order, tokens := make([]int, len(keys)), make([]int64, len(keys))
-	for i, key := range keys {
-		order[i], tokens[i] = i, cql.Token(routingKey(key))
+func requests(keys []rankedKey, column int) (out [][]int) {
+	order := make([]int, len(keys))
+	for i := range keys {
+		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(compareRest(keys[a], keys[b], column), cmp.Compare(tokens[a], tokens[b]))
+		return cmp.Or(compareRest(keys[a], keys[b], column), cmp.Compare(keys[a].token, keys[b].token))
 	})
 	begin := 0
 	for i := range order {
@@ -160,23 +137,18 @@ func requests(keys []stats.SiteKey, column int) (out [][]int) {
 }
 
 // compareRest compares keys but for one column.
-func compareRest(a, b stats.SiteKey, but int) int {
-	if a.Month != b.Month {
-		return cmp.Compare(a.Month, b.Month)
-	}
-	for column := range 1 + len(a.Features) {
-		if order := cmp.Compare(columnOf(a, column), columnOf(b, column)); order != 0 && column != but {
+func compareRest(a, b rankedKey, but int) int {
+	for column, value := range a.columns {
+		order := 0
+		switch value := value.(type) {
+		case string:
+			order = cmp.Compare(value, b.columns[column].(string))
+		case time.Time:
+			order = value.Compare(b.columns[column].(time.Time))
+		}
+		if order != 0 && column != but {
 			return order
 		}
 	}
 	return 0
-}
-
-// routingKey is the partition key as CQL has it on the wire.
-func routingKey(key stats.SiteKey) []byte {
-	out := cql.AppendMillis(cql.AppendColumn(nil, key.Site), int64(key.Month))
-	for _, value := range key.Features {
-		out = cql.AppendColumn(out, value)
-	}
-	return out
 }

@@ -5,17 +5,15 @@ import (
 	"slices"
 	"testing"
 
-	"footfall/internal/cql"
 	"footfall/models"
-	"footfall/reader/stats"
 )
 
 func TestRequestsDifferInOneColumn(t *testing.T) {
-	var keys []stats.SiteKey
+	var keys []rankedKey
 	for i := range 130 {
 		for _, from := range []string{"google.com", "bing.com"} {
 			for month := range models.Millis(2) {
-				keys = append(keys, stats.SiteKey{Site: "s", Month: month, Features: []string{from, fmt.Sprint(i)}})
+				keys = append(keys, newRankedKey(models.SiteKey("s", month, from, fmt.Sprint(i))))
 			}
 		}
 	}
@@ -31,7 +29,7 @@ func TestRequestsDifferInOneColumn(t *testing.T) {
 				t.Errorf("key %d twice", i)
 			}
 			seen[i] = true
-			tokens = append(tokens, cql.Token(routingKey(keys[i])))
+			tokens = append(tokens, keys[i].token)
 			if compareRest(keys[i], keys[request[0]], column) != 0 {
 				t.Errorf("%v with %v", keys[i], keys[request[0]])
 			}
@@ -46,21 +44,21 @@ func TestRequestsDifferInOneColumn(t *testing.T) {
 }
 
 func TestVarying(t *testing.T) {
-	site := func(site string, features ...string) stats.SiteKey {
-		return stats.SiteKey{Site: site, Features: features}
+	site := func(site string, features ...string) rankedKey {
+		return newRankedKey(models.SiteKey(site, 0, features...))
 	}
-	key := func(features ...string) stats.SiteKey { return site("s", features...) }
-	for want, keys := range [][]stats.SiteKey{
-		{site("s", "a", "b", "c"), site("t", "a", "b", "c"), site("t", "x", "b", "c")},
-		{key("a", "b", "c"), key("x", "b", "c")},
-		{key("a", "b", "c"), key("a", "x", "c"), key("a", "x", "z")},
-		{key("a", "b", "c"), key("a", "b", "c"), key("a", "b", "")},
+	key := func(features ...string) rankedKey { return site("s", features...) }
+	for want, keys := range map[int][]rankedKey{
+		0: {site("s", "a", "b", "c"), site("t", "a", "b", "c"), site("t", "x", "b", "c")},
+		2: {key("a", "b", "c"), key("x", "b", "c")},
+		3: {key("a", "b", "c"), key("a", "x", "c"), key("a", "x", "z")},
+		4: {key("a", "b", "c"), key("a", "b", "c"), key("a", "b", "")},
 	} {
 		if got := varying(keys); got != want {
 			t.Errorf("%v: %d, want %d", keys, got, want)
 		}
 	}
-	if varying(nil) != 0 || varying([]stats.SiteKey{key("a", "b")}) != 0 {
+	if varying(nil) != 0 || varying([]rankedKey{key("a", "b")}) != 0 {
 		t.Error("of none or one: want the first")
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"footfall/configs"
 	"footfall/internal/cql"
+	"footfall/internal/tables"
 	"footfall/migrations"
 	"footfall/models"
 	"footfall/reader/stats"
@@ -70,7 +71,7 @@ func (s *Store) learn(ctx context.Context, cfg configs.CassandraClient) (err err
 	if s.plan, err = migrations.CheckTables(ctx, s.session, names); err != nil {
 		return err
 	}
-	s.cql = newStatements(names, s.plan)
+	s.cql = newStatements(names, tables.Schema{Suffix: cfg.KeyspaceSuffix, Plan: s.plan})
 	return cql.CheckDataCentres(ctx, s.session, cfg.LocalDC)
 }
 
@@ -80,12 +81,13 @@ func (s *Store) Close() { s.session.Close() }
 // Plan implements stats.Store.
 func (s *Store) Plan() *models.Plan { return s.plan }
 
-// pageRows is how many rows one page has: the next one is asked for when a quarter of them is left. A name may take a KB.
-const pageRows = 1000
+// pageRows is how many rows one page has: the next one is asked for when a quarter of them is left. A name may take a KB. Of a list by month, of which
+// many may be read at once, a page has monthRows.
+const pageRows, monthRows = 1000, 250
 
 // rowsOf is scanned for a query that gocql routes.
 func rowsOf[T any](ctx context.Context, s *Store, what string, scan func(gocql.Scanner) (T, error), query string, args ...any) iter.Seq2[T, error] {
-	return scanned(ctx, s.session.Query(query, args...), what, scan)
+	return scanned(ctx, s.session.Query(query, args...).PageSize(pageRows), what, scan)
 }
 
 // scanned runs a query when its sequence is run through, page by page. what is for errors.
@@ -95,7 +97,7 @@ func scanned[T any](ctx context.Context, query *gocql.Query, what string, scan f
 		// A sequence that is left may have a page under way: nobody waits for it.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		scanner := query.WithContext(ctx).PageSize(pageRows).Iter().Scanner()
+		scanner := query.WithContext(ctx).Iter().Scanner()
 		for scanner.Next() {
 			row, err := scan(scanner)
 			if err != nil {

@@ -53,7 +53,7 @@ type Position struct {
 const (
 	siteContains = "Every counter of the site in the month: of the site itself, of each value of each feature, and of those combinations of values that are marked included." +
 		" A feature that is empty stands for any value. Unique visitors of days, weeks and months do not add up. A week is in the month that its Monday is in."
-	linkContains = "The link's clicks by hour and by day, and what they were worth by day. Bots, unique visitors, countries and referrers of a link are kept for all time only, so they are not here."
+	linkContains = "The link's clicks by hour and by day, what they were worth by day, and the clicks of the month by what the plan keeps (clicks_by): country, referrer, browser, system, device. Bots and unique visitors of a link are kept for all time only, so they are not here."
 )
 
 func (e *Export) manifest() Manifest {

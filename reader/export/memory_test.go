@@ -20,17 +20,17 @@ type large struct {
 	values int
 }
 
-func (l large) Values(_ context.Context, _ string, _ models.Millis, feature string) iter.Seq2[string, error] {
+func (l large) Names(_ context.Context, of models.Name, _ models.NameRange) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for i := range l.values {
-			if feature == "feature1" || !yield(fmt.Sprintf("/shop/category/product-%d.html", i), nil) {
+			if of.Feature == "feature1" || !yield(fmt.Sprintf("/shop/category/product-%d.html", i), nil) {
 				return
 			}
 		}
 	}
 }
 
-func (l large) Counts(_ context.Context, key stats.SiteKey) (out []stats.Count, _ error) {
+func (l large) Counts(_ context.Context, key models.Key) (out []stats.Count, _ error) {
 	for hour := range 744 {
 		out = append(out, stats.Count{Metric: models.HourViews, Start: key.Month + models.Millis(hour)*3_600_000, Count: int64(hour)})
 	}
@@ -40,7 +40,7 @@ func (l large) Counts(_ context.Context, key stats.SiteKey) (out []stats.Count, 
 // long is a month with many values of each feature, of the longest names that there are.
 type long struct{ *statstest.Memory }
 
-func (long) Values(context.Context, string, models.Millis, string) iter.Seq2[string, error] {
+func (long) Names(context.Context, models.Name, models.NameRange) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for i := range 9_999 { // as many as could be combined with one other
 			random, name := rand.New(rand.NewPCG(uint64(i), 0)), make([]byte, models.MaxFeature) // no format makes it shorter
@@ -54,7 +54,7 @@ func (long) Values(context.Context, string, models.Millis, string) iter.Seq2[str
 	}
 }
 
-func (long) Counts(_ context.Context, key stats.SiteKey) ([]stats.Count, error) {
+func (long) Counts(_ context.Context, key models.Key) ([]stats.Count, error) {
 	return []stats.Count{{Metric: models.MonthViews, Start: key.Month, Count: 1}}, nil
 }
 

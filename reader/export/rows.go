@@ -54,11 +54,16 @@ func siteRows(site string, m *stats.SiteMonth) iter.Seq2[[]any, error] {
 }
 
 func linkColumns() []Column {
-	return []Column{{Name: "short_url", Type: text}, {Name: "metric", Type: text}, {Name: "unit", Type: text}, {Name: "start", Type: Moment}, {Name: "count", Type: Integer}}
+	return []Column{{Name: "short_url", Type: text}, {Name: "metric", Type: text}, {Name: "unit", Type: text}, {Name: "start", Type: Moment}, {Name: "count", Type: Integer},
+		{Name: "by", Type: text, Nullable: true}, {Name: "label", Type: text, Nullable: true}}
 }
 
 func linkRows(link string, m *stats.LinkMonth) iter.Seq2[[]any, error] {
 	return table.Rows(m.Rows, func(row []any, c stats.LinkCount) []any {
-		return append(row, link, c.Metric, string(c.Unit), c.Start, c.Count.Count)
+		row = append(row, link, c.Metric, string(c.Unit), c.Start, c.Count.Count)
+		if c.By == "" {
+			return append(row, nil, nil)
+		}
+		return append(row, c.By, c.Label)
 	})
 }

@@ -3,7 +3,6 @@ package page
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 
@@ -35,7 +34,7 @@ const (
 // home is the first page: the busiest links of today, and the busiest sites of this month.
 func (h *Handler) home(ctx context.Context, a asked) (*view, error) {
 	metric := stats.Unique
-	if !slices.Contains(h.stats.Plan().Metrics(), models.MonthUnique) {
+	if !stats.Keeps(h.stats.Plan(), metric, stats.Month) {
 		metric = stats.Views
 	}
 	links, sites, err := h.rankings(ctx, a, metric)
@@ -91,8 +90,6 @@ func sharedOf(a asked) *sharedView {
 
 // rankings reads what somebody may see of the busiest links and sites.
 func (h *Handler) rankings(ctx context.Context, a asked, metric stats.Metric) (links, sites stats.Top, err error) {
-	kept := metric == stats.Unique || slices.ContainsFunc([]string{models.MonthViews, models.DayViews, models.HourViews},
-		func(name string) bool { return slices.Contains(h.stats.Plan().Metrics(), name) })
 	group, groupCtx := errgroup.WithContext(ctx)
 	if len(a.may.Links()) > 0 {
 		group.Go(func() (err error) {
@@ -100,7 +97,7 @@ func (h *Handler) rankings(ctx context.Context, a asked, metric stats.Metric) (l
 			return err
 		})
 	}
-	if len(a.may.Sites()) > 0 && kept {
+	if len(a.may.Sites()) > 0 && stats.Keeps(h.stats.Plan(), metric, stats.Month) {
 		group.Go(func() (err error) {
 			sites, err = h.stats.BusiestSites(groupCtx, a.now, metric, shown, a.may.Sites())
 			return err

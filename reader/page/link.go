@@ -109,15 +109,7 @@ func (h *Handler) link(ctx context.Context, a asked) (*view, error) {
 		group.Go(func() (err error) { before, err = h.clicks(groupCtx, a, w.unit, past); return err })
 	}
 	if !a.live {
-		data.Breakdowns = make([]*breakdown, 2)
-		group.Go(func() (err error) {
-			data.Breakdowns[0], err = h.linkShares(groupCtx, a, stats.Countries, sum.Clicks)
-			return err
-		})
-		group.Go(func() (err error) {
-			data.Breakdowns[1], err = h.linkShares(groupCtx, a, stats.Referrers, sum.Clicks)
-			return err
-		})
+		group.Go(func() (err error) { data.Breakdowns, err = h.breakdowns(groupCtx, a, w, sum.Clicks); return err })
 		group.Go(func() (err error) { data.Amounts, err = h.amounts(groupCtx, a, w); return err })
 		group.Go(func() (err error) { data.Latest, err = h.latest(groupCtx, a); return err })
 	}

@@ -3,24 +3,62 @@ package page
 import (
 	"cmp"
 	"context"
+	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"footfall/models"
 	"footfall/reader/plot"
 	"footfall/reader/stats"
 )
 
-// linkShares is a link's clicks by country or referrer, of all time: no other is kept.
-func (h *Handler) linkShares(ctx context.Context, a asked, by stats.Breakdown, clicks int64) (*breakdown, error) {
-	limit := shown
-	if a.q.Get("show") == string(by) {
+// wholeMonths are the months that a window is in; all time if that was chosen, or if they are too many to be read.
+func (w window) wholeMonths() stats.Range {
+	months := stats.Range{From: w.within.From.Month(), To: stats.Month.End(min(w.within.To-1, models.Latest).Month())}
+	if w.choice == "all" || (window{unit: stats.Month, within: months}).size() > stats.MaxMonths {
+		return stats.Range{}
+	}
+	return months
+}
+
+// breakdowns are what a link's clicks are divided by, in the months of the window. clicks are those of all time.
+func (h *Handler) breakdowns(ctx context.Context, a asked, w window, clicks int64) ([]*breakdown, error) {
+	months, inMonths := w.wholeMonths(), clicks
+	if !months.Whole() {
+		points, err := h.clicks(ctx, a, stats.Month, months)
+		if err != nil {
+			return nil, err
+		}
+		inMonths = total(points)
+	}
+	kept := h.stats.Plan().Breakdowns()
+	out := make([]*breakdown, len(kept))
+	group, groupCtx := errgroup.WithContext(ctx)
+	for i, by := range kept {
+		group.Go(func() (err error) {
+			within, of := months, inMonths
+			if by.ByMonth == "" || beforeAll(months) {
+				within, of = stats.Range{}, clicks
+			}
+			out[i], err = h.linkShares(groupCtx, a, by, within, of)
+			return err
+		})
+	}
+	return out, group.Wait()
+}
+
+// linkShares is a link's clicks by one of its breakdowns, in whole months or of all time.
+func (h *Handler) linkShares(ctx context.Context, a asked, by models.Breakdown, within stats.Range, clicks int64) (*breakdown, error) {
+	limit, ofCountries := shown, by.Word == "country"
+	if a.q.Get("show") == by.Path {
 		limit = topShown
 	}
 	read := limit + 1
-	if by == stats.Countries {
+	if ofCountries {
 		read = max(read, len(countries)) // all of them, for the map
 	}
-	shares, err := h.stats.LinkBreakdown(ctx, a.name, by, stats.Range{}, read)
+	shares, err := h.stats.LinkBreakdown(ctx, a.name, by.Path, within, read)
 	if err != nil {
 		return nil, err
 	}
@@ -28,24 +66,40 @@ func (h *Handler) linkShares(ctx context.Context, a asked, by stats.Breakdown, c
 	if err != nil {
 		return nil, err
 	}
-	v := &breakdown{ID: string(by), Heading: "Countries", Column: "Country", Unit: "Clicks", Note: "All time: by period they are not kept.", CSV: a.api("/"+string(by), "format", "csv")}
-	name := countryAndCode
-	if by == stats.Countries {
-		v.Map, v.MapNote = worldMap(found)
+	v := &breakdown{ID: by.Path, Heading: capital(by.Path), Column: capital(by.Word), Unit: "Clicks", Note: "All time.", CSV: a.api("/"+by.Path, "format", "csv")}
+	if !within.Whole() {
+		v.Note = "In " + monthsWords(within) + "."
+		v.CSV = a.api("/"+by.Path, "from", stamp(within.From), "to", stamp(within.To), "format", "csv")
 	}
-	if by == stats.Referrers {
-		v.Heading, v.Column = "Referrers", "Referrer"
+	name := func(text string) string { return cmp.Or(text, "not told") }
+	switch by.Word {
+	case "country":
+		name = countryAndCode
+		v.Map, v.MapNote = worldMap(found)
+	case "referrer":
 		name = func(text string) string { return cmp.Or(text, "direct, or not told") }
 	}
 	if len(found) > limit {
 		if found = found[:limit]; limit == shown {
-			v.More = a.with("show", string(by)) + "#" + string(by)
+			v.More = a.with("show", by.Path) + "#" + by.Path
 		}
 	}
 	v.Empty = "None yet."
 	v.Rows = rows(found, clicks, name, nil)
 	return v, nil
 }
+
+// monthsWords are months as people name them.
+func monthsWords(within stats.Range) string {
+	first, last := within.From.Time().Format("January 2006"), (within.To - 1).Time().Format("January 2006")
+	if first == last {
+		return first
+	}
+	return first + " to " + last
+}
+
+// capital is a word at the beginning of a line.
+func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
 // amounts is what the clicks of the window were worth; nil if none had an amount.
 func (h *Handler) amounts(ctx context.Context, a asked, w window) (*amountsView, error) {

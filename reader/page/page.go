@@ -19,7 +19,7 @@ type Stats interface {
 	Plan() *models.Plan
 	Link(ctx context.Context, link string) (stats.Link, error)
 	LinkSeries(ctx context.Context, link string, by stats.Unit, within stats.Range) (stats.Series, error)
-	LinkBreakdown(ctx context.Context, link string, by stats.Breakdown, within stats.Range, limit int) (stats.Shares, error)
+	LinkBreakdown(ctx context.Context, link, by string, within stats.Range, limit int) (stats.Shares, error)
 	LinkAmounts(ctx context.Context, link string, by stats.Unit, within stats.Range) (stats.Amounts, error)
 	LinkLatest(ctx context.Context, link string, day models.Millis) (stats.Clicks, error)
 	BusiestLinks(ctx context.Context, day models.Millis, limit int, of []models.NameRange) (stats.Top, error)

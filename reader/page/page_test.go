@@ -119,7 +119,7 @@ func TestPages(t *testing.T) {
 		}
 	}
 	f("/", 200, "Wednesday 18 November 2026", `href="/links/autumn-sale"`, `href="/sites/shop.example"`, "Counted up to", "14:03:22 UTC", "12 events behind")
-	f("/links/autumn-sale", 200, "Clicks by day", "20 October – 18 November 2026", "Germany · DE", `<svg class="world" role="img"`, "Most: Germany, 2,785 clicks.", "direct, or not told", "Sum of amounts", "Latest clicks of today", "unfinished",
+	f("/links/autumn-sale", 200, "Clicks by day", "20 October – 18 November 2026", "Germany · DE", `<svg class="world" role="img"`, "In October 2026 to November 2026.", "Browsers", "Firefox", "not told", "direct, or not told", "Sum of amounts", "Latest clicks of today", "unfinished",
 		"/v1/stats/links/autumn-sale/series?by=day&amp;format=csv&amp;from=2026-10-20T00%3A00%3A00Z&amp;to=2026-11-19T00%3A00%3A00Z", "https://shop.example/shop?utm_source=newsletter")
 	f("/links/autumn-sale?from=2026-09-01&last=2026-10-05", 200, "Export October 2026", `href="/v1/stats/links/autumn-sale/export?format=parquet&amp;month=2026-10"`)
 	f("/sites/shop.example?period=2026-W45", 200, "Export November 2026", `href="/v1/stats/sites/shop.example/export?format=ndjson&amp;month=2026-11"`)

@@ -101,7 +101,10 @@ func (p place) isRange() bool { return p.q.Has("from") || p.q.Has("last") || p.q
 func (p place) check(features []string) error {
 	closed := map[string][]string{"part": {"live"}, "compare": {"off"}, "kind": {"link", "site"}, "show": features}
 	if p.kind == "links" {
-		closed["show"] = []string{string(stats.Countries), string(stats.Referrers)}
+		closed["show"] = nil
+		for _, by := range models.DefaultPlan().Breakdowns() { // all that there can be
+			closed["show"] = append(closed["show"], by.Path)
+		}
 	}
 	for name, values := range closed {
 		if !slices.Contains(known[p.kind], name) {

@@ -30,16 +30,8 @@ func (l *lists) counting(names iter.Seq2[string, error]) iter.Seq2[string, error
 	}
 }
 
-func (l *lists) Values(ctx context.Context, site string, month models.Millis, feature string) iter.Seq2[string, error] {
-	return l.counting(l.Memory.Values(ctx, site, month, feature))
-}
-
-func (l *lists) Sites(ctx context.Context, month models.Millis, within models.NameRange) iter.Seq2[string, error] {
-	return l.counting(l.Memory.Sites(ctx, month, within))
-}
-
-func (l *lists) Links(ctx context.Context, day models.Millis, within models.NameRange) iter.Seq2[string, error] {
-	return l.counting(l.Memory.Links(ctx, day, within))
+func (l *lists) Names(ctx context.Context, of models.Name, within models.NameRange) iter.Seq2[string, error] {
+	return l.counting(l.Memory.Names(ctx, of, within))
 }
 
 // A list may have a million names: those that are not ranked are not read, only to be counted.

@@ -20,7 +20,7 @@ func (r *Reader) BusiestLinks(ctx context.Context, day models.Millis, limit int,
 		return Top{}, err
 	}
 	top := Top{Period: PeriodOf(Day, day), Metric: Views}
-	return busiest(top, names, limit, func(links []string) ([]int64, error) { return r.store.RankedLinks(ctx, links, top.Period.Start) })
+	return r.busiest(ctx, top, names, limit, models.DayCounters, models.LinkKey)
 }
 
 // BusiestSites ranks the sites of a month by a metric; month is any moment of it. of, limit and Complete are those of BusiestLinks.
@@ -34,22 +34,22 @@ func (r *Reader) BusiestSites(ctx context.Context, month models.Millis, metric M
 		return Top{}, err
 	}
 	top := Top{Period: PeriodOf(Month, month), Metric: metric}
-	return busiest(top, names, limit, func(sites []string) ([]int64, error) {
-		keys := make([]SiteKey, len(sites))
-		for i, name := range sites {
-			keys[i] = SiteKey{name, top.Period.Start, make([]string, len(r.Plan().Features()))}
-		}
-		return r.store.Ranked(ctx, keys, column, top.Period.Range())
+	return r.busiest(ctx, top, names, limit, column, func(site string) models.Key {
+		return models.SiteKey(site, top.Period.Start, make([]string, len(r.Plan().Features()))...)
 	})
 }
 
-// busiest ranks the first names of a list, by the numbers that count finds.
-func busiest(top Top, names Names, limit int, count func(names []string) ([]int64, error)) (Top, error) {
+// busiest ranks the first names of a list, by a counter of their keys.
+func (r *Reader) busiest(ctx context.Context, top Top, names Names, limit int, counter string, keyOf func(name string) models.Key) (Top, error) {
 	ranked, complete, err := firstOf(names.Rows)
 	if err != nil {
 		return Top{}, fmt.Errorf("listing names: %w", err)
 	}
-	counts, err := count(ranked)
+	keys := make([]models.Key, len(ranked))
+	for i, name := range ranked {
+		keys[i] = keyOf(name)
+	}
+	counts, err := r.store.Ranked(ctx, keys, counter, top.Period.Range())
 	if err != nil {
 		return Top{}, fmt.Errorf("ranking %d names: %w", len(ranked), err)
 	}

@@ -54,6 +54,9 @@ func values(plan *models.Plan, features map[string]string) (out []string, fixed 
 		if err := checkName(name, value, models.MaxFeature); err != nil {
 			return nil, 0, err
 		}
+		if strings.Contains(value, "\x00") { // no event has it, and it separates features
+			return nil, 0, &Malformed{Field: name, Detail: "want a text without NUL"}
+		}
 		out[i] = value
 		fixed++
 	}

@@ -2,42 +2,37 @@ package stats
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"footfall/models"
 )
 
-// uniqueOf has the metric of unique visitors for each unit that has one.
-var uniqueOf = map[Unit]string{Day: models.DayUnique, Week: models.WeekUnique, Month: models.MonthUnique}
-
-// viewsOf has the metrics whose counters add up to the views of a unit, those with the fewest counters first.
-var viewsOf = map[Unit][]string{
-	Hour:  {models.HourViews},
-	Day:   {models.DayViews, models.HourViews},
-	Week:  {models.DayViews, models.HourViews},
-	Month: {models.MonthViews, models.DayViews, models.HourViews},
+// columns are the metrics of Counts that a plan keeps and that a unit can be had from, those with the fewest cells first. Views may be the sum of
+// several cells; unique visitors are always one.
+func columns(plan *models.Plan, metric Metric, unit Unit) (names []string) {
+	for _, c := range plan.Counters() {
+		adds := c.Interval == string(unit) || metric == Views && c.Interval != models.IntervalMonth && unit != Hour
+		if c.Keyspace == models.Cardinality && c.Visitors == (metric == Unique) && adds {
+			names = append(names, c.Name)
+		}
+	}
+	return names
 }
 
-// kept finds the metric of Counts that answers for a unit, with that many features fixed. The error is a *NotKept. Views may be the sum
-// of several counters; unique visitors are always one.
+// kept finds the metric of Counts that answers for a unit, with that many features fixed. The error is a *NotKept.
 func kept(plan *models.Plan, metric Metric, unit Unit, fixed int) (string, error) {
-	if metric == Unique {
-		if name, ok := uniqueOf[unit]; ok && slices.Contains(plan.Metrics(), name) {
-			return name, nil
-		}
-		return "", &NotKept{Asked: fmt.Sprintf("the number of unique visitors by %s", unit), Instead: insteadOf(plan, fixed)}
-	}
-	if fixed > 1 {
+	if metric == Views && fixed > 1 {
 		return "", &NotKept{Asked: "the number of views of a combination of features", Instead: append(insteadOf(plan, fixed),
 			oneFeature(plan)...)}
 	}
-	for _, name := range viewsOf[unit] {
-		if slices.Contains(plan.Metrics(), name) {
-			return name, nil
-		}
+	if names := columns(plan, metric, unit); len(names) > 0 {
+		return names[0], nil
 	}
-	return "", &NotKept{Asked: fmt.Sprintf("the number of views by %s", unit), Instead: insteadOf(plan, fixed)}
+	asked := "the number of views by "
+	if metric == Unique {
+		asked = "the number of unique visitors by "
+	}
+	return "", &NotKept{Asked: asked + string(unit), Instead: insteadOf(plan, fixed)}
 }
 
 // insteadOf lists what a plan keeps.
@@ -45,7 +40,7 @@ func insteadOf(plan *models.Plan, fixed int) (out []string) {
 	can := func(metric Metric) {
 		var units []string
 		for _, unit := range []Unit{Hour, Day, Week, Month} {
-			if keeps(plan, metric, unit) {
+			if Keeps(plan, metric, unit) {
 				units = append(units, string(unit))
 			}
 		}
@@ -60,17 +55,14 @@ func insteadOf(plan *models.Plan, fixed int) (out []string) {
 	return out
 }
 
-func keeps(plan *models.Plan, metric Metric, unit Unit) bool {
-	names := viewsOf[unit]
-	if metric == Unique {
-		names = []string{uniqueOf[unit]}
-	}
-	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(plan.Metrics(), name) })
+// Keeps tells whether a plan keeps a metric of a whole site by a unit.
+func Keeps(plan *models.Plan, metric Metric, unit Unit) bool {
+	return len(columns(plan, metric, unit)) > 0
 }
 
 // oneFeature is said where too many features are fixed.
 func oneFeature(plan *models.Plan) []string {
-	if !keeps(plan, Views, Hour) && !keeps(plan, Views, Month) {
+	if !Keeps(plan, Views, Hour) && !Keeps(plan, Views, Month) {
 		return nil
 	}
 	return []string{"metric=views with one feature only"}

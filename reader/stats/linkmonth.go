@@ -13,20 +13,23 @@ type LinkMonth struct {
 	Month   models.Millis // its start
 	AsOf    AsOf
 	Reading *Reading
-	// Rows are clicks by hour, clicks by day, then amounts by day, each oldest first.
+	// Rows are clicks by hour, clicks by day, then amounts by day, each oldest first, and the breakdowns of the month, each in the order of its labels.
 	Rows iter.Seq2[LinkCount, error]
 }
 
 // The metrics of a link's month.
 const (
-	LinkClicks = "clicks"     // by hour and by day
+	LinkClicks = "clicks"
+	ClicksBy   = "clicks_by"  // clicks of the month that have a label
 	AmountNum  = "amount_num" // how many clicks of a day had an amount
 	AmountSum  = "amount_sum" // the sum of a day's amounts, in the smallest unit
 )
 
-// LinkCount is a number of a link's hour or day.
+// LinkCount is a number of a link's hour, day or month.
 type LinkCount struct {
-	Unit Unit
+	Unit  Unit
+	By    string // what the label is, such as country; empty: it has none
+	Label string
 	Count
 }
 
@@ -48,18 +51,28 @@ func (r *Reader) LinkMonth(ctx context.Context, link string, month models.Millis
 	m := &LinkMonth{Month: within.From, AsOf: as, Reading: reading}
 	m.Rows = func(yield func(LinkCount, error) bool) {
 		for _, unit := range []Unit{Hour, Day} {
-			for p, err := range r.store.Clicks(ctx, link, unit, within) {
-				if !yield(LinkCount{unit, Count{LinkClicks, p.Start, p.Count}}, err) || err != nil {
+			for p, err := range r.store.Points(ctx, models.LinkKey(link), clicksBy(unit), within) {
+				if !yield(LinkCount{Unit: unit, Count: Count{LinkClicks, p.Start, p.Count}}, err) || err != nil {
 					return
 				}
 			}
 		}
 		for a, err := range r.store.Amounts(ctx, link, within) {
-			if !yield(LinkCount{Day, Count{AmountNum, a.Start, a.Num}}, err) || err != nil {
+			if !yield(LinkCount{Unit: Day, Count: Count{AmountNum, a.Start, a.Num}}, err) || err != nil {
 				return
 			}
-			if !yield(LinkCount{Day, Count{AmountSum, a.Start, a.Sum}}, nil) {
+			if !yield(LinkCount{Unit: Day, Count: Count{AmountSum, a.Start, a.Sum}}, nil) {
 				return
+			}
+		}
+		for _, by := range r.Plan().Breakdowns() {
+			if by.ByMonth == "" {
+				continue
+			}
+			for row, err := range r.store.Shares(ctx, link, by.ByMonth, within) {
+				if !yield(LinkCount{Month, by.Word, row.Label, Count{ClicksBy, within.From, row.Count}}, err) || err != nil {
+					return
+				}
 			}
 		}
 	}

@@ -10,15 +10,6 @@ import (
 	"footfall/models"
 )
 
-// Breakdown is what a link's clicks are divided by.
-type Breakdown string
-
-// The breakdowns of a link.
-const (
-	Countries Breakdown = "countries"
-	Referrers Breakdown = "referrers"
-)
-
 // ofLink reads how far clicks are counted, for a question about a link. It returns why the question is wrong: its name, or valid.
 func (r *Reader) ofLink(ctx context.Context, link string, valid error) (AsOf, error) {
 	if err := cmp.Or(checkLink(link), valid); err != nil {
@@ -44,37 +35,66 @@ func (r *Reader) LinkSeries(ctx context.Context, link string, by Unit, within Ra
 	if err != nil {
 		return Series{}, err
 	}
-	kept := Day
-	if by == Hour {
-		kept = Hour
-	}
-	return Series{Unit: by, Within: within, AsOf: as, Points: summed(by, r.store.Clicks(ctx, link, kept, within))}, nil
+	return Series{Unit: by, Within: within, AsOf: as, Points: summed(by, r.store.Points(ctx, models.LinkKey(link), clicksBy(by), within))}, nil
 }
 
-// LinkBreakdown is a link's clicks by country or referrer. These are kept for its whole life only: any range but the zero one is not
-// kept. With a limit it has that many rows, largest first; with 0 all, in the order of the labels, streamed.
-func (r *Reader) LinkBreakdown(ctx context.Context, link string, by Breakdown, within Range, limit int) (Shares, error) {
-	var valid error
-	read := r.store.Countries
-	switch {
-	case !within.Whole():
-		valid = &NotKept{Asked: "a link's list of " + string(by) + " for a range of time", Instead: []string{
-			string(by) + " of all time, without from and to", "clicks of a range of time (series)"}}
-	case by == Countries:
-	case by == Referrers:
-		read = r.store.Referrers
-	default:
-		valid = &NotKept{Asked: "a link's list of " + models.Excerpt(string(by)), Instead: []string{string(Countries), string(Referrers)}}
+// clicksBy is the counter of links whose cells add up to clicks by a unit.
+func clicksBy(unit Unit) string {
+	if unit == Hour {
+		return models.HourCounters
 	}
-	as, err := r.ofLink(ctx, link, valid)
+	return models.DayCounters
+}
+
+// LinkBreakdown is a link's clicks by one of the plan's breakdowns, which by has the path of: of all time, or of whole months. With a limit it has that
+// many rows, largest first; with 0 all, in the order of the labels, streamed.
+func (r *Reader) LinkBreakdown(ctx context.Context, link, by string, within Range, limit int) (Shares, error) {
+	kept, err := breakdown(r.Plan(), by, within)
+	as, err := r.ofLink(ctx, link, err)
 	if err != nil {
 		return Shares{}, err
 	}
-	rows := read(ctx, link)
+	rows := r.shares(ctx, link, kept, within)
 	if limit > 0 {
 		rows = largest(rows, limit)
 	}
 	return Shares{AsOf: as, Rows: rows}, nil
+}
+
+// breakdown finds what answers. The error is a *NotKept if nothing does, or says what is wrong with the range.
+func breakdown(plan *models.Plan, by string, within Range) (kept models.Breakdown, err error) {
+	all := plan.Breakdowns()
+	i := slices.IndexFunc(all, func(b models.Breakdown) bool { return b.Path == by })
+	if i < 0 {
+		unknown := &NotKept{Asked: "a link's list of " + models.Excerpt(by)}
+		for _, b := range all {
+			unknown.Instead = append(unknown.Instead, b.Path)
+		}
+		return kept, unknown
+	}
+	switch {
+	case within.Whole():
+		return all[i], nil
+	case all[i].ByMonth == "":
+		return kept, &NotKept{Asked: "a link's list of " + by + " for a range of time", Instead: []string{
+			by + " of all time, without from and to", "clicks of a range of time (series)"}}
+	}
+	return all[i], cmp.Or(within.check(Month), within.checkMonths())
+}
+
+// shares reads a breakdown, in the order of the labels.
+func (r *Reader) shares(ctx context.Context, link string, by models.Breakdown, within Range) iter.Seq2[Share, error] {
+	switch {
+	case within.Whole() && by.Ever != "":
+		return r.store.Shares(ctx, link, by.Ever, within)
+	case within.Whole(): // its labels are few: producers make them up
+		return addedUp(r.store.Shares(ctx, link, by.ByMonth, within))
+	}
+	var months []iter.Seq2[Share, error]
+	for month := within.From; month < within.To; month = Month.End(month) {
+		months = append(months, r.store.Shares(ctx, link, by.ByMonth, PeriodOf(Month, month).Range()))
+	}
+	return merged(months)
 }
 
 // LinkAmounts is what a link's clicks were worth by day, week or month. The range may have open ends.
@@ -103,7 +123,7 @@ func (r *Reader) Links(ctx context.Context, day models.Millis, of []models.NameR
 	if err := checkMoment("day", day); err != nil {
 		return Names{}, err
 	}
-	return r.names(ctx, r.clicks, listOf(ctx, r.store.Links, day.Day(), of))
+	return r.names(ctx, r.clicks, models.Name{List: models.LinksByDay, Start: day.Day()}, of)
 }
 
 // compareShares puts the largest first, and those that are as large in the order of their labels.

@@ -76,7 +76,7 @@ func (r *Reader) SiteMonth(ctx context.Context, site string, month models.Millis
 
 // siteRows reads the keys of a month, some at a time.
 func (r *Reader) siteRows(ctx context.Context, site string, m *SiteMonth, yield func(SiteCount, error) bool) {
-	var keys []SiteKey
+	var keys []models.Key
 	flush := func() bool {
 		rows, err := r.counts(ctx, keys)
 		if m.Alive != nil {
@@ -88,7 +88,7 @@ func (r *Reader) siteRows(ctx context.Context, site string, m *SiteMonth, yield 
 		}
 		for i, key := range keys {
 			for _, c := range rows[i] {
-				if !yield(SiteCount{key.Features, c}, nil) {
+				if !yield(SiteCount{key.Features.Values(), c}, nil) {
 					return false
 				}
 			}
@@ -101,7 +101,7 @@ func (r *Reader) siteRows(ctx context.Context, site string, m *SiteMonth, yield 
 			yield(SiteCount{}, err)
 			return
 		}
-		if keys = append(keys, SiteKey{site, m.Month, features}); len(keys) == keysAtOnce && !flush() {
+		if keys = append(keys, models.SiteKey(site, m.Month, features...)); len(keys) == keysAtOnce && !flush() {
 			return
 		}
 	}
@@ -109,7 +109,7 @@ func (r *Reader) siteRows(ctx context.Context, site string, m *SiteMonth, yield 
 }
 
 // counts reads the counters of keys, sorted by metric and time.
-func (r *Reader) counts(ctx context.Context, keys []SiteKey) ([][]Count, error) {
+func (r *Reader) counts(ctx context.Context, keys []models.Key) ([][]Count, error) {
 	all, out := models.AllMetrics(), make([][]Count, len(keys))
 	group, ctx := errgroup.WithContext(ctx)
 	for i, key := range keys {
@@ -136,7 +136,7 @@ func (r *Reader) monthKeys(ctx context.Context, site string, m *SiteMonth) iter.
 		}
 		lists, room := make([]valueList, len(features)), maxCombinedBytes
 		for i, feature := range features {
-			for value, err := range r.store.Values(ctx, site, m.Month, feature) {
+			for value, err := range r.store.Names(ctx, valuesOf(site, m.Month, feature), allNames) {
 				key := make([]string, len(features))
 				key[i] = value
 				if !yield(key, err) || err != nil {

@@ -26,7 +26,7 @@ func (r *Reader) Sites(ctx context.Context, month models.Millis, of []models.Nam
 	if err := checkMoment("month", month); err != nil {
 		return Names{}, err
 	}
-	return r.names(ctx, r.visits, listOf(ctx, r.store.Sites, month.Month(), of))
+	return r.names(ctx, r.visits, models.Name{List: models.SitesByMonth, Start: month.Month()}, of)
 }
 
 // Values are those that a feature of a site had in a month, or in a week that begins in it; month is any moment of it.
@@ -37,7 +37,7 @@ func (r *Reader) Values(ctx context.Context, site, feature string, month models.
 	if _, err := featureIndex(r.Plan(), feature); err != nil {
 		return Names{}, err
 	}
-	return r.names(ctx, r.visits, r.store.Values(ctx, site, month.Month(), feature))
+	return r.names(ctx, r.visits, valuesOf(site, month.Month(), feature), []models.NameRange{allNames})
 }
 
 // Site is the summary of a site's hour, day, week or month, under features by name; none are needed.
@@ -104,7 +104,7 @@ func (r *Reader) SiteSeries(ctx context.Context, q SeriesQuery) (Series, error) 
 func (r *Reader) read(ctx context.Context, site string, features []string, metric string, by Unit, within Range) iter.Seq2[Point, error] {
 	months := func(yield func(Point, error) bool) {
 		for month := within.From.Month(); month < within.To; month = Month.End(month) {
-			for p, err := range r.store.Visits(ctx, SiteKey{site, month, features}, metric, within) {
+			for p, err := range r.store.Points(ctx, models.SiteKey(site, month, features...), metric, within) {
 				if !yield(p, err) || err != nil {
 					return
 				}
@@ -125,7 +125,7 @@ func (p Period) check() error {
 // checkMonths refuses a range of a site's counts that has an open end, or too many months.
 func (r Range) checkMonths() error {
 	if r.From == 0 || r.To == 0 {
-		return &Malformed{Field: "from, to", Detail: "want both: a site's counts are kept by month"}
+		return &Malformed{Field: "from, to", Detail: "want both: this is kept by month"}
 	}
 	months := 0
 	for month := r.From.Month(); month < r.To; month = Month.End(month) {

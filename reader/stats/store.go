@@ -17,12 +17,13 @@ type Store interface {
 	// Link reads the totals of a link; the zero value if nothing is known of it.
 	Link(ctx context.Context, link string) (LinkTotals, error)
 
-	// Clicks reads a link's clicks by Hour or Day, no other unit, oldest first. An hour or day without clicks has no point.
-	Clicks(ctx context.Context, link string, unit Unit, within Range) iter.Seq2[Point, error]
+	// Points reads the cells of one of a key's counters that has an interval and no label: those that begin within a range, oldest first. An
+	// interval of which nothing was counted has no point.
+	Points(ctx context.Context, key models.Key, counter string, within Range) iter.Seq2[Point, error]
 
-	// Countries and Referrers read a link's clicks of all time, in the order of the labels' bytes.
-	Countries(ctx context.Context, link string) iter.Seq2[Share, error]
-	Referrers(ctx context.Context, link string) iter.Seq2[Share, error]
+	// Shares reads the cells of one of a link's counters that has a label: those of all time in the order of the labels' bytes, of a month as well,
+	// and of several months in any order.
+	Shares(ctx context.Context, link, counter string, within Range) iter.Seq2[Share, error]
 
 	// Amounts reads what a link's clicks were worth, by day, oldest first.
 	Amounts(ctx context.Context, link string, within Range) iter.Seq2[Amount, error]
@@ -30,24 +31,16 @@ type Store interface {
 	// Latest reads the latest clicks of a day that are still kept, newest first.
 	Latest(ctx context.Context, link string, day models.Millis) iter.Seq2[Click, error]
 
-	// Visits reads the counters of a key that are of one of models.AllMetrics and begin within a range, oldest first.
-	Visits(ctx context.Context, key SiteKey, metric string, within Range) iter.Seq2[Point, error]
+	// Counts reads all cells of a site's key, in any order: as many as a month has hours, days and weeks at the most.
+	Counts(ctx context.Context, key models.Key) ([]Count, error)
 
-	// Counts reads all counters of a key, in any order: as many as a month has hours, days and weeks at the most.
-	Counts(ctx context.Context, key SiteKey) ([]Count, error)
+	// Ranked is the sum of what Points reads, for each of the keys and in their order; 0 where nothing was counted. It is for many
+	// keys at once, which are all of links or all of sites.
+	Ranked(ctx context.Context, keys []models.Key, counter string, within Range) ([]int64, error)
 
-	// Ranked is the sum of what Visits reads, for each of the keys and in their order; 0 where nothing was counted. It is for many
-	// keys at once.
-	Ranked(ctx context.Context, keys []SiteKey, metric string, within Range) ([]int64, error)
-
-	// RankedLinks is each link's clicks of a day, in the links' order; 0 where nothing was counted. It is for many links at once.
-	RankedLinks(ctx context.Context, links []string, day models.Millis) ([]int64, error)
-
-	// Values lists the values that a feature of a site had in a month, Sites the sites of a month, Links the links of a day: each once,
-	// in an order that stays; within bounds them by their names. A name may be listed of which nothing was counted, never the other way round.
-	Values(ctx context.Context, site string, month models.Millis, feature string) iter.Seq2[string, error]
-	Sites(ctx context.Context, month models.Millis, within models.NameRange) iter.Seq2[string, error]
-	Links(ctx context.Context, day models.Millis, within models.NameRange) iter.Seq2[string, error]
+	// Names reads the list that a name without its value says: each value once, in an order that stays; within bounds them. A name may be listed of
+	// which nothing was counted, never the other way round.
+	Names(ctx context.Context, of models.Name, within models.NameRange) iter.Seq2[string, error]
 
 	// Progress reads how far consumers have counted, of all topics, in any order.
 	Progress(ctx context.Context) ([]Progress, error)
@@ -103,14 +96,6 @@ type Click struct {
 	IP       string    // as it is kept: a hash with privacy.ip: hashed
 	Bot      bool
 	ID       string
-}
-
-// SiteKey is one partition of Counts: a site in a month, with a value for each feature of the plan, in the plan's order. Empty stands
-// for "any". (models.Key has the values in one text, which a value with a NUL in it would break: what is asked need not be valid.)
-type SiteKey struct {
-	Site     string
-	Month    models.Millis
-	Features []string
 }
 
 // Progress is how far a consumer has counted one Kafka partition.

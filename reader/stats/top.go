@@ -53,11 +53,11 @@ func (r *Reader) SiteTop(ctx context.Context, q TopQuery) (Top, error) {
 	}
 	sums := make([]int64, len(names))
 	for _, month := range months {
-		keys := make([]SiteKey, len(names))
+		keys := make([]models.Key, len(names))
 		for i, name := range names {
 			features := slices.Clone(key)
 			features[feature] = name
-			keys[i] = SiteKey{q.Site, month, features}
+			keys[i] = models.SiteKey(q.Site, month, features...)
 		}
 		counts, err := r.store.Ranked(ctx, keys, metric, q.Period.Range())
 		if err != nil {
@@ -85,7 +85,7 @@ func monthsOf(metric string, p Period) []models.Millis {
 func (r *Reader) list(ctx context.Context, site string, months []models.Millis, feature string) (names []string, complete bool, err error) {
 	known, bytes := map[string]bool{}, 0
 	for _, month := range months {
-		for name, err := range r.store.Values(ctx, site, month, feature) {
+		for name, err := range r.store.Names(ctx, valuesOf(site, month, feature), allNames) {
 			switch {
 			case err != nil:
 				return nil, false, fmt.Errorf("listing values: %w", err)

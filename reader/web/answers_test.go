@@ -44,14 +44,14 @@ func TestAnswers(t *testing.T) {
 {"start":"2018-10-02T00:00:00Z","clicks":0},
 {"start":"2018-10-03T00:00:00Z","clicks":7}
 ]}`, "abc", stats.Day, stats.Range{From: millis("2018-10-01"), To: millis("2018-10-04")})
-	ask("/v1/stats/links/abc/referrers?limit=7", `{"short_url":"abc",`+asOfText+`,"referrers":[
+	ask("/v1/stats/links/abc/referrers?limit=7", `{"short_url":"abc","from":null,"to":null,`+asOfText+`,"referrers":[
 {"referrer":"IT","clicks":4},
 {"referrer":"=cmd|\"x\"!A1","clicks":-1}
-]}`, "abc", stats.Referrers, stats.Range{}, 7)
-	ask("/v1/stats/links/abc/countries", `{"short_url":"abc",`+asOfText+`,"countries":[
+]}`, "abc", "referrers", stats.Range{}, 7)
+	ask("/v1/stats/links/abc/countries", `{"short_url":"abc","from":null,"to":null,`+asOfText+`,"countries":[
 {"country":"IT","clicks":4},
 {"country":"=cmd|\"x\"!A1","clicks":-1}
-]}`, "abc", stats.Countries, stats.Range{}, 0)
+]}`, "abc", "countries", stats.Range{}, 0)
 	ask("/v1/stats/links/abc/amounts?by=month", `{"short_url":"abc","by":"month","from":null,"to":null,`+asOfText+`,"amounts":[
 {"start":"2018-10-01T00:00:00Z","num":2,"sum":-250}
 ]}`, "abc", stats.Month, stats.Range{})

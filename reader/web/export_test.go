@@ -87,7 +87,7 @@ func TestExports(t *testing.T) {
 			t.Errorf("HEAD %s: %d %v", target, head.Code, head.Header())
 		}
 	}
-	if got := testutil.ToFloat64(s.metrics.rows); got != 88 {
+	if got := testutil.ToFloat64(s.metrics.rows); got != 98 {
 		t.Errorf("%v rows counted", got)
 	}
 }
@@ -126,9 +126,9 @@ type breaking struct {
 	after int
 }
 
-func (f breaking) Values(_ context.Context, _ string, _ models.Millis, feature string) iter.Seq2[string, error] {
+func (f breaking) Names(_ context.Context, of models.Name, _ models.NameRange) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		for i := 0; feature == "feature2"; i++ {
+		for i := 0; of.Feature == "feature2"; i++ {
 			if i == f.after {
 				yield("", errors.New("a node is down"))
 				return
@@ -140,7 +140,7 @@ func (f breaking) Values(_ context.Context, _ string, _ models.Millis, feature s
 	}
 }
 
-func (f breaking) Counts(_ context.Context, key stats.SiteKey) (out []stats.Count, _ error) {
+func (f breaking) Counts(_ context.Context, key models.Key) (out []stats.Count, _ error) {
 	for hour := range 744 { // with numbers that do not compress
 		sum := sha256.Sum256(fmt.Append(nil, key.Features, hour))
 		out = append(out, stats.Count{Metric: models.HourViews, Start: key.Month + models.Millis(hour)*3_600_000, Count: int64(sum[0])<<40 | int64(sum[1])<<16 | int64(sum[2])})
@@ -195,10 +195,10 @@ type slow struct {
 	takes  time.Duration
 }
 
-func (s slow) Values(ctx context.Context, site string, month models.Millis, feature string) iter.Seq2[string, error] {
+func (s slow) Names(ctx context.Context, of models.Name, within models.NameRange) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		n := 0
-		for value, err := range s.breaking.Values(ctx, site, month, feature) {
+		for value, err := range s.breaking.Names(ctx, of, within) {
 			if n++; n > s.values || !yield(value, err) {
 				return
 			}
@@ -206,7 +206,7 @@ func (s slow) Values(ctx context.Context, site string, month models.Millis, feat
 	}
 }
 
-func (s slow) Counts(ctx context.Context, _ stats.SiteKey) ([]stats.Count, error) {
+func (s slow) Counts(ctx context.Context, _ models.Key) ([]stats.Count, error) {
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()

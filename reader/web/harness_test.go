@@ -82,7 +82,7 @@ func (f *fake) until(ctx context.Context) iter.Seq2[stats.Point, error] {
 	}
 }
 
-func (f *fake) LinkBreakdown(_ context.Context, link string, by stats.Breakdown, within stats.Range, limit int) (stats.Shares, error) {
+func (f *fake) LinkBreakdown(_ context.Context, link, by string, within stats.Range, limit int) (stats.Shares, error) {
 	err := f.ask(link, by, within, limit)
 	if !within.Whole() {
 		err = errors.Join(err, &stats.NotKept{Asked: "a breakdown of a range", Instead: []string{"all time"}})

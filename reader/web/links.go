@@ -82,21 +82,16 @@ func (s *Server) fill(q question, series stats.Series) (iter.Seq2[stats.Point, e
 	return stats.Fill(series.Unit, series.Within, series.Points), nil
 }
 
-func (s *Server) countries(ctx context.Context, q question) (*answer, error) {
-	return s.breakdown(ctx, q, stats.Countries, "country")
-}
-
-func (s *Server) referrers(ctx context.Context, q question) (*answer, error) {
-	return s.breakdown(ctx, q, stats.Referrers, "referrer")
-}
-
-func (s *Server) breakdown(ctx context.Context, q question, by stats.Breakdown, column string) (*answer, error) {
-	shares, err := s.stats.LinkBreakdown(ctx, q.name, by, q.within, q.limit)
-	if err != nil {
-		return nil, err
+// breakdown answers for one of a plan's breakdowns.
+func breakdown(by models.Breakdown) func(*Server, context.Context, question) (*answer, error) {
+	return func(s *Server, ctx context.Context, q question) (*answer, error) {
+		shares, err := s.stats.LinkBreakdown(ctx, q.name, by.Path, q.within, q.limit)
+		if err != nil {
+			return nil, err
+		}
+		return &answer{asOf: shares.AsOf, head: []field{{"short_url", q.name}, {"from", end(q.within.From)}, {"to", end(q.within.To)}}, list: &list{name: by.Path, columns: []string{by.Word, "clicks"},
+			rows: table.Rows(shares.Rows, func(row []any, p stats.Share) []any { return append(row, p.Label, p.Count) })}}, nil
 	}
-	return &answer{asOf: shares.AsOf, head: []field{{"short_url", q.name}}, list: &list{name: string(by), columns: []string{column, "clicks"},
-		rows: table.Rows(shares.Rows, func(row []any, p stats.Share) []any { return append(row, p.Label, p.Count) })}}, nil
 }
 
 func (s *Server) amounts(ctx context.Context, q question) (*answer, error) {

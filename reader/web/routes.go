@@ -61,12 +61,10 @@ type question struct {
 	limit  int // 0: none
 }
 
-var routes = []*route{
+var routes = append(breakdowns(), []*route{
 	{path: "/v1/stats/links", params: []string{"day"}, lists: true, about: aLink, listed: true, ask: (*Server).links},
 	{path: "/v1/stats/links/{short_url}", about: aLink, ask: (*Server).link},
 	{path: "/v1/stats/links/{short_url}/series", params: []string{"by", "from", "to", "fill"}, lists: true, about: aLink, ask: (*Server).linkSeries},
-	{path: "/v1/stats/links/{short_url}/countries", params: []string{"from", "to", "limit"}, lists: true, about: aLink, ask: (*Server).countries},
-	{path: "/v1/stats/links/{short_url}/referrers", params: []string{"from", "to", "limit"}, lists: true, about: aLink, ask: (*Server).referrers},
 	{path: "/v1/stats/links/{short_url}/amounts", params: []string{"by", "from", "to"}, lists: true, about: aLink, ask: (*Server).amounts},
 	{path: "/v1/stats/links/{short_url}/latest", params: []string{"day"}, lists: true, about: aLink, ask: (*Server).latest},
 	{path: "/v1/stats/links/{short_url}/export", params: []string{"month"}, about: aLink},
@@ -76,6 +74,14 @@ var routes = []*route{
 	{path: "/v1/stats/sites/{siteId}/values/{feature}", params: []string{"month"}, lists: true, about: aSite, ask: (*Server).values},
 	{path: "/v1/stats/sites/{siteId}/top/{feature}", params: []string{"period", "metric", "limit"}, filters: true, lists: true, about: aSite, ask: (*Server).top},
 	{path: "/v1/stats/sites/{siteId}/export", params: []string{"month"}, about: aSite},
+}...)
+
+// breakdowns are the routes of all breakdowns that a plan can have.
+func breakdowns() (routes []*route) {
+	for _, by := range models.DefaultPlan().Breakdowns() { // all that there can be
+		routes = append(routes, &route{path: "/v1/stats/links/{short_url}/" + by.Path, params: []string{"from", "to", "limit"}, lists: true, about: aLink, ask: breakdown(by)})
+	}
+	return routes
 }
 
 // findRoute finds the route of a path as it was sent, and the names in it. A path is cut at its slashes before anything is decoded, so that

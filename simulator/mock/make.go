@@ -48,7 +48,7 @@ func MakeClicks(p Plan) []Click {
 	r := rand.New(rand.NewPCG(p.Seed, 2))
 	visitor, link := popularity(r, p.Zipf, p.Guids), popularity(r, p.Zipf, len(p.Links))
 	country, referer := popularity(r, p.Zipf, len(p.Countries)), popularity(r, p.Zipf, len(p.Referers))
-	worth := rand.New(rand.NewPCG(p.Seed, 3))
+	worth, agents := rand.New(rand.NewPCG(p.Seed, 3)), rand.New(rand.NewPCG(p.Seed, 4))
 	id := p.ids("click")
 	clicks := make([]Click, p.Clicks)
 	for i := range clicks {
@@ -66,6 +66,7 @@ func MakeClicks(p Plan) []Click {
 			}
 			c.Amount = &amount
 		}
+		c.Agent = Agents[agents.IntN(len(Agents))]
 		clicks[i] = c
 	}
 	return clicks

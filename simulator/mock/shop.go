@@ -75,7 +75,7 @@ func (s *Shop) id() string {
 }
 
 func (s *Shop) click(link string, at time.Time) Click {
-	c := Click{ID: s.id(), Link: link, IP: address(s.r.IntN(4000)), At: at, Country: s.weighted(places), Referrer: s.weighted(sources), Bot: s.r.IntN(12) == 0}
+	c := Click{ID: s.id(), Link: link, IP: address(s.r.IntN(4000)), At: at, Country: s.weighted(places), Referrer: s.weighted(sources), Bot: s.r.IntN(12) == 0, Agent: Agents[min(len(Agents)-1, int(s.r.ExpFloat64()*2.5))]}
 	if s.r.IntN(9) == 0 {
 		amount := int64(990 + 500*s.r.IntN(30))
 		c.Amount = &amount

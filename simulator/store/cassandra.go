@@ -73,9 +73,6 @@ func (c *cassandra) Behind(ctx context.Context, counter Counter, want int64) (bo
 func (c *cassandra) Read(ctx context.Context, s Scope) (tables.Cells, error) {
 	cells := tables.Cells{}
 	err := s.each(func(t table, name string) error {
-		if t.name == "GuidData" { // has another form here
-			return c.addVisitors(ctx, name, cells)
-		}
 		filtering := ""
 		if t.keyspace == "cardinality" {
 			filtering = " ALLOW FILTERING"
@@ -109,13 +106,14 @@ func (c *cassandra) Read(ctx context.Context, s Scope) (tables.Cells, error) {
 		}
 		return scanner.Err()
 	})
+	if err == nil {
+		err = c.addVisitors(ctx, s.Site, cells)
+	}
 	return cells, err
 }
 
-// addVisitors reads the table that has visitors of sites in place of SQLite's GuidData.
 func (c *cassandra) addVisitors(ctx context.Context, site string, cells tables.Cells) error {
-	query := fmt.Sprintf("SELECT bucket, guid, seen FROM cardinality%s.visitors_by_month WHERE siteId = ? ALLOW FILTERING", c.suffix)
-	scanner := c.session.Query(query, site).WithContext(ctx).PageSize(5000).Iter().Scanner()
+	scanner := c.session.Query(visitors("cardinality"+c.suffix)+" ALLOW FILTERING", site).WithContext(ctx).PageSize(5000).Iter().Scanner()
 	for scanner.Next() {
 		var bucket, guid string
 		var seen []string

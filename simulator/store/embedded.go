@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -69,7 +70,33 @@ func (e *embedded) Behind(context.Context, Counter, int64) (bool, error) { retur
 func (e *embedded) Read(ctx context.Context, s Scope) (tables.Cells, error) {
 	cells := tables.Cells{}
 	err := s.each(func(t table, name string) error { return e.read(ctx, t, name, cells) })
+	if err == nil {
+		err = e.addVisitors(ctx, s.Site, cells)
+	}
 	return cells, err
+}
+
+func (e *embedded) addVisitors(ctx context.Context, site string, cells tables.Cells) (err error) {
+	rows, err := e.databases["cardinality"].QueryContext(ctx, visitors("main"), site)
+	if err != nil {
+		return fmt.Errorf("reading visitors: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var bucket, guid string
+		var text []byte
+		var seen []string
+		if err := rows.Scan(&bucket, &guid, &text); err != nil {
+			return fmt.Errorf("reading visitors: %w", err)
+		}
+		if err := json.Unmarshal(text, &seen); err != nil {
+			return fmt.Errorf("an entry of GuidData has %q: %w", text, err)
+		}
+		if err := cells.AddSeen(site, bucket, guid, seen); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 func (e *embedded) read(ctx context.Context, t table, name string, cells tables.Cells) (err error) {

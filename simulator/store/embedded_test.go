@@ -13,7 +13,8 @@ func TestARelativeDirectory(t *testing.T) {
 	if err := os.Mkdir("data", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	create(t, "cardinality", `CREATE TABLE GuidData (siteId, interval_size, interval_start, bucket, guid)`,
+	create(t, "cardinality", `CREATE TABLE GuidData (siteId, bucket, guid, seen)`,
+		`INSERT INTO GuidData VALUES ('site1', 'b2', 'g', '["2018-10-31","month:1 day:1","fb"]')`,
 		`CREATE TABLE Counts (siteId, month_interval_start, metric_type, interval_start, visits)`,
 		`INSERT INTO Counts VALUES ('site1', '2018-10-01', 'month_views', '2018-10-01', 3)`)
 	create(t, "urlshortener")
@@ -27,8 +28,8 @@ func TestARelativeDirectory(t *testing.T) {
 		}
 	}()
 	cells, err := e.Read(t.Context(), Scope{Site: "site1"})
-	if err != nil || len(cells) != 1 {
-		t.Errorf("%v, %v; want the one row", cells, err)
+	if err != nil || len(cells) != 3 {
+		t.Errorf("%v, %v; want the count, and a month and a day of the visitor", cells, err)
 	}
 }
 

@@ -59,14 +59,10 @@ type table struct {
 	counter        string
 }
 
-func (s Scope) site() []table {
-	with := func(before []string, after ...string) []string {
-		return append(append(before, s.Features...), after...)
-	}
-	return []table{
-		{"cardinality", "GuidData", with([]string{"siteId", "interval_size", "interval_start", "bucket", "guid"}), ""},
-		{"cardinality", "Counts", with([]string{"siteId", "month_interval_start"}, "metric_type", "interval_start"), "visits"},
-	}
+// counts is the table of a site's counters.
+func (s Scope) counts() table {
+	key := append([]string{"siteId", "month_interval_start"}, s.Features...)
+	return table{"cardinality", "Counts", append(key, "metric_type", "interval_start"), "visits"}
 }
 
 var linkTables = []table{
@@ -75,6 +71,7 @@ var linkTables = []table{
 	{"urlshortener", "daycounters", []string{"short_url", "day"}, "value"},
 	{"urlshortener", "countrycounters", []string{"short_url", "country"}, "value"},
 	{"urlshortener", "referrercounters", []string{"short_url", "referrer"}, "value"},
+	{"urlshortener", "monthcounters", []string{"short_url", "dimension", "month", "label"}, "value"},
 	{"urlshortener", "amountcounters", []string{"short_url", "day"}, "num_values"},
 	{"urlshortener", "amountcounters", []string{"short_url", "day"}, "sum_values"},
 	{"urlshortener", "uniquecounter", []string{"short_url"}, "value"},
@@ -84,7 +81,7 @@ var linkTables = []table{
 
 // isTime reports whether a column of a key is a time.
 func isTime(column string) bool {
-	return column == "hour" || column == "day" || strings.HasSuffix(column, "interval_start")
+	return column == "hour" || column == "day" || column == "month" || strings.HasSuffix(column, "interval_start")
 }
 
 // query selects the rows of one site or link. In Cassandra siteId is only a part of the partition key, so that needs filtering.
@@ -113,12 +110,15 @@ func (t table) add(cells tables.Cells, key []any, counter int64) error {
 	return nil
 }
 
-// each calls read for every table and name of the scope.
+// visitors selects what is remembered of a site's visitors.
+func visitors(keyspace string) string {
+	return "SELECT bucket, guid, seen FROM " + keyspace + ".GuidData WHERE siteId = ?"
+}
+
+// each calls read for every table and name of the scope, but for GuidData.
 func (s Scope) each(read func(t table, name string) error) error {
-	for _, t := range s.site() {
-		if err := read(t, s.Site); err != nil {
-			return fmt.Errorf("reading %s: %w", t.name, err)
-		}
+	if err := read(s.counts(), s.Site); err != nil {
+		return fmt.Errorf("reading Counts: %w", err)
 	}
 	for _, t := range linkTables {
 		for _, link := range s.Links {

@@ -1,13 +1,14 @@
 package tables
 
 import (
+	"slices"
 	"time"
 
 	"footfall/simulator/mock"
 )
 
-// AddClicks adds the counts of clicks to the tables of links. Bots are counted apart.
-func (c Cells) AddClicks(clicks []mock.Click) {
+// AddClicks adds the counts of clicks to the tables of links: by month only the dimensions that are among the metrics. Bots are counted apart.
+func (c Cells) AddClicks(metrics []string, clicks []mock.Click) {
 	for _, k := range clicks {
 		if k.Bot {
 			c[Name("botcounter", k.Link)]++
@@ -18,6 +19,11 @@ func (c Cells) AddClicks(clicks []mock.Click) {
 		c[Name("daycounters", k.Link, midnight(k.At))]++
 		c[Name("countrycounters", k.Link, k.Country)]++
 		c[Name("referrercounters", k.Link, k.Referrer)]++
+		for dimension, label := range map[string]string{"country": k.Country, "referrer": k.Referrer, "browser": k.Agent.Browser, "system": k.Agent.System, "device": k.Agent.Device} {
+			if slices.Contains(metrics, dimension) {
+				c[Name("monthcounters", k.Link, dimension, firstOfMonth(k.At), label)]++
+			}
+		}
 		if k.Amount != nil {
 			c[Name("amountcounters.num_values", k.Link, midnight(k.At))]++
 			c[Name("amountcounters.sum_values", k.Link, midnight(k.At))] += *k.Amount

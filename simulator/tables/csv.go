@@ -22,13 +22,13 @@ func WriteVisits(w io.Writer, names []string, visits []mock.Visit) error {
 // WriteClicks writes the raw clicks as CSV.
 func WriteClicks(w io.Writer, clicks []mock.Click) error {
 	out := bufio.NewWriter(w)
-	_, _ = out.WriteString("short_url,ip,timestamp,country,referrer,bot,amount\n")
+	_, _ = out.WriteString("short_url,ip,timestamp,country,referrer,bot,amount,browser,system,device\n")
 	for _, c := range clicks {
 		amount := ""
 		if c.Amount != nil {
 			amount = strconv.FormatInt(*c.Amount, 10)
 		}
-		record(out, []string{c.Link, c.IP, strconv.FormatInt(c.At.Unix(), 10), c.Country, c.Referrer, strconv.FormatBool(c.Bot), amount})
+		record(out, []string{c.Link, c.IP, strconv.FormatInt(c.At.Unix(), 10), c.Country, c.Referrer, strconv.FormatBool(c.Bot), amount, c.Agent.Browser, c.Agent.System, c.Agent.Device})
 	}
 	return out.Flush()
 }

@@ -235,6 +235,9 @@ func TestClicksEqualSQLOverTheCSV(t *testing.T) {
 	for table, label := range map[string]string{"hourcounters": sqlHour, "daycounters": sqlDay, "countrycounters": "country", "referrercounters": "referrer"} {
 		sum(t, db, want, "SELECT '"+table+"(' || "+quoted("short_url", label)+" || ')', COUNT(*)"+people)
 	}
+	for _, dimension := range []string{"country", "referrer", "browser", "system", "device"} {
+		sum(t, db, want, "SELECT 'monthcounters(' || "+quoted("short_url", "'"+dimension+"'", sqlMonth, dimension)+" || ')', COUNT(*)"+people)
+	}
 	sum(t, db, want, "SELECT 'clickcounter(' || quote(short_url) || ')', COUNT(*)"+people)
 	sum(t, db, want, "SELECT 'uniquecounter(' || quote(short_url) || ')', COUNT(DISTINCT ip)"+people)
 	sum(t, db, want, "SELECT 'uniquecounterips(' || "+quoted("short_url", "ip")+" || ')', 1"+people)
@@ -243,6 +246,6 @@ func TestClicksEqualSQLOverTheCSV(t *testing.T) {
 	sum(t, db, want, "SELECT 'amountcounters.num_values(' || "+quoted("short_url", sqlDay)+" || ')', COUNT(*)"+amounts)
 	sum(t, db, want, "SELECT 'amountcounters.sum_values(' || "+quoted("short_url", sqlDay)+" || ')', SUM(CAST(amount AS INTEGER))"+amounts)
 	got := Cells{}
-	got.AddClicks(clicks)
+	got.AddClicks(Metrics, clicks)
 	compare(t, want, got)
 }

@@ -12,9 +12,10 @@ import (
 )
 
 // Metrics are the metric types that Counts may have.
-var Metrics = []string{"month_unique", "week_unique", "day_unique", "month_views", "day_views", "hour_views"}
+var Metrics = []string{"month_unique", "week_unique", "day_unique", "month_views", "day_views", "hour_views", "country", "referrer", "browser", "system", "device"}
 
-// AddVisits adds the rows of a site's visits to GuidData and Counts, for the metrics that are kept.
+// AddVisits adds the rows of a site's visits to Counts, and to GuidData as it was described: a row for each interval and combination. It adds those
+// of the metrics that are kept.
 func (c Cells) AddVisits(site string, metrics []string, visits []mock.Visit) {
 	keeps := func(metric string) bool { return slices.Contains(metrics, metric) }
 	for _, v := range visits {
@@ -51,14 +52,14 @@ func (c Cells) AddVisits(site string, metrics []string, visits []mock.Visit) {
 	}
 }
 
-// AddSeen adds the rows of GuidData that an entry of the table visitors stands for. seen is its list: the day, what was new, and the features.
+// AddSeen adds the rows that an entry of GuidData stands for. seen is its list: the day, what was new, and the features.
 func (c Cells) AddSeen(site, bucket, guid string, seen []string) error {
 	if len(seen) < 2 {
-		return fmt.Errorf("an entry of visitors has %q: want a day, what was new, and features", seen)
+		return fmt.Errorf("an entry of GuidData has %q: want a day, what was new, and features", seen)
 	}
 	day, err := time.Parse(time.DateOnly, seen[0])
 	if err != nil {
-		return fmt.Errorf("an entry of visitors has no day: %w", err)
+		return fmt.Errorf("an entry of GuidData has no day: %w", err)
 	}
 	starts := map[string]time.Time{"month": firstOfMonth(day), "week": monday(day), "day": day}
 	for _, part := range strings.Fields(seen[1]) {
@@ -66,7 +67,7 @@ func (c Cells) AddSeen(site, bucket, guid string, seen []string) error {
 		set, err := strconv.ParseUint(digits, 16, 64)
 		start, known := starts[size]
 		if err != nil || !known {
-			return fmt.Errorf("an entry of visitors was new in %q", part)
+			return fmt.Errorf("an entry of GuidData was new in %q", part)
 		}
 		for combination := 0; set > 0; combination, set = combination+1, set>>1 {
 			if set&1 == 0 {

@@ -9,14 +9,14 @@ import (
 	"footfall/models"
 )
 
-// cqls writes the statements of the rivals, on the tables that footfall uses, but for guidData.
+// cqls writes the statements of the rivals, on the tables that footfall uses, but for byInterval.
 type cqls struct{ links, sites string } // keyspaces
 
 func newCQL(suffix string) cqls { return cqls{"urlshortener" + suffix, "cardinality" + suffix} }
 
-// guidData is the table that who begins would make of the description: a row for each interval and combination of features.
-func (c cqls) guidData() string {
-	return `CREATE TABLE IF NOT EXISTS ` + c.sites + `.GuidData (siteId text, interval_size text, interval_start timestamp, bucket text, guid text, feature1 text, feature2 text,` +
+// byInterval is the table that who begins would make of the description: a row for each interval and combination of features.
+func (c cqls) byInterval() string {
+	return `CREATE TABLE IF NOT EXISTS ` + c.sites + `.guids_by_interval (siteId text, interval_size text, interval_start timestamp, bucket text, guid text, feature1 text, feature2 text,` +
 		` PRIMARY KEY ((siteId, interval_size, interval_start, bucket), guid, feature1, feature2))`
 }
 
@@ -36,7 +36,7 @@ func (c cqls) visitor(e models.Event) (visitorKey, func() gocql.BatchEntry) {
 	v := e.(*models.Visit)
 	return visitorKey{v.SiteID, v.GUID, v.Features[0], v.Features[1], v.TS.Day()}, func() gocql.BatchEntry {
 		day := v.TS.Time().UTC().Format(time.DateOnly)
-		return gocql.BatchEntry{Stmt: `INSERT INTO ` + c.sites + `.visitors_by_month (siteId, month_interval_start, bucket, guid, under, topic, kafka_partition, kafka_offset, seen)` +
+		return gocql.BatchEntry{Stmt: `INSERT INTO ` + c.sites + `.GuidData (siteId, month_interval_start, bucket, guid, under, topic, kafka_partition, kafka_offset, seen)` +
 			` VALUES (?, ?, ?, ?, ?, 'visits', 0, 0, ?)`, Args: []any{v.SiteID, v.TS.Month().Time(), models.Bucket(v.GUID), v.GUID, strings.Join(append([]string{day}, v.Features...), "\x00"),
 			append([]string{day, "month:f week:f day:f"}, v.Features...)}}
 	}
@@ -51,7 +51,7 @@ func (c cqls) insert(s models.Sighting) (string, []any) {
 	for _, f := range s.Features.Values() {
 		args = append(args, f)
 	}
-	return `INSERT INTO ` + c.sites + `.GuidData (siteId, interval_size, interval_start, bucket, guid, feature1, feature2)` +
+	return `INSERT INTO ` + c.sites + `.guids_by_interval (siteId, interval_size, interval_start, bucket, guid, feature1, feature2)` +
 		` VALUES (?, ?, ?, ?, ?, ?, ?)`, args
 }
 

@@ -15,6 +15,7 @@ import (
 	"footfall/consumer/rollup"
 	"footfall/consumer/store"
 	"footfall/models"
+	"footfall/test/bench/workload"
 )
 
 // null is a store that takes everything at once and keeps nothing: what remains is the consumer's own work.
@@ -33,14 +34,12 @@ func (null) Tail(context.Context, models.Partition) (store.Tail, error)   { retu
 func (null) FirstSeen(_ context.Context, sightings []models.Sighting) ([]models.Position, error) {
 	return make([]models.Position, len(sightings)), nil
 }
-func (null) Remember(context.Context, []models.Sighting, []models.Position) error { return nil }
-func (null) Visitors(context.Context, []models.Visitor, func(int, models.First)) (hasRows bool, err error) {
-	return true, nil
-}
-func (null) RememberFirsts(context.Context, []models.Visitor, [][]models.First) error { return nil }
-func (null) ListNames(context.Context, []models.Name) error                           { return nil }
-func (null) NoteProgress(context.Context, []store.Progress) error                     { return nil }
-func (null) Ledger(context.Context, []models.Key, func(int, []store.LedgerRow)) error { return nil }
+func (null) Remember(context.Context, []models.Sighting, []models.Position) error      { return nil }
+func (null) Visitors(context.Context, []models.Visitor, func(int, models.First)) error { return nil }
+func (null) RememberFirsts(context.Context, []models.Visitor, [][]models.First) error  { return nil }
+func (null) ListNames(context.Context, []models.Name) error                            { return nil }
+func (null) NoteProgress(context.Context, []store.Progress) error                      { return nil }
+func (null) Ledger(context.Context, []models.Key, func(int, []store.LedgerRow)) error  { return nil }
 func (null) Confirm(context.Context, []models.Key, func(int) iter.Seq[models.Cell], func(int, []store.LedgerRow)) (bool, error) {
 	return true, nil
 }
@@ -67,7 +66,7 @@ func measureNull(ctx context.Context, t task) (m measured, err error) {
 		return m, err
 	}
 	cfg.Kafka.Brokers, cfg.Kafka.Group, cfg.Kafka.Topics = []string{t.Broker}, t.Topic+t.Suffix, t.Topics()
-	cfg.Visitors.LRU = t.LRU
+	cfg.Visitors.LRU, cfg.Metrics = t.LRU, workload.Plan().Metrics()
 	gcpacer.Relax() // as the consumer does
 	reg := prometheus.NewRegistry()
 	consumer, err := rollup.New(cfg, null{}, reg, slog.New(slog.NewTextHandler(io.Discard, nil)))

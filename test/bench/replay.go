@@ -19,7 +19,7 @@ import (
 	"footfall/configs"
 	"footfall/consumer/cassandra"
 	"footfall/consumer/rollup"
-	"footfall/models"
+	"footfall/test/bench/workload"
 )
 
 // request is one that footfall made.
@@ -114,9 +114,9 @@ func (r request) send(ctx context.Context, session *gocql.Session) error {
 // events they were for. It is an error if one failed: what is done again for its sake is not what footfall needs.
 func record(ctx context.Context, t task, cfg configs.Consumer) (recorded []request, events int, err error) {
 	cfg.Kafka.Brokers, cfg.Kafka.Group = []string{t.Broker}, "bench-record"+t.Suffix
-	cfg.Kafka.Topics = t.Topics()
+	cfg.Kafka.Topics, cfg.Metrics = t.Topics(), workload.Plan().Metrics()
 	cfg.Cassandra.Hosts, cfg.Cassandra.Port, cfg.Cassandra.KeyspaceSuffix = []string{t.Host}, t.Port, t.Suffix
-	store, err := cassandra.Open(ctx, cfg.Cassandra, models.DefaultPlan())
+	store, err := cassandra.Open(ctx, cfg.Cassandra, workload.Plan())
 	if err != nil {
 		return nil, 0, err
 	}

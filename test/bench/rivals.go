@@ -34,9 +34,9 @@ func connect(t task) (*gocql.Session, error) {
 
 func decode(t task, data []byte) (models.Event, error) {
 	if t.Clicks {
-		return models.UnmarshalClick(data, false)
+		return workload.Plan().DecodeClick(data)
 	}
-	return models.DefaultPlan().UnmarshalVisit(data, false)
+	return workload.Plan().DecodeVisit(data)
 }
 
 // usualInFlight is how many events the usual consumer has under way.
@@ -51,7 +51,7 @@ func measureUsual(ctx context.Context, t task) (m measured, err error) {
 	}
 	defer session.Close()
 	cql := newCQL(t.Suffix)
-	if err := session.Query(cql.guidData()).WithContext(ctx).Exec(); err != nil {
+	if err := session.Query(cql.byInterval()).WithContext(ctx).Exec(); err != nil {
 		return m, err
 	}
 	var events, requests atomic.Int64

@@ -32,7 +32,7 @@ type kept struct{ features, metrics []string }
 
 // byDefault is what a deployment keeps without configuration.
 var byDefault = kept{
-	[]string{"feature1", "feature2"}, []string{"month_unique", "week_unique", "day_unique", "month_views", "day_views", "hour_views"},
+	[]string{"feature1", "feature2"}, []string{"month_unique", "week_unique", "day_unique", "month_views", "day_views", "hour_views", "country", "referrer", "browser", "system", "device"},
 }
 
 // fourFeatures has more features than the default, with other names.

@@ -59,7 +59,11 @@ func sendAgain(t *testing.T, d deployment, want *oracle.Oracle) {
 	send := func(w way, name, id string) {
 		w.send(t, d.producerURL(), name, id)
 		if strings.HasPrefix(w.name, "click") {
-			want.Click(&models.Click{V: 1, ID: id, ShortURL: name, IP: "127.0.0.1", TS: once})
+			c := &models.Click{V: 1, ID: id, ShortURL: name, IP: "127.0.0.1", TS: once}
+			if strings.HasPrefix(w.name, "click-pixel") { // its sender is the visitor
+				c.Browser, c.System, c.Device = "Firefox", "Linux", "desktop"
+			}
+			want.Click(c)
 		} else {
 			want.Visit(&models.Visit{V: 1, ID: id, SiteID: name, GUID: "g", TS: once, Features: []string{"", ""}})
 		}

@@ -92,6 +92,36 @@ func (q query) pick(all []map[string]string) [][]string {
 	return out
 }
 
+// cameFrom is what a query of GuidData must tell, by the oracle: with which values of feature1 the visitor came in that month.
+func (q query) cameFrom(cells oracle.Cells) [][]string {
+	var rows []map[string]string
+	for name := range cells {
+		if table, row := split(name); table == q.table && row["interval_size"] == "month" && row["feature1"] != "" && row["feature2"] == "" {
+			row["month_interval_start"], row["seen"] = row["interval_start"], row["feature1"]
+			rows = append(rows, row)
+		}
+	}
+	return q.pick(rows)
+}
+
+// quoted is a text in a list of CQL or JSON.
+var quoted = regexp.MustCompile(`'([^']*)'|"([^"]*)"`)
+
+// cameFrom reads the same from the rows, as docs/queries.cql says: each is a list of a day, what was new, feature1, feature2.
+func cameFrom(rows [][]string) (values [][]string) {
+	for _, row := range rows {
+		seen := quoted.FindAllStringSubmatch(row[0], 3)
+		if len(seen) < 3 {
+			return [][]string{{"no entry: " + row[0]}}
+		}
+		if day, from := seen[0][1]+seen[0][2], seen[2][1]+seen[2][2]; strings.HasPrefix(day, "2018-10-") && from != "" {
+			values = append(values, []string{from})
+		}
+	}
+	slices.SortFunc(values, slices.Compare)
+	return slices.CompactFunc(values, slices.Equal)
+}
+
 // amounts fills in a row of amountcounters: its two counters and their average.
 func amounts(row map[string]string, number, sum int64) {
 	row["num_values"], row["sum_values"] = strconv.FormatInt(number, 10), strconv.FormatInt(sum, 10)
@@ -128,6 +158,7 @@ func (q query) matches(row map[string]string) bool {
 func compareRows(a, b map[string]string) int {
 	return cmp.Or(
 		cmp.Compare(b["hour"], a["hour"]), cmp.Compare(b["day"], a["day"]), cmp.Compare(b["at"], a["at"]),
+		cmp.Compare(a["dimension"], b["dimension"]), cmp.Compare(b["month"], a["month"]), cmp.Compare(a["label"], b["label"]),
 		cmp.Compare(a["metric_type"], b["metric_type"]), cmp.Compare(a["interval_start"], b["interval_start"]),
 		cmp.Compare(a["country"], b["country"]), cmp.Compare(a["referrer"], b["referrer"]), cmp.Compare(a["ip"], b["ip"]),
 		cmp.Compare(a["guid"], b["guid"]), cmp.Compare(a["feature1"], b["feature1"]), cmp.Compare(a["feature2"], b["feature2"]),
@@ -185,6 +216,23 @@ func TestQueriesOnTheOracle(t *testing.T) {
 	}
 	if got := q.answer(cells); fmt.Sprint(got) != "[[2]]" {
 		t.Errorf("a range has %q", got)
+	}
+	seen := func(size string, month time.Month, site, from, page string) string {
+		return oracle.Name("cardinality.guiddata", "siteid", site, "interval_size", size, "interval_start", time.Date(2018, month, 1, 0, 0, 0, 0, time.UTC),
+			"bucket", "b2", "guid", "g", "feature1", from, "feature2", page)
+	}
+	q, err = parseQuery("SELECT seen FROM cardinality.GuidData WHERE siteId = 's' AND month_interval_start = '2018-10-01' AND bucket = 'b2' AND guid = 'g'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	visitors := oracle.Cells{
+		seen("month", 10, "s", "t.co", ""): 1, seen("month", 10, "s", "fb", ""): 1, seen("month", 10, "s", "", ""): 1, seen("month", 10, "s", "", "/"): 1,
+		seen("month", 10, "s", "fb", "/"): 1, seen("month", 11, "s", "x", ""): 1, seen("day", 10, "s", "y", ""): 1, seen("month", 10, "r", "z", ""): 1,
+	}
+	rows := [][]string{{`['2018-10-01', 'month:1', '', '']`}, {`['2018-10-02', 'month:e', 't.co', '/it''s']`}, {`["2018-10-31","month:2","fb","/\"a"]`},
+		{`['2018-10-31', 'day:3', 'fb', '/']`}, {`['2018-09-30', 'week:2', 'x', '']`}}
+	if got := cameFrom(rows); fmt.Sprint(got) != "[[fb] [t.co]]" || fmt.Sprint(q.cameFrom(visitors)) != fmt.Sprint(got) {
+		t.Errorf("the visitor came from %v, by the oracle from %v", got, q.cameFrom(visitors))
 	}
 	for _, text := range statements(promised) {
 		if _, err := parseQuery(text); err != nil {

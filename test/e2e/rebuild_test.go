@@ -65,7 +65,7 @@ func rebuild(t *testing.T, d *real, suffix string) {
 // A rebuild from a file with the same visits makes the same counts.
 func rebuildFromFile(t *testing.T, d *real, suffix string, events []load.Event) {
 	for _, cql := range []string{ // empties the tables, which is faster than making new ones
-		"TRUNCATE cardinality" + suffix + ".visitors_by_month", "TRUNCATE cardinality" + suffix + ".Counts",
+		"TRUNCATE cardinality" + suffix + ".GuidData", "TRUNCATE cardinality" + suffix + ".Counts",
 		"TRUNCATE cardinality" + suffix + ".applied", "TRUNCATE urlshortener" + suffix + ".applied",
 		"DELETE FROM footfall" + suffix + ".settings WHERE name = 'rebuilt from' IF EXISTS",
 	} {
@@ -141,11 +141,11 @@ func forget(t *testing.T, d *real, want *oracle.Oracle) {
 	latest(1)
 
 	var rows int
-	err := d.session.Query("SELECT count(*) FROM cardinality" + d.suffix + ".visitors_by_month WHERE guid = 'erase-me' ALLOW FILTERING").Scan(&rows)
+	err := d.session.Query("SELECT count(*) FROM cardinality" + d.suffix + ".GuidData WHERE guid = 'erase-me' ALLOW FILTERING").Scan(&rows)
 	if err != nil {
 		t.Fatal(err)
 	}
-	removed := fmt.Sprintf("%d rows removed from visitors_by_month", rows)
+	removed := fmt.Sprintf("%d rows removed from GuidData", rows)
 	printed, err := d.command(t, "forget", "--guid", "erase-me", "--ip", "::ffff:203.0.113.99", "--guid", "nobody")
 	if err != nil || !strings.Contains(printed, removed) || !strings.Contains(printed, "1 rows removed from uniquecounterips, 1 from latestclicks") {
 		t.Fatalf("forget: %v\n%s", err, printed)

@@ -43,7 +43,7 @@ func writtenWithin(days int64, r *rand.Rand) int64 {
 
 const (
 	insertIP     = "INSERT INTO urlshortener.uniquecounterips (short_url, ip, topic, kafka_partition, kafka_offset) VALUES ('abc', ?, 'clicks', ?, ?)" + atMoment
-	insertEntry  = "INSERT INTO cardinality.visitors_by_month (siteId, month_interval_start, bucket, guid, under, topic, kafka_partition, kafka_offset, seen) VALUES ('site1', '2026-10-01', '00', ?, '', 'visits', ?, ?, ?)" + atMoment
+	insertEntry  = "INSERT INTO cardinality.GuidData (siteId, month_interval_start, bucket, guid, under, topic, kafka_partition, kafka_offset, seen) VALUES ('site1', '2026-10-01', '00', ?, '', 'visits', ?, ?, ?)" + atMoment
 	updateCounts = "UPDATE cardinality.Counts SET visits = visits + ? WHERE siteId = 'site1' AND month_interval_start = '2026-10-01' AND feature1 = '' AND feature2 = '' AND metric_type = 'hour_views' AND interval_start = ?"
 	updateLedger = "UPDATE cardinality.applied SET from_offset = from_offset + ?, to_offset = to_offset + ? WHERE siteId = 'site1' AND month_interval_start = '2026-10-01' AND feature1 = '' AND feature2 = '' AND topic = 'visits' AND kafka_partition = ? AND kind = 'owner' AND epoch = ?"
 	updateHour   = "UPDATE urlshortener.hourcounters SET value = value + ? WHERE short_url = 'abc' AND hour = ?"
@@ -64,7 +64,7 @@ var rowKinds = []rowKind{
 	{"urlshortener.uniquecounterips", "IPv6", 200_000, insertIP, func(i int, r *rand.Rand) []any {
 		return []any{fmt.Sprintf("2001:db8:%x:%x:%x:%x:%x:%x", r.IntN(1<<16), i>>16, i&0xffff, r.IntN(1<<16), r.IntN(1<<16), r.IntN(1<<16)), r.IntN(6), offset(r), writtenAt(r)}
 	}},
-	{"cardinality.visitors_by_month", "guid, two features", 200_000, insertEntry, func(i int, r *rand.Rand) []any {
+	{"cardinality.GuidData", "guid, two features", 200_000, insertEntry, func(i int, r *rand.Rand) []any {
 		// Each visitor has four entries: of the first visit, and of three others to pages that are new to it.
 		sum := md5.Sum([]byte(strconv.Itoa(i / 4)))
 		guid := fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:])

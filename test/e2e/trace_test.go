@@ -21,7 +21,7 @@ func (d *real) onePartition(t *testing.T, queries []string) {
 	others := []string{
 		`SELECT value FROM urlshortener.clickcounter WHERE short_url IN ('abc', 'ABC')`,
 		`SELECT value FROM urlshortener.clickcounter`,
-		`SELECT guid FROM cardinality.visitors_by_month WHERE guid = 'g' ALLOW FILTERING`,
+		`SELECT guid FROM cardinality.GuidData WHERE guid = 'g' ALLOW FILTERING`,
 	}
 	all := slices.Concat(queries, others)
 	for i, steps := range d.traces(t, d.own(all)) {

@@ -150,7 +150,7 @@ func (w *world) killAcknowledged(t *testing.T, c *consumer) {
 // flushTables makes Cassandra write some of the tables that a key has, not all, from memory to disk.
 func (w *world) flushTables(t *testing.T) {
 	t.Helper()
-	links := []string{"clickcounter", "hourcounters", "daycounters", "countrycounters", "referrercounters", "uniquecounter", "applied"}
+	links := []string{"clickcounter", "hourcounters", "daycounters", "countrycounters", "referrercounters", "monthcounters", "uniquecounter", "applied"}
 	rand.Shuffle(len(links), func(i, j int) { links[i], links[j] = links[j], links[i] })
 	site := []string{"counts", "applied"}[rand.IntN(2)]
 	var both errgroup.Group // a nodetool takes seconds to start

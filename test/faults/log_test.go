@@ -8,10 +8,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/segmentio/kafka-go"
 
 	"footfall/models"
+	"footfall/models/modelstest"
 	"footfall/test/e2e/broker"
 	"footfall/test/e2e/oracle"
 )
@@ -81,23 +83,39 @@ func inOrder(ends map[broker.Partition]int64) []broker.Partition {
 // identity is what two copies of an event share: the visitor, which is Kafka's key, and the id.
 type identity struct{ key, id string }
 
+// message is a click or a visit, with all that counters depend on.
+type message struct {
+	V        int
+	ID       string
+	ShortURL string `json:"short_url"`
+	IP       string
+	Country  string
+	Referrer string
+	Browser  string
+	System   string
+	Device   string
+	Bot      bool
+	Amount   *int64
+	SiteID   string `json:"siteId"`
+	GUID     string
+	Feature1 string
+	Feature2 string
+	TS       int64
+}
+
+// Of every field on which counters depend, the oracle gets the value.
+func TestMessagesHaveEveryCountedField(t *testing.T) {
+	for _, f := range slices.Concat(models.ClickFields, models.DefaultPlan().Fields()) {
+		var e message
+		if err := json.Unmarshal(modelstest.Message([]models.Field{f}), &e); err != nil || f.Counted && e == (message{}) {
+			t.Errorf("%s is not read: %v", f.Name, err)
+		}
+	}
+}
+
 // add gives a message to the oracle unless it is a duplicate.
 func (r *reading) add(m kafka.Message, last map[identity]int64) error {
-	var e struct {
-		V        int
-		ID       string
-		ShortURL string `json:"short_url"`
-		IP       string
-		Country  string
-		Referrer string
-		Bot      bool
-		Amount   *int64
-		SiteID   string `json:"siteId"`
-		GUID     string
-		Feature1 string
-		Feature2 string
-		TS       int64
-	}
+	var e message
 	if err := json.Unmarshal(m.Value, &e); err != nil || e.V != 1 || e.ID == "" {
 		return fmt.Errorf("%s is no event: %q", broker.Origin(m.Topic, m.Partition, m.Offset), m.Value)
 	}

@@ -19,7 +19,7 @@ import (
 
 // Forgotten is what Forget removed.
 type Forgotten struct {
-	Guids, IPs, Clicks int64 // rows of visitors_by_month, uniquecounterips, latestclicks
+	Guids, IPs, Clicks int64 // rows of GuidData, uniquecounterips, latestclicks
 	Looked             int   // partitions that were read
 }
 

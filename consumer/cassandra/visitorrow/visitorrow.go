@@ -1,13 +1,7 @@
-// Package visitorrow has the table visitors_by_month as CQL writes and reads it: which columns an entry has, how its ways are written, and which
-// sighting is in which entry. It does no I/O.
+// Package visitorrow has the table GuidData as CQL writes and reads it. It does no I/O.
 package visitorrow
 
 import (
-	"slices"
-	"strconv"
-	"strings"
-	"time"
-
 	"footfall/internal/cql"
 	"footfall/models"
 )
@@ -20,7 +14,7 @@ type Table struct {
 
 // Of is the table in a keyspace, for a plan.
 func Of(keyspace string, plan *models.Plan) Table {
-	return Table{keyspace + ".visitors_by_month", len(plan.Features())}
+	return Table{keyspace + ".GuidData", len(plan.Features())}
 }
 
 // Value is the only column that is not in the primary key.
@@ -61,8 +55,7 @@ const entryColumns = `guid, under, topic, kafka_partition, kafka_offset, ` + Val
 
 // AppendEntry appends the values of an entry of a visitor's row.
 func AppendEntry(args []any, v models.Visitor, f models.First) []any {
-	seen := append(make([]string, 0, 2+len(f.Features)), f.Day.Time().Format(time.DateOnly), waysText(f.Of))
-	return append(args, v.GUID, string(v.Under), f.At.Topic, f.At.Partition, f.At.Offset, append(seen, f.Features...))
+	return append(args, v.GUID, string(v.Under), f.At.Topic, f.At.Partition, f.At.Offset, f.Seen())
 }
 
 // Select is the beginning of a statement whose rows an Entry can scan.
@@ -86,74 +79,5 @@ func (e *Entry) Columns() []any {
 	return []any{&e.GUID, &e.Under, &e.at.Topic, &e.at.Partition, &e.at.Offset, &e.seen}
 }
 
-// First is the entry of the row that was scanned last. It is false for a row that somebody inserted by hand and that remembers nothing that can
-// be read.
-func (e *Entry) First() (models.First, bool) {
-	if len(e.seen) != 2+e.features {
-		return models.First{}, false
-	}
-	day, err := time.Parse(time.DateOnly, e.seen[0])
-	of, ok := readWays(e.seen[1])
-	if !ok || err != nil {
-		return models.First{}, false
-	}
-	at := e.at
-	if at.Topic == "" {
-		at = models.Position{Partition: -1, Offset: -1} // by hand as well: the visitor was seen, but by no event of the log
-	}
-	return models.First{At: at, Day: models.Millis(day.UnixMilli()), Features: e.seen[2:], Of: of}, true
-}
-
-// intervals are the names of the places in models.Ways.
-var intervals = [...]string{models.IntervalMonth, models.IntervalWeek, models.IntervalDay}
-
-// starts are when these intervals begin.
-var starts = [...]func(models.Millis) models.Millis{models.Millis.Month, models.Millis.Week, models.Millis.Day}
-
-// waysText writes ways, such as month:f week:f day:f. Intervals without a combination are left out.
-func waysText(of models.Ways) string {
-	text := make([]byte, 0, len("month:f week:f day:f"))
-	for i, set := range of {
-		if set == 0 {
-			continue
-		}
-		if len(text) > 0 {
-			text = append(text, ' ')
-		}
-		text = strconv.AppendUint(append(append(text, intervals[i]...), ':'), set, 16)
-	}
-	return string(text)
-}
-
-func readWays(text string) (of models.Ways, ok bool) {
-	for part := range strings.SplitSeq(text, " ") {
-		name, digits, _ := strings.Cut(part, ":")
-		place := slices.Index(intervals[:], name)
-		set, err := strconv.ParseUint(digits, 16, 64)
-		if place < 0 || err != nil {
-			return models.Ways{}, false
-		}
-		of[place] |= set
-	}
-	return of, true
-}
-
-// Has tells whether an entry of one of the sighting's rows has the sighting.
-func Has(f models.First, s models.Sighting) bool {
-	_, place := s.Row()
-	if f.Of[place] == 0 || starts[place](f.Day) != s.Start {
-		return false
-	}
-	kept := s.Features.Values()
-	return f.Of[place]&(1<<models.Present(kept)) != 0 && keeps(f.Features, kept)
-}
-
-// keeps tells whether the combination keeps only values that the features have.
-func keeps(features, kept []string) bool {
-	for i, value := range kept {
-		if value != "" && (i >= len(features) || features[i] != value) {
-			return false
-		}
-	}
-	return true
-}
+// First is the entry of the row that was scanned last, as models.ReadFirst reads it.
+func (e *Entry) First() (models.First, bool) { return models.ReadFirst(e.at, e.seen, e.features) }

@@ -13,10 +13,10 @@ import (
 // block has some of the events, one after the other:
 //
 //	flags, version, partition, offset, time, name, visitor, id if it is kept,
-//	and of a click: country, referrer, amount if it has one; of a visit: plan, number of features, features.
+//	plan, and of a click: country, referrer, amount and agent if it has them; of a visit: number of features, features.
 //
-// Numbers are varints. Offsets and times are differences to those before them in the block. A text that repeats is its number in the table,
-// a visitor or an id is its length and its bytes. Strings that a block hands out share its memory, which is never written again.
+// Numbers are varints. Offsets and times are differences to those before them in the block. A text that repeats is its number in the table, and
+// so is an agent, a visitor or an id is its length and its bytes. Strings that a block hands out share its memory, which is never written again.
 type block struct {
 	text  strings.Builder // never grows, or what was handed out would keep two copies in memory
 	n     int
@@ -36,11 +36,12 @@ const (
 	isVisit = 1 << iota
 	isBot
 	hasAmount
+	hasAgent
 )
 
 const (
 	smallest, largest = 4 << 10, 64 << 10 // of a block: chunks under light load are small
-	numbers           = (8 + models.MaxFeatures) * binary.MaxVarintLen64
+	numbers           = (9 + models.MaxFeatures) * binary.MaxVarintLen64
 	perEvent          = 3 // bytes for what is decided: the length, and a bit for each sighting
 )
 
@@ -76,17 +77,20 @@ func (s *state) offset(partition int) *int64 {
 func (b *block) add(sh *shared, p models.Partition, offset int64, event models.Event) {
 	c, click := event.(*models.Click)
 	v, _ := event.(*models.Visit)
-	flags, version, ts := byte(0), 0, models.Millis(0)
+	flags, version, ts, plan, said := byte(0), 0, models.Millis(0), (*models.Plan)(nil), agent{}
 	switch {
 	case !click:
-		flags, version, ts = isVisit, v.V, v.TS
+		flags, version, ts, plan = isVisit, v.V, v.TS, v.Plan
 	default:
-		version, ts = c.V, c.TS
+		version, ts, plan, said = c.V, c.TS, c.Plan, agent{c.Browser, c.System, c.Device}
 		if c.Bot {
 			flags |= isBot
 		}
 		if c.Amount != nil {
 			flags |= hasAmount
+		}
+		if said != (agent{}) {
+			flags |= hasAgent
 		}
 	}
 	var space [numbers]byte
@@ -102,14 +106,17 @@ func (b *block) add(sh *shared, p models.Partition, offset int64, event models.E
 	if sh.ids {
 		to = b.put(to, id.ID)
 	}
+	to = binary.AppendUvarint(to, uint64(number(&sh.plans, plan)))
 	if click {
 		to = binary.AppendUvarint(to, sh.texts.number(c.Country))
 		to = binary.AppendUvarint(to, sh.texts.number(c.Referrer))
 		if c.Amount != nil {
 			to = binary.AppendVarint(to, *c.Amount)
 		}
+		if flags&hasAgent != 0 {
+			to = binary.AppendUvarint(to, sh.agents.number(said))
+		}
 	} else {
-		to = binary.AppendUvarint(to, uint64(number(&sh.plans, v.Plan)))
 		to = binary.AppendUvarint(to, uint64(len(v.Features)))
 		for _, f := range v.Features {
 			to = binary.AppendUvarint(to, sh.texts.number(f))
@@ -174,8 +181,9 @@ func (r *reader) event(sh *shared, last *state, s *scratch) {
 		id = r.take()
 	}
 	s.one.Partition, s.one.Offset = sh.partitions[partition], *offset
+	plan := sh.plans[r.uvarint()]
 	if flags&isVisit != 0 {
-		plan, features := sh.plans[r.uvarint()], slices.Grow(s.visit.Features[:0], models.MaxFeatures)
+		features := slices.Grow(s.visit.Features[:0], models.MaxFeatures)
 		for range r.uvarint() {
 			features = append(features, sh.texts.all[r.uvarint()])
 		}
@@ -183,11 +191,15 @@ func (r *reader) event(sh *shared, last *state, s *scratch) {
 		s.one.Event = &s.visit
 		return
 	}
-	s.click = models.Click{V: version, ID: id, ShortURL: name, IP: visitor, TS: last.ts, Bot: flags&isBot != 0,
+	s.click = models.Click{V: version, ID: id, ShortURL: name, IP: visitor, TS: last.ts, Bot: flags&isBot != 0, Plan: plan,
 		Country: sh.texts.all[r.uvarint()], Referrer: sh.texts.all[r.uvarint()]}
 	if flags&hasAmount != 0 {
 		s.amount = r.varint()
 		s.click.Amount = &s.amount
+	}
+	if flags&hasAgent != 0 {
+		said := sh.agents.all[r.uvarint()]
+		s.click.Browser, s.click.System, s.click.Device = said.browser, said.system, said.device
 	}
 	s.one.Event = &s.click
 }

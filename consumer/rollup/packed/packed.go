@@ -24,13 +24,14 @@ type Events struct {
 type shared struct {
 	ids        bool
 	texts      table
+	agents     agents
 	partitions []models.Partition
 	plans      []*models.Plan
 }
 
 // New makes an empty list. Only if ids, events keep their IDs.
 func New(ids bool) *Events {
-	return &Events{topics: map[string]int{}, shared: &shared{ids: ids, texts: newTable()}}
+	return &Events{topics: map[string]int{}, shared: &shared{ids: ids, texts: newTable(), agents: agents{numbers: map[agent]uint32{}}}}
 }
 
 // Len is the number of events.
@@ -51,7 +52,7 @@ func costOf(event models.Event) int {
 func (e *Events) Topics() map[string]int { return e.topics }
 
 // Bytes is about the memory that the events take.
-func (e *Events) Bytes() int { return e.bytes + e.shared.texts.bytes }
+func (e *Events) Bytes() int { return e.bytes + e.shared.texts.bytes + e.shared.agents.bytes }
 
 // Add adds an event. It keeps a copy, and nothing of the event itself.
 func (e *Events) Add(p models.Partition, offset int64, event models.Event) {

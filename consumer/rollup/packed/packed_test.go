@@ -5,11 +5,13 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"footfall/consumer/eventlog"
 	"footfall/models"
+	"footfall/models/modelstest"
 )
 
 // text is a random one: often a repeated one, sometimes empty, sometimes long.
@@ -46,10 +48,14 @@ func randomEvent(rnd *rand.Rand) models.Event {
 		c := &models.Click{
 			V: rnd.IntN(3), ID: text(rnd, models.MaxID), ShortURL: text(rnd, models.MaxShortURL), IP: text(rnd, models.MaxIP),
 			Country: text(rnd, 2), TS: ts, Referrer: text(rnd, models.MaxReferrer), Bot: rnd.IntN(4) == 0,
+			Plan: plans[rnd.IntN(len(plans))],
 		}
 		if rnd.IntN(3) == 0 {
 			amount := rnd.Int64N(2*models.MaxAmount+1) - models.MaxAmount
 			c.Amount = &amount
+		}
+		if rnd.IntN(2) == 0 {
+			c.Browser, c.System, c.Device = text(rnd, models.MaxAgentName), text(rnd, models.MaxAgentName), text(rnd, models.MaxAgentName)
 		}
 		return c
 	}
@@ -138,6 +144,31 @@ func TestEventsComeBackAsTheyWere(t *testing.T) {
 		}
 		wantSame(t, kept, third)
 		wantSame(t, list, plain)
+	}
+}
+
+// Every declared field comes back, with all others and where one of these is absent. The user agent does not: nothing counts it.
+func TestEveryFieldComesBack(t *testing.T) {
+	plan := models.DefaultPlan()
+	f := func(fields []models.Field, absent string, read func([]byte) (models.Event, error)) {
+		t.Helper()
+		event, err := read(modelstest.Message(fields, absent))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, want := New(true), modelstest.Message(fields, absent, "ua")
+		list.Add(models.Partition{Topic: "t"}, 7, event)
+		for _, one := range list.All() {
+			if got, err := models.AppendEvent(nil, one.Event); string(got) != string(want) {
+				t.Errorf("comes back as %s, %v; want %s", got, err, want)
+			}
+		}
+	}
+	for _, field := range append(slices.Concat(models.ClickFields, plan.Fields()), models.Field{}) {
+		if !field.Required {
+			f(models.ClickFields, field.Name, func(data []byte) (models.Event, error) { return models.UnmarshalClick(data, true) })
+			f(plan.Fields(), field.Name, plan.DecodeVisit)
+		}
 	}
 }
 
@@ -236,7 +267,11 @@ func TestBytesAreThoseOfTheHeap(t *testing.T) {
 		}
 	}
 	f("clicks", 40, func(i int) models.Event {
-		return &models.Click{ShortURL: fmt.Sprintf("l%06d", i%20_000), IP: fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255), Country: "IT", TS: models.Millis(i)}
+		return &models.Click{ShortURL: fmt.Sprintf("l%06d", i%20_000), IP: fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255), Country: "IT", TS: models.Millis(i),
+			Browser: models.Browsers[i%9], System: models.Systems[i%7], Device: models.Devices[i%4]}
+	})
+	f("names of agents that others write", 320, func(i int) models.Event {
+		return &models.Click{ShortURL: "abc", IP: "10.0.0.1", Browser: fmt.Sprintf("%064d", i), System: "Linux", Device: "desktop", TS: models.Millis(i)}
 	})
 	f("a link each", 160, func(i int) models.Event {
 		return &models.Click{ShortURL: fmt.Sprintf("l%06d", i), IP: "10.0.0.1", Country: "IT", TS: models.Millis(i)}

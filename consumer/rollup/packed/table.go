@@ -29,6 +29,30 @@ func (t *table) number(text string) uint64 {
 	return uint64(n)
 }
 
+// agent is what a click's user agent said.
+type agent struct{ browser, system, device string }
+
+// agents has each agent once, as a table has texts: a click has one number for all three names.
+type agents struct {
+	numbers map[agent]uint32
+	all     []agent
+	bytes   int
+}
+
+// perAgent is about what an agent takes besides the bytes of its names.
+const perAgent = perText + 4*16
+
+func (t *agents) number(a agent) uint64 {
+	n, known := t.numbers[a]
+	if !known {
+		n, a = uint32(len(t.all)), agent{strings.Clone(a.browser), strings.Clone(a.system), strings.Clone(a.device)}
+		t.numbers[a] = n
+		t.all = append(t.all, a)
+		t.bytes += perAgent + len(a.browser) + len(a.system) + len(a.device)
+	}
+	return uint64(n)
+}
+
 // number returns the place of a value in a short list, and adds it if it is new.
 func number[T comparable](list *[]T, value T) int {
 	i := slices.Index(*list, value)

@@ -20,7 +20,7 @@ import (
 // use.
 //
 // A visitor of a site has rows of all that was seen of it in a month (visitorrows). A visitor of a link has a row that is one sighting
-// (visitorcache), and so has one of a site in the embedded store.
+// (visitorcache).
 type Visitors struct {
 	store         store.Store
 	hasher        eventlog.Hasher
@@ -151,7 +151,7 @@ func (v *Visitors) askRows(ctx context.Context, p *part, events *packed.Events, 
 	if len(unknown) == 0 {
 		return nil
 	}
-	hasRows, err := v.store.Visitors(ctx, unknown, func(i int, entry models.First) { // packed at once: the texts of all may be hundreds of MB
+	err := v.store.Visitors(ctx, unknown, func(i int, entry models.First) { // packed at once: the texts of all may be hundreds of MB
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		p.rows.Learn(i, entry)
@@ -159,37 +159,24 @@ func (v *Visitors) askRows(ctx context.Context, p *part, events *packed.Events, 
 	if err != nil {
 		return err
 	}
-	if hasRows {
-		v.lookups.Add(float64(len(unknown)))
-	}
-	p.rows.Learnt(hasRows)
+	v.lookups.Add(float64(len(unknown)))
+	p.rows.Learnt()
 	return nil
 }
 
-// gather answers what the rows of visitors tell, and lists the sightings that the events ask about otherwise, and those that the cache
-// does not have.
+// gather answers what the rows of visitors tell, and lists the sightings of links that the events ask about, and those that the cache does not
+// have.
 func (v *Visitors) gather(p *part, events *packed.Events) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	to := &v.answers
 	for _, e := range events.All() {
-		begin := len(to.list)
-		var asks []bool // by sighting; nil: all
 		if visit, ok := e.Event.(*models.Visit); ok {
-			first, beyond := p.rows.Decide(visit, e.Position())
-			to.list = visit.AppendFirst(to.list, first)
-			if beyond == (models.Ways{}) {
-				to.ends = append(to.ends, int32(len(to.list)))
-				continue
-			}
-			asks = visit.AppendFirst(nil, beyond)
-		}
-		for i, s := range e.Event.Sightings() {
-			if begin+i == len(to.list) {
+			to.list = visit.AppendFirst(to.list, p.rows.Decide(visit, e.Position()))
+		} else {
+			for _, s := range e.Event.Sightings() {
+				to.asked = append(to.asked, asked{int32(len(to.list)), v.place(p, s, e)})
 				to.list = append(to.list, false)
-			}
-			if asks == nil || asks[i] {
-				to.asked = append(to.asked, asked{int32(begin + i), v.place(p, s, e)})
 			}
 		}
 		to.ends = append(to.ends, int32(len(to.list)))

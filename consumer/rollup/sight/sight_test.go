@@ -328,7 +328,7 @@ type reading struct {
 	entries int
 }
 
-func (r *reading) Visitors(ctx context.Context, visitors []models.Visitor, found func(int, models.First)) (hasRows bool, err error) {
+func (r *reading) Visitors(ctx context.Context, visitors []models.Visitor, found func(int, models.First)) error {
 	return r.Memory.Visitors(ctx, visitors, func(i int, entry models.First) {
 		r.entries++
 		found(i, entry)
@@ -379,16 +379,16 @@ type failing struct {
 	beyond int // rows beyond the first that were asked for
 }
 
-func (f *failing) Visitors(ctx context.Context, visitors []models.Visitor, found func(int, models.First)) (hasRows bool, err error) {
+func (f *failing) Visitors(ctx context.Context, visitors []models.Visitor, found func(int, models.First)) error {
 	for _, v := range visitors {
 		if v.Under != "" {
 			f.beyond++
 		}
 	}
-	if hasRows, err = f.Memory.Visitors(ctx, visitors, found); f.fails {
-		return hasRows, errors.New("timeout")
+	if err := f.Memory.Visitors(ctx, visitors, found); err != nil || !f.fails {
+		return err
 	}
-	return hasRows, err
+	return errors.New("timeout")
 }
 
 // What a read told before it failed is forgotten: the row is read again as a whole, and does not look fuller than it is.
@@ -434,7 +434,7 @@ type wide struct {
 	used uint64
 }
 
-func (w *wide) Visitors(_ context.Context, visitors []models.Visitor, found func(int, models.First)) (hasRows bool, err error) {
+func (w *wide) Visitors(_ context.Context, visitors []models.Visitor, found func(int, models.First)) error {
 	for i, v := range visitors {
 		for n := int64(0); n < models.FullRow && v.Under == ""; n++ {
 			features := []string{fmt.Sprint(n, strings.Repeat("x", 1000)), fmt.Sprint(n, strings.Repeat("y", 1000))}
@@ -442,7 +442,7 @@ func (w *wide) Visitors(_ context.Context, visitors []models.Visitor, found func
 		}
 	}
 	w.used = max(w.used, inUse())
-	return true, nil
+	return nil
 }
 
 func inUse() uint64 {

@@ -43,9 +43,9 @@ func (m *Memory) Sums(_ context.Context, links []models.Key) (map[models.Key]sto
 	defer m.Mu.Unlock()
 	out := map[models.Key]store.LinkSums{}
 	for _, link := range links {
-		sums := store.LinkSums{Tables: map[string]int64{}, Ledger: SortedRows(m.LedgerRows[link])}
+		sums := store.LinkSums{Counters: map[string]int64{}, Ledger: SortedRows(m.LedgerRows[link])}
 		for cell, n := range m.Counters[link] {
-			sums.Tables[cell.Counter] += n
+			sums.Counters[cell.Counter] += n
 		}
 		out[link] = sums
 	}
@@ -142,12 +142,6 @@ func (m *Memory) CountMismatches(ctx context.Context, before models.Millis, _ fu
 	m.Mu.Lock()
 	defer m.Mu.Unlock()
 	rows, seen := map[models.Sighting]int64{}, map[models.Sighting]bool{} // each once, also if two entries have it
-	for s := range m.First {
-		if s.Closed(before) {
-			s.Visitor = ""
-			rows[s]++
-		}
-	}
 	for v, firsts := range m.Rows {
 		if !v.Closed(before) {
 			continue
@@ -174,15 +168,6 @@ func (m *Memory) CountMismatches(ctx context.Context, before models.Millis, _ fu
 func (m *Memory) DropVisitors(ctx context.Context, part store.Part, before models.Millis, read func(int)) (d store.Dropped, err error) {
 	m.Mu.Lock()
 	defer m.Mu.Unlock()
-	for s := range m.First {
-		if key, _ := s.Counted(); !Holds(part, key) {
-			continue
-		}
-		if d.Read++; s.Closed(before) {
-			delete(m.First, s)
-			d.Partitions++
-		}
-	}
 	for v := range m.Rows {
 		if !Holds(part, models.Key{Keyspace: models.Cardinality, Name: v.Site, Month: v.Month}) {
 			continue

@@ -19,10 +19,9 @@ type Memory struct {
 	Mu         sync.Mutex
 	Counters   map[models.Key]map[models.Cell]int64
 	LedgerRows map[models.Key]map[store.LedgerID]store.LedgerRow
-	First      map[models.Sighting]models.Position // that are not in a visitor's row
+	First      map[models.Sighting]models.Position // of links
 	Rows       map[models.Visitor][]models.First
-	Full       int  // entries of a visitor's first row; models.FullRow if a test chooses no other
-	BySighting bool // there are no visitors' rows
+	Full       int // entries of a visitor's first row; models.FullRow if a test chooses no other
 	OwnerRows  map[models.Partition]OwnerRow
 	tails      map[models.Partition]store.Tail
 	OpenDoubts map[models.Partition][]store.Doubt
@@ -281,14 +280,10 @@ func (m *Memory) Apply(ctx context.Context, writes []store.KeyWrite) []error {
 	return errs
 }
 
-// counters are all that a store has tables for.
-var counters = append(models.AllMetrics(), models.ClickCounter, models.HourCounters, models.DayCounters, models.CountryCounters, models.ReferrerCounters,
-	models.UniqueCounter, models.BotCounter, models.NumValues, models.SumValues)
-
 // refused is why a write cannot be applied, as a database refuses what it has no table for.
 func refused(w store.KeyWrite) error {
 	for cell := range w.Cells {
-		if !slices.Contains(counters, cell.Counter) {
+		if _, known := models.CounterOf(cell.Counter); !known {
 			return fmt.Errorf("no such counter: %q", cell.Counter)
 		}
 	}

@@ -25,8 +25,6 @@ func TestLists(t *testing.T) {
 	storetest.RunLists(t, m, lists{m})
 }
 
-func TestRows(t *testing.T) { storetest.RunRows(t, memstore.New()) }
-
 type lists struct{ m *memstore.Memory }
 
 // Names implements storetest.Lists.

@@ -27,6 +27,6 @@ func (m *Memory) Snapshot() *Memory {
 	s.First, s.OwnerRows, s.tails = maps.Clone(m.First), maps.Clone(m.OwnerRows), maps.Clone(m.tails)
 	s.Settings, s.Names, s.Noted = maps.Clone(m.Settings), maps.Clone(m.Names), maps.Clone(m.Noted)
 	s.Told = store.Notices{Retirements: slices.Clone(m.Told.Retirements), Forgotten: m.Told.Forgotten}
-	s.Full, s.BySighting, s.Timeout, s.NextEpoch, s.takes = m.Full, m.BySighting, m.Timeout, m.NextEpoch, m.takes
+	s.Full, s.Timeout, s.NextEpoch, s.takes = m.Full, m.Timeout, m.NextEpoch, m.takes
 	return s
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
@@ -11,29 +12,15 @@ import (
 func (m *Memory) FirstSeen(ctx context.Context, sightings []models.Sighting) ([]models.Position, error) {
 	m.Mu.Lock()
 	defer m.Mu.Unlock()
+	if err := store.OfLinks(sightings); err != nil {
+		return nil, err
+	}
 	m.Lookups += len(sightings)
 	found := make([]models.Position, len(sightings))
 	for i, s := range sightings {
-		found[i] = m.firstSeen(s)
+		found[i] = m.First[s]
 	}
 	return found, ctx.Err()
-}
-
-// firstSeen looks in the visitor's rows, if there are rows.
-func (m *Memory) firstSeen(s models.Sighting) models.Position {
-	if s.Keyspace != models.Cardinality || m.BySighting {
-		return m.First[s]
-	}
-	for _, v := range s.Rows() {
-		for _, f := range m.Rows[v] {
-			for of := range f.Sightings(v) {
-				if of == s {
-					return f.At
-				}
-			}
-		}
-	}
-	return models.Position{}
 }
 
 // Remember implements store.Store.
@@ -45,6 +32,9 @@ func (m *Memory) Remember(ctx context.Context, sightings []models.Sighting, firs
 			return err
 		}
 	}
+	if err := store.OfLinks(sightings); err != nil {
+		return err
+	}
 	for i, s := range sightings {
 		m.First[s] = first[i]
 	}
@@ -52,19 +42,16 @@ func (m *Memory) Remember(ctx context.Context, sightings []models.Sighting, firs
 }
 
 // Visitors implements store.Store.
-func (m *Memory) Visitors(ctx context.Context, visitors []models.Visitor, found func(int, models.First)) (hasRows bool, err error) {
+func (m *Memory) Visitors(ctx context.Context, visitors []models.Visitor, found func(int, models.First)) error {
 	m.Mu.Lock()
 	defer m.Mu.Unlock()
-	if m.BySighting {
-		return false, ctx.Err()
-	}
 	m.Lookups += len(visitors)
 	for i, v := range visitors {
 		for _, entry := range m.Rows[v] {
 			found(i, entry)
 		}
 	}
-	return true, ctx.Err()
+	return ctx.Err()
 }
 
 // RememberFirsts implements store.Store.

@@ -25,6 +25,12 @@ func allCells(t *testing.T) map[models.Key][]models.Cell {
 		{Counter: models.CountryCounters, Label: models.UnknownCountry},
 		{Counter: models.ReferrerCounters, Label: ""},
 		{Counter: models.ReferrerCounters, Label: "https://example.com/?q=1|2"},
+		{Counter: models.CountryMonths, At: day, Label: "IT"}, // one table: dimension, month and label tell them apart
+		{Counter: models.CountryMonths, At: models.Latest.Month(), Label: "IT"},
+		{Counter: models.ReferrerMonths, At: day, Label: "IT"},
+		{Counter: models.BrowserMonths, At: day},
+		{Counter: models.SystemMonths, At: day},
+		{Counter: models.DeviceMonths, At: day, Label: "phone"},
 		{Counter: models.UniqueCounter},
 		{Counter: models.BotCounter},
 		{Counter: models.NumValues, At: day}, // two counters of one row

@@ -6,42 +6,40 @@ import (
 	"slices"
 	"testing"
 
+	"footfall/consumer/store"
 	"footfall/models"
 )
 
-// remember stores first sights: of visitors of sites as entries, where the store has rows, each under its own combination.
+// remember stores first sights: of visitors of sites as entries, each under its own combination.
 func (s *suite) remember(t *testing.T, first map[models.Sighting]models.Position) {
 	t.Helper()
-	if s.hasRows(t) {
-		var whose []models.Visitor
-		var firsts [][]models.First
-		entries := map[models.Visitor]map[models.Position]models.First{}
-		rest := map[models.Sighting]models.Position{}
-		for sighting, at := range first {
-			if sighting.Keyspace != models.Cardinality {
-				rest[sighting] = at
-				continue
-			}
-			rows := sighting.Rows()
-			under, values := rows[len(rows)-1], sighting.Features.Values()
-			_, way := sighting.Row()
-			f := entries[under][at]
-			f.At, f.Day, f.Features = at, sighting.Start, values
-			f.Of[way] |= 1 << models.Present(values)
-			if entries[under] == nil {
-				entries[under] = map[models.Position]models.First{}
-			}
-			entries[under][at] = f
+	var whose []models.Visitor
+	var firsts [][]models.First
+	entries := map[models.Visitor]map[models.Position]models.First{}
+	links := map[models.Sighting]models.Position{}
+	for sighting, at := range first {
+		if sighting.Keyspace != models.Cardinality {
+			links[sighting] = at
+			continue
 		}
-		for under, list := range entries {
-			whose, firsts = append(whose, under), append(firsts, slices.Collect(maps.Values(list)))
+		rows := sighting.Rows()
+		under, values := rows[len(rows)-1], sighting.Features.Values()
+		_, way := sighting.Row()
+		f := entries[under][at]
+		f.At, f.Day, f.Features = at, sighting.Start, values
+		f.Of[way] |= 1 << models.Present(values)
+		if entries[under] == nil {
+			entries[under] = map[models.Position]models.First{}
 		}
-		if err := s.store.RememberFirsts(t.Context(), whose, firsts); err != nil {
-			t.Fatalf("RememberFirsts: %v", err)
-		}
-		first = rest
+		entries[under][at] = f
 	}
-	sightings, positions := lists(first)
+	for under, list := range entries {
+		whose, firsts = append(whose, under), append(firsts, slices.Collect(maps.Values(list)))
+	}
+	if err := s.store.RememberFirsts(t.Context(), whose, firsts); err != nil {
+		t.Fatalf("RememberFirsts: %v", err)
+	}
+	sightings, positions := lists(links)
 	if err := s.store.Remember(t.Context(), sightings, positions); err != nil {
 		t.Fatalf("Remember: %v", err)
 	}
@@ -60,25 +58,20 @@ func lists(first map[models.Sighting]models.Position) (sightings []models.Sighti
 // wantSeen asks for all the sightings of want and of absent, and checks that exactly those of want are known.
 func (s *suite) wantSeen(t *testing.T, want map[models.Sighting]models.Position, absent ...models.Sighting) {
 	t.Helper()
-	sightings, positions := lists(want)
-	got, err := s.store.FirstSeen(t.Context(), append(sightings, absent...))
-	if err != nil {
-		t.Fatalf("FirstSeen: %v", err)
+	got := map[models.Sighting]models.Position{}
+	maps.Copy(got, want)
+	for _, sighting := range absent {
+		got[sighting] = models.Position{}
 	}
-	if len(got) != len(want)+len(absent) {
-		t.Fatalf("FirstSeen of %d sightings has %d answers", len(want)+len(absent), len(got))
+	if err := store.FirstEvents(t.Context(), s.store, got); err != nil {
+		t.Fatalf("FirstEvents: %v", err)
 	}
 	wrong := 0
-	for i, position := range positions {
-		if got[i] != position {
+	for sighting, position := range got {
+		if position != want[sighting] {
 			if wrong++; wrong <= 10 {
-				t.Errorf("first sight of %+v is %v, want %v", sightings[i], got[i], position)
+				t.Errorf("first sight of %+v is %v, want %v", sighting, position, want[sighting])
 			}
-		}
-	}
-	for i, position := range got[len(want):] {
-		if position != (models.Position{}) {
-			t.Errorf("%+v was never seen, but FirstSeen has %v", absent[i], position)
 		}
 	}
 	if wrong > 10 {
@@ -113,6 +106,17 @@ func testSightings(t *testing.T, s *suite) {
 	s.remember(t, map[models.Sighting]models.Position{ip: first[ip]})
 	s.wantSeen(t, first)
 	s.wantSeen(t, map[models.Sighting]models.Position{ip: first[ip]}, ipOn(ip.Name, "203.0.113.8"))
+}
+
+// testSightingsOfSites: a visitor of a site is not looked for among those of links, who would have no row, and is not stored there.
+func testSightingsOfSites(t *testing.T, s *suite) {
+	guid := []models.Sighting{guidOn(name("site"), "g1", models.IntervalDay, at(t, "2018-10-01 00:00"), "f1", "f2")}
+	if first, err := s.store.FirstSeen(t.Context(), guid); err == nil {
+		t.Errorf("FirstSeen of a visitor of a site: %v", first)
+	}
+	if s.store.Remember(t.Context(), guid, []models.Position{{Topic: "log"}}) == nil {
+		t.Error("Remember stores a visitor of a site")
+	}
 }
 
 // testTwins: links whose partitions have the same token on Cassandra's ring are kept apart.

@@ -43,6 +43,14 @@ func Run(t *testing.T, open func(t *testing.T) (store.Store, Reader)) {
 		{"Twins", testTwins},
 		{"SightingText", testSightingText},
 		{"ManySightings", testManySightings},
+		{"SightingsOfSites", testSightingsOfSites},
+		{"VisitorRows", withRows(testVisitorRows)},
+		{"VisitorText", withRows(testVisitorText)},
+		{"SightingsInRows", withRows(testSightingsInRows)},
+		{"RowsUnder", withRows(testRowsUnder)},
+		{"ManyVisitors", withRows(testManyVisitors)},
+		{"LongRows", withRows(testLongRows)},
+		{"CancelledRows", withRows(testCancelledRows)},
 		{"Owners", testOwners},
 		{"OwnersOfOtherPartitions", testOwnersOfOtherPartitions},
 		{"ListOfOwners", testListOfOwners},
@@ -59,7 +67,7 @@ func Run(t *testing.T, open func(t *testing.T) (store.Store, Reader)) {
 		{"CancelledRemember", testCancelledRemember},
 		{"CancelledTake", testCancelledTake},
 	}
-	for _, c := range append(cases, rowCases...) {
+	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			db, read := open(t)
 			c.run(t, &suite{store: db, read: read})

@@ -71,7 +71,7 @@ func testVisitorText(t *testing.T, v *visitors) {
 	v.check(t)
 }
 
-// testSightingsInRows: FirstSeen finds in rows what the visits have seen, and only that.
+// testSightingsInRows: FirstEvents finds in rows what the visits have seen, and only that.
 func testSightingsInRows(t *testing.T, v *visitors) {
 	sites := []string{name("site"), name("site")}
 	// From Wednesday, 24 October to Friday, 16 November: one week begins in October and ends in November.
@@ -100,7 +100,7 @@ func testSightingsInRows(t *testing.T, v *visitors) {
 	v.wantSeen(t, v.first, slices.Compact(strangers)...)
 }
 
-// testRowsUnder: what is under a combination is found by that alone, and by FirstSeen. A visitor may have many rows.
+// testRowsUnder: what is under a combination is found by that alone, and by FirstEvents. A visitor may have many rows.
 func testRowsUnder(t *testing.T, v *visitors) {
 	site, ts := name("site"), at(t, "2018-10-10 12:00")
 	bot := func(page int) *models.Visit {

@@ -3,33 +3,12 @@ package storetest
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"testing"
 
-	"footfall/consumer/store"
 	"footfall/models"
 )
-
-// rowCases are about stores with rows of visitors; others pass them.
-var rowCases = []testCase{
-	{"VisitorRows", withRows(testVisitorRows)},
-	{"VisitorText", withRows(testVisitorText)},
-	{"SightingsInRows", withRows(testSightingsInRows)},
-	{"RowsUnder", withRows(testRowsUnder)},
-	{"ManyVisitors", withRows(testManyVisitors)},
-	{"LongRows", withRows(testLongRows)},
-	{"CancelledRows", withRows(testCancelledRows)},
-}
-
-// RunRows checks only how a store remembers visitors of sites.
-func RunRows(t *testing.T, db store.Store) {
-	t.Helper()
-	for _, c := range rowCases {
-		t.Run(c.name, func(t *testing.T) { c.run(t, &suite{store: db}) })
-	}
-}
 
 // visitors is what a case of rows works with: what should be in them.
 type visitors struct {
@@ -39,33 +18,17 @@ type visitors struct {
 	next  int64
 }
 
-// withRows runs a case if the store has rows of visitors.
+// withRows runs a case of rows.
 func withRows(run func(*testing.T, *visitors)) func(*testing.T, *suite) {
 	return func(t *testing.T, s *suite) {
-		if s.hasRows(t) {
-			run(t, &visitors{suite: s, want: map[models.Visitor]map[models.Position]models.First{}, first: map[models.Sighting]models.Position{}})
-		}
+		run(t, &visitors{suite: s, want: map[models.Visitor]map[models.Position]models.First{}, first: map[models.Sighting]models.Position{}})
 	}
-}
-
-// hasRows tells whether the store has rows of visitors.
-func (s *suite) hasRows(t *testing.T) bool {
-	t.Helper()
-	nobody := []models.Visitor{{Site: name("site"), Month: at(t, "2018-10-01 00:00"), GUID: "g"}}
-	hasRows, err := s.store.Visitors(t.Context(), nobody, func(_ int, entry models.First) { t.Errorf("nobody has %+v", entry) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return hasRows
 }
 
 // read reads rows, in their order.
 func (v *visitors) read(ctx context.Context, whose []models.Visitor) ([][]models.First, error) {
 	rows := make([][]models.First, len(whose))
-	hasRows, err := v.store.Visitors(ctx, whose, func(i int, entry models.First) { rows[i] = append(rows[i], entry) })
-	if err == nil && !hasRows {
-		err = errors.New("the store has no rows any more")
-	}
+	err := v.store.Visitors(ctx, whose, func(i int, entry models.First) { rows[i] = append(rows[i], entry) })
 	return rows, err
 }
 

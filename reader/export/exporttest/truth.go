@@ -23,7 +23,7 @@ import (
 func Truth(t testing.TB, r *stats.Reader, p mock.Plan) {
 	t.Helper()
 	want := tables.Cells{}
-	want.AddClicks(mock.MakeClicks(p))
+	want.AddClicks(r.Plan().Metrics(), mock.MakeClicks(p))
 	want.AddVisits(p.Site, r.Plan().Metrics(), mock.MakeVisits(p))
 	maps.DeleteFunc(want, func(name string, _ int64) bool { return !exported(name) })
 	for _, format := range export.Formats {
@@ -36,11 +36,15 @@ func Truth(t testing.TB, r *stats.Reader, p mock.Plan) {
 			for _, link := range p.Links {
 				rows := Rows(t, r, export.What{Link: link, Month: at}, format)
 				for _, row := range rows {
+					if row["by"] != "" {
+						put(t, got, row["count"], "monthcounters", row["short_url"], row["by"], start(t, row), row["label"])
+						continue
+					}
 					table := map[string]string{"clicks hour": "hourcounters", "clicks day": "daycounters",
 						"amount_num day": "amountcounters.num_values", "amount_sum day": "amountcounters.sum_values"}[row["metric"]+" "+row["unit"]]
 					put(t, got, row["count"], table, row["short_url"], start(t, row))
 				}
-				hoursAreDays(t, rows, func(r Row) string { return r["metric"] + " " + r["unit"] }, "clicks hour", "clicks day")
+				hoursAreDays(t, rows, func(r Row) string { return r["metric"] + " " + r["unit"] + r["by"] }, "clicks hour", "clicks day")
 			}
 		}
 		different := tables.Diff(want, got)
@@ -56,7 +60,7 @@ func Truth(t testing.TB, r *stats.Reader, p mock.Plan) {
 
 // exported tells whether a cell of the simulator is in an export.
 func exported(cell string) bool {
-	for _, table := range []string{"Counts(", "hourcounters(", "daycounters(", "amountcounters."} {
+	for _, table := range []string{"Counts(", "hourcounters(", "daycounters(", "monthcounters(", "amountcounters."} {
 		if strings.HasPrefix(cell, table) {
 			return true
 		}

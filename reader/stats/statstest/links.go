@@ -2,6 +2,7 @@ package statstest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -23,7 +24,7 @@ func testLink(t *testing.T, s stats.Store, tables Tables) {
 	if err != nil || none != (stats.LinkTotals{}) {
 		t.Errorf("a link that nobody made: %+v, %v", none, err)
 	}
-	tables.Count(t, Counts{linkKey("total"): {{Counter: models.ClickCounter}: 5, {Counter: models.UniqueCounter}: 3, {Counter: models.BotCounter}: 2}})
+	tables.Count(t, Counts{models.LinkKey("total"): {{Counter: models.ClickCounter}: 5, {Counter: models.UniqueCounter}: 3, {Counter: models.BotCounter}: 2}})
 	got, err := s.Link(ctx, "total")
 	if want := (stats.LinkTotals{Clicks: 5, Unique: 3, Bots: 2}); err != nil || got != want {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
@@ -45,11 +46,12 @@ func testClicks(t *testing.T, s stats.Store, tables Tables) {
 		cells[models.Cell{Counter: models.HourCounters, At: at(hour)}] = n
 		cells[models.Cell{Counter: models.DayCounters, At: at(hour).Day()}] += n
 	}
-	tables.Count(t, Counts{linkKey("clicked"): cells})
-	tables.Count(t, Counts{linkKey("clicked2"): {{Counter: models.DayCounters, At: at("2018-11-01")}: 99}})
+	tables.Count(t, Counts{models.LinkKey("clicked"): cells})
+	tables.Count(t, Counts{models.LinkKey("clicked2"): {{Counter: models.DayCounters, At: at("2018-11-01")}: 99}})
 	read := func(unit stats.Unit, r stats.Range) []stats.Point {
 		t.Helper()
-		return collect(t, s.Clicks(t.Context(), "clicked", unit, r))
+		counter := map[stats.Unit]string{stats.Hour: models.HourCounters, stats.Day: models.DayCounters}[unit]
+		return collect(t, s.Points(t.Context(), models.LinkKey("clicked"), counter, r))
 	}
 	same(t, "all hours", read(stats.Hour, stats.Range{}), point("2018-10-31T23", 1), point("2018-11-01T00", 2), point("2018-11-01T01", 3),
 		point("2020-02-29T12", 4), point("9999-12-31T23", 5))
@@ -68,17 +70,35 @@ func testLabels(t *testing.T, s stats.Store, tables Tables) {
 		{Counter: models.CountryCounters, Label: "ZZ"}: 3, {Counter: models.ReferrerCounters, Label: ""}: 4,
 		{Counter: models.ReferrerCounters, Label: "example.org"}: 1, {Counter: models.ReferrerCounters, Label: "Ärger"}: 1,
 	}
-	tables.Count(t, Counts{linkKey("labelled"): cells})
-	same(t, "countries", collect(t, s.Countries(t.Context(), "labelled")), stats.Share{Label: "DE", Count: 1},
+	tables.Count(t, Counts{models.LinkKey("labelled"): cells})
+	same(t, "countries", collect(t, s.Shares(t.Context(), "labelled", models.CountryCounters, stats.Range{})), stats.Share{Label: "DE", Count: 1},
 		stats.Share{Label: "IT", Count: 2}, stats.Share{Label: "ZZ", Count: 3})
-	same(t, "referrers", collect(t, s.Referrers(t.Context(), "labelled")), stats.Share{Label: "", Count: 4},
+	same(t, "referrers", collect(t, s.Shares(t.Context(), "labelled", models.ReferrerCounters, stats.Range{})), stats.Share{Label: "", Count: 4},
 		stats.Share{Label: "example.org", Count: 1}, stats.Share{Label: "Ärger", Count: 1})
-	same(t, "countries of nobody", collect(t, s.Countries(t.Context(), "nobody")))
-	same(t, "referrers of nobody", collect(t, s.Referrers(t.Context(), "nobody")))
+	month := at("2018-10-01")
+	tables.Count(t, Counts{models.LinkKey("monthly"): {
+		{Counter: models.BrowserMonths, At: month, Label: "Firefox"}: 3, {Counter: models.BrowserMonths, At: month, Label: ""}: 1,
+		{Counter: models.BrowserMonths, At: at("2018-12-01"), Label: "Firefox"}: 5, {Counter: models.BrowserMonths, At: at("9999-12-01"), Label: "Edge"}: 6,
+		{Counter: models.SystemMonths, At: month, Label: "Firefox"}: 7,
+	}})
+	of := func(within stats.Range) []stats.Share {
+		return collect(t, s.Shares(t.Context(), "monthly", models.BrowserMonths, within))
+	}
+	same(t, "browsers of a month", of(stats.PeriodOf(stats.Month, month).Range()), stats.Share{Count: 1}, stats.Share{Label: "Firefox", Count: 3})
+	same(t, "browsers of no month", of(stats.PeriodOf(stats.Month, at("2018-11-01")).Range()))
+	sums := map[string]int64{}
+	for _, row := range of(stats.Range{}) {
+		sums[row.Label] += row.Count
+	}
+	if want := map[string]int64{"": 1, "Firefox": 8, "Edge": 6}; !maps.Equal(sums, want) {
+		t.Errorf("browsers of all time: %v, want %v", sums, want)
+	}
+	same(t, "countries of nobody", collect(t, s.Shares(t.Context(), "nobody", models.CountryCounters, stats.Range{})))
+	same(t, "referrers of nobody", collect(t, s.Shares(t.Context(), "nobody", models.ReferrerCounters, stats.Range{})))
 }
 
 func testAmounts(t *testing.T, s stats.Store, tables Tables) {
-	tables.Count(t, Counts{linkKey("sold"): {
+	tables.Count(t, Counts{models.LinkKey("sold"): {
 		{Counter: models.NumValues, At: at("2018-10-01")}: 2, {Counter: models.SumValues, At: at("2018-10-01")}: -500,
 		{Counter: models.NumValues, At: at("2018-10-02")}: 1, {Counter: models.SumValues, At: at("2018-10-02")}: 0, // an amount of 0 is one too
 		{Counter: models.NumValues, At: at("2018-10-03")}: 1, {Counter: models.SumValues, At: at("2018-10-03")}: models.MaxAmount,
@@ -109,25 +129,25 @@ func testLatest(t *testing.T, s stats.Store, tables Tables) {
 
 func testRankedLinks(t *testing.T, s stats.Store, tables Tables) {
 	ctx, cells := t.Context(), Counts{}
-	var links []string
+	var keys []models.Key
 	var want []int64
 	for i := range 1203 { // no multiple of any size of a request
-		link := fmt.Sprintf("ranked/%d", i)
-		links, want = append(links, link), append(want, 0)
+		key := models.LinkKey(fmt.Sprintf("ranked/%d", i))
+		keys, want = append(keys, key), append(want, 0)
 		if i%3 == 0 {
 			continue // not counted
 		}
-		cells[linkKey(link)] = map[models.Cell]int64{{Counter: models.DayCounters, At: at("2018-10-30")}: 100,
+		cells[key] = map[models.Cell]int64{{Counter: models.DayCounters, At: at("2018-10-30")}: 100,
 			{Counter: models.DayCounters, At: at("2018-10-31")}: int64(i), {Counter: models.ClickCounter}: 1_000_000}
 		want[i] = int64(i)
 	}
 	for i, link := range Hostile() {
-		links, want = append(links, link), append(want, int64(i+1))
-		cells.Add(linkKey(link), models.Cell{Counter: models.DayCounters, At: at("2018-10-31")}, int64(i+1))
+		keys, want = append(keys, models.LinkKey(link)), append(want, int64(i+1))
+		cells.Add(models.LinkKey(link), models.Cell{Counter: models.DayCounters, At: at("2018-10-31")}, int64(i+1))
 	}
 	tables.Count(t, cells)
-	links, want = append(links, links[1]), append(want, want[1]) // twice
-	same(t, "clicks of a day", first(s.RankedLinks(ctx, links, at("2018-10-31"))), want...)
-	same(t, "of a day without any", first(s.RankedLinks(ctx, links[:2], at("2018-10-29"))), 0, 0)
-	same(t, "of no links", first(s.RankedLinks(ctx, nil, at("2018-10-31"))))
+	keys, want = append(keys, keys[1]), append(want, want[1]) // twice
+	same(t, "clicks of a day", first(s.Ranked(ctx, keys, models.DayCounters, stats.PeriodOf(stats.Day, at("2018-10-31")).Range())), want...)
+	same(t, "of a day without any", first(s.Ranked(ctx, keys[:2], models.DayCounters, stats.PeriodOf(stats.Day, at("2018-10-29")).Range())), 0, 0)
+	same(t, "of no links", first(s.Ranked(ctx, nil, models.DayCounters, stats.PeriodOf(stats.Day, at("2018-10-31")).Range())))
 }

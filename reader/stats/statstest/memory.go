@@ -150,32 +150,17 @@ func asked[T any](ctx context.Context, m *Memory, question func() []T) iter.Seq2
 	}
 }
 
-// listed are the names that differ from want by their value alone.
-func (m *Memory) listed(ctx context.Context, want models.Name, within models.NameRange) iter.Seq2[string, error] {
+// Names implements stats.Store.
+func (m *Memory) Names(ctx context.Context, of models.Name, within models.NameRange) iter.Seq2[string, error] {
 	return asked(ctx, m, func() (out []string) {
 		for n := range m.names {
-			if want.Value = n.Value; n == want && within.Has(n.Value) {
+			if of.Value = n.Value; n == of && within.Has(n.Value) {
 				out = append(out, n.Value)
 			}
 		}
 		slices.Sort(out)
 		return out
 	})
-}
-
-// Values implements stats.Store.
-func (m *Memory) Values(ctx context.Context, site string, month models.Millis, feature string) iter.Seq2[string, error] {
-	return m.listed(ctx, models.Name{List: models.ValuesByMonth, Site: site, Start: month, Feature: feature}, models.NamesWith(""))
-}
-
-// Sites implements stats.Store.
-func (m *Memory) Sites(ctx context.Context, month models.Millis, within models.NameRange) iter.Seq2[string, error] {
-	return m.listed(ctx, models.Name{List: models.SitesByMonth, Start: month}, within)
-}
-
-// Links implements stats.Store.
-func (m *Memory) Links(ctx context.Context, day models.Millis, within models.NameRange) iter.Seq2[string, error] {
-	return m.listed(ctx, models.Name{List: models.LinksByDay, Start: day}, within)
 }
 
 // Latest implements stats.Store.

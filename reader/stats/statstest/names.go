@@ -31,25 +31,25 @@ func testLists(t *testing.T, s stats.Store, tables Tables) {
 		slices.Sort(got)
 		same(t, what, got, want...)
 	}
-	values := collect(t, s.Values(ctx, "listed", at("2018-10-01"), "feature2"))
-	same(t, "values, asked twice, in one order", collect(t, s.Values(ctx, "listed", at("2018-10-01"), "feature2")), values...)
+	values := collect(t, s.Names(ctx, valuesOf("listed", at("2018-10-01"), "feature2"), every))
+	same(t, "values, asked twice, in one order", collect(t, s.Names(ctx, valuesOf("listed", at("2018-10-01"), "feature2"), every)), values...)
 	sorted("values", values, pages...)
-	sorted("values of another feature", collect(t, s.Values(ctx, "listed", at("2018-10-01"), "feature1")), "google.com")
-	sorted("values of another month", collect(t, s.Values(ctx, "listed", at("2018-11-01"), "feature2")), "/november")
-	sorted("values of another site", collect(t, s.Values(ctx, "another", at("2018-10-01"), "feature2")), "/another")
-	sorted("values of nobody", collect(t, s.Values(ctx, "nobody", at("2018-10-01"), "feature2")))
-	sorted("links", collect(t, s.Links(ctx, at("2017-05-05"), every)), pages...)
+	sorted("values of another feature", collect(t, s.Names(ctx, valuesOf("listed", at("2018-10-01"), "feature1"), every)), "google.com")
+	sorted("values of another month", collect(t, s.Names(ctx, valuesOf("listed", at("2018-11-01"), "feature2"), every)), "/november")
+	sorted("values of another site", collect(t, s.Names(ctx, valuesOf("another", at("2018-10-01"), "feature2"), every)), "/another")
+	sorted("values of nobody", collect(t, s.Names(ctx, valuesOf("nobody", at("2018-10-01"), "feature2"), every)))
+	sorted("links", collect(t, s.Names(ctx, linkOn(at("2017-05-05"), ""), every)), pages...)
 	var beginning []string
 	for _, name := range pages {
 		if strings.HasPrefix(name, pages[0][:2]) {
 			beginning = append(beginning, name)
 		}
 	}
-	sorted("links with a beginning", collect(t, s.Links(ctx, at("2017-05-05"), models.NamesWith(pages[0][:2]))), beginning...)
-	sorted("sites with a beginning", collect(t, s.Sites(ctx, at("2017-05-01"), models.NamesWith(pages[0][:2]))), beginning...)
-	sorted("links of the next day", collect(t, s.Links(ctx, at("2017-05-06"), every)), "tomorrow")
-	sorted("sites", collect(t, s.Sites(ctx, at("2017-05-01"), every)), pages...)
-	sorted("sites of the next month", collect(t, s.Sites(ctx, at("2017-06-01"), every)), "june")
+	sorted("links with a beginning", collect(t, s.Names(ctx, linkOn(at("2017-05-05"), ""), models.NamesWith(pages[0][:2]))), beginning...)
+	sorted("sites with a beginning", collect(t, s.Names(ctx, siteIn(at("2017-05-01"), ""), models.NamesWith(pages[0][:2]))), beginning...)
+	sorted("links of the next day", collect(t, s.Names(ctx, linkOn(at("2017-05-06"), ""), every)), "tomorrow")
+	sorted("sites", collect(t, s.Names(ctx, siteIn(at("2017-05-01"), ""), every)), pages...)
+	sorted("sites of the next month", collect(t, s.Names(ctx, siteIn(at("2017-06-01"), ""), every)), "june")
 }
 
 // Hostile are names that break what puts text together instead of binding it.
@@ -68,16 +68,16 @@ func testHostile(t *testing.T, s stats.Store, tables Tables) {
 	long := strings.Repeat("長", 341) + "x" // 1,024 bytes
 	for i, name := range append(names, long) {
 		if len(name) <= models.MaxShortURL { // or a site's
-			tables.Count(t, Counts{linkKey(name): {{Counter: models.ClickCounter}: int64(i + 1), {Counter: models.ReferrerCounters, Label: name}: int64(i + 1)}})
+			tables.Count(t, Counts{models.LinkKey(name): {{Counter: models.ClickCounter}: int64(i + 1), {Counter: models.ReferrerCounters, Label: name}: int64(i + 1)}})
 			tables.Lead(t, name, name)
 			tables.List(t, linkOn(day, name))
 			tables.List(t, siteIn(month, name))
 			tables.List(t, valueIn(name, month, "feature1", name))
 		}
-		tables.Count(t, Counts{linkKey("hostile"): {{Counter: models.ReferrerCounters, Label: name}: int64(i + 1)}})
+		tables.Count(t, Counts{models.LinkKey("hostile"): {{Counter: models.ReferrerCounters, Label: name}: int64(i + 1)}})
 		tables.List(t, valueIn("hostile", month, "feature1", name))
 		if !strings.Contains(name, "\x00") { // a key joins its features by it
-			tables.Count(t, Counts{counted("hostile", "2016-02-01", name, name): {{Counter: models.MonthUnique, At: month}: int64(i + 1)}})
+			tables.Count(t, Counts{key("hostile", "2016-02-01", name, name): {{Counter: models.MonthUnique, At: month}: int64(i + 1)}})
 		}
 	}
 	for i, name := range names {
@@ -85,20 +85,20 @@ func testHostile(t *testing.T, s stats.Store, tables Tables) {
 		if want := (stats.LinkTotals{LongURL: name, Clicks: int64(i + 1)}); err != nil || got != want {
 			t.Errorf("link %q: %+v, %v; want %+v", name, got, err, want)
 		}
-		same(t, "its referrer", collect(t, s.Referrers(ctx, name)), stats.Share{Label: name, Count: int64(i + 1)})
+		same(t, "its referrer", collect(t, s.Shares(ctx, name, models.ReferrerCounters, stats.Range{})), stats.Share{Label: name, Count: int64(i + 1)})
 		itself := models.NameRange{From: name, To: name}
-		same(t, "the link alone", collect(t, s.Links(ctx, day, itself)), name)
-		same(t, "the site alone", collect(t, s.Sites(ctx, month, itself)), name)
-		if n := len(collect(t, s.Links(ctx, day, models.NamesWith(name)))); n == 0 {
+		same(t, "the link alone", collect(t, s.Names(ctx, linkOn(day, ""), itself)), name)
+		same(t, "the site alone", collect(t, s.Names(ctx, siteIn(month, ""), itself)), name)
+		if n := len(collect(t, s.Names(ctx, linkOn(day, ""), models.NamesWith(name)))); n == 0 {
 			t.Errorf("%q does not begin with itself", name)
 		}
-		same(t, "its value", collect(t, s.Values(ctx, name, month, "feature1")), name)
+		same(t, "its value", collect(t, s.Names(ctx, valuesOf(name, month, "feature1"), every)), name)
 	}
-	asSet(t, "links", collect(t, s.Links(ctx, day, every)), names)
-	asSet(t, "sites", collect(t, s.Sites(ctx, month, every)), names)
-	asSet(t, "values", collect(t, s.Values(ctx, "hostile", month, "feature1")), append(names, long))
+	asSet(t, "links", collect(t, s.Names(ctx, linkOn(day, ""), every)), names)
+	asSet(t, "sites", collect(t, s.Names(ctx, siteIn(month, ""), every)), names)
+	asSet(t, "values", collect(t, s.Names(ctx, valuesOf("hostile", month, "feature1"), every)), append(names, long))
 	var labels []string
-	for _, share := range collect(t, s.Referrers(ctx, "hostile")) {
+	for _, share := range collect(t, s.Shares(ctx, "hostile", models.ReferrerCounters, stats.Range{})) {
 		labels = append(labels, share.Label)
 	}
 	asSet(t, "referrers", labels, append(names, long))
@@ -109,25 +109,17 @@ func testHostile(t *testing.T, s stats.Store, tables Tables) {
 }
 
 func testHostileKeys(t *testing.T, s stats.Store, names []string) {
-	var keys []stats.SiteKey
+	var keys []models.Key
 	var want []int64
 	for i, name := range names {
-		keys, want = append(keys, key("hostile", "2016-02-01", name, name)), append(want, int64(i+1))
 		if strings.Contains(name, "\x00") {
-			want[i] = 0
+			continue // a key joins its features by it
 		}
-		same(t, fmt.Sprintf("visits of %q", name), collect(t, s.Visits(t.Context(), keys[i], models.MonthUnique, stats.Range{})), points(want[i])...)
+		k := key("hostile", "2016-02-01", name, name)
+		keys, want = append(keys, k), append(want, int64(i+1))
+		same(t, fmt.Sprintf("visits of %q", name), collect(t, s.Points(t.Context(), k, models.MonthUnique, stats.Range{})), point("2016-02-01", int64(i+1)))
 	}
-	// A NUL is not what separates features, nor does it end a text.
-	keys, want = append(keys, key("hostile", "2016-02-01", "'\x00'", ""), key("hostile", "2016-02-01", "'\x00'", "'")), append(want, 0, 0)
 	same(t, "ranked", first(s.Ranked(t.Context(), keys, models.MonthUnique, within("2016-02-01", "2016-03-01"))), want...)
-}
-
-func points(count int64) []stats.Point {
-	if count == 0 {
-		return nil
-	}
-	return []stats.Point{point("2016-02-01", count)}
 }
 
 func asSet(t *testing.T, what string, got, want []string) {

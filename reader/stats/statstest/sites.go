@@ -10,26 +10,21 @@ import (
 	"footfall/reader/stats"
 )
 
-// counted makes the models.Key of a site's counters.
-func counted(site, month string, features ...string) models.Key {
-	return models.Key{Keyspace: models.Cardinality, Name: site, Month: at(month), Features: models.NewFeatures(features...)}
-}
-
-func key(site, month string, features ...string) stats.SiteKey {
-	return stats.SiteKey{Site: site, Month: at(month), Features: features}
+func key(site, month string, features ...string) models.Key {
+	return models.SiteKey(site, at(month), features...)
 }
 
 func testVisits(t *testing.T, s stats.Store, tables Tables) {
-	tables.Count(t, Counts{counted("visited", "2018-10-01", "", ""): {
+	tables.Count(t, Counts{key("visited", "2018-10-01", "", ""): {
 		{Counter: models.MonthUnique, At: at("2018-10-01")}: 7, {Counter: models.WeekUnique, At: at("2018-10-29")}: 6,
 		{Counter: models.WeekUnique, At: at("2018-10-01")}: 5, {Counter: models.DayUnique, At: at("2018-10-31")}: 4,
 		{Counter: models.HourViews, At: at("2018-10-31T23")}: 3, {Counter: models.HourViews, At: at("2018-10-31T00")}: 2,
 	}})
-	tables.Count(t, Counts{counted("visited", "2018-10-01", "google.com", ""): {{Counter: models.MonthUnique, At: at("2018-10-01")}: 1}})
-	tables.Count(t, Counts{counted("visited", "2018-10-01", "", "google.com"): {{Counter: models.MonthUnique, At: at("2018-10-01")}: 2}})
-	read := func(k stats.SiteKey, metric string, r stats.Range) []stats.Point {
+	tables.Count(t, Counts{key("visited", "2018-10-01", "google.com", ""): {{Counter: models.MonthUnique, At: at("2018-10-01")}: 1}})
+	tables.Count(t, Counts{key("visited", "2018-10-01", "", "google.com"): {{Counter: models.MonthUnique, At: at("2018-10-01")}: 2}})
+	read := func(k models.Key, metric string, r stats.Range) []stats.Point {
 		t.Helper()
-		return collect(t, s.Visits(t.Context(), k, metric, r))
+		return collect(t, s.Points(t.Context(), k, metric, r))
 	}
 	all := key("visited", "2018-10-01", "", "")
 	same(t, "month", read(all, models.MonthUnique, stats.Range{}), point("2018-10-01", 7))
@@ -60,7 +55,7 @@ func testVisits(t *testing.T, s stats.Store, tables Tables) {
 
 func testRanked(t *testing.T, s stats.Store, tables Tables) {
 	const n = 1203 // no multiple of any size of a request
-	var keys []stats.SiteKey
+	var keys []models.Key
 	var want []int64
 	cells := Counts{}
 	for i := range n {
@@ -69,7 +64,7 @@ func testRanked(t *testing.T, s stats.Store, tables Tables) {
 		if i%3 == 0 {
 			continue // not counted
 		}
-		cells[counted("ranked", "2018-10-01", "", page)] = map[models.Cell]int64{
+		cells[key("ranked", "2018-10-01", "", page)] = map[models.Cell]int64{
 			{Counter: models.DayViews, At: at("2018-10-30")}: 100, {Counter: models.DayViews, At: at("2018-10-31")}: int64(i),
 			{Counter: models.DayUnique, At: at("2018-10-31")}: 1_000_000,
 		}
@@ -93,7 +88,7 @@ func testRanked(t *testing.T, s stats.Store, tables Tables) {
 	if got, err = s.Ranked(t.Context(), nil, models.DayViews, within("2018-10-29", "2018-11-05")); err != nil || len(got) != 0 {
 		t.Errorf("no keys: %v, %v", got, err)
 	}
-	same(t, "the same key twice, and sites and months mixed", first(s.Ranked(t.Context(), []stats.SiteKey{
+	same(t, "the same key twice, and sites and months mixed", first(s.Ranked(t.Context(), []models.Key{
 		key("ranked", "2018-10-01", "", "/page/1"), key("ranked", "2018-11-01", "", "/page/1"), key("ranked", "2018-10-01", "", "/page/1"),
 		key("other", "2018-10-01", "", "/page/1"), key("ranked", "2018-10-01", "", "/page/2"),
 	}, models.DayUnique, within("2018-10-31", "2018-11-01"))), 1_000_000, 0, 1_000_000, 0, 1_000_000)
@@ -102,11 +97,11 @@ func testRanked(t *testing.T, s stats.Store, tables Tables) {
 // testRankedSites: keys may differ in their sites as well as in a feature.
 func testRankedSites(t *testing.T, s stats.Store, tables Tables) {
 	cells := Counts{}
-	var keys []stats.SiteKey
+	var keys []models.Key
 	var want []int64
 	for i := range 173 {
 		site := fmt.Sprintf("ranked site %d", i)
-		cells[counted(site, "2018-10-01", "", "")] = map[models.Cell]int64{{Counter: models.MonthViews, At: at("2018-10-01")}: int64(i + 1)}
+		cells[key(site, "2018-10-01", "", "")] = map[models.Cell]int64{{Counter: models.MonthViews, At: at("2018-10-01")}: int64(i + 1)}
 		keys, want = append(keys, key(site, "2018-10-01", "", "")), append(want, int64(i+1))
 	}
 	tables.Count(t, cells)
@@ -121,13 +116,13 @@ func first(counts []int64, err error) []int64 {
 }
 
 func testOtherPlan(t *testing.T, s stats.Store, tables Tables) {
-	tables.Count(t, Counts{counted("planned", "2018-10-01", "/a", "", "IT"): {{Counter: models.DayUnique, At: at("2018-10-02")}: 3}})
-	tables.Count(t, Counts{counted("planned", "2018-10-01", "", "", ""): {{Counter: models.HourViews, At: at("2018-10-02T14")}: 4}})
+	tables.Count(t, Counts{key("planned", "2018-10-01", "/a", "", "IT"): {{Counter: models.DayUnique, At: at("2018-10-02")}: 3}})
+	tables.Count(t, Counts{key("planned", "2018-10-01", "", "", ""): {{Counter: models.HourViews, At: at("2018-10-02T14")}: 4}})
 	tables.List(t, valueIn("planned", at("2018-10-01"), "country_code", "IT"))
-	same(t, "three features", collect(t, s.Visits(t.Context(), key("planned", "2018-10-01", "/a", "", "IT"), models.DayUnique, stats.Range{})), point("2018-10-02", 3))
-	same(t, "no feature", collect(t, s.Visits(t.Context(), key("planned", "2018-10-01", "", "", ""), models.HourViews, stats.Range{})), point("2018-10-02T14", 4))
-	same(t, "values", collect(t, s.Values(t.Context(), "planned", at("2018-10-01"), "country_code")), "IT")
-	same(t, "values of another", collect(t, s.Values(t.Context(), "planned", at("2018-10-01"), "page")))
-	same(t, "ranked", first(s.Ranked(t.Context(), []stats.SiteKey{key("planned", "2018-10-01", "/a", "", "DE"), key("planned", "2018-10-01", "/a", "", "IT")},
+	same(t, "three features", collect(t, s.Points(t.Context(), key("planned", "2018-10-01", "/a", "", "IT"), models.DayUnique, stats.Range{})), point("2018-10-02", 3))
+	same(t, "no feature", collect(t, s.Points(t.Context(), key("planned", "2018-10-01", "", "", ""), models.HourViews, stats.Range{})), point("2018-10-02T14", 4))
+	same(t, "values", collect(t, s.Names(t.Context(), valuesOf("planned", at("2018-10-01"), "country_code"), every)), "IT")
+	same(t, "values of another", collect(t, s.Names(t.Context(), valuesOf("planned", at("2018-10-01"), "page"), every)))
+	same(t, "ranked", first(s.Ranked(t.Context(), []models.Key{key("planned", "2018-10-01", "/a", "", "DE"), key("planned", "2018-10-01", "/a", "", "IT")},
 		models.DayUnique, within("2018-10-02", "2018-10-03"))), 0, 3)
 }

@@ -105,16 +105,16 @@ func testStops(t *testing.T, s stats.Store, tables Tables) {
 	for i := range 200 {
 		cells[models.Cell{Counter: models.ReferrerCounters, Label: fmt.Sprint(i)}] = 1
 	}
-	tables.Count(t, Counts{linkKey("stopped"): cells})
+	tables.Count(t, Counts{models.LinkKey("stopped"): cells})
 	for range 100 { // more than there are connections
-		for _, err := range s.Referrers(t.Context(), "stopped") {
+		for _, err := range s.Shares(t.Context(), "stopped", models.ReferrerCounters, stats.Range{}) {
 			if err != nil {
 				t.Fatal(err)
 			}
 			break
 		}
 	}
-	if n := len(collect(t, s.Referrers(t.Context(), "stopped"))); n != 200 {
+	if n := len(collect(t, s.Shares(t.Context(), "stopped", models.ReferrerCounters, stats.Range{}))); n != 200 {
 		t.Errorf("%d referrers, want 200", n)
 	}
 }
@@ -125,11 +125,11 @@ func testSlow(t *testing.T, s stats.Store, tables Tables) {
 	for i := range 200 {
 		cells[models.Cell{Counter: models.ReferrerCounters, Label: fmt.Sprint(i)}] = 1
 	}
-	tables.Count(t, Counts{linkKey("slow"): cells})
+	tables.Count(t, Counts{models.LinkKey("slow"): cells})
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	for range 64 { // as many as a reader answers at once by default
-		next, stop := iter.Pull2(s.Referrers(ctx, "slow"))
+		next, stop := iter.Pull2(s.Shares(ctx, "slow", models.ReferrerCounters, stats.Range{}))
 		defer stop()
 		if _, err, ok := next(); err != nil || !ok {
 			t.Fatal(err)
@@ -151,20 +151,18 @@ func testCancelled(t *testing.T, s stats.Store, _ Tables) {
 	}
 	_, err := s.Link(ctx, "abc")
 	want("Link", err)
-	_, err = s.Ranked(ctx, []stats.SiteKey{key("s", "2018-10-01", "", "")}, models.DayViews, within("2018-10-01", "2018-10-02"))
+	_, err = s.Ranked(ctx, []models.Key{key("s", "2018-10-01", "", "")}, models.DayViews, within("2018-10-01", "2018-10-02"))
 	want("Ranked", err)
-	_, err = s.RankedLinks(ctx, []string{"abc"}, at("2018-10-01"))
-	want("RankedLinks", err)
 	_, err = s.Progress(ctx)
 	want("Progress", err)
 	var last error
-	for _, err := range s.Clicks(ctx, "abc", stats.Day, stats.Range{}) {
+	for _, err := range s.Points(ctx, models.LinkKey("abc"), models.DayCounters, stats.Range{}) {
 		last = err
 	}
-	want("Clicks", last)
+	want("Points", last)
 	last = nil
-	for _, err := range s.Links(ctx, at("2018-10-01"), every) {
+	for _, err := range s.Names(ctx, linkOn(at("2018-10-01"), ""), every) {
 		last = err
 	}
-	want("Links", last)
+	want("Names", last)
 }

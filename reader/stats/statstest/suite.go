@@ -105,3 +105,7 @@ func siteIn(month models.Millis, site string) models.Name {
 func valueIn(site string, month models.Millis, feature, value string) models.Name {
 	return models.Name{List: models.ValuesByMonth, Site: site, Start: month, Feature: feature, Value: value}
 }
+
+func valuesOf(site string, month models.Millis, feature string) models.Name {
+	return valueIn(site, month, feature, "")
+}

@@ -30,7 +30,7 @@ func Plan(plan *models.Plan) mock.Plan {
 func Events(p mock.Plan, plan *models.Plan) (out []models.Event) {
 	for _, c := range mock.MakeClicks(p) {
 		out = append(out, &models.Click{V: 1, ID: c.ID, ShortURL: c.Link, IP: c.IP, Country: c.Country, TS: models.Millis(c.At.UnixMilli()),
-			Referrer: c.Referrer, Bot: c.Bot, Amount: c.Amount})
+			Referrer: c.Referrer, Bot: c.Bot, Amount: c.Amount, Browser: c.Agent.Browser, System: c.Agent.System, Device: c.Agent.Device, Plan: plan})
 	}
 	for _, v := range mock.MakeVisits(p) {
 		out = append(out, &models.Visit{V: 1, ID: v.ID, SiteID: p.Site, GUID: v.GUID, TS: models.Millis(v.At.UnixMilli()), Features: v.Features, Plan: plan})
@@ -66,7 +66,7 @@ func Fill(t testing.TB, into Tables, plan *models.Plan, events []models.Event) {
 func Truth(t testing.TB, r *stats.Reader, p mock.Plan) {
 	t.Helper()
 	want := tables.Cells{}
-	want.AddClicks(mock.MakeClicks(p))
+	want.AddClicks(r.Plan().Metrics(), mock.MakeClicks(p))
 	want.AddVisits(p.Site, r.Plan().Metrics(), mock.MakeVisits(p))
 	for name := range want {
 		if strings.HasPrefix(name, "GuidData(") || strings.HasPrefix(name, "uniquecounterips(") {
@@ -171,16 +171,46 @@ func (a *asking) link(link string) {
 			a.t.Errorf("%s by %s: %d clicks, want %d", link, unit, sum, l.Clicks)
 		}
 	}
-	for by, table := range map[stats.Breakdown]string{stats.Countries: "countrycounters", stats.Referrers: "referrercounters"} {
+	for by, table := range map[string]string{"countries": "countrycounters", "referrers": "referrercounters"} {
 		shares, err := a.r.LinkBreakdown(ctx, link, by, stats.Range{}, 0)
 		for _, row := range all(a, shares.Rows, err) {
 			a.put(row.Count, table, link, row.Label)
+		}
+	}
+	for by, dimension := range map[string]string{"countries": "country", "referrers": "referrer", "browsers": "browser", "systems": "system", "devices": "device"} {
+		if slices.Contains(a.plan.Metrics(), dimension) {
+			a.byMonth(link, by, dimension, l.Clicks)
 		}
 	}
 	amounts, err := a.r.LinkAmounts(ctx, link, stats.Day, a.days)
 	for _, row := range all(a, amounts.Rows, err) {
 		a.put(row.Num, "amountcounters.num_values", link, row.Start.Time())
 		a.put(row.Sum, "amountcounters.sum_values", link, row.Start.Time())
+	}
+}
+
+// byMonth asks for each month, for all of them at once, and for all time.
+func (a *asking) byMonth(link, by, dimension string, clicks int64) {
+	ctx, sums, whole := a.t.Context(), map[string]int64{}, stats.Range{From: a.days.From.Month(), To: stats.Month.End((a.days.To - 1).Month())}
+	for month := whole.From; month < whole.To; month = stats.Month.End(month) {
+		shares, err := a.r.LinkBreakdown(ctx, link, by, stats.PeriodOf(stats.Month, month).Range(), 0)
+		for _, row := range all(a, shares.Rows, err) {
+			a.put(row.Count, "monthcounters", link, dimension, month.Time(), row.Label)
+			sums[row.Label] += row.Count
+		}
+	}
+	for what, within := range map[string]stats.Range{"all months": whole, "all time": {}} {
+		shares, err := a.r.LinkBreakdown(ctx, link, by, within, 0)
+		sum, before := int64(0), ""
+		for i, row := range all(a, shares.Rows, err) {
+			if row.Count != sums[row.Label] || i > 0 && row.Label <= before {
+				a.t.Errorf("%s of %s in %s: %q after %q has %d, want %d", by, link, what, row.Label, before, row.Count, sums[row.Label])
+			}
+			sum, before = sum+row.Count, row.Label
+		}
+		if sum != clicks {
+			a.t.Errorf("%s of %s in %s add up to %d, want %d", by, link, what, sum, clicks)
+		}
 	}
 }
 

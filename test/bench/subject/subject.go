@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/gocql/gocql"
 
@@ -75,7 +76,8 @@ func (p Place) env() []string {
 
 func (p Place) consumerEnv(group string) []string {
 	env := append(p.env(), "FOOTFALL_KAFKA_GROUP="+group, "FOOTFALL_CASSANDRA_HOSTS="+p.Host,
-		"FOOTFALL_CASSANDRA_PORT="+strconv.Itoa(p.Port), "FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX="+p.Suffix)
+		"FOOTFALL_CASSANDRA_PORT="+strconv.Itoa(p.Port), "FOOTFALL_CASSANDRA_KEYSPACE_SUFFIX="+p.Suffix,
+		"FOOTFALL_METRICS="+strings.Join(workload.Plan().Metrics(), ","))
 	if p.LRU > 0 {
 		env = append(env, "FOOTFALL_VISITORS_LRU="+strconv.Itoa(p.LRU))
 	}

@@ -28,7 +28,11 @@ func SQLite(ctx context.Context, dir string, features ...string) (*Dump, error) 
 			if t.keyspace != keyspace {
 				continue
 			}
-			if err := d.sqliteTable(ctx, db, t); err != nil {
+			read := d.sqliteTable
+			if t.name == "guiddata" {
+				read = d.sqliteVisitors
+			}
+			if err := read(ctx, db, t); err != nil {
 				return nil, errors.Join(fmt.Errorf("reading %s.%s: %w", t.keyspace, t.name, err), db.Close())
 			}
 		}

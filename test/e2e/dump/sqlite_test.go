@@ -19,9 +19,13 @@ func files(t *testing.T, inserts ...string) string {
 			t.Fatal(err)
 		}
 		for _, table := range tables(nil) {
-			if table.keyspace == keyspace && table.counter == "sum_values" {
+			switch {
+			case table.keyspace != keyspace:
+			case table.counter == "sum_values":
 				run(t, db, "ALTER TABLE amountcounters ADD COLUMN sum_values")
-			} else if table.keyspace == keyspace {
+			case table.name == "guiddata":
+				run(t, db, "CREATE TABLE guiddata ("+entryColumns+")")
+			default:
 				run(t, db, "CREATE TABLE "+table.name+" ("+strings.Join(append(append([]string{}, table.key...), table.values()...), ", ")+")")
 			}
 		}
@@ -49,9 +53,9 @@ func TestSQLiteReadsAllTables(t *testing.T) {
 		`urlshortener.clickcounter VALUES ('a', 1)`, `urlshortener.botcounter VALUES ('a', 2)`,
 		`urlshortener.hourcounters VALUES ('a', '2018-10-01 14:00', 3)`, `urlshortener.daycounters VALUES ('a', '2018-10-01', 4)`,
 		`urlshortener.countrycounters VALUES ('a', 'IT', 5)`, `urlshortener.referrercounters VALUES ('a', '', 6)`,
-		`urlshortener.amountcounters VALUES ('a', '2018-10-01', 2, -9)`,
+		`urlshortener.amountcounters VALUES ('a', '2018-10-01', 2, -9)`, `urlshortener.monthcounters VALUES ('a', 'browser', '2018-10-01', 'Firefox', 10)`,
 		`urlshortener.uniquecounter VALUES ('a', 7)`, `urlshortener.uniquecounterips VALUES ('a', '::1', 3, 99)`,
-		`cardinality.guiddata VALUES ('s', 'week', '2018-10-29', 'b2', 'g', 'x', '', 0, 0)`,
+		`cardinality.guiddata VALUES ('s', '2018-11-01', 'b2', 'g', 0, 0, '["2018-10-31","week:2","x",""]')`,
 		`cardinality.counts VALUES ('s', '2018-10-01', '', '', 'hour_views', '2018-10-01 00:00', 8)`,
 		`cardinality.counts VALUES ('s', '2018-10-01', '', '', 'day_views', '2018-10-01', 9)`,
 	)
@@ -60,16 +64,17 @@ func TestSQLiteReadsAllTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := oracle.Cells{
-		`urlshortener.clickcounter|short_url="a"`:                                       1,
-		`urlshortener.botcounter|short_url="a"`:                                         2,
-		`urlshortener.hourcounters|short_url="a"|hour=2018-10-01T14:00:00Z`:             3,
-		`urlshortener.daycounters|short_url="a"|day=2018-10-01T00:00:00Z`:               4,
-		`urlshortener.countrycounters|short_url="a"|country="IT"`:                       5,
-		`urlshortener.referrercounters|short_url="a"|referrer=""`:                       6,
-		`urlshortener.amountcounters.num_values|short_url="a"|day=2018-10-01T00:00:00Z`: 2,
-		`urlshortener.amountcounters.sum_values|short_url="a"|day=2018-10-01T00:00:00Z`: -9,
-		`urlshortener.uniquecounter|short_url="a"`:                                      7,
-		`urlshortener.uniquecounterips|short_url="a"|ip="::1"`:                          1,
+		`urlshortener.clickcounter|short_url="a"`:                                                                 1,
+		`urlshortener.botcounter|short_url="a"`:                                                                   2,
+		`urlshortener.hourcounters|short_url="a"|hour=2018-10-01T14:00:00Z`:                                       3,
+		`urlshortener.daycounters|short_url="a"|day=2018-10-01T00:00:00Z`:                                         4,
+		`urlshortener.countrycounters|short_url="a"|country="IT"`:                                                 5,
+		`urlshortener.referrercounters|short_url="a"|referrer=""`:                                                 6,
+		`urlshortener.amountcounters.num_values|short_url="a"|day=2018-10-01T00:00:00Z`:                           2,
+		`urlshortener.amountcounters.sum_values|short_url="a"|day=2018-10-01T00:00:00Z`:                           -9,
+		`urlshortener.monthcounters|short_url="a"|dimension="browser"|month=2018-10-01T00:00:00Z|label="Firefox"`: 10,
+		`urlshortener.uniquecounter|short_url="a"`:                                                                7,
+		`urlshortener.uniquecounterips|short_url="a"|ip="::1"`:                                                    1,
 		`cardinality.guiddata|siteid="s"|interval_size="week"|interval_start=2018-10-29T00:00:00Z` +
 			`|bucket="b2"|guid="g"|feature1="x"|feature2=""`: 1,
 		`cardinality.counts|siteid="s"|month_interval_start=2018-10-01T00:00:00Z|feature1=""|feature2=""` +
@@ -94,6 +99,9 @@ func TestSQLiteRefusesOddRows(t *testing.T) {
 		"hour of a day":     `urlshortener.daycounters VALUES ('a', '2018-10-01 00:00', 3)`,
 		"number of a time":  `urlshortener.daycounters VALUES ('a', 1538352000, 3)`,
 		"two rows":          `urlshortener.botcounter VALUES ('a', 1), ('a', 1)`,
+		"two entries":       `cardinality.guiddata VALUES ('s', '2018-10-01', 'b2', 'g', 0, 0, '["2018-10-31","day:1","x",""]'), ('s', '2018-10-01', 'b2', 'g', 0, 1, '["2018-10-31","day:1","y",""]')`,
+		"no list":           `cardinality.guiddata VALUES ('s', '2018-10-01', 'b2', 'g', 0, 0, '2018-10-31')`,
+		"hour of a month":   `cardinality.guiddata VALUES ('s', '2018-10-01 00:00', 'b2', 'g', 0, 0, '["2018-10-31","day:1","x",""]')`,
 	} {
 		if _, err := SQLite(t.Context(), files(t, insert)); err == nil {
 			t.Errorf("%s: no error", name)

@@ -29,6 +29,7 @@ func tables(features []string) []table {
 		{"urlshortener", "daycounters", []string{"short_url", "day"}, map[string]bool{"day": true}, "value"},
 		{"urlshortener", "countrycounters", []string{"short_url", "country"}, nil, "value"},
 		{"urlshortener", "referrercounters", []string{"short_url", "referrer"}, nil, "value"},
+		{"urlshortener", "monthcounters", []string{"short_url", "dimension", "month", "label"}, map[string]bool{"month": true}, "value"},
 		{"urlshortener", "uniquecounter", []string{"short_url"}, nil, "value"},
 		{"urlshortener", "uniquecounterips", []string{"short_url", "ip"}, nil, ""},
 		{"urlshortener", "amountcounters", []string{"short_url", "day"}, map[string]bool{"day": true}, "num_values"},
@@ -36,7 +37,7 @@ func tables(features []string) []table {
 		{"urlshortener", "botcounter", []string{"short_url"}, nil, "value"},
 		{
 			"cardinality", "guiddata",
-			slices.Concat([]string{"siteid", "interval_size", "interval_start", "bucket", "guid"}, features),
+			slices.Concat(rowColumns, features),
 			map[string]bool{"interval_start": true}, "",
 		},
 		{

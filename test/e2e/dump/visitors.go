@@ -2,6 +2,9 @@ package dump
 
 import (
 	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,42 +14,74 @@ import (
 	"github.com/gocql/gocql"
 )
 
-// cassandraVisitors reads the table visitors_by_month. Each entry stands for rows of GuidData in SQLite, and is dumped as such: the same visitor of the
-// same interval must not be in two. It was written from the description in the migration.
-func (d *Dump) cassandraVisitors(ctx context.Context, session *gocql.Session, suffix string, guidData table) error {
-	scanner := session.Query(`SELECT siteId, month_interval_start, bucket, guid, kafka_partition, kafka_offset, seen FROM ` +
-		guidData.keyspace + suffix + `.visitors_by_month`).
-		WithContext(ctx).PageSize(5000).Iter().Scanner()
+// entryColumns are those of GuidData that are read. Each entry stands for rows of GuidData as it was described, one for each interval and combination,
+// and is dumped as such: the same visitor of the same interval must not be in two. It was written from the comments in the migration.
+const entryColumns = "siteId, month_interval_start, bucket, guid, kafka_partition, kafka_offset, seen"
+
+func (d *Dump) cassandraVisitors(ctx context.Context, session *gocql.Session, suffix string, t table) error {
+	scanner := session.Query("SELECT " + entryColumns + " FROM " + t.keyspace + suffix + "." + t.name).WithContext(ctx).PageSize(5000).Iter().Scanner()
 	for scanner.Next() {
 		var e entry
-		var partition, offset *int64
-		if err := scanner.Scan(&e.site, &e.month, &e.bucket, &e.guid, &partition, &offset, &e.seen); err != nil {
+		if err := scanner.Scan(&e.site, &e.month, &e.bucket, &e.guid, &e.partition, &e.offset, &e.seen); err != nil {
 			return err
 		}
-		rows, err := e.rows(len(guidData.key) - len(rowColumns))
-		if err != nil {
-			return fmt.Errorf("%+v: %w", e, err)
-		}
-		for _, row := range rows {
-			if err := d.add(guidData, row, []*int64{partition, offset}); err != nil {
-				return err
-			}
+		if err := d.addEntry(t, e); err != nil {
+			return err
 		}
 	}
 	return scanner.Err()
 }
 
-// rowColumns are those of the key of GuidData before its features.
+func (d *Dump) sqliteVisitors(ctx context.Context, db *sql.DB, t table) (err error) {
+	rows, err := db.QueryContext(ctx, "SELECT "+entryColumns+" FROM "+t.name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var e entry
+		var month, seen string
+		if err := rows.Scan(&e.site, &month, &e.bucket, &e.guid, &e.partition, &e.offset, &seen); err != nil {
+			return err
+		}
+		if e.month, err = time.Parse(time.DateOnly, month); err != nil {
+			return err
+		}
+		if err := json.Unmarshal([]byte(seen), &e.seen); err != nil {
+			return fmt.Errorf("%q: %w", seen, err)
+		}
+		if err := d.addEntry(t, e); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// rowColumns are those of the key of GuidData, as it was described, before its features.
 var rowColumns = []string{"siteid", "interval_size", "interval_start", "bucket", "guid"}
 
-// entry is a row of visitors_by_month.
+// entry is a row of GuidData.
 type entry struct {
 	site, bucket, guid string
 	month              time.Time
+	partition, offset  *int64
 	seen               []string
 }
 
-// rows are the keys of the rows of GuidData that the entry stands for.
+func (d *Dump) addEntry(t table, e entry) error {
+	rows, err := e.rows(len(t.key) - len(rowColumns))
+	if err != nil {
+		return fmt.Errorf("%+v: %w", e, err)
+	}
+	for _, row := range rows {
+		if err := d.add(t, row, []*int64{e.partition, e.offset}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rows are the keys of the rows that the entry stands for.
 func (e entry) rows(features int) (rows [][]any, err error) {
 	if len(e.seen) != 2+features {
 		return nil, fmt.Errorf("%d values, want a day, what was new, and %d features", len(e.seen), features)

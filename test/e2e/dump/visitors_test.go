@@ -14,7 +14,7 @@ func TestEntriesAreRowsOfGuidData(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows, err := entry{"s", "b2", "g", at, seen}.rows(2)
+		rows, err := entry{month: at, seen: seen}.rows(2)
 		var got []string
 		for _, row := range rows {
 			got = append(got, fmt.Sprintf("%s %s %q", row[1], row[2].(time.Time).Format("2006-01-02"), row[5:]))
@@ -37,12 +37,12 @@ func TestEntriesAreRowsOfGuidData(t *testing.T) {
 		f("2018-10-01", seen, "error")
 	}
 	for _, ways := range []string{"day:10", "day:1 day:1", "day:8000000000000001"} {
-		rows, err := entry{"s", "b2", "g", time.Date(2018, 10, 1, 0, 0, 0, 0, time.UTC), []string{"2018-10-31", ways, "fb", "/"}}.rows(2)
+		rows, err := entry{month: time.Date(2018, 10, 1, 0, 0, 0, 0, time.UTC), seen: []string{"2018-10-31", ways, "fb", "/"}}.rows(2)
 		if err == nil {
 			t.Errorf("%s: %v", ways, rows)
 		}
 	}
-	if rows, err := (entry{"s", "b2", "g", time.Date(2018, 10, 1, 0, 0, 0, 0, time.UTC), []string{"2018-10-31", "day:2", "", "/"}}).rows(2); err == nil {
+	if rows, err := (entry{month: time.Date(2018, 10, 1, 0, 0, 0, 0, time.UTC), seen: []string{"2018-10-31", "day:2", "", "/"}}).rows(2); err == nil {
 		t.Errorf("an empty feature is kept: %v", rows)
 	}
 }

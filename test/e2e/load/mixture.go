@@ -27,7 +27,15 @@ var (
 		"/it's", "/路径", "/Index.html", "/;drop", "/\t", "/👣", "/ZZ", "facebook.com",
 	}
 	countries = []string{"IT", "DE", "US", "FR", "JP", "BR", "IN", "NG", "ZZ"}
-	browsers  = []string{"", "Mozilla/5.0 (X11; Linux x86_64)", "curl/8.5.0", "Ünïcode/1.0"}
+	// User agents, and the names that a person finds in them.
+	agents = []struct{ ua, browser, system, device string }{
+		{"", "", "", ""},
+		{"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox", "Linux", "desktop"},
+		{"Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1", "Safari", "iOS", "phone"},
+		{"Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/138.0.0.0 Mobile Safari/537.36", "Chrome", "Android", "phone"},
+		{"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/138.0.0.0 Safari/537.36 Edg/138.0.0.0", "Edge", "Windows", "desktop"},
+		{"curl/8.5.0", "other", "other", "other"}, {"Ünïcode/1.0", "other", "other", "other"},
+	}
 )
 
 // The traffic covers two whole months. October 2018 ends on a Wednesday, so one week lies in both.
@@ -80,7 +88,11 @@ func newMixture(seed uint64, n int) *mixture {
 func (m *mixture) click(i int, now time.Time) Event {
 	c := &models.Click{
 		ID: fmt.Sprintf("c-%x-%d", m.seed, i), ShortURL: links[m.link.Uint64()], IP: address(m.addresses.Uint64()),
-		TS: m.moment(now), UA: browsers[m.r.IntN(len(browsers))], Bot: m.r.IntN(100) < 7,
+		TS: m.moment(now), Bot: m.r.IntN(100) < 7,
+	}
+	agent := agents[m.r.IntN(len(agents))]
+	if c.UA = agent.ua; !c.Bot {
+		c.Browser, c.System, c.Device = agent.browser, agent.system, agent.device
 	}
 	if m.r.IntN(100) >= 10 {
 		c.Country = countries[m.r.IntN(len(countries))]

@@ -9,11 +9,16 @@ import (
 const shortener = "urlshortener."
 
 // click counts one click. A bot's click is counted in botcounter only.
-func (c Cells) click(e *models.Click) {
-	link := e.ShortURL
+func (o *Oracle) click(e *models.Click) {
+	c, link := o.cells, e.ShortURL
 	if e.Bot {
 		c[Name(shortener+"botcounter", "short_url", link)]++
 		return
+	}
+
+	country := e.Country
+	if country == "" {
+		country = "ZZ"
 	}
 
 	moment := time.UnixMilli(int64(e.TS)).UTC()
@@ -24,10 +29,12 @@ func (c Cells) click(e *models.Click) {
 	c[Name(shortener+"hourcounters", "short_url", link, "hour", fullHour)]++
 	c[Name(shortener+"daycounters", "short_url", link, "day", midnight)]++
 	c[Name(shortener+"referrercounters", "short_url", link, "referrer", e.Referrer)]++
-	if e.Country != "" {
-		c[Name(shortener+"countrycounters", "short_url", link, "country", e.Country)]++
-	} else {
-		c[Name(shortener+"countrycounters", "short_url", link, "country", "ZZ")]++
+	c[Name(shortener+"countrycounters", "short_url", link, "country", country)]++
+
+	for dimension, label := range map[string]string{"country": country, "referrer": e.Referrer, "browser": e.Browser, "system": e.System, "device": e.Device} {
+		if o.kept == nil || o.kept[dimension] {
+			c[Name(shortener+"monthcounters", "short_url", link, "dimension", dimension, "month", startOfMonth(moment), "label", label)]++
+		}
 	}
 
 	if e.Amount != nil {

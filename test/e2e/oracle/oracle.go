@@ -40,7 +40,7 @@ func (o *Oracle) Click(c *models.Click) {
 		return
 	}
 	o.Clicks++
-	o.cells.click(c)
+	o.click(c)
 }
 
 // Visit counts a visit unless one with the same id, guid and site was counted before.

@@ -27,7 +27,7 @@ func check(t *testing.T, want, got Cells) {
 
 // The links below were counted by hand: three people, one bot, one id sent twice.
 func TestClicksByHand(t *testing.T) {
-	o := New()
+	o := New().Keep("month_unique")
 	click := func(id, ip, country, ts, referrer string, bot bool) {
 		o.Click(&models.Click{ID: id, ShortURL: "abc", IP: ip, Country: country, TS: at(t, ts), Referrer: referrer, Bot: bot})
 	}
@@ -72,6 +72,27 @@ func TestClicksByHand(t *testing.T) {
 	if o.Clicks != 9 || o.Duplicates != 1 {
 		t.Errorf("%d clicks and %d duplicates, want 9 and 1", o.Clicks, o.Duplicates)
 	}
+}
+
+// Each dimension has every click of a month once, under what it has or under nothing. Bots have none.
+func TestClicksByMonth(t *testing.T) {
+	o := New().Keep("country", "browser")
+	o.Click(&models.Click{ID: "1", ShortURL: "abc", IP: "a", Country: "IT", Browser: "Firefox", System: "Linux", TS: at(t, "2015-07-31 23:59:59")})
+	o.Click(&models.Click{ID: "2", ShortURL: "abc", IP: "a", TS: at(t, "2015-07-01 00:00:00")})
+	o.Click(&models.Click{ID: "3", ShortURL: "abc", IP: "a", Browser: "Firefox", TS: at(t, "2015-08-01 00:00:00")})
+	o.Click(&models.Click{ID: "4", ShortURL: "abc", IP: "a", Country: "IT", Bot: true, TS: at(t, "2015-08-01 00:00:00")})
+	got := Cells{}
+	for name, value := range o.Cells() {
+		if strings.Contains(name, "monthcounters") {
+			got[name] = value
+		}
+	}
+	july, august := `|month=2015-07-01T00:00:00Z|label=`, `|month=2015-08-01T00:00:00Z|label=`
+	country, browser := `urlshortener.monthcounters|short_url="abc"|dimension="country"`, `urlshortener.monthcounters|short_url="abc"|dimension="browser"`
+	check(t, Cells{
+		country + july + `"IT"`: 1, country + july + `"ZZ"`: 1, country + august + `"ZZ"`: 1,
+		browser + july + `"Firefox"`: 1, browser + july + `""`: 1, browser + august + `"Firefox"`: 1,
+	}, got)
 }
 
 // The same person with one feature on the last day of October 2018 (a Wednesday) and on the first of November: two

@@ -35,7 +35,6 @@ type row struct {
 	end    chain
 	cached chain // the last entry that the cache has; 0: the cache does not have the row
 	n      int32 // entries
-	sealed bool  // nothing may be added: each sighting has a row of its own
 	spoilt bool  // an entry that the cache has was changed
 }
 
@@ -72,7 +71,7 @@ func (c *Chunk) AskBeyond(v *models.Visit, p models.Partition, before *Chunk) {
 	for _, r := range c.buffer {
 		first := c.rows[c.asked[c.looked]]
 		c.looked++
-		if first.sealed || int(first.n) < c.full {
+		if int(first.n) < c.full {
 			continue
 		}
 		mine, _ := c.entryOf(models.Position{Offset: -1}, v.TS, r.Month, v.Features)
@@ -156,13 +155,8 @@ func (c *Chunk) Learn(i int, f models.First) {
 	row.n++
 }
 
-// Learnt says that Learn was told all entries of Unknown; if not hasRows, that the store has a row for each sighting instead.
-func (c *Chunk) Learnt(hasRows bool) {
-	for _, place := range c.missing[c.learnt:] {
-		c.rows[place].sealed = !hasRows
-	}
-	c.learnt = len(c.unknown)
-}
+// Learnt says that Learn was told all entries of Unknown.
+func (c *Chunk) Learnt() { c.learnt = len(c.unknown) }
 
 const (
 	dayMillis  = 24 * 60 * 60 * 1000
@@ -182,17 +176,12 @@ func (c *Chunk) entryOf(at models.Position, day, month models.Millis, features [
 	return e, true
 }
 
-// Decide answers in which ways a visit is its visitor's first. beyond are ways that are not in rows, because the store has none: the caller looks
-// for them by sighting.
-func (c *Chunk) Decide(v *models.Visit, at models.Position) (first, beyond models.Ways) {
+// Decide answers in which ways a visit is its visitor's first.
+func (c *Chunk) Decide(v *models.Visit, at models.Position) (first models.Ways) {
 	c.buffer = v.AppendRows(c.buffer[:0])
 	for _, r := range c.buffer {
 		place := c.asked[c.decided]
 		c.decided++
-		if c.rows[place].sealed {
-			beyond = join(beyond, r.Asked)
-			continue
-		}
 		mine, _ := c.entryOf(at, v.TS, r.Month, v.Features)
 		own, left, found := c.search(c.rows[place].end, &mine, r.Month, r.Asked)
 		full := int(c.rows[place].n) >= c.full
@@ -211,7 +200,7 @@ func (c *Chunk) Decide(v *models.Visit, at models.Position) (first, beyond model
 			c.enterBeyond(place, &mine, left, r.Month, v, at)
 		}
 	}
-	return first, beyond
+	return first
 }
 
 // under is the place of a row that is used beyond a full one. One that was not asked about is empty: the first row became full in this chunk.
@@ -333,7 +322,6 @@ func (c *Chunk) Fresh() (visitors []models.Visitor, firsts [][]models.First) {
 func (c *Chunk) Keep() {
 	for _, r := range c.rows {
 		switch {
-		case r.sealed:
 		case r.spoilt:
 			c.cache.drop(r.id)
 		case r.end != r.cached:

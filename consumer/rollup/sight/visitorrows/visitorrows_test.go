@@ -45,11 +45,7 @@ func (w *world) chunk(c, before *Chunk, visits []*models.Visit, at []models.Posi
 	}
 	w.learn(c)
 	for i, v := range visits {
-		first, beyond := c.Decide(v, at[i])
-		if beyond != (models.Ways{}) {
-			w.t.Fatalf("%v of a visitor who has rows are to be looked for elsewhere", beyond)
-		}
-		got := v.AppendFirst(nil, first)
+		got := v.AppendFirst(nil, c.Decide(v, at[i]))
 		for j, s := range v.Sightings() {
 			if _, known := w.seen[s]; !known {
 				w.seen[s] = at[i]
@@ -81,7 +77,7 @@ func (w *world) learn(c *Chunk) {
 	for _, e := range entries {
 		c.Learn(e.i, e.first)
 	}
-	c.Learnt(true)
+	c.Learnt()
 }
 
 // keep stores what is fresh: some of it if it fails.
@@ -183,7 +179,7 @@ func TestARowIsNotKnownToAnotherPartition(t *testing.T) {
 		if len(c.Unknown()) != unknown {
 			t.Errorf("%d rows are unknown to %s, want %d", len(c.Unknown()), topic, unknown)
 		}
-		c.Learnt(true)
+		c.Learnt()
 		c.Decide(v, models.Position{Topic: topic})
 		c.Keep()
 	}
@@ -206,7 +202,7 @@ func TestEntriesByHandDoNotFillARow(t *testing.T) {
 				c.Learn(0, models.First{At: models.Position{Topic: "visits", Offset: i}, Day: v.TS.Day() + 100*dayMillis, Features: v.Features})
 			}
 			c.Learn(0, models.First{At: models.Position{Topic: "visits"}, Day: v.TS.Day(), Features: []string{"one"}})
-			c.Learnt(true)
+			c.Learnt()
 		}
 		if c.IsFull() {
 			t.Error("a row without entries is full")
@@ -225,7 +221,7 @@ func BenchmarkMemory(b *testing.B) {
 		for i := range 1_000_000 {
 			v := &models.Visit{SiteID: "s", GUID: fmt.Sprint(i), TS: 1_790_000_000_000, Features: []string{"google.com", "/page"}}
 			c.Ask(v, models.Partition{Topic: "visits", Number: i % 6}, nil)
-			c.Learnt(true)
+			c.Learnt()
 			c.Decide(v, models.Position{Topic: "visits", Partition: i % 6, Offset: int64(i)})
 			c.Keep()
 			c.Forget()

@@ -1,0 +1,7 @@
+package models
+
+// What tests outside the package use.
+var (
+	Agree     = agree
+	SameBytes = sameBytes
+)
