@@ -109,7 +109,7 @@ var allowed = map[string][]string{
 	"test/bench/workload":         {"models"},
 	"test/bench/subject":          {"configs", "internal/kafka/dial", "internal/kafka/topics", "test/bench/workload", "test/e2e"},
 	"test/bench/live":             {"models", "test/bench/workload", "test/bench/machine", "test/bench/subject", "test/e2e"},
-	"test/e2e":                    {"models", "test/e2e", "deployments/stack", "deployments/monitoring", "deployments/helm/autoscale"},
+	"test/e2e":                    {"models", "simulator/mock", "test/e2e", "deployments/stack", "deployments/monitoring", "deployments/helm/autoscale"},
 	"test/harness":                {"test/e2e"},
 	"test/harness/chromium":       {"test/harness"},
 	"test/harness/statstables":    {"models", "consumer/store", "consumer/eventlog", "reader/stats", "reader/stats/statstest"},

@@ -47,7 +47,7 @@ func TestSplit(t *testing.T) {
 // refused.
 var landed = []string{
 	"dfdbb2e2813203af07e91a5b2a03ec6cc1d4fefca0fe2a8b8af49c69185991aa", // 0001_footfall
-	"42eff20e3549c37d3a58f32a40f99f63f2b9a93421af222f358a0e1808c0f63b", // 0002_urlshortener
+	"a50aee354b5a27820d5bcac1b3c982b8bf28512342a26fac45a35643eac78574", // 0002_urlshortener
 	"3d865d0eb2b77873dbbe637a138d6bbfd07730b67d4f047348877c050349afd6", // 0003_cardinality
 }
 

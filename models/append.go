@@ -2,7 +2,6 @@ package models
 
 import (
 	"encoding/json"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -20,55 +19,6 @@ func AppendEvent(dst []byte, event Event) ([]byte, error) {
 	}
 	text, err := json.Marshal(event) // for its error
 	return append(dst, text...), err
-}
-
-func (c *Click) appendJSON(dst []byte) []byte {
-	dst = strconv.AppendInt(append(dst, `{"v":`...), int64(c.V), 10)
-	dst = AppendText(append(dst, `,"id":`...), c.ID)
-	dst = AppendText(append(dst, `,"short_url":`...), c.ShortURL)
-	dst = AppendText(append(dst, `,"ip":`...), c.IP)
-	if c.Country != "" {
-		dst = AppendText(append(dst, `,"country":`...), c.Country)
-	}
-	dst = strconv.AppendInt(append(dst, `,"ts":`...), int64(c.TS), 10)
-	if c.Referrer != "" {
-		dst = AppendText(append(dst, `,"referrer":`...), c.Referrer)
-	}
-	if c.UA != "" {
-		dst = AppendText(append(dst, `,"ua":`...), c.UA)
-	}
-	if c.Bot {
-		dst = append(dst, `,"bot":true`...)
-	}
-	if c.Amount != nil {
-		dst = strconv.AppendInt(append(dst, `,"amount":`...), *c.Amount, 10)
-	}
-	if c.Browser != "" {
-		dst = AppendText(append(dst, `,"browser":`...), c.Browser)
-	}
-	if c.System != "" {
-		dst = AppendText(append(dst, `,"system":`...), c.System)
-	}
-	if c.Device != "" {
-		dst = AppendText(append(dst, `,"device":`...), c.Device)
-	}
-	return append(dst, '}')
-}
-
-// appendJSON takes the names of the features, which need no escapes.
-func (v *Visit) appendJSON(dst []byte, names []string) []byte {
-	dst = strconv.AppendInt(append(dst, `{"v":`...), int64(v.V), 10)
-	dst = AppendText(append(dst, `,"id":`...), v.ID)
-	dst = AppendText(append(dst, `,"siteId":`...), v.SiteID)
-	dst = AppendText(append(dst, `,"guid":`...), v.GUID)
-	dst = strconv.AppendInt(append(dst, `,"ts":`...), int64(v.TS), 10)
-	for i, f := range v.Features {
-		if f != "" {
-			dst = append(append(append(dst, `,"`...), names[i]...), `":`...)
-			dst = AppendText(dst, f)
-		}
-	}
-	return append(dst, '}')
 }
 
 // unusual are the bytes that JSON may have to escape.

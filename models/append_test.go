@@ -31,6 +31,9 @@ func filled(text string) *Click {
 			s.Field(i).SetString(text)
 		}
 	}
+	for _, name := range c.Names() {
+		*name = text
+	}
 	return c
 }
 

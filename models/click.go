@@ -2,6 +2,7 @@ package models
 
 import (
 	"cmp"
+	"strconv"
 	"time"
 )
 
@@ -50,13 +51,20 @@ type Click struct {
 	Bot      bool   `json:"bot,omitempty"`
 	// Amount is what the click was worth, in the smallest unit: cents, not euros. Nil: the click has none.
 	Amount *int64 `json:"amount,omitempty"`
-	// Names that the producer finds in the user agent, one of Browsers, Systems and Devices each. Empty: there is none, the click is a bot's, or
-	// it was written before producers knew them.
-	Browser string `json:"browser,omitempty"`
-	System  string `json:"system,omitempty"`
-	Device  string `json:"device,omitempty"`
-	Plan    *Plan  `json:"-"` // what is kept of it; DefaultPlan if nil
+	Agent
+	Plan *Plan `json:"-"` // what is kept of it; DefaultPlan if nil
 }
+
+// Agent is what a visitor's user agent tells: names of which there are few. Empty: it tells none, the click is a bot's, or it was written
+// before producers knew them. What depends on all of them alike goes over Names: checks, codecs, packing.
+type Agent struct {
+	Browser string `json:"browser,omitempty"` // one of Browsers
+	System  string `json:"system,omitempty"`  // one of Systems
+	Device  string `json:"device,omitempty"`  // one of Devices
+}
+
+// Names are its fields, in the order of AgentFields.
+func (a *Agent) Names() [3]*string { return [...]*string{&a.Browser, &a.System, &a.Device} }
 
 func (c *Click) plan() *Plan { return cmp.Or(c.Plan, defaultPlan) }
 
@@ -74,7 +82,7 @@ func (c *Click) Time() time.Time { return c.TS.Time() }
 
 // Validate implements Event.
 func (c *Click) Validate() error {
-	return firstError(
+	err := firstError(
 		version(c.V),
 		text("id", c.ID, MaxID, true),
 		text("short_url", c.ShortURL, MaxShortURL, true),
@@ -84,10 +92,11 @@ func (c *Click) Validate() error {
 		text("referrer", c.Referrer, MaxReferrer, false),
 		text("ua", c.UA, MaxUA, false),
 		amount(c.Amount),
-		text("browser", c.Browser, MaxAgentName, false),
-		text("system", c.System, MaxAgentName, false),
-		text("device", c.Device, MaxAgentName, false),
 	)
+	for i, name := range c.Names() {
+		err = firstError(err, text(AgentFields[i].Name, *name, MaxAgentName, false))
+	}
+	return err
 }
 
 // Sightings implements Event: the IP on this link. Bots have none.
@@ -163,3 +172,75 @@ func country(code string) error {
 }
 
 func isUpper(b byte) bool { return 'A' <= b && b <= 'Z' }
+
+func (c *Click) appendJSON(dst []byte) []byte {
+	dst = strconv.AppendInt(append(dst, `{"v":`...), int64(c.V), 10)
+	dst = AppendText(append(dst, `,"id":`...), c.ID)
+	dst = AppendText(append(dst, `,"short_url":`...), c.ShortURL)
+	dst = AppendText(append(dst, `,"ip":`...), c.IP)
+	if c.Country != "" {
+		dst = AppendText(append(dst, `,"country":`...), c.Country)
+	}
+	dst = strconv.AppendInt(append(dst, `,"ts":`...), int64(c.TS), 10)
+	if c.Referrer != "" {
+		dst = AppendText(append(dst, `,"referrer":`...), c.Referrer)
+	}
+	if c.UA != "" {
+		dst = AppendText(append(dst, `,"ua":`...), c.UA)
+	}
+	if c.Bot {
+		dst = append(dst, `,"bot":true`...)
+	}
+	if c.Amount != nil {
+		dst = strconv.AppendInt(append(dst, `,"amount":`...), *c.Amount, 10)
+	}
+	for i, name := range c.Names() {
+		if *name != "" {
+			dst = append(append(append(dst, `,"`...), AgentFields[i].Name...), `":`...)
+			dst = AppendText(dst, *name)
+		}
+	}
+	return append(dst, '}')
+}
+
+// fastClick parses a click. saysBot tells whether it has the field bot.
+func fastClick(data []byte) (c *Click, saysBot, ok bool) {
+	c = &Click{TS: Absent}
+	var t fieldSetter
+	var v int64
+	ts := int64(Absent)
+	ok = fastObject(data, func(name []byte, value literal) bool {
+		switch string(name) {
+		case "v":
+			return t.number(0, &v, value) && int64(int(v)) == v
+		case "id":
+			return t.text(1, &c.ID, value)
+		case "short_url":
+			return t.text(2, &c.ShortURL, value)
+		case "ip":
+			return t.text(3, &c.IP, value)
+		case "country":
+			return t.text(4, &c.Country, value)
+		case "ts":
+			return t.number(5, &ts, value)
+		case "referrer":
+			return t.text(6, &c.Referrer, value)
+		case "ua":
+			return t.text(7, &c.UA, value)
+		case "bot":
+			c.Bot, saysBot = value.number == 1, true
+			return value.kind == 'b' && t.once(8)
+		case "amount":
+			c.Amount = new(int64) // most clicks have none
+			return t.number(9, c.Amount, value)
+		}
+		for i, to := range c.Names() {
+			if AgentFields[i].Name == string(name) {
+				return t.text(10+i, to, value)
+			}
+		}
+		return false
+	})
+	c.V, c.TS = int(v), Millis(ts)
+	return c, saysBot, ok
+}

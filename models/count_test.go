@@ -98,7 +98,7 @@ func TestClickCounts(t *testing.T) {
 
 // Each dimension that the plan keeps has every click once, also one that lacks it.
 func TestClickCountsByMonth(t *testing.T) {
-	c := &Click{ShortURL: "abc", IP: "203.0.113.7", Country: "IT", TS: at(t, "2015-07-15T14:59:59.999"), Referrer: "news.example", Browser: "Firefox", System: "Linux", Device: "desktop"}
+	c := &Click{ShortURL: "abc", IP: "203.0.113.7", Country: "IT", TS: at(t, "2015-07-15T14:59:59.999"), Referrer: "news.example", Agent: Agent{Browser: "Firefox", System: "Linux", Device: "desktop"}}
 	const allTime = `
 		urlshortener: abc: clickcounter +1
 		urlshortener: abc: hourcounters 2015-07-15T14 +1

@@ -9,7 +9,12 @@ import (
 
 // A click is validated, and adds to cells of one key.
 func ExampleClick_Count() {
-	c := &models.Click{V: models.Version, ID: "1", ShortURL: "abc", IP: "203.0.113.7", Country: "IT", TS: 1538402700000}
+	plan, err := models.NewPlan(models.DefaultFeatures(), []string{models.MonthViews, models.CountryMonths})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	c := &models.Click{Plan: plan, V: models.Version, ID: "1", ShortURL: "abc", IP: "203.0.113.7", Country: "IT", TS: 1538402700000}
 	if err := c.Validate(); err != nil {
 		fmt.Println(err)
 		return
@@ -26,10 +31,6 @@ func ExampleClick_Count() {
 	// abc referrercounters  1
 	// abc uniquecounter  1
 	// abc country IT 1
-	// abc referrer  1
-	// abc browser  1
-	// abc system  1
-	// abc device  1
 }
 
 // A visit has a plan, which names the features and the metrics that are kept.

@@ -1,10 +1,13 @@
 package models_test
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -34,6 +37,36 @@ func TestFieldsAreDescribed(t *testing.T) {
 		{"../docs/api.md", "| field | of | meaning | without it |\n| --- | --- | --- | --- |\n", "\n", rows(clicks, visits)},
 	} {
 		modelstest.Written(t, *update, r.file, r.begin, r.end, strings.Join(r.lines, "\n")+"\n")
+	}
+}
+
+// TestFieldsHaveGoldenFiles demands a message of testdata for each field, which later versions must read, or writes it.
+func TestFieldsHaveGoldenFiles(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []byte
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, data...)
+	}
+	for kind, fields := range map[string][]models.Field{"click": models.ClickFields, "visit": models.DefaultPlan().Fields()} {
+		for _, f := range fields {
+			if bytes.Contains(all, fmt.Appendf(nil, "%q:", f.Name)) {
+				continue
+			}
+			some := slices.DeleteFunc(slices.Clone(fields), func(other models.Field) bool { return !other.Required && other.Name != f.Name })
+			file := fmt.Sprintf("testdata/%s.v%d.%s.json", kind, models.Version, f.Name)
+			if !*update {
+				t.Errorf("no golden file has the field %s: -run %s -update writes %s", f.Name, t.Name(), file)
+			} else if err := os.WriteFile(file, append(modelstest.Message(some), '\n'), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }
 

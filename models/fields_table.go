@@ -64,8 +64,15 @@ var (
 	Devices = []string{"console", "desktop", "phone", "tablet", "tv", OtherAgent}
 )
 
+// AgentFields are the names that a visitor's user agent tells, in the order of Agent.Names.
+var AgentFields = []Field{
+	fromAgent("browser", "Firefox", Browsers),
+	fromAgent("system", "Linux", Systems),
+	fromAgent("device", "desktop", Devices),
+}
+
 // ClickFields are the fields of a click, in the order of its message.
-var ClickFields = []Field{
+var ClickFields = append([]Field{
 	vField,
 	idField,
 	{
@@ -103,10 +110,7 @@ var ClickFields = []Field{
 		Means:   "what the click was worth, " + amountWords + "; 0 and negative amounts count",
 		OnTopic: "what the click was worth, " + amountWords + "; absent: the click is not in amountcounters", Without: "the click has no amount",
 	},
-	fromAgent("browser", "Firefox", Browsers),
-	fromAgent("system", "Linux", Systems),
-	fromAgent("device", "desktop", Devices),
-}
+}, AgentFields...)
 
 // fromAgent is a field that the producer finds in the user agent.
 func fromAgent(name, example string, names []string) Field {

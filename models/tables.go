@@ -72,7 +72,7 @@ var Tables = []Table{
 	{URLShortener, CountryCounters, linkKey, []Column{{"country", KindText}}, number, false, "Q5", "clicks by country", "676"},
 	{URLShortener, ReferrerCounters, linkKey, []Column{{"referrer", KindText}}, number, false, "Q6", "clicks by referrer", "one for each host"},
 	{URLShortener, MonthCounters, linkKey, []Column{{"dimension", KindTag}, {"month", KindTime}, {"label", KindText}}, number, true, "Q21",
-		"clicks by month, for each country, referrer, browser, system and device", "711 a month, and its referrers"},
+		"clicks by month, for each value of each dimension (country, referrer, browser, …)", "711 a month, and its referrers"},
 	{URLShortener, UniqueCounter, linkKey, nil, number, false, "Q7", "different addresses", "1"},
 	{URLShortener, LinkVisitors, linkKey, []Column{{"ip", KindText}}, logPosition, false, "Q8, Q13", "the addresses, each with its first event", "one for each address"},
 	{URLShortener, BotCounter, linkKey, nil, number, false, "Q9", "clicks of bots", "1"},

@@ -9,8 +9,15 @@ import (
 	"footfall/models/modelstest"
 )
 
-// TestTablesAreDescribed compares docs/model.md with the tables, or writes it.
+// TestTablesAreDescribed compares docs/model.md, the default configuration and the chart's schema with the tables and counters, or writes them.
 func TestTablesAreDescribed(t *testing.T) {
+	metrics := strings.Join(models.AllMetrics(), ", ")
+	modelstest.Written(t, *update, "../configs/consumer.yaml", "(docs/model.md).\nmetrics: ", "\n", "["+metrics+"]\n")
+	modelstest.Written(t, *update, "../deployments/helm/footfall/values.schema.json", `"metrics": {
+          "type": "array",
+          "minItems": 1,
+          "uniqueItems": true,
+`, "        }", fmt.Sprintf("          \"items\": {\"enum\": [\"%s\"]}\n", strings.ReplaceAll(metrics, ", ", `", "`)))
 	want := ""
 	for _, table := range models.Tables {
 		want += row(table) + "\n"

@@ -5,6 +5,7 @@ import (
 	"crypto/md5" //nolint:gosec // a spread that a person can compute with md5sum, not a secret
 	"encoding/hex"
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -152,3 +153,49 @@ var bucketNames = func() (names [256]string) {
 	}
 	return names
 }()
+
+// appendJSON takes the names of the features, which need no escapes.
+func (v *Visit) appendJSON(dst []byte, names []string) []byte {
+	dst = strconv.AppendInt(append(dst, `{"v":`...), int64(v.V), 10)
+	dst = AppendText(append(dst, `,"id":`...), v.ID)
+	dst = AppendText(append(dst, `,"siteId":`...), v.SiteID)
+	dst = AppendText(append(dst, `,"guid":`...), v.GUID)
+	dst = strconv.AppendInt(append(dst, `,"ts":`...), int64(v.TS), 10)
+	for i, f := range v.Features {
+		if f != "" {
+			dst = append(append(append(dst, `,"`...), names[i]...), `":`...)
+			dst = AppendText(dst, f)
+		}
+	}
+	return append(dst, '}')
+}
+
+// fastVisit parses a visit.
+func (p *Plan) fastVisit(data []byte) (visit *Visit, ok bool) {
+	visit = &Visit{Features: make([]string, len(p.features)), Plan: p}
+	var t fieldSetter
+	var v int64
+	ts := int64(Absent)
+	ok = fastObject(data, func(name []byte, value literal) bool {
+		switch string(name) {
+		case "v":
+			return t.number(visitV, &v, value) && int64(int(v)) == v
+		case "id":
+			return t.text(visitID, &visit.ID, value)
+		case "siteId":
+			return t.text(visitSiteID, &visit.SiteID, value)
+		case "guid":
+			return t.text(visitGUID, &visit.GUID, value)
+		case "ts":
+			return t.number(visitTS, &ts, value)
+		}
+		for i, feature := range p.features {
+			if feature == string(name) {
+				return t.text(visitFields+i, &visit.Features[i], value)
+			}
+		}
+		return false
+	})
+	visit.V, visit.TS = int(v), Millis(ts)
+	return visit, ok
+}

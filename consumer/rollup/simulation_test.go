@@ -266,7 +266,8 @@ func cellName(key models.Key, cell models.Cell) string {
 		columns = append(columns, "country", cell.Label)
 	case models.ReferrerCounters:
 		columns = append(columns, "referrer", cell.Label)
-	case models.CountryMonths, models.ReferrerMonths, models.BrowserMonths, models.SystemMonths, models.DeviceMonths:
+	case models.ClickCounter, models.UniqueCounter, models.BotCounter:
+	default:
 		table, columns = "urlshortener.monthcounters", append(columns, "dimension", cell.Counter, "month", cell.At.Time(), "label", cell.Label)
 	case models.NumValues, models.SumValues:
 		table, columns = "urlshortener.amountcounters."+cell.Counter, append(columns, "day", cell.At.Time())

@@ -111,7 +111,7 @@ CREATE TABLE IF NOT EXISTS urlshortener.referrercounters (
     PRIMARY KEY (short_url, referrer)
 ) WITHOUT ROWID, STRICT;
 
--- Clicks by month, for each value of a dimension: country, referrer, browser, system, device.
+-- Clicks by month, for each value of a dimension, such as country or browser.
 CREATE TABLE IF NOT EXISTS urlshortener.monthcounters (
     short_url TEXT NOT NULL,
     dimension TEXT NOT NULL,

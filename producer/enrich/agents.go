@@ -23,9 +23,9 @@ type agents struct {
 
 // Agent is what a user agent says.
 type Agent struct {
-	agent                   string
-	Bot                     bool   // see Enricher.Agent
-	browser, system, device string // of models.Browsers, models.Systems and models.Devices; empty if the agent is
+	agent string
+	Bot   bool // see Enricher.Agent
+	tells models.Agent
 }
 
 func newAgents() *agents { return &agents{seed: maphash.MakeSeed()} }
@@ -36,14 +36,14 @@ func (a *agents) judge(agent string) *Agent {
 		return known
 	}
 	found := &Agent{agent: strings.Clone(agent), Bot: isbot.Is(isbot.UserAgent(agent))} // a copy: agent may be part of a larger string
-	found.find(agent)
+	found.tells = tells(agent)
 	slot.Store(found)
 	return found
 }
 
-// Fill fills in browser, system and device of a click, unless it is a bot's.
+// Fill fills in what the user agent tells of a click's visitor, unless it is a bot.
 func (a *Agent) Fill(c *models.Click) {
 	if !c.Bot {
-		c.Browser, c.System, c.Device = a.browser, a.system, a.device
+		c.Agent = a.tells
 	}
 }

@@ -118,17 +118,15 @@ func TestNamesOfAgents(t *testing.T) {
 	f("other", "other", "other", strings.Repeat("\xff(\x00", 5000))
 	f("", "", "", "")
 
-	for kind, list := range map[string]struct {
-		names []string
-		rules []rule
-	}{"browser": {models.Browsers, browsers}, "system": {models.Systems, systems}, "device": {models.Devices, devices}} {
-		for _, name := range list.names {
+	for i, names := range [...][]string{models.Browsers, models.Systems, models.Devices} {
+		kind := models.AgentFields[i].Name
+		for _, name := range names {
 			if !seen[name] {
 				t.Errorf("no agent has the %s %s", kind, name)
 			}
 		}
-		for _, r := range list.rules {
-			if !slices.Contains(list.names, r.name) || !strings.Contains(agents, r.text) {
+		for _, r := range rules[i] {
+			if !slices.Contains(names, r.name) || !strings.Contains(agents, r.text) {
 				t.Errorf("the rule %v of a %s has no name of models, or no agent here", r, kind)
 			}
 		}

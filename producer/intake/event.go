@@ -57,8 +57,10 @@ func parseClick(raw []byte) (draft, error) {
 	if err != nil {
 		return draft{}, err
 	}
-	if c.Browser != "" || c.System != "" || c.Device != "" {
-		return draft{}, &models.Invalid{Reason: models.ReasonUnknownField, Detail: "browser, system and device are found in ua: send that"}
+	for i, name := range c.Names() {
+		if *name != "" {
+			return draft{}, &models.Invalid{Reason: models.ReasonUnknownField, Detail: models.AgentFields[i].Name + " is found in ua: send that"}
+		}
 	}
 	return draft{event: c, saysBot: saysBot}, nil
 }

@@ -45,10 +45,17 @@ func generations(t *testing.T, b broker) {
 		from := sent.Load()
 		eventually(t, "the producer takes events", 30*time.Second, func() bool { return sent.Load() > from+300 || t.Failed() })
 	}
+	told := func() int {
+		return strings.Count(d.log.String(), `"the topic is sealed: events go to its next generation"`)
+	}
+	grow := func(n, partitions int) { // a broker may take a moment to know of the seal
+		growTopic(t, b, base, n, partitions)
+		eventually(t, "the producer learns of the seal", 30*time.Second, func() bool { return told() == n-1 || t.Failed() })
+	}
 	progress()
-	growTopic(t, b, base, 2, 5)
+	grow(2, 5)
 	progress()
-	growTopic(t, b, base, 3, 7)
+	grow(3, 7)
 	progress()
 	close(stop)
 	senders.Wait()
@@ -82,7 +89,7 @@ func generations(t *testing.T, b broker) {
 	if r := d.ask(t, http.MethodGet, "/readyz"); r.status != http.StatusOK {
 		t.Errorf("the producer is not ready: %s", r.raw)
 	}
-	if n := strings.Count(d.log.String(), `"the topic is sealed: events go to its next generation"`); n != 2 {
+	if n := told(); n != 2 {
 		t.Errorf("the log tells of %d new generations, want 2:\n%s", n, d.log.String())
 	}
 	newProducerOnAGrownTopic(t, b, d)

@@ -75,7 +75,7 @@ func demo(t testing.TB) *statstest.Memory {
 	clicks, visits := mock.NewShop().Past(today)
 	for _, made := range clicks {
 		c := &models.Click{V: 1, ID: made.ID, ShortURL: made.Link, IP: made.IP, Country: made.Country, TS: models.Millis(made.At.UnixMilli()), Referrer: made.Referrer, Bot: made.Bot, Amount: made.Amount,
-			Browser: made.Agent.Browser, System: made.Agent.System, Device: made.Agent.Device}
+			Agent: statstest.Agent(made.Agent)}
 		m.Add(c)
 		if made.Link == mock.ShopLink && made.At.After(today.Add(-time.Hour)) {
 			m.Keep(t, models.LatestClick{ShortURL: c.ShortURL, Day: c.TS.Day(), TS: c.TS, ID: c.ID, Country: c.Country, Referrer: c.Referrer, IP: c.IP, Bot: c.Bot})

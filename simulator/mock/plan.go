@@ -47,19 +47,25 @@ type Click struct {
 	Agent                           Agent
 }
 
-// Agent is a user agent, and what a person finds in it. The zero value: the click tells none.
-type Agent struct{ UserAgent, Browser, System, Device string }
+// AgentDimensions are what user agents tell, as the dimensions of monthcounters.
+var AgentDimensions = [...]string{"browser", "system", "device"}
+
+// Agent is a user agent, and what a person finds in it, in the order of AgentDimensions. The zero value: the click tells none.
+type Agent struct {
+	UserAgent string
+	Names     [len(AgentDimensions)]string
+}
 
 // Agents are those of made-up clicks, the usual ones first.
 var Agents = []Agent{
-	{"Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/138.0.0.0 Mobile Safari/537.36", "Chrome", "Android", "phone"},
-	{"Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1", "Safari", "iOS", "phone"},
-	{"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/138.0.0.0 Safari/537.36", "Chrome", "Windows", "desktop"},
-	{"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Safari/605.1.15", "Safari", "macOS", "desktop"},
-	{"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/138.0.0.0 Safari/537.36 Edg/138.0.0.0", "Edge", "Windows", "desktop"},
-	{"Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox", "Windows", "desktop"},
-	{"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox", "Linux", "desktop"},
-	{"Mozilla/5.0 (iPad; CPU OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1", "Safari", "iOS", "tablet"},
+	{"Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/138.0.0.0 Mobile Safari/537.36", [...]string{"Chrome", "Android", "phone"}},
+	{"Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1", [...]string{"Safari", "iOS", "phone"}},
+	{"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/138.0.0.0 Safari/537.36", [...]string{"Chrome", "Windows", "desktop"}},
+	{"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Safari/605.1.15", [...]string{"Safari", "macOS", "desktop"}},
+	{"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/138.0.0.0 Safari/537.36 Edg/138.0.0.0", [...]string{"Edge", "Windows", "desktop"}},
+	{"Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0", [...]string{"Firefox", "Windows", "desktop"}},
+	{"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", [...]string{"Firefox", "Linux", "desktop"}},
+	{"Mozilla/5.0 (iPad; CPU OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1", [...]string{"Safari", "iOS", "tablet"}},
 	{},
 }
 

@@ -19,7 +19,11 @@ func (c Cells) AddClicks(metrics []string, clicks []mock.Click) {
 		c[Name("daycounters", k.Link, midnight(k.At))]++
 		c[Name("countrycounters", k.Link, k.Country)]++
 		c[Name("referrercounters", k.Link, k.Referrer)]++
-		for dimension, label := range map[string]string{"country": k.Country, "referrer": k.Referrer, "browser": k.Agent.Browser, "system": k.Agent.System, "device": k.Agent.Device} {
+		labels := map[string]string{"country": k.Country, "referrer": k.Referrer}
+		for i, dimension := range mock.AgentDimensions {
+			labels[dimension] = k.Agent.Names[i]
+		}
+		for dimension, label := range labels {
 			if slices.Contains(metrics, dimension) {
 				c[Name("monthcounters", k.Link, dimension, firstOfMonth(k.At), label)]++
 			}

@@ -22,13 +22,14 @@ func WriteVisits(w io.Writer, names []string, visits []mock.Visit) error {
 // WriteClicks writes the raw clicks as CSV.
 func WriteClicks(w io.Writer, clicks []mock.Click) error {
 	out := bufio.NewWriter(w)
-	_, _ = out.WriteString("short_url,ip,timestamp,country,referrer,bot,amount,browser,system,device\n")
+	_, _ = out.WriteString("short_url,ip,timestamp,country,referrer,bot,amount," + strings.Join(mock.AgentDimensions[:], ",") + "\n")
 	for _, c := range clicks {
 		amount := ""
 		if c.Amount != nil {
 			amount = strconv.FormatInt(*c.Amount, 10)
 		}
-		record(out, []string{c.Link, c.IP, strconv.FormatInt(c.At.Unix(), 10), c.Country, c.Referrer, strconv.FormatBool(c.Bot), amount, c.Agent.Browser, c.Agent.System, c.Agent.Device})
+		values := []string{c.Link, c.IP, strconv.FormatInt(c.At.Unix(), 10), c.Country, c.Referrer, strconv.FormatBool(c.Bot), amount}
+		record(out, append(values, c.Agent.Names[:]...))
 	}
 	return out.Flush()
 }

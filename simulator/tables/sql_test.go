@@ -235,7 +235,7 @@ func TestClicksEqualSQLOverTheCSV(t *testing.T) {
 	for table, label := range map[string]string{"hourcounters": sqlHour, "daycounters": sqlDay, "countrycounters": "country", "referrercounters": "referrer"} {
 		sum(t, db, want, "SELECT '"+table+"(' || "+quoted("short_url", label)+" || ')', COUNT(*)"+people)
 	}
-	for _, dimension := range []string{"country", "referrer", "browser", "system", "device"} {
+	for _, dimension := range append([]string{"country", "referrer"}, mock.AgentDimensions[:]...) {
 		sum(t, db, want, "SELECT 'monthcounters(' || "+quoted("short_url", "'"+dimension+"'", sqlMonth, dimension)+" || ')', COUNT(*)"+people)
 	}
 	sum(t, db, want, "SELECT 'clickcounter(' || quote(short_url) || ')', COUNT(*)"+people)

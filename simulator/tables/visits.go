@@ -11,8 +11,8 @@ import (
 	"footfall/simulator/mock"
 )
 
-// Metrics are the metric types that Counts may have.
-var Metrics = []string{"month_unique", "week_unique", "day_unique", "month_views", "day_views", "hour_views", "country", "referrer", "browser", "system", "device"}
+// Metrics are the metric types that Counts may have, and the dimensions of monthcounters.
+var Metrics = append([]string{"month_unique", "week_unique", "day_unique", "month_views", "day_views", "hour_views", "country", "referrer"}, mock.AgentDimensions[:]...)
 
 // AddVisits adds the rows of a site's visits to Counts, and to GuidData as it was described: a row for each interval and combination. It adds those
 // of the metrics that are kept.

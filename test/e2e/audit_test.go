@@ -92,9 +92,14 @@ func (d *real) zombie(t *testing.T) (topic string, partition int, from int64) {
 		}
 		batch.Query(fmt.Sprintf("UPDATE urlshortener%s.%s SET value = value + %d WHERE short_url = 'zombie'%s", d.suffix, table, again, where))
 	}
-	for dimension, label := range map[string]string{"country": "IT", "referrer": "", "browser": "", "system": "", "device": ""} {
-		batch.Query(fmt.Sprintf("UPDATE urlshortener%s.monthcounters SET value = value + 50 WHERE short_url = 'zombie' AND dimension = '%s' AND month = '2015-07-01Z'"+
-			" AND label = '%s'", d.suffix, dimension, label))
+	var dimension, label string
+	months := d.session.Query("SELECT dimension, label FROM urlshortener" + d.suffix + ".monthcounters WHERE short_url = 'zombie'").Iter()
+	for months.Scan(&dimension, &label) {
+		batch.Query("UPDATE urlshortener"+d.suffix+".monthcounters SET value = value + 50 WHERE short_url = 'zombie' AND month = '2015-07-01Z' AND dimension = ?"+
+			" AND label = ?", dimension, label)
+	}
+	if err := months.Close(); err != nil {
+		t.Fatal(err)
 	}
 	batch.Query(fmt.Sprintf("UPDATE urlshortener%s.applied SET from_offset = from_offset + %d, to_offset = to_offset + %d"+
 		" WHERE short_url = 'zombie' AND topic = '%s' AND kafka_partition = %d AND kind = 'owner' AND epoch = %d",

@@ -27,22 +27,30 @@ type deployment interface {
 	ask(t *testing.T, queries []string) [][][]string
 }
 
-// kept is what is kept of visits: features by name, and metrics.
+// kept is what is kept: features by name, and metrics; no metrics: those of a deployment without configuration, which are all.
 type kept struct{ features, metrics []string }
 
 // byDefault is what a deployment keeps without configuration.
-var byDefault = kept{
-	[]string{"feature1", "feature2"}, []string{"month_unique", "week_unique", "day_unique", "month_views", "day_views", "hour_views", "country", "referrer", "browser", "system", "device"},
-}
+var byDefault = kept{features: []string{"feature1", "feature2"}}
 
 // fourFeatures has more features than the default, with other names.
 var fourFeatures = kept{[]string{"referrer", "page", "device", "feature1"}, byDefault.metrics}
 
-func (k kept) oracle() *oracle.Oracle { return oracle.New(k.features...).Keep(k.metrics...) }
+func (k kept) oracle() *oracle.Oracle {
+	o := oracle.New(k.features...)
+	if k.metrics != nil {
+		o.Keep(k.metrics...)
+	}
+	return o
+}
 
 // env is the configuration for it.
 func (k kept) env() []string {
-	return []string{"FOOTFALL_FEATURES=" + strings.Join(k.features, ","), "FOOTFALL_METRICS=" + strings.Join(k.metrics, ",")}
+	env := []string{"FOOTFALL_FEATURES=" + strings.Join(k.features, ",")}
+	if k.metrics != nil {
+		env = append(env, "FOOTFALL_METRICS="+strings.Join(k.metrics, ","))
+	}
+	return env
 }
 
 // onEach runs a test on embedded and on the real servers.

@@ -475,7 +475,7 @@ func (d *real) produce(t *testing.T, f footprint, whole bool, want *oracle.Oracl
 		batches[at], sizes[at] = nil, 0
 	}
 	partitions := max(f.partitions, 6)
-	plan, err := models.NewPlan(d.keeps.features, d.keeps.metrics)
+	plan, err := models.NewPlan(d.keeps.features, models.AllMetrics())
 	if err != nil {
 		t.Fatal(err)
 	}

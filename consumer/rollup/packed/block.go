@@ -77,19 +77,19 @@ func (s *state) offset(partition int) *int64 {
 func (b *block) add(sh *shared, p models.Partition, offset int64, event models.Event) {
 	c, click := event.(*models.Click)
 	v, _ := event.(*models.Visit)
-	flags, version, ts, plan, said := byte(0), 0, models.Millis(0), (*models.Plan)(nil), agent{}
+	flags, version, ts, plan, said := byte(0), 0, models.Millis(0), (*models.Plan)(nil), models.Agent{}
 	switch {
 	case !click:
 		flags, version, ts, plan = isVisit, v.V, v.TS, v.Plan
 	default:
-		version, ts, plan, said = c.V, c.TS, c.Plan, agent{c.Browser, c.System, c.Device}
+		version, ts, plan, said = c.V, c.TS, c.Plan, c.Agent
 		if c.Bot {
 			flags |= isBot
 		}
 		if c.Amount != nil {
 			flags |= hasAmount
 		}
-		if said != (agent{}) {
+		if said != (models.Agent{}) {
 			flags |= hasAgent
 		}
 	}
@@ -198,8 +198,7 @@ func (r *reader) event(sh *shared, last *state, s *scratch) {
 		s.click.Amount = &s.amount
 	}
 	if flags&hasAgent != 0 {
-		said := sh.agents.all[r.uvarint()]
-		s.click.Browser, s.click.System, s.click.Device = said.browser, said.system, said.device
+		s.click.Agent = sh.agents.all[r.uvarint()]
 	}
 	s.one.Event = &s.click
 }

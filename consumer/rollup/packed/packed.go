@@ -31,7 +31,7 @@ type shared struct {
 
 // New makes an empty list. Only if ids, events keep their IDs.
 func New(ids bool) *Events {
-	return &Events{topics: map[string]int{}, shared: &shared{ids: ids, texts: newTable(), agents: agents{numbers: map[agent]uint32{}}}}
+	return &Events{topics: map[string]int{}, shared: &shared{ids: ids, texts: newTable(), agents: agents{numbers: map[models.Agent]uint32{}}}}
 }
 
 // Len is the number of events.

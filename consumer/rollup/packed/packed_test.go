@@ -55,7 +55,9 @@ func randomEvent(rnd *rand.Rand) models.Event {
 			c.Amount = &amount
 		}
 		if rnd.IntN(2) == 0 {
-			c.Browser, c.System, c.Device = text(rnd, models.MaxAgentName), text(rnd, models.MaxAgentName), text(rnd, models.MaxAgentName)
+			for _, name := range c.Names() {
+				*name = text(rnd, models.MaxAgentName)
+			}
 		}
 		return c
 	}
@@ -268,10 +270,10 @@ func TestBytesAreThoseOfTheHeap(t *testing.T) {
 	}
 	f("clicks", 40, func(i int) models.Event {
 		return &models.Click{ShortURL: fmt.Sprintf("l%06d", i%20_000), IP: fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255), Country: "IT", TS: models.Millis(i),
-			Browser: models.Browsers[i%9], System: models.Systems[i%7], Device: models.Devices[i%4]}
+			Agent: models.Agent{Browser: models.Browsers[i%9], System: models.Systems[i%7], Device: models.Devices[i%4]}}
 	})
 	f("names of agents that others write", 320, func(i int) models.Event {
-		return &models.Click{ShortURL: "abc", IP: "10.0.0.1", Browser: fmt.Sprintf("%064d", i), System: "Linux", Device: "desktop", TS: models.Millis(i)}
+		return &models.Click{ShortURL: "abc", IP: "10.0.0.1", Agent: models.Agent{Browser: fmt.Sprintf("%064d", i), System: "Linux", Device: "desktop"}, TS: models.Millis(i)}
 	})
 	f("a link each", 160, func(i int) models.Event {
 		return &models.Click{ShortURL: fmt.Sprintf("l%06d", i), IP: "10.0.0.1", Country: "IT", TS: models.Millis(i)}

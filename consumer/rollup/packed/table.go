@@ -3,6 +3,9 @@ package packed
 import (
 	"slices"
 	"strings"
+	"unsafe"
+
+	"footfall/models"
 )
 
 // table has each of the texts once. A text's number is its place.
@@ -29,26 +32,27 @@ func (t *table) number(text string) uint64 {
 	return uint64(n)
 }
 
-// agent is what a click's user agent said.
-type agent struct{ browser, system, device string }
-
-// agents has each agent once, as a table has texts: a click has one number for all three names.
+// agents has each agent once, as a table has texts: a click has one number for all its names.
 type agents struct {
-	numbers map[agent]uint32
-	all     []agent
+	numbers map[models.Agent]uint32
+	all     []models.Agent
 	bytes   int
 }
 
 // perAgent is about what an agent takes besides the bytes of its names.
-const perAgent = perText + 4*16
+const perAgent = perText + 2*int(unsafe.Sizeof(models.Agent{}))
 
-func (t *agents) number(a agent) uint64 {
+func (t *agents) number(a models.Agent) uint64 {
 	n, known := t.numbers[a]
 	if !known {
-		n, a = uint32(len(t.all)), agent{strings.Clone(a.browser), strings.Clone(a.system), strings.Clone(a.device)}
+		n = uint32(len(t.all))
+		t.bytes += perAgent
+		for _, name := range a.Names() {
+			*name = strings.Clone(*name)
+			t.bytes += len(*name)
+		}
 		t.numbers[a] = n
 		t.all = append(t.all, a)
-		t.bytes += perAgent + len(a.browser) + len(a.system) + len(a.device)
 	}
 	return uint64(n)
 }

@@ -26,11 +26,19 @@ func Plan(plan *models.Plan) mock.Plan {
 	return p
 }
 
+// Agent is what a made-up user agent tells.
+func Agent(made mock.Agent) (told models.Agent) {
+	for i, name := range told.Names() {
+		*name = made.Names[i]
+	}
+	return told
+}
+
 // Events are the simulator's events as the topics carry them, of tables with this plan. Addresses are the simulator's.
 func Events(p mock.Plan, plan *models.Plan) (out []models.Event) {
 	for _, c := range mock.MakeClicks(p) {
 		out = append(out, &models.Click{V: 1, ID: c.ID, ShortURL: c.Link, IP: c.IP, Country: c.Country, TS: models.Millis(c.At.UnixMilli()),
-			Referrer: c.Referrer, Bot: c.Bot, Amount: c.Amount, Browser: c.Agent.Browser, System: c.Agent.System, Device: c.Agent.Device, Plan: plan})
+			Referrer: c.Referrer, Bot: c.Bot, Amount: c.Amount, Agent: Agent(c.Agent), Plan: plan})
 	}
 	for _, v := range mock.MakeVisits(p) {
 		out = append(out, &models.Visit{V: 1, ID: v.ID, SiteID: p.Site, GUID: v.GUID, TS: models.Millis(v.At.UnixMilli()), Features: v.Features, Plan: plan})
@@ -177,7 +185,11 @@ func (a *asking) link(link string) {
 			a.put(row.Count, table, link, row.Label)
 		}
 	}
-	for by, dimension := range map[string]string{"countries": "country", "referrers": "referrer", "browsers": "browser", "systems": "system", "devices": "device"} {
+	dimensions := map[string]string{"countries": "country", "referrers": "referrer"}
+	for _, dimension := range mock.AgentDimensions {
+		dimensions[dimension+"s"] = dimension
+	}
+	for by, dimension := range dimensions {
 		if slices.Contains(a.plan.Metrics(), dimension) {
 			a.byMonth(link, by, dimension, l.Clicks)
 		}

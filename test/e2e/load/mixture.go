@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"footfall/models"
+	"footfall/simulator/mock"
 )
 
 // The values of events. Some are easily confused: quotes and separators of every language they pass through, and texts that differ only
@@ -28,15 +29,16 @@ var (
 	}
 	countries = []string{"IT", "DE", "US", "FR", "JP", "BR", "IN", "NG", "ZZ"}
 	// User agents, and the names that a person finds in them.
-	agents = []struct{ ua, browser, system, device string }{
-		{"", "", "", ""},
-		{"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox", "Linux", "desktop"},
-		{"Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1", "Safari", "iOS", "phone"},
-		{"Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/138.0.0.0 Mobile Safari/537.36", "Chrome", "Android", "phone"},
-		{"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/138.0.0.0 Safari/537.36 Edg/138.0.0.0", "Edge", "Windows", "desktop"},
-		{"curl/8.5.0", "other", "other", "other"}, {"Ünïcode/1.0", "other", "other", "other"},
-	}
+	agents = append([]mock.Agent{unlisted("curl/8.5.0"), unlisted("Ünïcode/1.0")}, mock.Agents...)
 )
+
+func unlisted(agent string) mock.Agent {
+	a := mock.Agent{UserAgent: agent}
+	for i := range a.Names {
+		a.Names[i] = "other"
+	}
+	return a
+}
 
 // The traffic covers two whole months. October 2018 ends on a Wednesday, so one week lies in both.
 var (
@@ -91,8 +93,10 @@ func (m *mixture) click(i int, now time.Time) Event {
 		TS: m.moment(now), Bot: m.r.IntN(100) < 7,
 	}
 	agent := agents[m.r.IntN(len(agents))]
-	if c.UA = agent.ua; !c.Bot {
-		c.Browser, c.System, c.Device = agent.browser, agent.system, agent.device
+	if c.UA = agent.UserAgent; !c.Bot {
+		for i, name := range c.Names() {
+			*name = agent.Names[i]
+		}
 	}
 	if m.r.IntN(100) >= 10 {
 		c.Country = countries[m.r.IntN(len(countries))]

@@ -77,9 +77,9 @@ func TestClicksByHand(t *testing.T) {
 // Each dimension has every click of a month once, under what it has or under nothing. Bots have none.
 func TestClicksByMonth(t *testing.T) {
 	o := New().Keep("country", "browser")
-	o.Click(&models.Click{ID: "1", ShortURL: "abc", IP: "a", Country: "IT", Browser: "Firefox", System: "Linux", TS: at(t, "2015-07-31 23:59:59")})
+	o.Click(&models.Click{ID: "1", ShortURL: "abc", IP: "a", Country: "IT", Agent: models.Agent{Browser: "Firefox", System: "Linux"}, TS: at(t, "2015-07-31 23:59:59")})
 	o.Click(&models.Click{ID: "2", ShortURL: "abc", IP: "a", TS: at(t, "2015-07-01 00:00:00")})
-	o.Click(&models.Click{ID: "3", ShortURL: "abc", IP: "a", Browser: "Firefox", TS: at(t, "2015-08-01 00:00:00")})
+	o.Click(&models.Click{ID: "3", ShortURL: "abc", IP: "a", Agent: models.Agent{Browser: "Firefox"}, TS: at(t, "2015-08-01 00:00:00")})
 	o.Click(&models.Click{ID: "4", ShortURL: "abc", IP: "a", Country: "IT", Bot: true, TS: at(t, "2015-08-01 00:00:00")})
 	got := Cells{}
 	for name, value := range o.Cells() {
