@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # nightly.sh runs what CI runs and what CI leaves out, one after the other, and writes the page docs/nightly.md: which commit, what ran, how long it
 # took, and with which result. Searches for live rates (make bench-live), of an hour and more, are not in it. It goes on after a failure, and ends
-# with 1 if there was one. If it was stopped, the next run of the same commit goes on where it was. Logs are in .nightly.
+# with 1 if there was one. What the page says of the same sources is not run again, so a run that was stopped goes on, also in another checkout that
+# has its page. Logs are in .nightly.
 #   nightly.sh --beyond-ci   names what CI leaves out
 #   nightly.sh --evidence    tells how far the product has moved since the commits that the pages of figures name; exit code 1: it has
 set -uo pipefail
@@ -26,7 +27,16 @@ product=(consumer producer internal models migrations configs go.mod go.sum ':!*
   ':!*/modelstest/*' ':!*/linkstest/*')
 
 sources() { # the commit, with -dirty if more than pages differ from it, which these steps write
-  echo "$(git rev-parse --short HEAD)$(git diff --quiet HEAD -- ':!docs' || echo -dirty)"
+  echo "$(git rev-parse --short HEAD)$(git diff --quiet HEAD -- ':!*.md' || echo -dirty)"
+}
+
+page=docs/nightly.md
+
+holds() { # whether the page has a step's result, without a failure, of these sources
+  local row commit
+  row=$(grep -F "| $1 |" $page 2> /dev/null) && [[ $row != *'**failed**'* ]] || return 1
+  commit=$(cut -d '|' -f 3 <<< "$row" | tr -d ' ')
+  git merge-base --is-ancestor "$commit" HEAD 2> /dev/null && git diff --quiet "$commit" -- ':!*.md'
 }
 
 evidence() { # a table; 1: some page is older than the product
@@ -71,10 +81,23 @@ run() { # one step, and its row
   if [ $code -ne 0 ]; then
     result="**failed** ($(sed -n 's/^ *--- FAIL: \([^ ]*\).*/\1/p' "$log" | sort -u | paste -sd ' '))"
   fi
-  echo "| $name | \`$command\` | $(((SECONDS - begun + 30) / 60)) min | $result${skipped:+; skipped: $skipped} |" >> .nightly/rows
+  flock .nightly/page.lock bash test/nightly.sh --row "$name" \
+    "| $name | $commit | $(date -u +'%-d %B %Y, %H:%M') | \`$command\` | $(((SECONDS - begun + 30) / 60)) min | $result${skipped:+; skipped: $skipped} |"
 }
 
-last() { tac .nightly/rows | awk -F '|' '!said[$2]++' | tac; } # the last row of each step
+write() { # the page, with a new row of a step, and how far the product has moved
+  local rows name
+  rows=$(grep -s '^| .* min |' $page | grep -vF "| $1 |"; echo "$2")
+  {
+    printf '# The last nightly run\n\nWritten by `make nightly`, on %s processors (%s), %s. A row is of the commit that it names.\n\n' \
+      "$(nproc)" "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)" "$(go version | cut -d' ' -f3)"
+    printf '| what | commit | ended, UTC | command | took | result |\n| --- | --- | --- | --- | ---: | --- |\n'
+    while IFS='|' read -r _ name _; do grep -F "| $name |" <<< "$rows"; done <<< "$steps"
+    printf '\nHow far the product has moved since its figures were measured:\n\n'
+    evidence
+  } > .nightly/page.md
+  mv .nightly/page.md $page
+}
 
 case ${1:-} in
 --beyond-ci)
@@ -84,6 +107,7 @@ case ${1:-} in
 --evidence) evidence; exit ;;
 --fuzz) fuzz "$2"; exit ;;
 --axe) axe; exit ;;
+--row) write "$2" "$3"; exit ;;
 '') ;;
 *) echo "usage: nightly.sh [--beyond-ci | --evidence]" >&2; exit 2 ;;
 esac
@@ -92,12 +116,6 @@ commit=$(sources)
 mkdir -p .nightly
 exec 9> .nightly/lock
 flock --nonblock 9 || { echo 'nightly.sh: another one runs here' >&2; exit 1; }
-if [ "$commit" != "$(cat .nightly/commit 2> /dev/null)" ] || [[ $commit = *-dirty ]]; then
-  rm -f .nightly/*.log .nightly/faults.md .nightly/rows
-  echo "$commit" > .nightly/commit
-  date -u +'%-d %B %Y, %H:%M' > .nightly/begun
-  touch .nightly/rows
-fi
 export CI=true # no test may skip because a server or a tool is missing
 go run ./deployments/stackctl status > /dev/null 2>&1 || down='make down' # leave servers that were up before
 pid=
@@ -107,12 +125,12 @@ make up 9>&- || exit 1 # servers that stay would keep the lock
 n=0 beside=
 while IFS='|' read -r kind name command <&3; do
   n=$((n + 1))
-  if grep -F "| $name |" .nightly/rows | grep -qvF '**failed**'; then # it ran before this was stopped
+  if holds "$name"; then
     [ -z "$beside" ] || run "${beside[@]}"
     beside=
     continue
   fi
-  [ "$commit" = "$(sources)" ] || { echo 'nightly.sh: the sources have changed' >&2; exit 1; }
+  [[ $commit = *-dirty ]] || git diff --quiet "$commit" -- ':!*.md' || { echo 'nightly.sh: the sources have changed' >&2; exit 1; }
   read -r -a words <<< "$command"
   if [ "$kind" = beside ]; then
     beside=("$name" $n "${words[@]}")
@@ -129,14 +147,6 @@ while IFS='|' read -r kind name command <&3; do
   wait
   pid=
 done 3<<< "$steps"
-{
-  printf '# The last nightly run\n\nWritten by `make nightly`: begun %s UTC, of commit %s, on %s processors (%s), %s.\n\n' \
-    "$(cat .nightly/begun)" "$commit" "$(nproc)" "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)" "$(go version | cut -d' ' -f3)"
-  printf '| what | command | took | result |\n| --- | --- | ---: | --- |\n'
-  last
-  printf '\nHow far the product has moved since its figures were measured:\n\n'
-  evidence
-} > docs/nightly.md
-rm .nightly/commit
-echo "docs/nightly.md says how it went"
-! last | grep -qF '**failed**'
+write '' ''
+echo "$page says how it went"
+! grep -qF '**failed**' $page
