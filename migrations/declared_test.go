@@ -21,7 +21,7 @@ func TestTablesAreAsDeclared(t *testing.T) {
 	for _, m := range all {
 		for _, statement := range m.Statements {
 			if parts := create.FindStringSubmatch(statement); parts != nil {
-				found[parts[1]+"."+parts[2]] = spaced(parts[3]) + newestFirst(parts[4])
+				found[parts[1]+"."+parts[2]] = spaced(parts[3]) + order.FindString(spaced(parts[4]))
 			}
 		}
 	}
@@ -39,12 +39,7 @@ func TestTablesAreAsDeclared(t *testing.T) {
 
 func spaced(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-func newestFirst(options string) string {
-	if strings.Contains(options, " DESC") {
-		return " newest first"
-	}
-	return ""
-}
+var order = regexp.MustCompile(`CLUSTERING ORDER BY \([^)]*\)`)
 
 // body is that of a declared table's CREATE TABLE.
 func body(plan *models.Plan, t models.Table) string {
@@ -66,7 +61,15 @@ func body(plan *models.Plan, t models.Table) string {
 	}
 	text := fmt.Sprintf("%s, PRIMARY KEY (%s)", strings.Join(columns, ", "), strings.Join(append([]string{key}, rows...), ", "))
 	if t.NewestFirst {
-		text += " newest first"
+		var ways []string
+		for _, c := range t.Rows {
+			way := " ASC"
+			if c.Kind == models.KindTime || c.Kind == models.KindTimeUUID {
+				way = " DESC"
+			}
+			ways = append(ways, c.Name+way)
+		}
+		text += "CLUSTERING ORDER BY (" + strings.Join(ways, ", ") + ")"
 	}
 	return text
 }

@@ -49,6 +49,14 @@ func readSchema(t *testing.T, kind string, version int) schema {
 	return s
 }
 
+func TestSchemasHaveTheirNames(t *testing.T) {
+	for _, kind := range []string{"click", "visit"} {
+		if s := readSchema(t, kind, Version); s.ID != fmt.Sprintf("urn:footfall:%s:v%d", kind, Version) || s.Type != "object" {
+			t.Errorf("%s: $id %s, type %s", kind, s.ID, s.Type)
+		}
+	}
+}
+
 // The tables of fields have the fields of the structs, in their order.
 func TestFieldsAreThoseOfTheStructs(t *testing.T) {
 	types := map[reflect.Kind]string{reflect.Int: "integer", reflect.Int64: "integer", reflect.String: "string", reflect.Bool: "boolean"}

@@ -111,11 +111,15 @@ var subsets = func() (table [1 << MaxFeatures]uint64) {
 	return table
 }()
 
-// Sightings are the ways in which the event was its visitor's first, each as a sighting.
+// Sightings are the ways in which the event was its visitor's first, each as a sighting. An entry that somebody wrote by hand may claim more than
+// counting looks for: features that it does not have, and what is in the row of another month.
 func (f First) Sightings(v Visitor) iter.Seq[Sighting] {
 	return func(yield func(Sighting) bool) {
 		for i, u := range uniques {
-			for set := f.Of[i]; set != 0; set &= set - 1 {
+			if u.row(u.start(f.Day)) != v.Month {
+				continue
+			}
+			for set := f.Of[i] & Subsets(Present(f.Features)); set != 0; set &= set - 1 {
 				kept := keep(f.Features, uint64(bits.TrailingZeros64(set)))
 				s := Sighting{Keyspace: Cardinality, Name: v.Site, Visitor: v.GUID, Interval: u.name, Start: u.start(f.Day), Features: NewFeatures(kept...)}
 				if !yield(s) {

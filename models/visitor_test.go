@@ -50,12 +50,27 @@ func TestRowsAreSightings(t *testing.T) {
 			some[i] &= r.Uint64()
 		}
 		var first []Sighting
-		for s := range (First{Day: v.TS.Day(), Features: v.Features, Of: some}).Sightings(v.Under(0, 0)) {
-			first = append(first, s)
+		for _, row := range v.AppendRows(nil) {
+			for s := range (First{Day: v.TS.Day(), Features: v.Features, Of: some}).Sightings(v.Under(row.Month, 0)) {
+				first = append(first, s)
+			}
 		}
 		for i, is := range v.AppendFirst(nil, some) {
 			if is != slices.Contains(first, want[i]) {
 				t.Errorf("%+v is first: %v", want[i], is)
+			}
+		}
+	}
+}
+
+// An entry that was written by hand remembers no more than counting looks for: features that it has, in the month of its row.
+func TestEntriesByHandClaimNoMore(t *testing.T) {
+	v := &Visit{SiteID: "s", GUID: "g", TS: Millis(time.Date(2026, 10, 31, 0, 0, 0, 0, time.UTC).UnixMilli()), Features: []string{"fb", ""}}
+	all := Ways{15, 15, 15}
+	for _, month := range []Millis{v.TS.Month(), v.TS.Week().Month(), (v.TS.Week() + 6*day).Month(), (v.TS - 40*day).Month()} {
+		for s := range (First{Day: v.TS.Day(), Features: v.Features, Of: all}).Sightings(v.Under(month, 0)) {
+			if row, _ := s.Row(); row.Month != month || !slices.Contains(v.Sightings(), s) {
+				t.Errorf("the row of %v remembers %+v", month.Time(), s)
 			}
 		}
 	}

@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"footfall/configs"
 	"footfall/consumer/store/memstore"
 	"footfall/models"
+	"footfall/models/modelstest"
 )
 
 // chain makes generations of one topic, the oldest first, and returns the last. Each list has an end offset per partition; all but the last
@@ -166,4 +169,29 @@ func TestInheritedIDsAreCounted(t *testing.T) {
 	}
 	runtime.KeepAlive(heirs)
 	runtime.KeepAlive(log)
+}
+
+// A click counts in what is kept, and in nothing else.
+func TestBasesDecodeByThePlan(t *testing.T) {
+	plan, err := models.NewPlan(models.DefaultFeatures(), []string{models.DayViews, models.BrowserMonths})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &Log{Config: configs.Consumer{}, Plan: plan}
+	l.Config.Kafka.Topics = configs.Topics{Clicks: "clicks", Visits: "visits"}
+	for topic, fields := range map[string][]models.Field{"clicks": models.ClickFields, "visits": plan.Fields()} {
+		event, err := l.Bases()[topic](modelstest.Message(fields, "bot"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cells := modelstest.Cells{}
+		event.Count(modelstest.Seen{}.First(event), cells.Add)
+		for _, of := range cells {
+			for cell := range of {
+				if c, _ := models.CounterOf(cell.Counter); c.Chosen && !slices.Contains(plan.Metrics(), c.Name) {
+					t.Errorf("%s: %s is not kept, but counted", topic, c.Name)
+				}
+			}
+		}
+	}
 }

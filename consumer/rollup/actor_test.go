@@ -106,7 +106,7 @@ func (w *world) startAudit(ctx context.Context) {
 func (a *actor) consume(ctx context.Context, store *view, as habits) error {
 	h, mx, logger := eventlog.NewHasher(), simMetrics(), slog.New(slog.DiscardHandler)
 	o := &ownership{
-		store: store, tables: simTables, owner: fmt.Sprintf("%v/v%d", a, eventlog.DecisionVersion), hasher: h, keysAtOnce: 1 + a.id%3, visitors: sight.New(store, h, 100, a.w.store.Full, 2, mx.LRUHits, mx.Lookups), ledger: newLedger(store, h, 2*as.cache), names: names.New(store, models.DefaultPlan(), h, as.cache),
+		store: store, tables: simTables, owner: fmt.Sprintf("%v/v%d", a, eventlog.DecisionVersion), hasher: h, keysAtOnce: 1 + a.id%3, visitors: sight.New(store, h, 100, a.w.store.Full, 2, mx.LRUHits, mx.Lookups), ledger: newLedger(store, h, 2*as.cache), names: names.New(store, a.w.plan, h, as.cache),
 		retirements: eventlog.NewRetirementWatcher(store, logger), deadLetters: &keptDeadLetters{}, metrics: mx, log: logger, doubts: &repair.Doubter{Store: store, NewID: store.fresh, Metrics: mx.Repair, Logger: logger}, maxSpan: a.w.span/2 + 1,
 		partitions: map[models.Partition]*owned{}, lostGroup: func() bool { return a.leaving.Load() || a.crashed.Load() }, groupWaits: a.leaving.Load,
 		bounds: func(_ context.Context, ps []models.Partition) (map[models.Partition]eventlog.Span, error) {

@@ -45,7 +45,7 @@ func (w *world) checkOrder(write store.KeyWrite) {
 	}
 	w.store.Mu.Lock()
 	defer w.store.Mu.Unlock()
-	models.DefaultPlan().Names(write.Key, write.Cells, func(n models.Name) {
+	w.plan.Names(write.Key, write.Cells, func(n models.Name) {
 		if !w.store.Names[n] {
 			w.early = append(w.early, n)
 		}
@@ -77,7 +77,7 @@ func (w *world) unlisted() (missing []models.Name) {
 				counted[cell] = n
 			}
 		}
-		models.DefaultPlan().Names(key, counted, func(n models.Name) {
+		w.plan.Names(key, counted, func(n models.Name) {
 			if !w.store.Names[n] {
 				missing = append(missing, n)
 			}

@@ -210,7 +210,7 @@ func play(t *testing.T, seed int, c controls) (out outcomes, err error) {
 
 // truth counts the log with the oracle, which knows of the product's code no more than the types of events.
 func (w *world) truth() oracle.Cells {
-	o := oracle.New()
+	o := oracle.New().Keep(w.plan.Metrics()...)
 	for _, p := range w.partitions {
 		for offset, event := range w.log[p] {
 			if event.Event == nil || w.duplicate(p, offset) || w.retired(p, offset) {

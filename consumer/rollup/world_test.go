@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -46,8 +47,9 @@ type world struct {
 	rnd        *rand.Rand // of lots
 	fate       fate
 	controls   controls
-	span       int64 // offsets of one partition in a chunk, at the most
-	checked    int   // bytes that a check of doubts may hold; 0: as many as by default
+	plan       *models.Plan // of all events
+	span       int64        // offsets of one partition in a chunk, at the most
+	checked    int          // bytes that a check of doubts may hold; 0: as many as by default
 	store      *memstore.Memory
 	history    []store.KeyWrite // acknowledged writes, for the control that loses some
 	reading    sync.Mutex       // guards the log: timers may wake up several consumers at once
@@ -96,8 +98,11 @@ func newWorld(seed int, c controls) *world {
 	w.rnd, w.fate, w.span, w.oddities = rand.New(rand.NewPCG(uint64(seed), 1)), lots{w}, simSpan, newOddities(seed, c)
 	w.partitions = []models.Partition{{Topic: "clicks", Number: 0}, {Topic: "clicks", Number: 1}, {Topic: "visits", Number: 0}}
 	w.back = time.Now().Add(time.Duration(w.rnd.IntN(50)-25) * time.Minute)
-	if seed%2 == 0 { // visitors' rows are soon full
+	if seed%3 == 0 { // visitors' rows are soon full
 		w.store.Full = 2
+	}
+	if seed%5 == 1 { // not all is kept
+		w.plan = fewMetrics
 	}
 	grows := c.grows(seed)
 	w.compose()
@@ -116,10 +121,39 @@ func newWorld(seed int, c controls) *world {
 	return w
 }
 
+// fewMetrics leaves metrics out, of visits and of clicks.
+var fewMetrics = func() *models.Plan {
+	plan, err := models.NewPlan(models.DefaultFeatures(), []string{models.MonthUnique, models.WeekUnique, models.MonthViews, models.BrowserMonths})
+	if err != nil {
+		panic(err) // the names are constants
+	}
+	return plan
+}()
+
+// Over the seeds, each way of a world meets each other, but that nothing is retired while a topic grows.
+func TestWorldsCombineTheirWays(t *testing.T) {
+	met := map[[2]string]bool{}
+	ways := []string{"rows soon full", "retirement", "few metrics", "growth"}
+	for seed := range 60 {
+		w := newWorld(seed, controls{})
+		is := map[string]bool{ways[0]: w.store.Full == 2, ways[1]: w.retires, ways[2]: w.plan == fewMetrics, ways[3]: w.controls.grows(seed)}
+		for a := range is {
+			for b := range is {
+				met[[2]string{a, b}] = met[[2]string{a, b}] || is[a] && is[b]
+			}
+		}
+	}
+	for pair, found := range met {
+		if never := pair == [2]string{ways[1], ways[3]} || pair == [2]string{ways[3], ways[1]}; found == never {
+			t.Errorf("%s and %s in one world: %v", pair[0], pair[1], found)
+		}
+	}
+}
+
 // emptyWorld has no log and no fate yet.
 func emptyWorld(c controls) *world {
 	w := &world{
-		controls: c, store: memstore.New(), log: map[models.Partition][]logged{}, committed: map[models.Partition]eventlog.GroupOffset{},
+		controls: c, plan: models.DefaultPlan(), store: memstore.New(), log: map[models.Partition][]logged{}, committed: map[models.Partition]eventlog.GroupOffset{},
 		tell: func(string, ...any) {},
 	}
 	w.store.NextEpoch = w.nextEpoch
@@ -161,7 +195,7 @@ func (w *world) event(p models.Partition, id string) models.Event {
 	ts := models.Earliest + models.Millis(w.rnd.IntN(40*24))*3_600_000
 	visitor := fmt.Sprintf("%d-%d", p.Number, w.rnd.IntN(4))
 	if p.Topic == "clicks" {
-		click := &models.Click{V: 1, ID: id, ShortURL: fmt.Sprint("link", w.rnd.IntN(3)), IP: visitor, TS: ts, Bot: w.rnd.IntN(10) == 0}
+		click := &models.Click{Plan: w.plan, V: 1, ID: id, ShortURL: fmt.Sprint("link", w.rnd.IntN(3)), IP: visitor, TS: ts, Bot: w.rnd.IntN(10) == 0}
 		hours := int(ts / 3_600_000) // no draws of their own, which would make other plays of the seeds
 		click.Country, click.Referrer = []string{"", "IT", "DE"}[hours%3], []string{"", "news"}[hours/3%2]
 		click.Browser, click.System, click.Device = []string{"Firefox", "", "Safari"}[hours/2%3], []string{"Linux", "iOS"}[hours/5%2], []string{"", "phone"}[hours/7%2]
@@ -171,7 +205,7 @@ func (w *world) event(p models.Partition, id string) models.Event {
 		}
 		return click
 	}
-	return &models.Visit{V: 1, ID: id, SiteID: "site", GUID: visitor, TS: ts, Features: []string{fmt.Sprint("f", w.rnd.IntN(2)), "g"}}
+	return &models.Visit{Plan: w.plan, V: 1, ID: id, SiteID: "site", GUID: visitor, TS: ts, Features: []string{fmt.Sprint("f", w.rnd.IntN(2)), "g"}}
 }
 
 // run plays until everything is counted and settled, then audits and compares.
@@ -333,7 +367,7 @@ var simMetrics = sync.OnceValue(func() *meter.Metrics { return meter.New(prometh
 
 func (w *world) checker(s store.Store, newID func() int64) *repair.Checker {
 	return &repair.Checker{
-		Doubter: repair.Doubter{Store: s, NewID: newID, Metrics: simMetrics().Repair, Logger: slog.New(slog.DiscardHandler)}, Plan: models.DefaultPlan(),
+		Doubter: repair.Doubter{Store: s, NewID: newID, Metrics: simMetrics().Repair, Logger: slog.New(slog.DiscardHandler)}, Plan: w.plan,
 		Reader: w, Hasher: eventlog.NewHasher(), Reach: simReach, Sources: w.sources, Rechecks: simRechecks, Bytes: w.checked,
 	}
 }

@@ -83,13 +83,14 @@ func WhileWriting(s *Store, do func()) error {
 	})
 }
 
-// Columns are a table's columns, and those of its primary key.
+// Columns are a table's columns, and those of its primary key in its order.
 func Columns(s *Store, database, table string) (columns, key []string, err error) {
 	rows, err := s.readers.Query("SELECT name, pk FROM pragma_table_info(?, ?) ORDER BY cid", table, database)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { _ = rows.Close() }()
+	places := map[int]string{}
 	for rows.Next() {
 		var name string
 		var place int
@@ -97,8 +98,11 @@ func Columns(s *Store, database, table string) (columns, key []string, err error
 			return nil, nil, err
 		}
 		if columns = append(columns, name); place > 0 {
-			key = append(key, name) // all keys are in the order of the columns
+			places[place] = name
 		}
+	}
+	for i := range len(places) {
+		key = append(key, places[i+1])
 	}
 	return columns, key, rows.Err()
 }

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -56,7 +57,10 @@ func grouped[T any](rows iter.Seq2[T, error], begin func(T) T, add func(*T, T) b
 	}
 }
 
-// addedUp has the sum of each label's rows, in the order of the labels. It has all of them in memory.
+// mostLabels bounds the memory of addedUp. Producers make a few dozen up, but others may write to the topic.
+const mostLabels = 10_000
+
+// addedUp has the sum of each label's rows, in the order of the labels. It has all of them in memory; too many are a *NotKept.
 func addedUp(rows iter.Seq2[Share, error]) iter.Seq2[Share, error] {
 	return func(yield func(Share, error) bool) {
 		sums := map[string]int64{}
@@ -65,7 +69,10 @@ func addedUp(rows iter.Seq2[Share, error]) iter.Seq2[Share, error] {
 				yield(Share{}, err)
 				return
 			}
-			sums[row.Label] += row.Count
+			if sums[row.Label] += row.Count; len(sums) > mostLabels {
+				yield(Share{}, &NotKept{Asked: fmt.Sprintf("the sum of more than %d names", mostLabels), Instead: []string{"a month at a time"}})
+				return
+			}
 		}
 		for _, label := range slices.Sorted(maps.Keys(sums)) {
 			if !yield(Share{label, sums[label]}, nil) {

@@ -67,7 +67,11 @@ func RunPlan(t *testing.T, plan *models.Plan, open func(t *testing.T) (store.Sto
 		if slices.Contains(plan.Metrics(), metric) {
 			continue
 		}
-		w := store.KeyWrite{Key: writes[0].Key, Cells: map[models.Cell]int64{{Counter: metric, At: ts.Day()}: 1}}
+		key := writes[0].Key
+		if of, _ := models.CounterOf(metric); of.Keyspace != key.Keyspace {
+			key = models.LinkKey("left-out")
+		}
+		w := store.KeyWrite{Key: key, Cells: map[models.Cell]int64{{Counter: metric, At: ts.Day()}: 1}}
 		if err := s.store.Apply(t.Context(), []store.KeyWrite{w})[0]; err == nil {
 			t.Errorf("%s is not kept, but was written", metric)
 		}
