@@ -126,5 +126,5 @@ func (s *Store) Forget(ctx context.Context, guids, ips []string, progress func(F
 
 // tables are what commands sweep.
 func (s *Store) tables() sweep.Tables {
-	return sweep.Tables{Session: s.session, Names: s.names, Plan: s.plan, InFlight: s.inFlight}
+	return sweep.Tables{Session: s.session, Schema: s.schema, InFlight: s.inFlight}
 }

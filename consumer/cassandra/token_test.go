@@ -29,7 +29,7 @@ func testTokens(t *testing.T, store *Store) {
 	}
 	var want int64
 	of := visitorrow.PartitionOf(guid)
-	err := store.session.Query(`SELECT token(`+visitorrow.PartitionKey+`) FROM `+store.names.Cardinality+`.GuidData`+visitorrow.Where,
+	err := store.session.Query(`SELECT token(siteId, month_interval_start, bucket) FROM `+store.names.Cardinality+`.GuidData WHERE siteId = ? AND month_interval_start = ? AND bucket = ?`,
 		of.Args()...).Scan(&want)
 	if err != nil {
 		t.Fatal(err)

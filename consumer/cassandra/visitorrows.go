@@ -8,7 +8,6 @@ import (
 	"github.com/gocql/gocql"
 
 	"footfall/consumer/cassandra/visitorrow"
-	"footfall/consumer/cassandra/walk"
 	"footfall/internal/cql"
 	"footfall/models"
 )
@@ -83,7 +82,7 @@ func (s *Store) Visitors(ctx context.Context, visitors []models.Visitor, found f
 		})
 	})
 	defer over()
-	if err := walk.Each(ctx, s.readsOfRows(under), len(asks), read); err != nil {
+	if err := cql.AtOnce(ctx, s.readsOfRows(under), len(asks), read); err != nil {
 		return fmt.Errorf("looking up visitors: %w", markDisconnected(err))
 	}
 	return nil
@@ -101,7 +100,8 @@ func (s *Store) readRows(ctx context.Context, visitors []models.Visitor, ask []r
 			buckets = append(buckets, models.Bucket(guid))
 		}
 	}
-	entry := visitorrow.Of(s.names.Cardinality, s.plan).NewEntry()
+	var entry visitorrow.Entry
+	columns := entry.Columns()
 	query := s.query(ctx, kindLookup, s.cql.readRows, of.Site, of.Month.Time(), buckets, tuples)
 	if visitors[ask[0].index].Under == "" { // takes less time than tuples
 		query = s.query(ctx, kindLookup, s.cql.readFirstRows, of.Site, of.Month.Time(), buckets, guids)
@@ -112,11 +112,11 @@ func (s *Store) readRows(ctx context.Context, visitors []models.Visitor, ask []r
 		state = page.PageState()
 		scanner := page.Scanner()
 		for scanner.Next() {
-			if err := scanner.Scan(entry.Columns()...); err != nil {
+			if err := scanner.Scan(columns...); err != nil {
 				return err
 			}
 			place, asked := places[[2]string{entry.GUID, entry.Under}]
-			if first, ok := entry.First(); ok && asked {
+			if first, ok := entry.First(len(s.plan.Features())); ok && asked {
 				found(int(place), first)
 			}
 		}

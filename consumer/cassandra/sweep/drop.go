@@ -23,10 +23,10 @@ func (t Tables) Drop(ctx context.Context, part store.Part, before models.Millis,
 	var d store.Dropped
 	var gathered []visitorrow.Partition
 	asOf := time.Now().Add(ClockSpread).UnixMicro() // the clock of the consumer that wrote a row may be ahead of ours
+	visitors, where := t.visitors()
 	drop := func() error {
 		err := t.each(ctx, len(gathered), func(ctx context.Context, i int) error {
-			return t.Session.Query(`DELETE FROM `+t.visitors().Name+` USING TIMESTAMP ?`+visitorrow.Where, append([]any{asOf}, gathered[i].Args()...)...).
-				WithContext(ctx).Exec()
+			return t.Session.Query(`DELETE FROM `+visitors+` USING TIMESTAMP ?`+where, append([]any{asOf}, gathered[i].Args()...)...).WithContext(ctx).Exec()
 		})
 		if err == nil {
 			d.Partitions += len(gathered)

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"footfall/consumer/cassandra/visitorrow"
 	"footfall/consumer/cassandra/walk"
+	"footfall/internal/cql"
 	"footfall/models"
 )
 
@@ -49,16 +51,13 @@ func (t Tables) Forget(ctx context.Context, guids, ips []string, progress func(F
 
 // tellForgotten changes the version that consumers read. Its write timestamp is later than the last one's, even if that clock was ahead.
 func (t Tables) tellForgotten(ctx context.Context) error {
-	table := t.Names.Footfall + `.forgotten`
-	var last *int64
-	err := t.Session.Query(`SELECT WRITETIME(version) FROM ` + table + ` WHERE name = 'visitors'`).WithContext(ctx).Scan(&last)
-	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
+	table := `footfall` + t.Schema.Suffix + `.forgotten`
+	var last int64
+	err := cql.One(t.Session.Query(`SELECT WRITETIME(version) FROM `+table+` WHERE name = 'visitors'`).WithContext(ctx), &last)
+	if err != nil {
 		return err
 	}
-	at := time.Now().UnixMicro()
-	if last != nil {
-		at = max(at, *last+1)
-	}
+	at := max(time.Now().UnixMicro(), last+1)
 	return t.Session.Query(`INSERT INTO `+table+` (name, version) VALUES ('visitors', ?) USING TIMESTAMP ?`, uuid.NewString(), at).
 		WithContext(ctx).Exec()
 }
@@ -111,9 +110,10 @@ func (f *forgetting) onSites(ctx context.Context, guids []string) error {
 			return each(p)
 		})
 	}
+	table, where := f.visitors()
 	return together(ctx, f, read, func(ctx context.Context, p visitorrow.Partition) error {
 		for _, guid := range byBucket[p.Bucket] {
-			rows, err := f.remove(ctx, f.visitors().Name, []string{visitorrow.Value}, visitorrow.Where+` AND guid = ?`, append(p.Args(), guid)...)
+			rows, err := f.remove(ctx, table, visitorrow.Table.Values, where+` AND guid = ?`, append(p.Args(), guid)...)
 			if err != nil {
 				return err
 			}
@@ -123,40 +123,23 @@ func (f *forgetting) onSites(ctx context.Context, guids []string) error {
 	})
 }
 
-// position are the columns of a link's visitor: where the first event is.
-var position = []string{"topic", "kafka_partition", "kafka_offset"}
-
 // onLinks removes IPs from the partition of every link.
 func (f *forgetting) onLinks(ctx context.Context, ips []string) error {
-	table := f.Names.URLShortener + `.uniquecounterips`
+	visitors := models.TableOf(models.URLShortener, models.LinkVisitors)
+	table := f.Schema.Name(visitors)
 	read := func(each func(string) error) error {
 		var link string
-		scanner := f.Session.Query(`SELECT DISTINCT short_url FROM ` + table).WithContext(ctx).PageSize(1000).Iter().Scanner()
-		for scanner.Next() {
-			if err := scanner.Scan(&link); err != nil {
-				return err
-			}
-			if err := each(link); err != nil {
-				return err
-			}
-		}
-		return scanner.Err()
+		return cql.Each(f.Session.Query(`SELECT DISTINCT short_url FROM `+table).WithContext(ctx).PageSize(1000), func() error { return each(link) }, &link)
 	}
 	return together(ctx, f, read, func(ctx context.Context, link string) error {
-		var here []string // found by one read for all IPs, since few are on any link
-		var ip string
-		scanner := f.Session.Query(`SELECT ip FROM `+table+` WHERE short_url = ? AND ip IN ?`, link, ips).WithContext(ctx).Iter().Scanner()
-		for scanner.Next() {
-			if err := scanner.Scan(&ip); err != nil {
-				return err
-			}
-			here = append(here, ip)
-		}
-		if err := scanner.Err(); err != nil {
+		// One read for all IPs, since few are on any link.
+		here, err := cql.All(f.Session.Query(`SELECT ip FROM `+table+` WHERE short_url = ? AND ip IN ?`, link, ips).WithContext(ctx),
+			func(ip *string) []any { return []any{ip} })
+		if err != nil {
 			return err
 		}
 		for _, ip := range here {
-			rows, err := f.remove(ctx, table, position, ` WHERE short_url = ? AND ip = ?`, link, ip)
+			rows, err := f.remove(ctx, table, visitors.Values, ` WHERE short_url = ? AND ip = ?`, link, ip)
 			if err != nil {
 				return err
 			}
@@ -172,7 +155,7 @@ const removeAttempts = 5
 // remove removes the rows of one visitor and returns how many there were. columns are those that are written with a row. The tombstone has the
 // rows' own write timestamp. With the present time of a clock that is ahead, it would also hide rows written later, and each later event would
 // count as a new visitor. With a clock that is behind, it would remove nothing.
-func (f *forgetting) remove(ctx context.Context, table string, columns []string, where string, args ...any) (rows int64, err error) {
+func (f *forgetting) remove(ctx context.Context, table string, columns []models.Column, where string, args ...any) (rows int64, err error) {
 	for range removeAttempts {
 		found, written, err := f.written(ctx, table, columns, where, args...)
 		if err != nil || found == 0 {
@@ -189,28 +172,18 @@ func (f *forgetting) remove(ctx context.Context, table string, columns []string,
 
 // written returns how many rows a visitor has, and the latest write timestamp among them. For a row without cells, which somebody inserted
 // by hand, it takes the present time.
-func (f *forgetting) written(ctx context.Context, table string, columns []string, where string, args ...any) (rows, last int64, err error) {
-	cells, scanned := make([]*int64, len(columns)), make([]any, len(columns))
-	for i := range cells {
-		scanned[i] = &cells[i]
+func (f *forgetting) written(ctx context.Context, table string, columns []models.Column, where string, args ...any) (rows, last int64, err error) {
+	cells, scanned, times := make([]int64, len(columns)), make([]any, len(columns)), make([]string, len(columns))
+	for i, column := range columns {
+		scanned[i], times[i] = &cells[i], `WRITETIME(`+column.Name+`)`
 	}
-	scanner := f.Session.Query(`SELECT WRITETIME(`+strings.Join(columns, `), WRITETIME(`)+`) FROM `+table+where, args...).WithContext(ctx).Iter().Scanner()
-	for scanner.Next() {
-		if err := scanner.Scan(scanned...); err != nil {
-			return 0, 0, err
-		}
+	query := f.Session.Query(`SELECT `+strings.Join(times, `, `)+` FROM `+table+where, args...).WithContext(ctx)
+	err = cql.Each(query, func() error {
 		rows++
-		told := false
-		for _, at := range cells {
-			if at != nil {
-				told, last = true, max(last, *at)
-			}
-		}
-		if !told {
-			last = max(last, time.Now().UnixMicro())
-		}
-	}
-	return rows, last, scanner.Err()
+		last = max(last, cmp.Or(slices.Max(cells), time.Now().UnixMicro())) // 0: no cell
+		return nil
+	}, scanned...)
+	return rows, last, err
 }
 
 // amongLatest removes IPs from the latest clicks. It reads all of them, since IPs are not in their key.
@@ -219,41 +192,29 @@ func (f *forgetting) amongLatest(ctx context.Context, ips []string) error {
 		link string
 		day  time.Time
 	}
-	table := f.Names.URLShortener + `.latestclicks`
+	table := f.Schema.Name(models.TableOf(models.URLShortener, models.LatestClicks))
 	read := func(each func(partition) error) error {
 		var p partition
-		scanner := f.Session.Query(`SELECT DISTINCT short_url, day FROM ` + table).WithContext(ctx).PageSize(1000).Iter().Scanner()
-		for scanner.Next() {
-			if err := scanner.Scan(&p.link, &p.day); err != nil {
-				return err
-			}
-			if err := each(p); err != nil {
-				return err
-			}
-		}
-		return scanner.Err()
+		return cql.Each(f.Session.Query(`SELECT DISTINCT short_url, day FROM `+table).WithContext(ctx).PageSize(1000), func() error { return each(p) },
+			&p.link, &p.day)
 	}
 	return together(ctx, f, read, func(ctx context.Context, p partition) error {
 		var at gocql.UUID
 		var ip string
-		var written *int64
-		scanner := f.Session.Query(`SELECT at, ip, WRITETIME(ip) FROM `+table+` WHERE short_url = ? AND day = ?`, p.link, p.day).WithContext(ctx).
-			PageSize(1000).Iter().Scanner()
-		for scanner.Next() {
-			if err := scanner.Scan(&at, &ip, &written); err != nil {
-				return err
-			}
-			if !slices.Contains(ips, ip) || written == nil {
-				continue
+		var written int64 // 0: the row has no ip
+		query := f.Session.Query(`SELECT at, ip, WRITETIME(ip) FROM `+table+` WHERE short_url = ? AND day = ?`, p.link, p.day).WithContext(ctx).PageSize(1000)
+		return cql.Each(query, func() error {
+			if written == 0 || !slices.Contains(ips, ip) {
+				return nil
 			}
 			// Only a replay writes this row again, with the same timestamp: it stays deleted.
 			err := f.Session.Query(`DELETE FROM `+table+` USING TIMESTAMP ? WHERE short_url = ? AND day = ? AND at = ?`,
-				max(*written, time.Now().UnixMicro()), p.link, p.day, at).WithContext(ctx).Exec()
+				max(written, time.Now().UnixMicro()), p.link, p.day, at).WithContext(ctx).Exec()
 			if err != nil {
 				return err
 			}
 			f.clicks.Add(1)
-		}
-		return scanner.Err()
+			return nil
+		}, &at, &ip, &written)
 	})
 }

@@ -3,20 +3,17 @@ package sweep
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
-
-	"github.com/gocql/gocql"
-	"golang.org/x/sync/errgroup"
 
 	"footfall/consumer/cassandra/visitorrow"
 	"footfall/consumer/cassandra/walk"
 	"footfall/consumer/store"
+	"footfall/internal/cql"
+	"footfall/internal/tables"
 	"footfall/models"
 )
 
@@ -64,7 +61,7 @@ func (t Tables) CountMismatches(ctx context.Context, before models.Millis, progr
 
 // inParts calls do for all parts of the ring, some concurrently.
 func inParts(ctx context.Context, do func(context.Context, walk.Range) error) error {
-	return walk.Each(ctx, mismatchesAtOnce, ringParts, func(ctx context.Context, number int) error {
+	return cql.AtOnce(ctx, mismatchesAtOnce, ringParts, func(ctx context.Context, number int) error {
 		return do(ctx, walk.PartOf(store.Part{Number: number, Of: ringParts}))
 	})
 }
@@ -72,26 +69,19 @@ func inParts(ctx context.Context, do func(context.Context, walk.Range) error) er
 func (t Tables) mismatchedUnits(ctx context.Context, found map[unit]*bucketSet, progress func(string), each func(store.CountMismatch)) error {
 	started, told, done := time.Now(), time.Now(), 0
 	var mu sync.Mutex
-	group, working := errgroup.WithContext(ctx)
-	group.SetLimit(mismatchesAtOnce)
-	for u, buckets := range found {
-		if working.Err() != nil {
-			break
+	all := slices.Collect(maps.Keys(found))
+	return cql.AtOnce(ctx, mismatchesAtOnce, len(all), func(ctx context.Context, i int) error {
+		err := t.mismatchedUnit(ctx, all[i], found[all[i]].list(), each)
+		mu.Lock()
+		defer mu.Unlock()
+		if done++; time.Since(told) > 5*time.Second {
+			told = time.Now()
+			took := time.Since(started)
+			progress(fmt.Sprintf("%d of %d months of sites compared, %.0f a second, about %v left", done, len(found),
+				float64(done)/took.Seconds(), (took / time.Duration(done) * time.Duration(len(found)-done)).Round(time.Second)))
 		}
-		group.Go(func() error {
-			err := t.mismatchedUnit(working, u, buckets.list(), each)
-			mu.Lock()
-			defer mu.Unlock()
-			if done++; time.Since(told) > 5*time.Second {
-				told = time.Now()
-				took := time.Since(started)
-				progress(fmt.Sprintf("%d of %d months of sites compared, %.0f a second, about %v left", done, len(found),
-					float64(done)/took.Seconds(), (took / time.Duration(done) * time.Duration(len(found)-done)).Round(time.Second)))
-			}
-			return err
-		})
-	}
-	return group.Wait()
+		return err
+	})
 }
 
 // counted is one counter of a site's visitors.
@@ -129,20 +119,16 @@ func (t Tables) mismatchedUnit(ctx context.Context, u unit, buckets []string, ea
 
 // compare reads the counters and tells those that are not the number of their rows.
 func (t Tables) compare(ctx context.Context, site string, rows map[counted]int64, each func(store.CountMismatch)) error {
-	read := `SELECT visits FROM ` + t.Names.Cardinality + `.Counts WHERE siteId = ? AND month_interval_start = ? AND ` +
-		strings.Join(t.Plan.Features(), " = ? AND ") + ` = ? AND metric_type = ? AND interval_start = ?`
+	counts := models.TableOf(models.Cardinality, models.SiteCounts)
+	read := t.Schema.Select(counts, `visits`, counts.Partition, counts.Rows)
 	all := slices.Collect(maps.Keys(rows))
 	return t.each(ctx, len(all), func(ctx context.Context, i int) error {
 		key, cell := models.Sighting{
 			Keyspace: models.Cardinality, Name: site, Interval: all[i].interval, Start: all[i].start, Features: all[i].features,
 		}.Counted()
-		args := []any{key.Name, key.Month.Time()}
-		for _, f := range key.Features.Values() {
-			args = append(args, f)
-		}
+		args := tables.AppendCell(tables.AppendKey(nil, key, tables.Moment), counts.Rows, cell, tables.Moment)
 		var n int64
-		err := t.Session.Query(read, append(args, cell.Counter, cell.At.Time())...).WithContext(ctx).RetryPolicy(walk.Patience).Scan(&n)
-		if err != nil && !errors.Is(err, gocql.ErrNotFound) {
+		if err := cql.One(t.Session.Query(read, args...).WithContext(ctx).RetryPolicy(walk.Patience), &n); err != nil {
 			return err
 		}
 		if n != rows[all[i]] {
@@ -154,18 +140,16 @@ func (t Tables) compare(ctx context.Context, site string, rows map[counted]int64
 
 // sightings calls each with the counter of every sighting in a partition: once, also if a write that was tried again stands under two combinations.
 func (t Tables) sightings(ctx context.Context, p visitorrow.Partition, each func(counted)) error {
-	entry := t.visitors().NewEntry()
-	scanner := t.Session.Query(t.visitors().Select()+visitorrow.Where, p.Args()...).WithContext(ctx).PageSize(5000).RetryPolicy(walk.Patience).
-		Iter().Scanner()
+	var entry visitorrow.Entry
+	table := visitorrow.Table
+	query := t.Session.Query(t.Schema.Select(table, t.Schema.List(table.Rows, table.Values), table.Partition), p.Args()...).WithContext(ctx).
+		PageSize(5000).RetryPolicy(walk.Patience)
 	guid, told := "", map[counted]bool{} // of that visitor, whose entries follow each other
-	for scanner.Next() {
-		if err := scanner.Scan(entry.Columns()...); err != nil {
-			return err
-		}
+	return cql.Each(query, func() error {
 		if entry.GUID != guid {
 			guid, told = entry.GUID, map[counted]bool{}
 		}
-		if first, ok := entry.First(); ok {
+		if first, ok := entry.First(len(t.Schema.Plan.Features())); ok {
 			for s := range first.Sightings(models.Visitor{Site: p.Site, Month: p.Month, GUID: entry.GUID}) {
 				if c := (counted{s.Interval, s.Start, s.Features}); !told[c] {
 					told[c] = true
@@ -173,6 +157,6 @@ func (t Tables) sightings(ctx context.Context, p visitorrow.Partition, each func
 				}
 			}
 		}
-	}
-	return scanner.Err()
+		return nil
+	}, entry.Columns()...)
 }

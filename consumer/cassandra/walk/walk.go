@@ -2,13 +2,11 @@
 package walk
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"time"
 
 	"github.com/gocql/gocql"
-	"golang.org/x/sync/errgroup"
 
 	"footfall/consumer/store"
 )
@@ -43,21 +41,4 @@ func PartOf(p store.Part) Range {
 // Where is the WHERE clause for a table with that partition key.
 func (r Range) Where(partitionKey string) string {
 	return fmt.Sprintf(` WHERE token(%s) >= %d AND token(%s) <= %d`, partitionKey, r.First, partitionKey, r.Last)
-}
-
-// Each calls do for 0 … n-1, atOnce of them concurrently. It starts no more calls after the first error or when ctx ends. It returns nil only
-// if all were done.
-func Each(ctx context.Context, atOnce, n int, do func(ctx context.Context, i int) error) error {
-	group, working := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
-	for i := range n {
-		if working.Err() != nil {
-			break
-		}
-		group.Go(func() error { return do(working, i) })
-	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	return ctx.Err()
 }
