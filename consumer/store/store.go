@@ -160,6 +160,11 @@ type Owner struct {
 	TakenAt   time.Time // another one each time that the partition is taken
 }
 
+// Columns are where the columns of a row go: topic, kafka_partition, owner, clean, epoch, committed, taken_at.
+func (o *Owner) Columns() []any {
+	return []any{&o.Partition.Topic, &o.Partition.Number, &o.Name, &o.Clean, &o.Epoch, &o.Committed, &o.TakenAt}
+}
+
 // Doubt is a span of offsets [From, To) whose counter writes may have been applied twice, late, or not at all. The log
 // tells which keys they touch. Doubts of one reason that touch are united. Times are in whole milliseconds.
 type Doubt struct {
@@ -171,6 +176,14 @@ type Doubt struct {
 	NotedAt   time.Time // when the latest was
 	Due       time.Time // of the next check
 	Checks    int       // passed since NotedAt
+}
+
+// DoubtColumns are those of a row, in the order of Columns. The first three are its key.
+const DoubtColumns = "topic, kafka_partition, id, from_offset, to_offset, reason, since, noted_at, due, checks"
+
+// Columns are where the columns of a row go, and come from.
+func (d *Doubt) Columns() []any {
+	return []any{&d.Partition.Topic, &d.Partition.Number, &d.ID, &d.From, &d.To, &d.Reason, &d.Since, &d.NotedAt, &d.Due, &d.Checks}
 }
 
 // Reasons of doubts.
@@ -202,6 +215,11 @@ type LedgerID struct {
 type LedgerRow struct {
 	LedgerID
 	From, To int64
+}
+
+// Columns are where the columns of a row go, after those of its key.
+func (r *LedgerRow) Columns() []any {
+	return []any{&r.Partition.Topic, &r.Partition.Number, &r.Kind, &r.Epoch, &r.From, &r.To}
 }
 
 // KeyWrite is one atomic write: what to add to the cells of a key, and to its ledger rows. From and To of the rows are

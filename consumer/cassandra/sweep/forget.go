@@ -16,6 +16,7 @@ import (
 	"footfall/consumer/cassandra/visitorrow"
 	"footfall/consumer/cassandra/walk"
 	"footfall/internal/cql"
+	"footfall/internal/tables"
 	"footfall/models"
 )
 
@@ -133,8 +134,7 @@ func (f *forgetting) onLinks(ctx context.Context, ips []string) error {
 	}
 	return together(ctx, f, read, func(ctx context.Context, link string) error {
 		// One read for all IPs, since few are on any link.
-		here, err := cql.All(f.Session.Query(`SELECT ip FROM `+table+` WHERE short_url = ? AND ip IN ?`, link, ips).WithContext(ctx),
-			func(ip *string) []any { return []any{ip} })
+		here, err := cql.All(f.Session.Query(`SELECT ip FROM `+table+` WHERE short_url = ? AND ip IN ?`, link, ips).WithContext(ctx), tables.Column[string])
 		if err != nil {
 			return err
 		}
