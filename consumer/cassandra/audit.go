@@ -2,17 +2,14 @@ package cassandra
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"sync"
-	"time"
-
-	"github.com/gocql/gocql"
 
 	"footfall/consumer/cassandra/walk"
 	"footfall/consumer/store"
 	"footfall/internal/cql"
+	"footfall/migrations"
 	"footfall/models"
 )
 
@@ -50,17 +47,16 @@ func (s *Store) Keys(ctx context.Context, part store.Part, each func([]store.Key
 
 func (s *Store) eachLedger(ctx context.Context, keyspace models.Keyspace, b walk.Range, each func(store.KeyLedger) error) error {
 	key, ledger := models.Key{Keyspace: keyspace}, models.TableOf(keyspace, models.LedgerTable)
-	var month time.Time
 	features := make([]string, len(s.plan.Features()))
 	var row store.LedgerRow
 	columns := []any{&key.Name}
 	if keyspace == models.Cardinality {
-		columns = append(columns, &month)
+		columns = append(columns, &key.Month)
 		for i := range features {
 			columns = append(columns, &features[i])
 		}
 	}
-	columns = append(columns, &row.Partition.Topic, &row.Partition.Number, &row.Kind, &row.Epoch, &row.From, &row.To)
+	columns = append(columns, row.Columns()...)
 
 	var last store.KeyLedger
 	query := s.session.Query(`SELECT ` + s.schema.List(ledger.Partition, ledger.Rows, ledger.Values) + ` FROM ` + s.schema.Name(ledger) +
@@ -68,7 +64,7 @@ func (s *Store) eachLedger(ctx context.Context, keyspace models.Keyspace, b walk
 	var failed error // each's own
 	err := cql.Each(query, func() error {
 		if keyspace == models.Cardinality {
-			key.Month, key.Features = models.Millis(month.UnixMilli()), models.NewFeatures(features...)
+			key.Features = models.NewFeatures(features...)
 		}
 		if key != last.Key && len(last.Rows) > 0 {
 			if failed = each(last); failed != nil {
@@ -141,19 +137,15 @@ func (s *Store) Sums(ctx context.Context, links []models.Key) (map[models.Key]st
 const walkTTL = 7 * 24 * 3600
 
 // Walked implements store.WalkStore. The progress is a row of settings.
-func (s *Store) Walked(ctx context.Context, walk string) (progress string, err error) {
-	err = s.session.Query(`SELECT value FROM `+s.names.Footfall+`.settings WHERE name = ?`, "walk: "+walk).WithContext(ctx).Scan(&progress)
-	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
-		return "", fmt.Errorf("reading the progress of %s: %w", walk, err)
-	}
-	return progress, nil
+func (s *Store) Walked(ctx context.Context, walk string) (string, error) {
+	return migrations.Setting(ctx, s.session, s.names, "walk: "+walk)
 }
 
 // NoteWalked implements store.WalkStore.
 func (s *Store) NoteWalked(ctx context.Context, walk, progress string) error {
 	if progress == "" {
-		return s.session.Query(`DELETE FROM `+s.names.Footfall+`.settings WHERE name = ?`, "walk: "+walk).WithContext(ctx).Exec()
+		return s.exec(ctx, "ending the walk", `DELETE FROM `+s.names.Footfall+`.settings WHERE name = ?`, "walk: "+walk)
 	}
-	return s.session.Query(`INSERT INTO `+s.names.Footfall+`.settings (name, value) VALUES (?, ?) USING TTL ?`, "walk: "+walk, progress, walkTTL).
-		WithContext(ctx).Exec()
+	return s.exec(ctx, "noting the walk's progress", `INSERT INTO `+s.names.Footfall+`.settings (name, value) VALUES (?, ?) USING TTL ?`, "walk: "+walk,
+		progress, walkTTL)
 }

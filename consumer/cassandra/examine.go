@@ -135,28 +135,20 @@ func (s *Store) Replication(ctx context.Context) (cql.Replication, error) {
 
 // BotClicks reads how many bots' clicks on a link are counted.
 func (s *Store) BotClicks(ctx context.Context, link string) (n int64, err error) {
-	err = s.session.Query(s.cql.counter[models.BotCounter].read, link).WithContext(ctx).Scan(&n)
-	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
-		return 0, fmt.Errorf("reading the bots' clicks on %s: %w", link, err)
-	}
-	return n, nil
+	err = s.read(ctx, "the bots' clicks on "+link, &n, s.cql.counter[models.BotCounter].read, link)
+	return n, err
 }
 
 // TakeLink takes a canary's link for a holder, for ttl at the most. False without error: another holder has it. If the outcome is unknown, the
 // link is free again after ttl. The rows have a partition of their own in leases: there, nobody else asks.
 func (s *Store) TakeLink(ctx context.Context, link, holder string, ttl time.Duration) (bool, error) {
-	ok, err := s.cas(ctx, `INSERT INTO `+s.names.Footfall+`.leases (name, kind, id, what) VALUES ('doctors', 'canary', ?, ?) IF NOT EXISTS USING TTL ?`, link, holder,
-		int(ttl.Seconds()))
-	if err != nil {
-		return false, fmt.Errorf("taking link %s for a canary: %w", link, err)
-	}
-	return ok, nil
+	return s.cas(ctx, "taking link "+link+" for a canary", `INSERT INTO `+s.names.Footfall+`.leases (name, kind, id, what) VALUES ('doctors', 'canary', ?, ?)`+
+		` IF NOT EXISTS USING TTL ?`, link, holder, int(ttl.Seconds()))
 }
 
 // ReturnLink gives a link back, if the holder still has it.
 func (s *Store) ReturnLink(ctx context.Context, link, holder string) error {
-	if _, err := s.cas(ctx, `DELETE FROM `+s.names.Footfall+`.leases WHERE name = 'doctors' AND kind = 'canary' AND id = ? IF what = ?`, link, holder); err != nil {
-		return fmt.Errorf("giving back link %s: %w", link, err)
-	}
-	return nil
+	_, err := s.cas(ctx, "giving back link "+link, `DELETE FROM `+s.names.Footfall+`.leases WHERE name = 'doctors' AND kind = 'canary' AND id = ? IF what = ?`,
+		link, holder)
+	return err
 }

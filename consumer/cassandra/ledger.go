@@ -2,13 +2,11 @@ package cassandra
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"github.com/gocql/gocql"
 
 	"footfall/consumer/store"
-	"footfall/internal/cql"
 	"footfall/models"
 )
 
@@ -33,11 +31,5 @@ const ledgerPage = 500
 
 func (s *Store) ledgerOf(ctx context.Context, key models.Key, level gocql.Consistency) ([]store.LedgerRow, error) {
 	query := s.query(ctx, kindLedger, s.cql.readLedger[key.Keyspace], keyArgs(key)...).Consistency(level).PageSize(ledgerPage)
-	rows, err := cql.All(query, func(r *store.LedgerRow) []any {
-		return []any{&r.Partition.Topic, &r.Partition.Number, &r.Kind, &r.Epoch, &r.From, &r.To}
-	})
-	if err != nil {
-		return nil, fmt.Errorf("reading ledger: %w", markDisconnected(err))
-	}
-	return rows, nil
+	return listOf(query, "ledger", (*store.LedgerRow).Columns)
 }

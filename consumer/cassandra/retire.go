@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
-
-	"github.com/gocql/gocql"
 
 	"footfall/consumer/cassandra/sweep"
 	"footfall/consumer/store"
@@ -25,27 +22,22 @@ const (
 
 // Notices implements store.Store: two partitions of a few rows.
 func (s *Store) Notices(ctx context.Context) (n store.Notices, err error) {
-	var before time.Time
 	var state string
 	var r store.Retirement
 	query := s.session.Query(`SELECT before, state, topic, offsets FROM ` + s.names.Footfall + `.retired WHERE name = 'visits'`).WithContext(ctx)
 	err = cql.Each(query, func() error {
-		told := store.Retirement{Before: models.Millis(before.UnixMilli()), Topic: r.Topic, From: r.From, Done: state == done}
-		if state == announced {
+		told := r
+		if told.Done = state == done; state == announced {
 			told.ID, told.From = r.From[announcement], nil
 		}
 		n.Retirements = append(n.Retirements, told)
 		return nil
-	}, &before, &state, &r.Topic, &r.From)
+	}, &r.Before, &state, &r.Topic, &r.From)
 	if err != nil {
 		return n, fmt.Errorf("reading what is retired: %w", markDisconnected(err))
 	}
-	err = s.session.Query(`SELECT version FROM ` + s.names.Footfall + `.forgotten WHERE name = 'visitors'`).
-		WithContext(ctx).Scan(&n.Forgotten)
-	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
-		return n, fmt.Errorf("reading whether visitors were forgotten: %w", markDisconnected(err))
-	}
-	return n, nil
+	err = s.read(ctx, "whether visitors were forgotten", &n.Forgotten, `SELECT version FROM `+s.names.Footfall+`.forgotten WHERE name = 'visitors'`)
+	return n, err
 }
 
 // announcement is a key in the column offsets, in place of a partition: its value is the announcement's ID, until the offsets are decided.
@@ -53,55 +45,32 @@ const announcement = -1
 
 // Announce implements store.RetireStore. States change by lightweight transaction, so a decided retirement stays decided.
 func (s *Store) Announce(ctx context.Context, r store.Retirement) error {
-	_, err := s.cas(ctx, `INSERT INTO `+s.names.Footfall+`.retired (name, before, state, topic, offsets) VALUES ('visits', ?, ?, ?, ?)`+
-		` IF NOT EXISTS`, r.Before.Time(), announced, r.Topic, map[int]int64{announcement: r.ID})
-	if err != nil {
-		return fmt.Errorf("announcing a retirement: %w", err)
-	}
-	return nil
+	_, err := s.cas(ctx, "announcing a retirement", `INSERT INTO `+s.names.Footfall+`.retired (name, before, state, topic, offsets)`+
+		` VALUES ('visits', ?, ?, ?, ?) IF NOT EXISTS`, r.Before.Time(), announced, r.Topic, map[int]int64{announcement: r.ID})
+	return err
 }
 
 // Decide implements store.RetireStore.
 func (s *Store) Decide(ctx context.Context, r store.Retirement, from map[int]int64) (bool, error) {
-	ok, err := s.cas(ctx, `UPDATE `+s.names.Footfall+`.retired SET state = ?, offsets = ? WHERE name = 'visits' AND before = ?`+
+	return s.cas(ctx, "deciding a retirement", `UPDATE `+s.names.Footfall+`.retired SET state = ?, offsets = ? WHERE name = 'visits' AND before = ?`+
 		` IF state = ? AND topic = ? AND offsets = ?`, decided, from, r.Before.Time(), announced, r.Topic, map[int]int64{announcement: r.ID})
-	if err != nil {
-		return false, fmt.Errorf("deciding a retirement: %w", err)
-	}
-	return ok, nil
 }
 
 // Withdraw implements store.Store.
 func (s *Store) Withdraw(ctx context.Context, before models.Millis) (bool, error) {
-	ok, err := s.cas(ctx, `DELETE FROM `+s.names.Footfall+`.retired WHERE name = 'visits' AND before = ? IF state = ?`,
+	return s.cas(ctx, "withdrawing a retirement", `DELETE FROM `+s.names.Footfall+`.retired WHERE name = 'visits' AND before = ? IF state = ?`,
 		before.Time(), announced)
-	if err != nil {
-		return false, fmt.Errorf("withdrawing a retirement: %w", err)
-	}
-	return ok, nil
 }
 
 // Finish implements store.RetireStore.
 func (s *Store) Finish(ctx context.Context, before models.Millis) error {
-	ok, err := s.cas(ctx, `UPDATE `+s.names.Footfall+`.retired SET state = ? WHERE name = 'visits' AND before = ? IF state IN (?, ?)`,
+	const doing = "finishing a retirement"
+	ok, err := s.cas(ctx, doing, `UPDATE `+s.names.Footfall+`.retired SET state = ? WHERE name = 'visits' AND before = ? IF state IN (?, ?)`,
 		done, before.Time(), decided, done)
 	if err == nil && !ok {
-		err = errors.New("the retirement is not decided")
+		err = errors.New(doing + ": the retirement is not decided")
 	}
-	if err != nil {
-		return fmt.Errorf("finishing a retirement: %w", err)
-	}
-	return nil
-}
-
-// Committed implements store.Store.
-func (s *Store) Committed(ctx context.Context, p models.Partition) (committed int64, err error) {
-	err = s.session.Query(`SELECT committed FROM `+s.names.Footfall+`.owners WHERE topic = ? AND kafka_partition = ?`,
-		p.Topic, p.Number).WithContext(ctx).Scan(&committed)
-	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
-		return 0, fmt.Errorf("reading owners: %w", err)
-	}
-	return committed, nil
+	return err
 }
 
 // DropVisitors implements store.RetireStore.
