@@ -2,7 +2,6 @@ package migrations
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/gocql/gocql"
@@ -12,8 +11,8 @@ import (
 
 // Setting reads a fact of all that was counted; empty if it is not recorded.
 func Setting(ctx context.Context, session *gocql.Session, n cql.Keyspaces, name string) (value string, err error) {
-	err = session.Query(`SELECT value FROM `+n.Footfall+`.settings WHERE name = ?`, name).WithContext(ctx).Scan(&value)
-	if err != nil && !errors.Is(err, gocql.ErrNotFound) && !cql.NoTable(err) {
+	err = cql.One(session.Query(`SELECT value FROM `+n.Footfall+`.settings WHERE name = ?`, name).WithContext(ctx), &value)
+	if err != nil && !cql.NoTable(err) {
 		return "", fmt.Errorf("reading setting %q: %w", name, cql.MarkFinal(err))
 	}
 	return value, nil

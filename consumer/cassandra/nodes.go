@@ -64,8 +64,7 @@ func (s *Store) askNode(ctx context.Context, host *gocql.HostInfo) (Node, error)
 func (s *Store) settingsOf(ctx context.Context, host *gocql.HostInfo, where string) (map[string]string, error) {
 	values := map[string]string{}
 	var name, value string
-	query := s.session.Query(`SELECT name, value FROM system_views.settings` + where).Consistency(gocql.One).WithContext(cql.OnNode(ctx, host))
-	if err := cql.Each(query, func() error { values[name] = value; return nil }, &name, &value); err != nil {
+	if err := cql.Each(s.onNode(ctx, host, `SELECT name, value FROM system_views.settings`+where), func() error { values[name] = value; return nil }, &name, &value); err != nil {
 		return nil, fmt.Errorf("asking node %s: %w", host.ConnectAddress(), err)
 	}
 	return values, nil

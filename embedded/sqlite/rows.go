@@ -49,17 +49,12 @@ func rowsOf[T any](ctx context.Context, db *sql.DB, what string, into func(*T) [
 	}
 }
 
-// pieceRows is how many rows piecesOf has in memory; of a list by month, of which many may be read at once, monthRows.
+// pieceRows is how many rows of a long list piecesOf has in memory; of a list by month, of which many may be read at once, monthRows.
 const pieceRows, monthRows = 5000, 250
 
-// piecesOf is rowsOf for long lists: it asks again and again for the rows after the last one. The query ends with parameters for that row,
+// piecesOf is rowsOf for long lists: it asks again and again for so many rows after the last one. The query ends with parameters for that row,
 // as after gives them, and for their number. first are those for the beginning.
-func piecesOf[T any](ctx context.Context, db *sql.DB, what string, into func(*T) []any, query string, args, first []any, after func(T) []any) iter.Seq2[T, error] {
-	return smallPieces(ctx, db, pieceRows, what, into, query, args, first, after)
-}
-
-// smallPieces is piecesOf with so many rows.
-func smallPieces[T any](ctx context.Context, db *sql.DB, rows int, what string, into func(*T) []any, query string, args, first []any, after func(T) []any) iter.Seq2[T, error] {
+func piecesOf[T any](ctx context.Context, db *sql.DB, rows int, what string, into func(*T) []any, query string, args, first []any, after func(T) []any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for last := first; ; {
 			piece, err := listOf(ctx, db, what, into, query+" LIMIT ?", slices.Concat(args, last, []any{rows})...)

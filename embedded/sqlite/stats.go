@@ -18,7 +18,6 @@ import (
 // use, and the caller closes it.
 type Stats struct {
 	db     *sql.DB
-	plan   *models.Plan
 	schema tables.Schema
 }
 
@@ -46,14 +45,14 @@ func OpenStats(ctx context.Context, dir string) (*Stats, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the counts in %s: reading the plan: %w", dir, err), r.Close())
 	}
-	return &Stats{db: r.db, plan: plan, schema: tables.Schema{Plan: plan}}, nil
+	return &Stats{db: r.db, schema: tables.Schema{Plan: plan}}, nil
 }
 
 // Close releases the files; no method and no sequence may be under way.
 func (s *Stats) Close() error { return s.db.Close() }
 
 // Plan implements stats.Store.
-func (s *Stats) Plan() *models.Plan { return s.plan }
+func (s *Stats) Plan() *models.Plan { return s.schema.Plan }
 
 // Link implements stats.Store.
 func (s *Stats) Link(ctx context.Context, link string) (t stats.LinkTotals, err error) {
@@ -94,7 +93,7 @@ func (s *Stats) Shares(ctx context.Context, link, counter string, within stats.R
 		cells, args = s.schema.Select(table, label+", "+c.Column, table.Partition, table.Rows[:2]), []any{link, c.Name, day(within.From)}
 		rows = monthRows
 	}
-	return smallPieces(ctx, s.db, rows, counter, (*stats.Share).Columns, cells+" AND "+label+" >= ? AND "+label+" IS NOT ? ORDER BY "+label, args,
+	return piecesOf(ctx, s.db, rows, counter, (*stats.Share).Columns, cells+" AND "+label+" >= ? AND "+label+" IS NOT ? ORDER BY "+label, args,
 		[]any{"", nil}, func(last stats.Share) []any { return []any{last.Label, last.Label} })
 }
 
@@ -111,7 +110,7 @@ func (s *Stats) Latest(ctx context.Context, link string, at models.Millis) iter.
 		at string
 	}
 	into := func(c *kept) []any { return append([]any{&c.at}, c.Columns()...) }
-	pieces := piecesOf(ctx, s.db, "the latest clicks", into, "SELECT at, ts, country, referrer, ip, bot, id FROM urlshortener.latestclicks_kept"+
+	pieces := piecesOf(ctx, s.db, pieceRows, "the latest clicks", into, "SELECT at, ts, country, referrer, ip, bot, id FROM urlshortener.latestclicks_kept"+
 		" WHERE short_url = ? AND day = ? AND expires > ? AND (ts, at) < (?, ?) ORDER BY ts DESC, at DESC",
 		[]any{link, day(at), time.Now().UnixMilli()}, []any{int64(math.MaxInt64), ""}, func(last kept) []any { return []any{last.At.UnixMilli(), last.at} })
 	return func(yield func(stats.Click, error) bool) {
@@ -161,12 +160,12 @@ func (s *Stats) Names(ctx context.Context, of models.Name, within models.NameRan
 	name, args := table.Rows[0].Name, of.Append(nil, day)
 	args = args[:len(args)-1] // its value
 	if of.Bucket() == "" {
-		return piecesOf(ctx, s.db, of.List, tables.Column[string], s.schema.Select(table, name, table.Partition)+" AND "+name+" <= ? AND "+name+" >= ? AND "+name+
+		return piecesOf(ctx, s.db, pieceRows, of.List, tables.Column[string], s.schema.Select(table, name, table.Partition)+" AND "+name+" <= ? AND "+name+" >= ? AND "+name+
 			" IS NOT ? ORDER BY "+name, append(args, within.To), []any{within.From, nil}, func(last string) []any { return []any{last, last} })
 	}
 	period := table.Partition[:len(table.Partition)-1] // without the bucket
 	args = append(args[:len(args)-1], within.From, within.To)
-	return piecesOf(ctx, s.db, of.List, tables.Column[string], s.schema.Select(table, name, period)+" AND "+name+" >= ? AND "+name+" <= ? AND (bucket, "+name+") >= (?, ?) AND "+
+	return piecesOf(ctx, s.db, pieceRows, of.List, tables.Column[string], s.schema.Select(table, name, period)+" AND "+name+" >= ? AND "+name+" <= ? AND (bucket, "+name+") >= (?, ?) AND "+
 		name+" IS NOT ? ORDER BY bucket, "+name, args, []any{"", "", nil}, func(last string) []any { return []any{models.NameBucket(last), last, last} })
 }
 

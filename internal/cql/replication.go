@@ -2,7 +2,6 @@ package cql
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,13 +19,13 @@ func ReadReplication(ctx context.Context, session *gocql.Session, k Keyspaces) (
 	found := Replication{}
 	for _, keyspace := range k.All() {
 		var one map[string]string
-		err := session.Query(`SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?`, keyspace).
-			Consistency(gocql.One).WithContext(ctx).Scan(&one)
-		if errors.Is(err, gocql.ErrNotFound) {
-			return nil, fmt.Errorf("keyspace %s does not exist: run `consumer migrate`", keyspace)
-		}
+		err := One(session.Query(`SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?`, keyspace).
+			Consistency(gocql.One).WithContext(ctx), &one)
 		if err != nil {
 			return nil, fmt.Errorf("reading the replication of %s: %w", keyspace, err)
+		}
+		if one == nil {
+			return nil, fmt.Errorf("keyspace %s does not exist: run `consumer migrate`", keyspace)
 		}
 		found[keyspace] = one
 	}

@@ -9,6 +9,7 @@ import (
 
 	"footfall/internal/cql"
 	"footfall/internal/tables"
+	"footfall/migrations"
 	"footfall/models"
 	"footfall/reader/stats"
 )
@@ -88,8 +89,7 @@ func (s *Store) Progress(ctx context.Context) ([]stats.Progress, error) {
 
 // Partitions implements stats.Store. Consumers record the number before they count.
 func (s *Store) Partitions(ctx context.Context, topic string) (n int, err error) {
-	var value string
-	err = cql.One(s.session.Query(s.cql.setting, "topic "+topic+": partitions").WithContext(ctx), &value)
+	value, err := migrations.Setting(ctx, s.session, s.names, "topic "+topic+": partitions")
 	if err == nil && value != "" {
 		n, err = strconv.Atoi(value)
 	}

@@ -21,6 +21,7 @@ import (
 // Store implements stats.Store. It is safe for concurrent use.
 type Store struct {
 	session *gocql.Session
+	names   cql.Keyspaces
 	plan    *models.Plan
 	cql     statements
 }
@@ -67,11 +68,11 @@ func parseConsistency(text string) (gocql.Consistency, error) {
 
 // learn finds out what the tables keep, and refuses a cluster that does not suit.
 func (s *Store) learn(ctx context.Context, cfg configs.CassandraClient) (err error) {
-	names := cql.KeyspacesOf(cfg.KeyspaceSuffix)
-	if s.plan, err = migrations.CheckTables(ctx, s.session, names); err != nil {
+	s.names = cql.KeyspacesOf(cfg.KeyspaceSuffix)
+	if s.plan, err = migrations.CheckTables(ctx, s.session, s.names); err != nil {
 		return err
 	}
-	s.cql = newStatements(names, tables.Schema{Suffix: cfg.KeyspaceSuffix, Plan: s.plan})
+	s.cql = newStatements(s.names, tables.Schema{Suffix: cfg.KeyspaceSuffix, Plan: s.plan})
 	return cql.CheckDataCentres(ctx, s.session, cfg.LocalDC)
 }
 
