@@ -6,7 +6,6 @@ import (
 	"math"
 	"sync"
 
-	"footfall/consumer/cassandra/walk"
 	"footfall/consumer/store"
 	"footfall/internal/cql"
 	"footfall/migrations"
@@ -19,8 +18,8 @@ var _ store.AuditStore = (*Store)(nil)
 const keysTogether = 500
 
 // around is the smallest token range that has all these keys.
-func around(keys []models.Key) walk.Range {
-	b := walk.Range{First: math.MaxInt64, Last: math.MinInt64}
+func around(keys []models.Key) tokenRange {
+	b := tokenRange{First: math.MaxInt64, Last: math.MinInt64}
 	for _, key := range keys {
 		token := keyToken(key)
 		b.First, b.Last = min(b.First, token), max(b.Last, token)
@@ -31,7 +30,7 @@ func around(keys []models.Key) walk.Range {
 // Keys implements store.WalkStore: it reads the ledgers of a part of the ring, page by page. The rows of a key are consecutive.
 func (s *Store) Keys(ctx context.Context, part store.Part, each func([]store.KeyLedger) error) error {
 	var together []store.KeyLedger
-	err := s.eachLedger(ctx, part.Keyspace, walk.PartOf(part), func(k store.KeyLedger) error {
+	err := s.eachLedger(ctx, part.Keyspace, tokensOf(part), func(k store.KeyLedger) error {
 		if together = append(together, k); len(together) < keysTogether {
 			return nil
 		}
@@ -45,7 +44,7 @@ func (s *Store) Keys(ctx context.Context, part store.Part, each func([]store.Key
 	return err
 }
 
-func (s *Store) eachLedger(ctx context.Context, keyspace models.Keyspace, b walk.Range, each func(store.KeyLedger) error) error {
+func (s *Store) eachLedger(ctx context.Context, keyspace models.Keyspace, b tokenRange, each func(store.KeyLedger) error) error {
 	key, ledger := models.Key{Keyspace: keyspace}, models.TableOf(keyspace, models.LedgerTable)
 	features := make([]string, len(s.plan.Features()))
 	var row store.LedgerRow
@@ -60,7 +59,7 @@ func (s *Store) eachLedger(ctx context.Context, keyspace models.Keyspace, b walk
 
 	var last store.KeyLedger
 	query := s.session.Query(`SELECT ` + s.schema.List(ledger.Partition, ledger.Rows, ledger.Values) + ` FROM ` + s.schema.Name(ledger) +
-		b.Where(s.schema.List(ledger.Partition))).WithContext(ctx).PageSize(1000).RetryPolicy(walk.Patience)
+		b.where(s.schema.List(ledger.Partition))).WithContext(ctx).PageSize(1000).RetryPolicy(patience)
 	var failed error // each's own
 	err := cql.Each(query, func() error {
 		if keyspace == models.Cardinality {
@@ -106,7 +105,7 @@ func (s *Store) Sums(ctx context.Context, links []models.Key) (map[models.Key]st
 		if tag := counter.ColumnOf(models.KindTag); tag != "" {
 			by, columns = by+`, `+tag, append(columns, &counter.Name)
 		}
-		query := s.session.Query(`SELECT ` + by + `, SUM(value) FROM ` + s.names.URLShortener + `.` + counter.Table + tokens.Where(`short_url`) + ` GROUP BY ` + by).WithContext(ctx).PageSize(1000).RetryPolicy(walk.Patience)
+		query := s.session.Query(`SELECT ` + by + `, SUM(value) FROM ` + s.names.URLShortener + `.` + counter.Table + tokens.where(`short_url`) + ` GROUP BY ` + by).WithContext(ctx).PageSize(1000).RetryPolicy(patience)
 		err := cql.Each(query, func() error {
 			mu.Lock()
 			defer mu.Unlock()

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"footfall/consumer/cassandra/walk"
 	"footfall/consumer/store"
 	"footfall/internal/cql"
 	"footfall/models"
@@ -29,7 +28,7 @@ func (s *Store) LinkCells(ctx context.Context, links []models.Key) (map[models.K
 	for _, link := range links {
 		out[link] = map[models.Cell]int64{}
 	}
-	where := around(links).Where(`short_url`)
+	where := around(links).where(`short_url`)
 	var mu sync.Mutex
 	all := s.linkTables()
 	err := s.each(ctx, len(all), func(ctx context.Context, i int) error {
@@ -96,7 +95,7 @@ func (s *Store) eachLinkCell(ctx context.Context, of []models.Counter, where str
 		columns = append(columns, &numbers[i])
 	}
 	query := s.session.Query(`SELECT ` + s.schema.List(table.Partition, table.Rows, table.Values) + ` FROM ` + s.schema.Name(table) + where).
-		WithContext(ctx).PageSize(1000).RetryPolicy(walk.Patience)
+		WithContext(ctx).PageSize(1000).RetryPolicy(patience)
 	return cql.Each(query, func() error {
 		for i, column := range table.Values {
 			if len(numbers) > 1 || cell.Counter == "" { // no column has its name

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
-	"footfall/consumer/cassandra/sweep"
 	"footfall/consumer/store"
 	"footfall/internal/cql"
 	"footfall/models"
@@ -73,27 +73,63 @@ func (s *Store) Finish(ctx context.Context, before models.Millis) error {
 	return err
 }
 
-// DropVisitors implements store.RetireStore.
+// dropAtOnce is how many partitions are collected before they are removed.
+const dropAtOnce = 1000
+
+// clockSpread is how much the clocks of processes may differ.
+const clockSpread = time.Minute
+
+// DropVisitors implements store.RetireStore. A partition holds visitors of one month, and is deleted as a whole: that leaves one
+// tombstone, however many rows it had. Consumers write no rows of such months any more, so the tombstone's timestamp may lie in the future.
 func (s *Store) DropVisitors(ctx context.Context, part store.Part, before models.Millis, read func(n int)) (store.Dropped, error) {
-	return s.tables().Drop(ctx, part, before, read)
+	var d store.Dropped
+	var gathered []visitorPartition
+	asOf := time.Now().Add(clockSpread).UnixMicro() // the clock of the consumer that wrote a row may be ahead of ours
+	visitors, where := s.visitors()
+	drop := func() error {
+		err := s.each(ctx, len(gathered), func(ctx context.Context, i int) error {
+			return s.session.Query(`DELETE FROM `+visitors+` USING TIMESTAMP ?`+where, append([]any{asOf}, gathered[i].Args()...)...).WithContext(ctx).Exec()
+		})
+		if err == nil {
+			d.Partitions += len(gathered)
+			gathered = gathered[:0]
+		}
+		return err
+	}
+	err := s.eachPartition(ctx, tokensOf(part), func(p visitorPartition) error {
+		d.Read++
+		read(1)
+		if over(p.Month, before) {
+			gathered = append(gathered, p)
+		}
+		if len(gathered) >= dropAtOnce {
+			return drop()
+		}
+		return nil
+	})
+	if err == nil {
+		err = drop()
+	}
+	if err != nil {
+		return d, fmt.Errorf("removing visitors: %w", err)
+	}
+	return d, nil
 }
 
-// CountMismatches implements store.RetireStore.
-func (s *Store) CountMismatches(ctx context.Context, before models.Millis, progress func(string), each func(store.CountMismatch)) error {
-	return s.tables().CountMismatches(ctx, before, progress, each)
+// visitors has the name of the table of sites' visitors, and the condition that selects a partition of it.
+func (s *Store) visitors() (name, where string) {
+	return s.schema.Name(guidData), " WHERE " + s.schema.Equal(guidData.Partition)
 }
 
-// Forgotten is what Forget removed.
-type Forgotten = sweep.Forgotten
-
-// Forget removes the rows of visitors: by guid on all sites, and by IP, as stored, on all links. Counts stay. Then it notifies consumers, so
-// that they clear their visitor caches. After an error some rows are removed, and it may be called again. It calls progress now and then,
-// from one goroutine.
-func (s *Store) Forget(ctx context.Context, guids, ips []string, progress func(Forgotten)) (Forgotten, error) {
-	return s.tables().Forget(ctx, guids, ips, progress)
+// over tells whether nobody is counted by the rows of a month any more.
+func over(month, before models.Millis) bool {
+	return models.IntervalEnd(models.IntervalMonth, month) <= before
 }
 
-// tables are what commands sweep.
-func (s *Store) tables() sweep.Tables {
-	return sweep.Tables{Session: s.session, Schema: s.schema, InFlight: s.inFlight}
+// eachPartition calls each with every partition of visitors of sites in a range of the ring.
+func (s *Store) eachPartition(ctx context.Context, r tokenRange, each func(visitorPartition) error) error {
+	key := s.schema.List(guidData.Partition)
+	var p visitorPartition
+	return cql.Each(s.session.Query(`SELECT DISTINCT `+key+` FROM `+s.schema.Name(guidData)+r.where(key)).WithContext(ctx).PageSize(1000).
+		RetryPolicy(patience), func() error { return each(p) }, &p.Site, &p.Month, &p.Bucket)
 }

@@ -1,7 +1,6 @@
 package cassandra
 
 import (
-	"footfall/consumer/cassandra/visitorrow"
 	"footfall/internal/tables"
 	"footfall/models"
 )
@@ -43,7 +42,7 @@ func newStatements(schema tables.Schema) statements {
 		latest:     schema.Insert(models.TableOf(models.URLShortener, models.LatestClicks)) + ` USING TIMESTAMP ? AND TTL ?`,
 	}
 	s.rememberUntil = s.remember + ` USING TTL ?`
-	rows := visitorrow.Table
+	rows := guidData
 	of := `SELECT ` + schema.List(rows.Rows, rows.Values) + ` FROM ` + schema.Name(rows) + ` WHERE siteId = ? AND month_interval_start = ? AND bucket IN ?`
 	s.readFirstRows, s.readRows, s.insertEntry = of+` AND guid IN ? AND under = ''`, of+` AND (guid, under) IN ?`, schema.Insert(rows)
 	for i, of := range models.Lists {

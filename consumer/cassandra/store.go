@@ -33,6 +33,7 @@ type Store struct {
 	replicated   bool         // a keyspace has more than one replica
 	traffic      *traffic
 	ipTTL        time.Duration // see ExpireIPs
+	inMemory     int           // counters of a site's month that CountMismatches compares at a time
 }
 
 var _ store.Store = (*Store)(nil)
@@ -72,7 +73,7 @@ func Connect(ctx context.Context, cfg configs.Cassandra, plan *models.Plan, adju
 	}
 	n, schema := cql.KeyspacesOf(cfg.KeyspaceSuffix), tables.Schema{Suffix: cfg.KeyspaceSuffix, Plan: plan}
 	return &Store{session: session, names: n, plan: plan, schema: schema, cql: newStatements(schema), inFlight: cfg.InFlight, nodes: known,
-		traffic: newTraffic()}, nil
+		traffic: newTraffic(), inMemory: defaultInMemory}, nil
 }
 
 // localTransactions runs lightweight transactions in one data centre, as all else: at SERIAL, the default, the loss of another data centre

@@ -1,4 +1,4 @@
-package sweep
+package cassandra
 
 import (
 	"cmp"
@@ -13,8 +13,6 @@ import (
 	"github.com/gocql/gocql"
 	"github.com/google/uuid"
 
-	"footfall/consumer/cassandra/visitorrow"
-	"footfall/consumer/cassandra/walk"
 	"footfall/internal/cql"
 	"footfall/internal/tables"
 	"footfall/models"
@@ -29,8 +27,8 @@ type Forgotten struct {
 // Forget removes the rows of visitors: by guid on all sites, and by IP, as stored, on all links. Counts stay. Then it notifies consumers, so
 // that they clear their visitor caches. After an error some rows are removed, and it may be called again. It calls progress now and then,
 // from one goroutine.
-func (t Tables) Forget(ctx context.Context, guids, ips []string, progress func(Forgotten)) (Forgotten, error) {
-	f := &forgetting{Tables: t, progress: progress}
+func (s *Store) Forget(ctx context.Context, guids, ips []string, progress func(Forgotten)) (Forgotten, error) {
+	f := &forgetting{Store: s, progress: progress}
 	var err error
 	if len(guids) > 0 {
 		err = f.onSites(ctx, guids)
@@ -42,7 +40,7 @@ func (t Tables) Forget(ctx context.Context, guids, ips []string, progress func(F
 		err = f.amongLatest(ctx, ips)
 	}
 	if err == nil { // after the rows: a consumer notified earlier could read and cache a row before it is removed
-		err = t.tellForgotten(ctx)
+		err = s.tellForgotten(ctx)
 	}
 	if err != nil {
 		return f.total(), fmt.Errorf("forgetting visitors: %w", err)
@@ -51,21 +49,21 @@ func (t Tables) Forget(ctx context.Context, guids, ips []string, progress func(F
 }
 
 // tellForgotten changes the version that consumers read. Its write timestamp is later than the last one's, even if that clock was ahead.
-func (t Tables) tellForgotten(ctx context.Context) error {
-	table := `footfall` + t.Schema.Suffix + `.forgotten`
+func (s *Store) tellForgotten(ctx context.Context) error {
+	table := s.names.Footfall + `.forgotten`
 	var last int64
-	err := cql.One(t.Session.Query(`SELECT WRITETIME(version) FROM `+table+` WHERE name = 'visitors'`).WithContext(ctx), &last)
+	err := cql.One(s.session.Query(`SELECT WRITETIME(version) FROM `+table+` WHERE name = 'visitors'`).WithContext(ctx), &last)
 	if err != nil {
 		return err
 	}
 	at := max(time.Now().UnixMicro(), last+1)
-	return t.Session.Query(`INSERT INTO `+table+` (name, version) VALUES ('visitors', ?) USING TIMESTAMP ?`, uuid.NewString(), at).
+	return s.session.Query(`INSERT INTO `+table+` (name, version) VALUES ('visitors', ?) USING TIMESTAMP ?`, uuid.NewString(), at).
 		WithContext(ctx).Exec()
 }
 
 // forgetting is the state of one Forget.
 type forgetting struct {
-	Tables
+	*Store
 	progress           func(Forgotten)
 	guids, ips, clicks atomic.Int64
 	looked             int
@@ -103,8 +101,8 @@ func (f *forgetting) onSites(ctx context.Context, guids []string) error {
 	for _, guid := range guids {
 		byBucket[models.Bucket(guid)] = append(byBucket[models.Bucket(guid)], guid)
 	}
-	read := func(each func(visitorrow.Partition) error) error {
-		return f.eachPartition(ctx, walk.Ring, func(p visitorrow.Partition) error {
+	read := func(each func(visitorPartition) error) error {
+		return f.eachPartition(ctx, ring, func(p visitorPartition) error {
 			if byBucket[p.Bucket] == nil {
 				return nil
 			}
@@ -112,9 +110,9 @@ func (f *forgetting) onSites(ctx context.Context, guids []string) error {
 		})
 	}
 	table, where := f.visitors()
-	return together(ctx, f, read, func(ctx context.Context, p visitorrow.Partition) error {
+	return together(ctx, f, read, func(ctx context.Context, p visitorPartition) error {
 		for _, guid := range byBucket[p.Bucket] {
-			rows, err := f.remove(ctx, table, visitorrow.Table.Values, where+` AND guid = ?`, append(p.Args(), guid)...)
+			rows, err := f.remove(ctx, table, guidData.Values, where+` AND guid = ?`, append(p.Args(), guid)...)
 			if err != nil {
 				return err
 			}
@@ -127,14 +125,14 @@ func (f *forgetting) onSites(ctx context.Context, guids []string) error {
 // onLinks removes IPs from the partition of every link.
 func (f *forgetting) onLinks(ctx context.Context, ips []string) error {
 	visitors := models.TableOf(models.URLShortener, models.LinkVisitors)
-	table := f.Schema.Name(visitors)
+	table := f.schema.Name(visitors)
 	read := func(each func(string) error) error {
 		var link string
-		return cql.Each(f.Session.Query(`SELECT DISTINCT short_url FROM `+table).WithContext(ctx).PageSize(1000), func() error { return each(link) }, &link)
+		return cql.Each(f.session.Query(`SELECT DISTINCT short_url FROM `+table).WithContext(ctx).PageSize(1000), func() error { return each(link) }, &link)
 	}
 	return together(ctx, f, read, func(ctx context.Context, link string) error {
 		// One read for all IPs, since few are on any link.
-		here, err := cql.All(f.Session.Query(`SELECT ip FROM `+table+` WHERE short_url = ? AND ip IN ?`, link, ips).WithContext(ctx), tables.Column[string])
+		here, err := cql.All(f.session.Query(`SELECT ip FROM `+table+` WHERE short_url = ? AND ip IN ?`, link, ips).WithContext(ctx), tables.Column[string])
 		if err != nil {
 			return err
 		}
@@ -162,7 +160,7 @@ func (f *forgetting) remove(ctx context.Context, table string, columns []models.
 			return rows, err
 		}
 		rows = max(rows, found)
-		err = f.Session.Query(`DELETE FROM `+table+` USING TIMESTAMP ?`+where, append([]any{written}, args...)...).WithContext(ctx).Exec()
+		err = f.session.Query(`DELETE FROM `+table+` USING TIMESTAMP ?`+where, append([]any{written}, args...)...).WithContext(ctx).Exec()
 		if err != nil {
 			return rows, err
 		}
@@ -177,7 +175,7 @@ func (f *forgetting) written(ctx context.Context, table string, columns []models
 	for i, column := range columns {
 		scanned[i], times[i] = &cells[i], `WRITETIME(`+column.Name+`)`
 	}
-	query := f.Session.Query(`SELECT `+strings.Join(times, `, `)+` FROM `+table+where, args...).WithContext(ctx)
+	query := f.session.Query(`SELECT `+strings.Join(times, `, `)+` FROM `+table+where, args...).WithContext(ctx)
 	err = cql.Each(query, func() error {
 		rows++
 		last = max(last, cmp.Or(slices.Max(cells), time.Now().UnixMicro())) // 0: no cell
@@ -192,23 +190,23 @@ func (f *forgetting) amongLatest(ctx context.Context, ips []string) error {
 		link string
 		day  time.Time
 	}
-	table := f.Schema.Name(models.TableOf(models.URLShortener, models.LatestClicks))
+	table := f.schema.Name(models.TableOf(models.URLShortener, models.LatestClicks))
 	read := func(each func(partition) error) error {
 		var p partition
-		return cql.Each(f.Session.Query(`SELECT DISTINCT short_url, day FROM `+table).WithContext(ctx).PageSize(1000), func() error { return each(p) },
+		return cql.Each(f.session.Query(`SELECT DISTINCT short_url, day FROM `+table).WithContext(ctx).PageSize(1000), func() error { return each(p) },
 			&p.link, &p.day)
 	}
 	return together(ctx, f, read, func(ctx context.Context, p partition) error {
 		var at gocql.UUID
 		var ip string
 		var written int64 // 0: the row has no ip
-		query := f.Session.Query(`SELECT at, ip, WRITETIME(ip) FROM `+table+` WHERE short_url = ? AND day = ?`, p.link, p.day).WithContext(ctx).PageSize(1000)
+		query := f.session.Query(`SELECT at, ip, WRITETIME(ip) FROM `+table+` WHERE short_url = ? AND day = ?`, p.link, p.day).WithContext(ctx).PageSize(1000)
 		return cql.Each(query, func() error {
 			if written == 0 || !slices.Contains(ips, ip) {
 				return nil
 			}
 			// Only a replay writes this row again, with the same timestamp: it stays deleted.
-			err := f.Session.Query(`DELETE FROM `+table+` USING TIMESTAMP ? WHERE short_url = ? AND day = ? AND at = ?`,
+			err := f.session.Query(`DELETE FROM `+table+` USING TIMESTAMP ? WHERE short_url = ? AND day = ? AND at = ?`,
 				max(written, time.Now().UnixMicro()), p.link, p.day, at).WithContext(ctx).Exec()
 			if err != nil {
 				return err
