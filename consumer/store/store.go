@@ -1,3 +1,9 @@
+// Package store says what the consumer asks of a database: the interfaces, the types they speak in, and the errors by which a
+// store tells whether a write was applied.
+//
+// A store imports this package and nothing of the pipeline. Store is what counting needs. The other interfaces add what one command
+// or option needs: WalkStore, AuditStore, RetireStore, CompareStore and LeaseStore (commands.go), and LatestStore. The package storetest
+// has the suite that every store must pass.
 package store
 
 import (
@@ -299,4 +305,37 @@ func TooLarge(key models.Key, cells iter.Seq2[models.Cell, int64], ledgerRows in
 		size += len(cell.Label)
 	}
 	return n > statements || size+n*(len(key.Name)+len(key.Features)+overhead) > bytes
+}
+
+// Tail is the last message of a partition that was counted, the one before Offset. If the log has another message there, it is
+// another log. Sum is a fingerprint of the message's key and value. The zero Tail: not known.
+type Tail struct {
+	Offset int64
+	Sum    string
+}
+
+// String is the form in which stores keep it.
+func (t Tail) String() string { return fmt.Sprintf("%d %s", t.Offset, t.Sum) }
+
+// ReadTail reads what String wrote; the zero Tail if it is empty.
+func ReadTail(text string) (t Tail, err error) {
+	if text == "" {
+		return t, nil
+	}
+	if _, err := fmt.Sscanf(text, "%d %s", &t.Offset, &t.Sum); err != nil {
+		return Tail{}, fmt.Errorf("reading the last event %q: %w", text, err)
+	}
+	return t, nil
+}
+
+// ReadOnly is a store that records no settings: the first consumer does that, not a command that looks at tables before. Safe for concurrent use.
+type ReadOnly struct{ Store }
+
+// Setting implements Store. Where nothing is recorded it returns what would be.
+func (r ReadOnly) Setting(ctx context.Context, name, value string) (string, error) {
+	recorded, err := r.Store.Setting(ctx, name, "")
+	if err == nil && recorded == "" {
+		recorded = value
+	}
+	return recorded, err
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 
 	"footfall/consumer/store"
@@ -62,22 +63,22 @@ func (s *Store) ledger(ctx context.Context, keyspace models.Keyspace, keys []mod
 	}
 	var i int
 	var row store.LedgerRow
-	err := s.each(ctx, query, len(places), func(i int) []any { return tables.AppendKey(nil, keys[places[i]], day) }, func() error {
+	err := eachAsked(ctx, s.readers, query, len(places), func(i int) []any { return tables.AppendKey(nil, keys[places[i]], day) }, func() error {
 		if i != at {
 			tell()
 			at, rows = i, nil
 		}
 		rows = append(rows, row)
 		return nil
-	}, append([]any{&i}, row.Columns()...)...)
+	}, append([]any{&i}, row.Columns()...))
 	if err == nil {
 		tell()
 	}
 	return err
 }
 
-// each runs a query about n rows, perStatement at a time, and each for its answer. ?1 are the rows, ?2 is the place of the first.
-func (s *Store) each(ctx context.Context, query string, n int, row func(i int) []any, do func() error, into ...any) error {
+// eachAsked runs a query about n rows, perStatement at a time, and each for its answer. ?1 are the rows, ?2 is the place of the first.
+func eachAsked(ctx context.Context, db *sql.DB, query string, n int, row func(i int) []any, do func() error, into []any, more ...any) error {
 	for begin := 0; begin < n; begin += perStatement {
 		some := make([][]any, min(perStatement, n-begin))
 		for i := range some {
@@ -87,7 +88,7 @@ func (s *Store) each(ctx context.Context, query string, n int, row func(i int) [
 		if err != nil {
 			return err
 		}
-		if err := each(ctx, s.readers, do, into, query, parameter, begin); err != nil {
+		if err := each(ctx, db, do, into, query, append([]any{parameter, begin}, more...)...); err != nil {
 			return err
 		}
 	}

@@ -129,27 +129,21 @@ func (s *Stats) Counts(ctx context.Context, key models.Key) ([]stats.Count, erro
 		tables.AppendKey(nil, key, day)...)
 }
 
-// Ranked implements stats.Store: one statement looks each of the keys up by its primary key. A list of them as JSON takes a fifth of
+// Ranked implements stats.Store: a statement looks many keys up by their primary keys. A list of them as JSON takes a fifth of
 // the time of a statement for each.
 func (s *Stats) Ranked(ctx context.Context, keys []models.Key, counter string, within stats.Range) ([]int64, error) {
-	list := make([][]any, len(keys))
-	for i, key := range keys {
-		list[i] = tables.AppendKey(nil, key, day)
-	}
-	parameter, err := asJSON(list)
+	c, more := asked(counter, within, nil)
+	table := models.TableOf(c.Keyspace, c.Table)
+	query := lookUp(s.schema, table, "t."+c.Column, table.Partition) + s.schema.Range(c)
+	counts := make([]int64, len(keys))
+	var i int
+	var n int64
+	err := eachAsked(ctx, s.db, query, len(keys), func(i int) []any { return tables.AppendKey(nil, keys[i], day) }, func() error {
+		counts[i] += n
+		return nil
+	}, []any{&i, &n}, more...)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s of %d keys: %w", counter, len(keys), err)
-	}
-	c, args := asked(counter, within, []any{parameter, 0})
-	table := models.TableOf(c.Keyspace, c.Table)
-	into := func(row *[2]int64) []any { return []any{&row[0], &row[1]} }
-	rows, err := listOf(ctx, s.db, counter, into, lookUp(s.schema, table, "t."+c.Column, table.Partition)+s.schema.Range(c), args...)
-	if err != nil {
-		return nil, fmt.Errorf("ranking %d keys: %w", len(keys), err)
-	}
-	counts := make([]int64, len(keys))
-	for _, row := range rows {
-		counts[row[0]] += row[1]
 	}
 	return counts, nil
 }

@@ -42,12 +42,12 @@ func (s *Store) FirstSeen(ctx context.Context, sightings []models.Sighting) ([]m
 	row := func(i int) []any { return []any{sightings[i].Name, sightings[i].Visitor} }
 	var i int
 	var p models.Position
-	err := s.each(ctx, s.visitors.readIPs, len(sightings), row, func() error {
+	err := eachAsked(ctx, s.readers, s.visitors.readIPs, len(sightings), row, func() error {
 		if first[i] = p; p.Topic == "" { // a row inserted by hand: seen, but not in an event of the log
 			first[i] = models.Position{Partition: -1, Offset: -1}
 		}
 		return nil
-	}, &i, &p.Topic, &p.Partition, &p.Offset)
+	}, []any{&i, &p.Topic, &p.Partition, &p.Offset})
 	if err != nil {
 		return nil, fmt.Errorf("looking up visitors: %w", err)
 	}
@@ -76,14 +76,14 @@ func (s *Store) Visitors(ctx context.Context, visitors []models.Visitor, found f
 	var i int
 	var at models.Position
 	var text []byte
-	err := s.each(ctx, s.visitors.readEntries, len(visitors), func(i int) []any { return rowOf(visitors[i]) }, func() error {
+	err := eachAsked(ctx, s.readers, s.visitors.readEntries, len(visitors), func(i int) []any { return rowOf(visitors[i]) }, func() error {
 		var seen []string
 		_ = json.Unmarshal(text, &seen) // somebody may have written anything by hand: then it remembers nothing
 		if first, ok := models.ReadFirst(at, seen, len(s.schema.Plan.Features())); ok {
 			found(i, first)
 		}
 		return nil
-	}, &i, &at.Topic, &at.Partition, &at.Offset, &text)
+	}, []any{&i, &at.Topic, &at.Partition, &at.Offset, &text})
 	if err != nil {
 		return fmt.Errorf("looking up visitors: %w", err)
 	}
