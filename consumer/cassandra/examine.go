@@ -201,7 +201,8 @@ func (n Node) Durable() bool { return n.CommitlogSync == "group" || n.CommitlogS
 func (s *Store) settingsOf(ctx context.Context, host *gocql.HostInfo, where string) (map[string]string, error) {
 	values := map[string]string{}
 	var name, value string
-	if err := cql.Each(s.onNode(ctx, host, `SELECT name, value FROM system_views.settings`+where), func() error { values[name] = value; return nil }, &name, &value); err != nil {
+	query := s.onNode(ctx, host, `SELECT name, value FROM system_views.settings`+where)
+	if err := cql.Each(query, func() error { values[name] = value; return nil }, &name, &value); err != nil {
 		return nil, fmt.Errorf("asking node %s: %w", host.ConnectAddress(), err)
 	}
 	return values, nil

@@ -28,7 +28,8 @@ func testTokens(t *testing.T, store *Store) {
 	}
 	var want int64
 	of := partitionOf(guid)
-	err := store.session.Query(`SELECT token(siteId, month_interval_start, bucket) FROM `+store.names.Cardinality+`.GuidData WHERE siteId = ? AND month_interval_start = ? AND bucket = ?`,
+	err := store.session.Query(`SELECT token(siteId, month_interval_start, bucket) FROM `+store.names.Cardinality+`.GuidData`+
+		` WHERE siteId = ? AND month_interval_start = ? AND bucket = ?`,
 		of.Args()...).Scan(&want)
 	if err != nil {
 		t.Fatal(err)

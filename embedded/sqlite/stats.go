@@ -154,13 +154,13 @@ func (s *Stats) Names(ctx context.Context, of models.Name, within models.NameRan
 	name, args := table.Rows[0].Name, of.Append(nil, day)
 	args = args[:len(args)-1] // its value
 	if of.Bucket() == "" {
-		return piecesOf(ctx, s.db, pieceRows, of.List, tables.Column[string], s.schema.Select(table, name, table.Partition)+" AND "+name+" <= ? AND "+name+" >= ? AND "+name+
-			" IS NOT ? ORDER BY "+name, append(args, within.To), []any{within.From, nil}, func(last string) []any { return []any{last, last} })
+		return piecesOf(ctx, s.db, pieceRows, of.List, tables.Column[string], s.schema.Select(table, name, table.Partition)+" AND "+name+" <= ? AND "+
+			name+" >= ? AND "+name+" IS NOT ? ORDER BY "+name, append(args, within.To), []any{within.From, nil}, func(last string) []any { return []any{last, last} })
 	}
 	period := table.Partition[:len(table.Partition)-1] // without the bucket
 	args = append(args[:len(args)-1], within.From, within.To)
-	return piecesOf(ctx, s.db, pieceRows, of.List, tables.Column[string], s.schema.Select(table, name, period)+" AND "+name+" >= ? AND "+name+" <= ? AND (bucket, "+name+") >= (?, ?) AND "+
-		name+" IS NOT ? ORDER BY bucket, "+name, args, []any{"", "", nil}, func(last string) []any { return []any{models.NameBucket(last), last, last} })
+	return piecesOf(ctx, s.db, pieceRows, of.List, tables.Column[string], s.schema.Select(table, name, period)+" AND "+name+" >= ? AND "+name+
+		" <= ? AND (bucket, "+name+") >= (?, ?) AND "+name+" IS NOT ? ORDER BY bucket, "+name, args, []any{"", "", nil}, func(last string) []any { return []any{models.NameBucket(last), last, last} })
 }
 
 // Progress implements stats.Store.

@@ -105,7 +105,7 @@ func scanned[T any](ctx context.Context, query *gocql.Query, what string, into f
 			}
 			return nil
 		}, into(&row)...)
-		if err != nil && err != left { //nolint:errorlint // it is ours, and nobody wraps it
+		if err != nil && !errors.Is(err, left) {
 			yield(none, fmt.Errorf("reading %s: %w", what, err))
 		}
 	}
