@@ -195,11 +195,11 @@ func (m *migrator) migrate(ctx context.Context, step Migration) error {
 // returns an error if anything else is recorded. Once there are tables it records nothing: what they are made for may be known to other nodes.
 func (m *migrator) settle(ctx context.Context, migrated bool) error {
 	var table string
-	err := m.session.Query(`SELECT table_name FROM system_schema.tables WHERE keyspace_name = ? LIMIT 1`, m.names.URLShortener).WithContext(ctx).Scan(&table)
-	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
+	err := cql.One(m.session.Query(`SELECT table_name FROM system_schema.tables WHERE keyspace_name = ? LIMIT 1`, m.names.URLShortener).WithContext(ctx), &table)
+	if err != nil {
 		return fmt.Errorf("looking for tables: %w", err)
 	}
-	if err != nil && !migrated {
+	if table == "" && !migrated {
 		for name, value := range map[string]string{planSetting: m.plan.Record(), models.VisitorsSetting: models.VisitorsInRows} {
 			if _, err := Record(ctx, m.session, m.names, name, value); err != nil {
 				return err

@@ -9,14 +9,13 @@ import (
 	"github.com/gocql/gocql"
 
 	"footfall/consumer/store"
-	"footfall/internal/cql"
 	"footfall/internal/tables"
 	"footfall/models"
 )
 
 // A request has a statement for every cell and every ledger row of its keys: what is left out is counted twice, or never.
 func TestARequestHasEveryCellAndLedgerRow(t *testing.T) {
-	s := &Store{cql: newStatements(cql.Keyspaces{URLShortener: "urlshortener", Cardinality: "cardinality"}, tables.Schema{Plan: models.DefaultPlan()})}
+	s := &Store{cql: newStatements(tables.Schema{Plan: models.DefaultPlan()})}
 	key := models.Key{Keyspace: models.URLShortener, Name: "abc"}
 	row := func(epoch, from int64) store.LedgerRow {
 		return store.LedgerRow{LedgerID: store.LedgerID{Partition: models.Partition{Topic: "clicks"}, Kind: store.KindOwner, Epoch: epoch}, From: from, To: from + 3}

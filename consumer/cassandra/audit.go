@@ -2,17 +2,13 @@ package cassandra
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"sync"
-	"time"
 
-	"github.com/gocql/gocql"
-
-	"footfall/consumer/cassandra/walk"
 	"footfall/consumer/store"
 	"footfall/internal/cql"
+	"footfall/migrations"
 	"footfall/models"
 )
 
@@ -22,8 +18,8 @@ var _ store.AuditStore = (*Store)(nil)
 const keysTogether = 500
 
 // around is the smallest token range that has all these keys.
-func around(keys []models.Key) walk.Range {
-	b := walk.Range{First: math.MaxInt64, Last: math.MinInt64}
+func around(keys []models.Key) tokenRange {
+	b := tokenRange{First: math.MaxInt64, Last: math.MinInt64}
 	for _, key := range keys {
 		token := keyToken(key)
 		b.First, b.Last = min(b.First, token), max(b.Last, token)
@@ -34,7 +30,7 @@ func around(keys []models.Key) walk.Range {
 // Keys implements store.WalkStore: it reads the ledgers of a part of the ring, page by page. The rows of a key are consecutive.
 func (s *Store) Keys(ctx context.Context, part store.Part, each func([]store.KeyLedger) error) error {
 	var together []store.KeyLedger
-	err := s.eachLedger(ctx, part.Keyspace, walk.PartOf(part), func(k store.KeyLedger) error {
+	err := s.eachLedger(ctx, part.Keyspace, tokensOf(part), func(k store.KeyLedger) error {
 		if together = append(together, k); len(together) < keysTogether {
 			return nil
 		}
@@ -48,27 +44,26 @@ func (s *Store) Keys(ctx context.Context, part store.Part, each func([]store.Key
 	return err
 }
 
-func (s *Store) eachLedger(ctx context.Context, keyspace models.Keyspace, b walk.Range, each func(store.KeyLedger) error) error {
+func (s *Store) eachLedger(ctx context.Context, keyspace models.Keyspace, b tokenRange, each func(store.KeyLedger) error) error {
 	key, ledger := models.Key{Keyspace: keyspace}, models.TableOf(keyspace, models.LedgerTable)
-	var month time.Time
 	features := make([]string, len(s.plan.Features()))
 	var row store.LedgerRow
 	columns := []any{&key.Name}
 	if keyspace == models.Cardinality {
-		columns = append(columns, &month)
+		columns = append(columns, &key.Month)
 		for i := range features {
 			columns = append(columns, &features[i])
 		}
 	}
-	columns = append(columns, &row.Partition.Topic, &row.Partition.Number, &row.Kind, &row.Epoch, &row.From, &row.To)
+	columns = append(columns, row.Columns()...)
 
 	var last store.KeyLedger
 	query := s.session.Query(`SELECT ` + s.schema.List(ledger.Partition, ledger.Rows, ledger.Values) + ` FROM ` + s.schema.Name(ledger) +
-		b.Where(s.schema.List(ledger.Partition))).WithContext(ctx).PageSize(1000).RetryPolicy(walk.Patience)
+		b.where(s.schema.List(ledger.Partition))).WithContext(ctx).PageSize(1000).RetryPolicy(patience)
 	var failed error // each's own
 	err := cql.Each(query, func() error {
 		if keyspace == models.Cardinality {
-			key.Month, key.Features = models.Millis(month.UnixMilli()), models.NewFeatures(features...)
+			key.Features = models.NewFeatures(features...)
 		}
 		if key != last.Key && len(last.Rows) > 0 {
 			if failed = each(last); failed != nil {
@@ -110,7 +105,7 @@ func (s *Store) Sums(ctx context.Context, links []models.Key) (map[models.Key]st
 		if tag := counter.ColumnOf(models.KindTag); tag != "" {
 			by, columns = by+`, `+tag, append(columns, &counter.Name)
 		}
-		query := s.session.Query(`SELECT ` + by + `, SUM(value) FROM ` + s.names.URLShortener + `.` + counter.Table + tokens.Where(`short_url`) + ` GROUP BY ` + by).WithContext(ctx).PageSize(1000).RetryPolicy(walk.Patience)
+		query := s.session.Query(`SELECT ` + by + `, SUM(value) FROM ` + s.names.URLShortener + `.` + counter.Table + tokens.where(`short_url`) + ` GROUP BY ` + by).WithContext(ctx).PageSize(1000).RetryPolicy(patience)
 		err := cql.Each(query, func() error {
 			mu.Lock()
 			defer mu.Unlock()
@@ -141,19 +136,15 @@ func (s *Store) Sums(ctx context.Context, links []models.Key) (map[models.Key]st
 const walkTTL = 7 * 24 * 3600
 
 // Walked implements store.WalkStore. The progress is a row of settings.
-func (s *Store) Walked(ctx context.Context, walk string) (progress string, err error) {
-	err = s.session.Query(`SELECT value FROM `+s.names.Footfall+`.settings WHERE name = ?`, "walk: "+walk).WithContext(ctx).Scan(&progress)
-	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
-		return "", fmt.Errorf("reading the progress of %s: %w", walk, err)
-	}
-	return progress, nil
+func (s *Store) Walked(ctx context.Context, walk string) (string, error) {
+	return migrations.Setting(ctx, s.session, s.names, "walk: "+walk)
 }
 
 // NoteWalked implements store.WalkStore.
 func (s *Store) NoteWalked(ctx context.Context, walk, progress string) error {
 	if progress == "" {
-		return s.session.Query(`DELETE FROM `+s.names.Footfall+`.settings WHERE name = ?`, "walk: "+walk).WithContext(ctx).Exec()
+		return s.exec(ctx, "ending the walk", `DELETE FROM `+s.names.Footfall+`.settings WHERE name = ?`, "walk: "+walk)
 	}
-	return s.session.Query(`INSERT INTO `+s.names.Footfall+`.settings (name, value) VALUES (?, ?) USING TTL ?`, "walk: "+walk, progress, walkTTL).
-		WithContext(ctx).Exec()
+	return s.exec(ctx, "noting the walk's progress", `INSERT INTO `+s.names.Footfall+`.settings (name, value) VALUES (?, ?) USING TTL ?`, "walk: "+walk,
+		progress, walkTTL)
 }

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
-	"footfall/consumer/cassandra/walk"
 	"footfall/consumer/store"
 	"footfall/internal/cql"
 	"footfall/models"
@@ -30,7 +28,7 @@ func (s *Store) LinkCells(ctx context.Context, links []models.Key) (map[models.K
 	for _, link := range links {
 		out[link] = map[models.Cell]int64{}
 	}
-	where := around(links).Where(`short_url`)
+	where := around(links).where(`short_url`)
 	var mu sync.Mutex
 	all := s.linkTables()
 	err := s.each(ctx, len(all), func(ctx context.Context, i int) error {
@@ -82,14 +80,13 @@ func (s *Store) linkTables() (out [][]models.Counter) {
 // eachLinkCell reads the counters of a table.
 func (s *Store) eachLinkCell(ctx context.Context, of []models.Counter, where string, each func(models.Key, models.Cell, int64)) error {
 	link, cell, table := models.Key{Keyspace: models.URLShortener}, models.Cell{}, models.TableOf(models.URLShortener, of[0].Table)
-	var at time.Time
 	columns, numbers := []any{&link.Name}, make([]int64, len(table.Values))
 	for _, column := range table.Rows {
 		switch column.Kind {
 		case models.KindTag:
 			columns = append(columns, &cell.Counter)
 		case models.KindTime:
-			columns = append(columns, &at)
+			columns = append(columns, &cell.At)
 		default:
 			columns = append(columns, &cell.Label)
 		}
@@ -98,11 +95,8 @@ func (s *Store) eachLinkCell(ctx context.Context, of []models.Counter, where str
 		columns = append(columns, &numbers[i])
 	}
 	query := s.session.Query(`SELECT ` + s.schema.List(table.Partition, table.Rows, table.Values) + ` FROM ` + s.schema.Name(table) + where).
-		WithContext(ctx).PageSize(1000).RetryPolicy(walk.Patience)
+		WithContext(ctx).PageSize(1000).RetryPolicy(patience)
 	return cql.Each(query, func() error {
-		if !at.IsZero() {
-			cell.At = models.Millis(at.UnixMilli())
-		}
 		for i, column := range table.Values {
 			if len(numbers) > 1 || cell.Counter == "" { // no column has its name
 				cell.Counter = of[slices.IndexFunc(of, func(c models.Counter) bool { return c.Column == column.Name })].Name
@@ -116,14 +110,13 @@ func (s *Store) eachLinkCell(ctx context.Context, of []models.Counter, where str
 
 func (s *Store) siteCells(ctx context.Context, key models.Key) (map[models.Cell]int64, error) {
 	cells, cell := map[models.Cell]int64{}, models.Cell{}
-	var at time.Time
 	var n int64
 	err := cql.Each(s.session.Query(s.cql.siteCells, keyArgs(key)...).WithContext(ctx), func() error {
-		if cell.At = models.Millis(at.UnixMilli()); n != 0 {
+		if n != 0 {
 			cells[cell] = n
 		}
 		return nil
-	}, &cell.Counter, &at, &n)
+	}, &cell.Counter, &cell.At, &n)
 	if err != nil {
 		return nil, fmt.Errorf("reading Counts: %w", err)
 	}

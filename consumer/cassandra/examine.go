@@ -1,6 +1,7 @@
 package cassandra
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -135,28 +136,87 @@ func (s *Store) Replication(ctx context.Context) (cql.Replication, error) {
 
 // BotClicks reads how many bots' clicks on a link are counted.
 func (s *Store) BotClicks(ctx context.Context, link string) (n int64, err error) {
-	err = s.session.Query(s.cql.counter[models.BotCounter].read, link).WithContext(ctx).Scan(&n)
-	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
-		return 0, fmt.Errorf("reading the bots' clicks on %s: %w", link, err)
-	}
-	return n, nil
+	err = s.read(ctx, "the bots' clicks on "+link, &n, s.cql.counter[models.BotCounter].read, link)
+	return n, err
 }
 
 // TakeLink takes a canary's link for a holder, for ttl at the most. False without error: another holder has it. If the outcome is unknown, the
 // link is free again after ttl. The rows have a partition of their own in leases: there, nobody else asks.
 func (s *Store) TakeLink(ctx context.Context, link, holder string, ttl time.Duration) (bool, error) {
-	ok, err := s.cas(ctx, `INSERT INTO `+s.names.Footfall+`.leases (name, kind, id, what) VALUES ('doctors', 'canary', ?, ?) IF NOT EXISTS USING TTL ?`, link, holder,
-		int(ttl.Seconds()))
-	if err != nil {
-		return false, fmt.Errorf("taking link %s for a canary: %w", link, err)
-	}
-	return ok, nil
+	return s.cas(ctx, "taking link "+link+" for a canary", `INSERT INTO `+s.names.Footfall+`.leases (name, kind, id, what) VALUES ('doctors', 'canary', ?, ?)`+
+		` IF NOT EXISTS USING TTL ?`, link, holder, int(ttl.Seconds()))
 }
 
 // ReturnLink gives a link back, if the holder still has it.
 func (s *Store) ReturnLink(ctx context.Context, link, holder string) error {
-	if _, err := s.cas(ctx, `DELETE FROM `+s.names.Footfall+`.leases WHERE name = 'doctors' AND kind = 'canary' AND id = ? IF what = ?`, link, holder); err != nil {
-		return fmt.Errorf("giving back link %s: %w", link, err)
+	_, err := s.cas(ctx, "giving back link "+link, `DELETE FROM `+s.names.Footfall+`.leases WHERE name = 'doctors' AND kind = 'canary' AND id = ? IF what = ?`,
+		link, holder)
+	return err
+}
+
+// Node has settings of one node of the cluster.
+type Node struct {
+	Address       string
+	CommitlogSync string        // with "group" or "batch" acknowledged writes survive a crash of the node
+	WriteTimeout  time.Duration // the longer of those for counters and for other writes
+}
+
+// Nodes reads the settings of every node that is up, in the data centre of cassandra.local_dc. It leaves out nodes that do not answer, and
+// returns an error if none does. It raises WriteTimeout to the longest that any of them has.
+func (s *Store) Nodes(ctx context.Context) ([]Node, error) {
+	hosts := s.nodes.Up()
+	found := make([]Node, len(hosts))
+	failed := make([]error, len(hosts))
+	err := s.each(ctx, len(hosts), func(ctx context.Context, i int) error {
+		settings, err := s.settingsOf(ctx, hosts[i], ` WHERE name IN ('`+syncSetting+`', '`+counterTimeout+`', '`+writeTimeout+`')`)
+		found[i], failed[i] = nodeOf(hosts[i], settings), err
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	var nodes []Node
+	for i, node := range found {
+		if failed[i] != nil {
+			continue
+		}
+		nodes = append(nodes, node)
+		for longest := s.writeTimeout.Load(); int64(node.WriteTimeout) > longest; longest = s.writeTimeout.Load() {
+			s.writeTimeout.CompareAndSwap(longest, int64(node.WriteTimeout))
+		}
+	}
+	if len(nodes) == 0 {
+		return nil, fmt.Errorf("reading Cassandra's settings: %w", cmp.Or(errors.Join(failed...), gocql.ErrNoConnections))
+	}
+	return nodes, nil
+}
+
+// The settings of a node that decide about counting.
+const syncSetting, counterTimeout, writeTimeout = "commitlog_sync", "counter_write_request_timeout", "write_request_timeout"
+
+// Durable tells whether acknowledged writes survive a crash of the node.
+func (n Node) Durable() bool { return n.CommitlogSync == "group" || n.CommitlogSync == "batch" }
+
+// settingsOf reads settings of one node by name.
+func (s *Store) settingsOf(ctx context.Context, host *gocql.HostInfo, where string) (map[string]string, error) {
+	values := map[string]string{}
+	var name, value string
+	query := s.onNode(ctx, host, `SELECT name, value FROM system_views.settings`+where)
+	if err := cql.Each(query, func() error { values[name] = value; return nil }, &name, &value); err != nil {
+		return nil, fmt.Errorf("asking node %s: %w", host.ConnectAddress(), err)
+	}
+	return values, nil
+}
+
+func nodeOf(host *gocql.HostInfo, values map[string]string) Node {
+	const unknown = 5 * time.Second // assumed if the node does not say: longer than the server's defaults
+	node := Node{Address: host.ConnectAddress().String(), CommitlogSync: values[syncSetting]}
+	for _, name := range []string{counterTimeout, writeTimeout} {
+		d, err := time.ParseDuration(values[name])
+		if err != nil {
+			d = unknown
+		}
+		node.WriteTimeout = max(node.WriteTimeout, d)
+	}
+	return node
 }

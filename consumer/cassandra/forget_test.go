@@ -6,8 +6,6 @@ import (
 
 	"github.com/gocql/gocql"
 
-	"footfall/consumer/cassandra/sweep"
-	"footfall/consumer/cassandra/visitorrow"
 	"footfall/consumer/store"
 	"footfall/models"
 )
@@ -33,8 +31,8 @@ func rememberFirstAt(t *testing.T, s *Store, visit *models.Visit, at models.Posi
 				of[way] &= asked
 			}
 			whose := visit.Under(row.Month, combination)
-			args := visitorrow.PartitionOf(whose).Args()
-			batch.Query(s.cql.insertEntry, visitorrow.AppendEntry(args, whose, models.First{At: at, Day: visit.TS.Day(), Features: visit.Features, Of: of})...)
+			args := partitionOf(whose).Args()
+			batch.Query(s.cql.insertEntry, appendEntry(args, whose, models.First{At: at, Day: visit.TS.Day(), Features: visit.Features, Of: of})...)
 		}
 	}
 	if err := s.session.ExecuteBatch(batch); err != nil {
@@ -89,7 +87,7 @@ func testForgetClocks(t *testing.T, s *Store) {
 // DropVisitors also removes rows that a consumer whose clock is ahead has written.
 func testDropClocks(t *testing.T, s *Store) {
 	inRows := &models.Visit{SiteID: "clocks in rows", GUID: "retired", TS: models.Earliest, Features: []string{"fb", "/"}}
-	rememberFirstAt(t, s, inRows, models.Position{Topic: "t", Offset: 1}, time.Now().Add(sweep.ClockSpread/2))
+	rememberFirstAt(t, s, inRows, models.Position{Topic: "t", Offset: 1}, time.Now().Add(clockSpread/2))
 	before := models.Earliest + 100*86_400_000
 	if _, err := s.DropVisitors(t.Context(), store.Part{Keyspace: models.Cardinality, Of: 1}, before, func(int) {}); err != nil {
 		t.Fatal(err)

@@ -3,12 +3,14 @@ package cassandra
 import (
 	"context"
 	"fmt"
+	"iter"
 	"sync"
 
 	"github.com/gocql/gocql"
 
 	"footfall/consumer/store"
 	"footfall/internal/cql"
+	"footfall/internal/tables"
 	"footfall/models"
 )
 
@@ -33,11 +35,53 @@ const ledgerPage = 500
 
 func (s *Store) ledgerOf(ctx context.Context, key models.Key, level gocql.Consistency) ([]store.LedgerRow, error) {
 	query := s.query(ctx, kindLedger, s.cql.readLedger[key.Keyspace], keyArgs(key)...).Consistency(level).PageSize(ledgerPage)
-	rows, err := cql.All(query, func(r *store.LedgerRow) []any {
-		return []any{&r.Partition.Topic, &r.Partition.Number, &r.Kind, &r.Epoch, &r.From, &r.To}
-	})
-	if err != nil {
-		return nil, fmt.Errorf("reading ledger: %w", markDisconnected(err))
+	return listOf(query, "ledger", (*store.LedgerRow).Columns)
+}
+
+// Confirm implements store.Store. After a crash a counter write may be on its leader replica alone, where a quorum may miss it. Reads at ALL
+// see it and repair the other replicas. With one replica an ordinary read does.
+func (s *Store) Confirm(ctx context.Context, keys []models.Key, cells func(int) iter.Seq[models.Cell], found func(int, []store.LedgerRow)) (bool, error) {
+	if !s.replicated {
+		return true, s.Ledger(ctx, keys, found)
 	}
-	return rows, nil
+	var mu sync.Mutex
+	all := true
+	err := s.each(ctx, len(keys), func(ctx context.Context, i int) error {
+		rows, complete, err := s.confirmKey(ctx, keys[i], cells(i))
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if all = all && complete; len(rows) > 0 {
+			found(i, rows)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// confirmKey reads the ledger, then the cells. What the ledger has was applied before the cells are read. So if both reads are complete,
+// every replica has those cells too.
+func (s *Store) confirmKey(ctx context.Context, key models.Key, cells iter.Seq[models.Cell]) ([]store.LedgerRow, bool, error) {
+	rows, err := s.ledgerOf(ctx, key, gocql.All)
+	if cql.ReplicaMissing(err) {
+		rows, err := s.ledgerOf(ctx, key, gocql.LocalQuorum) // consumers go on without one node
+		return rows, false, err
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	for cell := range cells {
+		counter := s.cql.counter[cell.Counter]
+		err := s.session.Query(counter.read, tables.AppendCell(keyArgs(key), counter.rows, cell, tables.Moment)...).
+			Consistency(gocql.All).WithContext(ctx).Exec()
+		if cql.ReplicaMissing(err) {
+			return rows, false, nil
+		}
+		if err != nil {
+			return nil, false, fmt.Errorf("confirming counters: %w", markDisconnected(err))
+		}
+	}
+	return rows, true, nil
 }

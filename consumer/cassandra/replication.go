@@ -103,9 +103,10 @@ func AcknowledgeReplication(ctx context.Context, cfg configs.Cassandra, report f
 		report("the replication of the keyspaces is %s, as recorded: nothing to do", now)
 		return nil
 	}
-	ok, err := s.cas(ctx, `UPDATE `+n.Footfall+`.settings SET value = ? WHERE name = ? IF value = ?`, now.String(), replicationSetting, recorded)
+	ok, err := s.cas(ctx, "recording the replication", `UPDATE `+n.Footfall+`.settings SET value = ? WHERE name = ? IF value = ?`,
+		now.String(), replicationSetting, recorded)
 	if err != nil {
-		return fmt.Errorf("recording the replication: %w", err)
+		return err
 	}
 	if !ok {
 		return errors.New("another process recorded the replication meanwhile: run this again")

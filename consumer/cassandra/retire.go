@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gocql/gocql"
-
-	"footfall/consumer/cassandra/sweep"
 	"footfall/consumer/store"
 	"footfall/internal/cql"
 	"footfall/models"
@@ -25,27 +22,22 @@ const (
 
 // Notices implements store.Store: two partitions of a few rows.
 func (s *Store) Notices(ctx context.Context) (n store.Notices, err error) {
-	var before time.Time
 	var state string
 	var r store.Retirement
 	query := s.session.Query(`SELECT before, state, topic, offsets FROM ` + s.names.Footfall + `.retired WHERE name = 'visits'`).WithContext(ctx)
 	err = cql.Each(query, func() error {
-		told := store.Retirement{Before: models.Millis(before.UnixMilli()), Topic: r.Topic, From: r.From, Done: state == done}
-		if state == announced {
+		told := r
+		if told.Done = state == done; state == announced {
 			told.ID, told.From = r.From[announcement], nil
 		}
 		n.Retirements = append(n.Retirements, told)
 		return nil
-	}, &before, &state, &r.Topic, &r.From)
+	}, &r.Before, &state, &r.Topic, &r.From)
 	if err != nil {
 		return n, fmt.Errorf("reading what is retired: %w", markDisconnected(err))
 	}
-	err = s.session.Query(`SELECT version FROM ` + s.names.Footfall + `.forgotten WHERE name = 'visitors'`).
-		WithContext(ctx).Scan(&n.Forgotten)
-	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
-		return n, fmt.Errorf("reading whether visitors were forgotten: %w", markDisconnected(err))
-	}
-	return n, nil
+	err = s.read(ctx, "whether visitors were forgotten", &n.Forgotten, `SELECT version FROM `+s.names.Footfall+`.forgotten WHERE name = 'visitors'`)
+	return n, err
 }
 
 // announcement is a key in the column offsets, in place of a partition: its value is the announcement's ID, until the offsets are decided.
@@ -53,78 +45,91 @@ const announcement = -1
 
 // Announce implements store.RetireStore. States change by lightweight transaction, so a decided retirement stays decided.
 func (s *Store) Announce(ctx context.Context, r store.Retirement) error {
-	_, err := s.cas(ctx, `INSERT INTO `+s.names.Footfall+`.retired (name, before, state, topic, offsets) VALUES ('visits', ?, ?, ?, ?)`+
-		` IF NOT EXISTS`, r.Before.Time(), announced, r.Topic, map[int]int64{announcement: r.ID})
-	if err != nil {
-		return fmt.Errorf("announcing a retirement: %w", err)
-	}
-	return nil
+	_, err := s.cas(ctx, "announcing a retirement", `INSERT INTO `+s.names.Footfall+`.retired (name, before, state, topic, offsets)`+
+		` VALUES ('visits', ?, ?, ?, ?) IF NOT EXISTS`, r.Before.Time(), announced, r.Topic, map[int]int64{announcement: r.ID})
+	return err
 }
 
 // Decide implements store.RetireStore.
 func (s *Store) Decide(ctx context.Context, r store.Retirement, from map[int]int64) (bool, error) {
-	ok, err := s.cas(ctx, `UPDATE `+s.names.Footfall+`.retired SET state = ?, offsets = ? WHERE name = 'visits' AND before = ?`+
+	return s.cas(ctx, "deciding a retirement", `UPDATE `+s.names.Footfall+`.retired SET state = ?, offsets = ? WHERE name = 'visits' AND before = ?`+
 		` IF state = ? AND topic = ? AND offsets = ?`, decided, from, r.Before.Time(), announced, r.Topic, map[int]int64{announcement: r.ID})
-	if err != nil {
-		return false, fmt.Errorf("deciding a retirement: %w", err)
-	}
-	return ok, nil
 }
 
 // Withdraw implements store.Store.
 func (s *Store) Withdraw(ctx context.Context, before models.Millis) (bool, error) {
-	ok, err := s.cas(ctx, `DELETE FROM `+s.names.Footfall+`.retired WHERE name = 'visits' AND before = ? IF state = ?`,
+	return s.cas(ctx, "withdrawing a retirement", `DELETE FROM `+s.names.Footfall+`.retired WHERE name = 'visits' AND before = ? IF state = ?`,
 		before.Time(), announced)
-	if err != nil {
-		return false, fmt.Errorf("withdrawing a retirement: %w", err)
-	}
-	return ok, nil
 }
 
 // Finish implements store.RetireStore.
 func (s *Store) Finish(ctx context.Context, before models.Millis) error {
-	ok, err := s.cas(ctx, `UPDATE `+s.names.Footfall+`.retired SET state = ? WHERE name = 'visits' AND before = ? IF state IN (?, ?)`,
+	const doing = "finishing a retirement"
+	ok, err := s.cas(ctx, doing, `UPDATE `+s.names.Footfall+`.retired SET state = ? WHERE name = 'visits' AND before = ? IF state IN (?, ?)`,
 		done, before.Time(), decided, done)
 	if err == nil && !ok {
-		err = errors.New("the retirement is not decided")
+		err = errors.New(doing + ": the retirement is not decided")
+	}
+	return err
+}
+
+// dropAtOnce is how many partitions are collected before they are removed.
+const dropAtOnce = 1000
+
+// clockSpread is how much the clocks of processes may differ.
+const clockSpread = time.Minute
+
+// DropVisitors implements store.RetireStore. A partition holds visitors of one month, and is deleted as a whole: that leaves one
+// tombstone, however many rows it had. Consumers write no rows of such months any more, so the tombstone's timestamp may lie in the future.
+func (s *Store) DropVisitors(ctx context.Context, part store.Part, before models.Millis, read func(n int)) (store.Dropped, error) {
+	var d store.Dropped
+	var gathered []visitorPartition
+	asOf := time.Now().Add(clockSpread).UnixMicro() // the clock of the consumer that wrote a row may be ahead of ours
+	visitors, where := s.visitors()
+	drop := func() error {
+		err := s.each(ctx, len(gathered), func(ctx context.Context, i int) error {
+			return s.session.Query(`DELETE FROM `+visitors+` USING TIMESTAMP ?`+where, append([]any{asOf}, gathered[i].Args()...)...).WithContext(ctx).Exec()
+		})
+		if err == nil {
+			d.Partitions += len(gathered)
+			gathered = gathered[:0]
+		}
+		return err
+	}
+	err := s.eachPartition(ctx, tokensOf(part), func(p visitorPartition) error {
+		d.Read++
+		read(1)
+		if over(p.Month, before) {
+			gathered = append(gathered, p)
+		}
+		if len(gathered) >= dropAtOnce {
+			return drop()
+		}
+		return nil
+	})
+	if err == nil {
+		err = drop()
 	}
 	if err != nil {
-		return fmt.Errorf("finishing a retirement: %w", err)
+		return d, fmt.Errorf("removing visitors: %w", err)
 	}
-	return nil
+	return d, nil
 }
 
-// Committed implements store.Store.
-func (s *Store) Committed(ctx context.Context, p models.Partition) (committed int64, err error) {
-	err = s.session.Query(`SELECT committed FROM `+s.names.Footfall+`.owners WHERE topic = ? AND kafka_partition = ?`,
-		p.Topic, p.Number).WithContext(ctx).Scan(&committed)
-	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
-		return 0, fmt.Errorf("reading owners: %w", err)
-	}
-	return committed, nil
+// visitors has the name of the table of sites' visitors, and the condition that selects a partition of it.
+func (s *Store) visitors() (name, where string) {
+	return s.schema.Name(guidData), " WHERE " + s.schema.Equal(guidData.Partition)
 }
 
-// DropVisitors implements store.RetireStore.
-func (s *Store) DropVisitors(ctx context.Context, part store.Part, before models.Millis, read func(n int)) (store.Dropped, error) {
-	return s.tables().Drop(ctx, part, before, read)
+// over tells whether nobody is counted by the rows of a month any more.
+func over(month, before models.Millis) bool {
+	return models.IntervalEnd(models.IntervalMonth, month) <= before
 }
 
-// CountMismatches implements store.RetireStore.
-func (s *Store) CountMismatches(ctx context.Context, before models.Millis, progress func(string), each func(store.CountMismatch)) error {
-	return s.tables().CountMismatches(ctx, before, progress, each)
-}
-
-// Forgotten is what Forget removed.
-type Forgotten = sweep.Forgotten
-
-// Forget removes the rows of visitors: by guid on all sites, and by IP, as stored, on all links. Counts stay. Then it notifies consumers, so
-// that they clear their visitor caches. After an error some rows are removed, and it may be called again. It calls progress now and then,
-// from one goroutine.
-func (s *Store) Forget(ctx context.Context, guids, ips []string, progress func(Forgotten)) (Forgotten, error) {
-	return s.tables().Forget(ctx, guids, ips, progress)
-}
-
-// tables are what commands sweep.
-func (s *Store) tables() sweep.Tables {
-	return sweep.Tables{Session: s.session, Names: s.names, Plan: s.plan, InFlight: s.inFlight}
+// eachPartition calls each with every partition of visitors of sites in a range of the ring.
+func (s *Store) eachPartition(ctx context.Context, r tokenRange, each func(visitorPartition) error) error {
+	key := s.schema.List(guidData.Partition)
+	var p visitorPartition
+	return cql.Each(s.session.Query(`SELECT DISTINCT `+key+` FROM `+s.schema.Name(guidData)+r.where(key)).WithContext(ctx).PageSize(1000).
+		RetryPolicy(patience), func() error { return each(p) }, &p.Site, &p.Month, &p.Bucket)
 }

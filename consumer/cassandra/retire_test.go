@@ -141,11 +141,10 @@ func testCountMismatches(t *testing.T, s *Store) {
 	apply(cells)
 	f := func(want ...store.CountMismatch) {
 		t.Helper()
-		for _, inMemory := range []int{0, 3} {
-			tables := s.tables()
-			tables.InMemory = inMemory
+		for _, inMemory := range []int{defaultInMemory, 3} {
+			s.inMemory = inMemory
 			var got []store.CountMismatch
-			err := tables.CountMismatches(ctx, before, func(string) {}, func(u store.CountMismatch) {
+			err := s.CountMismatches(ctx, before, func(string) {}, func(u store.CountMismatch) {
 				if u.Key.Name == site { // the other tests' sites have rows without counts
 					got = append(got, u)
 				}

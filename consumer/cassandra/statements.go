@@ -1,8 +1,6 @@
 package cassandra
 
 import (
-	"footfall/consumer/cassandra/visitorrow"
-	"footfall/internal/cql"
 	"footfall/internal/tables"
 	"footfall/models"
 )
@@ -30,7 +28,7 @@ type counter struct {
 	rows      []models.Column // whose values tell its cells apart
 }
 
-func newStatements(n cql.Keyspaces, schema tables.Schema) statements {
+func newStatements(schema tables.Schema) statements {
 	ips, counts := models.TableOf(models.URLShortener, models.LinkVisitors), models.TableOf(models.Cardinality, models.SiteCounts)
 	s := statements{
 		siteCells:  schema.Select(counts, `metric_type, interval_start, visits`, counts.Partition),
@@ -44,9 +42,9 @@ func newStatements(n cql.Keyspaces, schema tables.Schema) statements {
 		latest:     schema.Insert(models.TableOf(models.URLShortener, models.LatestClicks)) + ` USING TIMESTAMP ? AND TTL ?`,
 	}
 	s.rememberUntil = s.remember + ` USING TTL ?`
-	rows := visitorrow.Of(n.Cardinality, schema.Plan)
-	of := rows.Select() + ` WHERE siteId = ? AND month_interval_start = ? AND bucket IN ?`
-	s.readFirstRows, s.readRows, s.insertEntry = of+` AND guid IN ? AND under = ''`, of+` AND (guid, under) IN ?`, rows.Insert()
+	rows := guidData
+	of := `SELECT ` + schema.List(rows.Rows, rows.Values) + ` FROM ` + schema.Name(rows) + ` WHERE siteId = ? AND month_interval_start = ? AND bucket IN ?`
+	s.readFirstRows, s.readRows, s.insertEntry = of+` AND guid IN ? AND under = ''`, of+` AND (guid, under) IN ?`, schema.Insert(rows)
 	for i, of := range models.Lists {
 		s.list[of.Name] = list{schema.Insert(of), int32(i), len(of.Partition)}
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/gocql/gocql"
 
 	"footfall/configs"
-	"footfall/consumer/cassandra/walk"
 	"footfall/consumer/store"
 	"footfall/internal/cql"
 	"footfall/internal/tables"
@@ -34,6 +33,7 @@ type Store struct {
 	replicated   bool         // a keyspace has more than one replica
 	traffic      *traffic
 	ipTTL        time.Duration // see ExpireIPs
+	inMemory     int           // counters of a site's month that CountMismatches compares at a time
 }
 
 var _ store.Store = (*Store)(nil)
@@ -72,8 +72,8 @@ func Connect(ctx context.Context, cfg configs.Cassandra, plan *models.Plan, adju
 		return nil, err
 	}
 	n, schema := cql.KeyspacesOf(cfg.KeyspaceSuffix), tables.Schema{Suffix: cfg.KeyspaceSuffix, Plan: plan}
-	return &Store{session: session, names: n, plan: plan, schema: schema, cql: newStatements(n, schema), inFlight: cfg.InFlight, nodes: known,
-		traffic: newTraffic()}, nil
+	return &Store{session: session, names: n, plan: plan, schema: schema, cql: newStatements(schema), inFlight: cfg.InFlight, nodes: known,
+		traffic: newTraffic(), inMemory: defaultInMemory}, nil
 }
 
 // localTransactions runs lightweight transactions in one data centre, as all else: at SERIAL, the default, the loss of another data centre
@@ -106,9 +106,9 @@ func (s *Store) Close() { s.session.Close() }
 // WriteTimeout implements store.Store: the longest write timeout, for counters or others, that any node has reported.
 func (s *Store) WriteTimeout() time.Duration { return time.Duration(s.writeTimeout.Load()) }
 
-// each is walk.Each with cassandra.in_flight calls at once.
+// each is cql.AtOnce with cassandra.in_flight calls at once.
 func (s *Store) each(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
 	counted, over := s.traffic.turns(n, do)
 	defer over()
-	return walk.Each(ctx, s.inFlight, n, counted)
+	return cql.AtOnce(ctx, s.inFlight, n, counted)
 }

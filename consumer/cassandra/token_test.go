@@ -3,7 +3,6 @@ package cassandra
 import (
 	"testing"
 
-	"footfall/consumer/cassandra/visitorrow"
 	"footfall/internal/cql"
 	"footfall/models"
 )
@@ -28,8 +27,9 @@ func testTokens(t *testing.T, store *Store) {
 		t.Fatal(err)
 	}
 	var want int64
-	of := visitorrow.PartitionOf(guid)
-	err := store.session.Query(`SELECT token(`+visitorrow.PartitionKey+`) FROM `+store.names.Cardinality+`.GuidData`+visitorrow.Where,
+	of := partitionOf(guid)
+	err := store.session.Query(`SELECT token(siteId, month_interval_start, bucket) FROM `+store.names.Cardinality+`.GuidData`+
+		` WHERE siteId = ? AND month_interval_start = ? AND bucket = ?`,
 		of.Args()...).Scan(&want)
 	if err != nil {
 		t.Fatal(err)

@@ -7,8 +7,6 @@ import (
 
 	"github.com/gocql/gocql"
 
-	"footfall/consumer/cassandra/visitorrow"
-	"footfall/consumer/cassandra/walk"
 	"footfall/internal/cql"
 	"footfall/models"
 )
@@ -23,7 +21,7 @@ func visitorParts(visitors []models.Visitor, bytes func(i int) int) []requestPar
 			parts[i].token = parts[i-1].token
 			continue
 		}
-		buffer = visitorrow.PartitionOf(v).AppendKey(buffer[:0])
+		buffer = partitionOf(v).AppendKey(buffer[:0])
 		parts[i].token = cql.Token(buffer)
 	}
 	return parts
@@ -32,7 +30,7 @@ func visitorParts(visitors []models.Visitor, bytes func(i int) int) []requestPar
 // amongVisitors tells whether two of a list are in one partition.
 func amongVisitors(visitors []models.Visitor) func(a, b requestPart) bool {
 	return func(a, b requestPart) bool {
-		return visitorrow.PartitionOf(visitors[a.index]) == visitorrow.PartitionOf(visitors[b.index])
+		return partitionOf(visitors[a.index]) == partitionOf(visitors[b.index])
 	}
 }
 
@@ -83,7 +81,7 @@ func (s *Store) Visitors(ctx context.Context, visitors []models.Visitor, found f
 		})
 	})
 	defer over()
-	if err := walk.Each(ctx, s.readsOfRows(under), len(asks), read); err != nil {
+	if err := cql.AtOnce(ctx, s.readsOfRows(under), len(asks), read); err != nil {
 		return fmt.Errorf("looking up visitors: %w", markDisconnected(err))
 	}
 	return nil
@@ -91,7 +89,7 @@ func (s *Store) Visitors(ctx context.Context, visitors []models.Visitor, found f
 
 // readRows does one read, of first rows or of others, and hands on the entries that it finds.
 func (s *Store) readRows(ctx context.Context, visitors []models.Visitor, ask []requestPart, same func(a, b requestPart) bool, found func(int, models.First)) error {
-	of := visitorrow.PartitionOf(visitors[ask[0].index]) // all have the same site and month
+	of := partitionOf(visitors[ask[0].index]) // all have the same site and month
 	places := make(map[[2]string]int32, len(ask))
 	guids, tuples, buckets := make([]string, len(ask)), make([][]string, len(ask)), []string{of.Bucket}
 	for i, part := range ask {
@@ -101,7 +99,8 @@ func (s *Store) readRows(ctx context.Context, visitors []models.Visitor, ask []r
 			buckets = append(buckets, models.Bucket(guid))
 		}
 	}
-	entry := visitorrow.Of(s.names.Cardinality, s.plan).NewEntry()
+	var entry visitorEntry
+	columns := entry.Columns()
 	query := s.query(ctx, kindLookup, s.cql.readRows, of.Site, of.Month.Time(), buckets, tuples)
 	if visitors[ask[0].index].Under == "" { // takes less time than tuples
 		query = s.query(ctx, kindLookup, s.cql.readFirstRows, of.Site, of.Month.Time(), buckets, guids)
@@ -112,11 +111,11 @@ func (s *Store) readRows(ctx context.Context, visitors []models.Visitor, ask []r
 		state = page.PageState()
 		scanner := page.Scanner()
 		for scanner.Next() {
-			if err := scanner.Scan(entry.Columns()...); err != nil {
+			if err := scanner.Scan(columns...); err != nil {
 				return err
 			}
 			place, asked := places[[2]string{entry.GUID, entry.Under}]
-			if first, ok := entry.First(); ok && asked {
+			if first, ok := entry.First(len(s.plan.Features())); ok && asked {
 				found(int(place), first)
 			}
 		}
@@ -145,8 +144,8 @@ func (s *Store) RememberFirsts(ctx context.Context, visitors []models.Visitor, f
 		batch := s.newBatch(ctx, kindVisitors, gocql.UnloggedBatch)
 		batch.Entries = make([]gocql.BatchEntry, 0, len(together))
 		for _, part := range together {
-			args := visitorrow.PartitionOf(whose[part.index]).Args()
-			batch.Query(s.cql.insertEntry, visitorrow.AppendEntry(args, whose[part.index], entries[part.index])...)
+			args := partitionOf(whose[part.index]).Args()
+			batch.Query(s.cql.insertEntry, appendEntry(args, whose[part.index], entries[part.index])...)
 		}
 		return s.session.ExecuteBatch(batch)
 	})
@@ -161,4 +160,52 @@ func textBytes(texts []string) (n int) {
 		n += len(text)
 	}
 	return n
+}
+
+// guidData is the table of visitors' rows, as declared.
+var guidData = models.TableOf(models.Cardinality, models.SiteVisitors)
+
+// visitorPartition is one Cassandra partition of the table.
+type visitorPartition struct {
+	Site   string
+	Month  models.Millis
+	Bucket string
+}
+
+// partitionOf is where a visitor's rows are.
+func partitionOf(v models.Visitor) visitorPartition {
+	return visitorPartition{v.Site, v.Month, models.Bucket(v.GUID)}
+}
+
+// Args are the values of the partition key.
+func (p visitorPartition) Args() []any { return []any{p.Site, p.Month.Time(), p.Bucket} }
+
+// AppendKey appends the partition key as CQL encodes it.
+func (p visitorPartition) AppendKey(to []byte) []byte {
+	return cql.AppendColumn(cql.AppendMillis(cql.AppendColumn(to, p.Site), int64(p.Month)), p.Bucket)
+}
+
+// appendEntry appends the values of an entry of a visitor's row: those of the table after the partition key.
+func appendEntry(args []any, v models.Visitor, f models.First) []any {
+	return append(args, v.GUID, string(v.Under), f.At.Topic, f.At.Partition, f.At.Offset, f.Seen())
+}
+
+// visitorEntry is where the columns of a row after the partition key are scanned to. It is not safe for concurrent use.
+type visitorEntry struct {
+	GUID  string
+	Under string
+	at    models.Position
+	seen  []string
+}
+
+// Columns are what to scan rows to.
+func (e *visitorEntry) Columns() []any {
+	return []any{&e.GUID, &e.Under, &e.at.Topic, &e.at.Partition, &e.at.Offset, &e.seen}
+}
+
+// First is the entry of the row that was scanned last, as models.ReadFirst reads it for so many features.
+func (e *visitorEntry) First(features int) (models.First, bool) {
+	seen := e.seen
+	e.seen = nil // or the next row would be scanned into the features of this one
+	return models.ReadFirst(e.at, seen, features)
 }

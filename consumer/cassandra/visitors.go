@@ -9,6 +9,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"footfall/consumer/store"
+	"footfall/internal/cql"
 	"footfall/models"
 )
 
@@ -67,26 +68,23 @@ func (s *Store) look(ctx context.Context, sightings []models.Sighting, ask []req
 	}
 	slices.Sort(ips)
 	query := s.query(ctx, kindLookup, s.cql.seen, links, slices.Compact(ips))
-	scanner := query.RoutingKey([]byte(links[0])).Iter().Scanner() // gocql derives no routing key from IN
+	query.RoutingKey([]byte(links[0])) // gocql derives none from IN
 	var seen row
 	var topic string
 	var partition *int
 	var offset *int64
-	for scanner.Next() {
-		if err := scanner.Scan(&seen.link, &seen.ip, &topic, &partition, &offset); err != nil {
-			return err
-		}
+	return cql.Each(query, func() error {
 		index, asked := wanted[seen]
 		if !asked { // the read was about this IP on another link
-			continue
+			return nil
 		}
 		at := models.Position{Partition: -1, Offset: -1} // a row inserted by hand: the visitor was seen, but by no event of the log
 		if topic != "" && partition != nil && offset != nil {
 			at = models.Position{Topic: topic, Partition: *partition, Offset: *offset}
 		}
 		found(index, at)
-	}
-	return scanner.Err()
+		return nil
+	}, &seen.link, &seen.ip, &topic, &partition, &offset)
 }
 
 // Remember implements store.Store: one batch for the visitors of a few links. It needs no lightweight transaction: one consumer decides

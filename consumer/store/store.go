@@ -1,3 +1,9 @@
+// Package store says what the consumer asks of a database: the interfaces, the types they speak in, and the errors by which a
+// store tells whether a write was applied.
+//
+// A store imports this package and nothing of the pipeline. Store is what counting needs. The other interfaces add what one command
+// or option needs: WalkStore, AuditStore, RetireStore, CompareStore and LeaseStore (commands.go), and LatestStore. The package storetest
+// has the suite that every store must pass.
 package store
 
 import (
@@ -160,6 +166,11 @@ type Owner struct {
 	TakenAt   time.Time // another one each time that the partition is taken
 }
 
+// Columns are where the columns of a row go: topic, kafka_partition, owner, clean, epoch, committed, taken_at.
+func (o *Owner) Columns() []any {
+	return []any{&o.Partition.Topic, &o.Partition.Number, &o.Name, &o.Clean, &o.Epoch, &o.Committed, &o.TakenAt}
+}
+
 // Doubt is a span of offsets [From, To) whose counter writes may have been applied twice, late, or not at all. The log
 // tells which keys they touch. Doubts of one reason that touch are united. Times are in whole milliseconds.
 type Doubt struct {
@@ -171,6 +182,14 @@ type Doubt struct {
 	NotedAt   time.Time // when the latest was
 	Due       time.Time // of the next check
 	Checks    int       // passed since NotedAt
+}
+
+// DoubtColumns are those of a row, in the order of Columns. The first three are its key.
+const DoubtColumns = "topic, kafka_partition, id, from_offset, to_offset, reason, since, noted_at, due, checks"
+
+// Columns are where the columns of a row go, and come from.
+func (d *Doubt) Columns() []any {
+	return []any{&d.Partition.Topic, &d.Partition.Number, &d.ID, &d.From, &d.To, &d.Reason, &d.Since, &d.NotedAt, &d.Due, &d.Checks}
 }
 
 // Reasons of doubts.
@@ -202,6 +221,11 @@ type LedgerID struct {
 type LedgerRow struct {
 	LedgerID
 	From, To int64
+}
+
+// Columns are where the columns of a row go, after those of its key.
+func (r *LedgerRow) Columns() []any {
+	return []any{&r.Partition.Topic, &r.Partition.Number, &r.Kind, &r.Epoch, &r.From, &r.To}
 }
 
 // KeyWrite is one atomic write: what to add to the cells of a key, and to its ledger rows. From and To of the rows are
@@ -281,4 +305,37 @@ func TooLarge(key models.Key, cells iter.Seq2[models.Cell, int64], ledgerRows in
 		size += len(cell.Label)
 	}
 	return n > statements || size+n*(len(key.Name)+len(key.Features)+overhead) > bytes
+}
+
+// Tail is the last message of a partition that was counted, the one before Offset. If the log has another message there, it is
+// another log. Sum is a fingerprint of the message's key and value. The zero Tail: not known.
+type Tail struct {
+	Offset int64
+	Sum    string
+}
+
+// String is the form in which stores keep it.
+func (t Tail) String() string { return fmt.Sprintf("%d %s", t.Offset, t.Sum) }
+
+// ReadTail reads what String wrote; the zero Tail if it is empty.
+func ReadTail(text string) (t Tail, err error) {
+	if text == "" {
+		return t, nil
+	}
+	if _, err := fmt.Sscanf(text, "%d %s", &t.Offset, &t.Sum); err != nil {
+		return Tail{}, fmt.Errorf("reading the last event %q: %w", text, err)
+	}
+	return t, nil
+}
+
+// ReadOnly is a store that records no settings: the first consumer does that, not a command that looks at tables before. Safe for concurrent use.
+type ReadOnly struct{ Store }
+
+// Setting implements Store. Where nothing is recorded it returns what would be.
+func (r ReadOnly) Setting(ctx context.Context, name, value string) (string, error) {
+	recorded, err := r.Store.Setting(ctx, name, "")
+	if err == nil && recorded == "" {
+		recorded = value
+	}
+	return recorded, err
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 
 	"footfall/consumer/store"
@@ -60,53 +61,36 @@ func (s *Store) ledger(ctx context.Context, keyspace models.Keyspace, keys []mod
 			found(places[at], rows)
 		}
 	}
-	err := s.each(ctx, query, len(places), func(i int) []any { return tables.AppendKey(nil, keys[places[i]], day) }, func(scan func(...any) error) error {
-		var i int
-		var row store.LedgerRow
-		if err := scan(&i, &row.Partition.Topic, &row.Partition.Number, &row.Kind, &row.Epoch, &row.From, &row.To); err != nil {
-			return err
-		}
+	var i int
+	var row store.LedgerRow
+	err := eachAsked(ctx, s.readers, query, len(places), func(i int) []any { return tables.AppendKey(nil, keys[places[i]], day) }, func() error {
 		if i != at {
 			tell()
 			at, rows = i, nil
 		}
 		rows = append(rows, row)
 		return nil
-	})
+	}, append([]any{&i}, row.Columns()...))
 	if err == nil {
 		tell()
 	}
 	return err
 }
 
-// each runs a query about n rows, perStatement at a time, and calls do for every row of the answer. ?1 are the rows, ?2 is the place of the first.
-func (s *Store) each(ctx context.Context, query string, n int, row func(i int) []any, do func(scan func(...any) error) error) error {
+// eachAsked runs a query about n rows, perStatement at a time, and each for its answer. ?1 are the rows, ?2 is the place of the first.
+func eachAsked(ctx context.Context, db *sql.DB, query string, n int, row func(i int) []any, do func() error, into []any, more ...any) error {
 	for begin := 0; begin < n; begin += perStatement {
 		some := make([][]any, min(perStatement, n-begin))
 		for i := range some {
 			some[i] = row(begin + i)
 		}
-		if err := s.eachOf(ctx, query, some, begin, do); err != nil {
+		parameter, err := asJSON(some)
+		if err != nil {
+			return err
+		}
+		if err := each(ctx, db, do, into, query, append([]any{parameter, begin}, more...)...); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (s *Store) eachOf(ctx context.Context, query string, some [][]any, begin int, do func(scan func(...any) error) error) error {
-	parameter, err := asJSON(some)
-	if err != nil {
-		return err
-	}
-	rows, err := s.readers.QueryContext(ctx, query, parameter, begin)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }() // Err below has what there is to say
-	for rows.Next() {
-		if err := do(rows.Scan); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
+	"math"
 	"time"
 
 	"footfall/internal/tables"
@@ -18,7 +18,6 @@ import (
 // use, and the caller closes it.
 type Stats struct {
 	db     *sql.DB
-	plan   *models.Plan
 	schema tables.Schema
 }
 
@@ -46,122 +45,150 @@ func OpenStats(ctx context.Context, dir string) (*Stats, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the counts in %s: reading the plan: %w", dir, err), r.Close())
 	}
-	return &Stats{db: r.db, plan: plan, schema: tables.Schema{Plan: plan}}, nil
+	return &Stats{db: r.db, schema: tables.Schema{Plan: plan}}, nil
 }
 
 // Close releases the files; no method and no sequence may be under way.
 func (s *Stats) Close() error { return s.db.Close() }
 
 // Plan implements stats.Store.
-func (s *Stats) Plan() *models.Plan { return s.plan }
+func (s *Stats) Plan() *models.Plan { return s.schema.Plan }
 
-// rowsOf runs a query when its sequence is run through. It has all rows before it gives out the first: a client may be slow, and SQLite
-// cannot empty its log (WAL) while a query is open. For lists that have no bound there is piecesOf. what is for errors.
-func rowsOf[T any](ctx context.Context, db *sql.DB, what string, scan func(*sql.Rows) (T, error), query string, args ...any) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		list, err := listOf(ctx, db, what, scan, query, args...)
-		tell(list, err, yield)
+// Link implements stats.Store.
+func (s *Stats) Link(ctx context.Context, link string) (t stats.LinkTotals, err error) {
+	const query = `SELECT coalesce((SELECT long_url FROM urlshortener.urls WHERE short_url = ?1), ''),
+		coalesce((SELECT value FROM urlshortener.clickcounter WHERE short_url = ?1), 0),
+		coalesce((SELECT value FROM urlshortener.uniquecounter WHERE short_url = ?1), 0),
+		coalesce((SELECT value FROM urlshortener.botcounter WHERE short_url = ?1), 0)`
+	if err := s.db.QueryRowContext(ctx, query, link).Scan(&t.LongURL, &t.Clicks, &t.Unique, &t.Bots); err != nil {
+		return stats.LinkTotals{}, fmt.Errorf("reading a link: %w", err)
 	}
+	return t, nil
 }
 
-// pieceRows is how many rows piecesOf has in memory; of a list by month, of which many may be read at once, monthRows.
-const pieceRows, monthRows = 5000, 250
-
-// piecesOf is rowsOf for long lists: it asks again and again for the rows after the last one. The query ends with parameters for that row,
-// as after gives them, and for their number. first are those for the beginning.
-func piecesOf[T any](ctx context.Context, db *sql.DB, what string, scan func(*sql.Rows) (T, error), query string, args, first []any, after func(T) []any) iter.Seq2[T, error] {
-	return smallPieces(ctx, db, pieceRows, what, scan, query, args, first, after)
+// Points implements stats.Store.
+func (s *Stats) Points(ctx context.Context, key models.Key, counter string, within stats.Range) iter.Seq2[stats.Point, error] {
+	c, args := asked(counter, within, tables.AppendKey(nil, key, day))
+	start := c.ColumnOf(models.KindTime)
+	return rowsOf(ctx, s.db, counter, (*stats.Point).Columns, s.schema.Cells(c, start+", "+c.Column)+" ORDER BY "+start, args...)
 }
 
-// smallPieces is piecesOf with so many rows.
-func smallPieces[T any](ctx context.Context, db *sql.DB, rows int, what string, scan func(*sql.Rows) (T, error), query string, args, first []any, after func(T) []any) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for last := first; ; {
-			piece, err := listOf(ctx, db, what, scan, query+" LIMIT ?", slices.Concat(args, last, []any{rows})...)
-			if !tell(piece, err, yield) || len(piece) < rows {
+// asked is a counter, and the parameters of a question about its cells, after those that there are.
+func asked(name string, within stats.Range, args []any) (models.Counter, []any) {
+	c, _ := models.CounterOf(name)
+	from, to := between(within, timeOf(c))
+	return c, tables.AppendRange(args, c, from, to)
+}
+
+// Shares implements stats.Store.
+func (s *Stats) Shares(ctx context.Context, link, counter string, within stats.Range) iter.Seq2[stats.Share, error] {
+	c, args := asked(counter, within, []any{link})
+	label, cells, rows := c.ColumnOf(models.KindText), s.schema.Cells(c, c.ColumnOf(models.KindText)+", "+c.Column), pieceRows
+	switch {
+	case c.Interval == "":
+	case within.To == 0 || stats.Month.End(within.From) != within.To: // a label may have several rows
+		return rowsOf(ctx, s.db, counter, (*stats.Share).Columns, cells, args...)
+	default: // with an equality SQLite goes by the primary key, in the order of the labels
+		table := models.TableOf(c.Keyspace, c.Table)
+		cells, args = s.schema.Select(table, label+", "+c.Column, table.Partition, table.Rows[:2]), []any{link, c.Name, day(within.From)}
+		rows = monthRows
+	}
+	return piecesOf(ctx, s.db, rows, counter, (*stats.Share).Columns, cells+" AND "+label+" >= ? AND "+label+" IS NOT ? ORDER BY "+label, args,
+		[]any{"", nil}, func(last stats.Share) []any { return []any{last.Label, last.Label} })
+}
+
+// Amounts implements stats.Store.
+func (s *Stats) Amounts(ctx context.Context, link string, within stats.Range) iter.Seq2[stats.Amount, error] {
+	c, args := asked(models.NumValues, within, []any{link})
+	return rowsOf(ctx, s.db, "amounts", (*stats.Amount).Columns, s.schema.Cells(c, "day, num_values, sum_values")+" ORDER BY day", args...)
+}
+
+// Latest implements stats.Store.
+func (s *Stats) Latest(ctx context.Context, link string, at models.Millis) iter.Seq2[stats.Click, error] {
+	type kept struct {
+		stats.Click
+		at string
+	}
+	into := func(c *kept) []any { return append([]any{&c.at}, c.Columns()...) }
+	pieces := piecesOf(ctx, s.db, pieceRows, "the latest clicks", into, "SELECT at, ts, country, referrer, ip, bot, id FROM urlshortener.latestclicks_kept"+
+		" WHERE short_url = ? AND day = ? AND expires > ? AND (ts, at) < (?, ?) ORDER BY ts DESC, at DESC",
+		[]any{link, day(at), time.Now().UnixMilli()}, []any{int64(math.MaxInt64), ""}, func(last kept) []any { return []any{last.At.UnixMilli(), last.at} })
+	return func(yield func(stats.Click, error) bool) {
+		for c, err := range pieces {
+			if !yield(c.Click, err) {
 				return
 			}
-			last = after(piece[len(piece)-1])
 		}
 	}
 }
 
-// tell gives out rows, or the error. It returns false if no more are wanted, or after an error.
-func tell[T any](list []T, err error, yield func(T, error) bool) bool {
-	if err != nil {
-		var none T
-		yield(none, err)
-		return false
-	}
-	for _, row := range list {
-		if !yield(row, nil) {
-			return false
-		}
-	}
-	return true
+// Counts implements stats.Store.
+func (s *Stats) Counts(ctx context.Context, key models.Key) ([]stats.Count, error) {
+	counts := models.TableOf(models.Cardinality, models.SiteCounts)
+	return listOf(ctx, s.db, "the counts of a key", (*stats.Count).Columns, s.schema.Select(counts, "metric_type, interval_start, visits", counts.Partition),
+		tables.AppendKey(nil, key, day)...)
 }
 
-// listOf runs a query, and has all of its rows. what is for errors.
-func listOf[T any](ctx context.Context, db *sql.DB, what string, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
-	list, err := collect(ctx, db, scan, query, args...)
+// Ranked implements stats.Store: a statement looks many keys up by their primary keys. A list of them as JSON takes a fifth of
+// the time of a statement for each.
+func (s *Stats) Ranked(ctx context.Context, keys []models.Key, counter string, within stats.Range) ([]int64, error) {
+	c, more := asked(counter, within, nil)
+	table := models.TableOf(c.Keyspace, c.Table)
+	query := lookUp(s.schema, table, "t."+c.Column, table.Partition) + s.schema.Range(c)
+	counts := make([]int64, len(keys))
+	var i int
+	var n int64
+	err := eachAsked(ctx, s.db, query, len(keys), func(i int) []any { return tables.AppendKey(nil, keys[i], day) }, func() error {
+		counts[i] += n
+		return nil
+	}, []any{&i, &n}, more...)
 	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", what, err)
+		return nil, fmt.Errorf("reading %s of %d keys: %w", counter, len(keys), err)
 	}
-	return list, nil
+	return counts, nil
 }
 
-func collect[T any](ctx context.Context, db *sql.DB, scan func(*sql.Rows) (T, error), query string, args ...any) (list []T, err error) {
-	rows, err := db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
+// Names implements stats.Store. The condition says "this one or later, but not this one", for the first has none before it.
+func (s *Stats) Names(ctx context.Context, of models.Name, within models.NameRange) iter.Seq2[string, error] {
+	table := of.Table()
+	name, args := table.Rows[0].Name, of.Append(nil, day)
+	args = args[:len(args)-1] // its value
+	if of.Bucket() == "" {
+		return piecesOf(ctx, s.db, pieceRows, of.List, tables.Column[string], s.schema.Select(table, name, table.Partition)+" AND "+name+" <= ? AND "+
+			name+" >= ? AND "+name+" IS NOT ? ORDER BY "+name, append(args, within.To), []any{within.From, nil}, func(last string) []any { return []any{last, last} })
 	}
-	defer func() { _ = rows.Close() }() // Err below has what there is to say
-	for rows.Next() {
-		row, err := scan(rows)
+	period := table.Partition[:len(table.Partition)-1] // without the bucket
+	args = append(args[:len(args)-1], within.From, within.To)
+	return piecesOf(ctx, s.db, pieceRows, of.List, tables.Column[string], s.schema.Select(table, name, period)+" AND "+name+" >= ? AND "+name+
+		" <= ? AND (bucket, "+name+") >= (?, ?) AND "+name+" IS NOT ? ORDER BY bucket, "+name, args, []any{"", "", nil}, func(last string) []any { return []any{models.NameBucket(last), last, last} })
+}
+
+// Progress implements stats.Store.
+func (s *Stats) Progress(ctx context.Context) ([]stats.Progress, error) {
+	return listOf(ctx, s.db, "progress", (*stats.Progress).Columns, "SELECT topic, kafka_partition, counted, log_end, event_time, at FROM footfall.progress"+
+		" WHERE name = 'counted'")
+}
+
+// Partitions implements stats.Store. Consumers record the number before they count.
+func (s *Stats) Partitions(ctx context.Context, topic string) (n int, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT CAST(value AS INTEGER) FROM footfall.settings WHERE name = ?", "topic "+topic+": partitions").Scan(&n)
+	if orNoRow(err) != nil {
+		return 0, fmt.Errorf("reading the number of partitions: %w", err)
+	}
+	return n, nil
+}
+
+// Doubts implements stats.Store.
+func (s *Stats) Doubts(ctx context.Context) (map[string]int, error) {
+	out := map[string]int{}
+	for doubts, err := range rowsOf(ctx, s.db, "doubts", (*stats.Share).Columns, "SELECT topic, count(*) FROM footfall.doubts GROUP BY topic") {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, row)
+		out[doubts.Label] = int(doubts.Count)
 	}
-	return list, rows.Err()
+	return out, nil
 }
 
-func scanShare(rows *sql.Rows) (row stats.Share, err error) {
-	return row, rows.Scan(&row.Label, &row.Count)
-}
-
-func scanName(rows *sql.Rows) (name string, err error) { return name, rows.Scan(&name) }
-
-func scanPoint(rows *sql.Rows) (p stats.Point, err error) {
-	return p, rows.Scan((*moment)(&p.Start), &p.Count)
-}
-
-// moment is read from a text as day and bucket write it.
-type moment models.Millis
-
-// Scan implements sql.Scanner.
-func (m *moment) Scan(column any) error {
-	text, ok := column.(string)
-	if !ok {
-		return fmt.Errorf("%v is no text", column)
-	}
-	layout := dayLayout
-	if len(text) > len(dayLayout) {
-		layout = hourLayout
-	}
-	t, err := time.Parse(layout, text)
-	*m = moment(t.UnixMilli())
-	return err
-}
-
-// between are the bounds of a range as text, for a column that write has written. Open ends are texts before and after all moments.
-func between(within stats.Range, write func(models.Millis) any) (from, to any) {
-	from, to = "", "~"
-	if within.From != 0 {
-		from = write(within.From)
-	}
-	if within.To != 0 && within.To <= models.Latest { // later years have five digits
-		to = write(within.To)
-	}
-	return from, to
-}
+// RetiredBefore implements stats.Store: embedded retires nobody.
+func (s *Stats) RetiredBefore(ctx context.Context) (models.Millis, error) { return 0, ctx.Err() }

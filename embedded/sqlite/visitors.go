@@ -40,18 +40,14 @@ func (s *Store) FirstSeen(ctx context.Context, sightings []models.Sighting) ([]m
 	}
 	first := make([]models.Position, len(sightings))
 	row := func(i int) []any { return []any{sightings[i].Name, sightings[i].Visitor} }
-	err := s.each(ctx, s.visitors.readIPs, len(sightings), row, func(scan func(...any) error) error {
-		var i int
-		var p models.Position
-		if err := scan(&i, &p.Topic, &p.Partition, &p.Offset); err != nil {
-			return err
+	var i int
+	var p models.Position
+	err := eachAsked(ctx, s.readers, s.visitors.readIPs, len(sightings), row, func() error {
+		if first[i] = p; p.Topic == "" { // a row inserted by hand: seen, but not in an event of the log
+			first[i] = models.Position{Partition: -1, Offset: -1}
 		}
-		if p.Topic == "" { // a row inserted by hand: seen, but not in an event of the log
-			p = models.Position{Partition: -1, Offset: -1}
-		}
-		first[i] = p
 		return nil
-	})
+	}, []any{&i, &p.Topic, &p.Partition, &p.Offset})
 	if err != nil {
 		return nil, fmt.Errorf("looking up visitors: %w", err)
 	}
@@ -77,20 +73,17 @@ func rowOf(v models.Visitor) []any {
 
 // Visitors implements store.Store.
 func (s *Store) Visitors(ctx context.Context, visitors []models.Visitor, found func(int, models.First)) error {
-	err := s.each(ctx, s.visitors.readEntries, len(visitors), func(i int) []any { return rowOf(visitors[i]) }, func(scan func(...any) error) error {
-		var i int
-		var at models.Position
-		var text []byte
-		if err := scan(&i, &at.Topic, &at.Partition, &at.Offset, &text); err != nil {
-			return err
-		}
+	var i int
+	var at models.Position
+	var text []byte
+	err := eachAsked(ctx, s.readers, s.visitors.readEntries, len(visitors), func(i int) []any { return rowOf(visitors[i]) }, func() error {
 		var seen []string
 		_ = json.Unmarshal(text, &seen) // somebody may have written anything by hand: then it remembers nothing
 		if first, ok := models.ReadFirst(at, seen, len(s.schema.Plan.Features())); ok {
 			found(i, first)
 		}
 		return nil
-	})
+	}, []any{&i, &at.Topic, &at.Partition, &at.Offset, &text})
 	if err != nil {
 		return fmt.Errorf("looking up visitors: %w", err)
 	}

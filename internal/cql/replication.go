@@ -2,7 +2,6 @@ package cql
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/gocql/gocql"
+
+	"footfall/internal/retry"
 )
 
 // Replication is the replication of each keyspace, as Cassandra has it: {'class': …, 'dc1': '3'}.
@@ -20,13 +21,13 @@ func ReadReplication(ctx context.Context, session *gocql.Session, k Keyspaces) (
 	found := Replication{}
 	for _, keyspace := range k.All() {
 		var one map[string]string
-		err := session.Query(`SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?`, keyspace).
-			Consistency(gocql.One).WithContext(ctx).Scan(&one)
-		if errors.Is(err, gocql.ErrNotFound) {
-			return nil, fmt.Errorf("keyspace %s does not exist: run `consumer migrate`", keyspace)
-		}
+		err := One(session.Query(`SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = ?`, keyspace).
+			Consistency(gocql.One).WithContext(ctx), &one)
 		if err != nil {
 			return nil, fmt.Errorf("reading the replication of %s: %w", keyspace, err)
+		}
+		if one == nil {
+			return nil, fmt.Errorf("keyspace %s does not exist: run `consumer migrate`", keyspace)
 		}
 		found[keyspace] = one
 	}
@@ -67,4 +68,33 @@ func (r Replication) Several() bool {
 		}
 	}
 	return false
+}
+
+// Keyspaces are the names of our keyspaces, with the configured suffix.
+type Keyspaces struct{ Footfall, URLShortener, Cardinality string }
+
+// KeyspacesOf returns the names for cassandra.keyspace_suffix.
+func KeyspacesOf(suffix string) Keyspaces {
+	return Keyspaces{"footfall" + suffix, "urlshortener" + suffix, "cardinality" + suffix}
+}
+
+// All returns the three names.
+func (k Keyspaces) All() []string { return []string{k.Footfall, k.URLShortener, k.Cardinality} }
+
+// CheckDataCentres returns an error if the cluster has several data centres and localDC is empty. LOCAL_QUORUM has to mean the same nodes for
+// every request: each must see what the last one wrote.
+func CheckDataCentres(ctx context.Context, session *gocql.Session, localDC string) error {
+	found := map[string]bool{}
+	for _, table := range []string{"local", "peers"} {
+		var name string
+		query := session.Query(`SELECT data_center FROM system.` + table).Consistency(gocql.One).WithContext(ctx)
+		if err := Each(query, func() error { found[name] = true; return nil }, &name); err != nil {
+			return fmt.Errorf("reading the cluster's data centres: %w", err)
+		}
+	}
+	names := slices.Sorted(maps.Keys(found))
+	if localDC == "" && len(names) > 1 {
+		return retry.Final(fmt.Errorf("the cluster has several data centres (%s): set cassandra.local_dc to one of them", strings.Join(names, ", ")))
+	}
+	return nil
 }

@@ -100,3 +100,6 @@ func AppendCell(args []any, columns []models.Column, cell models.Cell, at func(m
 	}
 	return args
 }
+
+// Column is where the only column of a row goes.
+func Column[T any](row *T) []any { return []any{row} }

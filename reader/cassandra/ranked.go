@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"footfall/internal/cql"
 	"footfall/internal/tables"
 	"footfall/models"
@@ -41,8 +39,9 @@ func (s *Store) Ranked(ctx context.Context, keys []models.Key, counter string, w
 	}
 	column := varying(ranked)
 	counts := make([]int64, len(keys))
-	err := atOnce(ctx, requests(ranked, column), func(ctx context.Context, request []int) error {
-		return s.ranked(ctx, counts, ranked, request, column, s.cql.counter[counter], within)
+	all := requests(ranked, column)
+	err := cql.AtOnce(ctx, rankedAtOnce, len(all), func(ctx context.Context, i int) error {
+		return s.ranked(ctx, counts, ranked, all[i], column, s.cql.counter[counter], within)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("reading %s of %d keys: %w", counter, len(keys), err)
@@ -76,7 +75,7 @@ func (s *Store) ranked(ctx context.Context, counts []int64, keys []rankedKey, re
 	args[column] = slices.Collect(maps.Keys(places))
 	from, to := between(within)
 	query := s.session.Query(of.ranked[column], tables.AppendRange(args, of.Counter, from, to)...).RoutingKey(first.routing).PageSize(pageRows) // gocql derives none from IN
-	for share, err := range scanned(ctx, query, "a ranking", scanShare) {
+	for share, err := range scanned(ctx, query, "a ranking", (*stats.Share).Columns) {
 		if err != nil {
 			return err
 		}
@@ -85,19 +84,6 @@ func (s *Store) ranked(ctx context.Context, counts []int64, keys []rankedKey, re
 		}
 	}
 	return nil
-}
-
-// atOnce makes requests, rankedAtOnce of them at a time, until one fails.
-func atOnce(ctx context.Context, requests [][]int, do func(context.Context, []int) error) error {
-	group, working := errgroup.WithContext(ctx)
-	group.SetLimit(rankedAtOnce)
-	for _, request := range requests {
-		if working.Err() != nil {
-			break
-		}
-		group.Go(func() error { return do(working, request) })
-	}
-	return cmp.Or(group.Wait(), ctx.Err())
 }
 
 // varying is the first column of texts that tells keys apart; others may do so as well.

@@ -16,7 +16,6 @@ type statements struct {
 	amounts, latest, counts   string
 	list                      map[string]string // by name
 	progress, doubts, retired string
-	setting                   string
 }
 
 // counter is what is asked of a counter.
@@ -36,12 +35,11 @@ func newStatements(n cql.Keyspaces, schema tables.Schema) statements {
 		longURL:  schema.Select(urls, `long_url`, urls.Partition),
 		counter:  map[string]counter{},
 		amounts:  schema.Cells(num, `day, num_values, sum_values`) + ` ORDER BY day ASC`,
-		latest:   schema.Select(latest, `at, country, referrer, ip, bot, id`, latest.Partition),
+		latest:   schema.Select(latest, `toTimestamp(at), country, referrer, ip, bot, id`, latest.Partition),
 		counts:   schema.Select(counts, `metric_type, interval_start, visits`, counts.Partition),
 		list:     map[string]string{},
 		progress: `SELECT topic, kafka_partition, counted, log_end, event_time, at FROM ` + n.Footfall + `.progress WHERE name = 'counted'`,
 		doubts:   `SELECT topic FROM ` + n.Footfall + `.doubts`,
-		setting:  `SELECT value FROM ` + n.Footfall + `.settings WHERE name = ?`,
 		retired:  `SELECT before, state FROM ` + n.Footfall + `.retired WHERE name = 'visits'`,
 	}
 	for _, c := range schema.Plan.Counters() {

@@ -3,12 +3,12 @@ package cassandra
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
 
 	"github.com/gocql/gocql"
-	"golang.org/x/sync/errgroup"
 
 	"footfall/configs"
 	"footfall/internal/cql"
@@ -21,6 +21,7 @@ import (
 // Store implements stats.Store. It is safe for concurrent use.
 type Store struct {
 	session *gocql.Session
+	names   cql.Keyspaces
 	plan    *models.Plan
 	cql     statements
 }
@@ -67,11 +68,11 @@ func parseConsistency(text string) (gocql.Consistency, error) {
 
 // learn finds out what the tables keep, and refuses a cluster that does not suit.
 func (s *Store) learn(ctx context.Context, cfg configs.CassandraClient) (err error) {
-	names := cql.KeyspacesOf(cfg.KeyspaceSuffix)
-	if s.plan, err = migrations.CheckTables(ctx, s.session, names); err != nil {
+	s.names = cql.KeyspacesOf(cfg.KeyspaceSuffix)
+	if s.plan, err = migrations.CheckTables(ctx, s.session, s.names); err != nil {
 		return err
 	}
-	s.cql = newStatements(names, tables.Schema{Suffix: cfg.KeyspaceSuffix, Plan: s.plan})
+	s.cql = newStatements(s.names, tables.Schema{Suffix: cfg.KeyspaceSuffix, Plan: s.plan})
 	return cql.CheckDataCentres(ctx, s.session, cfg.LocalDC)
 }
 
@@ -86,29 +87,25 @@ func (s *Store) Plan() *models.Plan { return s.plan }
 const pageRows, monthRows = 1000, 250
 
 // rowsOf is scanned for a query that gocql routes.
-func rowsOf[T any](ctx context.Context, s *Store, what string, scan func(gocql.Scanner) (T, error), query string, args ...any) iter.Seq2[T, error] {
-	return scanned(ctx, s.session.Query(query, args...).PageSize(pageRows), what, scan)
+func rowsOf[T any](ctx context.Context, s *Store, what string, into func(*T) []any, query string, args ...any) iter.Seq2[T, error] {
+	return scanned(ctx, s.session.Query(query, args...).PageSize(pageRows), what, into)
 }
 
-// scanned runs a query when its sequence is run through, page by page. what is for errors.
-func scanned[T any](ctx context.Context, query *gocql.Query, what string, scan func(gocql.Scanner) (T, error)) iter.Seq2[T, error] {
+// scanned runs a query when its sequence is run through, page by page. what is for errors; into says where the columns of a row go.
+func scanned[T any](ctx context.Context, query *gocql.Query, what string, into func(*T) []any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		var none T
 		// A sequence that is left may have a page under way: nobody waits for it.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		scanner := query.WithContext(ctx).Iter().Scanner()
-		for scanner.Next() {
-			row, err := scan(scanner)
-			if err != nil {
-				yield(none, fmt.Errorf("reading %s: %w", what, err))
-				return
-			}
+		var row, none T
+		left := errors.New("left")
+		err := cql.Each(query.WithContext(ctx), func() error {
 			if !yield(row, nil) {
-				return
+				return left
 			}
-		}
-		if err := scanner.Err(); err != nil {
+			return nil
+		}, into(&row)...)
+		if err != nil && !errors.Is(err, left) {
 			yield(none, fmt.Errorf("reading %s: %w", what, err))
 		}
 	}
@@ -123,13 +120,4 @@ func collected[T any](rows iter.Seq2[T, error]) (out []T, err error) {
 		out = append(out, row)
 	}
 	return out, nil
-}
-
-// together runs what does not depend on each other.
-func together(ctx context.Context, all ...func(context.Context) error) error {
-	group, ctx := errgroup.WithContext(ctx)
-	for _, do := range all {
-		group.Go(func() error { return do(ctx) })
-	}
-	return group.Wait()
 }

@@ -69,6 +69,9 @@ type Point struct {
 	Count int64
 }
 
+// Columns are where the columns of a row go, as for the other rows below: a time as every database of ours has it.
+func (p *Point) Columns() []any { return []any{&p.Start, &p.Count} }
+
 // Count is a counter of a key: one of models.AllMetrics, in the interval that begins at Start.
 type Count struct {
 	Metric string
@@ -76,17 +79,26 @@ type Count struct {
 	Count  int64
 }
 
+// Columns are where the columns of a row go.
+func (c *Count) Columns() []any { return []any{&c.Metric, &c.Start, &c.Count} }
+
 // Share is a number of one country, referrer or value.
 type Share struct {
 	Label string
 	Count int64
 }
 
+// Columns are where the columns of a row go.
+func (s *Share) Columns() []any { return []any{&s.Label, &s.Count} }
+
 // Amount is what the clicks of one day, week or month were worth: how many had an amount, and the sum in the smallest unit.
 type Amount struct {
 	Start    models.Millis
 	Num, Sum int64
 }
+
+// Columns are where the columns of a row go.
+func (a *Amount) Columns() []any { return []any{&a.Start, &a.Num, &a.Sum} }
 
 // Click is one of the latest clicks.
 type Click struct {
@@ -98,6 +110,9 @@ type Click struct {
 	ID       string
 }
 
+// Columns are where the columns of a row go.
+func (c *Click) Columns() []any { return []any{&c.At, &c.Country, &c.Referrer, &c.IP, &c.Bot, &c.ID} }
+
 // Progress is how far a consumer has counted one Kafka partition.
 type Progress struct {
 	Partition models.Partition
@@ -105,4 +120,9 @@ type Progress struct {
 	LogEnd    int64     // the end of the log, as last seen
 	EventTime time.Time // Kafka's time of the last message counted; zero if none was
 	At        time.Time // when this was noted
+}
+
+// Columns are where the columns of a row go.
+func (p *Progress) Columns() []any {
+	return []any{&p.Partition.Topic, &p.Partition.Number, &p.Counted, &p.LogEnd, &p.EventTime, &p.At}
 }

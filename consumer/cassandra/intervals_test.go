@@ -1,11 +1,10 @@
-package sweep
+package cassandra
 
 import (
 	"fmt"
 	"slices"
 	"testing"
 
-	"footfall/consumer/cassandra/visitorrow"
 	"footfall/models"
 )
 
@@ -20,10 +19,10 @@ func TestIntervalsInPasses(t *testing.T) {
 		todo = todo[1:]
 		for _, bucket := range []string{"00", "a7", "ff", "by hand"} {
 			for site := range sites {
-				l.add(visitorrow.Partition{Site: fmt.Sprint(site), Month: models.Earliest.Month(), Bucket: bucket})
+				l.add(visitorPartition{Site: fmt.Sprint(site), Month: models.Earliest.Month(), Bucket: bucket})
 			}
 		}
-		l.add(visitorrow.Partition{Site: "later", Month: end, Bucket: "00"})
+		l.add(visitorPartition{Site: "later", Month: end, Bucket: "00"})
 		if len(l.found) > most {
 			t.Errorf("%d intervals at once", len(l.found))
 		}

@@ -1,6 +1,7 @@
-package sweep
+package cassandra
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,8 +13,8 @@ import (
 	"github.com/gocql/gocql"
 	"github.com/google/uuid"
 
-	"footfall/consumer/cassandra/visitorrow"
-	"footfall/consumer/cassandra/walk"
+	"footfall/internal/cql"
+	"footfall/internal/tables"
 	"footfall/models"
 )
 
@@ -26,8 +27,8 @@ type Forgotten struct {
 // Forget removes the rows of visitors: by guid on all sites, and by IP, as stored, on all links. Counts stay. Then it notifies consumers, so
 // that they clear their visitor caches. After an error some rows are removed, and it may be called again. It calls progress now and then,
 // from one goroutine.
-func (t Tables) Forget(ctx context.Context, guids, ips []string, progress func(Forgotten)) (Forgotten, error) {
-	f := &forgetting{Tables: t, progress: progress}
+func (s *Store) Forget(ctx context.Context, guids, ips []string, progress func(Forgotten)) (Forgotten, error) {
+	f := &forgetting{Store: s, progress: progress}
 	var err error
 	if len(guids) > 0 {
 		err = f.onSites(ctx, guids)
@@ -39,7 +40,7 @@ func (t Tables) Forget(ctx context.Context, guids, ips []string, progress func(F
 		err = f.amongLatest(ctx, ips)
 	}
 	if err == nil { // after the rows: a consumer notified earlier could read and cache a row before it is removed
-		err = t.tellForgotten(ctx)
+		err = s.tellForgotten(ctx)
 	}
 	if err != nil {
 		return f.total(), fmt.Errorf("forgetting visitors: %w", err)
@@ -48,24 +49,21 @@ func (t Tables) Forget(ctx context.Context, guids, ips []string, progress func(F
 }
 
 // tellForgotten changes the version that consumers read. Its write timestamp is later than the last one's, even if that clock was ahead.
-func (t Tables) tellForgotten(ctx context.Context) error {
-	table := t.Names.Footfall + `.forgotten`
-	var last *int64
-	err := t.Session.Query(`SELECT WRITETIME(version) FROM ` + table + ` WHERE name = 'visitors'`).WithContext(ctx).Scan(&last)
-	if err != nil && !errors.Is(err, gocql.ErrNotFound) {
+func (s *Store) tellForgotten(ctx context.Context) error {
+	table := s.names.Footfall + `.forgotten`
+	var last int64
+	err := cql.One(s.session.Query(`SELECT WRITETIME(version) FROM `+table+` WHERE name = 'visitors'`).WithContext(ctx), &last)
+	if err != nil {
 		return err
 	}
-	at := time.Now().UnixMicro()
-	if last != nil {
-		at = max(at, *last+1)
-	}
-	return t.Session.Query(`INSERT INTO `+table+` (name, version) VALUES ('visitors', ?) USING TIMESTAMP ?`, uuid.NewString(), at).
+	at := max(time.Now().UnixMicro(), last+1)
+	return s.session.Query(`INSERT INTO `+table+` (name, version) VALUES ('visitors', ?) USING TIMESTAMP ?`, uuid.NewString(), at).
 		WithContext(ctx).Exec()
 }
 
 // forgetting is the state of one Forget.
 type forgetting struct {
-	Tables
+	*Store
 	progress           func(Forgotten)
 	guids, ips, clicks atomic.Int64
 	looked             int
@@ -103,17 +101,18 @@ func (f *forgetting) onSites(ctx context.Context, guids []string) error {
 	for _, guid := range guids {
 		byBucket[models.Bucket(guid)] = append(byBucket[models.Bucket(guid)], guid)
 	}
-	read := func(each func(visitorrow.Partition) error) error {
-		return f.eachPartition(ctx, walk.Ring, func(p visitorrow.Partition) error {
+	read := func(each func(visitorPartition) error) error {
+		return f.eachPartition(ctx, ring, func(p visitorPartition) error {
 			if byBucket[p.Bucket] == nil {
 				return nil
 			}
 			return each(p)
 		})
 	}
-	return together(ctx, f, read, func(ctx context.Context, p visitorrow.Partition) error {
+	table, where := f.visitors()
+	return together(ctx, f, read, func(ctx context.Context, p visitorPartition) error {
 		for _, guid := range byBucket[p.Bucket] {
-			rows, err := f.remove(ctx, f.visitors().Name, []string{visitorrow.Value}, visitorrow.Where+` AND guid = ?`, append(p.Args(), guid)...)
+			rows, err := f.remove(ctx, table, guidData.Values, where+` AND guid = ?`, append(p.Args(), guid)...)
 			if err != nil {
 				return err
 			}
@@ -123,40 +122,22 @@ func (f *forgetting) onSites(ctx context.Context, guids []string) error {
 	})
 }
 
-// position are the columns of a link's visitor: where the first event is.
-var position = []string{"topic", "kafka_partition", "kafka_offset"}
-
 // onLinks removes IPs from the partition of every link.
 func (f *forgetting) onLinks(ctx context.Context, ips []string) error {
-	table := f.Names.URLShortener + `.uniquecounterips`
+	visitors := models.TableOf(models.URLShortener, models.LinkVisitors)
+	table := f.schema.Name(visitors)
 	read := func(each func(string) error) error {
 		var link string
-		scanner := f.Session.Query(`SELECT DISTINCT short_url FROM ` + table).WithContext(ctx).PageSize(1000).Iter().Scanner()
-		for scanner.Next() {
-			if err := scanner.Scan(&link); err != nil {
-				return err
-			}
-			if err := each(link); err != nil {
-				return err
-			}
-		}
-		return scanner.Err()
+		return cql.Each(f.session.Query(`SELECT DISTINCT short_url FROM `+table).WithContext(ctx).PageSize(1000), func() error { return each(link) }, &link)
 	}
 	return together(ctx, f, read, func(ctx context.Context, link string) error {
-		var here []string // found by one read for all IPs, since few are on any link
-		var ip string
-		scanner := f.Session.Query(`SELECT ip FROM `+table+` WHERE short_url = ? AND ip IN ?`, link, ips).WithContext(ctx).Iter().Scanner()
-		for scanner.Next() {
-			if err := scanner.Scan(&ip); err != nil {
-				return err
-			}
-			here = append(here, ip)
-		}
-		if err := scanner.Err(); err != nil {
+		// One read for all IPs, since few are on any link.
+		here, err := cql.All(f.session.Query(`SELECT ip FROM `+table+` WHERE short_url = ? AND ip IN ?`, link, ips).WithContext(ctx), tables.Column[string])
+		if err != nil {
 			return err
 		}
 		for _, ip := range here {
-			rows, err := f.remove(ctx, table, position, ` WHERE short_url = ? AND ip = ?`, link, ip)
+			rows, err := f.remove(ctx, table, visitors.Values, ` WHERE short_url = ? AND ip = ?`, link, ip)
 			if err != nil {
 				return err
 			}
@@ -172,14 +153,14 @@ const removeAttempts = 5
 // remove removes the rows of one visitor and returns how many there were. columns are those that are written with a row. The tombstone has the
 // rows' own write timestamp. With the present time of a clock that is ahead, it would also hide rows written later, and each later event would
 // count as a new visitor. With a clock that is behind, it would remove nothing.
-func (f *forgetting) remove(ctx context.Context, table string, columns []string, where string, args ...any) (rows int64, err error) {
+func (f *forgetting) remove(ctx context.Context, table string, columns []models.Column, where string, args ...any) (rows int64, err error) {
 	for range removeAttempts {
 		found, written, err := f.written(ctx, table, columns, where, args...)
 		if err != nil || found == 0 {
 			return rows, err
 		}
 		rows = max(rows, found)
-		err = f.Session.Query(`DELETE FROM `+table+` USING TIMESTAMP ?`+where, append([]any{written}, args...)...).WithContext(ctx).Exec()
+		err = f.session.Query(`DELETE FROM `+table+` USING TIMESTAMP ?`+where, append([]any{written}, args...)...).WithContext(ctx).Exec()
 		if err != nil {
 			return rows, err
 		}
@@ -189,28 +170,18 @@ func (f *forgetting) remove(ctx context.Context, table string, columns []string,
 
 // written returns how many rows a visitor has, and the latest write timestamp among them. For a row without cells, which somebody inserted
 // by hand, it takes the present time.
-func (f *forgetting) written(ctx context.Context, table string, columns []string, where string, args ...any) (rows, last int64, err error) {
-	cells, scanned := make([]*int64, len(columns)), make([]any, len(columns))
-	for i := range cells {
-		scanned[i] = &cells[i]
+func (f *forgetting) written(ctx context.Context, table string, columns []models.Column, where string, args ...any) (rows, last int64, err error) {
+	cells, scanned, times := make([]int64, len(columns)), make([]any, len(columns)), make([]string, len(columns))
+	for i, column := range columns {
+		scanned[i], times[i] = &cells[i], `WRITETIME(`+column.Name+`)`
 	}
-	scanner := f.Session.Query(`SELECT WRITETIME(`+strings.Join(columns, `), WRITETIME(`)+`) FROM `+table+where, args...).WithContext(ctx).Iter().Scanner()
-	for scanner.Next() {
-		if err := scanner.Scan(scanned...); err != nil {
-			return 0, 0, err
-		}
+	query := f.session.Query(`SELECT `+strings.Join(times, `, `)+` FROM `+table+where, args...).WithContext(ctx)
+	err = cql.Each(query, func() error {
 		rows++
-		told := false
-		for _, at := range cells {
-			if at != nil {
-				told, last = true, max(last, *at)
-			}
-		}
-		if !told {
-			last = max(last, time.Now().UnixMicro())
-		}
-	}
-	return rows, last, scanner.Err()
+		last = max(last, cmp.Or(slices.Max(cells), time.Now().UnixMicro())) // 0: no cell
+		return nil
+	}, scanned...)
+	return rows, last, err
 }
 
 // amongLatest removes IPs from the latest clicks. It reads all of them, since IPs are not in their key.
@@ -219,41 +190,29 @@ func (f *forgetting) amongLatest(ctx context.Context, ips []string) error {
 		link string
 		day  time.Time
 	}
-	table := f.Names.URLShortener + `.latestclicks`
+	table := f.schema.Name(models.TableOf(models.URLShortener, models.LatestClicks))
 	read := func(each func(partition) error) error {
 		var p partition
-		scanner := f.Session.Query(`SELECT DISTINCT short_url, day FROM ` + table).WithContext(ctx).PageSize(1000).Iter().Scanner()
-		for scanner.Next() {
-			if err := scanner.Scan(&p.link, &p.day); err != nil {
-				return err
-			}
-			if err := each(p); err != nil {
-				return err
-			}
-		}
-		return scanner.Err()
+		return cql.Each(f.session.Query(`SELECT DISTINCT short_url, day FROM `+table).WithContext(ctx).PageSize(1000), func() error { return each(p) },
+			&p.link, &p.day)
 	}
 	return together(ctx, f, read, func(ctx context.Context, p partition) error {
 		var at gocql.UUID
 		var ip string
-		var written *int64
-		scanner := f.Session.Query(`SELECT at, ip, WRITETIME(ip) FROM `+table+` WHERE short_url = ? AND day = ?`, p.link, p.day).WithContext(ctx).
-			PageSize(1000).Iter().Scanner()
-		for scanner.Next() {
-			if err := scanner.Scan(&at, &ip, &written); err != nil {
-				return err
-			}
-			if !slices.Contains(ips, ip) || written == nil {
-				continue
+		var written int64 // 0: the row has no ip
+		query := f.session.Query(`SELECT at, ip, WRITETIME(ip) FROM `+table+` WHERE short_url = ? AND day = ?`, p.link, p.day).WithContext(ctx).PageSize(1000)
+		return cql.Each(query, func() error {
+			if written == 0 || !slices.Contains(ips, ip) {
+				return nil
 			}
 			// Only a replay writes this row again, with the same timestamp: it stays deleted.
-			err := f.Session.Query(`DELETE FROM `+table+` USING TIMESTAMP ? WHERE short_url = ? AND day = ? AND at = ?`,
-				max(*written, time.Now().UnixMicro()), p.link, p.day, at).WithContext(ctx).Exec()
+			err := f.session.Query(`DELETE FROM `+table+` USING TIMESTAMP ? WHERE short_url = ? AND day = ? AND at = ?`,
+				max(written, time.Now().UnixMicro()), p.link, p.day, at).WithContext(ctx).Exec()
 			if err != nil {
 				return err
 			}
 			f.clicks.Add(1)
-		}
-		return scanner.Err()
+			return nil
+		}, &at, &ip, &written)
 	})
 }

@@ -1,4 +1,4 @@
-package sweep
+package cassandra
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"sync"
 
-	"footfall/consumer/cassandra/visitorrow"
 	"footfall/models"
 )
 
@@ -82,7 +81,7 @@ func newUnits(c class, before models.Millis, most int) *units {
 	})}
 }
 
-func (u *units) add(p visitorrow.Partition) {
+func (u *units) add(p visitorPartition) {
 	if !over(p.Month, u.before) {
 		return
 	}
