@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "write what is made from the tables of f
 func TestFieldsAreDescribed(t *testing.T) {
 	clicks, visits := models.ClickFields, models.DefaultPlan().Fields()
 	const openAPI = "../producer/assets/openapi.yaml"
-	mark := func(of string) string { return "# models/fields_table.go: " + of + "\n" }
+	mark := func(of string) string { return "# models/declaration.go: " + of + "\n" }
 	for _, r := range []struct {
 		file, begin, end string // end is how the first line begins that is not among them
 		lines            []string

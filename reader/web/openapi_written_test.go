@@ -17,7 +17,7 @@ func TestBreakdownsAreDescribed(t *testing.T) {
 	for i, b := range models.DefaultPlan().Breakdowns() {
 		want += describedBreakdown(b, i == 0)
 	}
-	modelstest.Written(t, *update, "openapi.yaml", "  # models/counters.go: breakdowns\n", "  # end\n", want)
+	modelstest.Written(t, *update, "openapi.yaml", "  # models/declaration.go: breakdowns\n", "  # end\n", want)
 }
 
 func describedBreakdown(b models.Breakdown, first bool) string {
