@@ -267,10 +267,10 @@ func cellName(key models.Key, cell models.Cell) string {
 	case models.ReferrerCounters:
 		columns = append(columns, "referrer", cell.Label)
 	case models.ClickCounter, models.UniqueCounter, models.BotCounter:
-	default:
-		table, columns = "urlshortener.monthcounters", append(columns, "dimension", cell.Counter, "month", cell.At.Time(), "label", cell.Label)
 	case models.NumValues, models.SumValues:
 		table, columns = "urlshortener.amountcounters."+cell.Counter, append(columns, "day", cell.At.Time())
+	default:
+		table, columns = "urlshortener.monthcounters", append(columns, "dimension", cell.Counter, "month", cell.At.Time(), "label", cell.Label)
 	}
 	return oracle.Name(table, columns...)
 }

@@ -86,8 +86,11 @@ func (r *reading) add(m kafka.Message, last map[identity]int64) error {
 	// The oracle would drop every repeated id, also outside the window. Duplicates are decided here, so each event gets an id of its own.
 	place := broker.Origin(m.Topic, m.Partition, m.Offset)
 	version, id, count, err := r.event(m, place)
-	if err != nil || version != 1 || id == "" {
-		return fmt.Errorf("%s is no event (%v): %q", place, err, m.Value)
+	if err != nil {
+		return fmt.Errorf("%s is no event: %q: %w", place, m.Value, err)
+	}
+	if version != 1 || id == "" {
+		return fmt.Errorf("%s is no event: %q", place, m.Value)
 	}
 	r.events++
 	r.ids[id] = true
