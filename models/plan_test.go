@@ -22,7 +22,7 @@ var fourFeatures = planOf([]string{"referrer", "page", "device", "feature1"}, Al
 
 func TestDefaultPlan(t *testing.T) {
 	p := DefaultPlan()
-	if !slices.Equal(p.Features(), []string{"feature1", "feature2"}) || len(p.Metrics()) != 11 {
+	if !slices.Equal(p.Features(), []string{"feature1", "feature2"}) || !slices.Equal(p.Metrics(), AllMetrics()) {
 		t.Errorf("the default is %s: want what the sources have", p)
 	}
 }
@@ -100,7 +100,7 @@ func TestEventsOfTopicsHaveThePlan(t *testing.T) {
 // Parts of a counter that a plan leaves out add up to nothing: nobody may compare them.
 func TestPartsAreThoseThatAreKept(t *testing.T) {
 	all, few := len(DefaultPlan().PartsOf(ClickCounter)), planOf(DefaultFeatures(), []string{DeviceMonths}).PartsOf(ClickCounter)
-	if all != 9 || len(few) != 5 || few[4].Name != DeviceMonths {
+	if all < 9 || len(few) != 5 || few[4].Name != DeviceMonths {
 		t.Errorf("%d parts of all, and %v", all, few)
 	}
 }

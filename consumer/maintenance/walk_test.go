@@ -17,11 +17,13 @@ import (
 
 // link is the key of link i with one click at offset i, as an owner writes it.
 func link(i int) store.KeyWrite {
+	cells := map[models.Cell]int64{hit: 1}
+	for _, c := range models.DefaultPlan().PartsOf(models.ClickCounter) {
+		cells[models.Cell{Counter: c.Name}] = 1
+	}
 	return store.KeyWrite{
-		Key: models.Key{Keyspace: models.URLShortener, Name: fmt.Sprint("link", i)},
-		Cells: map[models.Cell]int64{hit: 1, {Counter: models.HourCounters}: 1, {Counter: models.DayCounters}: 1,
-			{Counter: models.CountryCounters}: 1, {Counter: models.ReferrerCounters}: 1, {Counter: models.CountryMonths}: 1,
-			{Counter: models.ReferrerMonths}: 1, {Counter: models.BrowserMonths}: 1, {Counter: models.SystemMonths}: 1, {Counter: models.DeviceMonths}: 1},
+		Key:    models.LinkKey(fmt.Sprint("link", i)),
+		Cells:  cells,
 		Ledger: []store.LedgerRow{{LedgerID: store.LedgerID{Partition: p0, Kind: store.KindOwner, Epoch: 1}, From: int64(i), To: int64(i) + 1}},
 	}
 }

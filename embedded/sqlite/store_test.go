@@ -271,13 +271,16 @@ func cells(reader *sqlite.Reader, plan *models.Plan) storetest.Reader {
 			query, args = query+" AND day = ?", append(args, day)
 		case models.NumValues, models.SumValues:
 			query, args = "SELECT "+cell.Counter+" FROM urlshortener.amountcounters WHERE short_url = ? AND day = ?", append(args, day)
-		case models.CountryMonths, models.ReferrerMonths, models.BrowserMonths, models.SystemMonths, models.DeviceMonths:
-			query, args = "SELECT value FROM urlshortener.monthcounters WHERE short_url = ? AND dimension = ? AND month = ? AND label = ?",
-				append(args, cell.Counter, day, cell.Label)
 		case models.CountryCounters:
 			query, args = query+" AND country = ?", append(args, cell.Label)
 		case models.ReferrerCounters:
 			query, args = query+" AND referrer = ?", append(args, cell.Label)
+		case models.ClickCounter, models.UniqueCounter, models.BotCounter:
+		default:
+			if key.Keyspace == models.URLShortener {
+				query, args = "SELECT value FROM urlshortener.monthcounters WHERE short_url = ? AND dimension = ? AND month = ? AND label = ?",
+					append(args, cell.Counter, day, cell.Label)
+			}
 		}
 		table, err := reader.Query(ctx, query, args...)
 		if err != nil || len(table.Rows) == 0 {

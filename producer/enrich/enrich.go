@@ -1,5 +1,5 @@
 // Package enrich reads from a request what is not in the event: the client's address behind proxies, its country, whether it is a
-// bot, its browser, system and device, the referring host, and the name under which its address is kept.
+// bot, what its user agent tells, the referring host, and the name under which its address is kept.
 //
 // Anybody can send any header. Those that a proxy sets (X-Forwarded-For, a country) are believed from trusted proxies only.
 package enrich

@@ -11,15 +11,22 @@ import (
 func TestNamesOfAgents(t *testing.T) {
 	e := open(t, Options{})
 	seen, agents := map[string]bool{}, ""
-	f := func(browser, system, device, agent string) {
+	tells := func(field int, want, agent string) {
 		t.Helper()
 		var c models.Click
 		e.Agent(agent).Fill(&c)
-		if c.Browser != browser || c.System != system || c.Device != device {
-			t.Errorf("%q: %s, %s, %s; want %s, %s, %s", agent, c.Browser, c.System, c.Device, browser, system, device)
+		kind := models.AgentFields[field].Name
+		if got := *c.Names()[field]; got != want {
+			t.Errorf("%q: its %s is %s, want %s", agent, kind, got, want)
 		}
-		seen[browser], seen[system], seen[device] = true, true, true
+		seen[kind+want] = true
 		agents += agent + "\n"
+	}
+	f := func(browser, system, device, agent string) {
+		t.Helper()
+		tells(0, browser, agent)
+		tells(1, system, agent)
+		tells(2, device, agent)
 	}
 	const (
 		mac     = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) "
@@ -121,7 +128,7 @@ func TestNamesOfAgents(t *testing.T) {
 	for i, names := range [...][]string{models.Browsers, models.Systems, models.Devices} {
 		kind := models.AgentFields[i].Name
 		for _, name := range names {
-			if !seen[name] {
+			if !seen[kind+name] {
 				t.Errorf("no agent has the %s %s", kind, name)
 			}
 		}

@@ -51,7 +51,7 @@ func rotatedVisitors(t *testing.T, b broker) {
 }
 
 // discreet: in Kafka a click has no user agent, the host of its referrer, and the network of its address; its country is found by the
-// whole address, and bots, browser, system and device are found by the user agent.
+// whole address, and bots and names such as the browser are found by the user agent.
 func discreet(t *testing.T, b broker) {
 	store := &linkStore{}
 	store.all.Store("abc", "https://target.example/")
@@ -89,10 +89,11 @@ func discreet(t *testing.T, b broker) {
 		}
 	}
 	for id, c := range inKafka(t, d) {
-		want := models.Click{Referrer: "news.example", IP: "8.8.8.0", Country: "US"}
+		want, byAgent := models.Click{Referrer: "news.example", IP: "8.8.8.0", Country: "US"}, models.Click{UA: person}
+		tells(t, &byAgent)
 		switch id {
 		case "pixel":
-			want.IP, want.Country, want.Browser, want.System, want.Device = "127.0.0.0", "", "Firefox", "Linux", "desktop"
+			want.IP, want.Country, want.Agent = "127.0.0.0", "", byAgent.Agent
 		case "crawler":
 			want = models.Click{IP: "127.0.0.0", Bot: true}
 		case "login":
@@ -102,10 +103,10 @@ func discreet(t *testing.T, b broker) {
 		case "bot":
 			want.Referrer, want.Bot = "", true
 		case "url":
-			want.Browser, want.System, want.Device = "Firefox", "Linux", "desktop"
+			want.Agent = byAgent.Agent
 		case "path":
 		default: // the redirect, whose id is random
-			want.IP, want.Country, want.Browser, want.System, want.Device = "127.0.0.0", c.Country, "Firefox", "Linux", "desktop"
+			want.IP, want.Country, want.Agent = "127.0.0.0", c.Country, byAgent.Agent
 		}
 		if want.V, want.ID, want.ShortURL, want.TS = c.V, c.ID, c.ShortURL, c.TS; *c != want {
 			t.Errorf("%s: %+v, want %+v", id, c, want)

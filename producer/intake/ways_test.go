@@ -12,6 +12,7 @@ import (
 
 	"footfall/configs"
 	"footfall/models"
+	"footfall/producer/enrich"
 )
 
 // beaconsAndPixels are what a page can send without a library.
@@ -206,31 +207,46 @@ func filledClicks(t *testing.T, b broker) {
 				continue
 			}
 			want.ID, want.V, want.TS, want.ShortURL = got.ID, got.V, got.TS, got.ShortURL
+			if want.UA != "" {
+				tells(t, &want)
+			}
 			if got != want || string(m.Key) != got.KafkaKey() {
 				t.Errorf("%v %s\n got %+v\nwant %+v", header, body, got, want)
 			}
 		}
 	}
 	visitor := http.Header{"X-Forwarded-For": {"1.1.1.1, 8.8.8.8, 10.0.0.1"}, "User-Agent": {person}}
-	f(visitor, `{"short_url":"a"}`, models.Click{IP: "8.8.8.8", Country: "US", UA: person, Agent: models.Agent{Browser: "Firefox", System: "Linux", Device: "desktop"}})
+	f(visitor, `{"short_url":"a"}`, models.Click{IP: "8.8.8.8", Country: "US", UA: person})
 	f(visitor, `{"short_url":"a","country":"it","bot":true,"ua":"x"}`, models.Click{IP: "8.8.8.8", Country: "IT", UA: "x", Bot: true})
 	f(http.Header{"X-Forwarded-For": {"2001:db8::1"}, "User-Agent": {person}, "Cf-Ipcountry": {"FR"}}, `{"short_url":"a"}`,
-		models.Click{IP: "2001:db8::", Country: "FR", UA: person, Agent: models.Agent{Browser: "Firefox", System: "Linux", Device: "desktop"}})
+		models.Click{IP: "2001:db8::", Country: "FR", UA: person})
 	f(http.Header{"User-Agent": {"Googlebot/2.1 (+http://www.google.com/bot.html)"}}, `{"short_url":"a"}`,
 		models.Click{IP: "127.0.0.1", UA: "Googlebot/2.1 (+http://www.google.com/bot.html)", Bot: true})
-	f(http.Header{"User-Agent": {"Googlebot/2.1"}}, `{"short_url":"a","bot":false}`, models.Click{IP: "127.0.0.1", UA: "Googlebot/2.1", Agent: models.Agent{Browser: "other", System: "other", Device: "other"}})
+	f(http.Header{"User-Agent": {"Googlebot/2.1"}}, `{"short_url":"a","bot":false}`, models.Click{IP: "127.0.0.1", UA: "Googlebot/2.1"})
 	f(http.Header{"User-Agent": {person}, "Sec-Purpose": {"prefetch"}}, `{"short_url":"a"}`, models.Click{IP: "127.0.0.1", UA: person, Bot: true})
 	f(http.Header{"User-Agent": {strings.Repeat("Mozilla/5.0 é\xff", 100)}}, `{"short_url":"a","bot":false}`,
-		models.Click{IP: "127.0.0.1", UA: strings.ToValidUTF8(strings.Repeat("Mozilla/5.0 é\uFFFD", 100)[:1024], ""), Agent: models.Agent{Browser: "other", System: "other", Device: "other"}})
+		models.Click{IP: "127.0.0.1", UA: strings.ToValidUTF8(strings.Repeat("Mozilla/5.0 é\uFFFD", 100)[:1024], "")})
 	// A service that reports others' clicks.
 	service := http.Header{"User-Agent": {"Go-http-client/1.1"}, "Cf-Ipcountry": {"DE"}}
 	f(service, `{"short_url":"a","ip":"203.0.113.7"}`, models.Click{IP: "203.0.113.7"})
 	f(service, `{"short_url":"a","ip":"8.8.8.8","ua":"curl/8.5.0","referrer":"https://News.example/a?b=c"}`,
 		models.Click{IP: "8.8.8.8", Country: "US", UA: "curl/8.5.0", Bot: true, Referrer: "news.example"})
 	f(service, `{"short_url":"a","ip":"8.8.8.8","ua":"curl/8.5.0","bot":false,"referrer":"As Sent"}`,
-		models.Click{IP: "8.8.8.8", Country: "US", UA: "curl/8.5.0", Referrer: "As Sent", Agent: models.Agent{Browser: "other", System: "other", Device: "other"}})
+		models.Click{IP: "8.8.8.8", Country: "US", UA: "curl/8.5.0", Referrer: "As Sent"})
 	f(service, `{"short_url":"a","ip":"203.0.113.7","ua":"`+person+`"}`,
-		models.Click{IP: "203.0.113.7", UA: person, Agent: models.Agent{Browser: "Firefox", System: "Linux", Device: "desktop"}})
+		models.Click{IP: "203.0.113.7", UA: person})
+}
+
+// tells fills in what a click's user agent tells, as tests of enrich have it.
+func tells(t *testing.T, c *models.Click) {
+	t.Helper()
+	e, err := enrich.New(enrich.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.Agent(c.UA).Fill(c); c.Bot != (c.Agent == models.Agent{}) {
+		t.Errorf("%q tells %+v", c.UA, c.Agent)
+	}
 }
 
 // hashedVisitors: with hashed addresses none gets into Kafka.

@@ -52,7 +52,7 @@ type Options struct {
 	Queue int
 	// BaseURL is the beginning of all short links. Default: the address that the request was sent to.
 	BaseURL string
-	// KeepUserAgent puts the visitor's user agent into the click. Default: bots, browser, system and device are found in it, and it is dropped.
+	// KeepUserAgent puts the visitor's user agent into the click. Default: it is read, and dropped.
 	KeepUserAgent bool
 
 	// Allow says, before the link is stored, why the sender may not create it; nil if it may.

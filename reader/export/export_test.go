@@ -121,7 +121,7 @@ func TestEveryNameIsItself(t *testing.T) {
 			if got := rows[len(rows)-1]; len(rows) != 12 || got["siteId"] != name || got["feature1"] != name {
 				t.Errorf("%s: %q became %q in %d rows", format, name, got, len(rows))
 			}
-			if rows := exporttest.Rows(t, r, export.What{Link: asked, Month: october}, format); len(rows) != 7 || rows[0]["short_url"] != name {
+			if rows := exporttest.Rows(t, r, export.What{Link: asked, Month: october}, format); len(rows) != 2+len(models.DefaultPlan().Breakdowns()) || rows[0]["short_url"] != name {
 				t.Errorf("%s: %q became %q", format, name, rows)
 			}
 		}

@@ -60,7 +60,7 @@ type Series struct {
 // Final tells whether a point does not change any more.
 func (s Series) Final(p Point) bool { return s.Unit.End(p.Start) <= s.FinalBefore }
 
-// Shares is a number by country, referrer, browser, system or device.
+// Shares is a number by country or another dimension.
 type Shares struct {
 	AsOf AsOf
 	Rows iter.Seq2[Share, error]

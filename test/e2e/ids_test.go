@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"footfall/models"
+	"footfall/test/e2e/load"
 	"footfall/test/e2e/oracle"
 )
 
@@ -52,6 +53,9 @@ func TestTheSameIDCountsOnce(t *testing.T) {
 	})
 }
 
+// person is the user agent of whoever sends.
+const person = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+
 // sendAgain sends an id several times in requests of every kind, and one id in requests of all kinds, each of which counts once. An event
 // with another id counts too, which shows that the id decides.
 func sendAgain(t *testing.T, d deployment, want *oracle.Oracle) {
@@ -61,7 +65,7 @@ func sendAgain(t *testing.T, d deployment, want *oracle.Oracle) {
 		if strings.HasPrefix(w.name, "click") {
 			c := &models.Click{V: 1, ID: id, ShortURL: name, IP: "127.0.0.1", TS: once}
 			if strings.HasPrefix(w.name, "click-pixel") { // its sender is the visitor
-				c.Browser, c.System, c.Device = "Firefox", "Linux", "desktop"
+				load.Tells(c, person)
 			}
 			want.Click(c)
 		} else {
@@ -111,7 +115,7 @@ func (w way) send(t *testing.T, producer, name, id string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.Header.Set("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0")
+	request.Header.Set("User-Agent", person)
 	if w.media != "" {
 		request.Header.Set("Content-Type", w.media)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,9 +95,7 @@ func (m *mixture) click(i int, now time.Time) Event {
 	}
 	agent := agents[m.r.IntN(len(agents))]
 	if c.UA = agent.UserAgent; !c.Bot {
-		for i, name := range c.Names() {
-			*name = agent.Names[i]
-		}
+		tells(c, agent)
 	}
 	if m.r.IntN(100) >= 10 {
 		c.Country = countries[m.r.IntN(len(countries))]
@@ -133,6 +132,17 @@ func (m *mixture) visit(i int, now time.Time) Event {
 		v.TS -= v.TS % 1000
 	}
 	return Event{Visit: v, Form: form, InURL: form && m.r.IntN(3) == 0, Names: m.features}
+}
+
+func tells(c *models.Click, agent mock.Agent) {
+	for i, name := range c.Names() {
+		*name = agent.Names[i]
+	}
+}
+
+// Tells fills in what a user agent, one of mock.Agents, tells of a click.
+func Tells(c *models.Click, userAgent string) {
+	tells(c, mock.Agents[slices.IndexFunc(mock.Agents, func(a mock.Agent) bool { return a.UserAgent == userAgent })])
 }
 
 // amount is the value of a click: mostly a price, sometimes zero, negative, or the largest possible.
