@@ -63,6 +63,7 @@ func command(ctx context.Context) (err error) {
 	flag.StringVar(&b.Broker, "kafka", "127.0.0.1:9092", "Kafka")
 	flag.StringVar(&b.Host, "cassandra", "127.0.0.1", "Cassandra")
 	flag.IntVar(&b.Port, "port", 9042, "of Cassandra")
+	flag.BoolVar(&workload.Months, "months", false, "footfall keeps clicks by month as well, which the others do not: what they cost")
 	flag.IntVar(&b.events, "events", 300_000, "of each workload")
 	flag.IntVar(&b.seconds, "seconds", 60, "that a slow rival may take")
 	flag.StringVar(&b.sync, "sync", "", "measure consumers on a Cassandra of its own with this commitlog_sync: periodic, Cassandra's default")
