@@ -198,7 +198,9 @@ func (w *world) event(p models.Partition, id string) models.Event {
 		click := &models.Click{Plan: w.plan, V: 1, ID: id, ShortURL: fmt.Sprint("link", w.rnd.IntN(3)), IP: visitor, TS: ts, Bot: w.rnd.IntN(10) == 0}
 		hours := int(ts / 3_600_000) // no draws of their own, which would make other plays of the seeds
 		click.Country, click.Referrer = []string{"", "IT", "DE"}[hours%3], []string{"", "news"}[hours/3%2]
-		click.Browser, click.System, click.Device = []string{"Firefox", "", "Safari"}[hours/2%3], []string{"Linux", "iOS"}[hours/5%2], []string{"", "phone"}[hours/7%2]
+		for i, name := range click.Names() {
+			*name = []string{"", "a", "b"}[hours/(2+3*i)%3]
+		}
 		if hours%4 == 0 {
 			amount := int64(hours%7 + 1)
 			click.Amount = &amount
