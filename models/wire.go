@@ -243,7 +243,8 @@ func badField(e *json.UnmarshalTypeError) error {
 	case "siteId":
 		return &Invalid{"bad_site_id", "got a " + Excerpt(e.Value)}
 	}
-	return &Invalid{"bad_" + e.Field, "got a " + Excerpt(e.Value)}
+	field := e.Field[strings.LastIndexByte(e.Field, '.')+1:] // of a struct inside the event, after its name
+	return &Invalid{"bad_" + field, "got a " + Excerpt(e.Value)}
 }
 
 func version(v int) error {

@@ -164,6 +164,11 @@ func TestUnknownFields(t *testing.T) {
 	if c, err := UnmarshalClick([]byte(`{"amount":null}`), true); err != nil || c.Amount != nil {
 		t.Errorf("amount null: %+v, %v", c, err)
 	}
+	for _, f := range append(AgentFields, ClickFields[2:5]...) {
+		if _, err := UnmarshalClick([]byte(`{"`+f.Name+`":5}`), true); reason(err) != "bad_"+f.Name {
+			t.Errorf("a number for %s: %v", f.Name, err)
+		}
+	}
 	for text, want := range map[string]string{`{"bot":1}`: "bad_bot", `{"short_url":1}`: "bad_short_url", `{"country":1}`: "bad_country"} {
 		if _, err := UnmarshalClick([]byte(text), true); reason(err) != want {
 			t.Errorf("%s: %v, want %s", text, err, want)

@@ -71,7 +71,7 @@ func (s *Store) note(ctx context.Context, t store.Tenure, committed int64, clean
 // Owners implements store.Store.
 func (s *Store) Owners(ctx context.Context) ([]store.Owner, error) {
 	return listOf(ctx, s.readers, "owners", (*store.Owner).Columns,
-		"SELECT topic, kafka_partition, owner, clean, epoch, committed, taken_at FROM footfall.owners")
+		"SELECT topic, kafka_partition, owner, clean, epoch, committed, unixepoch(taken_at) * 1000 FROM footfall.owners")
 }
 
 // Committed implements store.Store.

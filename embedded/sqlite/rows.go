@@ -121,9 +121,13 @@ func (i *instant) Value() (driver.Value, error) { return time.Time(*i).UnixMilli
 
 // Scan implements sql.Scanner. What is not known is the zero time.
 func (i *instant) Scan(column any) error {
-	*i = instant{}
-	if millis, known := column.(int64); known {
+	switch millis := column.(type) {
+	case nil:
+		*i = instant{}
+	case int64:
 		*i = instant(time.UnixMilli(millis).UTC())
+	default:
+		return fmt.Errorf("%v is no number of milliseconds", column)
 	}
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 
 	"footfall/internal/cql"
 	"footfall/internal/tables"
-	"footfall/migrations"
 	"footfall/models"
 	"footfall/reader/stats"
 )
@@ -89,8 +88,9 @@ func (s *Store) Progress(ctx context.Context) ([]stats.Progress, error) {
 
 // Partitions implements stats.Store. Consumers record the number before they count.
 func (s *Store) Partitions(ctx context.Context, topic string) (n int, err error) {
-	value, err := migrations.Setting(ctx, s.session, s.names, "topic "+topic+": partitions")
-	if err == nil && value != "" {
+	var value string
+	query := s.session.Query(`SELECT value FROM `+s.names.Footfall+`.settings WHERE name = ?`, "topic "+topic+": partitions")
+	if err = cql.One(query.WithContext(ctx), &value); err == nil && value != "" {
 		n, err = strconv.Atoi(value)
 	}
 	if err != nil {

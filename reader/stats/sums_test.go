@@ -4,7 +4,6 @@ import (
 	"errors"
 	"iter"
 	"slices"
-	"strconv"
 	"testing"
 )
 
@@ -57,17 +56,5 @@ func TestListsAreMerged(t *testing.T) {
 	}, down)
 	f("added up", 9, func(open *int) iter.Seq2[Share, error] { return addedUp(rowsOf(open, nil, c, a, c)) }, nil, a, Share{"c", 8})
 	f("the first that is added up", 1, func(open *int) iter.Seq2[Share, error] { return addedUp(rowsOf(open, nil, c, a, c)) }, nil, a)
-	many := func(open *int) iter.Seq2[Share, error] {
-		rows := make([]Share, mostLabels+1)
-		for i := range rows {
-			rows[i] = Share{strconv.Itoa(i), 1}
-		}
-		return addedUp(rowsOf(open, nil, rows...))
-	}
-	for _, err := range many(new(int)) {
-		if refused := new(NotKept); !errors.As(err, &refused) {
-			t.Errorf("more names than memory: %v", err)
-		}
-	}
 	f("added up until it fails", 9, func(open *int) iter.Seq2[Share, error] { return addedUp(rowsOf(open, down, c, a)) }, down)
 }

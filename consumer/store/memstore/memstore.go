@@ -91,7 +91,7 @@ func (m *Memory) Take(ctx context.Context, p models.Partition, owner string) (st
 		t.Epoch = m.NextEpoch(last.Epoch)
 	}
 	m.takes++
-	m.OwnerRows[p] = OwnerRow{Tenure: t, taken: time.Unix(m.takes, 0)}
+	m.OwnerRows[p] = OwnerRow{Tenure: t, taken: time.Now().Add(time.Duration(m.takes))}
 	return t, ctx.Err()
 }
 

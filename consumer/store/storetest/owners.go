@@ -96,6 +96,9 @@ func testListOfOwners(t *testing.T, s *suite) {
 	} {
 		n := 0
 		for _, o := range owners {
+			if ago := time.Since(o.TakenAt); o.Partition == want.Partition && (ago < -time.Minute || ago > time.Hour) {
+				t.Errorf("%+v was taken %v ago", o, ago)
+			}
 			if o.TakenAt = (time.Time{}); o == want {
 				n++
 			} else if o.Partition == want.Partition {
